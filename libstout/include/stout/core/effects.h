@@ -1,0 +1,64 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "stout/core/batch.h"
+#include "stout/core/errc.h"
+#include "stout/core/types.h"
+
+namespace stout {
+
+/// Run this reply, now and never again.
+struct RunReply {
+  ReplyId id;
+  Errc errc;
+
+  bool operator==(const RunReply&) const = default;
+};
+
+/// This fetch is answered.
+struct FetchDone {
+  FetchId id;
+  Errc errc;
+  StoredState state;
+
+  bool operator==(const FetchDone&) const = default;
+};
+
+/// The store will never take this state; the application must restore the durable one.
+struct KeyRefused {
+  LaneId lane;
+  std::string key;
+  Errc errc;
+
+  bool operator==(const KeyRefused&) const = default;
+};
+
+/// What the engine asks of its driver. The driver takes all of it after each input and carries it
+/// out in this order: an application learns that a key was refused before its replies fail.
+struct Effects {
+  std::vector<WriteBatch> writes;  ///< Answer each with Engine::WriteDone, then Recycle.
+  std::vector<ReadBatch> reads;    ///< Answer each with Engine::ReadDone.
+  std::vector<KeyRefused> refused;
+  std::vector<LaneId> fenced;  ///< Another server owns these lanes' keys: drop their state.
+  std::vector<RunReply> replies;
+  std::vector<FetchDone> fetched;
+  bool drained = false;  ///< A drain has ended: nothing is dirty and no reply waits.
+
+  [[nodiscard]] bool empty() const {
+    return writes.empty() && reads.empty() && refused.empty() && fenced.empty() &&
+           replies.empty() && fetched.empty() && !drained;
+  }
+  void Clear() {
+    writes.clear();
+    reads.clear();
+    refused.clear();
+    fenced.clear();
+    replies.clear();
+    fetched.clear();
+    drained = false;
+  }
+};
+
+}  // namespace stout

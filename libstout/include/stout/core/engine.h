@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <span>
+
+#include "stout/core/effects.h"
+#include "stout/core/lane.h"
+#include "stout/core/options.h"
+#include "stout/core/read_lane.h"
+#include "stout/core/reply_table.h"
+#include "stout/core/state_source.h"
+#include "stout/core/stats.h"
+#include "stout/core/types.h"
+
+namespace stout {
+
+/// A key and the lane that it belongs to.
+struct KeyRef {
+  LaneId lane = 0;
+  KeyView key;
+};
+
+/// The core of libstout: a state machine without clock, threads or I/O.
+///
+/// A driver tells it what happened and when, then takes its effects and carries them out:
+///
+///     engine.MarkDirty({lane, key}, bytes, now);
+///     engine.SafeReply(keys, id, now);
+///     TimePoint next = engine.Poll(now, source);   // forms batches; call again at `next`
+///     engine.TakeEffects(effects);                 // batches to write, replies to run, ...
+///
+/// Every input may add effects; only Poll sends. The Asio shell and the simulator are two drivers.
+///
+/// Times never run backwards here: an earlier `now` than the last counts as the last.
+/// Owner: the driver.   Threads: none of its own; callers serialise.
+/// Errors: none but std::bad_alloc. Requires valid options (see Validate) and lanes in range.
+/// Paper: Stout (ATC'10); DESIGN "The core is a state machine".
+class Engine {
+ public:
+  Engine(const EngineOptions& options, LaneId lanes, Epoch epoch);
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  /// A key changes: its state is dirty until a write of it, begun later, is durable. `bytes` is
+  /// the size of that state for the limits; 0 if unknown. The change must be in place before the
+  /// next Poll.
+  MarkResult MarkDirty(KeyRef key, std::size_t bytes, TimePoint now);
+
+  /// Runs the reply once each key is durable at least at the version that it has now.
+  void SafeReply(std::span<const KeyRef> keys, ReplyId reply, TimePoint now);
+
+  /// Answers the newest state of a key, durable or not.
+  void Fetch(KeyRef key, FetchId fetch, TimePoint now);
+
+  /// Sends what is dirty now without further delay; the reply runs when all of it is durable or
+  /// cannot be. It has no deadline.
+  void Flush(ReplyId reply, TimePoint now);
+
+  void WriteDone(LaneId lane, BatchId batch, const WriteResult& result, TimePoint now);
+  void ReadDone(LaneId lane, BatchId batch, ReadResult result, TimePoint now);
+  /// Gives the buffers of an answered batch back, so that the steady state allocates nothing.
+  void Recycle(WriteBatch batch) { lanes_[batch.lane].writes.Recycle(std::move(batch)); }
+
+  /// Takes no new change and sends what is dirty; `drained` when nothing is and no reply waits.
+  void Drain();
+  /// Sends nothing more and fails what waits with kClosed.
+  void Close(TimePoint now) { Stop(Errc::kClosed, now); }
+  /// Another server owns the keys: sends nothing more and fails what waits with kFenced.
+  void Fence(TimePoint now) { Stop(Errc::kFenced, now); }
+
+  /// Forms the batches that are due. Answers when to be polled again if nothing else happens.
+  TimePoint Poll(TimePoint now, StateSource& source);
+
+  /// Swaps the effects so far with `into`, whose content is dropped and capacity reused.
+  void TakeEffects(Effects& into);
+
+  [[nodiscard]] bool IsDirty(KeyRef key) const { return lanes_[key.lane].writes.Contains(key.key); }
+  [[nodiscard]] Epoch epoch() const { return epoch_; }
+  [[nodiscard]] EngineStats Stats() const;
+
+ private:
+  struct LanePair {
+    LanePair(LaneId id, Engine& engine);
+    Lane writes;
+    ReadLane reads;
+  };
+
+  void Stop(Errc why, TimePoint now);
+  TimePoint Advance(TimePoint now) { return now_ = std::max(now_, now); }
+
+  const EngineOptions options_;
+  const Epoch epoch_;
+  TimePoint now_ = TimePoint::min();
+  BatchId last_batch_ = 0;
+  Effects effects_;
+  ReplyTable replies_;
+  std::uint64_t replies_taken_ = 0;
+  bool draining_ = false;
+  Errc stopped_ = Errc::kOk;
+  std::deque<LanePair> lanes_;  // a deque: lanes do not move
+};
+
+}  // namespace stout

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "stout/core/policy.h"
+#include "stout/core/policy/basic.h"
+#include "stout/core/types.h"
+
+namespace stout {
+
+/// How a lane behaves. Defaults serve a server of a few thousand requests per second.
+struct LaneOptions {
+  // --- Behaviour -----------------------------------------------------------------------------
+
+  /// When to send, and how many batches may be in flight.
+  Policy write_policy = Natural{};
+  /// The same for batches of reads.
+  Policy read_policy = Natural{.window = 4};
+
+  /// Commit batches one after another, each whole, so that after a crash the store holds a prefix
+  /// of the lane's changes in the order in which they were marked. Needs a store with atomic
+  /// batches. A batch then carries all that is dirty, so max_dirty_keys <= max_batch_items and
+  /// max_dirty_bytes <= max_batch_bytes must hold. A refused key breaks the prefix; it is reported.
+  bool prefix_ordering = false;
+
+  // --- Limits that hold under every policy ---------------------------------------------------
+
+  /// Keys not yet durable, beyond which MarkDirty answers kPushedBack. >= 1.
+  std::size_t max_dirty_keys = 1'000'000;
+  /// Bytes not yet durable, as told to MarkDirty plus key sizes. >= 1.
+  std::size_t max_dirty_bytes = std::size_t{256} << 20;
+  /// A change older than this is sent whatever the policy's interval and window say. > 0.
+  Duration max_delay = std::chrono::seconds(10);
+  /// Items in a batch. >= 1.
+  std::size_t max_batch_items = 4096;
+  /// Bytes in a batch, keys and values. A single state beyond it is refused (kTooLarge). >= 1.
+  std::size_t max_batch_bytes = std::size_t{8} << 20;
+  /// Write batches in flight; the same for read batches. >= 1.
+  std::size_t max_batches_in_flight = 64;
+  /// Keys that wait to be read, beyond which a fetch fails with kPushedBack. >= 1.
+  std::size_t max_pending_reads = 1'000'000;
+
+  // --- Failure -------------------------------------------------------------------------------
+
+  /// An attempt without an answer for this long is taken as kUnknown. > 0.
+  Duration attempt_timeout = std::chrono::seconds(10);
+  /// The first pause after a failed attempt; it doubles up to `retry_cap`. > 0.
+  Duration retry_first = std::chrono::milliseconds(10);
+  /// >= retry_first.
+  Duration retry_cap = std::chrono::seconds(5);
+};
+
+/// How an engine behaves: its lanes, and what is common to them.
+struct EngineOptions {
+  LaneOptions lane;
+
+  /// Replies that may wait, beyond which SafeReply fails with kPushedBack. >= 1.
+  std::size_t max_replies = 1'000'000;
+  /// A reply whose keys are not durable after this long runs with kDeadline. > 0.
+  Duration reply_deadline = std::chrono::seconds(30);
+  /// Seeds the jitter of retries. Servers must differ: 0 lets the shell choose at random.
+  std::uint64_t seed = 0;
+};
+
+/// Nothing if the options are in range, else one line that names the option and the remedy.
+[[nodiscard]] std::optional<std::string> Validate(const EngineOptions& options);
+
+}  // namespace stout

@@ -1,0 +1,121 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "stout/core/backoff.h"
+#include "stout/core/batch.h"
+#include "stout/core/effects.h"
+#include "stout/core/key_index.h"
+#include "stout/core/lane.h"
+#include "stout/core/options.h"
+#include "stout/core/pool.h"
+#include "stout/core/state_source.h"
+#include "stout/core/stats.h"
+#include "stout/core/types.h"
+
+namespace stout {
+
+/// The reads of one lane: fetches of one key share a read, reads are sent in batches, and a key
+/// whose newest change is not yet durable is read from the application.
+///
+/// A key has an entry from its first fetch until it is answered. A read that was in flight while
+/// its key changed is *overtaken*: what it brings may be older than what was durable when a later
+/// fetch joined it, so it is read again. A fetch without an answer for `deadline` fails with
+/// kDeadline; those that joined it later share its fate.
+///
+/// Owner: an Engine.   Threads: none of its own.
+class ReadLane {
+ public:
+  ReadLane(const LaneOptions& options, Duration deadline, std::uint64_t seed, const Lane& writes,
+           LaneId id, BatchId& last_batch, Effects& effects);
+  ReadLane(const ReadLane&) = delete;
+  ReadLane& operator=(const ReadLane&) = delete;
+
+  void Fetch(KeyView key, FetchId fetch, TimePoint now);
+
+  /// The key changes now.
+  void Overtake(KeyView key);
+
+  /// The store has answered. An answer after the attempt's time-out is ignored.
+  void Done(BatchId batch, ReadResult result, TimePoint now);
+
+  /// Sends what is due. Answers when to be polled again, unless something else happens first.
+  TimePoint Poll(TimePoint now, StateSource& source);
+
+  void FailAll(Errc errc);
+
+  void AddTo(LaneStats& stats) const;
+
+ private:
+  using Slot = KeyIndex::Slot;
+  static constexpr Slot kNone = KeyIndex::kNone;
+
+  struct Entry {
+    std::string key;
+    std::uint32_t hash;
+    std::uint64_t birth;           // unique while in use, 0 when not
+    std::vector<FetchId> fetches;  // empty once they have failed and the read is in flight
+    bool in_flight;
+    bool overtaken;
+  };
+  struct Age {
+    TimePoint asked;
+    Slot slot;
+    std::uint64_t birth;
+  };
+  struct Attempt {
+    BatchId id;
+    std::vector<Slot> slots;
+    BatchSample sample;
+  };
+  struct Local {
+    std::string key;
+    FetchId fetch;
+  };
+
+  [[nodiscard]] Slot Find(KeyView key, std::uint32_t hash) const;
+  void Join(KeyView key, FetchId fetch, TimePoint now);
+  void Answer(Slot slot, Errc errc, StoredState state);
+  void AnswerLocally(Slot slot);
+  void Erase(Slot slot);
+  void ServeLocally(StateSource& source, TimePoint now);
+  void Expire(TimePoint now);
+  void TimeOutAttempts(TimePoint now);
+  void Finish(Attempt attempt, ReadResult result, TimePoint now);
+  [[nodiscard]] bool MaySend(TimePoint now) const;
+  void Send(TimePoint now);
+
+  const LaneOptions& options_;
+  Duration deadline_;
+  Backoff backoff_;
+  SplitMix64 random_;
+  const Lane& writes_;
+  LaneId id_;
+  BatchId& last_batch_;
+  Effects& effects_;
+
+  Policy policy_;
+  Decision decision_;
+  std::uint64_t births_ = 0;
+  Pool<Entry> entries_;
+  KeyIndex index_;
+  std::vector<Local> local_;  // to be served from the application at the next Poll
+  std::deque<Slot> ready_;
+  std::deque<Age> ages_;           // oldest first; may name entries that are gone
+  std::vector<Attempt> attempts_;  // in flight, oldest first
+  TimePoint last_send_ = TimePoint::min();
+  TimePoint hold_until_ = TimePoint::min();
+  std::uint32_t failures_ = 0;
+
+  std::uint64_t fetches_ = 0;
+  std::uint64_t joined_ = 0;
+  std::uint64_t served_locally_ = 0;
+  std::uint64_t batches_sent_ = 0;
+  std::uint64_t reads_sent_ = 0;
+};
+
+}  // namespace stout

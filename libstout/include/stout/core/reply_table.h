@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "stout/core/effects.h"
+#include "stout/core/histogram.h"
+#include "stout/core/pool.h"
+#include "stout/core/types.h"
+
+namespace stout {
+
+/// Replies that wait until what they reveal is durable.
+///
+/// A *wait* says that a reply needs one key to be durable at one version or newer. The waits of a
+/// key form a ring, sorted by version, that hangs on the key's entry in its lane; the waits of a
+/// reply form a chain. Invariants:
+///  1. A reply is in the table from Register until it is put into Effects::replies, once.
+///  2. A reply's `pending` is the number of its waits that stand in a ring; when it reaches zero
+///     the reply runs. (While a caller adds waits, one more is pending: see Seal.)
+///  3. When a reply ends early (deadline, refusal, close), its waits leave their rings with it, so
+///     a store that is down for hours does not gather waits of replies long answered.
+///  4. Replies with a deadline are linked in order of registration, which is that of deadlines.
+class ReplyTable {
+ public:
+  using Index = std::uint32_t;
+  static constexpr Index kNone = Pool<int>::kNone;
+  /// The waits of one key: kNone, or the index of the ring's sentinel.
+  using Ring = Index;
+
+  ReplyTable(Duration deadline, Effects& effects) : deadline_(deadline), effects_(effects) {}
+
+  /// Adds a reply that waits for nothing yet. Follow with DependOn for each key, then Seal.
+  Index Register(ReplyId id, TimePoint now);
+  /// A flush: no deadline, and it ends when all its waits have ended, well or not.
+  Index RegisterFlush(ReplyId id, TimePoint now);
+  /// Requires `version` not older than those in the ring.
+  void DependOn(Index reply, Ring& ring, Version version);
+  void Seal(Index reply, Errc errc, TimePoint now);
+
+  /// The key of this ring is durable at `version` (kOk), or never will be at it or an older one.
+  void Settle(Ring ring, Version version, Errc errc, TimePoint now);
+  /// Gives the sentinel back. Requires an empty ring.
+  void Release(Ring& ring);
+
+  /// Fails the replies whose deadline has passed.
+  void Expire(TimePoint now);
+  void FailAll(Errc errc, TimePoint now);
+  [[nodiscard]] TimePoint NextDeadline() const;
+
+  [[nodiscard]] std::size_t held() const { return replies_.in_use(); }
+  [[nodiscard]] std::uint64_t failed() const { return failed_; }
+  [[nodiscard]] const Histogram& latency() const { return latency_; }
+
+ private:
+  struct Reply {
+    ReplyId id;
+    TimePoint registered;
+    Index first_wait;
+    std::uint32_t pending;
+    Index older, newer;  // by registration
+    Errc errc;           // the first trouble
+    bool is_flush;
+  };
+  struct Wait {
+    Version version;
+    Index reply;       // kNone once it has left its ring
+    Index prev, next;  // in the ring
+    Index chain;       // the reply's next wait
+  };
+  struct Queue {
+    Index oldest = kNone;
+    Index newest = kNone;
+  };
+
+  Index Add(ReplyId id, TimePoint now, bool is_flush);
+  Queue& QueueOf(const Reply& reply) { return reply.is_flush ? flushes_ : queue_; }
+  void Unlink(Index wait);
+  void EndWait(Index wait, Errc errc, TimePoint now);
+  void End(Index reply, Errc errc, TimePoint now);
+
+  Duration deadline_;
+  Effects& effects_;
+  Pool<Reply> replies_;
+  Pool<Wait> waits_;
+  Queue queue_;
+  Queue flushes_;
+  std::uint64_t failed_ = 0;
+  Histogram latency_;
+};
+
+}  // namespace stout

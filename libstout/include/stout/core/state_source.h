@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "stout/core/types.h"
+
+namespace stout {
+
+/// What the application answers when asked for the newest state of a key.
+enum class Serialized : std::uint8_t {
+  kValue,   ///< The state was written to the buffer.
+  kAbsent,  ///< The key no longer exists: delete it.
+  kFailed,  ///< It cannot be serialised: the key is refused.
+};
+
+/// The application, as the core sees it while it forms a batch.
+class StateSource {
+ public:
+  /// Writes the newest state of `key` into `value`, which is empty but keeps its capacity.
+  /// Must not call back into the engine.
+  virtual Serialized Serialize(KeyView key, std::string& value) noexcept = 0;
+
+ protected:
+  ~StateSource() = default;
+};
+
+}  // namespace stout

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+
+namespace stout {
+
+/// The clock of the core: it has no now(). The core is told the time and cannot ask for it, so that
+/// a server, a simulation and a test drive the very same object.
+struct Clock {
+  using duration = std::chrono::nanoseconds;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<Clock>;
+  static constexpr bool is_steady = true;
+};
+
+using Duration = Clock::duration;
+
+/// Time since an origin that the driver chooses; only differences mean anything.
+using TimePoint = Clock::time_point;
+
+/// "Never": later than every event.
+inline constexpr TimePoint kNever = TimePoint::max();
+
+/// `t + d` without overflow: kNever stays kNever, and so does a sum beyond it. Requires d >= 0.
+constexpr TimePoint SaturatingAdd(TimePoint t, Duration d) {
+  return t > kNever - d ? kNever : t + d;
+}
+
+/// An opaque string of bytes that names one piece of the application's state.
+using KeyView = std::string_view;
+
+/// Orders the changes of a lane. Zero means "none"; the first change gets 1.
+using Version = std::uint64_t;
+
+/// Orders the owners of a key, the fencing token: a pair (epoch, version) is newer than all pairs
+/// of a smaller epoch, whatever their versions.
+using Epoch = std::uint64_t;
+
+/// Index of a lane: a set of keys that meet the same bottleneck in the store.
+using LaneId = std::uint32_t;
+
+/// Names one attempt to write or read a batch; unique within an engine, zero means "none".
+using BatchId = std::uint64_t;
+
+/// Names a reply or a fetch; chosen by the driver, which keeps the code to run under this name.
+using ReplyId = std::uint64_t;
+using FetchId = std::uint64_t;
+
+/// When a state was written: which owner, and which of its changes.
+struct Stamp {
+  Epoch epoch = 0;
+  Version version = 0;
+
+  friend constexpr auto operator<=>(const Stamp&, const Stamp&) = default;
+};
+
+}  // namespace stout

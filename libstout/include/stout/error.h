@@ -1,0 +1,34 @@
+#pragma once
+
+#include <boost/system/error_code.hpp>
+#include <boost/system/result.hpp>
+#include <string>
+
+#include "stout/core/errc.h"
+
+namespace stout {
+
+/// What asynchronous calls complete with and synchronous ones return: no allocation.
+using ErrorCode = boost::system::error_code;
+
+/// A value or an ErrorCode.
+template <typename T>
+using Result = boost::system::result<T>;
+
+/// The category of Errc. One object: categories compare by address.
+[[nodiscard]] const boost::system::error_category& ErrorCategory() noexcept;
+
+/// Found by argument-dependent look-up: `ErrorCode ec = Errc::kFenced;` works.
+[[nodiscard]] inline ErrorCode make_error_code(Errc errc) noexcept {  // NOLINT: Boost's spelling
+  return {static_cast<int>(errc), ErrorCategory()};
+}
+
+/// The longer text behind an error code: which option or file, and the remedy.
+struct Diagnostics {
+  std::string message;
+};
+
+}  // namespace stout
+
+template <>
+struct boost::system::is_error_code_enum<stout::Errc> : std::true_type {};

@@ -1,0 +1,170 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/strand.hpp>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "stout/completion.h"
+#include "stout/core/batch.h"
+#include "stout/core/options.h"
+#include "stout/core/state_source.h"
+#include "stout/core/stats.h"
+#include "stout/error.h"
+#include "stout/store.h"
+#include "stout/unique_function.h"
+
+namespace stout {
+
+/// What an interposer asks of its application. All are called on the interposer's strand.
+struct Application {
+  /// Writes the newest state of a key, or says that it is gone. Called when a batch is formed,
+  /// once for any number of changes. Must not call the interposer. An exception refuses the key.
+  UniqueFunction<Serialized(KeyView key, std::string& value)> serialize;
+  /// The store will never take this state of this key: restore what was durable. Runs before the
+  /// replies that fail for it. May be empty.
+  UniqueFunction<void(KeyView key, ErrorCode)> on_refused;
+  /// Another server owns the keys of a lane: drop all state of it. May be empty.
+  UniqueFunction<void(LaneId)> on_fenced;
+};
+
+/// Stands between an application's state in memory and its store.
+///
+///     state[key] += 1;                                  // change, in memory
+///     interposer.MarkDirty(key);                        // say so, in the same turn
+///     interposer.SafeReply(key, [](ErrorCode ec) {...}) // answer, once that is durable
+///
+/// Changes are collapsed and written in batches; a reply runs once each key that it names is
+/// durable at least at the version that it had when SafeReply was called.
+///
+/// Units: stout::Duration.
+/// Owner: value semantics of an Asio I/O object, neither copied nor moved. Refers to `store`, which
+///   must outlive it; the executor's context must outlive the store. Destroying it is Close(): do
+///   it on get_executor(), or while the context does not run.
+/// Threads: everything but AsyncOpen and get_executor() is called on get_executor(), a strand
+///   (asserted). Handlers run on their own executor, by default that strand, never inside the call
+///   that took them.
+/// Errors: codes of stout::Errc; nothing throws but std::bad_alloc.
+/// Paper: Stout (ATC'10), "Overlapped Request Processing", "Staying Safe: Consistency".
+class Interposer {
+ public:
+  using Executor = boost::asio::strand<boost::asio::any_io_executor>;
+  using Reply = UniqueFunction<void(ErrorCode)>;
+  using FetchHandler = UniqueFunction<void(ErrorCode, StoredState)>;
+
+  /// Options must be valid for the store: see Check(). Else AsyncOpen fails with kBadOptions.
+  Interposer(const boost::asio::any_io_executor& executor, Store& store, Application application,
+             EngineOptions options = {});
+  Interposer(const Interposer&) = delete;
+  Interposer& operator=(const Interposer&) = delete;
+  ~Interposer();
+
+  /// Nothing if `options` suit a store of these traits, else one line that says what to change.
+  [[nodiscard]] static std::optional<std::string> Check(const EngineOptions& options,
+                                                        const StoreTraits& traits);
+
+  [[nodiscard]] Executor get_executor() const;
+
+  /// Takes a fresh epoch from the store; the first thing to do. `void(ErrorCode)`.
+  template <typename Token>
+  auto AsyncOpen(Token&& token) {
+    return Async<void(ErrorCode)>(&Interposer::Open, std::forward<Token>(token));
+  }
+  void Open(Reply done);
+  /// Opens under an epoch that the caller has: a lease's fencing token, or one shared by shards.
+  void OpenWithEpoch(Epoch epoch);
+
+  /// Says that `key` changes in this turn. `bytes` is the size of its state for the limits.
+  /// Answers the stamp under which the change will be durable. On kPushedBack, kDraining, kClosed
+  /// and kFenced nothing was recorded: mark before you change, or undo the change.
+  /// No allocation in the steady state.
+  Result<Stamp> MarkDirty(KeyView key, std::size_t bytes = 0);
+
+  /// Runs `reply` once all that it reveals is durable, or cannot be. At once (but not inside this
+  /// call) if none of the keys is dirty. Exactly once.
+  void SafeReply(KeyView key, Reply reply);
+  void SafeReply(std::span<const KeyView> keys, Reply reply);
+
+  /// SafeReply with a completion token: `void(ErrorCode)`.
+  template <typename Token>
+  auto AsyncSafeReply(KeyView key, Token&& token) {
+    return AsyncSafeReply(std::span<const KeyView>(&key, 1), std::forward<Token>(token));
+  }
+  template <typename Token>
+  auto AsyncSafeReply(std::initializer_list<KeyView> keys, Token&& token) {
+    return AsyncSafeReply(std::span<const KeyView>(keys.begin(), keys.size()),
+                          std::forward<Token>(token));
+  }
+  template <typename Token>
+  auto AsyncSafeReply(std::span<const KeyView> keys, Token&& token);
+
+  /// The newest state of a key: the application's own while it is not durable, else the store's.
+  /// Fetches of one key share a read, and reads are batched. `void(ErrorCode, StoredState)`.
+  /// What it shows may not be durable: answer through SafeReply.
+  template <typename Token>
+  auto AsyncFetch(KeyView key, Token&& token);
+  void Fetch(KeyView key, FetchHandler handler);
+
+  /// Sends what is dirty now without further delay, keys in retry included, and completes once it
+  /// is durable or cannot be. `void(ErrorCode)`.
+  template <typename Token>
+  auto AsyncFlush(Token&& token) {
+    return Async<void(ErrorCode)>(&Interposer::Flush, std::forward<Token>(token));
+  }
+  void Flush(Reply done);
+
+  /// Takes no new change, flushes, and completes when nothing is dirty and no reply waits.
+  /// `void(ErrorCode)`. To bound it, Close() from a timer: the drain then ends with kClosed.
+  template <typename Token>
+  auto AsyncDrain(Token&& token) {
+    return Async<void(ErrorCode)>(&Interposer::Drain, std::forward<Token>(token));
+  }
+  void Drain(Reply done);
+
+  /// Sends nothing more; every waiting reply fails with kClosed. Idempotent.
+  void Close();
+
+  /// Another server owns the keys: sends nothing more, fails every reply with kFenced.
+  void Fence();
+
+  /// Whether a change of this key is not yet durable.
+  [[nodiscard]] bool IsDirty(KeyView key) const;
+
+  [[nodiscard]] Epoch epoch() const;
+  [[nodiscard]] EngineStats Stats() const;
+
+ private:
+  class Impl;
+
+  template <typename Signature, typename Token>
+  auto Async(void (Interposer::*start)(UniqueFunction<Signature>), Token&& token) {
+    return Initiate<Signature>(
+        [this, start](UniqueFunction<Signature> done) { (this->*start)(std::move(done)); },
+        get_executor(), std::forward<Token>(token));
+  }
+
+  std::shared_ptr<Impl> impl_;  // shared with the store's and the timer's pending handlers
+};
+
+template <typename Token>
+auto Interposer::AsyncSafeReply(std::span<const KeyView> keys, Token&& token) {
+  // The keys are copied: a deferred token may start after the caller's views are gone.
+  std::vector<std::string> copies(keys.begin(), keys.end());
+  return Initiate<void(ErrorCode)>(
+      [this, copies = std::move(copies)](Reply reply) {
+        const std::vector<KeyView> views(copies.begin(), copies.end());
+        SafeReply(views, std::move(reply));
+      },
+      get_executor(), std::forward<Token>(token));
+}
+
+template <typename Token>
+auto Interposer::AsyncFetch(KeyView key, Token&& token) {
+  return Initiate<void(ErrorCode, StoredState)>(
+      [this, key = std::string(key)](FetchHandler handler) { Fetch(key, std::move(handler)); },
+      get_executor(), std::forward<Token>(token));
+}
+
+}  // namespace stout

@@ -1,0 +1,217 @@
+#pragma once
+
+#include <atomic>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/post.hpp>
+#include <cassert>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stout/interposer.h"
+#include "stout/write_back_map.h"
+
+namespace stout {
+
+namespace internal {
+
+inline Interposer& InterposerOf(Interposer& interposer) { return interposer; }
+inline Interposer& InterposerOf(WriteBackMap& map) { return map.interposer(); }
+
+/// Completes once `parts` calls have: with the first error, if any. Thread-safe.
+class Join {
+ public:
+  using Done = UniqueFunction<void(ErrorCode)>;
+
+  static std::shared_ptr<Join> Of(std::size_t parts, Done done) {
+    return std::make_shared<Join>(parts, std::move(done));
+  }
+  Join(std::size_t parts, Done done) : left_(parts), done_(std::move(done)) {}
+
+  void Finish(ErrorCode ec) {
+    if (ec && !failed_.test_and_set()) first_error_ = ec;
+    if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) done_(first_error_);
+  }
+
+ private:
+  std::atomic<std::size_t> left_;
+  std::atomic_flag failed_;
+  ErrorCode first_error_;  // written once, before the writer's own fetch_sub
+  Done done_;
+};
+
+}  // namespace internal
+
+/// Several interposers side by side, each on a strand of its own, for servers with several threads:
+/// every key belongs to one shard, chosen by a hash, and all shards share one epoch.
+///
+///     stout::ShardedInterposer sharded(context.get_executor(), 4, [&](auto executor, std::size_t)
+///     {
+///       return std::make_unique<stout::Interposer>(executor, store, MakeApplication(), options);
+///     });
+///     asio::post(sharded.For(key).get_executor(), [&] { ... sharded.For(key).MarkDirty(key); });
+///     co_await sharded.AsyncSafeReply({key, other}, asio::use_awaitable);   // from any thread
+///
+/// T is Interposer or WriteBackMap.
+/// Owner: neither copied nor moved. Destroy it while the context does not run, or once drained.
+/// Threads: everything here may be called from any thread; a shard itself only on its strand.
+template <typename T>
+class Sharded {
+ public:
+  using Executor = boost::asio::any_io_executor;
+  using Make = std::function<std::unique_ptr<T>(const Executor&, std::size_t shard)>;
+  using Hash = std::function<std::size_t(KeyView)>;
+  using Reply = Interposer::Reply;
+
+  /// `hash` decides which keys stay together: by default each key goes by itself.
+  Sharded(const Executor& executor, std::size_t shards, const Make& make,
+          Hash hash = std::hash<KeyView>{})
+      : executor_(executor), hash_(std::move(hash)) {
+    assert(shards >= 1);
+    for (std::size_t i = 0; i < shards; ++i) shards_.push_back(make(executor, i));
+  }
+
+  [[nodiscard]] std::size_t size() const { return shards_.size(); }
+  [[nodiscard]] T& operator[](std::size_t shard) { return *shards_[shard]; }
+  [[nodiscard]] std::size_t IndexOf(KeyView key) const { return hash_(key) % shards_.size(); }
+  [[nodiscard]] T& For(KeyView key) { return *shards_[IndexOf(key)]; }
+  [[nodiscard]] Executor get_executor() const { return executor_; }
+
+  /// Takes one fresh epoch from the store and opens every shard with it: `void(ErrorCode)`.
+  template <typename Token>
+  auto AsyncOpen(Store& store, Token&& token) {
+    return Async(
+        [this, &store](Reply done) {
+          store.NewEpoch([this, done = std::move(done)](ErrorCode ec, Epoch epoch) mutable {
+            if (ec) return done(ec);
+            Each(
+                [epoch](Interposer& shard, Reply opened) {
+                  shard.OpenWithEpoch(epoch);
+                  opened({});
+                },
+                std::move(done));
+          });
+        },
+        std::forward<Token>(token));
+  }
+
+  /// MarkDirty on the key's shard: `void(ErrorCode, Stamp)`.
+  template <typename Token>
+  auto AsyncMarkDirty(KeyView key, std::size_t bytes, Token&& token) {
+    return Initiate<void(ErrorCode, Stamp)>(
+        [this, key = std::string(key), bytes](UniqueFunction<void(ErrorCode, Stamp)> done) {
+          Interposer& shard = internal::InterposerOf(For(key));
+          boost::asio::dispatch(
+              shard.get_executor(), [&shard, key, bytes, done = std::move(done)]() mutable {
+                const Result<Stamp> stamp = shard.MarkDirty(key, bytes);
+                done(stamp ? ErrorCode() : stamp.error(), stamp ? *stamp : Stamp());
+              });
+        },
+        executor_, std::forward<Token>(token));
+  }
+
+  /// SafeReply over keys of any shards: `void(ErrorCode)`. Each key counts at the version that it
+  /// has when the call reaches its shard, so changes made before the call are covered.
+  template <typename Token>
+  auto AsyncSafeReply(std::vector<std::string> keys, Token&& token) {
+    return Async(
+        [this, keys = std::move(keys)](Reply reply) {
+          std::vector<std::vector<std::string>> by_shard(size());
+          for (const std::string& key : keys) by_shard[IndexOf(key)].push_back(key);
+          const auto join = internal::Join::Of(size(), std::move(reply));
+          for (std::size_t i = 0; i < size(); ++i) {
+            if (by_shard[i].empty()) {
+              join->Finish({});
+              continue;
+            }
+            Interposer& shard = internal::InterposerOf(*shards_[i]);
+            boost::asio::dispatch(
+                shard.get_executor(), [&shard, join, keys = std::move(by_shard[i])] {
+                  const std::vector<KeyView> views(keys.begin(), keys.end());
+                  shard.SafeReply(views, [join](ErrorCode ec) { join->Finish(ec); });
+                });
+          }
+        },
+        std::forward<Token>(token));
+  }
+
+  /// Flush, and drain, of all shards: `void(ErrorCode)`.
+  template <typename Token>
+  auto AsyncFlush(Token&& token) {
+    return AsyncEach([](Interposer& shard, Reply done) { shard.Flush(std::move(done)); },
+                     std::forward<Token>(token));
+  }
+  template <typename Token>
+  auto AsyncDrain(Token&& token) {
+    return AsyncEach([](Interposer& shard, Reply done) { shard.Drain(std::move(done)); },
+                     std::forward<Token>(token));
+  }
+  /// Closes all shards: `void(ErrorCode)`.
+  template <typename Token>
+  auto AsyncClose(Token&& token) {
+    return AsyncEach(
+        [](Interposer& shard, Reply done) {
+          shard.Close();
+          done({});
+        },
+        std::forward<Token>(token));
+  }
+
+  /// One snapshot per shard: `void(std::vector<EngineStats>)`.
+  template <typename Token>
+  auto AsyncStats(Token&& token) {
+    return Initiate<void(std::vector<EngineStats>)>(
+        [this](UniqueFunction<void(std::vector<EngineStats>)> done) {
+          auto stats = std::make_shared<std::vector<EngineStats>>(size());
+          const auto join = internal::Join::Of(
+              size(),
+              [stats, done = std::move(done)](ErrorCode) mutable { done(std::move(*stats)); });
+          for (std::size_t i = 0; i < size(); ++i) {
+            Interposer& shard = internal::InterposerOf(*shards_[i]);
+            boost::asio::post(shard.get_executor(), [&shard, stats, join, i] {
+              (*stats)[i] = shard.Stats();
+              join->Finish({});
+            });
+          }
+        },
+        executor_, std::forward<Token>(token));
+  }
+
+ private:
+  template <typename Start, typename Token>
+  auto Async(Start start, Token&& token) {
+    return Initiate<void(ErrorCode)>(std::move(start), executor_, std::forward<Token>(token));
+  }
+
+  template <typename Call, typename Token>
+  auto AsyncEach(Call call, Token&& token) {
+    return Async([this, call](Reply done) { Each(call, std::move(done)); },
+                 std::forward<Token>(token));
+  }
+
+  /// Runs `call(interposer, done)` on each shard's strand.
+  template <typename Call>
+  void Each(Call call, Reply done) {
+    const auto join = internal::Join::Of(size(), std::move(done));
+    for (const std::unique_ptr<T>& owned : shards_) {
+      Interposer& shard = internal::InterposerOf(*owned);
+      boost::asio::dispatch(shard.get_executor(), [&shard, call, join] {
+        call(shard, [join](ErrorCode ec) { join->Finish(ec); });
+      });
+    }
+  }
+
+  Executor executor_;
+  Hash hash_;
+  std::vector<std::unique_ptr<T>> shards_;
+};
+
+using ShardedInterposer = Sharded<Interposer>;
+using ShardedWriteBackMap = Sharded<WriteBackMap>;
+
+}  // namespace stout

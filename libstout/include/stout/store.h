@@ -1,0 +1,95 @@
+#pragma once
+
+#include <boost/asio/async_result.hpp>
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "stout/completion.h"
+#include "stout/core/batch.h"
+#include "stout/error.h"
+#include "stout/unique_function.h"
+
+namespace stout {
+
+/// What a store promises. The interposer checks its options against them.
+struct StoreTraits {
+  static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
+
+  std::string name;              ///< For logs and metrics: "rocksdb".
+  bool atomic_batches = false;   ///< A batch is applied whole or not at all, also in a crash.
+  bool compares_stamps = false;  ///< An older (epoch, version) of a key changes nothing.
+  bool durable = false;          ///< What was answered kOk survives a crash of the store.
+  std::size_t max_batch_items = kUnlimited;
+  std::size_t max_batch_bytes = kUnlimited;
+  LaneId partitions = 1;  ///< PartitionOf is below this.
+};
+
+/// A key-value store behind an interposer: batch first, asynchronous, an outcome per key.
+///
+/// A store that compares stamps gives four promises, per key, atomically with the write:
+/// - a newer (epoch, version) than the one it has is applied and becomes the key's stamp;
+/// - an equal one is a repetition: nothing changes, the outcome is kOk once the first is durable;
+/// - an older version of the same epoch changes nothing, and its outcome is kOk, for a newer
+///   change of the same owner has overtaken it (again only once that one is durable);
+/// - an older epoch changes nothing, and its outcome is kFenced.
+/// A delete is a write like any other: its stamp stays as a tombstone for a documented time.
+///
+/// Owner: outlives its interposers; it finishes or fails all calls before its destructor returns.
+/// Threads: all members may be called from any thread; handlers may run on any thread, also
+/// before the call that took them returns.
+/// Errors: never throws after opening; trouble is a result. A call is answered exactly once
+/// (an interposer survives a store that breaks this: see LaneOptions::attempt_timeout).
+/// Paper: Stout (ATC'10) "Staying Safe: Consistency"; a *datalet* in BespoKV (TPDS 2020).
+class Store {
+ public:
+  using WriteHandler = UniqueFunction<void(WriteResult)>;
+  using ReadHandler = UniqueFunction<void(ReadResult)>;
+  using EpochHandler = UniqueFunction<void(ErrorCode, Epoch)>;
+
+  Store() = default;
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+  virtual ~Store() = default;
+
+  [[nodiscard]] virtual const StoreTraits& traits() const = 0;
+
+  /// The lane of a key: keys that share a bottleneck share a partition. Constant while open.
+  [[nodiscard]] virtual LaneId PartitionOf(KeyView) const { return 0; }
+
+  /// Writes a batch. `batch` stays valid until `handler` has been called or destroyed.
+  virtual void Write(const WriteBatch& batch, WriteHandler handler) = 0;
+
+  /// Reads the newest durable states. `batch` stays valid as in Write.
+  virtual void Read(const ReadBatch& batch, ReadHandler handler) = 0;
+
+  /// Takes a fresh epoch: larger than all that this store ever gave out or saw in a write, durable
+  /// before it is answered.
+  virtual void NewEpoch(EpochHandler handler) = 0;
+
+  /// Write, Read and NewEpoch with an Asio completion token:
+  ///
+  ///     WriteResult r = co_await store.AsyncWrite(batch, asio::use_awaitable);
+  ///
+  /// The handler runs on its associated executor. `batch` as in Write.
+  template <typename Token>
+  auto AsyncWrite(const WriteBatch& batch, Token&& token) {
+    return Initiate<void(WriteResult)>(
+        [this, &batch](WriteHandler handler) { Write(batch, std::move(handler)); },
+        std::forward<Token>(token));
+  }
+  template <typename Token>
+  auto AsyncRead(const ReadBatch& batch, Token&& token) {
+    return Initiate<void(ReadResult)>(
+        [this, &batch](ReadHandler handler) { Read(batch, std::move(handler)); },
+        std::forward<Token>(token));
+  }
+  template <typename Token>
+  auto AsyncNewEpoch(Token&& token) {
+    return Initiate<void(ErrorCode, Epoch)>(
+        [this](EpochHandler handler) { NewEpoch(std::move(handler)); }, std::forward<Token>(token));
+  }
+};
+
+}  // namespace stout

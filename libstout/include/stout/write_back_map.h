@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "stout/interposer.h"
+
+namespace stout {
+
+struct WriteBackMapOptions {
+  EngineOptions engine;
+  /// Keys and values kept in memory after they are durable, least recently used dropped first.
+  /// Dirty ones are always kept and count.
+  std::size_t cache_bytes = std::size_t{256} << 20;
+};
+
+/// For applications without a state of their own: an interposer that also holds the values.
+///
+///     auto stamp = map.Put(key, value);                          // in memory, marked dirty
+///     co_await map.AsyncSafeReply({key}, asio::use_awaitable);   // durable
+///     auto entry = co_await map.AsyncGet(key, asio::use_awaitable);
+///
+/// Owner, threads, errors: as stout::Interposer.
+class WriteBackMap {
+ public:
+  using Executor = Interposer::Executor;
+  using Reply = Interposer::Reply;
+
+  /// The newest state of one key, durable or not.
+  struct Entry {
+    std::shared_ptr<const std::string> value;  ///< Null: the key does not exist.
+    Stamp stamp;                               ///< Of the change that made it so; zero if none.
+  };
+  using GetHandler = UniqueFunction<void(ErrorCode, Entry)>;
+
+  WriteBackMap(const boost::asio::any_io_executor& executor, Store& store,
+               WriteBackMapOptions options = {});
+  WriteBackMap(const WriteBackMap&) = delete;
+  WriteBackMap& operator=(const WriteBackMap&) = delete;
+  ~WriteBackMap();
+
+  [[nodiscard]] Executor get_executor() const;
+
+  /// `void(ErrorCode)`, as Interposer::AsyncOpen.
+  template <typename Token>
+  auto AsyncOpen(Token&& token) {
+    return interposer().AsyncOpen(std::forward<Token>(token));
+  }
+
+  /// The key has this value from now on. Nothing changes on kPushedBack, kDraining, kClosed,
+  /// kFenced. The stamp grows with each change of the key, also across restarts.
+  Result<Stamp> Put(KeyView key, std::string value);
+  /// The key is gone from now on.
+  Result<Stamp> Delete(KeyView key);
+
+  /// The newest state, read from the store if it is not in memory: `void(ErrorCode, Entry)`.
+  /// It may not be durable yet: answer through SafeReply.
+  template <typename Token>
+  auto AsyncGet(KeyView key, Token&& token) {
+    return Initiate<void(ErrorCode, Entry)>(
+        [this, key = std::string(key)](GetHandler handler) { Get(key, std::move(handler)); },
+        get_executor(), std::forward<Token>(token));
+  }
+  void Get(KeyView key, GetHandler handler);
+
+  /// The newest state if it is in memory, without waiting: to decide and change in one turn.
+  [[nodiscard]] std::optional<Entry> Peek(KeyView key);
+
+  /// As Interposer::SafeReply.
+  void SafeReply(std::span<const KeyView> keys, Reply reply) {
+    interposer().SafeReply(keys, std::move(reply));
+  }
+  template <typename Token>
+  auto AsyncSafeReply(std::initializer_list<KeyView> keys, Token&& token) {
+    return interposer().AsyncSafeReply(keys, std::forward<Token>(token));
+  }
+  template <typename Token>
+  auto AsyncSafeReply(std::span<const KeyView> keys, Token&& token) {
+    return interposer().AsyncSafeReply(keys, std::forward<Token>(token));
+  }
+
+  /// Flush, drain, close, statistics.
+  [[nodiscard]] Interposer& interposer();
+
+  /// Bytes of keys and values held, dirty and clean.
+  [[nodiscard]] std::size_t cached_bytes() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace stout

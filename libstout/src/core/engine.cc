@@ -1,0 +1,105 @@
+#include "stout/core/engine.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stout {
+
+Engine::LanePair::LanePair(LaneId id, Engine& engine)
+    : writes(id, engine.epoch_, engine.options_.lane, engine.options_.seed + 2 * id,
+             engine.last_batch_, engine.replies_, engine.effects_),
+      reads(engine.options_.lane, engine.options_.reply_deadline, engine.options_.seed + 2 * id + 1,
+            writes, id, engine.last_batch_, engine.effects_) {}
+
+Engine::Engine(const EngineOptions& options, LaneId lanes, Epoch epoch)
+    : options_(options), epoch_(epoch), replies_(options.reply_deadline, effects_) {
+  for (LaneId id = 0; id < lanes; ++id) lanes_.emplace_back(id, *this);
+}
+
+MarkResult Engine::MarkDirty(KeyRef key, std::size_t bytes, TimePoint now) {
+  if (draining_ && stopped_ == Errc::kOk) return {.errc = Errc::kDraining};
+  LanePair& lane = lanes_[key.lane];
+  const MarkResult result = lane.writes.Mark(key.key, bytes, Advance(now));
+  if (result.errc == Errc::kOk) lane.reads.Overtake(key.key);
+  return result;
+}
+
+void Engine::SafeReply(std::span<const KeyRef> keys, ReplyId reply, TimePoint now) {
+  if (replies_.held() >= options_.max_replies) {
+    effects_.replies.push_back({reply, Errc::kPushedBack});
+    return;
+  }
+  ++replies_taken_;
+  const ReplyTable::Index index = replies_.Register(reply, Advance(now));
+  Errc errc = stopped_;
+  for (std::size_t i = 0; i < keys.size() && errc == Errc::kOk; ++i) {
+    errc = lanes_[keys[i].lane].writes.DependOn(index, keys[i].key);
+  }
+  replies_.Seal(index, errc, now_);
+}
+
+void Engine::Fetch(KeyRef key, FetchId fetch, TimePoint now) {
+  lanes_[key.lane].reads.Fetch(key.key, fetch, Advance(now));
+}
+
+void Engine::Flush(ReplyId reply, TimePoint now) {
+  const ReplyTable::Index index = replies_.RegisterFlush(reply, Advance(now));
+  for (LanePair& lane : lanes_) lane.writes.Flush(index);
+  replies_.Seal(index, stopped_, now_);
+}
+
+void Engine::WriteDone(LaneId lane, BatchId batch, const WriteResult& result, TimePoint now) {
+  lanes_[lane].writes.Done(batch, result, Advance(now));
+}
+
+void Engine::ReadDone(LaneId lane, BatchId batch, ReadResult result, TimePoint now) {
+  lanes_[lane].reads.Done(batch, std::move(result), Advance(now));
+}
+
+void Engine::Drain() {
+  draining_ = true;
+  for (LanePair& lane : lanes_) lane.writes.SendAllNow();
+}
+
+void Engine::Stop(Errc why, TimePoint now) {
+  Advance(now);
+  if (stopped_ == Errc::kOk) stopped_ = why;
+  for (LanePair& lane : lanes_) {
+    lane.writes.Stop(why, now_);
+    lane.reads.FailAll(why);
+  }
+  replies_.FailAll(why, now_);
+}
+
+TimePoint Engine::Poll(TimePoint now, StateSource& source) {
+  Advance(now);
+  replies_.Expire(now_);
+  TimePoint next = kNever;
+  bool dirty = false;
+  for (LanePair& lane : lanes_) {
+    next = std::min({next, lane.writes.Poll(now_, source), lane.reads.Poll(now_, source)});
+    dirty |= !lane.writes.empty();
+  }
+  if (draining_ && !dirty && replies_.held() == 0) effects_.drained = true;
+  return std::min(next, replies_.NextDeadline());
+}
+
+void Engine::TakeEffects(Effects& into) {
+  into.Clear();
+  std::swap(effects_, into);
+}
+
+EngineStats Engine::Stats() const {
+  EngineStats stats;
+  for (const LanePair& lane : lanes_) {
+    stats.lanes.push_back(lane.writes.Stats());
+    lane.reads.AddTo(stats.lanes.back());
+  }
+  stats.replies = replies_taken_;
+  stats.replies_failed = replies_.failed();
+  stats.replies_held = replies_.held();
+  stats.reply_latency = replies_.latency();
+  return stats;
+}
+
+}  // namespace stout

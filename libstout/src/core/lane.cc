@@ -1,0 +1,463 @@
+#include "stout/core/lane.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "core/hash.h"
+
+namespace stout {
+using internal::HashOf;
+
+namespace {
+
+/// Whether the store is done with an item, well or not. All else must be sent again.
+bool IsSettled(Errc errc) {
+  return errc == Errc::kOk || errc == Errc::kRefused || errc == Errc::kTooLarge ||
+         errc == Errc::kCorrupt;
+}
+
+}  // namespace
+
+Lane::Lane(LaneId id, Epoch epoch, const LaneOptions& options, std::uint64_t seed,
+           BatchId& last_batch, ReplyTable& replies, Effects& effects)
+    : id_(id),
+      epoch_(epoch),
+      options_(options),
+      backoff_{.first = options.retry_first, .cap = options.retry_cap},
+      random_(seed),
+      last_batch_(last_batch),
+      replies_(replies),
+      effects_(effects),
+      policy_(options.write_policy),
+      decision_(policy_.Start()),
+      cut_(options.max_batch_items) {}
+
+// --- Changes ---------------------------------------------------------------------------------
+
+MarkResult Lane::Mark(KeyView key, std::size_t bytes, TimePoint now) {
+  if (stopped_ != Errc::kOk) return {.errc = stopped_};
+  const std::uint32_t hash = HashOf(key);
+  Slot slot = Find(key, hash);
+  const std::size_t held = slot == kNone ? 0 : entries_[slot].bytes;
+  bytes = bytes == 0 ? std::max(held, key.size()) : bytes + key.size();
+  const bool too_many_keys = slot == kNone && entries_.in_use() >= options_.max_dirty_keys;
+  const bool too_many_bytes =
+      bytes > held && dirty_bytes_ - held + bytes > options_.max_dirty_bytes;
+  if (too_many_keys || too_many_bytes) {
+    ++stats_.marks_pushed_back;
+    return {.errc = Errc::kPushedBack};
+  }
+  if (slot == kNone) slot = Insert(key, hash);
+  Entry& entry = entries_[slot];
+  Account(entry, bytes);
+  entry.newest = ++version_;
+  if (!entry.dirty) {
+    entry.dirty = true;
+    entry.dirty_since = entry.ready_since = now;
+    if (entry.sending == 0) PushReady(slot);
+  }
+  ++stats_.keys_marked;
+  return {.version = entry.newest};
+}
+
+Lane::Slot Lane::Find(KeyView key, std::uint32_t hash) const {
+  return index_.Find(hash, [&](Slot slot) { return entries_[slot].key == key; });
+}
+
+Lane::Slot Lane::Insert(KeyView key, std::uint32_t hash) {
+  const Slot slot = entries_.Take();
+  Entry& entry = entries_[slot];
+  entry.key = key;  // keeps the capacity of the key that was here before
+  entry.hash = hash;
+  entry.failures = 0;
+  entry.newest = entry.sending = 0;
+  entry.bytes = 0;
+  entry.waits = ReplyTable::kNone;
+  entry.dirty = entry.urgent = false;
+  index_.Insert(hash, slot);
+  return slot;
+}
+
+void Lane::Erase(Slot slot) {
+  Entry& entry = entries_[slot];
+  Account(entry, 0);
+  replies_.Release(entry.waits);
+  index_.Erase(entry.hash, slot);
+  entries_.Give(slot);
+}
+
+void Lane::Account(Entry& entry, std::size_t bytes) {
+  dirty_bytes_ += bytes - entry.bytes;
+  entry.bytes = bytes;
+}
+
+Version Lane::NewestOf(KeyView key) const {
+  const Slot slot = Find(key, HashOf(key));
+  return slot == kNone ? 0 : entries_[slot].newest;
+}
+
+// --- Replies and flushes -----------------------------------------------------------------------
+
+Errc Lane::DependOn(ReplyTable::Index reply, KeyView key) {
+  if (stopped_ != Errc::kOk) return stopped_;
+  const Slot slot = Find(key, HashOf(key));
+  if (slot != kNone) replies_.DependOn(reply, entries_[slot].waits, entries_[slot].newest);
+  return Errc::kOk;
+}
+
+void Lane::Flush(ReplyTable::Index reply) {
+  for (Slot slot = ready_head_; slot != kNone; slot = entries_[slot].next) {
+    replies_.DependOn(reply, entries_[slot].waits, entries_[slot].newest);
+  }
+  for (const Paused& paused : paused_) {
+    replies_.DependOn(reply, entries_[paused.slot].waits, entries_[paused.slot].newest);
+  }
+  for (const Attempt& attempt : attempts_) {
+    for (const Sent& sent : attempt.items) {
+      replies_.DependOn(reply, entries_[sent.slot].waits, entries_[sent.slot].newest);
+    }
+  }
+  SendAllNow();
+}
+
+void Lane::SendAllNow() {
+  for (Slot slot = ready_head_; slot != kNone; slot = entries_[slot].next) Urge(entries_[slot]);
+  for (const Attempt& attempt : attempts_) {
+    for (const Sent& sent : attempt.items) {
+      if (entries_[sent.slot].dirty) Urge(entries_[sent.slot]);
+    }
+  }
+  for (const Paused& paused : paused_) {
+    Urge(entries_[paused.slot]);
+    PushReady(paused.slot);
+  }
+  paused_.clear();
+  hold_until_ = TimePoint::min();
+}
+
+void Lane::Urge(Entry& entry) {
+  if (!entry.urgent) ++urgent_;
+  entry.urgent = true;
+}
+
+// --- The ready queue ---------------------------------------------------------------------------
+
+void Lane::PushReady(Slot slot) {
+  entries_[slot].next = kNone;
+  (ready_tail_ == kNone ? ready_head_ : entries_[ready_tail_].next) = slot;
+  ready_tail_ = slot;
+  ++ready_;
+}
+
+void Lane::PushReadyFront(Slot slot) {
+  entries_[slot].next = ready_head_;
+  if (ready_head_ == kNone) ready_tail_ = slot;
+  ready_head_ = slot;
+  ++ready_;
+}
+
+Lane::Slot Lane::PopReady() {
+  const Slot slot = ready_head_;
+  ready_head_ = entries_[slot].next;
+  if (ready_head_ == kNone) ready_tail_ = kNone;
+  --ready_;
+  return slot;
+}
+
+void Lane::ResumePaused(TimePoint now) {
+  while (!paused_.empty() && paused_.front().until <= now) {
+    std::pop_heap(paused_.begin(), paused_.end(), std::greater<>());
+    const Slot slot = paused_.back().slot;
+    paused_.pop_back();
+    entries_[slot].ready_since = now;
+    PushReady(slot);
+  }
+}
+
+// --- Sending -----------------------------------------------------------------------------------
+
+TimePoint Lane::Poll(TimePoint now, StateSource& source) {
+  if (stopped_ != Errc::kOk) return kNever;
+  TimeOutAttempts(now);
+  ResumePaused(now);
+  while (MaySend(now)) Form(now, source);
+  return NextEvent();
+}
+
+bool Lane::MaySend(TimePoint now) const {
+  if (ready_ == 0 || attempts_.size() >= options_.max_batches_in_flight) return false;
+  if (now < hold_until_) return false;
+  if (options_.prefix_ordering && !attempts_.empty()) return false;
+  if (now >= SaturatingAdd(entries_[ready_head_].ready_since, options_.max_delay)) return true;
+  if (attempts_.size() >= decision_.window) return false;
+  return urgent_ > 0 || ready_ >= options_.max_batch_items || now >= NextByPolicy();
+}
+
+TimePoint Lane::NextByPolicy() const { return SaturatingAdd(last_send_, decision_.interval); }
+
+TimePoint Lane::NextEvent() const {
+  TimePoint next = kNever;
+  if (!attempts_.empty()) {
+    next = SaturatingAdd(attempts_.front().sample.sent, options_.attempt_timeout);
+  }
+  if (!paused_.empty()) next = std::min(next, paused_.front().until);
+  const bool must_wait_for_answer = attempts_.size() >= options_.max_batches_in_flight ||
+                                    (options_.prefix_ordering && !attempts_.empty());
+  if (ready_ == 0 || must_wait_for_answer) return next;
+  TimePoint send = SaturatingAdd(entries_[ready_head_].ready_since, options_.max_delay);
+  if (attempts_.size() < decision_.window) {
+    const bool at_once = urgent_ > 0 || ready_ >= options_.max_batch_items;
+    send = std::min(send, at_once ? TimePoint::min() : NextByPolicy());
+  }
+  return std::min(next, std::max(send, hold_until_));
+}
+
+std::size_t Lane::BatchLimit() const {
+  // Under prefix ordering a batch that leaves a dirty key behind could show the store a later
+  // change without an earlier one.
+  if (options_.prefix_ordering) return Decision::kUnlimited;
+  return std::min({options_.max_batch_items, decision_.max_items, cut_});
+}
+
+void Lane::Form(TimePoint now, StateSource& source) {
+  WriteBatch batch{.id = 0, .lane = id_, .epoch = epoch_, .items = {}, .bytes = 0};
+  Attempt attempt;
+  if (!spare_batches_.empty()) {
+    batch.items = std::move(spare_batches_.back());
+    spare_batches_.pop_back();
+  }
+  if (!spare_sent_.empty()) {
+    attempt.items = std::move(spare_sent_.back());
+    spare_sent_.pop_back();
+  }
+  const std::size_t limit = BatchLimit();
+  while (ready_ > 0 && batch.items.size() < limit) {
+    const bool alone = entries_[ready_head_].failures >= kAloneAfter && !options_.prefix_ordering;
+    if (alone && !batch.items.empty()) break;
+    if (!Append(batch, attempt, PopReady(), source, now) || alone) break;
+  }
+  if (batch.items.empty()) {  // every key was refused by its own serialiser
+    spare_batches_.push_back(std::move(batch.items));
+    spare_sent_.push_back(std::move(attempt.items));
+    return;
+  }
+  Send(std::move(batch), std::move(attempt), now);
+}
+
+// Serialises one key into the batch; false if it must go with the next one.
+bool Lane::Append(WriteBatch& batch, Attempt& attempt, Slot slot, StateSource& source,
+                  TimePoint now) {
+  WriteItem item;
+  if (!spare_items_.empty()) {
+    item = std::move(spare_items_.back());
+    spare_items_.pop_back();
+  }
+  Entry& entry = entries_[slot];
+  item.value.clear();
+  const Serialized serialized = source.Serialize(entry.key, item.value);
+  if (serialized == Serialized::kAbsent) item.value.clear();
+  const std::size_t bytes = entry.key.size() + item.value.size();
+  const bool too_large = bytes > options_.max_batch_bytes;
+  const bool overflows = batch.bytes + bytes > options_.max_batch_bytes;
+  if (overflows && !batch.items.empty() && !options_.prefix_ordering) {
+    spare_items_.push_back(std::move(item));
+    PushReadyFront(slot);
+    return false;
+  }
+  entry.sending = entry.newest;
+  entry.dirty = false;
+  if (std::exchange(entry.urgent, false)) --urgent_;
+  if (serialized == Serialized::kFailed || too_large) {
+    spare_items_.push_back(std::move(item));
+    EndWrite(slot, too_large ? Errc::kTooLarge : Errc::kNotSerialized, now);
+    return true;
+  }
+  item.key = entry.key;
+  item.kind = serialized == Serialized::kValue ? WriteKind::kPut : WriteKind::kDelete;
+  item.version = entry.sending;
+  batch.items.push_back(std::move(item));
+  batch.bytes += bytes;
+  attempt.items.push_back({slot, entry.dirty_since});
+  stats_.wait.Record(now - entry.dirty_since);
+  Account(entry, bytes);
+  return true;
+}
+
+void Lane::Send(WriteBatch batch, Attempt attempt, TimePoint now) {
+  batch.id = attempt.id = ++last_batch_;
+  attempt.sample = {.items = batch.items.size(),
+                    .bytes = batch.bytes,
+                    .sent = now,
+                    .done = {},
+                    .oldest_wait = now - attempt.items.front().dirty_since,
+                    .in_flight = attempts_.size() + 1,
+                    .backlog = 0,
+                    .errc = Errc::kOk};
+  ++stats_.batches_sent;
+  stats_.writes_sent += batch.items.size();
+  stats_.bytes_sent += batch.bytes;
+  stats_.batch_items.Record(batch.items.size());
+  last_send_ = now;
+  attempts_.push_back(std::move(attempt));
+  effects_.writes.push_back(std::move(batch));
+}
+
+void Lane::Recycle(WriteBatch batch) {
+  for (WriteItem& item : batch.items) spare_items_.push_back(std::move(item));
+  batch.items.clear();
+  spare_batches_.push_back(std::move(batch.items));
+}
+
+// --- Answers -----------------------------------------------------------------------------------
+
+void Lane::TimeOutAttempts(TimePoint now) {
+  while (!attempts_.empty() &&
+         SaturatingAdd(attempts_.front().sample.sent, options_.attempt_timeout) <= now) {
+    Attempt attempt = std::move(attempts_.front());
+    attempts_.erase(attempts_.begin());
+    ++stats_.attempts_timed_out;
+    Finish(std::move(attempt), {.batch = Errc::kUnknown, .items = {}}, now);
+  }
+}
+
+void Lane::Done(BatchId batch, const WriteResult& result, TimePoint now) {
+  if (stopped_ != Errc::kOk) return;
+  const auto attempt = std::find_if(attempts_.begin(), attempts_.end(),
+                                    [&](const Attempt& a) { return a.id == batch; });
+  if (attempt == attempts_.end()) {
+    ++stats_.late_answers;
+  } else if (result.batch != Errc::kFenced) {
+    Attempt taken = std::move(*attempt);
+    attempts_.erase(attempt);
+    Finish(std::move(taken), result, now);
+  }
+  const bool fenced = result.batch == Errc::kFenced ||
+                      std::any_of(result.items.begin(), result.items.end(),
+                                  [](const ItemError& e) { return e.errc == Errc::kFenced; });
+  if (fenced) Stop(Errc::kFenced, now);
+}
+
+void Lane::Finish(Attempt attempt, const WriteResult& result, TimePoint now) {
+  const std::size_t count = attempt.items.size();
+  const bool splittable = count > 1 && !options_.prefix_ordering;
+  const bool batch_settled =
+      IsSettled(result.batch) && !(result.batch == Errc::kTooLarge && splittable);
+  std::size_t settled = batch_settled ? count : 0;
+  for (const ItemError& error : result.items) {
+    settled +=
+        static_cast<std::size_t>(IsSettled(error.errc)) - static_cast<std::size_t>(batch_settled);
+  }
+  BatchSample& sample = attempt.sample;
+  sample.done = now;
+  sample.backlog = ready_;
+  sample.errc = settled > 0 ? Errc::kOk : batch_settled ? result.items.front().errc : result.batch;
+  stats_.store_latency.Record(sample.latency());
+  decision_ = policy_.Observe(sample);
+
+  if (settled == 0) {
+    FailWhole(attempt, sample.errc, now);
+  } else {
+    failures_ = 0;
+    cut_ = std::min(options_.max_batch_items, cut_ * 2);
+    auto error = result.items.begin();
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const bool named = error != result.items.end() && error->index == i;
+      const Errc errc = named ? (error++)->errc : result.batch;
+      if (named ? IsSettled(errc) : batch_settled) {
+        EndWrite(attempt.items[i].slot, errc, now);
+      } else {
+        PutBack(attempt.items[i]);
+        Pause(attempt.items[i].slot, now);
+      }
+    }
+  }
+  attempt.items.clear();
+  spare_sent_.push_back(std::move(attempt.items));
+}
+
+// The change in flight is durable, or refused for good.
+void Lane::EndWrite(Slot slot, Errc errc, TimePoint now) {
+  Entry& entry = entries_[slot];
+  const Version version = std::exchange(entry.sending, 0);
+  entry.failures = 0;
+  if (errc == Errc::kOk) {
+    ++stats_.writes_done;
+  } else {
+    ++stats_.writes_refused;
+    effects_.refused.push_back({id_, entry.key, errc});
+  }
+  replies_.Settle(entry.waits, version, errc, now);
+  if (entry.dirty) {
+    entry.ready_since = now;
+    PushReady(slot);
+  } else {
+    Erase(slot);
+  }
+}
+
+// The change in flight is unsent again; a newer one, if any, absorbs it.
+void Lane::PutBack(const Sent& sent) {
+  Entry& entry = entries_[sent.slot];
+  entry.sending = 0;
+  entry.dirty = true;
+  entry.dirty_since = entry.ready_since = sent.dirty_since;
+  ++stats_.retries;
+}
+
+// This key alone is in trouble.
+void Lane::Pause(Slot slot, TimePoint now) {
+  const Duration pause = backoff_.Pause(++entries_[slot].failures, random_);
+  paused_.push_back({SaturatingAdd(now, pause), slot});
+  std::push_heap(paused_.begin(), paused_.end(), std::greater<>());
+}
+
+void Lane::FailWhole(const Attempt& attempt, Errc errc, TimePoint now) {
+  ++stats_.batches_failed;
+  for (auto sent = attempt.items.rbegin(); sent != attempt.items.rend(); ++sent) {
+    PutBack(*sent);
+    // One that failed alone stands aside, or it would bar the others for ever.
+    if (attempt.items.size() == 1 && !options_.prefix_ordering) {
+      Pause(sent->slot, now);
+    } else {
+      PushReadyFront(sent->slot);
+    }
+  }
+  cut_ = std::max<std::size_t>(1, std::min(cut_, attempt.items.size()) / 2);
+  if (errc == Errc::kTooLarge) return;  // a smaller batch may go at once
+  hold_until_ = std::max(hold_until_, SaturatingAdd(now, backoff_.Pause(++failures_, random_)));
+}
+
+// --- The end -----------------------------------------------------------------------------------
+
+void Lane::Stop(Errc why, TimePoint now) {
+  if (stopped_ != Errc::kOk) return;
+  stopped_ = why;
+  if (why == Errc::kFenced) effects_.fenced.push_back(id_);
+  const auto forget = [&](Slot slot) {
+    replies_.Settle(entries_[slot].waits, entries_[slot].newest, why, now);
+    Erase(slot);
+  };
+  while (ready_ > 0) forget(PopReady());
+  for (const Paused& paused : paused_) forget(paused.slot);
+  for (const Attempt& attempt : attempts_) {
+    for (const Sent& sent : attempt.items) forget(sent.slot);
+  }
+  paused_.clear();
+  attempts_.clear();
+  urgent_ = 0;
+}
+
+LaneStats Lane::Stats() const {
+  LaneStats stats = stats_;
+  stats.dirty_keys = entries_.in_use();
+  stats.dirty_bytes = dirty_bytes_;
+  stats.batches_in_flight = attempts_.size();
+  stats.interval = decision_.interval;
+  stats.window = decision_.window;
+  stats.fenced = stopped_ == Errc::kFenced;
+  stats.policy = policy_.Name();
+  return stats;
+}
+
+}  // namespace stout

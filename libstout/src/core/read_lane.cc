@@ -1,0 +1,260 @@
+#include "stout/core/read_lane.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/hash.h"
+
+namespace stout {
+using internal::HashOf;
+
+ReadLane::ReadLane(const LaneOptions& options, Duration deadline, std::uint64_t seed,
+                   const Lane& writes, LaneId id, BatchId& last_batch, Effects& effects)
+    : options_(options),
+      deadline_(deadline),
+      backoff_{.first = options.retry_first, .cap = options.retry_cap},
+      random_(seed),
+      writes_(writes),
+      id_(id),
+      last_batch_(last_batch),
+      effects_(effects),
+      policy_(options.read_policy),
+      decision_(policy_.Start()) {}
+
+// --- Fetches -----------------------------------------------------------------------------------
+
+void ReadLane::Fetch(KeyView key, FetchId fetch, TimePoint now) {
+  ++fetches_;
+  if (writes_.stopped() != Errc::kOk) {
+    effects_.fetched.push_back({fetch, writes_.stopped(), {}});
+  } else if (writes_.Contains(key)) {
+    local_.push_back({std::string(key), fetch});
+  } else {
+    Join(key, fetch, now);
+  }
+}
+
+void ReadLane::Join(KeyView key, FetchId fetch, TimePoint now) {
+  const std::uint32_t hash = HashOf(key);
+  Slot slot = Find(key, hash);
+  if (slot != kNone) {
+    ++joined_;
+    Entry& entry = entries_[slot];
+    if (entry.fetches.empty()) ages_.push_back({now, slot, entry.birth});  // the first had expired
+  } else if (entries_.in_use() >= options_.max_pending_reads) {
+    effects_.fetched.push_back({fetch, Errc::kPushedBack, {}});
+    return;
+  } else {
+    slot = entries_.Take();
+    Entry& entry = entries_[slot];
+    entry.key = key;
+    entry.hash = hash;
+    entry.birth = ++births_;
+    entry.in_flight = entry.overtaken = false;
+    index_.Insert(hash, slot);
+    ready_.push_back(slot);
+    ages_.push_back({now, slot, entry.birth});
+  }
+  entries_[slot].fetches.push_back(fetch);
+}
+
+ReadLane::Slot ReadLane::Find(KeyView key, std::uint32_t hash) const {
+  return index_.Find(hash, [&](Slot slot) { return entries_[slot].key == key; });
+}
+
+void ReadLane::Overtake(KeyView key) {
+  if (attempts_.empty()) return;
+  const Slot slot = Find(key, HashOf(key));
+  if (slot != kNone) entries_[slot].overtaken = entries_[slot].in_flight;
+}
+
+void ReadLane::Answer(Slot slot, Errc errc, StoredState state) {
+  std::vector<FetchId>& fetches = entries_[slot].fetches;
+  for (std::size_t i = 0; i < fetches.size(); ++i) {
+    const bool last = i + 1 == fetches.size();
+    effects_.fetched.push_back({fetches[i], errc, last ? std::move(state) : state});
+  }
+  fetches.clear();
+}
+
+void ReadLane::AnswerLocally(Slot slot) {
+  Entry& entry = entries_[slot];
+  for (const FetchId fetch : entry.fetches) local_.push_back({entry.key, fetch});
+  entry.fetches.clear();
+  Erase(slot);
+}
+
+void ReadLane::Erase(Slot slot) {
+  entries_[slot].birth = 0;
+  index_.Erase(entries_[slot].hash, slot);
+  entries_.Give(slot);
+}
+
+void ReadLane::ServeLocally(StateSource& source, TimePoint now) {
+  // A key may have become durable since it was queued; the application may hold it no longer.
+  for (Local& local : std::exchange(local_, {})) {
+    if (!writes_.Contains(local.key)) {
+      Join(local.key, local.fetch, now);
+      continue;
+    }
+    ++served_locally_;
+    StoredState state;
+    const Serialized serialized = source.Serialize(local.key, state.value);
+    state.found = serialized == Serialized::kValue;
+    state.stamp = {writes_.epoch(), writes_.NewestOf(local.key)};
+    const bool failed = serialized == Serialized::kFailed;
+    effects_.fetched.push_back(
+        {local.fetch, failed ? Errc::kNotSerialized : Errc::kOk, std::move(state)});
+  }
+}
+
+// --- Sending -----------------------------------------------------------------------------------
+
+TimePoint ReadLane::Poll(TimePoint now, StateSource& source) {
+  if (writes_.stopped() != Errc::kOk) {
+    FailAll(writes_.stopped());
+    return kNever;
+  }
+  TimeOutAttempts(now);
+  Expire(now);
+  ServeLocally(source, now);
+  while (MaySend(now)) Send(now);
+  ServeLocally(source, now);  // keys that became dirty while they waited to be read
+
+  TimePoint next = kNever;
+  if (!attempts_.empty()) {
+    next = SaturatingAdd(attempts_.front().sample.sent, options_.attempt_timeout);
+  }
+  if (!ages_.empty()) next = std::min(next, SaturatingAdd(ages_.front().asked, deadline_));
+  const std::size_t window = std::min(decision_.window, options_.max_batches_in_flight);
+  if (!ready_.empty() && attempts_.size() < window) {
+    next = std::min(next, std::max(SaturatingAdd(last_send_, decision_.interval), hold_until_));
+  }
+  return next;
+}
+
+void ReadLane::Expire(TimePoint now) {
+  while (!ages_.empty()) {
+    const Age& age = ages_.front();
+    Entry& entry = entries_[age.slot];
+    if (entry.birth == age.birth) {
+      if (SaturatingAdd(age.asked, deadline_) > now) return;
+      Answer(age.slot, Errc::kDeadline, {});
+      if (!entry.in_flight) {
+        ready_.erase(std::find(ready_.begin(), ready_.end(), age.slot));  // near the front
+        Erase(age.slot);
+      }
+    }
+    ages_.pop_front();
+  }
+}
+
+bool ReadLane::MaySend(TimePoint now) const {
+  if (ready_.empty() || now < hold_until_) return false;
+  if (attempts_.size() >= std::min(decision_.window, options_.max_batches_in_flight)) return false;
+  return ready_.size() >= options_.max_batch_items ||
+         now >= SaturatingAdd(last_send_, decision_.interval);
+}
+
+void ReadLane::Send(TimePoint now) {
+  ReadBatch batch{.id = ++last_batch_, .lane = id_, .keys = {}};
+  Attempt attempt{.id = batch.id, .slots = {}, .sample = {}};
+  const std::size_t limit = std::min(options_.max_batch_items, decision_.max_items);
+  while (!ready_.empty() && batch.keys.size() < limit) {
+    const Slot slot = ready_.front();
+    ready_.pop_front();
+    Entry& entry = entries_[slot];
+    if (writes_.Contains(entry.key)) {
+      AnswerLocally(slot);
+      continue;
+    }
+    entry.in_flight = true;
+    entry.overtaken = false;
+    batch.keys.push_back(entry.key);
+    attempt.slots.push_back(slot);
+    attempt.sample.bytes += entry.key.size();
+  }
+  if (batch.keys.empty()) return;
+  attempt.sample.items = batch.keys.size();
+  attempt.sample.sent = last_send_ = now;
+  attempt.sample.in_flight = attempts_.size() + 1;
+  ++batches_sent_;
+  reads_sent_ += batch.keys.size();
+  attempts_.push_back(std::move(attempt));
+  effects_.reads.push_back(std::move(batch));
+}
+
+// --- Answers -----------------------------------------------------------------------------------
+
+void ReadLane::TimeOutAttempts(TimePoint now) {
+  while (!attempts_.empty() &&
+         SaturatingAdd(attempts_.front().sample.sent, options_.attempt_timeout) <= now) {
+    Attempt attempt = std::move(attempts_.front());
+    attempts_.erase(attempts_.begin());
+    Finish(std::move(attempt), {.errc = Errc::kUnknown, .states = {}}, now);
+  }
+}
+
+void ReadLane::Done(BatchId batch, ReadResult result, TimePoint now) {
+  const auto attempt = std::find_if(attempts_.begin(), attempts_.end(),
+                                    [&](const Attempt& a) { return a.id == batch; });
+  if (attempt == attempts_.end()) return;
+  Attempt taken = std::move(*attempt);
+  attempts_.erase(attempt);
+  Finish(std::move(taken), std::move(result), now);
+}
+
+void ReadLane::Finish(Attempt attempt, ReadResult result, TimePoint now) {
+  if (result.errc == Errc::kOk && result.states.size() != attempt.slots.size()) {
+    result.errc = Errc::kCorrupt;
+  }
+  const bool again = result.errc == Errc::kTransient || result.errc == Errc::kUnknown;
+  attempt.sample.done = now;
+  attempt.sample.backlog = ready_.size();
+  attempt.sample.errc = again ? result.errc : Errc::kOk;
+  decision_ = policy_.Observe(attempt.sample);
+  failures_ = again ? failures_ + 1 : 0;
+  if (again) hold_until_ = SaturatingAdd(now, backoff_.Pause(failures_, random_));
+
+  for (std::size_t i = attempt.slots.size(); i-- > 0;) {  // backwards, to go back in order
+    const Slot slot = attempt.slots[i];
+    Entry& entry = entries_[slot];
+    entry.in_flight = false;
+    if (entry.fetches.empty()) {  // they had failed
+      Erase(slot);
+    } else if (writes_.Contains(entry.key)) {
+      AnswerLocally(slot);
+    } else if (again || entry.overtaken) {
+      ready_.push_front(slot);
+    } else {
+      const bool failed = result.errc != Errc::kOk;
+      StoredState state = failed ? StoredState{} : std::move(result.states[i]);
+      const Errc errc = failed ? result.errc : state.errc;
+      Answer(slot, errc, std::move(state));
+      Erase(slot);
+    }
+  }
+}
+
+void ReadLane::FailAll(Errc errc) {
+  for (const Local& local : local_) effects_.fetched.push_back({local.fetch, errc, {}});
+  local_.clear();
+  for (const Age& age : ages_) {
+    if (entries_[age.slot].birth != age.birth) continue;
+    Answer(age.slot, errc, {});
+    Erase(age.slot);
+  }
+  ages_.clear();
+  ready_.clear();
+  attempts_.clear();
+}
+
+void ReadLane::AddTo(LaneStats& stats) const {
+  stats.fetches = fetches_;
+  stats.fetches_joined = joined_;
+  stats.fetches_local = served_locally_;
+  stats.read_batches_sent = batches_sent_;
+  stats.reads_sent = reads_sent_;
+}
+
+}  // namespace stout

@@ -1,0 +1,119 @@
+#include "stout/core/reply_table.h"
+
+namespace stout {
+
+ReplyTable::Index ReplyTable::Register(ReplyId id, TimePoint now) { return Add(id, now, false); }
+
+ReplyTable::Index ReplyTable::RegisterFlush(ReplyId id, TimePoint now) {
+  return Add(id, now, true);
+}
+
+ReplyTable::Index ReplyTable::Add(ReplyId id, TimePoint now, bool is_flush) {
+  const Index index = replies_.Take();
+  Queue& queue = is_flush ? flushes_ : queue_;
+  replies_[index] = {.id = id,
+                     .registered = now,
+                     .first_wait = kNone,
+                     .pending = 1,  // until Seal
+                     .older = queue.newest,
+                     .newer = kNone,
+                     .errc = Errc::kOk,
+                     .is_flush = is_flush};
+  (queue.newest == kNone ? queue.oldest : replies_[queue.newest].newer) = index;
+  queue.newest = index;
+  return index;
+}
+
+void ReplyTable::DependOn(Index reply, Ring& ring, Version version) {
+  if (ring == kNone) {
+    ring = waits_.Take();
+    waits_[ring] = {.version = 0, .reply = kNone, .prev = ring, .next = ring, .chain = kNone};
+  }
+  const Index wait = waits_.Take();
+  const Index last = waits_[ring].prev;
+  waits_[wait] = {.version = version,
+                  .reply = reply,
+                  .prev = last,
+                  .next = ring,
+                  .chain = replies_[reply].first_wait};
+  waits_[last].next = wait;
+  waits_[ring].prev = wait;
+  replies_[reply].first_wait = wait;
+  ++replies_[reply].pending;
+}
+
+void ReplyTable::Seal(Index reply, Errc errc, TimePoint now) {
+  if (errc != Errc::kOk) {
+    End(reply, errc, now);
+  } else if (--replies_[reply].pending == 0) {
+    End(reply, replies_[reply].errc, now);
+  }
+}
+
+void ReplyTable::Settle(Ring ring, Version version, Errc errc, TimePoint now) {
+  if (ring == kNone) return;
+  // Ending a reply may take further waits out of this ring: look at its head afresh each time.
+  for (Index wait = waits_[ring].next; wait != ring && waits_[wait].version <= version;
+       wait = waits_[ring].next) {
+    EndWait(wait, errc, now);
+  }
+}
+
+void ReplyTable::Release(Ring& ring) {
+  if (ring == kNone) return;
+  waits_.Give(ring);
+  ring = kNone;
+}
+
+void ReplyTable::Expire(TimePoint now) {
+  while (queue_.oldest != kNone && NextDeadline() <= now) End(queue_.oldest, Errc::kDeadline, now);
+}
+
+void ReplyTable::FailAll(Errc errc, TimePoint now) {
+  while (queue_.oldest != kNone) End(queue_.oldest, errc, now);
+  while (flushes_.oldest != kNone) End(flushes_.oldest, errc, now);
+}
+
+TimePoint ReplyTable::NextDeadline() const {
+  if (queue_.oldest == kNone) return kNever;
+  return SaturatingAdd(replies_[queue_.oldest].registered, deadline_);
+}
+
+void ReplyTable::Unlink(Index index) {
+  Wait& wait = waits_[index];
+  waits_[wait.prev].next = wait.next;
+  waits_[wait.next].prev = wait.prev;
+  wait.reply = kNone;
+}
+
+// One key of a reply is settled. The wait stays in the reply's chain until the reply ends.
+void ReplyTable::EndWait(Index wait, Errc errc, TimePoint now) {
+  const Index index = waits_[wait].reply;
+  Unlink(wait);
+  Reply& reply = replies_[index];
+  if (errc != Errc::kOk && reply.errc == Errc::kOk) reply.errc = errc;
+  --reply.pending;
+  const bool hopeless = reply.errc != Errc::kOk && !reply.is_flush;
+  if (reply.pending == 0 || hopeless) End(index, reply.errc, now);
+}
+
+void ReplyTable::End(Index index, Errc errc, TimePoint now) {
+  Reply& reply = replies_[index];
+  for (Index wait = reply.first_wait; wait != kNone;) {
+    if (waits_[wait].reply != kNone) Unlink(wait);
+    const Index next = waits_[wait].chain;
+    waits_.Give(wait);
+    wait = next;
+  }
+  Queue& queue = QueueOf(reply);
+  (reply.older == kNone ? queue.oldest : replies_[reply.older].newer) = reply.newer;
+  (reply.newer == kNone ? queue.newest : replies_[reply.newer].older) = reply.older;
+  if (!reply.is_flush) {
+    latency_.Record(now - reply.registered);
+    if (errc != Errc::kOk) ++failed_;
+  }
+  effects_.replies.push_back({reply.id, errc});
+  replies_.Give(index);
+}
+
+}  // namespace stout

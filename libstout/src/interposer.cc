@@ -1,0 +1,356 @@
+#include "stout/interposer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/execution/outstanding_work.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/prefer.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cassert>
+#include <chrono>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "stout/core/engine.h"
+#include "stout/core/pool.h"
+
+namespace stout {
+namespace asio = boost::asio;
+
+namespace {
+
+EngineOptions Fit(EngineOptions options, const StoreTraits& traits) {
+  LaneOptions& lane = options.lane;
+  lane.max_batch_items = std::min(lane.max_batch_items, traits.max_batch_items);
+  lane.max_batch_bytes = std::min(lane.max_batch_bytes, traits.max_batch_bytes);
+  if (options.seed == 0) options.seed = std::random_device{}();
+  return options;
+}
+
+}  // namespace
+
+/// The driver of an Engine: it keeps the handlers and the buffers in flight, and decides nothing.
+///
+/// A *turn* polls the engine and carries out its effects. It runs after the handlers that changed
+/// something (so that what they mark in one go is sent in one batch), after each answer of the
+/// store, and when the timer says so.
+class Interposer::Impl final : public std::enable_shared_from_this<Impl>, StateSource {
+ public:
+  Impl(const asio::any_io_executor& executor, Store& store, Application application,
+       EngineOptions options)
+      : strand_(asio::make_strand(executor)),
+        timer_(strand_),
+        store_(store),
+        application_(std::move(application)),
+        trouble_(Interposer::Check(options, store.traits())),
+        options_(Fit(std::move(options), store.traits())) {}
+
+  Executor strand() const { return strand_; }
+
+  void Open(Reply done) {
+    if (trouble_) return Later(std::move(done), Errc::kBadOptions);
+    if (closed_ != Errc::kOk) return Later(std::move(done), closed_);
+    store_.NewEpoch([self = shared_from_this(), work = Working(), done = std::move(done)](
+                        ErrorCode ec, Epoch epoch) mutable {
+      Impl& impl = *self;
+      asio::post(impl.strand_,
+                 [self = std::move(self), done = std::move(done), ec, epoch]() mutable {
+                   if (!ec && self->closed_ != Errc::kOk) ec = self->closed_;
+                   if (!ec) self->OpenWithEpoch(epoch);
+                   done(ec);
+                 });
+    });
+  }
+
+  void OpenWithEpoch(Epoch epoch) {
+    assert(!trouble_ && "options that Check() rejects");
+    if (!engine_ && closed_ == Errc::kOk) {
+      engine_ = std::make_unique<Engine>(options_, store_.traits().partitions, epoch);
+    }
+  }
+
+  Result<Stamp> MarkDirty(KeyView key, std::size_t bytes) {
+    AssertOnStrand();
+    if (!engine_) return NotOpen();
+    const MarkResult marked = engine_->MarkDirty(Ref(key), bytes, Now());
+    if (marked.errc != Errc::kOk) return marked.errc;
+    ScheduleTurn();
+    return Stamp{engine_->epoch(), marked.version};
+  }
+
+  void SafeReply(std::span<const KeyView> keys, Reply reply) {
+    AssertOnStrand();
+    if (!engine_) return Later(std::move(reply), NotOpen());
+    refs_.clear();
+    for (const KeyView key : keys) refs_.push_back(Ref(key));
+    engine_->SafeReply(refs_, Keep(std::move(reply)), Now());
+    ScheduleTurn();
+  }
+
+  void Fetch(KeyView key, FetchHandler handler) {
+    AssertOnStrand();
+    if (!engine_) {
+      return Later([handler = std::move(handler)](ErrorCode ec) mutable { handler(ec, {}); },
+                   NotOpen());
+    }
+    const Pool<FetchHandler>::Index id = fetches_.Take();
+    fetches_[id] = std::move(handler);
+    engine_->Fetch(Ref(key), id, Now());
+    ScheduleTurn();
+  }
+
+  void Flush(Reply done) {
+    AssertOnStrand();
+    if (!engine_) return Later(std::move(done), NotOpen());
+    engine_->Flush(Keep(std::move(done)), Now());
+    ScheduleTurn();
+  }
+
+  void Drain(Reply done) {
+    AssertOnStrand();
+    if (!engine_) return Later(std::move(done), NotOpen());
+    drains_.push_back(std::move(done));
+    engine_->Drain();
+    ScheduleTurn();
+  }
+
+  void Stop(Errc why) {
+    AssertOnStrand();
+    if (closed_ != Errc::kOk) return;
+    closed_ = why;
+    if (!engine_) return;
+    why == Errc::kFenced ? engine_->Fence(Now()) : engine_->Close(Now());
+    for (Reply& done : std::exchange(drains_, {})) Later(std::move(done), why);
+    ScheduleTurn();
+  }
+
+  /// The owner is gone: nothing of the application may be called but handlers that still wait.
+  void Detach() {
+    Stop(Errc::kClosed);
+    application_ = {};
+  }
+
+  bool IsDirty(KeyView key) {
+    AssertOnStrand();
+    return engine_ && engine_->IsDirty(Ref(key));
+  }
+  Epoch epoch() const { return engine_ ? engine_->epoch() : 0; }
+  EngineStats Stats() const { return engine_ ? engine_->Stats() : EngineStats{}; }
+
+ private:
+  struct Due {
+    Reply reply;
+    ErrorCode ec;
+  };
+
+  void AssertOnStrand() const {
+    assert(strand_.running_in_this_thread() && "call an interposer on its get_executor()");
+  }
+  Errc NotOpen() const { return closed_ == Errc::kOk ? Errc::kClosed : closed_; }
+  TimePoint Now() const { return TimePoint(std::chrono::steady_clock::now() - origin_); }
+  /// Keeps the context running while the store works.
+  asio::any_io_executor Working() const {
+    return asio::prefer(strand_.get_inner_executor(), asio::execution::outstanding_work.tracked);
+  }
+  KeyRef Ref(KeyView key) const { return {store_.PartitionOf(key), key}; }
+  ReplyId Keep(Reply reply) {
+    const Pool<Reply>::Index id = replies_.Take();
+    replies_[id] = std::move(reply);
+    return id;
+  }
+
+  // StateSource.
+  Serialized Serialize(KeyView key, std::string& value) noexcept override {
+    try {
+      return application_.serialize(key, value);
+    } catch (...) {  // whatever it is, it concerns this key alone
+      return Serialized::kFailed;
+    }
+  }
+
+  // --- Turns ---------------------------------------------------------------------------------
+
+  void ScheduleTurn() {
+    if (std::exchange(turn_scheduled_, true)) return;
+    asio::post(strand_, [self = shared_from_this()] { self->Turn(); });
+  }
+
+  void Turn() {
+    turn_scheduled_ = false;
+    TimePoint next = kNever;
+    if (engine_) {
+      next = engine_->Poll(Now(), *this);
+      engine_->TakeEffects(effects_);
+      for (WriteBatch& batch : effects_.writes) Write(std::move(batch));
+      for (ReadBatch& batch : effects_.reads) Read(std::move(batch));
+      Arm(next);
+      QueueHandlers();
+    }
+    RunDue();
+  }
+
+  void Arm(TimePoint next) {
+    if (next == kNever) {  // an idle interposer must not keep its context running
+      if (armed_ != kNever) timer_.cancel();
+      armed_ = kNever;
+    } else if (next < armed_) {  // a timer that fires early costs one idle turn: never move it back
+      armed_ = next;
+      timer_.expires_at(origin_ + next.time_since_epoch());
+      timer_.async_wait([self = shared_from_this()](ErrorCode ec) {
+        if (ec) return;
+        self->armed_ = kNever;
+        self->Turn();
+      });
+    }
+  }
+
+  void Write(WriteBatch batch) {
+    auto owned = std::make_unique<WriteBatch>(std::move(batch));
+    const WriteBatch& reference = *owned;  // lives in the handler
+    store_.Write(reference, [self = shared_from_this(), work = Working(),
+                             owned = std::move(owned)](WriteResult result) mutable {
+      Impl& impl = *self;
+      asio::post(impl.strand_, [self = std::move(self), owned = std::move(owned),
+                                result = std::move(result)]() mutable {
+        self->engine_->WriteDone(owned->lane, owned->id, result, self->Now());
+        self->engine_->Recycle(std::move(*owned));
+        self->Turn();
+      });
+    });
+  }
+
+  void Read(ReadBatch batch) {
+    auto owned = std::make_unique<ReadBatch>(std::move(batch));
+    const ReadBatch& reference = *owned;
+    store_.Read(reference, [self = shared_from_this(), work = Working(),
+                            owned = std::move(owned)](ReadResult result) mutable {
+      Impl& impl = *self;
+      asio::post(impl.strand_, [self = std::move(self), lane = owned->lane, id = owned->id,
+                                result = std::move(result)]() mutable {
+        self->engine_->ReadDone(lane, id, std::move(result), self->Now());
+        self->Turn();
+      });
+    });
+  }
+
+  // --- Handlers ------------------------------------------------------------------------------
+
+  void Later(Reply reply, ErrorCode ec) {
+    due_.push_back({std::move(reply), ec});
+    ScheduleTurn();
+  }
+
+  void QueueHandlers() {
+    for (KeyRefused& refused : effects_.refused) {
+      due_.push_back({[this, key = std::move(refused.key)](ErrorCode ec) {
+                        if (application_.on_refused) application_.on_refused(key, ec);
+                      },
+                      refused.errc});
+    }
+    for (const LaneId lane : effects_.fenced) {
+      due_.push_back({[this, lane](ErrorCode) {
+                        if (application_.on_fenced) application_.on_fenced(lane);
+                      },
+                      Errc::kFenced});
+    }
+    for (const RunReply& run : effects_.replies) {
+      const auto id = static_cast<Pool<Reply>::Index>(run.id);
+      due_.push_back({std::move(replies_[id]), run.errc});
+      replies_.Give(id);
+    }
+    for (FetchDone& done : effects_.fetched) {
+      const auto id = static_cast<Pool<FetchHandler>::Index>(done.id);
+      due_.push_back({[handler = std::move(fetches_[id]), state = std::move(done.state)](
+                          ErrorCode ec) mutable { handler(ec, std::move(state)); },
+                      done.errc});
+      fetches_.Give(id);
+    }
+    if (effects_.drained) {
+      for (Reply& done : std::exchange(drains_, {})) due_.push_back({std::move(done), {}});
+    }
+  }
+
+  // Runs user code: the engine is consistent and no iterator is held. If a handler throws, the
+  // exception leaves through the executor and the rest runs in a turn of its own.
+  void RunDue() {
+    struct Guard {
+      Impl& impl;
+      ~Guard() {
+        if (impl.next_due_ < impl.due_.size()) impl.ScheduleTurn();
+      }
+    } guard{*this};
+    while (next_due_ < due_.size()) {
+      Due due = std::move(due_[next_due_++]);
+      due.reply(due.ec);
+    }
+    due_.clear();
+    next_due_ = 0;
+  }
+
+  Executor strand_;
+  asio::steady_timer timer_;
+  const std::chrono::steady_clock::time_point origin_ = std::chrono::steady_clock::now();
+  TimePoint armed_ = kNever;
+
+  Store& store_;
+  Application application_;
+  const std::optional<std::string> trouble_;
+  const EngineOptions options_;
+  std::unique_ptr<Engine> engine_;  // null until open
+  Errc closed_ = Errc::kOk;         // or kClosed or kFenced
+
+  bool turn_scheduled_ = false;
+  Effects effects_;
+  std::vector<KeyRef> refs_;  // scratch
+  Pool<Reply> replies_;
+  Pool<FetchHandler> fetches_;
+  std::vector<Reply> drains_;
+  std::vector<Due> due_;
+  std::size_t next_due_ = 0;
+};
+
+Interposer::Interposer(const asio::any_io_executor& executor, Store& store, Application application,
+                       EngineOptions options)
+    : impl_(std::make_shared<Impl>(executor, store, std::move(application), std::move(options))) {}
+
+Interposer::~Interposer() {
+  const Executor strand = impl_->strand();
+  asio::dispatch(strand, [impl = std::move(impl_)] { impl->Detach(); });
+}
+
+std::optional<std::string> Interposer::Check(const EngineOptions& options,
+                                             const StoreTraits& traits) {
+  if (auto trouble = Validate(options)) return trouble;
+  if (!options.lane.prefix_ordering) return std::nullopt;
+  if (!traits.atomic_batches) {
+    return fmt::format("prefix_ordering needs a store with atomic batches; {} has none",
+                       traits.name);
+  }
+  return Validate(Fit(options, traits));
+}
+
+Interposer::Executor Interposer::get_executor() const { return impl_->strand(); }
+void Interposer::Open(Reply done) { impl_->Open(std::move(done)); }
+void Interposer::OpenWithEpoch(Epoch epoch) { impl_->OpenWithEpoch(epoch); }
+Result<Stamp> Interposer::MarkDirty(KeyView key, std::size_t bytes) {
+  return impl_->MarkDirty(key, bytes);
+}
+void Interposer::SafeReply(KeyView key, Reply reply) {
+  impl_->SafeReply({&key, 1}, std::move(reply));
+}
+void Interposer::SafeReply(std::span<const KeyView> keys, Reply reply) {
+  impl_->SafeReply(keys, std::move(reply));
+}
+void Interposer::Fetch(KeyView key, FetchHandler handler) { impl_->Fetch(key, std::move(handler)); }
+void Interposer::Flush(Reply done) { impl_->Flush(std::move(done)); }
+void Interposer::Drain(Reply done) { impl_->Drain(std::move(done)); }
+void Interposer::Close() { impl_->Stop(Errc::kClosed); }
+void Interposer::Fence() { impl_->Stop(Errc::kFenced); }
+bool Interposer::IsDirty(KeyView key) const { return impl_->IsDirty(key); }
+Epoch Interposer::epoch() const { return impl_->epoch(); }
+EngineStats Interposer::Stats() const { return impl_->Stats(); }
+
+}  // namespace stout
