@@ -22,12 +22,12 @@ namespace stout {
 struct Application {
   /// Writes the newest state of a key, or says that it is gone. Called when a batch is formed,
   /// once for any number of changes. Must not call the interposer. An exception refuses the key.
-  UniqueFunction<Serialized(KeyView key, std::string& value)> serialize;
+  UniqueFunction<Serialized(KeyView key, std::string& value)> serialize{};
   /// The store will never take this state of this key: restore what was durable. Runs before the
   /// replies that fail for it. May be empty.
-  UniqueFunction<void(KeyView key, ErrorCode)> on_refused;
+  UniqueFunction<void(KeyView key, ErrorCode)> on_refused{};
   /// Another server owns the keys of a lane: drop all state of it. May be empty.
-  UniqueFunction<void(LaneId)> on_fenced;
+  UniqueFunction<void(LaneId)> on_fenced{};
 };
 
 /// Stands between an application's state in memory and its store.

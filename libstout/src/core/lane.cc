@@ -49,6 +49,7 @@ MarkResult Lane::Mark(KeyView key, std::size_t bytes, TimePoint now) {
     return {.errc = Errc::kPushedBack};
   }
   if (slot == kNone) slot = Insert(key, hash);
+  recent_ = slot;
   Entry& entry = entries_[slot];
   Account(entry, bytes);
   entry.newest = ++version_;
@@ -59,6 +60,11 @@ MarkResult Lane::Mark(KeyView key, std::size_t bytes, TimePoint now) {
   }
   ++stats_.keys_marked;
   return {.version = entry.newest};
+}
+
+Lane::Slot Lane::Find(KeyView key) const {
+  const bool just_marked = recent_ != kNone && entries_[recent_].key == key;
+  return just_marked ? recent_ : Find(key, HashOf(key));
 }
 
 Lane::Slot Lane::Find(KeyView key, std::uint32_t hash) const {
@@ -73,7 +79,6 @@ Lane::Slot Lane::Insert(KeyView key, std::uint32_t hash) {
   entry.failures = 0;
   entry.newest = entry.sending = 0;
   entry.bytes = 0;
-  entry.waits = ReplyTable::kNone;
   entry.dirty = entry.urgent = false;
   index_.Insert(hash, slot);
   return slot;
@@ -82,9 +87,9 @@ Lane::Slot Lane::Insert(KeyView key, std::uint32_t hash) {
 void Lane::Erase(Slot slot) {
   Entry& entry = entries_[slot];
   Account(entry, 0);
-  replies_.Release(entry.waits);
   index_.Erase(entry.hash, slot);
   entries_.Give(slot);
+  if (slot == recent_) recent_ = kNone;
 }
 
 void Lane::Account(Entry& entry, std::size_t bytes) {
@@ -93,7 +98,7 @@ void Lane::Account(Entry& entry, std::size_t bytes) {
 }
 
 Version Lane::NewestOf(KeyView key) const {
-  const Slot slot = Find(key, HashOf(key));
+  const Slot slot = Find(key);
   return slot == kNone ? 0 : entries_[slot].newest;
 }
 
@@ -101,7 +106,7 @@ Version Lane::NewestOf(KeyView key) const {
 
 Errc Lane::DependOn(ReplyTable::Index reply, KeyView key) {
   if (stopped_ != Errc::kOk) return stopped_;
-  const Slot slot = Find(key, HashOf(key));
+  const Slot slot = Find(key);
   if (slot != kNone) replies_.DependOn(reply, entries_[slot].waits, entries_[slot].newest);
   return Errc::kOk;
 }
@@ -232,10 +237,13 @@ void Lane::Form(TimePoint now, StateSource& source) {
     spare_sent_.pop_back();
   }
   const std::size_t limit = BatchLimit();
-  while (ready_ > 0 && batch.items.size() < limit) {
+  while (ready_ > 0 && attempt.items.size() < limit) {
     const bool alone = entries_[ready_head_].failures >= kAloneAfter && !options_.prefix_ordering;
-    if (alone && !batch.items.empty()) break;
+    if (alone && !attempt.items.empty()) break;
     if (!Append(batch, attempt, PopReady(), source, now) || alone) break;
+  }
+  for (; batch.items.size() > attempt.items.size(); batch.items.pop_back()) {
+    spare_items_.push_back(std::move(batch.items.back()));
   }
   if (batch.items.empty()) {  // every key was refused by its own serialiser
     spare_batches_.push_back(std::move(batch.items));
@@ -245,14 +253,19 @@ void Lane::Form(TimePoint now, StateSource& source) {
   Send(std::move(batch), std::move(attempt), now);
 }
 
-// Serialises one key into the batch; false if it must go with the next one.
+// Serialises one key into the batch; false if it must go with the next one. The batch's buffers
+// beyond the items of the attempt are left over from an earlier batch and used again.
 bool Lane::Append(WriteBatch& batch, Attempt& attempt, Slot slot, StateSource& source,
                   TimePoint now) {
-  WriteItem item;
-  if (!spare_items_.empty()) {
-    item = std::move(spare_items_.back());
-    spare_items_.pop_back();
+  if (batch.items.size() == attempt.items.size()) {
+    if (spare_items_.empty()) {
+      batch.items.emplace_back();
+    } else {
+      batch.items.push_back(std::move(spare_items_.back()));
+      spare_items_.pop_back();
+    }
   }
+  WriteItem& item = batch.items[attempt.items.size()];
   Entry& entry = entries_[slot];
   item.value.clear();
   const Serialized serialized = source.Serialize(entry.key, item.value);
@@ -260,8 +273,7 @@ bool Lane::Append(WriteBatch& batch, Attempt& attempt, Slot slot, StateSource& s
   const std::size_t bytes = entry.key.size() + item.value.size();
   const bool too_large = bytes > options_.max_batch_bytes;
   const bool overflows = batch.bytes + bytes > options_.max_batch_bytes;
-  if (overflows && !batch.items.empty() && !options_.prefix_ordering) {
-    spare_items_.push_back(std::move(item));
+  if (overflows && !attempt.items.empty() && !options_.prefix_ordering) {
     PushReadyFront(slot);
     return false;
   }
@@ -269,14 +281,12 @@ bool Lane::Append(WriteBatch& batch, Attempt& attempt, Slot slot, StateSource& s
   entry.dirty = false;
   if (std::exchange(entry.urgent, false)) --urgent_;
   if (serialized == Serialized::kFailed || too_large) {
-    spare_items_.push_back(std::move(item));
     EndWrite(slot, too_large ? Errc::kTooLarge : Errc::kNotSerialized, now);
     return true;
   }
   item.key = entry.key;
   item.kind = serialized == Serialized::kValue ? WriteKind::kPut : WriteKind::kDelete;
   item.version = entry.sending;
-  batch.items.push_back(std::move(item));
   batch.bytes += bytes;
   attempt.items.push_back({slot, entry.dirty_since});
   stats_.wait.Record(now - entry.dirty_since);
@@ -303,11 +313,7 @@ void Lane::Send(WriteBatch batch, Attempt attempt, TimePoint now) {
   effects_.writes.push_back(std::move(batch));
 }
 
-void Lane::Recycle(WriteBatch batch) {
-  for (WriteItem& item : batch.items) spare_items_.push_back(std::move(item));
-  batch.items.clear();
-  spare_batches_.push_back(std::move(batch.items));
-}
+void Lane::Recycle(WriteBatch batch) { spare_batches_.push_back(std::move(batch.items)); }
 
 // --- Answers -----------------------------------------------------------------------------------
 

@@ -62,8 +62,7 @@ ReadLane::Slot ReadLane::Find(KeyView key, std::uint32_t hash) const {
   return index_.Find(hash, [&](Slot slot) { return entries_[slot].key == key; });
 }
 
-void ReadLane::Overtake(KeyView key) {
-  if (attempts_.empty()) return;
+void ReadLane::OvertakeInFlight(KeyView key) {
   const Slot slot = Find(key, HashOf(key));
   if (slot != kNone) entries_[slot].overtaken = entries_[slot].in_flight;
 }

@@ -11,14 +11,16 @@ ReplyTable::Index ReplyTable::RegisterFlush(ReplyId id, TimePoint now) {
 ReplyTable::Index ReplyTable::Add(ReplyId id, TimePoint now, bool is_flush) {
   const Index index = replies_.Take();
   Queue& queue = is_flush ? flushes_ : queue_;
-  replies_[index] = {.id = id,
-                     .registered = now,
-                     .first_wait = kNone,
-                     .pending = 1,  // until Seal
-                     .older = queue.newest,
-                     .newer = kNone,
-                     .errc = Errc::kOk,
-                     .is_flush = is_flush};
+  // Field by field: a temporary would be written in words and read back in vectors, which stalls.
+  Reply& reply = replies_[index];
+  reply.id = id;
+  reply.registered = now;
+  reply.first_wait = kNone;
+  reply.pending = 1;  // until Seal
+  reply.older = queue.newest;
+  reply.newer = kNone;
+  reply.errc = Errc::kOk;
+  reply.is_flush = is_flush;
   (queue.newest == kNone ? queue.oldest : replies_[queue.newest].newer) = index;
   queue.newest = index;
   return index;
@@ -27,18 +29,21 @@ ReplyTable::Index ReplyTable::Add(ReplyId id, TimePoint now, bool is_flush) {
 void ReplyTable::DependOn(Index reply, Ring& ring, Version version) {
   if (ring == kNone) {
     ring = waits_.Take();
-    waits_[ring] = {.version = 0, .reply = kNone, .prev = ring, .next = ring, .chain = kNone};
+    Wait& sentinel = waits_[ring];
+    sentinel.reply = kNone;
+    sentinel.prev = sentinel.next = ring;
   }
-  const Index wait = waits_.Take();
+  const Index index = waits_.Take();
   const Index last = waits_[ring].prev;
-  waits_[wait] = {.version = version,
-                  .reply = reply,
-                  .prev = last,
-                  .next = ring,
-                  .chain = replies_[reply].first_wait};
-  waits_[last].next = wait;
-  waits_[ring].prev = wait;
-  replies_[reply].first_wait = wait;
+  Wait& wait = waits_[index];
+  wait.version = version;
+  wait.reply = reply;
+  wait.prev = last;
+  wait.next = ring;
+  wait.chain = replies_[reply].first_wait;
+  waits_[last].next = index;
+  waits_[ring].prev = index;
+  replies_[reply].first_wait = index;
   ++replies_[reply].pending;
 }
 
@@ -57,12 +62,6 @@ void ReplyTable::Settle(Ring ring, Version version, Errc errc, TimePoint now) {
        wait = waits_[ring].next) {
     EndWait(wait, errc, now);
   }
-}
-
-void ReplyTable::Release(Ring& ring) {
-  if (ring == kNone) return;
-  waits_.Give(ring);
-  ring = kNone;
 }
 
 void ReplyTable::Expire(TimePoint now) {

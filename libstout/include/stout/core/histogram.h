@@ -16,10 +16,10 @@ namespace stout {
 /// Threads: none of its own.
 class Histogram {
  public:
-  void Record(std::uint64_t value, std::uint64_t times = 1) {
-    counts_[BucketOf(value)] += times;
-    count_ += times;
-    sum_ += static_cast<double>(value) * static_cast<double>(times);
+  void Record(std::uint64_t value) {
+    ++counts_[BucketOf(value)];
+    ++count_;
+    sum_ += static_cast<double>(value);
     if (value > max_) max_ = value;
   }
   /// Nanoseconds; a negative duration counts as zero.

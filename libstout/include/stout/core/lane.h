@@ -102,9 +102,9 @@ class Lane {
     TimePoint dirty_since;   // the oldest change that is not in flight
     TimePoint ready_since;   // since when it could be sent: later if a write was in flight
     std::size_t bytes;       // towards max_dirty_bytes
-    ReplyTable::Ring waits;
-    Slot next;    // in the ready queue
-    bool dirty;   // a change is not in flight
+    ReplyTable::Ring waits = ReplyTable::kNone;  // kept, empty, for the slot's next key
+    Slot next;                                   // in the ready queue
+    bool dirty;                                  // a change is not in flight
     bool urgent;  // a flush waits for the change that is not in flight
   };
   struct Sent {
@@ -122,6 +122,7 @@ class Lane {
     friend auto operator<=>(const Paused&, const Paused&) = default;
   };
 
+  [[nodiscard]] Slot Find(KeyView key) const;
   [[nodiscard]] Slot Find(KeyView key, std::uint32_t hash) const;
   Slot Insert(KeyView key, std::uint32_t hash);
   void Erase(Slot slot);
@@ -165,6 +166,7 @@ class Lane {
   Pool<Entry> entries_;
   KeyIndex index_;
   std::size_t dirty_bytes_ = 0;
+  Slot recent_ = kNone;  // marked last: the key that SafeReply is about to name
 
   Slot ready_head_ = kNone;
   Slot ready_tail_ = kNone;

@@ -38,7 +38,9 @@ class ReadLane {
   void Fetch(KeyView key, FetchId fetch, TimePoint now);
 
   /// The key changes now.
-  void Overtake(KeyView key);
+  void Overtake(KeyView key) {
+    if (!attempts_.empty()) OvertakeInFlight(key);
+  }
 
   /// The store has answered. An answer after the attempt's time-out is ignored.
   void Done(BatchId batch, ReadResult result, TimePoint now);
@@ -78,6 +80,7 @@ class ReadLane {
   };
 
   [[nodiscard]] Slot Find(KeyView key, std::uint32_t hash) const;
+  void OvertakeInFlight(KeyView key);
   void Join(KeyView key, FetchId fetch, TimePoint now);
   void Answer(Slot slot, Errc errc, StoredState state);
   void AnswerLocally(Slot slot);

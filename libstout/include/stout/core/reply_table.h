@@ -41,8 +41,6 @@ class ReplyTable {
 
   /// The key of this ring is durable at `version` (kOk), or never will be at it or an older one.
   void Settle(Ring ring, Version version, Errc errc, TimePoint now);
-  /// Gives the sentinel back. Requires an empty ring.
-  void Release(Ring& ring);
 
   /// Fails the replies whose deadline has passed.
   void Expire(TimePoint now);
