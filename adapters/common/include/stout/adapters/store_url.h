@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stout/core/types.h"
+#include "stout/error.h"
+
+namespace stout {
+
+/// The address of a store, in parts: `scheme:[//authority]path[?option=value&...]`.
+///
+///     memory:?latency=2ms             path "",          authority ""
+///     rocksdb:/var/lib/app%20one      path "/var/lib/app one"
+///     redis://user@host:6379/0        path "/0",        authority "user@host:6379"
+struct StoreUrl {
+  std::string scheme;     ///< Lower case.
+  std::string authority;  ///< As written: the adapter splits it before it decodes the parts.
+  std::string path;       ///< Percent-decoded.
+  std::vector<std::pair<std::string, std::string>> options;  ///< Decoded, in order.
+
+  bool operator==(const StoreUrl&) const = default;
+};
+
+/// Fails with kBadUrl on a missing scheme, a broken percent escape, an option without a value or
+/// one that is given twice.
+[[nodiscard]] Result<StoreUrl> ParseStoreUrl(std::string_view url, Diagnostics* diagnostics);
+
+/// Fills `*diagnostics`, if there is one, and answers the error to return.
+[[nodiscard]] ErrorCode Fail(Errc errc, std::string message, Diagnostics* diagnostics);
+
+/// Reads a URL's options into variables, and knows from that which options there are:
+///
+///     UrlOptionReader reader(url);
+///     reader.Duration("latency", options.latency);
+///     reader.Count("workers", options.workers, 1, 1024);
+///     if (auto error = reader.Finish()) ...  // a bad value, or an option that nobody asked for
+///
+/// An option that the URL does not give leaves its variable alone. `min` and `max` are inclusive.
+/// Threads: none of its own.   Errors: the first one is kept for Finish().
+class UrlOptionReader {
+ public:
+  /// `url` must outlive the reader.
+  explicit UrlOptionReader(const StoreUrl& url) : url_(url) {}
+
+  /// As stout::ParseDuration, and also whole or broken minutes and hours: "20ms", "90min", "1.5h".
+  void Duration(std::string_view name, stout::Duration& value,
+                stout::Duration min = stout::Duration::zero());
+  void Count(std::string_view name, std::size_t& value, std::size_t min, std::size_t max);
+  /// A number of bytes, with an optional KiB, MiB or GiB: "64MiB".
+  void Bytes(std::string_view name, std::size_t& value, std::size_t min, std::size_t max);
+  /// A number such as 0.25.
+  void Number(std::string_view name, double& value, double min, double max);
+  /// "true" or "false".
+  void Flag(std::string_view name, bool& value);
+
+  /// Nothing if every option was read, else one line that names the option and the remedy.
+  [[nodiscard]] std::optional<std::string> Finish() const;
+
+ private:
+  const std::string* Find(std::string_view name);
+  void Reject(std::string_view name, const std::string& text, const std::string& expected);
+
+  const StoreUrl& url_;
+  std::vector<std::string> known_;
+  std::optional<std::string> error_;
+};
+
+}  // namespace stout

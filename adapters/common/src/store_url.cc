@@ -1,0 +1,234 @@
+#include "stout/adapters/store_url.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "stout/core/policy/basic.h"
+
+namespace stout {
+namespace {
+
+int HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+std::optional<std::string> PercentDecode(std::string_view text) {
+  std::string decoded;
+  decoded.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      decoded += text[i];
+      continue;
+    }
+    const int high = i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
+    const int low = i + 2 < text.size() ? HexDigit(text[i + 2]) : -1;
+    if (high < 0 || low < 0) return std::nullopt;
+    decoded += static_cast<char>(high * 16 + low);
+    i += 2;
+  }
+  return decoded;
+}
+
+// The text before the first `c`, which is dropped; `*rest` is what follows, or empty.
+std::string_view CutAt(std::string_view text, char c, std::string_view* rest) {
+  const std::size_t at = text.find(c);
+  *rest = at == text.npos ? std::string_view() : text.substr(at + 1);
+  return text.substr(0, at);
+}
+
+// Empty if the text is no scheme.
+std::string LowerScheme(std::string_view text) {
+  std::string scheme;
+  for (const char c : text) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    const bool other = (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
+    if (!letter && !(other && !scheme.empty())) return {};
+    scheme += letter ? static_cast<char>(c | 0x20) : c;
+  }
+  return scheme;
+}
+
+// What is wrong, or nothing.
+std::optional<std::string> ParseOptions(std::string_view query, StoreUrl* url) {
+  while (!query.empty()) {
+    std::string_view rest;
+    const std::string_view pair = CutAt(query, '&', &rest);
+    query = rest;
+    if (pair.empty()) continue;
+    std::string_view value;
+    const std::optional<std::string> name = PercentDecode(CutAt(pair, '=', &value));
+    const std::optional<std::string> decoded = PercentDecode(value);
+    if (!name || !decoded) return fmt::format("'{}' has a broken percent escape", pair);
+    if (name->empty() || decoded->empty()) {
+      return fmt::format("'{}' is not of the form option=value", pair);
+    }
+    const auto same = [&](const auto& option) { return option.first == *name; };
+    if (std::any_of(url->options.begin(), url->options.end(), same)) {
+      return fmt::format("the option '{}' is given twice", *name);
+    }
+    url->options.emplace_back(*name, *decoded);
+  }
+  return std::nullopt;
+}
+
+template <typename Number>
+std::optional<Number> ParseNumber(std::string_view text) {
+  Number number{};
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (ec != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::optional<Duration> Times(std::optional<Duration> duration, Duration::rep factor) {
+  if (!duration || duration->count() > std::numeric_limits<Duration::rep>::max() / factor) {
+    return std::nullopt;
+  }
+  return *duration * factor;
+}
+
+// Stores count in hours what servers count in milliseconds: tombstones.
+std::optional<Duration> ParseLongDuration(std::string_view text) {
+  const auto in_seconds = [&](std::size_t unit_size) {
+    return ParseDuration(std::string(text.substr(0, text.size() - unit_size)) + "s");
+  };
+  if (text.ends_with("min")) return Times(in_seconds(3), 60);
+  if (text.ends_with("h")) return Times(in_seconds(1), 3600);
+  return ParseDuration(text);
+}
+
+std::optional<std::size_t> ParseBytes(std::string_view text) {
+  int shift = 0;
+  if (text.ends_with("KiB")) shift = 10;
+  if (text.ends_with("MiB")) shift = 20;
+  if (text.ends_with("GiB")) shift = 30;
+  const auto count = ParseNumber<std::size_t>(text.substr(0, text.size() - (shift > 0 ? 3 : 0)));
+  if (!count || *count > std::numeric_limits<std::size_t>::max() >> shift) return std::nullopt;
+  return *count << shift;
+}
+
+}  // namespace
+
+ErrorCode Fail(Errc errc, std::string message, Diagnostics* diagnostics) {
+  if (diagnostics != nullptr) diagnostics->message = std::move(message);
+  return errc;
+}
+
+Result<StoreUrl> ParseStoreUrl(std::string_view text, Diagnostics* diagnostics) {
+  StoreUrl url;
+  const std::size_t colon = text.find(':');
+  if (colon != text.npos) url.scheme = LowerScheme(text.substr(0, colon));
+  if (url.scheme.empty()) {
+    return Fail(Errc::kBadUrl,
+                fmt::format("'{}' is not a store URL: it does not begin with SCHEME:", text),
+                diagnostics);
+  }
+  std::string_view query;
+  std::string_view address = CutAt(text.substr(colon + 1), '?', &query);
+  if (address.starts_with("//")) {
+    address.remove_prefix(2);
+    const std::size_t slash = std::min(address.find('/'), address.size());
+    url.authority = address.substr(0, slash);
+    address.remove_prefix(slash);
+  }
+  std::optional<std::string> path = PercentDecode(address);
+  if (!path) {
+    return Fail(Errc::kBadUrl,
+                fmt::format("'{}' has a broken percent escape: write % as %25", text), diagnostics);
+  }
+  url.path = *std::move(path);
+  if (std::optional<std::string> error = ParseOptions(query, &url)) {
+    return Fail(Errc::kBadUrl, fmt::format("store URL '{}': {}", text, *error), diagnostics);
+  }
+  return url;
+}
+
+const std::string* UrlOptionReader::Find(std::string_view name) {
+  known_.emplace_back(name);
+  for (const auto& [key, value] : url_.options) {
+    if (key == name) return &value;
+  }
+  return nullptr;
+}
+
+void UrlOptionReader::Reject(std::string_view name, const std::string& text,
+                             const std::string& expected) {
+  if (!error_) error_ = fmt::format("option '{}={}': expected {}", name, text, expected);
+}
+
+void UrlOptionReader::Duration(std::string_view name, stout::Duration& value, stout::Duration min) {
+  const std::string* text = Find(name);
+  if (text == nullptr) return;
+  const std::optional<stout::Duration> parsed = ParseLongDuration(*text);
+  if (parsed && *parsed >= min) {
+    value = *parsed;
+  } else {
+    Reject(name, *text,
+           fmt::format("a duration of at least {}, such as 20ms, 1.5s, 10min or 1h",
+                       FormatDuration(min)));
+  }
+}
+
+void UrlOptionReader::Count(std::string_view name, std::size_t& value, std::size_t min,
+                            std::size_t max) {
+  const std::string* text = Find(name);
+  if (text == nullptr) return;
+  const auto parsed = ParseNumber<std::size_t>(*text);
+  if (parsed && *parsed >= min && *parsed <= max) {
+    value = *parsed;
+  } else {
+    Reject(name, *text, fmt::format("a whole number from {} to {}", min, max));
+  }
+}
+
+void UrlOptionReader::Bytes(std::string_view name, std::size_t& value, std::size_t min,
+                            std::size_t max) {
+  const std::string* text = Find(name);
+  if (text == nullptr) return;
+  const std::optional<std::size_t> parsed = ParseBytes(*text);
+  if (parsed && *parsed >= min && *parsed <= max) {
+    value = *parsed;
+  } else {
+    Reject(name, *text,
+           fmt::format("a size from {} to {} bytes, such as 65536, 64KiB or 64MiB", min, max));
+  }
+}
+
+void UrlOptionReader::Number(std::string_view name, double& value, double min, double max) {
+  const std::string* text = Find(name);
+  if (text == nullptr) return;
+  const auto parsed = ParseNumber<double>(*text);
+  if (parsed && *parsed >= min && *parsed <= max) {
+    value = *parsed;
+  } else {
+    Reject(name, *text, fmt::format("a number from {} to {}", min, max));
+  }
+}
+
+void UrlOptionReader::Flag(std::string_view name, bool& value) {
+  const std::string* text = Find(name);
+  if (text == nullptr) return;
+  if (*text == "true" || *text == "false") {
+    value = *text == "true";
+  } else {
+    Reject(name, *text, "true or false");
+  }
+}
+
+std::optional<std::string> UrlOptionReader::Finish() const {
+  for (const auto& option : url_.options) {
+    if (std::find(known_.begin(), known_.end(), option.first) == known_.end()) {
+      return fmt::format("unknown option '{}': a {}: URL takes {}", option.first, url_.scheme,
+                         known_.empty() ? "none" : fmt::format("{}", fmt::join(known_, ", ")));
+    }
+  }
+  return error_;
+}
+
+}  // namespace stout

@@ -1,0 +1,66 @@
+#include "memory_table.h"
+
+#include <algorithm>
+
+namespace stout {
+
+WriteResult MemoryStore::Table::Write(const WriteBatch& batch) {
+  WriteResult result;
+  const Clock::time_point now = Clock::now();
+  const std::lock_guard lock(mutex_);
+  CollectTombstones(now);
+  max_epoch_ = std::max(max_epoch_, batch.epoch);
+  for (std::size_t i = 0; i < batch.items.size(); ++i) {
+    const WriteItem& item = batch.items[i];
+    const Stamp stamp{batch.epoch, item.version};
+    const auto cell = cells_.find(std::string_view(item.key));
+    if (cell == cells_.end() || cell->second.stamp < stamp) {
+      Apply(item, stamp, now);
+    } else if (cell->second.stamp.epoch > stamp.epoch) {
+      result.items.push_back({static_cast<std::uint32_t>(i), Errc::kFenced});
+    }
+  }
+  return result;
+}
+
+void MemoryStore::Table::Apply(const WriteItem& item, Stamp stamp, Clock::time_point now) {
+  Cell& cell = cells_[item.key];
+  cell.stamp = stamp;
+  cell.deleted = item.kind == WriteKind::kDelete;
+  if (cell.deleted) {
+    cell.value = std::string();
+    tombstones_.push_back({now + tombstone_ttl_, item.key, stamp});
+  } else {
+    cell.value = item.value;
+  }
+}
+
+void MemoryStore::Table::CollectTombstones(Clock::time_point now) {
+  while (!tombstones_.empty() && tombstones_.front().expires <= now) {
+    const auto cell = cells_.find(std::string_view(tombstones_.front().key));
+    // The stamp tells whether the key has been written since; a newer delete has a newer tombstone.
+    if (cell != cells_.end() && cell->second.stamp == tombstones_.front().stamp) cells_.erase(cell);
+    tombstones_.pop_front();
+  }
+}
+
+ReadResult MemoryStore::Table::Read(const ReadBatch& batch) const {
+  ReadResult result;
+  result.states.resize(batch.keys.size());
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < batch.keys.size(); ++i) {
+    const auto cell = cells_.find(std::string_view(batch.keys[i]));
+    if (cell == cells_.end()) continue;
+    result.states[i].found = !cell->second.deleted;
+    result.states[i].value = cell->second.value;
+    result.states[i].stamp = cell->second.stamp;
+  }
+  return result;
+}
+
+Epoch MemoryStore::Table::NewEpoch() {
+  const std::lock_guard lock(mutex_);
+  return ++max_epoch_;
+}
+
+}  // namespace stout

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "stout/adapters/memory_store.h"
+
+namespace stout {
+
+// The keys, their stamps and their tombstones. Threads: any; each call is atomic.
+class MemoryStore::Table {
+ public:
+  explicit Table(Duration tombstone_ttl) : tombstone_ttl_(tombstone_ttl) {}
+
+  [[nodiscard]] WriteResult Write(const WriteBatch& batch);
+  [[nodiscard]] ReadResult Read(const ReadBatch& batch) const;
+  [[nodiscard]] Epoch NewEpoch();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  struct Cell {
+    Stamp stamp;
+    bool deleted = false;
+    std::string value;
+  };
+  struct Tombstone {
+    Clock::time_point expires;
+    std::string key;
+    Stamp stamp;
+  };
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+
+  void Apply(const WriteItem& item, Stamp stamp, Clock::time_point now);
+  void CollectTombstones(Clock::time_point now);
+
+  const Duration tombstone_ttl_;
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, Cell, Hash, std::equal_to<>> cells_;
+  std::deque<Tombstone> tombstones_;  // In order of expiry. Some have been overwritten since.
+  Epoch max_epoch_ = 0;               // Given out or seen in a write.
+};
+
+}  // namespace stout

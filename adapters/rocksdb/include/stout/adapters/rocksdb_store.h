@@ -1,0 +1,92 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "stout/adapters/store_url.h"
+#include "stout/core/types.h"
+#include "stout/error.h"
+#include "stout/store.h"
+
+namespace stout {
+
+struct RocksDbOptions {
+  // --- Behaviour -----------------------------------------------------------------------------
+
+  /// The directory of the database; it and its parents are created if missing.
+  std::string path{};
+  /// Wait for the disk before a write is answered. Without it, what was answered survives a crash
+  /// of the process but not of the machine, and the store does not claim to be durable.
+  bool sync = true;
+  /// How long a delete keeps its stamp, so that a late older write cannot undo it. Dropped by the
+  /// first compaction that meets it after that; measured by the wall clock. >= 0
+  Duration tombstone_ttl = std::chrono::hours(1);
+
+  // --- Performance ---------------------------------------------------------------------------
+
+  /// Threads that write, each one batch at a time. They wait for the disk rather than compute, and
+  /// RocksDB commits what they bring together in one sync (group commit): so this is the largest
+  /// group, and far more than the machine's cores does no harm. 1..1024
+  std::size_t threads = 16;
+  /// Threads that read. Of their own, so that a write stall does not hold up reads. 1..1024
+  std::size_t read_threads = 4;
+  /// Calls waiting or running, beyond which a call fails with kTransient at once. >= 1
+  std::size_t max_queue = 4096;
+  /// Size of a memtable; up to four are held while the disk catches up.
+  std::size_t memtable_bytes = std::size_t{64} << 20;
+  /// Cache of uncompressed blocks, with the index and filter blocks in it.
+  std::size_t cache_bytes = std::size_t{128} << 20;
+};
+
+/// A durable store on the local disk, embedded in the process.
+///
+///     rocksdb:/var/lib/app?threads=16&sync=true&tombstone_ttl=1h
+///
+/// Batches are atomic (one rocksdb::WriteBatch), stamps are compared atomically with the write: a
+/// batch holds its keys from the look-up of their stamps until it is written, so that batches with
+/// no key in common run side by side. A deleted key is read as not found, with the stamp of the
+/// delete while its tombstone lives. One process at a time opens a database.
+///
+/// Owner: none needed of the executor: it has its own threads.
+/// Threads: any; handlers run on the store's threads and must not destroy the store.
+/// Errors: kTooLarge beyond traits().max_batch_bytes; kUnknown when a write fails, because the disk
+///   may have it all the same; kTransient while the database recovers from that, which it does by
+///   itself (a full disk: some seconds after there is space for a memtable; reads go on meanwhile),
+///   and when `max_queue` is reached; per item kFenced, and kRefused for a key of which the
+///   database holds bytes that this adapter did not write (kCorrupt when read).
+class RocksDbStore final : public Store {
+ public:
+  /// Fails with kBadUrl (path cannot be used), kTransient (open in another process), kCorrupt.
+  [[nodiscard]] static Result<std::unique_ptr<RocksDbStore>> Open(const RocksDbOptions& options,
+                                                                  Diagnostics* diagnostics);
+  ~RocksDbStore() override;
+
+  static constexpr std::string_view kUrlSyntax =
+      "rocksdb:PATH[?threads=16][&read_threads=4][&sync=true][&tombstone_ttl=1h][&max_queue=4096]"
+      "[&memtable=64MiB][&cache=128MiB]";
+  [[nodiscard]] static Result<std::unique_ptr<Store>> OpenUrl(
+      const StoreUrl& url, const boost::asio::any_io_executor& executor, Diagnostics* diagnostics);
+
+  [[nodiscard]] const StoreTraits& traits() const override;
+  void Write(const WriteBatch& batch, WriteHandler handler) override;
+  void Read(const ReadBatch& batch, ReadHandler handler) override;
+  void NewEpoch(EpochHandler handler) override;
+
+  /// Rewrites the whole database now, without waiting for RocksDB's own compactions: drops what is
+  /// deleted and expired. Blocks, for as long as that takes. Fails with kTransient.
+  ErrorCode Compact();
+
+ private:
+  class Engine;
+
+  RocksDbStore(const RocksDbOptions& options, std::unique_ptr<Engine> engine);
+
+  const StoreTraits traits_;
+  const std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace stout

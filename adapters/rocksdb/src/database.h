@@ -1,0 +1,49 @@
+#pragma once
+
+#include <rocksdb/db.h>
+
+#include <memory>
+#include <string>
+
+#include "stout/adapters/rocksdb_store.h"
+#include "stout/error.h"
+#include "tombstone_filter.h"
+
+namespace stout::rocksdb_store {
+
+inline constexpr char kMetaFamily[] = "stout.meta";
+inline constexpr char kFormatKey[] = "format";
+inline constexpr char kFormatValue[] = "1";
+inline constexpr char kMaxEpochKey[] = "max_epoch";  // A fixed64.
+
+// An open RocksDB database of ours: records in the default column family, and in "stout.meta" the
+// format and the largest epoch given out or seen. A family of their own leaves applications all
+// keys, and needs no prefix on each.
+class Database {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<Database>> Open(const RocksDbOptions& options,
+                                                              Diagnostics* diagnostics);
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+  ~Database();
+
+  rocksdb::DB* operator->() const { return db_.get(); }
+  [[nodiscard]] rocksdb::ColumnFamilyHandle* records() const { return records_; }
+  [[nodiscard]] rocksdb::ColumnFamilyHandle* meta() const { return meta_; }
+  // As it was when the database was opened.
+  [[nodiscard]] Epoch max_epoch_at_open() const { return max_epoch_at_open_; }
+
+ private:
+  explicit Database(Duration tombstone_ttl) : tombstone_filter_(tombstone_ttl) {}
+
+  rocksdb::Status OpenFamilies(const RocksDbOptions& options);
+  ErrorCode ReadMeta(const std::string& path, Diagnostics* diagnostics);
+
+  const TombstoneFilter tombstone_filter_;  // Outlives db_.
+  std::unique_ptr<rocksdb::DB> db_;
+  rocksdb::ColumnFamilyHandle* records_ = nullptr;  // Both owned; freed before db_.
+  rocksdb::ColumnFamilyHandle* meta_ = nullptr;
+  Epoch max_epoch_at_open_ = 0;
+};
+
+}  // namespace stout::rocksdb_store

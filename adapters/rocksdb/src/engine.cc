@@ -1,0 +1,254 @@
+#include "engine.h"
+
+#include <rocksdb/write_batch.h>
+
+#include <algorithm>
+#include <new>
+#include <optional>
+#include <vector>
+
+#include "record.h"
+
+namespace stout {
+
+using rocksdb_store::Database;
+using rocksdb_store::Decode;
+using rocksdb_store::EncodeFixed64;
+using rocksdb_store::Header;
+using rocksdb_store::KeyLocks;
+using rocksdb_store::Record;
+
+namespace {
+
+// The records of some keys, pinned where RocksDB has them rather than copied.
+class Lookup {
+ public:
+  template <typename Items, typename KeyOf>
+  Lookup(const Database& database, const Items& items, KeyOf key_of)
+      : values_(items.size()), statuses_(items.size()) {
+    std::vector<rocksdb::Slice> keys;
+    keys.reserve(items.size());
+    for (const auto& item : items) keys.emplace_back(key_of(item));
+    database->MultiGet(rocksdb::ReadOptions(), database.records(), keys.size(), keys.data(),
+                       values_.data(), statuses_.data());
+  }
+
+  [[nodiscard]] const rocksdb::PinnableSlice& bytes(std::size_t i) const { return values_[i]; }
+  [[nodiscard]] const rocksdb::Status& status(std::size_t i) const { return statuses_[i]; }
+
+ private:
+  std::vector<rocksdb::PinnableSlice> values_;
+  std::vector<rocksdb::Status> statuses_;
+};
+
+rocksdb::Status Put(const Database& database, const WriteItem& item, Stamp stamp,
+                    rocksdb::WriteBatch* updates) {
+  Header header;
+  const rocksdb::Slice key = item.key;
+  const rocksdb::Slice parts[] = {
+      rocksdb_store::EncodeHeader(item.kind, stamp, rocksdb_store::UnixTimeMs(), &header),
+      item.kind == WriteKind::kDelete ? rocksdb::Slice() : rocksdb::Slice(item.value)};
+  return updates->Put(database.records(), rocksdb::SliceParts(&key, 1),
+                      rocksdb::SliceParts(parts, 2));
+}
+
+rocksdb::Status PutMaxEpoch(const Database& database, Epoch epoch, rocksdb::WriteBatch* updates) {
+  char encoded[8];
+  EncodeFixed64(epoch, encoded);
+  return updates->Put(database.meta(), rocksdb_store::kMaxEpochKey,
+                      rocksdb::Slice(encoded, sizeof encoded));
+}
+
+}  // namespace
+
+RocksDbStore::Engine::Engine(const RocksDbOptions& options, std::unique_ptr<Database> database)
+    : options_(options),
+      database_(std::move(database)),
+      max_epoch_(database_->max_epoch_at_open()),
+      writers_(options.threads),
+      readers_(options.read_threads) {
+  write_options_.sync = options.sync;
+}
+
+void RocksDbStore::Engine::Join() {
+  writers_.join();
+  readers_.join();
+}
+
+WriteResult RocksDbStore::Engine::Write(const WriteBatch& batch) noexcept {
+  try {
+    return TryWrite(batch);
+  } catch (const std::bad_alloc&) {
+    return {Errc::kUnknown, {}};
+  }
+}
+
+WriteResult RocksDbStore::Engine::TryWrite(const WriteBatch& batch) {
+  if (failed_ && !Recover()) return {Errc::kTransient, {}};
+  const KeyLocks::Guard guard(key_locks_, batch.items);
+  const std::shared_lock use = Use();
+  if (!use.owns_lock()) return {Errc::kTransient, {}};
+  WriteResult result;
+  rocksdb::WriteBatch updates;
+  if (!Compare(batch, &updates, &result)) return {Errc::kTransient, {}};
+  const rocksdb::Status status = Commit(batch.epoch, &updates);
+  if (status.ok()) return result;
+  failed_ = true;
+  // The log may have the batch, or will once its cached pages reach the disk: nobody can tell.
+  return {Errc::kUnknown, {}};
+}
+
+// What the look-up sees is durable: RocksDB shows a write only after its log is synced, and the
+// writes of these keys that are not done yet hold their locks. So "has it already" may be answered
+// with kOk.
+bool RocksDbStore::Engine::Compare(const WriteBatch& batch, rocksdb::WriteBatch* updates,
+                                   WriteResult* result) {
+  const Lookup current(*database_, batch.items,
+                       [](const WriteItem& item) -> const std::string& { return item.key; });
+  for (std::size_t i = 0; i < batch.items.size(); ++i) {
+    const auto refuse = [&](Errc errc) {
+      result->items.push_back({static_cast<std::uint32_t>(i), errc});
+    };
+    const Stamp stamp{batch.epoch, batch.items[i].version};
+    Stamp stored;
+    if (current.status(i).ok()) {
+      const std::optional<Record> record = Decode(current.bytes(i));
+      if (!record) {
+        refuse(Errc::kRefused);  // Writing over it could break the fencing of its key.
+        continue;
+      }
+      stored = record->stamp;
+    } else if (!current.status(i).IsNotFound()) {
+      return false;
+    }
+    if (stored < stamp) {
+      if (!Put(*database_, batch.items[i], stamp, updates).ok()) refuse(Errc::kTooLarge);
+    } else if (stored.epoch > stamp.epoch) {
+      refuse(Errc::kFenced);
+    }
+  }
+  return true;
+}
+
+rocksdb::Status RocksDbStore::Engine::Commit(Epoch epoch, rocksdb::WriteBatch* updates) {
+  std::unique_lock epoch_lock(epoch_mutex_, std::defer_lock);
+  if (epoch > max_epoch_) epoch_lock.lock();
+  const bool raises = epoch > max_epoch_;
+  if (raises) {
+    max_tried_epoch_ = std::max(max_tried_epoch_, epoch);
+    const rocksdb::Status status = PutMaxEpoch(*database_, epoch, updates);
+    if (!status.ok()) return status;
+  } else if (epoch_lock.owns_lock()) {
+    epoch_lock.unlock();
+  }
+  if (updates->Count() == 0) return rocksdb::Status::OK();
+  const rocksdb::Status status = (*database_)->Write(write_options_, updates);
+  if (raises && status.ok()) max_epoch_ = epoch;
+  return status;
+}
+
+std::shared_lock<std::shared_mutex> RocksDbStore::Engine::Use() {
+  if (reopening_) return {};
+  std::shared_lock lock(database_mutex_);
+  if (database_ == nullptr) lock.unlock();
+  return lock;
+}
+
+// RocksDB takes no writes after an error until it has recovered: by itself, some seconds after a
+// full disk has space again, or because Resume() tells it to. It serves reads meanwhile.
+//
+// Then it is opened anew, as after a crash. For RocksDB may go on with the log file that failed (up
+// to 7.8 at least, if the memtable was empty), and fail again or, built with assertions, abort. And
+// an error that it deems fatal ends no other way.
+bool RocksDbStore::Engine::Recover() {
+  const std::lock_guard lock(recovery_mutex_);
+  if (!failed_) return true;  // Another thread was quicker.
+  if (const std::shared_lock use = Use(); use.owns_lock()) {
+    const rocksdb::Status status = (*database_)->Resume();
+    if (!status.ok() && status.severity() < rocksdb::Status::kFatalError) return false;
+  }
+  return Reopen();
+}
+
+bool RocksDbStore::Engine::Reopen() {
+  struct Reset {
+    ~Reset() { flag = false; }
+    std::atomic<bool>& flag;
+  };
+  const Reset at_end{reopening_};
+  reopening_ = true;
+  const std::lock_guard lock(database_mutex_);
+  database_.reset();
+  auto database = Database::Open(options_, nullptr);
+  if (!database) return false;
+  database_ = *std::move(database);
+  max_epoch_ = database_->max_epoch_at_open();
+  failed_ = false;
+  return true;
+}
+
+ReadResult RocksDbStore::Engine::Read(const ReadBatch& batch) noexcept {
+  try {
+    return TryRead(batch);
+  } catch (const std::bad_alloc&) {
+    return {Errc::kTransient, {}};
+  }
+}
+
+ReadResult RocksDbStore::Engine::TryRead(const ReadBatch& batch) {
+  const std::shared_lock use = Use();
+  if (!use.owns_lock()) return {Errc::kTransient, {}};
+  ReadResult result;
+  result.states.resize(batch.keys.size());
+  const Lookup current(*database_, batch.keys,
+                       [](const std::string& key) -> const std::string& { return key; });
+  for (std::size_t i = 0; i < batch.keys.size(); ++i) {
+    const rocksdb::Status& status = current.status(i);
+    if (status.IsNotFound()) continue;
+    if (!status.ok() && !status.IsCorruption()) return {Errc::kTransient, {}};
+    StoredState& state = result.states[i];
+    const std::optional<Record> record = status.ok() ? Decode(current.bytes(i)) : std::nullopt;
+    if (!record) {
+      state.errc = Errc::kCorrupt;
+      continue;
+    }
+    state.found = !record->deleted;
+    state.stamp = record->stamp;
+    state.value.assign(record->value.data(), record->value.size());
+  }
+  return result;
+}
+
+Result<Epoch> RocksDbStore::Engine::NewEpoch() noexcept {
+  try {
+    if (failed_ && !Recover()) return Errc::kTransient;
+    const std::shared_lock use = Use();
+    if (!use.owns_lock()) return Errc::kTransient;
+    const std::lock_guard lock(epoch_mutex_);
+    const Epoch epoch = std::max(max_epoch_.load(), max_tried_epoch_) + 1;
+    rocksdb::WriteBatch update;
+    rocksdb::Status status = PutMaxEpoch(*database_, epoch, &update);
+    rocksdb::WriteOptions sync;
+    sync.sync = true;  // Whatever the option says: an epoch given out twice fences nobody.
+    if (status.ok()) status = (*database_)->Write(sync, &update);
+    if (status.ok()) {
+      max_epoch_ = epoch;
+      return epoch;
+    }
+    failed_ = true;
+  } catch (const std::bad_alloc&) {
+  }
+  return Errc::kTransient;  // Should it have been written after all, a number is skipped.
+}
+
+ErrorCode RocksDbStore::Engine::Compact() {
+  const std::shared_lock use = Use();
+  if (!use.owns_lock()) return Errc::kTransient;
+  rocksdb::CompactRangeOptions options;
+  options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForce;
+  const rocksdb::Status status =
+      (*database_)->CompactRange(options, database_->records(), nullptr, nullptr);
+  return status.ok() ? ErrorCode() : Errc::kTransient;
+}
+
+}  // namespace stout

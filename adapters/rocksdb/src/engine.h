@@ -1,0 +1,88 @@
+#pragma once
+
+#include <atomic>
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <mutex>
+#include <shared_mutex>
+#include <utility>
+
+#include "database.h"
+#include "key_locks.h"
+#include "stout/adapters/rocksdb_store.h"
+
+namespace stout {
+
+// The work behind the calls: all of it blocks, and runs on the two pools.
+class RocksDbStore::Engine {
+ public:
+  Engine(const RocksDbOptions& options, std::unique_ptr<rocksdb_store::Database> database);
+
+  // Runs `call(true)` on a pool's thread, or `call(false)` now: too much is waiting.
+  template <typename Call>
+  void RunOnWriter(Call call) {
+    Run(writers_, std::move(call));
+  }
+  template <typename Call>
+  void RunOnReader(Call call) {
+    Run(readers_, std::move(call));
+  }
+
+  [[nodiscard]] WriteResult Write(const WriteBatch& batch) noexcept;
+  [[nodiscard]] ReadResult Read(const ReadBatch& batch) noexcept;
+  [[nodiscard]] Result<Epoch> NewEpoch() noexcept;
+  ErrorCode Compact();
+
+  // Runs what waits, and ends the threads.
+  void Join();
+
+ private:
+  template <typename Call>
+  void Run(boost::asio::thread_pool& pool, Call call) {
+    if (calls_.fetch_add(1, std::memory_order_relaxed) >= options_.max_queue) {
+      calls_.fetch_sub(1, std::memory_order_relaxed);
+      return call(false);
+    }
+    boost::asio::post(pool, [this, call = std::move(call)]() mutable {
+      call(true);
+      calls_.fetch_sub(1, std::memory_order_relaxed);
+    });
+  }
+
+  [[nodiscard]] WriteResult TryWrite(const WriteBatch& batch);
+  [[nodiscard]] ReadResult TryRead(const ReadBatch& batch);
+  // Adds what is newer than the database has. False: the database could not be read.
+  [[nodiscard]] bool Compare(const WriteBatch& batch, rocksdb::WriteBatch* updates,
+                             WriteResult* result);
+  [[nodiscard]] rocksdb::Status Commit(Epoch epoch, rocksdb::WriteBatch* updates);
+
+  // Keeps the database open while it is used. Not owned: there is none, try later.
+  [[nodiscard]] std::shared_lock<std::shared_mutex> Use();
+  // After a failed write. False: not yet.
+  [[nodiscard]] bool Recover();
+  [[nodiscard]] bool Reopen();
+
+  const RocksDbOptions options_;
+  rocksdb::WriteOptions write_options_;
+  std::atomic<std::size_t> calls_{0};  // Waiting or running.
+  rocksdb_store::KeyLocks key_locks_;
+
+  // The database is used under a shared lock and replaced under an exclusive one, which
+  // `reopening_` lets in before new users.
+  std::shared_mutex database_mutex_;
+  std::atomic<bool> reopening_{false};
+  std::unique_ptr<rocksdb_store::Database> database_;  // Null if it could not be opened again.
+  std::mutex recovery_mutex_;
+  std::atomic<bool> failed_{false};  // A write has failed since the database was opened.
+
+  // The durable maximum of the epochs given out or seen in a write. Raised under the mutex, which
+  // is held while the higher one is written, or a lower one could be written after it.
+  std::mutex epoch_mutex_;
+  std::atomic<Epoch> max_epoch_;
+  Epoch max_tried_epoch_ = 0;  // Under the mutex: a failed write may be in the log all the same.
+
+  boost::asio::thread_pool writers_;
+  boost::asio::thread_pool readers_;
+};
+
+}  // namespace stout

@@ -1,0 +1,10 @@
+#pragma once
+
+#include <string>
+
+namespace stout::rocksdb_store {
+
+// Who holds the lock of the database in `path`, for an error message: "process 123 (docstore)".
+[[nodiscard]] std::string DescribeLockHolder(const std::string& path);
+
+}  // namespace stout::rocksdb_store

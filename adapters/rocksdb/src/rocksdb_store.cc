@@ -1,0 +1,87 @@
+#include "stout/adapters/rocksdb_store.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "engine.h"
+
+namespace stout {
+namespace {
+
+// RocksDB counts the bytes of one WriteBatch in 32 bits; far below that is far more than is wise.
+constexpr std::size_t kMaxBatchBytes = std::size_t{1} << 30;
+
+}  // namespace
+
+Result<std::unique_ptr<RocksDbStore>> RocksDbStore::Open(const RocksDbOptions& options,
+                                                         Diagnostics* diagnostics) {
+  auto database = rocksdb_store::Database::Open(options, diagnostics);
+  if (!database) return database.error();
+  return std::unique_ptr<RocksDbStore>(
+      new RocksDbStore(options, std::make_unique<Engine>(options, *std::move(database))));
+}
+
+RocksDbStore::RocksDbStore(const RocksDbOptions& options, std::unique_ptr<Engine> engine)
+    : traits_{.name = "rocksdb",
+              .atomic_batches = true,
+              .compares_stamps = true,
+              .durable = options.sync,
+              .max_batch_bytes = kMaxBatchBytes},
+      engine_(std::move(engine)) {}
+
+RocksDbStore::~RocksDbStore() { engine_->Join(); }
+
+const StoreTraits& RocksDbStore::traits() const { return traits_; }
+
+void RocksDbStore::Write(const WriteBatch& batch, WriteHandler handler) {
+  if (batch.bytes > kMaxBatchBytes) return handler({Errc::kTooLarge, {}});
+  engine_->RunOnWriter([this, &batch, handler = std::move(handler)](bool admitted) mutable {
+    handler(admitted ? engine_->Write(batch) : WriteResult{Errc::kTransient, {}});
+  });
+}
+
+void RocksDbStore::Read(const ReadBatch& batch, ReadHandler handler) {
+  engine_->RunOnReader([this, &batch, handler = std::move(handler)](bool admitted) mutable {
+    handler(admitted ? engine_->Read(batch) : ReadResult{Errc::kTransient, {}});
+  });
+}
+
+void RocksDbStore::NewEpoch(EpochHandler handler) {
+  engine_->RunOnWriter([this, handler = std::move(handler)](bool admitted) mutable {
+    const Result<Epoch> epoch = admitted ? engine_->NewEpoch() : Result<Epoch>(Errc::kTransient);
+    handler(epoch ? ErrorCode() : epoch.error(), epoch ? *epoch : 0);
+  });
+}
+
+ErrorCode RocksDbStore::Compact() { return engine_->Compact(); }
+
+Result<std::unique_ptr<Store>> RocksDbStore::OpenUrl(const StoreUrl& url,
+                                                     const boost::asio::any_io_executor&,
+                                                     Diagnostics* diagnostics) {
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  RocksDbOptions options;
+  options.path = url.path;
+  UrlOptionReader reader(url);
+  reader.Count("threads", options.threads, 1, 1024);
+  reader.Count("read_threads", options.read_threads, 1, 1024);
+  reader.Flag("sync", options.sync);
+  reader.Duration("tombstone_ttl", options.tombstone_ttl);
+  reader.Count("max_queue", options.max_queue, 1, std::size_t{1} << 30);
+  reader.Bytes("memtable", options.memtable_bytes, kMiB, 1024 * kMiB);
+  reader.Bytes("cache", options.cache_bytes, kMiB, kMiB * kMiB);
+  std::optional<std::string> error = reader.Finish();
+  if (!error && !url.authority.empty()) {
+    error = fmt::format("rocksdb: takes no host: write rocksdb:/{}{}", url.authority, url.path);
+  }
+  if (!error && url.path.empty()) error = "rocksdb: needs a path";
+  if (error) {
+    return Fail(Errc::kBadUrl, fmt::format("{} (syntax: {})", *error, kUrlSyntax), diagnostics);
+  }
+  auto store = Open(options, diagnostics);
+  if (!store) return store.error();
+  return std::unique_ptr<Store>(*std::move(store));
+}
+
+}  // namespace stout

@@ -1,0 +1,287 @@
+#include "stout/adapters/rocksdb_store.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <rocksdb/db.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <latch>
+
+#include "store_test_support.h"
+
+namespace stout::test {
+namespace {
+
+using namespace std::chrono_literals;
+using Catch::Contains;
+
+std::unique_ptr<RocksDbStore> OpenOrThrow(const RocksDbOptions& options) {
+  Diagnostics why;
+  auto store = RocksDbStore::Open(options, &why);
+  if (!store) throw std::runtime_error(why.message);
+  return *std::move(store);
+}
+
+// Opens and expects to fail.
+struct Failure {
+  ErrorCode error;
+  std::string message;
+};
+Failure FailToOpen(const std::string& path) {
+  Diagnostics why;
+  const auto store = RocksDbStore::Open({.path = path}, &why);
+  return {store ? ErrorCode() : store.error(), why.message};
+}
+
+// The database as RocksDB alone sees it, to put there what the adapter would not.
+class RawDatabase {
+ public:
+  explicit RawDatabase(const std::string& path, bool ours = true) {
+    std::vector<rocksdb::ColumnFamilyDescriptor> families = {
+        {rocksdb::kDefaultColumnFamilyName, {}}};
+    if (ours) families.emplace_back("stout.meta", rocksdb::ColumnFamilyOptions());
+    rocksdb::DBOptions options;
+    options.create_if_missing = true;
+    rocksdb::DB* db = nullptr;
+    REQUIRE(rocksdb::DB::Open(options, path, families, &families_, &db).ok());
+    db_.reset(db);
+  }
+  ~RawDatabase() {
+    for (rocksdb::ColumnFamilyHandle* family : families_) db_->DestroyColumnFamilyHandle(family);
+  }
+  void Put(std::size_t family, const std::string& key, const std::string& bytes) {
+    REQUIRE(db_->Put(rocksdb::WriteOptions(), families_.at(family), key, bytes).ok());
+  }
+
+ private:
+  std::unique_ptr<rocksdb::DB> db_;
+  std::vector<rocksdb::ColumnFamilyHandle*> families_;
+};
+
+TEST_CASE("a rocksdb store makes its directory and the parents of it", "[rocksdb]") {
+  const TempDirectory directory;
+  const std::string path = directory.path() + "/a/b/c";
+  const auto store = OpenOrThrow({.path = path});
+  CHECK(WriteNow(*store, Batch(1, {Put("k", "v", 1)})) == WriteResult{});
+  CHECK(std::filesystem::exists(path + "/CURRENT"));
+}
+
+TEST_CASE("a path that cannot be a directory is a clear error", "[rocksdb]") {
+  const TempDirectory directory;
+  std::ofstream(directory.path() + "/file") << "x";
+  const Failure failure = FailToOpen(directory.path() + "/file/db");
+  CHECK(failure.error == Errc::kBadUrl);
+  CHECK_THAT(failure.message, Contains("cannot create the directory"));
+}
+
+TEST_CASE("a database that this process has open is a clear error", "[rocksdb]") {
+  const TempDirectory directory;
+  const auto store = OpenOrThrow({.path = directory.path()});
+  const Failure failure = FailToOpen(directory.path());
+  CHECK(failure.error == Errc::kTransient);
+  CHECK_THAT(failure.message, Contains("this process has the database open already"));
+  CHECK(WriteNow(*store, Batch(1, {Put("k", "v", 1)})) == WriteResult{});
+}
+
+// The other process is a fork that takes the lock as RocksDB does and holds it until its pipe is
+// closed.
+TEST_CASE("a database that another process has open is a clear error that names it", "[rocksdb]") {
+  const TempDirectory directory;
+  OpenOrThrow({.path = directory.path()}).reset();
+  const std::string lock_file = directory.path() + "/LOCK";
+  int locked[2];
+  int release[2];
+  REQUIRE(::pipe(locked) == 0);
+  REQUIRE(::pipe(release) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(release[1]);
+    const int file = ::open(lock_file.c_str(), O_RDWR);
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    char byte = ::fcntl(file, F_SETLK, &lock) == 0 ? 1 : 0;
+    if (::write(locked[1], &byte, 1) != 1 || ::read(release[0], &byte, 1) != 0) ::_exit(1);
+    ::_exit(0);
+  }
+  char byte = 0;
+  REQUIRE(::read(locked[0], &byte, 1) == 1);
+  REQUIRE(byte == 1);
+  const Failure failure = FailToOpen(directory.path());
+  ::close(release[1]);
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  for (const int end : {locked[0], locked[1], release[0]}) ::close(end);
+  CHECK(failure.error == Errc::kTransient);
+  CHECK_THAT(failure.message, Contains("has the database open"));
+  if (std::filesystem::exists("/proc/locks")) {
+    CHECK_THAT(failure.message, Contains(fmt::format("process {} (", child)));
+  }
+  CHECK(FailToOpen(directory.path()).error == ErrorCode());
+}
+
+TEST_CASE("a database of another program is left alone", "[rocksdb]") {
+  const TempDirectory directory;
+  RawDatabase(directory.path(), /*ours=*/false).Put(0, "theirs", "x");
+  const Failure failure = FailToOpen(directory.path());
+  CHECK(failure.error == Errc::kBadUrl);
+  CHECK_THAT(failure.message, Contains("another program"));
+  RawDatabase(directory.path(), /*ours=*/false).Put(0, "still opens without our family", "x");
+}
+
+TEST_CASE("a database whose creation was cut short is taken over", "[rocksdb]") {
+  const TempDirectory directory;
+  { const RawDatabase empty(directory.path(), /*ours=*/false); }
+  CHECK(NewEpochNow(*OpenOrThrow({.path = directory.path()})) == 1);
+}
+
+TEST_CASE("a database in a later format is not touched", "[rocksdb]") {
+  const TempDirectory directory;
+  OpenOrThrow({.path = directory.path()}).reset();
+  RawDatabase(directory.path()).Put(1, "format", "2");
+  const Failure failure = FailToOpen(directory.path());
+  CHECK(failure.error == Errc::kBadUrl);
+  CHECK_THAT(failure.message, Contains("format '2'"));
+}
+
+TEST_CASE("a damaged database is an error, not a crash", "[rocksdb]") {
+  const TempDirectory directory;
+  OpenOrThrow({.path = directory.path()}).reset();
+  SECTION("its epoch") {
+    RawDatabase(directory.path()).Put(1, "max_epoch", "short");
+    CHECK(FailToOpen(directory.path()).error == Errc::kCorrupt);
+  }
+  SECTION("the name of its manifest") {
+    std::ofstream(directory.path() + "/CURRENT") << "nonsense";
+    const Failure failure = FailToOpen(directory.path());
+    CHECK(failure.error == Errc::kCorrupt);
+    CHECK_THAT(failure.message, Contains("damaged"));
+  }
+}
+
+TEST_CASE("bytes that are no record are kCorrupt to readers and refused to writers", "[rocksdb]") {
+  using namespace std::string_literals;
+  const TempDirectory directory;
+  const std::string garbage =
+      GENERATE("", "\1", "\2 of a later format, no doubt", "no header here, no",
+               "\1\7 a kind that there is not"s, "\1\1 a tombstone with no time"s);
+  CAPTURE(garbage);
+  OpenOrThrow({.path = directory.path()}).reset();
+  RawDatabase(directory.path()).Put(0, "bad", garbage);
+  const auto store = OpenOrThrow({.path = directory.path()});
+  const ReadResult both = ReadNow(*store, {"good", "bad"});
+  CHECK(both.errc == Errc::kOk);  // one bad key harms no other
+  CHECK(both.states.at(0) == StoredState{});
+  CHECK(both.states.at(1).errc == Errc::kCorrupt);
+  CHECK(WriteNow(*store, Batch(1, {Put("bad", "v", 1), Put("good", "v", 2)})) ==
+        WriteResult{Errc::kOk, {{0, Errc::kRefused}}});
+  CHECK(ReadOne(*store, "good") == Found("v", {1, 2}));
+  CHECK_FALSE(store->Compact());
+  CHECK(ReadOne(*store, "bad").errc == Errc::kCorrupt);
+}
+
+TEST_CASE("compaction drops tombstones after their time, and no sooner", "[rocksdb]") {
+  const TempDirectory directory;
+  const auto [ttl, collected] = GENERATE(table<Duration, bool>({{0ns, true}, {1h, false}}));
+  const auto store = OpenOrThrow({.path = directory.path(), .tombstone_ttl = ttl});
+  REQUIRE(WriteNow(*store, Batch(1, {Put("deleted", "v", 1), Put("kept", "v", 2)})) ==
+          WriteResult{});
+  REQUIRE(WriteNow(*store, Batch(1, {Delete("deleted", 3)})) == WriteResult{});
+  REQUIRE_FALSE(store->Compact());
+  // A tombstone shows by its stamp, and by what it does to older writes.
+  CHECK(ReadOne(*store, "deleted").stamp == (collected ? Stamp{} : Stamp{1, 3}));
+  CHECK(WriteNow(*store, Batch(1, {Put("deleted", "ghost", 2)})) == WriteResult{});
+  CHECK(ReadOne(*store, "deleted").found == collected);
+  CHECK(ReadOne(*store, "kept") == Found("v", {1, 2}));
+}
+
+TEST_CASE("calls beyond max_queue are turned away at once", "[rocksdb]") {
+  const TempDirectory directory;
+  auto store = OpenOrThrow({.path = directory.path(), .threads = 1, .max_queue = 2});
+  std::latch in_handler(1);
+  std::latch go_on(1);
+  const WriteBatch first = Batch(1, {Put("a", "v", 1)});
+  store->Write(first, [&](WriteResult) {
+    in_handler.count_down();
+    go_on.wait();
+  });
+  in_handler.wait();
+  const WriteBatch second = Batch(1, {Put("b", "v", 2)});
+  std::atomic<bool> second_done = false;
+  store->Write(second, [&](WriteResult result) { second_done = result == WriteResult{}; });
+  const WriteBatch third = Batch(1, {Put("c", "v", 3)});
+  CHECK(WriteNow(*store, third).batch == Errc::kTransient);
+  CHECK(ReadNow(*store, {"a"}).errc == Errc::kTransient);
+  CHECK(NewEpochNow(*store) == 0);
+  go_on.count_down();
+  store.reset();
+  CHECK(second_done);
+}
+
+// Stands for a disk that fails: no file of this process may grow beyond `bytes`.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : old_handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &old_limit_);
+    const rlimit limit{bytes, old_limit_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &old_limit_);
+    std::signal(SIGXFSZ, old_handler_);
+  }
+
+ private:
+  void (*const old_handler_)(int);
+  rlimit old_limit_{};
+};
+
+TEST_CASE("a store recovers once the disk does, with all that it answered for", "[rocksdb]") {
+  const TempDirectory directory;
+  const auto store = OpenOrThrow({.path = directory.path()});
+  const Epoch epoch = NewEpochNow(*store);
+  REQUIRE(WriteNow(*store, Batch(epoch, {Put("before", "v", 1)})) == WriteResult{});
+  const WriteBatch large = Batch(epoch, {Put("large", std::string(std::size_t{1} << 20, 'x'), 2)});
+  {
+    const FileSizeLimit limit(std::size_t{256} << 10);
+    CHECK(WriteNow(*store, large).batch == Errc::kUnknown);
+    for (int i = 0; i < 3; ++i) {
+      const Errc answer = WriteNow(*store, large).batch;
+      CHECK((answer == Errc::kUnknown || answer == Errc::kTransient));
+    }
+  }
+  CHECK(WriteNow(*store, large) == WriteResult{});
+  CHECK(ReadOne(*store, "before") == Found("v", {epoch, 1}));
+  CHECK(ReadOne(*store, "large").stamp == Stamp{epoch, 2});
+  CHECK(NewEpochNow(*store) > epoch);
+}
+
+TEST_CASE("a store without sync keeps its data but does not claim to be durable", "[rocksdb]") {
+  const TempDirectory directory;
+  auto store = OpenOrThrow({.path = directory.path(), .sync = false});
+  CHECK_FALSE(store->traits().durable);
+  CHECK(WriteNow(*store, Batch(1, {Put("k", "v", 1)})) == WriteResult{});
+  store.reset();
+  store = OpenOrThrow({.path = directory.path()});
+  CHECK(ReadOne(*store, "k") == Found("v", {1, 1}));
+}
+
+TEST_CASE("a batch beyond max_batch_bytes is too large", "[rocksdb]") {
+  const TempDirectory directory;
+  const auto store = OpenOrThrow({.path = directory.path()});
+  WriteBatch batch = Batch(1, {Put("k", "v", 1)});
+  batch.bytes = store->traits().max_batch_bytes + 1;
+  CHECK(WriteNow(*store, batch).batch == Errc::kTooLarge);
+}
+
+}  // namespace
+}  // namespace stout::test

@@ -1,0 +1,313 @@
+// What every store must do, whatever it is made of: the promises of stout/store.h.
+
+#include <atomic>
+#include <boost/asio/use_future.hpp>
+#include <catch2/catch.hpp>
+#include <latch>
+#include <map>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "store_fixtures.h"
+
+namespace stout::test {
+namespace {
+
+const WriteResult kAllDone{};
+
+TEMPLATE_TEST_CASE("a committed batch is readable, in the order asked for", "[store]",
+                   STOUT_TEST_ALL_STORES) {
+  TestType fixture;
+  Store& store = fixture.store();
+  CHECK(WriteNow(store, Batch(1, {Put("a", "1", 1), Put("b", "2", 2), Put("c", "3", 3)})) ==
+        kAllDone);
+  const ReadResult result = ReadNow(store, {"c", "missing", "a", "b"});
+  CHECK(result ==
+        ReadResult{Errc::kOk, {Found("3", {1, 3}), {}, Found("1", {1, 1}), Found("2", {1, 2})}});
+}
+
+TEMPLATE_TEST_CASE("empty batches are answered", "[store]", STOUT_TEST_ALL_STORES) {
+  TestType fixture;
+  CHECK(WriteNow(fixture.store(), Batch(1, {})) == kAllDone);
+  CHECK(ReadNow(fixture.store(), {}) == ReadResult{});
+}
+
+TEMPLATE_TEST_CASE("a newer version replaces an older one", "[store]", STOUT_TEST_ALL_STORES) {
+  TestType fixture;
+  Store& store = fixture.store();
+  CHECK(WriteNow(store, Batch(1, {Put("k", "old", 1)})) == kAllDone);
+  CHECK(WriteNow(store, Batch(1, {Put("k", "new", 2)})) == kAllDone);
+  CHECK(ReadOne(store, "k") == Found("new", {1, 2}));
+}
+
+TEMPLATE_TEST_CASE("an older version changes nothing and counts as done", "[store]",
+                   STOUT_TEST_ALL_STORES) {
+  TestType fixture;
+  Store& store = fixture.store();
+  CHECK(WriteNow(store, Batch(1, {Put("k", "new", 2)})) == kAllDone);
+  CHECK(WriteNow(store, Batch(1, {Put("k", "old", 1), Put("other", "x", 3)})) == kAllDone);
+  CHECK(WriteNow(store, Batch(1, {Delete("k", 1)})) == kAllDone);
+  CHECK(ReadOne(store, "k") == Found("new", {1, 2}));
+  CHECK(ReadOne(store, "other") == Found("x", {1, 3}));
+}
+
+TEMPLATE_TEST_CASE("a repeated batch is harmless", "[store]", STOUT_TEST_ALL_STORES) {
+  TestType fixture;
+  Store& store = fixture.store();
+  const WriteBatch batch = Batch(1, {Put("k", "v", 1), Delete("gone", 2)});
+  CHECK(WriteNow(store, batch) == kAllDone);
+  CHECK(WriteNow(store, batch) == kAllDone);
+  CHECK(ReadOne(store, "k") == Found("v", {1, 1}));
+  CHECK_FALSE(ReadOne(store, "gone").found);
+}
+
+TEMPLATE_TEST_CASE("an older epoch is fenced, key by key", "[store]", STOUT_TEST_ALL_STORES) {
+  TestType fixture;
+  Store& store = fixture.store();
+  CHECK(WriteNow(store, Batch(2, {Put("mine", "new owner", 1)})) == kAllDone);
+  // The old owner's version is higher, which counts for nothing.
+  const WriteResult result =
+      WriteNow(store, Batch(1, {Put("a", "1", 7), Put("mine", "old owner", 8), Put("b", "2", 9)}));
+  CHECK(result == WriteResult{Errc::kOk, {{1, Errc::kFenced}}});
+  CHECK(ReadNow(store, {"a", "mine", "b"}).states ==
+        std::vector{Found("1", {1, 7}), Found("new owner", {2, 1}), Found("2", {1, 9})});
+}
+
+TEMPLATE_TEST_CASE("a newer epoch wins with a smaller version", "[store]", STOUT_TEST_ALL_STORES) {
+  TestType fixture;
+  Store& store = fixture.store();
+  CHECK(WriteNow(store, Batch(1, {Put("k", "old owner", 1000)})) == kAllDone);
+  CHECK(WriteNow(store, Batch(2, {Put("k", "new owner", 1)})) == kAllDone);
+  CHECK(ReadOne(store, "k") == Found("new owner", {2, 1}));
+}
+
+TEMPLATE_TEST_CASE("a deleted key is gone, and a ghost write does not raise it", "[store]",
+                   STOUT_TEST_ALL_STORES) {
+  TestType fixture;
+  Store& store = fixture.store();
+  CHECK(WriteNow(store, Batch(1, {Put("k", "v", 1)})) == kAllDone);
+  CHECK(WriteNow(store, Batch(1, {Delete("k", 3)})) == kAllDone);
+  CHECK(ReadOne(store, "k") == StoredState{.found = false, .value = "", .stamp = {1, 3}});
+  CHECK(WriteNow(store, Batch(1, {Put("k", "ghost", 2)})) == kAllDone);
+  CHECK_FALSE(ReadOne(store, "k").found);
+  CHECK(WriteNow(store, Batch(0, {Put("k", "ghost", 9)})) ==
+        WriteResult{Errc::kOk, {{0, Errc::kFenced}}});
+  CHECK_FALSE(ReadOne(store, "k").found);
+  CHECK(WriteNow(store, Batch(1, {Put("k", "again", 4)})) == kAllDone);
+  CHECK(ReadOne(store, "k") == Found("again", {1, 4}));
+}
+
+TEMPLATE_TEST_CASE("a delete of a key that never was leaves a tombstone", "[store]",
+                   STOUT_TEST_ALL_STORES) {
+  TestType fixture;
+  Store& store = fixture.store();
+  CHECK(WriteNow(store, Batch(1, {Delete("k", 2)})) == kAllDone);
+  CHECK(WriteNow(store, Batch(1, {Put("k", "ghost", 1)})) == kAllDone);
+  CHECK_FALSE(ReadOne(store, "k").found);
+}
+
+TEMPLATE_TEST_CASE("keys and values are any bytes", "[store]", STOUT_TEST_ALL_STORES) {
+  using namespace std::string_literals;
+  TestType fixture;
+  Store& store = fixture.store();
+  const std::string key = "\0\xff k\0"s;
+  const std::string value = "\0a\0\xfe"s;
+  CHECK(WriteNow(store, Batch(1, {Put(key, value, 1), Put("\0"s, "zero", 2), Put("", "no", 3)})) ==
+        kAllDone);
+  CHECK(ReadNow(store, {key, "\0"s, "", "\0\0"s}).states ==
+        std::vector{Found(value, {1, 1}), Found("zero", {1, 2}), Found("no", {1, 3}), {}});
+}
+
+TEMPLATE_TEST_CASE("an empty value is not an absent one", "[store]", STOUT_TEST_ALL_STORES) {
+  TestType fixture;
+  Store& store = fixture.store();
+  CHECK(WriteNow(store, Batch(1, {Put("empty", "", 1)})) == kAllDone);
+  CHECK(ReadOne(store, "empty") == Found("", {1, 1}));
+  CHECK(ReadOne(store, "absent") == StoredState{});
+}
+
+TEMPLATE_TEST_CASE("large values are kept whole", "[store]", STOUT_TEST_ALL_STORES) {
+  TestType fixture;
+  Store& store = fixture.store();
+  std::string large(std::size_t{4} << 20, 'x');
+  for (std::size_t i = 0; i < large.size(); i += 4096) large[i] = static_cast<char>(i >> 12);
+  CHECK(WriteNow(store, Batch(1, {Put("large", large, 1), Put("small", "s", 2)})) == kAllDone);
+  CHECK(ReadOne(store, "large") == Found(large, {1, 1}));
+}
+
+TEMPLATE_TEST_CASE("a batch of 10,000 items", "[store]", STOUT_TEST_ALL_STORES) {
+  TestType fixture;
+  Store& store = fixture.store();
+  std::vector<WriteItem> items;
+  std::vector<std::string> keys;
+  for (int i = 0; i < 10'000; ++i) {
+    keys.push_back("key" + std::to_string(i));
+    items.push_back(Put(keys.back(), std::to_string(i), static_cast<Version>(i + 1)));
+  }
+  CHECK(WriteNow(store, Batch(1, std::move(items))) == kAllDone);
+  const ReadResult result = ReadNow(store, keys);
+  REQUIRE(result.states.size() == keys.size());
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    wrong += result.states[i] == Found(std::to_string(i), {1, i + 1}) ? 0 : 1;
+  }
+  CHECK(wrong == 0);
+}
+
+TEMPLATE_TEST_CASE("epochs strictly grow, beyond those seen in writes", "[store]",
+                   STOUT_TEST_ALL_STORES) {
+  TestType fixture;
+  Store& store = fixture.store();
+  const Epoch first = NewEpochNow(store);
+  const Epoch second = NewEpochNow(store);
+  CHECK(first > 0);
+  CHECK(second > first);
+  CHECK(WriteNow(store, Batch(second + 100, {Put("k", "v", 1)})) == kAllDone);
+  CHECK(WriteNow(store, Batch(second + 50, {Put("l", "v", 1)})) == kAllDone);
+  CHECK(NewEpochNow(store) > second + 100);
+}
+
+// Every batch is answered, and the newest stamp of each key is what remains, whatever the order in
+// which threads and the store interleave.
+TEMPLATE_TEST_CASE("concurrent batches on common keys end at the newest stamps", "[store]",
+                   STOUT_TEST_ALL_STORES) {
+  constexpr int kThreads = 4;
+  constexpr int kBatches = 60;
+  constexpr int kKeys = 24;
+  TestType fixture;
+  Store& store = fixture.store();
+
+  std::atomic<Version> next_version{1};
+  std::mutex mutex;
+  std::map<std::string, std::pair<Stamp, WriteItem>> newest;
+  std::atomic<int> wrong_answers{0};
+  std::latch answered(kThreads * kBatches);
+  std::vector<std::unique_ptr<WriteBatch>> batches;  // Kept until all are answered.
+
+  const auto write_from = [&](unsigned seed) {
+    std::mt19937 random(seed);
+    for (int b = 0; b < kBatches; ++b) {
+      WriteBatch batch;
+      batch.epoch = 1 + random() % 2;
+      for (int k = 0; k < kKeys; ++k) {
+        if (random() % 3 != 0) continue;
+        const Version version = next_version++;
+        const std::string key = "key" + std::to_string(k);
+        batch.items.push_back(random() % 4 == 0 ? Delete(key, version)
+                                                : Put(key, std::to_string(version), version));
+      }
+      auto kept = std::make_unique<WriteBatch>(std::move(batch));
+      const WriteBatch& sent = *kept;
+      {
+        const std::lock_guard lock(mutex);
+        for (const WriteItem& item : sent.items) {
+          auto& entry = newest[item.key];
+          const Stamp stamp{sent.epoch, item.version};
+          if (entry.first < stamp) entry = {stamp, item};
+        }
+        batches.push_back(std::move(kept));
+      }
+      store.Write(sent, [&, newest_epoch = sent.epoch == 2](WriteResult result) {
+        bool right = result.batch == Errc::kOk;
+        for (const ItemError& e : result.items) right &= e.errc == Errc::kFenced && !newest_epoch;
+        if (!right) ++wrong_answers;
+        answered.count_down();
+      });
+    }
+  };
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < kThreads; ++t) threads.emplace_back(write_from, t + 1);
+  for (std::thread& thread : threads) thread.join();
+  answered.wait();
+
+  CHECK(wrong_answers == 0);
+  for (const auto& [key, last] : newest) {
+    CAPTURE(key);
+    const StoredState state = ReadOne(store, key);
+    CHECK(state.stamp == last.first);
+    CHECK(state.found == (last.second.kind == WriteKind::kPut));
+    CHECK(state.value == last.second.value);
+  }
+}
+
+// Counts what happens to a handler; one that is destroyed uncalled counts as neither.
+struct CallCounter {
+  std::atomic<int> calls{0};
+  std::atomic<int> done{0};
+};
+
+TEMPLATE_TEST_CASE("each handler is called exactly once, also when the store is destroyed",
+                   "[store]", STOUT_TEST_ALL_STORES) {
+  constexpr int kCalls = 200;
+  TestType fixture;
+  CallCounter writes, reads, epochs;
+  std::vector<WriteBatch> batches;
+  for (int i = 0; i < kCalls; ++i) {
+    batches.push_back(Batch(1, {Put("key" + std::to_string(i), "v", 1), Put("common", "v", 1)}));
+  }
+  ReadBatch read;
+  read.keys = {"common"};
+  for (const WriteBatch& batch : batches) {
+    fixture.store().Write(batch, [&writes](WriteResult result) {
+      ++writes.calls;
+      if (result == kAllDone) ++writes.done;
+    });
+    fixture.store().Read(read, [&reads](ReadResult result) {
+      ++reads.calls;
+      if (result.errc == Errc::kOk) ++reads.done;
+    });
+    fixture.store().NewEpoch([&epochs](ErrorCode ec, Epoch) {
+      ++epochs.calls;
+      if (!ec) ++epochs.done;
+    });
+  }
+  fixture.Close();
+  CHECK(writes.calls == kCalls);
+  CHECK(reads.calls == kCalls);
+  CHECK(epochs.calls == kCalls);
+  CHECK(writes.done == kCalls);
+}
+
+TEMPLATE_TEST_CASE("calls take completion tokens", "[store]", STOUT_TEST_ALL_STORES) {
+  TestType fixture;
+  Store& store = fixture.store();
+  const WriteBatch batch = Batch(1, {Put("k", "v", 1)});
+  ReadBatch read;
+  read.keys = {"k"};
+  CHECK(store.AsyncWrite(batch, boost::asio::use_future).get() == kAllDone);
+  CHECK(store.AsyncRead(read, boost::asio::use_future).get().states.at(0) == Found("v", {1, 1}));
+  CHECK(store.AsyncNewEpoch(boost::asio::use_future).get() > 1);
+}
+
+#ifdef STOUT_TEST_DURABLE_STORES
+TEMPLATE_TEST_CASE("a durable store has all that it answered for after it is reopened", "[store]",
+                   STOUT_TEST_DURABLE_STORES) {
+  TestType fixture;
+  CHECK(fixture.store().traits().durable);
+  const Epoch epoch = NewEpochNow(fixture.store());
+  CHECK(WriteNow(fixture.store(),
+                 Batch(epoch, {Put("a", "1", 1), Put("b", "2", 2), Put("", "", 3)})) == kAllDone);
+  CHECK(WriteNow(fixture.store(), Batch(epoch, {Delete("b", 4)})) == kAllDone);
+  fixture.Reopen();
+  CHECK(ReadOne(fixture.store(), "a") == Found("1", {epoch, 1}));
+  CHECK(ReadOne(fixture.store(), "") == Found("", {epoch, 3}));
+  CHECK_FALSE(ReadOne(fixture.store(), "b").found);
+  CHECK(WriteNow(fixture.store(), Batch(epoch, {Put("b", "ghost", 3)})) == kAllDone);
+  CHECK_FALSE(ReadOne(fixture.store(), "b").found);
+}
+
+TEMPLATE_TEST_CASE("epochs strictly grow across reopening", "[store]", STOUT_TEST_DURABLE_STORES) {
+  TestType fixture;
+  const Epoch given = NewEpochNow(fixture.store());
+  fixture.Reopen();
+  const Epoch next = NewEpochNow(fixture.store());
+  CHECK(next > given);
+  CHECK(WriteNow(fixture.store(), Batch(next + 10, {Put("k", "v", 1)})) == kAllDone);
+  fixture.Reopen();
+  CHECK(NewEpochNow(fixture.store()) > next + 10);
+}
+#endif
+
+}  // namespace
+}  // namespace stout::test

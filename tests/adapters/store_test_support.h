@@ -1,0 +1,92 @@
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <future>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stout/store.h"
+
+namespace stout::test {
+
+inline WriteItem Put(std::string key, std::string value, Version version) {
+  return {std::move(key), std::move(value), WriteKind::kPut, version};
+}
+
+inline WriteItem Delete(std::string key, Version version) {
+  return {std::move(key), {}, WriteKind::kDelete, version};
+}
+
+inline WriteBatch Batch(Epoch epoch, std::vector<WriteItem> items) {
+  WriteBatch batch;
+  batch.epoch = epoch;
+  batch.items = std::move(items);
+  for (const WriteItem& item : batch.items) batch.bytes += item.key.size() + item.value.size();
+  return batch;
+}
+
+inline StoredState Found(std::string value, Stamp stamp) {
+  return {.found = true, .value = std::move(value), .stamp = stamp};
+}
+
+// The calls of a store, waited for. The promise belongs to the handler, which outlives get().
+inline WriteResult WriteNow(Store& store, const WriteBatch& batch) {
+  std::promise<WriteResult> promise;
+  std::future<WriteResult> result = promise.get_future();
+  store.Write(batch, [promise = std::move(promise)](WriteResult r) mutable {
+    promise.set_value(std::move(r));
+  });
+  return result.get();
+}
+
+inline ReadResult ReadNow(Store& store, std::vector<std::string> keys) {
+  ReadBatch batch;
+  batch.keys = std::move(keys);
+  std::promise<ReadResult> promise;
+  std::future<ReadResult> result = promise.get_future();
+  store.Read(batch, [promise = std::move(promise)](ReadResult r) mutable {
+    promise.set_value(std::move(r));
+  });
+  return result.get();
+}
+
+inline StoredState ReadOne(Store& store, std::string key) {
+  ReadResult result = ReadNow(store, {std::move(key)});
+  return result.states.size() == 1 ? std::move(result.states[0]) : StoredState();
+}
+
+inline Epoch NewEpochNow(Store& store) {
+  std::promise<Epoch> promise;
+  std::future<Epoch> result = promise.get_future();
+  store.NewEpoch([promise = std::move(promise)](ErrorCode ec, Epoch epoch) mutable {
+    promise.set_value(ec ? 0 : epoch);
+  });
+  return result.get();
+}
+
+// A directory that is gone at the end.
+class TempDirectory {
+ public:
+  TempDirectory() {
+    std::string name = (std::filesystem::temp_directory_path() / "stout-test-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) std::abort();
+    path_ = name;
+  }
+  TempDirectory(const TempDirectory&) = delete;
+  TempDirectory& operator=(const TempDirectory&) = delete;
+  ~TempDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace stout::test
