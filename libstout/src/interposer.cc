@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/post.hpp>
@@ -10,6 +11,8 @@
 #include <boost/asio/steady_timer.hpp>
 #include <cassert>
 #include <chrono>
+#include <cstddef>
+#include <memory>
 #include <random>
 #include <utility>
 #include <vector>
@@ -21,6 +24,9 @@ namespace stout {
 namespace asio = boost::asio;
 
 namespace {
+
+/// The timer waits no longer at once: the sum of now and a time "never" far away would overflow.
+constexpr Duration kLongestWait = std::chrono::hours(24);
 
 EngineOptions Fit(EngineOptions options, const StoreTraits& traits) {
   LaneOptions& lane = options.lane;
@@ -44,32 +50,26 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>, StateS
       : strand_(asio::make_strand(executor)),
         timer_(strand_),
         store_(store),
-        application_(std::move(application)),
+        application_(std::make_shared<Application>(std::move(application))),
         trouble_(Interposer::Check(options, store.traits())),
         options_(Fit(std::move(options), store.traits())) {}
 
   Executor strand() const { return strand_; }
 
   void Open(Reply done) {
-    if (trouble_) return Later(std::move(done), Errc::kBadOptions);
-    if (closed_ != Errc::kOk) return Later(std::move(done), closed_);
-    store_.NewEpoch([self = shared_from_this(), work = Working(), done = std::move(done)](
-                        ErrorCode ec, Epoch epoch) mutable {
-      Impl& impl = *self;
-      asio::post(impl.strand_,
-                 [self = std::move(self), done = std::move(done), ec, epoch]() mutable {
-                   if (!ec && self->closed_ != Errc::kOk) ec = self->closed_;
-                   if (!ec) self->OpenWithEpoch(epoch);
-                   done(ec);
-                 });
+    asio::dispatch(strand_, [self = shared_from_this(), done = std::move(done)]() mutable {
+      self->OpenOnStrand(std::move(done));
     });
   }
 
-  void OpenWithEpoch(Epoch epoch) {
-    assert(!trouble_ && "options that Check() rejects");
-    if (!engine_ && closed_ == Errc::kOk) {
+  ErrorCode OpenWithEpoch(Epoch epoch) {
+    if (trouble_) return Errc::kBadOptions;
+    if (closed_ != Errc::kOk) return closed_;
+    if (!engine_) {
       engine_ = std::make_unique<Engine>(options_, store_.traits().partitions, epoch);
+      EndOpens({});
     }
+    return {};
   }
 
   Result<Stamp> MarkDirty(KeyView key, std::size_t bytes) {
@@ -121,16 +121,19 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>, StateS
     AssertOnStrand();
     if (closed_ != Errc::kOk) return;
     closed_ = why;
+    if (const auto work = work_.lock()) *work = {};  // what the store still does is of no interest
+    EndOpens(why);
     if (!engine_) return;
     why == Errc::kFenced ? engine_->Fence(Now()) : engine_->Close(Now());
-    for (Reply& done : std::exchange(drains_, {})) Later(std::move(done), why);
     ScheduleTurn();
   }
 
-  /// The owner is gone: nothing of the application may be called but handlers that still wait.
+  /// The owner is gone: nothing may be called but handlers that still wait. At once, for the
+  /// strand may have turns to run before it comes to Detach.
+  void Abandon() { abandoned_ = true; }
   void Detach() {
     Stop(Errc::kClosed);
-    application_ = {};
+    application_.reset();
   }
 
   bool IsDirty(KeyView key) {
@@ -151,9 +154,19 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>, StateS
   }
   Errc NotOpen() const { return closed_ == Errc::kOk ? Errc::kClosed : closed_; }
   TimePoint Now() const { return TimePoint(std::chrono::steady_clock::now() - origin_); }
-  /// Keeps the context running while the store works.
-  asio::any_io_executor Working() const {
-    return asio::prefer(strand_.get_inner_executor(), asio::execution::outstanding_work.tracked);
+  /// Keeps the context running while the store works: until its last handler is gone, or Stop.
+  std::shared_ptr<asio::any_io_executor> Working() {
+    auto work = work_.lock();
+    if (!work) {
+      work = std::make_shared<asio::any_io_executor>(
+          asio::prefer(strand_.get_inner_executor(), asio::execution::outstanding_work.tracked));
+      work_ = work;
+    }
+    return work;
+  }
+  /// Null once the owner is gone. Who calls a member holds on to it: it may destroy the owner.
+  std::shared_ptr<Application> GetApplication() const {
+    return abandoned_ ? nullptr : application_;
   }
   KeyRef Ref(KeyView key) const { return {store_.PartitionOf(key), key}; }
   ReplyId Keep(Reply reply) {
@@ -165,10 +178,38 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>, StateS
   // StateSource.
   Serialized Serialize(KeyView key, std::string& value) noexcept override {
     try {
-      return application_.serialize(key, value);
+      return application_->serialize(key, value);
     } catch (...) {  // whatever it is, it concerns this key alone
       return Serialized::kFailed;
     }
+  }
+
+  // --- Opening -------------------------------------------------------------------------------
+
+  void OpenOnStrand(Reply done) {
+    if (trouble_) return Later(std::move(done), Errc::kBadOptions);
+    if (closed_ != Errc::kOk) return Later(std::move(done), closed_);
+    if (engine_) return Later(std::move(done), {});
+    opens_.push_back(std::move(done));
+    if (opens_.size() > 1) return;
+    open_by_ = SaturatingAdd(Now(), options_.lane.attempt_timeout);
+    Arm(open_by_);
+    store_.NewEpoch([self = shared_from_this(), work = Working()](ErrorCode ec,
+                                                                  Epoch epoch) mutable {
+      if (!self) return;  // the second answer
+      Impl& impl = *self;
+      asio::post(impl.strand_, [self = std::move(self), ec, epoch] { self->Opened(ec, epoch); });
+    });
+  }
+
+  void Opened(ErrorCode ec, Epoch epoch) {
+    if (opens_.empty()) return;  // too late
+    EndOpens(ec ? ec : OpenWithEpoch(epoch));
+  }
+
+  void EndOpens(ErrorCode ec) {
+    open_by_ = kNever;
+    for (Reply& done : std::exchange(opens_, {})) Later(std::move(done), ec);
   }
 
   // --- Turns ---------------------------------------------------------------------------------
@@ -180,15 +221,17 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>, StateS
 
   void Turn() {
     turn_scheduled_ = false;
-    TimePoint next = kNever;
+    if (abandoned_) Stop(Errc::kClosed);
+    if (open_by_ <= Now()) EndOpens(Errc::kUnknown);
+    TimePoint next = open_by_;
     if (engine_) {
-      next = engine_->Poll(Now(), *this);
+      next = std::min(next, engine_->Poll(Now(), *this));
       engine_->TakeEffects(effects_);
       for (WriteBatch& batch : effects_.writes) Write(std::move(batch));
       for (ReadBatch& batch : effects_.reads) Read(std::move(batch));
-      Arm(next);
       QueueHandlers();
     }
+    Arm(next);
     RunDue();
   }
 
@@ -196,7 +239,10 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>, StateS
     if (next == kNever) {  // an idle interposer must not keep its context running
       if (armed_ != kNever) timer_.cancel();
       armed_ = kNever;
-    } else if (next < armed_) {  // a timer that fires early costs one idle turn: never move it back
+      return;
+    }
+    next = std::min(next, Now() + kLongestWait);
+    if (next < armed_) {  // a timer that fires early costs one idle turn: never move it back
       armed_ = next;
       timer_.expires_at(origin_ + next.time_since_epoch());
       timer_.async_wait([self = shared_from_this()](ErrorCode ec) {
@@ -212,6 +258,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>, StateS
     const WriteBatch& reference = *owned;  // lives in the handler
     store_.Write(reference, [self = shared_from_this(), work = Working(),
                              owned = std::move(owned)](WriteResult result) mutable {
+      if (!self) return;  // the second answer
       Impl& impl = *self;
       asio::post(impl.strand_, [self = std::move(self), owned = std::move(owned),
                                 result = std::move(result)]() mutable {
@@ -227,6 +274,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>, StateS
     const ReadBatch& reference = *owned;
     store_.Read(reference, [self = shared_from_this(), work = Working(),
                             owned = std::move(owned)](ReadResult result) mutable {
+      if (!self) return;
       Impl& impl = *self;
       asio::post(impl.strand_, [self = std::move(self), lane = owned->lane, id = owned->id,
                                 result = std::move(result)]() mutable {
@@ -244,18 +292,24 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>, StateS
   }
 
   void QueueHandlers() {
+    const auto before = static_cast<std::ptrdiff_t>(due_.size());
     for (KeyRefused& refused : effects_.refused) {
       due_.push_back({[this, key = std::move(refused.key)](ErrorCode ec) {
-                        if (application_.on_refused) application_.on_refused(key, ec);
+                        const auto application = GetApplication();
+                        if (application && application->on_refused)
+                          application->on_refused(key, ec);
                       },
                       refused.errc});
     }
     for (const LaneId lane : effects_.fenced) {
       due_.push_back({[this, lane](ErrorCode) {
-                        if (application_.on_fenced) application_.on_fenced(lane);
+                        const auto application = GetApplication();
+                        if (application && application->on_fenced) application->on_fenced(lane);
                       },
                       Errc::kFenced});
     }
+    // First of all, or a handler could see a state that never was, and a SafeReply let it out.
+    std::rotate(due_.begin(), due_.begin() + before, due_.end());
     for (const RunReply& run : effects_.replies) {
       const auto id = static_cast<Pool<Reply>::Index>(run.id);
       due_.push_back({std::move(replies_[id]), run.errc});
@@ -268,26 +322,26 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>, StateS
                       done.errc});
       fetches_.Give(id);
     }
-    if (effects_.drained) {
-      for (Reply& done : std::exchange(drains_, {})) due_.push_back({std::move(done), {}});
+    if (effects_.drained || closed_ != Errc::kOk) {
+      for (Reply& done : std::exchange(drains_, {})) due_.push_back({std::move(done), closed_});
     }
   }
 
-  // Runs user code: the engine is consistent and no iterator is held. If a handler throws, the
-  // exception leaves through the executor and the rest runs in a turn of its own.
+  // Runs user code: the engine is consistent and no iterator is held. What the handlers add has a
+  // turn of its own, and so has what is left if one throws (through the executor).
   void RunDue() {
     struct Guard {
       Impl& impl;
+      std::ptrdiff_t ran = 0;
       ~Guard() {
-        if (impl.next_due_ < impl.due_.size()) impl.ScheduleTurn();
+        impl.due_.erase(impl.due_.begin(), impl.due_.begin() + ran);
+        if (!impl.due_.empty()) impl.ScheduleTurn();
       }
     } guard{*this};
-    while (next_due_ < due_.size()) {
-      Due due = std::move(due_[next_due_++]);
+    for (const auto end = static_cast<std::ptrdiff_t>(due_.size()); guard.ran < end;) {
+      Due due = std::move(due_[static_cast<std::size_t>(guard.ran++)]);
       due.reply(due.ec);
     }
-    due_.clear();
-    next_due_ = 0;
   }
 
   Executor strand_;
@@ -296,20 +350,23 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>, StateS
   TimePoint armed_ = kNever;
 
   Store& store_;
-  Application application_;
+  std::shared_ptr<Application> application_;  // shared with the call of a member that is under way
   const std::optional<std::string> trouble_;
   const EngineOptions options_;
   std::unique_ptr<Engine> engine_;  // null until open
   Errc closed_ = Errc::kOk;         // or kClosed or kFenced
+  std::atomic<bool> abandoned_ = false;
+  std::weak_ptr<asio::any_io_executor> work_;
 
   bool turn_scheduled_ = false;
   Effects effects_;
   std::vector<KeyRef> refs_;  // scratch
   Pool<Reply> replies_;
   Pool<FetchHandler> fetches_;
+  std::vector<Reply> opens_;
+  TimePoint open_by_ = kNever;
   std::vector<Reply> drains_;
   std::vector<Due> due_;
-  std::size_t next_due_ = 0;
 };
 
 Interposer::Interposer(const asio::any_io_executor& executor, Store& store, Application application,
@@ -317,6 +374,7 @@ Interposer::Interposer(const asio::any_io_executor& executor, Store& store, Appl
     : impl_(std::make_shared<Impl>(executor, store, std::move(application), std::move(options))) {}
 
 Interposer::~Interposer() {
+  impl_->Abandon();
   const Executor strand = impl_->strand();
   asio::dispatch(strand, [impl = std::move(impl_)] { impl->Detach(); });
 }
@@ -334,7 +392,7 @@ std::optional<std::string> Interposer::Check(const EngineOptions& options,
 
 Interposer::Executor Interposer::get_executor() const { return impl_->strand(); }
 void Interposer::Open(Reply done) { impl_->Open(std::move(done)); }
-void Interposer::OpenWithEpoch(Epoch epoch) { impl_->OpenWithEpoch(epoch); }
+ErrorCode Interposer::OpenWithEpoch(Epoch epoch) { return impl_->OpenWithEpoch(epoch); }
 Result<Stamp> Interposer::MarkDirty(KeyView key, std::size_t bytes) {
   return impl_->MarkDirty(key, bytes);
 }

@@ -2,6 +2,7 @@
 
 #include <boost/asio/post.hpp>
 #include <boost/intrusive/list.hpp>
+#include <iterator>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -23,16 +24,17 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
     const std::string* key = nullptr;  // in `nodes`, whose elements do not move
   };
   using Nodes = std::unordered_map<std::string, Node, KeyHash, std::equal_to<>>;
-  /// Keys looked at when room is needed before giving up: dirty ones cannot be dropped.
+  /// Dirty keys met when room is needed before giving up: they cannot be dropped.
   static constexpr int kEvictionTries = 16;
 
   State(const boost::asio::any_io_executor& executor, Store& store, WriteBackMapOptions options)
-      : cache_bytes(options.cache_bytes),
+      : store(store),
+        cache_bytes(options.cache_bytes),
         interposer(
             executor, store,
             {.serialize = [this](KeyView key, std::string& out) { return Serialize(key, out); },
              .on_refused = [this](KeyView key, ErrorCode) { Forget(key); },
-             .on_fenced = [this](LaneId) { ForgetAll(); }},
+             .on_fenced = [this](LaneId lane) { ForgetLane(lane); }},
             std::move(options.engine)) {}
 
   Serialized Serialize(KeyView key, std::string& out) {
@@ -67,9 +69,14 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
   void Touch(Node& node) { recent.splice(recent.end(), recent, recent.iterator_to(node)); }
 
   void MakeRoom() {
-    for (int i = 0; i < kEvictionTries && bytes > cache_bytes && recent.size() > 1; ++i) {
+    for (int tries = 0; tries < kEvictionTries && bytes > cache_bytes && recent.size() > 1;) {
       Node& oldest = recent.front();
-      interposer.IsDirty(*oldest.key) ? Touch(oldest) : Erase(nodes.find(*oldest.key));
+      if (interposer.IsDirty(*oldest.key)) {
+        Touch(oldest);
+        ++tries;
+      } else {
+        Erase(nodes.find(*oldest.key));
+      }
     }
   }
 
@@ -85,10 +92,13 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
     if (found != nodes.end() && !interposer.IsDirty(key)) Erase(found);
   }
 
-  void ForgetAll() {
-    recent.clear();
-    nodes.clear();
-    bytes = 0;
+  // The other lanes' keys stay: dirty ones exist nowhere else.
+  void ForgetLane(LaneId lane) {
+    for (auto node = nodes.begin(); node != nodes.end();) {
+      const auto next = std::next(node);
+      if (store.PartitionOf(node->first) == lane) Erase(node);
+      node = next;
+    }
   }
 
   void Get(KeyView key, GetHandler handler) {
@@ -119,6 +129,7 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
 
   static std::size_t SizeOf(const Entry& entry) { return entry.value ? entry.value->size() : 0; }
 
+  Store& store;
   std::size_t cache_bytes;
   Nodes nodes;
   boost::intrusive::list<Node> recent;  // least recently used first

@@ -2,10 +2,14 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/strand.hpp>
+#include <cstddef>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "stout/completion.h"
 #include "stout/core/batch.h"
@@ -67,19 +71,23 @@ class Interposer {
 
   [[nodiscard]] Executor get_executor() const;
 
-  /// Takes a fresh epoch from the store; the first thing to do. `void(ErrorCode)`.
+  /// Takes a fresh epoch from the store; the first thing to do. `void(ErrorCode)`. Fails with
+  /// kBadOptions (for good), with what the store answers, or with kUnknown if that is nothing
+  /// within LaneOptions::attempt_timeout; then it may be tried again.
   template <typename Token>
   auto AsyncOpen(Token&& token) {
     return Async<void(ErrorCode)>(&Interposer::Open, std::forward<Token>(token));
   }
   void Open(Reply done);
   /// Opens under an epoch that the caller has: a lease's fencing token, or one shared by shards.
-  void OpenWithEpoch(Epoch epoch);
+  /// kBadOptions, or kClosed or kFenced if that has happened.
+  ErrorCode OpenWithEpoch(Epoch epoch);
 
   /// Says that `key` changes in this turn. `bytes` is the size of its state for the limits.
   /// Answers the stamp under which the change will be durable. On kPushedBack, kDraining, kClosed
   /// and kFenced nothing was recorded: mark before you change, or undo the change.
-  /// No allocation in the steady state.
+  /// The call allocates nothing in the steady state; the turn that it schedules costs one small
+  /// allocation in Asio, whatever the number of calls before it.
   Result<Stamp> MarkDirty(KeyView key, std::size_t bytes = 0);
 
   /// Runs `reply` once all that it reveals is durable, or cannot be. At once (but not inside this
@@ -102,7 +110,8 @@ class Interposer {
 
   /// The newest state of a key: the application's own while it is not durable, else the store's.
   /// Fetches of one key share a read, and reads are batched. `void(ErrorCode, StoredState)`.
-  /// What it shows may not be durable: answer through SafeReply.
+  /// What it shows may not be durable: answer through SafeReply, called in the same turn, for a
+  /// state that is refused later is forgotten and waits for nothing.
   template <typename Token>
   auto AsyncFetch(KeyView key, Token&& token);
   void Fetch(KeyView key, FetchHandler handler);

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/dispatch.hpp>
-#include <boost/asio/post.hpp>
 #include <cassert>
 #include <cstddef>
 #include <functional>
@@ -60,6 +59,7 @@ class Join {
 /// T is Interposer or WriteBackMap.
 /// Owner: neither copied nor moved. Destroy it while the context does not run, or once drained.
 /// Threads: everything here may be called from any thread; a shard itself only on its strand.
+/// Errors: a call that reaches its shards after they were destroyed ends with kClosed.
 template <typename T>
 class Sharded {
  public:
@@ -71,31 +71,39 @@ class Sharded {
   /// `hash` decides which keys stay together: by default each key goes by itself.
   Sharded(const Executor& executor, std::size_t shards, const Make& make,
           Hash hash = std::hash<KeyView>{})
-      : executor_(executor), hash_(std::move(hash)) {
+      : executor_(executor), hash_(std::move(hash)), shards_(std::make_shared<Shards>()) {
     assert(shards >= 1);
-    for (std::size_t i = 0; i < shards; ++i) shards_.push_back(make(executor, i));
+    for (std::size_t i = 0; i < shards; ++i) shards_->push_back(make(executor, i));
   }
 
-  [[nodiscard]] std::size_t size() const { return shards_.size(); }
-  [[nodiscard]] T& operator[](std::size_t shard) { return *shards_[shard]; }
-  [[nodiscard]] std::size_t IndexOf(KeyView key) const { return hash_(key) % shards_.size(); }
-  [[nodiscard]] T& For(KeyView key) { return *shards_[IndexOf(key)]; }
+  [[nodiscard]] std::size_t size() const { return shards_->size(); }
+  [[nodiscard]] T& operator[](std::size_t shard) { return *(*shards_)[shard]; }
+  [[nodiscard]] std::size_t IndexOf(KeyView key) const { return hash_(key) % size(); }
+  [[nodiscard]] T& For(KeyView key) { return (*this)[IndexOf(key)]; }
   [[nodiscard]] Executor get_executor() const { return executor_; }
 
-  /// Takes one fresh epoch from the store and opens every shard with it: `void(ErrorCode)`.
+  /// Takes one fresh epoch from the store and opens every shard with it: `void(ErrorCode)`, as
+  /// Interposer::AsyncOpen.
   template <typename Token>
-  auto AsyncOpen(Store& store, Token&& token) {
+  auto AsyncOpen(Token&& token) {
     return Async(
-        [this, &store](Reply done) {
-          store.NewEpoch([this, done = std::move(done)](ErrorCode ec, Epoch epoch) mutable {
-            if (ec) return done(ec);
-            Each(
-                [epoch](Interposer& shard, Reply opened) {
-                  shard.OpenWithEpoch(epoch);
-                  opened({});
-                },
-                std::move(done));
-          });
+        [this](Reply done) {
+          // The first shard asks the store, the others follow it.
+          On(shards_, 0,
+             [weak = std::weak_ptr(shards_), done = std::move(done)](Interposer* first) mutable {
+               if (first == nullptr) return done(Errc::kClosed);
+               first->Open([weak = std::move(weak), done = std::move(done)](ErrorCode ec) mutable {
+                 const std::shared_ptr<Shards> shards = weak.lock();
+                 if (ec || !shards) return done(ec ? ec : Errc::kClosed);
+                 const Epoch epoch = internal::InterposerOf(*shards->front()).epoch();
+                 Each(
+                     shards,
+                     [epoch](Interposer& shard, Reply opened) {
+                       opened(shard.OpenWithEpoch(epoch));
+                     },
+                     std::move(done));
+               });
+             });
         },
         std::forward<Token>(token));
   }
@@ -105,12 +113,11 @@ class Sharded {
   auto AsyncMarkDirty(KeyView key, std::size_t bytes, Token&& token) {
     return Initiate<void(ErrorCode, Stamp)>(
         [this, key = std::string(key), bytes](UniqueFunction<void(ErrorCode, Stamp)> done) {
-          Interposer& shard = internal::InterposerOf(For(key));
-          boost::asio::dispatch(
-              shard.get_executor(), [&shard, key, bytes, done = std::move(done)]() mutable {
-                const Result<Stamp> stamp = shard.MarkDirty(key, bytes);
-                done(stamp ? ErrorCode() : stamp.error(), stamp ? *stamp : Stamp());
-              });
+          On(shards_, IndexOf(key),
+             [key, bytes, done = std::move(done)](Interposer* shard) mutable {
+               const Result<Stamp> stamp = shard ? shard->MarkDirty(key, bytes) : Errc::kClosed;
+               done(stamp ? ErrorCode() : stamp.error(), stamp ? *stamp : Stamp());
+             });
         },
         executor_, std::forward<Token>(token));
   }
@@ -129,12 +136,11 @@ class Sharded {
               join->Finish({});
               continue;
             }
-            Interposer& shard = internal::InterposerOf(*shards_[i]);
-            boost::asio::dispatch(
-                shard.get_executor(), [&shard, join, keys = std::move(by_shard[i])] {
-                  const std::vector<KeyView> views(keys.begin(), keys.end());
-                  shard.SafeReply(views, [join](ErrorCode ec) { join->Finish(ec); });
-                });
+            On(shards_, i, [join, keys = std::move(by_shard[i])](Interposer* shard) {
+              if (shard == nullptr) return join->Finish(Errc::kClosed);
+              const std::vector<KeyView> views(keys.begin(), keys.end());
+              shard->SafeReply(views, [join](ErrorCode ec) { join->Finish(ec); });
+            });
           }
         },
         std::forward<Token>(token));
@@ -172,9 +178,8 @@ class Sharded {
               size(),
               [stats, done = std::move(done)](ErrorCode) mutable { done(std::move(*stats)); });
           for (std::size_t i = 0; i < size(); ++i) {
-            Interposer& shard = internal::InterposerOf(*shards_[i]);
-            boost::asio::post(shard.get_executor(), [&shard, stats, join, i] {
-              (*stats)[i] = shard.Stats();
+            On(shards_, i, [stats, join, i](Interposer* shard) {
+              if (shard != nullptr) (*stats)[i] = shard->Stats();
               join->Finish({});
             });
           }
@@ -183,6 +188,8 @@ class Sharded {
   }
 
  private:
+  using Shards = std::vector<std::unique_ptr<T>>;
+
   template <typename Start, typename Token>
   auto Async(Start start, Token&& token) {
     return Initiate<void(ErrorCode)>(std::move(start), executor_, std::forward<Token>(token));
@@ -190,25 +197,35 @@ class Sharded {
 
   template <typename Call, typename Token>
   auto AsyncEach(Call call, Token&& token) {
-    return Async([this, call](Reply done) { Each(call, std::move(done)); },
+    return Async([this, call](Reply done) { Each(shards_, call, std::move(done)); },
                  std::forward<Token>(token));
+  }
+
+  /// Runs `call(Interposer*)` on a shard's strand; null if the shards are gone by then.
+  template <typename Call>
+  static void On(const std::shared_ptr<Shards>& shards, std::size_t i, Call call) {
+    boost::asio::dispatch(internal::InterposerOf(*(*shards)[i]).get_executor(),
+                          [weak = std::weak_ptr(shards), i, call = std::move(call)]() mutable {
+                            const std::shared_ptr<Shards> shards = weak.lock();
+                            call(shards ? &internal::InterposerOf(*(*shards)[i]) : nullptr);
+                          });
   }
 
   /// Runs `call(interposer, done)` on each shard's strand.
   template <typename Call>
-  void Each(Call call, Reply done) {
-    const auto join = internal::Join::Of(size(), std::move(done));
-    for (const std::unique_ptr<T>& owned : shards_) {
-      Interposer& shard = internal::InterposerOf(*owned);
-      boost::asio::dispatch(shard.get_executor(), [&shard, call, join] {
-        call(shard, [join](ErrorCode ec) { join->Finish(ec); });
+  static void Each(const std::shared_ptr<Shards>& shards, Call call, Reply done) {
+    const auto join = internal::Join::Of(shards->size(), std::move(done));
+    for (std::size_t i = 0; i < shards->size(); ++i) {
+      On(shards, i, [call, join](Interposer* shard) {
+        if (shard == nullptr) return join->Finish(Errc::kClosed);
+        call(*shard, [join](ErrorCode ec) { join->Finish(ec); });
       });
     }
   }
 
   Executor executor_;
   Hash hash_;
-  std::vector<std::unique_ptr<T>> shards_;
+  std::shared_ptr<Shards> shards_;  // its only owner; calls under way hold it weakly
 };
 
 using ShardedInterposer = Sharded<Interposer>;

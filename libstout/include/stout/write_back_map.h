@@ -57,7 +57,7 @@ class WriteBackMap {
   Result<Stamp> Delete(KeyView key);
 
   /// The newest state, read from the store if it is not in memory: `void(ErrorCode, Entry)`.
-  /// It may not be durable yet: answer through SafeReply.
+  /// It may not be durable yet: answer through SafeReply, called in the same turn.
   template <typename Token>
   auto AsyncGet(KeyView key, Token&& token) {
     return Initiate<void(ErrorCode, Entry)>(

@@ -127,23 +127,22 @@ void Lane::Flush(ReplyTable::Index reply) {
 }
 
 void Lane::SendAllNow() {
-  for (Slot slot = ready_head_; slot != kNone; slot = entries_[slot].next) Urge(entries_[slot]);
-  for (const Attempt& attempt : attempts_) {
-    for (const Sent& sent : attempt.items) {
-      if (entries_[sent.slot].dirty) Urge(entries_[sent.slot]);
+  for (Slot slot = ready_head_; slot != kNone; slot = entries_[slot].next) {
+    entries_[slot].urgent = true;
+  }
+  urgent_ = ready_;
+  for (Attempt& attempt : attempts_) {
+    for (Sent& sent : attempt.items) {
+      sent.urgent = true;
+      entries_[sent.slot].urgent = entries_[sent.slot].dirty;
     }
   }
   for (const Paused& paused : paused_) {
-    Urge(entries_[paused.slot]);
+    entries_[paused.slot].urgent = true;
     PushReady(paused.slot);
   }
   paused_.clear();
   hold_until_ = TimePoint::min();
-}
-
-void Lane::Urge(Entry& entry) {
-  if (!entry.urgent) ++urgent_;
-  entry.urgent = true;
 }
 
 // --- The ready queue ---------------------------------------------------------------------------
@@ -153,6 +152,7 @@ void Lane::PushReady(Slot slot) {
   (ready_tail_ == kNone ? ready_head_ : entries_[ready_tail_].next) = slot;
   ready_tail_ = slot;
   ++ready_;
+  urgent_ += entries_[slot].urgent;
 }
 
 void Lane::PushReadyFront(Slot slot) {
@@ -160,6 +160,7 @@ void Lane::PushReadyFront(Slot slot) {
   if (ready_head_ == kNone) ready_tail_ = slot;
   ready_head_ = slot;
   ++ready_;
+  urgent_ += entries_[slot].urgent;
 }
 
 Lane::Slot Lane::PopReady() {
@@ -167,6 +168,7 @@ Lane::Slot Lane::PopReady() {
   ready_head_ = entries_[slot].next;
   if (ready_head_ == kNone) ready_tail_ = kNone;
   --ready_;
+  urgent_ -= entries_[slot].urgent;
   return slot;
 }
 
@@ -222,7 +224,7 @@ std::size_t Lane::BatchLimit() const {
   // Under prefix ordering a batch that leaves a dirty key behind could show the store a later
   // change without an earlier one.
   if (options_.prefix_ordering) return Decision::kUnlimited;
-  return std::min({options_.max_batch_items, decision_.max_items, cut_});
+  return std::max<std::size_t>(1, std::min({options_.max_batch_items, decision_.max_items, cut_}));
 }
 
 void Lane::Form(TimePoint now, StateSource& source) {
@@ -279,7 +281,7 @@ bool Lane::Append(WriteBatch& batch, Attempt& attempt, Slot slot, StateSource& s
   }
   entry.sending = entry.newest;
   entry.dirty = false;
-  if (std::exchange(entry.urgent, false)) --urgent_;
+  const bool urgent = std::exchange(entry.urgent, false);
   if (serialized == Serialized::kFailed || too_large) {
     EndWrite(slot, too_large ? Errc::kTooLarge : Errc::kNotSerialized, now);
     return true;
@@ -288,19 +290,21 @@ bool Lane::Append(WriteBatch& batch, Attempt& attempt, Slot slot, StateSource& s
   item.kind = serialized == Serialized::kValue ? WriteKind::kPut : WriteKind::kDelete;
   item.version = entry.sending;
   batch.bytes += bytes;
-  attempt.items.push_back({slot, entry.dirty_since});
+  attempt.items.push_back({slot, entry.dirty_since, urgent});
   stats_.wait.Record(now - entry.dirty_since);
   Account(entry, bytes);
   return true;
 }
 
 void Lane::Send(WriteBatch batch, Attempt attempt, TimePoint now) {
+  TimePoint oldest = now;
+  for (const Sent& sent : attempt.items) oldest = std::min(oldest, sent.dirty_since);
   batch.id = attempt.id = ++last_batch_;
   attempt.sample = {.items = batch.items.size(),
                     .bytes = batch.bytes,
                     .sent = now,
                     .done = {},
-                    .oldest_wait = now - attempt.items.front().dirty_since,
+                    .oldest_wait = now - oldest,
                     .in_flight = attempts_.size() + 1,
                     .backlog = 0,
                     .errc = Errc::kOk};
@@ -366,20 +370,38 @@ void Lane::Finish(Attempt attempt, const WriteResult& result, TimePoint now) {
   } else {
     failures_ = 0;
     cut_ = std::min(options_.max_batch_items, cut_ * 2);
-    auto error = result.items.begin();
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const bool named = error != result.items.end() && error->index == i;
-      const Errc errc = named ? (error++)->errc : result.batch;
-      if (named ? IsSettled(errc) : batch_settled) {
-        EndWrite(attempt.items[i].slot, errc, now);
-      } else {
-        PutBack(attempt.items[i]);
-        Pause(attempt.items[i].slot, now);
-      }
-    }
+    FinishItems(attempt, result, batch_settled, now);
   }
   attempt.items.clear();
   spare_sent_.push_back(std::move(attempt.items));
+}
+
+// Some items are settled. Those that the result names failed by themselves and pause; the rest only
+// shared the fate of a batch in which another was refused, and goes again together.
+void Lane::FinishItems(const Attempt& attempt, const WriteResult& result, bool batch_settled,
+                       TimePoint now) {
+  std::size_t rest = 0;
+  auto error = result.items.begin();
+  for (std::uint32_t i = 0; i < attempt.items.size(); ++i) {
+    const Sent& sent = attempt.items[i];
+    const bool named = error != result.items.end() && error->index == i;
+    const Errc errc = named ? (error++)->errc : result.batch;
+    if (named ? IsSettled(errc) : batch_settled) {
+      EndWrite(sent.slot, errc, now);
+    } else if (named && !options_.prefix_ordering) {
+      PutBack(sent);
+      Pause(sent.slot, now);
+    } else {
+      ++rest;
+    }
+  }
+  if (rest > 0 && result.batch != Errc::kTooLarge) HoldBack(now);
+  for (auto sent = attempt.items.rbegin(); rest > 0; ++sent) {
+    if (entries_[sent->slot].sending == 0) continue;  // dealt with above
+    PutBack(*sent);
+    PushReadyFront(sent->slot);
+    --rest;
+  }
 }
 
 // The change in flight is durable, or refused for good.
@@ -407,6 +429,7 @@ void Lane::PutBack(const Sent& sent) {
   Entry& entry = entries_[sent.slot];
   entry.sending = 0;
   entry.dirty = true;
+  entry.urgent |= sent.urgent;
   entry.dirty_since = entry.ready_since = sent.dirty_since;
   ++stats_.retries;
 }
@@ -420,17 +443,25 @@ void Lane::Pause(Slot slot, TimePoint now) {
 
 void Lane::FailWhole(const Attempt& attempt, Errc errc, TimePoint now) {
   ++stats_.batches_failed;
+  const std::size_t count = attempt.items.size();
+  // One that failed alone stands aside, or it would bar the others for ever.
+  const bool alone = count == 1 && !options_.prefix_ordering;
+  const bool suspect = alone && entries_[attempt.items.front().slot].failures >= kAloneAfter;
   for (auto sent = attempt.items.rbegin(); sent != attempt.items.rend(); ++sent) {
     PutBack(*sent);
-    // One that failed alone stands aside, or it would bar the others for ever.
-    if (attempt.items.size() == 1 && !options_.prefix_ordering) {
+    if (alone) {
       Pause(sent->slot, now);
     } else {
       PushReadyFront(sent->slot);
     }
   }
-  cut_ = std::max<std::size_t>(1, std::min(cut_, attempt.items.size()) / 2);
-  if (errc == Errc::kTooLarge) return;  // a smaller batch may go at once
+  if (suspect) return;  // it says nothing about the others
+  cut_ = std::min(cut_, std::max<std::size_t>(1, count / 2));
+  if (errc != Errc::kTooLarge) HoldBack(now);  // else a smaller batch may go at once
+}
+
+// The store is in trouble: the lane pauses.
+void Lane::HoldBack(TimePoint now) {
   hold_until_ = std::max(hold_until_, SaturatingAdd(now, backoff_.Pause(++failures_, random_)));
 }
 
@@ -451,7 +482,6 @@ void Lane::Stop(Errc why, TimePoint now) {
   }
   paused_.clear();
   attempts_.clear();
-  urgent_ = 0;
 }
 
 LaneStats Lane::Stats() const {

@@ -127,7 +127,7 @@ TimePoint ReadLane::Poll(TimePoint now, StateSource& source) {
   if (!ages_.empty()) next = std::min(next, SaturatingAdd(ages_.front().asked, deadline_));
   const std::size_t window = std::min(decision_.window, options_.max_batches_in_flight);
   if (!ready_.empty() && attempts_.size() < window) {
-    next = std::min(next, std::max(SaturatingAdd(last_send_, decision_.interval), hold_until_));
+    next = std::min(next, std::max(NextByPolicy(), hold_until_));
   }
   return next;
 }
@@ -151,14 +151,19 @@ void ReadLane::Expire(TimePoint now) {
 bool ReadLane::MaySend(TimePoint now) const {
   if (ready_.empty() || now < hold_until_) return false;
   if (attempts_.size() >= std::min(decision_.window, options_.max_batches_in_flight)) return false;
-  return ready_.size() >= options_.max_batch_items ||
-         now >= SaturatingAdd(last_send_, decision_.interval);
+  return now >= NextByPolicy();
+}
+
+TimePoint ReadLane::NextByPolicy() const {
+  const bool full = ready_.size() >= options_.max_batch_items;
+  return full ? TimePoint::min() : SaturatingAdd(last_send_, decision_.interval);
 }
 
 void ReadLane::Send(TimePoint now) {
   ReadBatch batch{.id = ++last_batch_, .lane = id_, .keys = {}};
   Attempt attempt{.id = batch.id, .slots = {}, .sample = {}};
-  const std::size_t limit = std::min(options_.max_batch_items, decision_.max_items);
+  const std::size_t limit =
+      std::max<std::size_t>(1, std::min(options_.max_batch_items, decision_.max_items));
   while (!ready_.empty() && batch.keys.size() < limit) {
     const Slot slot = ready_.front();
     ready_.pop_front();

@@ -34,11 +34,12 @@ struct Backoff {
   Duration first;
   Duration cap;
 
-  /// Requires failures >= 1.
+  /// Requires failures >= 1 and first <= cap.
   [[nodiscard]] Duration Pause(std::uint32_t failures, SplitMix64& random) const {
     Duration pause = first;
-    for (std::uint32_t i = 1; i < failures && pause < cap; ++i) pause *= 2;
-    if (pause > cap) pause = cap;
+    for (std::uint32_t i = 1; i < failures && pause < cap; ++i) {
+      pause = pause > cap / 2 ? cap : 2 * pause;  // without overflow
+    }
     const auto half = static_cast<std::uint64_t>(pause.count()) / 2;
     return pause - Duration(static_cast<Duration::rep>(random.Below(half + 1)));
   }

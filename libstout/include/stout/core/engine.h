@@ -60,7 +60,10 @@ class Engine {
   void WriteDone(LaneId lane, BatchId batch, const WriteResult& result, TimePoint now);
   void ReadDone(LaneId lane, BatchId batch, ReadResult result, TimePoint now);
   /// Gives the buffers of an answered batch back, so that the steady state allocates nothing.
-  void Recycle(WriteBatch batch) { lanes_[batch.lane].writes.Recycle(std::move(batch)); }
+  void Recycle(WriteBatch batch) {
+    Lane& lane = lanes_[batch.lane].writes;
+    lane.Recycle(std::move(batch));
+  }
 
   /// Takes no new change and sends what is dirty; `drained` when nothing is and no reply waits.
   void Drain();

@@ -43,7 +43,9 @@ struct MarkResult {
 ///  - The batch as a whole failed: its keys go back to the head of the queue, the lane pauses, and
 ///    the next batch has half as many items, so that one which poisons its batch ends up alone.
 ///  - Some of its keys failed: each pauses by itself; one that failed kAloneAfter times travels
-///    alone from then on, and harms no other.
+///    alone from then on, and neither its company nor the lane suffers when it fails again.
+///  - Some were refused and the rest failed with them: the rest goes back to the head of the queue.
+///  - Under prefix ordering whatever failed goes back to the head of the queue, all together.
 ///
 /// Owner: an Engine.   Threads: none of its own.
 /// Paper: Stout (ATC'10), "Benefit: Write Collapsing", "Staying Safe: Consistency".
@@ -105,11 +107,12 @@ class Lane {
     ReplyTable::Ring waits = ReplyTable::kNone;  // kept, empty, for the slot's next key
     Slot next;                                   // in the ready queue
     bool dirty;                                  // a change is not in flight
-    bool urgent;  // a flush waits for the change that is not in flight
+    bool urgent;                                 // a flush wants the change that is not in flight
   };
   struct Sent {
     Slot slot;
     TimePoint dirty_since;
+    bool urgent;  // also after a failure
   };
   struct Attempt {
     BatchId id;
@@ -131,7 +134,6 @@ class Lane {
   void PushReady(Slot slot);
   void PushReadyFront(Slot slot);
   Slot PopReady();
-  void Urge(Entry& entry);
   void ResumePaused(TimePoint now);
 
   [[nodiscard]] bool MaySend(TimePoint now) const;
@@ -148,6 +150,9 @@ class Lane {
   void PutBack(const Sent& sent);
   void Pause(Slot slot, TimePoint now);
   void FailWhole(const Attempt& attempt, Errc errc, TimePoint now);
+  void FinishItems(const Attempt& attempt, const WriteResult& result, bool batch_settled,
+                   TimePoint now);
+  void HoldBack(TimePoint now);
 
   LaneId id_;
   Epoch epoch_;
@@ -171,7 +176,7 @@ class Lane {
   Slot ready_head_ = kNone;
   Slot ready_tail_ = kNone;
   std::size_t ready_ = 0;
-  std::size_t urgent_ = 0;      // entries with the flag, wherever they are
+  std::size_t urgent_ = 0;      // of them, those with the flag
   std::vector<Paused> paused_;  // a heap, earliest first
 
   std::vector<Attempt> attempts_;  // in flight, oldest first

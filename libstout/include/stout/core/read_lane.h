@@ -90,6 +90,7 @@ class ReadLane {
   void TimeOutAttempts(TimePoint now);
   void Finish(Attempt attempt, ReadResult result, TimePoint now);
   [[nodiscard]] bool MaySend(TimePoint now) const;
+  [[nodiscard]] TimePoint NextByPolicy() const;
   void Send(TimePoint now);
 
   const LaneOptions& options_;
