@@ -1,0 +1,44 @@
+# How every target of the project is compiled. All of it is private: users inherit no flag of ours.
+
+function(stout_compile target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra $<$<BOOL:${STOUT_WERROR}>:-Werror>)
+  # {.seed = 1} leaves the other fields at their defaults on purpose.
+  target_compile_options(${target} PRIVATE -Wno-missing-field-initializers)
+  # False alarms of gcc 12: uninitialised memory inside Asio's coroutines, and overlapping copies
+  # inside `"text" + string` (GCC bug 105651).
+  target_compile_options(${target} PRIVATE
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-restrict>)
+  if(STOUT_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${STOUT_SANITIZE} -fno-omit-frame-pointer
+                                             -fno-sanitize-recover=all)
+    target_link_options(${target} PRIVATE -fsanitize=${STOUT_SANITIZE})
+    if(STOUT_SANITIZE MATCHES thread)
+      target_compile_options(${target} PRIVATE -Wno-tsan)  # Asio's fences
+    endif()
+  endif()
+endfunction()
+
+# stout_library(NAME [INSTALL] HEADERS files... SOURCES files... [LINK libraries...])
+# makes stout_NAME, alias stout::NAME. Public headers live under include/, each compiles alone.
+function(stout_library name)
+  cmake_parse_arguments(ARG "INSTALL" "" "HEADERS;SOURCES;LINK" ${ARGN})
+  set(target stout_${name})
+  add_library(${target} ${ARG_SOURCES})
+  add_library(stout::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${ARG_HEADERS})
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_link_libraries(${target} PUBLIC ${ARG_LINK})
+  stout_compile(${target})
+  if(ARG_INSTALL)
+    set_property(GLOBAL APPEND PROPERTY STOUT_INSTALL_TARGETS ${target})
+  endif()
+endfunction()
+
+# stout_program(NAME SOURCES files... [LINK libraries...]) makes an executable in bin/.
+function(stout_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  stout_compile(${name})
+endfunction()

@@ -1,0 +1,181 @@
+#!/usr/bin/env bash
+# The document service under a load that changes by two orders of magnitude, once per policy.
+# `./dev demo` builds what it needs and calls it.
+set -euo pipefail
+
+usage() {
+  cat <<TEXT
+usage: demo.sh BIN_DIR [OPTIONS]
+
+For each policy: starts docstore-server on an empty store, imports text files of this machine, and
+offers a light, a heavy and again a light load. Prints one table; writes plots and JSON.
+
+  --policies A,B,...    policies of docstore-server           ($policies)
+  --light RATE          requests per second of the light steps ($light)
+  --heavy RATE          requests per second of the heavy step  ($heavy)
+  --step-seconds N      length of each of the three steps      ($step_seconds)
+  --documents N         documents that the load works on       ($documents)
+  --distribution D      uniform, or zipf:EXPONENT for hot ones ($distribution)
+  --read-fraction F     share of reads, 0 to 1                 ($read_fraction)
+  --store URL           rocksdb: a new one in a temporary directory; any other URL of
+                        docstore-server is used as it is       ($store)
+  --out DIR             where results go                       ($out)
+  --help
+
+A request is due at its own time, whether or not earlier ones were answered, and its latency counts
+from then. The environment sets other defaults: DEMO_LIGHT, DEMO_HEAVY, DEMO_STEP_SECONDS.
+TEXT
+}
+
+die() {
+  echo "demo: $*" >&2
+  exit "${status:-1}"
+}
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+policies=unbatched,fixed:20ms,fixed:160ms,natural
+light=${DEMO_LIGHT:-200}
+heavy=${DEMO_HEAVY:-20000}
+step_seconds=${DEMO_STEP_SECONDS:-6}
+documents=2000
+distribution=zipf:0.99
+read_fraction=0.5
+store=rocksdb
+out=demo-out
+
+[[ ${1-} == --help || ${1-} == -h ]] && usage && exit 0
+bin=${1:?"demo: the directory of the programs is missing; run ./dev demo"}
+shift
+while (($#)); do
+  option=$1
+  case $option in
+    --help | -h) usage && exit 0 ;;
+    --policies | --light | --heavy | --step-seconds | --documents | --distribution | \
+      --read-fraction | --store | --out)
+      (($# > 1)) || status=2 die "$option needs a value"
+      name=${option#--}
+      printf -v "${name//-/_}" %s "$2"
+      shift 2
+      ;;
+    *) status=2 die "no option $option; see --help" ;;
+  esac
+done
+[[ $step_seconds =~ ^[1-9][0-9]*$ ]] || status=2 die "--step-seconds: '$step_seconds' is no count"
+for program in docstore-server docstore-import docstore-load; do
+  [[ -x $bin/$program ]] || die "$bin/$program is missing; run ./dev demo, which builds it"
+done
+
+# --- Nothing stays behind: every child is known by its id and ended, the store removed ------------
+
+work=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-demo.XXXXXX") # on a disk: /tmp is often memory
+server=
+client=
+
+# end_child PID: asks, waits for an orderly end, insists.
+end_child() {
+  [[ -n $1 ]] && kill -TERM "$1" 2>/dev/null || return 0
+  for _ in {1..50}; do
+    kill -0 "$1" 2>/dev/null || break
+    sleep 0.1
+  done
+  kill -KILL "$1" 2>/dev/null || true
+  wait "$1" 2>/dev/null || true
+}
+
+clean_up() {
+  trap '' INT TERM HUP
+  end_child "$client"
+  end_child "$server"
+  rm -rf "$work"
+}
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+trap 'exit 129' HUP
+
+# In the background and waited for: a shell that waits hears signals at once. Programs started so
+# ignore Ctrl-C unless they ask for it, and all of ours do.
+run_client() {
+  "$@" &
+  client=$!
+  local result=0
+  wait "$client" || result=$?
+  client=
+  return "$result"
+}
+
+# --- One policy -----------------------------------------------------------------------------------
+
+start_server() { # POLICY NAME; sets server and target
+  local url=$store
+  [[ $store == rocksdb ]] && url=rocksdb:$work/$2
+  : >"$work/$2.out" # The server's own redirection may come after the first look at it.
+  "$bin/docstore-server" --store "$url" --policy "$1" --listen 127.0.0.1:0 --log-level warning \
+    >"$work/$2.out" 2>"$work/$2.err" &
+  server=$!
+  target=
+  for _ in {1..200}; do
+    target=$(sed -n 's/^listening on //p' "$work/$2.out")
+    [[ -n $target ]] && return
+    kill -0 "$server" 2>/dev/null || break
+    sleep 0.05
+  done
+  die "docstore-server --policy $1 --store $url did not start: $(<"$work/$2.err")"
+}
+
+stop_server() {
+  end_child "$server"
+  server=
+}
+
+import_texts() {
+  mapfile -t texts < <(
+    find /usr/share/common-licenses -type f 2>/dev/null
+    find /usr/share/doc -type f \( -name '*.txt' -o -name 'README*' -o -name copyright \) \
+      -size +1k 2>/dev/null | sort | head -n 300 || true
+  )
+  ((${#texts[@]})) || return 0
+  run_client "$bin/docstore-import" --target "http://$target" "${texts[@]}" >"$work/import" 2>&1 ||
+    die "the import failed: $(<"$work/import")"
+}
+
+offer_load() { # POLICY REPORT
+  run_client "$bin/docstore-load" --target "http://$target" --label "$1" --json "$2" --stats \
+    --steps "0s:$light,${step_seconds}s:$heavy,$((2 * step_seconds))s:$light" \
+    --documents "$documents" --distribution "$distribution" --read-fraction "$read_fraction" \
+    --preload --warmup 1s --connections 64 --pipeline 64 --timeout 5s >"$work/load" ||
+    die "docstore-load --label $1 failed (status $?)"
+}
+
+mkdir -p "$out" || die "cannot make the directory $out"
+reports=()
+IFS=, read -r -a list <<<"$policies"
+echo "Each policy: $light, $heavy, $light requests/s, $step_seconds s each;" \
+  "$documents documents, $distribution, reads $read_fraction; store: $store"
+for policy in "${list[@]}"; do
+  echo "$policy ..."
+  name=run-${#reports[@]}
+  start_server "$policy" "$name"
+  import_texts
+  ((${#reports[@]})) || [[ ! -s $work/import ]] || echo "  imported $(head -n 1 "$work/import")"
+  reports+=("$work/$name.json")
+  offer_load "$policy" "${reports[-1]}"
+  stop_server
+  rm -rf "${work:?}/$name"
+done
+
+# --- All of them ----------------------------------------------------------------------------------
+
+echo
+"$bin/docstore-load" report "${reports[@]}" --json "$out/demo.json" --plot-data "$out/data"
+echo
+if command -v gnuplot >/dev/null; then
+  for plot in latency throughput; do
+    gnuplot -e "data='$out/data'; runs=${#reports[@]}; labels='${list[*]}'; out='$out/$plot.svg'" \
+      "$here/$plot.gp"
+    echo "plot:    $out/$plot.svg"
+  done
+else
+  echo "no gnuplot here, so no plots; their data is in $out/data"
+fi
+echo "figures: $out/demo.json"

@@ -1,0 +1,10 @@
+# Colours of Okabe and Ito, which colour-blind readers can tell apart; shapes differ too.
+set linetype 1 linecolor rgb "#000000" linewidth 2 pointtype 4 pointsize 0.6
+set linetype 2 linecolor rgb "#e69f00" linewidth 2 pointtype 6 pointsize 0.6
+set linetype 3 linecolor rgb "#d55e00" linewidth 2 pointtype 8 pointsize 0.6
+set linetype 4 linecolor rgb "#0072b2" linewidth 2 pointtype 5 pointsize 0.6
+set linetype 5 linecolor rgb "#009e73" linewidth 2 pointtype 7 pointsize 0.6
+set linetype 6 linecolor rgb "#cc79a7" linewidth 2 pointtype 9 pointsize 0.6
+set grid ytics linecolor "gray85"
+set border 3
+set tics nomirror

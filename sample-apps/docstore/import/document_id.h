@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+namespace stout::docstore {
+
+/// Derives document ids from paths: "licenses/GPL 3" becomes "licenses.GPL_3". What is too long
+/// keeps its end behind a digest; a second path with the same id gets "-2".
+/// Deterministic: the same paths in the same order get the same ids.
+class DocumentIds {
+ public:
+  [[nodiscard]] std::string Take(std::string_view path);
+
+ private:
+  std::unordered_set<std::string> taken_;
+};
+
+}  // namespace stout::docstore

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "stout/error.h"
+
+namespace stout::docstore {
+
+/// Where a document service listens.
+struct Endpoint {
+  std::string host;
+  std::string port;
+};
+
+/// Reads "http://HOST[:PORT]"; the port is 80 by default.
+[[nodiscard]] Result<Endpoint> ParseTarget(std::string_view url);
+
+struct UploaderOptions {
+  /// Requests that may await their answers. >= 1
+  std::size_t window = 256;
+  /// Times that one section is sent before it counts as failed. >= 1
+  int attempts = 8;
+  /// Longest silence of the server while answers are due. > 0
+  std::chrono::nanoseconds timeout = std::chrono::seconds(60);
+};
+
+/// Puts sections over one connection, with several requests under way: what was pushed back (503)
+/// is sent again when the server asks for it, and after a lost connection all that was not
+/// answered, which is harmless, for a PUT says what the state shall be.
+///
+/// Threads: one, which it blocks.
+class Uploader {
+ public:
+  /// What is to be put.
+  struct Section {
+    std::string document;
+    std::string name;
+    std::string body;
+    int attempts = 1;  ///< Counted by the uploader.
+  };
+  struct Totals {
+    std::uint64_t done = 0;
+    std::uint64_t failed = 0;
+    std::uint64_t sent_again = 0;
+    std::string last_failure;  ///< For people; empty if nothing failed.
+  };
+
+  Uploader(Endpoint endpoint, const UploaderOptions& options);
+  ~Uploader();
+
+  /// Connects, to fail early.
+  [[nodiscard]] ErrorCode Connect();
+
+  /// Sends the section; waits for answers while the window is full. The names must be ids. False if
+  /// the server cannot be reached any more: what was under way has failed.
+  bool Put(Section section);
+
+  /// Waits for all answers. False as for Put.
+  bool Finish();
+
+  [[nodiscard]] const Totals& totals() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace stout::docstore

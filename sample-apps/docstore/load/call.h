@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+
+#include "load/workload.h"
+#include "stout/core/types.h"
+
+namespace stout::load {
+
+/// One request, from the moment it is due until its end is known.
+struct Call {
+  enum class Purpose : std::uint8_t {
+    kMeasured,  ///< Part of the run.
+    kPreload,   ///< Fills the store before it; repeated until it succeeds.
+    kReadBack,  ///< Compares the store after it; repeated until it succeeds.
+    kCounters,  ///< Samples /metrics.
+  };
+
+  Purpose purpose = Purpose::kMeasured;
+  Op op = Op::kRead;
+  SectionId section = 0;
+  TimePoint due{};
+  // From here on set when it is sent.
+  TimePoint sent{};
+  std::uint64_t sequence = 0;  ///< Of a write: its number in the body.
+  Stamp known{};               ///< The newest version known of the section.
+};
+
+}  // namespace stout::load

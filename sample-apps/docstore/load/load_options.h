@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "load/schedule.h"
+#include "load/workload.h"
+#include "stout/core/types.h"
+
+namespace stout::load {
+
+/// Where the server is: `http://HOST:PORT`.
+struct Target {
+  std::string host;
+  std::string port;
+
+  /// HOST:PORT, an IPv6 address in brackets: the Host header.
+  [[nodiscard]] std::string Authority() const;
+  [[nodiscard]] std::string Url() const { return "http://" + Authority(); }
+};
+
+/// Reads `http://HOST:PORT`, `http://[::1]:8080`; a slash may follow. Nothing if malformed.
+[[nodiscard]] std::optional<Target> ParseTarget(std::string_view url);
+
+/// Everything that describes one run; checked by ParseCommandLine.
+struct LoadOptions {
+  Target target;
+  std::string label;  ///< Names the run in reports.
+
+  // What is asked for.
+  Corpus corpus;
+  Distribution distribution;
+  double read_fraction = 0.5;     ///< 0..1
+  std::size_t value_bytes = 256;  ///< Bytes, >= kBodyHeaderBytes.
+  bool preload = false;           ///< Write every section once before the run.
+
+  // When.
+  std::vector<Step> steps;
+  Duration duration{};  ///< End of the last step.
+  Duration warmup{};    ///< Before the first step, at its rate; not measured.
+  Arrivals arrivals = Arrivals::kPoisson;
+  std::uint64_t seed = 1;
+
+  // How.
+  std::size_t connections = 64;
+  std::size_t pipeline = 16;  ///< Requests in flight per connection.
+  Duration timeout = std::chrono::seconds(10);
+
+  // What is checked and told.
+  bool verify = false;
+  bool verify_only = false;
+  std::string verify_file;  ///< Empty: nothing kept.
+  Duration verify_timeout = std::chrono::seconds(60);
+  bool server_stats = false;
+  std::string json_file;  ///< Empty: none; "-": standard output.
+};
+
+}  // namespace stout::load

@@ -1,0 +1,112 @@
+// docstore-load: an open-loop load generator for docstore-server that can prove what was kept.
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <variant>
+
+#include "load/command_line.h"
+#include "load/comparison.h"
+#include "load/json_text.h"
+#include "load/random.h"
+#include "load/run_report.h"
+#include "load/runner.h"
+#include "load/verifier.h"
+
+namespace stout::load {
+namespace {
+
+void WriteFile(const std::string& file, const std::string& text) {
+  if (file == "-") {
+    fmt::print("{}", text);
+    return;
+  }
+  std::ofstream out(file);
+  if (!(out << text << std::flush)) throw std::runtime_error("cannot write " + file);
+}
+
+/// From the file if it exists, else one that knows nothing.
+Verifier OpenVerifier(const LoadOptions& options) {
+  if (!options.verify_file.empty() && std::filesystem::exists(options.verify_file)) {
+    std::ifstream in(options.verify_file);
+    std::optional<Verifier> verifier = Verifier::Load(in);
+    if (!verifier) throw std::runtime_error(options.verify_file + " is no file of --verify-file");
+    return *std::move(verifier);
+  }
+  if (options.verify_only) throw std::runtime_error("there is no file " + options.verify_file);
+  return Verifier(options.corpus, RandomRunId());
+}
+
+// Under another name first: a crash leaves the old file or the new one.
+void SaveVerifier(const Verifier& verifier, const std::string& file) {
+  const std::string temporary = file + ".tmp";
+  std::ofstream out(temporary);
+  verifier.Save(out);
+  if (!out.flush()) throw std::runtime_error("cannot write " + temporary);
+  std::filesystem::rename(temporary, file);
+}
+
+ExitCode ExitCodeOf(const RunReport& report) {
+  if (report.verify && !report.verify->findings.clean()) return kViolated;
+  if (report.interrupted) return kInterrupted;
+  if (report.verify && report.verify->unread > 0) return kUnverified;
+  const bool answered = report.total.reads.done + report.total.writes.done > 0;
+  const bool offered = report.total.reads.offered + report.total.writes.offered > 0;
+  if (answered || !offered) return kOk;
+  fmt::print(stderr, "docstore-load: no request was answered with success\n");
+  return kFailed;
+}
+
+ExitCode Execute(LoadOptions options) {
+  std::optional<Verifier> verifier;
+  if (options.verify) {
+    verifier = OpenVerifier(options);
+    if (options.verify_only) options.corpus = verifier->corpus();
+    if (verifier->corpus() != options.corpus) {
+      throw std::runtime_error(fmt::format("{} was made with --documents {} --sections {}",
+                                           options.verify_file, verifier->corpus().documents,
+                                           verifier->corpus().sections));
+    }
+  }
+  // Now rather than after the run.
+  if (!options.json_file.empty() && options.json_file != "-") WriteFile(options.json_file, "");
+
+  Runner runner(options, std::move(verifier));
+  const RunReport report = options.verify_only ? runner.VerifyOnly() : runner.Run();
+  if (!options.verify_only && options.json_file != "-") fmt::print("{}", ToTable(report));
+  if (report.verify) fmt::print(stderr, "{}", ToText(*report.verify));
+  if (!options.json_file.empty()) WriteFile(options.json_file, JsonText(ToJson(report)));
+  if (!options.verify_file.empty() && !options.verify_only) {
+    SaveVerifier(*runner.verifier(), options.verify_file);
+  }
+  return ExitCodeOf(report);
+}
+
+ExitCode Execute(const ReportOptions& options) {
+  const Comparison comparison(options.files);
+  fmt::print("{}", comparison.Table());
+  if (!options.json_file.empty()) WriteFile(options.json_file, JsonText(comparison.Json()));
+  if (!options.plot_data.empty()) comparison.WritePlotData(options.plot_data);
+  return kOk;
+}
+
+ExitCode Execute(ExitCode code) { return code; }
+
+}  // namespace
+}  // namespace stout::load
+
+int main(int argc, char** argv) {
+  using namespace stout::load;
+  try {
+    return std::visit([](auto&& command) { return Execute(std::move(command)); },
+                      ParseCommandLine(argc, argv));
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "docstore-load: {}\n", error.what());
+    return kFailed;
+  }
+}

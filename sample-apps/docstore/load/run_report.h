@@ -1,0 +1,69 @@
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "load/load_options.h"
+#include "load/recorder.h"
+#include "load/server_counters.h"
+#include "load/verifier.h"
+
+namespace stout::load {
+
+struct CounterSample {
+  TimePoint at;
+  ServerCounters counters;
+};
+
+/// What the server did between two times: the difference of the samples that follow them most
+/// closely. Nothing if there is no sample from then.
+[[nodiscard]] std::optional<ServerCounters> CountersBetween(
+    const std::vector<CounterSample>& samples, TimePoint from, TimePoint to);
+
+/// How the read-back ended.
+struct VerifyResult {
+  std::uint64_t acknowledged = 0;  ///< Writes that the server promised to keep.
+  std::uint64_t open = 0;          ///< Writes sent that it never answered: either end is right.
+  std::uint64_t read_back = 0;     ///< Sections compared.
+  std::uint64_t unread = 0;        ///< Sections that could not be read in time.
+  Findings findings;
+
+  [[nodiscard]] bool clean() const { return findings.clean() && unread == 0; }
+};
+
+/// All results of one run.
+struct RunReport {
+  LoadOptions options;
+  TimePoint end{};  ///< When the last request was due; earlier than asked if interrupted.
+  bool interrupted = false;
+  std::vector<Window> steps;
+  Window total;
+  std::vector<SecondSummary> seconds;
+  std::vector<CounterSample> samples;  ///< By time; empty without --stats.
+  std::string first_refusal;  ///< The first answer with an unexpected status; empty if none.
+  std::optional<VerifyResult> verify;
+
+  /// Where a step ends: at the next one, or with the run.
+  [[nodiscard]] TimePoint StepEnd(std::size_t step) const;
+
+  /// What the server did in a step, without its first second if another step went before: there it
+  /// still writes what that one has left, and the changes and writes of one window do not match.
+  [[nodiscard]] std::optional<ServerCounters> ServerDuring(TimePoint from, TimePoint to) const;
+};
+
+/// The report as JSON: README.md says what each member means.
+[[nodiscard]] boost::json::object ToJson(const RunReport& report);
+
+/// The report as a table of a line per step and kind of request, with what went wrong below.
+[[nodiscard]] std::string ToTable(const RunReport& report);
+
+/// The verdict of the verification, in words; ends with a line break.
+[[nodiscard]] std::string ToText(const VerifyResult& verify);
+
+/// Milliseconds with three digits that mean something: "0.42", "3.14", "27.1", "1250".
+[[nodiscard]] std::string Milliseconds(double ms);
+
+}  // namespace stout::load

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <istream>
+#include <vector>
+
+namespace stout::docstore {
+
+/// Reads a configuration file that is TOML or, if it begins with '{', a flat JSON object; names are
+/// those of the command line's options without the dashes: max-delay = "5s".
+class ConfigFile : public CLI::ConfigTOML {
+ public:
+  [[nodiscard]] std::vector<CLI::ConfigItem> from_config(std::istream& input) const override;
+};
+
+}  // namespace stout::docstore

@@ -1,0 +1,340 @@
+#include "server/connection.h"
+
+#include <algorithm>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/field.hpp>
+#include <boost/beast/http/verb.hpp>
+#include <utility>
+
+namespace stout::docstore {
+namespace {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using boost::system::error_code;
+using std::chrono::steady_clock;
+
+constexpr std::size_t kReadBytes = 16 * 1024;
+// Bounds what is gathered into one write: the system takes up to 64 buffers at once.
+constexpr std::size_t kMaxBuffersPerWrite = 64;
+// After its last answer a client gets this long to close its side. To close with unread bytes in
+// the socket would reset the connection and could destroy the answer.
+constexpr std::chrono::seconds kLinger{1};
+
+Method ToMethod(http::verb verb) {
+  switch (verb) {
+    case http::verb::get:
+      return Method::kGet;
+    case http::verb::head:
+      return Method::kHead;
+    case http::verb::put:
+      return Method::kPut;
+    case http::verb::delete_:
+      return Method::kDelete;
+    default:
+      return Method::kOther;
+  }
+}
+
+// All fields of one name as one list (RFC 9110, 5.3).
+std::optional<std::string> List(const http::fields& fields, http::field name) {
+  std::optional<std::string> list;
+  const auto [begin, end] = fields.equal_range(name);
+  for (auto field = begin; field != end; ++field) {
+    if (list) *list += ", ";
+    if (!list) list.emplace();
+    list->append(field->value().data(), field->value().size());
+  }
+  return list;
+}
+
+Response ToResponse(error_code ec, const HttpOptions& options) {
+  if (ec == http::error::body_limit) {
+    return MakeError(413, "the body is larger than --max-section-bytes",
+                     "send at most " + std::to_string(options.max_body_bytes) + " bytes");
+  }
+  if (ec == http::error::header_limit) {
+    return MakeError(431, "the header is larger than --max-header-bytes",
+                     "send at most " + std::to_string(options.max_header_bytes) + " bytes");
+  }
+  if (ec == http::error::bad_version) {
+    return MakeError(505, "the HTTP version is not supported", "use HTTP/1.1");
+  }
+  return MakeError(400, "this is not an HTTP/1.1 request: " + ec.message(),
+                   "correct the request and send it on a new connection");
+}
+
+}  // namespace
+
+Connection::Connection(ConnectionSocket socket, HttpHandler& handler, HttpMetrics& metrics,
+                       const HttpOptions& options, OnEnd on_end)
+    : socket_(std::move(socket)),
+      handler_(handler),
+      metrics_(metrics),
+      options_(options),
+      on_end_(std::move(on_end)),
+      timer_(socket_.get_executor()),
+      since_(steady_clock::now()) {}
+
+void Connection::Start() {
+  asio::post(socket_.get_executor(), [self = shared_from_this()] {
+    error_code ignored;
+    self->socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+    self->Tick();
+    self->Advance();
+  });
+}
+
+void Connection::Refuse() {
+  asio::post(socket_.get_executor(), [self = shared_from_this()] {
+    Response response =
+        MakeError(503, "the server has as many connections as --max-connections allows",
+                  "connect again after Retry-After seconds, or use fewer connections");
+    response.retry_after = std::chrono::seconds(1);
+    self->AnswerAndEnd(std::move(response));
+    self->Tick();
+    self->Advance();
+  });
+}
+
+void Connection::Drain() {
+  asio::post(socket_.get_executor(), [self = shared_from_this()] {
+    self->draining_ = true;
+    // Between requests there is nothing to wait for; else the request under way is told 503.
+    if (!self->InsideRequest() && self->input_.size() == 0) self->input_over_ = true;
+    self->Advance();
+  });
+}
+
+void Connection::Abort() {
+  asio::post(socket_.get_executor(), [self = shared_from_this()] { self->End(); });
+}
+
+void Connection::Advance() {
+  if (ended_) return;
+  Parse();
+  Read();
+  Write();
+  if (input_over_ && answers_.empty() && writing_ == 0) Finish();
+}
+
+// --- Requests -----------------------------------------------------------------------------------
+
+void Connection::Parse() {
+  while (!input_over_ && input_.size() > 0 && answers_.size() < options_.max_pipelined) {
+    if (!parser_) {
+      parser_.emplace();
+      parser_->eager(true);
+      parser_->header_limit(static_cast<std::uint32_t>(options_.max_header_bytes));
+      parser_->body_limit(options_.max_body_bytes);
+      header_seen_ = false;
+      since_ = steady_clock::now();
+    }
+    error_code ec;
+    const std::size_t used = parser_->put(input_.data(), ec);
+    input_.consume(used);
+    if (ec && ec != http::error::need_more) return Reject(ec);
+    if (parser_->is_header_done() && !header_seen_) OnHeader();
+    if (parser_->is_done()) {
+      Dispatch();
+    } else if (used == 0) {
+      return;  // needs bytes that have not come
+    }
+  }
+}
+
+void Connection::OnHeader() {
+  header_seen_ = true;
+  const auto& request = parser_->get();
+  if (parser_->is_done() || request[http::field::expect] != "100-continue") return;
+  // In its place among the answers: earlier ones go first.
+  Answer& interim = answers_.emplace_back();
+  interim.ready = true;
+  interim.head = "HTTP/1.1 100 Continue\r\n\r\n";
+}
+
+void Connection::Dispatch() {
+  auto message = parser_->release();
+  parser_.reset();
+  // HTTP/1.0 clients that ask for keep-alive can do without.
+  if (draining_ || !message.keep_alive() || message.version() < 11) input_over_ = true;
+
+  const std::uint64_t number = Await(ToMethod(message.method()));
+  if (draining_) return OnAnswer(number, MakeError(Errc::kDraining));
+  Request request;
+  request.method = answers_.back().method;
+  request.target = std::string(message.target());
+  request.preconditions = {List(message, http::field::if_match),
+                           List(message, http::field::if_none_match)};
+  request.body = std::move(message.body());
+  auto respond = [self = shared_from_this(), number](Response response) mutable {
+    // Posted, not called: the handler may answer inside Handle.
+    asio::post(self->socket_.get_executor(),
+               [self, number, response = std::move(response)]() mutable {
+                 self->OnAnswer(number, std::move(response));
+                 self->Advance();
+               });
+  };
+  handler_.Handle(std::move(request), std::move(respond));
+}
+
+// After malformed input nothing that follows can be trusted to begin a request.
+void Connection::Reject(error_code ec) {
+  parser_.reset();
+  AnswerAndEnd(ToResponse(ec, options_));
+}
+
+void Connection::AnswerAndEnd(Response response) {
+  input_over_ = true;
+  OnAnswer(Await(Method::kOther), std::move(response));
+}
+
+// --- Answers ------------------------------------------------------------------------------------
+
+std::uint64_t Connection::Await(Method method) {
+  Answer& answer = answers_.emplace_back();
+  answer.method = method;
+  answer.received = steady_clock::now();
+  return first_answer_ + answers_.size() - 1;
+}
+
+void Connection::OnAnswer(std::uint64_t number, Response response) {
+  if (ended_) return;
+  Answer& answer = answers_[number - first_answer_];
+  metrics_.OnResponse(answer.method, response.status, steady_clock::now() - answer.received);
+  if (response.close) input_over_ = true;
+  answer.response = std::move(response);
+  answer.ready = true;
+}
+
+void Connection::Write() {
+  if (writing_ > 0) return;
+  output_.clear();
+  for (Answer& answer : answers_) {
+    if (!answer.ready || output_.size() + 2 > kMaxBuffersPerWrite) break;
+    if (answer.head.empty()) {
+      const bool last = input_over_ && &answer == &answers_.back();
+      answer.head = FormatHead(answer.response, last);
+    }
+    output_.push_back(asio::buffer(answer.head));
+    if (SendsBody(answer.response, answer.method)) {
+      output_.push_back(asio::buffer(*answer.response.body));
+    }
+    ++writing_;
+  }
+  if (writing_ == 0) return;
+  writing_since_ = steady_clock::now();
+  asio::async_write(socket_, output_, [self = shared_from_this()](error_code ec, std::size_t) {
+    self->OnWritten(ec);
+  });
+}
+
+void Connection::OnWritten(error_code ec) {
+  if (ec) return End();
+  answers_.erase(answers_.begin(), answers_.begin() + static_cast<std::ptrdiff_t>(writing_));
+  first_answer_ += writing_;
+  writing_ = 0;
+  since_ = steady_clock::now();
+  Advance();
+}
+
+// --- Input --------------------------------------------------------------------------------------
+
+void Connection::Read() {
+  // A full pipeline is the client's turn to read.
+  if (reading_ || input_over_ || answers_.size() >= options_.max_pipelined) return;
+  reading_ = true;
+  socket_.async_read_some(
+      input_.prepare(kReadBytes),
+      [self = shared_from_this()](error_code ec, std::size_t bytes) { self->OnRead(ec, bytes); });
+}
+
+void Connection::OnRead(error_code ec, std::size_t bytes) {
+  reading_ = false;
+  if (ended_) return;
+  if (finishing_) return ec ? End() : Discard();
+  if (ec == asio::error::eof) {
+    peer_done_ = true;
+    // Half-closed: it still reads. Half a request cannot be answered sensibly but by its fault.
+    if (InsideRequest()) {
+      Reject(http::error::partial_message);
+    } else {
+      input_over_ = true;
+    }
+  } else if (ec) {
+    return End();
+  }
+  input_.commit(bytes);
+  Advance();
+}
+
+// --- Time ---------------------------------------------------------------------------------------
+
+// One coarse timer instead of one armed per request: a time-out is late by up to a quarter.
+void Connection::Tick() {
+  const auto period = std::min(options_.idle_timeout, options_.request_timeout) / 4;
+  timer_.expires_after(std::max<std::chrono::nanoseconds>(period, std::chrono::milliseconds(1)));
+  timer_.async_wait([self = shared_from_this()](error_code ec) {
+    if (!ec) self->OnTick();
+  });
+}
+
+void Connection::OnTick() {
+  if (ended_) return;
+  const auto now = steady_clock::now();
+  if (writing_ > 0 && now - writing_since_ > options_.request_timeout) return End();
+  // While the server owes an answer, the client owes nothing.
+  if (!input_over_ && answers_.empty()) {
+    if (InsideRequest() && now - since_ > options_.request_timeout) {
+      parser_.reset();
+      AnswerAndEnd(MakeError(408, "the request did not arrive within --request-timeout",
+                             "send the request at once, on a new connection"));
+    } else if (!InsideRequest() && now - since_ > options_.idle_timeout) {
+      input_over_ = true;
+    }
+    Advance();
+  }
+  if (!ended_ && !finishing_) Tick();
+}
+
+// --- The end ------------------------------------------------------------------------------------
+
+void Connection::Finish() {
+  if (finishing_) return;
+  finishing_ = true;
+  error_code ignored;
+  socket_.shutdown(asio::socket_base::shutdown_send, ignored);
+  if (peer_done_) return End();
+  timer_.expires_after(kLinger);
+  timer_.async_wait([self = shared_from_this()](error_code ec) {
+    if (!ec) self->End();
+  });
+  Discard();
+}
+
+void Connection::Discard() {
+  if (reading_) return;
+  reading_ = true;
+  input_.clear();
+  socket_.async_read_some(input_.prepare(kReadBytes),
+                          [self = shared_from_this()](error_code ec, std::size_t) {
+                            self->reading_ = false;
+                            if (ec) return self->End();
+                            if (!self->ended_) self->Discard();
+                          });
+}
+
+void Connection::End() {
+  if (ended_) return;
+  ended_ = true;
+  error_code ignored;
+  socket_.close(ignored);
+  timer_.cancel();
+  on_end_();
+}
+
+}  // namespace stout::docstore

@@ -1,0 +1,120 @@
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/http_server.h"
+
+namespace stout::docstore {
+
+using ConnectionStrand = boost::asio::strand<boost::asio::io_context::executor_type>;
+using ConnectionSocket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, ConnectionStrand>;
+
+/// One client's connection: reads requests, has them handled, writes the answers in order.
+///
+/// A state machine over four kinds of events (bytes came, an answer is ready, bytes went, time
+/// passed), each of which ends in Advance(). Invariants:
+/// 1. answers_ holds one entry per request read and not yet answered in full, in order.
+/// 2. At most one read and one write of the socket are outstanding.
+/// 3. Once input_over_ is set no further request is parsed; the last answer tells the client so
+///    ("Connection: close"), and when it has been written the connection ends.
+/// 4. While a read is outstanding, input_ holds nothing that Parse could consume: the read's buffer
+///    lies behind it and must not move.
+/// 5. The client is timed only while it is the client's turn: while no answer is owed.
+///
+/// Owner: itself, through its pending operations.   Threads: its strand, but for Drain and Abort.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  using OnEnd = UniqueFunction<void()>;
+
+  Connection(ConnectionSocket socket, HttpHandler& handler, HttpMetrics& metrics,
+             const HttpOptions& options, OnEnd on_end);
+
+  /// Begins to read. On any thread; the first call.
+  void Start();
+  /// Says 503 to the client and ends. Instead of Start.
+  void Refuse();
+  /// No further request will be served: see HttpServer::Drain. On any thread.
+  void Drain();
+  /// Cuts the connection. On any thread.
+  void Abort();
+
+ private:
+  using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
+  using Instant = std::chrono::steady_clock::time_point;
+
+  // An answer, ready or awaited; or the interim response that invites a body.
+  struct Answer {
+    Method method = Method::kOther;
+    Instant received{};
+    bool ready = false;
+    Response response;
+    std::string head;
+  };
+
+  void Advance();
+  void Parse();
+  void OnHeader();
+  void Dispatch();
+  void Reject(boost::system::error_code ec);
+  void AnswerAndEnd(Response response);
+
+  std::uint64_t Await(Method method);
+  void OnAnswer(std::uint64_t number, Response response);
+
+  void Read();
+  void OnRead(boost::system::error_code ec, std::size_t bytes);
+  void Write();
+  void OnWritten(boost::system::error_code ec);
+
+  void Tick();
+  void OnTick();
+  void Finish();
+  void Discard();
+  void End();
+
+  [[nodiscard]] bool InsideRequest() const { return parser_ && parser_->got_some(); }
+
+  ConnectionSocket socket_;
+  HttpHandler& handler_;
+  HttpMetrics& metrics_;
+  const HttpOptions options_;
+  OnEnd on_end_;
+
+  boost::beast::flat_buffer input_;
+  std::optional<Parser> parser_;
+  bool header_seen_ = false;
+
+  std::deque<Answer> answers_;
+  std::uint64_t first_answer_ = 0;  // number of answers_.front()
+  std::size_t writing_ = 0;         // answers in the write that is outstanding
+  std::vector<boost::asio::const_buffer> output_;
+
+  bool reading_ = false;
+  bool draining_ = false;
+  bool input_over_ = false;
+  bool peer_done_ = false;  // the peer sends no more
+  bool finishing_ = false;
+  bool ended_ = false;
+
+  boost::asio::basic_waitable_timer<std::chrono::steady_clock,
+                                    boost::asio::wait_traits<std::chrono::steady_clock>,
+                                    ConnectionStrand>
+      timer_;
+  Instant since_;          // since then it is the client's turn to send
+  Instant writing_since_;  // since then the client has not taken the whole of the last write
+};
+
+}  // namespace stout::docstore

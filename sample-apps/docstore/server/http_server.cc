@@ -1,0 +1,152 @@
+#include "server/http_server.h"
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <chrono>
+#include <unordered_map>
+#include <utility>
+
+#include "server/connection.h"
+
+namespace stout::docstore {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+// Everything but Listen's binding runs on strand_. Shared with its pending handlers; it shares the
+// connections with theirs.
+class HttpServer::Impl : public std::enable_shared_from_this<Impl> {
+ public:
+  Impl(asio::io_context& context, HttpHandler& handler, HttpMetrics& metrics,
+       const HttpOptions& options)
+      : context_(context),
+        strand_(asio::make_strand(context)),
+        acceptor_(strand_),
+        pause_(strand_),
+        handler_(handler),
+        metrics_(metrics),
+        options_(options) {}
+
+  Result<std::uint16_t> Listen(const std::string& host, std::uint16_t port) {
+    error_code ec;
+    tcp::resolver resolver(context_);
+    const auto found = resolver.resolve(host, std::to_string(port), tcp::resolver::passive, ec);
+    if (ec) return ec;
+    const tcp::endpoint endpoint = found.begin()->endpoint();
+    acceptor_.open(endpoint.protocol(), ec);
+    if (ec) return ec;
+    acceptor_.set_option(asio::socket_base::reuse_address(true), ec);
+    if (ec) return ec;
+    acceptor_.bind(endpoint, ec);
+    if (ec) return ec;
+    acceptor_.listen(asio::socket_base::max_listen_connections, ec);
+    if (ec) return ec;
+    const tcp::endpoint bound = acceptor_.local_endpoint(ec);
+    if (ec) return ec;
+    asio::post(strand_, [self = shared_from_this()] { self->Accept(); });
+    return bound.port();
+  }
+
+  void Drain(UniqueFunction<void()> done) {
+    asio::post(strand_, [self = shared_from_this(), done = std::move(done)]() mutable {
+      self->StopAccepting();
+      self->drained_ = std::move(done);
+      for (const auto& [number, connection] : self->connections_) connection->Drain();
+      self->FinishDrain();
+    });
+  }
+
+  void Close() {
+    asio::post(strand_, [self = shared_from_this()] {
+      self->StopAccepting();
+      for (const auto& [number, connection] : self->connections_) connection->Abort();
+    });
+  }
+
+ private:
+  // Refusals that may be under way at once; beyond them connections are cut without a word.
+  static constexpr std::size_t kMaxRefusals = 64;
+
+  void Accept() {
+    if (!acceptor_.is_open()) return;
+    acceptor_.async_accept(asio::make_strand(context_),
+                           [self = shared_from_this()](error_code ec, ConnectionSocket socket) {
+                             self->OnAccept(ec, std::move(socket));
+                           });
+  }
+
+  void OnAccept(error_code ec, ConnectionSocket socket) {
+    if (!acceptor_.is_open()) return;
+    if (!ec) {
+      Add(std::move(socket));
+      return Accept();
+    }
+    // Out of descriptors, most likely: connections must end before another can begin.
+    pause_.expires_after(std::chrono::milliseconds(100));
+    pause_.async_wait([self = shared_from_this()](error_code) { self->Accept(); });
+  }
+
+  void Add(ConnectionSocket socket) {
+    const bool refuse = connections_.size() >= options_.max_connections;
+    if (refuse) metrics_.OnRefuse();
+    if (connections_.size() >= options_.max_connections + kMaxRefusals) return;
+    const std::uint64_t number = next_++;
+    auto connection = std::make_shared<Connection>(std::move(socket), handler_, metrics_, options_,
+                                                   [weak = weak_from_this(), number] {
+                                                     if (const auto self = weak.lock())
+                                                       self->OnEnd(number);
+                                                   });
+    connections_.emplace(number, connection);
+    metrics_.OnConnect();
+    refuse ? connection->Refuse() : connection->Start();
+  }
+
+  void OnEnd(std::uint64_t number) {
+    asio::post(strand_, [self = shared_from_this(), number] {
+      self->connections_.erase(number);
+      self->metrics_.OnDisconnect();
+      self->FinishDrain();
+    });
+  }
+
+  void StopAccepting() {
+    error_code ignored;
+    acceptor_.close(ignored);
+    pause_.cancel();
+  }
+
+  void FinishDrain() {
+    if (!drained_ || !connections_.empty()) return;
+    std::exchange(drained_, {})();
+  }
+
+  asio::io_context& context_;
+  asio::strand<asio::io_context::executor_type> strand_;
+  asio::basic_socket_acceptor<tcp, asio::strand<asio::io_context::executor_type>> acceptor_;
+  asio::steady_timer pause_;
+  HttpHandler& handler_;
+  HttpMetrics& metrics_;
+  const HttpOptions options_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<Connection>> connections_;
+  std::uint64_t next_ = 0;
+  UniqueFunction<void()> drained_;
+};
+
+HttpServer::HttpServer(asio::io_context& context, HttpHandler& handler, HttpMetrics& metrics,
+                       const HttpOptions& options)
+    : impl_(std::make_shared<Impl>(context, handler, metrics, options)) {}
+
+HttpServer::~HttpServer() { Close(); }
+
+Result<std::uint16_t> HttpServer::Listen(const std::string& host, std::uint16_t port) {
+  return impl_->Listen(host, port);
+}
+
+void HttpServer::Drain(UniqueFunction<void()> done) { impl_->Drain(std::move(done)); }
+
+void HttpServer::Close() { impl_->Close(); }
+
+}  // namespace stout::docstore

@@ -1,0 +1,171 @@
+#include "server/message.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+#include <ctime>
+#include <iterator>
+#include <utility>
+
+namespace stout::docstore {
+namespace {
+
+std::string_view Reason(int status) {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 201:
+      return "Created";
+    case 204:
+      return "No Content";
+    case 304:
+      return "Not Modified";
+    case 400:
+      return "Bad Request";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 408:
+      return "Request Timeout";
+    case 412:
+      return "Precondition Failed";
+    case 413:
+      return "Content Too Large";
+    case 417:
+      return "Expectation Failed";
+    case 421:
+      return "Misdirected Request";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 500:
+      return "Internal Server Error";
+    case 503:
+      return "Service Unavailable";
+    case 504:
+      return "Gateway Timeout";
+    case 505:
+      return "HTTP Version Not Supported";
+    case 507:
+      return "Insufficient Storage";
+    default:
+      return "";
+  }
+}
+
+// The Date field, formatted once a second and thread.
+const std::string& Date() {
+  thread_local std::time_t formatted_at = 0;
+  thread_local std::string text;
+  if (const std::time_t now = std::time(nullptr); now != formatted_at) {
+    text = fmt::format("{:%a, %d %b %Y %H:%M:%S} GMT", fmt::gmtime(now));
+    formatted_at = now;
+  }
+  return text;
+}
+
+Response Unavailable(std::string_view error, std::string_view remedy,
+                     std::chrono::seconds retry_after) {
+  Response response = MakeError(503, error, remedy);
+  response.retry_after = retry_after;
+  return response;
+}
+
+}  // namespace
+
+std::string_view MethodName(Method method) {
+  switch (method) {
+    case Method::kGet:
+      return "GET";
+    case Method::kHead:
+      return "HEAD";
+    case Method::kPut:
+      return "PUT";
+    case Method::kDelete:
+      return "DELETE";
+    case Method::kOther:
+      break;
+  }
+  return "OTHER";
+}
+
+Response MakeJson(int status, std::string json) {
+  Response response;
+  response.status = status;
+  response.body = std::make_shared<const std::string>(std::move(json));
+  return response;
+}
+
+Response MakeError(int status, std::string_view error, std::string_view remedy) {
+  const boost::json::value body = {{"error", error}, {"remedy", remedy}};
+  return MakeJson(status, boost::json::serialize(body) + '\n');
+}
+
+Response MakeError(ErrorCode ec) {
+  using namespace std::chrono_literals;
+  if (ec == Errc::kPushedBack) {
+    return Unavailable("too many changes are waiting for the store",
+                       "repeat the request after Retry-After seconds, and more slowly", 1s);
+  }
+  if (ec == Errc::kDraining || ec == Errc::kClosed) {
+    Response response = Unavailable("the server is shutting down",
+                                    "repeat the request after Retry-After seconds on a new "
+                                    "connection",
+                                    2s);
+    response.close = true;
+    return response;
+  }
+  if (ec == Errc::kFenced) {
+    return MakeError(421, "another server has taken over this store",
+                     "send the request to that server; this one must be restarted to serve again");
+  }
+  if (ec == Errc::kDeadline) {
+    return MakeError(504, "the store did not confirm in time; a change may yet take effect",
+                     "read the current state or repeat the request; if this goes on, look at the "
+                     "store, or raise --reply-deadline");
+  }
+  if (ec == Errc::kTransient || ec == Errc::kUnknown) {
+    return Unavailable("the store does not answer", "repeat the request after Retry-After seconds",
+                       1s);
+  }
+  if (ec == Errc::kTooLarge) {
+    return MakeError(413, "the state is larger than the store or a batch can hold",
+                     "split the section, or raise --max-batch-bytes");
+  }
+  if (ec == Errc::kRefused) {
+    return MakeError(507, "the store refuses this state of this key",
+                     "send a different state; the server's log and the store say why");
+  }
+  return MakeError(500, ec.message(), "look at the server's log");
+}
+
+bool SendsBody(const Response& response, Method method) {
+  return response.body != nullptr && method != Method::kHead && response.status != 204 &&
+         response.status != 304;
+}
+
+std::string FormatHead(const Response& response, bool close) {
+  std::string head;
+  head.reserve(256);
+  auto out = std::back_inserter(head);
+  fmt::format_to(out, "HTTP/1.1 {} {}\r\nDate: {}\r\n", response.status, Reason(response.status),
+                 Date());
+  if (!response.etag.empty()) fmt::format_to(out, "ETag: {}\r\n", response.etag);
+  if (!response.allow.empty()) fmt::format_to(out, "Allow: {}\r\n", response.allow);
+  if (response.retry_after.count() > 0) {
+    fmt::format_to(out, "Retry-After: {}\r\n", response.retry_after.count());
+  }
+  if (response.status != 204 && response.status != 304) {
+    if (response.body != nullptr)
+      fmt::format_to(out, "Content-Type: {}\r\n", response.content_type);
+    // A response to HEAD describes the body that GET would send.
+    fmt::format_to(out, "Content-Length: {}\r\n", response.body ? response.body->size() : 0);
+  }
+  if (close) head += "Connection: close\r\n";
+  head += "\r\n";
+  return head;
+}
+
+}  // namespace stout::docstore

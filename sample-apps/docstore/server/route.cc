@@ -1,0 +1,104 @@
+#include "server/route.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "server/id.h"
+
+namespace stout::docstore {
+namespace {
+
+// The path of a request target: without the query, and without the scheme and authority that a
+// request through a proxy carries (RFC 9112, 3.2.2).
+std::string_view PathOf(std::string_view target) {
+  if (target.starts_with("http://")) {
+    const auto slash = target.find('/', 7);
+    target = slash == std::string_view::npos ? "/" : target.substr(slash);
+  }
+  return target.substr(0, target.find('?'));
+}
+
+// "/docs/a/sections/b" -> docs, a, sections, b. Empty segments are kept: they are bad ids.
+std::vector<std::string_view> Segments(std::string_view path) {
+  std::vector<std::string_view> segments;
+  while (path.starts_with('/')) {
+    path.remove_prefix(1);
+    const auto end = path.find('/');
+    segments.push_back(path.substr(0, end));
+    path = end == std::string_view::npos ? std::string_view() : path.substr(end);
+  }
+  return segments;
+}
+
+std::optional<Route> Match(const std::vector<std::string_view>& path) {
+  using enum Route::Resource;
+  if (path.size() == 1) {
+    if (path[0] == "healthz") return Route{kHealth, {}, {}};
+    if (path[0] == "metrics") return Route{kMetrics, {}, {}};
+    if (path[0] == "stats") return Route{kStats, {}, {}};
+  }
+  if (path.size() == 2 && path[0] == "docs") return Route{kDocument, path[1], {}};
+  if (path.size() == 4 && path[0] == "docs" && path[2] == "sections") {
+    return Route{kSection, path[1], path[3]};
+  }
+  return std::nullopt;
+}
+
+std::string_view AllowedMethods(Route::Resource resource) {
+  switch (resource) {
+    case Route::Resource::kSection:
+      return "GET, HEAD, PUT, DELETE";
+    case Route::Resource::kDocument:
+      return "GET, HEAD, DELETE";
+    default:
+      return "GET, HEAD";
+  }
+}
+
+bool IsAllowed(Method method, Route::Resource resource) {
+  switch (method) {
+    case Method::kGet:
+    case Method::kHead:
+      return true;
+    case Method::kPut:
+      return resource == Route::Resource::kSection;
+    case Method::kDelete:
+      return resource == Route::Resource::kSection || resource == Route::Resource::kDocument;
+    case Method::kOther:
+      break;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<Route> FindRoute(Method method, std::string_view target, Response& error) {
+  const std::optional<Route> route = Match(Segments(PathOf(target)));
+  if (!route) {
+    error = MakeError(404, "there is no such path",
+                      "use /docs/{document}, /docs/{document}/sections/{section}, /healthz, "
+                      "/metrics or /stats");
+    return std::nullopt;
+  }
+  if (!IsAllowed(method, route->resource)) {
+    const std::string_view allowed = AllowedMethods(route->resource);
+    error = MakeError(405, "this path does not support the method",
+                      fmt::format("use one of {}", allowed));
+    error.allow = allowed;
+    return std::nullopt;
+  }
+  const bool has_document =
+      route->resource == Route::Resource::kSection || route->resource == Route::Resource::kDocument;
+  if (has_document && !IsId(route->document)) {
+    error = MakeError(400, "the document id is malformed", fmt::format("use {}", kIdRule));
+    return std::nullopt;
+  }
+  if (route->resource == Route::Resource::kSection && !IsId(route->section)) {
+    error = MakeError(400, "the section id is malformed", fmt::format("use {}", kIdRule));
+    return std::nullopt;
+  }
+  return route;
+}
+
+}  // namespace stout::docstore

@@ -1,0 +1,50 @@
+#include "server/service.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "server/route.h"
+
+namespace stout::docstore {
+
+void Service::Handle(Request request, Respond respond) {
+  Response error;
+  const std::optional<Route> route = FindRoute(request.method, request.target, error);
+  if (!route) return respond(std::move(error));
+  switch (route->resource) {
+    case Route::Resource::kSection:
+    case Route::Resource::kDocument:
+      return documents_.Handle({.method = request.method,
+                                .document = std::string(route->document),
+                                .section = std::string(route->section),
+                                .preconditions = std::move(request.preconditions),
+                                .body = std::move(request.body)},
+                               std::move(respond));
+    case Route::Resource::kHealth:
+      return Health(std::move(respond));
+    case Route::Resource::kMetrics:
+      return documents_.Collect([this, respond = std::move(respond)](auto shards) mutable {
+        Response response = MakeJson(200, ToPrometheus(shards, metrics_.Snapshot()));
+        response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+        respond(std::move(response));
+      });
+    case Route::Resource::kStats:
+      return documents_.Collect([this, respond = std::move(respond)](auto shards) mutable {
+        respond(MakeJson(200, ToJson(shards, metrics_.Snapshot())));
+      });
+  }
+}
+
+void Service::Health(Respond respond) {
+  if (draining_) return respond(MakeError(Errc::kDraining));
+  documents_.Collect([respond = std::move(respond)](const auto& shards) mutable {
+    bool fenced = false;
+    for (const ShardSnapshot& shard : shards) {
+      for (const auto& lane : shard.engine.lanes) fenced |= lane.fenced;
+    }
+    respond(fenced ? MakeError(Errc::kFenced) : MakeJson(200, "{\"status\":\"ok\"}\n"));
+  });
+}
+
+}  // namespace stout::docstore

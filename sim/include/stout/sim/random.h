@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+
+#include "stout/core/backoff.h"
+#include "stout/core/types.h"
+
+namespace stout::sim {
+
+/// What a world draws at random: integers only, so that every machine draws the same.
+///
+/// Fork a generator for each part of the world, or a change of one part reshuffles all others.
+class Random {
+ public:
+  explicit constexpr Random(std::uint64_t seed) : bits_(seed) {}
+
+  constexpr Random Fork() { return Random(bits_.Next()); }
+
+  /// Uniform in [0, bound); bound > 0.
+  constexpr std::uint64_t Below(std::uint64_t bound) { return bits_.Below(bound); }
+  /// Uniform in [low, high].
+  constexpr std::uint64_t Between(std::uint64_t low, std::uint64_t high) {
+    return low + Below(high - low + 1);
+  }
+  constexpr Duration Between(Duration low, Duration high) {
+    return low + Duration(static_cast<Duration::rep>(
+                     Below(static_cast<std::uint64_t>((high - low).count()) + 1)));
+  }
+  /// True `permille` times in a thousand.
+  constexpr bool Chance(std::uint64_t permille) { return Below(1000) < permille; }
+
+  template <typename T>
+  constexpr T Pick(std::initializer_list<T> choices) {
+    return choices.begin()[static_cast<std::size_t>(Below(choices.size()))];
+  }
+
+ private:
+  SplitMix64 bits_;
+};
+
+}  // namespace stout::sim

@@ -1,0 +1,154 @@
+// docstore-server's command line and configuration files.
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <initializer_list>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "server/config.h"
+
+namespace stout::docstore {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Parsed {
+  std::optional<int> code;
+  Config config;
+  std::string said;  // on stdout and stderr
+};
+
+Parsed Parse(std::initializer_list<const char*> arguments) {
+  std::vector<const char*> argv = {"docstore-server"};
+  argv.insert(argv.end(), arguments);
+  std::ostringstream said;
+  auto* const out = std::cout.rdbuf(said.rdbuf());
+  auto* const err = std::cerr.rdbuf(said.rdbuf());
+  Parsed parsed;
+  parsed.code = ParseCommandLine(static_cast<int>(argv.size()), argv.data(), parsed.config);
+  std::cout.rdbuf(out);
+  std::cerr.rdbuf(err);
+  parsed.said = said.str();
+  return parsed;
+}
+
+class File {
+ public:
+  explicit File(const std::string& text)
+      : path_(std::filesystem::temp_directory_path() /
+              ("docstore_config_test." + std::to_string(::getpid()))) {
+    std::ofstream(path_) << text;
+  }
+  ~File() { std::filesystem::remove(path_); }
+  [[nodiscard]] const char* path() const { return path_.c_str(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+TEST_CASE("the server runs without any option", "[docstore]") {
+  const Parsed parsed = Parse({});
+  REQUIRE_FALSE(parsed.code);
+  CHECK(parsed.config.store == "rocksdb:./docstore-data");
+  CHECK(parsed.config.host == "127.0.0.1");
+  CHECK(parsed.config.port == 8080);
+  CHECK(parsed.config.threads >= 1);
+  CHECK(parsed.config.documents.shards == parsed.config.threads);
+  CHECK(parsed.config.http.max_body_bytes == std::size_t{1} << 20);
+}
+
+TEST_CASE("options have units", "[docstore]") {
+  const Parsed parsed = Parse({"--store",           "memory:", "--policy",       "fixed:20ms",
+                               "--listen",          "[::1]:0", "--threads",      "3",
+                               "--lanes",           "5",       "--max-delay",    "250ms",
+                               "--max-batch-bytes", "2MiB",    "--cache-bytes",  "1GiB",
+                               "--max-dirty-keys",  "7",       "--idle-timeout", "1.5s"});
+  REQUIRE_FALSE(parsed.code);
+  const Config& config = parsed.config;
+  const LaneOptions& lane = config.documents.map.engine.lane;
+  CHECK(config.store == "memory:");
+  CHECK(lane.write_policy.Name() == "fixed:20ms");
+  CHECK(config.host == "::1");
+  CHECK(config.port == 0);
+  CHECK(config.threads == 3);
+  CHECK(config.documents.shards == 5);
+  CHECK(lane.max_delay == 250ms);
+  CHECK(lane.max_batch_bytes == std::size_t{2} << 20);
+  CHECK(config.documents.map.cache_bytes == std::size_t{1} << 30);
+  CHECK(lane.max_dirty_keys == 7);
+  CHECK(config.http.idle_timeout == 1500ms);
+}
+
+TEST_CASE("a wrong option is named, with the remedy", "[docstore]") {
+  const auto says = [](std::initializer_list<const char*> arguments, const std::string& text) {
+    const Parsed parsed = Parse(arguments);
+    CAPTURE(parsed.said, text);
+    CHECK(parsed.code.value_or(0) != 0);
+    CHECK(parsed.said.find(text) != std::string::npos);
+  };
+  says({"--policy", "sometimes"}, "--policy: 'sometimes' is no policy: use unbatched");
+  says({"--max-delay", "5"}, "--max-delay: '5' is not a time: use a number above 0 with ns");
+  says({"--max-delay", "0s"}, "--max-delay: '0s' is not a time");
+  says({"--cache-bytes", "64kb"}, "--cache-bytes: '64kb' is not a size");
+  says({"--cache-bytes", "99999999999GiB"}, "is not a size");
+  says({"--max-batch-items", "0"}, "--max-batch-items: '0' is out of range: use 1 to");
+  says({"--max-batch-items", "-1"}, "--max-batch-items");
+  says({"--listen", "8080"}, "--listen: '8080' is no address: use HOST:PORT");
+  says({"--listen", "a:70000"}, "is no address");
+  says({"--log-level", "loud"}, "--log-level");
+  says({"--max-section-bytes", "9MiB"}, "--max-batch-bytes must exceed --max-section-bytes");
+  says({"--prefix-ordering"}, "max-batch-items");
+  says({"--no-such-option"}, "--no-such-option");
+  says({"--config", "/no/such/file"}, "/no/such/file");
+}
+
+TEST_CASE("help documents every option with its unit and default", "[docstore]") {
+  const Parsed parsed = Parse({"--help"});
+  CHECK(parsed.code == 0);
+  for (const char* text :
+       {"--policy POLICY=natural", "--max-delay TIME=10s", "--cache-bytes BYTES=256MiB",
+        "--store URL=rocksdb:./docstore-data", "--max-section-bytes BYTES=1MiB",
+        "--lanes COUNT=as many as threads", "--listen HOST:PORT=127.0.0.1:8080"}) {
+    CAPTURE(text);
+    CHECK(parsed.said.find(text) != std::string::npos);
+  }
+}
+
+TEST_CASE("a file holds options, TOML or JSON, and the command line wins", "[docstore]") {
+  const std::string text = GENERATE(
+      "# comment\nlisten = \"127.0.0.1:0\"\npolicy = \"fixed:5ms\"\nmax-batch-items = 10\n"
+      "prefix-ordering = false\n",
+      "\n {\"listen\": \"127.0.0.1:0\", \"policy\": \"fixed:5ms\", \"max-batch-items\": 10,"
+      " \"prefix-ordering\": false}");
+  const File file(text);
+  const Parsed parsed = Parse({"--config", file.path(), "--max-batch-items", "20"});
+  CAPTURE(text, parsed.said);
+  REQUIRE_FALSE(parsed.code);
+  CHECK(parsed.config.port == 0);
+  CHECK(parsed.config.documents.map.engine.lane.write_policy.Name() == "fixed:5ms");
+  CHECK(parsed.config.documents.map.engine.lane.max_batch_items == 20);
+}
+
+TEST_CASE("a wrong file is explained", "[docstore]") {
+  const auto says = [](const std::string& file_text, const std::string& text) {
+    const File file(file_text);
+    const Parsed parsed = Parse({"--config", file.path()});
+    CAPTURE(file_text, parsed.said);
+    CHECK(parsed.code.value_or(0) != 0);
+    CHECK(parsed.said.find(text) != std::string::npos);
+  };
+  says("nope = 1\n", "there is no option 'nope'");
+  says("{\"nope\": 1}", "there is no option 'nope'");
+  says("{\"listen\": ", "not valid JSON");
+  says("{\"listen\": [1]}", "listen must be a string");
+  says("max-delay = \"5\"\n", "--max-delay: '5' is not a time");
+}
+
+}  // namespace
+}  // namespace stout::docstore

@@ -1,0 +1,139 @@
+// How docstore-import turns files into documents, and how it gets them to the server.
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "docstore_support.h"
+#include "import/document_id.h"
+#include "import/text_sections.h"
+#include "import/uploader.h"
+#include "server/id.h"
+#include "stout/adapters/memory_store.h"
+
+namespace stout::docstore {
+namespace {
+
+std::vector<std::string> Names(std::string_view text, const SectioningOptions& options = {}) {
+  std::vector<std::string> names;
+  for (const TextSection& section : CutIntoSections(text, options)) names.push_back(section.name);
+  return names;
+}
+
+TEST_CASE("a section begins at each heading", "[docstore]") {
+  CHECK(Names("# Getting started\nDo this.\n\n## What's next?\nThat.\n") ==
+        std::vector<std::string>{"0001-getting-started", "0002-what-s-next"});
+  CHECK(Names("Title\n=====\nText\n\nPart\n----\nMore\n") ==
+        std::vector<std::string>{"0001-title", "0002-part"});
+  CHECK(Names("PREAMBLE\n\nWe the people\n\n2.1 Scope\n\nAll of it.\n") ==
+        std::vector<std::string>{"0001-preamble", "0002-2-1-scope"});
+  // No heading: not alone on its line, or amid a paragraph.
+  CHECK(Names("We are\nBOLD\nhere\n\n3 apples, and\nmore\n") ==
+        std::vector<std::string>{"0001-we-are"});
+}
+
+TEST_CASE("paragraphs without headings are gathered into blocks", "[docstore]") {
+  const std::string text = "one one\n\ntwo two\n\nthree three\n";
+  CHECK(Names(text, {.block_bytes = 1}) ==
+        std::vector<std::string>{"0001-one-one", "0002-two-two", "0003-three-three"});
+  CHECK(Names(text, {.block_bytes = 12}) ==
+        std::vector<std::string>{"0001-one-one", "0002-three-three"});
+  CHECK(Names("\n \n\t\n").empty());
+}
+
+TEST_CASE("the sections of a text are the text", "[docstore]") {
+  const std::string text = "# A\n\nfirst\n\nsecond\nthird\n\n## B\nlast, without a line feed";
+  std::string joined;
+  for (const auto& section : CutIntoSections(text, {.block_bytes = 4})) joined += section.text;
+  CHECK(joined == text);
+}
+
+TEST_CASE("a paragraph beyond the limit is cut between characters", "[docstore]") {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "\xE2\x82\xAC";  // 3 bytes each
+  const auto sections = CutIntoSections(text, {.block_bytes = 1, .max_bytes = 10});
+  REQUIRE(sections.size() == 34);
+  for (const TextSection& section : sections) {
+    CHECK(section.text.size() <= 10);
+    CHECK(IsText(section.text));
+    CHECK(IsId(section.name));
+  }
+}
+
+TEST_CASE("text is told from what is not", "[docstore]") {
+  CHECK(IsText(""));
+  CHECK(IsText("plain\r\n\ttext\f"));
+  CHECK(IsText("\xE2\x82\xAC \xF0\x9F\x98\x80"));
+  CHECK_FALSE(IsText(std::string_view("a\0b", 3)));
+  CHECK_FALSE(IsText("\x7F\x45LF\x02\x01"));
+  CHECK_FALSE(IsText("caf\xE9"));       // Latin-1
+  CHECK_FALSE(IsText("cut \xE2\x82"));  // half a character
+  CHECK_FALSE(IsText("\xC0\xAF overlong"));
+}
+
+TEST_CASE("documents are named after their files, each once", "[docstore]") {
+  DocumentIds ids;
+  CHECK(ids.Take("licenses/GPL 3") == "licenses.GPL_3");
+  CHECK(ids.Take("licenses/GPL_3") == "licenses.GPL_3-2");
+  CHECK(ids.Take("licenses.GPL 3") == "licenses.GPL_3-3");
+  CHECK(ids.Take("/") == "document");
+  const std::string deep = std::string(300, 'd') + "/readme.txt";
+  const std::string id = ids.Take(deep);
+  CHECK(IsId(id));
+  CHECK(id.ends_with("ddd.readme.txt"));
+  CHECK(DocumentIds().Take(deep) == id);
+  CHECK(ids.Take("x" + deep) != id);
+}
+
+TEST_CASE("a target is an http URL", "[docstore]") {
+  const auto port = [](std::string_view url) {
+    const auto endpoint = ParseTarget(url);
+    return endpoint ? endpoint->host + " " + endpoint->port : "";
+  };
+  CHECK(port("http://localhost:8080") == "localhost 8080");
+  CHECK(port("http://localhost/") == "localhost 80");
+  CHECK(port("http://[::1]:81/") == "::1 81");
+  for (const char* bad : {"localhost:8080", "https://a", "http://", "http://a/b", "http://a:b"}) {
+    CAPTURE(bad);
+    CHECK(port(bad).empty());
+  }
+}
+
+TEST_CASE("an upload survives push-back and arrives whole, in order", "[docstore]") {
+  Runner runner;
+  MemoryStore store(runner.context().get_executor());
+  // A window larger than what the server lets in: some requests are told to come again.
+  DocumentsOptions documents = TestServer::TwoShards();
+  documents.shards = 1;
+  documents.map.engine.lane.max_dirty_keys = 4;
+  TestServer server(runner, store, documents);
+  Uploader uploader({"127.0.0.1", std::to_string(server.port())}, {.window = 8});
+  REQUIRE_FALSE(uploader.Connect());
+  for (int i = 0; i < 16; ++i) {
+    REQUIRE(uploader.Put({"d", "s" + std::to_string(i), "text " + std::to_string(i)}));
+  }
+  REQUIRE(uploader.Finish());
+  CHECK(uploader.totals().done == 16);
+  CHECK(uploader.totals().failed == 0);
+  Client client(server.port());
+  CHECK(client.Do("GET", "/docs/d/sections/s7").body == "text 7");
+  CHECK(client.Do("GET", "/docs/d/sections/s15").body == "text 15");
+}
+
+TEST_CASE("an upload that the server refuses counts as failed", "[docstore]") {
+  Runner runner;
+  MemoryStore store(runner.context().get_executor());
+  TestServer server(runner, store, TestServer::TwoShards(), {.max_body_bytes = 8});
+  Uploader uploader({"127.0.0.1", std::to_string(server.port())}, {});
+  REQUIRE(uploader.Put({"d", "small", "1"}));
+  REQUIRE(uploader.Put({"d", "large", "123456789"}));
+  REQUIRE(uploader.Put({"d", "last", "2"}));  // after the 413 the server closes the connection
+  REQUIRE(uploader.Finish());
+  CHECK(uploader.totals().done == 2);
+  CHECK(uploader.totals().failed == 1);
+  CHECK(uploader.totals().last_failure.starts_with("d/large: 413"));
+}
+
+}  // namespace
+}  // namespace stout::docstore

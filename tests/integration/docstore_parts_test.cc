@@ -1,0 +1,179 @@
+// The parts of the document service that know neither sockets nor stores.
+
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "server/etag.h"
+#include "server/id.h"
+#include "server/manifest.h"
+#include "server/message.h"
+#include "server/metrics.h"
+#include "server/route.h"
+
+namespace stout::docstore {
+namespace {
+
+TEST_CASE("an id is 1 to 128 letters, digits, dots, underscores and dashes", "[docstore]") {
+  CHECK(IsId("a"));
+  CHECK(IsId("Az09._-"));
+  CHECK(IsId(std::string(128, 'x')));
+  CHECK_FALSE(IsId(""));
+  CHECK_FALSE(IsId(std::string(129, 'x')));
+  for (const char* bad : {"a/b", "a b", "a%20", "\xC3\xA9", "a\n", "a\"b"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(IsId(bad));
+  }
+  CHECK_FALSE(IsId(std::string_view("a\0b", 3)));
+}
+
+TEST_CASE("preconditions are compared as RFC 9110 says", "[docstore]") {
+  const std::string tag = FormatETag({.epoch = 3, .version = 17});
+  REQUIRE(tag == "\"3.17\"");
+  const auto evaluate = [](std::optional<std::string> match, std::optional<std::string> none,
+                           std::string_view current) {
+    return Evaluate({std::move(match), std::move(none)}, current);
+  };
+  using enum Verdict;
+  CHECK(evaluate({}, {}, tag) == kProceed);
+  CHECK(evaluate({}, {}, "") == kProceed);
+  // If-Match
+  CHECK(evaluate("\"3.17\"", {}, tag) == kProceed);
+  CHECK(evaluate("\"1.1\" , \"3.17\"", {}, tag) == kProceed);
+  CHECK(evaluate("*", {}, tag) == kProceed);
+  CHECK(evaluate("\"3.1\"", {}, tag) == kFailed);
+  CHECK(evaluate("W/\"3.17\"", {}, tag) == kFailed);  // compares strongly
+  CHECK(evaluate("*", {}, "") == kFailed);
+  CHECK(evaluate("\"3.17\"", {}, "") == kFailed);
+  CHECK(evaluate("3.17", {}, tag) == kFailed);  // not an entity tag
+  CHECK(evaluate("\"3.17", {}, tag) == kFailed);
+  CHECK(evaluate("", {}, tag) == kFailed);
+  // If-None-Match
+  CHECK(evaluate({}, "*", "") == kProceed);
+  CHECK(evaluate({}, "*", tag) == kUnchanged);
+  CHECK(evaluate({}, "\"3.17\"", tag) == kUnchanged);
+  CHECK(evaluate({}, "W/\"3.17\"", tag) == kUnchanged);  // compares weakly
+  CHECK(evaluate({}, "\"3.16\",\"3.18\"", tag) == kProceed);
+  // If-Match goes first
+  CHECK(evaluate("\"1.1\"", "\"3.17\"", tag) == kFailed);
+  CHECK(evaluate("*", "\"3.17\"", tag) == kUnchanged);
+}
+
+TEST_CASE("a manifest keeps names in the order of their creation", "[docstore]") {
+  std::string names;
+  for (const char* name : {"b", "ab", "a"}) names = manifest::With(names, name);
+  CHECK(names == "b\nab\na\n");
+  CHECK(manifest::Sections(names) == std::vector<std::string_view>{"b", "ab", "a"});
+  CHECK(manifest::Count(names) == 3);
+  CHECK(manifest::Contains(names, "a"));
+  CHECK_FALSE(manifest::Contains(names, "abc"));
+  CHECK_FALSE(manifest::Contains("", "a"));
+  CHECK(manifest::Without(names, "ab") == "b\na\n");
+  CHECK(manifest::Without("a\n", "a").empty());
+  CHECK(manifest::ToJson("d", names) == "{\"document\":\"d\",\"sections\":[\"b\",\"ab\",\"a\"]}\n");
+  CHECK(manifest::ToJson("d", "") == "{\"document\":\"d\",\"sections\":[]}\n");
+}
+
+TEST_CASE("a path leads to one resource", "[docstore]") {
+  using enum Route::Resource;
+  Response error;
+  const auto find = [&](std::string_view target) { return FindRoute(Method::kGet, target, error); };
+  CHECK(find("/docs/a/sections/b") == Route{kSection, "a", "b"});
+  CHECK(find("/docs/a/sections/b?x=/y") == Route{kSection, "a", "b"});
+  CHECK(find("http://host:1/docs/a") == Route{kDocument, "a", {}});
+  CHECK(find("/healthz") == Route{kHealth, {}, {}});
+  CHECK(find("/metrics") == Route{kMetrics, {}, {}});
+  CHECK(find("/stats") == Route{kStats, {}, {}});
+  for (const char* unknown : {"/", "", "*", "/docs", "/docs/a/", "/docs/a/sections", "/healthz/",
+                              "/docs/a/sections/b/c", "docs/a"}) {
+    CAPTURE(unknown);
+    CHECK_FALSE(find(unknown));
+    CHECK(error.status == 404);
+  }
+  for (const char* bad : {"/docs/", "/docs/a%2Fb", "/docs//sections/b", "/docs/a/sections/"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(find(bad));
+    CHECK(error.status == 400);
+  }
+}
+
+TEST_CASE("each resource has its methods", "[docstore]") {
+  Response error;
+  CHECK(FindRoute(Method::kPut, "/docs/a/sections/b", error));
+  CHECK_FALSE(FindRoute(Method::kPut, "/docs/a", error));
+  CHECK(error.status == 405);
+  CHECK(error.allow == "GET, HEAD, DELETE");
+  CHECK_FALSE(FindRoute(Method::kDelete, "/metrics", error));
+  CHECK(error.allow == "GET, HEAD");
+  CHECK_FALSE(FindRoute(Method::kOther, "/docs/a/sections/b", error));
+  CHECK(error.allow == "GET, HEAD, PUT, DELETE");
+}
+
+TEST_CASE("a response has the fields that its status asks for", "[docstore]") {
+  Response response = MakeError(Errc::kPushedBack);
+  const std::string busy = FormatHead(response, false);
+  CHECK(busy.starts_with("HTTP/1.1 503 Service Unavailable\r\nDate: "));
+  CHECK(busy.find("\r\nRetry-After: 1\r\n") != std::string::npos);
+  CHECK(busy.find("Connection") == std::string::npos);
+  CHECK(busy.ends_with("\r\n\r\n"));
+  CHECK(response.body->find("\"remedy\":") != std::string::npos);
+  response.status = 204;
+  const std::string empty = FormatHead(response, true);
+  CHECK(empty.find("Content-") == std::string::npos);
+  CHECK(empty.find("\r\nConnection: close\r\n") != std::string::npos);
+  CHECK_FALSE(SendsBody(response, Method::kGet));
+}
+
+TEST_CASE("every error of the library has a response that says what to do", "[docstore]") {
+  const auto status = [](Errc errc) { return MakeError(make_error_code(errc)).status; };
+  CHECK(status(Errc::kPushedBack) == 503);
+  CHECK(status(Errc::kDraining) == 503);
+  CHECK(status(Errc::kClosed) == 503);
+  CHECK(status(Errc::kFenced) == 421);
+  CHECK(status(Errc::kDeadline) == 504);
+  CHECK(status(Errc::kTransient) == 503);
+  CHECK(status(Errc::kUnknown) == 503);
+  CHECK(status(Errc::kTooLarge) == 413);
+  CHECK(status(Errc::kRefused) == 507);
+  CHECK(status(Errc::kCorrupt) == 500);
+}
+
+TEST_CASE("metrics are published in base units", "[docstore]") {
+  ShardSnapshot shard;
+  LaneStats lane;
+  lane.keys_marked = 12;
+  lane.interval = std::chrono::milliseconds(20);
+  lane.policy = "fixed:20ms";
+  lane.batch_items.Record(3);
+  lane.store_latency.Record(Duration(std::chrono::milliseconds(3)));
+  shard.engine.lanes.push_back(lane);
+  HttpMetrics metrics;
+  metrics.OnConnect();
+  metrics.OnResponse(Method::kPut, 201, std::chrono::microseconds(400));
+
+  const std::string text = ToPrometheus({shard}, metrics.Snapshot());
+  const auto has = [&](std::string_view line) {
+    CAPTURE(line);
+    CHECK(("\n" + text).find(fmt::format("\n{}\n", line)) != std::string::npos);
+  };
+  has("# TYPE stout_keys_marked_total counter");
+  has(R"(stout_keys_marked_total{shard="0",lane="0"} 12)");
+  has(R"(stout_interval_seconds{shard="0",lane="0"} 0.02)");
+  has(R"(stout_batch_items_bucket{shard="0",lane="0",le="2"} 0)");
+  has(R"(stout_batch_items_bucket{shard="0",lane="0",le="4"} 1)");
+  has(R"(stout_store_latency_seconds_bucket{shard="0",lane="0",le="0.0025"} 0)");
+  has(R"(stout_store_latency_seconds_bucket{shard="0",lane="0",le="0.005"} 1)");
+  has(R"(stout_store_latency_seconds_bucket{shard="0",lane="0",le="+Inf"} 1)");
+  has(R"(stout_store_latency_seconds_sum{shard="0",lane="0"} 0.003)");
+  has(R"(stout_policy_info{shard="0",lane="0",policy="fixed:20ms"} 1)");
+  has(R"(docstore_requests_total{method="PUT",status="201"} 1)");
+  has("docstore_connections 1");
+
+  const std::string json = ToJson({shard}, metrics.Snapshot());
+  CHECK(json.starts_with(R"({"total":{"stout_keys_marked_total":12,)"));
+  CHECK(json.find(R"("policy":"fixed:20ms")") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace stout::docstore

@@ -1,0 +1,330 @@
+# What other batchers got wrong, and what this one got wrong on its way: see mutant.cmake.
+
+# --- Changes and versions --------------------------------------------------------------------------
+
+stout_mutant(finished_write_erases_newer_change src/core/lane.cc
+  OLD [[const Version version = std::exchange(entry.sending, 0);]]
+  NEW [[entry.sending = 0; const Version version = entry.newest; entry.dirty = false;]])
+
+stout_mutant(two_writes_of_a_key_in_flight src/core/lane.cc
+  OLD [[if (entry.sending == 0) PushReady(slot);]]
+  NEW [[PushReady(slot);]])
+
+stout_mutant(no_epoch src/core/lane.cc
+  OLD [[.epoch = epoch_, .items]]
+  NEW [[.epoch = 0, .items]])
+
+stout_mutant(version_of_the_key_not_of_the_lane src/core/lane.cc
+  OLD [[entry.newest = ++version_;]]
+  NEW [[++version_; ++entry.newest;]])
+
+stout_mutant(dirty_keys_unbounded src/core/lane.cc
+  OLD [[if (too_many_keys || too_many_bytes) {]]
+  NEW [[if (too_many_bytes) {]])
+
+stout_mutant(dirty_bytes_unbounded src/core/lane.cc
+  OLD [[if (too_many_keys || too_many_bytes) {]]
+  NEW [[if (too_many_keys) {]])
+
+stout_mutant(dirty_bytes_leak src/core/lane.cc
+  OLD [[Account(entry, 0);]]
+  NEW [[entry.bytes = 0;]])
+
+stout_mutant(newer_change_sent_twice src/core/lane.cc
+  OLD [[  entry.dirty = false;]]
+  NEW [[  entry.dirty = entry.urgent;]])
+
+# --- Replies and flushes ---------------------------------------------------------------------------
+
+stout_mutant(reply_at_once_while_in_flight src/core/lane.cc
+  OLD [[if (slot != kNone) replies_.DependOn(]]
+  NEW [[if (slot != kNone && entries_[slot].sending == 0) replies_.DependOn(]])
+
+stout_mutant(reply_after_the_first_of_its_keys src/core/reply_table.cc
+  OLD [[if (reply.pending == 0 || hopeless)]]
+  NEW [[if (true)]])
+
+stout_mutant(reply_never_runs_at_its_own_version src/core/reply_table.cc
+  OLD [[.version <= version;]]
+  NEW [[.version < version;]])
+
+stout_mutant(reply_for_any_version src/core/reply_table.cc
+  OLD [[wait != ring && waits_[wait].version <= version;]]
+  NEW [[wait != ring;]])
+
+stout_mutant(reply_runs_twice src/core/reply_table.cc
+  OLD [[  effects_.replies.push_back({reply.id, errc});]]
+  NEW [[  effects_.replies.push_back({reply.id, errc});
+  if (errc == Errc::kDeadline) effects_.replies.push_back({reply.id, errc});]])
+
+stout_mutant(deadline_never src/core/reply_table.cc
+  OLD [[NextDeadline() <= now]]
+  NEW [[false]])
+
+stout_mutant(flush_has_a_deadline src/core/reply_table.cc
+  OLD [[return Add(id, now, true);]]
+  NEW [[return Add(id, now, false);]])
+
+stout_mutant(failed_reply_succeeds src/core/reply_table.cc
+  OLD [[End(index, reply.errc, now);]]
+  NEW [[End(index, Errc::kOk, now);]])
+
+stout_mutant(replies_unbounded src/core/engine.cc
+  OLD [[if (replies_.held() >= options_.max_replies) {]]
+  NEW [[if (false) {]])
+
+stout_mutant(flush_skips_keys_in_retry src/core/lane.cc
+  OLD [[    PushReady(paused.slot);
+  }
+  paused_.clear();]]
+  NEW [[  }]])
+
+stout_mutant(flush_does_not_wait_for_keys_in_retry src/core/lane.cc
+  OLD [[    replies_.DependOn(reply, entries_[paused.slot].waits, entries_[paused.slot].newest);]]
+  NEW [[]])
+
+stout_mutant(flush_does_not_wait_for_keys_in_flight src/core/lane.cc
+  OLD [[      replies_.DependOn(reply, entries_[sent.slot].waits, entries_[sent.slot].newest);]]
+  NEW [[]])
+
+stout_mutant(flush_waits_out_the_interval src/core/lane.cc
+  OLD [[  urgent_ = ready_;]]
+  NEW [[]])
+
+stout_mutant(flush_waits_out_the_back_off src/core/lane.cc
+  OLD [[  paused_.clear();
+  hold_until_ = TimePoint::min();]]
+  NEW [[  paused_.clear();]])
+
+stout_mutant(flush_forgotten_after_a_failure src/core/lane.cc
+  OLD [[  entry.urgent |= sent.urgent;]]
+  NEW [[]])
+
+stout_mutant(urgency_of_one_key_hurries_all src/core/lane.cc
+  OLD [[      entries_[sent.slot].urgent = entries_[sent.slot].dirty;]]
+  NEW [[      urgent_ += entries_[sent.slot].dirty;]])
+
+# --- Sending ---------------------------------------------------------------------------------------
+
+stout_mutant(max_delay_ignored src/core/lane.cc
+  OLD [[  if (now >= SaturatingAdd(entries_[ready_head_].ready_since, options_.max_delay)) return true;]]
+  NEW [[]])
+
+stout_mutant(window_ignored src/core/lane.cc
+  OLD [[  if (attempts_.size() >= decision_.window) return false;]]
+  NEW [[]])
+
+stout_mutant(in_flight_unbounded src/core/lane.cc
+  OLD [[if (ready_ == 0 || attempts_.size() >= options_.max_batches_in_flight) return false;]]
+  NEW [[if (ready_ == 0) return false;]])
+
+stout_mutant(interval_ignored src/core/lane.cc
+  OLD [[ || now >= NextByPolicy();]]
+  NEW [[ || true;]])
+
+stout_mutant(interval_is_a_period src/core/lane.cc
+  OLD [[return SaturatingAdd(last_send_, decision_.interval);]]
+  NEW [[return SaturatingAdd(
+      ready_ == 0 ? last_send_ : entries_[ready_head_].ready_since, decision_.interval);]])
+
+stout_mutant(full_batch_waits src/core/lane.cc
+  OLD [[urgent_ > 0 || ready_ >= options_.max_batch_items || now]]
+  NEW [[urgent_ > 0 || now]])
+
+stout_mutant(batch_items_unbounded src/core/lane.cc
+  OLD [[std::min({options_.max_batch_items, decision_.max_items, cut_})]]
+  NEW [[std::min(decision_.max_items, Decision::kUnlimited)]])
+
+stout_mutant(batch_bytes_unbounded src/core/lane.cc
+  OLD [[if (overflows && ]]
+  NEW [[if (false && ]])
+
+stout_mutant(wake_up_for_a_retry_lost src/core/lane.cc
+  OLD [[  if (!paused_.empty()) next = std::min(next, paused_.front().until);]]
+  NEW [[]])
+
+stout_mutant(wake_up_for_a_time_out_lost src/core/lane.cc
+  OLD [[    next = SaturatingAdd(attempts_.front().sample.sent, options_.attempt_timeout);]]
+  NEW [[]])
+
+stout_mutant(oldest_wait_is_the_first src/core/lane.cc
+  OLD [[for (const Sent& sent : attempt.items) oldest = std::min(oldest, sent.dirty_since);]]
+  NEW [[oldest = attempt.items.front().dirty_since;]])
+
+stout_mutant(latency_over_all_retries src/core/lane.cc
+  OLD [[                    .sent = now,]]
+  NEW [[                    .sent = oldest,]])
+
+stout_mutant(prefix_ordering_broken_by_batch_limit src/core/lane.cc
+  OLD [[  if (options_.prefix_ordering) return Decision::kUnlimited;]]
+  NEW [[]])
+
+stout_mutant(prefix_ordering_with_batches_side_by_side src/core/lane.cc
+  OLD [[  if (options_.prefix_ordering && !attempts_.empty()) return false;]]
+  NEW [[]])
+
+stout_mutant(prefix_ordering_broken_by_pauses src/core/lane.cc
+  OLD [[const bool alone = count == 1 && !options_.prefix_ordering;]]
+  NEW [[const bool alone = count == 1;]])
+
+# --- Answers ---------------------------------------------------------------------------------------
+
+stout_mutant(late_answer_counts_for_the_newer_attempt src/core/lane.cc
+  OLD [[return a.id == batch;]]
+  NEW [[return a.id >= batch;]])
+
+stout_mutant(time_out_counts_as_done src/core/lane.cc
+  OLD [[{.batch = Errc::kUnknown, .items = {}}]]
+  NEW [[{.batch = Errc::kOk, .items = {}}]])
+
+stout_mutant(unknown_item_counts_as_done src/core/lane.cc
+  OLD [[    if (named ? IsSettled(errc) : batch_settled) {
+      EndWrite(sent.slot, errc, now);]]
+  NEW [[    if (named ? IsSettled(errc) || errc == Errc::kUnknown : batch_settled) {
+      EndWrite(sent.slot, errc == Errc::kUnknown ? Errc::kOk : errc, now);]])
+
+stout_mutant(time_out_never src/core/lane.cc
+  OLD [[  TimeOutAttempts(now);]]
+  NEW [[]])
+
+stout_mutant(failed_batch_is_lost src/core/lane.cc
+  OLD [[      PushReadyFront(sent->slot);
+    }]]
+  NEW [[    }]])
+
+stout_mutant(older_age_lost_in_retry src/core/lane.cc
+  OLD [[  entry.dirty_since = entry.ready_since = sent.dirty_since;]]
+  NEW [[]])
+
+stout_mutant(no_back_off src/core/lane.cc
+  OLD [[if (errc != Errc::kTooLarge) HoldBack(now);]]
+  NEW [[]])
+
+stout_mutant(no_pause_for_a_failed_key src/core/lane.cc
+  OLD [[paused_.push_back({SaturatingAdd(now, pause), slot});]]
+  NEW [[paused_.push_back({now, slot});]])
+
+stout_mutant(back_off_never_ends src/core/lane.cc
+  OLD [[  while (!paused_.empty() && paused_.front().until <= now) {]]
+  NEW [[  while (false) {]])
+
+stout_mutant(back_off_not_reset src/core/lane.cc
+  OLD [[    failures_ = 0;
+    cut_]]
+  NEW [[    cut_]])
+
+stout_mutant(refused_key_fails_its_neighbours src/core/lane.cc
+  OLD [[const Errc errc = named ? (error++)->errc : result.batch;]]
+  NEW [[const Errc errc = result.items.empty() ? result.batch : result.items.front().errc;]])
+
+stout_mutant(refused_key_untold src/core/lane.cc
+  OLD [[    effects_.refused.push_back({id_, entry.key, errc});]]
+  NEW [[]])
+
+stout_mutant(poison_bars_the_queue src/core/lane.cc
+  OLD [[    if (alone) {
+      Pause(]]
+  NEW [[    if (false) {
+      Pause(]])
+
+stout_mutant(poison_travels_in_company src/core/lane.cc
+  OLD [[if (alone && !attempt.items.empty()) break;]]
+  NEW [[]])
+
+stout_mutant(poison_holds_up_the_lane src/core/lane.cc
+  OLD [[  if (suspect) return;]]
+  NEW [[]])
+
+stout_mutant(neighbours_of_a_refused_key_scattered src/core/lane.cc
+  OLD [[} else if (named && !options_.prefix_ordering) {]]
+  NEW [[} else if (true) {]])
+
+stout_mutant(too_large_batch_at_the_same_size src/core/lane.cc
+  OLD [[  cut_ = std::min(cut_, std::max<std::size_t>(1, count / 2));]]
+  NEW [[]])
+
+stout_mutant(too_large_single_key_for_ever src/core/lane.cc
+  OLD [[const bool splittable = count > 1 && !options_.prefix_ordering;]]
+  NEW [[const bool splittable = !options_.prefix_ordering;]])
+
+# --- The end ---------------------------------------------------------------------------------------
+
+stout_mutant(fence_ignored src/core/lane.cc
+  OLD [[  if (fenced) Stop(Errc::kFenced, now);]]
+  NEW [[]])
+
+stout_mutant(late_fence_ignored src/core/lane.cc
+  OLD [[    ++stats_.late_answers;]]
+  NEW [[    return;]])
+
+stout_mutant(fence_loses_replies src/core/lane.cc
+  OLD [[    replies_.Settle(entries_[slot].waits, entries_[slot].newest, why, now);
+    Erase(slot);]]
+  NEW [[    Erase(slot);]])
+
+stout_mutant(close_takes_new_changes src/core/lane.cc
+  OLD [[  if (stopped_ != Errc::kOk) return {.errc = stopped_};]]
+  NEW [[]])
+
+stout_mutant(close_loses_fetches src/core/engine.cc
+  OLD [[    lane.reads.FailAll(why);]]
+  NEW [[]])
+
+stout_mutant(drain_takes_new_changes src/core/engine.cc
+  OLD [[  if (draining_ && stopped_ == Errc::kOk) return {.errc = Errc::kDraining};]]
+  NEW [[]])
+
+stout_mutant(drain_ends_too_early src/core/engine.cc
+  OLD [[if (draining_ && !dirty && replies_.held() == 0)]]
+  NEW [[if (draining_ && replies_.held() == 0)]])
+
+stout_mutant(drain_does_not_send src/core/engine.cc
+  OLD [[  for (LanePair& lane : lanes_) lane.writes.SendAllNow();]]
+  NEW [[]])
+
+stout_mutant(clock_runs_backwards include/stout/core/engine.h COMPILE src/core/engine.cc
+  OLD [[return now_ = std::max(now_, now);]]
+  NEW [[return now_ = now;]])
+
+# --- Reads -----------------------------------------------------------------------------------------
+
+stout_mutant(stale_read_joined src/core/engine.cc
+  OLD [[  if (result.errc == Errc::kOk) lane.reads.Overtake(key.key);]]
+  NEW [[]])
+
+stout_mutant(fetch_misses_uncommitted_state src/core/read_lane.cc
+  OLD [[  } else if (writes_.Contains(key)) {
+    local_]]
+  NEW [[  } else if (false) {
+    local_]])
+
+stout_mutant(read_of_a_dirty_key src/core/read_lane.cc
+  OLD [[    if (writes_.Contains(entry.key)) {
+      AnswerLocally(slot);
+      continue;]]
+  NEW [[    if (false) {
+      continue;]])
+
+stout_mutant(fetch_fails_with_its_attempt src/core/read_lane.cc
+  OLD [[  const bool again = result.errc == Errc::kTransient || result.errc == Errc::kUnknown;]]
+  NEW [[  const bool again = result.errc == Errc::kTransient;]])
+
+stout_mutant(fetch_waits_for_ever src/core/read_lane.cc
+  OLD [[  Expire(now);]]
+  NEW [[]])
+
+stout_mutant(joined_fetch_unanswered src/core/read_lane.cc
+  OLD [[  entries_[slot].fetches.push_back(fetch);]]
+  NEW [[  if (entries_[slot].fetches.empty()) entries_[slot].fetches.push_back(fetch);]])
+
+stout_mutant(read_without_back_off src/core/read_lane.cc
+  OLD [[if (ready_.empty() || now < hold_until_) return false;]]
+  NEW [[if (ready_.empty()) return false;]])
+
+stout_mutant(read_window_ignored src/core/read_lane.cc
+  OLD [[  if (attempts_.size() >= std::min(decision_.window, options_.max_batches_in_flight)) return false;]]
+  NEW [[]])
+
+stout_mutant(full_read_wakes_late src/core/read_lane.cc
+  OLD [[std::max(NextByPolicy(), hold_until_)]]
+  NEW [[std::max(SaturatingAdd(last_send_, decision_.interval), hold_until_)]])

@@ -1,0 +1,715 @@
+#include "tests/sim/witness.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace stout::sim {
+namespace {
+
+/// As the header of Lane says: a key that failed this often travels alone.
+constexpr std::uint32_t kAloneAfter = 3;
+
+bool IsSettled(Errc errc) {
+  return errc == Errc::kOk || errc == Errc::kRefused || errc == Errc::kTooLarge ||
+         errc == Errc::kCorrupt;
+}
+
+bool Fences(const WriteResult& result) {
+  return result.batch == Errc::kFenced ||
+         std::any_of(result.items.begin(), result.items.end(),
+                     [](const ItemError& e) { return e.errc == Errc::kFenced; });
+}
+
+template <typename Attempts>
+auto FindAttempt(Attempts& attempts, BatchId id) {
+  return std::find_if(attempts.begin(), attempts.end(), [&](const auto& a) { return a.id == id; });
+}
+
+}  // namespace
+
+Witness::Witness(const WorldOptions& options, Epoch epoch, const std::vector<InMemory>& memory,
+                 std::vector<Stamp> durable_at_start, Verdict& verdict)
+    : options_(options),
+      epoch_(epoch),
+      memory_(memory),
+      verdict_(verdict),
+      writing_(options.engine.lane.write_policy.Start()),
+      reading_(options.engine.lane.read_policy.Start()),
+      keys_(options.keys),
+      lanes_(options.lanes) {
+  for (KeyId key = 0; key < options.keys; ++key) keys_[key].floor = durable_at_start[key];
+}
+
+template <typename... Args>
+void Witness::Fail(const char* format, const Args&... args) {
+  verdict_.Fail(fmt::vformat(format, fmt::make_format_args(args...)));
+}
+
+template <typename Visit>
+void Witness::ForKeysOf(LaneId lane, Visit visit) {
+  for (KeyId key = lane; key < keys_.size(); key += options_.lanes) visit(key, keys_[key]);
+}
+
+std::size_t Witness::DirtyKeys(LaneId lane) const {
+  std::size_t count = 0;
+  for (KeyId key = lane; key < keys_.size(); key += options_.lanes) count += keys_[key].dirty();
+  return count;
+}
+
+std::size_t Witness::DirtyBytes(LaneId lane) const {
+  std::size_t bytes = 0;
+  for (KeyId key = lane; key < keys_.size(); key += options_.lanes) bytes += keys_[key].bytes;
+  return bytes;
+}
+
+Duration Witness::PauseOf(std::uint32_t failures) const {
+  Duration pause = lane_options().retry_first;
+  for (std::uint32_t i = 1; i < failures && pause < lane_options().retry_cap; ++i) pause *= 2;
+  return std::min(pause, lane_options().retry_cap);
+}
+
+// --- Inputs --------------------------------------------------------------------------------------
+
+void Witness::OnMark(KeyId id, std::size_t bytes, const MarkResult& result) {
+  Key& key = keys_[id];
+  const Lane& lane = lanes_[LaneOf(id)];
+  const std::size_t name = NameOf(id).size();
+  const std::size_t told = bytes == 0 ? std::max(key.bytes, name) : bytes + name;
+  const bool keys_full = !key.dirty() && DirtyKeys(LaneOf(id)) >= lane_options().max_dirty_keys;
+  const bool bytes_full = told > key.bytes && DirtyBytes(LaneOf(id)) - key.bytes + told >
+                                                  lane_options().max_dirty_bytes;
+  Errc expected = Errc::kOk;
+  if (keys_full || bytes_full) expected = Errc::kPushedBack;
+  if (lane.stopped != Errc::kOk) expected = lane.stopped;
+  if (draining_ && stopped_ == Errc::kOk) expected = Errc::kDraining;
+  if (result.errc != expected) {
+    return Fail("MarkDirty of k{} answered '{}', not '{}'", id, Describe(result.errc),
+                Describe(expected));
+  }
+  if (expected != Errc::kOk) return;
+  if (result.version <= key.newest || result.version <= key.durable) {
+    Fail("MarkDirty of k{} answered version {} after {} and {}", id, result.version, key.newest,
+         key.durable);
+  }
+  key.newest = result.version;
+  key.bytes = told;
+  if (key.unsent) return;
+  key.unsent = true;
+  key.dirty_since = now_;
+  key.ready_since = now_;
+}
+
+void Witness::OnSafeReply(ReplyId id, const KeyIds& keys) {
+  if (replies_.size() >= options_.engine.max_replies) {
+    ended_[id] = {Errc::kPushedBack};
+    return;
+  }
+  Reply reply{.is_flush = false, .asked = now_, .needs = {}, .trouble = {}};
+  if (stopped_ != Errc::kOk) reply.trouble.insert(stopped_);
+  for (const KeyId key : keys) {
+    const Errc stopped = lanes_[LaneOf(key)].stopped;
+    if (stopped != Errc::kOk) reply.trouble.insert(stopped);
+    if (keys_[key].dirty()) reply.needs.push_back({key, keys_[key].newest});
+  }
+  if (!reply.trouble.empty()) {
+    ended_[id] = reply.trouble;
+  } else if (reply.needs.empty()) {
+    ended_[id] = {Errc::kOk};
+  } else {
+    replies_.emplace(id, std::move(reply));
+  }
+}
+
+void Witness::OnFlush(ReplyId id) {
+  Reply reply{.is_flush = true, .asked = now_, .needs = {}, .trouble = {}};
+  for (KeyId key = 0; key < keys_.size(); ++key) {
+    if (keys_[key].dirty()) reply.needs.push_back({key, keys_[key].newest});
+  }
+  if (reply.needs.empty()) {
+    ended_[id] = {stopped_};
+  } else {
+    replies_.emplace(id, std::move(reply));
+  }
+  Urge();
+}
+
+void Witness::OnDrain() {
+  draining_ = true;
+  Urge();
+}
+
+// What is unsent, or comes back unsent, no longer waits for interval, pause or hold.
+void Witness::Urge() {
+  for (Key& key : keys_) {
+    if (!key.unsent) continue;
+    key.urgent = true;
+    if (key.pause_max != TimePoint::min()) key.ready_since = now_;
+    key.pause_min = key.pause_max = TimePoint::min();
+  }
+  for (Lane& lane : lanes_) {
+    lane.hold.min = lane.hold.max = TimePoint::min();
+    for (Attempt& attempt : lane.attempts) {
+      for (Item& item : attempt.items) item.urgent = true;
+    }
+  }
+}
+
+void Witness::OnFetch(FetchId id, KeyId key) {
+  const bool joined = IsReading(key) || std::any_of(fetches_.begin(), fetches_.end(),
+                                                    [&](auto& f) { return f.second.key == key; });
+  fetches_[id] = {.key = key,
+                  .asked = now_,
+                  .floor = keys_[key].floor,
+                  .joined = joined,
+                  .was_dirty = keys_[key].dirty()};
+}
+
+void Witness::OnStop(Errc why) {
+  if (stopped_ == Errc::kOk) stopped_ = why;
+  for (LaneId lane = 0; lane < lanes_.size(); ++lane) StopLane(lane, why);
+  for (auto& [id, reply] : replies_) {
+    reply.trouble.insert(why);
+    ended_[id] = reply.trouble;
+  }
+  replies_.clear();
+}
+
+void Witness::StopLane(LaneId id, Errc why) {
+  Lane& lane = lanes_[id];
+  if (lane.stopped != Errc::kOk) return;
+  lane.stopped = why;
+  if (why == Errc::kFenced) fenced_.push_back(id);
+  ForKeysOf(id, [&](KeyId key, Key& state) {
+    if (state.dirty()) Settle(key, state.newest, why);
+    state.unsent = false;
+    state.sending = 0;
+    state.bytes = 0;
+  });
+  lane.attempts.clear();
+}
+
+// --- Answers -------------------------------------------------------------------------------------
+
+void Witness::OnWriteDone(LaneId id, BatchId batch, const WriteResult& result) {
+  Lane& lane = lanes_[id];
+  if (lane.stopped != Errc::kOk) return;
+  const auto found = FindAttempt(lane.attempts, batch);
+  if (found != lane.attempts.end() && result.batch != Errc::kFenced) {
+    Attempt attempt = std::move(*found);
+    lane.attempts.erase(found);
+    Finish(id, std::move(attempt), result);
+  }
+  if (Fences(result)) StopLane(id, Errc::kFenced);
+}
+
+void Witness::Finish(LaneId id, Attempt attempt, const WriteResult& result) {
+  Lane& lane = lanes_[id];
+  const std::size_t count = attempt.items.size();
+  const bool prefix = lane_options().prefix_ordering;
+  const bool splits = result.batch == Errc::kTooLarge && count > 1 && !prefix;
+  std::vector<Errc> fates(count, splits ? Errc::kTransient : result.batch);
+  std::vector<bool> named(count, false);
+  for (const ItemError& error : result.items) {
+    fates[error.index] = error.errc;
+    named[error.index] = true;
+  }
+  const auto settled =
+      static_cast<std::size_t>(std::count_if(fates.begin(), fates.end(), IsSettled));
+
+  attempt.sample.done = now_;
+  attempt.sample.errc = settled > 0                 ? Errc::kOk
+                        : result.batch == Errc::kOk ? result.items.front().errc
+                                                    : result.batch;
+  samples_.push_back(attempt.sample);
+
+  const bool alone = count == 1 && !prefix;
+  const bool suspect = alone && keys_[attempt.items[0].key].failures >= kAloneAfter;
+  bool whole = settled == 0;  // or at least all that nobody named
+  for (std::size_t i = 0; i < count; ++i) {
+    const Item& item = attempt.items[i];
+    if (IsSettled(fates[i])) {
+      EndWrite(item.key, fates[i]);
+      if (fates[i] != Errc::kOk) refused_.push_back({id, NameOf(item.key), fates[i]});
+      continue;
+    }
+    Requeue(item);
+    if (alone || (settled > 0 && named[i] && !prefix)) {
+      PauseKey(item.key);
+    } else {
+      whole = true;
+    }
+  }
+  if (settled > 0) {
+    lane.hold.failures = 0;
+    lane.limit = Decision::kUnlimited;
+  } else if (!suspect && !prefix) {
+    lane.limit = std::min(lane.limit, std::max<std::size_t>(1, count / 2));
+  }
+  if (whole && !suspect && !splits) Extend(lane.hold);
+}
+
+void Witness::EndWrite(KeyId id, Errc errc) {
+  Key& key = keys_[id];
+  const Version version = std::exchange(key.sending, 0);
+  key.failures = 0;
+  if (errc == Errc::kOk) {
+    key.durable = version;
+    key.floor = {epoch_, version};
+  } else {
+    ++lanes_[LaneOf(id)].refusals;
+  }
+  Settle(id, version, errc);
+  key.ready_since = now_;
+  key.pause_min = key.pause_max = TimePoint::min();
+  if (key.unsent) return;
+  key.newest = 0;
+  key.bytes = 0;
+  key.urgent = false;
+}
+
+void Witness::Requeue(const Item& item) {
+  Key& key = keys_[item.key];
+  key.sending = 0;
+  key.unsent = true;
+  key.urgent |= item.urgent;
+  key.dirty_since = item.dirty_since;
+  key.ready_since = now_;
+  key.pause_min = key.pause_max = TimePoint::min();
+}
+
+void Witness::PauseKey(KeyId id) {
+  Key& key = keys_[id];
+  const Duration pause = PauseOf(++key.failures);
+  key.pause_min = now_ + pause - pause / 2;
+  key.pause_max = now_ + pause;
+}
+
+void Witness::Extend(Hold& hold) {
+  const Duration pause = PauseOf(++hold.failures);
+  hold.min = std::max(hold.min, now_ + pause - pause / 2);
+  hold.max = std::max(hold.max, now_ + pause);
+}
+
+// The key is durable at the version, or never will be at it or an older one.
+void Witness::Settle(KeyId key, Version version, Errc errc) {
+  for (auto it = replies_.begin(); it != replies_.end();) {
+    Reply& reply = it->second;
+    const auto count = std::erase_if(
+        reply.needs, [&](const Need& need) { return need.key == key && need.version <= version; });
+    if (count > 0 && errc != Errc::kOk) reply.trouble.insert(errc);
+    const bool hopeless = !reply.trouble.empty() && !reply.is_flush;
+    if (count == 0 || !(reply.needs.empty() || hopeless)) {
+      ++it;
+      continue;
+    }
+    ended_[it->first] = reply.trouble.empty() ? std::set<Errc>{Errc::kOk} : reply.trouble;
+    it = replies_.erase(it);
+  }
+}
+
+void Witness::OnReadDone(LaneId id, BatchId batch, const ReadResult& result) {
+  Lane& lane = lanes_[id];
+  const auto found = FindAttempt(lane.reads, batch);
+  if (found == lane.reads.end()) return;
+  lane.reads.erase(found);
+  if (result.errc != Errc::kTransient && result.errc != Errc::kUnknown) {
+    lane.read_hold.failures = 0;
+    return;
+  }
+  lane.read_hold.min = lane.read_hold.max = TimePoint::min();
+  Extend(lane.read_hold);
+}
+
+void Witness::OnSample(const BatchSample& sample) {
+  if (samples_.empty()) return Fail("the policy observes an attempt that has not ended");
+  BatchSample expected = samples_.front();
+  samples_.erase(samples_.begin());
+  expected.backlog = sample.backlog;
+  if (sample == expected) return;
+  const auto show = [](const BatchSample& s) {
+    return fmt::format("{} items, {} bytes, sent {} done {}, waited {}, in flight {}, '{}'",
+                       s.items, s.bytes, s.sent.time_since_epoch().count(),
+                       s.done.time_since_epoch().count(), s.oldest_wait.count(), s.in_flight,
+                       Describe(s.errc));
+  };
+  Fail("the policy observes [{}] where [{}] happened", show(sample), show(expected));
+}
+
+// --- Polls ---------------------------------------------------------------------------------------
+
+void Witness::OnPoll() {
+  polling_ = true;
+  for (auto it = replies_.begin(); it != replies_.end();) {
+    Reply& reply = it->second;
+    if (reply.is_flush || SaturatingAdd(reply.asked, options_.engine.reply_deadline) > now_) {
+      ++it;
+      continue;
+    }
+    ended_[it->first] = {Errc::kDeadline};
+    it = replies_.erase(it);
+  }
+  for (Key& key : keys_) {
+    if (key.pause_max == TimePoint::min() || key.pause_max > now_) continue;
+    key.ready_since = now_;
+    key.pause_min = key.pause_max = TimePoint::min();
+  }
+  const auto timed_out = [&](TimePoint sent) {
+    return SaturatingAdd(sent, lane_options().attempt_timeout) <= now_;
+  };
+  for (LaneId id = 0; id < lanes_.size(); ++id) {
+    Lane& lane = lanes_[id];
+    while (!lane.attempts.empty() && timed_out(lane.attempts.front().sample.sent)) {
+      Attempt attempt = std::move(lane.attempts.front());
+      lane.attempts.erase(lane.attempts.begin());
+      Finish(id, std::move(attempt), {.batch = Errc::kUnknown, .items = {}});
+    }
+    while (!lane.reads.empty() && timed_out(lane.reads.front().sent)) {
+      OnReadDone(id, lane.reads.front().id, {.errc = Errc::kUnknown, .states = {}});
+    }
+  }
+}
+
+void Witness::OnEffects(const Effects& effects) {
+  if (effects.fenced != std::exchange(fenced_, {})) Fail("lanes fenced that were not, or not told");
+  for (const WriteBatch& batch : effects.writes) JudgeWrite(batch);
+  for (const KeyRefused& refused : effects.refused) JudgeRefused(refused);
+  for (const KeyRefused& refused : std::exchange(refused_, {})) {
+    Fail("the application was not told that {} was refused", refused.key);
+  }
+  for (const WriteBatch& batch : effects.writes) {
+    if (!lane_options().prefix_ordering) break;
+    ForKeysOf(batch.lane, [&](KeyId id, const Key& key) {
+      if (key.unsent && key.sending == 0) Fail("batch {} left k{} behind", batch.id, id);
+    });
+  }
+  JudgeReplies(effects.replies);
+  for (const ReadBatch& batch : effects.reads) JudgeRead(batch);
+  for (const FetchDone& done : effects.fetched) JudgeFetched(done);
+  if (stopped_ != Errc::kOk && !fetches_.empty()) Fail("a fetch was lost at the end");
+  if (!samples_.empty()) Fail("an attempt ended that the policy did not observe");
+  const bool clean =
+      std::none_of(keys_.begin(), keys_.end(), [](auto& key) { return key.dirty(); });
+  const bool drained = polling_ && draining_ && clean && replies_.empty();
+  if (effects.drained != drained) Fail("drained is {}, should be {}", effects.drained, drained);
+  drained_ |= drained;
+}
+
+void Witness::OnPolled(TimePoint next) {
+  polling_ = false;
+  TimePoint due = kNever;
+  for (const auto& [id, reply] : replies_) {
+    if (reply.is_flush) continue;
+    due = std::min(due, SaturatingAdd(reply.asked, options_.engine.reply_deadline));
+  }
+  std::set<KeyId> reads;
+  for (auto& [id, fetch] : fetches_) {
+    due = std::min(due, SaturatingAdd(fetch.asked, options_.engine.reply_deadline));
+    if (fetch.was_dirty && keys_[fetch.key].dirty() && !IsReading(fetch.key)) {
+      Fail("fetch {} waits though the newest state of k{} is in memory", id, fetch.key);
+    }
+    fetch.was_dirty &= keys_[fetch.key].dirty();
+    reads.insert(fetch.key);
+  }
+  if (reads.size() > lane_options().max_pending_reads * lanes_.size()) {
+    Fail("{} keys wait to be read", reads.size());
+  }
+  for (LaneId id = 0; id < lanes_.size(); ++id) {
+    const Lane& lane = lanes_[id];
+    if (WriteDue(id) <= now_) Fail("lane {} had something to send and did not", id);
+    if (ReadDue(id) <= now_) Fail("lane {} had something to read and did not", id);
+    due = std::min({due, WriteDue(id), ReadDue(id)});
+    if (lane.stopped != Errc::kOk) continue;
+    if (!lane.attempts.empty()) {
+      const TimePoint sent = lane.attempts.front().sample.sent;
+      due = std::min(due, SaturatingAdd(sent, lane_options().attempt_timeout));
+    }
+    if (!lane.reads.empty()) {
+      due = std::min(due, SaturatingAdd(lane.reads.front().sent, lane_options().attempt_timeout));
+    }
+  }
+  if (next > due) {
+    Fail("asks to be polled at {} though something is due at {}", next.time_since_epoch().count(),
+         due.time_since_epoch().count());
+  }
+}
+
+TimePoint Witness::WriteDue(LaneId id) const {
+  const Lane& lane = lanes_[id];
+  const std::size_t in_flight = lane.attempts.size();
+  const bool blocked = in_flight >= lane_options().max_batches_in_flight ||
+                       (lane_options().prefix_ordering && in_flight > 0);
+  if (lane.stopped != Errc::kOk || blocked) return kNever;
+  TimePoint first = kNever;   // when the first key can be sent, for certain,
+  TimePoint urgent = kNever;  // the first that a flush wants,
+  TimePoint overdue = kNever;
+  std::size_t ready = 0;  // and how many can be sent now
+  for (KeyId k = id; k < keys_.size(); k += options_.lanes) {
+    const Key& key = keys_[k];
+    if (!key.unsent || key.sending != 0) continue;
+    const TimePoint since = std::max(key.ready_since, key.pause_max);
+    first = std::min(first, since);
+    if (key.urgent) urgent = std::min(urgent, since);
+    overdue = std::min(overdue, SaturatingAdd(since, lane_options().max_delay));
+    ready += since <= now_;
+  }
+  if (first == kNever) return kNever;
+  TimePoint send = overdue;
+  if (in_flight < writing_.window) {
+    const TimePoint spaced = SaturatingAdd(lane.last_send, writing_.interval);
+    send = std::min({send, urgent, std::max(first, spaced)});
+    if (ready >= lane_options().max_batch_items) send = first;
+  }
+  return std::max(send, lane.hold.max);
+}
+
+TimePoint Witness::ReadDue(LaneId id) const {
+  const Lane& lane = lanes_[id];
+  const std::size_t window = std::min(reading_.window, lane_options().max_batches_in_flight);
+  if (lane.stopped != Errc::kOk || lane.reads.size() >= window) return kNever;
+  const std::set<KeyId> ready = ReadyToRead(id, false);
+  if (ready.empty()) return kNever;
+  const bool full = ready.size() >= lane_options().max_batch_items;
+  const TimePoint spaced = SaturatingAdd(lane.last_read, reading_.interval);
+  return std::max(full ? TimePoint::min() : spaced, lane.read_hold.max);
+}
+
+/// The keys whose fetches wait for a read to be sent; `all`: those too that became dirty meanwhile.
+std::set<KeyId> Witness::ReadyToRead(LaneId lane, bool all) const {
+  std::set<KeyId> ready;
+  for (const auto& [id, fetch] : fetches_) {
+    if (LaneOf(fetch.key) != lane || IsReading(fetch.key)) continue;
+    if (all || !keys_[fetch.key].dirty()) ready.insert(fetch.key);
+  }
+  return ready;
+}
+
+bool Witness::IsReading(KeyId key) const {
+  for (const ReadAttempt& read : lanes_[LaneOf(key)].reads) {
+    if (std::count(read.keys.begin(), read.keys.end(), key) > 0) return true;
+  }
+  return false;
+}
+
+// --- What came out -------------------------------------------------------------------------------
+
+void Witness::JudgeWrite(const WriteBatch& batch) {
+  const LaneOptions& limits = lane_options();
+  Lane& lane = lanes_[batch.lane];
+  if (!polling_) Fail("batch {} was sent outside Poll", batch.id);
+  if (lane.stopped != Errc::kOk) Fail("batch {} was sent by a stopped lane", batch.id);
+  if (batch.id <= last_batch_) Fail("batch {} after {}", batch.id, last_batch_);
+  last_batch_ = batch.id;
+  if (batch.epoch != epoch_) Fail("batch {} has epoch {}", batch.id, batch.epoch);
+  if (batch.items.empty()) return Fail("batch {} is empty", batch.id);
+  const std::size_t count = batch.items.size();
+  const bool prefix = limits.prefix_ordering;
+  const std::size_t most = prefix
+                               ? limits.max_batch_items
+                               : std::min({limits.max_batch_items, writing_.max_items, lane.limit});
+  if (count > most) Fail("batch {} has {} items, more than {}", batch.id, count, most);
+  if (!prefix && batch.bytes > limits.max_batch_bytes) {
+    Fail("batch {} has {} bytes", batch.id, batch.bytes);
+  }
+  if (lane.attempts.size() >= limits.max_batches_in_flight) {
+    Fail("batch {} makes {} in flight", batch.id, lane.attempts.size() + 1);
+  }
+  if (prefix && !lane.attempts.empty()) Fail("batch {} overtakes another", batch.id);
+  JudgeSendTime(batch);
+
+  Attempt attempt{.id = batch.id, .items = {}, .sample = {}};
+  std::size_t bytes = 0;
+  TimePoint oldest = now_;
+  for (const WriteItem& item : batch.items) {
+    JudgeItem(batch, item);
+    if (verdict_.failed()) return;
+    Key& key = keys_[KeyOf(item.key)];
+    attempt.items.push_back({KeyOf(item.key), key.dirty_since, key.urgent});
+    bytes += item.key.size() + item.value.size();
+    oldest = std::min(oldest, key.dirty_since);
+    key.sending = item.version;
+    key.unsent = key.urgent = false;
+    key.bytes = item.key.size() + item.value.size();
+  }
+  if (bytes != batch.bytes) Fail("batch {} has {} bytes, says {}", batch.id, bytes, batch.bytes);
+  attempt.sample = {.items = count,
+                    .bytes = bytes,
+                    .sent = now_,
+                    .done = {},
+                    .oldest_wait = now_ - oldest,
+                    .in_flight = lane.attempts.size() + 1,
+                    .backlog = 0,
+                    .errc = Errc::kOk};
+  lane.attempts.push_back(std::move(attempt));
+  lane.last_send = now_;
+}
+
+void Witness::JudgeItem(const WriteBatch& batch, const WriteItem& item) {
+  const KeyId id = KeyOf(item.key);
+  const Key& key = keys_[id];
+  if (LaneOf(id) != batch.lane) return Fail("batch {} has {} of another lane", batch.id, item.key);
+  if (key.sending != 0) return Fail("two writes of {} are in flight", item.key);
+  if (!key.unsent) return Fail("batch {} writes {}, which is clean", batch.id, item.key);
+  if (now_ < key.pause_min) Fail("{} was sent again without a pause", item.key);
+  if (key.failures >= kAloneAfter && batch.items.size() > 1 && !lane_options().prefix_ordering) {
+    Fail("{} failed {} times and does not travel alone", item.key, key.failures);
+  }
+  const Change& change = memory_[id].change;
+  if (item.version != key.newest || Stamp{epoch_, item.version} != change.stamp) {
+    Fail("batch {} writes {} at version {}, not {}", batch.id, item.key, item.version, key.newest);
+  }
+  const WriteKind kind = change.deleted ? WriteKind::kDelete : WriteKind::kPut;
+  if (item.kind != kind || item.value != change.value || change.unserialisable) {
+    Fail("batch {} writes {} as '{}', not '{}'", batch.id, item.key, item.value, change.value);
+  }
+  const bool fits = item.key.size() + item.value.size() <= lane_options().max_batch_bytes;
+  if (!fits) Fail("batch {} has {}, which is too large", batch.id, item.key);
+}
+
+void Witness::JudgeSendTime(const WriteBatch& batch) {
+  const Lane& lane = lanes_[batch.lane];
+  if (now_ < lane.hold.min) return Fail("batch {} was sent without back-off", batch.id);
+  std::size_t ready = 0;
+  bool urgent = false;
+  bool overdue = false;
+  ForKeysOf(batch.lane, [&](KeyId, const Key& key) {
+    if (!key.unsent || key.sending != 0 || now_ < key.pause_min) return;
+    ++ready;
+    urgent |= key.urgent;
+    overdue |= now_ >= SaturatingAdd(key.dirty_since, lane_options().max_delay);
+  });
+  if (overdue) return;
+  if (lane.attempts.size() >= writing_.window) {
+    return Fail("batch {} is more than the window of {}", batch.id, writing_.window);
+  }
+  const bool full = ready >= lane_options().max_batch_items;
+  const bool spaced = now_ >= SaturatingAdd(lane.last_send, writing_.interval);
+  if (!urgent && !full && !spaced) Fail("batch {} was sent before its interval", batch.id);
+}
+
+void Witness::JudgeRefused(const KeyRefused& refused) {
+  const auto told = std::find(refused_.begin(), refused_.end(), refused);
+  if (told != refused_.end()) {
+    refused_.erase(told);
+    return;
+  }
+  // Not by the store: while the batch was formed.
+  const KeyId id = KeyOf(refused.key);
+  Key& key = keys_[id];
+  const Change& change = memory_[id].change;
+  const std::size_t bytes = refused.key.size() + change.value.size();
+  const Errc expected = change.unserialisable                    ? Errc::kNotSerialized
+                        : bytes > lane_options().max_batch_bytes ? Errc::kTooLarge
+                                                                 : Errc::kOk;
+  if (!polling_ || !key.unsent || key.sending != 0 || refused.errc != expected) {
+    return Fail("{} was refused ('{}') for no reason", refused.key, Describe(refused.errc));
+  }
+  key.sending = key.newest;
+  key.unsent = key.urgent = false;
+  EndWrite(id, refused.errc);
+}
+
+void Witness::JudgeReplies(const std::vector<RunReply>& replies) {
+  for (const RunReply& reply : replies) {
+    const auto ended = ended_.find(reply.id);
+    if (ended == ended_.end()) {
+      Fail("reply {} ran with '{}': too early, or twice", reply.id, Describe(reply.errc));
+    } else if (ended->second.count(reply.errc) == 0) {
+      Fail("reply {} ran with '{}', not '{}'", reply.id, Describe(reply.errc),
+           Describe(*ended->second.begin()));
+    } else {
+      ended_.erase(ended);
+    }
+  }
+  if (!ended_.empty()) {
+    Fail("reply {} did not run with '{}'", ended_.begin()->first,
+         Describe(*ended_.begin()->second.begin()));
+  }
+}
+
+void Witness::JudgeFetched(const FetchDone& done) {
+  const auto found = fetches_.find(done.id);
+  if (found == fetches_.end()) return Fail("fetch {} was answered twice", done.id);
+  const Fetch fetch = found->second;
+  fetches_.erase(found);
+  const Key& key = keys_[fetch.key];
+  const Change& newest = memory_[fetch.key].change;
+  const Lane& lane = lanes_[LaneOf(fetch.key)];
+  bool legitimate = false;
+  switch (done.errc) {
+    case Errc::kOk:
+      if (!key.dirty()) {
+        legitimate = done.state.stamp >= fetch.floor;
+      } else {
+        legitimate = done.state.stamp == newest.stamp && done.state.found == !newest.deleted &&
+                     done.state.value == newest.value;
+      }
+      break;
+    case Errc::kNotSerialized:
+      legitimate = key.dirty() && newest.unserialisable;
+      break;
+    case Errc::kDeadline:
+      legitimate =
+          fetch.joined || SaturatingAdd(fetch.asked, options_.engine.reply_deadline) <= now_;
+      break;
+    case Errc::kPushedBack:
+      legitimate = lane_options().max_pending_reads <= options_.keys;
+      break;
+    default:
+      legitimate = lane.stopped == done.errc && done.errc != Errc::kOk;
+  }
+  if (!legitimate) {
+    Fail("fetch {} of k{} was answered '{}' with ({}, {}) '{}'; floor ({}, {})", done.id, fetch.key,
+         Describe(done.errc), done.state.stamp.epoch, done.state.stamp.version, done.state.value,
+         fetch.floor.epoch, fetch.floor.version);
+  }
+}
+
+void Witness::JudgeRead(const ReadBatch& batch) {
+  Lane& lane = lanes_[batch.lane];
+  const std::size_t window = std::min(reading_.window, lane_options().max_batches_in_flight);
+  if (lane.stopped != Errc::kOk) Fail("a stopped lane reads");
+  if (lane.reads.size() >= window) Fail("read {} is more than the window", batch.id);
+  if (now_ < lane.read_hold.min) Fail("read {} was sent without back-off", batch.id);
+  if (batch.keys.empty()) Fail("read {} is empty", batch.id);
+  const std::size_t most = std::min(lane_options().max_batch_items, reading_.max_items);
+  if (batch.keys.size() > most) Fail("read {} has {} keys", batch.id, batch.keys.size());
+  const bool full = ReadyToRead(batch.lane, true).size() >= lane_options().max_batch_items;
+  if (!full && now_ < SaturatingAdd(lane.last_read, reading_.interval)) {
+    Fail("read {} was sent before its interval", batch.id);
+  }
+  ReadAttempt read{.id = batch.id, .keys = {}, .sent = now_};
+  for (const std::string& name : batch.keys) {
+    const KeyId key = KeyOf(name);
+    if (IsReading(key)) Fail("two reads of {} are in flight", name);
+    if (keys_[key].dirty()) Fail("{} is read though it is dirty", name);
+    read.keys.push_back(key);
+  }
+  lane.reads.push_back(std::move(read));
+  lane.last_read = now_;
+}
+
+// --- The end -------------------------------------------------------------------------------------
+
+bool Witness::IsQuiet(const std::set<KeyId>& except) const {
+  for (KeyId key = 0; key < keys_.size(); ++key) {
+    if (keys_[key].dirty() && except.count(key) == 0) return false;
+  }
+  return fetches_.empty() && std::all_of(replies_.begin(), replies_.end(), [&](const auto& reply) {
+           return std::all_of(reply.second.needs.begin(), reply.second.needs.end(),
+                              [&](const Need& need) { return except.count(need.key) > 0; });
+         });
+}
+
+std::string Witness::Waiting() const {
+  std::string text;
+  for (KeyId key = 0; key < keys_.size(); ++key) {
+    if (keys_[key].dirty()) text += fmt::format("k{} ", key);
+  }
+  return fmt::format("dirty: {}; {} replies, {} fetches wait", text, replies_.size(),
+                     fetches_.size());
+}
+
+}  // namespace stout::sim

@@ -1,0 +1,189 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stout/core/engine.h"
+#include "tests/sim/history.h"
+#include "tests/sim/world_options.h"
+
+namespace stout::sim {
+
+/// What the application has in memory of one key.
+struct InMemory {
+  bool loaded = false;
+  Change change;  // its stamp and value; deleted also where nothing ever was
+};
+
+/// Sees all that goes into one engine and all that comes out, and says what is wrong with it.
+///
+/// It knows what the engine can know, kept as plainly as possible (a handful of keys, linear
+/// searches), and works out from it what must have happened and what must not. Where the engine is
+/// free (jitter), it has the bounds. What is true in the store is the world's to check.
+///
+/// The driver tells it of each input before the engine gets it, except MarkDirty whose answer it
+/// judges, and shows it the effects after each.
+class Witness {
+ public:
+  using KeyIds = std::vector<KeyId>;
+
+  Witness(const WorldOptions& options, Epoch epoch, const std::vector<InMemory>& memory,
+          std::vector<Stamp> durable_at_start, Verdict& verdict);
+
+  /// The engine's time, which never runs backwards.
+  TimePoint Advance(TimePoint now) { return now_ = std::max(now_, now); }
+  [[nodiscard]] TimePoint now() const { return now_; }
+
+  void OnMark(KeyId key, std::size_t bytes, const MarkResult& result);
+  void OnSafeReply(ReplyId id, const KeyIds& keys);
+  void OnFlush(ReplyId id);
+  void OnFetch(FetchId id, KeyId key);
+  void OnWriteDone(LaneId lane, BatchId id, const WriteResult& result);
+  void OnReadDone(LaneId lane, BatchId id, const ReadResult& result);
+  void OnSample(const BatchSample& sample);
+  void OnDrain();
+  void OnStop(Errc why);
+
+  void OnPoll();
+  void OnEffects(const Effects& effects);
+  /// After the effects of a Poll: nothing that was due may be left, nor forgotten by `next`.
+  void OnPolled(TimePoint next);
+
+  [[nodiscard]] bool IsDirty(KeyId key) const { return keys_[key].dirty(); }
+  [[nodiscard]] bool IsFenced(LaneId lane) const { return lanes_[lane].stopped == Errc::kFenced; }
+  [[nodiscard]] bool IsDrained() const { return drained_; }
+  /// Whether every change of the lane reached the store or waits for it: none was refused.
+  [[nodiscard]] bool IsUnbroken(LaneId lane) const { return lanes_[lane].refusals == 0; }
+  /// Nothing is dirty, but for `except`, and no reply or fetch waits.
+  [[nodiscard]] bool IsQuiet(const std::set<KeyId>& except) const;
+  [[nodiscard]] std::string Waiting() const;
+
+ private:
+  struct Key {
+    Version newest = 0;   // of the change that is not yet durable
+    Version sending = 0;  // in flight
+    bool unsent = false;  // a change is not in flight
+    bool urgent = false;  // a flush or drain wants what is unsent
+    std::uint32_t failures = 0;
+    TimePoint dirty_since{};                 // the oldest unsent change
+    TimePoint ready_since{};                 // at the latest
+    TimePoint pause_min = TimePoint::min();  // not sent before, at the least,
+    TimePoint pause_max = TimePoint::min();  // and at the most
+    std::size_t bytes = 0;
+    Version durable = 0;
+    Stamp floor;  // durable as far as the engine was told, or when it started
+    [[nodiscard]] bool dirty() const { return unsent || sending != 0; }
+  };
+  struct Item {
+    KeyId key;
+    TimePoint dirty_since;
+    bool urgent;
+  };
+  struct Attempt {
+    BatchId id;
+    std::vector<Item> items;
+    BatchSample sample;
+  };
+  struct ReadAttempt {
+    BatchId id;
+    KeyIds keys;
+    TimePoint sent;
+  };
+  struct Hold {  // after failures of whole batches
+    std::uint32_t failures = 0;
+    TimePoint min = TimePoint::min();
+    TimePoint max = TimePoint::min();
+  };
+  struct Lane {
+    std::vector<Attempt> attempts;
+    std::vector<ReadAttempt> reads;
+    TimePoint last_send = TimePoint::min();
+    TimePoint last_read = TimePoint::min();
+    Hold hold;
+    Hold read_hold;
+    std::size_t limit = Decision::kUnlimited;  // items per batch, after one failed as a whole
+    Errc stopped = Errc::kOk;
+    std::uint64_t refusals = 0;
+  };
+  struct Need {
+    KeyId key;
+    Version version;
+  };
+  struct Reply {
+    bool is_flush;
+    TimePoint asked;
+    std::vector<Need> needs;
+    std::set<Errc> trouble;
+  };
+  struct Fetch {
+    KeyId key;
+    TimePoint asked;
+    Stamp floor;
+    bool joined;
+    bool was_dirty;
+  };
+
+  template <typename... Args>
+  void Fail(const char* format, const Args&... args);
+
+  [[nodiscard]] const LaneOptions& lane_options() const { return options_.engine.lane; }
+  [[nodiscard]] LaneId LaneOf(KeyId key) const { return key % options_.lanes; }
+  template <typename Visit>
+  void ForKeysOf(LaneId lane, Visit visit);
+  [[nodiscard]] std::size_t DirtyKeys(LaneId lane) const;
+  [[nodiscard]] std::size_t DirtyBytes(LaneId lane) const;
+
+  // Writes.
+  void Finish(LaneId lane, Attempt attempt, const WriteResult& result);
+  void Settle(KeyId key, Version version, Errc errc);
+  void EndWrite(KeyId key, Errc errc);
+  void Requeue(const Item& item);
+  void PauseKey(KeyId key);
+  void Extend(Hold& hold);
+  void StopLane(LaneId lane, Errc why);
+  void Urge();
+
+  void JudgeRefused(const KeyRefused& refused);
+  void JudgeWrite(const WriteBatch& batch);
+  void JudgeItem(const WriteBatch& batch, const WriteItem& item);
+  void JudgeSendTime(const WriteBatch& batch);
+  void JudgeReplies(const std::vector<RunReply>& replies);
+  void JudgeFetched(const FetchDone& done);
+  void JudgeRead(const ReadBatch& batch);
+  /// When the lane must send at the latest, unless something else happens: kNever if it need not.
+  [[nodiscard]] TimePoint WriteDue(LaneId lane) const;
+  [[nodiscard]] TimePoint ReadDue(LaneId lane) const;
+
+  [[nodiscard]] bool IsReading(KeyId key) const;
+  [[nodiscard]] std::set<KeyId> ReadyToRead(LaneId lane, bool all) const;
+  [[nodiscard]] Duration PauseOf(std::uint32_t failures) const;
+
+  const WorldOptions& options_;
+  const Epoch epoch_;
+  const std::vector<InMemory>& memory_;
+  Verdict& verdict_;
+  const Decision writing_;
+  const Decision reading_;
+
+  TimePoint now_ = TimePoint::min();
+  std::vector<Key> keys_;
+  std::vector<Lane> lanes_;
+  std::map<ReplyId, Reply> replies_;
+  std::map<ReplyId, std::set<Errc>> ended_;  // must be among the next effects
+  std::map<FetchId, Fetch> fetches_;
+  std::vector<KeyRefused> refused_;   // must be among the next effects
+  std::vector<LaneId> fenced_;        // must be among the next effects
+  std::vector<BatchSample> samples_;  // must have been observed
+  BatchId last_batch_ = 0;
+  bool polling_ = false;
+  bool draining_ = false;
+  bool drained_ = false;
+  Errc stopped_ = Errc::kOk;
+};
+
+}  // namespace stout::sim

@@ -1,0 +1,519 @@
+#include "tests/sim/world.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace stout::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Shows a lane's samples to the witness on their way to its policy.
+struct Watched {
+  Policy policy;
+  Witness* witness;
+
+  [[nodiscard]] Decision Start() const { return policy.Start(); }
+  Decision Observe(const BatchSample& sample) {
+    witness->OnSample(sample);
+    return policy.Observe(sample);
+  }
+  [[nodiscard]] std::string Name() const { return policy.Name(); }
+};
+
+EngineOptions Watch(EngineOptions options, Witness& witness) {
+  options.lane.write_policy = Watched{options.lane.write_policy, &witness};
+  return options;
+}
+
+std::vector<Stamp> StampsOf(const StoreModel& store, std::uint32_t keys) {
+  std::vector<Stamp> stamps;
+  for (KeyId key = 0; key < keys; ++key) stamps.push_back(store.row(key).stamp);
+  return stamps;
+}
+
+}  // namespace
+
+/// The application's memory, as the engine sees it.
+class World::Source final : public StateSource {
+ public:
+  explicit Source(World& world) : world_(world) {}
+
+  Serialized Serialize(KeyView key, std::string& value) noexcept override {
+    const InMemory& memory = world_.memory_[KeyOf(key)];
+    if (!memory.loaded) world_.verdict_.Fail("asks for the state of a key that never changed");
+    if (!value.empty()) world_.verdict_.Fail("asks for a state in a buffer that is not empty");
+    if (memory.change.unserialisable) return Serialized::kFailed;
+    if (memory.change.deleted) return Serialized::kAbsent;
+    value = memory.change.value;
+    return Serialized::kValue;
+  }
+
+ private:
+  World& world_;
+};
+
+struct World::Server {
+  Server(World& world, Epoch epoch)
+      : witness(world.options_, epoch, world.memory_, StampsOf(world.store_, world.options_.keys),
+                world.verdict_),
+        engine(Watch(world.options_.engine, witness), world.options_.lanes, epoch),
+        source(world) {}
+
+  Witness witness;
+  Engine engine;
+  Source source;
+  bool leaving = false;  // will be rebooted
+};
+
+World::World(const WorldOptions& options, bool print)
+    : options_(options),
+      random_(options.seed ^ 0x5bd1e995),
+      trace_(print),
+      history_(options.keys),
+      store_(options_, random_.Fork(), agenda_, history_, trace_),
+      memory_(options.keys),
+      acknowledged_stamps_(options.keys) {
+  for (KeyId key = 0; key < options.keys; ++key) names_.push_back(NameOf(key));
+  store_.on_applied = [this](LaneId lane, Epoch epoch) { OnApplied(lane, epoch); };
+}
+
+World::~World() = default;
+
+// --- The phases ----------------------------------------------------------------------------------
+
+void World::Run() {
+  Boot();
+  SafetyPhase();
+  LivenessPhase();
+}
+
+void World::RunUntil(TimePoint end) {
+  bool reached = false;
+  agenda_.Push(end, [&] { reached = true; });
+  while (!reached && !verdict_.failed()) agenda_.Pop()();
+}
+
+void World::SafetyPhase() {
+  for (std::uint32_t i = 0; i < options_.steps && !verdict_.failed(); ++i) {
+    RunUntil(agenda_.now() + random_.Between(Duration::zero(), options_.mean_pause * 2));
+    if (!verdict_.failed()) Step();
+  }
+}
+
+void World::LivenessPhase() {
+  if (verdict_.failed()) return;
+  trace_.Add(agenda_.now(), "faults stop");
+  store_.Heal();
+  options_.faults = FaultRates{};
+  // One who is leaving leaves now; one who draws the short straw against another server too.
+  bool fenced = server_ == nullptr || server_->leaving;
+  for (KeyId key = 0; key < options_.keys && !fenced; ++key) {
+    fenced = store_.row(key).stamp.epoch > server_->engine.epoch();
+  }
+  if (fenced) Reboot();
+  if (options_.poison) {
+    RunUntil(agenda_.now() + Patience());
+    ExpectQuiet({0}, "but the poison");
+    store_.CurePoison();
+  }
+  if (!verdict_.failed()) RunUntil(agenda_.now() + Patience());
+  ExpectQuiet({}, "of all faults");
+  if (!verdict_.failed()) ExpectService();
+}
+
+/// Long enough for anything to end; what should end sooner is the witness's to check.
+Duration World::Patience() const {
+  const LaneOptions& lane = options_.engine.lane;
+  const Duration lag = server_->witness.now() - std::min(server_->witness.now(), ServerTime());
+  const Duration per_key = lane.max_delay + lane.retry_cap + 4 * options_.max_latency;
+  return 3 * lane.attempt_timeout + 3 * lane.retry_cap + lag + (options_.keys + 4) * per_key +
+         (options_.engine.reply_deadline == 5s ? 0s : options_.engine.reply_deadline);
+}
+
+void World::ExpectQuiet(const std::set<KeyId>& except, const char* phase) {
+  if (verdict_.failed()) return;
+  if (!server_->witness.IsQuiet(except)) {
+    verdict_.Fail(
+        fmt::format("after the end {} things wait still: {}", phase, server_->witness.Waiting()));
+  }
+  const EngineStats stats = server_->engine.Stats();
+  if (!except.empty()) return;
+  if (stats.replies_held != 0) verdict_.Fail("replies are held at the end");
+  for (const LaneStats& lane : stats.lanes) {
+    if (lane.dirty_keys != 0 || lane.dirty_bytes != 0 || lane.batches_in_flight != 0) {
+      verdict_.Fail(fmt::format("at the end {} dirty keys, {} bytes, {} batches in flight",
+                                lane.dirty_keys, lane.dirty_bytes, lane.batches_in_flight));
+    }
+  }
+}
+
+// Each key takes a change that is acknowledged and read back; then a drain ends.
+void World::ExpectService() {
+  options_.max_value_bytes = 0;
+  options_.erase = 0;
+  if (server_->leaving) Reboot();
+  const bool may_expire = options_.engine.reply_deadline < 5s;
+  for (KeyId key = 0; key < options_.keys && !verdict_.failed(); ++key) {
+    const std::uint64_t before = acknowledged_;
+    Modify(key);
+    Ask({key});
+    Poll();
+    RunUntil(agenda_.now() + Patience());
+    Fetch(key);
+    Poll();
+    RunUntil(agenda_.now() + Patience());
+    if (acknowledged_ == before && !may_expire) verdict_.Fail("a change is not acknowledged");
+  }
+  ExpectQuiet({}, "and of all work");
+  if (verdict_.failed()) return;
+  server_->witness.OnDrain();
+  server_->engine.Drain();
+  Poll();
+  if (!server_->witness.IsDrained()) verdict_.Fail("a drain of nothing does not end");
+  Stop(Errc::kClosed);
+}
+
+// --- The server ----------------------------------------------------------------------------------
+
+void World::Boot() {
+  ++boots_;
+  const Epoch epoch = store_.NewEpoch();
+  trace_.Add(agenda_.now(), "boot", epoch);
+  server_ = std::make_unique<Server>(*this, epoch);
+}
+
+void World::Crash() {
+  trace_.Add(agenda_.now(), "crash");
+  server_.reset();
+  asked_.clear();
+  fetching_.clear();
+  for (InMemory& memory : memory_) memory.loaded = false;
+  CheckAcknowledged();
+}
+
+void World::Reboot() {
+  Crash();
+  Boot();
+}
+
+void World::RebootLater() {
+  if (server_ != nullptr) {
+    if (server_->leaving) return;
+    server_->leaving = true;
+  }
+  const std::uint64_t boot = boots_;
+  agenda_.Push(agenda_.now() + random_.Between(1ms, 50ms), [this, boot] {
+    if (boot == boots_) Reboot();
+  });
+}
+
+void World::Step() {
+  Trouble();
+  if (server_ == nullptr || verdict_.failed()) return;
+  for (std::uint64_t i = random_.Between(1, 4); i > 0 && !verdict_.failed(); --i) Operate();
+  Poll();
+  if (server_->witness.IsDrained()) RebootLater();
+}
+
+void World::Trouble() {
+  if (random_.Chance(options_.faults.crash_server) && server_ != nullptr) {
+    Crash();
+    RebootLater();
+  }
+  if (random_.Chance(options_.faults.crash_store)) {
+    trace_.Add(agenda_.now(), "store crash");
+    store_.Crash();
+    CheckAcknowledged();
+    agenda_.Push(agenda_.now() + random_.Between(1ms, 300ms), [this] { store_.Restart(); });
+  }
+  if (random_.Chance(options_.faults.other_server)) {
+    const auto key = static_cast<KeyId>(random_.Below(options_.keys));
+    const Stamp stamp{store_.NewEpoch(), 1};
+    trace_.Add(agenda_.now(), "other server", stamp.epoch, key);
+    store_.WriteAsOther(
+        key, history_.Add(
+                 key, {.stamp = stamp, .value = fmt::format("{}={}", names_[key], ++counter_)}));
+  }
+  if (random_.Chance(options_.faults.clock_jump)) {
+    const Duration jump = random_.Between(1ms, 1500ms);
+    clock_offset_ += random_.Chance(500) ? jump : -jump;
+    trace_.Add(agenda_.now(), "clock jump", static_cast<std::uint64_t>(jump.count()));
+    if (server_ != nullptr) Poll();
+  }
+}
+
+void World::Operate() {
+  if (random_.Chance(options_.flush)) return Flush();
+  if (random_.Chance(options_.drain)) {
+    trace_.Add(agenda_.now(), "drain");
+    server_->witness.OnDrain();
+    server_->engine.Drain();
+    return;
+  }
+  if (random_.Chance(options_.close)) {
+    Stop(random_.Chance(500) ? Errc::kClosed : Errc::kFenced);
+    return RebootLater();
+  }
+  if (random_.Chance(options_.fetch)) {
+    return Fetch(static_cast<KeyId>(random_.Below(options_.keys)));
+  }
+  const std::vector<KeyId> keys = PickKeys();
+  const std::uint64_t written = random_.Below(keys.size() + 1);
+  for (std::uint64_t i = 0; i < written; ++i) Modify(keys[i]);
+  if (random_.Chance(800)) Ask(keys);
+}
+
+std::vector<KeyId> World::PickKeys() {
+  std::vector<KeyId> keys;
+  for (std::uint64_t i = random_.Between(1, 3); i > 0; --i) {
+    keys.push_back(static_cast<KeyId>(random_.Below(options_.keys)));  // one may come twice
+  }
+  return keys;
+}
+
+KeyRef World::Ref(KeyId key) const { return {.lane = key % options_.lanes, .key = names_[key]}; }
+
+void World::Load(KeyId key) {
+  InMemory& memory = memory_[key];
+  if (memory.loaded) return;
+  const Row& row = store_.row(key);
+  memory.loaded = true;
+  memory.change = {.stamp = row.stamp, .value = row.value, .deleted = !row.found};
+}
+
+void World::Modify(KeyId key) {
+  Load(key);
+  Change change;
+  change.deleted = random_.Chance(options_.erase);
+  change.refused = random_.Chance(options_.faults.refused);
+  change.unserialisable = random_.Chance(options_.faults.unserialisable);
+  if (!change.deleted) {
+    change.value = fmt::format("{}={}", names_[key], ++counter_);
+    const std::uint64_t size = random_.Between(0, options_.max_value_bytes);
+    if (size > change.value.size()) change.value.resize(size, '.');
+  }
+  // Prefix ordering needs to be told the sizes: its batches cannot be cut.
+  const LaneOptions& lane = options_.engine.lane;
+  const bool tells = lane.prefix_ordering || random_.Chance(700);
+  const std::size_t bytes = tells ? change.value.size() : 0;
+  server_->witness.Advance(ServerTime());
+  const MarkResult result = server_->engine.MarkDirty(Ref(key), bytes, ServerTime());
+  trace_.Add(agenda_.now(), "mark", key, result.version, static_cast<std::uint64_t>(result.errc));
+  server_->witness.OnMark(key, bytes, result);
+  if (result.errc != Errc::kOk) return;
+  change.stamp = {server_->engine.epoch(), result.version};
+  const bool too_large = names_[key].size() + change.value.size() > lane.max_batch_bytes;
+  if (change.refused || change.unserialisable || too_large) {
+    // It takes the earlier changes with it that were not written yet.
+    const auto& applied = store_.row(key).applied;
+    const auto found = applied.find(change.stamp.epoch);
+    const Version durable = found == applied.end() ? 0 : found->second;
+    Version& bad =
+        first_bad_.try_emplace({change.stamp.epoch, Ref(key).lane}, durable + 1).first->second;
+    bad = std::min(bad, durable + 1);
+  }
+  memory_[key].change = history_.Add(key, std::move(change));
+}
+
+void World::Ask(const std::vector<KeyId>& keys) {
+  const ReplyId id = ++last_id_;
+  std::vector<Revealed>& revealed = asked_[id];
+  std::vector<KeyRef> refs;
+  for (const KeyId key : keys) {
+    Load(key);
+    revealed.push_back({key, memory_[key].change.stamp});
+    refs.push_back(Ref(key));
+  }
+  server_->witness.Advance(ServerTime());
+  trace_.Add(agenda_.now(), "safe reply", id);
+  server_->witness.OnSafeReply(id, keys);
+  server_->engine.SafeReply(refs, id, ServerTime());
+  Take();
+}
+
+void World::Fetch(KeyId key) {
+  const FetchId id = ++last_id_;
+  server_->witness.Advance(ServerTime());
+  trace_.Add(agenda_.now(), "fetch", id, key);
+  fetching_[id] = key;
+  server_->witness.OnFetch(id, key);
+  server_->engine.Fetch(Ref(key), id, ServerTime());
+  Take();
+}
+
+void World::Flush() {
+  const ReplyId id = ++last_id_;
+  server_->witness.Advance(ServerTime());
+  trace_.Add(agenda_.now(), "flush", id);
+  std::vector<Revealed>& revealed = asked_[id];
+  for (KeyId key = 0; key < options_.keys; ++key) {
+    if (server_->witness.IsDirty(key)) revealed.push_back({key, memory_[key].change.stamp});
+  }
+  server_->witness.OnFlush(id);
+  server_->engine.Flush(id, ServerTime());
+  Take();
+}
+
+void World::Stop(Errc why) {
+  server_->witness.Advance(ServerTime());
+  trace_.Add(agenda_.now(), "stop", static_cast<std::uint64_t>(why));
+  server_->witness.OnStop(why);
+  if (why == Errc::kFenced) {
+    server_->engine.Fence(ServerTime());
+  } else {
+    server_->engine.Close(ServerTime());
+  }
+  Take();
+}
+
+void World::Poll() {
+  for (int turn = 0; !verdict_.failed(); ++turn) {
+    const TimePoint now = server_->witness.Advance(ServerTime());
+    server_->witness.OnPoll();
+    const TimePoint next = server_->engine.Poll(ServerTime(), server_->source);
+    trace_.Add(agenda_.now(), "poll", static_cast<std::uint64_t>(next.time_since_epoch().count()));
+    Take();
+    server_->witness.OnPolled(next);
+    if (turn > 8) verdict_.Fail("wants to be polled again at once, for ever");
+    if (next <= now) continue;
+    const std::uint64_t timer = ++timers_;
+    if (next == kNever) return;
+    agenda_.Push(agenda_.now() + (next - ServerTime()), [this, timer] {
+      if (timer == timers_ && server_ != nullptr) Poll();
+    });
+    return;
+  }
+}
+
+// --- Effects -------------------------------------------------------------------------------------
+
+void World::Take() {
+  server_->engine.TakeEffects(effects_);
+  server_->witness.OnEffects(effects_);
+  if (!verdict_.failed()) Carry(effects_);
+}
+
+void World::Carry(const Effects& effects) {
+  for (const WriteBatch& batch : effects.writes) {
+    trace_.Add(agenda_.now(), "write", batch.id, batch.items.size(), batch.bytes);
+    const auto kept = std::make_shared<WriteBatch>(batch);
+    store_.Write(*kept, [this, boot = boots_, kept](const WriteResult& result) {
+      if (boot == boots_ && server_ != nullptr) OnWriteAnswer(*kept, result);
+    });
+  }
+  for (const ReadBatch& batch : effects.reads) {
+    trace_.Add(agenda_.now(), "read", batch.id, batch.keys.size());
+    store_.Read(batch,
+                [this, boot = boots_, lane = batch.lane, id = batch.id](const ReadResult& result) {
+                  if (boot == boots_ && server_ != nullptr) OnReadAnswer(lane, id, result);
+                });
+  }
+  for (const KeyRefused& refused : effects.refused) {
+    trace_.Add(agenda_.now(), "refused", KeyOf(refused.key),
+               static_cast<std::uint64_t>(refused.errc));
+    // Back to what is durable, unless there is a newer change.
+    const KeyId key = KeyOf(refused.key);
+    if (!server_->witness.IsDirty(key)) memory_[key].loaded = false;
+  }
+  if (!effects.fenced.empty()) RebootLater();
+  for (const RunReply& reply : effects.replies) OnReply(reply);
+  for (const FetchDone& done : effects.fetched) OnFetched(done);
+}
+
+void World::OnReply(const RunReply& reply) {
+  trace_.Add(agenda_.now(), "reply", reply.id, static_cast<std::uint64_t>(reply.errc));
+  const std::vector<Revealed> revealed = std::move(asked_[reply.id]);
+  asked_.erase(reply.id);
+  if (reply.errc != Errc::kOk) return;
+  ++acknowledged_;
+  for (const auto& [key, stamp] : revealed) {
+    const auto& applied = store_.row(key).applied;
+    const auto found = applied.find(stamp.epoch);
+    const bool durable =
+        stamp.version == 0 || (found != applied.end() && found->second >= stamp.version);
+    if (!durable) {
+      verdict_.Fail(fmt::format("reply {} reveals {} at ({}, {}), which is not durable", reply.id,
+                                names_[key], stamp.epoch, stamp.version));
+    }
+    acknowledged_stamps_[key] = std::max(acknowledged_stamps_[key], stamp);
+  }
+}
+
+void World::OnFetched(const FetchDone& done) {
+  trace_.Add(agenda_.now(), "fetched", done.id, done.state.stamp.epoch, done.state.stamp.version,
+             done.state.value);
+  const KeyId key = fetching_[done.id];
+  fetching_.erase(done.id);
+  if (done.errc != Errc::kOk) return;
+  const Change* change = history_.Find(key, done.state.stamp);
+  const bool nothing = done.state.stamp == Stamp{} && !done.state.found;
+  if (nothing || (change != nullptr && change->value == done.state.value &&
+                  change->deleted == !done.state.found)) {
+    return;
+  }
+  verdict_.Fail(fmt::format("fetch {} of {} shows '{}', which is not its state", done.id,
+                            names_[key], done.state.value));
+}
+
+void World::OnWriteAnswer(WriteBatch& batch, const WriteResult& result) {
+  server_->witness.Advance(ServerTime());
+  trace_.Add(agenda_.now(), "write answer", batch.id, static_cast<std::uint64_t>(result.batch),
+             result.items.size());
+  server_->witness.OnWriteDone(batch.lane, batch.id, result);
+  server_->engine.WriteDone(batch.lane, batch.id, result, ServerTime());
+  Take();
+  if (verdict_.failed()) return;
+  if (!batch.items.empty()) server_->engine.Recycle(std::move(batch));
+  Poll();
+}
+
+void World::OnReadAnswer(LaneId lane, BatchId batch, const ReadResult& result) {
+  server_->witness.Advance(ServerTime());
+  trace_.Add(agenda_.now(), "read answer", batch, static_cast<std::uint64_t>(result.errc));
+  server_->witness.OnReadDone(lane, batch, result);
+  server_->engine.ReadDone(lane, batch, result, ServerTime());
+  Take();
+  if (!verdict_.failed()) Poll();
+}
+
+// --- The store -----------------------------------------------------------------------------------
+
+// All changes up to the newest that the store has of this epoch are in the store.
+void World::OnApplied(LaneId lane, Epoch epoch) {
+  if (!options_.engine.lane.prefix_ordering) return;
+  Version newest = 0;
+  for (KeyId key = lane; key < options_.keys; key += options_.lanes) {
+    const auto& applied = store_.row(key).applied;
+    const auto found = applied.find(epoch);
+    if (found != applied.end()) newest = std::max(newest, found->second);
+  }
+  const auto bad = first_bad_.find({epoch, lane});
+  if (bad != first_bad_.end() && bad->second <= newest) return;
+  for (KeyId key = lane; key < options_.keys; key += options_.lanes) {
+    const auto& changes = history_.Of(key);
+    const auto after = changes.upper_bound({epoch, newest});
+    if (after == changes.begin()) continue;
+    const Stamp last = std::prev(after)->first;
+    if (last.epoch == epoch && store_.row(key).stamp < last) {
+      verdict_.Fail(fmt::format("no prefix: the store has version {} of lane {} and not {} of {}",
+                                newest, lane, last.version, names_[key]));
+    }
+  }
+}
+
+void World::CheckAcknowledged() {
+  for (KeyId key = 0; key < options_.keys; ++key) {
+    const Row& row = store_.row(key);
+    if (row.stamp < acknowledged_stamps_[key]) {
+      verdict_.Fail(fmt::format("an acknowledged change of {} is lost", names_[key]));
+    }
+    const Change* change = history_.Find(key, row.stamp);
+    const bool right = change == nullptr ? row.stamp == Stamp{} : change->value == row.value;
+    if (!right) verdict_.Fail(fmt::format("the store has a wrong state of {}", names_[key]));
+  }
+}
+
+}  // namespace stout::sim

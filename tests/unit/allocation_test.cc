@@ -1,0 +1,94 @@
+// Goal: once its buffers have grown, an engine serves changes, replies and batches without
+// allocating. Method: count operator new around rounds of the same work.
+#include <array>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "stout/core/engine.h"
+
+namespace {
+std::size_t allocations = 0;
+}  // namespace
+
+void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* p = std::malloc(size)) return p;
+  throw std::bad_alloc();
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+
+namespace stout {
+namespace {
+
+/// A server of 1000 keys whose names and values are too long to be kept inline.
+class Server final : public StateSource {
+ public:
+  explicit Server(const EngineOptions& options) : engine_(options, 2, 1) {
+    for (int i = 0; i < 1000; ++i) {
+      keys_.push_back("documents/section/of/some/length/" + std::to_string(i));
+    }
+  }
+
+  Serialized Serialize(KeyView key, std::string& value) noexcept override {
+    value.assign(key);
+    value.append(100, 'x');
+    return Serialized::kValue;
+  }
+
+  /// Each round changes 300 keys, with a reply over two keys each, and answers all batches.
+  std::size_t AllocationsOf(int rounds) {
+    const std::size_t before = allocations;
+    for (int round = 0; round < rounds; ++round) {
+      for (int i = 0; i < 300; ++i) {
+        const std::string& key = keys_[next_];
+        next_ = (next_ + 7) % keys_.size();
+        const auto lane = static_cast<LaneId>(i % 2);
+        const std::array<KeyRef, 2> refs{{{lane, key}, {lane, keys_[next_]}}};
+        engine_.MarkDirty(refs[0], 150, now_);
+        engine_.SafeReply(refs, ++asked_, now_);
+        if (i % 100 == 99) Turn();
+      }
+      while (ran_ < asked_) Turn();
+    }
+    return allocations - before;
+  }
+
+  [[nodiscard]] bool Quiet() const { return ran_ == asked_; }
+
+ private:
+  void Turn() {
+    now_ += std::chrono::milliseconds(1);
+    engine_.Poll(now_, *this);
+    engine_.TakeEffects(effects_);
+    for (WriteBatch& batch : effects_.writes) {
+      engine_.WriteDone(batch.lane, batch.id, done_, now_);
+      engine_.Recycle(std::move(batch));
+    }
+    ran_ += effects_.replies.size();
+  }
+
+  Engine engine_;
+  Effects effects_;
+  const WriteResult done_;
+  std::vector<std::string> keys_;
+  std::size_t next_ = 0;
+  std::size_t asked_ = 0;
+  std::size_t ran_ = 0;
+  TimePoint now_{};
+};
+
+TEST_CASE("the steady state of an engine does not allocate", "[engine]") {
+  EngineOptions options;
+  options.lane.max_batch_items = GENERATE(1, 64, 4096);
+  Server server(options);
+  server.AllocationsOf(20);  // grows the buffers
+  CHECK(server.AllocationsOf(20) == 0);
+  CHECK(server.Quiet());
+}
+
+}  // namespace
+}  // namespace stout

@@ -1,0 +1,161 @@
+// Fetches: what they show, what they share and how they end.
+#include "stout/core/read_lane.h"
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "stout/core/policy/basic.h"
+#include "tests/unit/engine_driver.h"
+
+namespace stout {
+namespace {
+
+using namespace std::chrono_literals;
+
+using Reads = std::vector<ReadBatch>;
+using Fetched = std::vector<FetchDone>;
+
+ReadBatch Read(BatchId id, std::vector<std::string> keys) {
+  return {.id = id, .lane = 0, .keys = std::move(keys)};
+}
+StoredState Stored(std::string value, Version version) {
+  return {.found = true, .value = std::move(value), .stamp = {3, version}};
+}
+
+TEST_CASE("a clean key is read from the store", "[read]") {
+  EngineDriver server;
+  server.engine.Fetch({0, "a"}, 1, server.now);
+  server.engine.Fetch({0, "b"}, 2, server.now);
+  const Effects effects = server.Poll();
+  REQUIRE(effects.reads == Reads{Read(1, {"a", "b"})});
+  const Effects done = server.ReadDone(effects.reads[0], {.states = {Stored("v", 5), {}}});
+  CHECK(done.fetched == Fetched{{2, Errc::kOk, {}}, {1, Errc::kOk, Stored("v", 5)}});
+}
+
+TEST_CASE("a dirty key is served from the application's memory", "[read]") {
+  EngineDriver server;
+  server.Put("k", "v1");
+  server.Put("k", "v2");
+  server.Put("gone", "x");
+  server.Delete("gone");
+  server.engine.Fetch({0, "k"}, 1, server.now);
+  server.engine.Fetch({0, "gone"}, 2, server.now);
+  const Effects effects = server.Poll();
+  CHECK(effects.reads.empty());
+  CHECK(effects.fetched == Fetched{{1, Errc::kOk, {true, "v2", {EngineDriver::kEpoch, 2}}},
+                                   {2, Errc::kOk, {false, "", {EngineDriver::kEpoch, 4}}}});
+}
+
+TEST_CASE("fetches of one key share a read", "[read]") {
+  EngineDriver server;
+  server.engine.Fetch({0, "k"}, 1, server.now);
+  server.engine.Fetch({0, "k"}, 2, server.now);
+  const Effects effects = server.Poll();
+  REQUIRE(effects.reads == Reads{Read(1, {"k"})});
+  server.engine.Fetch({0, "k"}, 3, server.now);
+  CHECK(server.Poll().reads.empty());
+  const StoredState state = Stored("v", 5);
+  CHECK(server.ReadDone(effects.reads[0], {.states = {state}}).fetched ==
+        Fetched{{1, Errc::kOk, state}, {2, Errc::kOk, state}, {3, Errc::kOk, state}});
+  CHECK(server.Stats().fetches_joined == 2);
+}
+
+TEST_CASE("a read in flight while its key changed and became durable is read again", "[read]") {
+  EngineDriver server;
+  server.engine.Fetch({0, "k"}, 1, server.now);
+  const ReadBatch stale = server.Poll().reads.at(0);
+  server.Put("k", "new");
+  server.Done(server.Poll().writes.at(0));
+  server.engine.Fetch({0, "k"}, 2, server.now);  // joins; must not see what was before "new"
+  const Effects again = server.ReadDone(stale, {.states = {Stored("old", 5)}});
+  CHECK(again.fetched.empty());
+  REQUIRE(again.reads == Reads{Read(3, {"k"})});
+  CHECK(server.ReadDone(again.reads[0], {.states = {Stored("new", 6)}}).fetched.size() == 2);
+}
+
+TEST_CASE("a key that becomes dirty while it is read is served from memory", "[read]") {
+  EngineDriver server;
+  server.engine.Fetch({0, "k"}, 1, server.now);
+  const ReadBatch stale = server.Poll().reads.at(0);
+  server.Put("k", "new");
+  CHECK(server.ReadDone(stale, {.states = {Stored("old", 5)}}).fetched ==
+        Fetched{{1, Errc::kOk, {true, "new", {EngineDriver::kEpoch, 1}}}});
+}
+
+TEST_CASE("a failed read is repeated after a pause", "[read]") {
+  const Errc errc = GENERATE(Errc::kTransient, Errc::kUnknown);
+  EngineOptions options;
+  options.lane.max_batch_items = 1;  // full: the pause is all that it waits for
+  options.lane.read_policy = Fixed{.interval = 1s};
+  EngineDriver server(options);
+  server.engine.Fetch({0, "k"}, 1, server.now);
+  const ReadBatch first = server.Poll().reads.at(0);
+  const Effects failed = server.ReadDone(first, {.errc = errc, .states = {}});
+  CHECK(failed.fetched.empty());
+  CHECK(failed.reads.empty());
+  CHECK(server.next - server.now >= 5ms);
+  CHECK(server.next - server.now <= 10ms);
+  CHECK(server.NextSend().reads == Reads{Read(2, {"k"})});
+}
+
+TEST_CASE("a read without an answer is repeated and its late answer ignored", "[read]") {
+  EngineOptions options;
+  options.lane.attempt_timeout = 100ms;
+  EngineDriver server(options);
+  server.engine.Fetch({0, "k"}, 1, server.now);
+  const ReadBatch lost = server.Poll().reads.at(0);
+  server.PollAfter(100ms);
+  const ReadBatch again = server.NextSend().reads.at(0);
+  CHECK(server.ReadDone(lost, {.states = {Stored("late", 1)}}).fetched.empty());
+  CHECK(server.ReadDone(again, {.states = {Stored("v", 2)}}).fetched ==
+        Fetched{{1, Errc::kOk, Stored("v", 2)}});
+}
+
+TEST_CASE("a fetch fails at its deadline; a later one is served by the same read", "[read]") {
+  EngineOptions options;
+  options.reply_deadline = 50ms;
+  EngineDriver server(options);
+  server.engine.Fetch({0, "k"}, 1, server.now);
+  const ReadBatch read = server.Poll().reads.at(0);
+  CHECK(server.next == TimePoint(50ms));
+  CHECK(server.PollAfter(50ms).fetched == Fetched{{1, Errc::kDeadline, {}}});
+  server.engine.Fetch({0, "k"}, 2, server.now);
+  CHECK(server.Poll().reads.empty());
+  CHECK(server.ReadDone(read, {.states = {Stored("v", 5)}}).fetched ==
+        Fetched{{2, Errc::kOk, Stored("v", 5)}});
+}
+
+TEST_CASE("beyond max_pending_reads a fetch is pushed back, but may join", "[read]") {
+  EngineOptions options;
+  options.lane.max_pending_reads = 1;
+  EngineDriver server(options);
+  server.engine.Fetch({0, "a"}, 1, server.now);
+  server.engine.Fetch({0, "b"}, 2, server.now);
+  server.engine.Fetch({0, "a"}, 3, server.now);
+  CHECK(server.Poll().fetched == Fetched{{2, Errc::kPushedBack, {}}});
+}
+
+TEST_CASE("one corrupt key fails its own fetches only", "[read]") {
+  EngineDriver server;
+  server.engine.Fetch({0, "good"}, 1, server.now);
+  server.engine.Fetch({0, "bad"}, 2, server.now);
+  const ReadBatch read = server.Poll().reads.at(0);
+  StoredState corrupt;
+  corrupt.errc = Errc::kCorrupt;
+  const Effects done = server.ReadDone(read, {.states = {Stored("v", 5), corrupt}});
+  REQUIRE(done.fetched.size() == 2);
+  CHECK(done.fetched[0].errc == Errc::kCorrupt);
+  CHECK(done.fetched[1] == FetchDone{1, Errc::kOk, Stored("v", 5)});
+}
+
+TEST_CASE("an answer with too few states is corrupt, not a crash", "[read]") {
+  EngineDriver server;
+  server.engine.Fetch({0, "k"}, 1, server.now);
+  const ReadBatch read = server.Poll().reads.at(0);
+  CHECK(server.ReadDone(read, {}).fetched == Fetched{{1, Errc::kCorrupt, {}}});
+}
+
+}  // namespace
+}  // namespace stout
