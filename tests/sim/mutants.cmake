@@ -70,8 +70,22 @@ stout_mutant(failed_reply_succeeds src/core/reply_table.cc
   NEW [[End(index, Errc::kOk, now);]])
 
 stout_mutant(replies_unbounded src/core/engine.cc
-  OLD [[if (replies_.held() >= options_.max_replies) {]]
-  NEW [[if (false) {]])
+  OLD [[  if (replies_.held() >= options_.max_replies) {
+    effects_.replies.push_back({reply, Errc::kPushedBack});
+    return;
+  }
+  ++replies_taken_;]]
+  NEW [[  ++replies_taken_;]])
+
+stout_mutant(flushes_unbounded src/core/engine.cc
+  OLD [[void Engine::Flush(ReplyId reply, TimePoint now) {
+  if (replies_.held() >= options_.max_replies) {]]
+  NEW [[void Engine::Flush(ReplyId reply, TimePoint now) {
+  if (false) {]])
+
+stout_mutant(fetches_unbounded src/core/read_lane.cc
+  OLD [[waiting_ >= options_.max_pending_reads]]
+  NEW [[false]])
 
 stout_mutant(flush_skips_keys_in_retry src/core/lane.cc
   OLD [[    PushReady(paused.slot);

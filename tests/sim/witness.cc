@@ -83,6 +83,7 @@ void Witness::OnMark(KeyId id, std::size_t bytes, const MarkResult& result) {
                                                   lane_options().max_dirty_bytes;
   Errc expected = Errc::kOk;
   if (keys_full || bytes_full) expected = Errc::kPushedBack;
+  if (told > lane_options().max_dirty_bytes) expected = Errc::kTooLarge;
   if (lane.stopped != Errc::kOk) expected = lane.stopped;
   if (draining_ && stopped_ == Errc::kOk) expected = Errc::kDraining;
   if (result.errc != expected) {
@@ -124,6 +125,10 @@ void Witness::OnSafeReply(ReplyId id, const KeyIds& keys) {
 }
 
 void Witness::OnFlush(ReplyId id) {
+  if (replies_.size() >= options_.engine.max_replies) {
+    ended_[id] = {Errc::kPushedBack};
+    return;
+  }
   Reply reply{.is_flush = true, .asked = now_, .needs = {}, .trouble = {}};
   for (KeyId key = 0; key < keys_.size(); ++key) {
     if (keys_[key].dirty()) reply.needs.push_back({key, keys_[key].newest});
@@ -404,17 +409,16 @@ void Witness::OnPolled(TimePoint next) {
     if (reply.is_flush) continue;
     due = std::min(due, SaturatingAdd(reply.asked, options_.engine.reply_deadline));
   }
-  std::set<KeyId> reads;
+  std::map<LaneId, std::size_t> waiting;
   for (auto& [id, fetch] : fetches_) {
     due = std::min(due, SaturatingAdd(fetch.asked, options_.engine.reply_deadline));
     if (fetch.was_dirty && keys_[fetch.key].dirty() && !IsReading(fetch.key)) {
       Fail("fetch {} waits though the newest state of k{} is in memory", id, fetch.key);
     }
     fetch.was_dirty &= keys_[fetch.key].dirty();
-    reads.insert(fetch.key);
-  }
-  if (reads.size() > lane_options().max_pending_reads * lanes_.size()) {
-    Fail("{} keys wait to be read", reads.size());
+    if (++waiting[LaneOf(fetch.key)] > lane_options().max_pending_reads) {
+      Fail("more fetches wait than max_pending_reads allows");
+    }
   }
   for (LaneId id = 0; id < lanes_.size(); ++id) {
     const Lane& lane = lanes_[id];
@@ -634,6 +638,9 @@ void Witness::JudgeFetched(const FetchDone& done) {
   if (found == fetches_.end()) return Fail("fetch {} was answered twice", done.id);
   const Fetch fetch = found->second;
   fetches_.erase(found);
+  const auto others = std::count_if(fetches_.begin(), fetches_.end(), [&](const auto& other) {
+    return LaneOf(other.second.key) == LaneOf(fetch.key);
+  });
   const Key& key = keys_[fetch.key];
   const Change& newest = memory_[fetch.key].change;
   const Lane& lane = lanes_[LaneOf(fetch.key)];
@@ -655,7 +662,7 @@ void Witness::JudgeFetched(const FetchDone& done) {
           fetch.joined || SaturatingAdd(fetch.asked, options_.engine.reply_deadline) <= now_;
       break;
     case Errc::kPushedBack:
-      legitimate = lane_options().max_pending_reads <= options_.keys;
+      legitimate = static_cast<std::size_t>(others) >= lane_options().max_pending_reads;
       break;
     default:
       legitimate = lane.stopped == done.errc && done.errc != Errc::kOk;

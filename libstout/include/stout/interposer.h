@@ -27,8 +27,9 @@ struct Application {
   /// Writes the newest state of a key, or says that it is gone. Called when a batch is formed,
   /// once for any number of changes. Must not call the interposer. An exception refuses the key.
   UniqueFunction<Serialized(KeyView key, std::string& value)> serialize{};
-  /// The store will never take this state of this key: restore what was durable. Runs before the
-  /// replies that fail for it. May be empty.
+  /// The store will never take this state of this key: restore what was durable, unless IsDirty()
+  /// says that a newer change, which may fare better, waits. Runs before the replies that fail for
+  /// it. May be empty.
   UniqueFunction<void(KeyView key, ErrorCode)> on_refused{};
   /// Another server owns the keys of a lane: drop all state of it. May be empty.
   UniqueFunction<void(LaneId)> on_fenced{};
@@ -79,13 +80,16 @@ class Interposer {
     return Async<void(ErrorCode)>(&Interposer::Open, std::forward<Token>(token));
   }
   void Open(Reply done);
-  /// Opens under an epoch that the caller has: a lease's fencing token, or one shared by shards.
+  /// Opens under an epoch that the caller has: a lease's fencing token, or one shared by shards. It
+  /// must be new: versions begin at 1 again, and under an epoch that an earlier incarnation used
+  /// the store would take changes for repetitions and drop them.
   /// kBadOptions, or kClosed or kFenced if that has happened.
   ErrorCode OpenWithEpoch(Epoch epoch);
 
   /// Says that `key` changes in this turn. `bytes` is the size of its state for the limits.
-  /// Answers the stamp under which the change will be durable. On kPushedBack, kDraining, kClosed
-  /// and kFenced nothing was recorded: mark before you change, or undo the change.
+  /// Answers the stamp under which the change will be durable. On an error (kPushedBack, kTooLarge
+  /// beyond max_dirty_bytes, kDraining, kClosed, kFenced) nothing was recorded: mark before you
+  /// change, or undo the change.
   /// The call allocates nothing in the steady state; the turn that it schedules costs one small
   /// allocation in Asio, whatever the number of calls before it.
   Result<Stamp> MarkDirty(KeyView key, std::size_t bytes = 0);

@@ -43,6 +43,10 @@ void Engine::Fetch(KeyRef key, FetchId fetch, TimePoint now) {
 }
 
 void Engine::Flush(ReplyId reply, TimePoint now) {
+  if (replies_.held() >= options_.max_replies) {
+    effects_.replies.push_back({reply, Errc::kPushedBack});
+    return;
+  }
   const ReplyTable::Index index = replies_.RegisterFlush(reply, Advance(now));
   for (LanePair& lane : lanes_) lane.writes.Flush(index);
   replies_.Seal(index, stopped_, now_);
@@ -68,7 +72,6 @@ void Engine::Stop(Errc why, TimePoint now) {
     lane.writes.Stop(why, now_);
     lane.reads.FailAll(why);
   }
-  replies_.FailAll(why, now_);
 }
 
 TimePoint Engine::Poll(TimePoint now, StateSource& source) {

@@ -41,6 +41,7 @@ MarkResult Lane::Mark(KeyView key, std::size_t bytes, TimePoint now) {
   Slot slot = Find(key, hash);
   const std::size_t held = slot == kNone ? 0 : entries_[slot].bytes;
   bytes = bytes == 0 ? std::max(held, key.size()) : bytes + key.size();
+  if (bytes > options_.max_dirty_bytes) return {.errc = Errc::kTooLarge};
   const bool too_many_keys = slot == kNone && entries_.in_use() >= options_.max_dirty_keys;
   const bool too_many_bytes =
       bytes > held && dirty_bytes_ - held + bytes > options_.max_dirty_bytes;

@@ -1,6 +1,7 @@
 #include "stout/core/read_lane.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/hash.h"
@@ -27,10 +28,14 @@ void ReadLane::Fetch(KeyView key, FetchId fetch, TimePoint now) {
   ++fetches_;
   if (writes_.stopped() != Errc::kOk) {
     effects_.fetched.push_back({fetch, writes_.stopped(), {}});
+  } else if (waiting_ >= options_.max_pending_reads) {
+    effects_.fetched.push_back({fetch, Errc::kPushedBack, {}});
   } else if (writes_.Contains(key)) {
     local_.push_back({std::string(key), fetch});
+    ++waiting_;
   } else {
     Join(key, fetch, now);
+    ++waiting_;
   }
 }
 
@@ -41,9 +46,6 @@ void ReadLane::Join(KeyView key, FetchId fetch, TimePoint now) {
     ++joined_;
     Entry& entry = entries_[slot];
     if (entry.fetches.empty()) ages_.push_back({now, slot, entry.birth});  // the first had expired
-  } else if (entries_.in_use() >= options_.max_pending_reads) {
-    effects_.fetched.push_back({fetch, Errc::kPushedBack, {}});
-    return;
   } else {
     slot = entries_.Take();
     Entry& entry = entries_[slot];
@@ -71,9 +73,14 @@ void ReadLane::Answer(Slot slot, Errc errc, StoredState state) {
   std::vector<FetchId>& fetches = entries_[slot].fetches;
   for (std::size_t i = 0; i < fetches.size(); ++i) {
     const bool last = i + 1 == fetches.size();
-    effects_.fetched.push_back({fetches[i], errc, last ? std::move(state) : state});
+    Answer(fetches[i], errc, last ? std::move(state) : state);
   }
   fetches.clear();
+}
+
+void ReadLane::Answer(FetchId fetch, Errc errc, StoredState state) {
+  effects_.fetched.push_back({fetch, errc, std::move(state)});
+  --waiting_;
 }
 
 void ReadLane::AnswerLocally(Slot slot) {
@@ -102,8 +109,7 @@ void ReadLane::ServeLocally(StateSource& source, TimePoint now) {
     state.found = serialized == Serialized::kValue;
     state.stamp = {writes_.epoch(), writes_.NewestOf(local.key)};
     const bool failed = serialized == Serialized::kFailed;
-    effects_.fetched.push_back(
-        {local.fetch, failed ? Errc::kNotSerialized : Errc::kOk, std::move(state)});
+    Answer(local.fetch, failed ? Errc::kNotSerialized : Errc::kOk, std::move(state));
   }
 }
 
@@ -220,7 +226,8 @@ void ReadLane::Finish(Attempt attempt, ReadResult result, TimePoint now) {
   failures_ = again ? failures_ + 1 : 0;
   if (again) hold_until_ = SaturatingAdd(now, backoff_.Pause(failures_, random_));
 
-  for (std::size_t i = attempt.slots.size(); i-- > 0;) {  // backwards, to go back in order
+  auto back = ready_.begin();  // where those that must be read again go, in order
+  for (std::size_t i = 0; i < attempt.slots.size(); ++i) {
     const Slot slot = attempt.slots[i];
     Entry& entry = entries_[slot];
     entry.in_flight = false;
@@ -229,7 +236,7 @@ void ReadLane::Finish(Attempt attempt, ReadResult result, TimePoint now) {
     } else if (writes_.Contains(entry.key)) {
       AnswerLocally(slot);
     } else if (again || entry.overtaken) {
-      ready_.push_front(slot);
+      back = std::next(ready_.insert(back, slot));
     } else {
       const bool failed = result.errc != Errc::kOk;
       StoredState state = failed ? StoredState{} : std::move(result.states[i]);
@@ -241,7 +248,7 @@ void ReadLane::Finish(Attempt attempt, ReadResult result, TimePoint now) {
 }
 
 void ReadLane::FailAll(Errc errc) {
-  for (const Local& local : local_) effects_.fetched.push_back({local.fetch, errc, {}});
+  for (const Local& local : local_) Answer(local.fetch, errc, {});
   local_.clear();
   for (const Age& age : ages_) {
     if (entries_[age.slot].birth != age.birth) continue;

@@ -68,11 +68,6 @@ void ReplyTable::Expire(TimePoint now) {
   while (queue_.oldest != kNone && NextDeadline() <= now) End(queue_.oldest, Errc::kDeadline, now);
 }
 
-void ReplyTable::FailAll(Errc errc, TimePoint now) {
-  while (queue_.oldest != kNone) End(queue_.oldest, errc, now);
-  while (flushes_.oldest != kNone) End(flushes_.oldest, errc, now);
-}
-
 TimePoint ReplyTable::NextDeadline() const {
   if (queue_.oldest == kNone) return kNever;
   return SaturatingAdd(replies_[queue_.oldest].registered, deadline_);

@@ -32,7 +32,8 @@ struct KeyRef {
 ///
 /// Every input may add effects; only Poll sends. The Asio shell and the simulator are two drivers.
 ///
-/// Times never run backwards here: an earlier `now` than the last counts as the last.
+/// Times never run backwards here: an earlier `now` than the last counts as the last, so a driver
+/// whose clock may jump back (none of ours) holds everything up until it has caught up.
 /// Owner: the driver.   Threads: none of its own; callers serialise.
 /// Errors: none but std::bad_alloc. Requires valid options (see Validate) and lanes in range.
 /// Paper: Stout (ATC'10); DESIGN "The core is a state machine".

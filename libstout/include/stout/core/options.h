@@ -41,7 +41,7 @@ struct LaneOptions {
   std::size_t max_batch_bytes = std::size_t{8} << 20;
   /// Write batches in flight; the same for read batches. >= 1.
   std::size_t max_batches_in_flight = 64;
-  /// Keys that wait to be read, beyond which a fetch fails with kPushedBack. >= 1.
+  /// Fetches that may wait, beyond which a further one fails with kPushedBack. >= 1.
   std::size_t max_pending_reads = 1'000'000;
 
   // --- Failure -------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ struct LaneOptions {
 struct EngineOptions {
   LaneOptions lane;
 
-  /// Replies that may wait, beyond which SafeReply fails with kPushedBack. >= 1.
+  /// Replies and flushes that may wait, beyond which a further one fails with kPushedBack. >= 1.
   std::size_t max_replies = 1'000'000;
   /// A reply whose keys are not durable after this long runs with kDeadline. > 0.
   Duration reply_deadline = std::chrono::seconds(30);

@@ -83,6 +83,7 @@ class ReadLane {
   void OvertakeInFlight(KeyView key);
   void Join(KeyView key, FetchId fetch, TimePoint now);
   void Answer(Slot slot, Errc errc, StoredState state);
+  void Answer(FetchId fetch, Errc errc, StoredState state);
   void AnswerLocally(Slot slot);
   void Erase(Slot slot);
   void ServeLocally(StateSource& source, TimePoint now);
@@ -107,6 +108,7 @@ class ReadLane {
   std::uint64_t births_ = 0;
   Pool<Entry> entries_;
   KeyIndex index_;
+  std::size_t waiting_ = 0;   // fetches
   std::vector<Local> local_;  // to be served from the application at the next Poll
   std::deque<Slot> ready_;
   std::deque<Age> ages_;           // oldest first; may name entries that are gone

@@ -44,7 +44,6 @@ class ReplyTable {
 
   /// Fails the replies whose deadline has passed.
   void Expire(TimePoint now);
-  void FailAll(Errc errc, TimePoint now);
   [[nodiscard]] TimePoint NextDeadline() const;
 
   [[nodiscard]] std::size_t held() const { return replies_.in_use(); }
