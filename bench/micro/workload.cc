@@ -7,7 +7,7 @@
 #include <map>
 #include <new>
 
-#include "stout/core/backoff.h"
+#include "stout/core/random.h"
 
 namespace {
 std::atomic<std::uint64_t> allocations{0};

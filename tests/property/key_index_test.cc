@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "stout/core/backoff.h"
+#include "stout/core/random.h"
 
 namespace stout {
 namespace {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "stout/core/backoff.h"
+#include "stout/core/random.h"
 
 namespace stout {
 namespace {

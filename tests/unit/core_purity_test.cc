@@ -12,6 +12,7 @@
 #include "stout/core/policy.h"
 #include "stout/core/policy/basic.h"
 #include "stout/core/pool.h"
+#include "stout/core/random.h"
 #include "stout/core/read_lane.h"
 #include "stout/core/reply_table.h"
 #include "stout/core/state_source.h"

@@ -123,7 +123,7 @@ void Connection::ConnectLater() {
   const auto back_off =
       std::min(kMaxBackOff, kFirstBackOff * (1 << std::min(failed_attempts_, kMaxDoublings)));
   ++failed_attempts_;
-  const double jitter = 0.5 + random_.NextUnit() / 2;
+  const double jitter = 0.5 + random_.Unit() / 2;
   retry_timer_.expires_after(
       std::chrono::duration_cast<std::chrono::nanoseconds>(back_off * jitter));
   retry_timer_.async_wait([this, life = life_](error_code error) {

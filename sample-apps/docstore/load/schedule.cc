@@ -81,7 +81,7 @@ TimePoint Schedule::StepEnd() const {
 }
 
 double Schedule::Gap() {
-  return arrivals_ == Arrivals::kUniform ? 1 : -std::log(1 - random_.NextUnit());
+  return arrivals_ == Arrivals::kUniform ? 1 : -std::log(1 - random_.Unit());
 }
 
 }  // namespace stout::load

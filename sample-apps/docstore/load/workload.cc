@@ -35,10 +35,11 @@ Workload::Workload(const Corpus& corpus, Distribution distribution, double read_
 }
 
 Workload::Choice Workload::Next() {
-  const Op op = random_.NextUnit() < read_fraction_ ? Op::kRead : Op::kWrite;
+  const Op op = random_.Unit() < read_fraction_ ? Op::kRead : Op::kWrite;
   const std::uint32_t document =
-      zipf_ ? zipf_->Draw(random_) : random_.NextBelow(corpus_.documents);
-  const std::uint32_t section = corpus_.sections == 1 ? 0 : random_.NextBelow(corpus_.sections);
+      zipf_ ? zipf_->Draw(random_) : static_cast<std::uint32_t>(random_.Below(corpus_.documents));
+  const std::uint32_t section =
+      corpus_.sections == 1 ? 0 : static_cast<std::uint32_t>(random_.Below(corpus_.sections));
   return {op, document * corpus_.sections + section};
 }
 

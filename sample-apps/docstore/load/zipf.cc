@@ -37,7 +37,7 @@ double Zipf::IntegralInverse(double y) const {
 
 std::uint32_t Zipf::Draw(Random& random) const {
   while (true) {
-    const double u = area_end_ + random.NextUnit() * (area_begin_ - area_end_);
+    const double u = area_end_ + random.Unit() * (area_begin_ - area_end_);
     const double x = IntegralInverse(u);
     const double k = std::clamp(std::floor(x + 0.5), 1.0, n_);
     if (k - x <= always_within_ || u >= Integral(k + 0.5) - Density(k)) {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include "stout/core/backoff.h"
+#include "stout/core/random.h"
 #include "stout/core/types.h"
 
 namespace stout::sim {
