@@ -71,10 +71,8 @@ void ReadLane::OvertakeInFlight(KeyView key) {
 
 void ReadLane::Answer(Slot slot, Errc errc, StoredState state) {
   std::vector<FetchId>& fetches = entries_[slot].fetches;
-  for (std::size_t i = 0; i < fetches.size(); ++i) {
-    const bool last = i + 1 == fetches.size();
-    Answer(fetches[i], errc, last ? std::move(state) : state);
-  }
+  for (std::size_t i = 0; i + 1 < fetches.size(); ++i) Answer(fetches[i], errc, state);
+  if (!fetches.empty()) Answer(fetches.back(), errc, std::move(state));
   fetches.clear();
 }
 

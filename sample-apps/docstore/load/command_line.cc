@@ -23,7 +23,7 @@ constexpr const char* kDescription =
 constexpr const char* kFooter =
     "Durations have a unit: 500us, 20ms, 5s.\n"
     "Exit status: 0 done; 1 the run could not be made; 2 bad options; 3 lost, stale or invalid "
-    "values;\n4 not everything could be read back; 130 interrupted.";
+    "values;\n4 not everything could be read back; 5 slower than --max-p99; 130 interrupted.";
 
 /// Adds an option that `parse` turns from text into a value, or refuses.
 template <typename T>
@@ -140,6 +140,10 @@ void AddLoadOptions(CLI::App& app, LoadOptions& options, double& rate) {
   AddDuration(app, "--verify-timeout", options.verify_timeout, "Longest time for reading back",
               "60s");
 
+  AddDuration(app, "--max-p99", options.max_p99,
+              "Fail (exit status 5) unless every request was answered with success, and 99 % of "
+              "the reads and of the writes within this time of being due",
+              "no bound");
   app.add_flag("--stats", options.server_stats,
                "Sample the server's /metrics each second: batch size and collapse ratio");
   app.add_option("--label", options.label, "Names the run in reports; default: the target")

@@ -16,6 +16,7 @@ enum ExitCode : int {
   kBadOptions = 2,
   kViolated = 3,       ///< --verify found lost, stale or invalid values.
   kUnverified = 4,     ///< --verify could not read everything back in time.
+  kTooSlow = 5,        ///< Slower than --max-p99, or not all was answered with success.
   kInterrupted = 130,  ///< Ctrl-C or SIGTERM; what had been measured was reported.
 };
 

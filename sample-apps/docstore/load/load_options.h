@@ -55,6 +55,7 @@ struct LoadOptions {
   bool verify_only = false;
   std::string verify_file;  ///< Empty: nothing kept.
   Duration verify_timeout = std::chrono::seconds(60);
+  Duration max_p99{};  ///< The 99th percentile of reads and of writes may be this; 0: anything.
   bool server_stats = false;
   std::string json_file;  ///< Empty: none; "-": standard output.
 };

@@ -51,12 +51,20 @@ void SaveVerifier(const Verifier& verifier, const std::string& file) {
   std::filesystem::rename(temporary, file);
 }
 
-ExitCode ExitCodeOf(const RunReport& report) {
+bool IsWithin(const OpStats& stats, Duration max_p99) {
+  const auto bound = static_cast<std::uint64_t>(max_p99.count());
+  return stats.done == stats.offered && stats.latency.Quantile(0.99) <= bound;
+}
+
+ExitCode ExitCodeOf(const RunReport& report, Duration max_p99) {
   if (report.verify && !report.verify->findings.clean()) return kViolated;
   if (report.interrupted) return kInterrupted;
   if (report.verify && report.verify->unread > 0) return kUnverified;
   const bool answered = report.total.reads.done + report.total.writes.done > 0;
   const bool offered = report.total.reads.offered + report.total.writes.offered > 0;
+  const bool within =
+      IsWithin(report.total.reads, max_p99) && IsWithin(report.total.writes, max_p99);
+  if (answered && max_p99 > Duration::zero() && !within) return kTooSlow;
   if (answered || !offered) return kOk;
   fmt::print(stderr, "docstore-load: no request was answered with success\n");
   return kFailed;
@@ -84,7 +92,7 @@ ExitCode Execute(LoadOptions options) {
   if (!options.verify_file.empty() && !options.verify_only) {
     SaveVerifier(*runner.verifier(), options.verify_file);
   }
-  return ExitCodeOf(report);
+  return ExitCodeOf(report, options.max_p99);
 }
 
 ExitCode Execute(const ReportOptions& options) {

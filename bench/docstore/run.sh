@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# run.sh BIN_DIR [POLICY...]: the highest rate of durable writes that docstore on RocksDB sustains
+# with 99 % of them answered within 50 ms, for each policy, with little collapsing (10,000 documents)
+# and with much (100). Found by bisection, each trial on a fresh database; server and load generator
+# share this machine. A trial may fail once: the machine may have been busy with something else.
+# The table goes to the terminal, the report of the best trial of each to bench/results/docstore.json.
+set -euo pipefail
+
+bin=$1
+policies=("${@:2}")
+((${#policies[@]})) || policies=(unbatched fixed:20ms fixed:160ms natural)
+results=$(dirname "$0")/../results
+bound=50ms
+lowest=500 highest=200000 trials=8
+seconds=${SECONDS_PER_TRIAL:-4}
+
+mkdir -p "$results"
+scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-bench.XXXXXX")
+server=
+stop() {
+  [[ -z $server ]] || kill "$server" 2>/dev/null || true
+  [[ -z $server ]] || wait "$server" 2>/dev/null || true
+  server=
+}
+trap 'stop; rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM
+
+# trial POLICY DOCUMENTS RATE: whether that is sustained; its report is then $scratch/report.json.
+trial() {
+  rm -rf "$scratch/db"
+  "$bin/docstore-server" --store "rocksdb:$scratch/db" --policy "$1" --listen 127.0.0.1:0 \
+    --threads 1 >"$scratch/out" 2>"$scratch/log" &
+  server=$!
+  local address=
+  for _ in {1..100}; do
+    address=$(sed -n 's/^listening on //p' "$scratch/out")
+    [[ -z $address ]] || break
+    kill -0 "$server" 2>/dev/null || { cat "$scratch/log" >&2; exit 1; }
+    sleep 0.1
+  done
+  local status=0
+  "$bin/docstore-load" --target "http://$address" --label "$1, $2 documents" --rate "$3" \
+    --duration "${seconds}s" --warmup 1s --documents "$2" --read-fraction 0 --connections 16 \
+    --pipeline 64 --preload --stats --max-p99 "$bound" --json "$scratch/report.json" \
+    >/dev/null 2>&1 || status=$?
+  stop
+  return $status
+}
+
+# best POLICY DOCUMENTS: bisects on a logarithmic scale; prints the rate, keeps the report.
+best() {
+  local low=$lowest high=$highest found=0 rate
+  for ((i = 0; i < trials; ++i)); do
+    rate=$(awk -v l="$low" -v h="$high" 'BEGIN { printf "%d", sqrt(l * h) }')
+    if trial "$1" "$2" "$rate" || trial "$1" "$2" "$rate"; then
+      low=$rate found=$rate
+      cp "$scratch/report.json" "$scratch/best-$2-${1//:/_}.json"
+    else
+      high=$rate
+    fi
+    [[ ! -t 2 ]] || printf '\r%-14s %6s documents: %s..%s/s   ' "$1" "$2" "$low" "$high" >&2
+  done
+  [[ ! -t 2 ]] || printf '\r%60s\r' '' >&2
+  echo "$found"
+}
+
+printf '%-14s %22s %22s\n' "writes/s at" "10,000 documents" "100 documents" \
+  "p99 <= $bound" "(little collapsing)" "(much collapsing)"
+base=()
+for policy in "${policies[@]}"; do
+  cells=()
+  for documents in 10000 100; do
+    rate=$(best "$policy" "$documents")
+    column=${#cells[@]}
+    [[ -n ${base[$column]-} ]] || base[$column]=$rate
+    cells+=("$(awk -v r="$rate" -v b="${base[$column]}" \
+      'BEGIN { if (r == 0) print "none"; else if (b == 0) print r; else printf "%d (%.1fx)", r, r / b }')")
+  done
+  printf '%-14s %22s %22s\n' "$policy" "${cells[@]}"
+done
+reports=("$scratch"/best-*.json)
+echo
+"$bin/docstore-load" report "${reports[@]}" --json "$results/docstore.json"
