@@ -145,7 +145,7 @@ TEMPLATE_TEST_CASE("a batch of 10,000 items", "[store]", STOUT_TEST_ALL_STORES) 
     keys.push_back("key" + std::to_string(i));
     items.push_back(Put(keys.back(), std::to_string(i), static_cast<Version>(i + 1)));
   }
-  CHECK(WriteNow(store, Batch(1, std::move(items))) == kAllDone);
+  CHECK(WriteNow(store, Batch(1, items)) == kAllDone);
   const ReadResult result = ReadNow(store, keys);
   REQUIRE(result.states.size() == keys.size());
   std::size_t wrong = 0;

@@ -135,7 +135,7 @@ Status Database::OpenFamilies(const RocksDbOptions& options) {
       {kMetaFamily, meta}};
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* db = nullptr;
-  const Status status = rocksdb::DB::Open(MakeDbOptions(), options.path, families, &handles, &db);
+  Status status = rocksdb::DB::Open(MakeDbOptions(), options.path, families, &handles, &db);
   if (!status.ok()) return status;
   db_.reset(db);
   records_ = handles[0];

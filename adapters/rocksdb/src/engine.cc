@@ -136,13 +136,13 @@ rocksdb::Status RocksDbStore::Engine::Commit(Epoch epoch, rocksdb::WriteBatch* u
   const bool raises = epoch > max_epoch_;
   if (raises) {
     max_tried_epoch_ = std::max(max_tried_epoch_, epoch);
-    const rocksdb::Status status = PutMaxEpoch(*database_, epoch, updates);
+    rocksdb::Status status = PutMaxEpoch(*database_, epoch, updates);
     if (!status.ok()) return status;
   } else if (epoch_lock.owns_lock()) {
     epoch_lock.unlock();
   }
   if (updates->Count() == 0) return rocksdb::Status::OK();
-  const rocksdb::Status status = (*database_)->Write(write_options_, updates);
+  rocksdb::Status status = (*database_)->Write(write_options_, updates);
   if (raises && status.ok()) max_epoch_ = epoch;
   return status;
 }

@@ -136,7 +136,7 @@ std::string ReadPolicy(const std::string& text, Policy& policy) {
 // "127.0.0.1:8080", "[::1]:8080", ":8080".
 std::string ReadListen(const std::string& text, Config& config) {
   const auto colon = text.rfind(':');
-  const auto wrong = fmt::format("'{}' is no address: use HOST:PORT, like 127.0.0.1:8080", text);
+  auto wrong = fmt::format("'{}' is no address: use HOST:PORT, like 127.0.0.1:8080", text);
   if (colon == std::string::npos) return wrong;
   const char* const end = text.data() + text.size();
   std::uint16_t port = 0;
