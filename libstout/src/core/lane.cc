@@ -318,7 +318,12 @@ void Lane::Send(WriteBatch batch, Attempt attempt, TimePoint now) {
   effects_.writes.push_back(std::move(batch));
 }
 
-void Lane::Recycle(WriteBatch batch) { spare_batches_.push_back(std::move(batch.items)); }
+void Lane::Recycle(WriteBatch batch) {
+  for (WriteItem& item : batch.items) {
+    if (item.value.capacity() > kMaxSpareBytes) item.value = {};  // rare: not worth holding on to
+  }
+  spare_batches_.push_back(std::move(batch.items));
+}
 
 // --- Answers -----------------------------------------------------------------------------------
 

@@ -94,6 +94,8 @@ class Lane {
   static constexpr Slot kNone = KeyIndex::kNone;
   /// A key that failed this often is sent in a batch of its own. Guess; see world_test.
   static constexpr std::uint32_t kAloneAfter = 3;
+  /// Buffers of values beyond this are not kept for later batches.
+  static constexpr std::size_t kMaxSpareBytes = std::size_t{64} << 10;
 
   struct Entry {
     std::string key;
