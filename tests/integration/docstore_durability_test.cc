@@ -37,8 +37,11 @@ void AwaitReplies(const TestServer& server, int count) {
 }
 
 struct GatedService {
-  explicit GatedService(const DocumentsOptions& documents = OneShard())
-      : memory(runner.context().get_executor()), store(memory), server(runner, store, documents) {}
+  explicit GatedService(const DocumentsOptions& documents = OneShard(), int threads = 2)
+      : runner(threads),
+        memory(runner.context().get_executor()),
+        store(memory),
+        server(runner, store, documents) {}
   ~GatedService() { store.Open(); }
 
   Runner runner;
@@ -285,7 +288,8 @@ TEST_CASE("a server that another has replaced serves no more", "[docstore]") {
 }
 
 TEST_CASE("a drain answers what it has read, says 503 to the rest, and flushes", "[docstore]") {
-  GatedService service;
+  // One thread: when one connection shows the drain, all have heard of it.
+  GatedService service(OneShard(), 1);
   Client busy(service.server.port());
   Client idle(service.server.port());
   Client halfway(service.server.port());
