@@ -28,6 +28,22 @@ namespace {
 /// The timer waits no longer at once: the sum of now and a time "never" far away would overflow.
 constexpr Duration kLongestWait = std::chrono::hours(24);
 
+/// Unix time that never steps: the system's clock, read once, and what the steady one has counted
+/// since. Corrections of the system's clock while the process runs pass it by.
+class SteadyUnixClock {
+ public:
+  using Steady = std::chrono::steady_clock;
+
+  TimePoint Now() const { return TimePoint(unix_start_ + (Steady::now() - steady_start_)); }
+  Steady::time_point ToSteady(TimePoint time) const {
+    return steady_start_ + (time.time_since_epoch() - unix_start_);
+  }
+
+ private:
+  Steady::time_point steady_start_ = Steady::now();
+  Duration unix_start_ = std::chrono::system_clock::now().time_since_epoch();
+};
+
 EngineOptions Fit(EngineOptions options, const StoreTraits& traits) {
   LaneOptions& lane = options.lane;
   lane.max_batch_items = std::min(lane.max_batch_items, traits.max_batch_items);
@@ -153,7 +169,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>, StateS
     assert(strand_.running_in_this_thread() && "call an interposer on its get_executor()");
   }
   Errc NotOpen() const { return closed_ == Errc::kOk ? Errc::kClosed : closed_; }
-  TimePoint Now() const { return TimePoint(std::chrono::steady_clock::now() - origin_); }
+  TimePoint Now() const { return clock_.Now(); }
   /// Keeps the context running while the store works: until its last handler is gone, or Stop.
   std::shared_ptr<asio::any_io_executor> Working() {
     auto work = work_.lock();
@@ -244,7 +260,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>, StateS
     next = std::min(next, Now() + kLongestWait);
     if (next < armed_) {  // a timer that fires early costs one idle turn: never move it back
       armed_ = next;
-      timer_.expires_at(origin_ + next.time_since_epoch());
+      timer_.expires_at(clock_.ToSteady(next));
       timer_.async_wait([self = shared_from_this()](ErrorCode ec) {
         if (ec) return;
         self->armed_ = kNever;
@@ -346,7 +362,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>, StateS
 
   Executor strand_;
   asio::steady_timer timer_;
-  const std::chrono::steady_clock::time_point origin_ = std::chrono::steady_clock::now();
+  const SteadyUnixClock clock_;
   TimePoint armed_ = kNever;
 
   Store& store_;

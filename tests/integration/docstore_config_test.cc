@@ -99,6 +99,7 @@ TEST_CASE("a wrong option is named, with the remedy", "[docstore]") {
   says({"--cache-bytes", "99999999999GiB"}, "is not a size");
   says({"--max-batch-items", "0"}, "--max-batch-items: '0' is out of range: use 1 to");
   says({"--max-batch-items", "-1"}, "--max-batch-items");
+  says({"--policy", "stout:gamma=1"}, "policy stout has no option 'gamma': use alpha");
   says({"--listen", "8080"}, "--listen: '8080' is no address: use HOST:PORT");
   says({"--listen", "a:70000"}, "is no address");
   says({"--log-level", "loud"}, "--log-level");
@@ -114,7 +115,8 @@ TEST_CASE("help documents every option with its unit and default", "[docstore]")
   for (const char* text :
        {"--policy POLICY=natural", "--max-delay TIME=10s", "--cache-bytes BYTES=256MiB",
         "--store URL=rocksdb:./docstore-data", "--max-section-bytes BYTES=1MiB",
-        "--lanes COUNT=as many as threads", "--listen HOST:PORT=127.0.0.1:8080"}) {
+        "alpha=0.02 (0 ... 10)", "--lanes COUNT=as many as threads",
+        "--listen HOST:PORT=127.0.0.1:8080"}) {
     CAPTURE(text);
     CHECK(parsed.said.find(text) != std::string::npos);
   }

@@ -42,6 +42,33 @@ TEST_CASE("a reply runs once its key is durable, and not inside the call", "[int
   CHECK_FALSE(ran_inside);
 }
 
+// Keeps when the newest batch was sent.
+struct Watch {
+  TimePoint* sent;
+  [[nodiscard]] Decision Start() const { return {}; }
+  Decision Observe(const BatchSample& sample) {
+    *sent = sample.sent;
+    return {};
+  }
+  [[nodiscard]] std::string Name() const { return "watch"; }
+};
+
+TEST_CASE("policies see Unix time, which servers share", "[interposer]") {
+  using SystemTime = std::chrono::system_clock::time_point;
+  const auto now = [] { return SystemTime::clock::now().time_since_epoch(); };
+  TimePoint sent;
+  EngineOptions options;
+  options.lane.write_policy = Watch{&sent};
+  const Duration before = now();
+  World world(options);
+  world.Open();
+  world.Set("k", "v");
+  world.store.TakeWrite().handler({});
+  world.Turn();
+  CHECK(sent.time_since_epoch() >= before);
+  CHECK(sent.time_since_epoch() <= now() + std::chrono::seconds(1));  // the two clocks may drift
+}
+
 TEST_CASE("a reply about a clean key runs at once, but not inside the call", "[interposer]") {
   World world;
   world.Open();

@@ -8,7 +8,7 @@ stout_mutant(finished_write_erases_newer_change src/core/lane.cc
 
 stout_mutant(two_writes_of_a_key_in_flight src/core/lane.cc
   OLD [[if (entry.sending == 0) PushReady(slot);]]
-  NEW [[PushReady(slot);]])
+  NEW [[if (entry.sending == 0 || decision_.max_items == 1) PushReady(slot);]])  # else: for ever
 
 stout_mutant(no_epoch src/core/lane.cc
   OLD [[.epoch = epoch_, .items]]
@@ -107,7 +107,7 @@ stout_mutant(flush_waits_out_the_interval src/core/lane.cc
 
 stout_mutant(flush_waits_out_the_back_off src/core/lane.cc
   OLD [[  paused_.clear();
-  hold_until_ = TimePoint::min();]]
+  hold_.Lift();]]
   NEW [[  paused_.clear();]])
 
 stout_mutant(flush_forgotten_after_a_failure src/core/lane.cc
@@ -136,10 +136,69 @@ stout_mutant(interval_ignored src/core/lane.cc
   OLD [[ || now >= NextByPolicy();]]
   NEW [[ || true;]])
 
-stout_mutant(interval_is_a_period src/core/lane.cc
-  OLD [[return SaturatingAdd(last_send_, decision_.interval);]]
-  NEW [[return SaturatingAdd(
-      ready_ == 0 ? last_send_ : entries_[ready_head_].ready_since, decision_.interval);]])
+stout_mutant(interval_is_a_period src/core/pacer.cc
+  OLD [[SaturatingAdd(last_send_, decision.interval);]]
+  NEW [[SaturatingAdd(ready, decision.interval);]])
+
+stout_mutant(gap_ignored src/core/pacer.cc
+  OLD [[  if (decision.gap > Duration::zero()) {]]
+  NEW [[  if (false) {]])
+
+stout_mutant(gap_since_the_last_send src/core/pacer.cc
+  OLD [[SaturatingAdd(last_answer_, decision.gap)]]
+  NEW [[SaturatingAdd(last_send_, decision.gap)]])
+
+stout_mutant(gap_instead_of_interval src/core/pacer.cc
+  OLD [[std::max(allowed, SaturatingAdd(last_answer_, decision.gap))]]
+  NEW [[SaturatingAdd(last_answer_, decision.gap)]])
+
+stout_mutant(answer_skips_a_tick src/core/pacer.cc
+  OLD [[  if (decision.gap > Duration::zero()) {]]
+  NEW [[  if (true) {]])
+
+stout_mutant(ticks_ignored src/core/pacer.cc
+  OLD [[  if (decision.tick <= Duration::zero()) return allowed;]]
+  NEW [[  return allowed;]])
+
+stout_mutant(ticks_of_all_lanes_together src/core/pacer.cc
+  OLD [[(static_cast<unsigned __int128>(random_) * length)]]
+  NEW [[(static_cast<unsigned __int128>(0) * length)]])
+
+stout_mutant(tick_since_the_last_send src/core/pacer.cc
+  OLD [[std::max({ready, open_since_, allowed, after_last})]]
+  NEW [[std::max({open_since_, allowed, after_last})]])
+
+stout_mutant(two_sends_at_one_tick src/core/pacer.cc
+  OLD [[std::max({ready, open_since_, allowed, after_last})]]
+  NEW [[std::max({ready, open_since_, allowed})]])
+
+stout_mutant(missed_tick_is_made_up_for src/core/pacer.cc
+  OLD [[std::max({ready, open_since_, allowed, after_last})]]
+  NEW [[std::max({ready, allowed, after_last})]])
+
+stout_mutant(ticks_at_the_wrong_offset_after_a_change src/core/lane.cc
+  OLD [[  if (was_held_back || decision_.tick != tick) pacer_.OnReopen(now);]]
+  NEW [[  if (was_held_back) pacer_.OnReopen(now);]])
+
+stout_mutant(probe_ignored src/core/lane.cc
+  OLD [[  return decision_.probe > 0 && ]]
+  NEW [[  return false && ]])
+
+stout_mutant(probe_beyond_in_flight src/core/lane.cc
+  OLD [[         attempts_.size() + 2 <= options_.max_batches_in_flight && !]]
+  NEW [[         !]])
+
+stout_mutant(probe_breaks_prefix_ordering src/core/lane.cc
+  OLD [[         attempts_.size() + 2 <= options_.max_batches_in_flight && !options_.prefix_ordering;]]
+  NEW [[         attempts_.size() + 2 <= options_.max_batches_in_flight;]])
+
+stout_mutant(probe_for_ever src/core/lane.cc
+  OLD [[  decision_.probe = 0;]]
+  NEW [[]])
+
+stout_mutant(rest_has_no_spacing src/core/lane.cc
+  OLD [[BatchPart::kRest, spacing, now);]]
+  NEW [[BatchPart::kRest, pacer_.SinceLastSend(now), now);]])
 
 stout_mutant(full_batch_waits src/core/lane.cc
   OLD [[urgent_ > 0 || ready_ >= options_.max_batch_items || now]]
@@ -162,12 +221,16 @@ stout_mutant(wake_up_for_a_time_out_lost src/core/lane.cc
   NEW [[]])
 
 stout_mutant(oldest_wait_is_the_first src/core/lane.cc
-  OLD [[for (const Sent& sent : attempt.items) oldest = std::min(oldest, sent.dirty_since);]]
-  NEW [[oldest = attempt.items.front().dirty_since;]])
+  OLD [[    oldest = std::max(oldest, wait);]]
+  NEW [[    if (sum == 0) oldest = wait;]])
+
+stout_mutant(mean_wait_is_the_sum src/core/lane.cc
+  OLD [[sum / static_cast<double>(attempt.items.size());]]
+  NEW [[sum;]])
 
 stout_mutant(latency_over_all_retries src/core/lane.cc
-  OLD [[                    .sent = now,]]
-  NEW [[                    .sent = oldest,]])
+  OLD [[  sample.sent = now;]]
+  NEW [[  sample.sent = now - oldest;]])
 
 stout_mutant(prefix_ordering_broken_by_batch_limit src/core/lane.cc
   OLD [[  if (options_.prefix_ordering) return Decision::kUnlimited;]]
@@ -183,9 +246,10 @@ stout_mutant(prefix_ordering_broken_by_pauses src/core/lane.cc
 
 # --- Answers ---------------------------------------------------------------------------------------
 
-stout_mutant(late_answer_counts_for_the_newer_attempt src/core/lane.cc
-  OLD [[return a.id == batch;]]
-  NEW [[return a.id >= batch;]])
+stout_mutant(late_answer_counts_for_the_newer_attempt include/stout/core/in_flight.h
+  COMPILE src/core/lane.cc
+  OLD [[found != end() && found->id == id ?]]
+  NEW [[found != end() ?]])
 
 stout_mutant(time_out_counts_as_done src/core/lane.cc
   OLD [[{.batch = Errc::kUnknown, .items = {}}]]
@@ -211,7 +275,7 @@ stout_mutant(older_age_lost_in_retry src/core/lane.cc
   NEW [[]])
 
 stout_mutant(no_back_off src/core/lane.cc
-  OLD [[if (errc != Errc::kTooLarge) HoldBack(now);]]
+  OLD [[if (errc != Errc::kTooLarge) OnTrouble(attempt.id, now);]]
   NEW [[]])
 
 stout_mutant(no_pause_for_a_failed_key src/core/lane.cc
@@ -223,9 +287,17 @@ stout_mutant(back_off_never_ends src/core/lane.cc
   NEW [[  while (false) {]])
 
 stout_mutant(back_off_not_reset src/core/lane.cc
-  OLD [[    failures_ = 0;
+  OLD [[    hold_.OnSuccess();
     cut_]]
   NEW [[    cut_]])
+
+stout_mutant(failures_side_by_side_lengthen_the_back_off src/core/hold_back.cc
+  OLD [[  if (failed <= newest_) return;]]
+  NEW [[]])
+
+stout_mutant(failure_after_the_back_off_ignored src/core/hold_back.cc
+  OLD [[  newest_ = newest;]]
+  NEW [[  newest_ = newest + 1;]])
 
 stout_mutant(refused_key_fails_its_neighbours src/core/lane.cc
   OLD [[const Errc errc = named ? (error++)->errc : result.batch;]]
@@ -332,13 +404,21 @@ stout_mutant(joined_fetch_unanswered src/core/read_lane.cc
   NEW [[  if (entries_[slot].fetches.empty()) entries_[slot].fetches.push_back(fetch);]])
 
 stout_mutant(read_without_back_off src/core/read_lane.cc
-  OLD [[if (ready_.empty() || now < hold_until_) return false;]]
+  OLD [[if (ready_.empty() || now < hold_.until()) return false;]]
   NEW [[if (ready_.empty()) return false;]])
 
 stout_mutant(read_window_ignored src/core/read_lane.cc
-  OLD [[  if (attempts_.size() >= std::min(decision_.window, options_.max_batches_in_flight)) return false;]]
-  NEW [[]])
+  OLD [[  return HasRoom(attempts_.size()) && now >= NextByPolicy();]]
+  NEW [[  return now >= NextByPolicy();]])
 
 stout_mutant(full_read_wakes_late src/core/read_lane.cc
-  OLD [[std::max(NextByPolicy(), hold_until_)]]
-  NEW [[std::max(SaturatingAdd(last_send_, decision_.interval), hold_until_)]])
+  OLD [[std::max(NextByPolicy(), hold_.until())]]
+  NEW [[std::max(pacer_.NextSend(decision_, hold_.until()), hold_.until())]])
+
+stout_mutant(missed_tick_of_reads_is_made_up_for src/core/read_lane.cc
+  OLD [[  if (was_held_back || decision_.tick != tick) pacer_.OnReopen(now);]]
+  NEW [[]])
+
+stout_mutant(gap_of_reads_ignored src/core/read_lane.cc
+  OLD [[  pacer_.OnAnswer(now);]]
+  NEW [[]])

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "stout/core/random.h"
+
 namespace stout::sim {
 namespace {
 
@@ -36,11 +38,17 @@ Witness::Witness(const WorldOptions& options, Epoch epoch, const std::vector<InM
       epoch_(epoch),
       memory_(memory),
       verdict_(verdict),
-      writing_(options.engine.lane.write_policy.Start()),
       reading_(options.engine.lane.read_policy.Start()),
       keys_(options.keys),
       lanes_(options.lanes) {
   for (KeyId key = 0; key < options.keys; ++key) keys_[key].floor = durable_at_start[key];
+  for (LaneId id = 0; id < options.lanes; ++id) {
+    // The offset of ticks is the first number of a lane's generator.
+    lanes_[id].pace.offset = SplitMix64(options.engine.seed + 2 * id).Next();
+    lanes_[id].read_pace.offset = SplitMix64(options.engine.seed + 2 * id + 1).Next();
+    lanes_[id].writing = options.engine.lane.write_policy.Start();
+    lanes_[id].limit = lane_options().max_batch_items;
+  }
 }
 
 template <typename... Args>
@@ -100,7 +108,7 @@ void Witness::OnMark(KeyId id, std::size_t bytes, const MarkResult& result) {
   if (key.unsent) return;
   key.unsent = true;
   key.dirty_since = now_;
-  key.ready_since = now_;
+  key.ready_since = key.ready_min = now_;
 }
 
 void Witness::OnSafeReply(ReplyId id, const KeyIds& keys) {
@@ -151,7 +159,7 @@ void Witness::Urge() {
   for (Key& key : keys_) {
     if (!key.unsent) continue;
     key.urgent = true;
-    if (key.pause_max != TimePoint::min()) key.ready_since = now_;
+    if (key.pause_max != TimePoint::min()) key.ready_since = key.ready_min = now_;
     key.pause_min = key.pause_max = TimePoint::min();
   }
   for (Lane& lane : lanes_) {
@@ -228,7 +236,11 @@ void Witness::Finish(LaneId id, Attempt attempt, const WriteResult& result) {
   attempt.sample.errc = settled > 0                 ? Errc::kOk
                         : result.batch == Errc::kOk ? result.items.front().errc
                                                     : result.batch;
-  samples_.push_back(attempt.sample);
+  samples_.push_back({.lane = id,
+                      .sample = attempt.sample,
+                      .part_known = attempt.part_known,
+                      .in_flight = lane.attempts.size() + 1,
+                      .settled = settled == count});
 
   const bool alone = count == 1 && !prefix;
   const bool suspect = alone && keys_[attempt.items[0].key].failures >= kAloneAfter;
@@ -249,11 +261,11 @@ void Witness::Finish(LaneId id, Attempt attempt, const WriteResult& result) {
   }
   if (settled > 0) {
     lane.hold.failures = 0;
-    lane.limit = Decision::kUnlimited;
+    lane.limit = std::min(lane_options().max_batch_items, lane.limit * 2);
   } else if (!suspect && !prefix) {
     lane.limit = std::min(lane.limit, std::max<std::size_t>(1, count / 2));
   }
-  if (whole && !suspect && !splits) Extend(lane.hold);
+  if (whole && !suspect && !splits) Extend(lane.hold, attempt.id, lane.attempts);
 }
 
 void Witness::EndWrite(KeyId id, Errc errc) {
@@ -267,7 +279,7 @@ void Witness::EndWrite(KeyId id, Errc errc) {
     ++lanes_[LaneOf(id)].refusals;
   }
   Settle(id, version, errc);
-  key.ready_since = now_;
+  key.ready_since = key.ready_min = now_;
   key.pause_min = key.pause_max = TimePoint::min();
   if (key.unsent) return;
   key.newest = 0;
@@ -281,18 +293,22 @@ void Witness::Requeue(const Item& item) {
   key.unsent = true;
   key.urgent |= item.urgent;
   key.dirty_since = item.dirty_since;
-  key.ready_since = now_;
+  key.ready_since = key.ready_min = now_;
   key.pause_min = key.pause_max = TimePoint::min();
 }
 
 void Witness::PauseKey(KeyId id) {
   Key& key = keys_[id];
   const Duration pause = PauseOf(++key.failures);
-  key.pause_min = now_ + pause - pause / 2;
+  key.pause_min = key.ready_min = now_ + pause - pause / 2;
   key.pause_max = now_ + pause;
 }
 
-void Witness::Extend(Hold& hold) {
+// Those that were in flight together extend it once.
+template <typename Attempts>
+void Witness::Extend(Hold& hold, BatchId failed, const Attempts& left) {
+  if (failed <= hold.newest) return;
+  hold.newest = left.empty() ? failed : std::max(failed, left.back().id);
   const Duration pause = PauseOf(++hold.failures);
   hold.min = std::max(hold.min, now_ + pause - pause / 2);
   hold.max = std::max(hold.max, now_ + pause);
@@ -319,26 +335,49 @@ void Witness::OnReadDone(LaneId id, BatchId batch, const ReadResult& result) {
   Lane& lane = lanes_[id];
   const auto found = FindAttempt(lane.reads, batch);
   if (found == lane.reads.end()) return;
+  const bool again = result.errc == Errc::kTransient || result.errc == Errc::kUnknown;
+  const bool put_back = again && std::any_of(fetches_.begin(), fetches_.end(), [&](auto& fetch) {
+                          const KeyIds& keys = found->keys;
+                          return std::count(keys.begin(), keys.end(), fetch.second.key) > 0 &&
+                                 !keys_[fetch.second.key].dirty();
+                        });
+  const std::size_t window = std::min(reading_.window, lane_options().max_batches_in_flight);
+  lane.read_pace.last_answer = now_;
+  if (lane.reads.size() >= window || put_back) lane.read_pace.open_since = now_;
   lane.reads.erase(found);
-  if (result.errc != Errc::kTransient && result.errc != Errc::kUnknown) {
+  if (!again) {
     lane.read_hold.failures = 0;
     return;
   }
-  lane.read_hold.min = lane.read_hold.max = TimePoint::min();
-  Extend(lane.read_hold);
+  Extend(lane.read_hold, batch, lane.reads);
 }
 
-void Witness::OnSample(const BatchSample& sample) {
+void Witness::OnSample(const BatchSample& sample, const Decision& decision) {
   if (samples_.empty()) return Fail("the policy observes an attempt that has not ended");
-  BatchSample expected = samples_.front();
+  auto [id, expected, part_known, in_flight, settled] = samples_.front();
   samples_.erase(samples_.begin());
+
+  Lane& lane = lanes_[id];
+  const bool had_room =
+      in_flight < std::min(lane.writing.window, lane_options().max_batches_in_flight) &&
+      !lane_options().prefix_ordering;
+  lane.pace.last_answer = now_;
+  if (!had_room || !settled || decision.tick != lane.writing.tick) lane.pace.open_since = now_;
+  lane.writing = decision;
+
   expected.backlog = sample.backlog;
+  if (!part_known) {
+    expected.part = sample.part;
+    expected.spacing = sample.spacing;
+  }
   if (sample == expected) return;
   const auto show = [](const BatchSample& s) {
-    return fmt::format("{} items, {} bytes, sent {} done {}, waited {}, in flight {}, '{}'",
-                       s.items, s.bytes, s.sent.time_since_epoch().count(),
-                       s.done.time_since_epoch().count(), s.oldest_wait.count(), s.in_flight,
-                       Describe(s.errc));
+    return fmt::format(
+        "{} items, {} bytes, sent {} done {}, waited {} (mean {}), spacing {}, in flight {}, part "
+        "{}, '{}'",
+        s.items, s.bytes, s.sent.time_since_epoch().count(), s.done.time_since_epoch().count(),
+        s.oldest_wait.count(), s.mean_wait.count(), s.spacing.count(), s.in_flight,
+        static_cast<int>(s.part), Describe(s.errc));
   };
   Fail("the policy observes [{}] where [{}] happened", show(sample), show(expected));
 }
@@ -379,7 +418,7 @@ void Witness::OnPoll() {
 
 void Witness::OnEffects(const Effects& effects) {
   if (effects.fenced != std::exchange(fenced_, {})) Fail("lanes fenced that were not, or not told");
-  for (const WriteBatch& batch : effects.writes) JudgeWrite(batch);
+  JudgeWrites(effects);
   for (const KeyRefused& refused : effects.refused) JudgeRefused(refused);
   for (const KeyRefused& refused : std::exchange(refused_, {})) {
     Fail("the application was not told that {} was refused", refused.key);
@@ -461,12 +500,30 @@ TimePoint Witness::WriteDue(LaneId id) const {
   }
   if (first == kNever) return kNever;
   TimePoint send = overdue;
-  if (in_flight < writing_.window) {
-    const TimePoint spaced = SaturatingAdd(lane.last_send, writing_.interval);
+  if (in_flight < lane.writing.window) {
+    const TimePoint spaced = NextSend(lane.pace, lane.writing, std::max(first, lane.hold.max));
     send = std::min({send, urgent, std::max(first, spaced)});
     if (ready >= lane_options().max_batch_items) send = first;
   }
   return std::max(send, lane.hold.max);
+}
+
+TimePoint Witness::NextSend(const Pace& pace, const Decision& decision, TimePoint ready) {
+  // Without a gap an answer does not matter, not even to a tick that a late poll has yet to serve.
+  const TimePoint answered = decision.gap > Duration::zero() ? pace.last_answer : TimePoint::min();
+  const TimePoint allowed = std::max(SaturatingAdd(pace.last_send, decision.interval),
+                                     SaturatingAdd(answered, decision.gap));
+  if (decision.tick == Duration::zero()) return allowed;
+  const TimePoint from =
+      std::max({ready, allowed, pace.open_since, SaturatingAdd(pace.last_send, Duration(1))});
+  if (from == kNever) return kNever;
+  __extension__ using Wide = __int128;
+  const Duration offset(
+      static_cast<Duration::rep>((static_cast<Wide>(pace.offset) * decision.tick.count()) >> 64));
+  TimePoint tick = TimePoint(offset) + (from - TimePoint(offset)) / decision.tick * decision.tick;
+  while (tick < from) tick += decision.tick;
+  while (tick - decision.tick >= from) tick -= decision.tick;
+  return tick;
 }
 
 TimePoint Witness::ReadDue(LaneId id) const {
@@ -476,7 +533,8 @@ TimePoint Witness::ReadDue(LaneId id) const {
   const std::set<KeyId> ready = ReadyToRead(id, false);
   if (ready.empty()) return kNever;
   const bool full = ready.size() >= lane_options().max_batch_items;
-  const TimePoint spaced = SaturatingAdd(lane.last_read, reading_.interval);
+  // Whatever became ready before now went at the ticks before now.
+  const TimePoint spaced = NextSend(lane.read_pace, reading_, std::max(now_, lane.read_hold.max));
   return std::max(full ? TimePoint::min() : spaced, lane.read_hold.max);
 }
 
@@ -499,7 +557,74 @@ bool Witness::IsReading(KeyId key) const {
 
 // --- What came out -------------------------------------------------------------------------------
 
-void Witness::JudgeWrite(const WriteBatch& batch) {
+void Witness::JudgeWrites(const Effects& effects) {
+  const std::vector<WriteBatch>& batches = effects.writes;
+  for (std::size_t i = 0; i < batches.size() && !verdict_.failed(); ++i) {
+    const WriteBatch& batch = batches[i];
+    const bool last = i + 1 == batches.size() || batches[i + 1].lane != batch.lane;
+    if (last || !AreParts(batch, batches[i + 1])) {
+      JudgeWhole(batch, last, effects);
+      JudgeWrite(batch, BatchPart::kWhole, true);
+      continue;
+    }
+    // A state that fits no batch, and was refused, may have ended the first of two whole ones.
+    const bool known = std::none_of(
+        effects.refused.begin(), effects.refused.end(),
+        [&](const KeyRefused& r) { return r.lane == batch.lane && r.errc == Errc::kTooLarge; });
+    JudgeWrite(batch, BatchPart::kProbe, known);
+    JudgeWrite(batches[++i], BatchPart::kRest, known);
+  }
+}
+
+std::size_t Witness::MostItems(const Lane& lane) const {
+  if (lane_options().prefix_ordering) return lane_options().max_batch_items;
+  return std::min({lane_options().max_batch_items, lane.writing.max_items, lane.limit});
+}
+
+bool Witness::TravelsAlone(KeyId key) const {
+  return keys_[key].failures >= kAloneAfter && !lane_options().prefix_ordering;
+}
+
+bool Witness::MayCut(const Lane& lane) const {
+  return lane.writing.probe > 0 && !lane_options().prefix_ordering &&
+         lane.attempts.size() + 2 <= lane_options().max_batches_in_flight;
+}
+
+// Whether two batches of a lane, one after the other, are one that was cut: those that fit into one
+// would else have been one.
+bool Witness::AreParts(const WriteBatch& probe, const WriteBatch& rest) const {
+  const Lane& lane = lanes_[probe.lane];
+  const auto alone = [&](const WriteItem& item) { return TravelsAlone(KeyOf(item.key)); };
+  return MayCut(lane) && probe.items.size() == lane.writing.probe &&
+         probe.items.size() + rest.items.size() <= MostItems(lane) &&
+         probe.bytes + rest.bytes <= lane_options().max_batch_bytes &&
+         std::none_of(probe.items.begin(), probe.items.end(), alone) &&
+         std::none_of(rest.items.begin(), rest.items.end(), alone);
+}
+
+// A batch that is whole must not have been cut, nor been the probe of one whose rest is missing.
+void Witness::JudgeWhole(const WriteBatch& batch, bool last, const Effects& effects) {
+  const Lane& lane = lanes_[batch.lane];
+  const std::size_t count = batch.items.size();
+  if (!MayCut(lane) || count < lane.writing.probe) return;
+  if (count > lane.writing.probe) return Fail("batch {} was not cut", batch.id);
+  if (!last || count >= MostItems(lane) || TravelsAlone(KeyOf(batch.items[0].key))) return;
+  bool more = false;    // could have come along for certain
+  bool excuse = false;  // one at whose place in the queue the batch may have ended
+  ForKeysOf(batch.lane, [&](KeyId id, const Key& key) {
+    const std::string name = NameOf(id);
+    const auto is_named = [&](const auto& it) { return it.key == name; };
+    if (!key.unsent || key.sending != 0 || now_ < key.pause_min) return;
+    if (std::any_of(batch.items.begin(), batch.items.end(), is_named)) return;
+    const bool refused = std::any_of(effects.refused.begin(), effects.refused.end(), is_named);
+    const std::size_t bytes = name.size() + memory_[id].change.value.size();
+    excuse |= refused || TravelsAlone(id) || batch.bytes + bytes > lane_options().max_batch_bytes;
+    more |= key.pause_max <= now_;
+  });
+  if (more && !excuse) Fail("batch {} is a probe without its rest", batch.id);
+}
+
+void Witness::JudgeWrite(const WriteBatch& batch, BatchPart part, bool part_known) {
   const LaneOptions& limits = lane_options();
   Lane& lane = lanes_[batch.lane];
   if (!polling_) Fail("batch {} was sent outside Poll", batch.id);
@@ -510,9 +635,7 @@ void Witness::JudgeWrite(const WriteBatch& batch) {
   if (batch.items.empty()) return Fail("batch {} is empty", batch.id);
   const std::size_t count = batch.items.size();
   const bool prefix = limits.prefix_ordering;
-  const std::size_t most = prefix
-                               ? limits.max_batch_items
-                               : std::min({limits.max_batch_items, writing_.max_items, lane.limit});
+  const std::size_t most = MostItems(lane);
   if (count > most) Fail("batch {} has {} items, more than {}", batch.id, count, most);
   if (!prefix && batch.bytes > limits.max_batch_bytes) {
     Fail("batch {} has {} bytes", batch.id, batch.bytes);
@@ -521,11 +644,12 @@ void Witness::JudgeWrite(const WriteBatch& batch) {
     Fail("batch {} makes {} in flight", batch.id, lane.attempts.size() + 1);
   }
   if (prefix && !lane.attempts.empty()) Fail("batch {} overtakes another", batch.id);
-  JudgeSendTime(batch);
+  if (part != BatchPart::kRest) JudgeSendTime(batch);
 
-  Attempt attempt{.id = batch.id, .items = {}, .sample = {}};
+  Attempt attempt{.id = batch.id, .items = {}, .sample = {}, .part_known = part_known};
   std::size_t bytes = 0;
   TimePoint oldest = now_;
+  Duration waited{};
   for (const WriteItem& item : batch.items) {
     JudgeItem(batch, item);
     if (verdict_.failed()) return;
@@ -533,21 +657,30 @@ void Witness::JudgeWrite(const WriteBatch& batch) {
     attempt.items.push_back({KeyOf(item.key), key.dirty_since, key.urgent});
     bytes += item.key.size() + item.value.size();
     oldest = std::min(oldest, key.dirty_since);
+    waited += now_ - key.dirty_since;
     key.sending = item.version;
     key.unsent = key.urgent = false;
     key.bytes = item.key.size() + item.value.size();
   }
   if (bytes != batch.bytes) Fail("batch {} has {} bytes, says {}", batch.id, bytes, batch.bytes);
+  const bool first = lane.pace.last_send == TimePoint::min();
+  const Duration spacing = part == BatchPart::kRest ? lane.attempts.back().sample.spacing
+                           : first                  ? Duration::zero()
+                                                    : now_ - lane.pace.last_send;
   attempt.sample = {.items = count,
                     .bytes = bytes,
                     .sent = now_,
                     .done = {},
                     .oldest_wait = now_ - oldest,
+                    .mean_wait = waited / static_cast<Duration::rep>(count),
+                    .spacing = spacing,
                     .in_flight = lane.attempts.size() + 1,
                     .backlog = 0,
-                    .errc = Errc::kOk};
+                    .errc = Errc::kOk,
+                    .part = part};
   lane.attempts.push_back(std::move(attempt));
-  lane.last_send = now_;
+  lane.pace.last_send = now_;
+  lane.writing.probe = 0;  // that was the next batch
 }
 
 void Witness::JudgeItem(const WriteBatch& batch, const WriteItem& item) {
@@ -578,19 +711,21 @@ void Witness::JudgeSendTime(const WriteBatch& batch) {
   std::size_t ready = 0;
   bool urgent = false;
   bool overdue = false;
+  TimePoint since = kNever;
   ForKeysOf(batch.lane, [&](KeyId, const Key& key) {
     if (!key.unsent || key.sending != 0 || now_ < key.pause_min) return;
     ++ready;
+    since = std::min(since, key.ready_min);
     urgent |= key.urgent;
     overdue |= now_ >= SaturatingAdd(key.dirty_since, lane_options().max_delay);
   });
   if (overdue) return;
-  if (lane.attempts.size() >= writing_.window) {
-    return Fail("batch {} is more than the window of {}", batch.id, writing_.window);
+  if (lane.attempts.size() >= lane.writing.window) {
+    return Fail("batch {} is more than the window of {}", batch.id, lane.writing.window);
   }
   const bool full = ready >= lane_options().max_batch_items;
-  const bool spaced = now_ >= SaturatingAdd(lane.last_send, writing_.interval);
-  if (!urgent && !full && !spaced) Fail("batch {} was sent before its interval", batch.id);
+  const TimePoint spaced = NextSend(lane.pace, lane.writing, std::max(since, lane.hold.min));
+  if (!urgent && !full && now_ < spaced) Fail("batch {} was sent before its time", batch.id);
 }
 
 void Witness::JudgeRefused(const KeyRefused& refused) {
@@ -684,8 +819,15 @@ void Witness::JudgeRead(const ReadBatch& batch) {
   const std::size_t most = std::min(lane_options().max_batch_items, reading_.max_items);
   if (batch.keys.size() > most) Fail("read {} has {} keys", batch.id, batch.keys.size());
   const bool full = ReadyToRead(batch.lane, true).size() >= lane_options().max_batch_items;
-  if (!full && now_ < SaturatingAdd(lane.last_read, reading_.interval)) {
-    Fail("read {} was sent before its interval", batch.id);
+  TimePoint since = kNever;
+  for (const auto& [id, fetch] : fetches_) {
+    if (LaneOf(fetch.key) == batch.lane && !IsReading(fetch.key)) {
+      since = std::min(since, fetch.asked);
+    }
+  }
+  since = std::max(since, lane.read_hold.min);
+  if (!full && now_ < NextSend(lane.read_pace, reading_, since)) {
+    Fail("read {} was sent before its time", batch.id);
   }
   ReadAttempt read{.id = batch.id, .keys = {}, .sent = now_};
   for (const std::string& name : batch.keys) {
@@ -695,7 +837,7 @@ void Witness::JudgeRead(const ReadBatch& batch) {
     read.keys.push_back(key);
   }
   lane.reads.push_back(std::move(read));
-  lane.last_read = now_;
+  lane.read_pace.last_send = now_;
 }
 
 // --- The end -------------------------------------------------------------------------------------

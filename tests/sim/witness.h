@@ -45,7 +45,7 @@ class Witness {
   void OnFetch(FetchId id, KeyId key);
   void OnWriteDone(LaneId lane, BatchId id, const WriteResult& result);
   void OnReadDone(LaneId lane, BatchId id, const ReadResult& result);
-  void OnSample(const BatchSample& sample);
+  void OnSample(const BatchSample& sample, const Decision& decision);
   void OnDrain();
   void OnStop(Errc why);
 
@@ -71,7 +71,8 @@ class Witness {
     bool urgent = false;  // a flush or drain wants what is unsent
     std::uint32_t failures = 0;
     TimePoint dirty_since{};                 // the oldest unsent change
-    TimePoint ready_since{};                 // at the latest
+    TimePoint ready_min{};                   // since when it could be sent, at the least,
+    TimePoint ready_since{};                 // and at the most
     TimePoint pause_min = TimePoint::min();  // not sent before, at the least,
     TimePoint pause_max = TimePoint::min();  // and at the most
     std::size_t bytes = 0;
@@ -88,6 +89,14 @@ class Witness {
     BatchId id;
     std::vector<Item> items;
     BatchSample sample;
+    bool part_known = true;  // and spacing
+  };
+  /// What the time of the next send follows from.
+  struct Pace {
+    TimePoint last_send = TimePoint::min();
+    TimePoint last_answer = TimePoint::min();
+    TimePoint open_since = TimePoint::min();  // ticks before it were missed
+    std::uint64_t offset = 0;                 // of ticks, as a share of 2^64
   };
   struct ReadAttempt {
     BatchId id;
@@ -96,17 +105,19 @@ class Witness {
   };
   struct Hold {  // after failures of whole batches
     std::uint32_t failures = 0;
+    BatchId newest = 0;  // then in flight
     TimePoint min = TimePoint::min();
     TimePoint max = TimePoint::min();
   };
   struct Lane {
     std::vector<Attempt> attempts;
     std::vector<ReadAttempt> reads;
-    TimePoint last_send = TimePoint::min();
-    TimePoint last_read = TimePoint::min();
+    Decision writing;  // the policy's newest
+    Pace pace;
+    Pace read_pace;
     Hold hold;
     Hold read_hold;
-    std::size_t limit = Decision::kUnlimited;  // items per batch, after one failed as a whole
+    std::size_t limit = 0;  // items per batch: less after one failed as a whole
     Errc stopped = Errc::kOk;
     std::uint64_t refusals = 0;
   };
@@ -128,6 +139,14 @@ class Witness {
     bool was_dirty;
   };
 
+  struct Observed {
+    LaneId lane;
+    BatchSample sample;
+    bool part_known;
+    std::size_t in_flight;  // when it was answered, itself included
+    bool settled;           // nothing of it must be sent again
+  };
+
   template <typename... Args>
   void Fail(const char* format, const Args&... args);
 
@@ -144,17 +163,28 @@ class Witness {
   void EndWrite(KeyId key, Errc errc);
   void Requeue(const Item& item);
   void PauseKey(KeyId key);
-  void Extend(Hold& hold);
+  /// `left`: the attempts still in flight.
+  template <typename Attempts>
+  void Extend(Hold& hold, BatchId failed, const Attempts& left);
   void StopLane(LaneId lane, Errc why);
   void Urge();
 
   void JudgeRefused(const KeyRefused& refused);
-  void JudgeWrite(const WriteBatch& batch);
+  void JudgeWrites(const Effects& effects);
+  void JudgeWrite(const WriteBatch& batch, BatchPart part, bool part_known);
+  [[nodiscard]] std::size_t MostItems(const Lane& lane) const;
+  [[nodiscard]] bool TravelsAlone(KeyId key) const;
+  [[nodiscard]] bool MayCut(const Lane& lane) const;
+  [[nodiscard]] bool AreParts(const WriteBatch& probe, const WriteBatch& rest) const;
+  void JudgeWhole(const WriteBatch& batch, bool last, const Effects& effects);
   void JudgeItem(const WriteBatch& batch, const WriteItem& item);
   void JudgeSendTime(const WriteBatch& batch);
   void JudgeReplies(const std::vector<RunReply>& replies);
   void JudgeFetched(const FetchDone& done);
   void JudgeRead(const ReadBatch& batch);
+  /// When a change (or fetch) that is there since `ready` may go.
+  [[nodiscard]] static TimePoint NextSend(const Pace& pace, const Decision& decision,
+                                          TimePoint ready);
   /// When the lane must send at the latest, unless something else happens: kNever if it need not.
   [[nodiscard]] TimePoint WriteDue(LaneId lane) const;
   [[nodiscard]] TimePoint ReadDue(LaneId lane) const;
@@ -167,7 +197,6 @@ class Witness {
   const Epoch epoch_;
   const std::vector<InMemory>& memory_;
   Verdict& verdict_;
-  const Decision writing_;
   const Decision reading_;
 
   TimePoint now_ = TimePoint::min();
@@ -176,9 +205,9 @@ class Witness {
   std::map<ReplyId, Reply> replies_;
   std::map<ReplyId, std::set<Errc>> ended_;  // must be among the next effects
   std::map<FetchId, Fetch> fetches_;
-  std::vector<KeyRefused> refused_;   // must be among the next effects
-  std::vector<LaneId> fenced_;        // must be among the next effects
-  std::vector<BatchSample> samples_;  // must have been observed
+  std::vector<KeyRefused> refused_;  // must be among the next effects
+  std::vector<LaneId> fenced_;       // must be among the next effects
+  std::vector<Observed> samples_;    // must have been observed
   BatchId last_batch_ = 0;
   bool polling_ = false;
   bool draining_ = false;

@@ -17,8 +17,9 @@ struct Watched {
 
   [[nodiscard]] Decision Start() const { return policy.Start(); }
   Decision Observe(const BatchSample& sample) {
-    witness->OnSample(sample);
-    return policy.Observe(sample);
+    const Decision decision = policy.Observe(sample);
+    witness->OnSample(sample, decision);
+    return decision;
   }
   [[nodiscard]] std::string Name() const { return policy.Name(); }
 };
@@ -128,7 +129,9 @@ void World::LivenessPhase() {
 Duration World::Patience() const {
   const LaneOptions& lane = options_.engine.lane;
   const Duration lag = server_->witness.now() - std::min(server_->witness.now(), ServerTime());
-  const Duration per_key = lane.max_delay + lane.retry_cap + 4 * options_.max_latency;
+  const Decision reading = lane.read_policy.Start();
+  const Duration per_read = reading.interval + reading.gap + reading.tick;
+  const Duration per_key = lane.max_delay + per_read + lane.retry_cap + 4 * options_.max_latency;
   return 3 * lane.attempt_timeout + 3 * lane.retry_cap + lag + (options_.keys + 4) * per_key +
          (options_.engine.reply_deadline == 5s ? 0s : options_.engine.reply_deadline);
 }

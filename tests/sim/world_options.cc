@@ -5,20 +5,40 @@
 #include <algorithm>
 
 #include "stout/sim/random.h"
+#include "tests/sim/scripted_policy.h"
 
 namespace stout::sim {
 namespace {
 
 using namespace std::chrono_literals;
 
+/// Each rule is absent from half of the decisions, so that each is seen alone and with others.
+Decision DeriveDecision(Random& random) {
+  Decision decision;
+  if (random.Chance(500)) decision.interval = random.Between(1ms, 50ms);
+  if (random.Chance(500)) decision.gap = random.Between(1ms, 30ms);
+  if (random.Chance(400)) decision.tick = random.Pick<Duration>({3ms, 10ms, 40ms});
+  if (random.Chance(500)) decision.window = random.Between(2, 5);
+  if (random.Chance(300)) decision.max_items = random.Between(1, 6);
+  if (random.Chance(500)) decision.probe = random.Between(1, 3);
+  return decision;
+}
+
 Policy DerivePolicy(Random& random) {
-  switch (random.Below(4)) {
+  switch (random.Below(8)) {
     case 0:
       return Unbatched{};
     case 1:
       return Fixed{.interval = random.Between(1ms, 100ms)};
     case 2:
       return Natural{.window = random.Between(2, 5)};
+    case 3:
+      return Tick{.interval = random.Between(1ms, 50ms)};
+    case 4:
+      return Gap{.gap = random.Between(1ms, 50ms)};
+    case 5:
+    case 6:
+      return Scripted{{DeriveDecision(random)}};
     default:
       return Natural{};
   }
@@ -29,6 +49,10 @@ EngineOptions DeriveEngine(Random& random, std::uint32_t keys) {
   LaneOptions& lane = options.lane;
   lane.write_policy = DerivePolicy(random);
   lane.read_policy = DerivePolicy(random);
+  if (random.Chance(250)) {  // a policy that changes its mind
+    lane.write_policy =
+        Scripted{{DeriveDecision(random), DeriveDecision(random), DeriveDecision(random)}};
+  }
   lane.prefix_ordering = random.Chance(250);
   lane.max_dirty_keys = random.Chance(300) ? random.Between(1, keys) : 1000;
   lane.max_dirty_bytes = random.Chance(300) ? random.Between(20, 200) : 1'000'000;

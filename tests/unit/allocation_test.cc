@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stout/core/engine.h"
+#include "stout/core/policy/stout.h"
 
 namespace {
 std::size_t allocations = 0;
@@ -81,8 +82,16 @@ class Server final : public StateSource {
   TimePoint now_{};
 };
 
+// Cuts every batch.
+struct Probing {
+  [[nodiscard]] Decision Start() const { return {.window = 4, .probe = 10}; }
+  Decision Observe(const BatchSample&) { return Start(); }
+  [[nodiscard]] std::string Name() const { return "probing"; }
+};
+
 TEST_CASE("the steady state of an engine does not allocate", "[engine]") {
   EngineOptions options;
+  options.lane.write_policy = GENERATE(Policy(Natural{}), Policy(Probing{}), Policy(Stout{}));
   options.lane.max_batch_items = GENERATE(1, 64, 4096);
   Server server(options);
   server.AllocationsOf(20);  // grows the buffers

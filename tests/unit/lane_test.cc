@@ -75,8 +75,9 @@ TEST_CASE("a clean key costs no memory", "[lane]") {
 // --- When
 // ------------------------------------------------------------------------------------------
 
-TEST_CASE("an idle lane sends at once under every policy", "[lane]") {
-  const std::string name = GENERATE("unbatched", "fixed:20ms", "natural", "natural:4");
+TEST_CASE("an idle lane sends at once under every policy but a ticking one", "[lane]") {
+  const std::string name = GENERATE("unbatched", "fixed:20ms", "gap:20ms", "natural", "natural:4",
+                                    "stout", "stout:guards=off");
   CAPTURE(name);
   EngineDriver server(With(*MakePolicy(name)));
   server.Put("k", "v");
@@ -353,6 +354,35 @@ TEST_CASE("batches that fail side by side do not cut the next one further", "[la
   CHECK(server.NextSend().writes.at(0).items.size() == 4);
 }
 
+TEST_CASE("batches that fail side by side make the lane pause once, not once each", "[lane]") {
+  EngineDriver server(With(Unbatched{}));
+  for (int i = 0; i < 20; ++i) server.Put("k" + std::to_string(i), "v");
+  const Effects effects = server.Poll();
+  REQUIRE(effects.writes.size() == 20);
+  for (const WriteBatch& batch : effects.writes) {
+    server.engine.WriteDone(0, batch.id, Whole(Errc::kTransient), server.now);
+  }
+  server.Put("other", "v");
+  server.Poll();
+  CHECK(server.PollAfter(10ms).writes.size() == 21);  // retry_first, and each key's own first pause
+}
+
+TEST_CASE("a batch that was sent after the pause and fails makes the next pause longer", "[lane]") {
+  EngineDriver server(With(Natural{.window = 2}));
+  server.Put("a", "v");
+  const WriteBatch first = server.Poll().writes.at(0);
+  server.Put("b", "v");
+  const WriteBatch second = server.Poll().writes.at(0);
+  server.Done(first, Whole(Errc::kTransient));
+  server.Done(server.NextSend().writes.at(0), Whole(Errc::kTransient));  // now 10 to 20 ms
+  server.now += 5ms;
+  server.Done(second, Whole(Errc::kTransient));  // of no more weight than the first
+  server.Put("other", "v");
+  CHECK(server.Poll().writes.empty());
+  CHECK(server.PollAfter(4ms).writes.empty());
+  CHECK_FALSE(server.PollAfter(11ms).writes.empty());
+}
+
 // The store fails every batch with "poison" as a whole. Returns the batches until all else is done.
 int SendUntilOnlyPoisonIsLeft(EngineDriver& server) {
   int sent = 0;
@@ -484,6 +514,8 @@ TEST_CASE("a policy observes each attempt by itself, not a sequence of retries",
                                              .sent = retried,
                                              .done = retried + 4ms,
                                              .oldest_wait = retried - TimePoint(0ms),
+                                             .mean_wait = retried - TimePoint(0ms),
+                                             .spacing = retried - TimePoint(0ms),
                                              .in_flight = 1,
                                              .errc = Errc::kOk}});
 }

@@ -39,6 +39,13 @@ TEST_CASE("natural has no interval: its window is all that holds it back", "[pol
   CHECK(Natural().Start().window == 1);
 }
 
+TEST_CASE("tick and gap keep theirs", "[policy]") {
+  CHECK(Tick{.interval = 20ms}.Start() == Decision{.tick = 20ms, .window = Decision::kUnlimited});
+  CHECK(Tick{.interval = 20ms}.Observe(Slow()) == Tick{.interval = 20ms}.Start());
+  CHECK(Gap{.gap = 20ms}.Start() == Decision{.gap = 20ms, .window = 1});
+  CHECK(Gap{.gap = 20ms}.Observe(Slow()) == Gap{.gap = 20ms}.Start());
+}
+
 // Counts what it observes, to tell copies apart.
 struct Counting {
   std::size_t observed = 0;
@@ -70,24 +77,68 @@ TEST_CASE("policies are read from text", "[policy]") {
   CHECK(decision("fixed:1.5s") == Fixed{.interval = 1500ms}.Start());
   CHECK(decision("natural") == Natural{.window = 1}.Start());
   CHECK(decision("natural:4") == Natural{.window = 4}.Start());
+  CHECK(decision("tick:20ms") == Tick{.interval = 20ms}.Start());
+  CHECK(decision("gap:20ms") == Gap{.gap = 20ms}.Start());
+  CHECK(decision("stout:start=5ms,in_flight=3") == Decision{.interval = 5ms, .window = 3});
+  CHECK(decision("stout:guards=off").window == Decision::kUnlimited);
 }
 
 TEST_CASE("what names no policy is refused", "[policy]") {
   const std::string text =
       GENERATE("", "Unbatched", "unbatched:1", "fixed", "fixed:", "fixed:0ms", "fixed:-1ms",
                "fixed:20", "natural:", "natural:0", "natural:-1", "natural:1.5", "natural:x",
-               "natural:99999999999999999999", " natural", "stout ");
+               "natural:99999999999999999999", " natural", "stout ", "tick", "tick:0s",
+               "gap:", "stout:", "stout:alpha", "stout:alpha=", "stout:alpha=x", "stout:alpha=nan",
+               "stout:alpha=-1", "stout:alpha=inf", "stout:alpha=0.1,", "stout:,alpha=0.1",
+               "stout:alpha =0.1", "stout:window_batches=33", "stout:window_batches=1.5",
+               "stout:unit=1", "stout:guard_idle=true", "stout:floor=2s,ceiling=1s");
   CAPTURE(text);
   CHECK_FALSE(MakePolicy(text).has_value());
 }
 
 TEST_CASE("a policy's name is the text that makes it", "[policy]") {
   const std::string name =
-      GENERATE("unbatched", "fixed:20ms", "fixed:250us", "natural", "natural:4");
+      GENERATE("unbatched", "fixed:20ms", "fixed:250us", "tick:20ms", "gap:1500us", "natural",
+               "natural:4", "stout", "stout:alpha=0.125,start=5ms,in_flight=7,guard_idle=off");
   const std::optional<Policy> policy = MakePolicy(name);
   REQUIRE(policy.has_value());
   CHECK(policy->Name() == name);
   CHECK(PolicySyntax().find(name.substr(0, name.find(':'))) != std::string_view::npos);
+}
+
+TEST_CASE("what is wrong with a policy's text is said with its remedy", "[policy]") {
+  const auto error = [](std::string_view text) {
+    std::string what;
+    CHECK_FALSE(MakePolicy(text, &what).has_value());
+    return what;
+  };
+  CHECK(error("nagle") == "'nagle' is no policy: use " + std::string(PolicySyntax()));
+  CHECK(error("fixed:20") == "policy fixed takes a time above zero, not '20': use fixed:20ms");
+  CHECK(error("gap") == "policy gap takes a time above zero, not '': use gap:20ms");
+  CHECK(error("unbatched:1") ==
+        "policy unbatched takes no argument: leave out the colon and what follows");
+  CHECK(error("natural:0") ==
+        "policy natural takes a window from 1 to 1000000, not '0': use natural:4");
+  CHECK(error("stout:alpha=20") == "policy stout takes no alpha of '20': use 0 ... 10");
+  CHECK(error("stout:unit=1") == "policy stout takes no unit of '1': use 1us ... 1s");
+  CHECK(error("stout:guards=no") == "policy stout takes no guards of 'no': use on, off");
+  CHECK(error("stout:floor=2s,ceiling=1s") ==
+        "policy stout takes no ceiling below its floor: raise ceiling or lower floor");
+  CHECK(error("stout:gamma=1").find("policy stout has no option 'gamma': use alpha beta ") == 0);
+}
+
+TEST_CASE("a policy that is read leaves the text of the error alone", "[policy]") {
+  std::string what = "untouched";
+  CHECK(MakePolicy("natural", &what).has_value());
+  CHECK(what == "untouched");
+}
+
+TEST_CASE("each option of a policy is described with its default", "[policy]") {
+  const std::string text = PolicyOptions();
+  CHECK(text.find("  alpha=0.02 (0 ... 10): ") != std::string::npos);
+  CHECK(text.find("  unit=1ms (1us ... 1s): ") != std::string::npos);
+  CHECK(text.find("  guard_idle=on (on, off): ") != std::string::npos);
+  CHECK(text.find("  guards (on, off): ") != std::string::npos);  // has no value of its own
 }
 
 }  // namespace

@@ -44,7 +44,8 @@ struct Application {
 /// Changes are collapsed and written in batches; a reply runs once each key that it names is
 /// durable at least at the version that it had when SafeReply was called.
 ///
-/// Units: stout::Duration.
+/// Units: stout::Duration. What policies see as TimePoint is Unix time as the system's clock had it
+///   when the interposer was made, carried on by the steady clock: see types.h.
 /// Owner: value semantics of an Asio I/O object, neither copied nor moved. Refers to `store`, which
 ///   must outlive it; the executor's context must outlive the store. Destroying it is Close(): do
 ///   it on get_executor(), or while the context does not run.

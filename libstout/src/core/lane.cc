@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <utility>
 
 #include "core/hash.h"
@@ -15,6 +16,15 @@ namespace {
 bool IsSettled(Errc errc) {
   return errc == Errc::kOk || errc == Errc::kRefused || errc == Errc::kTooLarge ||
          errc == Errc::kCorrupt;
+}
+
+/// One of the spares, if there is one.
+template <typename T>
+T TakeSpare(std::vector<T>& spares) {
+  if (spares.empty()) return {};
+  T spare = std::move(spares.back());
+  spares.pop_back();
+  return spare;
 }
 
 }  // namespace
@@ -31,6 +41,8 @@ Lane::Lane(LaneId id, Epoch epoch, const LaneOptions& options, std::uint64_t see
       effects_(effects),
       policy_(options.write_policy),
       decision_(policy_.Start()),
+      pacer_(random_.Next()),
+      hold_(backoff_),
       cut_(options.max_batch_items) {}
 
 // --- Changes ---------------------------------------------------------------------------------
@@ -143,7 +155,7 @@ void Lane::SendAllNow() {
     PushReady(paused.slot);
   }
   paused_.clear();
-  hold_until_ = TimePoint::min();
+  hold_.Lift();
 }
 
 // --- The ready queue ---------------------------------------------------------------------------
@@ -195,14 +207,21 @@ TimePoint Lane::Poll(TimePoint now, StateSource& source) {
 
 bool Lane::MaySend(TimePoint now) const {
   if (ready_ == 0 || attempts_.size() >= options_.max_batches_in_flight) return false;
-  if (now < hold_until_) return false;
+  if (now < hold_.until()) return false;
   if (options_.prefix_ordering && !attempts_.empty()) return false;
   if (now >= SaturatingAdd(entries_[ready_head_].ready_since, options_.max_delay)) return true;
   if (attempts_.size() >= decision_.window) return false;
   return urgent_ > 0 || ready_ >= options_.max_batch_items || now >= NextByPolicy();
 }
 
-TimePoint Lane::NextByPolicy() const { return SaturatingAdd(last_send_, decision_.interval); }
+TimePoint Lane::NextByPolicy() const {
+  return pacer_.NextSend(decision_, std::max(entries_[ready_head_].ready_since, hold_.until()));
+}
+
+bool Lane::HasRoom(std::size_t in_flight) const {
+  if (options_.prefix_ordering && in_flight > 0) return false;
+  return in_flight < std::min(decision_.window, options_.max_batches_in_flight);
+}
 
 TimePoint Lane::NextEvent() const {
   TimePoint next = kNever;
@@ -218,7 +237,7 @@ TimePoint Lane::NextEvent() const {
     const bool at_once = urgent_ > 0 || ready_ >= options_.max_batch_items;
     send = std::min(send, at_once ? TimePoint::min() : NextByPolicy());
   }
-  return std::min(next, std::max(send, hold_until_));
+  return std::min(next, std::max(send, hold_.until()));
 }
 
 std::size_t Lane::BatchLimit() const {
@@ -228,17 +247,14 @@ std::size_t Lane::BatchLimit() const {
   return std::max<std::size_t>(1, std::min({options_.max_batch_items, decision_.max_items, cut_}));
 }
 
+inline WriteBatch Lane::NewBatch() {
+  std::vector<WriteItem> items = TakeSpare(spare_batches_);
+  return {.id = 0, .lane = id_, .epoch = epoch_, .items = std::move(items), .bytes = 0};
+}
+
 void Lane::Form(TimePoint now, StateSource& source) {
-  WriteBatch batch{.id = 0, .lane = id_, .epoch = epoch_, .items = {}, .bytes = 0};
-  Attempt attempt;
-  if (!spare_batches_.empty()) {
-    batch.items = std::move(spare_batches_.back());
-    spare_batches_.pop_back();
-  }
-  if (!spare_sent_.empty()) {
-    attempt.items = std::move(spare_sent_.back());
-    spare_sent_.pop_back();
-  }
+  WriteBatch batch = NewBatch();
+  Attempt attempt{.id = 0, .items = TakeSpare(spare_sent_), .sample = {}};
   const std::size_t limit = BatchLimit();
   while (ready_ > 0 && attempt.items.size() < limit) {
     const bool alone = entries_[ready_head_].failures >= kAloneAfter && !options_.prefix_ordering;
@@ -253,7 +269,11 @@ void Lane::Form(TimePoint now, StateSource& source) {
     spare_sent_.push_back(std::move(attempt.items));
     return;
   }
-  Send(std::move(batch), std::move(attempt), now);
+  if (IsCut(batch.items.size())) {
+    SendCut(std::move(batch), std::move(attempt), now);
+  } else {
+    Send(std::move(batch), std::move(attempt), BatchPart::kWhole, pacer_.SinceLastSend(now), now);
+  }
 }
 
 // Serialises one key into the batch; false if it must go with the next one. The batch's buffers
@@ -297,24 +317,58 @@ bool Lane::Append(WriteBatch& batch, Attempt& attempt, Slot slot, StateSource& s
   return true;
 }
 
-void Lane::Send(WriteBatch batch, Attempt attempt, TimePoint now) {
-  TimePoint oldest = now;
-  for (const Sent& sent : attempt.items) oldest = std::min(oldest, sent.dirty_since);
+bool Lane::IsCut(std::size_t items) const {
+  return decision_.probe > 0 && decision_.probe < items &&
+         attempts_.size() + 2 <= options_.max_batches_in_flight && !options_.prefix_ordering;
+}
+
+void Lane::SendCut(WriteBatch&& batch, Attempt&& attempt, TimePoint now) {
+  const auto cut = static_cast<std::ptrdiff_t>(decision_.probe);
+  WriteBatch rest = NewBatch();
+  for (; !rest.items.empty(); rest.items.pop_back()) {
+    spare_items_.push_back(std::move(rest.items.back()));
+  }
+  Attempt attempt_of_rest{.id = 0, .items = TakeSpare(spare_sent_), .sample = {}};
+  rest.items.assign(std::make_move_iterator(batch.items.begin() + cut),
+                    std::make_move_iterator(batch.items.end()));
+  batch.items.erase(batch.items.begin() + cut, batch.items.end());
+  attempt_of_rest.items.assign(attempt.items.begin() + cut, attempt.items.end());
+  attempt.items.erase(attempt.items.begin() + cut, attempt.items.end());
+  for (const WriteItem& item : rest.items) rest.bytes += item.key.size() + item.value.size();
+  batch.bytes -= rest.bytes;
+  const Duration spacing = pacer_.SinceLastSend(now);
+  Send(std::move(batch), std::move(attempt), BatchPart::kProbe, spacing, now);
+  Send(std::move(rest), std::move(attempt_of_rest), BatchPart::kRest, spacing, now);
+}
+
+void Lane::Send(WriteBatch&& batch, Attempt&& attempt, BatchPart part, Duration spacing,
+                TimePoint now) {
+  Duration oldest{};
+  double sum = 0;  // an integer could overflow after an outage of hours
+  for (const Sent& sent : attempt.items) {
+    const Duration wait = now - sent.dirty_since;
+    oldest = std::max(oldest, wait);
+    sum += static_cast<double>(wait.count());
+  }
+  const double mean = sum / static_cast<double>(attempt.items.size());
   batch.id = attempt.id = ++last_batch_;
-  attempt.sample = {.items = batch.items.size(),
-                    .bytes = batch.bytes,
-                    .sent = now,
-                    .done = {},
-                    .oldest_wait = now - oldest,
-                    .in_flight = attempts_.size() + 1,
-                    .backlog = 0,
-                    .errc = Errc::kOk};
+  attempts_.push_back(std::move(attempt));
+  // Filled in place: to build it elsewhere and copy it costs a tenth of a small batch.
+  BatchSample& sample = attempts_.back().sample;
+  sample.items = batch.items.size();
+  sample.bytes = batch.bytes;
+  sample.sent = now;
+  sample.oldest_wait = oldest;
+  sample.mean_wait = Duration(static_cast<Duration::rep>(mean));
+  sample.spacing = spacing;
+  sample.in_flight = attempts_.size();
+  sample.part = part;
   ++stats_.batches_sent;
   stats_.writes_sent += batch.items.size();
   stats_.bytes_sent += batch.bytes;
   stats_.batch_items.Record(batch.items.size());
-  last_send_ = now;
-  attempts_.push_back(std::move(attempt));
+  decision_.probe = 0;  // it was for this batch
+  pacer_.OnSend(now);
   effects_.writes.push_back(std::move(batch));
 }
 
@@ -330,8 +384,7 @@ void Lane::Recycle(WriteBatch batch) {
 void Lane::TimeOutAttempts(TimePoint now) {
   while (!attempts_.empty() &&
          SaturatingAdd(attempts_.front().sample.sent, options_.attempt_timeout) <= now) {
-    Attempt attempt = std::move(attempts_.front());
-    attempts_.erase(attempts_.begin());
+    Attempt attempt = attempts_.Take(attempts_.begin());
     ++stats_.attempts_timed_out;
     Finish(std::move(attempt), {.batch = Errc::kUnknown, .items = {}}, now);
   }
@@ -339,14 +392,11 @@ void Lane::TimeOutAttempts(TimePoint now) {
 
 void Lane::Done(BatchId batch, const WriteResult& result, TimePoint now) {
   if (stopped_ != Errc::kOk) return;
-  const auto attempt = std::find_if(attempts_.begin(), attempts_.end(),
-                                    [&](const Attempt& a) { return a.id == batch; });
+  const auto attempt = attempts_.Find(batch);
   if (attempt == attempts_.end()) {
     ++stats_.late_answers;
   } else if (result.batch != Errc::kFenced) {
-    Attempt taken = std::move(*attempt);
-    attempts_.erase(attempt);
-    Finish(std::move(taken), result, now);
+    Finish(attempts_.Take(attempt), result, now);
   }
   const bool fenced = result.batch == Errc::kFenced ||
                       std::any_of(result.items.begin(), result.items.end(),
@@ -354,7 +404,7 @@ void Lane::Done(BatchId batch, const WriteResult& result, TimePoint now) {
   if (fenced) Stop(Errc::kFenced, now);
 }
 
-void Lane::Finish(Attempt attempt, const WriteResult& result, TimePoint now) {
+void Lane::Finish(Attempt&& attempt, const WriteResult& result, TimePoint now) {
   const std::size_t count = attempt.items.size();
   const bool splittable = count > 1 && !options_.prefix_ordering;
   const bool batch_settled =
@@ -369,12 +419,16 @@ void Lane::Finish(Attempt attempt, const WriteResult& result, TimePoint now) {
   sample.backlog = ready_;
   sample.errc = settled > 0 ? Errc::kOk : batch_settled ? result.items.front().errc : result.batch;
   stats_.store_latency.Record(sample.latency());
+  const bool was_held_back = !HasRoom(attempts_.size() + 1) || settled < count;
+  const Duration tick = decision_.tick;
   decision_ = policy_.Observe(sample);
+  pacer_.OnAnswer(now);
+  if (was_held_back || decision_.tick != tick) pacer_.OnReopen(now);
 
   if (settled == 0) {
     FailWhole(attempt, sample.errc, now);
   } else {
-    failures_ = 0;
+    hold_.OnSuccess();
     cut_ = std::min(options_.max_batch_items, cut_ * 2);
     FinishItems(attempt, result, batch_settled, now);
   }
@@ -401,7 +455,7 @@ void Lane::FinishItems(const Attempt& attempt, const WriteResult& result, bool b
       ++rest;
     }
   }
-  if (rest > 0 && result.batch != Errc::kTooLarge) HoldBack(now);
+  if (rest > 0 && result.batch != Errc::kTooLarge) OnTrouble(attempt.id, now);
   for (auto sent = attempt.items.rbegin(); rest > 0; ++sent) {
     if (entries_[sent->slot].sending == 0) continue;  // dealt with above
     PutBack(*sent);
@@ -463,12 +517,12 @@ void Lane::FailWhole(const Attempt& attempt, Errc errc, TimePoint now) {
   }
   if (suspect) return;  // it says nothing about the others
   cut_ = std::min(cut_, std::max<std::size_t>(1, count / 2));
-  if (errc != Errc::kTooLarge) HoldBack(now);  // else a smaller batch may go at once
+  if (errc != Errc::kTooLarge) OnTrouble(attempt.id, now);  // else a smaller batch may go at once
 }
 
 // The store is in trouble: the lane pauses.
-void Lane::HoldBack(TimePoint now) {
-  hold_until_ = std::max(hold_until_, SaturatingAdd(now, backoff_.Pause(++failures_, random_)));
+void Lane::OnTrouble(BatchId failed, TimePoint now) {
+  hold_.OnFailure(failed, last_batch_, now, random_);
 }
 
 // --- The end -----------------------------------------------------------------------------------
@@ -496,6 +550,8 @@ LaneStats Lane::Stats() const {
   stats.dirty_bytes = dirty_bytes_;
   stats.batches_in_flight = attempts_.size();
   stats.interval = decision_.interval;
+  stats.gap = decision_.gap;
+  stats.tick = decision_.tick;
   stats.window = decision_.window;
   stats.fenced = stopped_ == Errc::kFenced;
   stats.policy = policy_.Name();

@@ -3,7 +3,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <utility>
 
 #include "stout/core/policy/basic.h"
 
@@ -20,12 +19,6 @@ constexpr std::array kUnits = {Unit{"ns", 1}, Unit{"us", 1'000}, Unit{"ms", 1'00
                                Unit{"s", 1'000'000'000}};
 
 constexpr double kCentury = 100.0 * 366 * 24 * 3600 * 1e9;
-
-/// What follows `prefix`, or nothing.
-std::optional<std::string_view> After(std::string_view prefix, std::string_view text) {
-  if (!text.starts_with(prefix)) return std::nullopt;
-  return text.substr(prefix.size());
-}
 
 }  // namespace
 
@@ -53,29 +46,12 @@ std::string FormatDuration(Duration duration) {
 
 std::string Fixed::Name() const { return "fixed:" + FormatDuration(interval); }
 
+std::string Tick::Name() const { return "tick:" + FormatDuration(interval); }
+
+std::string Gap::Name() const { return "gap:" + FormatDuration(gap); }
+
 std::string Natural::Name() const {
   return window == 1 ? "natural" : fmt::format("natural:{}", window);
 }
-
-std::optional<Policy> MakePolicy(std::string_view text) {
-  if (text == "unbatched") return Unbatched{};
-  if (text == "natural") return Natural{};
-  if (const auto interval = After("fixed:", text)) {
-    const auto duration = ParseDuration(*interval);
-    if (!duration || *duration <= Duration::zero()) return std::nullopt;
-    return Fixed{*duration};
-  }
-  if (const auto number = After("natural:", text)) {
-    std::size_t window = 0;
-    const auto [end, error] =
-        std::from_chars(number->data(), number->data() + number->size(), window);
-    if (error != std::errc() || end != number->data() + number->size()) return std::nullopt;
-    if (window < 1 || window > 1'000'000) return std::nullopt;
-    return Natural{window};
-  }
-  return std::nullopt;
-}
-
-std::string_view PolicySyntax() { return "unbatched | fixed:INTERVAL | natural[:WINDOW]"; }
 
 }  // namespace stout

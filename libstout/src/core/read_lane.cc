@@ -13,14 +13,15 @@ ReadLane::ReadLane(const LaneOptions& options, Duration deadline, std::uint64_t 
                    const Lane& writes, LaneId id, BatchId& last_batch, Effects& effects)
     : options_(options),
       deadline_(deadline),
-      backoff_{.first = options.retry_first, .cap = options.retry_cap},
       random_(seed),
       writes_(writes),
       id_(id),
       last_batch_(last_batch),
       effects_(effects),
       policy_(options.read_policy),
-      decision_(policy_.Start()) {}
+      decision_(policy_.Start()),
+      pacer_(random_.Next()),
+      hold_({.first = options.retry_first, .cap = options.retry_cap}) {}
 
 // --- Fetches -----------------------------------------------------------------------------------
 
@@ -45,13 +46,17 @@ void ReadLane::Join(KeyView key, FetchId fetch, TimePoint now) {
   if (slot != kNone) {
     ++joined_;
     Entry& entry = entries_[slot];
-    if (entry.fetches.empty()) ages_.push_back({now, slot, entry.birth});  // the first had expired
+    if (entry.fetches.empty()) {  // the first had expired
+      entry.asked = now;
+      ages_.push_back({now, slot, entry.birth});
+    }
   } else {
     slot = entries_.Take();
     Entry& entry = entries_[slot];
     entry.key = key;
     entry.hash = hash;
     entry.birth = ++births_;
+    entry.asked = now;
     entry.in_flight = entry.overtaken = false;
     index_.Insert(hash, slot);
     ready_.push_back(slot);
@@ -129,9 +134,8 @@ TimePoint ReadLane::Poll(TimePoint now, StateSource& source) {
     next = SaturatingAdd(attempts_.front().sample.sent, options_.attempt_timeout);
   }
   if (!ages_.empty()) next = std::min(next, SaturatingAdd(ages_.front().asked, deadline_));
-  const std::size_t window = std::min(decision_.window, options_.max_batches_in_flight);
-  if (!ready_.empty() && attempts_.size() < window) {
-    next = std::min(next, std::max(NextByPolicy(), hold_until_));
+  if (!ready_.empty() && HasRoom(attempts_.size())) {
+    next = std::min(next, std::max(NextByPolicy(), hold_.until()));
   }
   return next;
 }
@@ -152,15 +156,18 @@ void ReadLane::Expire(TimePoint now) {
   }
 }
 
+bool ReadLane::HasRoom(std::size_t in_flight) const {
+  return in_flight < std::min(decision_.window, options_.max_batches_in_flight);
+}
+
 bool ReadLane::MaySend(TimePoint now) const {
-  if (ready_.empty() || now < hold_until_) return false;
-  if (attempts_.size() >= std::min(decision_.window, options_.max_batches_in_flight)) return false;
-  return now >= NextByPolicy();
+  if (ready_.empty() || now < hold_.until()) return false;
+  return HasRoom(attempts_.size()) && now >= NextByPolicy();
 }
 
 TimePoint ReadLane::NextByPolicy() const {
-  const bool full = ready_.size() >= options_.max_batch_items;
-  return full ? TimePoint::min() : SaturatingAdd(last_send_, decision_.interval);
+  if (ready_.size() >= options_.max_batch_items) return TimePoint::min();
+  return pacer_.NextSend(decision_, std::max(entries_[ready_.front()].asked, hold_.until()));
 }
 
 void ReadLane::Send(TimePoint now) {
@@ -168,6 +175,7 @@ void ReadLane::Send(TimePoint now) {
   Attempt attempt{.id = batch.id, .slots = {}, .sample = {}};
   const std::size_t limit =
       std::max<std::size_t>(1, std::min(options_.max_batch_items, decision_.max_items));
+  double waits = 0;
   while (!ready_.empty() && batch.keys.size() < limit) {
     const Slot slot = ready_.front();
     ready_.pop_front();
@@ -181,10 +189,17 @@ void ReadLane::Send(TimePoint now) {
     batch.keys.push_back(entry.key);
     attempt.slots.push_back(slot);
     attempt.sample.bytes += entry.key.size();
+    const Duration wait = now - entry.asked;
+    attempt.sample.oldest_wait = std::max(attempt.sample.oldest_wait, wait);
+    waits += static_cast<double>(wait.count());
   }
   if (batch.keys.empty()) return;
   attempt.sample.items = batch.keys.size();
-  attempt.sample.sent = last_send_ = now;
+  attempt.sample.sent = now;
+  const double mean = waits / static_cast<double>(batch.keys.size());
+  attempt.sample.mean_wait = Duration(static_cast<Duration::rep>(mean));
+  attempt.sample.spacing = pacer_.SinceLastSend(now);
+  pacer_.OnSend(now);
   attempt.sample.in_flight = attempts_.size() + 1;
   ++batches_sent_;
   reads_sent_ += batch.keys.size();
@@ -197,19 +212,14 @@ void ReadLane::Send(TimePoint now) {
 void ReadLane::TimeOutAttempts(TimePoint now) {
   while (!attempts_.empty() &&
          SaturatingAdd(attempts_.front().sample.sent, options_.attempt_timeout) <= now) {
-    Attempt attempt = std::move(attempts_.front());
-    attempts_.erase(attempts_.begin());
-    Finish(std::move(attempt), {.errc = Errc::kUnknown, .states = {}}, now);
+    Finish(attempts_.Take(attempts_.begin()), {.errc = Errc::kUnknown, .states = {}}, now);
   }
 }
 
 void ReadLane::Done(BatchId batch, ReadResult result, TimePoint now) {
-  const auto attempt = std::find_if(attempts_.begin(), attempts_.end(),
-                                    [&](const Attempt& a) { return a.id == batch; });
+  const auto attempt = attempts_.Find(batch);
   if (attempt == attempts_.end()) return;
-  Attempt taken = std::move(*attempt);
-  attempts_.erase(attempt);
-  Finish(std::move(taken), std::move(result), now);
+  Finish(attempts_.Take(attempt), std::move(result), now);
 }
 
 void ReadLane::Finish(Attempt attempt, ReadResult result, TimePoint now) {
@@ -220,9 +230,15 @@ void ReadLane::Finish(Attempt attempt, ReadResult result, TimePoint now) {
   attempt.sample.done = now;
   attempt.sample.backlog = ready_.size();
   attempt.sample.errc = again ? result.errc : Errc::kOk;
+  bool was_held_back = !HasRoom(attempts_.size() + 1);
+  const Duration tick = decision_.tick;
   decision_ = policy_.Observe(attempt.sample);
-  failures_ = again ? failures_ + 1 : 0;
-  if (again) hold_until_ = SaturatingAdd(now, backoff_.Pause(failures_, random_));
+  pacer_.OnAnswer(now);
+  if (again) {
+    hold_.OnFailure(attempt.id, last_batch_, now, random_);
+  } else {
+    hold_.OnSuccess();
+  }
 
   auto back = ready_.begin();  // where those that must be read again go, in order
   for (std::size_t i = 0; i < attempt.slots.size(); ++i) {
@@ -234,6 +250,7 @@ void ReadLane::Finish(Attempt attempt, ReadResult result, TimePoint now) {
     } else if (writes_.Contains(entry.key)) {
       AnswerLocally(slot);
     } else if (again || entry.overtaken) {
+      was_held_back = true;
       back = std::next(ready_.insert(back, slot));
     } else {
       const bool failed = result.errc != Errc::kOk;
@@ -243,6 +260,7 @@ void ReadLane::Finish(Attempt attempt, ReadResult result, TimePoint now) {
       Erase(slot);
     }
   }
+  if (was_held_back || decision_.tick != tick) pacer_.OnReopen(now);
 }
 
 void ReadLane::FailAll(Errc errc) {

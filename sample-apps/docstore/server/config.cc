@@ -127,8 +127,9 @@ class Options {
 };
 
 std::string ReadPolicy(const std::string& text, Policy& policy) {
-  auto parsed = MakePolicy(text);
-  if (!parsed) return fmt::format("'{}' is no policy: use {}", text, PolicySyntax());
+  std::string error;
+  auto parsed = MakePolicy(text, &error);
+  if (!parsed) return error;
   policy = std::move(*parsed);
   return {};
 }
@@ -243,7 +244,8 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, Config& c
   CLI::App app("Serves sectioned documents over HTTP, from memory, durably.", "docstore-server");
   app.get_formatter()->column_width(34);
   app.footer(
-      "SIGTERM or SIGINT ends it in order: it accepts no more, answers what it has read, and "
+      PolicyOptions() +
+      "\nSIGTERM or SIGINT ends it in order: it accepts no more, answers what it has read, and "
       "flushes.\nIt prints 'listening on HOST:PORT' on stdout once it serves, and logs on stderr.");
   app.config_formatter(std::make_shared<ConfigFile>());
   app.set_config("--config", "", "Read options from a TOML or JSON file; the command line wins")

@@ -75,6 +75,12 @@ constexpr Scalar<LaneStats> kLaneScalars[] = {
      [](const LaneStats& lane) {
        return static_cast<double>(lane.interval.count()) / kNanosPerSecond;
      }},
+    {"stout_gap_seconds", kGauge, "Pause after each answer that the policy has chosen",
+     [](const LaneStats& lane) { return static_cast<double>(lane.gap.count()) / kNanosPerSecond; }},
+    {"stout_tick_seconds", kGauge, "Period of the timer that the policy sends by",
+     [](const LaneStats& lane) {
+       return static_cast<double>(lane.tick.count()) / kNanosPerSecond;
+     }},
     {"stout_window", kGauge, "Batches in flight that the policy allows", Get<&LaneStats::window>},
     {"stout_fenced", kGauge, "1 if another server owns the keys", Get<&LaneStats::fenced>},
 };
@@ -286,15 +292,17 @@ json::object ToObject(const HttpSnapshot& http) {
   return object;
 }
 
+// A sum of intervals or windows does not.
+bool MeansSomethingAsSum(std::string_view name) {
+  return name != "stout_interval_seconds" && name != "stout_gap_seconds" &&
+         name != "stout_tick_seconds" && name != "stout_window";
+}
+
 // The lanes of all shards as one: sums of what counts or holds, merged histograms.
 json::object Total(const std::vector<ShardSnapshot>& shards) {
   json::object total;
   for (const auto& scalar : kLaneScalars) {
-    // A sum of intervals or windows means nothing.
-    if (std::string_view(scalar.name) == "stout_interval_seconds" ||
-        std::string_view(scalar.name) == "stout_window") {
-      continue;
-    }
+    if (!MeansSomethingAsSum(scalar.name)) continue;
     double sum = 0;
     ForEachLane(shards, [&](const Labels&, const LaneStats& lane) { sum += scalar.get(lane); });
     total[scalar.name] = Number(sum);

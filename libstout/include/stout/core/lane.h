@@ -8,8 +8,11 @@
 #include "stout/core/backoff.h"
 #include "stout/core/batch.h"
 #include "stout/core/effects.h"
+#include "stout/core/hold_back.h"
+#include "stout/core/in_flight.h"
 #include "stout/core/key_index.h"
 #include "stout/core/options.h"
+#include "stout/core/pacer.h"
 #include "stout/core/pool.h"
 #include "stout/core/reply_table.h"
 #include "stout/core/state_source.h"
@@ -40,8 +43,9 @@ struct MarkResult {
 ///  5. Once stopped (closed or fenced) the lane is empty and stays so.
 ///
 /// What a failure does:
-///  - The batch as a whole failed: its keys go back to the head of the queue, the lane pauses, and
-///    the next batch has half as many items, so that one which poisons its batch ends up alone.
+///  - The batch as a whole failed: its keys go back to the head of the queue, the lane pauses (once
+///    for all that were in flight together, see HoldBack), and the next batch has half as many
+///    items, so that one which poisons its batch ends up alone.
 ///  - Some of its keys failed: each pauses by itself; one that failed kAloneAfter times travels
 ///    alone from then on, and neither its company nor the lane suffers when it fails again.
 ///  - Some were refused and the rest failed with them: the rest goes back to the head of the queue.
@@ -142,19 +146,23 @@ class Lane {
   [[nodiscard]] TimePoint NextByPolicy() const;
   [[nodiscard]] TimePoint NextEvent() const;
   [[nodiscard]] std::size_t BatchLimit() const;
+  WriteBatch NewBatch();
   void Form(TimePoint now, StateSource& source);
   bool Append(WriteBatch& batch, Attempt& attempt, Slot slot, StateSource& source, TimePoint now);
-  void Send(WriteBatch batch, Attempt attempt, TimePoint now);
+  [[nodiscard]] bool HasRoom(std::size_t in_flight) const;
+  [[nodiscard]] bool IsCut(std::size_t items) const;
+  void SendCut(WriteBatch&& batch, Attempt&& attempt, TimePoint now);
+  void Send(WriteBatch&& batch, Attempt&& attempt, BatchPart part, Duration spacing, TimePoint now);
 
   void TimeOutAttempts(TimePoint now);
-  void Finish(Attempt attempt, const WriteResult& result, TimePoint now);
+  void Finish(Attempt&& attempt, const WriteResult& result, TimePoint now);
   void EndWrite(Slot slot, Errc errc, TimePoint now);
   void PutBack(const Sent& sent);
   void Pause(Slot slot, TimePoint now);
   void FailWhole(const Attempt& attempt, Errc errc, TimePoint now);
   void FinishItems(const Attempt& attempt, const WriteResult& result, bool batch_settled,
                    TimePoint now);
-  void HoldBack(TimePoint now);
+  void OnTrouble(BatchId failed, TimePoint now);
 
   LaneId id_;
   Epoch epoch_;
@@ -181,11 +189,10 @@ class Lane {
   std::size_t urgent_ = 0;      // of them, those with the flag
   std::vector<Paused> paused_;  // a heap, earliest first
 
-  std::vector<Attempt> attempts_;  // in flight, oldest first
-  TimePoint last_send_ = TimePoint::min();
-  TimePoint hold_until_ = TimePoint::min();  // after a batch failed as a whole
-  std::uint32_t failures_ = 0;               // of whole batches, in a row
-  std::size_t cut_;                          // items per batch while failures make it less
+  InFlight<Attempt> attempts_;
+  Pacer pacer_;
+  HoldBack hold_;    // after a batch failed as a whole
+  std::size_t cut_;  // items per batch while failures make it less
 
   std::vector<WriteItem> spare_items_;
   std::vector<std::vector<WriteItem>> spare_batches_;

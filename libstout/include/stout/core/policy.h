@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <string>
@@ -11,6 +12,13 @@
 #include "stout/core/types.h"
 
 namespace stout {
+
+/// Whether a batch went as it was or was cut in two, see Decision::probe.
+enum class BatchPart : std::uint8_t {
+  kWhole,
+  kProbe,  ///< The small part, sent first.
+  kRest,   ///< The other items, sent in the same instant.
+};
 
 /// What became of one attempt to write (or read) one batch. A retry is an attempt of its own.
 ///
@@ -23,31 +31,57 @@ namespace stout {
 /// | too large as a whole           | yes     | kTooLarge                             |
 /// | answered after its time-out    | no      | its time-out was the sample           |
 /// | fenced                         | no      | the lane has stopped                  |
+///
+/// The two parts of a batch that was cut (Decision::probe) are samples of their own, each observed
+/// when it is answered.
 struct BatchSample {
   std::size_t items = 0;
   std::size_t bytes = 0;
   TimePoint sent{};
   TimePoint done{};
-  Duration oldest_wait{};     ///< How long the batch's oldest change had waited when it was sent.
+  Duration oldest_wait{};  ///< How long the batch's oldest change had waited when it was sent.
+  Duration mean_wait{};    ///< The same, mean over its items; what batching costs them so far.
+  /// Since the lane's send before this one; zero for the first. The two parts of a cut batch count
+  /// as one send and have the same spacing.
+  Duration spacing{};
   std::size_t in_flight = 0;  ///< Batches in flight just after it was sent, itself included.
   std::size_t backlog = 0;    ///< Keys that could be sent at `done`.
   Errc errc = Errc::kOk;
+  BatchPart part = BatchPart::kWhole;
 
   [[nodiscard]] Duration latency() const { return done - sent; }
   bool operator==(const BatchSample&) const = default;
 };
 
 /// What a policy wants until it says otherwise. Limits in LaneOptions bound it from above.
+///
+/// A batch is sent once the window has room and interval, gap and tick allow it. Whatever these
+/// three say, a full batch and one that a flush wants go as soon as the window has room, and a
+/// change older than LaneOptions::max_delay goes even if it has none.
 struct Decision {
   static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
 
   /// Spacing between the starts of two sends, not a period to wait out: after a longer pause the
-  /// next change goes at once.
+  /// next change goes at once. Not negative.
   Duration interval{};
+  /// Pause after the lane's latest answer (or time-out). Sends that follow an answer stay in step
+  /// with the store: servers that collided once are spread out by its queue and stay so, which an
+  /// interval of one's own does not achieve. Not negative; zero: none.
+  Duration gap{};
+  /// If positive, sends happen only at multiples of it, plus an offset that each lane draws at
+  /// random: a timer that ticks. A change goes at the first tick at or after which everything else
+  /// allows it, later than the last send. Zero: no ticks.
+  Duration tick{};
   /// Batches that may be in flight. At least 1.
   std::size_t window = 1;
   /// Items in the next batches, for a policy that cuts them. At least 1.
   std::size_t max_items = kUnlimited;
+  /// If positive, the next batch, that one alone, is cut in two if it has more items: so many are
+  /// sent as kProbe and, in the same instant and beyond the window, the others as kRest. What lies
+  /// between their answers tells what a batch costs a store that serves one after the other,
+  /// however long its queue. The batch stays whole if max_batches_in_flight has no room for two
+  /// or the lane keeps prefix ordering. Read lanes do not probe.
+  std::size_t probe = 0;
 
   bool operator==(const Decision&) const = default;
 };

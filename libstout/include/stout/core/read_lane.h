@@ -6,12 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "stout/core/backoff.h"
 #include "stout/core/batch.h"
 #include "stout/core/effects.h"
+#include "stout/core/hold_back.h"
+#include "stout/core/in_flight.h"
 #include "stout/core/key_index.h"
 #include "stout/core/lane.h"
 #include "stout/core/options.h"
+#include "stout/core/pacer.h"
 #include "stout/core/pool.h"
 #include "stout/core/state_source.h"
 #include "stout/core/stats.h"
@@ -60,6 +62,7 @@ class ReadLane {
     std::string key;
     std::uint32_t hash;
     std::uint64_t birth;           // unique while in use, 0 when not
+    TimePoint asked;               // the first of its fetches
     std::vector<FetchId> fetches;  // empty once they have failed and the read is in flight
     bool in_flight;
     bool overtaken;
@@ -90,13 +93,13 @@ class ReadLane {
   void Expire(TimePoint now);
   void TimeOutAttempts(TimePoint now);
   void Finish(Attempt attempt, ReadResult result, TimePoint now);
+  [[nodiscard]] bool HasRoom(std::size_t in_flight) const;
   [[nodiscard]] bool MaySend(TimePoint now) const;
   [[nodiscard]] TimePoint NextByPolicy() const;
   void Send(TimePoint now);
 
   const LaneOptions& options_;
   Duration deadline_;
-  Backoff backoff_;
   SplitMix64 random_;
   const Lane& writes_;
   LaneId id_;
@@ -111,11 +114,10 @@ class ReadLane {
   std::size_t waiting_ = 0;   // fetches
   std::vector<Local> local_;  // to be served from the application at the next Poll
   std::deque<Slot> ready_;
-  std::deque<Age> ages_;           // oldest first; may name entries that are gone
-  std::vector<Attempt> attempts_;  // in flight, oldest first
-  TimePoint last_send_ = TimePoint::min();
-  TimePoint hold_until_ = TimePoint::min();
-  std::uint32_t failures_ = 0;
+  std::deque<Age> ages_;  // oldest first; may name entries that are gone
+  InFlight<Attempt> attempts_;
+  Pacer pacer_;
+  HoldBack hold_;
 
   std::uint64_t fetches_ = 0;
   std::uint64_t joined_ = 0;

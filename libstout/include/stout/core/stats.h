@@ -37,7 +37,9 @@ struct LaneStats {
   std::size_t dirty_keys = 0;  ///< Not yet durable, in flight included.
   std::size_t dirty_bytes = 0;
   std::size_t batches_in_flight = 0;
-  Duration interval{};  ///< The policy's newest decision.
+  Duration interval{};  ///< The policy's newest decision, as are the three that follow.
+  Duration gap{};
+  Duration tick{};
   std::size_t window = 0;
   bool fenced = false;
   std::string policy;

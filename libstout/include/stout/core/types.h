@@ -18,7 +18,10 @@ struct Clock {
 
 using Duration = Clock::duration;
 
-/// Time since an origin that the driver chooses; only differences mean anything.
+/// Time since an origin that the driver chooses. Within one engine only differences mean anything.
+/// An Interposer's origin is that of Unix time, so that policies of different servers, whose clocks
+/// agree to milliseconds, can keep common epochs without a word between them; it follows the steady
+/// clock from the start on and never steps.
 using TimePoint = Clock::time_point;
 
 /// "Never": later than every event.

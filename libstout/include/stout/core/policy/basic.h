@@ -19,7 +19,8 @@ struct Unbatched {
   bool operator==(const Unbatched&) const = default;
 };
 
-/// Spaces sends by a fixed interval, however long the store takes: what most servers do today.
+/// Spaces sends by a fixed interval, however long the store takes. A change after a longer pause
+/// goes at once, so that of all policies with one fixed interval this one answers fastest.
 struct Fixed {
   Duration interval = std::chrono::milliseconds(20);  ///< > 0
 
@@ -30,6 +31,21 @@ struct Fixed {
   [[nodiscard]] std::string Name() const;
 
   bool operator==(const Fixed&) const = default;
+};
+
+/// Sends what has gathered whenever a timer ticks, however long the store takes: what most servers
+/// do today. Ticks of different lanes are offset at random.
+/// Paper: Stout (ATC'10), "Selecting a Batching Interval".
+struct Tick {
+  Duration interval = std::chrono::milliseconds(20);  ///< > 0
+
+  [[nodiscard]] Decision Start() const {
+    return {.tick = interval, .window = Decision::kUnlimited};
+  }
+  Decision Observe(const BatchSample&) { return Start(); }
+  [[nodiscard]] std::string Name() const;
+
+  bool operator==(const Tick&) const = default;
 };
 
 /// Natural batching: sends what has gathered as soon as one of `window` batches is done, and at
@@ -44,12 +60,32 @@ struct Natural {
   bool operator==(const Natural&) const = default;
 };
 
-/// Reads a policy from text: `unbatched`, `fixed:20ms` (ns, us, ms or s), `natural`, `natural:4`.
-/// Nothing if the text is none of these or a number is out of range.
-[[nodiscard]] std::optional<Policy> MakePolicy(std::string_view text);
+/// One batch at a time, and a fixed pause after each answer: natural batching for a store that many
+/// servers share, where sending at once keeps all of them in its queue.
+struct Gap {
+  Duration gap = std::chrono::milliseconds(20);  ///< > 0
 
-/// What MakePolicy reads, for help texts: "unbatched | fixed:INTERVAL | natural[:WINDOW]".
+  [[nodiscard]] Decision Start() const { return {.gap = gap}; }
+  Decision Observe(const BatchSample&) { return Start(); }
+  [[nodiscard]] std::string Name() const;
+
+  bool operator==(const Gap&) const = default;
+};
+
+/// Reads a policy from text: `unbatched`, `fixed:20ms` (ns, us, ms or s), `tick:20ms`, `gap:20ms`,
+/// `natural`, `natural:4`, `stout`, `stout:alpha=0.1,guards=off`, `adaptive`. What Policy::Name()
+/// says makes a policy that equals the one that said so.
+///
+/// Nothing if the text is none of these or a number is out of range; then `error`, unless null, is
+/// one line that says what is wrong and what to use.
+[[nodiscard]] std::optional<Policy> MakePolicy(std::string_view text, std::string* error = nullptr);
+
+/// What MakePolicy reads, for help texts: "unbatched | fixed:INTERVAL | ...".
 [[nodiscard]] std::string_view PolicySyntax();
+
+/// The options of the policies that have some, for help texts: a line each with name, default,
+/// range and meaning.
+[[nodiscard]] std::string PolicyOptions();
 
 /// Reads "20ms", "1.5s", "250us", "10ns". Nothing if malformed, negative or beyond a century.
 [[nodiscard]] std::optional<Duration> ParseDuration(std::string_view text);

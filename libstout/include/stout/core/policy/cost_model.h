@@ -1,0 +1,62 @@
+#pragma once
+
+namespace stout {
+
+/// What a batch costs a store that serves one after the other: `fixed + per_item * items` seconds,
+/// learnt from pairs of batches that were sent in the same instant. The second is served when the
+/// first is done, so that what lies between their answers is its own cost, whatever the queue that
+/// both waited in. (Answers come together, or in any order, where a store serves many at once: then
+/// the cost is small or nothing, and so is what a batch takes from others.)
+///
+/// Least squares with exponentially fading memory, for costs change; a little ridge pulls the line
+/// towards the origin where all batches are of one size and any line would do.
+///
+/// Owner: value type.   Threads: none of its own.   Errors: cannot fail.
+class CostModel {
+ public:
+  /// `seconds` may be negative: answers may overtake each other. Requires items > 0.
+  void Learn(double items, double seconds) {
+    samples_ = samples_ * kMemory + 1;
+    items_ = items_ * kMemory + items;
+    seconds_ = seconds_ * kMemory + seconds;
+    items_squared_ = items_squared_ * kMemory + items * items;
+    product_ = product_ * kMemory + items * seconds;
+    Fit();
+  }
+
+  /// Of the pairs learnt from, how many still count.
+  [[nodiscard]] double samples() const { return samples_; }
+  [[nodiscard]] double fixed() const { return fixed_; }        ///< Seconds, >= 0.
+  [[nodiscard]] double per_item() const { return per_item_; }  ///< Seconds, >= 0.
+  [[nodiscard]] double Of(double items) const { return fixed_ + per_item_ * items; }
+
+  bool operator==(const CostModel&) const = default;
+
+ private:
+  static constexpr double kMemory = 0.99;  // a pair, of the weight of the one before
+  static constexpr double kRidge = 0.01;
+
+  void Fit() {
+    const double mean_items = items_ / samples_;
+    const double mean_seconds = seconds_ / samples_;
+    const double variance = items_squared_ / samples_ - mean_items * mean_items;
+    const double covariance = product_ / samples_ - mean_items * mean_seconds;
+    const double slope = (covariance + kRidge * mean_items * mean_seconds) /
+                         (variance + kRidge * mean_items * mean_items);
+    per_item_ = slope < 0 ? 0 : slope;
+    const double most = mean_seconds > 0 ? mean_seconds / mean_items : 0;  // fixed_ >= 0
+    if (per_item_ > most) per_item_ = most;
+    fixed_ = mean_seconds - per_item_ * mean_items;
+    if (fixed_ < 0) fixed_ = 0;
+  }
+
+  double samples_ = 0;
+  double items_ = 0;
+  double seconds_ = 0;
+  double items_squared_ = 0;
+  double product_ = 0;
+  double fixed_ = 0;
+  double per_item_ = 0;
+};
+
+}  // namespace stout

@@ -1,0 +1,263 @@
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/policy_options.h"
+#include "stout/core/policy/adaptive.h"
+#include "stout/core/random.h"
+
+namespace stout {
+namespace {
+
+using namespace std::chrono_literals;
+using Option = internal::PolicyOption<AdaptiveOptions>;
+
+std::span<const Option> Table() {
+  static const std::vector<Option> table = {
+      {"linear", &AdaptiveOptions::linear, 0.01, 100.0, "cycle for a queueing delay, linear part"},
+      {"square", &AdaptiveOptions::square, 0.01, 100.0, "the same, in squares over the service"},
+      {"cap", &AdaptiveOptions::cap, 1.0, 1000.0, "most cycles for a queueing delay"},
+      {"gain", &AdaptiveOptions::gain, 0.01, 1.0, "share of an error corrected by an answer"},
+      {"decay", &AdaptiveOptions::decay, 0.0, 0.9, "shortening by an answer without a queue"},
+      {"weight", &AdaptiveOptions::weight, 0.001, 1.0, "of the newest batch in the averages"},
+      {"ceiling", &AdaptiveOptions::ceiling, 1us, 24h, "longest cycle"},
+      {"probe_share", &AdaptiveOptions::probe_share, 0.0, 1.0, "batches cut in two to learn costs"},
+      {"polite", &AdaptiveOptions::polite, 1.0, 100.0, "cycle at the start, in latencies"},
+      {"polite_answers", &AdaptiveOptions::polite_answers, 1, 1000, "the longest start"},
+  };
+  return table;
+}
+
+// The law's guards: x below `from` counts nothing, above `to` all. Each is a guess that the grid
+// showed to be uncritical.
+struct Ramp {
+  double from;
+  double to;
+  double operator()(double x) const { return std::clamp((x - from) / (to - from), 0.0, 1.0); }
+};
+constexpr Ramp kMine = {0.25, 0.5};       // share of the store's time
+constexpr Ramp kCostly = {0.005, 0.01};   // service over idle latency
+constexpr Ramp kTogether = {0.3, 0.5};    // share of the pairs
+constexpr Ramp kFilled = {0.0, 0.5};      // 1 - 1 / items: share of items that share a batch
+constexpr double kAtOnce = 0.1;           // of a service: answers this close came together
+constexpr double kLeastFixedShare = 0.5;  // measured: less makes servers unequal
+constexpr double kLeastService = 0.3;     // of the idle latency, where costs are in doubt
+constexpr double kLowDelay = 0.5;         // of the best delay: hardly a queue
+constexpr double kSteady = 0.3;           // two latencies that differ by less agree
+constexpr double kPipelined = 0.9;        // of the idle latency: shorter cycles overlap
+constexpr double kOneServer = 0.3;        // of the idle latency: a fixed cost of one server
+constexpr double kSideBySide = 0.5;       // of a service: shortest cycle if there may be more
+constexpr double kMostInFlight = 64;
+constexpr double kJitter = 0.02;         // of a pause, so that no two servers stay in step
+constexpr std::uint64_t kLearning = 60;  // answers with more probes
+constexpr double kLearningProbeShare = 0.25;
+
+double Seconds(Duration duration) { return static_cast<double>(duration.count()) * 1e-9; }
+
+Duration FromSeconds(double seconds) {
+  return Duration(static_cast<Duration::rep>(std::max(0.0, seconds) * 1e9));
+}
+
+/// Two numbers in [0, 1) that differ between servers and answers: policies draw no random numbers,
+/// but the nanosecond of an answer is as good.
+struct Dice {
+  explicit Dice(TimePoint now) {
+    SplitMix64 bits(static_cast<std::uint64_t>(now.time_since_epoch().count()));
+    first = static_cast<double>(bits.Next() >> 11) * 0x1p-53;
+    second = static_cast<double>(bits.Next() >> 11) * 0x1p-53;
+  }
+  double first;
+  double second;
+};
+
+}  // namespace
+
+std::optional<AdaptiveOptions> ReadAdaptiveOptions(std::string_view text, std::string& error) {
+  return internal::ReadPolicyOptions(Table(), text, error);
+}
+
+std::string DescribeAdaptiveOptions() { return internal::DescribePolicyOptions(Table()); }
+
+std::string Adaptive::Name() const { return internal::PolicyName("adaptive", Table(), options_); }
+
+Decision Adaptive::Observe(const BatchSample& sample) {
+  if (sample.errc != Errc::kOk) {
+    BackOff(sample);
+    return Decide(sample.done);
+  }
+  const bool first = answers_++ == 0;
+  if (first) {
+    Begin(sample);
+    return Decide(sample.done);
+  }
+  if (sample.part != BatchPart::kWhole) LearnCost(sample);
+  if (sample.part == BatchPart::kRest) return Decide(sample.done);  // it queued behind its probe
+
+  const auto items = static_cast<double>(sample.items);
+  const double latency = std::max(1e-9, Seconds(sample.latency()));
+  const bool small = sample.items <= 2;
+  // Several answers in one round trip are one piece of news.
+  const double since = std::max(std::min(cycle_, 4 * latency), Seconds(sample.done - last_done_));
+  const double weight = std::clamp(since / latency, 1e-3, 1.0);
+  last_done_ = sample.done;
+  if (sample.part == BatchPart::kWhole) items_ += 0.1 * (items - items_);
+  if (sample.spacing > Duration::zero()) {
+    own_load_ += 0.1 * (std::min(1.0, service_ / Seconds(sample.spacing)) - own_load_);
+  }
+  base_.Learn(latency, cost_.per_item() * (items - 1), small, weight);
+  if (polite()) {
+    service_ = cost_.Of(items);
+    idle_ = IdleLatency(items);
+    BePolite(latency, small);
+  } else {
+    Adjust(items, latency, weight);
+  }
+  return Decide(sample.done);
+}
+
+void Adaptive::BackOff(const BatchSample& sample) {
+  if (sample.errc == Errc::kTooLarge || sample.sent < backed_off_) return;
+  backed_off_ = sample.done;
+  cycle_ = std::min(2 * cycle_, Seconds(options_.ceiling));
+}
+
+void Adaptive::Begin(const BatchSample& sample) {
+  const double latency = std::max(1e-9, Seconds(sample.latency()));
+  base_.Begin(latency);
+  idle_ = polite_least_ = latency;
+  last_done_ = sample.done;
+  polite_left_ = options_.polite_answers;
+  cycle_ = (sample.items <= 2 ? options_.polite + 1 : 1) * latency;
+}
+
+// --- What a batch costs the store --------------------------------------------------------------
+
+void Adaptive::LearnCost(const BatchSample& sample) {
+  if (half_.sent != sample.sent) {
+    half_ = {.sent = sample.sent, .done = sample.done};
+    return;
+  }
+  half_.sent = TimePoint::min();
+  const bool in_order = sample.part == BatchPart::kRest;
+  const double apart = Seconds(sample.done - half_.done) * (in_order ? 1 : -1);
+  const auto items = static_cast<double>(sample.items);
+  cost_.Learn(items, apart);
+  const double together = apart <= kAtOnce * cost_.Of(items) ? 1 : 0;
+  together_ += std::max(0.125, 1 / cost_.samples()) * (together - together_);
+  if (!polite()) return;
+
+  const double latency = Seconds(sample.latency());
+  service_ = cost_.Of(items);
+  if (cost_.samples() > 1.5 && together_ >= 0.5) {
+    EndPoliteness(latency);  // the store serves many at once: there is no queue to keep short
+  } else if (apart > 0.25 * (cycle_ + latency)) {
+    EndPoliteness(service_ / 2);  // so much of the store's time is mine: I am nearly alone
+  }
+  idle_ = IdleLatency(items);
+}
+
+double Adaptive::IdleLatency(double items) const {
+  return base_.of_one() + cost_.per_item() * (items - 1);
+}
+
+// --- The start: let a queue drain that everybody joined at once ---------------------------------
+
+void Adaptive::BePolite(double latency, bool small) {
+  if (!small) {
+    if (++polite_whole_ > 3 * options_.polite_answers) EndPoliteness(cycle_);
+    return;
+  }
+  cycle_ = std::max(cycle_ / 2, std::min(4 * cycle_, options_.polite * latency * FixedShare()));
+  if (latency < 0.7 * polite_least_) {  // still draining
+    polite_left_ = std::max(polite_left_, options_.polite_answers / 2);
+  }
+  polite_least_ = std::min(polite_least_, latency);
+  const bool steady = std::abs(latency - polite_last_) < kSteady * polite_last_;
+  polite_last_ = latency;
+  if (--polite_left_ == 0 || steady) EndPoliteness(cycle_);
+}
+
+void Adaptive::EndPoliteness(double cycle) {
+  polite_left_ = 0;
+  delay_ = 0;
+  cycle_ = std::max(base_.of_one(), cycle);
+}
+
+// --- The law -----------------------------------------------------------------------------------
+
+/// How much of a batch's cost more batches would repeat. (The law wants it as it is; its cube root
+/// allows for servers in step, who queue less than servers at random.)
+double Adaptive::FixedShare() const {
+  if (cost_.samples() <= 3 || service_ <= 0) return 1;
+  return std::max(kLeastFixedShare, std::cbrt(std::min(1.0, cost_.fixed() / service_)));
+}
+
+/// The delay at which `cycle` would be right: the law solved for the delay.
+double Adaptive::BestDelay(double cycle) const {
+  const double service = cost_.samples() < 5 ? idle_ : std::max(service_, kLeastService * idle_);
+  const double scaled = cycle / FixedShare();
+  const double root =
+      std::sqrt(options_.linear * options_.linear + 4 * options_.square * scaled / service);
+  const double delay = service * (root - options_.linear) / (2 * options_.square);
+  return std::max(delay, scaled / options_.cap);
+}
+
+void Adaptive::Adjust(double items, double latency, double weight) {
+  const double idle = IdleLatency(items);
+  const double delay = latency - idle;
+  const double step = options_.weight * weight;
+  idle_ += step * (idle - idle_);
+  service_ += step * (cost_.Of(items) - service_);
+  delay_ += step * (delay - delay_);
+
+  const double best = BestDelay(cycle_);
+  cycle_ += std::clamp(options_.gain * weight * (delay - best), -0.3 * cycle_ * weight,
+                       std::max(cycle_, idle) * weight);
+  if (delay_ < kLowDelay * best) {
+    const double lack = std::min(1.0, 1 - delay_ / (kLowDelay * best));
+    cycle_ *= 1 - options_.decay * weight * lack;
+  }
+  cycle_ = std::min(std::max(cycle_, LeastCycle()), Seconds(options_.ceiling));
+}
+
+/// Batches of mine that follow each other faster than they are served queue behind each other.
+/// Where servers work side by side that is no loss, and a cost that seems to be all per item is a
+/// sign of it: then the bound is lower, and the delay alone must tell.
+double Adaptive::LeastCycle() const {
+  const bool one_server = cost_.samples() > 8 && cost_.fixed() < base_.of_one() &&
+                          cost_.fixed() > kOneServer * base_.of_one();
+  const double least = (one_server ? 1 : kSideBySide) * std::min(service_, idle_);
+  return std::max(least, idle_ / kMostInFlight);
+}
+
+/// How much of the pause is worth it: all where a queue is shared with others, none where a pause
+/// could only hurt.
+double Adaptive::PauseShare() const {
+  if (polite()) return 1;
+  double share = (1 - kMine(own_load_)) * kFilled(1 - 1 / std::max(1.0, items_));
+  if (cost_.samples() > 2.5) share *= 1 - kTogether(together_);
+  if (cost_.samples() > 5) share *= kCostly(service_ / base_.of_one());
+  return share;
+}
+
+Decision Adaptive::Decide(TimePoint now) const {
+  Decision decision;
+  if (answers_ == 0) return decision;
+  const Dice dice(now);
+  const double probe_share = polite() ? 1
+                             : answers_ < kLearning
+                                 ? std::max(options_.probe_share, kLearningProbeShare)
+                                 : options_.probe_share;
+  decision.probe = dice.first < probe_share ? 1 : 0;
+  if (cycle_ < kPipelined * idle_) {
+    decision.interval = FromSeconds(cycle_);
+    decision.window =
+        static_cast<std::size_t>(std::min(kMostInFlight, std::ceil(idle_ / cycle_) + 1));
+  } else {
+    const double jitter = 1 + kJitter * (2 * dice.second - 1);
+    decision.gap = FromSeconds(PauseShare() * std::max(0.0, cycle_ - idle_) * jitter);
+  }
+  return decision;
+}
+
+}  // namespace stout

@@ -1,0 +1,164 @@
+// What the adaptive law is made of: what a batch costs, what an idle store's latency is.
+
+#include <catch2/catch.hpp>
+
+#include "stout/core/policy/adaptive.h"
+#include "stout/core/policy/base_latency.h"
+#include "stout/core/policy/cost_model.h"
+#include "stout/core/random.h"
+
+namespace stout {
+namespace {
+
+using namespace std::chrono_literals;
+
+BatchSample Answer(TimePoint sent, Duration latency, std::size_t items,
+                   BatchPart part = BatchPart::kWhole) {
+  return {.items = items, .sent = sent, .done = sent + latency, .in_flight = 1, .part = part};
+}
+
+}  // namespace
+
+TEST_CASE("cost model: finds the line through exact costs") {
+  CostModel model;
+  for (int i = 0; i < 300; ++i) {
+    const double items = 1 + i % 40;
+    model.Learn(items, 2e-3 + 1e-4 * items);
+  }
+  CHECK(model.fixed() == Approx(2e-3).epsilon(0.06));
+  CHECK(model.per_item() == Approx(1e-4).epsilon(0.06));
+  CHECK(model.Of(20) == Approx(4e-3).epsilon(0.01));
+}
+
+TEST_CASE("cost model: batches of one size are on the line all the same") {
+  CostModel model;
+  for (int i = 0; i < 50; ++i) model.Learn(30, 6e-3);
+  CHECK(model.Of(30) == Approx(6e-3));
+  CHECK(model.fixed() >= 0);
+  CHECK(model.per_item() >= 0);
+}
+
+TEST_CASE("cost model: answers in any order mean that a batch costs nothing, not less") {
+  CostModel model;
+  SplitMix64 random(1);
+  for (int i = 0; i < 200; ++i) {
+    model.Learn(1 + static_cast<double>(random.Below(50)), i % 2 == 0 ? 1e-3 : -1e-3);
+  }
+  CHECK(model.fixed() >= 0);
+  CHECK(model.per_item() >= 0);
+  CHECK(model.Of(25) < 5e-4);
+}
+
+TEST_CASE("cost model: forgets a store that became faster") {
+  CostModel model;
+  for (int i = 0; i < 200; ++i) model.Learn(1 + i % 20, 10e-3);
+  for (int i = 0; i < 600; ++i) model.Learn(1 + i % 20, 1e-3);
+  CHECK(model.Of(10) < 1.2e-3);
+}
+
+TEST_CASE("base latency: the least that was seen") {
+  BaseLatency base;
+  base.Begin(5e-3);
+  base.Learn(1e-3, 0, true, 1);
+  CHECK(base.of_one() == Approx(1e-3));
+  base.Learn(0.9e-3, 0, true, 1);
+  CHECK(base.of_one() == Approx(0.9e-3));
+}
+
+TEST_CASE("base latency: what is left after subtracting costs counts on average only") {
+  BaseLatency base;
+  base.Begin(3e-3);
+  base.Learn(3e-3, 1e-3, true, 1);
+  CHECK(base.of_one() > 2.5e-3);
+  for (int i = 0; i < 30; ++i) base.Learn(3e-3, 1e-3, true, 1);
+  CHECK(base.of_one() == Approx(2e-3).epsilon(0.01));
+}
+
+TEST_CASE("base latency: rises slowly, and not above what is seen") {
+  BaseLatency base;
+  base.Begin(1e-3);
+  for (int i = 0; i < 1000; ++i) base.Learn(8e-3, 0, true, 1);
+  CHECK(base.of_one() > 1.01e-3);
+  CHECK(base.of_one() < 1.05e-3);
+  base.Begin(1e-3);
+  for (int i = 0; i < 1000; ++i) base.Learn(1e-3, 0, true, 1);
+  CHECK(base.of_one() <= 1e-3);
+}
+
+TEST_CASE("base latency: large batches count without what their items cost") {
+  BaseLatency base;
+  base.Begin(3e-3);
+  for (int i = 0; i < 50; ++i) base.Learn(3e-3, 1e-3, false, 1);
+  CHECK(base.of_one() == Approx(2e-3).epsilon(0.01));
+}
+
+TEST_CASE("adaptive: probes every batch at the start, few later") {
+  Adaptive policy;
+  TimePoint now{};
+  int early = 0;
+  int late = 0;
+  for (int i = 0; i < 4000; ++i) {
+    const Decision decision = policy.Observe(Answer(now, 1ms + Duration(i % 7), 5));
+    now += 2ms;
+    (i < 5 ? early : late) += static_cast<int>(decision.probe);
+  }
+  CHECK(early == 5);
+  CHECK(late < 120);
+  CHECK(late > 10);
+}
+
+TEST_CASE("adaptive: a failed batch doubles the cycle once a round trip") {
+  const auto pause_after = [](int failures_at_once) {
+    Adaptive policy;
+    TimePoint now{};
+    Decision decision = policy.Observe(Answer(now, 1ms, 1));
+    const Duration before = decision.gap;
+    for (int i = 0; i < failures_at_once; ++i) {
+      BatchSample failed = Answer(now + 1ms, 1ms, 1);
+      failed.errc = Errc::kTransient;
+      decision = policy.Observe(failed);
+    }
+    return std::pair(before, decision.gap);
+  };
+  const auto [before, once] = pause_after(1);
+  CHECK(once > before * 19 / 10);
+  CHECK(once < before * 5 / 2);
+  const auto [same, often] = pause_after(20);
+  CHECK(same == before);
+  CHECK(often == once);
+}
+
+TEST_CASE("adaptive: too large a batch says nothing about congestion") {
+  Adaptive policy;
+  (void)policy.Observe(Answer(TimePoint{}, 1ms, 1));
+  const Adaptive before = policy;
+  BatchSample failed = Answer(TimePoint{} + 1ms, 1ms, 1);
+  failed.errc = Errc::kTooLarge;
+  (void)policy.Observe(failed);
+  CHECK(policy == before);
+}
+
+TEST_CASE("adaptive: pairs that are answered together end the pauses") {
+  Adaptive policy;
+  TimePoint now{};
+  Decision decision;
+  for (int i = 0; i < 50; ++i) {
+    (void)policy.Observe(Answer(now, 10ms, 1, BatchPart::kProbe));
+    decision = policy.Observe(Answer(now, 10ms, 20, BatchPart::kRest));
+    now += 10ms;
+  }
+  CHECK(decision.gap == Duration::zero());
+}
+
+TEST_CASE("adaptive: its name makes an equal policy") {
+  std::string error;
+  const auto options = ReadAdaptiveOptions("cap=16,polite_answers=9", error);
+  REQUIRE(options);
+  CHECK(options->cap == 16);
+  CHECK(Adaptive(*options).Name() == "adaptive:cap=16,polite_answers=9");
+  CHECK(Adaptive().Name() == "adaptive");
+  CHECK_FALSE(ReadAdaptiveOptions("cap=0.5", error));
+  CHECK(error.find("cap") != std::string::npos);
+}
+
+}  // namespace stout
