@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -9,7 +10,8 @@
 
 namespace stout::sim {
 
-/// What a world draws at random: integers only, so that every machine draws the same.
+/// What a world draws at random. Integers and Unit are the same on every machine; Exponential and
+/// Normal go through the machine's logarithm and cosine, which may differ in the last bit.
 ///
 /// Fork a generator for each part of the world, or a change of one part reshuffles all others.
 class Random {
@@ -18,6 +20,8 @@ class Random {
 
   constexpr Random Fork() { return Random(bits_.Next()); }
 
+  /// Uniform over all values: a seed for something else.
+  constexpr std::uint64_t Bits() { return bits_.Next(); }
   /// Uniform in [0, bound); bound > 0.
   constexpr std::uint64_t Below(std::uint64_t bound) { return bits_.Below(bound); }
   /// Uniform in [low, high].
@@ -30,6 +34,17 @@ class Random {
   }
   /// True `permille` times in a thousand.
   constexpr bool Chance(std::uint64_t permille) { return Below(1000) < permille; }
+
+  /// Uniform in [0, 1).
+  constexpr double Unit() { return bits_.Unit(); }
+  /// Of mean 1.
+  double Exponential() { return -std::log1p(-Unit()); }
+  /// Of mean 0 and variance 1 (Box and Muller 1958; the second of the pair is not kept).
+  double Normal() {
+    constexpr double kTwoPi = 6.283185307179586;
+    const double radius = std::sqrt(2 * Exponential());
+    return radius * std::cos(kTwoPi * Unit());
+  }
 
   template <typename T>
   constexpr T Pick(std::initializer_list<T> choices) {

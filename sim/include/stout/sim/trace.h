@@ -4,13 +4,13 @@
 #include <string_view>
 
 #include "stout/core/types.h"
+#include "stout/sim/digest.h"
 
 namespace stout::sim {
 
 /// What happened in a world, as a digest and, if wanted, as lines for people.
 ///
-/// Two runs of one seed must have the same digest: it proves that nothing but the seed (no address,
-/// no hash order, no clock) has a say.
+/// Two runs of one seed must have the same digest; see Digest.
 class Trace {
  public:
   explicit Trace(bool print) : print_(print) {}
@@ -19,15 +19,14 @@ class Trace {
   void Add(TimePoint at, std::string_view what, std::uint64_t a = 0, std::uint64_t b = 0,
            std::uint64_t c = 0, std::string_view text = {});
 
-  [[nodiscard]] std::uint64_t digest() const { return digest_; }
+  [[nodiscard]] std::uint64_t digest() const { return digest_.value(); }
   [[nodiscard]] bool prints() const { return print_; }
 
  private:
-  void Mix(std::uint64_t word);
   void Mix(std::string_view text);
 
   bool print_;
-  std::uint64_t digest_ = 0xcbf29ce484222325;
+  Digest digest_;
 };
 
 }  // namespace stout::sim

@@ -1,0 +1,196 @@
+#include "policies/bench_options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <optional>
+
+#include "policies/opponents/opponents.h"
+#include "stout/adapters/open_store.h"
+#include "stout/core/policy/basic.h"
+
+namespace stout::bench {
+namespace {
+
+constexpr const char* kDescription =
+    "Compares batching policies on real stores. Each trial runs a fleet of application servers, "
+    "all in this process, against one store; users are an open loop (Poisson), and latency counts "
+    "from the time at which a change was due. Policies take turns in short trials, so that "
+    "whatever else happens on this machine hits all alike; the medians of the repetitions count. "
+    "A policy that is overloaded at a rate, twice in a row, is not asked for more.";
+
+/// The policies that a comparison is about; those that a build does not know are left out.
+const std::vector<std::string> kDefaultPolicies = {
+    "unbatched", "tick:20ms", "tick:40ms", "tick:80ms", "tick:160ms", "natural",  "stout",
+    "adaptive",  "fdb",       "datadog",   "kafka",     "vegas",      "gradient2"};
+
+constexpr const char* kQuick = "--quick";
+constexpr const char* kFull = "--full";
+
+std::string Footer() {
+  return fmt::format(
+      "Policies:\n  {}\nStores:\n{}\nDurations have a unit: 500us, 20ms, 5s.\n"
+      "Exit status: 0 done; 1 failed; 2 bad options; 130 interrupted (what was measured until then "
+      "is reported).",
+      OpponentSyntax(), StoreUrlSyntax());
+}
+
+/// Some 2 minutes for two stores: is there a difference at all?
+BenchOptions Quick() {
+  BenchOptions options;
+  options.servers = {16};
+  options.rates = {100, 2000, 20000};
+  options.repetitions = 1;
+  options.search_steps = 4;
+  options.warmup = std::chrono::milliseconds(150);
+  options.measure = std::chrono::milliseconds(250);
+  return options;
+}
+
+/// Some hours: figures to publish. Laws that take seconds to settle have them.
+BenchOptions Full() {
+  BenchOptions options;
+  options.documents = {10000, 100};
+  options.rates = {100, 500, 2000, 10000, 30000, 60000, 120000};
+  options.sustained = {1, 4, 16};
+  options.warmup = std::chrono::seconds(2);
+  options.measure = std::chrono::seconds(2);
+  return options;
+}
+
+/// What the options that are not given say.
+BenchOptions Defaults(int argc, const char* const* argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  const auto given = [&](const char* flag) {
+    return std::find(arguments.begin(), arguments.end(), flag) != arguments.end();
+  };
+  return given(kFull) ? Full() : given(kQuick) ? Quick() : BenchOptions{};
+}
+
+/// `name=url`, or a URL, which is named after its scheme. Nothing if the name would not do as part
+/// of a file's name.
+std::optional<StoreChoice> ParseStore(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::size_t colon = text.find(':');
+  const StoreChoice store = equals < colon
+                                ? StoreChoice{text.substr(0, equals), text.substr(equals + 1)}
+                                : StoreChoice{text.substr(0, colon), text};
+  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789_";
+  const bool named = !store.name.empty() && store.name.find_first_not_of(kAllowed) == text.npos;
+  return named ? std::optional(store) : std::nullopt;
+}
+
+void AddDuration(CLI::App& app, const std::string& flag, Duration& value, const std::string& help) {
+  app.add_option_function<std::string>(
+         flag,
+         [&value, flag](const std::string& text) {
+           const std::optional<Duration> parsed = ParseDuration(text);
+           if (!parsed || *parsed <= Duration::zero()) {
+             throw CLI::ValidationError(
+                 flag, fmt::format("'{}' is not a duration such as 600ms or 2s", text));
+           }
+           value = *parsed;
+         },
+         help)
+      ->type_name("DURATION")
+      ->default_str(value > Duration::zero() ? FormatDuration(value) : "none");
+}
+
+/// Numbers separated by commas.
+template <typename Number>
+void AddList(CLI::App& app, const std::string& flag, std::vector<Number>& list, double min,
+             const std::string& help) {
+  app.add_option(flag, list, help)
+      ->delimiter(',')
+      ->check(CLI::Range(min, 1e9, fmt::format("at least {}", min)))
+      ->type_name("N,...")
+      ->capture_default_str();
+}
+
+std::vector<Policy> ReadPolicies(const std::vector<std::string>& texts) {
+  std::vector<Policy> policies;
+  for (const std::string& text : texts) {
+    std::string error;
+    if (std::optional<Policy> policy = MakeOpponent(text, &error)) {
+      policies.push_back(*std::move(policy));
+    } else {
+      fmt::print(stderr, "policy-bench: left out: {}\n", error);
+    }
+  }
+  return policies;
+}
+
+}  // namespace
+
+std::variant<BenchOptions, ExitCode> ParseCommandLine(int argc, const char* const* argv) {
+  BenchOptions options = Defaults(argc, argv);
+  bool quick = false;
+  bool full = false;  // both are in the defaults already
+  std::vector<std::string> stores;
+  std::vector<std::string> policies = kDefaultPolicies;
+  CLI::App app(kDescription, "policy-bench");
+  app.footer(Footer());
+  app.add_option("--store", stores, "The stores; without a name, called after the URL's scheme")
+      ->required()
+      ->type_name("[NAME=]URL...");
+  app.add_option("--policies", policies, "What to compare")
+      ->type_name("POLICY...")
+      ->capture_default_str();
+  auto* const quick_flag = app.add_flag(kQuick, quick, "Other defaults: 2 minutes for two stores");
+  app.add_flag(kFull, full, "Other defaults: some hours, also with few documents")
+      ->excludes(quick_flag);
+  AddList(app, "--servers", options.servers, 1, "Application servers that share the store");
+  AddList(app, "--documents", options.documents, 1,
+          "Documents of the whole fleet: few make for much collapsing");
+  AddList(app, "--rates", options.rates, 1, "Changes per second, of the whole fleet");
+  AddList(app, "--sustained", options.sustained, 0,
+          "With so many servers, also look for the highest rate that each policy sustains, by "
+          "bisection in longer trials, up to four times the highest of --rates; 0: never");
+  AddDuration(app, "--max-p99", options.max_p99,
+              "A rate is sustained if all is answered, 99 % of it within this time, and latency "
+              "does not grow");
+  app.add_option("--repetitions", options.repetitions, "Trials of each point")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  AddDuration(app, "--warmup", options.warmup, "Load before each trial's measured part");
+  AddDuration(app, "--measure", options.measure, "Measured part of each trial");
+  app.add_option("--step", options.step,
+                 "After the warm-up the load becomes so many times as high, at once")
+      ->check(CLI::Range(0.01, 100.0))
+      ->type_name("FACTOR");
+  AddDuration(app, "--slice", options.slice,
+              "Also report latency and interval over time, in slices of this length");
+  app.add_option("--value-bytes", options.value_bytes, "Bytes of each value")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  app.add_option("--seed", options.seed, "Same seed, same load")->capture_default_str();
+  app.add_option("--json", options.json_file, "Write all results here; - is the standard output")
+      ->type_name("FILE");
+  app.add_option("--plot-data", options.plot_data, "Write a file for gnuplot per picture here")
+      ->type_name("DIRECTORY");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kOk : kBadOptions;
+  }
+  for (const std::string& text : stores) {
+    const std::optional<StoreChoice> store = ParseStore(text);
+    if (!store) {
+      fmt::print(stderr, "policy-bench: '{}': write NAME=URL, the name in a-z, 0-9 and _\n", text);
+      return kBadOptions;
+    }
+    options.stores.push_back(*store);
+  }
+  std::erase(options.sustained, 0);
+  std::sort(options.rates.begin(), options.rates.end());
+  options.policies = ReadPolicies(policies);
+  if (options.policies.empty()) {
+    fmt::print(stderr, "policy-bench: no policy is left to measure; there are {}\n",
+               OpponentSyntax());
+    return kBadOptions;
+  }
+  return options;
+}
+
+}  // namespace stout::bench

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "stout/core/policy.h"
+
+namespace stout::bench {
+
+/// A store to measure against, and what tables and files call it.
+struct StoreChoice {
+  std::string name;
+  std::string url;
+};
+
+/// What to measure: every policy at every rate, for every store, number of servers and number of
+/// documents.
+struct BenchOptions {
+  std::vector<StoreChoice> stores;
+  std::vector<std::size_t> servers = {1, 4, 16};
+  std::vector<std::size_t> documents = {10000};
+  std::vector<double> rates = {100, 1000, 10000, 60000};
+  std::vector<Policy> policies;
+  /// With so many servers, also look for the highest rate.
+  std::vector<std::size_t> sustained = {16};
+  /// Steps of that search, besides those that are repeated: five bring a rate and ten times that
+  /// to within 8 % of each other.
+  int search_steps = 5;
+  std::size_t repetitions = 3;
+  Duration warmup = std::chrono::milliseconds(250);
+  Duration measure = std::chrono::milliseconds(450);
+  Duration max_p99 = std::chrono::milliseconds(500);
+  /// If positive, the load becomes so many times as high after the warm-up, at once.
+  double step = 0;
+  Duration slice{};  ///< Of the trials' timelines; zero: there are none.
+  std::size_t value_bytes = 256;
+  std::uint64_t seed = 1;
+  std::string json_file;
+  std::string plot_data;
+};
+
+enum ExitCode : int { kOk = 0, kFailed = 1, kBadOptions = 2, kInterrupted = 130 };
+
+/// What the command line asks for, or the exit code after --help or an error, both reported.
+/// Policies that this build does not know are left out with a line on stderr.
+[[nodiscard]] std::variant<BenchOptions, ExitCode> ParseCommandLine(int argc,
+                                                                    const char* const* argv);
+
+}  // namespace stout::bench

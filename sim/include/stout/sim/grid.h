@@ -1,0 +1,88 @@
+#pragma once
+
+#include <boost/json.hpp>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stout/sim/json_text.h"
+#include "stout/sim/scenario.h"
+
+namespace stout::sim {
+
+/// A store that a grid tries; `family` groups stores in tables.
+struct StoreModel {
+  std::string name;
+  std::string family;
+  StoreSpec store;
+
+  bool operator==(const StoreModel&) const = default;
+};
+
+/// Further points: some of the stores, with other clients or keys.
+struct Variant {
+  std::string name;
+  std::vector<std::string> stores;  ///< Names of the grid's stores.
+  std::vector<std::uint32_t> client_counts;
+  std::vector<double> loads_percent;
+  ClientSpec clients;  ///< But for count and rate, which the grid sets.
+  KeySpec keys;
+
+  bool operator==(const Variant&) const = default;
+};
+
+/// Scenarios to try a policy on: every store with every number of clients at every load, and
+/// variants. docs/SIMULATION.md has the JSON form.
+///
+/// Times are in round trips of the whole fleet, so that stores whose speeds lie decades apart are
+/// run for equally long as far as a policy can tell.
+struct Grid {
+  std::string name;
+  std::uint64_t seed = 1;
+  double round_trips = 250;  ///< Warm-up included.
+  double warmup_round_trips = 100;
+  std::uint64_t min_changes = 25'000;     ///< A point is made longer until it has so many changes
+  std::uint64_t min_batches = 5'000;      ///< and so many batches, one a server and round trip,
+  std::uint64_t max_changes = 2'000'000;  ///< and is cut when it has so many changes,
+  double min_round_trips = 20;            ///< but never below so many.
+  KeySpec keys;                           ///< Of all points that no variant says otherwise for.
+  std::vector<StoreModel> stores;
+  std::vector<std::uint32_t> client_counts;
+  std::vector<double> loads_percent;  ///< Of what perfect batching could carry.
+  std::vector<Variant> variants;
+
+  bool operator==(const Grid&) const = default;
+};
+
+/// One scenario of a grid, and where it stands in it.
+struct GridPoint {
+  std::string name;  ///< "base/zipf/N32/45%"
+  std::string store, family;
+  std::string variant;  ///< Empty: none.
+  std::uint32_t clients = 1;
+  double load_percent = 0;
+  double round_trip_ms = 0;  ///< Of the whole fleet.
+  double round_trips = 0;    ///< That the point has; fewer than the grid's if it was cut.
+  bool cut = false;          ///< At max_changes.
+  Scenario scenario;
+
+  bool operator==(const GridPoint&) const = default;
+};
+
+/// Errors: as ReadScenario's.
+[[nodiscard]] Parsed<Grid> ReadGrid(std::string_view text);
+/// JSON Schema of a grid file, as in docs/grid.schema.json.
+[[nodiscard]] boost::json::object GridSchema();
+
+/// Every point: stores x clients x loads, then the variants in order. Requires a grid from
+/// ReadGrid.
+[[nodiscard]] std::vector<GridPoint> Expand(const Grid& grid);
+
+/// The round trip of the whole fleet, in seconds: the time in which the store can serve each of
+/// `clients` servers one batch of what it gathers meanwhile. Not less than such a batch takes; and
+/// that of an idle store where the clients are too slow to fill batches.
+[[nodiscard]] double FleetRoundTrip(const StoreSpec& store, std::uint32_t clients,
+                                    double rate_per_s);
+
+}  // namespace stout::sim

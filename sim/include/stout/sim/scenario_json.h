@@ -1,0 +1,37 @@
+#pragma once
+
+#include <boost/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "stout/sim/json_text.h"
+#include "stout/sim/scenario.h"
+
+namespace stout::sim {
+
+/// Reads a scenario: the JSON of docs/SIMULATION.md, in which every field may be left out.
+///
+///     const Parsed<Scenario> scenario = ReadScenario(R"({"clients": {"cuont": 32}})");
+///     if (!scenario) Print(scenario.error().what);  // "clients.cuont" is unknown; did you mean
+///     ...
+///
+/// Errors: not JSON, an unknown field, a value of the wrong type or out of range, or fields that do
+/// not go together. The policy's text is not looked at: who runs the scenario knows what there is.
+[[nodiscard]] Parsed<Scenario> ReadScenario(std::string_view text);
+[[nodiscard]] Parsed<Scenario> ScenarioFromJson(const boost::json::value& value);
+
+/// Nothing if the fields go together, else the error. For scenarios that did not come from JSON.
+[[nodiscard]] std::optional<TextError> Validate(const Scenario& scenario);
+
+/// What is not at its default: the shortest object that ReadScenario reads back as `scenario`.
+[[nodiscard]] boost::json::object ScenarioToJson(const Scenario& scenario);
+
+/// JSON Schema (draft 2020-12) of a scenario file, as in docs/scenario.schema.json.
+[[nodiscard]] boost::json::object ScenarioSchema();
+
+/// The fields that a schema describes as a Markdown table, as in docs/SIMULATION.md: name, type and
+/// range, default, meaning.
+[[nodiscard]] std::string FieldTable(const boost::json::object& schema);
+
+}  // namespace stout::sim

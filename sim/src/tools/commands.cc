@@ -1,0 +1,192 @@
+#include "commands.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "interrupt.h"
+#include "progress.h"
+#include "stout/sim/grid.h"
+#include "stout/sim/oracle.h"
+#include "stout/sim/plot.h"
+#include "stout/sim/regret.h"
+#include "stout/sim/result_json.h"
+#include "stout/sim/scenario_json.h"
+#include "stout/sim/sweep.h"
+#include "tables.h"
+
+namespace stout::sim::internal {
+namespace {
+
+namespace fs = std::filesystem;
+
+Scenario ReadScenarioFile(const fs::path& file, std::optional<std::uint64_t> seed = {}) {
+  Scenario scenario = FromFile(ReadScenario(ReadFile(file)), file);
+  if (scenario.name.empty()) scenario.name = file.stem().string();
+  scenario.seed = seed.value_or(scenario.seed);
+  return scenario;
+}
+
+/// Shows how far a run is, and ends it on an interrupt.
+RunLimits Watched(const Scenario& scenario, Progress& progress) {
+  RunLimits limits;
+  limits.watch = [&](TimePoint now) {
+    progress.Show(std::chrono::duration<double>(now.time_since_epoch()).count() /
+                  scenario.duration_s);
+    return !Interrupt::flag();
+  };
+  return limits;
+}
+
+/// Only looks for an interrupt.
+RunLimits Interruptible() {
+  RunLimits limits;
+  limits.watch = [](TimePoint) { return !Interrupt::flag(); };
+  return limits;
+}
+
+}  // namespace
+
+std::string ReadFile(const fs::path& file) {
+  std::ifstream in(file);
+  std::ostringstream text;
+  // A directory opens, but gives nothing to read.
+  if (!in || !(text << in.rdbuf())) {
+    const bool empty = fs::is_regular_file(file) && fs::is_empty(file);
+    if (empty) return "";
+    throw CommandError(
+        kFailed, fmt::format("cannot read {}: {}", file.string(),
+                             fs::is_directory(file) ? "it is a directory" : std::strerror(errno)));
+  }
+  return text.str();
+}
+
+void WriteFile(const fs::path& file, const std::string& text, const Tool& tool) {
+  if (file == "-") {
+    fmt::print(tool.out, "{}", text);
+    return;
+  }
+  const fs::path temporary = file.string() + ".tmp";
+  std::ofstream out(temporary);
+  std::error_code ec;
+  if (out << text << std::flush) fs::rename(temporary, file, ec);
+  if (!out || ec) {
+    throw CommandError(kFailed, fmt::format("cannot write {}: {}", file.string(),
+                                            ec ? ec.message() : std::strerror(errno)));
+  }
+}
+
+std::vector<std::pair<std::string, Policy>> PoliciesOf(const std::vector<std::string>& texts,
+                                                       const Tool& tool) {
+  std::vector<std::pair<std::string, Policy>> policies;
+  for (const std::string& text : texts) {
+    std::string error;
+    std::optional<Policy> policy = tool.read_policy(text, &error);
+    if (!policy) throw CommandError(kBadArguments, "--policy: " + error);
+    policies.emplace_back(text, *std::move(policy));
+  }
+  return policies;
+}
+
+ExitStatus Execute(const RunOptions& options, const Tool& tool) {
+  Scenario scenario = ReadScenarioFile(options.scenario, options.seed);
+  auto policies = PoliciesOf(options.policies, tool);
+  if (policies.empty()) {
+    std::string error;
+    std::optional<Policy> policy = tool.read_policy(scenario.policy, &error);
+    if (!policy) {
+      throw CommandError(kFailed,
+                         fmt::format("{}: \"policy\": {}", options.scenario.string(), error));
+    }
+    policies.emplace_back(scenario.policy, *std::move(policy));
+  } else {
+    scenario.policy = fmt::format("{}", fmt::join(options.policies, " "));
+  }
+  const PolicyOf policy_of = [&](std::uint32_t client) {
+    return policies[client % policies.size()].second;
+  };
+  Progress progress(tool.err, scenario.name);
+  Result result = Simulate(scenario, policy_of, Watched(scenario, progress));
+  if (Interrupt::flag()) return kInterrupted;
+  if (policies.size() > 1) result.policy = scenario.policy;
+  fmt::print(tool.out, "{}",
+             options.json ? JsonText(ResultToJson(result)) : ResultTable(result, scenario));
+  return kDone;
+}
+
+ExitStatus Execute(const OracleOptions& options, const Tool& tool) {
+  const Scenario scenario = ReadScenarioFile(options.scenario, options.seed);
+  const Best interval = BestFixedInterval(scenario, Interruptible());
+  if (Interrupt::flag()) return kInterrupted;
+  const Best gap = BestFixedGap(scenario, interval, Interruptible());
+  if (Interrupt::flag()) return kInterrupted;
+  if (options.json) {
+    const boost::json::object object{{"scenario", scenario.name},
+                                     {"best_interval", BestToJson(interval)},
+                                     {"best_gap", BestToJson(gap)}};
+    fmt::print(tool.out, "{}", JsonText(object));
+  } else {
+    fmt::print(tool.out, "{}", OracleTable(interval, gap));
+  }
+  return kDone;
+}
+
+ExitStatus Execute(const SweepCommandOptions& options, const Tool& tool) {
+  const Scenario scenario = ReadScenarioFile(options.scenario);
+  SweepOptions sweep{.policies = PoliciesOf(options.policies, tool),
+                     .rates_per_s = options.rates,
+                     .jobs = options.jobs,
+                     .stop = &Interrupt::flag(),
+                     .progress = {}};
+  for (const double load : options.loads) {
+    sweep.rates_per_s.push_back(load / 100 * CapacityPerSecond(scenario.store));
+  }
+  Progress progress(tool.err, scenario.name);
+  sweep.progress = [&](double share) { progress.Show(share); };
+  const Sweep done = RunSweep(scenario, sweep);
+  if (Interrupt::flag()) return kInterrupted;
+  fmt::print(tool.out, "{}", options.json ? JsonText(SweepToJson(done), 3) : SweepTable(done));
+  return kDone;
+}
+
+ExitStatus Execute(const PlotOptions& options, const Tool& tool) {
+  std::string script;
+  const std::string text = ReadFile(options.files.front());
+  switch (options.kind) {
+    case PlotOptions::Kind::kTimeline: {
+      std::vector<Result> results;
+      for (const fs::path& file : options.files) {
+        const auto json = FromFile(ParseJson(ReadFile(file)), file);
+        results.push_back(FromFile(ResultFromJson(json), file));
+      }
+      script = TimelineScript(results, options.output);
+      break;
+    }
+    case PlotOptions::Kind::kSweep:
+      script = SweepScript(FromFile(ReadSweep(text), options.files.front()), options.output);
+      break;
+    case PlotOptions::Kind::kGrid:
+      script = RegretScript(FromFile(ReadGridFile(text), options.files.front()), options.output);
+      break;
+  }
+  if (options.script) {
+    fmt::print(tool.out, "{}", script);
+  } else {
+    RunGnuplot(script);
+  }
+  return kDone;
+}
+
+ExitStatus Execute(const SchemaOptions& options, const Tool& tool) {
+  boost::json::object schema = options.of == "grid"     ? GridSchema()
+                               : options.of == "result" ? ResultSchema()
+                                                        : ScenarioSchema();
+  fmt::print(tool.out, "{}", options.table ? FieldTable(schema) : JsonText(schema));
+  return kDone;
+}
+
+}  // namespace stout::sim::internal

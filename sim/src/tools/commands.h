@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "stout/sim/command_line.h"
+#include "stout/sim/json_text.h"
+
+namespace stout::sim::internal {
+
+// What each command was asked for. A policy's text is read by the command.
+
+struct RunOptions {
+  std::filesystem::path scenario;
+  std::vector<std::string> policies;  ///< Servers take them in turn. Empty: the scenario's.
+  std::optional<std::uint64_t> seed;
+  bool json = false;
+};
+
+struct OracleOptions {
+  std::filesystem::path scenario;
+  std::optional<std::uint64_t> seed;
+  bool json = false;
+};
+
+struct SweepCommandOptions {
+  std::filesystem::path scenario;
+  std::vector<std::string> policies;
+  std::vector<double> rates;  ///< Per second.
+  std::vector<double> loads;  ///< Or in percent of the capacity.
+  unsigned jobs = 1;
+  bool json = false;
+};
+
+struct GridOptions {
+  std::filesystem::path grid;
+  std::vector<std::string> policies;
+  unsigned jobs = 1;
+  std::string only;       ///< Part of the names of the points to run.
+  std::string json_file;  ///< Empty: none; "-": the standard output.
+  bool resume = false;
+  std::filesystem::path baseline;
+  bool list = false;
+  std::string print_scenario;  ///< Name of a point.
+};
+
+struct PlotOptions {
+  enum class Kind { kTimeline, kSweep, kGrid };
+  Kind kind = Kind::kTimeline;
+  std::vector<std::filesystem::path> files;
+  std::filesystem::path output;
+  bool script = false;  ///< Print what gnuplot would be told.
+};
+
+struct SchemaOptions {
+  std::string of = "scenario";  ///< Or "grid", "result".
+  bool table = false;
+};
+
+using Command = std::variant<RunOptions, OracleOptions, SweepCommandOptions, GridOptions,
+                             PlotOptions, SchemaOptions>;
+
+/// Why a command could not be carried out, and the exit status for it.
+struct CommandError : std::runtime_error {
+  CommandError(ExitStatus exit_status, const std::string& message)
+      : std::runtime_error(message), status(exit_status) {}
+  ExitStatus status;
+};
+
+// Each throws CommandError, or PlotError.
+ExitStatus Execute(const RunOptions& options, const Tool& tool);
+ExitStatus Execute(const OracleOptions& options, const Tool& tool);
+ExitStatus Execute(const SweepCommandOptions& options, const Tool& tool);
+ExitStatus Execute(const GridOptions& options, const Tool& tool);
+ExitStatus Execute(const PlotOptions& options, const Tool& tool);
+ExitStatus Execute(const SchemaOptions& options, const Tool& tool);
+
+// --- What they share ---------------------------------------------------------------------------
+
+/// The text of a file. Throws CommandError.
+[[nodiscard]] std::string ReadFile(const std::filesystem::path& file);
+/// Replaces the file, never leaving half of it; "-" is `tool.out`. Throws CommandError.
+void WriteFile(const std::filesystem::path& file, const std::string& text, const Tool& tool);
+
+/// The value, or a CommandError that names the file.
+template <typename T>
+T FromFile(Parsed<T> parsed, const std::filesystem::path& file) {
+  if (!parsed) throw CommandError(kFailed, file.string() + ": " + parsed.error().what);
+  return *std::move(parsed);
+}
+
+/// The policies of the command line, by the names that they were asked for. Throws CommandError.
+[[nodiscard]] std::vector<std::pair<std::string, Policy>> PoliciesOf(
+    const std::vector<std::string>& texts, const Tool& tool);
+
+}  // namespace stout::sim::internal

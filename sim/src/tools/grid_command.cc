@@ -1,0 +1,139 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "commands.h"
+#include "fields.h"
+#include "interrupt.h"
+#include "progress.h"
+#include "stout/sim/grid.h"
+#include "stout/sim/regret.h"
+#include "stout/sim/scenario_json.h"
+
+namespace stout::sim::internal {
+namespace {
+
+/// How often a long run writes what it has, should the machine go down.
+constexpr std::chrono::seconds kSaveEvery{30};
+/// A line for each result.
+constexpr int kGridFileLevels = 4;
+
+std::string SavedText(const std::string& grid, const GridOptions& options,
+                      const std::vector<PointResults>& points) {
+  return JsonText(GridFileToJson({.grid = grid, .policies = options.policies, .points = points}),
+                  kGridFileLevels);
+}
+
+std::vector<GridPoint> PointsOf(const Grid& grid, const GridOptions& options) {
+  std::vector<GridPoint> points = Expand(grid);
+  std::erase_if(points, [&](const GridPoint& point) {
+    return point.name.find(options.only) == std::string::npos;
+  });
+  if (points.empty()) {
+    throw CommandError(
+        kBadArguments,
+        fmt::format("--only: no point's name has \"{}\" in it; --list shows them", options.only));
+  }
+  return points;
+}
+
+/// Earlier results that still hold: of the baseline, and of the file that is to be resumed.
+std::vector<PointResults> Begin(const std::vector<GridPoint>& points, const GridOptions& options) {
+  std::vector<PointResults> earlier;
+  if (!options.baseline.empty()) {
+    const GridFile file = FromFile(ReadGridFile(ReadFile(options.baseline)), options.baseline);
+    earlier = TakeOver(points, file.points, false);
+  }
+  if (!options.resume || !std::filesystem::exists(options.json_file)) {
+    return TakeOver(points, earlier, false);
+  }
+  const GridFile file = FromFile(ReadGridFile(ReadFile(options.json_file)), options.json_file);
+  std::vector<PointResults> results = TakeOver(points, file.points, true);
+  for (std::size_t i = 0; i < earlier.size(); ++i) {
+    if (!results[i].interval) results[i].interval = std::move(earlier[i].interval);
+    results[i].policies.merge(earlier[i].policies);
+  }
+  return results;
+}
+
+std::string ListOf(const std::vector<GridPoint>& points) {
+  std::string text = fmt::format("{:<32} {:>14} {:>16} {:>12} {:>12}\n", "point", "changes/s",
+                                 "round trip, ms", "round trips", "seconds");
+  for (const GridPoint& point : points) {
+    text += fmt::format("{:<32} {:>14.6g} {:>16.4g} {:>12.4g} {:>12.4g}{}\n", point.name,
+                        point.scenario.clients.total_rate_per_s, point.round_trip_ms,
+                        point.round_trips, point.scenario.duration_s, point.cut ? "  cut" : "");
+  }
+  return text;
+}
+
+std::string TextOfPoint(const std::vector<GridPoint>& points, const std::string& name) {
+  const auto found = std::find_if(points.begin(), points.end(),
+                                  [&](const GridPoint& point) { return point.name == name; });
+  if (found != points.end()) return JsonText(ScenarioToJson(found->scenario));
+  std::vector<std::string_view> names;
+  names.reserve(points.size());
+  for (const GridPoint& point : points) names.push_back(point.name);
+  const std::string hint = DidYouMean(name, names);
+  throw CommandError(kBadArguments, fmt::format("--print-scenario: there is no point \"{}\"{}",
+                                                name, hint.empty() ? "; --list shows them" : hint));
+}
+
+}  // namespace
+
+ExitStatus Execute(const GridOptions& options, const Tool& tool) {
+  Grid grid = FromFile(ReadGrid(ReadFile(options.grid)), options.grid);
+  if (grid.name.empty()) grid.name = options.grid.stem().string();
+  const std::vector<GridPoint> points = PointsOf(grid, options);
+  if (options.list || !options.print_scenario.empty()) {
+    fmt::print(tool.out, "{}",
+               options.list ? ListOf(points) : TextOfPoint(points, options.print_scenario));
+    return kDone;
+  }
+  GridRunOptions run{.policies = PoliciesOf(options.policies, tool),
+                     .jobs = options.jobs,
+                     .progress = {},
+                     .stop = &Interrupt::flag()};
+  std::vector<PointResults> results = Begin(points, options);
+  const bool save = !options.json_file.empty() && options.json_file != "-";
+  // Now rather than after an hour.
+  if (save) WriteFile(options.json_file, SavedText(grid.name, options, results), tool);
+
+  bool complete = false;
+  {
+    Progress progress(tool.err, fmt::format("{} points", points.size()));
+    auto saved = std::chrono::steady_clock::now();
+    run.progress = [&](const std::vector<PointResults>& so_far, double share) {
+      progress.Show(share);
+      const auto now = std::chrono::steady_clock::now();
+      if (!save || now < saved + kSaveEvery) return;
+      saved = now;
+      WriteFile(options.json_file, SavedText(grid.name, options, so_far), tool);
+    };
+    complete = RunGrid(results, run);
+  }
+  if (!options.json_file.empty() && (complete || save)) {
+    WriteFile(options.json_file, SavedText(grid.name, options, results), tool);
+  }
+  if (!complete) {
+    fmt::print(tool.err, "stout-sim: interrupted{}\n",
+               save ? "; --resume goes on from " + options.json_file : "");
+    return kInterrupted;
+  }
+  if (options.json_file == "-") return kDone;
+  for (const std::string& policy : options.policies) {
+    fmt::print(tool.out, "{}\n", RegretTable(results, policy));
+  }
+  const auto cut =
+      std::count_if(points.begin(), points.end(), [](const GridPoint& point) { return point.cut; });
+  if (cut > 0) {
+    fmt::print(tool.out,
+               "{} of {} points are shorter than {:g} round trips, cut at {} changes; --list "
+               "shows which\n",
+               cut, points.size(), grid.round_trips, grid.max_changes);
+  }
+  return kDone;
+}
+
+}  // namespace stout::sim::internal

@@ -1,0 +1,37 @@
+#include "parallel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace stout::sim::internal {
+
+void RunJobs(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& job,
+             const std::function<void()>& watch) {
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::condition_variable all_done;
+  std::size_t running = std::min<std::size_t>(std::max(threads, 1U), count);
+  std::vector<std::jthread> workers;
+  for (std::size_t i = running; i > 0; --i) {
+    workers.emplace_back([&] {
+      for (std::size_t mine = next++; mine < count; mine = next++) job(mine);
+      const std::scoped_lock lock(mutex);
+      if (--running == 0) all_done.notify_one();
+    });
+  }
+  std::unique_lock lock(mutex);
+  while (!all_done.wait_for(lock, std::chrono::milliseconds(250), [&] { return running == 0; })) {
+    lock.unlock();
+    watch();
+    lock.lock();
+  }
+  lock.unlock();
+  watch();
+}
+
+}  // namespace stout::sim::internal

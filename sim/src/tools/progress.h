@@ -1,0 +1,33 @@
+#pragma once
+
+#include <chrono>
+#include <cstdio>
+#include <string_view>
+
+namespace stout::sim::internal {
+
+/// One line on a terminal that says how far a long job is and how long it will take; nothing where
+/// nobody watches (`to` is no terminal) or the job is short.
+class Progress {
+ public:
+  /// Owner: `to` must outlive it.
+  Progress(std::FILE* to, std::string_view what);
+  ~Progress();  ///< Takes the line away.
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// `share` of the work is done, 0 to 1.
+  void Show(double share);
+
+ private:
+  using WallClock = std::chrono::steady_clock;
+
+  std::FILE* to_;
+  std::string_view what_;
+  bool terminal_;
+  bool shown_ = false;
+  WallClock::time_point start_ = WallClock::now();
+  WallClock::time_point next_;
+};
+
+}  // namespace stout::sim::internal

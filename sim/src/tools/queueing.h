@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+
+#include "stout/sim/scenario.h"
+
+namespace stout::sim::internal {
+
+/// Servers of the store that work at the same time.
+[[nodiscard]] std::uint32_t ServersOf(const StoreSpec& store);
+
+/// Items per second that perfect batching, without any cost per batch, could carry beside the
+/// background load.
+[[nodiscard]] double ItemCapacity(const StoreSpec& store);
+
+/// Seconds that one item takes in an idle store, network included.
+[[nodiscard]] double UnloadedLatency(const StoreSpec& store);
+
+/// Mean write latency, in seconds, that theory expects when every client spaces its sends by
+/// `interval` seconds; infinite if the store cannot keep up. Good for a first guess: it takes
+/// arrivals of batches as independent, and service times as fixed but for the noise.
+[[nodiscard]] double ExpectedLatency(const Scenario& scenario, double interval);
+
+}  // namespace stout::sim::internal

@@ -1,0 +1,83 @@
+#include "stout/sim/result_json.h"
+
+#include "fields.h"
+
+namespace stout::sim {
+
+namespace json = boost::json;
+using internal::kAny;
+
+template <typename Visitor, internal::SameAs<LatencySummary> Latency>
+void Describe(Visitor& visit, Latency& latency) {
+  visit("mean", latency.mean, kAny, "mean");
+  visit("p50", latency.p50, kAny, "median");
+  visit("p90", latency.p90, kAny, "90th percentile");
+  visit("p99", latency.p99, kAny, "99th percentile");
+  visit("max", latency.max, kAny, "largest");
+}
+
+template <typename Visitor, internal::SameAs<Slice> S>
+void Describe(Visitor& visit, S& slice) {
+  visit("at_s", slice.at_s, kAny, "when the slice begins");
+  visit("offered_per_s", slice.offered_per_s, kAny, "changes made in it");
+  visit("completed_per_s", slice.completed_per_s, kAny, "changes that became durable");
+  visit("write_mean_ms", slice.write_mean_ms, kAny, "mean write latency");
+  visit("write_p99_ms", slice.write_p99_ms, kAny, "and its 99th percentile");
+  visit("batch_items", slice.batch_items, kAny, "mean items of a batch");
+  visit("batches_per_s", slice.batches_per_s, kAny, "batches sent");
+  visit("interval_ms", slice.interval_ms, kAny, "mean time between two sends of a client");
+}
+
+template <typename Visitor, internal::SameAs<Result> R>
+void Describe(Visitor& visit, R& result) {
+  visit("scenario", result.scenario, kAny, "its name");
+  visit("policy", result.policy, kAny, "the policy that ran");
+  visit("seed", result.seed, kAny, "the seed that it ran with");
+  visit("measured_s", result.measured_s, kAny, "simulated time after the warm-up");
+  visit("write_latency_ms", result.write_latency_ms, kAny, "from a change to its durability");
+  visit("reply_latency_ms", result.reply_latency_ms, kAny,
+        "from a request to its reply, reads included");
+  visit("offered_per_s", result.offered_per_s, kAny, "changes made");
+  visit("completed_per_s", result.completed_per_s, kAny, "changes that became durable");
+  visit("written_per_s", result.written_per_s, kAny,
+        "items at the store: several changes of a key may be one write");
+  visit("batch_items", result.batch_items, kAny, "mean items of a batch");
+  visit("batches_per_s", result.batches_per_s, kAny, "batches sent by all clients");
+  visit("interval_ms", result.interval_ms, kAny, "mean time between two sends of a client");
+  visit("store_latency_ms", result.store_latency_ms, kAny, "mean time from send to answer");
+  visit("store_utilisation", result.store_utilisation, kAny, "busy share of all its servers");
+  visit("retries", result.retries, kAny, "items that had to be sent again");
+  visit("drops", result.drops, kAny, "batches, or parts of one, that a full queue turned away");
+  visit("refused", result.refused, kAny,
+        "changes that an engine pushed back: too much was pending");
+  visit("expired", result.expired, kAny, "changes whose reply met its deadline");
+  visit("pending", result.pending, kAny, "changes that were not durable at the end");
+  visit("jain_throughput", result.jain_throughput, kAny,
+        "Jain's index over the clients present at the end, each over its own time: changes "
+        "completed, as a share of what it offers; 1: all alike");
+  visit("jain_latency", result.jain_latency, kAny, "the same of mean write latency");
+  visit("jain_batches", result.jain_batches, kAny, "the same of batches sent");
+  visit("stable", result.stable, kAny,
+        "the store kept up: what was offered was completed, and latency did not grow");
+  visit("digest", internal::Hex{result.digest}, kAny,
+        "of every event; two runs of one scenario and seed have the same");
+  visit("timeline", result.timeline, kAny, "the run, slice by slice, warm-up included");
+}
+
+json::object ResultToJson(const Result& result) { return internal::WriteFields(result); }
+
+Parsed<Result> ResultFromJson(const json::value& value) try {
+  Result result;
+  internal::ReadKnownFields(value, result);
+  return result;
+} catch (const internal::FieldError& error) {
+  return TextError{error.what()};
+}
+
+json::object ResultSchema() {
+  json::value schema = internal::SchemaOf(Result{});
+  internal::DropKeys(schema, {"default", "additionalProperties"});
+  return std::move(schema).as_object();
+}
+
+}  // namespace stout::sim

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "stout/core/types.h"
+#include "stout/sim/random.h"
+
+namespace stout::sim::internal {
+
+/// When a client's next request arrives, as far as one can tell now.
+class Arrivals {
+ public:
+  virtual ~Arrivals() = default;
+
+  /// kNever: not before something happens.
+  [[nodiscard]] TimePoint next() const { return next_; }
+  /// Moves on to the arrival after next().
+  virtual void Advance() = 0;
+
+  /// The rate is another from now on. Requires next() >= now. Those that have none do not care.
+  virtual void SetRate(double per_s, TimePoint now);
+  /// A caller has its reply.
+  virtual void Replied(TimePoint now);
+
+ protected:
+  TimePoint next_ = kNever;
+};
+
+/// Open loop, exponential times between arrivals. A rate that changes with the state of a common
+/// process makes it an MMPP.
+class PoissonArrivals final : public Arrivals {
+ public:
+  PoissonArrivals(double per_s, TimePoint now, Random random);
+
+  void Advance() override;
+  void SetRate(double per_s, TimePoint now) override;
+
+ private:
+  void Plan(TimePoint from);
+
+  Random random_;
+  double per_s_;
+  double due_;  // how many arrivals must be expected until the next one happens
+};
+
+/// Closed loop: each caller thinks, sends a request, and thinks again once it has its reply.
+class ClosedArrivals final : public Arrivals {
+ public:
+  ClosedArrivals(std::size_t callers, Duration mean_think, TimePoint now, Random random);
+
+  void Advance() override;
+  void Replied(TimePoint now) override;
+
+ private:
+  Random random_;
+  Duration mean_think_;
+  std::vector<TimePoint> thinking_;  // until then; a heap, earliest first
+};
+
+/// The recorded times, over and over.
+class RecordedArrivals final : public Arrivals {
+ public:
+  /// `times` ascending, all < period.
+  RecordedArrivals(std::vector<Duration> times, Duration period, TimePoint now);
+
+  void Advance() override;
+
+ private:
+  void Plan();
+
+  std::vector<Duration> times_;
+  Duration period_;
+  TimePoint round_{};  // begin of the current repetition
+  std::size_t position_ = 0;
+};
+
+}  // namespace stout::sim::internal

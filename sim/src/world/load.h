@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "stout/core/types.h"
+#include "stout/sim/random.h"
+#include "stout/sim/scenario.h"
+#include "world/arrivals.h"
+
+namespace stout::sim::internal {
+
+/// What the clients offer: how the total load changes and how it is shared out.
+///
+/// Clients are known by their place: the first `clients()` places are taken. Of the loads of two
+/// places, the ratio never changes: geometric from place 0, `spread` times the last one's.
+class Load {
+ public:
+  /// `places`: as many as will ever be taken.
+  Load(const ClientSpec& spec, std::uint32_t places, Random random);
+
+  /// The first so many places are taken now. Recorded arrivals are shared out anew.
+  void SetClients(std::uint32_t count);
+  [[nodiscard]] std::uint32_t clients() const { return clients_; }
+
+  void SetTotalRate(double per_s) { total_rate_ = per_s; }
+  /// Requests per second of all clients in the long run; 0 where that is not ours to say.
+  [[nodiscard]] double total_rate() const { return HasRate() ? total_rate_ : 0; }
+
+  /// A burst begins or ends, the first time either; answers for how long. Only where there are
+  /// bursts.
+  Duration TurnBurst();
+
+  /// The present rate of a place. Only where there are rates.
+  [[nodiscard]] double RateOf(std::uint32_t place) const;
+  /// Poisson, bursty or not: a client's rate may change at any time.
+  [[nodiscard]] bool HasRate() const;
+
+  /// The arrivals of a place from then on.
+  [[nodiscard]] std::unique_ptr<Arrivals> ArrivalsOf(std::uint32_t place, TimePoint from,
+                                                     Random random) const;
+
+ private:
+  void ShareTrace();
+
+  const ClientSpec& spec_;
+  std::vector<double> weights_;  // relative loads, by place
+  Random random_;
+  std::uint32_t clients_ = 0;
+  double present_weight_ = 0;
+  double total_rate_;
+  bool in_burst_;
+  Duration trace_period_{};
+  std::vector<std::vector<Duration>> trace_shares_;  // by place
+};
+
+}  // namespace stout::sim::internal

@@ -1,0 +1,332 @@
+// Scenario, grid and result files: what is read comes back, what is wrong is named with its remedy,
+// and the schemas and tables in docs/ say what the readers know.
+
+#include "stout/sim/scenario_json.h"
+
+#include <boost/pfr/tuple_size.hpp>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "stout/sim/grid.h"
+#include "stout/sim/result_json.h"
+
+namespace stout::sim {
+namespace {
+
+namespace json = boost::json;
+using Catch::Contains;
+
+std::string SourceFile(const std::string& name) {
+  std::ifstream in(std::string(STOUT_SOURCE_DIR) + "/" + name);
+  REQUIRE(in);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+std::string ErrorOf(std::string_view text) {
+  const Parsed<Scenario> scenario = ReadScenario(text);
+  return scenario ? "none" : scenario.error().what;
+}
+
+std::string GridErrorOf(std::string_view text) {
+  const Parsed<Grid> grid = ReadGrid(text);
+  return grid ? "none" : grid.error().what;
+}
+
+/// Every field differs from its default.
+Scenario UnlikeTheDefault() {
+  Scenario scenario{.name = "everything \"quoted\"",
+                    .duration_s = 20.5,
+                    .warmup_s = 0.125,
+                    .seed = 18'446'744'073'709'551'615U,
+                    .timeline_s = 0.5,
+                    .policy = "natural:4"};
+  scenario.store = {.kind = StoreSpec::Kind::kGroupCommit,
+                    .per_batch_us = 12.5,
+                    .per_item_us = 0.75,
+                    .sync_us = 5000,
+                    .workers = 8,
+                    .partitions = 4,
+                    .rtt_us = 0,
+                    .noise_sigma = 0.7,
+                    .background_load = 0.3,
+                    .queue_limit = 100,
+                    .pause_every_s = 5,
+                    .pause_ms = 200};
+  scenario.clients = {.count = 32,
+                      .lanes = ClientSpec::Lanes::kPerPartition,
+                      .total_rate_per_s = 12345.678,
+                      .spread = 30,
+                      .clock_offset_us = 5000,
+                      .arrivals = ClientSpec::Arrivals::kRecorded,
+                      .burst_factor = 2,
+                      .burst_share = 0.25,
+                      .burst_ms = 50,
+                      .think_us = 10,
+                      .outstanding = 3,
+                      .trace_s = {0, 0.001, 0.001, 2.5},
+                      .read_fraction = 0.9,
+                      .max_batch_items = 100,
+                      .max_batches_in_flight = 7,
+                      .max_dirty_keys = 5000,
+                      .max_delay_s = 1,
+                      .attempt_timeout_s = 2,
+                      .reply_deadline_s = 3};
+  scenario.keys = {.count = 10'000, .zipf = 0.9};
+  scenario.steps = {{.at_s = 1, .total_rate_per_s = 8000, .clients = {}, .store_speed = {}},
+                    {.at_s = 1, .total_rate_per_s = {}, .clients = 64, .store_speed = {}},
+                    {.at_s = 2.5, .total_rate_per_s = {}, .clients = {}, .store_speed = 0.5}};
+  return scenario;
+}
+
+std::size_t Properties(const json::value& schema) {
+  return schema.at("properties").as_object().size();
+}
+
+}  // namespace
+
+TEST_CASE("a scenario comes back as it was written", "[scenario_json]") {
+  const Scenario scenario = UnlikeTheDefault();
+  const json::object object = ScenarioToJson(scenario);
+  CHECK(object.size() == boost::pfr::tuple_size_v<Scenario>);
+  CHECK(object.at("store").as_object().size() == boost::pfr::tuple_size_v<StoreSpec>);
+  CHECK(object.at("clients").as_object().size() == boost::pfr::tuple_size_v<ClientSpec>);
+  CHECK(ReadScenario(JsonText(object)).value() == scenario);
+  CHECK(ReadScenario(json::serialize(object)).value() == scenario);
+  CHECK_FALSE(Validate(scenario));
+}
+
+TEST_CASE("what is at its default is not written, and may be left out", "[scenario_json]") {
+  CHECK(ScenarioToJson({}).empty());
+  CHECK(ReadScenario("{}").value() == Scenario{});
+  CHECK(JsonText(ScenarioToJson({.seed = 7, .store = {.rtt_us = 20}})) ==
+        "{\"seed\": 7, \"store\": {\"rtt_us\": 20}}\n");
+}
+
+TEST_CASE("a field that nobody knows is refused by name, with the one that was meant",
+          "[scenario_json]") {
+  CHECK(ErrorOf(R"({"clients": {"cuont": 3}})") ==
+        R"("clients.cuont" is unknown; did you mean "count"?)");
+  CHECK(ErrorOf(R"({"steps": [{"at_s": 1, "client": 3}]})") ==
+        R"("steps[0].client" is unknown; did you mean "clients"?)");
+  CHECK(ErrorOf(R"({"keys": {"temperature": 3}})") ==
+        R"("keys.temperature" is unknown; what can stand here: count, zipf)");
+}
+
+TEST_CASE("a wrong value is refused by field, with what it is and what is allowed",
+          "[scenario_json]") {
+  CHECK(ErrorOf(R"({"duration_s": "long"})") ==
+        R"("duration_s" is "long"; it must be a number above 0 and at most 1000000)");
+  CHECK(ErrorOf(R"({"clients": {"count": 0}})") ==
+        R"("clients.count" is 0; it must be an integer of at least 1 and at most 100000)");
+  CHECK_THAT(ErrorOf(R"({"clients": {"count": 1.5}})"), Contains("is 1.5; it must be an integer"));
+  CHECK_THAT(ErrorOf(R"({"seed": -1})"), Contains("\"seed\" is -1; it must be an integer"));
+  CHECK_THAT(ErrorOf(R"({"seed": 1e30})"), Contains("it must be an integer"));
+  CHECK(ErrorOf(R"({"store": {"background_load": 1}})") ==
+        R"("store.background_load" is 1; it must be a number of at least 0 and below 1)");
+  CHECK(ErrorOf(R"({"store": {"kind": "fiffo"}})") ==
+        R"("store.kind" is "fiffo"; it must be one of fifo, workers, partitioned, group_commit; )"
+        R"(did you mean "fifo"?)");
+  CHECK(ErrorOf(R"({"store": []})") == R"("store" is []; it must be an object {...})");
+  CHECK(ErrorOf(R"({"steps": {}})") == R"("steps" is {}; it must be an array)");
+  CHECK(ErrorOf(R"({"clients": {"trace_s": [0, "x"]}})") ==
+        R"("clients.trace_s[1]" is "x"; it must be a number of at least 0 and at most 1000000)");
+  CHECK(ErrorOf(R"({"policy": 7})") == R"("policy" is 7; it must be a text in quotes)");
+  CHECK(ErrorOf("[1]") == "it is [1]; it must be an object {...}");
+  CHECK(ReadScenario(R"({"seed": 1e6})").value().seed == 1'000'000);
+}
+
+TEST_CASE("times that no run could count are refused: they would stop its clock, or overflow it",
+          "[scenario_json]") {
+  const std::string text =
+      GENERATE(R"({"store": {"per_batch_us": 1e999}})", R"({"store": {"rtt_us": 1e300}})",
+               R"({"store": {"per_item_us": 1e-300}})", R"({"store": {"pause_every_s": 1e-300}})",
+               R"({"store": {"pause_ms": 1e300}})", R"({"clients": {"think_us": 1e300}})",
+               R"({"clients": {"total_rate_per_s": 1e300}})",
+               R"({"clients": {"burst_ms": 1e-300}})", R"({"clients": {"clock_offset_us": 1e300}})",
+               R"({"timeline_s": 1e-10})", R"({"steps": [{"at_s": 1, "store_speed": 1e-300}]})",
+               R"({"steps": [{"at_s": 1, "total_rate_per_s": 1e300}]})");
+  CAPTURE(text);
+  CHECK_THAT(ErrorOf(text), Contains("it must be"));
+}
+
+TEST_CASE("text that is no JSON is refused with its line and column", "[scenario_json]") {
+  CHECK(ErrorOf("{\"seed\": 1,\n  \"policy\" \"natural\"}") ==
+        "line 2, column 12 of the JSON: syntax error");
+  CHECK_THAT(ErrorOf("{} x"), Contains("line 1, column 4"));
+  CHECK_THAT(ErrorOf("{\"seed\": 1"), Contains("incomplete JSON"));
+  CHECK_THAT(ErrorOf(""), Contains("incomplete JSON"));
+}
+
+TEST_CASE("fields that do not go together are refused", "[scenario_json]") {
+  CHECK(ErrorOf(R"({"duration_s": 2, "warmup_s": 2})") ==
+        R"("warmup_s" is 2; it must be less than "duration_s", 2)");
+  CHECK_THAT(ErrorOf(R"({"steps": [{"at_s": 1}]})"), Contains("\"steps[0]\" changes nothing"));
+  CHECK_THAT(ErrorOf(R"({"steps": [{"at_s": 1, "clients": 2, "store_speed": 2}]})"),
+             Contains("\"steps[0]\" changes 2 things"));
+  CHECK_THAT(ErrorOf(R"({"steps": [{"at_s": 2, "clients": 2}, {"at_s": 1, "clients": 3}]})"),
+             Contains("\"steps[1].at_s\" is 1, before"));
+  CHECK_THAT(ErrorOf(R"({"steps": [{"at_s": 10, "clients": 2}]})"),
+             Contains("must be before \"duration_s\", 10"));
+  CHECK_THAT(ErrorOf(R"({"clients": {"arrivals": "mmpp", "burst_share": 0.5}})"),
+             Contains("\"clients.burst_factor\" x \"clients.burst_share\" is 2"));
+  CHECK_THAT(ErrorOf(R"({"clients": {"arrivals": "recorded"}})"), Contains("\"clients.trace_s\""));
+  CHECK_THAT(ErrorOf(R"({"clients": {"arrivals": "recorded", "trace_s": [2, 1]}})"),
+             Contains("\"clients.trace_s[1]\" is before"));
+  CHECK_THAT(ErrorOf(R"({"keys": {"count": 1000000000, "zipf": 1}})"), Contains("\"keys.count\""));
+}
+
+TEST_CASE("a scenario made in code is checked like one from a file", "[scenario_json]") {
+  CHECK_FALSE(Validate({}));
+  REQUIRE(Validate({.store = {.workers = 0}}));
+  CHECK_THAT(Validate({.store = {.workers = 0}})->what, Contains("\"store.workers\" is 0"));
+}
+
+TEST_CASE("the readers know every field of the structs", "[scenario_json]") {
+  // Counted by the compiler: a field that was added to a struct and to no table is missed here.
+  const json::value schema = ScenarioSchema();
+  const json::value& fields = schema.at("properties");
+  CHECK(Properties(schema) == boost::pfr::tuple_size_v<Scenario>);
+  CHECK(Properties(fields.at("store")) == boost::pfr::tuple_size_v<StoreSpec>);
+  CHECK(Properties(fields.at("clients")) == boost::pfr::tuple_size_v<ClientSpec>);
+  CHECK(Properties(fields.at("keys")) == boost::pfr::tuple_size_v<KeySpec>);
+  CHECK(Properties(fields.at("steps").at("items")) == boost::pfr::tuple_size_v<Step>);
+
+  const json::value grid = GridSchema();
+  CHECK(Properties(grid) == boost::pfr::tuple_size_v<Grid>);
+  CHECK(Properties(grid.at("properties").at("stores").at("items")) ==
+        boost::pfr::tuple_size_v<StoreModel>);
+  CHECK(Properties(grid.at("properties").at("variants").at("items")) ==
+        boost::pfr::tuple_size_v<Variant>);
+
+  const json::value result = ResultSchema();
+  CHECK(Properties(result) == boost::pfr::tuple_size_v<Result>);
+  CHECK(Properties(result.at("properties").at("write_latency_ms")) ==
+        boost::pfr::tuple_size_v<LatencySummary>);
+  CHECK(Properties(result.at("properties").at("timeline").at("items")) ==
+        boost::pfr::tuple_size_v<Slice>);
+}
+
+TEST_CASE("the schemas and tables in docs/ are those of the readers", "[scenario_json]") {
+  // Remedy: stout-sim schema scenario > docs/scenario.schema.json, the same for grid, and the
+  // output of `stout-sim schema KIND --table` in docs/SIMULATION.md.
+  CHECK(SourceFile("docs/scenario.schema.json") == JsonText(ScenarioSchema()));
+  CHECK(SourceFile("docs/grid.schema.json") == JsonText(GridSchema()));
+  const std::string manual = SourceFile("docs/SIMULATION.md");
+  CHECK_THAT(manual, Contains(FieldTable(ScenarioSchema())));
+  CHECK_THAT(manual, Contains(FieldTable(GridSchema())));
+  CHECK_THAT(manual, Contains(FieldTable(ResultSchema())));
+}
+
+TEST_CASE("the schema has what the reader refuses", "[scenario_json]") {
+  const json::value schema = ScenarioSchema();
+  const json::value& fields = schema.at("properties");
+  CHECK(schema.at("additionalProperties") == false);
+  CHECK(fields.at("duration_s") ==
+        json::value{{"type", "number"},
+                    {"exclusiveMinimum", 0},
+                    {"maximum", 1'000'000},
+                    {"default", 10},
+                    {"description", "simulated time, warm-up included"}});
+  CHECK(fields.at("store").at("properties").at("kind").at("enum") ==
+        json::array{"fifo", "workers", "partitioned", "group_commit"});
+  CHECK(fields.at("steps").at("items").at("oneOf").as_array().size() == 3);
+}
+
+TEST_CASE("every scenario and grid of the project can be read", "[scenario_json]") {
+  int files = 0;
+  for (const char* const folder : {"scenarios", "grids"}) {
+    const auto path = std::filesystem::path(STOUT_SOURCE_DIR) / "sim" / folder;
+    for (const auto& entry : std::filesystem::directory_iterator(path)) {
+      const std::string text =
+          SourceFile(std::string("sim/") + folder + "/" + entry.path().filename().string());
+      CAPTURE(entry.path());
+      CHECK((entry.path().parent_path().filename() == "grids" ? GridErrorOf(text)
+                                                              : ErrorOf(text)) == "none");
+      ++files;
+    }
+  }
+  CHECK(files >= 10);
+}
+
+TEST_CASE("a result comes back as it was written", "[result_json]") {
+  Result result{
+      .scenario = "s",
+      .policy = "fixed:20ms",
+      .seed = 7,
+      .measured_s = 8,
+      .write_latency_ms = {.mean = 1.25, .p50 = 1, .p90 = 2, .p99 = 0.333333333333, .max = 4},
+      .reply_latency_ms = {.mean = 5, .p50 = 6, .p90 = 7, .p99 = 8, .max = 9},
+      .offered_per_s = 1000.5,
+      .completed_per_s = 999,
+      .written_per_s = 500,
+      .batch_items = 2.5,
+      .batches_per_s = 200,
+      .interval_ms = 5,
+      .store_latency_ms = 3,
+      .store_utilisation = 0.5,
+      .retries = 1,
+      .drops = 2,
+      .refused = 3,
+      .expired = 4,
+      .pending = 5,
+      .jain_throughput = 0.99,
+      .jain_latency = 0.98,
+      .jain_batches = 0.97,
+      .stable = false,
+      .timeline = {{.at_s = 1,
+                    .offered_per_s = 2,
+                    .completed_per_s = 3,
+                    .write_mean_ms = 4,
+                    .write_p99_ms = 5,
+                    .batch_items = 6,
+                    .batches_per_s = 7,
+                    .interval_ms = 8},
+                   {}},
+      .digest = 0xfedcba9876543210};
+  json::object object = ResultToJson(result);
+  CHECK(object.at("digest") == "fedcba9876543210");
+  CHECK(object.at("write_latency_ms").at("p50") == 1);
+  CHECK(ResultFromJson(ParseJson(JsonText(object)).value()).value() == result);
+
+  object["chosen_ms"] = 3;  // tools add what they know
+  CHECK(ResultFromJson(object).value() == result);
+  object["digest"] = "xyz";
+  CHECK(ResultFromJson(object).error().what ==
+        R"("digest" is "xyz"; it must be hexadecimal digits)");
+}
+
+TEST_CASE("JSON is laid out for people", "[json_text]") {
+  CHECK(JsonText({{"a", 1}, {"b", {2.5, "x\n"}}}) == "{\"a\": 1, \"b\": [2.5, \"x\\n\"]}\n");
+  const json::array numbers(60, 7);
+  const std::string text = JsonText({{"n", numbers}});
+  CHECK_THAT(text, Catch::StartsWith("{\n  \"n\": [\n    7,\n    7,\n"));
+  CHECK(ParseJson(text).value().at("n") == numbers);
+  CHECK_THAT(JsonText({{"n", numbers}}, 1), Catch::StartsWith("{\n  \"n\": [7, 7, "));
+}
+
+TEST_CASE("a grid that cannot be is refused", "[grid]") {
+  const std::string rest = R"("client_counts": [1], "loads_percent": [50])";
+  CHECK_THAT(GridErrorOf("{}"), Contains("\"stores\" is empty"));
+  CHECK_THAT(GridErrorOf(R"({"stores": [{"name": "a"}]})"), Contains("\"client_counts\""));
+  CHECK_THAT(GridErrorOf(R"({"stores": [{}], )" + rest + "}"),
+             Contains("\"stores[0].name\" is missing"));
+  CHECK_THAT(GridErrorOf(R"({"stores": [{"name": "a"}, {"name": "a"}], )" + rest + "}"),
+             Contains("another store's"));
+  CHECK_THAT(GridErrorOf(R"({"stores": [{"name": "base"}], )" + rest +
+                         R"(, "variants": [{"name": "v", "stores": ["bsae"]}]})"),
+             Contains("not in \"stores\"; did you mean \"base\"?"));
+  CHECK_THAT(GridErrorOf(R"({"stores": [{"name": "base"}], )" + rest +
+                         R"(, "variants": [{"name": "v", "clients": {"count": 3}}]})"),
+             Contains("client_counts"));
+  CHECK_THAT(GridErrorOf(R"({"stores": [{"name": "base"}], )" + rest +
+                         R"(, "variants": [{"name": "v", "clients": {"arrivals": "closed"}}]})"),
+             Contains("poisson or mmpp"));
+  CHECK_THAT(GridErrorOf(R"({"stores": [{"name": "a"}], "loads_percent": [120],
+                             "client_counts": [1]})"),
+             Contains("\"loads_percent[0]\" is 120"));
+}
+
+}  // namespace stout::sim

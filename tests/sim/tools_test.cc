@@ -1,0 +1,498 @@
+// What is done with many runs: the oracle against queueing theory, grids and their regrets, sweeps,
+// plots, and the commands with their exit statuses and messages.
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "stout/core/policy/basic.h"
+#include "stout/sim/command_line.h"
+#include "stout/sim/grid.h"
+#include "stout/sim/oracle.h"
+#include "stout/sim/plot.h"
+#include "stout/sim/regret.h"
+#include "stout/sim/result_json.h"
+#include "stout/sim/scenario_json.h"
+#include "stout/sim/sweep.h"
+
+namespace stout::sim {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+using Catch::Contains;
+
+/// A directory of its own for a test.
+class Scratch {
+ public:
+  Scratch() {
+    std::string name = (fs::temp_directory_path() / "stout-sim-XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  ~Scratch() { fs::remove_all(path_); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  /// The name of a file in it, written if there is a text.
+  [[nodiscard]] std::string File(const std::string& name, const std::string& text = "") const {
+    const fs::path file = path_ / name;
+    if (!text.empty()) std::ofstream(file) << text;
+    return file.string();
+  }
+
+ private:
+  fs::path path_;
+};
+
+std::string TextOf(const fs::path& file) {
+  std::ifstream in(file);
+  REQUIRE(in);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+struct Output {
+  int status = 0;
+  std::string out, err;
+};
+
+/// Runs the program's commands in this process.
+Output Command(std::vector<std::string> words) {
+  const auto open = [] {
+    return std::unique_ptr<std::FILE, int (*)(std::FILE*)>(std::tmpfile(), std::fclose);
+  };
+  const auto text_of = [](std::FILE* file) {
+    std::string text(static_cast<std::size_t>(std::ftell(file)), ' ');
+    std::rewind(file);
+    REQUIRE(std::fread(text.data(), 1, text.size(), file) == text.size());
+    return text;
+  };
+  const auto out = open();
+  const auto err = open();
+  std::vector<const char*> argv = {"stout-sim"};
+  for (const std::string& word : words) argv.push_back(word.c_str());
+  Tool tool;
+  tool.out = out.get();
+  tool.err = err.get();
+  const int status = RunCommandLine(static_cast<int>(argv.size()), argv.data(), tool);
+  return {status, text_of(out.get()), text_of(err.get())};
+}
+
+/// A store that serves an item in 1.1 ms, at 45 % of what it could carry in perfect batches.
+constexpr const char* kTiny = R"({
+  "duration_s": 2, "warmup_s": 0.5, "clients": {"count": 4, "total_rate_per_s": 4500}
+})";
+
+constexpr const char* kTwoPoints = R"({
+  "round_trips": 60, "warmup_round_trips": 20, "min_changes": 4000, "min_batches": 0,
+  "max_changes": 4000,
+  "stores": [{"name": "base"}],
+  "client_counts": [4, 16],
+  "loads_percent": [45]
+})";
+
+PointResults Point(const std::string& name, double best_ms, double policy_ms, bool stable = true) {
+  PointResults results;
+  results.point.name = name;
+  results.point.store = "base";
+  results.point.family = "fifo";
+  results.point.load_percent = 50;
+  results.interval.emplace();
+  results.interval->result.completed_per_s = 1;
+  results.interval->result.write_latency_ms = {.mean = best_ms, .p99 = 2 * best_ms};
+  Result& result = results.policies["p"];
+  result.completed_per_s = 1;
+  result.stable = stable;
+  result.write_latency_ms = {.mean = policy_ms, .p99 = 3 * policy_ms};
+  return results;
+}
+
+Result WithMean(double ms, bool stable = true) {
+  return {.write_latency_ms = {.mean = ms}, .completed_per_s = 1, .stable = stable};
+}
+
+}  // namespace
+
+// --- The oracle ----------------------------------------------------------------------------------
+
+TEST_CASE("the best interval of one server is where theory puts it", "[oracle]") {
+  // One client in a cycle T: n = 1 + rate T items take a + b n, so T >= (a + b) / (1 - rate b); the
+  // noise of n keeps the best T a little above.
+  const Scenario scenario{
+      .duration_s = 12, .warmup_s = 2, .clients = {.count = 1, .total_rate_per_s = 4500}};
+  const double least_ms = 1.1 / (1 - 0.45);
+  const Best best = BestFixedInterval(scenario);
+  CHECK(best.chosen_ms > 0.8 * least_ms);
+  CHECK(best.chosen_ms < 1.6 * least_ms);
+  CHECK(best.result.stable);
+  CHECK(best.result.measured_s == Approx(10));
+  CHECK(best.trials.size() <= 14);
+  CHECK(std::abs(std::log(TheoreticalIntervalMs(scenario) / best.chosen_ms)) < std::log(2));
+
+  // No neighbour is better.
+  for (const double factor : {0.7, 1.4}) {
+    const Duration interval(std::llround(best.chosen_ms * factor * 1e6));
+    CHECK(Simulate(scenario, Fixed{interval}).write_latency_ms.mean >
+          best.result.write_latency_ms.mean);
+  }
+}
+
+TEST_CASE("the best interval of many servers follows the square root law", "[oracle]") {
+  // At the optimum of M/D/1 the store's utilisation is near 1 - (1-rho) / sqrt(N (1-rho)), and
+  // natural batching, whose queue holds a batch of every server, is twice as slow.
+  const Scenario scenario{
+      .duration_s = 12, .warmup_s = 4, .clients = {.count = 32, .total_rate_per_s = 6000}};
+  const Best interval = BestFixedInterval(scenario);
+  const double utilisation = 1 - 0.4 / std::sqrt(32 * 0.4);
+  CHECK(interval.result.store_utilisation > utilisation - 0.05);
+  CHECK(interval.result.stable);
+  const double natural = Simulate(scenario, Natural{}).write_latency_ms.mean;
+  CHECK(natural > 1.7 * interval.result.write_latency_ms.mean);
+
+  // Servers that pause after each answer come to stand one behind the other: better still.
+  const Best gap = BestFixedGap(scenario, interval);
+  CHECK(gap.result.stable);
+  CHECK(gap.result.write_latency_ms.mean < interval.result.write_latency_ms.mean);
+  CHECK(gap.result.policy == Gap{Duration(std::llround(gap.chosen_ms * 1e6))}.Name());
+}
+
+TEST_CASE("an oracle says when no interval is stable", "[oracle]") {
+  // More than the store carries in batches of any size.
+  const Scenario scenario{
+      .duration_s = 1, .warmup_s = 0.2, .clients = {.count = 2, .total_rate_per_s = 13'000}};
+  const Best best = BestFixedInterval(scenario);
+  CHECK_FALSE(best.result.stable);
+  const json::object object = BestToJson(best);
+  CHECK(BestToJson(BestFromJson(object).value()) == object);
+}
+
+// --- Grids ---------------------------------------------------------------------------------------
+
+TEST_CASE("a grid is every store with every number of clients at every load", "[grid]") {
+  const Grid grid = ReadGrid(R"({
+    "stores": [{"name": "a"},
+               {"name": "b", "family": "fast", "store": {"kind": "workers", "workers": 4}}],
+    "client_counts": [1, 8], "loads_percent": [10, 50, 97.5],
+    "variants": [{"name": "few", "stores": ["b"], "client_counts": [2], "keys": {"count": 100}}]
+  })")
+                        .value();
+  const std::vector<GridPoint> points = Expand(grid);
+  REQUIRE(points.size() == 2 * 2 * 3 + 3);
+  CHECK(points[2].name == "a/N1/97.5%");
+  CHECK(points[2].family == "fifo");
+  const GridPoint& last = points.back();
+  CHECK(last.name == "b/few/N2/97.5%");
+  CHECK(last.family == "fast");
+  CHECK(last.scenario.keys.count == 100);
+  CHECK(last.scenario.clients.count == 2);
+  // Four workers that take 100 us an item carry 40,000 items in a second.
+  CHECK(last.scenario.clients.total_rate_per_s == Approx(0.975 * 40'000));
+  for (const GridPoint& point : points) {
+    CHECK_FALSE(Validate(point.scenario));
+    CHECK(ReadScenario(JsonText(ScenarioToJson(point.scenario))).value() == point.scenario);
+  }
+}
+
+TEST_CASE("a point is as long as its round trips, within bounds", "[grid]") {
+  Grid grid = ReadGrid(kTwoPoints).value();
+  grid.min_changes = 1;
+  grid.max_changes = 1'000'000;
+  const GridPoint whole = Expand(grid)[1];
+  CHECK(whole.round_trips == Approx(60));
+  CHECK_FALSE(whole.cut);
+  CHECK(whole.scenario.duration_s == Approx(60 * whole.round_trip_ms / 1e3).epsilon(1e-4));
+  CHECK(whole.scenario.warmup_s == Approx(whole.scenario.duration_s / 3).epsilon(1e-4));
+
+  grid.max_changes = 4000;
+  const GridPoint cut = Expand(grid)[1];
+  CHECK(cut.cut);
+  CHECK(cut.scenario.duration_s == Approx(4000 / 4500.0).epsilon(1e-4));
+  grid.max_changes = 1;
+  CHECK(Expand(grid)[1].round_trips == Approx(grid.min_round_trips));
+
+  grid.max_changes = 10'000'000;
+  grid.min_changes = 90'000;
+  CHECK(Expand(grid)[1].scenario.duration_s == Approx(20).epsilon(1e-4));
+  grid.min_batches = 16 * 1000;
+  CHECK(Expand(grid)[1].round_trips == Approx(1000).epsilon(1e-4));
+}
+
+TEST_CASE("the fleet's round trip is the time to serve each server once", "[grid]") {
+  // 32 batches of 1 ms in the half of the time that 100 us an item leave at 5000 items a second.
+  CHECK(FleetRoundTrip({}, 32, 5000) == Approx(32 * 1e-3 / 0.5));
+  // Servers that have no batch to send in that time do not queue: an idle store's latency.
+  CHECK(FleetRoundTrip({}, 512, 100) == Approx(1.6e-3));
+  CHECK(FleetRoundTrip({.background_load = 0.5}, 32, 2500) == Approx(32 * 1e-3 / 0.25));
+  CHECK(FleetRoundTrip({.kind = StoreSpec::Kind::kGroupCommit, .sync_us = 8000}, 32, 5000) ==
+        Approx(40 * 1e-3 / 0.5));
+  CHECK(FleetRoundTrip({.kind = StoreSpec::Kind::kWorkers, .workers = 4}, 32, 20'000) ==
+        Approx(8 * 1e-3 / 0.5));
+  // One server's batch may take longer than the workers need to be filled.
+  CHECK(FleetRoundTrip({.kind = StoreSpec::Kind::kWorkers, .workers = 100}, 1, 900'000) >
+        900'000 * 1e-4 * 1e-4);
+}
+
+TEST_CASE("regrets count what is unstable, and summarise by group", "[regret]") {
+  std::vector<PointResults> results = {Point("a", 10, 10), Point("b", 10, 12), Point("c", 10, 20),
+                                       Point("d", 10, 11, false)};
+  results[2].point.family = "group_commit";
+  results[1].policies["natural"] = WithMean(16);
+  results[1].policies["natural:4"] = WithMean(8);
+  results[1].policies["natural:8"] = WithMean(2, false);  // no reference: it does not last
+  results[3].point.scenario.clients.spread = 30;
+  results[0].policies["p"].jain_throughput = 0.9;
+  CHECK(RegretOf(results[1], "p") == Approx(1.2));
+  CHECK(RegretOf(results[3], "p") == Approx(kUnstableRegret));
+  CHECK_FALSE(RegretOf(results[0], "q"));
+  CHECK(RatioToNatural(results[1], "p") == Approx(1.5));
+  CHECK_FALSE(RatioToNatural(results[0], "p"));
+
+  const std::vector<RegretRow> rows = Summarise(results, "p");
+  REQUIRE(rows.size() == 1 + 2 + 1 + 1 + 1 + 1);
+  const RegretRow& all = rows[0];
+  CHECK(all.group == "all");
+  CHECK(all.points == 4);
+  CHECK(all.unstable == 1);
+  CHECK(all.geometric_mean == Approx(std::pow(1 * 1.2 * 2 * 10, 0.25)));
+  CHECK(all.median == Approx(1.2));
+  CHECK(all.max == Approx(10));
+  CHECK(all.worst_point == "d");
+  CHECK(all.share_within_25_percent == Approx(0.5));
+  CHECK(all.p99_ratio == Approx(1.5 * std::cbrt(1 * 1.2 * 2)));
+  CHECK(all.worst_vs_natural == Approx(1.5));
+  CHECK(all.jain_throughput_min == Approx(0.9));
+  CHECK(all.jain_throughput_median == Approx(1));
+  CHECK(rows[2].name == "group_commit");
+  CHECK(rows[2].geometric_mean == Approx(2));
+
+  const std::string table = RegretTable(results, "p");
+  CHECK_THAT(table, Contains("2 points with a regret above 1.25"));
+  CHECK_THAT(table, Contains("1 point more than 5 % behind the best natural batching"));
+
+  // Where no interval is stable nobody could do it.
+  results[1].interval->result.stable = false;
+  CHECK_FALSE(RegretOf(results[1], "p"));
+  CHECK_THAT(RegretTable(results, "p"), Contains("without a stable interval: 1"));
+}
+
+TEST_CASE("a grid runs each point once, and its file comes back", "[grid]") {
+  const std::vector<GridPoint> points = Expand(ReadGrid(kTwoPoints).value());
+  std::vector<PointResults> results = TakeOver(points, {}, false);
+  double share = 0;
+  const GridRunOptions options{.policies = {{"fixed:30ms", Fixed{std::chrono::milliseconds(30)}}},
+                               .jobs = 2,
+                               .progress = [&](const auto&, double done) { share = done; }};
+  REQUIRE(RunGrid(results, options));
+  CHECK(share == Approx(1));
+  REQUIRE(results.size() == 2);
+  for (const PointResults& point : results) {
+    CHECK(point.policies.size() == 1 + NaturalPolicies().size());
+    REQUIRE(RegretOf(point, "fixed:30ms"));
+    CHECK(*RegretOf(point, "fixed:30ms") > 0.9);
+    CHECK(point.policies.at("natural").digest == Simulate(point.point.scenario, Natural{}).digest);
+  }
+  const GridFile file{.grid = "two", .policies = {"fixed:30ms"}, .points = results};
+  const json::object object = GridFileToJson(file);
+  CHECK(object.at("summary").at("fixed:30ms").at(0).at("points") == 2);
+  // Numbers are cut to twelve digits on the way, once.
+  const GridFile read = ReadGridFile(JsonText(object)).value();
+  CHECK(read.points[1].point == points[1]);
+  CHECK(read.points[1].policies.at("natural").digest == results[1].policies.at("natural").digest);
+  CHECK(GridFileToJson(read) == object);
+
+  SECTION("a later run takes over what still holds") {
+    CHECK(TakeOver(points, results, true) == results);
+    std::vector<PointResults> baseline = TakeOver(points, results, false);
+    CHECK(baseline[0].interval == results[0].interval);
+    CHECK(baseline[0].policies.contains("natural:8"));
+    CHECK_FALSE(baseline[0].policies.contains("fixed:30ms"));
+    REQUIRE(RunGrid(baseline, options));
+    CHECK(baseline == results);
+
+    std::vector<GridPoint> changed = points;
+    changed[0].scenario.seed = 2;
+    const std::vector<PointResults> taken = TakeOver(changed, results, true);
+    CHECK_FALSE(taken[0].interval);
+    CHECK(taken[0].policies.empty());
+    CHECK(taken[1] == results[1]);
+  }
+  SECTION("a stopped run keeps nothing half done") {
+    const std::atomic<bool> stop{true};
+    std::vector<PointResults> none = TakeOver(points, {}, false);
+    CHECK_FALSE(RunGrid(none, {.policies = {}, .jobs = 1, .progress = {}, .stop = &stop}));
+    CHECK(none == TakeOver(points, {}, false));
+  }
+}
+
+// --- Sweeps and plots ----------------------------------------------------------------------------
+
+TEST_CASE("a sweep has a run for each policy and rate, in order", "[sweep]") {
+  const Scenario scenario = ReadScenario(kTiny).value();
+  const Sweep sweep =
+      RunSweep(scenario, {.policies = {{"natural", Natural{}}, {"unbatched", Unbatched{}}},
+                          .rates_per_s = {500, 4500},
+                          .jobs = 2,
+                          .stop = nullptr,
+                          .progress = {}});
+  REQUIRE(sweep.runs.size() == 4);
+  CHECK(sweep.runs[1].result.policy == "natural");
+  CHECK(sweep.runs[1].rate_per_s == 4500);
+  CHECK(sweep.runs[1].load_percent == Approx(45));
+  CHECK(sweep.runs[1].result.stable);
+  CHECK(sweep.runs[2].result.policy == "unbatched");
+  CHECK(sweep.runs[2].result.stable);
+  CHECK_FALSE(sweep.runs[3].result.stable);  // 4500 x 1.1 ms are more than a second
+  const json::object object = SweepToJson(sweep);
+  CHECK(SweepToJson(ReadSweep(JsonText(object)).value()) == object);
+
+  const std::string script = SweepScript(sweep, "out file's.svg");
+  CHECK_THAT(script, Contains("set output 'out file''s.svg'"));
+  CHECK_THAT(script, Contains("title 'unbatched' noenhanced"));
+}
+
+TEST_CASE("gnuplot draws what the scripts say", "[plot]") {
+  const Scratch scratch;
+  const std::string out = scratch.File("plot.svg");
+  Result result = Simulate(ReadScenario(kTiny).value(), Natural{});
+  REQUIRE_FALSE(result.timeline.empty());
+  RunGnuplot(TimelineScript({result, result}, out));
+  CHECK_THAT(TextOf(out), Contains("<svg") && Contains("natural") && Contains("Write latency"));
+
+  result.timeline.clear();
+  CHECK_THROWS_WITH(TimelineScript({result}, out), Contains("no result has a timeline"));
+  CHECK_THROWS_AS(RunGnuplot("this is no command\n"), PlotError);
+}
+
+// --- Commands ------------------------------------------------------------------------------------
+
+TEST_CASE("run prints a table, or a result that reads back", "[command]") {
+  const Scratch scratch;
+  const std::string scenario = scratch.File("tiny.json", kTiny);
+  const Output table = Command({"run", scenario});
+  CHECK(table.status == kDone);
+  CHECK_THAT(table.out, Contains("tiny, policy natural, seed 1") && Contains("write latency"));
+  CHECK(table.err.empty());
+
+  const std::vector<std::string> words = {"run",    scenario, "--policy", "fixed:20ms",
+                                          "--seed", "9",      "--json"};
+  const Output first = Command(words);
+  const Result result = ResultFromJson(ParseJson(first.out).value()).value();
+  CHECK(result.scenario == "tiny");
+  CHECK(result.policy == "fixed:20ms");
+  CHECK(result.seed == 9);
+  CHECK(result.write_latency_ms.mean > 0);
+  CHECK(Command(words).out == first.out);
+}
+
+TEST_CASE("what is wrong with a file is told with its name", "[command]") {
+  const Scratch scratch;
+  const Output missing = Command({"run", "nothing.json"});
+  CHECK(missing.status == kFailed);
+  CHECK(missing.err == "stout-sim: cannot read nothing.json: No such file or directory\n");
+
+  const std::string broken = scratch.File("broken.json", "{\n  \"seed\": 1,,\n}");
+  const Output syntax = Command({"run", broken});
+  CHECK(syntax.status == kFailed);
+  CHECK(syntax.err == "stout-sim: " + broken + ": line 2, column 13 of the JSON: syntax error\n");
+
+  const std::string unknown = scratch.File("unknown.json", R"({"stor": {}})");
+  CHECK_THAT(Command({"oracle", unknown}).err,
+             Contains(unknown + ": \"stor\" is unknown; did you mean \"store\"?"));
+  CHECK(Command({"grid", unknown}).status == kFailed);
+
+  const std::string policy = scratch.File("policy.json", R"({"policy": "adaptve"})");
+  const Output of_file = Command({"run", policy});
+  CHECK(of_file.status == kFailed);
+  CHECK_THAT(of_file.err, Contains(policy + ": \"policy\":") && Contains("natural"));
+
+  const Output directory = Command({"run", fs::temp_directory_path().string()});
+  CHECK(directory.status == kFailed);
+  CHECK_THAT(directory.err, Contains("it is a directory"));
+}
+
+TEST_CASE("a wrong command line is told with what there is", "[command]") {
+  const Scratch scratch;
+  const std::string scenario = scratch.File("tiny.json", kTiny);
+  const Output policy = Command({"run", scenario, "--policy", "adaptve"});
+  CHECK(policy.status == kBadArguments);
+  CHECK_THAT(policy.err, Contains("--policy") && Contains("adaptve") && Contains("natural"));
+  CHECK(Command({}).status == kBadArguments);
+  CHECK(Command({"walk"}).status == kBadArguments);
+  CHECK(Command({"run"}).status == kBadArguments);
+  CHECK(Command({"run", scenario, "--jsno"}).status == kBadArguments);
+  CHECK(Command({"sweep", scenario, "--policy", "natural"}).status == kBadArguments);
+  CHECK(Command({"schema", "sonnet"}).status == kBadArguments);
+
+  const Output help = Command({"--help"});
+  CHECK(help.status == kDone);
+  for (const char* const command : {"run", "oracle", "sweep", "grid", "plot", "schema"}) {
+    CHECK_THAT(help.out, Contains(command));
+  }
+}
+
+TEST_CASE("oracle prints both best settings as whole results", "[command]") {
+  const Scratch scratch;
+  const std::string scenario = scratch.File("tiny.json", kTiny);
+  const Output output = Command({"oracle", scenario, "--json"});
+  REQUIRE(output.status == kDone);
+  const json::value value = ParseJson(output.out).value();
+  const Best interval = BestFromJson(value.at("best_interval")).value();
+  CHECK(interval.chosen_ms > 0);
+  CHECK(interval.result.policy == Fixed{Duration(std::llround(interval.chosen_ms * 1e6))}.Name());
+  CHECK(BestFromJson(value.at("best_gap")).value().result.write_latency_ms.p99 > 0);
+  CHECK_THAT(Command({"oracle", scenario}).out, Contains("interval") && Contains("gap"));
+}
+
+TEST_CASE("grid keeps its results, resumes, and is plotted", "[command]") {
+  const Scratch scratch;
+  const std::string grid = scratch.File("two.json", kTwoPoints);
+  const std::string out = scratch.File("out.json");
+  const Output run = Command({"grid", grid, "--policy", "natural", "--json", out, "--jobs", "2"});
+  CHECK(run.status == kDone);
+  CHECK_THAT(run.out, Contains("natural") && Contains("family fifo"));
+  CHECK_THAT(run.out, Contains("1 of 2 points are shorter than 60 round trips"));
+  const std::string first = TextOf(out);
+  CHECK(ReadGridFile(first).value().grid == "two");
+
+  CHECK(Command({"grid", grid, "--policy", "natural", "--json", out, "--resume"}).status == kDone);
+  CHECK(TextOf(out) == first);
+  CHECK(Command({"grid", grid, "--policy", "gap:10ms", "--baseline", out, "--only", "N4"}).status ==
+        kDone);
+
+  CHECK_THAT(Command({"grid", grid, "--list"}).out, Contains("base/N16/45%"));
+  const Output scenario = Command({"grid", grid, "--print-scenario", "base/N4/45%"});
+  CHECK(ReadScenario(scenario.out).value() == Expand(ReadGrid(kTwoPoints).value())[0].scenario);
+  const Output typo = Command({"grid", grid, "--print-scenario", "base/N44/45%"});
+  CHECK(typo.status == kBadArguments);
+  CHECK_THAT(typo.err, Contains("did you mean \"base/N4/45%\"?"));
+  CHECK(Command({"grid", grid, "--only", "nowhere"}).status == kBadArguments);
+  CHECK(Command({"grid", grid, "--resume"}).status == kBadArguments);
+
+  const std::string svg = scratch.File("regret.svg");
+  CHECK(Command({"plot", "grid", out, "--out", svg}).status == kDone);
+  CHECK_THAT(TextOf(svg), Contains("<svg"));
+  const Output wrong = Command({"plot", "sweep", out, "--out", svg});
+  CHECK(wrong.status == kFailed);
+  CHECK_THAT(wrong.err, Contains("stout-sim sweep --json"));
+}
+
+TEST_CASE("without gnuplot, plot says what to install", "[command]") {
+  const Scratch scratch;
+  const std::string result =
+      scratch.File("r.json", Command({"run", scratch.File("t.json", kTiny), "--json"}).out);
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", scratch.File("").c_str(), 1);
+  const Output output = Command({"plot", "timeline", result, "--out", scratch.File("t.svg")});
+  setenv("PATH", path.c_str(), 1);
+  CHECK(output.status == kFailed);
+  CHECK_THAT(output.err, Contains("gnuplot-nox"));
+}
+
+}  // namespace stout::sim
