@@ -33,7 +33,7 @@ die() {
 }
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-policies=unbatched,fixed:20ms,fixed:160ms,natural
+policies=unbatched,fixed:20ms,fixed:160ms,natural,stout,adaptive
 light=${DEMO_LIGHT:-200}
 heavy=${DEMO_HEAVY:-20000}
 step_seconds=${DEMO_STEP_SECONDS:-6}
