@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# run.sh BIN_DIR [OPTION...]: the figures of the Stout paper (ATC'10), again.
+#
+#   --simulator-only  figures 1 to 6 in the simulator, about a minute
+#   --stores-only     figures 1 to 4 on real stores in real time, some 14 minutes
+#   --quick           less of everything, some 2 minutes in all; to BIN_DIR/../paper-quick/
+#
+# Pictures go to docs/results/, tables to the text there, what they are made of to
+# bench/results/paper/, a line of JSON for each run.
+set -euo pipefail
+
+usage() { sed -n '2,9s/^# \{0,1\}//p' "$0"; }
+
+if (($# == 0)) || [[ $1 == -* ]]; then
+  usage >&2
+  exit 2
+fi
+bin=$1
+shift
+quick='' simulator=1 stores=1
+for option in "$@"; do
+  case $option in
+    --quick) quick=1 ;;
+    --simulator-only) stores='' ;;
+    --stores-only) simulator='' ;;
+    -h | --help) usage; exit ;;
+    *) echo "bench paper: no option '$option'" >&2; usage >&2; exit 2 ;;
+  esac
+done
+for program in jq gnuplot "$bin/stout-sim" "$bin/policy-bench"; do
+  command -v "$program" >/dev/null || { echo "bench paper: no $program" >&2; exit 1; }
+done
+
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+pictures=$root/docs/results
+results=$root/bench/results/paper
+if [[ $quick ]]; then
+  pictures=$(cd "$bin/.." && pwd)/paper-quick
+  results=$pictures
+fi
+mkdir -p "$pictures" "$results"
+[[ ! $quick ]] || cp "$root/docs/results/README.md" "$pictures"
+scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-paper.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+trap 'echo "bench paper: interrupted" >&2; exit 130' INT TERM
+
+# shellcheck disable=SC2034  # both halves use them
+timers=(tick:20ms tick:40ms tick:80ms tick:160ms)
+# shellcheck disable=SC2034
+laws=(natural stout adaptive)
+
+# shellcheck source=/dev/null
+source "$here/lib.sh"
+if [[ $simulator ]]; then
+  # shellcheck source=/dev/null
+  source "$here/simulator.sh"
+fi
+if [[ $stores ]]; then
+  # shellcheck source=/dev/null
+  source "$here/stores.sh"
+fi
+say "done: $pictures/README.md; runs in $results"
