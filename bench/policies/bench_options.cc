@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <optional>
 
 #include "policies/opponents/opponents.h"
@@ -97,6 +98,15 @@ void AddDuration(CLI::App& app, const std::string& flag, Duration& value, const 
       ->default_str(value > Duration::zero() ? FormatDuration(value) : "none");
 }
 
+/// CLI::Range lets "nan" pass. Empty if all is well.
+std::string IsNumber(const std::string& text) {
+  const auto is_letter = [](unsigned char c) {
+    return std::isalpha(c) != 0 && c != 'e' && c != 'E';
+  };
+  return std::any_of(text.begin(), text.end(), is_letter) ? fmt::format("'{}' is no number", text)
+                                                          : std::string();
+}
+
 /// Numbers separated by commas.
 template <typename Number>
 void AddList(CLI::App& app, const std::string& flag, std::vector<Number>& list, double min,
@@ -104,6 +114,7 @@ void AddList(CLI::App& app, const std::string& flag, std::vector<Number>& list, 
   app.add_option(flag, list, help)
       ->delimiter(',')
       ->check(CLI::Range(min, 1e9, fmt::format("at least {}", min)))
+      ->check(CLI::Validator(IsNumber, ""))
       ->type_name("N,...")
       ->capture_default_str();
 }

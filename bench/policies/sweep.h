@@ -20,7 +20,7 @@ struct Point {
   [[nodiscard]] bool measured() const { return !trials.empty(); }
   /// Field by field; counts are summed. Requires measured().
   [[nodiscard]] TrialResult Median() const;
-  /// In most of its trials. Requires measured().
+  /// In at least half of its trials. Requires measured().
   [[nodiscard]] bool Sustained(Duration max_p99) const;
 };
 

@@ -125,7 +125,7 @@ stout_mutant(max_delay_ignored src/core/lane.cc
   NEW [[]])
 
 stout_mutant(window_ignored src/core/lane.cc
-  OLD [[  if (attempts_.size() >= decision_.window) return false;]]
+  OLD [[  if (attempts_.size() >= Window()) return false;]]
   NEW [[]])
 
 stout_mutant(in_flight_unbounded src/core/lane.cc
@@ -180,6 +180,18 @@ stout_mutant(ticks_at_the_wrong_offset_after_a_change src/core/lane.cc
   OLD [[  if (was_held_back || decision_.tick != tick) pacer_.OnReopen(now);]]
   NEW [[  if (was_held_back) pacer_.OnReopen(now);]])
 
+stout_mutant(batch_is_full_too_late src/core/lane.cc
+  OLD [[(decision_.full_window > 0 && ready_ >= decision_.max_items)]]
+  NEW [[(decision_.full_window > 0 && ready_ >= 2 * decision_.max_items)]])
+
+stout_mutant(full_batches_unbounded src/core/lane.cc
+  OLD [[std::max(decision_.window, decision_.full_window)]]
+  NEW [[std::max(decision_.window, decision_.full_window + 1)]])
+
+stout_mutant(full_batch_without_a_window_of_its_own src/core/lane.cc
+  OLD [[(decision_.full_window > 0 && ready_]]
+  NEW [[(ready_]])
+
 stout_mutant(probe_ignored src/core/lane.cc
   OLD [[  return decision_.probe > 0 && ]]
   NEW [[  return false && ]])
@@ -201,8 +213,8 @@ stout_mutant(rest_has_no_spacing src/core/lane.cc
   NEW [[BatchPart::kRest, pacer_.SinceLastSend(now), now);]])
 
 stout_mutant(full_batch_waits src/core/lane.cc
-  OLD [[urgent_ > 0 || ready_ >= options_.max_batch_items || now]]
-  NEW [[urgent_ > 0 || now]])
+  OLD [[return urgent_ > 0 || IsFull() || now]]
+  NEW [[return urgent_ > 0 || now]])
 
 stout_mutant(batch_items_unbounded src/core/lane.cc
   OLD [[std::min({options_.max_batch_items, decision_.max_items, cut_})]]
@@ -326,8 +338,12 @@ stout_mutant(neighbours_of_a_refused_key_scattered src/core/lane.cc
   NEW [[} else if (true) {]])
 
 stout_mutant(too_large_batch_at_the_same_size src/core/lane.cc
-  OLD [[  cut_ = std::min(cut_, std::max<std::size_t>(1, count / 2));]]
+  OLD [[  if (!small_by_intent) cut_ = std::min(cut_, std::max<std::size_t>(1, count / 2));]]
   NEW [[]])
+
+stout_mutant(failed_probe_cuts_later_batches src/core/lane.cc
+  OLD [[  if (!small_by_intent) cut_ =]]
+  NEW [[  cut_ =]])
 
 stout_mutant(too_large_single_key_for_ever src/core/lane.cc
   OLD [[const bool splittable = count > 1 && !options_.prefix_ordering;]]

@@ -60,7 +60,7 @@ Scenario UnlikeTheDefault() {
                       .total_rate_per_s = 12345.678,
                       .spread = 30,
                       .clock_offset_us = 5000,
-                      .arrivals = ClientSpec::Arrivals::kRecorded,
+                      .arrivals = ClientSpec::Arrivals::kMmpp,
                       .burst_factor = 2,
                       .burst_share = 0.25,
                       .burst_ms = 50,
@@ -120,7 +120,7 @@ TEST_CASE("a wrong value is refused by field, with what it is and what is allowe
   CHECK(ErrorOf(R"({"duration_s": "long"})") ==
         R"("duration_s" is "long"; it must be a number above 0 and at most 1000000)");
   CHECK(ErrorOf(R"({"clients": {"count": 0}})") ==
-        R"("clients.count" is 0; it must be an integer of at least 1 and at most 100000)");
+        R"("clients.count" is 0; it must be an integer of at least 1 and at most 10000)");
   CHECK_THAT(ErrorOf(R"({"clients": {"count": 1.5}})"), Contains("is 1.5; it must be an integer"));
   CHECK_THAT(ErrorOf(R"({"seed": -1})"), Contains("\"seed\" is -1; it must be an integer"));
   CHECK_THAT(ErrorOf(R"({"seed": 1e30})"), Contains("it must be an integer"));
@@ -175,7 +175,22 @@ TEST_CASE("fields that do not go together are refused", "[scenario_json]") {
   CHECK_THAT(ErrorOf(R"({"clients": {"arrivals": "recorded"}})"), Contains("\"clients.trace_s\""));
   CHECK_THAT(ErrorOf(R"({"clients": {"arrivals": "recorded", "trace_s": [2, 1]}})"),
              Contains("\"clients.trace_s[1]\" is before"));
+  CHECK_THAT(ErrorOf(R"({"clients": {"arrivals": "closed"},
+                         "steps": [{"at_s": 1, "total_rate_per_s": 2}]})"),
+             Contains("\"steps[0]\" changes a rate") && Contains("poisson or mmpp"));
+}
+
+TEST_CASE("a world that no memory holds is refused", "[scenario_json]") {
   CHECK_THAT(ErrorOf(R"({"keys": {"count": 1000000000, "zipf": 1}})"), Contains("\"keys.count\""));
+  CHECK_THAT(ErrorOf(R"({"store": {"kind": "partitioned", "partitions": 100},
+                         "clients": {"count": 9, "lanes": "per_partition"},
+                         "steps": [{"at_s": 1, "clients": 900}]})"),
+             Contains("900 clients with 100 lanes each"));
+  CHECK(ErrorOf(R"({"store": {"kind": "fifo", "partitions": 100},
+                    "clients": {"count": 900, "lanes": "per_partition"}})") == "none");
+  CHECK_THAT(ErrorOf(R"({"clients": {"arrivals": "closed", "count": 1000,
+                                     "outstanding": 1000000}})"),
+             Contains("1000000 callers each"));
 }
 
 TEST_CASE("a scenario made in code is checked like one from a file", "[scenario_json]") {

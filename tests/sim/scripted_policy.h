@@ -25,10 +25,10 @@ struct Scripted {
   [[nodiscard]] std::string Name() const {
     std::string name;
     for (const Decision& decision : decisions) {
-      name += fmt::format("[interval {} gap {} tick {} window {} items {} probe {}]",
+      name += fmt::format("[interval {} gap {} tick {} window {} items {} probe {} full {}]",
                           FormatDuration(decision.interval), FormatDuration(decision.gap),
                           FormatDuration(decision.tick), decision.window, decision.max_items,
-                          decision.probe);
+                          decision.probe, decision.full_window);
     }
     return name;
   }

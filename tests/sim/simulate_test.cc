@@ -326,6 +326,15 @@ TEST_CASE("what is offered is completed, refused, expired or pending", "[simulat
   CHECK(OfferedTotal(result) == Within(1e-9, CompletedTotal(result) + rest));
 }
 
+TEST_CASE("what is refused counts from when it was, however late that is taken in", "[simulate]") {
+  Scenario scenario = Plain(1000, 20);
+  scenario.warmup_s = 10;
+  scenario.clients.max_dirty_keys = 1;  // taken before the warm-up is over, and sent after the end
+  const Result result = Simulate(scenario, Fixed{60s});
+  CHECK(result.offered_per_s > 900);
+  CHECK(static_cast<double>(result.refused) == Within(1e-9, OfferedTotal(result)));
+}
+
 TEST_CASE("writes of a key that is written again before it is sent collapse", "[simulate]") {
   Scenario scenario = Plain(10'000, 20);
   scenario.keys.count = 10;
@@ -395,6 +404,19 @@ TEST_CASE("recorded arrivals are repeated, each at one client", "[simulate]") {
   CHECK(CompletedTotal(result) == Within(1e-9, 300));
 }
 
+TEST_CASE("a recorded arrival at the time of a step is taken once", "[simulate]") {
+  Scenario scenario = Plain(0, 60);
+  scenario.warmup_s = 0;
+  scenario.clients.count = 3;
+  scenario.clients.arrivals = Arrivals::kRecorded;
+  scenario.clients.trace_s = {0, 0.2, 0.4};  // one each 0.2 s, for ever
+  scenario.steps = {{.at_s = 12, .clients = 1}, {.at_s = 24, .clients = 9}};
+  for (int i = 0; i < 20; ++i) {
+    scenario.steps.push_back({.at_s = 30.0 + i, .clients = 8 + i % 2});
+  }
+  CHECK(OfferedTotal(Simulate(scenario, Unbatched{})) == Within(1e-9, 300));
+}
+
 TEST_CASE("unequal loads are as far apart as they should be", "[simulate]") {
   Scenario scenario = Plain(3000, 20);
   scenario.store.per_batch_us = 1;
@@ -454,6 +476,17 @@ TEST_CASE("servers with timers are out of step from the start", "[simulate]") {
   // In step, each would wait for half of the others: 5.5 ms on average.
   CHECK(result.store_latency_ms < 2);
   CHECK(result.interval_ms == Within(0.01, 100));
+}
+
+TEST_CASE("callers who are served less often than others are not called equal", "[simulate]") {
+  Scenario scenario = Plain(0, 20);
+  scenario.clients.count = 2;
+  scenario.clients.arrivals = Arrivals::kClosed;
+  scenario.clients.think_us = 0;
+  const PolicyOf apart = [](std::uint32_t client) {
+    return client == 0 ? Policy(Unbatched{}) : Policy(Fixed{1s});
+  };
+  CHECK(Simulate(scenario, apart).jain_throughput == Within(0.01, 0.5));
 }
 
 TEST_CASE("clients may start with policies of their own", "[simulate]") {

@@ -1,7 +1,11 @@
 // What is done with many runs: the oracle against queueing theory, grids and their regrets, sweeps,
 // plots, and the commands with their exit statuses and messages.
 
+#include <sys/stat.h>
+
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -9,7 +13,9 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "stout/core/policy/basic.h"
@@ -21,6 +27,8 @@
 #include "stout/sim/result_json.h"
 #include "stout/sim/scenario_json.h"
 #include "stout/sim/sweep.h"
+#include "tools/parallel.h"
+#include "tools/spaced.h"
 
 namespace stout::sim {
 namespace {
@@ -161,6 +169,26 @@ TEST_CASE("the best interval of many servers follows the square root law", "[ora
   CHECK(gap.result.stable);
   CHECK(gap.result.write_latency_ms.mean < interval.result.write_latency_ms.mean);
   CHECK(gap.result.policy == Gap{Duration(std::llround(gap.chosen_ms * 1e6))}.Name());
+}
+
+TEST_CASE("no neighbour of the best interval is better, however long its queue takes to settle",
+          "[oracle]") {
+  Scenario scenario;
+  scenario.duration_s = 50;
+  scenario.warmup_s = 20;
+  scenario.store.noise_sigma = 0.7;
+  scenario.clients.count = 32;
+  scenario.clients.total_rate_per_s = 9200;
+  scenario.seed = GENERATE(1, 2, 3);
+  const Best best = BestFixedInterval(scenario);
+  for (const double factor : {1 / 1.19, 1.19}) {
+    const Duration interval(std::llround(best.chosen_ms * 1e6 * factor));
+    const Result beside = Simulate(scenario, PolicyOf([&](std::uint32_t client) {
+                                     return internal::Spaced(interval, client);
+                                   }));
+    CHECK((!beside.stable ||
+           beside.write_latency_ms.mean > 0.99 * best.result.write_latency_ms.mean));
+  }
 }
 
 TEST_CASE("an oracle says when no interval is stable", "[oracle]") {
@@ -429,6 +457,17 @@ TEST_CASE("a wrong command line is told with what there is", "[command]") {
   CHECK(Command({"run", scenario, "--jsno"}).status == kBadArguments);
   CHECK(Command({"sweep", scenario, "--policy", "natural"}).status == kBadArguments);
   CHECK(Command({"schema", "sonnet"}).status == kBadArguments);
+  const Output seed = Command({"run", scenario, "--seed", "-1"});
+  CHECK(seed.status == kBadArguments);
+  CHECK_THAT(seed.err, Contains("--seed") && Contains("-1"));
+  for (const char* const rate : {"nan", "inf", "0", "-1", "1e30"}) {
+    CAPTURE(rate);
+    const Output rates = Command({"sweep", scenario, "--policy", "natural", "--rates", rate});
+    CHECK(rates.status == kBadArguments);
+    CHECK_THAT(rates.err, Contains("--rates"));
+    const Output loads = Command({"sweep", scenario, "--policy", "natural", "--loads", rate});
+    CHECK(loads.status == kBadArguments);
+  }
 
   const Output help = Command({"--help"});
   CHECK(help.status == kDone);
@@ -481,6 +520,66 @@ TEST_CASE("grid keeps its results, resumes, and is plotted", "[command]") {
   const Output wrong = Command({"plot", "sweep", out, "--out", svg});
   CHECK(wrong.status == kFailed);
   CHECK_THAT(wrong.err, Contains("stout-sim sweep --json"));
+}
+
+TEST_CASE("a sweep of rates needs clients that have one", "[command]") {
+  const Scratch scratch;
+  const std::string closed = scratch.File("c.json", R"({"clients": {"arrivals": "closed"}})");
+  const Output output = Command({"sweep", closed, "--policy", "natural", "--rates", "100,200"});
+  CHECK(output.status == kFailed);
+  CHECK_THAT(output.err, Contains(closed) && Contains("\"clients.arrivals\" is \"closed\""));
+}
+
+TEST_CASE("output that cannot be written is told", "[command]") {
+  const Scratch scratch;
+  const std::string scenario = scratch.File("tiny.json", kTiny);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> err(std::tmpfile(), std::fclose);
+  const std::vector<const char*> plain = {"stout-sim", "run", scenario.c_str()};
+  const std::vector<const char*> as_json = {"stout-sim", "run", scenario.c_str(), "--json"};
+  for (const auto& words : {plain, as_json}) {  // short and buffered, and long
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> full(std::fopen("/dev/full", "w"),
+                                                               std::fclose);
+    Tool tool;
+    tool.out = full.get();
+    tool.err = err.get();
+    CHECK(RunCommandLine(static_cast<int>(words.size()), words.data(), tool) == kFailed);
+  }
+  CHECK(std::ftell(err.get()) > 0);
+}
+
+TEST_CASE("a file of results replaces files, and nothing else", "[command]") {
+  const Scratch scratch;
+  const std::string grid = scratch.File("two.json", kTwoPoints);
+  const std::string pipe = scratch.File("pipe");
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  std::fstream both(pipe, std::ios::in | std::ios::out);  // else opening it would wait
+  REQUIRE(both);
+  CHECK(Command({"grid", grid, "--only", "N4", "--json", pipe}).status == kDone);
+  CHECK(fs::is_fifo(pipe));
+  CHECK_FALSE(fs::exists(pipe + ".tmp"));
+
+  const std::string taken = scratch.File("taken");
+  fs::create_directories(taken + "/by");
+  CHECK(Command({"grid", grid, "--only", "N4", "--json", taken}).status == kFailed);
+  CHECK_FALSE(fs::exists(taken + ".tmp"));
+}
+
+TEST_CASE("a failure while jobs run ends them", "[parallel]") {
+  std::atomic<int> begun{0};
+  const auto job = [&](std::size_t) {
+    ++begun;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  };
+  const auto fail = [] { throw std::runtime_error("the disk is full"); };
+  CHECK_THROWS_AS(internal::RunJobs(1000, 2, job, fail), std::runtime_error);
+  CHECK(begun < 200);
+}
+
+TEST_CASE("names with line ends do not end a line of the script", "[plot]") {
+  Result result;
+  result.policy = "natural'\nset output '/dev/null";
+  result.timeline = {{.at_s = 0, .completed_per_s = 1, .write_mean_ms = 1, .write_p99_ms = 1}};
+  CHECK_THAT(TimelineScript({result}, "x.svg"), !Contains("\nset output '/dev/null"));
 }
 
 TEST_CASE("without gnuplot, plot says what to install", "[command]") {

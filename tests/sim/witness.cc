@@ -262,7 +262,7 @@ void Witness::Finish(LaneId id, Attempt attempt, const WriteResult& result) {
   if (settled > 0) {
     lane.hold.failures = 0;
     lane.limit = std::min(lane_options().max_batch_items, lane.limit * 2);
-  } else if (!suspect && !prefix) {
+  } else if (!suspect && !prefix && !(alone && attempt.sample.part == BatchPart::kProbe)) {
     lane.limit = std::min(lane.limit, std::max<std::size_t>(1, count / 2));
   }
   if (whole && !suspect && !splits) Extend(lane.hold, attempt.id, lane.attempts);
@@ -500,10 +500,10 @@ TimePoint Witness::WriteDue(LaneId id) const {
   }
   if (first == kNever) return kNever;
   TimePoint send = overdue;
-  if (in_flight < lane.writing.window) {
+  if (in_flight < WindowFor(lane, ready)) {
     const TimePoint spaced = NextSend(lane.pace, lane.writing, std::max(first, lane.hold.max));
     send = std::min({send, urgent, std::max(first, spaced)});
-    if (ready >= lane_options().max_batch_items) send = first;
+    if (IsFull(lane, ready)) send = first;
   }
   return std::max(send, lane.hold.max);
 }
@@ -583,6 +583,16 @@ std::size_t Witness::MostItems(const Lane& lane) const {
 
 bool Witness::TravelsAlone(KeyId key) const {
   return keys_[key].failures >= kAloneAfter && !lane_options().prefix_ordering;
+}
+
+bool Witness::IsFull(const Lane& lane, std::size_t ready) const {
+  return ready >= lane_options().max_batch_items ||
+         (lane.writing.full_window > 0 && ready >= lane.writing.max_items);
+}
+
+std::size_t Witness::WindowFor(const Lane& lane, std::size_t ready) const {
+  const Decision& decision = lane.writing;
+  return IsFull(lane, ready) ? std::max(decision.window, decision.full_window) : decision.window;
 }
 
 bool Witness::MayCut(const Lane& lane) const {
@@ -720,10 +730,10 @@ void Witness::JudgeSendTime(const WriteBatch& batch) {
     overdue |= now_ >= SaturatingAdd(key.dirty_since, lane_options().max_delay);
   });
   if (overdue) return;
-  if (lane.attempts.size() >= lane.writing.window) {
-    return Fail("batch {} is more than the window of {}", batch.id, lane.writing.window);
+  if (lane.attempts.size() >= WindowFor(lane, ready)) {
+    return Fail("batch {} is more than the window of {}", batch.id, WindowFor(lane, ready));
   }
-  const bool full = ready >= lane_options().max_batch_items;
+  const bool full = IsFull(lane, ready);
   const TimePoint spaced = NextSend(lane.pace, lane.writing, std::max(since, lane.hold.min));
   if (!urgent && !full && now_ < spaced) Fail("batch {} was sent before its time", batch.id);
 }

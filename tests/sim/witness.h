@@ -175,6 +175,8 @@ class Witness {
   [[nodiscard]] std::size_t MostItems(const Lane& lane) const;
   [[nodiscard]] bool TravelsAlone(KeyId key) const;
   [[nodiscard]] bool MayCut(const Lane& lane) const;
+  [[nodiscard]] bool IsFull(const Lane& lane, std::size_t ready) const;
+  [[nodiscard]] std::size_t WindowFor(const Lane& lane, std::size_t ready) const;
   [[nodiscard]] bool AreParts(const WriteBatch& probe, const WriteBatch& rest) const;
   void JudgeWhole(const WriteBatch& batch, bool last, const Effects& effects);
   void JudgeItem(const WriteBatch& batch, const WriteItem& item);

@@ -20,6 +20,7 @@ Decision DeriveDecision(Random& random) {
   if (random.Chance(400)) decision.tick = random.Pick<Duration>({3ms, 10ms, 40ms});
   if (random.Chance(500)) decision.window = random.Between(2, 5);
   if (random.Chance(300)) decision.max_items = random.Between(1, 6);
+  if (random.Chance(300)) decision.full_window = random.Between(1, 6);
   if (random.Chance(500)) decision.probe = random.Between(1, 3);
   return decision;
 }

@@ -233,6 +233,17 @@ TEST_CASE("a probe is for one batch", "[lane]") {
   CHECK(server.Poll().writes.size() == 1);  // nothing was answered, so nobody asked again
 }
 
+TEST_CASE("a probe that fails does not make later batches as small as itself", "[lane]") {
+  EngineDriver server(With(Constant{{.window = 1, .probe = 1}}));
+  for (const char key : std::string("abcdefghi")) server.Put(std::string(1, key), "1");
+  const Writes cut = server.Poll().writes;
+  REQUIRE(cut.size() == 2);
+  for (const WriteBatch& part : cut) server.Done(part, {.batch = Errc::kTransient, .items = {}});
+  std::size_t items = 0;
+  for (const WriteBatch& part : server.NextSend().writes) items += part.items.size();
+  CHECK(items == 4);  // half of what failed beside it
+}
+
 TEST_CASE("a batch that cannot be cut is sent whole", "[lane]") {
   std::vector<BatchSample> samples;
   Decision decision{.window = 1, .probe = 2};
@@ -272,6 +283,45 @@ TEST_CASE("the parts of a cut batch fail by themselves", "[lane]") {
   CHECK(server.Done(sent[0]).replies == Replies{{2, Errc::kOk}});
   const Effects again = server.NextSend();
   CHECK(KeysOf(again.writes.at(0)) == Keys{"b"});
+}
+
+// --- Full batches --------------------------------------------------------------------------------
+
+void Put(EngineDriver& server, int from, int to) {
+  for (int i = from; i < to; ++i) server.Put("k" + std::to_string(i), "v");
+}
+
+TEST_CASE("full batches go beyond the window, what is left waits for its turn", "[lane]") {
+  EngineDriver server(With(Constant{{.window = 1, .max_items = 3, .full_window = 3}}));
+  Put(server, 0, 8);
+  const Writes sent = server.Poll().writes;
+  REQUIRE(sent.size() == 2);
+  CHECK(KeysOf(sent[1]) == Keys{"k3", "k4", "k5"});
+  Put(server, 8, 12);  // with the two that wait: one more batch, and then the window of full ones
+  CHECK(server.Poll().writes.size() == 1);
+  CHECK(KeysOf(server.Done(sent[0]).writes.at(0)) == Keys{"k9", "k10", "k11"});
+}
+
+TEST_CASE("a full batch waits for neither interval nor gap", "[lane]") {
+  Decision decision{.window = 1, .max_items = 2, .full_window = 1};
+  SECTION("interval") { decision.interval = 10ms; }
+  SECTION("gap") { decision.gap = 10ms; }
+  EngineDriver server(With(Constant{decision}));
+  Put(server, 0, 1);
+  server.Done(server.Poll().writes.at(0));
+  Put(server, 1, 2);
+  CHECK(server.Poll().writes.empty());
+  Put(server, 2, 3);
+  CHECK(server.Poll().writes.size() == 1);
+}
+
+TEST_CASE("without a window of its own a full batch waits like any other", "[lane]") {
+  EngineDriver server(With(Constant{{.gap = 10ms, .window = 1, .max_items = 2}}));
+  Put(server, 0, 2);
+  server.Done(server.Poll().writes.at(0));
+  Put(server, 2, 6);
+  CHECK(server.Poll().writes.empty());
+  CHECK(server.PollAfter(10ms).writes.size() == 1);
 }
 
 // --- Reads ---------------------------------------------------------------------------------------

@@ -139,6 +139,16 @@ TEST_CASE("what is given goes before the defaults of --quick and --full", "[poli
   CHECK(options.sustained.empty());
 }
 
+TEST_CASE("a rate that is no number is refused: its load would never end", "[policy-bench]") {
+  for (const char* const rates : {"nan", "100,-nan", "0", "inf"}) {
+    const std::vector<const char*> arguments = {"policy-bench", "--store", "memory:", "--rates",
+                                                rates};
+    const auto command = ParseCommandLine(static_cast<int>(arguments.size()), arguments.data());
+    CAPTURE(rates);
+    CHECK(std::get<ExitCode>(command) == kBadOptions);
+  }
+}
+
 TEST_CASE("policies that a build does not know are left out", "[policy-bench]") {
   const BenchOptions options =
       Parse({"--store", "memory:", "--policies", "natural", "no-such", "fdb"});

@@ -210,8 +210,17 @@ bool Lane::MaySend(TimePoint now) const {
   if (now < hold_.until()) return false;
   if (options_.prefix_ordering && !attempts_.empty()) return false;
   if (now >= SaturatingAdd(entries_[ready_head_].ready_since, options_.max_delay)) return true;
-  if (attempts_.size() >= decision_.window) return false;
-  return urgent_ > 0 || ready_ >= options_.max_batch_items || now >= NextByPolicy();
+  if (attempts_.size() >= Window()) return false;
+  return urgent_ > 0 || IsFull() || now >= NextByPolicy();
+}
+
+bool Lane::IsFull() const {
+  return ready_ >= options_.max_batch_items ||
+         (decision_.full_window > 0 && ready_ >= decision_.max_items);
+}
+
+std::size_t Lane::Window() const {
+  return IsFull() ? std::max(decision_.window, decision_.full_window) : decision_.window;
 }
 
 TimePoint Lane::NextByPolicy() const {
@@ -233,8 +242,8 @@ TimePoint Lane::NextEvent() const {
                                     (options_.prefix_ordering && !attempts_.empty());
   if (ready_ == 0 || must_wait_for_answer) return next;
   TimePoint send = SaturatingAdd(entries_[ready_head_].ready_since, options_.max_delay);
-  if (attempts_.size() < decision_.window) {
-    const bool at_once = urgent_ > 0 || ready_ >= options_.max_batch_items;
+  if (attempts_.size() < Window()) {
+    const bool at_once = urgent_ > 0 || IsFull();
     send = std::min(send, at_once ? TimePoint::min() : NextByPolicy());
   }
   return std::min(next, std::max(send, hold_.until()));
@@ -516,7 +525,9 @@ void Lane::FailWhole(const Attempt& attempt, Errc errc, TimePoint now) {
     }
   }
   if (suspect) return;  // it says nothing about the others
-  cut_ = std::min(cut_, std::max<std::size_t>(1, count / 2));
+  // A probe of one item stands aside and was small by intent: the rest tells how small is enough.
+  const bool small_by_intent = alone && attempt.sample.part == BatchPart::kProbe;
+  if (!small_by_intent) cut_ = std::min(cut_, std::max<std::size_t>(1, count / 2));
   if (errc != Errc::kTooLarge) OnTrouble(attempt.id, now);  // else a smaller batch may go at once
 }
 

@@ -18,6 +18,7 @@ std::span<const Option> Table() {
       {"square", &AdaptiveOptions::square, 0.01, 100.0, "the same, in squares over the service"},
       {"cap", &AdaptiveOptions::cap, 1.0, 1000.0, "most cycles for a queueing delay"},
       {"gain", &AdaptiveOptions::gain, 0.01, 1.0, "share of an error corrected by an answer"},
+      {"full", &AdaptiveOptions::full, 1.0, 1e6, "a full batch costs as many times its fixed cost"},
       {"decay", &AdaptiveOptions::decay, 0.0, 0.9, "shortening by an answer without a queue"},
       {"weight", &AdaptiveOptions::weight, 0.001, 1.0, "of the newest batch in the averages"},
       {"ceiling", &AdaptiveOptions::ceiling, 1us, 24h, "longest cycle"},
@@ -46,8 +47,9 @@ constexpr double kLowDelay = 0.5;         // of the best delay: hardly a queue
 constexpr double kSteady = 0.3;           // two latencies that differ by less agree
 constexpr double kPipelined = 0.9;        // of the idle latency: shorter cycles overlap
 constexpr double kOneServer = 0.3;        // of the idle latency: a fixed cost of one server
-constexpr double kSideBySide = 0.5;       // of a service: shortest cycle if there may be more
-constexpr double kMostInFlight = 64;
+constexpr double kSideBySide = 0.25;      // of a service: shortest cycle if there may be more
+constexpr std::size_t kMostInFlight = 64;
+constexpr double kLeastFull = 32;        // items
 constexpr double kJitter = 0.02;         // of a pause, so that no two servers stay in step
 constexpr std::uint64_t kLearning = 60;  // answers with more probes
 constexpr double kLearningProbeShare = 0.25;
@@ -91,6 +93,7 @@ Decision Adaptive::Observe(const BatchSample& sample) {
     return Decide(sample.done);
   }
   if (sample.part != BatchPart::kWhole) LearnCost(sample);
+  full_window_ = std::min(full_window_ + 1, kMostInFlight);
   if (sample.part == BatchPart::kRest) return Decide(sample.done);  // it queued behind its probe
 
   const auto items = static_cast<double>(sample.items);
@@ -110,7 +113,7 @@ Decision Adaptive::Observe(const BatchSample& sample) {
     idle_ = IdleLatency(items);
     BePolite(latency, small);
   } else {
-    Adjust(items, latency, weight);
+    Adjust(sample, items, latency, weight);
   }
   return Decide(sample.done);
 }
@@ -118,6 +121,7 @@ Decision Adaptive::Observe(const BatchSample& sample) {
 void Adaptive::BackOff(const BatchSample& sample) {
   if (sample.errc == Errc::kTooLarge || sample.sent < backed_off_) return;
   backed_off_ = sample.done;
+  full_window_ = 0;
   cycle_ = std::min(2 * cycle_, Seconds(options_.ceiling));
 }
 
@@ -202,9 +206,11 @@ double Adaptive::BestDelay(double cycle) const {
   return std::max(delay, scaled / options_.cap);
 }
 
-void Adaptive::Adjust(double items, double latency, double weight) {
+void Adaptive::Adjust(const BatchSample& sample, double items, double latency, double weight) {
   const double idle = IdleLatency(items);
-  const double delay = latency - idle;
+  // Behind full batches of mine I queue for myself: that is no reason for a longer cycle.
+  const bool behind_mine = sample.in_flight > 1 && cycle_ >= kPipelined * idle_;
+  const double delay = behind_mine ? std::min(latency - idle, BestDelay(cycle_)) : latency - idle;
   const double step = options_.weight * weight;
   idle_ += step * (idle - idle_);
   service_ += step * (cost_.Of(items) - service_);
@@ -227,7 +233,7 @@ double Adaptive::LeastCycle() const {
   const bool one_server = cost_.samples() > 8 && cost_.fixed() < base_.of_one() &&
                           cost_.fixed() > kOneServer * base_.of_one();
   const double least = (one_server ? 1 : kSideBySide) * std::min(service_, idle_);
-  return std::max(least, idle_ / kMostInFlight);
+  return std::max(least, idle_ / static_cast<double>(kMostInFlight));
 }
 
 /// How much of the pause is worth it: all where a queue is shared with others, none where a pause
@@ -240,6 +246,13 @@ double Adaptive::PauseShare() const {
   return share;
 }
 
+/// Items of a batch so large that its fixed costs hardly count: a larger one saves nothing.
+std::size_t Adaptive::FullBatch() const {
+  if (cost_.samples() < 1 || cost_.per_item() <= 0) return Decision::kUnlimited;
+  const double items = options_.full * std::max(base_.of_one(), cost_.Of(1)) / cost_.per_item();
+  return items < 1e9 ? static_cast<std::size_t>(std::max(kLeastFull, items)) : Decision::kUnlimited;
+}
+
 Decision Adaptive::Decide(TimePoint now) const {
   Decision decision;
   if (answers_ == 0) return decision;
@@ -249,10 +262,12 @@ Decision Adaptive::Decide(TimePoint now) const {
                                  ? std::max(options_.probe_share, kLearningProbeShare)
                                  : options_.probe_share;
   decision.probe = dice.first < probe_share ? 1 : 0;
+  decision.max_items = FullBatch();
+  decision.full_window = full_window_;
   if (cycle_ < kPipelined * idle_) {
     decision.interval = FromSeconds(cycle_);
     decision.window =
-        static_cast<std::size_t>(std::min(kMostInFlight, std::ceil(idle_ / cycle_) + 1));
+        std::min(kMostInFlight, static_cast<std::size_t>(std::ceil(idle_ / cycle_)) + 1);
   } else {
     const double jitter = 1 + kJitter * (2 * dice.second - 1);
     decision.gap = FromSeconds(PauseShare() * std::max(0.0, cycle_ - idle_) * jitter);

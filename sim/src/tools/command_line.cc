@@ -3,7 +3,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <new>
 #include <sstream>
+#include <system_error>
 #include <thread>
 
 #include "commands.h"
@@ -59,7 +64,12 @@ class Parser {
     app.add_option("scenario", file, "The scenario, JSON")->required()->type_name("SCENARIO.json");
   }
   static void AddSeed(CLI::App& app, std::optional<std::uint64_t>& seed) {
-    app.add_option("--seed", seed, "Instead of the scenario's; same seed, same run");
+    // Without it -1 would be read as 2^64 - 1.
+    const auto unsigned_only = [](const std::string& text) {
+      return text.starts_with('-') ? fmt::format("{} is below 0", text) : std::string();
+    };
+    app.add_option("--seed", seed, "Instead of the scenario's; same seed, same run")
+        ->check(CLI::Validator(unsigned_only, ""));
   }
   static void AddJobs(CLI::App& app, unsigned& jobs) {
     jobs = AllCores();
@@ -101,13 +111,11 @@ class Parser {
     group->require_option(1);
     group->add_option("--rates", sweep_.rates, "Changes per second, of all clients")
         ->delimiter(',')
-        ->check(CLI::PositiveNumber)
         ->type_name("RATE,...");
     group
         ->add_option("--loads", sweep_.loads,
                      "The same in percent of what perfect batching carries")
         ->delimiter(',')
-        ->check(CLI::PositiveNumber)
         ->type_name("PERCENT,...");
     AddJobs(app, sweep_.jobs);
     app.add_flag("--json", sweep_.json, "Print JSON, which `plot sweep` reads");
@@ -185,24 +193,35 @@ class Parser {
 int RunCommandLine(int argc, const char* const* argv, const Tool& tool) {
   const internal::Interrupt interrupt;
   internal::Parser parser(tool);
+  const auto tell = [&](std::string_view what) {
+    std::fputs(fmt::format("stout-sim: {}\n", what).c_str(), tool.err);
+  };
+  int status = kFailed;
   try {
     const internal::Command command = parser.Parse(argc, argv);
-    return std::visit([&](const auto& options) { return internal::Execute(options, tool); },
-                      command);
+    status =
+        std::visit([&](const auto& options) { return internal::Execute(options, tool); }, command);
   } catch (const CLI::ParseError& error) {
     std::ostringstream out;
     std::ostringstream err;
-    const int status = parser.app().exit(error, out, err);
-    fmt::print(tool.out, "{}", out.str());
-    fmt::print(tool.err, "{}", err.str());
-    return status == 0 ? kDone : kBadArguments;
+    status = parser.app().exit(error, out, err) == 0 ? kDone : kBadArguments;
+    std::fputs(out.str().c_str(), tool.out);
+    std::fputs(err.str().c_str(), tool.err);
   } catch (const internal::CommandError& error) {
-    fmt::print(tool.err, "stout-sim: {}\n", error.what());
-    return error.status;
+    tell(error.what());
+    status = error.status;
   } catch (const PlotError& error) {
-    fmt::print(tool.err, "stout-sim: {}\n", error.what());
-    return kFailed;
+    tell(error.what());
+  } catch (const std::bad_alloc&) {
+    tell("the memory does not suffice for this scenario");
+  } catch (const std::system_error& error) {  // fmt's, of an output that takes no more
+    tell(error.what());
   }
+  if (status == kDone && std::fflush(tool.out) != 0) {
+    tell(fmt::format("cannot write the output: {}", std::strerror(errno)));
+    status = kFailed;
+  }
+  return status;
 }
 
 }  // namespace stout::sim

@@ -49,6 +49,27 @@ RunLimits Interruptible() {
   return limits;
 }
 
+void CheckRates(const Scenario& scenario, const std::vector<double>& rates,
+                const SweepCommandOptions& options) {
+  const auto arrivals = scenario.clients.arrivals;
+  if (arrivals == ClientSpec::Arrivals::kClosed || arrivals == ClientSpec::Arrivals::kRecorded) {
+    throw CommandError(
+        kFailed, fmt::format("{}: \"clients.arrivals\" is \"{}\", which has no rate to sweep; it "
+                             "must be poisson or mmpp",
+                             options.scenario.string(),
+                             arrivals == ClientSpec::Arrivals::kClosed ? "closed" : "recorded"));
+  }
+  Scenario at_rate = scenario;
+  for (const double rate : rates) {
+    at_rate.clients.total_rate_per_s = rate;
+    if (const auto error = Validate(at_rate)) {
+      throw CommandError(
+          kBadArguments,
+          fmt::format("{}: {}", options.loads.empty() ? "--rates" : "--loads", error->what));
+    }
+  }
+}
+
 }  // namespace
 
 std::string ReadFile(const fs::path& file) {
@@ -70,14 +91,19 @@ void WriteFile(const fs::path& file, const std::string& text, const Tool& tool) 
     fmt::print(tool.out, "{}", text);
     return;
   }
-  const fs::path temporary = file.string() + ".tmp";
-  std::ofstream out(temporary);
   std::error_code ec;
-  if (out << text << std::flush) fs::rename(temporary, file, ec);
-  if (!out || ec) {
-    throw CommandError(kFailed, fmt::format("cannot write {}: {}", file.string(),
-                                            ec ? ec.message() : std::strerror(errno)));
-  }
+  // A device or a pipe is written to; to rename a file to it would take its place.
+  const bool replaces = !fs::exists(file, ec) || fs::is_regular_file(file, ec);
+  const fs::path written = file.string() + (replaces ? ".tmp" : "");
+  ec.clear();
+  errno = 0;
+  std::ofstream out(written);
+  if (!(out << text << std::flush)) ec.assign(errno, std::generic_category());
+  if (!ec && replaces) fs::rename(written, file, ec);
+  if (!ec) return;
+  std::error_code ignored;
+  if (replaces) fs::remove(written, ignored);
+  throw CommandError(kFailed, fmt::format("cannot write {}: {}", file.string(), ec.message()));
 }
 
 std::vector<std::pair<std::string, Policy>> PoliciesOf(const std::vector<std::string>& texts,
@@ -145,6 +171,7 @@ ExitStatus Execute(const SweepCommandOptions& options, const Tool& tool) {
   for (const double load : options.loads) {
     sweep.rates_per_s.push_back(load / 100 * CapacityPerSecond(scenario.store));
   }
+  CheckRates(scenario, sweep.rates_per_s, options);
   Progress progress(tool.err, scenario.name);
   sweep.progress = [&](double share) { progress.Show(share); };
   const Sweep done = RunSweep(scenario, sweep);

@@ -19,7 +19,6 @@ namespace {
 
 // A load of 100 % is more than any policy can carry.
 constexpr internal::Range kLoads{.min = 0, .max = 100, .above_min = true};
-constexpr internal::Range kClientCounts = internal::Between(1, 100'000);
 
 }  // namespace
 

@@ -13,7 +13,7 @@ namespace {
 constexpr double kMaxBacklogRoundTrips = 50;
 constexpr double kMaxBacklogShare = 0.25;
 /// What a sweep costs, in whole runs.
-constexpr double kSweepRuns = 8;
+constexpr double kSweepRuns = 10;
 
 /// One run, or one sweep, of one point.
 struct Job {

@@ -45,6 +45,8 @@ constexpr double kHopeless = 1.2;
 /// The walk's step, and those of the refinement, each about the root of the one before.
 constexpr double kStride = 2;
 constexpr std::array kRefinements = {1.41, 1.19, 1.09, 1.04};
+/// And that of the whole runs at the end.
+constexpr double kFullStride = 1.19;
 
 /// Round trips of the fleet after which the queue of a fixed interval is what it will be.
 constexpr double kRoundTripsToSettle = 20;
@@ -89,22 +91,24 @@ class Search {
     Walk(guess_ms, 1 / kStride);
     for (const double ratio : kRefinements) Refine(ratio);
     best_.result = RunWith(scenario_, policies_with_, best_.chosen_ms, limits_);
+    if (!WalkInFull(kFullStride)) WalkInFull(1 / kFullStride);
     return std::move(best_);
   }
 
  private:
+  /// Four digits, so that the policy's name is short: "fixed:12340us".
+  static double Rounded(double ms) {
+    return internal::RoundedTo(4, std::clamp(ms, kSmallestMs, kLargestMs));
+  }
+
   /// Whether the setting is better than all before.
   bool Try(double ms) {
-    // Four digits, so that the policy's name is short: "fixed:12340us".
-    ms = internal::RoundedTo(4, std::clamp(ms, kSmallestMs, kLargestMs));
+    ms = Rounded(ms);
     const auto tried = std::find_if(best_.trials.begin(), best_.trials.end(),
                                     [&](const Trial& trial) { return trial.ms == ms; });
     if (tried != best_.trials.end()) return false;
-    const Result result = RunWith(trial_, policies_with_, ms, limits_);
-    best_.trials.push_back({.ms = ms,
-                            .mean_ms = result.write_latency_ms.mean,
-                            .stable = result.stable && result.completed_per_s > 0});
-    const bool better = Beats(best_.trials.back());
+    best_.trials.push_back(TrialOf(ms, RunWith(trial_, policies_with_, ms, limits_)));
+    const bool better = Beats(best_.trials.back(), least_);
     if (better) {
       least_ = best_.trials.back();
       best_.chosen_ms = ms;
@@ -112,10 +116,30 @@ class Search {
     return better;
   }
 
+  static Trial TrialOf(double ms, const Result& result) {
+    return {.ms = ms,
+            .mean_ms = result.write_latency_ms.mean,
+            .stable = result.stable && result.completed_per_s > 0};
+  }
+
   // A stable setting beats every unstable one.
-  [[nodiscard]] bool Beats(const Trial& trial) const {
-    if (trial.stable != least_.stable) return trial.stable;
-    return trial.mean_ms < least_.mean_ms * kGain;
+  static bool Beats(const Trial& trial, const Trial& other) {
+    if (trial.stable != other.stable) return trial.stable;
+    return trial.mean_ms < other.mean_ms * kGain;
+  }
+
+  /// On from the best setting in whole runs while it gets better; whether it did. Near saturation a
+  /// queue takes longer to settle than a trial lasts, and trials favour intervals that are too
+  /// short.
+  bool WalkInFull(double stride) {
+    for (bool moved = false;; moved = true) {
+      const double ms = Rounded(best_.chosen_ms * stride);
+      Result result = RunWith(scenario_, policies_with_, ms, limits_);
+      best_.trials.push_back(TrialOf(ms, result));
+      if (!Beats(best_.trials.back(), TrialOf(best_.chosen_ms, best_.result))) return moved;
+      best_.chosen_ms = ms;
+      best_.result = std::move(result);
+    }
   }
 
   /// On from `ms` by strides, until it has become worse twice or hopelessly so.

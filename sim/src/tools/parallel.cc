@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -24,6 +25,9 @@ void RunJobs(std::size_t count, unsigned threads, const std::function<void(std::
       if (--running == 0) all_done.notify_one();
     });
   }
+  // However this ends: what has begun is waited for, and nothing else begins.
+  const auto no_more = [&](void*) { next = count; };
+  const std::unique_ptr<void, decltype(no_more)> at_end(&next, no_more);
   std::unique_lock lock(mutex);
   while (!all_done.wait_for(lock, std::chrono::milliseconds(250), [&] { return running == 0; })) {
     lock.unlock();

@@ -35,10 +35,11 @@ set tics nomirror
 set key outside right top
 )";
 
-/// In single quotes, where gnuplot knows no escape but a doubled quote.
+/// In single quotes, where gnuplot knows no escape but a doubled quote. A line's end would end the
+/// text, too: it becomes a space.
 std::string Quoted(std::string_view text) {
   std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? "''" : std::string(1, c);
+  for (const char c : text) quoted += c == '\'' ? "''" : std::string(1, c == '\n' ? ' ' : c);
   return quoted + "'";
 }
 

@@ -24,7 +24,8 @@ double ClientRate(const Scenario& scenario) {
   double total = clients.total_rate_per_s;
   if (clients.arrivals == ClientSpec::Arrivals::kClosed) {
     const double cycle = clients.think_us * kMicrosecond + UnloadedLatency(scenario.store);
-    total = clients.count * clients.outstanding / std::max(cycle, kMicrosecond);
+    total =
+        static_cast<double>(clients.count) * clients.outstanding / std::max(cycle, kMicrosecond);
   } else if (clients.arrivals == ClientSpec::Arrivals::kRecorded) {
     total = static_cast<double>(clients.trace_s.size()) / clients.trace_s.back();
   }

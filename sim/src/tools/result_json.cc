@@ -54,7 +54,7 @@ void Describe(Visitor& visit, R& result) {
   visit("pending", result.pending, kAny, "changes that were not durable at the end");
   visit("jain_throughput", result.jain_throughput, kAny,
         "Jain's index over the clients present at the end, each over its own time: changes "
-        "completed, as a share of what it offers; 1: all alike");
+        "completed, as a share of what it offers (in a closed loop: per second); 1: all alike");
   visit("jain_latency", result.jain_latency, kAny, "the same of mean write latency");
   visit("jain_batches", result.jain_batches, kAny, "the same of batches sent");
   visit("stable", result.stable, kAny,

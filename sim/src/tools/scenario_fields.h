@@ -33,6 +33,8 @@ inline std::span<const std::string_view> NamesOf(ClientSpec::Lanes) {
 // ones than these end after it.
 inline constexpr internal::Range kTimeUs = internal::Between(0, 1e9);
 inline constexpr internal::Range kRate{.min = 0, .max = 1e9, .above_min = true};
+/// An engine takes some 70 kB: more clients would fill the memory of a desktop.
+inline constexpr internal::Range kClientCounts = internal::Between(1, 10'000);
 
 template <typename Visitor, internal::SameAs<StoreSpec> Store>
 void Describe(Visitor& visit, Store& store) {
@@ -63,7 +65,7 @@ template <typename Visitor, internal::SameAs<ClientSpec> Clients>
 void Describe(Visitor& visit, Clients& clients) {
   using namespace internal;  // NOLINT(google-build-using-namespace)
   constexpr Range kTimeLimit{.min = 0, .max = 1e6, .above_min = true};
-  visit("count", clients.count, Between(1, 100'000), "application servers");
+  visit("count", clients.count, kClientCounts, "application servers");
   visit("lanes", clients.lanes, kAny,
         "lanes of a client: one, whose batches a partitioned store splits, or one per partition");
   visit("total_rate_per_s", clients.total_rate_per_s, kRate,
@@ -114,7 +116,7 @@ void Describe(Visitor& visit, S& step) {
   using namespace internal;  // NOLINT(google-build-using-namespace)
   visit("at_s", step.at_s, AtLeast(0), "when; steps are in order of time");
   visit("total_rate_per_s", step.total_rate_per_s, kRate, "the new rate of all clients");
-  visit("clients", step.clients, Between(1, 100'000),
+  visit("clients", step.clients, kClientCounts,
         "from now on the first so many clients are there; others leave or join");
   visit("store_speed", step.store_speed, Between(1e-6, 1e6),
         "2: from now on every service takes half as long");

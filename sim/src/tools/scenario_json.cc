@@ -35,6 +35,34 @@ void CheckArrivals(const ClientSpec& clients) {
   }
 }
 
+/// What fits no memory is refused rather than tried.
+void CheckSize(const Scenario& scenario) {
+  constexpr std::uint64_t kMostZipfKeys = 20'000'000;
+  Require(scenario.keys.zipf == 0 || scenario.keys.count <= kMostZipfKeys,
+          fmt::format("\"keys.count\" is {}; with \"keys.zipf\" it must be at most {}, for each "
+                      "key's share is kept in memory",
+                      scenario.keys.count, kMostZipfKeys));
+  const ClientSpec& clients = scenario.clients;
+  std::uint64_t most = clients.count;
+  for (const Step& step : scenario.steps)
+    most = std::max<std::uint64_t>(most, step.clients.value_or(0));
+  constexpr std::uint64_t kMostLanes = 20'000;
+  const std::uint64_t lanes = clients.lanes == ClientSpec::Lanes::kPerPartition &&
+                                      scenario.store.kind == StoreSpec::Kind::kPartitioned
+                                  ? scenario.store.partitions
+                                  : 1;
+  Require(most * lanes <= kMostLanes,
+          fmt::format("there are up to {} clients with {} lanes each; there must be at most {} "
+                      "lanes in all: fewer clients, fewer partitions, or \"clients.lanes\" one",
+                      most, lanes, kMostLanes));
+  constexpr std::uint64_t kMostCallers = 20'000'000;
+  Require(clients.arrivals != ClientSpec::Arrivals::kClosed ||
+              most * clients.outstanding <= kMostCallers,
+          fmt::format("there are up to {} clients with {} callers each; there must be at most {} "
+                      "callers in all",
+                      most, clients.outstanding, kMostCallers));
+}
+
 void CheckSteps(const Scenario& scenario) {
   double before = 0;
   for (std::size_t i = 0; i < scenario.steps.size(); ++i) {
@@ -45,6 +73,12 @@ void CheckSteps(const Scenario& scenario) {
             fmt::format("\"steps[{}]\" changes {}; it must have exactly one of total_rate_per_s, "
                         "clients and store_speed (two changes at one time are two steps)",
                         i, changes == 0 ? "nothing" : fmt::format("{} things", changes)));
+    const auto arrivals = scenario.clients.arrivals;
+    Require(!step.total_rate_per_s || arrivals == ClientSpec::Arrivals::kPoisson ||
+                arrivals == ClientSpec::Arrivals::kMmpp,
+            fmt::format("\"steps[{}]\" changes a rate that these clients do not have: "
+                        "\"clients.arrivals\" must be poisson or mmpp",
+                        i));
     Require(step.at_s >= before,
             fmt::format("\"steps[{}].at_s\" is {:g}, before the step that precedes it; steps must "
                         "be in order of time",
@@ -68,11 +102,7 @@ void CheckTogether(const Scenario& scenario) {
   Require(scenario.store.pause_every_s == 0 || scenario.store.pause_every_s >= kShortestPauseS,
           fmt::format("\"store.pause_every_s\" is {:g}; it must be 0, or at least {:g}",
                       scenario.store.pause_every_s, kShortestPauseS));
-  constexpr std::uint64_t kMostZipfKeys = 20'000'000;
-  Require(scenario.keys.zipf == 0 || scenario.keys.count <= kMostZipfKeys,
-          fmt::format("\"keys.count\" is {}; with \"keys.zipf\" it must be at most {}, for each "
-                      "key's share is kept in memory",
-                      scenario.keys.count, kMostZipfKeys));
+  CheckSize(scenario);
   CheckArrivals(scenario.clients);
   CheckSteps(scenario);
 }

@@ -59,7 +59,7 @@ void Client::SetRate(double per_s, TimePoint now) {
 }
 
 void Client::SetArrivals(std::unique_ptr<Arrivals> arrivals, TimePoint now) {
-  TakeArrivalsUntil(now);
+  TakeArrivalsUntil(now - Duration(1));  // what arrives now is the new ones'
   arrivals_ = std::move(arrivals);
 }
 
@@ -100,7 +100,7 @@ void Client::TakeChange(KeyRef key, TimePoint at) {
   tally_.offered += static_cast<std::uint64_t>(recorder_.Measures(at));
   const bool settles = !settled_[key.lane] && !may_fill_batch_ && !engine_->IsDirty(key);
   if (engine_->MarkDirty(key, 0, Clock(at)).errc != Errc::kOk) {
-    recorder_.Refused();
+    recorder_.Refused(at);
     arrivals_->Replied(at);
     return;
   }
@@ -156,9 +156,9 @@ void Client::CountReply(const RunReply& reply, TimePoint now) {
       tally_.latency_ns += static_cast<double>(latency.count());
     }
   } else if (reply.errc == Errc::kPushedBack) {
-    recorder_.Refused();
+    recorder_.Refused(now);
   } else {
-    recorder_.Expired();
+    recorder_.Expired(now);
   }
 }
 

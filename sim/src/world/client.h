@@ -66,6 +66,7 @@ class Client final : private StateSource {
 
   /// Takes in what has arrived until now; see Arrivals::SetRate.
   void SetRate(double per_s, TimePoint now);
+  /// Takes in what has arrived before now; these are what arrives from now on.
   void SetArrivals(std::unique_ptr<Arrivals> arrivals, TimePoint now);
   void TakeArrivalsUntil(TimePoint now);
 

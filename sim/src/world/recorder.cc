@@ -62,6 +62,7 @@ Recorder::Recorder(const Scenario& scenario)
       middle_(kStart + Seconds((scenario.warmup_s + scenario.duration_s) / 2)),
       end_(kStart + Seconds(scenario.duration_s)),
       slice_length_(SliceLength(scenario)),
+      closed_loop_(scenario.clients.arrivals == ClientSpec::Arrivals::kClosed),
       boundary_(kStart),
       measuring_(false),
       slices_(static_cast<std::size_t>((end_ - kStart) / slice_length_ + 1)) {
@@ -173,7 +174,9 @@ Result Recorder::Finish(TimePoint end, bool gave_up,
   result.refused = refused_;
   result.expired = expired_;
   result.pending = pending_;
-  result.jain_throughput = Jain(present_clients, [](const ClientTally& client) {
+  // In a closed loop what is offered follows what is completed: their ratio says nothing.
+  result.jain_throughput = Jain(present_clients, [&](const ClientTally& client) {
+    if (closed_loop_) return PerSecond(client.completed, client.present);
     return client.offered == 0 ? -1 : Ratio(static_cast<double>(client.completed), client.offered);
   });
   result.jain_latency = Jain(present_clients, [](const ClientTally& client) {

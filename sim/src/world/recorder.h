@@ -22,8 +22,8 @@ struct ClientTally {
 
 /// Counts what happens in a run, slice by slice and over the measured time.
 ///
-/// What happens is told in order of time, but for what clients take in later: offered changes, and
-/// reads that were replied to at once.
+/// What happens is told in order of time, but for what clients take in later: changes that are
+/// offered or refused, and reads that were replied to at once.
 class Recorder {
  public:
   explicit Recorder(const Scenario& scenario);
@@ -46,13 +46,13 @@ class Recorder {
   void ReadReplied(Duration latency, TimePoint now) {
     if (Measures(now)) reads_.Record(latency);
   }
-  void Refused() {
+  void Refused(TimePoint at) {
     --pending_;
-    refused_ += static_cast<std::uint64_t>(measuring_);
+    refused_ += static_cast<std::uint64_t>(Measures(at));
   }
-  void Expired() {
+  void Expired(TimePoint at) {
     --pending_;
-    expired_ += static_cast<std::uint64_t>(measuring_);
+    expired_ += static_cast<std::uint64_t>(Measures(at));
   }
 
   /// A batch leaves a client, `spacing` after its previous one; zero if there was none or this is
@@ -99,6 +99,7 @@ class Recorder {
   const TimePoint middle_;  // of the measured time
   const TimePoint end_;
   const Duration slice_length_;
+  const bool closed_loop_;
 
   TimePoint boundary_;  // the next at which something of what follows changes
   bool measuring_;

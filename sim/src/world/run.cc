@@ -55,10 +55,11 @@ Result Run::Execute() {
 }
 
 void Run::Prepare() {
-  SetClients(scenario_.clients.count);
+  // The steps first: of all that happens at one time, they do.
   for (std::uint32_t i = 0; i < scenario_.steps.size(); ++i) {
     agenda_.Push(At(scenario_.steps[i].at_s), {Event::Kind::kStep, i});
   }
+  SetClients(scenario_.clients.count);
   if (scenario_.clients.arrivals == ClientSpec::Arrivals::kMmpp) TurnBurst();
   if (scenario_.store.pause_every_s > 0) {
     agenda_.Push(At(scenario_.store.pause_every_s * seeds_.pauses.Exponential()),

@@ -143,6 +143,8 @@ class Lane {
   void ResumePaused(TimePoint now);
 
   [[nodiscard]] bool MaySend(TimePoint now) const;
+  [[nodiscard]] bool IsFull() const;
+  [[nodiscard]] std::size_t Window() const;
   [[nodiscard]] TimePoint NextByPolicy() const;
   [[nodiscard]] TimePoint NextEvent() const;
   [[nodiscard]] std::size_t BatchLimit() const;

@@ -76,6 +76,10 @@ struct Decision {
   std::size_t window = 1;
   /// Items in the next batches, for a policy that cuts them. At least 1.
   std::size_t max_items = kUnlimited;
+  /// A batch of max_items goes at once while fewer than this are in flight, whatever window,
+  /// interval and gap say: it cannot grow, so nothing is won by waiting (Nagle's algorithm,
+  /// RFC 896, does so with full segments). Zero: it waits like any other. Write lanes only.
+  std::size_t full_window = 0;
   /// If positive, the next batch, that one alone, is cut in two if it has more items: so many are
   /// sent as kProbe and, in the same instant and beyond the window, the others as kRest. What lies
   /// between their answers tells what a batch costs a store that serves one after the other,

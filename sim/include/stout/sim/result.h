@@ -45,8 +45,8 @@ struct Result {
   std::uint64_t refused = 0;     ///< Changes that an engine pushed back: too much was pending.
   std::uint64_t expired = 0;     ///< Changes whose reply met its deadline.
   std::uint64_t pending = 0;     ///< Changes that waited to be durable at the end.
-  /// Over the clients present at the end, each over its own time: changes completed (as a share of
-  /// what it offers, where loads are unequal), mean write latency, and batches sent.
+  /// Jain's index over the clients present at the end, each over its own time, of changes completed
+  /// (as a share of what it offers; in a closed loop, per second), mean write latency, and batches.
   double jain_throughput = 1, jain_latency = 1, jain_batches = 1;
   /// Whether the store kept up: what was offered was also completed, and latency did not grow.
   bool stable = true;
