@@ -236,14 +236,17 @@ void Witness::Finish(LaneId id, Attempt attempt, const WriteResult& result) {
   attempt.sample.errc = settled > 0                 ? Errc::kOk
                         : result.batch == Errc::kOk ? result.items.front().errc
                                                     : result.batch;
+  const bool alone = count == 1 && !prefix;
+  const bool suspect = alone && keys_[attempt.items[0].key].failures >= kAloneAfter;
+  const bool cuts = settled == 0 && !suspect && !prefix;
   samples_.push_back({.lane = id,
                       .sample = attempt.sample,
                       .part_known = attempt.part_known,
                       .in_flight = lane.attempts.size() + 1,
-                      .settled = settled == count});
+                      .settled = settled == count,
+                      .limit = std::max<std::size_t>(1, count / 2),
+                      .cuts = cuts});
 
-  const bool alone = count == 1 && !prefix;
-  const bool suspect = alone && keys_[attempt.items[0].key].failures >= kAloneAfter;
   bool whole = settled == 0;  // or at least all that nobody named
   for (std::size_t i = 0; i < count; ++i) {
     const Item& item = attempt.items[i];
@@ -262,8 +265,6 @@ void Witness::Finish(LaneId id, Attempt attempt, const WriteResult& result) {
   if (settled > 0) {
     lane.hold.failures = 0;
     lane.limit = std::min(lane_options().max_batch_items, lane.limit * 2);
-  } else if (!suspect && !prefix && !(alone && attempt.sample.part == BatchPart::kProbe)) {
-    lane.limit = std::min(lane.limit, std::max<std::size_t>(1, count / 2));
   }
   if (whole && !suspect && !splits) Extend(lane.hold, attempt.id, lane.attempts);
 }
@@ -354,7 +355,7 @@ void Witness::OnReadDone(LaneId id, BatchId batch, const ReadResult& result) {
 
 void Witness::OnSample(const BatchSample& sample, const Decision& decision) {
   if (samples_.empty()) return Fail("the policy observes an attempt that has not ended");
-  auto [id, expected, part_known, in_flight, settled] = samples_.front();
+  auto [id, expected, part_known, in_flight, settled, limit, cuts] = samples_.front();
   samples_.erase(samples_.begin());
 
   Lane& lane = lanes_[id];
@@ -370,6 +371,8 @@ void Witness::OnSample(const BatchSample& sample, const Decision& decision) {
     expected.part = sample.part;
     expected.spacing = sample.spacing;
   }
+  const bool small_by_intent = sample.items == 1 && expected.part == BatchPart::kProbe;
+  if (cuts && !small_by_intent) lane.limit = std::min(lane.limit, limit);
   if (sample == expected) return;
   const auto show = [](const BatchSample& s) {
     return fmt::format(
@@ -567,10 +570,10 @@ void Witness::JudgeWrites(const Effects& effects) {
       JudgeWrite(batch, BatchPart::kWhole, true);
       continue;
     }
-    // A state that fits no batch, and was refused, may have ended the first of two whole ones.
-    const bool known = std::none_of(
-        effects.refused.begin(), effects.refused.end(),
-        [&](const KeyRefused& r) { return r.lane == batch.lane && r.errc == Errc::kTooLarge; });
+    // A key that was refused, as it fits no batch or when it was to travel alone, may have ended
+    // the first of two whole ones.
+    const bool known = std::none_of(effects.refused.begin(), effects.refused.end(),
+                                    [&](const KeyRefused& r) { return r.lane == batch.lane; });
     JudgeWrite(batch, BatchPart::kProbe, known);
     JudgeWrite(batches[++i], BatchPart::kRest, known);
   }

@@ -145,6 +145,8 @@ class Witness {
     bool part_known;
     std::size_t in_flight;  // when it was answered, itself included
     bool settled;           // nothing of it must be sent again
+    std::size_t limit;      // of the next batches,
+    bool cuts;              // because it failed, unless it was a probe of one item
   };
 
   template <typename... Args>

@@ -35,8 +35,9 @@ struct Oracle {
 };
 
 /// Finds the best fixed interval: the spacing between the sends of every client that has the least
-/// mean write latency. Some 12 short runs find it to 4 %; three whole ones or more see to it that no
-/// interval a fifth longer or shorter is better, for short ones end before a long queue has settled.
+/// mean write latency. Some 12 short runs find it to 4 %; three whole ones or more see to it that
+/// no interval a fifth longer or shorter is better, for short ones end before a long queue has
+/// settled.
 ///
 /// Every server has a phase of its own and 2 % of jitter: under an exact interval, servers that the
 /// simulation starts together would send together for ever.
