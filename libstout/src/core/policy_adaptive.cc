@@ -49,9 +49,9 @@ constexpr double kPipelined = 0.9;        // of the idle latency: shorter cycles
 constexpr double kOneServer = 0.3;        // of the idle latency: a fixed cost of one server
 constexpr double kSideBySide = 0.25;      // of a service: shortest cycle if there may be more
 constexpr std::size_t kMostInFlight = 64;
-constexpr double kLeastFull = 32;        // items
-constexpr double kJitter = 0.02;         // of a pause, so that no two servers stay in step
-constexpr std::uint64_t kLearning = 60;  // answers with more probes
+constexpr double kLeastFull = 32;   // items
+constexpr double kJitter = 0.02;    // of a pause, so that no two servers stay in step
+constexpr double kEnoughPairs = 8;  // until then more are sent
 constexpr double kLearningProbeShare = 0.25;
 
 double Seconds(Duration duration) { return static_cast<double>(duration.count()) * 1e-9; }
@@ -257,10 +257,10 @@ Decision Adaptive::Decide(TimePoint now) const {
   Decision decision;
   if (answers_ == 0) return decision;
   const Dice dice(now);
-  const double probe_share = polite() ? 1
-                             : answers_ < kLearning
-                                 ? std::max(options_.probe_share, kLearningProbeShare)
-                                 : options_.probe_share;
+  const double probe_share =
+      polite() ? 1
+               : std::max(options_.probe_share,
+                          kLearningProbeShare * (1 - cost_.samples() / kEnoughPairs));
   decision.probe = dice.first < probe_share ? 1 : 0;
   decision.max_items = FullBatch();
   decision.full_window = full_window_;
