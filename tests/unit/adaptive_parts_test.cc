@@ -12,6 +12,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr double kUnbounded = 1e9;  // seconds that a batch of one may cost
+
 BatchSample Answer(TimePoint sent, Duration latency, std::size_t items,
                    BatchPart part = BatchPart::kWhole) {
   return {.items = items, .sent = sent, .done = sent + latency, .in_flight = 1, .part = part};
@@ -23,7 +25,7 @@ TEST_CASE("cost model: finds the line through exact costs") {
   CostModel model;
   for (int i = 0; i < 300; ++i) {
     const double items = 1 + i % 40;
-    model.Learn(items, 2e-3 + 1e-4 * items);
+    model.Learn(items, 2e-3 + 1e-4 * items, kUnbounded);
   }
   CHECK(model.fixed() == Approx(2e-3).epsilon(0.06));
   CHECK(model.per_item() == Approx(1e-4).epsilon(0.06));
@@ -32,7 +34,7 @@ TEST_CASE("cost model: finds the line through exact costs") {
 
 TEST_CASE("cost model: batches of one size are on the line all the same") {
   CostModel model;
-  for (int i = 0; i < 50; ++i) model.Learn(30, 6e-3);
+  for (int i = 0; i < 50; ++i) model.Learn(30, 6e-3, kUnbounded);
   CHECK(model.Of(30) == Approx(6e-3));
   CHECK(model.fixed() >= 0);
   CHECK(model.per_item() >= 0);
@@ -42,17 +44,28 @@ TEST_CASE("cost model: answers in any order mean that a batch costs nothing, not
   CostModel model;
   SplitMix64 random(1);
   for (int i = 0; i < 200; ++i) {
-    model.Learn(1 + static_cast<double>(random.Below(50)), i % 2 == 0 ? 1e-3 : -1e-3);
+    model.Learn(1 + static_cast<double>(random.Below(50)), i % 2 == 0 ? 1e-3 : -1e-3, kUnbounded);
   }
   CHECK(model.fixed() >= 0);
   CHECK(model.per_item() >= 0);
   CHECK(model.Of(25) < 5e-4);
 }
 
+TEST_CASE("cost model: a batch of one costs no more than the time in which one was answered") {
+  CostModel model;  // large batches alone, whose times scatter: any line would do
+  SplitMix64 random(1);
+  for (int i = 0; i < 20; ++i) {
+    const double items = 200 + static_cast<double>(random.Below(20));
+    model.Learn(items, 1e-4 * items * (0.8 + 0.001 * static_cast<double>(random.Below(400))), 5e-3);
+  }
+  CHECK(model.Of(1) <= 5e-3);
+  CHECK(model.Of(210) == Approx(21e-3).epsilon(0.1));
+}
+
 TEST_CASE("cost model: forgets a store that became faster") {
   CostModel model;
-  for (int i = 0; i < 200; ++i) model.Learn(1 + i % 20, 10e-3);
-  for (int i = 0; i < 600; ++i) model.Learn(1 + i % 20, 1e-3);
+  for (int i = 0; i < 200; ++i) model.Learn(1 + i % 20, 10e-3, kUnbounded);
+  for (int i = 0; i < 600; ++i) model.Learn(1 + i % 20, 1e-3, kUnbounded);
   CHECK(model.Of(10) < 1.2e-3);
 }
 
@@ -151,6 +164,47 @@ TEST_CASE("adaptive: pairs that are answered together end the pauses") {
     now += 10ms;
   }
   CHECK(decision.gap == Duration::zero());
+}
+
+namespace {
+
+/// A policy that knows what a batch costs: 1 ms and 0.1 ms an item, with 0.5 ms of round trip.
+Adaptive KnowingCosts(TimePoint& now) {
+  Adaptive policy;
+  for (std::size_t i = 0; i < 40; ++i) {
+    const std::size_t rest = 10 + 5 * (i % 4);
+    const Duration second = 1ms + 100us * static_cast<int>(rest);
+    (void)policy.Observe(Answer(now, 1600us, 1, BatchPart::kProbe));
+    (void)policy.Observe(Answer(now, 1600us + second, rest, BatchPart::kRest));
+    now += 20ms;
+  }
+  return policy;
+}
+
+/// The size of a full batch after many of 200 items, three in flight, each answered after
+/// `latency`.
+std::size_t FullBatchAfter(Duration latency) {
+  TimePoint now{};
+  Adaptive policy = KnowingCosts(now);
+  Decision decision;
+  for (int i = 0; i < 100; ++i) {
+    BatchSample answer = Answer(now, latency, 200);
+    answer.in_flight = 3;
+    decision = policy.Observe(answer);
+    now += latency;
+  }
+  return decision.max_items;
+}
+
+}  // namespace
+
+TEST_CASE("adaptive: full batches shrink while they are served side by side, grow if they queue") {
+  const std::size_t side_by_side = FullBatchAfter(21ms);  // as if alone: no queue
+  const std::size_t in_turn = FullBatchAfter(63ms);
+  const std::size_t overloaded = FullBatchAfter(630ms);
+  CHECK(side_by_side < 120);  // half of 21 ms at 0.1 ms an item
+  CHECK(in_turn > 2 * side_by_side);
+  CHECK(overloaded > 2500);  // half the latency
 }
 
 TEST_CASE("adaptive: its name makes an equal policy") {

@@ -36,22 +36,28 @@ struct Ramp {
   double to;
   double operator()(double x) const { return std::clamp((x - from) / (to - from), 0.0, 1.0); }
 };
-constexpr Ramp kMine = {0.25, 0.5};       // share of the store's time
-constexpr Ramp kCostly = {0.005, 0.01};   // service over idle latency
-constexpr Ramp kTogether = {0.3, 0.5};    // share of the pairs
-constexpr Ramp kFilled = {0.0, 0.5};      // 1 - 1 / items: share of items that share a batch
-constexpr double kAtOnce = 0.1;           // of a service: answers this close came together
-constexpr double kLeastFixedShare = 0.5;  // measured: less makes servers unequal
-constexpr double kLeastService = 0.3;     // of the idle latency, where costs are in doubt
-constexpr double kLowDelay = 0.5;         // of the best delay: hardly a queue
-constexpr double kSteady = 0.3;           // two latencies that differ by less agree
-constexpr double kPipelined = 0.9;        // of the idle latency: shorter cycles overlap
-constexpr double kOneServer = 0.3;        // of the idle latency: a fixed cost of one server
-constexpr double kSideBySide = 0.25;      // of a service: shortest cycle if there may be more
+constexpr Ramp kMine = {0.25, 0.5};             // share of the store's time
+constexpr Ramp kCostly = {0.005, 0.01};         // service over idle latency
+constexpr Ramp kTogether = {0.3, 0.5};          // share of the pairs
+constexpr Ramp kFilled = {0.0, 0.5};            // 1 - 1 / items: share of items that share a batch
+constexpr Ramp kSaving = {1.0 / 60, 1.0 / 30};  // idle latency of one over service
+constexpr double kAtOnce = 0.1;                 // of a service: answers this close came together
+constexpr double kLeastFixedShare = 0.5;        // measured: less makes servers unequal
+constexpr double kLeastService = 0.3;           // of the idle latency, where costs are in doubt
+constexpr double kLowDelay = 0.5;               // of the best delay: hardly a queue
+constexpr double kSteady = 0.3;                 // two latencies that differ by less agree
+constexpr double kPipelined = 0.9;              // of the idle latency: shorter cycles overlap
 constexpr std::size_t kMostInFlight = 64;
-constexpr double kLeastFull = 32;   // items
-constexpr double kJitter = 0.02;    // of a pause, so that no two servers stay in step
-constexpr double kEnoughPairs = 8;  // until then more are sent
+constexpr double kScatter = 2.3;  // mean deviations between the least idle latency and the mean
+constexpr double kTelling = 0.5;  // weight of a pair answered together: one server cannot
+constexpr double kHardlyQueued = 0.3;  // of a service
+constexpr double kFullStep = 0.1;      // of the size of a full batch, by an answer
+constexpr double kLeastFull = 32;      // items
+constexpr double kFullLatency = 0.5;   // of the latency: a full batch costs at least that
+constexpr double kJitter = 0.02;       // of a pause, so that no two servers stay in step
+constexpr double kEnoughPairs = 8;     // until then more are sent
+constexpr double kDoubt = 10;          // the more, the more they scatter
+constexpr double kAskAgain = 3;        // times the cycle at the last pair
 constexpr double kLearningProbeShare = 0.25;
 
 double Seconds(Duration duration) { return static_cast<double>(duration.count()) * 1e-9; }
@@ -128,7 +134,8 @@ void Adaptive::BackOff(const BatchSample& sample) {
 void Adaptive::Begin(const BatchSample& sample) {
   const double latency = std::max(1e-9, Seconds(sample.latency()));
   base_.Begin(latency);
-  idle_ = polite_least_ = latency;
+  idle_ = polite_least_ = latency_ = latency;
+  full_ = options_.full;
   last_done_ = sample.done;
   polite_left_ = options_.polite_answers;
   cycle_ = (sample.items <= 2 ? options_.polite + 1 : 1) * latency;
@@ -142,12 +149,18 @@ void Adaptive::LearnCost(const BatchSample& sample) {
     return;
   }
   half_.sent = TimePoint::min();
+  probed_cycle_ = cycle_;
   const bool in_order = sample.part == BatchPart::kRest;
   const double apart = Seconds(sample.done - half_.done) * (in_order ? 1 : -1);
   const auto items = static_cast<double>(sample.items);
-  cost_.Learn(items, apart);
+  cost_.Learn(items, apart, IdleLatency(1));
   const double together = apart <= kAtOnce * cost_.Of(items) ? 1 : 0;
-  together_ += std::max(0.125, 1 / cost_.samples()) * (together - together_);
+  together_ +=
+      std::max(together > 0 ? kTelling : 0.125, 1 / cost_.samples()) * (together - together_);
+  if (cost_.samples() > 2) {  // two points lie on any line
+    const double off = std::abs(apart - cost_.Of(items)) / IdleLatency(items);
+    scatter_ += std::max(0.02, 1 / (cost_.samples() - 1)) * (std::min(1.0, off) - scatter_);
+  }
   if (!polite()) return;
 
   const double latency = Seconds(sample.latency());
@@ -160,8 +173,10 @@ void Adaptive::LearnCost(const BatchSample& sample) {
   idle_ = IdleLatency(items);
 }
 
+/// What is known is the least latency; the mean one lies above it by as much as services scatter,
+/// which is no queue.
 double Adaptive::IdleLatency(double items) const {
-  return base_.of_one() + cost_.per_item() * (items - 1);
+  return base_.of_one() * (1 + kScatter * scatter_) + cost_.per_item() * (items - 1);
 }
 
 // --- The start: let a queue drain that everybody joined at once ---------------------------------
@@ -208,10 +223,12 @@ double Adaptive::BestDelay(double cycle) const {
 
 void Adaptive::Adjust(const BatchSample& sample, double items, double latency, double weight) {
   const double idle = IdleLatency(items);
+  if (sample.in_flight > 1) SizeFullBatch((latency - idle) / cost_.Of(items), weight);
   // Behind full batches of mine I queue for myself: that is no reason for a longer cycle.
   const bool behind_mine = sample.in_flight > 1 && cycle_ >= kPipelined * idle_;
   const double delay = behind_mine ? std::min(latency - idle, BestDelay(cycle_)) : latency - idle;
   const double step = options_.weight * weight;
+  latency_ += step * (latency - latency_);
   idle_ += step * (idle - idle_);
   service_ += step * (cost_.Of(items) - service_);
   delay_ += step * (delay - delay_);
@@ -227,13 +244,9 @@ void Adaptive::Adjust(const BatchSample& sample, double items, double latency, d
 }
 
 /// Batches of mine that follow each other faster than they are served queue behind each other.
-/// Where servers work side by side that is no loss, and a cost that seems to be all per item is a
-/// sign of it: then the bound is lower, and the delay alone must tell.
+/// (What servers side by side can do beyond that is left to full batches.)
 double Adaptive::LeastCycle() const {
-  const bool one_server = cost_.samples() > 8 && cost_.fixed() < base_.of_one() &&
-                          cost_.fixed() > kOneServer * base_.of_one();
-  const double least = (one_server ? 1 : kSideBySide) * std::min(service_, idle_);
-  return std::max(least, idle_ / static_cast<double>(kMostInFlight));
+  return std::max(std::min(service_, idle_), idle_ / static_cast<double>(kMostInFlight));
 }
 
 /// How much of the pause is worth it: all where a queue is shared with others, none where a pause
@@ -242,29 +255,47 @@ double Adaptive::PauseShare() const {
   if (polite()) return 1;
   double share = (1 - kMine(own_load_)) * kFilled(1 - 1 / std::max(1.0, items_));
   if (cost_.samples() > 2.5) share *= 1 - kTogether(together_);
-  if (cost_.samples() > 5) share *= kCostly(service_ / base_.of_one());
+  if (cost_.samples() > 5) {
+    share *= kCostly(service_ / base_.of_one());
+    share *= kSaving(IdleLatency(1) / service_);
+  }
   return share;
 }
 
-/// Items of a batch so large that its fixed costs hardly count: a larger one saves nothing.
+/// A batch was served beside others of mine, and waited for `queue` services. Where it hardly did,
+/// servers work side by side and smaller batches would keep more of them busy.
+void Adaptive::SizeFullBatch(double queue, double weight) {
+  full_ *= 1 + (queue < kHardlyQueued ? -kFullStep : kFullStep) * weight;
+  full_ = std::clamp(full_, 1.0, options_.full);
+}
+
+/// Items of a batch so large that its fixed costs hardly count: a larger one saves little. Where
+/// batches queue all the same (nothing is to be had by more of them, or what is known of costs is
+/// wrong) they grow with the queue, as natural batching's do.
 std::size_t Adaptive::FullBatch() const {
   if (cost_.samples() < 1 || cost_.per_item() <= 0) return Decision::kUnlimited;
-  const double items = options_.full * std::max(base_.of_one(), cost_.Of(1)) / cost_.per_item();
-  return items < 1e9 ? static_cast<std::size_t>(std::max(kLeastFull, items)) : Decision::kUnlimited;
+  const double seconds = std::max(full_ * IdleLatency(1), kFullLatency * latency_);
+  const double items = std::max(kLeastFull, seconds / cost_.per_item());
+  return items < 1e9 ? static_cast<std::size_t>(items) : Decision::kUnlimited;
+}
+
+/// How many of the batches are cut in two: many while little is known, and again before a cycle
+/// grows far beyond what was asked about; the more the answers scatter, the longer it takes to
+/// know.
+double Adaptive::ProbeShare() const {
+  if (polite() || cycle_ > kAskAgain * probed_cycle_) return 1;
+  const double enough = kEnoughPairs * (1 + kDoubt * scatter_);
+  return std::max(options_.probe_share, kLearningProbeShare * (1 - cost_.samples() / enough));
 }
 
 Decision Adaptive::Decide(TimePoint now) const {
   Decision decision;
   if (answers_ == 0) return decision;
   const Dice dice(now);
-  const double probe_share =
-      polite() ? 1
-               : std::max(options_.probe_share,
-                          kLearningProbeShare * (1 - cost_.samples() / kEnoughPairs));
-  decision.probe = dice.first < probe_share ? 1 : 0;
+  decision.probe = dice.first < ProbeShare() ? 1 : 0;
   decision.max_items = FullBatch();
   decision.full_window = full_window_;
-  if (cycle_ < kPipelined * idle_) {
+  if (cycle_ < kPipelined * idle_ && kTogether(together_) < 1) {
     decision.interval = FromSeconds(cycle_);
     decision.window =
         std::min(kMostInFlight, static_cast<std::size_t>(std::ceil(idle_ / cycle_)) + 1);

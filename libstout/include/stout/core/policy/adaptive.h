@@ -31,9 +31,10 @@ struct AdaptiveOptions {
   double decay = 0.15;
   /// Of the newest batch in the averages (EWMA). Measured.
   double weight = 0.25;
-  /// Items of a full batch: those that cost as much as so many idle latencies. Full batches go at
-  /// once, side by side: to let them grow would save a sixteenth at most. Measured: twice as large
-  /// fills parallel servers too slowly, half as large loses capacity near saturation.
+  /// Items of a full batch: those that cost as much as so many idle latencies, or fewer (down to
+  /// one idle latency) while full batches are served side by side without a queue. Full batches go
+  /// at once: to let them grow would save a sixteenth at most. Measured: twice as large fills
+  /// parallel servers too slowly, half as large loses capacity near saturation.
   double full = 16;
   /// Of all cycles. An hour: beyond what any store needs.
   Duration ceiling = std::chrono::hours(1);
@@ -74,6 +75,7 @@ struct AdaptiveOptions {
 /// | batches of one change: there is nothing to gain| no pause                                    |
 /// | more than half of the store's work is mine     | no pause: I would only wait for myself      |
 /// | batches sent together are answered together    | no pause: group commit, parallel servers    |
+/// | a batch costs many times what an empty one does| no pause: larger ones would save nothing    |
 /// | more is waiting than a full batch              | it goes now, beside those in flight         |
 /// | a batch failed (overload, time-out)            | the cycle doubles, once a round trip        |
 ///
@@ -111,9 +113,11 @@ class Adaptive {
   [[nodiscard]] double IdleLatency(double items) const;
   [[nodiscard]] double BestDelay(double cycle) const;
   [[nodiscard]] double FixedShare() const;
+  void SizeFullBatch(double queue, double weight);
   [[nodiscard]] std::size_t FullBatch() const;
   [[nodiscard]] double LeastCycle() const;
   [[nodiscard]] double PauseShare() const;
+  [[nodiscard]] double ProbeShare() const;
   [[nodiscard]] bool polite() const { return polite_left_ > 0; }
   [[nodiscard]] Decision Decide(TimePoint now) const;
 
@@ -122,13 +126,16 @@ class Adaptive {
   BaseLatency base_;
   HalfPair half_;
   double together_ = 0;  // share of the pairs whose answers came together
+  double scatter_ = 0;   // mean deviation of the pairs from their cost, in idle latencies
 
   std::uint64_t answers_ = 0;
   TimePoint last_done_{};
   TimePoint backed_off_ = TimePoint::min();
 
   // Seconds; of recent batches.
-  double cycle_ = 0;    // wanted, from send to send
+  double cycle_ = 0;         // wanted, from send to send
+  double probed_cycle_ = 0;  // the same, at the last pair
+  double latency_ = 0;
   double idle_ = 0;     // latency at an idle store
   double service_ = 0;  // cost to the store
   double delay_ = 0;    // queueing
@@ -136,6 +143,7 @@ class Adaptive {
   double items_ = 1;     // mean of recent batches
   double own_load_ = 0;  // share of the store's time that is mine
 
+  double full_ = 0;               // a full batch, in idle latencies
   std::size_t full_window_ = 0;   // full batches in flight
   std::size_t polite_left_ = 0;   // answers
   std::size_t polite_whole_ = 0;  // answers of batches that were not small, while polite

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 namespace stout {
 
 /// What a batch costs a store that serves one after the other: `fixed + per_item * items` seconds,
@@ -14,14 +16,15 @@ namespace stout {
 /// Owner: value type.   Threads: none of its own.   Errors: cannot fail.
 class CostModel {
  public:
-  /// `seconds` may be negative: answers may overtake each other. Requires items > 0.
-  void Learn(double items, double seconds) {
+  /// `seconds` may be negative: answers may overtake each other. `most`: a batch of one cannot cost
+  /// more, for it was answered in that time. Requires items > 0.
+  void Learn(double items, double seconds, double most) {
     samples_ = samples_ * kMemory + 1;
     items_ = items_ * kMemory + items;
     seconds_ = seconds_ * kMemory + seconds;
     items_squared_ = items_squared_ * kMemory + items * items;
     product_ = product_ * kMemory + items * seconds;
-    Fit();
+    Fit(most);
   }
 
   /// Of the pairs learnt from, how many still count.
@@ -36,7 +39,7 @@ class CostModel {
   static constexpr double kMemory = 0.99;  // a pair, of the weight of the one before
   static constexpr double kRidge = 0.01;
 
-  void Fit() {
+  void Fit(double most) {
     const double mean_items = items_ / samples_;
     const double mean_seconds = seconds_ / samples_;
     const double variance = items_squared_ / samples_ - mean_items * mean_items;
@@ -44,10 +47,14 @@ class CostModel {
     const double slope = (covariance + kRidge * mean_items * mean_seconds) /
                          (variance + kRidge * mean_items * mean_items);
     per_item_ = slope < 0 ? 0 : slope;
-    const double most = mean_seconds > 0 ? mean_seconds / mean_items : 0;  // fixed_ >= 0
-    if (per_item_ > most) per_item_ = most;
+    const double steepest = mean_seconds > 0 ? mean_seconds / mean_items : 0;  // fixed_ >= 0
+    if (per_item_ > steepest) per_item_ = steepest;
     fixed_ = mean_seconds - per_item_ * mean_items;
     if (fixed_ < 0) fixed_ = 0;
+    if (Of(1) > most && mean_seconds > most && mean_items > 2) {
+      per_item_ = (mean_seconds - most) / (mean_items - 1);
+      fixed_ = std::max(0.0, most - per_item_);
+    }
   }
 
   double samples_ = 0;
