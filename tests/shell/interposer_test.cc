@@ -57,7 +57,7 @@ TEST_CASE("policies see Unix time, which servers share", "[interposer]") {
   using SystemTime = std::chrono::system_clock::time_point;
   const auto now = [] { return SystemTime::clock::now().time_since_epoch(); };
   TimePoint sent;
-  EngineOptions options;
+  EngineOptions options = Plain();
   options.lane.write_policy = Watch{&sent};
   const Duration before = now();
   World world(options);
@@ -444,7 +444,7 @@ TEST_CASE("opening takes a fresh epoch, and may be tried again", "[interposer][o
 
 TEST_CASE("opening ends when the store does not answer, or the interposer is closed",
           "[interposer][open]") {
-  EngineOptions options;
+  EngineOptions options = Plain();
   options.lane.attempt_timeout = std::chrono::milliseconds(1);
   World world(options);
   world.store.hold_epochs = true;
@@ -463,7 +463,7 @@ TEST_CASE("opening ends when the store does not answer, or the interposer is clo
 }
 
 TEST_CASE("bad options are reported, not guessed", "[interposer][open]") {
-  EngineOptions options;
+  EngineOptions options = Plain();
   options.lane.max_batch_items = 0;
   World world(options);
   world.interposer->Open(world.Logged("open"));
@@ -518,7 +518,7 @@ TEST_CASE("once closed, the context does not wait for a store that never answers
 }
 
 TEST_CASE("times near the end of the clock mean never", "[interposer]") {
-  EngineOptions options;
+  EngineOptions options = Plain();
   options.lane.attempt_timeout = options.reply_deadline =
       Duration::max() - std::chrono::seconds(10);
   World world(options);

@@ -112,7 +112,7 @@ TEST_CASE("opening reports what the store says", "[sharded]") {
 }
 
 TEST_CASE("options that do not suit the store fail the opening of all shards", "[sharded]") {
-  EngineOptions options;
+  EngineOptions options = Plain();
   options.lane.max_batch_items = 0;
   ShardedWorld world(options);
   ErrorCode fate;

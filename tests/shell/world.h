@@ -18,12 +18,19 @@
 
 namespace stout {
 
+/// Natural batching, for tests that count batches: the default law also pauses and probes.
+inline EngineOptions Plain() {
+  EngineOptions options;
+  options.lane.write_policy = Natural{};
+  return options;
+}
+
 /// A server of one thread, the test's own: nothing happens but inside Turn() and RunUntil().
 class World {
  public:
   using Log = std::vector<std::string>;
 
-  explicit World(EngineOptions options = {}, LaneId partitions = 1)
+  explicit World(EngineOptions options = Plain(), LaneId partitions = 1)
       : store(partitions), interposer(Make(std::move(options))) {}
 
   /// An interposer over `store` whose application is this world.
@@ -108,7 +115,7 @@ class World {
 
 /// Options under which nothing happens by itself for a long time.
 inline EngineOptions Patient() {
-  EngineOptions options;
+  EngineOptions options = Plain();
   options.reply_deadline = options.lane.attempt_timeout = std::chrono::hours(1);
   return options;
 }

@@ -45,12 +45,19 @@ inline std::ostream& operator<<(std::ostream& out, const MarkResult& result) {
   return out << "version " << result.version << ": " << result.errc;
 }
 
+/// Natural batching, for tests that count batches: the default law also pauses and probes.
+inline EngineOptions Plain() {
+  EngineOptions options;
+  options.lane.write_policy = Natural{};
+  return options;
+}
+
 /// An application server in a test: its state, its clock and the engine, driven by hand.
 class EngineDriver : public StateSource {
  public:
   static constexpr Epoch kEpoch = 7;
 
-  explicit EngineDriver(const EngineOptions& options = {}, LaneId lanes = 1)
+  explicit EngineDriver(const EngineOptions& options = Plain(), LaneId lanes = 1)
       : engine(options, lanes, kEpoch) {}
 
   Serialized Serialize(KeyView key, std::string& value) noexcept override {

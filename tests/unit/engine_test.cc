@@ -25,7 +25,7 @@ TEST_CASE("a reply over clean keys runs at once", "[engine]") {
 }
 
 TEST_CASE("a reply waits for every key that it names, written or read", "[engine]") {
-  EngineOptions options;
+  EngineOptions options = Plain();
   options.lane.write_policy = Unbatched{};
   EngineDriver server(options);
   server.Put("a", "1");
@@ -59,7 +59,7 @@ TEST_CASE("a reply does not wait for changes made after it", "[engine]") {
 }
 
 TEST_CASE("a reply over keys of several lanes waits for all", "[engine]") {
-  EngineDriver server({}, 2);
+  EngineDriver server(Plain(), 2);
   server.Put("a", "1", 0);
   server.Put("b", "2", 1);
   const std::vector<KeyRef> keys{{0, "a"}, {1, "b"}};
@@ -71,7 +71,7 @@ TEST_CASE("a reply over keys of several lanes waits for all", "[engine]") {
 }
 
 TEST_CASE("a reply fails at its deadline, once, and its keys are still written", "[engine]") {
-  EngineOptions options;
+  EngineOptions options = Plain();
   options.reply_deadline = 50ms;
   EngineDriver server(options);
   server.Put("k", "v");
@@ -85,7 +85,7 @@ TEST_CASE("a reply fails at its deadline, once, and its keys are still written",
 }
 
 TEST_CASE("beyond max_replies a reply is pushed back", "[engine]") {
-  EngineOptions options;
+  EngineOptions options = Plain();
   options.max_replies = 1;
   EngineDriver server(options);
   server.Put("k", "v");
@@ -102,7 +102,7 @@ TEST_CASE("beyond max_replies a reply is pushed back", "[engine]") {
 // -----------------------------------------------------------------------------------------
 
 EngineOptions Slow() {  // a lane in no hurry
-  EngineOptions options;
+  EngineOptions options = Plain();
   options.lane.write_policy = Fixed{.interval = 1s};
   options.lane.attempt_timeout = 1h;
   return options;
@@ -261,7 +261,7 @@ TEST_CASE("close fails what waits and sends nothing more", "[engine]") {
 TEST_CASE("a fenced lane stops for good and the others go on", "[engine]") {
   const WriteResult fenced = GENERATE(WriteResult{.batch = Errc::kFenced, .items = {}},
                                       WriteResult{.items = {{0, Errc::kFenced}}});
-  EngineDriver server({}, 2);
+  EngineDriver server(Plain(), 2);
   server.Put("a", "1", 0);
   server.Put("b", "2", 1);
   const std::vector<KeyRef> both{{0, "a"}, {1, "b"}};
@@ -289,7 +289,7 @@ TEST_CASE("what was done in the batch that was fenced is acknowledged", "[engine
 }
 
 TEST_CASE("a late answer still fences", "[engine]") {
-  EngineOptions options;
+  EngineOptions options = Plain();
   options.lane.attempt_timeout = 10ms;
   EngineDriver server(options);
   server.Put("k", "v");
@@ -302,7 +302,7 @@ TEST_CASE("a late answer still fences", "[engine]") {
 // -------------------------------------------------------------------------------
 
 TEST_CASE("time never runs backwards in an engine", "[engine]") {
-  EngineOptions options;
+  EngineOptions options = Plain();
   options.reply_deadline = 50ms;
   EngineDriver server(options);
   server.now = TimePoint(1s);
@@ -317,7 +317,7 @@ TEST_CASE("time never runs backwards in an engine", "[engine]") {
 }
 
 TEST_CASE("each lane has its own versions, window and statistics", "[engine]") {
-  EngineDriver server({}, 2);
+  EngineDriver server(Plain(), 2);
   CHECK(server.Put("a", "1", 0).version == 1);
   CHECK(server.Put("b", "1", 1).version == 1);
   CHECK(server.Poll().writes.size() == 2);

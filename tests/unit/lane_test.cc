@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 
 EngineOptions With(Policy policy) {
-  EngineOptions options;
+  EngineOptions options = Plain();
   options.lane.write_policy = std::move(policy);
   options.lane.retry_first = 10ms;
   options.lane.retry_cap = 80ms;
@@ -156,7 +156,7 @@ TEST_CASE("max_batches_in_flight holds against window and max_delay", "[lane]") 
 // ----------------------------------------------------------------------------------------
 
 TEST_CASE("beyond max_dirty_keys the caller is pushed back, but may change a dirty key", "[lane]") {
-  EngineOptions options;
+  EngineOptions options = Plain();
   options.lane.max_dirty_keys = 2;
   EngineDriver server(options);
   server.Put("a", "1");
@@ -168,7 +168,7 @@ TEST_CASE("beyond max_dirty_keys the caller is pushed back, but may change a dir
 }
 
 TEST_CASE("beyond max_dirty_bytes a state may not grow", "[lane]") {
-  EngineOptions options;
+  EngineOptions options = Plain();
   options.lane.max_dirty_bytes = 10;
   EngineDriver server(options);
   CHECK(server.Put("a", "12345").errc == Errc::kOk);
@@ -196,7 +196,7 @@ TEST_CASE("a batch holds to max_batch_items and max_batch_bytes", "[lane]") {
 }
 
 TEST_CASE("a state beyond max_batch_bytes is refused and its neighbours are sent", "[lane]") {
-  EngineOptions options;
+  EngineOptions options = Plain();
   options.lane.max_batch_bytes = 8;
   EngineDriver server(options);
   server.Put("a", "1");

@@ -26,7 +26,7 @@ struct Constant {
 };
 
 EngineOptions With(Policy policy) {
-  EngineOptions options;
+  EngineOptions options = Plain();
   options.lane.write_policy = std::move(policy);
   return options;
 }
@@ -247,7 +247,7 @@ TEST_CASE("a probe that fails does not make later batches as small as itself", "
 TEST_CASE("a batch that cannot be cut is sent whole", "[lane]") {
   std::vector<BatchSample> samples;
   Decision decision{.window = 1, .probe = 2};
-  EngineOptions options;
+  EngineOptions options = Plain();
   SECTION("it has no more items than the probe") {}
   SECTION("there is no room for two in flight") {
     decision.probe = 1;
@@ -328,7 +328,7 @@ TEST_CASE("without a window of its own a full batch waits like any other", "[lan
 
 TEST_CASE("reads keep to gap and tick and do not probe", "[lane]") {
   std::vector<BatchSample> samples;
-  EngineOptions options;
+  EngineOptions options = Plain();
   options.lane.read_policy = Constant{{.gap = 10ms, .tick = 40ms, .probe = 1}, &samples};
   EngineDriver server(options);
   server.engine.Fetch({0, "a"}, 1, server.now);

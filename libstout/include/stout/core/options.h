@@ -7,6 +7,7 @@
 #include <string>
 
 #include "stout/core/policy.h"
+#include "stout/core/policy/adaptive.h"
 #include "stout/core/policy/basic.h"
 #include "stout/core/types.h"
 
@@ -17,7 +18,7 @@ struct LaneOptions {
   // --- Behaviour -----------------------------------------------------------------------------
 
   /// When to send, and how many batches may be in flight.
-  Policy write_policy = Natural{};
+  Policy write_policy = Adaptive{};
   /// The same for batches of reads.
   Policy read_policy = Natural{.window = 4};
 
