@@ -42,7 +42,6 @@ BenchOptions Quick() {
   BenchOptions options;
   options.servers = {16};
   options.rates = {100, 2000, 20000};
-  options.repetitions = 1;
   options.search_steps = 4;
   options.warmup = std::chrono::milliseconds(150);
   options.measure = std::chrono::milliseconds(250);
@@ -55,6 +54,7 @@ BenchOptions Full() {
   options.documents = {10000, 100};
   options.rates = {100, 500, 2000, 10000, 30000, 60000, 120000};
   options.sustained = {1, 4, 16};
+  options.repetitions = 3;
   options.warmup = std::chrono::seconds(2);
   options.measure = std::chrono::seconds(2);
   return options;

@@ -30,9 +30,9 @@ struct BenchOptions {
   /// Steps of that search, besides those that are repeated: five bring a rate and ten times that
   /// to within 8 % of each other.
   int search_steps = 5;
-  std::size_t repetitions = 3;
-  Duration warmup = std::chrono::milliseconds(250);
-  Duration measure = std::chrono::milliseconds(450);
+  std::size_t repetitions = 1;
+  Duration warmup = std::chrono::milliseconds(1200);  ///< Laws that learn need some dozen rounds.
+  Duration measure = std::chrono::milliseconds(500);
   Duration max_p99 = std::chrono::milliseconds(500);
   /// If positive, the load becomes so many times as high after the warm-up, at once.
   double step = 0;

@@ -3,7 +3,7 @@
 # 4 and 16 application servers that share one store, from light load to overload. The stores: RocksDB
 # on this machine's disk, which syncs fast and commits groups by itself; and a queue before one
 # server, 2 ms a batch and 20 us a write, as stores are that sell operations per second. It takes some
-# 14 minutes, with --quick some 2, with --full some hours; `policy-bench --help` says what else there
+# 20 minutes, with --quick some 2, with --full some hours; `policy-bench --help` says what else there
 # is, and a further --store URL adds to the two. Tables go to the terminal, all figures to
 # bench/results/policies.json, pictures beside it.
 set -euo pipefail

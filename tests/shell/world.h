@@ -14,16 +14,10 @@
 #include <vector>
 
 #include "stout/interposer.h"
+#include "tests/support/plain_options.h"
 #include "tests/support/scripted_store.h"
 
 namespace stout {
-
-/// Natural batching, for tests that count batches: the default law also pauses and probes.
-inline EngineOptions Plain() {
-  EngineOptions options;
-  options.lane.write_policy = Natural{};
-  return options;
-}
 
 /// A server of one thread, the test's own: nothing happens but inside Turn() and RunUntil().
 class World {

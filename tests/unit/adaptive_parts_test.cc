@@ -98,6 +98,13 @@ TEST_CASE("base latency: rises slowly, and not above what is seen") {
   CHECK(base.of_one() <= 1e-3);
 }
 
+TEST_CASE("base latency: one estimate less an estimate does not make a store fast") {
+  BaseLatency base;
+  base.Begin(5e-3);
+  base.Learn(5e-3, 4.999e-3, true, 1);
+  CHECK(base.of_one() > 3e-3);
+}
+
 TEST_CASE("base latency: large batches count without what their items cost") {
   BaseLatency base;
   base.Begin(3e-3);
@@ -142,6 +149,44 @@ TEST_CASE("adaptive: a failed batch doubles the cycle once a round trip") {
   const auto [same, often] = pause_after(20);
   CHECK(same == before);
   CHECK(often == once);
+}
+
+TEST_CASE("adaptive: an outage lengthens the cycle eightfold at most") {
+  Adaptive policy;
+  TimePoint now{};
+  const Duration before = policy.Observe(Answer(now, 1ms, 1)).gap;
+  Decision decision;
+  for (int i = 0; i < 30; ++i) {
+    now += 100ms;
+    BatchSample failed = Answer(now, 50ms, 1);
+    failed.errc = Errc::kTransient;
+    decision = policy.Observe(failed);
+    now += 50ms;
+  }
+  CHECK(decision.gap > 6 * before);
+  CHECK(decision.gap < 10 * before);
+}
+
+TEST_CASE("adaptive: is natural batching where no batch is ever cut, as in prefix ordering") {
+  Adaptive policy;
+  TimePoint now{};
+  Decision decision;
+  std::size_t items = 1;
+  for (int i = 0; i < 500; ++i) {  // a server alone at 2,000 changes/s: 1.5 ms and 0.1 ms an item
+    const Duration latency = 1500us + 100us * static_cast<int>(items);
+    decision = policy.Observe(Answer(now, latency, items));
+    now += latency + decision.gap;
+    items = std::max<std::size_t>(1, static_cast<std::size_t>((latency + decision.gap) / 500us));
+  }
+  CHECK(decision.gap == Duration::zero());
+  CHECK(decision.interval == Duration::zero());
+  CHECK(decision.window == 1);
+  CHECK(items < 10);
+}
+
+TEST_CASE("adaptive: no pause exceeds the ceiling, from the first answer on") {
+  Adaptive policy({.ceiling = 10ms});
+  CHECK(policy.Observe(Answer({}, 9s, 1)).gap <= 11ms);
 }
 
 TEST_CASE("adaptive: too large a batch says nothing about congestion") {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "stout/core/engine.h"
+#include "tests/support/plain_options.h"
 
 namespace stout {
 
@@ -43,13 +44,6 @@ inline std::ostream& operator<<(std::ostream& out, const FetchDone& done) {
 }
 inline std::ostream& operator<<(std::ostream& out, const MarkResult& result) {
   return out << "version " << result.version << ": " << result.errc;
-}
-
-/// Natural batching, for tests that count batches: the default law also pauses and probes.
-inline EngineOptions Plain() {
-  EngineOptions options;
-  options.lane.write_policy = Natural{};
-  return options;
 }
 
 /// An application server in a test: its state, its clock and the engine, driven by hand.

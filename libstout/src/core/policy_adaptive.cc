@@ -49,15 +49,16 @@ constexpr double kSteady = 0.3;                 // two latencies that differ by 
 constexpr double kPipelined = 0.9;              // of the idle latency: shorter cycles overlap
 constexpr std::size_t kMostInFlight = 64;
 constexpr double kScatter = 2.3;  // mean deviations between the least idle latency and the mean
-constexpr double kTelling = 0.5;  // weight of a pair answered together: one server cannot
-constexpr double kHardlyQueued = 0.3;  // of a service
-constexpr double kFullStep = 0.1;      // of the size of a full batch, by an answer
-constexpr double kLeastFull = 32;      // items
-constexpr double kFullLatency = 0.5;   // of the latency: a full batch costs at least that
-constexpr double kJitter = 0.02;       // of a pause, so that no two servers stay in step
-constexpr double kEnoughPairs = 8;     // until then more are sent
-constexpr double kDoubt = 10;          // the more, the more they scatter
-constexpr double kAskAgain = 3;        // times the cycle at the last pair
+constexpr double kTogetherWeight = 0.5;  // of such a pair: a single server cannot do it by chance
+constexpr double kHardlyQueued = 0.3;    // of a service
+constexpr double kFullStep = 0.1;        // of the size of a full batch, by an answer
+constexpr double kLeastFull = 32;        // items
+constexpr double kFullLatency = 0.5;     // of the latency: a full batch costs at least that
+constexpr double kJitter = 0.02;         // of a pause, so that no two servers stay in step
+constexpr double kEnoughPairs = 8;       // until then more are sent
+constexpr double kDoubt = 10;            // the more, the more they scatter
+constexpr double kMostBackOff = 8;       // cycles; failures in a row may as well be an outage
+constexpr double kAskAgain = 3;          // times the cycle at the last pair
 constexpr double kLearningProbeShare = 0.25;
 
 double Seconds(Duration duration) { return static_cast<double>(duration.count()) * 1e-9; }
@@ -93,6 +94,7 @@ Decision Adaptive::Observe(const BatchSample& sample) {
     BackOff(sample);
     return Decide(sample.done);
   }
+  before_failures_ = 0;
   const bool first = answers_++ == 0;
   if (first) {
     Begin(sample);
@@ -128,17 +130,20 @@ void Adaptive::BackOff(const BatchSample& sample) {
   if (sample.errc == Errc::kTooLarge || sample.sent < backed_off_) return;
   backed_off_ = sample.done;
   full_window_ = 0;
-  cycle_ = std::min(2 * cycle_, Seconds(options_.ceiling));
+  if (before_failures_ == 0) before_failures_ = cycle_;
+  SetCycle(std::min(2 * cycle_, kMostBackOff * before_failures_));
 }
+
+void Adaptive::SetCycle(double cycle) { cycle_ = std::min(cycle, Seconds(options_.ceiling)); }
 
 void Adaptive::Begin(const BatchSample& sample) {
   const double latency = std::max(1e-9, Seconds(sample.latency()));
   base_.Begin(latency);
   idle_ = polite_least_ = latency_ = latency;
-  full_ = options_.full;
+  full_latencies_ = options_.full;
   last_done_ = sample.done;
   polite_left_ = options_.polite_answers;
-  cycle_ = (sample.items <= 2 ? options_.polite + 1 : 1) * latency;
+  SetCycle((sample.items <= 2 ? options_.polite + 1 : 1) * latency);
 }
 
 // --- What a batch costs the store --------------------------------------------------------------
@@ -155,8 +160,8 @@ void Adaptive::LearnCost(const BatchSample& sample) {
   const auto items = static_cast<double>(sample.items);
   cost_.Learn(items, apart, IdleLatency(1));
   const double together = apart <= kAtOnce * cost_.Of(items) ? 1 : 0;
-  together_ +=
-      std::max(together > 0 ? kTelling : 0.125, 1 / cost_.samples()) * (together - together_);
+  together_ += std::max(together > 0 ? kTogetherWeight : 0.125, 1 / cost_.samples()) *
+               (together - together_);
   if (cost_.samples() > 2) {  // two points lie on any line
     const double off = std::abs(apart - cost_.Of(items)) / IdleLatency(items);
     scatter_ += std::max(0.02, 1 / (cost_.samples() - 1)) * (std::min(1.0, off) - scatter_);
@@ -186,7 +191,7 @@ void Adaptive::BePolite(double latency, bool small) {
     if (++polite_whole_ > 3 * options_.polite_answers) EndPoliteness(cycle_);
     return;
   }
-  cycle_ = std::max(cycle_ / 2, std::min(4 * cycle_, options_.polite * latency * FixedShare()));
+  SetCycle(std::max(cycle_ / 2, std::min(4 * cycle_, options_.polite * latency * FixedShare())));
   if (latency < 0.7 * polite_least_) {  // still draining
     polite_left_ = std::max(polite_left_, options_.polite_answers / 2);
   }
@@ -199,7 +204,7 @@ void Adaptive::BePolite(double latency, bool small) {
 void Adaptive::EndPoliteness(double cycle) {
   polite_left_ = 0;
   delay_ = 0;
-  cycle_ = std::max(base_.of_one(), cycle);
+  SetCycle(std::max(base_.of_one(), cycle));
 }
 
 // --- The law -----------------------------------------------------------------------------------
@@ -223,7 +228,9 @@ double Adaptive::BestDelay(double cycle) const {
 
 void Adaptive::Adjust(const BatchSample& sample, double items, double latency, double weight) {
   const double idle = IdleLatency(items);
-  if (sample.in_flight > 1) SizeFullBatch((latency - idle) / cost_.Of(items), weight);
+  if (sample.in_flight > 1 && cost_.Of(items) > 0) {
+    SizeFullBatch((latency - idle) / cost_.Of(items), weight);
+  }
   // Behind full batches of mine I queue for myself: that is no reason for a longer cycle.
   const bool behind_mine = sample.in_flight > 1 && cycle_ >= kPipelined * idle_;
   const double delay = behind_mine ? std::min(latency - idle, BestDelay(cycle_)) : latency - idle;
@@ -240,7 +247,7 @@ void Adaptive::Adjust(const BatchSample& sample, double items, double latency, d
     const double lack = std::min(1.0, 1 - delay_ / (kLowDelay * best));
     cycle_ *= 1 - options_.decay * weight * lack;
   }
-  cycle_ = std::min(std::max(cycle_, LeastCycle()), Seconds(options_.ceiling));
+  SetCycle(std::max(cycle_, LeastCycle()));
 }
 
 /// Batches of mine that follow each other faster than they are served queue behind each other.
@@ -262,11 +269,11 @@ double Adaptive::PauseShare() const {
   return share;
 }
 
-/// A batch was served beside others of mine, and waited for `queue` services. Where it hardly did,
-/// servers work side by side and smaller batches would keep more of them busy.
+/// A batch, full or not, was served beside others of mine, and waited for `queue` services. Where
+/// it hardly did, servers work side by side and smaller batches would keep more of them busy.
 void Adaptive::SizeFullBatch(double queue, double weight) {
-  full_ *= 1 + (queue < kHardlyQueued ? -kFullStep : kFullStep) * weight;
-  full_ = std::clamp(full_, 1.0, options_.full);
+  full_latencies_ *= 1 + (queue < kHardlyQueued ? -kFullStep : kFullStep) * weight;
+  full_latencies_ = std::clamp(full_latencies_, 1.0, options_.full);
 }
 
 /// Items of a batch so large that its fixed costs hardly count: a larger one saves little. Where
@@ -274,7 +281,7 @@ void Adaptive::SizeFullBatch(double queue, double weight) {
 /// wrong) they grow with the queue, as natural batching's do.
 std::size_t Adaptive::FullBatch() const {
   if (cost_.samples() < 1 || cost_.per_item() <= 0) return Decision::kUnlimited;
-  const double seconds = std::max(full_ * IdleLatency(1), kFullLatency * latency_);
+  const double seconds = std::max(full_latencies_ * IdleLatency(1), kFullLatency * latency_);
   const double items = std::max(kLeastFull, seconds / cost_.per_item());
   return items < 1e9 ? static_cast<std::size_t>(items) : Decision::kUnlimited;
 }
@@ -293,6 +300,8 @@ Decision Adaptive::Decide(TimePoint now) const {
   if (answers_ == 0) return decision;
   const Dice dice(now);
   decision.probe = dice.first < ProbeShare() ? 1 : 0;
+  if (!polite() && cost_.samples() < 1)
+    return decision;  // as Natural: nothing is known to pause by
   decision.max_items = FullBatch();
   decision.full_window = full_window_;
   if (cycle_ < kPipelined * idle_ && kTogether(together_) < 1) {

@@ -73,11 +73,12 @@ struct AdaptiveOptions {
 /// | a queue                                        | the pause above, one batch in flight        |
 /// | no queue, round trip much longer than service  | no pause, several batches in flight         |
 /// | batches of one change: there is nothing to gain| no pause                                    |
-/// | more than half of the store's work is mine     | no pause: I would only wait for myself      |
+/// | a quarter to half of the store's work is mine  | less pause, then none: I wait for myself    |
 /// | batches sent together are answered together    | no pause: group commit, parallel servers    |
 /// | a batch costs many times what an empty one does| no pause: larger ones would save nothing    |
 /// | more is waiting than a full batch              | it goes now, beside those in flight         |
-/// | a batch failed (overload, time-out)            | the cycle doubles, once a round trip        |
+/// | a batch failed (overload, time-out)            | the cycle doubles, 8 times at most in a row |
+/// | no batch can be cut (prefix ordering, reads)   | natural batching: costs stay unknown        |
 ///
 /// What it assumes: the store's queue is first come, first served, roughly. Where it fails is in
 /// docs/ADAPTIVE.md.
@@ -105,6 +106,7 @@ class Adaptive {
   };
 
   void BackOff(const BatchSample& sample);
+  void SetCycle(double cycle);
   void LearnCost(const BatchSample& sample);
   void Begin(const BatchSample& sample);
   void BePolite(double latency, bool small);
@@ -135,6 +137,8 @@ class Adaptive {
   // Seconds; of recent batches.
   double cycle_ = 0;         // wanted, from send to send
   double probed_cycle_ = 0;  // the same, at the last pair
+  double before_failures_ =
+      0;  // the same, before the failures that were not followed by success yet
   double latency_ = 0;
   double idle_ = 0;     // latency at an idle store
   double service_ = 0;  // cost to the store
@@ -143,7 +147,7 @@ class Adaptive {
   double items_ = 1;     // mean of recent batches
   double own_load_ = 0;  // share of the store's time that is mine
 
-  double full_ = 0;               // a full batch, in idle latencies
+  double full_latencies_ = 0;     // cost of a full batch, in idle latencies
   std::size_t full_window_ = 0;   // full batches in flight
   std::size_t polite_left_ = 0;   // answers
   std::size_t polite_whole_ = 0;  // answers of batches that were not small, while polite

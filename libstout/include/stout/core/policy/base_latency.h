@@ -30,7 +30,7 @@ class BaseLatency {
     } else {
       least_ = std::min(least_ * (1 + kRise * weight), latency);
     }
-    if (small && one > 0 && one < kFarBelow * least_) least_ = one;
+    if (items_cost == 0 && latency < kFarBelow * least_) least_ = latency;
   }
 
   [[nodiscard]] double of_one() const { return least_; }
