@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -149,13 +151,20 @@ class Witness {
     bool cuts;              // because it failed, unless it was a probe of one item
   };
 
+  /// As the header of Lane says: a key that failed this often travels alone.
+  static constexpr std::uint32_t kAloneAfter = 3;
+
   template <typename... Args>
-  void Fail(const char* format, const Args&... args);
+  void Fail(const char* format, const Args&... args) {
+    verdict_.Fail(fmt::vformat(format, fmt::make_format_args(args...)));
+  }
 
   [[nodiscard]] const LaneOptions& lane_options() const { return options_.engine.lane; }
   [[nodiscard]] LaneId LaneOf(KeyId key) const { return key % options_.lanes; }
   template <typename Visit>
-  void ForKeysOf(LaneId lane, Visit visit);
+  void ForKeysOf(LaneId lane, Visit visit) {
+    for (KeyId key = lane; key < keys_.size(); key += options_.lanes) visit(key, keys_[key]);
+  }
   [[nodiscard]] std::size_t DirtyKeys(LaneId lane) const;
   [[nodiscard]] std::size_t DirtyBytes(LaneId lane) const;
 

@@ -25,7 +25,7 @@ TEST_CASE("a reply over clean keys runs at once", "[engine]") {
 }
 
 TEST_CASE("a reply waits for every key that it names, written or read", "[engine]") {
-  EngineOptions options = Plain();
+  EngineOptions options;
   options.lane.write_policy = Unbatched{};
   EngineDriver server(options);
   server.Put("a", "1");
@@ -102,7 +102,7 @@ TEST_CASE("beyond max_replies a reply is pushed back", "[engine]") {
 // -----------------------------------------------------------------------------------------
 
 EngineOptions Slow() {  // a lane in no hurry
-  EngineOptions options = Plain();
+  EngineOptions options;
   options.lane.write_policy = Fixed{.interval = 1s};
   options.lane.attempt_timeout = 1h;
   return options;

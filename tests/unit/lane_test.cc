@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 
 EngineOptions With(Policy policy) {
-  EngineOptions options = Plain();
+  EngineOptions options;
   options.lane.write_policy = std::move(policy);
   options.lane.retry_first = 10ms;
   options.lane.retry_cap = 80ms;

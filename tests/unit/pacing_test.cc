@@ -26,7 +26,7 @@ struct Constant {
 };
 
 EngineOptions With(Policy policy) {
-  EngineOptions options = Plain();
+  EngineOptions options;
   options.lane.write_policy = std::move(policy);
   return options;
 }
@@ -328,7 +328,7 @@ TEST_CASE("without a window of its own a full batch waits like any other", "[lan
 
 TEST_CASE("reads keep to gap and tick and do not probe", "[lane]") {
   std::vector<BatchSample> samples;
-  EngineOptions options = Plain();
+  EngineOptions options;
   options.lane.read_policy = Constant{{.gap = 10ms, .tick = 40ms, .probe = 1}, &samples};
   EngineDriver server(options);
   server.engine.Fetch({0, "a"}, 1, server.now);

@@ -86,7 +86,7 @@ TEST_CASE("a key that becomes dirty while it is read is served from memory", "[r
 
 TEST_CASE("a failed read is repeated after a pause", "[read]") {
   const Errc errc = GENERATE(Errc::kTransient, Errc::kUnknown);
-  EngineOptions options = Plain();
+  EngineOptions options;
   options.lane.max_batch_items = 1;  // full: the pause is all that it waits for
   options.lane.read_policy = Fixed{.interval = 1s};
   EngineDriver server(options);
@@ -101,7 +101,7 @@ TEST_CASE("a failed read is repeated after a pause", "[read]") {
 }
 
 TEST_CASE("a read without an answer is repeated and its late answer ignored", "[read]") {
-  EngineOptions options = Plain();
+  EngineOptions options;
   options.lane.attempt_timeout = 100ms;
   EngineDriver server(options);
   server.engine.Fetch({0, "k"}, 1, server.now);
@@ -114,7 +114,7 @@ TEST_CASE("a read without an answer is repeated and its late answer ignored", "[
 }
 
 TEST_CASE("a fetch fails at its deadline; a later one is served by the same read", "[read]") {
-  EngineOptions options = Plain();
+  EngineOptions options;
   options.reply_deadline = 50ms;
   EngineDriver server(options);
   server.engine.Fetch({0, "k"}, 1, server.now);
@@ -128,7 +128,7 @@ TEST_CASE("a fetch fails at its deadline; a later one is served by the same read
 }
 
 TEST_CASE("beyond max_pending_reads a fetch is pushed back", "[read]") {
-  EngineOptions options = Plain();
+  EngineOptions options;
   options.lane.max_pending_reads = 2;
   EngineDriver server(options);
   server.engine.Fetch({0, "a"}, 1, server.now);

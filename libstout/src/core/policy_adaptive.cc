@@ -29,8 +29,10 @@ std::span<const Option> Table() {
   return table;
 }
 
-// The law's guards: x below `from` counts nothing, above `to` all. Each is a guess that the grid
-// showed to be uncritical.
+// The law's guards: x below `from` counts nothing, above `to` all. These and the constants below
+// were chosen on the tuning grid; most are uncritical. Those that are not: kScatter (1.5 takes
+// noise for queue, 3.5 queue for noise), kFullLatency (0.35 loses capacity on noisy stores) and
+// kDoubt (5 is too sure of noisy costs).
 struct Ramp {
   double from;
   double to;
@@ -49,16 +51,17 @@ constexpr double kSteady = 0.3;                 // two latencies that differ by 
 constexpr double kPipelined = 0.9;              // of the idle latency: shorter cycles overlap
 constexpr std::size_t kMostInFlight = 64;
 constexpr double kScatter = 2.3;  // mean deviations between the least idle latency and the mean
-constexpr double kTogetherWeight = 0.5;  // of such a pair: a single server cannot do it by chance
-constexpr double kHardlyQueued = 0.3;    // of a service
-constexpr double kFullStep = 0.1;        // of the size of a full batch, by an answer
-constexpr double kLeastFull = 32;        // items
-constexpr double kFullLatency = 0.5;     // of the latency: a full batch costs at least that
-constexpr double kJitter = 0.02;         // of a pause, so that no two servers stay in step
-constexpr double kEnoughPairs = 8;       // until then more are sent
-constexpr double kDoubt = 10;            // the more, the more they scatter
-constexpr double kMostBackOff = 8;       // cycles; failures in a row may as well be an outage
-constexpr double kAskAgain = 3;          // times the cycle at the last pair
+constexpr double kTogetherWeight =
+    0.5;  // of such a pair: they tell more, servers in turn do not do it
+constexpr double kHardlyQueued = 0.3;  // of a service
+constexpr double kFullStep = 0.1;      // of the size of a full batch, by an answer
+constexpr double kLeastFull = 32;      // items
+constexpr double kFullLatency = 0.5;   // of the latency: a full batch costs at least that
+constexpr double kJitter = 0.02;       // of a pause, so that no two servers stay in step
+constexpr double kEnoughPairs = 8;     // until then more are sent
+constexpr double kDoubt = 10;          // how many more of them, by how much they scatter
+constexpr double kMostBackOff = 8;     // cycles; failures in a row may as well be an outage
+constexpr double kAskAgain = 3;        // times the cycle at the last pair
 constexpr double kLearningProbeShare = 0.25;
 
 double Seconds(Duration duration) { return static_cast<double>(duration.count()) * 1e-9; }
@@ -300,10 +303,11 @@ Decision Adaptive::Decide(TimePoint now) const {
   if (answers_ == 0) return decision;
   const Dice dice(now);
   decision.probe = dice.first < ProbeShare() ? 1 : 0;
-  if (!polite() && cost_.samples() < 1)
-    return decision;  // as Natural: nothing is known to pause by
+  // As Natural: a cycle without costs would take one's own items for a queue, and run away.
+  if (!polite() && cost_.samples() < 1) return decision;
   decision.max_items = FullBatch();
   decision.full_window = full_window_;
+  // (Answered together: what is sent between two syncs of a group commit only makes pieces.)
   if (cycle_ < kPipelined * idle_ && kTogether(together_) < 1) {
     decision.interval = FromSeconds(cycle_);
     decision.window =

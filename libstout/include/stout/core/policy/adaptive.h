@@ -138,11 +138,11 @@ class Adaptive {
   double cycle_ = 0;         // wanted, from send to send
   double probed_cycle_ = 0;  // the same, at the last pair
   double before_failures_ =
-      0;  // the same, before the failures that were not followed by success yet
+      0;  // the same, when the present row of failures began; 0: there is none
   double latency_ = 0;
-  double idle_ = 0;     // latency at an idle store
-  double service_ = 0;  // cost to the store
-  double delay_ = 0;    // queueing
+  double idle_ = 0;     // of the latency: at an idle store
+  double service_ = 0;  // of the latency: cost to the store
+  double delay_ = 0;    // of the latency: queueing
 
   double items_ = 1;     // mean of recent batches
   double own_load_ = 0;  // share of the store's time that is mine
