@@ -213,6 +213,44 @@ TEST_CASE("adaptive: pairs that are answered together end the pauses") {
 
 namespace {
 
+/// What is decided after pairs whose answers are `apart` (each second one the other way round) at
+/// a store with an idle latency of 10 ms, and then many batches answered after `latency`.
+Decision AfterPairs(Duration apart, Duration latency) {
+  Adaptive policy;
+  TimePoint now{};
+  Decision decision;
+  for (int i = 0; i < 100; ++i) {
+    if (i < 50) {
+      const Duration probe = i % 2 == 0 ? Duration::zero() : 2 * apart;
+      (void)policy.Observe(Answer(now, 10ms + probe, 1, BatchPart::kProbe));
+      (void)policy.Observe(Answer(now, 10ms + apart, 20, BatchPart::kRest));
+    }
+    decision = policy.Observe(Answer(now, i < 50 ? 10ms : latency, 20));
+    now += latency;
+  }
+  return decision;
+}
+
+}  // namespace
+
+TEST_CASE("adaptive: who waits for syncs of others sends more often than they are answered") {
+  const Decision waits = AfterPairs(Duration::zero(), 20ms);
+  CHECK(waits.interval > 12ms);
+  CHECK(waits.interval < 18ms);
+  CHECK(waits.window == 2);
+  const Decision alone = AfterPairs(Duration::zero(), 10ms);
+  CHECK(alone.window == 1);
+  CHECK(alone.interval == Duration::zero());
+}
+
+TEST_CASE("adaptive: answers that overtake each other are servers side by side, not a sync") {
+  const Decision side_by_side = AfterPairs(2ms, 10ms);
+  CHECK(side_by_side.window > 2);
+  CHECK(side_by_side.interval < 5ms);
+}
+
+namespace {
+
 /// A policy that knows what a batch costs: 1 ms and 0.1 ms an item, with 0.5 ms of round trip.
 Adaptive KnowingCosts(TimePoint& now) {
   Adaptive policy;

@@ -52,10 +52,14 @@ constexpr double kPipelined = 0.9;              // of the idle latency: shorter 
 constexpr std::size_t kMostInFlight = 64;
 constexpr double kScatter = 2.3;  // mean deviations between the least idle latency and the mean
 constexpr double kTogetherWeight =
-    0.5;  // of such a pair: they tell more, servers in turn do not do it
+    0.5;                             // of such a pair: they tell more, servers in turn do not do it
+constexpr double kSameSync = 0.05;   // of the idle latency: answers this close had one sync
+constexpr double kOthersSync = 0.3;  // of it: a sync of others' that a batch waited for
+constexpr double kSyncSpacing = 0.75;  // of the latency, which is one and a half syncs
 constexpr double kHardlyQueued = 0.3;  // of a service
 constexpr double kFullStep = 0.1;      // of the size of a full batch, by an answer
 constexpr double kLeastFull = 32;      // items
+constexpr double kLeastFullAlone = 4;  // the same, where the store's time is mine
 constexpr double kFullLatency = 0.5;   // of the latency: a full batch costs at least that
 constexpr double kJitter = 0.02;       // of a pause, so that no two servers stay in step
 constexpr double kEnoughPairs = 8;     // until then more are sent
@@ -165,6 +169,8 @@ void Adaptive::LearnCost(const BatchSample& sample) {
   const double together = apart <= kAtOnce * cost_.Of(items) ? 1 : 0;
   together_ += std::max(together > 0 ? kTogetherWeight : 0.125, 1 / cost_.samples()) *
                (together - together_);
+  const double same = together > 0 && std::abs(apart) <= kSameSync * IdleLatency(1) ? 1 : 0;
+  same_sync_ += std::max(0.25, 1 / cost_.samples()) * (same - same_sync_);
   if (cost_.samples() > 2) {  // two points lie on any line
     const double off = std::abs(apart - cost_.Of(items)) / IdleLatency(items);
     scatter_ += std::max(0.02, 1 / (cost_.samples() - 1)) * (std::min(1.0, off) - scatter_);
@@ -234,6 +240,9 @@ void Adaptive::Adjust(const BatchSample& sample, double items, double latency, d
   if (sample.in_flight > 1 && cost_.Of(items) > 0) {
     SizeFullBatch((latency - idle) / cost_.Of(items), weight);
   }
+  if (sample.in_flight <= 1) {
+    others_sync_ += 0.05 * weight * (std::clamp((latency - idle) / idle, 0.0, 2.0) - others_sync_);
+  }
   // Behind full batches of mine I queue for myself: that is no reason for a longer cycle.
   const bool behind_mine = sample.in_flight > 1 && cycle_ >= kPipelined * idle_;
   const double delay = behind_mine ? std::min(latency - idle, BestDelay(cycle_)) : latency - idle;
@@ -272,6 +281,9 @@ double Adaptive::PauseShare() const {
   return share;
 }
 
+/// Group commit: one sync answers all that wait for it.
+bool Adaptive::SharesSyncs() const { return kTogether(same_sync_) >= 1; }
+
 /// A batch, full or not, was served beside others of mine, and waited for `queue` services. Where
 /// it hardly did, servers work side by side and smaller batches would keep more of them busy.
 void Adaptive::SizeFullBatch(double queue, double weight) {
@@ -285,7 +297,9 @@ void Adaptive::SizeFullBatch(double queue, double weight) {
 std::size_t Adaptive::FullBatch() const {
   if (cost_.samples() < 1 || cost_.per_item() <= 0) return Decision::kUnlimited;
   const double seconds = std::max(full_latencies_ * IdleLatency(1), kFullLatency * latency_);
-  const double items = std::max(kLeastFull, seconds / cost_.per_item());
+  const double alone = kMine(own_load_);
+  const double least = alone * kLeastFullAlone + (1 - alone) * kLeastFull;
+  const double items = std::max(least, seconds / cost_.per_item());
   return items < 1e9 ? static_cast<std::size_t>(items) : Decision::kUnlimited;
 }
 
@@ -307,8 +321,13 @@ Decision Adaptive::Decide(TimePoint now) const {
   if (!polite() && cost_.samples() < 1) return decision;
   decision.max_items = FullBatch();
   decision.full_window = full_window_;
-  // (Answered together: what is sent between two syncs of a group commit only makes pieces.)
-  if (cycle_ < kPipelined * idle_ && kTogether(together_) < 1) {
+  if (SharesSyncs() && others_sync_ > kOthersSync) {
+    // Natural batching would wait for the sync of the others, and then for its own: two groups of
+    // servers take turns. With two in flight, half of the changes need not wait for the other
+    // group.
+    decision.interval = FromSeconds(kSyncSpacing * latency_);
+    decision.window = 2;
+  } else if (cycle_ < kPipelined * idle_ && !SharesSyncs()) {
     decision.interval = FromSeconds(cycle_);
     decision.window =
         std::min(kMostInFlight, static_cast<std::size_t>(std::ceil(idle_ / cycle_)) + 1);

@@ -75,6 +75,7 @@ struct AdaptiveOptions {
 /// | batches of one change: there is nothing to gain| no pause                                    |
 /// | a quarter to half of the store's work is mine  | less pause, then none: I wait for myself    |
 /// | batches sent together are answered together    | no pause: group commit, parallel servers    |
+/// | ... at once, and I wait for syncs of others'  | two in flight, 3/4 of a latency apart       |
 /// | a batch costs many times what an empty one does| no pause: larger ones would save nothing    |
 /// | more is waiting than a full batch              | it goes now, beside those in flight         |
 /// | a batch failed (overload, time-out)            | the cycle doubles, 8 times at most in a row |
@@ -119,6 +120,7 @@ class Adaptive {
   [[nodiscard]] std::size_t FullBatch() const;
   [[nodiscard]] double LeastCycle() const;
   [[nodiscard]] double PauseShare() const;
+  [[nodiscard]] bool SharesSyncs() const;
   [[nodiscard]] double ProbeShare() const;
   [[nodiscard]] bool polite() const { return polite_left_ > 0; }
   [[nodiscard]] Decision Decide(TimePoint now) const;
@@ -127,8 +129,9 @@ class Adaptive {
   CostModel cost_;
   BaseLatency base_;
   HalfPair half_;
-  double together_ = 0;  // share of the pairs whose answers came together
-  double scatter_ = 0;   // mean deviation of the pairs from their cost, in idle latencies
+  double together_ = 0;   // share of the pairs whose answers came together
+  double same_sync_ = 0;  // share of those whose answers came in one instant
+  double scatter_ = 0;    // mean deviation of the pairs from their cost, in idle latencies
 
   std::uint64_t answers_ = 0;
   TimePoint last_done_{};
@@ -144,8 +147,9 @@ class Adaptive {
   double service_ = 0;  // of the latency: cost to the store
   double delay_ = 0;    // of the latency: queueing
 
-  double items_ = 1;     // mean of recent batches
-  double own_load_ = 0;  // share of the store's time that is mine
+  double items_ = 1;        // mean of recent batches
+  double own_load_ = 0;     // share of the store's time that is mine
+  double others_sync_ = 0;  // how long batches wait that are alone in flight, in idle latencies
 
   double full_latencies_ = 0;     // cost of a full batch, in idle latencies
   std::size_t full_window_ = 0;   // full batches in flight
