@@ -240,6 +240,7 @@ void Adaptive::Adjust(const BatchSample& sample, double items, double latency, d
   if (sample.in_flight > 1 && cost_.Of(items) > 0) {
     SizeFullBatch((latency - idle) / cost_.Of(items), weight);
   }
+  newest_latency_ = latency;
   if (sample.in_flight <= 1) {
     others_sync_ += 0.05 * weight * (std::clamp((latency - idle) / idle, 0.0, 2.0) - others_sync_);
   }
@@ -324,8 +325,8 @@ Decision Adaptive::Decide(TimePoint now) const {
   if (SharesSyncs() && others_sync_ > kOthersSync) {
     // Natural batching would wait for the sync of the others, and then for its own: two groups of
     // servers take turns. With two in flight, half of the changes need not wait for the other
-    // group.
-    decision.interval = FromSeconds(kSyncSpacing * latency_);
+    // group. (One long sync makes no long interval: the store would stand still after it.)
+    decision.interval = FromSeconds(kSyncSpacing * std::min(latency_, newest_latency_));
     decision.window = 2;
   } else if (cycle_ < kPipelined * idle_ && !SharesSyncs()) {
     decision.interval = FromSeconds(cycle_);

@@ -143,9 +143,10 @@ class Adaptive {
   double before_failures_ =
       0;  // the same, when the present row of failures began; 0: there is none
   double latency_ = 0;
-  double idle_ = 0;     // of the latency: at an idle store
-  double service_ = 0;  // of the latency: cost to the store
-  double delay_ = 0;    // of the latency: queueing
+  double newest_latency_ = 0;  // of the newest batch alone
+  double idle_ = 0;            // of the latency: at an idle store
+  double service_ = 0;         // of the latency: cost to the store
+  double delay_ = 0;           // of the latency: queueing
 
   double items_ = 1;        // mean of recent batches
   double own_load_ = 0;     // share of the store's time that is mine
