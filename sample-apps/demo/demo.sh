@@ -17,8 +17,9 @@ offers a light, a heavy and again a light load. Prints one table; writes plots a
   --documents N         documents that the load works on       ($documents)
   --distribution D      uniform, or zipf:EXPONENT for hot ones ($distribution)
   --read-fraction F     share of reads, 0 to 1                 ($read_fraction)
-  --store URL           rocksdb: a new one in a temporary directory; any other URL of
-                        docstore-server is used as it is       ($store)
+  --store URL           rocksdb: a new one in a temporary directory; postgres: a private server,
+                        started and stopped; any other URL of docstore-server is used as it is
+                                                               ($store)
   --out DIR             where results go                       ($out)
   --help
 
@@ -33,6 +34,8 @@ die() {
 }
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=/dev/null
+source "$here/postgres.sh"
 policies=unbatched,fixed:20ms,fixed:160ms,natural,stout,adaptive
 light=${DEMO_LIGHT:-200}
 heavy=${DEMO_HEAVY:-20000}
@@ -70,6 +73,7 @@ done
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-demo.XXXXXX") # on a disk: /tmp is often memory
 server=
 client=
+database=
 
 # end_child PID: asks, waits for an orderly end, insists.
 end_child() {
@@ -86,6 +90,7 @@ clean_up() {
   trap '' INT TERM HUP
   end_child "$client"
   end_child "$server"
+  end_child "$database"
   rm -rf "$work"
 }
 trap clean_up EXIT
@@ -108,7 +113,10 @@ run_client() {
 
 start_server() { # POLICY NAME; sets server and target
   local url=$store
-  [[ $store == rocksdb ]] && url=rocksdb:$work/$2
+  case $store in
+    rocksdb) url=rocksdb:$work/$2 ;;
+    postgres) url="$postgres_url&table=${2/-/_}" ;;
+  esac
   : >"$work/$2.out" # The server's own redirection may come after the first look at it.
   "$bin/docstore-server" --store "$url" --policy "$1" --listen 127.0.0.1:0 --log-level warning \
     >"$work/$2.out" 2>"$work/$2.err" &
@@ -149,9 +157,22 @@ offer_load() { # POLICY REPORT
 
 mkdir -p "$out" || die "cannot make the directory $out"
 reports=()
-IFS=, read -r -a list <<<"$policies"
+# A policy's own options have commas, too: "natural,stout:alpha=0.1,beta=0.2" is two policies.
+list=()
+IFS=, read -r -a words <<<"$policies"
+for word in "${words[@]}"; do
+  if [[ $word =~ ^[a-z_]+= ]] && ((${#list[@]})); then
+    list[-1]+=,$word
+  else
+    list+=("$word")
+  fi
+done
 echo "Each policy: $light, $heavy, $light requests/s, $step_seconds s each;" \
   "$documents documents, $distribution, reads $read_fraction; store: $store"
+if [[ $store == postgres ]]; then
+  chmod 711 "$work" # the server may run as another user
+  start_postgres "$work/postgres" || die "no private PostgreSQL"
+fi
 for policy in "${list[@]}"; do
   echo "$policy ..."
   name=run-${#reports[@]}

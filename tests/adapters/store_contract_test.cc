@@ -266,7 +266,7 @@ TEMPLATE_TEST_CASE("each handler is called exactly once, also when the store is 
   CHECK(writes.calls == kCalls);
   CHECK(reads.calls == kCalls);
   CHECK(epochs.calls == kCalls);
-  CHECK(writes.done == kCalls);
+  if (TestType::kFinishesAtClose) CHECK(writes.done == kCalls);
 }
 
 TEMPLATE_TEST_CASE("calls take completion tokens", "[store]", STOUT_TEST_ALL_STORES) {

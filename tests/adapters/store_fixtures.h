@@ -8,6 +8,10 @@
 #include "store_test_support.h"
 #include "stout/adapters/faulty_store.h"
 #include "stout/adapters/memory_store.h"
+#ifdef STOUT_HAS_POSTGRES
+#include "stout/adapters/postgres_store.h"
+#include "tests/support/postgres_server.h"
+#endif
 #ifdef STOUT_HAS_ROCKSDB
 #include "stout/adapters/rocksdb_store.h"
 #endif
@@ -17,6 +21,9 @@ namespace stout::test {
 // A fixture opens a store for the contract suite: `store()`, and `Reopen()` where it is durable.
 class FixtureBase {
  public:
+  // Or fails what it has not done, as stores elsewhere do.
+  static constexpr bool kFinishesAtClose = true;
+
   Store& store() { return *store_; }
   void Close() { store_.reset(); }
 
@@ -67,11 +74,41 @@ class RocksDb : public FixtureBase {
   TempDirectory directory_;
 };
 
+#endif
+
+#ifdef STOUT_HAS_POSTGRES
+class Postgres : public FixtureBase {
+ public:
+  static constexpr bool kFinishesAtClose = false;
+
+  Postgres() { Reopen(); }
+  ~Postgres() { Close(); }
+  void Reopen() {
+    Close();
+    Diagnostics why;
+    auto store = PostgresStore::Open({.connection = server_.Connection()}, executor(), &why);
+    if (!store) throw std::runtime_error(why.message);
+    store_ = *std::move(store);
+  }
+
+ private:
+  PostgresServer server_;
+};
+#endif
+
 // For TEMPLATE_TEST_CASE, which names its cases after the types.
-#define STOUT_TEST_ALL_STORES Memory, SlowMemory, FaultlessMemory, RocksDb
+#define STOUT_TEST_VOLATILE_STORES Memory, SlowMemory, FaultlessMemory
+#if defined(STOUT_HAS_ROCKSDB) && defined(STOUT_HAS_POSTGRES)
+#define STOUT_TEST_DURABLE_STORES RocksDb, Postgres
+#elif defined(STOUT_HAS_ROCKSDB)
 #define STOUT_TEST_DURABLE_STORES RocksDb
+#elif defined(STOUT_HAS_POSTGRES)
+#define STOUT_TEST_DURABLE_STORES Postgres
+#endif
+#ifdef STOUT_TEST_DURABLE_STORES
+#define STOUT_TEST_ALL_STORES STOUT_TEST_VOLATILE_STORES, STOUT_TEST_DURABLE_STORES
 #else
-#define STOUT_TEST_ALL_STORES Memory, SlowMemory, FaultlessMemory
+#define STOUT_TEST_ALL_STORES STOUT_TEST_VOLATILE_STORES
 #endif
 
 }  // namespace stout::test

@@ -211,6 +211,10 @@ void UrlOptionReader::Number(std::string_view name, double& value, double min, d
   }
 }
 
+void UrlOptionReader::Text(std::string_view name, std::string& value) {
+  if (const std::string* text = Find(name)) value = *text;
+}
+
 void UrlOptionReader::Flag(std::string_view name, bool& value) {
   const std::string* text = Find(name);
   if (text == nullptr) return;

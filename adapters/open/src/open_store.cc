@@ -6,6 +6,9 @@
 
 #include "stout/adapters/memory_store.h"
 #include "stout/adapters/store_url.h"
+#ifdef STOUT_HAS_POSTGRES
+#include "stout/adapters/postgres_store.h"
+#endif
 #ifdef STOUT_HAS_ROCKSDB
 #include "stout/adapters/rocksdb_store.h"
 #endif
@@ -27,11 +30,16 @@ constexpr Scheme kSchemes[] = {
 #ifdef STOUT_HAS_ROCKSDB
     {"rocksdb", RocksDbStore::kUrlSyntax, RocksDbStore::OpenUrl},
 #endif
+#ifdef STOUT_HAS_POSTGRES
+    {"postgres", PostgresStore::kUrlSyntax, PostgresStore::OpenUrl},
+    {"postgresql", "", PostgresStore::OpenUrl},
+#endif
 };
 
 std::string JoinSyntax() {
   std::string text;
   for (const Scheme& scheme : kSchemes) {
+    if (scheme.syntax.empty()) continue;  // another name of one above
     if (!text.empty()) text += '\n';
     text += scheme.syntax;
   }

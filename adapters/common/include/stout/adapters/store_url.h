@@ -55,6 +55,8 @@ class UrlOptionReader {
   void Bytes(std::string_view name, std::size_t& value, std::size_t min, std::size_t max);
   /// A number such as 0.25.
   void Number(std::string_view name, double& value, double min, double max);
+  /// Any text.
+  void Text(std::string_view name, std::string& value);
   /// "true" or "false".
   void Flag(std::string_view name, bool& value);
 

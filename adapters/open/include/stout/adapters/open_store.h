@@ -17,7 +17,7 @@ namespace stout {
 ///     if (!store) return Complain(why.message);
 ///
 /// Blocks until the store is open. The executor, whose context must outlive the store, is for
-/// timers; what blocks runs on threads of the store's own.
+/// timers and for the sockets of stores elsewhere; what blocks runs on threads of the store's own.
 /// Errors: kBadUrl for a URL or a path that cannot be used, kTransient for a store that cannot be
 ///   opened now, kCorrupt; `diagnostics` says what is wrong, and which schemes or options exist.
 [[nodiscard]] Result<std::unique_ptr<Store>> OpenStore(std::string_view url,

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "stout/unique_function.h"
+
+namespace stout {
+
+/// One call of a store, which waits for its answer. The first answer counts, others find no handler
+/// any more.
+///
+/// Threads: any. Answer() returns when the handler has returned, also if another thread's answer
+/// came first: after it nothing of the call runs.
+template <typename T>
+class PendingCall;
+
+/// The calls of a store that wait for answers from elsewhere, so that none is left when the store
+/// goes, whatever a connection or an executor still has of them:
+///
+///     auto call = pending_.Add<WriteResult>(std::move(handler), {Errc::kUnknown, {}});
+///     ... call->Answer(std::move(result));   // later, on any thread
+///     pending_.Close();                      // in the store's destructor
+///
+/// Threads: any. A handler may make new calls; it must not destroy the store.
+class PendingCalls {
+ public:
+  class Call {
+   public:
+    virtual ~Call() = default;
+    virtual void AnswerAtClose() = 0;
+  };
+
+  PendingCalls() : open_(std::make_shared<Open>()) {}
+  PendingCalls(const PendingCalls&) = delete;
+  PendingCalls& operator=(const PendingCalls&) = delete;
+  ~PendingCalls() { Close(); }
+
+  /// `at_close` is the answer of a call that has none when the store goes.
+  template <typename T>
+  std::shared_ptr<PendingCall<T>> Add(UniqueFunction<void(T)> handler, T at_close) {
+    auto call = std::make_shared<PendingCall<T>>(std::move(handler), std::move(at_close), open_);
+    const std::lock_guard lock(open_->mutex);
+    open_->calls.emplace(call.get(), call);
+    return call;
+  }
+
+  /// Answers what is left, and what the handlers of that call anew.
+  void Close() {
+    while (true) {
+      boost::unordered_flat_map<const Call*, std::shared_ptr<Call>> left;
+      {
+        const std::lock_guard lock(open_->mutex);
+        left.swap(open_->calls);
+      }
+      if (left.empty()) return;
+      for (const auto& [address, call] : left) call->AnswerAtClose();
+    }
+  }
+
+ private:
+  template <typename T>
+  friend class PendingCall;
+
+  struct Open {
+    void Remove(const Call* call) {
+      const std::lock_guard lock(mutex);
+      calls.erase(call);
+    }
+    std::mutex mutex;
+    boost::unordered_flat_map<const Call*, std::shared_ptr<Call>> calls;
+  };
+
+  std::shared_ptr<Open> open_;  // Also of calls that outlive the store.
+};
+
+template <typename T>
+class PendingCall final : public PendingCalls::Call {
+ public:
+  PendingCall(UniqueFunction<void(T)> handler, T at_close, std::shared_ptr<PendingCalls::Open> open)
+      : handler_(std::move(handler)), at_close_(std::move(at_close)), open_(std::move(open)) {}
+
+  void Answer(T result) {
+    Run(std::move(result));
+    open_->Remove(this);
+  }
+  void AnswerAtClose() override { Run(std::move(at_close_)); }
+
+ private:
+  void Run(T result) {
+    const std::lock_guard lock(mutex_);
+    if (!handler_) return;
+    UniqueFunction<void(T)> handler = std::move(handler_);
+    handler(std::move(result));
+  }
+
+  std::mutex mutex_;
+  UniqueFunction<void(T)> handler_;
+  T at_close_;
+  std::shared_ptr<PendingCalls::Open> open_;
+};
+
+}  // namespace stout

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "stout/adapters/pending_calls.h"
+#include "stout/adapters/store_url.h"
+#include "stout/core/types.h"
+#include "stout/error.h"
+#include "stout/store.h"
+
+namespace stout {
+
+/// SQL for a schema of the user's own, in place of the store's table. Each statement handles a
+/// whole batch: its parameters are arrays. What they are is checked when the store opens.
+///
+/// | statement | parameters | columns of the result |
+/// |---|---|---|
+/// | `upsert`  | $1 bytea[] keys, $2 bytea[] values [, $3 int8 epoch, $4 int8[] versions] | none |
+/// | `remove`  | $1 bytea[] keys [, $2 int8 epoch, $3 int8[] versions] | none |
+/// | `select`  | $1 bytea[] keys | bytea key, bytea value [, int8 epoch, int8 version] |
+///
+/// With the parts in brackets, all of them, the statements compare stamps and tell so by the number
+/// of rows that they touch: `INSERT ... ON CONFLICT ... DO UPDATE ... WHERE (epoch, version) <
+/// ...`, over columns that are NOT NULL. Without them a late or repeated batch writes its old
+/// values again. Statements should take their rows in the order of keys, or two servers may
+/// deadlock each other (PostgreSQL then ends one of the batches, and it is sent again).
+struct PostgresTemplates {
+  std::string upsert;
+  std::string remove;
+  std::string select;
+};
+
+struct PostgresOptions {
+  // --- Behaviour -----------------------------------------------------------------------------
+
+  /// As libpq reads it: a URI ("postgresql://user:password@host:5432/database?sslmode=require") or
+  /// "host=... dbname=...". What it does not say comes from libpq's environment (PGHOST, ...).
+  std::string connection{};
+  /// The store's table, with a schema or without: key bytea primary key, value bytea, epoch and
+  /// version int8, deleted timestamptz. Epochs are given out by a table of the same name with
+  /// "_epoch" behind it.
+  std::string table = "stout";
+  /// Create the tables if they are missing and the user may; otherwise Open() says how.
+  bool create = true;
+  /// A schema of the user's own. The table for epochs is needed all the same.
+  std::optional<PostgresTemplates> templates{};
+  /// How long a delete keeps its stamp, so that a late older write cannot undo it. >= 0
+  Duration tombstone_ttl = std::chrono::hours(1);
+  /// No answer for so long: the connection is given up, and what was sent may yet happen. > 0
+  Duration timeout = std::chrono::seconds(10);
+  /// Time for a new connection, on all addresses of the host together. > 0
+  Duration connect_timeout = std::chrono::seconds(5);
+
+  // --- Performance ---------------------------------------------------------------------------
+
+  /// Connections that write, each one batch at a time, opened when needed. 1..1000
+  std::size_t connections = 4;
+  /// Connections that read: of their own, so that waiting for a lock does not hold up
+  /// reads. 1..1000
+  std::size_t read_connections = 2;
+  /// Calls waiting or running, beyond which a call fails with kTransient at once. >= 1
+  std::size_t max_queue = 4096;
+  /// Statements are prepared once a connection. False behind a pooler that gives each transaction
+  /// another connection (pgbouncer with pool_mode = transaction).
+  bool prepare = true;
+};
+
+/// A store on PostgreSQL 14 or newer, by libpq in pipeline mode.
+///
+///     postgres://app@db.example/app?table=sessions&connections=4
+///
+/// A batch is one round trip and one transaction whatever its size, and atomic. Stamps are compared
+/// inside the statement (ON CONFLICT ... WHERE). A row that the server refuses (a constraint, a key
+/// beyond an index's limit) is searched for by halving, in savepoints of one transaction, and
+/// refused alone. A deleted key is read as not found, with the stamp of the delete while its
+/// tombstone lives.
+///
+/// Durable means what the server is set up for: `fsync = on` and `synchronous_commit` not `off`, as
+/// seen when the store opens.
+///
+/// Owner: the executor's context must outlive the store; idle connections wait on it, so that an
+///   io_context has work until the store is gone. What is without an answer when the store is
+///   destroyed fails with kUnknown.
+/// Threads: any; all I/O is on the executor, without blocking, except that libpq looks up host
+///   names in the call that connects. Open() blocks. Handlers run on the executor, in a call that
+///   is refused at once, or in the destructor.
+/// Errors: kTransient while there is no connection, and for a transaction that the server rolled
+///   back (deadlock, serialization failure, disk full, a missing table); kUnknown when the
+///   connection is lost, or silent, after a batch was sent; kTooLarge beyond
+///   traits().max_batch_bytes; per item kFenced, and kRefused for a row that the server refuses.
+class PostgresStore final : public Store {
+ public:
+  /// Connects, checks or creates the tables. Fails with kBadUrl (also: no such database, wrong
+  /// password, a schema that does not fit) and kTransient (not reachable now).
+  [[nodiscard]] static Result<std::unique_ptr<PostgresStore>> Open(
+      const PostgresOptions& options, const boost::asio::any_io_executor& executor,
+      Diagnostics* diagnostics);
+  ~PostgresStore() override;
+
+  static constexpr std::string_view kUrlSyntax =
+      "postgres://[USER[:PASSWORD]@]HOST[:PORT]/DATABASE[?table=stout][&connections=4]"
+      "[&read_connections=2][&timeout=10s][&connect_timeout=5s][&tombstone_ttl=1h][&create=true]"
+      "[&prepare=true][&max_queue=4096][&sslmode=...]";
+  [[nodiscard]] static Result<std::unique_ptr<Store>> OpenUrl(
+      const StoreUrl& url, const boost::asio::any_io_executor& executor, Diagnostics* diagnostics);
+
+  [[nodiscard]] const StoreTraits& traits() const override { return traits_; }
+  void Write(const WriteBatch& batch, WriteHandler handler) override;
+  void Read(const ReadBatch& batch, ReadHandler handler) override;
+  void NewEpoch(EpochHandler handler) override;
+
+ private:
+  class Engine;
+
+  PostgresStore(StoreTraits traits, std::shared_ptr<Engine> engine);
+
+  const StoreTraits traits_;
+  PendingCalls pending_;
+  const std::shared_ptr<Engine> engine_;
+};
+
+}  // namespace stout

@@ -1,0 +1,252 @@
+#include "connection.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <charconv>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+namespace stout::postgres {
+namespace {
+
+namespace asio = boost::asio;
+using asio::experimental::awaitable_operators::operator||;
+constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
+
+constexpr int kBinary = 1;
+
+std::string_view TrimRight(std::string_view text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
+  return text;
+}
+
+void IgnoreNotice(void*, const char*) {}
+
+std::string ErrorOf(const PGconn* connection) {
+  const std::string_view text = TrimRight(PQerrorMessage(connection));
+  return text.empty() ? "no answer" : std::string(text);
+}
+
+std::vector<Oid> OidsOf(const Statement& statement) {
+  std::vector<Oid> oids;
+  for (const Type type : statement.parameters) oids.push_back(static_cast<Oid>(type));
+  return oids;
+}
+
+// Of a transaction that the server has rolled back.
+Errc Classify(const char* sqlstate) {
+  constexpr std::array<std::string_view, 3> kOfTheRow = {"22", "23",
+                                                         "54"};  // data, constraint, limit
+  constexpr std::array<std::string_view, 2> kOfTheRowToo = {"44000", "P0001"};  // view, trigger
+  const std::string_view state = sqlstate == nullptr ? "" : sqlstate;
+  const auto begins = [state](std::string_view prefix) { return state.starts_with(prefix); };
+  const bool row = std::any_of(kOfTheRow.begin(), kOfTheRow.end(), begins) ||
+                   std::any_of(kOfTheRowToo.begin(), kOfTheRowToo.end(), begins);
+  return row ? Errc::kRefused : Errc::kTransient;
+}
+
+}  // namespace
+
+std::size_t RowsTouched(const ResultPtr& result) {
+  const std::string_view count = PQcmdTuples(result.get());
+  std::size_t rows = 0;
+  std::from_chars(count.data(), count.data() + count.size(), rows);
+  return rows;
+}
+
+ConnectionParameters::ConnectionParameters(const PostgresOptions& options)
+    : connection_(options.connection),
+      timeout_(fmt::format(
+          "{}",
+          std::max<std::int64_t>(2, std::chrono::ceil<std::chrono::seconds>(options.connect_timeout)
+                                        .count()))),  // libpq takes less for 2 s, too
+      keywords_{"connect_timeout", "fallback_application_name", "client_encoding", "dbname",
+                nullptr},
+      values_{timeout_.c_str(), "libstout", "UTF8", connection_.c_str(), nullptr} {}
+
+Connection::Connection(const PostgresOptions& options, const Schema& schema,
+                       const asio::any_io_executor& strand)
+    : options_(options), schema_(schema), parameters_(options), socket_(strand), timer_(strand) {}
+
+bool Connection::Usable() {
+  // What a server says as it ends comes first, the end itself with the next look.
+  PGconn* const connection = connection_.get();
+  return connection != nullptr && PQconsumeInput(connection) == 1 && PQisBusy(connection) == 0 &&
+         PQconsumeInput(connection) == 1 && PQstatus(connection) == CONNECTION_OK;
+}
+
+void Connection::Close() {
+  closed_ = true;
+  boost::system::error_code ignored;
+  socket_.close(ignored);
+  timer_.cancel();
+}
+
+asio::awaitable<std::string> Connection::Connect() {
+  connection_.reset(PQconnectStartParams(parameters_.keywords(), parameters_.values(), 1));
+  if (connection_ == nullptr) co_return "out of memory";
+  PQsetNoticeProcessor(connection_.get(), IgnoreNotice, nullptr);
+  std::string error = co_await Handshake();
+  if (error.empty() && (PQsetnonblocking(connection_.get(), 1) != 0 ||
+                        PQenterPipelineMode(connection_.get()) != 1)) {
+    error = "libpq cannot pipeline";
+  }
+  if (error.empty() && options_.prepare) error = (co_await Prepare()).message;
+  if (!error.empty()) Drop();
+  co_return error;
+}
+
+asio::awaitable<std::string> Connection::Handshake() {
+  const Deadline deadline = std::chrono::steady_clock::now() + options_.connect_timeout;
+  auto phase = PGRES_POLLING_WRITING;
+  while (phase != PGRES_POLLING_OK) {
+    if (phase == PGRES_POLLING_FAILED || PQstatus(connection_.get()) == CONNECTION_BAD) {
+      co_return ErrorOf(connection_.get());
+    }
+    // The socket changes where a host has several addresses.
+    const auto type = phase == PGRES_POLLING_READING ? WaitType::wait_read : WaitType::wait_write;
+    if (!WatchSocket() || !co_await Wait(type, deadline)) {
+      co_return fmt::format("no connection within {} ms",
+                            options_.connect_timeout / std::chrono::milliseconds(1));
+    }
+    phase = PQconnectPoll(connection_.get());
+  }
+  co_return WatchSocket() ? std::string() : "no file descriptor is left";
+}
+
+asio::awaitable<Outcome> Connection::Prepare() {
+  const std::vector<const Statement*> statements = schema_.statements();
+  for (const Statement* statement : statements) {
+    const std::vector<Oid> types = OidsOf(*statement);
+    if (PQsendPrepare(connection_.get(), statement->name.c_str(), statement->sql.c_str(),
+                      static_cast<int>(types.size()), types.data()) != 1) {
+      co_return Lost();
+    }
+  }
+  if (PQpipelineSync(connection_.get()) != 1) co_return Lost();
+  co_return co_await Receive(statements.size());
+}
+
+asio::awaitable<Outcome> Connection::Run(std::span<const Query> queries) {
+  const bool sent = std::all_of(queries.begin(), queries.end(),
+                                [this](const Query& query) { return Send(query); });
+  if (!sent || PQpipelineSync(connection_.get()) != 1) co_return Lost();
+  co_return co_await Receive(queries.size());
+}
+
+bool Connection::Send(const Query& query) {
+  std::vector<const char*> values;
+  std::vector<int> lengths;
+  for (const std::string& parameter : query.parameters) {
+    values.push_back(parameter.data());
+    lengths.push_back(static_cast<int>(parameter.size()));
+  }
+  const std::vector<int> formats(values.size(), kBinary);
+  const int count = static_cast<int>(values.size());
+  const Statement& statement = *query.statement;
+  if (options_.prepare && !statement.name.empty()) {
+    return PQsendQueryPrepared(connection_.get(), statement.name.c_str(), count, values.data(),
+                               lengths.data(), formats.data(), kBinary) == 1;
+  }
+  const std::vector<Oid> types = OidsOf(statement);
+  return PQsendQueryParams(connection_.get(), statement.sql.c_str(), count, types.data(),
+                           values.data(), lengths.data(), formats.data(), kBinary) == 1;
+}
+
+// Of each command: results, then a null pointer; at the end what PQpipelineSync() asked for. Behind
+// a command that failed, all others answer that they were passed over.
+asio::awaitable<Outcome> Connection::Receive(std::size_t commands) {
+  const Deadline deadline = std::chrono::steady_clock::now() + options_.timeout;
+  bool separated = false;  // By the null pointer behind a command's results.
+  Outcome outcome;
+  outcome.results.reserve(commands);
+  while (true) {
+    if (!co_await AwaitAnswer(deadline)) co_return Lost();
+    ResultPtr result(PQgetResult(connection_.get()));
+    if (result == nullptr) {
+      if (separated || PQstatus(connection_.get()) != CONNECTION_OK) co_return Lost();
+      separated = true;
+      continue;
+    }
+    separated = false;
+    switch (PQresultStatus(result.get())) {
+      case PGRES_PIPELINE_SYNC:
+        co_return outcome;
+      case PGRES_COMMAND_OK:
+      case PGRES_TUPLES_OK:
+        outcome.results.push_back(std::move(result));
+        break;
+      case PGRES_PIPELINE_ABORTED:
+        break;
+      default:
+        outcome.errc = Classify(PQresultErrorField(result.get(), PG_DIAG_SQLSTATE));
+        outcome.message = TrimRight(PQresultErrorMessage(result.get()));
+        break;
+    }
+  }
+}
+
+// What has been sent to the server is not always all that libpq was given.
+asio::awaitable<bool> Connection::AwaitAnswer(Deadline deadline) {
+  while (true) {
+    const int unsent = PQflush(connection_.get());
+    if (unsent < 0) co_return false;
+    if (unsent == 0 && PQisBusy(connection_.get()) == 0) co_return true;
+    bool ready = false;
+    if (unsent > 0) {
+      ready = co_await WaitBoth(deadline);
+    } else {
+      ready = co_await Wait(WaitType::wait_read, deadline);
+    }
+    if (!ready || PQconsumeInput(connection_.get()) != 1) co_return false;
+  }
+}
+
+asio::awaitable<bool> Connection::Wait(WaitType type, Deadline deadline) {
+  if (closed_) co_return false;
+  timer_.expires_at(deadline);
+  const auto ended = co_await (socket_.async_wait(type, kNoThrow) || timer_.async_wait(kNoThrow));
+  co_return !closed_ && ended.index() == 0 && !std::get<0>(std::get<0>(ended));
+}
+
+asio::awaitable<bool> Connection::WaitBoth(Deadline deadline) {
+  if (closed_) co_return false;
+  timer_.expires_at(deadline);
+  const auto ended =
+      co_await (socket_.async_wait(WaitType::wait_read, kNoThrow) ||
+                socket_.async_wait(WaitType::wait_write, kNoThrow) || timer_.async_wait(kNoThrow));
+  co_return !closed_ && ended.index() != 2;
+}
+
+Outcome Connection::Lost() {
+  Outcome outcome{.errc = Errc::kUnknown, .message = ErrorOf(connection_.get())};
+  Drop();
+  return outcome;
+}
+
+// The server learns that it is alone only when the duplicate is closed, too.
+void Connection::Drop() {
+  boost::system::error_code ignored;
+  socket_.close(ignored);
+  connection_.reset();
+}
+
+bool Connection::WatchSocket() {
+  boost::system::error_code ec;
+  socket_.close(ec);
+  const int copy = ::fcntl(PQsocket(connection_.get()), F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) return false;
+  socket_.assign(copy, ec);
+  if (ec) ::close(copy);
+  return !ec;
+}
+
+}  // namespace stout::postgres

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <libpq-fe.h>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schema.h"
+#include "stout/adapters/postgres_store.h"
+
+namespace stout::postgres {
+
+struct FreeResult {
+  void operator()(PGresult* result) const { PQclear(result); }
+};
+using ResultPtr = std::unique_ptr<PGresult, FreeResult>;
+
+struct FreeConnection {
+  void operator()(PGconn* connection) const { PQfinish(connection); }
+};
+using ConnectionPtr = std::unique_ptr<PGconn, FreeConnection>;
+
+// One statement with its parameters.
+struct Query {
+  const Statement* statement;
+  std::vector<std::string> parameters = {};  // In binary format.
+};
+
+// What became of a round trip.
+struct Outcome {
+  // kOk: committed. kRefused: rolled back, for a row that the server does not take. kTransient:
+  // rolled back, or never sent. kUnknown: the connection was lost on the way.
+  Errc errc = Errc::kOk;
+  std::string message{};
+  std::vector<ResultPtr> results{};  // One a query, if kOk.
+};
+
+// Rows inserted, updated or deleted by a query.
+[[nodiscard]] std::size_t RowsTouched(const ResultPtr& result);
+
+// The parameters of a libpq connection that all of a store's have: blocking and asynchronous.
+class ConnectionParameters {
+ public:
+  explicit ConnectionParameters(const PostgresOptions& options);
+  ConnectionParameters(const ConnectionParameters&) = delete;
+  ConnectionParameters& operator=(const ConnectionParameters&) = delete;
+  [[nodiscard]] const char* const* keywords() const { return keywords_.data(); }
+  [[nodiscard]] const char* const* values() const { return values_.data(); }
+
+ private:
+  std::string connection_;
+  std::string timeout_;
+  std::vector<const char*> keywords_;
+  std::vector<const char*> values_;
+};
+
+// A connection in pipeline mode. Its coroutines run one at a time, on the executor's strand, and
+// must have ended before it is destroyed.
+class Connection {
+ public:
+  // `options` and `schema` must outlive it.
+  Connection(const PostgresOptions& options, const Schema& schema,
+             const boost::asio::any_io_executor& strand);
+
+  // Connects, and prepares the statements. Empty, or what is wrong.
+  [[nodiscard]] boost::asio::awaitable<std::string> Connect();
+  // False: nothing has been connected, or it broke, perhaps while nobody used it.
+  [[nodiscard]] bool Usable();
+
+  // Sends the queries at once and waits for all answers: one round trip, and one transaction unless
+  // the queries begin or end one themselves.
+  [[nodiscard]] boost::asio::awaitable<Outcome> Run(std::span<const Query> queries);
+
+  // Ends the connection, of which nothing may be running; Connect() makes a new one.
+  void Drop();
+
+  // For good: ends what waits, which then finds the connection lost.
+  void Close();
+
+ private:
+  using Deadline = boost::asio::steady_timer::time_point;
+  using WaitType = boost::asio::posix::stream_descriptor::wait_type;
+
+  [[nodiscard]] boost::asio::awaitable<std::string> Handshake();
+  [[nodiscard]] boost::asio::awaitable<Outcome> Prepare();
+  [[nodiscard]] bool Send(const Query& query);
+  // Reads all answers up to the end of the transaction.
+  [[nodiscard]] boost::asio::awaitable<Outcome> Receive(std::size_t commands);
+  // Sends what is left and waits until PQgetResult() does not block. False: there will be nothing.
+  [[nodiscard]] boost::asio::awaitable<bool> AwaitAnswer(Deadline deadline);
+  // False: the deadline has passed, or Close() was called.
+  [[nodiscard]] boost::asio::awaitable<bool> Wait(WaitType type, Deadline deadline);
+  [[nodiscard]] boost::asio::awaitable<bool> WaitBoth(Deadline deadline);
+  [[nodiscard]] Outcome Lost();
+  [[nodiscard]] bool WatchSocket();
+
+  const PostgresOptions& options_;
+  const Schema& schema_;
+  const ConnectionParameters parameters_;
+  boost::asio::posix::stream_descriptor socket_;  // Of a duplicate: libpq closes its own.
+  boost::asio::steady_timer timer_;
+  ConnectionPtr connection_;
+  bool closed_ = false;
+};
+
+}  // namespace stout::postgres

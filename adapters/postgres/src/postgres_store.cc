@@ -1,0 +1,168 @@
+#include "stout/adapters/postgres_store.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <boost/asio/awaitable.hpp>
+#include <limits>
+#include <utility>
+
+#include "engine.h"
+#include "schema.h"
+#include "setup.h"
+#include "write.h"
+
+namespace stout {
+namespace {
+
+namespace asio = boost::asio;
+
+// PostgreSQL takes 1 GiB in one message; far below that is far more than is wise.
+constexpr std::size_t kMaxBatchBytes = std::size_t{256} << 20;
+
+// PostgreSQL has no unsigned numbers.
+constexpr Epoch kLargestInt8 = std::numeric_limits<std::int64_t>::max();
+
+// Options of libpq that may stand in a store's URL.
+constexpr std::string_view kLibpqOptions[] = {
+    "sslmode", "sslrootcert", "sslcert",  "sslkey",   "host",
+    "port",    "user",        "passfile", "password", "target_session_attrs"};
+
+std::string PercentEncode(std::string_view text) {
+  std::string encoded;
+  for (const char c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '_' || c == '.';
+    encoded += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return encoded;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PostgresStore>> PostgresStore::Open(const PostgresOptions& options,
+                                                           const asio::any_io_executor& executor,
+                                                           Diagnostics* diagnostics) {
+  std::string error;
+  auto schema = postgres::MakeSchema(options, &error);
+  if (!schema) return Fail(Errc::kBadUrl, "postgres: " + error, diagnostics);
+  const auto server = postgres::SetUp(options, *schema, diagnostics);
+  if (!server) return server.error();
+  if (!server->durable) {
+    spdlog::warn(
+        "postgres: fsync or synchronous_commit is off: the server may lose what it answered");
+  }
+  StoreTraits traits{.name = "postgres",
+                     .atomic_batches = true,
+                     .compares_stamps = schema->compares_stamps,
+                     .durable = server->durable,
+                     .max_batch_bytes = kMaxBatchBytes};
+  auto engine = std::make_shared<Engine>(options, *std::move(schema), executor);
+  return std::unique_ptr<PostgresStore>(new PostgresStore(std::move(traits), std::move(engine)));
+}
+
+PostgresStore::PostgresStore(StoreTraits traits, std::shared_ptr<Engine> engine)
+    : traits_(std::move(traits)), engine_(std::move(engine)) {}
+
+PostgresStore::~PostgresStore() {
+  engine_->Close();
+  pending_.Close();
+}
+
+void PostgresStore::Write(const WriteBatch& batch, WriteHandler handler) {
+  if (batch.items.empty()) return handler({});
+  if (batch.bytes > kMaxBatchBytes) return handler({Errc::kTooLarge, {}});
+  if (batch.epoch > kLargestInt8) return handler({Errc::kRefused, {}});
+  auto call = pending_.Add<WriteResult>(std::move(handler), {Errc::kUnknown, {}});
+  auto encoded = std::make_unique<postgres::EncodedBatch>(batch, engine_->schema());
+  const bool taken = engine_->Submit(
+      Engine::Kind::kWrite,
+      [engine = engine_.get(), call,
+       encoded = std::move(encoded)](postgres::Connection* connection) -> asio::awaitable<void> {
+        if (connection == nullptr) {
+          call->Answer({Errc::kTransient, {}});
+          co_return;
+        }
+        const bool note_epoch = encoded->epoch > engine->noted_epoch;
+        WriteResult result =
+            co_await postgres::Write(*connection, engine->schema(), *encoded, note_epoch);
+        if (result.batch == Errc::kOk) {
+          engine->noted_epoch = std::max(engine->noted_epoch, encoded->epoch);
+        }
+        call->Answer(std::move(result));
+      });
+  if (!taken) call->Answer({Errc::kTransient, {}});
+}
+
+void PostgresStore::Read(const ReadBatch& batch, ReadHandler handler) {
+  if (batch.keys.empty()) return handler({});
+  auto call = pending_.Add<ReadResult>(std::move(handler), {Errc::kTransient, {}});
+  postgres::Array keys(postgres::Type::kBytea);
+  for (const std::string& key : batch.keys) keys.Add(key);
+  const bool taken = engine_->Submit(
+      Engine::Kind::kRead,
+      [engine = engine_.get(), call,
+       keys = std::move(keys)](postgres::Connection* connection) -> asio::awaitable<void> {
+        if (connection == nullptr) {
+          call->Answer({Errc::kTransient, {}});
+        } else {
+          ReadResult result = co_await postgres::Read(*connection, engine->schema(), keys);
+          call->Answer(std::move(result));
+        }
+      });
+  if (!taken) call->Answer({Errc::kTransient, {}});
+}
+
+void PostgresStore::NewEpoch(EpochHandler handler) {
+  auto call = pending_.Add<Result<Epoch>>(
+      [handler = std::move(handler)](Result<Epoch> epoch) mutable {
+        handler(epoch ? ErrorCode() : epoch.error(), epoch ? *epoch : 0);
+      },
+      Errc::kTransient);
+  const bool taken = engine_->Submit(
+      Engine::Kind::kWrite,
+      [engine = engine_.get(), call](postgres::Connection* connection) -> asio::awaitable<void> {
+        if (connection == nullptr) {
+          call->Answer(Errc::kTransient);
+        } else {
+          Result<Epoch> epoch = co_await postgres::NewEpoch(*connection, engine->schema());
+          call->Answer(epoch);
+        }
+      });
+  if (!taken) call->Answer(Errc::kTransient);
+}
+
+Result<std::unique_ptr<Store>> PostgresStore::OpenUrl(const StoreUrl& url,
+                                                      const asio::any_io_executor& executor,
+                                                      Diagnostics* diagnostics) {
+  PostgresOptions options;
+  UrlOptionReader reader(url);
+  options.connection = "postgresql://" + url.authority + "/";
+  if (url.path.size() > 1) options.connection += PercentEncode(url.path.substr(1));
+  char separator = '?';
+  for (const std::string_view name : kLibpqOptions) {
+    std::string value;
+    reader.Text(name, value);
+    if (value.empty()) continue;
+    options.connection += fmt::format("{}{}={}", separator, name, PercentEncode(value));
+    separator = '&';
+  }
+  reader.Text("table", options.table);
+  reader.Count("connections", options.connections, 1, 1000);
+  reader.Count("read_connections", options.read_connections, 1, 1000);
+  reader.Duration("timeout", options.timeout, std::chrono::milliseconds(1));
+  reader.Duration("connect_timeout", options.connect_timeout, std::chrono::milliseconds(1));
+  reader.Duration("tombstone_ttl", options.tombstone_ttl);
+  reader.Flag("create", options.create);
+  reader.Flag("prepare", options.prepare);
+  reader.Count("max_queue", options.max_queue, 1, std::size_t{1} << 30);
+  if (const std::optional<std::string> error = reader.Finish()) {
+    return Fail(Errc::kBadUrl, fmt::format("{} (syntax: {})", *error, kUrlSyntax), diagnostics);
+  }
+  auto store = Open(options, executor, diagnostics);
+  if (!store) return store.error();
+  return std::unique_ptr<Store>(*std::move(store));
+}
+
+}  // namespace stout

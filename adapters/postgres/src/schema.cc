@@ -1,0 +1,120 @@
+#include "schema.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace stout::postgres {
+namespace {
+
+// PostgreSQL cuts names to 63 bytes; ours have up to 8 more.
+constexpr std::size_t kLongestName = 55;
+
+// `name` in quotes, with `suffix` in them. Empty if it is no name.
+std::string Quote(std::string_view name, std::string_view suffix) {
+  if (name.empty() || name.size() > kLongestName || name.find('\0') != std::string_view::npos) {
+    return {};
+  }
+  std::string quoted = "\"";
+  for (const char c : name) quoted.append(c == '"' ? 2 : 1, c);
+  return quoted.append(suffix) + '"';
+}
+
+}  // namespace
+
+Result<Schema> MakeSchema(const PostgresOptions& options, std::string* error) {
+  Schema schema;
+  const std::string_view name = options.table;
+  const std::size_t dot = name.find('.');  // TABLE or SCHEMA.TABLE
+  const std::string_view table = dot == std::string_view::npos ? name : name.substr(dot + 1);
+  std::string in_schema;
+  bool named = table.find('.') == std::string_view::npos && !Quote(table, "").empty();
+  if (dot != std::string_view::npos) {
+    in_schema = Quote(name.substr(0, dot), "");
+    named = named && !in_schema.empty();
+    in_schema += '.';
+  }
+  schema.table = in_schema + Quote(table, "");
+  schema.epoch_table = in_schema + Quote(table, "_epoch");
+  if (!named) {
+    *error =
+        fmt::format("table '{}' is no name: write TABLE or SCHEMA.TABLE, each of at most {} bytes",
+                    options.table, kLongestName);
+    return Errc::kBadUrl;
+  }
+  const std::string index = Quote(table, "_deleted");  // in the schema of its table
+  const auto with_tables = [&](std::string_view sql) {
+    return fmt::format(fmt::runtime(sql), fmt::arg("t", schema.table),
+                       fmt::arg("e", schema.epoch_table), fmt::arg("i", index),
+                       fmt::arg("rows", kCollectRows));
+  };
+  schema.create = with_tables(R"(CREATE TABLE IF NOT EXISTS {e} (
+  one boolean PRIMARY KEY DEFAULT true CHECK (one),
+  epoch int8 NOT NULL);
+INSERT INTO {e} VALUES (true, 0) ON CONFLICT DO NOTHING;
+)");
+  schema.note_epoch = {"stout_note_epoch",
+                       with_tables("UPDATE {e} SET epoch = $1 WHERE epoch < $1::int8"),
+                       {Type::kInt8}};
+  schema.new_epoch = {
+      "stout_new_epoch", with_tables("UPDATE {e} SET epoch = epoch + 1 RETURNING epoch"), {}};
+  if (options.templates) {
+    schema.own = false;
+    const PostgresTemplates& own = *options.templates;
+    schema.compares_stamps = own.upsert.find("$4") != std::string::npos;
+    schema.upsert = {"stout_upsert", own.upsert, {Type::kByteaArray, Type::kByteaArray}};
+    schema.remove = {"stout_remove", own.remove, {Type::kByteaArray}};
+    schema.select = {"stout_select", own.select, {Type::kByteaArray}};
+    if (schema.compares_stamps) {
+      schema.stamps = schema.select;
+      schema.stamps.name = "stout_stamps";
+      for (Statement* statement : {&schema.upsert, &schema.remove}) {
+        statement->parameters.push_back(Type::kInt8);
+        statement->parameters.push_back(Type::kInt8Array);
+      }
+    }
+    return schema;
+  }
+  schema.create += with_tables(R"(CREATE TABLE IF NOT EXISTS {t} (
+  key bytea PRIMARY KEY,
+  value bytea,
+  epoch int8 NOT NULL,
+  version int8 NOT NULL,
+  deleted timestamptz);
+CREATE INDEX IF NOT EXISTS {i} ON {t} (deleted) WHERE deleted IS NOT NULL;
+)");
+  // Rows are taken in the order of their keys, so that two servers cannot deadlock each other.
+  schema.upsert = {"stout_upsert",
+                   with_tables(R"(INSERT INTO {t} AS t (key, value, epoch, version, deleted)
+SELECT k, v, $3::int8, n, CASE WHEN v IS NULL THEN now() END
+FROM unnest($1::bytea[], $2::bytea[], $4::int8[]) AS u (k, v, n) ORDER BY k
+ON CONFLICT (key) DO UPDATE SET value = excluded.value, epoch = excluded.epoch,
+  version = excluded.version, deleted = excluded.deleted
+WHERE (t.epoch, t.version) < (excluded.epoch, excluded.version))"),
+                   {Type::kByteaArray, Type::kByteaArray, Type::kInt8, Type::kInt8Array}};
+  schema.select = {"stout_select",
+                   with_tables("SELECT key, value, epoch, version FROM {t} "
+                               "WHERE key = ANY ($1::bytea[])"),
+                   {Type::kByteaArray}};
+  schema.stamps = {"stout_stamps",
+                   with_tables("SELECT key, NULL::bytea, epoch, version FROM {t} "
+                               "WHERE key = ANY ($1::bytea[])"),
+                   {Type::kByteaArray}};
+  schema.collect = {"stout_collect",
+                    with_tables(R"(DELETE FROM {t} WHERE key = ANY (ARRAY(
+SELECT key FROM {t} WHERE deleted < now() - $1::int8 * interval '1 second'
+ORDER BY key LIMIT {rows} FOR UPDATE SKIP LOCKED)))"),
+                    {Type::kInt8}};
+  return schema;
+}
+
+std::vector<const Statement*> Schema::statements() const {
+  std::vector<const Statement*> all;
+  for (const Statement* s :
+       {&upsert, &remove, &select, &stamps, &note_epoch, &new_epoch, &collect}) {
+    if (!s->sql.empty()) all.push_back(s);
+  }
+  return all;
+}
+
+}  // namespace stout::postgres

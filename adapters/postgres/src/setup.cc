@@ -1,0 +1,219 @@
+#include "setup.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string_view>
+
+#include "connection.h"
+
+namespace stout::postgres {
+namespace {
+
+constexpr int kOldestServer = 140000;
+constexpr int kTextFormat = 0;
+
+std::string_view TypeName(unsigned oid) {
+  switch (static_cast<Type>(oid)) {
+    case Type::kBytea:
+      return "bytea";
+    case Type::kInt8:
+      return "int8";
+    case Type::kByteaArray:
+      return "bytea[]";
+    case Type::kInt8Array:
+      return "int8[]";
+  }
+  return "another type";
+}
+
+// Runs the checks one after the other; the first that fails says why.
+class SettingUp {
+ public:
+  SettingUp(const PostgresOptions& options, const Schema& schema, Diagnostics* diagnostics)
+      : options_(options), schema_(schema), diagnostics_(diagnostics) {}
+
+  Result<Server> Run() {
+    if (const ErrorCode error = CheckOptions()) return error;
+    if (const ErrorCode error = Connect()) return error;
+    if (const ErrorCode error = CheckVersion()) return error;
+    if (const ErrorCode error = CreateTables()) return error;
+    for (const Statement* statement : schema_.statements()) {
+      if (const ErrorCode error = Check(*statement)) return error;
+    }
+    const ResultPtr durable = Execute(
+        "SELECT current_setting('fsync') = 'on' AND "
+        "current_setting('synchronous_commit') <> 'off'");
+    return Server{.durable = TextOf(durable) == "t"};
+  }
+
+ private:
+  ErrorCode CheckOptions() {
+    std::string_view wrong;
+    if (options_.connections < 1) wrong = "connections must be at least 1";
+    if (options_.read_connections < 1) wrong = "read_connections must be at least 1";
+    if (options_.max_queue < 1) wrong = "max_queue must be at least 1";
+    if (options_.timeout <= Duration::zero()) wrong = "timeout must be positive";
+    if (options_.connect_timeout <= Duration::zero()) wrong = "connect_timeout must be positive";
+    if (options_.tombstone_ttl < Duration::zero()) wrong = "tombstone_ttl must not be negative";
+    if (schema_.upsert.sql.empty() || schema_.select.sql.empty() ||
+        (!schema_.own && schema_.remove.sql.empty())) {
+      wrong = "templates needs all three statements";
+    }
+    return wrong.empty() ? ErrorCode()
+                         : Fail(Errc::kBadUrl, fmt::format("postgres: {}", wrong), diagnostics_);
+  }
+
+  ErrorCode Connect() {
+    if (const ErrorCode error = CheckSyntax()) return error;
+    const ConnectionParameters parameters(options_);
+    connection_.reset(PQconnectdbParams(parameters.keywords(), parameters.values(), 1));
+    PQsetNoticeProcessor(
+        connection_.get(), [](void*, const char*) {}, nullptr);
+    if (PQstatus(connection_.get()) == CONNECTION_OK) return {};
+    const std::string why = ErrorOf();
+    // A server that is there and will not have us says FATAL; libpq gives no number for it.
+    const bool refused = why.find("FATAL") != std::string::npos &&
+                         why.find("database system is") == std::string::npos &&
+                         why.find("too many") == std::string::npos &&
+                         why.find("remaining connection slots") == std::string::npos;
+    return Fail(refused ? Errc::kBadUrl : Errc::kTransient, "postgres: " + why, diagnostics_);
+  }
+
+  ErrorCode CheckSyntax() {
+    char* why = nullptr;
+    PQconninfoOption* parsed = PQconninfoParse(options_.connection.c_str(), &why);
+    const std::string error = why == nullptr ? "" : why;
+    PQfreemem(why);
+    if (parsed == nullptr) return Fail(Errc::kBadUrl, "postgres: " + error, diagnostics_);
+    PQconninfoFree(parsed);
+    return {};
+  }
+
+  ErrorCode CheckVersion() {
+    const int version = PQserverVersion(connection_.get());
+    if (version >= kOldestServer) return {};
+    return Fail(Errc::kBadUrl,
+                fmt::format("postgres: the server is of version {}, 14 or newer is needed",
+                            version / 10000),
+                diagnostics_);
+  }
+
+  ErrorCode CreateTables() {
+    std::string missing;
+    if (!Exists(schema_.epoch_table)) missing = schema_.epoch_table;
+    if (schema_.own && !Exists(schema_.table)) missing = schema_.table;
+    if (missing.empty()) return CheckEpoch();
+    std::string why = "create=false";
+    if (options_.create) {
+      // One at a time: IF NOT EXISTS does not keep two from creating the same.
+      const ResultPtr result = Execute(
+          "BEGIN; SET LOCAL lock_timeout = '10s'; "
+          "SELECT pg_advisory_xact_lock(7305241); " +
+          schema_.create + "COMMIT");
+      if (PQresultStatus(result.get()) == PGRES_COMMAND_OK) return {};
+      why = ErrorOf();
+      (void)Execute("ROLLBACK");
+    }
+    return Fail(Errc::kBadUrl,
+                fmt::format("postgres: table {} is missing ({}); who may create it should run:\n{}",
+                            missing, why, schema_.create),
+                diagnostics_);
+  }
+
+  ErrorCode CheckEpoch() {
+    const ResultPtr rows = Execute("SELECT count(*) FROM " + schema_.epoch_table);
+    if (TextOf(rows) == "1") return {};
+    return Fail(Errc::kBadUrl,
+                fmt::format("postgres: {} must have one row; run: INSERT INTO {} VALUES (true, 0)",
+                            schema_.epoch_table, schema_.epoch_table),
+                diagnostics_);
+  }
+
+  bool Exists(const std::string& table) {
+    const char* value = table.c_str();
+    const ResultPtr result(PQexecParams(connection_.get(), "SELECT to_regclass($1) IS NOT NULL", 1,
+                                        nullptr, &value, nullptr, nullptr, kTextFormat));
+    return TextOf(result) == "t";
+  }
+
+  // In one transaction: behind a pooler each has a server of its own.
+  ErrorCode Check(const Statement& statement) {
+    (void)Execute("BEGIN");
+    const ErrorCode error = CheckPrepared(statement);
+    (void)Execute("ROLLBACK");
+    return error;
+  }
+
+  ErrorCode CheckPrepared(const Statement& statement) {
+    const ResultPtr prepared(PQprepare(connection_.get(), "", statement.sql.c_str(), 0, nullptr));
+    if (PQresultStatus(prepared.get()) != PGRES_COMMAND_OK) return Misfit(statement, ErrorOf());
+    const ResultPtr described(PQdescribePrepared(connection_.get(), ""));
+    if (PQresultStatus(described.get()) != PGRES_COMMAND_OK) return Misfit(statement, ErrorOf());
+    const auto given = static_cast<std::size_t>(PQnparams(described.get()));
+    if (given != statement.parameters.size()) {
+      return Misfit(statement, fmt::format("it has {} parameters instead of {}", given,
+                                           statement.parameters.size()));
+    }
+    for (std::size_t i = 0; i < given; ++i) {
+      const Oid type = PQparamtype(described.get(), static_cast<int>(i));
+      if (type != static_cast<Oid>(statement.parameters[i])) {
+        return Misfit(statement,
+                      fmt::format("${} is {} instead of {}: write ${}::{}", i + 1, TypeName(type),
+                                  TypeName(static_cast<Oid>(statement.parameters[i])), i + 1,
+                                  TypeName(static_cast<Oid>(statement.parameters[i]))));
+      }
+    }
+    return &statement == &schema_.select ? CheckColumns(described) : ErrorCode();
+  }
+
+  ErrorCode CheckColumns(const ResultPtr& described) {
+    constexpr std::array<Type, 4> kColumns = {Type::kBytea, Type::kBytea, Type::kInt8, Type::kInt8};
+    const int wanted = schema_.compares_stamps ? 4 : 2;
+    if (PQnfields(described.get()) != wanted) {
+      return Misfit(schema_.select, fmt::format("it has {} columns instead of {}",
+                                                PQnfields(described.get()), wanted));
+    }
+    for (int i = 0; i < wanted; ++i) {
+      const Type type = kColumns[static_cast<std::size_t>(i)];
+      if (PQftype(described.get(), i) == static_cast<Oid>(type)) continue;
+      return Misfit(schema_.select,
+                    fmt::format("column {} is {} instead of {}", PQfname(described.get(), i),
+                                TypeName(PQftype(described.get(), i)),
+                                TypeName(static_cast<unsigned>(type))));
+    }
+    return {};
+  }
+
+  ErrorCode Misfit(const Statement& statement, const std::string& why) {
+    return Fail(Errc::kBadUrl,
+                fmt::format("postgres: statement {}: {}\n{}", statement.name, why, statement.sql),
+                diagnostics_);
+  }
+
+  ResultPtr Execute(const std::string& sql) {
+    return ResultPtr(PQexec(connection_.get(), sql.c_str()));
+  }
+  static std::string_view TextOf(const ResultPtr& result) {
+    return PQntuples(result.get()) == 1 ? PQgetvalue(result.get(), 0, 0) : "";
+  }
+  std::string ErrorOf() const {
+    std::string why = PQerrorMessage(connection_.get());
+    while (!why.empty() && why.back() == '\n') why.pop_back();
+    return why;
+  }
+
+  const PostgresOptions& options_;
+  const Schema& schema_;
+  Diagnostics* diagnostics_;
+  ConnectionPtr connection_;
+};
+
+}  // namespace
+
+Result<Server> SetUp(const PostgresOptions& options, const Schema& schema,
+                     Diagnostics* diagnostics) {
+  return SettingUp(options, schema, diagnostics).Run();
+}
+
+}  // namespace stout::postgres

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "schema.h"
+#include "stout/adapters/postgres_store.h"
+
+namespace stout::postgres {
+
+// What a server promises.
+struct Server {
+  bool durable = false;
+};
+
+// Blocks: connects, creates the tables where allowed, and checks that the statements fit. Fails
+// with kBadUrl and kTransient.
+[[nodiscard]] Result<Server> SetUp(const PostgresOptions& options, const Schema& schema,
+                                   Diagnostics* diagnostics);
+
+}  // namespace stout::postgres

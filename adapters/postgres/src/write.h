@@ -1,0 +1,25 @@
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+
+#include "connection.h"
+#include "rows.h"
+#include "stout/core/batch.h"
+
+namespace stout::postgres {
+
+// Writes a batch: one round trip, if no row is refused and none has a newer stamp already.
+// `note_epoch`: the epoch is new to this store and is to be remembered with the batch.
+[[nodiscard]] boost::asio::awaitable<WriteResult> Write(Connection& connection,
+                                                        const Schema& schema,
+                                                        const EncodedBatch& batch, bool note_epoch);
+
+// Reads the states of keys, in their order.
+[[nodiscard]] boost::asio::awaitable<ReadResult> Read(Connection& connection, const Schema& schema,
+                                                      const Array& keys);
+
+// Fails with kTransient.
+[[nodiscard]] boost::asio::awaitable<Result<Epoch>> NewEpoch(Connection& connection,
+                                                             const Schema& schema);
+
+}  // namespace stout::postgres

@@ -1,0 +1,308 @@
+// What is particular to the PostgreSQL store: rows that the server refuses, schemas of the user's,
+// servers that go and come.
+
+#include "stout/adapters/postgres_store.h"
+
+#include <atomic>
+#include <boost/asio/thread_pool.hpp>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <csignal>
+#include <future>
+#include <random>
+#include <thread>
+
+#include "store_test_support.h"
+#include "stout/adapters/open_store.h"
+#include "tests/support/postgres_server.h"
+#include "tests/support/tcp_proxy.h"
+
+namespace stout::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class PostgresTest {
+ public:
+  std::unique_ptr<Store> Open(const std::string& options = {}, int port = 0) {
+    Diagnostics why;
+    auto store = OpenStore(server_.Url(options, port), pool_.get_executor(), &why);
+    INFO(why.message);
+    REQUIRE(store);
+    return *std::move(store);
+  }
+  // What is wrong with these options.
+  std::string WhyNot(PostgresOptions options) {
+    options.connection = server_.Connection();
+    Diagnostics why;
+    auto store = PostgresStore::Open(options, pool_.get_executor(), &why);
+    REQUIRE_FALSE(store);
+    CHECK(store.error() == Errc::kBadUrl);
+    return why.message;
+  }
+  std::unique_ptr<Store> Open(PostgresOptions options) {
+    options.connection = server_.Connection();
+    Diagnostics why;
+    auto store = PostgresStore::Open(options, pool_.get_executor(), &why);
+    INFO(why.message);
+    REQUIRE(store);
+    return *std::move(store);
+  }
+
+ protected:
+  boost::asio::thread_pool pool_{2};
+  PostgresServer server_;
+};
+
+// Writes until it succeeds, as a lane does.
+WriteResult WriteAtLast(Store& store, const WriteBatch& batch) {
+  const auto deadline = std::chrono::steady_clock::now() + 30s;
+  WriteResult result;
+  do {
+    result = WriteNow(store, batch);
+    if (result.batch == Errc::kOk) break;
+    std::this_thread::sleep_for(20ms);
+  } while (std::chrono::steady_clock::now() < deadline);
+  return result;
+}
+
+constexpr char kDocuments[] = R"(CREATE TABLE documents (
+  id text PRIMARY KEY,
+  body jsonb NOT NULL CHECK (body ? 'title'),
+  epoch int8 NOT NULL,
+  version int8 NOT NULL))";
+
+PostgresTemplates DocumentTemplates() {
+  return {.upsert = R"(INSERT INTO documents AS d
+SELECT convert_from(k, 'UTF8'), convert_from(v, 'UTF8')::jsonb, $3::int8, n
+FROM unnest($1::bytea[], $2::bytea[], $4::int8[]) AS u (k, v, n) ORDER BY k
+ON CONFLICT (id) DO UPDATE SET body = excluded.body, epoch = excluded.epoch,
+  version = excluded.version
+WHERE (d.epoch, d.version) < (excluded.epoch, excluded.version))",
+          .remove = R"(DELETE FROM documents d
+USING unnest($1::bytea[], $3::int8[]) AS u (k, n)
+WHERE d.id = convert_from(u.k, 'UTF8') AND (d.epoch, d.version) < ($2::int8, u.n))",
+          .select = R"(SELECT convert_to(id, 'UTF8'), convert_to(body::text, 'UTF8'), epoch, version
+FROM documents WHERE convert_to(id, 'UTF8') = ANY ($1::bytea[]))"};
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(PostgresTest, "postgres: a key beyond the index's limit is refused alone") {
+  const auto store = Open();
+  std::string key(8000, '\0');
+  std::mt19937 random(1);  // or the server would compress it below the limit
+  for (char& c : key) c = static_cast<char>(random());
+  std::vector<WriteItem> items;
+  for (int i = 0; i < 100; ++i) {
+    items.push_back(Put("k" + std::to_string(i), "v", static_cast<Version>(i + 1)));
+  }
+  items[37].key = key;
+  items[99].key = key + "2";
+  CHECK(WriteNow(*store, Batch(1, items)) ==
+        WriteResult{Errc::kOk, {{37, Errc::kRefused}, {99, Errc::kRefused}}});
+  CHECK(ReadOne(*store, "k36") == Found("v", {1, 37}));
+  CHECK(ReadOne(*store, "k98") == Found("v", {1, 99}));
+  CHECK_FALSE(ReadOne(*store, key).found);
+}
+
+TEST_CASE_METHOD(PostgresTest, "postgres: a schema of the user's own") {
+  server_.Execute(kDocuments);
+  const auto store = Open(PostgresOptions{.templates = DocumentTemplates()});
+  CHECK(store->traits().compares_stamps);
+  CHECK(WriteNow(*store, Batch(2, {Put("a", R"({"title": "A"})", 1), Put("b", R"({"title": 2})", 2),
+                                   Put("c", "no json", 3), Put("d", R"({"x": 1})", 4),
+                                   Put("\xff", R"({"title": 3})", 5)})) ==
+        WriteResult{Errc::kOk, {{2, Errc::kRefused}, {3, Errc::kRefused}, {4, Errc::kRefused}}});
+  CHECK(ReadOne(*store, "a") == Found(R"({"title": "A"})", {2, 1}));
+  CHECK_FALSE(ReadOne(*store, "c").found);
+  // Deletes beside puts, and what is late.
+  CHECK(WriteNow(*store, Batch(2, {Delete("a", 6), Put("b", R"({"title": "B"})", 7)})) ==
+        WriteResult{});
+  CHECK_FALSE(ReadOne(*store, "a").found);
+  const std::vector<ItemError> fenced = {{0, Errc::kFenced}};
+  CHECK(WriteNow(*store, Batch(1, {Put("b", R"({"title": "late"})", 9)})).items == fenced);
+  CHECK(WriteNow(*store, Batch(1, {Delete("b", 10)})).items == fenced);
+  // Refused and fenced in one batch.
+  CHECK(WriteNow(*store, Batch(1, {Put("e", "no json", 11), Put("b", "{}", 12)})).items ==
+        std::vector<ItemError>{{0, Errc::kRefused}, {1, Errc::kRefused}});
+  CHECK(ReadOne(*store, "b") == Found(R"({"title": "B"})", {2, 7}));
+}
+
+TEST_CASE_METHOD(PostgresTest, "postgres: statements that do not fit are refused with the reason") {
+  server_.Execute(kDocuments);
+  PostgresOptions options{.templates = DocumentTemplates()};
+  options.templates->select = "SELECT id, body FROM documents WHERE id = ANY ($1)";
+  CHECK(WhyNot(options).find("$1 is another type instead of bytea[]") != std::string::npos);
+  options.templates->select = "SELECT 1";
+  CHECK(WhyNot(options).find("0 parameters instead of 1") != std::string::npos);
+  options.templates->select = "SELECT ''::bytea, id FROM documents WHERE $1::bytea[] IS NULL";
+  CHECK(WhyNot(options).find("2 columns instead of 4") != std::string::npos);
+  options.templates->select = "SELECT FROM";
+  CHECK(WhyNot(options).find("syntax error") != std::string::npos);
+  CHECK(WhyNot({.table = "a..b"}).find("is no name") != std::string::npos);
+  CHECK(WhyNot({.table = "there", .create = false}).find("CREATE TABLE") != std::string::npos);
+}
+
+TEST_CASE_METHOD(PostgresTest, "postgres: who may not create the tables is told what to create") {
+  server_.Execute("CREATE ROLE app LOGIN; REVOKE CREATE ON SCHEMA public FROM PUBLIC");
+  Diagnostics why;
+  std::string url = server_.Url();
+  url.replace(url.find("postgres@"), 8, "app");
+  const auto store = OpenStore(url, pool_.get_executor(), &why);
+  CHECK(store.error() == Errc::kBadUrl);
+  CHECK(why.message.find("permission denied") != std::string::npos);
+  CHECK(why.message.find("CREATE TABLE IF NOT EXISTS \"stout\"") != std::string::npos);
+}
+
+TEST_CASE_METHOD(PostgresTest, "postgres: addresses that lead nowhere") {
+  Diagnostics why;
+  const auto executor = pool_.get_executor();
+  auto store = OpenStore("postgres://127.0.0.1:1/x?connect_timeout=2s", executor, &why);
+  CHECK(store.error() == Errc::kTransient);
+  CHECK(why.message.find("Connection refused") != std::string::npos);
+  std::string url = server_.Url();
+  url += "x";
+  store = OpenStore(url, executor, &why);
+  CHECK(store.error() == Errc::kBadUrl);
+  CHECK(why.message.find("\"postgresx\" does not exist") != std::string::npos);
+  store = OpenStore(server_.Url("tabel=x"), executor, &why);
+  CHECK(store.error() == Errc::kBadUrl);
+  CHECK(why.message.find("tabel") != std::string::npos);
+}
+
+TEST_CASE_METHOD(PostgresTest, "postgres: two stores with keys in common do not deadlock") {
+  const auto one = Open();
+  const auto two = Open();
+  constexpr int kRounds = 40;
+  constexpr int kKeys = 200;
+  const auto write = [](Store& store, Epoch epoch, bool backwards) {
+    int wrong = 0;
+    for (int round = 1; round <= kRounds; ++round) {
+      std::vector<WriteItem> items;
+      for (int k = 0; k < kKeys; ++k) {
+        items.push_back(Put("key" + std::to_string(backwards ? kKeys - k : k), "v",
+                            static_cast<Version>(round)));
+      }
+      const WriteResult result = WriteNow(store, Batch(epoch, items));
+      if (result.batch != Errc::kOk) ++wrong;
+    }
+    return wrong;
+  };
+  auto other = std::async(std::launch::async, [&] { return write(*two, 2, true); });
+  CHECK(write(*one, 1, false) == 0);
+  CHECK(other.get() == 0);
+}
+
+TEST_CASE_METHOD(PostgresTest, "postgres: a server that is killed and started again") {
+  const auto store = Open("timeout=5s");
+  CHECK(WriteNow(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
+  server_.Kill();
+  const WriteBatch batch = Batch(1, {Put("k", "2", 2)});
+  const Errc gone = WriteNow(*store, batch).batch;
+  CHECK((gone == Errc::kTransient || gone == Errc::kUnknown));
+  CHECK(WriteNow(*store, batch).batch == Errc::kTransient);
+  CHECK(ReadNow(*store, {"k"}).errc == Errc::kTransient);
+  server_.Start();
+  CHECK(WriteAtLast(*store, batch) == WriteResult{});
+  CHECK(ReadOne(*store, "k") == Found("2", {1, 2}));
+}
+
+TEST_CASE_METHOD(PostgresTest, "postgres: a ghost write changes nothing") {
+  TcpProxy network(server_.port());
+  const auto store = Open("timeout=300ms", network.port());
+  const auto other = Open();  // past the proxy
+  CHECK(WriteAtLast(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
+  network.Behave({.hold_requests = true});
+  CHECK(WriteNow(*store, Batch(1, {Put("k", "ghost", 2), Put("l", "ghost", 3)})).batch ==
+        Errc::kUnknown);
+  CHECK(WriteAtLast(*other, Batch(1, {Put("k", "newer", 4)})) == WriteResult{});
+  network.Behave({});
+  const auto deadline = std::chrono::steady_clock::now() + 20s;
+  while (!ReadOne(*other, "l").found && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(10ms);
+  }
+  CHECK(ReadOne(*other, "l") == Found("ghost", {1, 3}));  // it did arrive
+  CHECK(ReadOne(*other, "k") == Found("newer", {1, 4}));
+}
+
+TEST_CASE_METHOD(PostgresTest, "postgres: a lost answer leaves the outcome open, once") {
+  TcpProxy network(server_.port());
+  const auto store = Open("timeout=300ms", network.port());
+  CHECK(WriteAtLast(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
+  network.Behave({.swallow_answers = true});
+  const WriteBatch batch = Batch(1, {Put("k", "2", 2)});
+  CHECK(WriteNow(*store, batch).batch == Errc::kUnknown);
+  network.Behave({});
+  CHECK(WriteAtLast(*store, batch) == WriteResult{});  // a repetition
+  CHECK(ReadOne(*store, "k") == Found("2", {1, 2}));
+}
+
+TEST_CASE_METHOD(PostgresTest, "postgres: a message cut in the middle is not half a batch") {
+  TcpProxy network(server_.port());
+  const auto store = Open("timeout=5s", network.port());
+  CHECK(WriteAtLast(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
+  network.Behave({.cut_after = 20'000});
+  std::vector<WriteItem> items;
+  for (int i = 0; i < 100; ++i) {
+    items.push_back(Put("k" + std::to_string(i), std::string(1000, 'x'), 2));
+  }
+  CHECK(WriteNow(*store, Batch(1, items)).batch == Errc::kUnknown);
+  network.Behave({});
+  std::size_t found = 0;
+  for (const WriteItem& item : items) found += ReadOne(*store, item.key).found ? 1U : 0U;
+  CHECK(found == 0);
+  CHECK(WriteAtLast(*store, Batch(1, items)) == WriteResult{});
+}
+
+TEST_CASE_METHOD(PostgresTest, "postgres: a server that stands still") {
+  const auto store = Open("timeout=300ms&connect_timeout=300ms");
+  CHECK(WriteAtLast(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
+  server_.Signal(SIGSTOP);
+  const WriteBatch batch = Batch(1, {Put("k", "2", 2)});
+  CHECK(WriteNow(*store, batch).batch == Errc::kUnknown);
+  CHECK(WriteNow(*store, batch).batch == Errc::kTransient);  // there is no connection
+  server_.Signal(SIGCONT);
+  CHECK(WriteAtLast(*store, batch) == WriteResult{});
+}
+
+TEST_CASE_METHOD(PostgresTest, "postgres: a store that is destroyed answers what it has not done") {
+  auto store = Open("timeout=60s");
+  CHECK(WriteNow(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
+  server_.Signal(SIGSTOP);
+  std::vector<WriteBatch> batches;
+  for (int i = 0; i < 20; ++i) batches.push_back(Batch(1, {Put("k", "2", 2)}));
+  std::atomic<int> unknown{0};
+  for (const WriteBatch& batch : batches) {
+    store->Write(batch, [&](WriteResult result) { unknown += result.batch == Errc::kUnknown; });
+  }
+  store.reset();
+  CHECK(unknown == 20);
+  server_.Signal(SIGCONT);
+}
+
+TEST_CASE_METHOD(PostgresTest, "postgres: tombstones are collected when their time is over") {
+  const auto store = Open("tombstone_ttl=1s");
+  CHECK(WriteNow(*store, Batch(1, {Put("stays", "v", 1), Delete("goes", 2)})) == WriteResult{});
+  CHECK(ReadOne(*store, "goes").stamp == Stamp{1, 2});
+  const auto deadline = std::chrono::steady_clock::now() + 20s;
+  while (ReadOne(*store, "goes").stamp != Stamp{} && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(50ms);
+  }
+  CHECK(ReadOne(*store, "goes") == StoredState{});
+  CHECK(ReadOne(*store, "stays") == Found("v", {1, 1}));
+}
+
+TEST_CASE_METHOD(PostgresTest, "postgres: without prepared statements, as behind a pooler") {
+  const auto store = Open("prepare=false");
+  CHECK(WriteNow(*store, Batch(1, {Put("k", "v", 1), Delete("l", 2)})) == WriteResult{});
+  CHECK(ReadOne(*store, "k") == Found("v", {1, 1}));
+}
+
+TEST_CASE_METHOD(PostgresTest, "postgres: a server that is not durable is said to be none") {
+  CHECK(Open()->traits().durable);
+  server_.Execute("ALTER ROLE postgres SET synchronous_commit = off");
+  CHECK_FALSE(Open()->traits().durable);
+}
+
+}  // namespace stout::test
