@@ -1,20 +1,23 @@
 #!/usr/bin/env bash
-# Goal: no write that docstore-server has acknowledged is lost or stale after `kill -9`, and no read
-# has shown what a crash undid.
-# Method: rounds on one RocksDB directory and one port. In each, docstore-load --verify offers a
-# fixed rate, the server is killed in the middle at a seeded moment and started again, the load goes
-# on, and everything that it ever had acknowledged, in this and all earlier rounds, is read back. At
-# the very end the server is killed once more and all is read from the disk.
+# Goal: no write that docstore-server has acknowledged is lost or stale, and no read has shown what
+# was undone, whatever becomes of the server or of its store.
+# Method: rounds on one store and one port. In each, docstore-load --verify offers a fixed rate, the
+# fault strikes in the middle at a seeded moment, the load goes on, and everything that it ever had
+# acknowledged, in this and all earlier rounds, is read back. At the very end the server is killed
+# once more and all is read from the store.
 set -euo pipefail
 
 usage() {
   cat <<'TEXT'
 usage: crash_test.sh BIN_DIR [OPTIONS]
-  --rounds N     kills (20)
+  --store S      rocksdb, or postgres: a private one (rocksdb)
+  --fault F      server: kill -9 of docstore-server, and another takes over; store: kill -9 of
+                 PostgreSQL, which is started again; pause: PostgreSQL stands still for 10 s (server)
+  --rounds N     how often (20)
   --policy P     of docstore-server (natural)
   --rate R       requests per second (2000), half of them writes
   --seconds N    length of the load of a round (2)
-  --seed N       of the moments of the kills and of the load (1)
+  --seed N       of the moments of the faults and of the load (1)
 Anything after -- goes to docstore-server.
 Exit status: 0 if every acknowledged write was there.
 TEXT
@@ -25,13 +28,13 @@ die() {
   exit 1
 }
 
-rounds=20 policy=natural rate=2000 seconds=2 seed=1
+store=rocksdb fault=server rounds=20 policy=natural rate=2000 seconds=2 seed=1
 [[ ${1-} != --help ]] || { usage && exit 0; }
 bin=${1:?"crash_test: the directory of the programs is missing; see --help"}
 shift
 while (($#)); do
   case $1 in
-    --rounds | --policy | --rate | --seconds | --seed)
+    --store | --fault | --rounds | --policy | --rate | --seconds | --seed)
       (($# > 1)) || die "$1 needs a value"
       printf -v "${1#--}" %s "$2"
       shift 2
@@ -41,13 +44,22 @@ while (($#)); do
   esac
 done
 server_options=("$@")
+[[ $store =~ ^(rocksdb|postgres)$ ]] || die "--store is rocksdb or postgres"
+[[ $fault == server || ($store == postgres && $fault =~ ^(store|pause)$) ]] ||
+  die "--fault is server, or with --store postgres: store, pause"
+
+# shellcheck source=/dev/null
+source "$(dirname "${BASH_SOURCE[0]}")/../../sample-apps/demo/postgres.sh"
 
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-crash.XXXXXX") # on a disk: /tmp is often memory
+chmod 711 "$work" # PostgreSQL may run as another user
 server=
 load=
+database=
 clean_up() {
   trap '' INT TERM HUP
-  for pid in $load $server; do
+  [[ -z $database ]] || signal_postgres KILL
+  for pid in $load $server $database; do
     kill -KILL "$pid" 2>/dev/null || true
     wait "$pid" 2>/dev/null || true
   done
@@ -60,8 +72,8 @@ trap 'exit 143' TERM HUP
 listen=127.0.0.1:0 # from the second start on the port that the first has found
 start_server() {
   : >"$work/out"
-  "$bin/docstore-server" --store "rocksdb:$work/db" --policy "$policy" --listen "$listen" \
-    --log-level warning "${server_options[@]}" >"$work/out" 2>"$work/err" &
+  "$bin/docstore-server" --store "$url" --policy "$policy" --listen "$listen" \
+    --log-level error "${server_options[@]}" >"$work/out" 2>"$work/err" &
   server=$!
   local address
   for _ in {1..400}; do
@@ -81,9 +93,33 @@ kill_server() {
 
 run_load() { # OPTIONS...
   "$bin/docstore-load" --target "http://$listen" --documents 500 --sections 2 --connections 16 \
-    --pipeline 8 --timeout 10s --verify-file "$work/acknowledged" "$@"
+    --pipeline 8 --timeout 30s --verify-file "$work/acknowledged" "$@"
 }
 
+strike() {
+  case $fault in
+    server)
+      kill_server
+      start_server
+      ;;
+    store)
+      signal_postgres KILL
+      wait "$database" 2>/dev/null || true
+      start_postgres "$work/postgres" || die "PostgreSQL did not come back"
+      ;;
+    pause)
+      signal_postgres STOP
+      sleep 10
+      signal_postgres CONT
+      ;;
+  esac
+}
+
+url=rocksdb:$work/db
+if [[ $store == postgres ]]; then
+  start_postgres "$work/postgres" || die "no private PostgreSQL"
+  url="$postgres_url&timeout=2s"
+fi
 RANDOM=$seed
 start_server
 for ((round = 1; round <= rounds; ++round)); do
@@ -93,21 +129,25 @@ for ((round = 1; round <= rounds; ++round)); do
   # Within the middle 80 % of the load; the random number has 15 bits.
   moment_ms=$((seconds * (100 + 800 * RANDOM / 32768)))
   sleep "$((moment_ms / 1000)).$(printf %03d $((moment_ms % 1000)))"
-  kill_server
-  start_server
+  strike
   status=0
   wait "$load" || status=$?
   load=
-  ((status == 0)) || die "round $round, killed at $moment_ms ms (seed $seed): $(<"$work/load")"
-  echo "round $round: killed at $moment_ms ms; $(grep -m 1 '^verify:' "$work/load")"
+  ((status == 0)) || die "round $round, $fault at $moment_ms ms (seed $seed): $(<"$work/load")"
+  echo "round $round: $fault at $moment_ms ms; $(grep -m 1 '^verify:' "$work/load")"
 done
+
+# A test that tested nothing must not pass: the faults have to have met writes under way.
+if [[ $fault == server ]]; then
+  ((rounds == 0)) || grep -q '^open ' "$work/acknowledged" ||
+    die "no write was under way at any of $rounds kills: raise --rate"
+else
+  curl -s "http://$listen/metrics" | grep -q '^stout_retries_total.* [1-9]' ||
+    die "no write had to be sent again: the store was never away"
+fi
 
 kill_server
 start_server
 run_load --verify-only 2>"$work/load" || die "at the end (seed $seed): $(<"$work/load")"
 cat "$work/load"
-
-# A test that tested nothing must not pass: the kills have to have met writes under way.
-((rounds == 0)) || grep -q '^open ' "$work/acknowledged" ||
-  die "no write was under way at any of $rounds kills: raise --rate"
-echo "crash_test: $rounds kills, nothing acknowledged was lost or stale"
+echo "crash_test: $fault, $rounds times: nothing acknowledged was lost or stale"

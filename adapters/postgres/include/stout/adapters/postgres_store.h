@@ -61,8 +61,7 @@ struct PostgresOptions {
 
   /// Connections that write, each one batch at a time, opened when needed. 1..1000
   std::size_t connections = 4;
-  /// Connections that read: of their own, so that waiting for a lock does not hold up
-  /// reads. 1..1000
+  /// Connections that read, of their own: waiting for a lock holds up no reads. 1..1000
   std::size_t read_connections = 2;
   /// Calls waiting or running, beyond which a call fails with kTransient at once. >= 1
   std::size_t max_queue = 4096;
