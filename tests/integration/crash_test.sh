@@ -142,7 +142,9 @@ if [[ $fault == server ]]; then
   ((rounds == 0)) || grep -q '^open ' "$work/acknowledged" ||
     die "no write was under way at any of $rounds kills: raise --rate"
 else
-  curl -s "http://$listen/metrics" | grep -q '^stout_retries_total.* [1-9]' ||
+  # Into a file first: a grep that is content early would break the pipe of curl, and fail with it.
+  curl -s "http://$listen/metrics" >"$work/metrics" || die "docstore-server has no metrics"
+  grep -q '^stout_retries_total.* [1-9]' "$work/metrics" ||
     die "no write had to be sent again: the store was never away"
 fi
 
