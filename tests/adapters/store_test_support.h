@@ -76,9 +76,8 @@ inline Epoch NewEpochNow(Store& store) {
 inline ErrorCode FenceNow(Store& store, const Scope& scope, Epoch epoch) {
   std::promise<ErrorCode> promise;
   std::future<ErrorCode> result = promise.get_future();
-  store.Fence(scope, epoch, [promise = std::move(promise)](ErrorCode ec) mutable {
-    promise.set_value(ec);
-  });
+  store.Fence(scope, epoch,
+              [promise = std::move(promise)](ErrorCode ec) mutable { promise.set_value(ec); });
   return result.get();
 }
 

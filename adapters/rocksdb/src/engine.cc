@@ -266,7 +266,8 @@ Errc RocksDbStore::Engine::Fence(const Scope& scope, Epoch epoch) noexcept {
     if (!fence) return Errc::kTransient;
     if (*fence > epoch) return Errc::kFenced;
     rocksdb::WriteBatch update;
-    rocksdb::Status status = PutEpoch(*database_, rocksdb_store::kFencePrefix + scope, epoch, &update);
+    rocksdb::Status status =
+        PutEpoch(*database_, rocksdb_store::kFencePrefix + scope, epoch, &update);
     if (status.ok()) status = Commit(epoch, &update, DurableWrite());
     if (status.ok()) return Errc::kOk;
     failed_ = true;
@@ -277,9 +278,10 @@ Errc RocksDbStore::Engine::Fence(const Scope& scope, Epoch epoch) noexcept {
 }
 
 std::optional<Epoch> RocksDbStore::Engine::FenceOf(const Scope& scope) {
+  const std::string key = rocksdb_store::kFencePrefix + scope;
   std::string encoded;
-  const rocksdb::Status status = (*database_)->Get(
-      rocksdb::ReadOptions(), database_->meta(), rocksdb_store::kFencePrefix + scope, &encoded);
+  const rocksdb::Status status =
+      (*database_)->Get(rocksdb::ReadOptions(), database_->meta(), key, &encoded);
   if (status.IsNotFound()) return 0;
   if (!status.ok() || encoded.size() != 8) return std::nullopt;
   return rocksdb_store::DecodeFixed64(encoded.data());
