@@ -70,14 +70,25 @@ bool RedisServer::Answers() const {
 }
 
 std::string RedisServer::Execute(const std::vector<std::string>& command) const {
-  std::vector<std::string> words = {"redis-cli", "-s", Socket(), "-e", "--no-auth-warning"};
+  std::vector<std::string> words = {"timeout", "10", "redis-cli",        "-s",
+                                    Socket(),  "-e", "--no-auth-warning"};
   words.insert(words.end(), command.begin(), command.end());
-  return RunToEnd(words);
+  std::string answer = RunToEnd(words);
+  if (!answer.empty()) answer.pop_back();
+  return answer;
 }
 
-void RedisServer::Kill() { process_.reset(); }
+void RedisServer::Kill() {
+  process_.reset();
+  stopped_ = false;
+}
 
-void RedisServer::Signal(int signal) const { process_->SignalAll(signal); }
+void RedisServer::Signal(int signal) {
+  process_->SignalAll(signal);
+  if (signal == SIGSTOP || signal == SIGCONT) stopped_ = signal == SIGSTOP;
+}
+
+bool RedisServer::Up() const { return process_ && process_->Running() && !stopped_; }
 
 std::string RedisServer::Url(const std::string& options, int port) const {
   return "redis://127.0.0.1:" + std::to_string(port == 0 ? port_ : port) +

@@ -26,12 +26,15 @@ class RedisServer {
   // Of a store: "redis://127.0.0.1:PORT[?options]", with the options given ("timeout=1s").
   [[nodiscard]] std::string Url(const std::string& options = {}, int port = 0) const;
   // A command, perhaps behind options of redis-cli, such as who runs it: {"-a", "secret", "PING"}.
-  // Answers what redis-cli prints, and throws if that is an error of the server.
+  // Answers what redis-cli prints, without the last newline; throws if that is an error of the
+  // server or takes 10 s.
   std::string Execute(const std::vector<std::string>& command) const;
 
   void Start();
-  void Kill();                    // kill -9: what was in its memory is gone.
-  void Signal(int signal) const;  // To all its processes: SIGSTOP, SIGCONT.
+  void Kill();              // kill -9: what was in its memory is gone.
+  void Signal(int signal);  // To all its processes: SIGSTOP, SIGCONT.
+  // It runs, and was not told to stand still.
+  [[nodiscard]] bool Up() const;
 
  private:
   void TryToStart();
@@ -41,6 +44,7 @@ class RedisServer {
   TempDirectory directory_;  // Goes last.
   const std::vector<std::string> settings_;
   int port_ = 0;
+  bool stopped_ = false;
   std::unique_ptr<Process> process_;
 };
 
