@@ -12,6 +12,10 @@
 #include "stout/adapters/postgres_store.h"
 #include "tests/support/postgres_server.h"
 #endif
+#ifdef STOUT_HAS_REDIS
+#include "stout/adapters/redis_store.h"
+#include "tests/support/redis_server.h"
+#endif
 #ifdef STOUT_HAS_ROCKSDB
 #include "stout/adapters/rocksdb_store.h"
 #endif
@@ -96,6 +100,33 @@ class Postgres : public FixtureBase {
 };
 #endif
 
+#ifdef STOUT_HAS_REDIS
+template <RedisMode mode>
+class RedisIn : public FixtureBase {
+ public:
+  static constexpr bool kFinishesAtClose = false;
+
+  RedisIn() { Reopen(); }
+  ~RedisIn() { Close(); }
+  void Reopen() {
+    Close();
+    RedisStore::Options options;
+    options.mode = mode;
+    options.address.port = static_cast<std::uint16_t>(server_.port());
+    Diagnostics why;
+    auto store = RedisStore::Open(options, executor(), &why);
+    if (!store) throw std::runtime_error(why.message);
+    store_ = *std::move(store);
+  }
+
+ private:
+  RedisServer server_;
+};
+
+using Redis = RedisIn<RedisMode::kVersioned>;
+using PlainRedis = RedisIn<RedisMode::kPlain>;
+#endif
+
 // For TEMPLATE_TEST_CASE, which names its cases after the types.
 #ifdef STOUT_HAS_ROCKSDB
 #define STOUT_TEST_ROCKSDB , RocksDb
@@ -107,14 +138,25 @@ class Postgres : public FixtureBase {
 #else
 #define STOUT_TEST_POSTGRES
 #endif
+#ifdef STOUT_HAS_REDIS
+#define STOUT_TEST_REDIS , Redis
+#define STOUT_TEST_PLAIN_REDIS , PlainRedis
+#else
+#define STOUT_TEST_REDIS
+#define STOUT_TEST_PLAIN_REDIS
+#endif
 #define STOUT_TEST_VOLATILE_STORES Memory, SlowMemory, FaultlessMemory
-#define STOUT_TEST_ALL_STORES STOUT_TEST_VOLATILE_STORES STOUT_TEST_ROCKSDB STOUT_TEST_POSTGRES
-#define STOUT_TEST_FENCING_STORES STOUT_TEST_VOLATILE_STORES STOUT_TEST_ROCKSDB
-#if defined(STOUT_HAS_ROCKSDB) || defined(STOUT_HAS_POSTGRES)
+#define STOUT_TEST_COMPARING_STORES \
+  STOUT_TEST_VOLATILE_STORES STOUT_TEST_ROCKSDB STOUT_TEST_POSTGRES STOUT_TEST_REDIS
+#define STOUT_TEST_ALL_STORES STOUT_TEST_COMPARING_STORES STOUT_TEST_PLAIN_REDIS
+#define STOUT_TEST_FENCING_STORES STOUT_TEST_VOLATILE_STORES STOUT_TEST_ROCKSDB STOUT_TEST_REDIS
+#if defined(STOUT_HAS_ROCKSDB) || defined(STOUT_HAS_POSTGRES) || defined(STOUT_HAS_REDIS)
 #define STOUT_TEST_HAS_DURABLE_STORES
 #define STOUT_TEST_REST_(first, ...) __VA_ARGS__
 #define STOUT_TEST_REST(...) STOUT_TEST_REST_(__VA_ARGS__)
-#define STOUT_TEST_DURABLE_STORES STOUT_TEST_REST(void STOUT_TEST_ROCKSDB STOUT_TEST_POSTGRES)
+#define STOUT_TEST_DURABLE_STORES \
+  STOUT_TEST_REST(                \
+      void STOUT_TEST_ROCKSDB STOUT_TEST_POSTGRES STOUT_TEST_REDIS STOUT_TEST_PLAIN_REDIS)
 #endif
 
 }  // namespace stout::test

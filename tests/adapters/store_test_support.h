@@ -35,6 +35,11 @@ inline StoredState Found(std::string value, Stamp stamp) {
   return {.found = true, .value = std::move(value), .stamp = stamp};
 }
 
+// As this store has it, which may keep no stamps.
+inline StoredState Found(const Store& store, std::string value, Stamp stamp) {
+  return Found(std::move(value), store.traits().compares_stamps ? stamp : Stamp());
+}
+
 // The calls of a store, waited for. The promise belongs to the handler, which outlives get().
 inline WriteResult WriteNow(Store& store, const WriteBatch& batch) {
   std::promise<WriteResult> promise;

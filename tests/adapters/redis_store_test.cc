@@ -1,0 +1,1 @@
+// What is particular to the store on one Redis.
