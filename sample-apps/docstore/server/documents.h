@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "server/message.h"
+#include "http/message.h"
 #include "server/metrics.h"
 #include "server/turnstile.h"
 #include "stout/sharded.h"

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "http/http_server.h"
 #include "server/documents.h"
-#include "server/http_server.h"
 #include "server/metrics.h"
 #include "server/service.h"
 #include "stout/store.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "server/route.h"
+#include "http/route.h"
 
 namespace stout::docstore {
 

@@ -1,4 +1,4 @@
-#include "server/message.h"
+#include "http/message.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/etag.h"
+#include "http/etag.h"
 #include "stout/error.h"
 #include "stout/unique_function.h"
 

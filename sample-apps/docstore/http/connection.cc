@@ -1,4 +1,4 @@
-#include "server/connection.h"
+#include "http/connection.h"
 
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
@@ -70,7 +70,7 @@ Response ToResponse(error_code ec, const HttpOptions& options) {
 
 }  // namespace
 
-Connection::Connection(ConnectionSocket socket, HttpHandler& handler, HttpMetrics& metrics,
+Connection::Connection(SessionSocket socket, HttpHandler& handler, HttpMetrics& metrics,
                        const HttpOptions& options, OnEnd on_end)
     : socket_(std::move(socket)),
       handler_(handler),
