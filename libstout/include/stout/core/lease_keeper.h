@@ -1,0 +1,175 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "stout/core/errc.h"
+#include "stout/core/lease_table.h"
+#include "stout/core/types.h"
+
+namespace stout {
+
+/// What a LeaseKeeper asks of its driver, to be carried out in order and at once.
+namespace lease {
+
+/// Names one attempt of a request; answers bring it back.
+using Attempt = std::uint64_t;
+
+// Calls of the lease service.
+struct Join {
+  Attempt attempt;
+  bool operator==(const Join&) const = default;
+};
+struct KeepAlive {
+  SessionId session;
+  TimePoint sent;
+  bool operator==(const KeepAlive&) const = default;
+};
+struct Leave {
+  SessionId session;
+  bool operator==(const Leave&) const = default;
+};
+struct Acquire {
+  Attempt attempt;
+  SessionId session;
+  RangeId range;
+  bool operator==(const Acquire&) const = default;
+};
+struct Release {
+  Attempt attempt;
+  SessionId session;
+  RangeId range;
+  Epoch epoch;
+  bool operator==(const Release&) const = default;
+};
+
+// News for the application.
+struct Acquired {
+  RangeId range;
+  Epoch epoch;
+  bool operator==(const Acquired&) const = default;
+};
+struct HandOver {
+  RangeId range;
+  Epoch epoch;
+  bool operator==(const HandOver&) const = default;
+};
+struct Lost {
+  RangeId range;
+  bool operator==(const Lost&) const = default;
+};
+struct Refused {
+  Errc errc;
+  bool operator==(const Refused&) const = default;
+};
+struct Left {
+  bool operator==(const Left&) const = default;
+};
+
+using Action =
+    std::variant<Join, KeepAlive, Leave, Acquire, Release, Acquired, HandOver, Lost, Refused, Left>;
+
+}  // namespace lease
+
+/// Decides what a member of a lease service does: when it joins and renews, which ranges it takes
+/// and hands over, and until when they are certainly its own.
+///
+/// Invariants:
+/// 1. A range is held only under an epoch that an Acquire of this session was answered with, and
+///    that no Release was sent for.
+/// 2. valid_until() is never later than ttl after the sending of a call that began or renewed the
+///    session, less the margin: by then the service has not ended it, whatever was lost or late.
+/// 3. When the session ends, each range held is told Lost, before any range is Acquired again.
+/// Of several attempts at one thing only the answer of the last counts, so that none can speak of
+/// what was released since. An attempt that is not answered within a renewal period is made again.
+///
+/// Units: stout::Duration, and TimePoint of any clock that counts all time, suspended or not.
+/// Owner: value type.   Threads: none of its own.   Errors: cannot fail.
+/// Paper: Gray and Cheriton, "Leases" (SOSP'89); the fencing tokens are Chubby's sequencers
+///   (OSDI'06).
+class LeaseKeeper {
+ public:
+  /// Requires a non-empty address, ranges >= 1 and ttl > 0.
+  LeaseKeeper(std::string address, RangeId ranges, Duration ttl);
+
+  // --- What happens. `now` never goes back. ---------------------------------------------------
+
+  void Start(TimePoint now);
+  /// The application wants to leave, for good.
+  void Leave(TimePoint now);
+  /// The service's newest table.
+  void OnTable(LeaseTable table, TimePoint now);
+  void OnJoined(lease::Attempt attempt, Errc errc, SessionId session, TimePoint now);
+  /// `sent` as in the KeepAlive that this answers.
+  void OnKeptAlive(SessionId session, TimePoint sent, Errc errc, TimePoint now);
+  /// The Leave of this session was answered, in whatever way.
+  void OnLeft(SessionId session, TimePoint now);
+  void OnAcquired(lease::Attempt attempt, RangeId range, Errc errc, std::optional<Epoch> epoch,
+                  TimePoint now);
+  void OnReleased(lease::Attempt attempt, RangeId range, Errc errc, TimePoint now);
+  /// The application has handed the range over, or gives it up.
+  void OnHandedOver(RangeId range, Epoch epoch, TimePoint now);
+  /// To be called at NextTick(); any other time is well, too.
+  void Tick(TimePoint now);
+
+  // --- What follows. --------------------------------------------------------------------------
+
+  /// The actions since the last call.
+  [[nodiscard]] std::vector<lease::Action> TakeActions() { return std::exchange(actions_, {}); }
+  [[nodiscard]] TimePoint NextTick() const;
+
+  /// The range is ours while this is not zero and the time is before valid_until().
+  [[nodiscard]] Epoch HeldEpoch(RangeId range) const;
+  [[nodiscard]] TimePoint valid_until() const { return valid_until_; }
+
+ private:
+  enum class Stage { kNew, kJoining, kMember, kLeaving, kEnded };
+  enum class Holding { kNone, kAcquiring, kHeld, kHandingOver, kReleasing };
+  struct Range {
+    Holding holding = Holding::kNone;
+    Epoch epoch = 0;             // While held, handed over or released.
+    lease::Attempt attempt = 0;  // Of the request that is on its way.
+    TimePoint due{};             // When a request is given up; kNone: when it may be tried again.
+  };
+  enum class Rightful { kNotKnown, kOurs, kAnothers };
+
+  // The end of our time, or of an attempt, then what is to be done.
+  void Advance(TimePoint now);
+  void Expire(TimePoint now);
+  void SendJoin(TimePoint now);
+  void Renew(TimePoint now);
+  void Reconcile(RangeId id, TimePoint now);
+  void ReconcileFree(RangeId id, TimePoint now);
+  void SendAcquire(RangeId id, TimePoint now);
+  void SendRelease(RangeId id, Epoch epoch, TimePoint now);
+  void FinishLeaving(TimePoint now);
+  // Loses all ranges. `tell`: the service may not know.
+  void EndSession(bool tell, TimePoint now);
+  void Rest(Range* range, TimePoint until);
+  [[nodiscard]] Rightful Judge(RangeId id) const;
+  [[nodiscard]] const std::optional<Lease>& Known(RangeId id) const;
+
+  std::string address_;
+  Duration lease_;   // How long a session lasts for us.
+  Duration period_;  // Between renewals.
+  Duration pause_;   // Before what failed is tried again.
+
+  Stage stage_ = Stage::kNew;
+  bool wants_to_leave_ = false;
+  lease::Attempt next_attempt_ = 1;
+  lease::Attempt join_attempt_ = 0;
+  TimePoint join_sent_{};
+  TimePoint due_{};  // kJoining: the next attempt. kMember: the next renewal. kLeaving: its end.
+  SessionId session_ = 0;
+  TimePoint valid_until_{};
+  LeaseTable table_;
+  std::vector<Rightful> rightful_;  // By the members in table_.
+  std::vector<Range> ranges_;
+  std::vector<lease::Action> actions_;
+};
+
+}  // namespace stout

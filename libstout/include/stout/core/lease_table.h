@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stout/core/types.h"
+
+namespace stout {
+
+/// Index of a range: the keys of a deployment are cut into a fixed number of ranges, each of which
+/// has one owner at a time.
+using RangeId = std::uint32_t;
+
+/// One incarnation of a member, unique within a lease service for ever. Zero means "none".
+using SessionId = std::uint64_t;
+
+/// Who owns a range, under which fencing token.
+struct Lease {
+  std::string address;  ///< Of the server, as it joined.
+  SessionId session = 0;
+  Epoch epoch = 0;
+
+  bool operator==(const Lease&) const = default;
+};
+
+/// What a lease service knows at one moment.
+struct LeaseTable {
+  std::vector<std::string> members;  ///< Addresses of live sessions, sorted, each once.
+  std::vector<std::optional<Lease>>
+      ranges;  ///< By RangeId; nothing: free. Empty: nobody joined yet.
+
+  bool operator==(const LeaseTable&) const = default;
+};
+
+namespace internal {
+
+/// Every bit of the result depends on every bit of `z`: the output function of SplitMix64.
+constexpr std::uint64_t Mix(std::uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+/// FNV-1a of 64 bits (Fowler, Noll, Vo), mixed: the low bits of FNV alone are weak.
+constexpr std::uint64_t NameHash(std::string_view name) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : name) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  }
+  return Mix(hash);
+}
+
+}  // namespace internal
+
+/// The range of a name. Requires ranges >= 1.
+///
+/// The same in every process and in every version of this library, or two servers would both take
+/// themselves for the owner of one key: Mix(FNV-1a(name)) modulo `ranges`.
+constexpr RangeId RangeOf(std::string_view name, RangeId ranges) {
+  return static_cast<RangeId>(internal::NameHash(name) % ranges);
+}
+
+/// The member that should own a range: the one of the highest weight (rendezvous hashing, Thaler
+/// and Ravishankar 1998). When a member comes or goes only the ranges move that it gets or had.
+/// `members` as in LeaseTable; null if there are none.
+[[nodiscard]] constexpr const std::string* RightfulOwner(const std::vector<std::string>& members,
+                                                         RangeId range) {
+  const std::string* best = nullptr;
+  std::uint64_t best_weight = 0;
+  for (const std::string& member : members) {
+    const std::uint64_t weight = internal::Mix(internal::NameHash(member) ^ internal::Mix(range));
+    if (best == nullptr || weight > best_weight) {
+      best = &member;
+      best_weight = weight;
+    }
+  }
+  return best;
+}
+
+}  // namespace stout

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <memory>
+
+#include "stout/lease_service.h"
+
+namespace stout {
+
+/// Hands the newest table of a lease service to those who watch it: what services are made of.
+///
+/// Handlers run on the executor, one at a time, never inside a call of the feed; a table that is
+/// replaced before it was handed out is left out.
+/// Owner: the executor's context must outlive it.   Threads: any.
+class LeaseFeed {
+ public:
+  explicit LeaseFeed(const boost::asio::any_io_executor& executor);
+  LeaseFeed(const LeaseFeed&) = delete;
+  LeaseFeed& operator=(const LeaseFeed&) = delete;
+  /// No handler is called any more, but one that runs.
+  ~LeaseFeed();
+
+  /// Nothing if it is the table that was published last.
+  void Publish(LeaseTable table);
+  [[nodiscard]] LeaseService::Watch Watch(LeaseService::TableHandler handler);
+
+ private:
+  class State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace stout

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "stout/core/lease_table.h"
+#include "stout/lease_service.h"
+#include "stout/unique_function.h"
+
+namespace stout {
+
+/// Follows who owns what, without being a member: for routers, and for all who need not own.
+///
+///     LeaseWatcher watcher(service, [&] { waiting_requests.TryAgain(); });
+///     if (auto owner = watcher.OwnerOf(document_id)) Forward(*owner);
+///
+/// What it knows is the newest that the service has told: it may be out of date, and the owner
+/// itself knows better (LeaseManager::Owns).
+/// Owner: refers to `service`, which must outlive it.
+/// Threads: any. `on_change` runs on a thread of the service's, one call at a time, also once
+///   while the watcher is being destroyed; it must not destroy the watcher. May be empty.
+class LeaseWatcher {
+ public:
+  explicit LeaseWatcher(LeaseService& service, UniqueFunction<void()> on_change = {});
+
+  /// Never null; empty until the service has answered.
+  [[nodiscard]] std::shared_ptr<const LeaseTable> table() const;
+  /// The address of the owner of a range, or of the range of a name, as far as is known.
+  [[nodiscard]] std::optional<std::string> OwnerOf(RangeId range) const;
+  [[nodiscard]] std::optional<std::string> OwnerOf(std::string_view name) const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+  LeaseService::Watch watch_;
+};
+
+}  // namespace stout

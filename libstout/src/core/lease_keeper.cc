@@ -1,0 +1,270 @@
+#include "stout/core/lease_keeper.h"
+
+#include <algorithm>
+
+namespace stout {
+namespace {
+
+// Renewals: two may be lost before the third is too late. The usual choice, as in Chubby.
+constexpr int kPeriods = 3;
+// What failed is tried again four times in a renewal period.
+constexpr int kPauses = 4 * kPeriods;
+// The share of the ttl by which clocks may run apart: a hundred times what NTP lets them (500 ppm).
+constexpr int kMargin = 20;
+
+}  // namespace
+
+LeaseKeeper::LeaseKeeper(std::string address, RangeId ranges, Duration ttl)
+    : address_(std::move(address)),
+      lease_(ttl - ttl / kMargin),
+      period_(ttl / kPeriods),
+      pause_(ttl / kPauses),
+      rightful_(ranges, Rightful::kNotKnown),
+      ranges_(ranges) {}
+
+void LeaseKeeper::Start(TimePoint now) {
+  if (stage_ == Stage::kNew) SendJoin(now);
+}
+
+void LeaseKeeper::Leave(TimePoint now) {
+  wants_to_leave_ = true;
+  if (stage_ == Stage::kEnded) actions_.push_back(lease::Left{});
+  Advance(now);
+}
+
+void LeaseKeeper::OnTable(LeaseTable table, TimePoint now) {
+  table_ = std::move(table);
+  for (RangeId id = 0; id < ranges_.size(); ++id) rightful_[id] = Judge(id);
+  Advance(now);
+}
+
+void LeaseKeeper::OnJoined(lease::Attempt attempt, Errc errc, SessionId session, TimePoint now) {
+  const bool awaited = stage_ == Stage::kJoining && attempt == join_attempt_;
+  if (awaited && errc == Errc::kBadOptions) {
+    stage_ = Stage::kEnded;
+    actions_.push_back(lease::Refused{errc});
+  } else if (awaited && errc == Errc::kOk) {
+    stage_ = Stage::kMember;
+    session_ = session;
+    valid_until_ = join_sent_ + lease_;
+    due_ = join_sent_ + period_;
+  } else if (awaited) {
+    join_attempt_ = 0;
+    due_ = now + pause_;
+  } else if (errc == Errc::kOk) {
+    actions_.push_back(lease::Leave{session});  // begun too late, nobody's
+  }
+  Advance(now);
+}
+
+void LeaseKeeper::OnKeptAlive(SessionId session, TimePoint sent, Errc errc, TimePoint now) {
+  if (session == session_ && stage_ == Stage::kMember) {
+    if (errc == Errc::kOk) {
+      // An answer that comes after our time was over comes too late: all is lost already.
+      if (now < valid_until_) valid_until_ = std::max(valid_until_, sent + lease_);
+    } else if (errc == Errc::kFenced) {
+      EndSession(false, now);
+    } else {
+      due_ = std::min(due_, now + pause_);
+    }
+  }
+  Advance(now);
+}
+
+void LeaseKeeper::OnLeft(SessionId session, TimePoint now) {
+  if (stage_ == Stage::kLeaving && session == session_) due_ = now;
+  Advance(now);
+}
+
+void LeaseKeeper::OnAcquired(lease::Attempt attempt, RangeId id, Errc errc,
+                             std::optional<Epoch> epoch, TimePoint now) {
+  Expire(now);
+  Range& range = ranges_[id];
+  if (range.holding == Holding::kAcquiring && range.attempt == attempt) {
+    if (errc == Errc::kFenced) {
+      EndSession(false, now);
+    } else if (errc != Errc::kOk || !epoch) {
+      Rest(&range, now + pause_);
+    } else if (wants_to_leave_ || rightful_[id] == Rightful::kAnothers) {
+      SendRelease(id, *epoch, now);  // The application need not know.
+    } else {
+      range = {Holding::kHeld, *epoch};
+      actions_.push_back(lease::Acquired{id, *epoch});
+    }
+  }
+  Advance(now);
+}
+
+void LeaseKeeper::OnReleased(lease::Attempt attempt, RangeId id, Errc errc, TimePoint now) {
+  Expire(now);
+  Range& range = ranges_[id];
+  if (range.holding == Holding::kReleasing && range.attempt == attempt) {
+    if (errc == Errc::kFenced) {
+      EndSession(false, now);
+    } else if (errc == Errc::kOk) {
+      // The table will say so later; until then it must not be taken for held.
+      if (Known(id) && Known(id)->epoch == range.epoch) table_.ranges[id].reset();
+      Rest(&range, range.due);
+    } else {
+      range.due = now + pause_;
+    }
+  }
+  Advance(now);
+}
+
+void LeaseKeeper::OnHandedOver(RangeId id, Epoch epoch, TimePoint now) {
+  Expire(now);
+  const Holding holding = ranges_[id].holding;
+  const bool ours = holding == Holding::kHeld || holding == Holding::kHandingOver;
+  if (ours && ranges_[id].epoch == epoch) SendRelease(id, epoch, now);
+  Advance(now);
+}
+
+void LeaseKeeper::Tick(TimePoint now) { Advance(now); }
+
+void LeaseKeeper::Advance(TimePoint now) {
+  Expire(now);
+  if (stage_ == Stage::kMember) {
+    if (now >= due_) Renew(now);
+    for (RangeId id = 0; id < ranges_.size(); ++id) Reconcile(id, now);
+  }
+  if (wants_to_leave_) FinishLeaving(now);
+  if (stage_ == Stage::kJoining && now >= due_) SendJoin(now);
+}
+
+void LeaseKeeper::Expire(TimePoint now) {
+  if (stage_ == Stage::kMember && now >= valid_until_) EndSession(true, now);
+}
+
+void LeaseKeeper::SendJoin(TimePoint now) {
+  stage_ = Stage::kJoining;
+  join_attempt_ = next_attempt_++;
+  join_sent_ = now;
+  due_ = now + period_;
+  actions_.push_back(lease::Join{join_attempt_});
+}
+
+void LeaseKeeper::Renew(TimePoint now) {
+  due_ = now + period_;
+  actions_.push_back(lease::KeepAlive{session_, now});
+}
+
+void LeaseKeeper::Reconcile(RangeId id, TimePoint now) {
+  Range& range = ranges_[id];
+  switch (range.holding) {
+    case Holding::kAcquiring:
+      if (now < range.due) break;
+      Rest(&range, now);
+      [[fallthrough]];
+    case Holding::kNone:
+      ReconcileFree(id, now);
+      break;
+    case Holding::kHeld:
+    case Holding::kHandingOver:
+      if (Known(id) && Known(id)->epoch > range.epoch && Known(id)->session != session_) {
+        // Epochs only grow: another has it, however that came.
+        Rest(&range, now + pause_);
+        actions_.push_back(lease::Lost{id});
+      } else if (range.holding == Holding::kHeld &&
+                 (wants_to_leave_ || rightful_[id] == Rightful::kAnothers)) {
+        range.holding = Holding::kHandingOver;
+        actions_.push_back(lease::HandOver{id, range.epoch});
+      }
+      break;
+    case Holding::kReleasing:
+      if (now >= range.due) SendRelease(id, range.epoch, now);
+      break;
+  }
+}
+
+void LeaseKeeper::ReconcileFree(RangeId id, TimePoint now) {
+  if (now < ranges_[id].due) return;
+  ranges_[id].due = TimePoint();
+  const bool wanted = !wants_to_leave_ && rightful_[id] == Rightful::kOurs;
+  // Of an attempt whose answer was lost: an Acquire would be answered with its epoch.
+  const bool left_over = Known(id) && Known(id)->session == session_;
+  if (wanted && (!Known(id) || left_over)) {
+    SendAcquire(id, now);
+  } else if (left_over) {
+    SendRelease(id, Known(id)->epoch, now);
+  }
+}
+
+void LeaseKeeper::SendAcquire(RangeId id, TimePoint now) {
+  ranges_[id] = {Holding::kAcquiring, 0, next_attempt_++, now + period_};
+  actions_.push_back(lease::Acquire{ranges_[id].attempt, session_, id});
+}
+
+void LeaseKeeper::SendRelease(RangeId id, Epoch epoch, TimePoint now) {
+  ranges_[id] = {Holding::kReleasing, epoch, next_attempt_++, now + period_};
+  actions_.push_back(lease::Release{ranges_[id].attempt, session_, id, epoch});
+}
+
+void LeaseKeeper::FinishLeaving(TimePoint now) {
+  const bool nothing_held = std::all_of(ranges_.begin(), ranges_.end(), [](const Range& range) {
+    return range.holding == Holding::kNone;
+  });
+  if (stage_ == Stage::kMember && nothing_held) {
+    stage_ = Stage::kLeaving;
+    due_ = now + period_;
+    actions_.push_back(lease::Leave{session_});
+  } else if (stage_ == Stage::kNew || stage_ == Stage::kJoining ||
+             (stage_ == Stage::kLeaving && now >= due_)) {
+    stage_ = Stage::kEnded;
+    actions_.push_back(lease::Left{});
+  }
+}
+
+void LeaseKeeper::EndSession(bool tell, TimePoint now) {
+  for (RangeId id = 0; id < ranges_.size(); ++id) {
+    if (HeldEpoch(id) != 0) actions_.push_back(lease::Lost{id});
+    Rest(&ranges_[id], TimePoint());
+  }
+  // So that others, and we, need not wait for the service's own count.
+  if (tell) actions_.push_back(lease::Leave{session_});
+  session_ = 0;
+  valid_until_ = TimePoint();
+  stage_ = Stage::kJoining;
+  due_ = now;
+}
+
+void LeaseKeeper::Rest(Range* range, TimePoint until) { *range = {Holding::kNone, 0, 0, until}; }
+
+LeaseKeeper::Rightful LeaseKeeper::Judge(RangeId id) const {
+  // A table of before we joined says nothing of us.
+  if (!std::binary_search(table_.members.begin(), table_.members.end(), address_)) {
+    return Rightful::kNotKnown;
+  }
+  return *RightfulOwner(table_.members, id) == address_ ? Rightful::kOurs : Rightful::kAnothers;
+}
+
+const std::optional<Lease>& LeaseKeeper::Known(RangeId id) const {
+  static constexpr std::optional<Lease> kFree;
+  return id < table_.ranges.size() ? table_.ranges[id] : kFree;
+}
+
+Epoch LeaseKeeper::HeldEpoch(RangeId id) const {
+  const Range& range = ranges_[id];
+  const bool held = range.holding == Holding::kHeld || range.holding == Holding::kHandingOver;
+  return held ? range.epoch : 0;
+}
+
+TimePoint LeaseKeeper::NextTick() const {
+  switch (stage_) {
+    case Stage::kNew:
+    case Stage::kEnded:
+      return kNever;
+    case Stage::kJoining:
+    case Stage::kLeaving:
+      return due_;
+    case Stage::kMember:
+      break;
+  }
+  TimePoint next = std::min(due_, valid_until_);
+  for (const Range& range : ranges_) {
+    if (range.due != TimePoint()) next = std::min(next, range.due);
+  }
+  return next;
+}
+
+}  // namespace stout

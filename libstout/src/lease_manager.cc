@@ -1,0 +1,216 @@
+#include <algorithm>
+#include <atomic>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "boot_clock.h"
+#include "stout/core/lease_keeper.h"
+#include "stout/lease_watcher.h"
+#include "stout/leases.h"
+
+namespace stout {
+namespace asio = boost::asio;
+using internal::BootNow;
+
+namespace {
+
+Errc ToErrc(const ErrorCode& ec) {
+  if (!ec) return Errc::kOk;
+  return ec.category() == ErrorCategory() ? static_cast<Errc>(ec.value()) : Errc::kUnknown;
+}
+
+}  // namespace
+
+/// The driver of a LeaseKeeper: it carries out what that asks for, and decides nothing.
+class LeaseManager::Impl : public std::enable_shared_from_this<Impl> {
+ public:
+  Impl(const asio::any_io_executor& executor, LeaseService& service, LeaseMember member,
+       LeaseHandlers handlers)
+      : strand_(asio::make_strand(executor)),
+        timer_(strand_),
+        service_(service),
+        member_(std::move(member)),
+        handlers_(std::move(handlers)),
+        keeper_(member_.address, member_.ranges, member_.ttl),
+        owned_(member_.ranges) {}
+
+  const Executor& strand() const { return strand_; }
+
+  void Watch() {
+    watcher_.emplace(service_, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) {
+        self->Post([](Impl& impl) { impl.keeper_.OnTable(*impl.watcher_->table(), BootNow()); });
+      }
+    });
+  }
+
+  void Start() {
+    Post([](Impl& impl) { impl.keeper_.Start(BootNow()); });
+  }
+
+  void Leave(UniqueFunction<void()> done) {
+    Post([done = std::move(done)](Impl& impl) mutable {
+      impl.leaving_.push_back(std::move(done));
+      impl.keeper_.Leave(BootNow());
+    });
+  }
+
+  void HandedOver(RangeId range, Epoch epoch) {
+    Post([range, epoch](Impl& impl) { impl.keeper_.OnHandedOver(range, epoch, BootNow()); });
+  }
+
+  void Detach() {
+    detached_ = true;
+    timer_.cancel();
+    watcher_.reset();
+  }
+
+  // Other ranges are nobody's: a router may ask for any.
+  Epoch EpochOf(RangeId range) const {
+    if (range >= owned_.size()) return 0;
+    // In this order: what was lost is no longer owned_ when a later session's time is seen; and the
+    // clock last, so that time which passes in between counts.
+    const TimePoint valid_until = valid_until_.load(std::memory_order_acquire);
+    const Epoch epoch = owned_[range].load(std::memory_order_acquire);
+    return BootNow() < valid_until ? epoch : 0;
+  }
+  bool joined() const { return BootNow() < valid_until_.load(std::memory_order_acquire); }
+  const LeaseWatcher& watcher() const { return *watcher_; }
+
+ private:
+  // Runs `input(*this)` on the strand, and what follows from it.
+  template <typename Input>
+  void Post(Input input) {
+    asio::post(strand_, [self = shared_from_this(), input = std::move(input)]() mutable {
+      if (self->detached_) return;
+      input(*self);
+      self->CarryOut();
+    });
+  }
+
+  void CarryOut() {
+    Publish();
+    for (const lease::Action& action : keeper_.TakeActions()) {
+      if (detached_) return;
+      std::visit([this](const auto& a) { Do(a); }, action);
+    }
+    if (!detached_) Arm();
+  }
+
+  // Ends first, then the time: see EpochOf.
+  void Publish() {
+    for (RangeId id = 0; id < member_.ranges; ++id) {
+      owned_[id].store(keeper_.HeldEpoch(id), std::memory_order_release);
+    }
+    valid_until_.store(keeper_.valid_until(), std::memory_order_release);
+  }
+
+  void Arm() {
+    const TimePoint next = keeper_.NextTick();
+    if (next == kNever) {
+      timer_.cancel();
+      return;
+    }
+    timer_.expires_after(std::max(Duration::zero(), next - BootNow()));
+    timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& ec) {
+      const auto self = weak.lock();
+      if (ec || self == nullptr || self->detached_) return;
+      self->keeper_.Tick(BootNow());
+      self->CarryOut();
+    });
+  }
+
+  // Turns an answer of the service into an input of the keeper.
+  template <typename Input>
+  auto Answer(Input input) {
+    return [weak = weak_from_this(), input](const ErrorCode& ec, auto... value) {
+      const auto self = weak.lock();
+      if (self == nullptr) return;
+      self->Post([input, errc = ToErrc(ec), value...](Impl& impl) {
+        input(impl.keeper_, errc, value..., BootNow());
+      });
+    };
+  }
+
+  void Do(const lease::Join& a) {
+    service_.Join(member_,
+                  Answer([a](LeaseKeeper& keeper, Errc errc, SessionId session, TimePoint now) {
+                    keeper.OnJoined(a.attempt, errc, session, now);
+                  }));
+  }
+  void Do(const lease::KeepAlive& a) {
+    service_.KeepAlive(a.session, Answer([a](LeaseKeeper& keeper, Errc errc, TimePoint now) {
+                         keeper.OnKeptAlive(a.session, a.sent, errc, now);
+                       }));
+  }
+  void Do(const lease::Leave& a) {
+    service_.Leave(a.session, Answer([a](LeaseKeeper& keeper, Errc, TimePoint now) {
+                     keeper.OnLeft(a.session, now);
+                   }));
+  }
+  void Do(const lease::Acquire& a) {
+    service_.Acquire(
+        a.session, a.range,
+        Answer([a](LeaseKeeper& keeper, Errc errc, std::optional<Epoch> epoch, TimePoint now) {
+          keeper.OnAcquired(a.attempt, a.range, errc, epoch, now);
+        }));
+  }
+  void Do(const lease::Release& a) {
+    service_.Release(a.session, a.range, a.epoch,
+                     Answer([a](LeaseKeeper& keeper, Errc errc, TimePoint now) {
+                       keeper.OnReleased(a.attempt, a.range, errc, now);
+                     }));
+  }
+  void Do(const lease::Acquired& a) { handlers_.on_acquired(a.range, a.epoch); }
+  void Do(const lease::HandOver& a) {
+    handlers_.on_release(a.range, [weak = weak_from_this(), a] {
+      if (const auto self = weak.lock()) self->HandedOver(a.range, a.epoch);
+    });
+  }
+  void Do(const lease::Lost& a) { handlers_.on_lost(a.range); }
+  void Do(const lease::Refused& a) {
+    if (handlers_.on_refused) handlers_.on_refused(a.errc);
+  }
+  void Do(const lease::Left&) {
+    for (UniqueFunction<void()>& done : std::exchange(leaving_, {})) done();
+  }
+
+  const Executor strand_;
+  asio::steady_timer timer_;
+  LeaseService& service_;
+  const LeaseMember member_;
+  LeaseHandlers handlers_;
+  LeaseKeeper keeper_;
+  std::optional<LeaseWatcher> watcher_;  // from Watch() to Detach()
+  std::vector<UniqueFunction<void()>> leaving_;
+  bool detached_ = false;
+
+  // For any thread: what the keeper said last.
+  std::vector<std::atomic<Epoch>> owned_;
+  std::atomic<TimePoint> valid_until_{TimePoint()};
+};
+
+LeaseManager::LeaseManager(const asio::any_io_executor& executor, LeaseService& service,
+                           LeaseMember member, LeaseHandlers handlers)
+    : impl_(std::make_shared<Impl>(executor, service, std::move(member), std::move(handlers))) {
+  impl_->Watch();
+}
+
+LeaseManager::~LeaseManager() { impl_->Detach(); }
+
+LeaseManager::Executor LeaseManager::get_executor() const { return impl_->strand(); }
+void LeaseManager::Start() { impl_->Start(); }
+void LeaseManager::Leave(UniqueFunction<void()> done) { impl_->Leave(std::move(done)); }
+void LeaseManager::GiveUp(RangeId range, Epoch epoch) { impl_->HandedOver(range, epoch); }
+bool LeaseManager::Owns(RangeId range) const { return EpochOf(range) != 0; }
+Epoch LeaseManager::EpochOf(RangeId range) const { return impl_->EpochOf(range); }
+bool LeaseManager::joined() const { return impl_->joined(); }
+std::optional<std::string> LeaseManager::OwnerOf(RangeId range) const {
+  return impl_->watcher().OwnerOf(range);
+}
+std::shared_ptr<const LeaseTable> LeaseManager::table() const { return impl_->watcher().table(); }
+
+}  // namespace stout

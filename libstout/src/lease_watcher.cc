@@ -1,0 +1,48 @@
+#include "stout/lease_watcher.h"
+
+#include <mutex>
+#include <utility>
+
+namespace stout {
+
+struct LeaseWatcher::State {
+  std::mutex mutex;
+  std::shared_ptr<const LeaseTable> table = std::make_shared<LeaseTable>();
+  UniqueFunction<void()> on_change;  // Called by the watch alone.
+};
+
+LeaseWatcher::LeaseWatcher(LeaseService& service, UniqueFunction<void()> on_change)
+    : state_(std::make_shared<State>()) {
+  state_->on_change = std::move(on_change);
+  watch_ = service.WatchTable([weak = std::weak_ptr(state_)](LeaseTable table) {
+    const std::shared_ptr<State> state = weak.lock();
+    if (state == nullptr) return;
+    auto newest = std::make_shared<const LeaseTable>(std::move(table));
+    {
+      const std::lock_guard lock(state->mutex);
+      state->table.swap(newest);
+    }
+    if (state->on_change) state->on_change();
+  });
+}
+
+std::shared_ptr<const LeaseTable> LeaseWatcher::table() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->table;
+}
+
+std::optional<std::string> LeaseWatcher::OwnerOf(RangeId range) const {
+  const std::shared_ptr<const LeaseTable> known = table();
+  if (range >= known->ranges.size() || !known->ranges[range]) return std::nullopt;
+  return known->ranges[range]->address;
+}
+
+std::optional<std::string> LeaseWatcher::OwnerOf(std::string_view name) const {
+  const std::shared_ptr<const LeaseTable> known = table();
+  if (known->ranges.empty()) return std::nullopt;
+  const std::optional<Lease>& lease =
+      known->ranges[RangeOf(name, static_cast<RangeId>(known->ranges.size()))];
+  return lease ? std::optional(lease->address) : std::nullopt;
+}
+
+}  // namespace stout
