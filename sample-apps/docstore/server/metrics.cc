@@ -87,10 +87,11 @@ constexpr Distribution<EngineStats> kReplyLatency = {
 
 // Calls visit(labels, lane) for each lane of each shard.
 void ForEachLane(const std::vector<ShardSnapshot>& shards, auto visit) {
-  for (std::size_t shard = 0; shard < shards.size(); ++shard) {
-    const auto& lanes = shards[shard].engine.lanes;
+  for (const ShardSnapshot& shard : shards) {
+    const auto& lanes = shard.engine.lanes;
     for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
-      visit(Labels{{"shard", std::to_string(shard)}, {"lane", std::to_string(lane)}}, lanes[lane]);
+      visit(Labels{{"shard", std::to_string(shard.shard)}, {"lane", std::to_string(lane)}},
+            lanes[lane]);
     }
   }
 }
@@ -121,15 +122,15 @@ void AppendLanes(std::vector<MetricFamily>& families, const std::vector<ShardSna
 void AppendShards(std::vector<MetricFamily>& families, const std::vector<ShardSnapshot>& shards) {
   for (const auto& [name, type, help, get] : kShardScalars) {
     MetricFamily family = Family(name, help, type);
-    for (std::size_t i = 0; i < shards.size(); ++i) {
-      family.metric.push_back(ToMetric(get(shards[i]), type, {{"shard", std::to_string(i)}}));
+    for (const ShardSnapshot& shard : shards) {
+      family.metric.push_back(ToMetric(get(shard), type, {{"shard", std::to_string(shard.shard)}}));
     }
     families.push_back(std::move(family));
   }
   MetricFamily family = Family(kReplyLatency.name, kReplyLatency.help, MetricType::Histogram);
-  for (std::size_t i = 0; i < shards.size(); ++i) {
-    family.metric.push_back(ToMetric(kReplyLatency.get(shards[i].engine), kReplyLatency.unit,
-                                     {{"shard", std::to_string(i)}}));
+  for (const ShardSnapshot& shard : shards) {
+    family.metric.push_back(ToMetric(kReplyLatency.get(shard.engine), kReplyLatency.unit,
+                                     {{"shard", std::to_string(shard.shard)}}));
   }
   families.push_back(std::move(family));
 }
@@ -147,6 +148,7 @@ json::object ToObject(const LaneStats& lane) {
 
 json::object ToObject(const ShardSnapshot& shard) {
   json::object object = ToObject(kShardScalars, shard);
+  object["shard"] = shard.shard;
   object[kReplyLatency.name] = ToObject(kReplyLatency.get(shard.engine), kReplyLatency.unit);
   json::array lanes;
   for (const LaneStats& lane : shard.engine.lanes) lanes.push_back(ToObject(lane));

@@ -11,6 +11,7 @@ namespace stout::docstore {
 
 /// What one shard has done and holds.
 struct ShardSnapshot {
+  std::size_t shard = 0;  ///< Its number; under leases that of its range.
   EngineStats engine;
   std::size_t cached_bytes = 0;
 };
