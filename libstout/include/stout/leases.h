@@ -26,7 +26,7 @@ struct LeaseHandlers {
   /// from any thread. Until then the range is still ours. Not calling it keeps the range.
   UniqueFunction<void(RangeId, Done done)> on_release{};
   /// The range is ours no longer, and perhaps another's already: drop its state, fail its replies.
-  /// May come while a hand-over is under way, whose `done` then does nothing.
+  /// May come while a hand-over is under way, whose `done` then does nothing, or just after that.
   UniqueFunction<void(RangeId)> on_lost{};
   /// The service will not have this server, for good: kBadOptions, the deployment has another
   /// number of ranges. May be empty.

@@ -206,6 +206,7 @@ void LeaseKeeper::FinishLeaving(TimePoint now) {
   });
   if (stage_ == Stage::kMember && nothing_held) {
     stage_ = Stage::kLeaving;
+    valid_until_ = TimePoint();
     due_ = now + period_;
     actions_.push_back(lease::Leave{session_});
   } else if (stage_ == Stage::kNew || stage_ == Stage::kJoining ||

@@ -1,0 +1,277 @@
+// The manager's driver, over the service in the process: real time, some of it short.
+
+#include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <future>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "stout/in_process_leases.h"
+#include "stout/lease_watcher.h"
+#include "stout/leases.h"
+
+namespace stout {
+namespace {
+
+using namespace std::chrono_literals;
+namespace asio = boost::asio;
+
+constexpr RangeId kRanges = 16;
+
+// A process of one thread, the test's own.
+class Process {
+ public:
+  template <typename Predicate>
+  void RunUntil(Predicate happened) {
+    const auto deadline = std::chrono::steady_clock::now() + 30s;
+    context.restart();
+    while (!happened()) {
+      REQUIRE(std::chrono::steady_clock::now() < deadline);
+      context.run_one_for(100ms);
+    }
+  }
+
+  asio::io_context context{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
+  InProcessLeases service{context.get_executor()};
+};
+
+// A server that serves what it is told to.
+class Server {
+ public:
+  Server(Process& process, const std::string& address, Duration ttl = 10s)
+      : leases(process.context.get_executor(), process.service,
+               {.address = address, .ranges = kRanges, .ttl = ttl},
+               {.on_acquired = [this](RangeId range, Epoch epoch) { serves[range] = epoch; },
+                .on_release =
+                    [this](RangeId range, LeaseHandlers::Done done) {
+                      if (slow_to_release) {
+                        releasing[range] = std::move(done);
+                      } else {
+                        serves.erase(range);
+                        done();
+                      }
+                    },
+                .on_lost =
+                    [this](RangeId range) {
+                      serves.erase(range);
+                      ++lost;
+                    },
+                .on_refused = [this](ErrorCode ec) { refused = ec; }}) {
+    leases.Start();
+  }
+
+  std::map<RangeId, Epoch> serves;
+  std::map<RangeId, LeaseHandlers::Done> releasing;
+  bool slow_to_release = false;
+  int lost = 0;
+  ErrorCode refused;
+  LeaseManager leases;  // Goes first.
+};
+
+std::size_t Served(const std::vector<const Server*>& servers) {
+  std::map<RangeId, int> owners;
+  for (const Server* server : servers) {
+    for (const auto& [range, epoch] : server->serves) {
+      CHECK(++owners[range] == 1);
+      CHECK(epoch != 0);
+    }
+  }
+  return owners.size();
+}
+
+}  // namespace
+
+TEST_CASE("a server that is alone gets every range", "[leases]") {
+  Process process;
+  Server a(process, "a:1");
+  process.RunUntil([&] { return a.serves.size() == kRanges; });
+  CHECK(a.leases.joined());
+  process.RunUntil([&] { return a.leases.OwnerOf(kRanges - 1).has_value(); });
+  for (RangeId range = 0; range < kRanges; ++range) {
+    CHECK(a.leases.Owns(range));
+    CHECK(a.leases.EpochOf(range) == a.serves[range]);
+    CHECK(a.leases.OwnerOf(range) == "a:1");
+  }
+  CHECK_FALSE(a.leases.Owns(kRanges));
+  CHECK_FALSE(a.leases.OwnerOf(kRanges));
+}
+
+TEST_CASE("a server that joins gets its share, and gives it back when it leaves", "[leases]") {
+  Process process;
+  Server a(process, "a:1");
+  process.RunUntil([&] { return a.serves.size() == kRanges; });
+  const std::map<RangeId, Epoch> before = a.serves;
+  auto b = std::make_unique<Server>(process, "b:1");
+  process.RunUntil([&] { return !b->serves.empty() && Served({&a, b.get()}) == kRanges; });
+  for (const auto& [range, epoch] : b->serves) {
+    CAPTURE(range);
+    CHECK(epoch > before.at(range));
+    CHECK(b->leases.Owns(range));
+    CHECK_FALSE(a.leases.Owns(range));
+  }
+  bool left = false;
+  b->leases.Leave([&] { left = true; });
+  process.RunUntil([&] { return left; });
+  CHECK(b->serves.empty());
+  CHECK_FALSE(b->leases.joined());
+  b.reset();
+  process.RunUntil([&] { return a.serves.size() == kRanges; });
+  CHECK(a.lost == 0);
+}
+
+TEST_CASE("a range that is being handed over is ours until that is done", "[leases]") {
+  Process process;
+  Server a(process, "a:1");
+  process.RunUntil([&] { return a.serves.size() == kRanges; });
+  a.slow_to_release = true;
+  Server b(process, "b:1");
+  process.RunUntil([&] { return !a.releasing.empty() && b.leases.joined(); });
+  const RangeId range = a.releasing.begin()->first;
+  CHECK(a.leases.Owns(range));
+  CHECK(b.serves.empty());
+  a.serves.erase(range);
+  a.releasing.begin()->second();
+  process.RunUntil([&] { return b.serves.contains(range); });
+  CHECK_FALSE(a.leases.Owns(range));
+  CHECK(a.lost == 0);
+}
+
+TEST_CASE("a process that was paused longer than its lease owns nothing when it wakes",
+          "[leases]") {
+  Process process;
+  Server a(process, "a:1", 300ms);
+  process.RunUntil([&] { return a.serves.size() == kRanges; });
+  const std::map<RangeId, Epoch> before = a.serves;
+  // Nothing of ours runs, and yet:
+  const auto deadline = std::chrono::steady_clock::now() + 30s;
+  while (a.leases.Owns(3)) {
+    REQUIRE(std::chrono::steady_clock::now() < deadline);
+    std::this_thread::yield();
+  }
+  CHECK_FALSE(a.leases.joined());
+  CHECK(a.leases.EpochOf(3) == 0);
+  CHECK(a.serves == before);  // It has not been told.
+  process.RunUntil([&] { return a.lost == kRanges && a.serves.size() == kRanges; });
+  for (const auto& [range, epoch] : a.serves) CHECK(epoch > before.at(range));
+}
+
+TEST_CASE("a lease is renewed for as long as the server runs", "[leases]") {
+  // Answers everything, and counts.
+  class Counter final : public LeaseService {
+   public:
+    void Join(const LeaseMember&, JoinHandler handler) override { handler({}, 1); }
+    void KeepAlive(SessionId session, Handler handler) override {
+      renewals += session == 1 ? 1 : 0;
+      handler({});
+    }
+    void Leave(SessionId, Handler handler) override { handler({}); }
+    void Acquire(SessionId, RangeId, AcquireHandler handler) override { handler({}, 1); }
+    void Release(SessionId, RangeId, Epoch, Handler handler) override { handler({}); }
+    Watch WatchTable(TableHandler) override { return {}; }
+    int renewals = 0;
+  } service;
+  Process process;
+  LeaseManager leases(process.context.get_executor(), service,
+                      {.address = "a:1", .ranges = kRanges, .ttl = 60ms}, {});
+  leases.Start();
+  process.RunUntil([&] { return service.renewals == 10; });
+}
+
+TEST_CASE("a server that dies is followed by another once its lease has ended", "[leases]") {
+  Process process;
+  auto a = std::make_unique<Server>(process, "a:1", 300ms);
+  Server b(process, "b:1");
+  process.RunUntil([&] { return !b.serves.empty() && Served({a.get(), &b}) == kRanges; });
+  const std::map<RangeId, Epoch> of_a = a->serves;
+  REQUIRE_FALSE(of_a.empty());
+  a.reset();  // Without a word.
+  process.RunUntil([&] { return b.serves.size() == kRanges; });
+  for (const auto& [range, epoch] : of_a) CHECK(b.serves[range] > epoch);
+}
+
+TEST_CASE("a range that is given up comes back under a newer epoch", "[leases]") {
+  Process process;
+  Server a(process, "a:1", 1s);
+  process.RunUntil([&] { return a.serves.size() == kRanges; });
+  const Epoch epoch = a.serves[5];
+  a.leases.GiveUp(5, epoch - 1);  // Of another time.
+  a.leases.GiveUp(5, epoch);
+  process.RunUntil([&] { return !a.leases.Owns(5); });
+  process.RunUntil([&] { return a.leases.Owns(5); });
+  CHECK(a.serves[5] > epoch);
+  CHECK(a.lost == 0);
+}
+
+TEST_CASE("a server with another number of ranges is refused", "[leases]") {
+  Process process;
+  Server a(process, "a:1");
+  process.RunUntil([&] { return a.leases.joined(); });
+  ErrorCode why;
+  bool left = false;
+  LeaseManager b(process.context.get_executor(), process.service,
+                 {.address = "b:1", .ranges = kRanges + 1},
+                 {.on_refused = [&](ErrorCode ec) { why = ec; }});
+  b.Start();
+  process.RunUntil([&] { return why == Errc::kBadOptions; });
+  CHECK_FALSE(b.joined());
+  b.Leave([&] { left = true; });
+  process.RunUntil([&] { return left; });
+}
+
+TEST_CASE("a watcher knows the owners without being one", "[leases]") {
+  Process process;
+  int changes = 0;
+  LeaseWatcher watcher(process.service, [&] { ++changes; });
+  CHECK_FALSE(watcher.OwnerOf("document"));
+  {
+    Server a(process, "a:1");
+    process.RunUntil([&] { return a.serves.size() == kRanges && watcher.OwnerOf("document"); });
+    CHECK(watcher.OwnerOf("document") == "a:1");
+    CHECK(watcher.table()->members == std::vector<std::string>{"a:1"});
+    bool left = false;
+    a.leases.Leave([&] { left = true; });
+    process.RunUntil([&] { return left; });
+  }
+  process.RunUntil([&] { return watcher.table()->members.empty(); });
+  CHECK_FALSE(watcher.OwnerOf("document"));
+  CHECK(changes >= 2);
+}
+
+TEST_CASE("managers and watchers go at any time", "[leases]") {
+  asio::io_context context;
+  auto work = asio::make_work_guard(context);
+  InProcessLeases service(context.get_executor());
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) threads.emplace_back([&] { context.run(); });
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<int> acquired = 0;
+    LeaseHandlers handlers;
+    handlers.on_acquired = [&](RangeId, Epoch) { ++acquired; };
+    handlers.on_release = [](RangeId, LeaseHandlers::Done done) { done(); };
+    handlers.on_lost = [](RangeId) {};
+    auto manager = std::make_unique<LeaseManager>(context.get_executor(), service,
+                                                  LeaseMember{.address = "a:1", .ranges = kRanges},
+                                                  std::move(handlers));
+    const LeaseWatcher watcher(service);
+    manager->Start();
+    while (acquired < round % 17 && !manager->Owns(kRanges - 1)) std::this_thread::yield();
+    std::promise<void> gone;
+    asio::post(manager->get_executor(), [&] {
+      manager.reset();
+      gone.set_value();
+    });
+    gone.get_future().wait();
+  }
+  work.reset();
+  context.stop();
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace stout
