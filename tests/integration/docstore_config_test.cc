@@ -56,8 +56,8 @@ TEST_CASE("the server runs without any option", "[docstore]") {
   const Parsed parsed = Parse({});
   REQUIRE_FALSE(parsed.code);
   CHECK(parsed.config.store == "rocksdb:./docstore-data");
-  CHECK(parsed.config.host == "127.0.0.1");
-  CHECK(parsed.config.port == 8080);
+  CHECK(parsed.config.listen.host == "127.0.0.1");
+  CHECK(parsed.config.listen.port == 8080);
   CHECK(parsed.config.threads >= 1);
   CHECK(parsed.config.documents.shards == parsed.config.threads);
   CHECK(parsed.config.http.max_body_bytes == std::size_t{1} << 20);
@@ -74,8 +74,8 @@ TEST_CASE("options have units", "[docstore]") {
   const LaneOptions& lane = config.documents.map.engine.lane;
   CHECK(config.store == "memory:");
   CHECK(lane.write_policy.Name() == "fixed:20ms");
-  CHECK(config.host == "::1");
-  CHECK(config.port == 0);
+  CHECK(config.listen.host == "::1");
+  CHECK(config.listen.port == 0);
   CHECK(config.threads == 3);
   CHECK(config.documents.shards == 5);
   CHECK(lane.max_delay == 250ms);
@@ -132,7 +132,7 @@ TEST_CASE("a file holds options, TOML or JSON, and the command line wins", "[doc
   const Parsed parsed = Parse({"--config", file.path(), "--max-batch-items", "20"});
   CAPTURE(text, parsed.said);
   REQUIRE_FALSE(parsed.code);
-  CHECK(parsed.config.port == 0);
+  CHECK(parsed.config.listen.port == 0);
   CHECK(parsed.config.documents.map.engine.lane.write_policy.Name() == "fixed:5ms");
   CHECK(parsed.config.documents.map.engine.lane.max_batch_items == 20);
 }

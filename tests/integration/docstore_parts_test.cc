@@ -5,12 +5,12 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "server/etag.h"
-#include "server/id.h"
+#include "http/etag.h"
+#include "http/id.h"
 #include "server/manifest.h"
-#include "server/message.h"
+#include "http/message.h"
 #include "server/metrics.h"
-#include "server/route.h"
+#include "http/route.h"
 
 namespace stout::docstore {
 namespace {

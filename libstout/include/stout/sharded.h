@@ -20,7 +20,10 @@ namespace stout {
 namespace internal {
 
 inline Interposer& InterposerOf(Interposer& interposer) { return interposer; }
-inline Interposer& InterposerOf(WriteBackMap& map) { return map.interposer(); }
+template <typename T>
+Interposer& InterposerOf(T& shard) {
+  return shard.interposer();
+}
 
 /// Completes once `parts` calls have: with the first error, if any. Thread-safe.
 class Join {
@@ -56,7 +59,7 @@ class Join {
 ///     asio::post(sharded.For(key).get_executor(), [&] { ... sharded.For(key).MarkDirty(key); });
 ///     co_await sharded.AsyncSafeReply({key, other}, asio::use_awaitable);   // from any thread
 ///
-/// T is Interposer or WriteBackMap.
+/// T is Interposer, or has an interposer(), as WriteBackMap has.
 /// Owner: neither copied nor moved. Destroy it while the context does not run, or once drained.
 /// Threads: everything here may be called from any thread; a shard itself only on its strand.
 /// Errors: a call that reaches its shards after they were destroyed ends with kClosed.

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "server/id.h"
+#include "http/id.h"
 
 namespace stout::docstore {
 namespace {

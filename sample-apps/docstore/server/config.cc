@@ -2,151 +2,25 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
-#include <functional>
-#include <iostream>
-#include <limits>
-#include <memory>
-#include <string_view>
+#include <string>
 #include <thread>
 #include <utility>
 
-#include "server/config_file.h"
+#include "program/options.h"
 #include "stout/adapters/open_store.h"
 #include "stout/core/policy/basic.h"
 
 namespace stout::docstore {
 namespace {
 
-using std::chrono::nanoseconds;
-
-// "4096", "64KiB", "8MiB", "1GiB".
-std::optional<std::size_t> ParseBytes(std::string_view text) {
-  std::size_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc()) return std::nullopt;
-  const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
-  constexpr std::pair<std::string_view, int> kUnits[] = {
-      {"", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}};
-  for (const auto& [name, shift] : kUnits) {
-    if (unit != name) continue;
-    if (value > (std::numeric_limits<std::size_t>::max() >> shift)) return std::nullopt;
-    return value << shift;
-  }
-  return std::nullopt;
-}
-
-std::string FormatBytes(std::size_t bytes) {
-  constexpr std::pair<std::string_view, int> kUnits[] = {{"GiB", 30}, {"MiB", 20}, {"KiB", 10}};
-  for (const auto& [name, shift] : kUnits) {
-    if (bytes != 0 && bytes % (std::size_t{1} << shift) == 0) {
-      return fmt::format("{}{}", bytes >> shift, name);
-    }
-  }
-  return std::to_string(bytes);
-}
-
-constexpr std::size_t kMaxThreads = 1024;
 constexpr std::size_t kMaxShards = 4096;
-constexpr std::size_t kMaxCount = 1'000'000'000;
-
-// Adds options that read into a variable, with the variable's value as the default in --help.
-class Options {
- public:
-  explicit Options(CLI::App& app) : app_(app) {}
-
-  void Group(std::string name) { group_ = std::move(name); }
-
-  void Text(const std::string& name, std::string& value, const std::string& help,
-            const std::string& type) {
-    app_.add_option(name, value, help)->type_name(type)->capture_default_str()->group(group_);
-  }
-
-  void Count(const std::string& name, std::size_t& value, std::size_t max,
-             const std::string& help) {
-    Parsed(name, help, "COUNT", value == 0 ? "as many as threads" : std::to_string(value),
-           [&value, max](const std::string& text) {
-             std::size_t count = 0;
-             const char* const end = text.data() + text.size();
-             const auto [stop, error] = std::from_chars(text.data(), end, count);
-             if (error != std::errc() || stop != end || count < 1 || count > max) {
-               return fmt::format("'{}' is out of range: use 1 to {}", text, max);
-             }
-             value = count;
-             return std::string();
-           });
-  }
-
-  void Bytes(const std::string& name, std::size_t& value, std::size_t min,
-             const std::string& help) {
-    Parsed(name, help, "BYTES", FormatBytes(value), [&value, min](const std::string& text) {
-      const auto bytes = ParseBytes(text);
-      if (!bytes || *bytes < min) {
-        return fmt::format(
-            "'{}' is not a size: use a number of at least {}, in bytes or with "
-            "KiB, MiB or GiB, like 64KiB",
-            text, min);
-      }
-      value = *bytes;
-      return std::string();
-    });
-  }
-
-  void Time(const std::string& name, nanoseconds& value, const std::string& help) {
-    Parsed(name, help, "TIME", FormatDuration(value), [&value](const std::string& text) {
-      const auto duration = ParseDuration(text);
-      if (!duration || *duration <= nanoseconds::zero()) {
-        return fmt::format(
-            "'{}' is not a time: use a number above 0 with ns, us, ms or s, like "
-            "20ms",
-            text);
-      }
-      value = *duration;
-      return std::string();
-    });
-  }
-
-  // `read` stores the text's meaning, and answers what is wrong with it, if something is.
-  void Parsed(const std::string& name, const std::string& help, const std::string& type,
-              const std::string& shown_default,
-              std::function<std::string(const std::string&)> read) {
-    const auto store = [name, read = std::move(read)](const CLI::results_t& texts) {
-      if (const std::string wrong = read(texts.back()); !wrong.empty()) {
-        throw CLI::ValidationError(name, wrong);
-      }
-      return true;
-    };
-    app_.add_option(name, store, help)->type_name(type)->default_str(shown_default)->group(group_);
-  }
-
- private:
-  CLI::App& app_;
-  std::string group_;
-};
 
 std::string ReadPolicy(const std::string& text, Policy& policy) {
   std::string error;
   auto parsed = MakePolicy(text, &error);
   if (!parsed) return error;
   policy = std::move(*parsed);
-  return {};
-}
-
-// "127.0.0.1:8080", "[::1]:8080", ":8080".
-std::string ReadListen(const std::string& text, Config& config) {
-  const auto colon = text.rfind(':');
-  auto wrong = fmt::format("'{}' is no address: use HOST:PORT, like 127.0.0.1:8080", text);
-  if (colon == std::string::npos) return wrong;
-  const char* const end = text.data() + text.size();
-  std::uint16_t port = 0;
-  const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, port);
-  if (error != std::errc() || stop != end) return wrong;
-  std::string host = text.substr(0, colon);
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  config.host = std::move(host);
-  config.port = port;
   return {};
 }
 
@@ -158,20 +32,16 @@ void AddOptions(CLI::App& app, Config& config) {
 
   options.Group("Service");
   options.Text("--store", config.store, fmt::format("The store: {}", StoreUrlSyntax()), "URL");
-  options.Parsed("--listen", "Address to serve; port 0 takes a free one, printed on stdout",
-                 "HOST:PORT", fmt::format("{}:{}", config.host, config.port),
-                 [&config](const std::string& text) { return ReadListen(text, config); });
+  options.Where("--listen", config.listen,
+                "Address to serve; port 0 takes a free one, printed on stdout",
+                config.listen.Text());
   options.Count("--threads", config.threads, kMaxThreads, "Threads that serve requests");
   options.Count("--lanes", config.documents.shards, kMaxShards,
                 "Shards that documents are spread over, each with its own batches");
   options.Time("--drain-timeout", config.drain_timeout,
                "Longest orderly end after SIGTERM or SIGINT; then, or at a second signal, the "
                "server ends at once with exit code 1");
-  app.add_option("--log-level", config.log_level, "What is logged on stderr")
-      ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "off"}))
-      ->type_name("LEVEL")
-      ->capture_default_str()
-      ->group("Service");
+  options.LogLevel(config.log_level);
 
   options.Group("Batching, of each shard");
   options.Parsed("--policy", fmt::format("When to send: {}", PolicySyntax()), "POLICY",
@@ -242,32 +112,15 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, Config& c
   config.threads = std::max(1u, std::thread::hardware_concurrency());
   config.documents.shards = 0;  // as many as threads
   CLI::App app("Serves sectioned documents over HTTP, from memory, durably.", "docstore-server");
-  app.get_formatter()->column_width(34);
   app.footer(
       PolicyOptions() +
       "\nSIGTERM or SIGINT ends it in order: it accepts no more, answers what it has read, and "
       "flushes.\nIt prints 'listening on HOST:PORT' on stdout once it serves, and logs on stderr.");
-  app.config_formatter(std::make_shared<ConfigFile>());
-  app.set_config("--config", "", "Read options from a TOML or JSON file; the command line wins")
-      ->type_name("FILE");
-  app.allow_config_extras(false);
   AddOptions(app, config);
-  try {
-    app.parse(argc, argv);
+  return Parse(app, argc, argv, [&config] {
     if (config.documents.shards == 0) config.documents.shards = config.threads;
-    if (const std::string wrong = CheckTogether(config); !wrong.empty()) {
-      throw CLI::ValidationError(wrong);
-    }
-  } catch (const CLI::ConfigError& error) {
-    const std::string_view text = error.what();  // "INI was not able to parse NAME"
-    std::cerr << fmt::format(
-        "--config: there is no option '{}'; the file takes those of --help, without the dashes\n",
-        text.substr(text.rfind(' ') + 1));
-    return static_cast<int>(CLI::ExitCodes::ConfigError);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error, std::cout, std::cerr);
-  }
-  return std::nullopt;
+    return CheckTogether(config);
+  });
 }
 
 }  // namespace stout::docstore

@@ -2,20 +2,19 @@
 
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
 
+#include "http/http_options.h"
+#include "program/address.h"
 #include "server/documents.h"
-#include "server/http_options.h"
 
 namespace stout::docstore {
 
 /// What `docstore-server` is told on its command line and in its configuration file.
 struct Config {
   std::string store = "rocksdb:./docstore-data";
-  std::string host = "127.0.0.1";
-  std::uint16_t port = 8080;
+  Address listen = {.port = 8080};
   std::size_t threads = 1;
   DocumentsOptions documents;
   HttpOptions http;

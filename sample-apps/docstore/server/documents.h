@@ -1,15 +1,12 @@
 #pragma once
 
-#include <boost/asio/any_io_executor.hpp>
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "server/message.h"
+#include "http/message.h"
 #include "server/metrics.h"
-#include "server/turnstile.h"
-#include "stout/sharded.h"
+#include "stout/error.h"
 #include "stout/unique_function.h"
 #include "stout/write_back_map.h"
 
@@ -18,7 +15,7 @@ namespace stout::docstore {
 struct DocumentsOptions {
   /// Of each shard, but for cache_bytes, of which each gets its part.
   WriteBackMapOptions map;
-  /// Strands that documents are spread over, >= 1.
+  /// Strands that documents are spread over, >= 1; under leases each range has its own.
   std::size_t shards = 1;
   /// Sections of one document, >= 1: its manifest is rewritten whenever one comes or goes.
   std::size_t max_sections = 10'000;
@@ -33,42 +30,39 @@ struct DocumentRequest {
   std::string body;
 };
 
-/// The documents: what each request reads and changes, and which keys its answer depends on.
+/// The documents that a server serves: those of the store, or those whose ranges it has a lease of.
 ///
-/// The sections and the manifest of a document are keys of one shard, so a request looks at both
-/// and changes both in one turn of that shard's strand. Its answer, whatever it says, goes through
-/// SafeReply over the keys that it reveals: no client ever learns of a state that a crash could
-/// take back. Requests to one document take effect in the order of the calls of Handle.
-///
-/// Owner: refers to the store, which outlives it. Destroy it once drained or closed, or while the
-///   executor's context does not run.
+/// Owner: destroy it once drained or closed, or while the executor's context does not run.
 /// Threads: any.
-/// Errors: become responses, see MakeError(ErrorCode).
+/// Errors: become responses. 421, and 503 with Retry-After, say that nothing was done.
 class Documents {
  public:
   using Done = UniqueFunction<void(ErrorCode)>;
 
-  Documents(const boost::asio::any_io_executor& executor, Store& store,
-            const DocumentsOptions& options);
+  virtual ~Documents() = default;
 
-  /// The first thing to do; requests before it is done are answered 503.
-  void Open(Done done) { shards_.AsyncOpen(std::move(done)); }
+  /// The first thing to do; requests before it is done are answered 503. `address` is where others
+  /// reach this server, if there may be others.
+  virtual void Open(const std::string& address, Done done) = 0;
 
-  /// Answers once, on the strand of the document's shard.
-  void Handle(DocumentRequest request, Respond respond);
+  /// Answers once, on any thread.
+  virtual void Handle(DocumentRequest request, Respond respond) = 0;
 
   /// What every shard has done, on any thread.
-  void Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> done);
+  virtual void Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> done) = 0;
 
+  /// Answers 200 if requests can be served, else what the trouble is.
+  virtual void Health(Respond respond) = 0;
+
+  /// Hands over to other servers what can be handed over, while requests go on to come.
+  virtual void Leave(UniqueFunction<void()> done) = 0;
   /// Takes no more changes, flushes, answers everything.
-  void Drain(Done done) { shards_.AsyncDrain(std::move(done)); }
+  virtual void Drain(Done done) = 0;
   /// Answers everything that waits with an error.
-  void Close(Done done) { shards_.AsyncClose(std::move(done)); }
-
- private:
-  const std::size_t max_sections_;
-  std::vector<std::shared_ptr<Turnstile>> turnstiles_;  // one a shard; made with it
-  ShardedWriteBackMap shards_;
+  virtual void Close(Done done) = 0;
 };
+
+/// What a client is told whose request ended with an error; `changed` as in DocumentShard::Outcome.
+[[nodiscard]] Response MakeError(ErrorCode ec, bool changed);
 
 }  // namespace stout::docstore

@@ -2,12 +2,15 @@
 
 #include <boost/asio/io_context.hpp>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 
+#include "http/http_server.h"
 #include "server/documents.h"
-#include "server/http_server.h"
-#include "server/metrics.h"
+#include "server/leased_documents.h"
 #include "server/service.h"
+#include "stout/lease_service.h"
 #include "stout/store.h"
 
 namespace stout::docstore {
@@ -17,36 +20,43 @@ namespace stout::docstore {
 ///     Server server(context, store, {}, {});
 ///     server.Open([&](ErrorCode ec) { if (!ec) server.Listen("127.0.0.1", 8080); });
 ///
-/// Owner: refers to context and store, which outlive it. Destroy it while the context does not run.
+/// Owner: refers to context, store and leases, which outlive it. Destroy it while the context does
+///   not run.
 /// Threads: all members may be called from any thread.
 class Server {
  public:
   using Done = Documents::Done;
 
+  /// Serves all documents of the store.
   Server(boost::asio::io_context& context, Store& store, const DocumentsOptions& documents,
-         const HttpOptions& http)
-      : documents_(context.get_executor(), store, documents),
-        service_(documents_, metrics_),
-        http_(context, service_, metrics_, http) {}
+         const HttpOptions& http);
+  /// Serves those that it has leases of. Listen first: from Open on, others send requests here.
+  Server(boost::asio::io_context& context, Store& store, LeaseService& leases,
+         const LeaseOptions& lease_options, const DocumentsOptions& documents,
+         const HttpOptions& http);
 
-  /// Takes the documents over from whoever served them before.
-  void Open(Done done) { documents_.Open(std::move(done)); }
+  /// Takes the documents over from whoever served them before. `address` as in Documents::Open.
+  void Open(Done done) { Open({}, std::move(done)); }
+  void Open(const std::string& address, Done done) { documents_->Open(address, std::move(done)); }
 
-  /// Begins to serve; answers the port. After Open.
+  /// Begins to serve; answers the port.
   Result<std::uint16_t> Listen(const std::string& host, std::uint16_t port) {
     return http_.Listen(host, port);
   }
 
-  /// Accepts no more, answers what it has read, flushes; completes when all that is done, with an
-  /// error if something could not be made durable.
+  /// Hands over what others can serve, then accepts no more, answers what it has read, flushes;
+  /// completes when all that is done, with an error if something could not be made durable.
   void Drain(Done done);
 
   /// Cuts connections and forgets what is not durable; completes when nothing more will be sent.
   void Close(Done done);
 
  private:
+  Server(boost::asio::io_context& context, std::unique_ptr<Documents> documents,
+         const HttpOptions& http);
+
   HttpMetrics metrics_;
-  Documents documents_;
+  const std::unique_ptr<Documents> documents_;
   Service service_;
   HttpServer http_;
 };

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "server/route.h"
+#include "http/route.h"
 
 namespace stout::docstore {
 
@@ -26,7 +26,7 @@ void Service::Handle(Request request, Respond respond) {
     case Route::Resource::kMetrics:
       return documents_.Collect([this, respond = std::move(respond)](auto shards) mutable {
         Response response = MakeJson(200, ToPrometheus(shards, metrics_.Snapshot()));
-        response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+        response.content_type = kPrometheusType;
         respond(std::move(response));
       });
     case Route::Resource::kStats:
@@ -38,13 +38,7 @@ void Service::Handle(Request request, Respond respond) {
 
 void Service::Health(Respond respond) {
   if (draining_) return respond(MakeError(Errc::kDraining));
-  documents_.Collect([respond = std::move(respond)](const auto& shards) mutable {
-    bool fenced = false;
-    for (const ShardSnapshot& shard : shards) {
-      for (const auto& lane : shard.engine.lanes) fenced |= lane.fenced;
-    }
-    respond(fenced ? MakeError(Errc::kFenced) : MakeJson(200, "{\"status\":\"ok\"}\n"));
-  });
+  documents_.Health(std::move(respond));
 }
 
 }  // namespace stout::docstore

@@ -2,8 +2,8 @@
 
 #include <atomic>
 
+#include "http/http_server.h"
 #include "server/documents.h"
-#include "server/http_server.h"
 #include "server/metrics.h"
 
 namespace stout::docstore {

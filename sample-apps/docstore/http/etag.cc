@@ -1,4 +1,4 @@
-#include "server/etag.h"
+#include "http/etag.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "server/config_file.h"
+#include "program/config_file.h"
 
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>

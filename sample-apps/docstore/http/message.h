@@ -1,11 +1,13 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
-#include "server/etag.h"
+#include "http/etag.h"
 #include "stout/error.h"
 #include "stout/unique_function.h"
 
@@ -33,8 +35,15 @@ struct Response {
   std::shared_ptr<const std::string> body;             ///< Shared with the map; null: none.
   std::string_view allow;                              ///< Of a 405; text that lives for ever.
   std::chrono::seconds retry_after{};                  ///< Zero: no Retry-After field.
+  std::string location;  ///< Where to send the request instead; empty: no Location field.
+  /// Nothing was done, for this range of documents is not served here (now). See kUnservedRange.
+  std::optional<std::uint32_t> unserved_range;
   bool close = false;  ///< Serve no further request of this connection.
 };
+
+/// The field that names Response::unserved_range: routers then know that the request may be sent
+/// again, to whoever owns the range by then, whatever it was.
+inline constexpr std::string_view kUnservedRange = "Docstore-Unserved-Range";
 
 using Respond = UniqueFunction<void(Response)>;
 

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -15,12 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "server/http_server.h"
+#include "http/http_server.h"
+#include "http/listener.h"
 
 namespace stout::docstore {
-
-using ConnectionStrand = boost::asio::strand<boost::asio::io_context::executor_type>;
-using ConnectionSocket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, ConnectionStrand>;
 
 /// One client's connection: reads requests, has them handled, writes the answers in order.
 ///
@@ -35,21 +30,21 @@ using ConnectionSocket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, 
 /// 5. The client is timed only while it is the client's turn: while no answer is owed.
 ///
 /// Owner: itself, through its pending operations.   Threads: its strand, but for Drain and Abort.
-class Connection : public std::enable_shared_from_this<Connection> {
+class Connection final : public Session, public std::enable_shared_from_this<Connection> {
  public:
   using OnEnd = UniqueFunction<void()>;
 
-  Connection(ConnectionSocket socket, HttpHandler& handler, HttpMetrics& metrics,
+  Connection(SessionSocket socket, HttpHandler& handler, HttpMetrics& metrics,
              const HttpOptions& options, OnEnd on_end);
 
   /// Begins to read. On any thread; the first call.
-  void Start();
+  void Start() override;
   /// Says 503 to the client and ends. Instead of Start.
-  void Refuse();
+  void Refuse() override;
   /// No further request will be served: see HttpServer::Drain. On any thread.
-  void Drain();
+  void Drain() override;
   /// Cuts the connection. On any thread.
-  void Abort();
+  void Abort() override;
 
  private:
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
@@ -87,7 +82,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   [[nodiscard]] bool InsideRequest() const { return parser_ && parser_->got_some(); }
 
-  ConnectionSocket socket_;
+  SessionSocket socket_;
   HttpHandler& handler_;
   HttpMetrics& metrics_;
   const HttpOptions options_;
@@ -109,9 +104,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool finishing_ = false;
   bool ended_ = false;
 
-  boost::asio::basic_waitable_timer<std::chrono::steady_clock,
-                                    boost::asio::wait_traits<std::chrono::steady_clock>,
-                                    ConnectionStrand>
+  boost::asio::basic_waitable_timer<
+      std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>, SessionStrand>
       timer_;
   Instant since_;          // since then it is the client's turn to send
   Instant writing_since_;  // since then the client has not taken the whole of the last write

@@ -1,4 +1,4 @@
-#include "server/id.h"
+#include "http/id.h"
 
 #include <algorithm>
 

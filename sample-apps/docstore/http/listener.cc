@@ -1,14 +1,10 @@
-#include "server/http_server.h"
+#include "http/listener.h"
 
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
 #include <chrono>
 #include <unordered_map>
 #include <utility>
-
-#include "server/connection.h"
 
 namespace stout::docstore {
 
@@ -17,18 +13,17 @@ using asio::ip::tcp;
 using boost::system::error_code;
 
 // Everything but Listen's binding runs on strand_. Shared with its pending handlers; it shares the
-// connections with theirs.
-class HttpServer::Impl : public std::enable_shared_from_this<Impl> {
+// sessions with theirs.
+class Listener::Impl : public std::enable_shared_from_this<Impl> {
  public:
-  Impl(asio::io_context& context, HttpHandler& handler, HttpMetrics& metrics,
-       const HttpOptions& options)
+  Impl(asio::io_context& context, HttpMetrics& metrics, std::size_t max_sessions, Make make)
       : context_(context),
         strand_(asio::make_strand(context)),
         acceptor_(strand_),
         pause_(strand_),
-        handler_(handler),
         metrics_(metrics),
-        options_(options) {}
+        max_sessions_(max_sessions),
+        make_(std::move(make)) {}
 
   Result<std::uint16_t> Listen(const std::string& host, std::uint16_t port) {
     error_code ec;
@@ -54,7 +49,7 @@ class HttpServer::Impl : public std::enable_shared_from_this<Impl> {
     asio::post(strand_, [self = shared_from_this(), done = std::move(done)]() mutable {
       self->StopAccepting();
       self->drained_ = std::move(done);
-      for (const auto& [number, connection] : self->connections_) connection->Drain();
+      for (const auto& [number, session] : self->sessions_) session->Drain();
       self->FinishDrain();
     });
   }
@@ -62,7 +57,7 @@ class HttpServer::Impl : public std::enable_shared_from_this<Impl> {
   void Close() {
     asio::post(strand_, [self = shared_from_this()] {
       self->StopAccepting();
-      for (const auto& [number, connection] : self->connections_) connection->Abort();
+      for (const auto& [number, session] : self->sessions_) session->Abort();
     });
   }
 
@@ -73,12 +68,12 @@ class HttpServer::Impl : public std::enable_shared_from_this<Impl> {
   void Accept() {
     if (!acceptor_.is_open()) return;
     acceptor_.async_accept(asio::make_strand(context_),
-                           [self = shared_from_this()](error_code ec, ConnectionSocket socket) {
+                           [self = shared_from_this()](error_code ec, SessionSocket socket) {
                              self->OnAccept(ec, std::move(socket));
                            });
   }
 
-  void OnAccept(error_code ec, ConnectionSocket socket) {
+  void OnAccept(error_code ec, SessionSocket socket) {
     if (!acceptor_.is_open()) return;
     if (!ec) {
       Add(std::move(socket));
@@ -89,24 +84,22 @@ class HttpServer::Impl : public std::enable_shared_from_this<Impl> {
     pause_.async_wait([self = shared_from_this()](error_code) { self->Accept(); });
   }
 
-  void Add(ConnectionSocket socket) {
-    const bool refuse = connections_.size() >= options_.max_connections;
+  void Add(SessionSocket socket) {
+    const bool refuse = sessions_.size() >= max_sessions_;
     if (refuse) metrics_.OnRefuse();
-    if (connections_.size() >= options_.max_connections + kMaxRefusals) return;
+    if (sessions_.size() >= max_sessions_ + kMaxRefusals) return;
     const std::uint64_t number = next_++;
-    auto connection = std::make_shared<Connection>(std::move(socket), handler_, metrics_, options_,
-                                                   [weak = weak_from_this(), number] {
-                                                     if (const auto self = weak.lock())
-                                                       self->OnEnd(number);
-                                                   });
-    connections_.emplace(number, connection);
+    const auto session = make_(std::move(socket), [weak = weak_from_this(), number] {
+      if (const auto self = weak.lock()) self->OnEnd(number);
+    });
+    sessions_.emplace(number, session);
     metrics_.OnConnect();
-    refuse ? connection->Refuse() : connection->Start();
+    refuse ? session->Refuse() : session->Start();
   }
 
   void OnEnd(std::uint64_t number) {
     asio::post(strand_, [self = shared_from_this(), number] {
-      self->connections_.erase(number);
+      self->sessions_.erase(number);
       self->metrics_.OnDisconnect();
       self->FinishDrain();
     });
@@ -119,7 +112,7 @@ class HttpServer::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   void FinishDrain() {
-    if (!drained_ || !connections_.empty()) return;
+    if (!drained_ || !sessions_.empty()) return;
     std::exchange(drained_, {})();
   }
 
@@ -127,26 +120,26 @@ class HttpServer::Impl : public std::enable_shared_from_this<Impl> {
   asio::strand<asio::io_context::executor_type> strand_;
   asio::basic_socket_acceptor<tcp, asio::strand<asio::io_context::executor_type>> acceptor_;
   asio::steady_timer pause_;
-  HttpHandler& handler_;
   HttpMetrics& metrics_;
-  const HttpOptions options_;
-  std::unordered_map<std::uint64_t, std::shared_ptr<Connection>> connections_;
+  const std::size_t max_sessions_;
+  const Make make_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<Session>> sessions_;
   std::uint64_t next_ = 0;
   UniqueFunction<void()> drained_;
 };
 
-HttpServer::HttpServer(asio::io_context& context, HttpHandler& handler, HttpMetrics& metrics,
-                       const HttpOptions& options)
-    : impl_(std::make_shared<Impl>(context, handler, metrics, options)) {}
+Listener::Listener(asio::io_context& context, HttpMetrics& metrics, std::size_t max_sessions,
+                   Make make)
+    : impl_(std::make_shared<Impl>(context, metrics, max_sessions, std::move(make))) {}
 
-HttpServer::~HttpServer() { Close(); }
+Listener::~Listener() { Close(); }
 
-Result<std::uint16_t> HttpServer::Listen(const std::string& host, std::uint16_t port) {
+Result<std::uint16_t> Listener::Listen(const std::string& host, std::uint16_t port) {
   return impl_->Listen(host, port);
 }
 
-void HttpServer::Drain(UniqueFunction<void()> done) { impl_->Drain(std::move(done)); }
+void Listener::Drain(UniqueFunction<void()> done) { impl_->Drain(std::move(done)); }
 
-void HttpServer::Close() { impl_->Close(); }
+void Listener::Close() { impl_->Close(); }
 
 }  // namespace stout::docstore

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string_view>
 
-#include "server/message.h"
+#include "http/message.h"
 
 namespace stout::docstore {
 

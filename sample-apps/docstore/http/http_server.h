@@ -2,12 +2,13 @@
 
 #include <boost/asio/io_context.hpp>
 #include <cstdint>
-#include <memory>
 #include <string>
+#include <utility>
 
-#include "server/http_options.h"
-#include "server/message.h"
-#include "server/metrics.h"
+#include "http/http_metrics.h"
+#include "http/http_options.h"
+#include "http/listener.h"
+#include "http/message.h"
 #include "stout/error.h"
 #include "stout/unique_function.h"
 
@@ -32,24 +33,21 @@ class HttpServer {
  public:
   HttpServer(boost::asio::io_context& context, HttpHandler& handler, HttpMetrics& metrics,
              const HttpOptions& options);
-  HttpServer(const HttpServer&) = delete;
-  HttpServer& operator=(const HttpServer&) = delete;
-  ~HttpServer();
 
-  /// Binds and begins to accept. `port` 0 takes a free one. Answers the port, or an error code of
-  /// the system.
-  Result<std::uint16_t> Listen(const std::string& host, std::uint16_t port);
+  /// As Listener::Listen.
+  Result<std::uint16_t> Listen(const std::string& host, std::uint16_t port) {
+    return listener_.Listen(host, port);
+  }
 
   /// Accepts no more connections, answers every request that it has read, tells later ones 503,
   /// closes each connection after its last answer, and completes when none is left.
-  void Drain(UniqueFunction<void()> done);
+  void Drain(UniqueFunction<void()> done) { listener_.Drain(std::move(done)); }
 
   /// Cuts all connections now.
-  void Close();
+  void Close() { listener_.Close(); }
 
  private:
-  class Impl;
-  std::shared_ptr<Impl> impl_;
+  Listener listener_;
 };
 
 }  // namespace stout::docstore

@@ -1,10 +1,10 @@
-#include "server/route.h"
+#include "http/route.h"
 
 #include <fmt/format.h>
 
 #include <vector>
 
-#include "server/id.h"
+#include "http/id.h"
 
 namespace stout::docstore {
 namespace {

@@ -1,4 +1,4 @@
-#include "server/message.h"
+#include "http/message.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -42,6 +42,10 @@ std::string_view Reason(int status) {
       return "Request Header Fields Too Large";
     case 500:
       return "Internal Server Error";
+    case 501:
+      return "Not Implemented";
+    case 502:
+      return "Bad Gateway";
     case 503:
       return "Service Unavailable";
     case 504:
@@ -154,6 +158,10 @@ std::string FormatHead(const Response& response, bool close) {
                  Date());
   if (!response.etag.empty()) fmt::format_to(out, "ETag: {}\r\n", response.etag);
   if (!response.allow.empty()) fmt::format_to(out, "Allow: {}\r\n", response.allow);
+  if (!response.location.empty()) fmt::format_to(out, "Location: {}\r\n", response.location);
+  if (response.unserved_range) {
+    fmt::format_to(out, "{}: {}\r\n", kUnservedRange, *response.unserved_range);
+  }
   if (response.retry_after.count() > 0) {
     fmt::format_to(out, "Retry-After: {}\r\n", response.retry_after.count());
   }

@@ -1,4 +1,4 @@
-#include "server/connection.h"
+#include "http/connection.h"
 
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
@@ -7,8 +7,9 @@
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/field.hpp>
-#include <boost/beast/http/verb.hpp>
 #include <utility>
+
+#include "http/parsing.h"
 
 namespace stout::docstore {
 namespace {
@@ -25,52 +26,9 @@ constexpr std::size_t kMaxBuffersPerWrite = 64;
 // the socket would reset the connection and could destroy the answer.
 constexpr std::chrono::seconds kLinger{1};
 
-Method ToMethod(http::verb verb) {
-  switch (verb) {
-    case http::verb::get:
-      return Method::kGet;
-    case http::verb::head:
-      return Method::kHead;
-    case http::verb::put:
-      return Method::kPut;
-    case http::verb::delete_:
-      return Method::kDelete;
-    default:
-      return Method::kOther;
-  }
-}
-
-// All fields of one name as one list (RFC 9110, 5.3).
-std::optional<std::string> List(const http::fields& fields, http::field name) {
-  std::optional<std::string> list;
-  const auto [begin, end] = fields.equal_range(name);
-  for (auto field = begin; field != end; ++field) {
-    if (list) *list += ", ";
-    if (!list) list.emplace();
-    list->append(field->value().data(), field->value().size());
-  }
-  return list;
-}
-
-Response ToResponse(error_code ec, const HttpOptions& options) {
-  if (ec == http::error::body_limit) {
-    return MakeError(413, "the body is larger than --max-section-bytes",
-                     "send at most " + std::to_string(options.max_body_bytes) + " bytes");
-  }
-  if (ec == http::error::header_limit) {
-    return MakeError(431, "the header is larger than --max-header-bytes",
-                     "send at most " + std::to_string(options.max_header_bytes) + " bytes");
-  }
-  if (ec == http::error::bad_version) {
-    return MakeError(505, "the HTTP version is not supported", "use HTTP/1.1");
-  }
-  return MakeError(400, "this is not an HTTP/1.1 request: " + ec.message(),
-                   "correct the request and send it on a new connection");
-}
-
 }  // namespace
 
-Connection::Connection(ConnectionSocket socket, HttpHandler& handler, HttpMetrics& metrics,
+Connection::Connection(SessionSocket socket, HttpHandler& handler, HttpMetrics& metrics,
                        const HttpOptions& options, OnEnd on_end)
     : socket_(std::move(socket)),
       handler_(handler),
@@ -168,8 +126,8 @@ void Connection::Dispatch() {
   Request request;
   request.method = answers_.back().method;
   request.target = std::string(message.target());
-  request.preconditions = {List(message, http::field::if_match),
-                           List(message, http::field::if_none_match)};
+  request.preconditions = {ListOf(message, http::field::if_match),
+                           ListOf(message, http::field::if_none_match)};
   request.body = std::move(message.body());
   auto respond = [self = shared_from_this(), number](Response response) mutable {
     // Posted, not called: the handler may answer inside Handle.
@@ -185,7 +143,7 @@ void Connection::Dispatch() {
 // After malformed input nothing that follows can be trusted to begin a request.
 void Connection::Reject(error_code ec) {
   parser_.reset();
-  AnswerAndEnd(ToResponse(ec, options_));
+  AnswerAndEnd(MakeParseError(ec, options_));
 }
 
 void Connection::AnswerAndEnd(Response response) {

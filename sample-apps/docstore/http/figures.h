@@ -1,0 +1,88 @@
+#pragma once
+
+#include <prometheus/metric_family.h>
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stout/core/histogram.h"
+
+/// \file
+/// How figures are published: each owner of figures has tables that say their names, their help and
+/// how they are read; the same tables make the Prometheus text and the JSON.
+
+namespace stout::docstore {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;
+
+inline constexpr auto kCounter = MetricType::Counter;
+inline constexpr auto kGauge = MetricType::Gauge;
+inline constexpr double kNanosPerSecond = 1e9;
+
+template <typename Stats>
+struct Scalar {
+  const char* name;
+  MetricType type;
+  const char* help;
+  double (*get)(const Stats&);
+};
+
+template <auto Member>
+double Get(const auto& stats) {
+  return static_cast<double>(stats.*Member);
+}
+
+/// The unit of the values that a histogram was given; what is published is in seconds or items.
+enum class Unit { kNanoseconds, kItems };
+
+template <typename Stats>
+struct Distribution {
+  const char* name;
+  Unit unit;
+  const char* help;
+  const Histogram& (*get)(const Stats&);
+};
+
+// --- Prometheus ---------------------------------------------------------------------------------
+
+[[nodiscard]] ClientMetric ToMetric(const Histogram& histogram, Unit unit, Labels labels);
+[[nodiscard]] ClientMetric ToMetric(double value, MetricType type, Labels labels);
+[[nodiscard]] MetricFamily Family(std::string_view name, std::string_view help, MetricType type);
+
+/// One family of one metric without labels for each row of the table.
+template <typename Stats, std::size_t N>
+void AppendScalars(std::vector<MetricFamily>& families, const Scalar<Stats> (&scalars)[N],
+                   const Stats& stats) {
+  for (const auto& [name, type, help, get] : scalars) {
+    families.push_back(Family(name, help, type));
+    families.back().metric.push_back(ToMetric(get(stats), type, {}));
+  }
+}
+
+/// The text format 0.0.4.
+[[nodiscard]] std::string ToText(const std::vector<MetricFamily>& families);
+inline constexpr std::string_view kPrometheusType = "text/plain; version=0.0.4; charset=utf-8";
+
+// --- JSON ---------------------------------------------------------------------------------------
+
+/// {"count", "mean", "p50", ..., "max"}.
+[[nodiscard]] boost::json::object ToObject(const Histogram& histogram, Unit unit);
+
+/// Counts are whole numbers: 12 reads better than 1.2E1.
+[[nodiscard]] boost::json::value Number(double value);
+
+template <typename Stats, std::size_t N>
+boost::json::object ToObject(const Scalar<Stats> (&scalars)[N], const Stats& stats) {
+  boost::json::object object;
+  for (const auto& scalar : scalars) object[scalar.name] = Number(scalar.get(stats));
+  return object;
+}
+
+}  // namespace stout::docstore

@@ -1,0 +1,75 @@
+#include "http/http_metrics.h"
+
+#include <boost/json/array.hpp>
+#include <string>
+
+namespace stout::docstore {
+namespace {
+
+namespace json = boost::json;
+
+constexpr Scalar<HttpSnapshot> kHttpScalars[] = {
+    {"docstore_connections", kGauge, "Open connections", Get<&HttpSnapshot::connections>},
+    {"docstore_connections_total", kCounter, "Connections accepted",
+     Get<&HttpSnapshot::connections_total>},
+    {"docstore_connections_refused_total", kCounter, "Connections refused at --max-connections",
+     Get<&HttpSnapshot::connections_refused>},
+};
+
+}  // namespace
+
+void HttpMetrics::OnResponse(Method method, int status, Duration latency) {
+  const std::lock_guard lock(mutex_);
+  now_.requests[{method, status}].Record(latency);
+}
+
+void HttpMetrics::OnConnect() {
+  const std::lock_guard lock(mutex_);
+  ++now_.connections;
+  ++now_.connections_total;
+}
+
+void HttpMetrics::OnDisconnect() {
+  const std::lock_guard lock(mutex_);
+  --now_.connections;
+}
+
+void HttpMetrics::OnRefuse() {
+  const std::lock_guard lock(mutex_);
+  ++now_.connections_refused;
+}
+
+HttpSnapshot HttpMetrics::Snapshot() const {
+  const std::lock_guard lock(mutex_);
+  return now_;
+}
+
+void AppendHttp(std::vector<MetricFamily>& families, const HttpSnapshot& http) {
+  AppendScalars(families, kHttpScalars, http);
+  MetricFamily counts = Family("docstore_requests_total", "Responses given", kCounter);
+  MetricFamily latency = Family("docstore_request_seconds", "Request received to response ready",
+                                MetricType::Histogram);
+  for (const auto& [key, histogram] : http.requests) {
+    const Labels labels = {{"method", std::string(MethodName(key.first))},
+                           {"status", std::to_string(key.second)}};
+    counts.metric.push_back(ToMetric(static_cast<double>(histogram.count()), kCounter, labels));
+    latency.metric.push_back(ToMetric(histogram, Unit::kNanoseconds, labels));
+  }
+  families.push_back(std::move(counts));
+  families.push_back(std::move(latency));
+}
+
+json::object ToObject(const HttpSnapshot& http) {
+  json::object object = ToObject(kHttpScalars, http);
+  json::array requests;
+  for (const auto& [key, histogram] : http.requests) {
+    requests.push_back({{"method", MethodName(key.first)},
+                        {"status", key.second},
+                        {"docstore_requests_total", histogram.count()},
+                        {"docstore_request_seconds", ToObject(histogram, Unit::kNanoseconds)}});
+  }
+  object["requests"] = std::move(requests);
+  return object;
+}
+
+}  // namespace stout::docstore

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "http/figures.h"
+#include "http/message.h"
+#include "stout/core/histogram.h"
+#include "stout/core/types.h"
+
+namespace stout::docstore {
+
+/// What an HTTP server has done and holds.
+struct HttpSnapshot {
+  /// Latency in nanoseconds, from the last byte of the request to the response being ready.
+  std::map<std::pair<Method, int>, Histogram> requests;  ///< By method and status.
+  std::size_t connections = 0;
+  std::uint64_t connections_total = 0;
+  std::uint64_t connections_refused = 0;
+};
+
+/// Counts requests and connections.   Threads: any.
+class HttpMetrics {
+ public:
+  void OnResponse(Method method, int status, Duration latency);
+  void OnConnect();
+  void OnDisconnect();
+  void OnRefuse();
+
+  [[nodiscard]] HttpSnapshot Snapshot() const;
+
+ private:
+  mutable std::mutex mutex_;
+  HttpSnapshot now_;
+};
+
+void AppendHttp(std::vector<MetricFamily>& families, const HttpSnapshot& http);
+[[nodiscard]] boost::json::object ToObject(const HttpSnapshot& http);
+
+}  // namespace stout::docstore

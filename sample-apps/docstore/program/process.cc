@@ -1,0 +1,29 @@
+#include "program/process.h"
+
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/resource.h>
+
+namespace stout::docstore {
+
+void SetUpLog(const std::string& name, const std::string& level) {
+  spdlog::set_default_logger(spdlog::stderr_color_mt(name));
+  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e %^%l%$ %v");
+  spdlog::set_level(spdlog::level::from_str(level));
+}
+
+void RaiseDescriptorLimit(std::size_t connections) {
+  constexpr std::size_t kOwn = 256;  // the store's files, and room
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur < connections + kOwn) {
+    spdlog::warn(
+        "the system allows {} open files: fewer than --max-connections can be served; "
+        "raise 'ulimit -n'",
+        limit.rlim_cur);
+  }
+}
+
+}  // namespace stout::docstore

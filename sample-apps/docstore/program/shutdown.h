@@ -1,0 +1,47 @@
+#pragma once
+
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <functional>
+#include <future>
+#include <string>
+
+#include "stout/error.h"
+#include "stout/unique_function.h"
+
+namespace stout::docstore {
+
+/// From the first SIGINT or SIGTERM to the end of the process: an orderly drain, cut short by a
+/// second signal or the time-out.
+///
+/// Owner: outlives the run() of `context`.   Threads: Wait() blocks its caller.
+class Shutdown {
+ public:
+  using Step = std::function<void(UniqueFunction<void(ErrorCode)> done)>;
+
+  /// `drain` ends in order, and `close` at once; each calls `done` when it has.
+  Shutdown(boost::asio::io_context& context, std::chrono::nanoseconds timeout, Step drain,
+           Step close);
+
+  /// The exit code of the process, once it may end.
+  [[nodiscard]] int Wait() { return code_.get_future().get(); }
+
+ private:
+  void Drain(int signal);
+  void Cut(const std::string& why);
+  // One way to end wins.
+  bool Claim() { return !ending_.exchange(true); }
+
+  const std::chrono::nanoseconds timeout_;
+  const Step drain_;
+  const Step close_;
+  boost::asio::signal_set signals_;
+  boost::asio::steady_timer timer_;
+  std::atomic<bool> ending_ = false;
+  std::promise<int> code_;
+};
+
+}  // namespace stout::docstore

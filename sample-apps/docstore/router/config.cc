@@ -1,0 +1,71 @@
+#include "router/config.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "program/options.h"
+
+namespace stout::docstore {
+namespace {
+
+void AddOptions(CLI::App& app, RouterConfig& config) {
+  Options options(app);
+  RouterOptions& router = config.router;
+  HttpOptions& http = router.http;
+
+  options.Group("Service");
+  options.Text("--leases", config.leases, "The lease service that the servers share; required",
+               "URL");
+  options.Where("--listen", config.listen,
+                "Address to serve; port 0 takes a free one, printed on stdout",
+                config.listen.Text());
+  options.Count("--threads", config.threads, kMaxThreads, "Threads that serve requests");
+  options.Time("--drain-timeout", config.drain_timeout,
+               "Longest orderly end after SIGTERM or SIGINT; then, or at a second signal, the "
+               "router ends at once with exit code 1");
+  options.LogLevel(config.log_level);
+
+  options.Group("Servers");
+  options.Time("--retry-timeout", router.retry_timeout,
+               "A request that nobody serves is tried again for so long, then answered 503; longer "
+               "than the servers' --lease-ttl");
+  options.Time("--connect-timeout", router.connect_timeout,
+               "Longest time for a server to accept a connection");
+  options.Time("--answer-timeout", router.answer_timeout,
+               "Longest time for a server to answer (else 504); longer than the servers' "
+               "--reply-deadline");
+  options.Bytes("--kept-body-bytes", router.kept_body_bytes, 1,
+                "First part of a request's body, kept to be sent once more");
+  options.Count("--max-idle", router.max_idle, kMaxCount,
+                "Most connections to one server that wait for requests");
+  options.Time("--server-idle-timeout", router.upstream_idle_timeout,
+               "How long they wait; well below the servers' --idle-timeout");
+
+  options.Group("Limits");
+  options.Bytes("--max-header-bytes", http.max_header_bytes, 256,
+                "Largest request header; beyond it 431");
+  options.Count("--max-connections", http.max_connections, kMaxCount,
+                "Most connections at once; beyond it 503");
+  options.Time("--idle-timeout", http.idle_timeout,
+               "A connection without a request for this long is closed");
+  options.Time("--request-timeout", http.request_timeout,
+               "Longest time for a client to send a request that is kept, or the next part of a "
+               "longer one (else 408), or to take a part of an answer");
+}
+
+}  // namespace
+
+std::optional<int> ParseCommandLine(int argc, const char* const* argv, RouterConfig& config) {
+  config.threads = std::max(1u, std::thread::hardware_concurrency());
+  CLI::App app("Sends the requests for each document to the docstore-server that owns it.",
+               "docstore-router");
+  app.footer(
+      "SIGTERM or SIGINT ends it in order: it accepts no more, and answers what it has read.\n"
+      "It prints 'listening on HOST:PORT' on stdout once it serves, and logs on stderr.");
+  AddOptions(app, config);
+  return Parse(app, argc, argv, [&config] {
+    return std::string(config.leases.empty() ? "--leases is required: see --help" : "");
+  });
+}
+
+}  // namespace stout::docstore

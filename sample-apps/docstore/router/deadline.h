@@ -1,0 +1,76 @@
+#pragma once
+
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "http/listener.h"
+#include "stout/unique_function.h"
+
+namespace stout::docstore {
+
+/// Ends what takes too long: calls `on_expiry` when the time that it was given is over.
+///
+/// Owner: of a session. Destroyed anywhere once it is clear, else on the session's strand; after
+///   that nothing is called.
+/// Threads: the strand.
+class Deadline {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Deadline(const SessionStrand& strand, UniqueFunction<void()> on_expiry)
+      : state_(std::make_shared<State>(strand, std::move(on_expiry))) {}
+  Deadline(const Deadline&) = delete;
+  Deadline& operator=(const Deadline&) = delete;
+  ~Deadline() {
+    if (state_->due != Clock::time_point::max()) Clear();
+  }
+
+  /// From now on; replaces the time that was given before.
+  void Set(std::chrono::nanoseconds time) {
+    state_->passed = false;
+    state_->due = Clock::now() + time;
+    State::Wait(state_);
+  }
+  /// No later than this.
+  void Shorten(std::chrono::nanoseconds time) {
+    if (Clock::now() + time < state_->due) Set(time);
+  }
+  void Clear() {
+    state_->due = Clock::time_point::max();
+    state_->timer.cancel();
+  }
+
+  /// Whether the time that was given last has passed.
+  [[nodiscard]] bool passed() const { return state_->passed; }
+
+ private:
+  struct State {
+    using Timer =
+        boost::asio::basic_waitable_timer<Clock, boost::asio::wait_traits<Clock>, SessionStrand>;
+
+    State(const SessionStrand& strand, UniqueFunction<void()> on_expiry)
+        : timer(strand), on_expiry(std::move(on_expiry)) {}
+
+    static void Wait(const std::shared_ptr<State>& state) {
+      state->timer.expires_at(state->due);
+      state->timer.async_wait([state](boost::system::error_code ec) {
+        // The handler may be on its way already when the time is changed.
+        if (ec || Clock::now() < state->due) return;
+        state->due = Clock::time_point::max();
+        state->passed = true;
+        state->on_expiry();
+      });
+    }
+
+    Timer timer;
+    UniqueFunction<void()> on_expiry;
+    Clock::time_point due = Clock::time_point::max();
+    bool passed = false;
+  };
+
+  std::shared_ptr<State> state_;  // shared with the handler of the wait
+};
+
+}  // namespace stout::docstore

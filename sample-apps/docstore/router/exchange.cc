@@ -1,0 +1,178 @@
+#include "router/exchange.h"
+
+#include <boost/asio/connect.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/serializer.hpp>
+#include <boost/beast/http/write.hpp>
+#include <utility>
+#include <vector>
+
+#include "program/address.h"
+#include "router/fields.h"
+
+namespace stout::docstore {
+namespace {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using asio::ip::tcp;
+
+constexpr std::size_t kPartBytes = 16 * 1024;
+// Of a server's answers; ours are far smaller.
+constexpr std::uint32_t kMaxHeaderBytes = 64 * 1024;
+
+}  // namespace
+
+Exchange::Exchange(asio::io_context& context, const SessionStrand& strand, UpstreamPool& pool,
+                   const RouterOptions& options, Lease lease)
+    : context_(context),
+      pool_(pool),
+      options_(options),
+      lease_(std::move(lease)),
+      deadline_(strand, [this] { Cut(); }) {}
+
+Task<Fate> Exchange::Ask(const RequestHead& head, RequestBody& body) {
+  using namespace asio::experimental::awaitable_operators;
+  if (!co_await Connect()) co_return Fate::kNotSent;
+  is_head_ = head.method() == http::verb::head;
+  sending_ = receiving_ = true;
+  deadline_.Set(options_.answer_timeout);
+  if (body.whole()) {
+    co_await Send(head, body);
+    co_await Receive(body);
+  } else {
+    // A server may refuse what it has not read to its end.
+    co_await (Send(head, body) && Receive(body));
+  }
+  deadline_.Clear();
+  if (!answered_) co_return deadline_.passed() ? Fate::kTimedOut : Fate::kLost;
+  const bool names_range = !ValueOf(answer(), kUnservedRange).empty();
+  co_return SaysNotServed(answer().result_int(), names_range) ? Fate::kNotDone : Fate::kAnswered;
+}
+
+Task<bool> Exchange::Connect() {
+  upstream_ = pool_.Take(lease_.address);
+  if (upstream_) co_return true;
+  const auto address = ParseAddress(lease_.address);
+  if (!address) co_return false;
+  upstream_ = std::make_unique<Upstream>(context_);
+  upstream_->address = lease_.address;
+  deadline_.Set(options_.connect_timeout);
+  tcp::resolver resolver(context_);
+  auto [unresolved, found] =
+      co_await resolver.async_resolve(address->host, std::to_string(address->port), kAwait);
+  if (unresolved || deadline_.passed()) co_return false;
+  auto [ec, endpoint] = co_await asio::async_connect(upstream_->socket, found, kAwait);
+  if (ec || deadline_.passed()) co_return false;
+  ErrorCode ignored;  // an option that cannot be set costs latency, not correctness
+  upstream_->socket.set_option(tcp::no_delay(true), ignored);
+  co_return true;
+}
+
+// --- The request --------------------------------------------------------------------------------
+
+Task<void> Exchange::Send(const RequestHead& head, RequestBody& body) {
+  Outgoing request(head);
+  if (!body.whole() && !request.has_content_length()) request.chunked(true);
+  if (body.whole() && (!body.kept().empty() || head.method() == http::verb::put)) {
+    request.content_length(body.kept().size());
+  }
+  auto& part = request.body();
+  // Beast takes void*, and does not write to it.
+  part.data = body.kept().empty() ? nullptr : const_cast<char*>(body.kept().data());
+  part.size = body.kept().size();
+  part.more = !body.whole();
+  http::request_serializer<http::buffer_body> serializer(request);
+  for (;;) {
+    auto [ec, bytes] = co_await http::async_write(upstream_->socket, serializer, kAwait);
+    // The server may have answered all the same.
+    if (ec && ec != http::error::need_buffer) break;
+    if (serializer.is_done()) {
+      sent_whole_ = true;
+      break;
+    }
+    auto [bad, next] = co_await body.Next();
+    if (bad) Cut();  // the server must not take half a body for the whole
+    if (bad || !receiving_) break;
+    part.data = next.size() > 0 ? const_cast<void*>(next.data()) : nullptr;
+    part.size = next.size();
+    part.more = next.size() > 0;
+    deadline_.Set(options_.answer_timeout);
+  }
+  sending_ = false;
+}
+
+Task<void> Exchange::Receive(RequestBody& body) {
+  do {
+    parser_.emplace();
+    parser_->header_limit(kMaxHeaderBytes);
+    parser_->body_limit(boost::none);
+    if (is_head_) parser_->skip(true);
+    auto [ec, bytes] =
+        co_await http::async_read_header(upstream_->socket, upstream_->input, *parser_, kAwait);
+    answered_ = !ec;
+  } while (answered_ && parser_->get().result_int() / 100 == 1);
+  receiving_ = false;
+  if (!sending_) co_return;
+  body.Interrupt();
+  ErrorCode ignored;
+  upstream_->socket.cancel(ignored);
+}
+
+// --- The answer ---------------------------------------------------------------------------------
+
+// The body goes as it comes, in a frame of its own: by its length if that is known.
+void Exchange::FrameAnswer(unsigned client_version, bool last) {
+  const bool bodiless = parser_->is_done();
+  MakeReturned(answer());
+  answer().version(11);
+  if (!bodiless && !answer().has_content_length() && client_version >= 11) answer().chunked(true);
+  if (last) answer().set(http::field::connection, "close");
+}
+
+Task<bool> Exchange::Relay(SessionSocket& client, Deadline& deadline, unsigned client_version,
+                           bool last) {
+  FrameAnswer(client_version, last);
+  http::response_serializer<http::buffer_body> serializer(answer());
+  std::vector<char> memory(parser_->is_done() ? 0 : kPartBytes);
+  auto& part = answer().body();
+  do {
+    part.data = memory.data();
+    part.size = memory.size();
+    if (!parser_->is_done()) {
+      deadline_.Set(options_.answer_timeout);
+      auto [ec, bytes] =
+          co_await http::async_read(upstream_->socket, upstream_->input, *parser_, kAwait);
+      deadline_.Clear();
+      if (ec && ec != http::error::need_buffer) co_return false;
+    }
+    const std::size_t size = memory.size() - part.size;
+    part.data = size > 0 ? memory.data() : nullptr;  // an empty chunk would be the last
+    part.size = size;
+    part.more = !parser_->is_done();
+    deadline.Set(options_.http.request_timeout);
+    auto [ec, bytes] = co_await http::async_write(client, serializer, kAwait);
+    deadline.Clear();
+    if (ec && ec != http::error::need_buffer) co_return false;
+  } while (!serializer.is_done());
+  // Nothing is owed by either side: the connection can serve the next request.
+  const bool reusable = parser_->keep_alive() && sent_whole_ && upstream_->input.size() == 0;
+  if (reusable) pool_.Give(std::move(upstream_));
+  co_return true;
+}
+
+// --- The end ------------------------------------------------------------------------------------
+
+void Exchange::Hurry() {
+  if (receiving_) deadline_.Shorten(options_.last_word);
+}
+
+void Exchange::Cut() {
+  ErrorCode ignored;
+  if (upstream_) upstream_->socket.close(ignored);
+}
+
+}  // namespace stout::docstore

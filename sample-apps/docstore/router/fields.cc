@@ -1,0 +1,73 @@
+#include "router/fields.h"
+
+#include <boost/beast/core/string.hpp>
+#include <boost/beast/http/field.hpp>
+#include <boost/beast/http/rfc7230.hpp>
+#include <iterator>
+#include <vector>
+
+namespace stout::docstore {
+namespace {
+
+namespace http = boost::beast::http;
+using boost::beast::iequals;
+
+constexpr std::string_view kVia = "1.1 docstore-router";
+
+// Appends to a list-valued field; several fields of the name become one (RFC 9110, 5.3).
+void Append(http::fields& fields, std::string_view name, std::string_view value) {
+  const boost::beast::string_view field(name.data(), name.size());
+  std::string list;
+  const auto [begin, end] = fields.equal_range(field);
+  for (auto each = begin; each != end; ++each) {
+    list.append(each->value().data(), each->value().size());
+    list += ", ";
+  }
+  list += value;
+  fields.set(field, list);
+}
+
+}  // namespace
+
+void RemoveHopByHop(http::fields& fields) {
+  std::vector<std::string> named;
+  const auto [begin, end] = fields.equal_range(http::field::connection);
+  for (auto field = begin; field != end; ++field) {
+    for (const auto& token : http::token_list(field->value())) named.emplace_back(token);
+  }
+  for (const std::string& name : named) {
+    // Whoever names the length here means to have the body taken for something else.
+    if (!iequals(name, "content-length") && !iequals(name, "host")) fields.erase(name);
+  }
+  for (const http::field field :
+       {http::field::connection, http::field::keep_alive, http::field::proxy_connection,
+        http::field::proxy_authorization, http::field::proxy_authenticate, http::field::te,
+        http::field::trailer, http::field::transfer_encoding, http::field::upgrade}) {
+    fields.erase(field);
+  }
+}
+
+void MakeForwarded(http::fields& request, const std::string& client) {
+  RemoveHopByHop(request);
+  request.erase(http::field::expect);
+  Append(request, "X-Forwarded-For", client);
+  Append(request, "Via", kVia);
+}
+
+void MakeReturned(http::fields& response) {
+  RemoveHopByHop(response);
+  Append(response, "Via", kVia);
+}
+
+bool HasUnknownCoding(const http::fields& fields) {
+  const auto [begin, end] = fields.equal_range(http::field::transfer_encoding);
+  if (begin == end) return false;
+  return std::next(begin) != end || !iequals(begin->value(), "chunked");
+}
+
+std::string_view ValueOf(const http::fields& fields, std::string_view name) {
+  const auto value = fields[boost::beast::string_view(name.data(), name.size())];
+  return {value.data(), value.size()};
+}
+
+}  // namespace stout::docstore

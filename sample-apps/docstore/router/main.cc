@@ -1,0 +1,80 @@
+// docstore-router: sends the requests for each document to the server that owns it.
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "program/process.h"
+#include "program/shutdown.h"
+#include "router/config.h"
+#include "router/router.h"
+#include "stout/adapters/open_leases.h"
+
+namespace stout::docstore {
+namespace {
+
+namespace asio = boost::asio;
+using Done = UniqueFunction<void(ErrorCode)>;
+
+int Serve(const RouterConfig& config, asio::io_context& context, LeaseService& leases) {
+  Router router(context, leases, config.router);
+  Shutdown shutdown(
+      context, config.drain_timeout,
+      [&](Done done) { router.Drain([done = std::move(done)]() mutable { done({}); }); },
+      [&](Done done) {
+        router.Close();
+        done({});
+      });
+
+  auto work = asio::make_work_guard(context);
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 0; i < config.threads; ++i) threads.emplace_back([&] { context.run(); });
+  const auto stop = [&](int code) {
+    context.stop();
+    threads.clear();
+    return code;
+  };
+
+  const auto port = router.Listen(config.listen.host, config.listen.port);
+  if (!port) {
+    spdlog::error("cannot listen on {}: {}; choose another --listen", config.listen.Text(),
+                  port.error().message());
+    return stop(EXIT_FAILURE);
+  }
+  spdlog::info("routing to the servers of {} on {} threads", config.leases, config.threads);
+  fmt::print("listening on {}\n", Address{config.listen.host, *port}.Text());
+  std::fflush(stdout);
+
+  const int code = shutdown.Wait();
+  spdlog::info("ended with exit code {}", code);
+  return stop(code);
+}
+
+int Main(int argc, char** argv) {
+  RouterConfig config;
+  if (const auto code = ParseCommandLine(argc, argv, config)) return *code;
+  SetUpLog("router", config.log_level);
+  RaiseDescriptorLimit(2 * config.router.http.max_connections);
+
+  asio::io_context context(static_cast<int>(config.threads));
+  Diagnostics why;
+  const auto leases = OpenLeaseService(config.leases, context.get_executor(), &why);
+  if (!leases) {
+    spdlog::error("cannot open lease service {}: {}", config.leases,
+                  why.message.empty() ? leases.error().message() : why.message);
+    return EXIT_FAILURE;
+  }
+  return Serve(config, context, **leases);
+}
+
+}  // namespace
+}  // namespace stout::docstore
+
+int main(int argc, char** argv) { return stout::docstore::Main(argc, argv); }

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "stout/lease_service.h"
+#include "stout/lease_watcher.h"
+#include "stout/unique_function.h"
+
+namespace stout::docstore {
+
+/// Who serves which document, as the lease service tells it; and tells those who wait for it when
+/// that changes.
+///
+/// Owner: refers to `service`, which must outlive it.   Threads: any.
+class Owners {
+ public:
+  /// Drop it to hear no more; a call that is under way may still end after that.
+  using Subscription = std::shared_ptr<void>;
+
+  explicit Owners(LeaseService& service);
+
+  /// The lease of a document's range; nothing while nobody has it, or that is not known.
+  [[nodiscard]] std::optional<Lease> Of(std::string_view document) const;
+
+  /// Calls `on_change` after each change of any lease, on a thread of the lease service's. It must
+  /// be brief.
+  [[nodiscard]] Subscription Subscribe(UniqueFunction<void()> on_change);
+
+  /// As LeaseWatcher::table.
+  [[nodiscard]] std::shared_ptr<const LeaseTable> table() const { return watcher_.table(); }
+
+  /// Ranges that have an owner.
+  [[nodiscard]] std::size_t owned() const;
+
+ private:
+  struct Subscribers;
+  std::shared_ptr<Subscribers> subscribers_;  // shared with the watcher's last call
+  LeaseWatcher watcher_;
+};
+
+}  // namespace stout::docstore

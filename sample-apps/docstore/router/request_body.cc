@@ -1,0 +1,56 @@
+#include "router/request_body.h"
+
+#include <algorithm>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/read.hpp>
+
+namespace stout::docstore {
+namespace {
+
+namespace http = boost::beast::http;
+
+constexpr std::size_t kPartBytes = 16 * 1024;
+
+}  // namespace
+
+Task<ErrorCode> RequestBody::Keep(std::size_t bytes) {
+  if (!parser_.is_done()) {
+    const auto rest = parser_.content_length_remaining();
+    kept_.resize(rest ? std::min<std::uint64_t>(*rest, bytes) : bytes);
+    kept_.resize(co_await ReadInto(kept_.data(), kept_.size()));
+  }
+  whole_ = parser_.is_done();
+  co_return error_;
+}
+
+Task<std::pair<ErrorCode, boost::asio::const_buffer>> RequestBody::Next() {
+  passed_on_ = true;
+  std::size_t size = 0;
+  if (!parser_.is_done()) {
+    part_.resize(kPartBytes);
+    deadline_.Set(patience_);
+    size = co_await ReadInto(part_.data(), part_.size());
+    deadline_.Clear();
+  }
+  co_return std::pair(error_, boost::asio::const_buffer(part_.data(), size));
+}
+
+void RequestBody::Interrupt() {
+  interrupted_ = true;
+  ErrorCode ignored;
+  socket_.cancel(ignored);
+}
+
+// Fills the memory, unless the body ends before.
+Task<std::size_t> RequestBody::ReadInto(char* data, std::size_t size) {
+  auto& body = parser_.get().body();
+  body.data = data;
+  body.size = size;
+  if (size > 0) {
+    auto [ec, bytes] = co_await http::async_read(socket_, input_, parser_, kAwait);
+    if (ec && ec != http::error::need_buffer && !interrupted_) error_ = ec;
+  }
+  co_return size - body.size;
+}
+
+}  // namespace stout::docstore

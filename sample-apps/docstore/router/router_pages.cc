@@ -1,0 +1,38 @@
+#include "router/router_pages.h"
+
+#include "stout/error.h"
+
+namespace stout::docstore {
+
+Response RouterPages::Show(Route::Resource page) const {
+  switch (page) {
+    case Route::Resource::kMetrics: {
+      Response response = MakeJson(200, ToPrometheus(Snapshot(), http_.Snapshot()));
+      response.content_type = kPrometheusType;
+      return response;
+    }
+    case Route::Resource::kStats:
+      return MakeJson(200, ToJson(Snapshot(), *owners_.table(), http_.Snapshot()));
+    default:
+      return Health();
+  }
+}
+
+Response RouterPages::Health() const {
+  if (draining_) return MakeError(Errc::kDraining);
+  if (owners_.owned() > 0) return MakeJson(200, "{\"status\":\"ok\"}\n");
+  Response response = MakeError(503, "no server owns any document, as far as is known",
+                                "look at the servers and at the lease service of --leases");
+  response.retry_after = std::chrono::seconds(1);
+  return response;
+}
+
+RouterSnapshot RouterPages::Snapshot() const {
+  RouterSnapshot snapshot = metrics_.Snapshot();
+  snapshot.idle_connections = pool_.idle();
+  snapshot.members = owners_.table()->members.size();
+  snapshot.owned_ranges = owners_.owned();
+  return snapshot;
+}
+
+}  // namespace stout::docstore

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <atomic>
+
+#include "http/http_metrics.h"
+#include "http/message.h"
+#include "http/route.h"
+#include "router/owners.h"
+#include "router/router_metrics.h"
+#include "router/upstream_pool.h"
+
+namespace stout::docstore {
+
+/// What the operator asks of the router: /healthz, /metrics, /stats.
+///
+/// Owner: refers to what it shows, which outlives it.   Threads: any.
+class RouterPages {
+ public:
+  RouterPages(const Owners& owners, const UpstreamPool& pool, const HttpMetrics& http,
+              const RouterMetrics& metrics)
+      : owners_(owners), pool_(pool), http_(http), metrics_(metrics) {}
+
+  [[nodiscard]] Response Show(Route::Resource page) const;
+
+  /// From now on /healthz says 503: balancers shall send no more.
+  void BeginDrain() { draining_ = true; }
+
+ private:
+  [[nodiscard]] Response Health() const;
+  [[nodiscard]] RouterSnapshot Snapshot() const;
+
+  const Owners& owners_;
+  const UpstreamPool& pool_;
+  const HttpMetrics& http_;
+  const RouterMetrics& metrics_;
+  std::atomic<bool> draining_ = false;
+};
+
+}  // namespace stout::docstore

@@ -1,0 +1,336 @@
+#include "router/routing_session.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/read.hpp>
+#include <exception>
+#include <utility>
+
+#include "http/parsing.h"
+#include "http/route.h"
+#include "router/fields.h"
+#include "stout/core/backoff.h"
+
+namespace stout::docstore {
+namespace {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using asio::ip::tcp;
+
+constexpr std::size_t kReadBytes = 4096;
+// After its last answer a client gets this long to close its side: see Connection.
+constexpr std::chrono::seconds kLinger{1};
+// Between attempts, unless the lease service has news before.
+constexpr Backoff kPause{std::chrono::milliseconds(5), std::chrono::milliseconds(250)};
+
+std::string AddressOf(const SessionSocket& socket) {
+  ErrorCode ec;
+  const tcp::endpoint client = socket.remote_endpoint(ec);
+  return ec ? "unknown" : client.address().to_string();
+}
+
+Response Unavailable(std::string_view error) {
+  Response response = MakeError(503, error,
+                                "nothing was done: repeat the request after Retry-After seconds; "
+                                "if this goes on, look at the servers and their lease service");
+  response.retry_after = std::chrono::seconds(1);
+  return response;
+}
+
+Response Unknown(int status, Method method, std::string_view error) {
+  const bool changes = method == Method::kPut || method == Method::kDelete;
+  return MakeError(status, error,
+                   changes ? "the change may or may not have taken effect, or may yet: read the "
+                             "current state, or repeat the request"
+                           : "repeat the request");
+}
+
+Response ToResponse(Next next, Method method) {
+  switch (next) {
+    case Next::kNoAnswer:
+      return Unknown(502, method, "the document's server ended the connection without an answer");
+    case Next::kNoAnswerYet:
+      return Unknown(504, method, "the document's server did not answer in time");
+    default:
+      return Unavailable("no server would serve the document within --retry-timeout");
+  }
+}
+
+}  // namespace
+
+RoutingSession::RoutingSession(SessionSocket socket, const RouterParts& parts, OnEnd on_end)
+    : socket_(std::move(socket)),
+      parts_(parts),
+      on_end_(std::move(on_end)),
+      client_(AddressOf(socket_)),
+      deadline_(socket_.get_executor(),
+                [this] {
+                  ErrorCode ignored;
+                  socket_.cancel(ignored);
+                }),
+      pause_(socket_.get_executor()),
+      random_(static_cast<std::uint64_t>(Clock::now().time_since_epoch().count())) {}
+
+// --- What the listener asks ---------------------------------------------------------------------
+
+void RoutingSession::Start() {
+  subscription_ = parts_.owners.Subscribe([weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    asio::post(self->socket_.get_executor(), [self] { self->OnLeasesChanged(); });
+  });
+  Spawn(&RoutingSession::Run);
+}
+
+void RoutingSession::Refuse() { Spawn(&RoutingSession::RunRefusal); }
+
+void RoutingSession::Drain() {
+  asio::post(socket_.get_executor(), [self = shared_from_this()] {
+    self->draining_ = true;
+    ErrorCode ignored;
+    if (self->idle_) self->socket_.cancel(ignored);
+  });
+}
+
+void RoutingSession::Abort() {
+  asio::post(socket_.get_executor(), [self = shared_from_this()] { self->End(); });
+}
+
+void RoutingSession::Spawn(Task<void> (RoutingSession::*run)()) {
+  asio::co_spawn(
+      socket_.get_executor(),
+      [self = shared_from_this(), run]() -> Task<void> {
+        ErrorCode ignored;
+        self->socket_.set_option(tcp::no_delay(true), ignored);
+        co_await ((*self).*run)();
+        if (!self->broken_) co_await self->Linger();
+      },
+      // Nothing but std::bad_alloc is thrown: this client goes, the others stay.
+      [self = shared_from_this()](std::exception_ptr) {
+        self->exchange_.reset();
+        self->deadline_.Clear();
+        self->End();
+      });
+}
+
+// --- Requests -----------------------------------------------------------------------------------
+
+Task<void> RoutingSession::Run() {
+  while (!last_ && !broken_) {
+    const bool read = co_await ReadHead();
+    if (!read) break;
+    co_await Serve();
+  }
+}
+
+Task<void> RoutingSession::RunRefusal() {
+  Response refusal =
+      MakeError(503, "the router has as many connections as --max-connections allows",
+                "connect again after Retry-After seconds, or use fewer connections");
+  refusal.retry_after = std::chrono::seconds(1);
+  refusal.close = true;
+  received_ = Clock::now();
+  co_await Reply(std::move(refusal));
+}
+
+// False: there is no request to answer.
+Task<bool> RoutingSession::ReadHead() {
+  parser_.emplace();
+  parser_->header_limit(static_cast<std::uint32_t>(parts_.options.http.max_header_bytes));
+  parser_->body_limit(boost::none);
+  method_ = Method::kOther;
+  if (input_.size() == 0) {
+    if (draining_) co_return false;
+    idle_ = true;
+    deadline_.Set(parts_.options.http.idle_timeout);
+    auto [ec, bytes] = co_await socket_.async_read_some(input_.prepare(kReadBytes), kAwait);
+    idle_ = false;
+    input_.commit(bytes);
+    if (ec) co_return false;
+  }
+  received_ = Clock::now();
+  deadline_.Set(parts_.options.http.request_timeout);
+  auto [ec, bytes] = co_await http::async_read_header(socket_, input_, *parser_, kAwait);
+  if (ec && ec != http::error::end_of_stream) co_await ReplyToBadRequest(ec);
+  co_return !ec;
+}
+
+Task<void> RoutingSession::Serve() {
+  received_ = Clock::now();
+  const auto& head = parser_->get();
+  method_ = ToMethod(head.method());
+  Response error;
+  const auto target = head.target();
+  const auto route = FindRoute(method_, {target.data(), target.size()}, error);
+  if (!route) {
+    co_await Reply(std::move(error));
+  } else if (HasUnknownCoding(head)) {
+    co_await Reply(MakeError(501, "the body has a transfer coding that is not supported",
+                             "send it with Content-Length, or chunked and nothing else"));
+  } else if (route->document.empty()) {
+    co_await Reply(parts_.pages.Show(route->resource));
+  } else {
+    co_await Forward(std::string(route->document));
+  }
+}
+
+// --- Forwarding ---------------------------------------------------------------------------------
+
+Task<void> RoutingSession::Forward(std::string document) {
+  const auto until = received_ + parts_.options.retry_timeout;
+  document_ = std::move(document);
+  RequestBody body(socket_, input_, *parser_, deadline_, parts_.options.http.request_timeout);
+  const bool complete = co_await AwaitBody(body);
+  if (!complete) co_return;
+  for (std::uint32_t failures = 0;;) {
+    const auto lease = co_await AwaitOwner(document_, until);
+    if (ended_) co_return;
+    if (!lease) {
+      co_await Reply(Unavailable("no server owned the document within --retry-timeout"));
+      co_return;
+    }
+    const Fate fate = co_await Attempt(*lease, body);
+    if (ended_) co_return;
+    if (body.error()) {
+      co_await ReplyToBadRequest(body.error());
+      co_return;
+    }
+    const Next next =
+        Decide(method_, fate, {.repeatable = body.repeatable(), .time_left = Clock::now() < until});
+    if (next == Next::kPassOn) {
+      co_await PassOn();
+      co_return;
+    }
+    exchange_.reset();
+    if (next != Next::kRetry) {
+      co_await Reply(ToResponse(next, method_));
+      co_return;
+    }
+    parts_.metrics.OnRetry();
+    co_await Wait(
+        std::min<Clock::duration>(kPause.Pause(++failures, random_), until - Clock::now()));
+  }
+}
+
+// Reads as much of the body as is kept. False: the client has been told what was wrong.
+Task<bool> RoutingSession::AwaitBody(RequestBody& body) {
+  const auto& head = parser_->get();
+  if (!parser_->is_done() && input_.size() == 0 && head[http::field::expect] == "100-continue") {
+    constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+    auto [ec, bytes] = co_await asio::async_write(socket_, asio::buffer(kContinue), kAwait);
+    broken_ = bool(ec);
+  }
+  const ErrorCode ec = co_await body.Keep(parts_.options.kept_body_bytes);
+  if (ec) co_await ReplyToBadRequest(ec);
+  deadline_.Clear();
+  co_return !ec && !broken_;
+}
+
+// Nothing if the range has no owner until then.
+Task<std::optional<Lease>> RoutingSession::AwaitOwner(const std::string& document,
+                                                      Clock::time_point until) {
+  auto lease = parts_.owners.Of(document);
+  while (!lease && !ended_ && Clock::now() < until) {
+    co_await Wait(until - Clock::now());
+    lease = parts_.owners.Of(document);
+  }
+  co_return lease;
+}
+
+Task<Fate> RoutingSession::Attempt(Lease lease, RequestBody& body) {
+  exchange_.emplace(parts_.context, socket_.get_executor(), parts_.pool, parts_.options,
+                    std::move(lease));
+  http::request_header<> head = parser_->get().base();
+  MakeForwarded(head, client_);
+  const Fate fate = co_await exchange_->Ask(head, body);
+  parts_.metrics.OnAttempt(fate);
+  spdlog::debug("{} {}: attempt at {}: {}", MethodName(method_), document_,
+                exchange_->lease().address, static_cast<int>(fate));
+  co_return fate;
+}
+
+Task<void> RoutingSession::PassOn() {
+  Exchange::Answer& answer = exchange_->answer();
+  const unsigned version = parser_->get().version();
+  last_ = draining_ || !parser_->is_done() || !parser_->keep_alive() || version < 11;
+  parts_.http.OnResponse(method_, static_cast<int>(answer.result_int()), Clock::now() - received_);
+  const bool done = co_await exchange_->Relay(socket_, deadline_, version, last_);
+  exchange_.reset();
+  broken_ = !done;
+}
+
+// --- Answers of our own -------------------------------------------------------------------------
+
+Task<void> RoutingSession::Reply(Response response) {
+  // What is left of the request cannot be told from the next one.
+  last_ = draining_ || response.close || !parser_ || !parser_->is_done() ||
+          !parser_->keep_alive() || parser_->get().version() < 11;
+  parts_.http.OnResponse(method_, response.status, Clock::now() - received_);
+  const std::string head = FormatHead(response, last_);
+  std::array<asio::const_buffer, 2> buffers = {asio::buffer(head), asio::const_buffer()};
+  if (SendsBody(response, method_)) buffers[1] = asio::buffer(*response.body);
+  deadline_.Set(parts_.options.http.request_timeout);
+  auto [ec, bytes] = co_await asio::async_write(socket_, buffers, kAwait);
+  deadline_.Clear();
+  broken_ = bool(ec);
+}
+
+// `ec` has ended the reading of a request.
+Task<void> RoutingSession::ReplyToBadRequest(ErrorCode ec) {
+  static const auto& parse_errors = make_error_code(http::error::bad_method).category();
+  if (deadline_.passed()) {
+    co_await Reply(MakeError(408, "the request did not arrive within --request-timeout",
+                             "send the request at once, on a new connection"));
+  } else if (ec.category() == parse_errors) {
+    co_await Reply(MakeParseError(ec, parts_.options.http));
+  } else {
+    broken_ = true;  // the client has gone
+  }
+}
+
+// --- Time and the end ---------------------------------------------------------------------------
+
+// Until the time has passed, the leases have changed, or the session ends.
+Task<void> RoutingSession::Wait(Clock::duration time) {
+  pause_.expires_after(time);
+  co_await pause_.async_wait(kAwait);
+}
+
+void RoutingSession::OnLeasesChanged() {
+  pause_.cancel();
+  if (exchange_ && parts_.owners.Of(document_) != exchange_->lease()) exchange_->Hurry();
+}
+
+// To close with unread bytes in the socket would reset the connection and could destroy the answer.
+Task<void> RoutingSession::Linger() {
+  ErrorCode ec;
+  socket_.shutdown(asio::socket_base::shutdown_send, ec);
+  deadline_.Set(kLinger);
+  while (!ec && !deadline_.passed()) {
+    input_.clear();
+    auto [failed, bytes] = co_await socket_.async_read_some(input_.prepare(kReadBytes), kAwait);
+    ec = failed;
+  }
+}
+
+void RoutingSession::End() {
+  if (std::exchange(ended_, true)) return;
+  subscription_.reset();
+  broken_ = true;
+  ErrorCode ignored;
+  socket_.close(ignored);
+  pause_.cancel();
+  if (exchange_) exchange_->Cut();
+  on_end_();
+}
+
+}  // namespace stout::docstore

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "http/listener.h"
+#include "http/message.h"
+#include "router/deadline.h"
+#include "router/exchange.h"
+#include "router/owners.h"
+#include "router/request_body.h"
+#include "router/router_metrics.h"
+#include "router/router_options.h"
+#include "router/router_pages.h"
+#include "router/task.h"
+#include "router/upstream_pool.h"
+#include "stout/core/random.h"
+
+namespace stout::docstore {
+
+/// What the sessions of a router share.
+struct RouterParts {
+  boost::asio::io_context& context;
+  const RouterOptions& options;
+  Owners& owners;
+  UpstreamPool& pool;
+  HttpMetrics& http;
+  RouterMetrics& metrics;
+  const RouterPages& pages;
+};
+
+/// One client's connection to the router: its requests one after another, each forwarded to the
+/// owner of its document until an answer can be given.
+///
+/// Memory: header, kept body and one part of a body in each direction.
+/// Owner: itself, through its pending operations.   Threads: its strand, but for Session's members.
+class RoutingSession final : public Session, public std::enable_shared_from_this<RoutingSession> {
+ public:
+  using OnEnd = UniqueFunction<void()>;
+
+  RoutingSession(SessionSocket socket, const RouterParts& parts, OnEnd on_end);
+
+  void Start() override;
+  void Refuse() override;
+  void Drain() override;
+  void Abort() override;
+
+ private:
+  using Parser = RequestBody::Parser;
+  using Clock = std::chrono::steady_clock;
+
+  void Spawn(Task<void> (RoutingSession::*run)());
+  Task<void> Run();
+  Task<void> RunRefusal();
+  Task<bool> ReadHead();
+  Task<void> Serve();
+  Task<void> Forward(std::string document);
+  Task<bool> AwaitBody(RequestBody& body);
+  Task<std::optional<Lease>> AwaitOwner(const std::string& document, Clock::time_point until);
+  Task<Fate> Attempt(Lease lease, RequestBody& body);
+  Task<void> PassOn();
+  Task<void> Reply(Response response);
+  Task<void> ReplyToBadRequest(ErrorCode ec);
+  Task<void> Wait(Clock::duration time);
+  Task<void> Linger();
+
+  void OnLeasesChanged();
+  void End();
+
+  SessionSocket socket_;
+  const RouterParts parts_;
+  OnEnd on_end_;
+  std::string client_;  // its address
+
+  boost::beast::flat_buffer input_;
+  std::optional<Parser> parser_;
+  Deadline deadline_;  // of the client
+  Clock::time_point received_;
+  Method method_ = Method::kOther;
+
+  std::string document_;              // of the request that is being forwarded
+  std::optional<Exchange> exchange_;  // of the attempt that is under way
+  Owners::Subscription subscription_;
+  boost::asio::basic_waitable_timer<Clock, boost::asio::wait_traits<Clock>, SessionStrand> pause_;
+  SplitMix64 random_;
+
+  bool idle_ = false;      // between requests
+  bool draining_ = false;  // no further request
+  bool last_ = false;      // the present answer is the last
+  bool broken_ = false;    // nothing can be said to the client any more
+  bool ended_ = false;
+};
+
+}  // namespace stout::docstore

@@ -1,0 +1,290 @@
+#include "server/document_shard.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <exception>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "server/manifest.h"
+#include "server/turnstile.h"
+
+namespace stout::docstore {
+namespace {
+
+namespace asio = boost::asio;
+
+// Coroutines run on the strand of the shard; naming its type spares a virtual call per step.
+template <typename T>
+using Task = asio::awaitable<T, WriteBackMap::Executor>;
+constexpr auto kAwait = asio::as_tuple(asio::use_awaitable_t<WriteBackMap::Executor>{});
+
+// What a request touches: the section's key, empty if it is about the document, and the manifest's.
+// Ids have no '/', so keys never collide.
+struct Keys {
+  explicit Keys(const DocumentRequest& request)
+      : section(request.section.empty() ? std::string()
+                                        : SectionKey(request.document, request.section)),
+        manifest(fmt::format("{}/m", request.document)) {}
+
+  static std::string SectionKey(std::string_view document, std::string_view section) {
+    return fmt::format("{}/s/{}", document, section);
+  }
+
+  std::string section;
+  std::string manifest;
+};
+
+// The states of one moment. While `turn` is held, if it is, later requests of the document wait.
+struct Found {
+  ErrorCode error;
+  WriteBackMap::Entry section;
+  WriteBackMap::Entry manifest;
+  Turnstile::Turn turn;
+
+  [[nodiscard]] std::string_view names() const {
+    return manifest.value ? std::string_view(*manifest.value) : std::string_view();
+  }
+};
+
+// --- Reading ------------------------------------------------------------------------------------
+
+// Begins to read what is not in memory: all at once, so that a miss costs one round trip.
+void Prefetch(WriteBackMap& map, const Keys& keys) {
+  const auto ignore = [](ErrorCode, const WriteBackMap::Entry&) {};
+  if (!keys.section.empty() && !map.Peek(keys.section)) map.Get(keys.section, ignore);
+  if (!map.Peek(keys.manifest)) map.Get(keys.manifest, ignore);
+}
+
+// What follows it without co_await decides and changes in one step.
+//
+// While the turn is held, no other request changes the document: what was read from the store stays
+// true, even if the cache has dropped it again by the time that the other key has come.
+Task<Found> Load(WriteBackMap& map, Turnstile& turnstile, const DocumentRequest& request,
+                 const Keys& keys) {
+  Found found;
+  std::optional<WriteBackMap::Entry> section_read;
+  std::optional<WriteBackMap::Entry> manifest_read;
+  if (keys.section.empty()) section_read.emplace();  // there is none to read
+  if (turnstile.IsTaken(request.document)) {
+    Prefetch(map, keys);
+    auto [ec, turn] = co_await turnstile.AsyncWait(request.document, kAwait);
+    found.error = ec;
+    found.turn = std::move(turn);
+  }
+  while (!found.error) {
+    auto section = section_read ? section_read : map.Peek(keys.section);
+    auto manifest = manifest_read ? manifest_read : map.Peek(keys.manifest);
+    if (section && manifest) {
+      found.section = std::move(*section);
+      found.manifest = std::move(*manifest);
+      co_return std::move(found);
+    }
+    if (!found.turn) found.turn = turnstile.Take(request.document);
+    Prefetch(map, keys);
+    auto [ec, entry] = co_await map.AsyncGet(section ? keys.manifest : keys.section, kAwait);
+    found.error = ec;
+    (section ? manifest_read : section_read) = std::move(entry);
+  }
+  found.turn.Fail(found.error);
+  co_return std::move(found);
+}
+
+// --- Deciding and changing: no co_await below, but in Serve -------------------------------------
+
+Response WithETag(int status, std::string etag) {
+  Response response;
+  response.status = status;
+  response.etag = std::move(etag);
+  return response;
+}
+
+Response PreconditionFailed(std::string etag) {
+  Response response =
+      MakeError(412, "the state is not the one that the preconditions ask for",
+                "read the current state, and repeat the request with its ETag in If-Match");
+  response.etag = std::move(etag);
+  return response;
+}
+
+Response NotFound(std::string_view what) {
+  return MakeError(404, fmt::format("there is no such {}", what),
+                   "create it with PUT /docs/{document}/sections/{section}");
+}
+
+// The entity tag of what the request is about; empty if it does not exist. A section that the
+// manifest does not name does not.
+std::string CurrentETag(const Found& found, const DocumentRequest& request) {
+  const bool section = !request.section.empty();
+  const WriteBackMap::Entry& entry = section ? found.section : found.manifest;
+  if (!entry.value) return {};
+  if (section && !manifest::Contains(found.names(), request.section)) return {};
+  return FormatETag(entry.stamp);
+}
+
+Response Read(const Found& found, const DocumentRequest& request) {
+  std::string etag = CurrentETag(found, request);
+  const Verdict verdict = Evaluate(request.preconditions, etag);
+  if (verdict == Verdict::kFailed) return PreconditionFailed(std::move(etag));
+  if (etag.empty()) return NotFound(request.section.empty() ? "document" : "section");
+  if (verdict == Verdict::kUnchanged) return WithETag(304, std::move(etag));
+  Response response;
+  if (request.section.empty()) {
+    response = MakeJson(200, manifest::ToJson(request.document, found.names()));
+  } else {
+    response.content_type = "application/octet-stream";
+    response.body = found.section.value;
+  }
+  response.etag = std::move(etag);
+  return response;
+}
+
+// The section goes first: should the manifest then be pushed back, it does not name the section,
+// which hence does not exist.
+Result<Stamp> Create(WriteBackMap& map, const Keys& keys, const Found& found,
+                     DocumentRequest& request) {
+  const Result<Stamp> stamp = map.Put(keys.section, std::move(request.body));
+  if (!stamp) return stamp;
+  const Result<Stamp> named =
+      map.Put(keys.manifest, manifest::With(found.names(), request.section));
+  return named ? stamp : named;
+}
+
+Result<Response> Put(WriteBackMap& map, const Keys& keys, const Found& found,
+                     DocumentRequest& request, std::size_t max_sections) {
+  std::string etag = CurrentETag(found, request);
+  if (Evaluate(request.preconditions, etag) != Verdict::kProceed) {
+    return PreconditionFailed(std::move(etag));
+  }
+  const bool named = manifest::Contains(found.names(), request.section);
+  if (!named && manifest::Count(found.names()) >= max_sections) {
+    return MakeError(507, "the document has as many sections as --max-sections allows",
+                     "spread its sections over several documents");
+  }
+  const Result<Stamp> stamp =
+      named ? map.Put(keys.section, std::move(request.body)) : Create(map, keys, found, request);
+  if (!stamp) return stamp.error();
+  return WithETag(etag.empty() ? 201 : 204, FormatETag(*stamp));
+}
+
+// The manifest goes first: what it does not name is gone. The states of the sections are then
+// garbage; should deleting them be pushed back, they stay until they are written again.
+Result<Stamp> DeleteSection(WriteBackMap& map, const Keys& keys, const Found& found,
+                            std::string_view section) {
+  std::string rest = manifest::Without(found.names(), section);
+  const Result<Stamp> stamp =
+      rest.empty() ? map.Delete(keys.manifest) : map.Put(keys.manifest, std::move(rest));
+  if (stamp) (void)map.Delete(keys.section);
+  return stamp;
+}
+
+Result<Stamp> DeleteDocument(WriteBackMap& map, const Keys& keys, const Found& found,
+                             std::string_view document) {
+  const Result<Stamp> stamp = map.Delete(keys.manifest);
+  if (!stamp) return stamp;
+  for (const std::string_view section : manifest::Sections(found.names())) {
+    if (!map.Delete(Keys::SectionKey(document, section))) break;
+  }
+  return stamp;
+}
+
+Result<Response> Delete(WriteBackMap& map, const Keys& keys, const Found& found,
+                        const DocumentRequest& request) {
+  const bool document = request.section.empty();
+  std::string etag = CurrentETag(found, request);
+  if (Evaluate(request.preconditions, etag) != Verdict::kProceed) {
+    return PreconditionFailed(std::move(etag));
+  }
+  // A name without a state, which a crash or a refusal can leave, can be deleted, too.
+  const bool named = document ? found.manifest.value != nullptr
+                              : manifest::Contains(found.names(), request.section);
+  if (!named) return NotFound(document ? "document" : "section");
+  const Result<Stamp> stamp = document ? DeleteDocument(map, keys, found, request.document)
+                                       : DeleteSection(map, keys, found, request.section);
+  if (!stamp) return stamp.error();
+  return WithETag(204, {});
+}
+
+Result<Response> Decide(WriteBackMap& map, const Keys& keys, const Found& found,
+                        DocumentRequest& request, std::size_t max_sections) {
+  switch (request.method) {
+    case Method::kPut:
+      return Put(map, keys, found, request, max_sections);
+    case Method::kDelete:
+      return Delete(map, keys, found, request);
+    default:
+      return Read(found, request);
+  }
+}
+
+// Whether the answer says that a change was made, which a later failure leaves open.
+bool SaysChanged(const Response& response, const DocumentRequest& request) {
+  const bool reads = request.method == Method::kGet || request.method == Method::kHead;
+  return !reads && response.status / 100 == 2;
+}
+
+}  // namespace
+
+// Shared with the coroutines that serve, which may outlive the shard.
+struct DocumentShard::State {
+  State(const asio::any_io_executor& executor, Store& store, WriteBackMapOptions options,
+        std::size_t max_sections, IsOurs is_ours)
+      : map(executor, store, std::move(options)),
+        turnstile(std::make_shared<Turnstile>()),
+        max_sections(max_sections),
+        is_ours(std::move(is_ours)) {}
+
+  static Task<Outcome> Serve(std::shared_ptr<State> self, DocumentRequest request) {
+    WriteBackMap& map = self->map;
+    const Keys keys(request);
+    Found found = co_await Load(map, *self->turnstile, request, keys);
+    if (found.error) co_return Outcome{.error = found.error};
+    // What is in memory is the newest if it is ours at this moment, whatever happens later.
+    if (self->is_ours && !self->is_ours()) co_return Outcome{.error = Errc::kFenced};
+    Result<Response> response = Decide(map, keys, found, request, self->max_sections);
+    found.turn.End();
+    if (!response) co_return Outcome{.error = response.error()};
+    const std::array<KeyView, 2> both = {keys.manifest, keys.section};
+    const std::span<const KeyView> revealed(both.data(), keys.section.empty() ? 1 : 2);
+    auto [ec] = co_await map.AsyncSafeReply(revealed, kAwait);
+    if (ec) co_return Outcome{.error = ec, .changed = SaysChanged(*response, request)};
+    co_return Outcome{.response = std::move(*response)};
+  }
+
+  WriteBackMap map;
+  std::shared_ptr<Turnstile> turnstile;
+  const std::size_t max_sections;
+  const IsOurs is_ours;
+};
+
+DocumentShard::DocumentShard(const asio::any_io_executor& executor, Store& store,
+                             WriteBackMapOptions options, std::size_t max_sections, IsOurs is_ours)
+    : state_(std::make_shared<State>(executor, store, std::move(options), max_sections,
+                                     std::move(is_ours))) {}
+
+Interposer& DocumentShard::interposer() { return state_->map.interposer(); }
+
+void DocumentShard::Handle(DocumentRequest request, UniqueFunction<void(Outcome)> done) {
+  auto finish = [done = std::move(done)](std::exception_ptr thrown, Outcome outcome) mutable {
+    // Nothing but std::bad_alloc is thrown.
+    if (thrown) {
+      outcome.response = MakeError(500, "the server is out of memory", "repeat the request later");
+    }
+    done(std::move(outcome));
+  };
+  asio::co_spawn(state_->map.get_executor(), State::Serve(state_, std::move(request)),
+                 std::move(finish));
+}
+
+ShardSnapshot DocumentShard::Snapshot(std::size_t number) {
+  return {number, interposer().Stats(), state_->map.cached_bytes()};
+}
+
+}  // namespace stout::docstore

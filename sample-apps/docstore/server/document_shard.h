@@ -1,0 +1,57 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+#include "http/message.h"
+#include "server/documents.h"
+#include "server/metrics.h"
+#include "stout/store.h"
+#include "stout/unique_function.h"
+#include "stout/write_back_map.h"
+
+namespace stout::docstore {
+
+/// Some of the documents: what each request reads and changes, and which keys its answer depends
+/// on.
+///
+/// The sections and the manifest of a document are keys of one shard, so a request looks at both
+/// and changes both in one turn of that shard's strand. Its answer, whatever it says, goes through
+/// SafeReply over the keys that it reveals: no client ever learns of a state that a crash could
+/// take back. Requests to one document take effect in the order of the calls of Handle.
+///
+/// Owner: refers to the store, which outlives it and the requests that it serves; destroy it on the
+///   strand of interposer(), or while the executor's context does not run. The requests that it has
+///   taken are served to their end.
+/// Threads: Handle from any; all else on that strand.
+class DocumentShard {
+ public:
+  /// What became of a request: an answer, or an error.
+  struct Outcome {
+    Response response;
+    ErrorCode error;
+    bool changed = false;  ///< Of an error: a change was made in memory, and may become durable.
+  };
+  /// Whether the documents are certainly ours at the moment of the call; on the strand.
+  using IsOurs = std::function<bool()>;
+
+  /// An empty `is_ours` is always true.
+  DocumentShard(const boost::asio::any_io_executor& executor, Store& store,
+                WriteBackMapOptions options, std::size_t max_sections, IsOurs is_ours = {});
+
+  [[nodiscard]] Interposer& interposer();
+
+  /// Calls `done` once, on the strand. kFenced, unless `changed`: the documents are another's.
+  void Handle(DocumentRequest request, UniqueFunction<void(Outcome)> done);
+
+  /// Under this number.
+  [[nodiscard]] ShardSnapshot Snapshot(std::size_t number);
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace stout::docstore

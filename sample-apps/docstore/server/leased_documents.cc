@@ -1,0 +1,309 @@
+#include "server/leased_documents.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <utility>
+
+#include "stout/core/backoff.h"
+#include "stout/core/random.h"
+#include "stout/sharded.h"
+
+namespace stout::docstore {
+namespace {
+
+namespace asio = boost::asio;
+
+// Of a store that does not open a range.
+constexpr Backoff kPause{std::chrono::milliseconds(20), std::chrono::seconds(2)};
+
+Scope ScopeOf(RangeId range) { return fmt::format("docs/{}", range); }
+
+std::string PathOf(const DocumentRequest& request) {
+  return request.section.empty()
+             ? fmt::format("/docs/{}", request.document)
+             : fmt::format("/docs/{}/sections/{}", request.document, request.section);
+}
+
+// Ends a shard on its strand, where it may be destroyed: `end` first.
+template <typename End>
+void EndOnStrand(std::shared_ptr<DocumentShard> shard, End end) {
+  const auto strand = shard->interposer().get_executor();
+  asio::post(strand, [shard = std::move(shard), end]() mutable {
+    end(shard->interposer());
+    shard.reset();
+  });
+}
+
+}  // namespace
+
+// The opening of one range, tried until it succeeds or the range is no longer ours.
+struct LeasedDocuments::Opening {
+  Opening(const LeaseManager::Executor& executor, RangeId range, Epoch epoch,
+          std::shared_ptr<DocumentShard> shard)
+      : range(range), epoch(epoch), shard(std::move(shard)), pause(executor) {}
+
+  RangeId range;
+  Epoch epoch;
+  std::shared_ptr<DocumentShard> shard;
+  asio::steady_timer pause;
+  std::uint32_t failures = 0;
+};
+
+LeasedDocuments::LeasedDocuments(const asio::any_io_executor& executor, Store& store,
+                                 LeaseService& leases, const DocumentsOptions& options,
+                                 const LeaseOptions& lease_options)
+    : executor_(executor),
+      store_(store),
+      service_(leases),
+      options_(options),
+      lease_options_(lease_options),
+      slots_(lease_options.ranges) {}
+
+LeasedDocuments::~LeasedDocuments() = default;
+
+void LeasedDocuments::Open(const std::string& address, Done done) {
+  address_ = address;
+  manager_ = std::make_unique<LeaseManager>(
+      executor_, service_, LeaseMember{address, lease_options_.ranges, lease_options_.ttl},
+      LeaseHandlers{
+          .on_acquired = [this](RangeId range, Epoch epoch) { OnAcquired(range, epoch); },
+          .on_release = [this](RangeId range,
+                               LeaseHandlers::Done done) { OnRelease(range, std::move(done)); },
+          .on_lost = [this](RangeId range) { OnLost(range); },
+          .on_refused =
+              [](ErrorCode ec) {
+                spdlog::error(
+                    "the lease service refuses this server: {}; give every server of "
+                    "the deployment the same --ranges",
+                    ec.message());
+              }});
+  leases_ = manager_.get();
+  manager_->Start();
+  done({});
+}
+
+// --- Requests -----------------------------------------------------------------------------------
+
+RangeId LeasedDocuments::RangeFor(const std::string& document) const {
+  return RangeOf(document, lease_options_.ranges);
+}
+
+bool LeasedDocuments::IsOurs(RangeId range, Epoch epoch) const {
+  const LeaseManager* const leases = leases_;
+  return leases != nullptr && leases->EpochOf(range) == epoch;
+}
+
+void LeasedDocuments::Handle(DocumentRequest request, Respond respond) {
+  const RangeId range = RangeFor(request.document);
+  Slot slot;
+  {
+    const std::lock_guard lock(mutex_);
+    slot = slots_[range];
+  }
+  if (!slot.serving || !IsOurs(range, slot.epoch)) return respond(NotServed(range, request));
+
+  // For the words of a refusal, which needs no body.
+  DocumentRequest asked{request.method, request.document, request.section, {}, {}};
+  DocumentShard& shard = *slot.shard;
+  // It keeps the shard, which hence is destroyed on its own strand, wherever we are.
+  auto answer = [this, range, epoch = slot.epoch, shard = std::move(slot.shard),
+                 asked = std::move(asked),
+                 respond = std::move(respond)](DocumentShard::Outcome outcome) mutable {
+    const ErrorCode ec = outcome.error;
+    if (ec == Errc::kFenced) OnFenced(range, epoch);
+    if (!ec) return respond(std::move(outcome.response));
+    const bool gone = ec == Errc::kFenced || ec == Errc::kDraining || ec == Errc::kClosed;
+    respond(gone && !outcome.changed ? NotServed(range, asked) : MakeError(ec, outcome.changed));
+  };
+  shard.Handle(std::move(request), std::move(answer));
+}
+
+Response LeasedDocuments::NotServed(RangeId range, const DocumentRequest& request) const {
+  const LeaseManager* const leases = leases_;
+  const auto owner = leases != nullptr ? leases->OwnerOf(range) : std::nullopt;
+  const bool elsewhere = owner && *owner != address_;
+  Response response =
+      elsewhere ? MakeError(421, "another server owns this document",
+                            fmt::format("nothing was done: send the request to {}", *owner))
+                : MakeError(503, "this document is on its way from one server to another",
+                            "nothing was done: repeat the request after Retry-After seconds");
+  if (elsewhere) {
+    response.location = fmt::format("http://{}{}", *owner, PathOf(request));
+  } else {
+    response.retry_after = std::chrono::seconds(1);
+  }
+  response.unserved_range = range;
+  return response;
+}
+
+void LeasedDocuments::Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> done) {
+  std::vector<std::pair<RangeId, std::shared_ptr<DocumentShard>>> shards;
+  {
+    const std::lock_guard lock(mutex_);
+    for (RangeId range = 0; range < slots_.size(); ++range) {
+      if (slots_[range].shard) shards.emplace_back(range, slots_[range].shard);
+    }
+  }
+  if (shards.empty()) return done({});
+  auto snapshots = std::make_shared<std::vector<ShardSnapshot>>(shards.size());
+  const auto join = internal::Join::Of(
+      shards.size(),
+      [snapshots, done = std::move(done)](ErrorCode) mutable { done(std::move(*snapshots)); });
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    const auto strand = shards[i].second->interposer().get_executor();
+    asio::post(strand, [snapshots, join, i, range = shards[i].first,
+                        shard = std::move(shards[i].second)]() mutable {
+      (*snapshots)[i] = shard->Snapshot(range);
+      shard.reset();
+      join->Finish({});
+    });
+  }
+}
+
+void LeasedDocuments::Health(Respond respond) {
+  const LeaseManager* const leases = leases_;
+  if (leases != nullptr && leases->joined()) {
+    return respond(MakeJson(200, "{\"status\":\"ok\"}\n"));
+  }
+  Response response = MakeError(503, "this server is no member of the deployment at this moment",
+                                "look at the server's log and at the lease service of --leases");
+  response.retry_after = std::chrono::seconds(1);
+  respond(std::move(response));
+}
+
+// --- The life of a range; all on the manager's strand, but for OnFenced --------------------------
+
+void LeasedDocuments::OnAcquired(RangeId range, Epoch epoch) {
+  WriteBackMapOptions map = options_.map;
+  map.cache_bytes /= lease_options_.ranges;
+  auto shard =
+      std::make_shared<DocumentShard>(executor_, store_, std::move(map), options_.max_sections,
+                                      [this, range, epoch] { return IsOurs(range, epoch); });
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return;
+    slots_[range] = {shard, epoch, false};
+  }
+  OpenShard(std::make_shared<Opening>(manager_->get_executor(), range, epoch, std::move(shard)));
+}
+
+void LeasedDocuments::OpenShard(std::shared_ptr<Opening> opening) {
+  Interposer& interposer = opening->shard->interposer();
+  const RangeId range = opening->range;
+  const Epoch epoch = opening->epoch;
+  interposer.OpenOwned(
+      ScopeOf(range), epoch, [this, opening = std::move(opening)](ErrorCode ec) mutable {
+        asio::post(manager_->get_executor(), [this, opening = std::move(opening), ec]() mutable {
+          OnOpened(std::move(opening), ec);
+        });
+      });
+}
+
+void LeasedDocuments::OnOpened(std::shared_ptr<Opening> opening, ErrorCode ec) {
+  const RangeId range = opening->range;
+  {
+    const std::lock_guard lock(mutex_);
+    Slot& slot = slots_[range];
+    const bool ours = slot.shard == opening->shard;
+    if (ours && !ec) slot.serving = true;
+    if (!ours) ec = Errc::kClosed;  // it was lost, or released, meanwhile
+  }
+  if (!ec) {
+    spdlog::info("range {}: served, epoch {}", range, opening->epoch);
+  } else if (ec == Errc::kFenced) {
+    OnFenced(range, opening->epoch);
+  } else if (ec == Errc::kTransient || ec == Errc::kUnknown) {
+    SplitMix64 random(opening->epoch + opening->failures);
+    opening->pause.expires_after(kPause.Pause(++opening->failures, random));
+    asio::steady_timer& pause = opening->pause;
+    return pause.async_wait([this, opening = std::move(opening)](ErrorCode cut) mutable {
+      if (!cut) OpenShard(std::move(opening));
+    });
+  }
+  // A shard ends on its own strand.
+  EndOnStrand(std::move(opening->shard), [](Interposer&) {});
+}
+
+void LeasedDocuments::OnRelease(RangeId range, LeaseHandlers::Done done) {
+  std::shared_ptr<DocumentShard> shard;
+  bool served = false;
+  {
+    const std::lock_guard lock(mutex_);
+    shard = slots_[range].shard;
+    served = std::exchange(slots_[range].serving, false);
+  }
+  if (!served) {  // it is not open yet: nothing is under way
+    if (shard) EndOnStrand(TakeOut(range, std::nullopt), [](Interposer&) {});
+    return done();
+  }
+  const auto strand = shard->interposer().get_executor();
+  asio::post(strand, [this, range, shard = std::move(shard), done = std::move(done)]() mutable {
+    Interposer& interposer = shard->interposer();
+    interposer.Drain(
+        [this, range, shard = std::move(shard), done = std::move(done)](ErrorCode ec) mutable {
+          // kClosed: the server ends without order. kFenced: the range is lost, which has been
+          // told.
+          if (ec) return;
+          spdlog::info("range {}: handed over", range);
+          (void)TakeOut(range, shard->interposer().epoch());
+          done();
+        });
+  });
+}
+
+void LeasedDocuments::OnLost(RangeId range) {
+  auto shard = TakeOut(range, std::nullopt);
+  if (!shard) return;
+  spdlog::warn("range {}: lost", range);
+  EndOnStrand(std::move(shard), [](Interposer& interposer) { interposer.Fence(); });
+}
+
+// Who has fenced us owns the range, whatever the lease service says: its word is of no use here.
+void LeasedDocuments::OnFenced(RangeId range, Epoch epoch) {
+  auto shard = TakeOut(range, epoch);
+  if (!shard) return;
+  spdlog::warn("range {}: fenced by the store, epoch {}", range, epoch);
+  EndOnStrand(std::move(shard), [](Interposer& interposer) { interposer.Fence(); });
+  manager_->GiveUp(range, epoch);
+}
+
+std::shared_ptr<DocumentShard> LeasedDocuments::TakeOut(RangeId range, std::optional<Epoch> epoch) {
+  const std::lock_guard lock(mutex_);
+  Slot& slot = slots_[range];
+  if (epoch && slot.epoch != *epoch) return nullptr;
+  return std::exchange(slot, {}).shard;
+}
+
+// --- The end ------------------------------------------------------------------------------------
+
+void LeasedDocuments::Leave(UniqueFunction<void()> done) {
+  if (!manager_) return done();
+  manager_->Leave([this, done = std::move(done)]() mutable {
+    const auto timer =
+        std::make_shared<asio::steady_timer>(manager_->get_executor(), lease_options_.farewell);
+    timer->async_wait([timer, done = std::move(done)](ErrorCode) mutable { done(); });
+  });
+}
+
+void LeasedDocuments::Close(Done done) {
+  std::vector<Slot> slots;
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    slots = std::exchange(slots_, std::vector<Slot>(slots_.size()));
+  }
+  std::erase_if(slots, [](const Slot& slot) { return !slot.shard; });
+  if (slots.empty()) return done({});
+  const auto join = internal::Join::Of(slots.size(), std::move(done));
+  for (Slot& slot : slots) {
+    EndOnStrand(std::move(slot.shard), [join](Interposer& interposer) {
+      interposer.Close();
+      join->Finish({});
+    });
+  }
+}
+
+}  // namespace stout::docstore

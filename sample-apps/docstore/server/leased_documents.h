@@ -1,0 +1,97 @@
+#pragma once
+
+#include <atomic>
+#include <boost/asio/any_io_executor.hpp>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/document_shard.h"
+#include "server/documents.h"
+#include "stout/lease_service.h"
+#include "stout/leases.h"
+#include "stout/store.h"
+
+namespace stout::docstore {
+
+/// How servers share the documents of one store.
+struct LeaseOptions {
+  /// That the documents are cut into; the same for all servers of a store. >= 1.
+  RangeId ranges = 16;
+  /// A server that does not renew its leases for so long has lost them.
+  Duration ttl = std::chrono::seconds(10);
+  /// After it has left, a server goes on for so long to send away what still comes, until all who
+  /// route to it know.
+  Duration farewell = std::chrono::seconds(1);
+};
+
+/// The documents of those ranges that this server has a lease of, each range in a shard that is
+/// opened when the range is acquired and closed when it goes.
+///
+/// Life of a range here: acquired (the store fences the former owner, then the shard opens),
+/// served, released (no new request, all answered, all durable) or lost (every held answer fails).
+/// Invariant: a shard answers from memory only while the lease under whose epoch it was opened is
+/// certainly ours.
+///
+/// Who asks for a document that is not served here gets 421 with the owner's address, or 503 with
+/// Retry-After while there is no other owner; both say that nothing was done.
+///
+/// Owner: refers to store and leases, which outlive it.   Threads: any.
+class LeasedDocuments final : public Documents {
+ public:
+  LeasedDocuments(const boost::asio::any_io_executor& executor, Store& store, LeaseService& leases,
+                  const DocumentsOptions& options, const LeaseOptions& lease_options);
+  ~LeasedDocuments() override;
+
+  /// Joins as `address`, and is done at once: ranges come when they come.
+  void Open(const std::string& address, Done done) override;
+  void Handle(DocumentRequest request, Respond respond) override;
+  void Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> done) override;
+  /// 503 while this server is no member.
+  void Health(Respond respond) override;
+  /// Hands over every range, leaves, and says farewell.
+  void Leave(UniqueFunction<void()> done) override;
+  /// After Leave there is nothing left to drain.
+  void Drain(Done done) override { done({}); }
+  void Close(Done done) override;
+
+ private:
+  struct Slot {
+    std::shared_ptr<DocumentShard> shard;  // null: not ours
+    Epoch epoch = 0;
+    bool serving = false;  // open, and not being handed over
+  };
+  struct Opening;
+
+  void OnAcquired(RangeId range, Epoch epoch);
+  void OnRelease(RangeId range, LeaseHandlers::Done done);
+  void OnLost(RangeId range);
+
+  void OpenShard(std::shared_ptr<Opening> opening);
+  void OnOpened(std::shared_ptr<Opening> opening, ErrorCode ec);
+  void OnFenced(RangeId range, Epoch epoch);
+
+  [[nodiscard]] RangeId RangeFor(const std::string& document) const;
+  [[nodiscard]] bool IsOurs(RangeId range, Epoch epoch) const;
+  [[nodiscard]] Response NotServed(RangeId range, const DocumentRequest& request) const;
+  /// What the slot holds, if it does so under this epoch; the slot is then empty.
+  [[nodiscard]] std::shared_ptr<DocumentShard> TakeOut(RangeId range, std::optional<Epoch> epoch);
+
+  const boost::asio::any_io_executor executor_;
+  Store& store_;
+  LeaseService& service_;
+  const DocumentsOptions options_;
+  const LeaseOptions lease_options_;
+  std::string address_;
+  std::unique_ptr<LeaseManager> manager_;
+  std::atomic<LeaseManager*> leases_ = nullptr;  // manager_, once there is one
+  mutable std::mutex mutex_;
+  std::vector<Slot> slots_;  // by range
+  bool closed_ = false;
+};
+
+}  // namespace stout::docstore
