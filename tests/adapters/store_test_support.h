@@ -29,6 +29,11 @@ inline WriteBatch Batch(Epoch epoch, std::vector<WriteItem> items) {
   return batch;
 }
 
+inline WriteBatch Scoped(Scope scope, WriteBatch batch) {
+  batch.scope = std::move(scope);
+  return batch;
+}
+
 inline StoredState Found(std::string value, Stamp stamp) {
   return {.found = true, .value = std::move(value), .stamp = stamp};
 }
@@ -65,6 +70,14 @@ inline Epoch NewEpochNow(Store& store) {
   store.NewEpoch([promise = std::move(promise)](ErrorCode ec, Epoch epoch) mutable {
     promise.set_value(ec ? 0 : epoch);
   });
+  return result.get();
+}
+
+inline ErrorCode FenceNow(Store& store, const Scope& scope, Epoch epoch) {
+  std::promise<ErrorCode> promise;
+  std::future<ErrorCode> result = promise.get_future();
+  store.Fence(scope, epoch,
+              [promise = std::move(promise)](ErrorCode ec) mutable { promise.set_value(ec); });
   return result.get();
 }
 
