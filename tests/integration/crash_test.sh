@@ -138,9 +138,10 @@ strike() { # FAULT
       ;;
     full-*)
       fill_disk "$work/postgres/${1#full-}"
+      [[ $1 == full-data ]] || use_up_wal
       sleep "${lasts[$1]}"
       empty_disk "$work/postgres/${1#full-}"
-      # Without room for its log the server gives up for good, which takes it a moment.
+      # Recovery needs room too, and without it PostgreSQL ends, which takes it a moment.
       until postgres_answers "$work/postgres"; do
         kill -0 "$database" 2>/dev/null || restart_postgres
         sleep 0.05
@@ -148,6 +149,14 @@ strike() { # FAULT
       ;;
     *) strike_network "$1" ;;
   esac
+}
+
+# The log goes into files that are there already; without room for another the server gives up.
+use_up_wal() {
+  for _ in {1..100}; do
+    "$postgres_programs/psql" -h "$work/postgres" -U postgres -qc 'SELECT pg_switch_wal()' \
+      >/dev/null 2>&1 || return 0
+  done
 }
 
 # Did the fault come upon anything? A test that tested nothing must not pass.
