@@ -34,6 +34,7 @@ class PostgresStore::Engine : public std::enable_shared_from_this<Engine> {
   void Close();
 
   [[nodiscard]] const postgres::Schema& schema() const { return schema_; }
+  [[nodiscard]] Duration timeout() const { return options_.timeout; }
 
   // On the strand: the largest epoch that the server is known to remember.
   Epoch noted_epoch = 0;
