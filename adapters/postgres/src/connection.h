@@ -38,7 +38,7 @@ struct Outcome {
   // rolled back, or never sent. kUnknown: the connection was lost on the way.
   Errc errc = Errc::kOk;
   std::string message{};
-  std::vector<ResultPtr> results{};  // One a query, if kOk.
+  std::vector<ResultPtr> results{};  // One a query, up to the first that failed.
 };
 
 // Rows inserted, updated or deleted by a query.

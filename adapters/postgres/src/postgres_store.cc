@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine.h"
+#include "fence.h"
 #include "schema.h"
 #include "setup.h"
 #include "write.h"
@@ -56,6 +57,7 @@ Result<std::unique_ptr<PostgresStore>> PostgresStore::Open(const PostgresOptions
   StoreTraits traits{.name = "postgres",
                      .atomic_batches = true,
                      .compares_stamps = schema->compares_stamps,
+                     .fences = true,
                      .durable = server->durable,
                      .max_batch_bytes = kMaxBatchBytes};
   auto engine = std::make_shared<Engine>(options, *std::move(schema), executor);
@@ -130,6 +132,27 @@ void PostgresStore::NewEpoch(EpochHandler handler) {
           call->Answer(epoch);
         }
       });
+  if (!taken) call->Answer(Errc::kTransient);
+}
+
+void PostgresStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler) {
+  if (epoch > kLargestInt8) return handler(Errc::kRefused);
+  auto call = pending_.Add<Errc>(
+      [handler = std::move(handler)](Errc errc) mutable { handler(errc); }, Errc::kUnknown);
+  const bool taken =
+      engine_->Submit(Engine::Kind::kWrite,
+                      [engine = engine_.get(), call, scope,
+                       epoch](postgres::Connection* connection) -> asio::awaitable<void> {
+                        if (connection == nullptr) {
+                          call->Answer(Errc::kTransient);
+                          co_return;
+                        }
+                        const Errc errc = co_await postgres::Fence(*connection, engine->schema(),
+                                                                   scope, epoch, engine->timeout());
+                        if (errc == Errc::kOk)
+                          engine->noted_epoch = std::max(engine->noted_epoch, epoch);
+                        call->Answer(errc);
+                      });
   if (!taken) call->Answer(Errc::kTransient);
 }
 

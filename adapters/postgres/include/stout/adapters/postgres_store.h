@@ -44,11 +44,11 @@ struct PostgresOptions {
   std::string connection{};
   /// The store's table, with a schema or without: key bytea primary key, value bytea, epoch and
   /// version int8, deleted timestamptz. Epochs are given out by a table of the same name with
-  /// "_epoch" behind it.
+  /// "_epoch" behind it; "_fence" has the fences.
   std::string table = "stout";
   /// Create the tables if they are missing and the user may; otherwise Open() says how.
   bool create = true;
-  /// A schema of the user's own. The table for epochs is needed all the same.
+  /// A schema of the user's own. The tables for epochs and fences are needed all the same.
   std::optional<PostgresTemplates> templates{};
   /// How long a delete keeps its stamp, so that a late older write cannot undo it. >= 0
   Duration tombstone_ttl = std::chrono::hours(1);
@@ -113,6 +113,7 @@ class PostgresStore final : public Store {
   void Write(const WriteBatch& batch, WriteHandler handler) override;
   void Read(const ReadBatch& batch, ReadHandler handler) override;
   void NewEpoch(EpochHandler handler) override;
+  void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override;
 
  private:
   class Engine;
