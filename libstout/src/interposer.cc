@@ -74,7 +74,23 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>, StateS
 
   void Open(Reply done) {
     asio::dispatch(strand_, [self = shared_from_this(), done = std::move(done)]() mutable {
-      self->OpenOnStrand(std::move(done));
+      if (!self->BeginOpen(std::move(done))) return;
+      self->store_.NewEpoch([self, work = self->Working()](ErrorCode ec, Epoch epoch) mutable {
+        PostOpened(std::move(self), ec, epoch);
+      });
+    });
+  }
+
+  void OpenOwned(Scope scope, Epoch epoch, Reply done) {
+    asio::dispatch(strand_, [self = shared_from_this(), scope = std::move(scope), epoch,
+                             done = std::move(done)]() mutable {
+      if (!self->BeginOpen(std::move(done))) return;
+      self->scope_ = std::move(scope);
+      if (!self->store_.traits().fences) return self->Opened({}, epoch);
+      self->store_.Fence(self->scope_, epoch,
+                         [self, epoch, work = self->Working()](ErrorCode ec) mutable {
+                           PostOpened(std::move(self), ec, epoch);
+                         });
     });
   }
 
@@ -202,20 +218,31 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>, StateS
 
   // --- Opening -------------------------------------------------------------------------------
 
-  void OpenOnStrand(Reply done) {
-    if (trouble_) return Later(std::move(done), Errc::kBadOptions);
-    if (closed_ != Errc::kOk) return Later(std::move(done), closed_);
-    if (engine_) return Later(std::move(done), {});
+  // Whether the store is to be asked: there is no answer yet, nor a question under way.
+  bool BeginOpen(Reply done) {
+    std::optional<ErrorCode> known;
+    if (trouble_) {
+      known = Errc::kBadOptions;
+    } else if (closed_ != Errc::kOk) {
+      known = closed_;
+    } else if (engine_) {
+      known = ErrorCode();
+    }
+    if (known) {
+      Later(std::move(done), *known);
+      return false;
+    }
     opens_.push_back(std::move(done));
-    if (opens_.size() > 1) return;
+    if (opens_.size() > 1) return false;
     open_by_ = SaturatingAdd(Now(), options_.lane.attempt_timeout);
     Arm(open_by_);
-    store_.NewEpoch([self = shared_from_this(), work = Working()](ErrorCode ec,
-                                                                  Epoch epoch) mutable {
-      if (!self) return;  // the second answer
-      Impl& impl = *self;
-      asio::post(impl.strand_, [self = std::move(self), ec, epoch] { self->Opened(ec, epoch); });
-    });
+    return true;
+  }
+
+  static void PostOpened(std::shared_ptr<Impl> self, ErrorCode ec, Epoch epoch) {
+    if (!self) return;  // the second answer
+    Impl& impl = *self;
+    asio::post(impl.strand_, [self = std::move(self), ec, epoch] { self->Opened(ec, epoch); });
   }
 
   void Opened(ErrorCode ec, Epoch epoch) {
@@ -270,6 +297,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>, StateS
   }
 
   void Write(WriteBatch batch) {
+    batch.scope = scope_;
     auto owned = std::make_unique<WriteBatch>(std::move(batch));
     const WriteBatch& reference = *owned;  // lives in the handler
     store_.Write(reference, [self = shared_from_this(), work = Working(),
@@ -369,6 +397,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>, StateS
   std::shared_ptr<Application> application_;  // shared with the call of a member that is under way
   const std::optional<std::string> trouble_;
   const EngineOptions options_;
+  Scope scope_;                     // empty: opened without
   std::unique_ptr<Engine> engine_;  // null until open
   Errc closed_ = Errc::kOk;         // or kClosed or kFenced
   std::atomic<bool> abandoned_ = false;
@@ -408,6 +437,9 @@ std::optional<std::string> Interposer::Check(const EngineOptions& options,
 
 Interposer::Executor Interposer::get_executor() const { return impl_->strand(); }
 void Interposer::Open(Reply done) { impl_->Open(std::move(done)); }
+void Interposer::OpenOwned(Scope scope, Epoch epoch, Reply done) {
+  impl_->OpenOwned(std::move(scope), epoch, std::move(done));
+}
 ErrorCode Interposer::OpenWithEpoch(Epoch epoch) { return impl_->OpenWithEpoch(epoch); }
 Result<Stamp> Interposer::MarkDirty(KeyView key, std::size_t bytes) {
   return impl_->MarkDirty(key, bytes);

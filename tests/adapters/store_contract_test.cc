@@ -168,6 +168,70 @@ TEMPLATE_TEST_CASE("epochs strictly grow, beyond those seen in writes", "[store]
   CHECK(NewEpochNow(store) > second + 100);
 }
 
+TEMPLATE_TEST_CASE("a fence shuts older epochs out of the keys that nobody has written since",
+                   "[store]", STOUT_TEST_FENCING_STORES) {
+  TestType fixture;
+  Store& store = fixture.store();
+  REQUIRE(store.traits().fences);
+  CHECK(WriteNow(store, Scoped("range/1", Batch(3, {Put("k", "first owner", 1)}))) == kAllDone);
+  CHECK_FALSE(FenceNow(store, "range/1", 4));
+  CHECK(WriteNow(store, Scoped("range/1", Batch(3, {Put("k", "late", 2), Put("new", "late", 3),
+                                                    Delete("other", 4)}))) ==
+        WriteResult{Errc::kFenced, {}});
+  CHECK(ReadNow(store, {"k", "new", "other"}).states ==
+        std::vector{Found("first owner", {3, 1}), StoredState(), StoredState()});
+  // Others are not concerned: the new owner, another scope, a writer without one.
+  CHECK(WriteNow(store, Scoped("range/1", Batch(4, {Put("k", "second owner", 1)}))) == kAllDone);
+  CHECK(WriteNow(store, Scoped("range/2", Batch(3, {Put("l", "neighbour", 5)}))) == kAllDone);
+  CHECK(WriteNow(store, Batch(3, {Put("m", "stranger", 6)})) == kAllDone);
+  CHECK(ReadNow(store, {"k", "l", "m"}).states == std::vector{Found("second owner", {4, 1}),
+                                                              Found("neighbour", {3, 5}),
+                                                              Found("stranger", {3, 6})});
+}
+
+TEMPLATE_TEST_CASE("a fence never goes back, and may be repeated", "[store]",
+                   STOUT_TEST_FENCING_STORES) {
+  TestType fixture;
+  Store& store = fixture.store();
+  CHECK_FALSE(FenceNow(store, "s", 7));
+  CHECK_FALSE(FenceNow(store, "s", 7));
+  CHECK(FenceNow(store, "s", 6) == Errc::kFenced);
+  CHECK_FALSE(FenceNow(store, "t", 6));
+  CHECK(WriteNow(store, Scoped("s", Batch(6, {Put("k", "v", 1)}))) ==
+        WriteResult{Errc::kFenced, {}});
+  CHECK(WriteNow(store, Scoped("s", Batch(7, {Put("k", "v", 1)}))) == kAllDone);
+  CHECK(NewEpochNow(store) > 7);
+}
+
+// What a successor reads once it has fenced is there to stay: no batch of the former owner that is
+// under way takes effect after it.
+TEMPLATE_TEST_CASE("a fence waits for the batches that are under way", "[store]",
+                   STOUT_TEST_FENCING_STORES) {
+  constexpr int kRounds = 30;
+  constexpr int kWriters = 4;
+  TestType fixture;
+  Store& store = fixture.store();
+  for (Epoch epoch = 1; epoch <= kRounds; ++epoch) {
+    std::latch answered(kWriters);
+    std::vector<WriteBatch> late;
+    for (int w = 0; w < kWriters; ++w) {
+      late.push_back(Scoped("s", Batch(epoch, {Put("a" + std::to_string(w), "v", 1),
+                                               Put("b" + std::to_string(w), "v", 2)})));
+    }
+    for (const WriteBatch& batch : late) {
+      store.Write(batch, [&answered](const WriteResult&) { answered.count_down(); });
+    }
+    REQUIRE_FALSE(FenceNow(store, "s", epoch + 1));
+    std::vector<std::string> keys;
+    for (int w = 0; w < kWriters; ++w) {
+      for (const char* name : {"a", "b"}) keys.push_back(name + std::to_string(w));
+    }
+    const ReadResult seen = ReadNow(store, keys);
+    answered.wait();
+    CHECK(ReadNow(store, keys) == seen);
+  }
+}
+
 // Every batch is answered, and the newest stamp of each key is what remains, whatever the order in
 // which threads and the store interleave.
 TEMPLATE_TEST_CASE("concurrent batches on common keys end at the newest stamps", "[store]",
@@ -280,7 +344,7 @@ TEMPLATE_TEST_CASE("calls take completion tokens", "[store]", STOUT_TEST_ALL_STO
   CHECK(store.AsyncNewEpoch(boost::asio::use_future).get() > 1);
 }
 
-#ifdef STOUT_TEST_DURABLE_STORES
+#ifdef STOUT_TEST_HAS_DURABLE_STORES
 TEMPLATE_TEST_CASE("a durable store has all that it answered for after it is reopened", "[store]",
                    STOUT_TEST_DURABLE_STORES) {
   TestType fixture;
@@ -295,6 +359,17 @@ TEMPLATE_TEST_CASE("a durable store has all that it answered for after it is reo
   CHECK_FALSE(ReadOne(fixture.store(), "b").found);
   CHECK(WriteNow(fixture.store(), Batch(epoch, {Put("b", "ghost", 3)})) == kAllDone);
   CHECK_FALSE(ReadOne(fixture.store(), "b").found);
+}
+
+TEMPLATE_TEST_CASE("fences outlive the store", "[store]", STOUT_TEST_DURABLE_STORES) {
+  TestType fixture;
+  if (!fixture.store().traits().fences) return;
+  CHECK_FALSE(FenceNow(fixture.store(), "s", 5));
+  fixture.Reopen();
+  CHECK(WriteNow(fixture.store(), Scoped("s", Batch(4, {Put("k", "late", 1)}))) ==
+        WriteResult{Errc::kFenced, {}});
+  CHECK(FenceNow(fixture.store(), "s", 4) == Errc::kFenced);
+  CHECK(NewEpochNow(fixture.store()) > 5);
 }
 
 TEMPLATE_TEST_CASE("epochs strictly grow across reopening", "[store]", STOUT_TEST_DURABLE_STORES) {

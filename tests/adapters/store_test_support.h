@@ -1,15 +1,12 @@
 #pragma once
 
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
 #include <future>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "stout/store.h"
+#include "tests/support/temp_directory.h"
 
 namespace stout::test {
 
@@ -26,6 +23,11 @@ inline WriteBatch Batch(Epoch epoch, std::vector<WriteItem> items) {
   batch.epoch = epoch;
   batch.items = std::move(items);
   for (const WriteItem& item : batch.items) batch.bytes += item.key.size() + item.value.size();
+  return batch;
+}
+
+inline WriteBatch Scoped(Scope scope, WriteBatch batch) {
+  batch.scope = std::move(scope);
   return batch;
 }
 
@@ -68,25 +70,12 @@ inline Epoch NewEpochNow(Store& store) {
   return result.get();
 }
 
-// A directory that is gone at the end.
-class TempDirectory {
- public:
-  TempDirectory() {
-    std::string name = (std::filesystem::temp_directory_path() / "stout-test-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) std::abort();
-    path_ = name;
-  }
-  TempDirectory(const TempDirectory&) = delete;
-  TempDirectory& operator=(const TempDirectory&) = delete;
-  ~TempDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+inline ErrorCode FenceNow(Store& store, const Scope& scope, Epoch epoch) {
+  std::promise<ErrorCode> promise;
+  std::future<ErrorCode> result = promise.get_future();
+  store.Fence(scope, epoch,
+              [promise = std::move(promise)](ErrorCode ec) mutable { promise.set_value(ec); });
+  return result.get();
+}
 
 }  // namespace stout::test

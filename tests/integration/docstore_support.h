@@ -33,6 +33,9 @@ class GateStore final : public Store {
     store_.Read(batch, std::move(handler));
   }
   void NewEpoch(EpochHandler handler) override { store_.NewEpoch(std::move(handler)); }
+  void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override {
+    store_.Fence(scope, epoch, std::move(handler));
+  }
 
  private:
   Store& store_;

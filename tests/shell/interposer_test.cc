@@ -42,6 +42,44 @@ TEST_CASE("a reply runs once its key is durable, and not inside the call", "[int
   CHECK_FALSE(ran_inside);
 }
 
+TEST_CASE("an owner shuts out the former one before it opens, and names its scope in each write",
+          "[interposer]") {
+  World world;
+  world.On([&] { world.interposer->OpenOwned("range/7", 12, world.Logged("open")); });
+  CHECK(world.log.empty());
+  REQUIRE(world.store.fences.size() == 1);
+  CHECK(world.store.fences.front().scope == "range/7");
+  CHECK(world.store.fences.front().epoch == 12);
+  world.store.fences.front().handler({});
+  world.Turn();
+  CHECK(world.log == Log{"open: ok"});
+  world.Set("k", "v");
+  const auto write = world.store.TakeWrite();
+  CHECK(write.batch.scope == "range/7");
+  CHECK(write.batch.epoch == 12);
+}
+
+TEST_CASE("an owner that has a successor does not open", "[interposer]") {
+  World world;
+  world.On([&] { world.interposer->OpenOwned("range/7", 12, world.Logged("open")); });
+  world.store.fences.front().handler(Errc::kFenced);
+  world.Turn();
+  CHECK(world.log == Log{World::Entry("open", Errc::kFenced)});
+  world.On([&] { CHECK_FALSE(world.interposer->MarkDirty("k", 1)); });
+}
+
+TEST_CASE("a fence that is not answered ends the attempt to open", "[interposer]") {
+  EngineOptions options = Plain();
+  options.lane.attempt_timeout = std::chrono::milliseconds(1);
+  World world(options);
+  world.On([&] { world.interposer->OpenOwned("range/7", 12, world.Logged("open")); });
+  world.RunUntil([&] { return !world.log.empty(); });
+  CHECK(world.log == Log{World::Entry("open", Errc::kUnknown)});
+  world.store.fences.front().handler({});  // too late
+  world.Turn();
+  world.On([&] { CHECK_FALSE(world.interposer->MarkDirty("k", 1)); });
+}
+
 // Keeps when the newest batch was sent.
 struct Watch {
   TimePoint* sent;

@@ -29,8 +29,15 @@ class ScriptedStore final : public Store {
   using HeldWrite = Held<WriteBatch, WriteHandler>;
   using HeldRead = Held<ReadBatch, ReadHandler>;
 
+  struct HeldFence {
+    Scope scope;
+    Epoch epoch;
+    FenceHandler handler;
+  };
+
   explicit ScriptedStore(LaneId partitions = 1) {
-    traits_ = {.name = "scripted", .compares_stamps = true, .partitions = partitions};
+    traits_ = {
+        .name = "scripted", .compares_stamps = true, .fences = true, .partitions = partitions};
   }
 
   [[nodiscard]] const StoreTraits& traits() const override { return traits_; }
@@ -53,12 +60,17 @@ class ScriptedStore final : public Store {
     }
   }
 
+  void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override {
+    fences.push_back({scope, epoch, std::move(handler)});
+  }
+
   HeldWrite TakeWrite() { return Take(writes); }
   HeldRead TakeRead() { return Take(reads); }
 
   std::deque<HeldWrite> writes;
   std::deque<HeldRead> reads;
   std::deque<EpochHandler> epochs;
+  std::deque<HeldFence> fences;
   bool answer_writes_inline = false;
   bool hold_epochs = false;
   Epoch last_epoch = 0;

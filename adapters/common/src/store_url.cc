@@ -19,23 +19,6 @@ int HexDigit(char c) {
   return -1;
 }
 
-std::optional<std::string> PercentDecode(std::string_view text) {
-  std::string decoded;
-  decoded.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      decoded += text[i];
-      continue;
-    }
-    const int high = i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
-    const int low = i + 2 < text.size() ? HexDigit(text[i + 2]) : -1;
-    if (high < 0 || low < 0) return std::nullopt;
-    decoded += static_cast<char>(high * 16 + low);
-    i += 2;
-  }
-  return decoded;
-}
-
 // The text before the first `c`, which is dropped; `*rest` is what follows, or empty.
 std::string_view CutAt(std::string_view text, char c, std::string_view* rest) {
   const std::size_t at = text.find(c);
@@ -114,6 +97,23 @@ std::optional<std::size_t> ParseBytes(std::string_view text) {
 }
 
 }  // namespace
+
+std::optional<std::string> PercentDecode(std::string_view text) {
+  std::string decoded;
+  decoded.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      decoded += text[i];
+      continue;
+    }
+    const int high = i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
+    const int low = i + 2 < text.size() ? HexDigit(text[i + 2]) : -1;
+    if (high < 0 || low < 0) return std::nullopt;
+    decoded += static_cast<char>(high * 16 + low);
+    i += 2;
+  }
+  return decoded;
+}
 
 ErrorCode Fail(Errc errc, std::string message, Diagnostics* diagnostics) {
   if (diagnostics != nullptr) diagnostics->message = std::move(message);
@@ -213,6 +213,17 @@ void UrlOptionReader::Number(std::string_view name, double& value, double min, d
 
 void UrlOptionReader::Text(std::string_view name, std::string& value) {
   if (const std::string* text = Find(name)) value = *text;
+}
+
+void UrlOptionReader::Choice(std::string_view name, std::string& value,
+                             std::initializer_list<std::string_view> choices) {
+  const std::string* text = Find(name);
+  if (text == nullptr) return;
+  if (std::find(choices.begin(), choices.end(), *text) != choices.end()) {
+    value = *text;
+  } else {
+    Reject(name, *text, fmt::format("{}", fmt::join(choices, " or ")));
+  }
 }
 
 void UrlOptionReader::Flag(std::string_view name, bool& value) {

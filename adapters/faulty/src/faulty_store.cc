@@ -15,6 +15,7 @@ WriteBatch Without(const WriteBatch& batch, const std::vector<ItemError>& left_o
   part.id = batch.id;
   part.lane = batch.lane;
   part.epoch = batch.epoch;
+  part.scope = batch.scope;
   auto next = left_out.begin();
   for (std::uint32_t i = 0; i < batch.items.size(); ++i) {
     if (next != left_out.end() && next->index == i) {
@@ -145,6 +146,15 @@ void FaultyStore::NewEpoch(EpochHandler handler) {
   MeetReadFault(
       std::move(handler), [this](EpochHandler handler) { store_->NewEpoch(std::move(handler)); },
       [](EpochHandler handler) { handler(Errc::kTransient, 0); });
+}
+
+void FaultyStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler) {
+  MeetReadFault(
+      std::move(handler),
+      [this, scope, epoch](FenceHandler handler) {
+        store_->Fence(scope, epoch, std::move(handler));
+      },
+      [](FenceHandler handler) { handler(Errc::kTransient); });
 }
 
 }  // namespace stout

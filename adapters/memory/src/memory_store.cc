@@ -74,7 +74,7 @@ class MemoryStore::Server {
 };
 
 MemoryStore::MemoryStore(const boost::asio::any_io_executor& executor, MemoryOptions options)
-    : traits_{.name = "memory", .atomic_batches = true, .compares_stamps = true},
+    : traits_{.name = "memory", .atomic_batches = true, .compares_stamps = true, .fences = true},
       table_(std::make_unique<Table>(options.tombstone_ttl)),
       server_(options.latency.immediate() ? nullptr
                                           : std::make_unique<Server>(executor, options.latency)) {}
@@ -108,6 +108,12 @@ void MemoryStore::NewEpoch(EpochHandler handler) {
     } else {
       handler(Errc::kTransient, 0);
     }
+  });
+}
+
+void MemoryStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler) {
+  Serve(0, [this, scope, epoch, handler = std::move(handler)](bool served) mutable {
+    handler(served ? table_->Fence(scope, epoch) : Errc::kTransient);
   });
 }
 

@@ -9,6 +9,10 @@ WriteResult MemoryStore::Table::Write(const WriteBatch& batch) {
   const Clock::time_point now = Clock::now();
   const std::lock_guard lock(mutex_);
   CollectTombstones(now);
+  if (const auto fence = fences_.find(batch.scope);
+      fence != fences_.end() && fence->second > batch.epoch) {
+    return {Errc::kFenced, {}};
+  }
   max_epoch_ = std::max(max_epoch_, batch.epoch);
   for (std::size_t i = 0; i < batch.items.size(); ++i) {
     const WriteItem& item = batch.items[i];
@@ -61,6 +65,15 @@ ReadResult MemoryStore::Table::Read(const ReadBatch& batch) const {
 Epoch MemoryStore::Table::NewEpoch() {
   const std::lock_guard lock(mutex_);
   return ++max_epoch_;
+}
+
+Errc MemoryStore::Table::Fence(const Scope& scope, Epoch epoch) {
+  const std::lock_guard lock(mutex_);
+  Epoch& fence = fences_[scope];
+  if (fence > epoch) return Errc::kFenced;
+  fence = epoch;
+  max_epoch_ = std::max(max_epoch_, epoch);
+  return Errc::kOk;
 }
 
 }  // namespace stout

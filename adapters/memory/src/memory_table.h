@@ -20,6 +20,7 @@ class MemoryStore::Table {
   [[nodiscard]] WriteResult Write(const WriteBatch& batch);
   [[nodiscard]] ReadResult Read(const ReadBatch& batch) const;
   [[nodiscard]] Epoch NewEpoch();
+  [[nodiscard]] Errc Fence(const Scope& scope, Epoch epoch);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -45,7 +46,8 @@ class MemoryStore::Table {
   mutable std::mutex mutex_;
   std::unordered_map<std::string, Cell, Hash, std::equal_to<>> cells_;
   std::deque<Tombstone> tombstones_;  // In order of expiry. Some have been overwritten since.
-  Epoch max_epoch_ = 0;               // Given out or seen in a write.
+  std::unordered_map<Scope, Epoch> fences_;
+  Epoch max_epoch_ = 0;  // Given out or seen in a write.
 };
 
 }  // namespace stout

@@ -9,6 +9,9 @@
 #ifdef STOUT_HAS_POSTGRES
 #include "stout/adapters/postgres_store.h"
 #endif
+#ifdef STOUT_HAS_REDIS
+#include "stout/adapters/redis_store.h"
+#endif
 #ifdef STOUT_HAS_ROCKSDB
 #include "stout/adapters/rocksdb_store.h"
 #endif
@@ -33,6 +36,9 @@ constexpr Scheme kSchemes[] = {
 #ifdef STOUT_HAS_POSTGRES
     {"postgres", PostgresStore::kUrlSyntax, PostgresStore::OpenUrl},
     {"postgresql", "", PostgresStore::OpenUrl},
+#endif
+#ifdef STOUT_HAS_REDIS
+    {"redis", RedisStore::kUrlSyntax, RedisStore::OpenUrl},
 #endif
 };
 

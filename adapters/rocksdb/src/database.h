@@ -15,10 +15,11 @@ inline constexpr char kMetaFamily[] = "stout.meta";
 inline constexpr char kFormatKey[] = "format";
 inline constexpr char kFormatValue[] = "1";
 inline constexpr char kMaxEpochKey[] = "max_epoch";  // A fixed64.
+inline constexpr char kFencePrefix[] = "fence/";     // And a scope: its epoch, a fixed64.
 
 // An open RocksDB database of ours: records in the default column family, and in "stout.meta" the
-// format and the largest epoch given out or seen. A family of their own leaves applications all
-// keys, and needs no prefix on each.
+// format, the largest epoch given out or seen, and fences. A family of their own leaves
+// applications all keys, and needs no prefix on each.
 class Database {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Database>> Open(const RocksDbOptions& options,

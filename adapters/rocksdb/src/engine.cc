@@ -52,11 +52,19 @@ rocksdb::Status Put(const Database& database, const WriteItem& item, Stamp stamp
                       rocksdb::SliceParts(parts, 2));
 }
 
-rocksdb::Status PutMaxEpoch(const Database& database, Epoch epoch, rocksdb::WriteBatch* updates) {
+rocksdb::Status PutEpoch(const Database& database, const std::string& key, Epoch epoch,
+                         rocksdb::WriteBatch* updates) {
   char encoded[8];
   EncodeFixed64(epoch, encoded);
-  return updates->Put(database.meta(), rocksdb_store::kMaxEpochKey,
-                      rocksdb::Slice(encoded, sizeof encoded));
+  return updates->Put(database.meta(), key, rocksdb::Slice(encoded, sizeof encoded));
+}
+
+// Whatever the option says: an epoch given out twice, or a fence that is forgotten, shuts nobody
+// out.
+rocksdb::WriteOptions DurableWrite() {
+  rocksdb::WriteOptions options;
+  options.sync = true;
+  return options;
 }
 
 }  // namespace
@@ -85,13 +93,20 @@ WriteResult RocksDbStore::Engine::Write(const WriteBatch& batch) noexcept {
 
 WriteResult RocksDbStore::Engine::TryWrite(const WriteBatch& batch) {
   if (failed_ && !Recover()) return {Errc::kTransient, {}};
+  std::shared_lock fence_lock(fence_mutex_, std::defer_lock);
+  if (!batch.scope.empty()) fence_lock.lock();
   const KeyLocks::Guard guard(key_locks_, batch.items);
   const std::shared_lock use = Use();
   if (!use.owns_lock()) return {Errc::kTransient, {}};
+  if (!batch.scope.empty()) {
+    const std::optional<Epoch> fence = FenceOf(batch.scope);
+    if (!fence) return {Errc::kTransient, {}};
+    if (*fence > batch.epoch) return {Errc::kFenced, {}};
+  }
   WriteResult result;
   rocksdb::WriteBatch updates;
   if (!Compare(batch, &updates, &result)) return {Errc::kTransient, {}};
-  const rocksdb::Status status = Commit(batch.epoch, &updates);
+  const rocksdb::Status status = Commit(batch.epoch, &updates, write_options_);
   if (status.ok()) return result;
   failed_ = true;
   // The log may have the batch, or will once its cached pages reach the disk: nobody can tell.
@@ -130,19 +145,20 @@ bool RocksDbStore::Engine::Compare(const WriteBatch& batch, rocksdb::WriteBatch*
   return true;
 }
 
-rocksdb::Status RocksDbStore::Engine::Commit(Epoch epoch, rocksdb::WriteBatch* updates) {
+rocksdb::Status RocksDbStore::Engine::Commit(Epoch epoch, rocksdb::WriteBatch* updates,
+                                             const rocksdb::WriteOptions& options) {
   std::unique_lock epoch_lock(epoch_mutex_, std::defer_lock);
   if (epoch > max_epoch_) epoch_lock.lock();
   const bool raises = epoch > max_epoch_;
   if (raises) {
     max_tried_epoch_ = std::max(max_tried_epoch_, epoch);
-    rocksdb::Status status = PutMaxEpoch(*database_, epoch, updates);
+    rocksdb::Status status = PutEpoch(*database_, rocksdb_store::kMaxEpochKey, epoch, updates);
     if (!status.ok()) return status;
   } else if (epoch_lock.owns_lock()) {
     epoch_lock.unlock();
   }
   if (updates->Count() == 0) return rocksdb::Status::OK();
-  rocksdb::Status status = (*database_)->Write(write_options_, updates);
+  rocksdb::Status status = (*database_)->Write(options, updates);
   if (raises && status.ok()) max_epoch_ = epoch;
   return status;
 }
@@ -227,10 +243,8 @@ Result<Epoch> RocksDbStore::Engine::NewEpoch() noexcept {
     const std::lock_guard lock(epoch_mutex_);
     const Epoch epoch = std::max(max_epoch_.load(), max_tried_epoch_) + 1;
     rocksdb::WriteBatch update;
-    rocksdb::Status status = PutMaxEpoch(*database_, epoch, &update);
-    rocksdb::WriteOptions sync;
-    sync.sync = true;  // Whatever the option says: an epoch given out twice fences nobody.
-    if (status.ok()) status = (*database_)->Write(sync, &update);
+    rocksdb::Status status = PutEpoch(*database_, rocksdb_store::kMaxEpochKey, epoch, &update);
+    if (status.ok()) status = (*database_)->Write(DurableWrite(), &update);
     if (status.ok()) {
       max_epoch_ = epoch;
       return epoch;
@@ -239,6 +253,38 @@ Result<Epoch> RocksDbStore::Engine::NewEpoch() noexcept {
   } catch (const std::bad_alloc&) {
   }
   return Errc::kTransient;  // Should it have been written after all, a number is skipped.
+}
+
+Errc RocksDbStore::Engine::Fence(const Scope& scope, Epoch epoch) noexcept {
+  try {
+    const std::lock_guard lock(fence_mutex_);
+    // Opening the database anew settles whether its log has a batch whose write has failed.
+    if (failed_ && !Recover()) return Errc::kTransient;
+    const std::shared_lock use = Use();
+    if (!use.owns_lock()) return Errc::kTransient;
+    const std::optional<Epoch> fence = FenceOf(scope);
+    if (!fence) return Errc::kTransient;
+    if (*fence > epoch) return Errc::kFenced;
+    rocksdb::WriteBatch update;
+    rocksdb::Status status =
+        PutEpoch(*database_, rocksdb_store::kFencePrefix + scope, epoch, &update);
+    if (status.ok()) status = Commit(epoch, &update, DurableWrite());
+    if (status.ok()) return Errc::kOk;
+    failed_ = true;
+    return Errc::kUnknown;
+  } catch (const std::bad_alloc&) {
+    return Errc::kUnknown;
+  }
+}
+
+std::optional<Epoch> RocksDbStore::Engine::FenceOf(const Scope& scope) {
+  const std::string key = rocksdb_store::kFencePrefix + scope;
+  std::string encoded;
+  const rocksdb::Status status =
+      (*database_)->Get(rocksdb::ReadOptions(), database_->meta(), key, &encoded);
+  if (status.IsNotFound()) return 0;
+  if (!status.ok() || encoded.size() != 8) return std::nullopt;
+  return rocksdb_store::DecodeFixed64(encoded.data());
 }
 
 ErrorCode RocksDbStore::Engine::Compact() {

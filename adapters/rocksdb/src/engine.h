@@ -4,6 +4,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <utility>
 
@@ -31,6 +32,7 @@ class RocksDbStore::Engine {
   [[nodiscard]] WriteResult Write(const WriteBatch& batch) noexcept;
   [[nodiscard]] ReadResult Read(const ReadBatch& batch) noexcept;
   [[nodiscard]] Result<Epoch> NewEpoch() noexcept;
+  [[nodiscard]] Errc Fence(const Scope& scope, Epoch epoch) noexcept;
   ErrorCode Compact();
 
   // Runs what waits, and ends the threads.
@@ -54,7 +56,10 @@ class RocksDbStore::Engine {
   // Adds what is newer than the database has. False: the database could not be read.
   [[nodiscard]] bool Compare(const WriteBatch& batch, rocksdb::WriteBatch* updates,
                              WriteResult* result);
-  [[nodiscard]] rocksdb::Status Commit(Epoch epoch, rocksdb::WriteBatch* updates);
+  // The epoch that the scope is fenced with, 0 if there is none; nothing: it could not be read.
+  [[nodiscard]] std::optional<Epoch> FenceOf(const Scope& scope);
+  [[nodiscard]] rocksdb::Status Commit(Epoch epoch, rocksdb::WriteBatch* updates,
+                                       const rocksdb::WriteOptions& options);
 
   // Keeps the database open while it is used. Not owned: there is none, try later.
   [[nodiscard]] std::shared_lock<std::shared_mutex> Use();
@@ -66,6 +71,9 @@ class RocksDbStore::Engine {
   rocksdb::WriteOptions write_options_;
   std::atomic<std::size_t> calls_{0};  // Waiting or running.
   rocksdb_store::KeyLocks key_locks_;
+
+  // Batches with a scope share it while they are written; a fence waits for them.
+  std::shared_mutex fence_mutex_;
 
   // The database is used under a shared lock and replaced under an exclusive one, which
   // `reopening_` lets in before new users.

@@ -27,6 +27,7 @@ RocksDbStore::RocksDbStore(const RocksDbOptions& options, std::unique_ptr<Engine
     : traits_{.name = "rocksdb",
               .atomic_batches = true,
               .compares_stamps = true,
+              .fences = true,
               .durable = options.sync,
               .max_batch_bytes = kMaxBatchBytes},
       engine_(std::move(engine)) {}
@@ -52,6 +53,12 @@ void RocksDbStore::NewEpoch(EpochHandler handler) {
   engine_->RunOnWriter([this, handler = std::move(handler)](bool admitted) mutable {
     const Result<Epoch> epoch = admitted ? engine_->NewEpoch() : Result<Epoch>(Errc::kTransient);
     handler(epoch ? ErrorCode() : epoch.error(), epoch ? *epoch : 0);
+  });
+}
+
+void RocksDbStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler) {
+  engine_->RunOnWriter([this, scope, epoch, handler = std::move(handler)](bool admitted) mutable {
+    handler(admitted ? engine_->Fence(scope, epoch) : Errc::kTransient);
   });
 }
 

@@ -49,9 +49,9 @@ struct Application {
 /// Owner: value semantics of an Asio I/O object, neither copied nor moved. Refers to `store`, which
 ///   must outlive it; the executor's context must outlive the store. Destroying it is Close(): do
 ///   it on get_executor(), or while the context does not run.
-/// Threads: everything but AsyncOpen and get_executor() is called on get_executor(), a strand
-///   (asserted). Handlers run on their own executor, by default that strand, never inside the call
-///   that took them.
+/// Threads: everything but AsyncOpen, AsyncOpenOwned and get_executor() is called on
+///   get_executor(), a strand (asserted). Handlers run on their own executor, by default that
+///   strand, never inside the call that took them.
 /// Errors: codes of stout::Errc; nothing throws but std::bad_alloc.
 /// Paper: Stout (ATC'10), "Overlapped Request Processing", "Staying Safe: Consistency".
 class Interposer {
@@ -81,9 +81,21 @@ class Interposer {
     return Async<void(ErrorCode)>(&Interposer::Open, std::forward<Token>(token));
   }
   void Open(Reply done);
-  /// Opens under an epoch that the caller has: a lease's fencing token, or one shared by shards. It
-  /// must be new: versions begin at 1 again, and under an epoch that an earlier incarnation used
-  /// the store would take changes for repetitions and drop them.
+  /// Opens as the owner of `scope`, not empty, under a lease's fencing token: OpenWithEpoch
+  /// after the store has shut former owners out, so that nothing that they send, or have sent,
+  /// takes effect any more. `void(ErrorCode)`, as AsyncOpen; also kFenced (for good) if there is a
+  /// newer owner. Where the store has no fences (StoreTraits::fences), a late write of a former
+  /// owner can still reach a key that this one has not written.
+  template <typename Token>
+  auto AsyncOpenOwned(Scope scope, Epoch epoch, Token&& token) {
+    return Initiate<void(ErrorCode)>([this, scope = std::move(scope), epoch](
+                                         Reply done) { OpenOwned(scope, epoch, std::move(done)); },
+                                     get_executor(), std::forward<Token>(token));
+  }
+  void OpenOwned(Scope scope, Epoch epoch, Reply done);
+  /// Opens under an epoch that the caller has, say one shared by shards. It must be new: versions
+  /// begin at 1 again, and under an epoch that an earlier incarnation used the store would take
+  /// changes for repetitions and drop them.
   /// kBadOptions, or kClosed or kFenced if that has happened.
   ErrorCode OpenWithEpoch(Epoch epoch);
 

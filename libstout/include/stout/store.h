@@ -20,6 +20,7 @@ struct StoreTraits {
   std::string name;              ///< For logs and metrics: "rocksdb".
   bool atomic_batches = false;   ///< A batch is applied whole or not at all, also in a crash.
   bool compares_stamps = false;  ///< An older (epoch, version) of a key changes nothing.
+  bool fences = false;           ///< It has Fence().
   bool durable = false;          ///< What was answered kOk survives a crash of the store.
   std::size_t max_batch_items = kUnlimited;
   std::size_t max_batch_bytes = kUnlimited;
@@ -36,6 +37,9 @@ struct StoreTraits {
 /// - an older epoch changes nothing, and its outcome is kFenced.
 /// A delete is a write like any other: its stamp stays as a tombstone for a documented time.
 ///
+/// That leaves a former owner the keys that its successor has not written yet. A store that fences
+/// gives one more promise, per scope: see Fence().
+///
 /// Owner: outlives its interposers; it finishes or fails all calls before its destructor returns.
 /// Threads: all members may be called from any thread; handlers may run on any thread, also
 /// before the call that took them returns.
@@ -47,6 +51,7 @@ class Store {
   using WriteHandler = UniqueFunction<void(WriteResult)>;
   using ReadHandler = UniqueFunction<void(ReadResult)>;
   using EpochHandler = UniqueFunction<void(ErrorCode, Epoch)>;
+  using FenceHandler = UniqueFunction<void(ErrorCode)>;
 
   Store() = default;
   Store(const Store&) = delete;
@@ -68,7 +73,16 @@ class Store {
   /// before it is answered.
   virtual void NewEpoch(EpochHandler handler) = 0;
 
-  /// Write, Read and NewEpoch with an Asio completion token:
+  /// Shuts former owners out: once this has answered kOk, which is durable, no batch of `scope`
+  /// under an older epoch is applied any more, and none is under way that a read could miss; such a
+  /// batch answers kFenced as a whole. A successor fences, and only then reads.
+  /// kFenced: the scope is under a newer epoch already. kRefused: the store has no fences.
+  virtual void Fence([[maybe_unused]] const Scope& scope, [[maybe_unused]] Epoch epoch,
+                     FenceHandler handler) {
+    handler(Errc::kRefused);
+  }
+
+  /// Write, Read, NewEpoch and Fence with an Asio completion token:
   ///
   ///     WriteResult r = co_await store.AsyncWrite(batch, asio::use_awaitable);
   ///
@@ -89,6 +103,14 @@ class Store {
   auto AsyncNewEpoch(Token&& token) {
     return Initiate<void(ErrorCode, Epoch)>(
         [this](EpochHandler handler) { NewEpoch(std::move(handler)); }, std::forward<Token>(token));
+  }
+  template <typename Token>
+  auto AsyncFence(Scope scope, Epoch epoch, Token&& token) {
+    return Initiate<void(ErrorCode)>(
+        [this, scope = std::move(scope), epoch](FenceHandler handler) {
+          Fence(scope, epoch, std::move(handler));
+        },
+        std::forward<Token>(token));
   }
 };
 

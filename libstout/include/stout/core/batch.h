@@ -34,6 +34,7 @@ struct WriteBatch {
   BatchId id = 0;
   LaneId lane = 0;
   Epoch epoch = 0;
+  Scope scope;  ///< All keys belong to it, if there is one.
   std::vector<WriteItem> items;
   std::size_t bytes = 0;  ///< Sum of the sizes of keys and values.
 

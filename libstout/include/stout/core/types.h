@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace stout {
@@ -41,6 +42,10 @@ using Version = std::uint64_t;
 /// Orders the owners of a key, the fencing token: a pair (epoch, version) is newer than all pairs
 /// of a smaller epoch, whatever their versions.
 using Epoch = std::uint64_t;
+
+/// Names what a writer owns as a whole, so that a store can fence it: a lease's range of keys, say.
+/// Empty: nothing. See `Store::Fence`.
+using Scope = std::string;
 
 /// Index of a lane: a set of keys that meet the same bottleneck in the store.
 using LaneId = std::uint32_t;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,6 +31,9 @@ struct StoreUrl {
 /// one that is given twice.
 [[nodiscard]] Result<StoreUrl> ParseStoreUrl(std::string_view url, Diagnostics* diagnostics);
 
+/// Nothing, if an escape is broken.
+[[nodiscard]] std::optional<std::string> PercentDecode(std::string_view text);
+
 /// Fills `*diagnostics`, if there is one, and answers the error to return.
 [[nodiscard]] ErrorCode Fail(Errc errc, std::string message, Diagnostics* diagnostics);
 
@@ -57,6 +61,9 @@ class UrlOptionReader {
   void Number(std::string_view name, double& value, double min, double max);
   /// Any text.
   void Text(std::string_view name, std::string& value);
+  /// One of these words.
+  void Choice(std::string_view name, std::string& value,
+              std::initializer_list<std::string_view> choices);
   /// "true" or "false".
   void Flag(std::string_view name, bool& value);
 

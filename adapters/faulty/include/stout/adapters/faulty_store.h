@@ -83,7 +83,7 @@ class FaultyStore final : public Store {
               FaultyOptions options = {});
   ~FaultyStore() override;
 
-  /// The next write (read, epoch) that is not yet scripted meets this fault.
+  /// The next write (read, epoch, fence) that is not yet scripted meets this fault.
   void ScriptWrite(Fault fault);
   void ScriptRead(Fault fault);
 
@@ -95,6 +95,7 @@ class FaultyStore final : public Store {
   void Write(const WriteBatch& batch, WriteHandler handler) override;
   void Read(const ReadBatch& batch, ReadHandler handler) override;
   void NewEpoch(EpochHandler handler) override;
+  void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override;
 
  private:
   class Faults;

@@ -1,0 +1,161 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stout/adapters/reconnection.h"
+#include "stout/unique_function.h"
+
+namespace stout {
+
+/// Connections of a store to one server, opened when they are needed, and the calls that wait for
+/// one. A worker for each takes calls from one queue; the one that was idle last comes first, so
+/// that no more connections are open than the load needs. While there is no connection at all, what
+/// waits is told so at once.
+///
+/// `Connection` has, all of it on the strand,
+///
+///     asio::awaitable<std::string> Connect();  // empty, or what is wrong
+///     bool Usable();                           // as far as is known
+///     void Drop();                             // ends it; nothing of it is running
+///     void Close();                            // for good: ends what is running, too
+///
+/// Owner: shared; it lives until its coroutines have ended, which Close() sees to.
+/// Threads: Submit() and Close() any; everything else runs on the strand.
+/// Errors: a job that throws costs its connection, and is logged.
+template <typename Connection>
+class ConnectionPool : public std::enable_shared_from_this<ConnectionPool<Connection>> {
+ public:
+  /// What a call does with a connection; null: there is none.
+  using Job = UniqueFunction<boost::asio::awaitable<void>(Connection*)>;
+  using MakeConnection = UniqueFunction<std::unique_ptr<Connection>()>;
+
+  struct Options {
+    std::size_t connections;  ///< At most.
+    std::size_t max_queue;    ///< Calls waiting or running, at most.
+  };
+
+  /// `reconnection` may be shared by pools of one strand that reach the same server.
+  ConnectionPool(const boost::asio::any_io_executor& strand, Options options,
+                 std::shared_ptr<Reconnection> reconnection, MakeConnection make)
+      : strand_(strand),
+        options_(options),
+        reconnection_(std::move(reconnection)),
+        make_(std::move(make)) {}
+
+  /// False: too much waits already, and the job is not run.
+  [[nodiscard]] bool Submit(Job job) {
+    if (calls_.fetch_add(1, std::memory_order_relaxed) >= options_.max_queue) {
+      calls_.fetch_sub(1, std::memory_order_relaxed);
+      return false;
+    }
+    boost::asio::post(strand_, [self = this->shared_from_this(), job = std::move(job)]() mutable {
+      self->Admit(std::move(job));
+    });
+    return true;
+  }
+
+  /// Ends all connections. Jobs that wait are dropped.
+  void Close() {
+    boost::asio::post(strand_, [self = this->shared_from_this()] {
+      self->closed_ = true;
+      self->waiting_.clear();
+      for (Connection* connection : self->connections_) connection->Close();
+      for (boost::asio::steady_timer* idle : self->idle_) idle->cancel();
+    });
+  }
+
+ private:
+  using Clock = boost::asio::steady_timer::clock_type;
+
+  void Admit(Job job) {
+    if (closed_) return;
+    waiting_.push_back(std::move(job));
+    if (!idle_.empty()) {
+      idle_.back()->cancel();
+      idle_.pop_back();
+    } else if (workers_ < options_.connections) {
+      ++workers_;
+      boost::asio::co_spawn(
+          strand_, [self = this->shared_from_this()] { return self->Work(); },
+          boost::asio::detached);
+    }
+  }
+
+  boost::asio::awaitable<void> Work() {
+    const std::unique_ptr<Connection> connection = make_();
+    boost::asio::steady_timer idle(strand_);
+    connections_.push_back(connection.get());
+    while (!closed_) {
+      if (waiting_.empty()) {
+        idle_.push_back(&idle);
+        idle.expires_at(Clock::time_point::max());
+        co_await idle.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
+        continue;
+      }
+      bool usable = connection->Usable();
+      if (!usable) usable = co_await Connect(*connection);
+      if (closed_) break;
+      // Another worker has a connection and will come to what waits.
+      if (!usable && working_ > 0) break;
+      if (waiting_.empty()) continue;
+      Job job = std::move(waiting_.front());
+      waiting_.pop_front();
+      ++working_;
+      try {
+        co_await job(usable ? connection.get() : nullptr);
+      } catch (const std::exception& error) {  // out of memory, or a handler that throws
+        reconnection_->Log(error.what());
+        connection->Drop();
+      }
+      --working_;
+      calls_.fetch_sub(1, std::memory_order_relaxed);
+    }
+    --workers_;
+    std::erase(connections_, connection.get());
+  }
+
+  boost::asio::awaitable<bool> Connect(Connection& connection) {
+    if (!reconnection_->MayTry(Clock::now())) co_return false;
+    std::string error = co_await connection.Connect();
+    if (closed_) co_return false;
+    const bool connected = error.empty();
+    if (connected) {
+      reconnection_->Succeeded();
+    } else {
+      reconnection_->Failed(Clock::now(), std::move(error));
+    }
+    co_return connected;
+  }
+
+  const boost::asio::any_io_executor strand_;
+  const Options options_;
+  const std::shared_ptr<Reconnection> reconnection_;
+  MakeConnection make_;
+  std::atomic<std::size_t> calls_{0};  // Waiting or running.
+
+  // On the strand.
+  std::deque<Job> waiting_;
+  std::vector<boost::asio::steady_timer*> idle_;
+  std::vector<Connection*> connections_;
+  std::size_t workers_ = 0;
+  std::size_t working_ = 0;  // Of them, those that are at a job.
+  bool closed_ = false;
+};
+
+}  // namespace stout

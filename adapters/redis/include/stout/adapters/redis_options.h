@@ -1,0 +1,64 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "stout/core/types.h"
+
+namespace stout {
+
+/// How states lie in Redis.
+enum class RedisMode {
+  /// With their stamps, compared by a script: nothing late can undo anything newer.
+  kVersioned,
+  /// As bare values, which other programs read and write. Nothing is compared: a batch that timed
+  /// out and is executed later brings old values back.
+  kPlain,
+};
+
+/// What the stores on one Redis and on a cluster have in common.
+struct RedisOptions {
+  // --- Behaviour -----------------------------------------------------------------------------
+
+  RedisMode mode = RedisMode::kVersioned;
+  std::string user{};      ///< Of an ACL. Empty: the default user.
+  std::string password{};  ///< Empty: AUTH is not sent.
+  /// Before every key, and before the names of the store's own: `stout:epoch`, `stout:fence:SCOPE`.
+  std::string prefix{};
+  /// How long a delete keeps its stamp, so that a late older write cannot undo it. In milliseconds,
+  /// rounded up. >= 0
+  Duration tombstone_ttl = std::chrono::hours(1);
+  /// No answer for so long: the connection is given up, and what was sent may yet happen. > 0
+  Duration timeout = std::chrono::seconds(10);
+  /// Time for a new connection: name, connect, AUTH, SELECT. > 0
+  Duration connect_timeout = std::chrono::seconds(5);
+  /// Replicas that must have a batch before it counts as written. With Redis 7.2 or newer and its
+  /// AOF on, those that have it on disk, and the server itself too (WAITAOF); otherwise those that
+  /// have it in memory (WAIT). Fewer: kUnknown.
+  std::size_t wait = 0;
+  /// How long to wait for them. In milliseconds, rounded up. > 0, < timeout
+  Duration wait_timeout = std::chrono::seconds(1);
+
+  // --- Performance ---------------------------------------------------------------------------
+
+  /// Connections to a server that write, each one batch at a time, opened when needed. 1..1000
+  std::size_t connections = 2;
+  /// Connections to a server that read, of their own: a large batch holds up no reads. 1..1000
+  std::size_t read_connections = 2;
+  /// Calls of either kind that wait or run, beyond which one fails with kTransient at once. >= 1
+  std::size_t max_queue = 4096;
+};
+
+/// Where a server is.
+struct RedisAddress {
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 6379;
+  /// The path of a Unix socket, in place of host and port.
+  std::string socket{};
+
+  bool operator==(const RedisAddress&) const = default;
+};
+
+}  // namespace stout

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <cstddef>
+#include <memory>
+#include <string_view>
+
+#include "stout/adapters/pending_calls.h"
+#include "stout/adapters/redis_options.h"
+#include "stout/adapters/store_url.h"
+#include "stout/error.h"
+#include "stout/store.h"
+
+namespace stout {
+
+/// A store on one Redis server, 5 or newer.
+///
+///     redis://app:secret@cache.example:6379/0?connections=2
+///
+/// A batch is one round trip and atomic: in RedisMode::kVersioned a script that compares stamps and
+/// the fence of the batch's scope, in kPlain MSET and DEL. docs/STORES.md tells how keys and states
+/// lie in the server, and what `wait` is worth.
+///
+/// Durable means what the server is set up for: `appendonly yes` with `appendfsync always`, or
+/// `wait` where the server has WAITAOF; and no eviction of keys; as seen when the store opens.
+/// Where the user may not run CONFIG GET it is not known, and taken for not durable.
+///
+/// kPlain compares and fences nothing. A value of kVersioned that the store did not write is read
+/// as kCorrupt and refused to be overwritten; a key of another type (a list, say) reads as not
+/// found.
+///
+/// Owner: the executor's context must outlive the store; idle connections wait on it, so that an
+///   io_context has work until the store is gone. What is without an answer when the store is
+///   destroyed fails with kUnknown.
+/// Threads: any; all I/O is on the executor, without blocking. Open() blocks. Handlers run on the
+///   executor, in a call that is refused at once, or in the destructor.
+/// Errors: kTransient while there is no connection, and for what the server answers with an error
+///   (LOADING, BUSY, OOM, MISCONF, READONLY, ...), which it then has not done; kUnknown when the
+///   connection is lost, or silent, after a batch was sent, and where fewer replicas than `wait`
+///   have it; kTooLarge beyond traits().max_batch_bytes; per item kFenced and kRefused.
+class RedisStore final : public Store {
+ public:
+  struct Options : RedisOptions {
+    RedisAddress address{};
+    std::size_t database = 0;  ///< SELECT.
+  };
+
+  /// Connects and looks how the server is set up. Fails with kBadUrl (also: wrong password, no such
+  /// database, no permission) and kTransient (not reachable now, loading its data, a replica).
+  [[nodiscard]] static Result<std::unique_ptr<RedisStore>> Open(
+      const Options& options, const boost::asio::any_io_executor& executor,
+      Diagnostics* diagnostics);
+  ~RedisStore() override;
+
+  static constexpr std::string_view kUrlSyntax =
+      "redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE][?mode=versioned|plain][&connections=2]"
+      "[&read_connections=2][&timeout=10s][&connect_timeout=5s][&tombstone_ttl=1h][&prefix=...]"
+      "[&wait=0][&wait_timeout=1s][&max_queue=4096][&socket=PATH]";
+  [[nodiscard]] static Result<std::unique_ptr<Store>> OpenUrl(
+      const StoreUrl& url, const boost::asio::any_io_executor& executor, Diagnostics* diagnostics);
+
+  [[nodiscard]] const StoreTraits& traits() const override { return traits_; }
+  void Write(const WriteBatch& batch, WriteHandler handler) override;
+  void Read(const ReadBatch& batch, ReadHandler handler) override;
+  void NewEpoch(EpochHandler handler) override;
+  void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override;
+
+ private:
+  class Engine;
+
+  RedisStore(StoreTraits traits, std::shared_ptr<Engine> engine);
+
+  const StoreTraits traits_;
+  PendingCalls pending_;
+  const std::shared_ptr<Engine> engine_;
+};
+
+}  // namespace stout

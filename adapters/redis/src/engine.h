@@ -1,0 +1,31 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <boost/asio/any_io_executor.hpp>
+#include <memory>
+
+#include "layout.h"
+#include "operations.h"
+#include "server.h"
+#include "stout/adapters/redis_store.h"
+
+namespace stout {
+
+// What a store's calls need until they have ended, which may be after it.
+class RedisStore::Engine {
+ public:
+  Engine(const std::shared_ptr<const RedisOptions>& options, const redis::Target& target,
+         const redis::Replication& replication, const boost::asio::any_io_executor& executor)
+      : layout(*options), replication(replication), server(options, target, executor) {}
+
+  // On the strand.
+  void NoteEpoch(Epoch epoch) { noted_epoch = std::max(noted_epoch.load(), epoch); }
+
+  const redis::Layout layout;
+  const redis::Replication replication;
+  redis::Server server;
+  std::atomic<Epoch> noted_epoch{0};  // The largest that the server is known to remember.
+};
+
+}  // namespace stout

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "reply.h"
+#include "stout/core/errc.h"
+
+namespace stout::redis {
+
+// Of the greeting: the server will not have us, now or later (wrong password, no permission, no
+// such database), while others pass (it loads its data, a script keeps it busy).
+[[nodiscard]] bool RefusesUs(const Reply& error);
+
+// Of a write that the server answered with an error, and so did not do: kTooLarge beyond a limit of
+// its protocol, otherwise kTransient.
+[[nodiscard]] Errc Classify(const Reply& error);
+
+}  // namespace stout::redis

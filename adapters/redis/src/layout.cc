@@ -1,0 +1,184 @@
+#include "layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "errors.h"
+#include "scripts.h"
+
+namespace stout::redis {
+namespace {
+
+// What a script tells of an item that it did not write.
+constexpr std::int64_t kToldFenced = 1;
+
+constexpr std::size_t kHeader = 18;  // Of a state: "s", its kind, epoch and version.
+
+using Bytes8 = std::array<char, 8>;
+
+Bytes8 Encode8(std::uint64_t number) {
+  Bytes8 bytes;
+  for (std::size_t i = 0; i < 8; ++i) bytes[i] = static_cast<char>(number >> (56 - 8 * i));
+  return bytes;
+}
+
+std::string_view View(const Bytes8& bytes) { return {bytes.data(), bytes.size()}; }
+
+std::uint64_t Decode8(std::string_view bytes) {
+  std::uint64_t number = 0;
+  for (std::size_t i = 0; i < 8; ++i) number = number << 8 | static_cast<unsigned char>(bytes[i]);
+  return number;
+}
+
+const Reply* FirstError(std::span<const Reply> replies) {
+  for (const Reply& reply : replies) {
+    if (reply.error()) return &reply;
+    if (const Reply* inner = FirstError(reply.elements)) return inner;
+  }
+  return nullptr;
+}
+
+void DecodeVersioned(std::string&& stored, StoredState* state) {
+  const bool ours = stored.size() >= kHeader && stored[0] == 's';
+  if (!ours || (stored[1] != 'p' && stored[1] != 'd')) {
+    state->errc = Errc::kCorrupt;
+    return;
+  }
+  const std::string_view view = stored;
+  state->found = stored[1] == 'p';
+  state->stamp = {Decode8(view.substr(2, 8)), Decode8(view.substr(10, 8))};
+  stored.erase(0, kHeader);
+  state->value = std::move(stored);
+}
+
+}  // namespace
+
+Layout::Layout(const RedisOptions& options)
+    : mode_(options.mode),
+      prefix_(options.prefix),
+      tombstone_ttl_ms_(fmt::format(
+          "{}", std::chrono::ceil<std::chrono::milliseconds>(options.tombstone_ttl).count())) {}
+
+std::string Layout::FenceKey(std::string_view scope) const {
+  return fmt::format("{}stout:fence:{}", prefix_, scope);
+}
+
+void Layout::AppendWrite(const WriteBatch& batch, std::span<const std::uint32_t> items,
+                         std::string_view fence, Commands* commands) const {
+  if (mode_ == RedisMode::kVersioned) {
+    AppendVersioned(batch, items, fence, commands);
+  } else {
+    AppendPlain(batch, items, commands);
+  }
+}
+
+void Layout::AppendVersioned(const WriteBatch& batch, std::span<const std::uint32_t> items,
+                             std::string_view fence, Commands* commands) const {
+  const std::size_t fences = fence.empty() ? 0 : 1;
+  const Bytes8 epoch = Encode8(batch.epoch);
+  commands->Begin(6 + fences + 4 * items.size());
+  commands->Argument("EVALSHA");
+  commands->Argument(kWrite.sha1);
+  commands->Argument(std::to_string(fences + items.size()));
+  if (fences == 1) commands->Argument(fence);
+  for (const std::uint32_t i : items) commands->Argument(prefix_, batch.items[i].key);
+  commands->Argument(View(epoch));
+  commands->Argument(tombstone_ttl_ms_);
+  commands->Argument(fences == 1 ? "1" : "0");
+  for (const std::uint32_t i : items) {
+    const WriteItem& item = batch.items[i];
+    const Bytes8 version = Encode8(item.version);
+    commands->Argument(item.kind == WriteKind::kPut ? "p" : "d");
+    commands->Argument(View(version));
+    commands->Argument(item.value);
+  }
+}
+
+// MULTI only where there are two commands to keep together.
+void Layout::AppendPlain(const WriteBatch& batch, std::span<const std::uint32_t> items,
+                         Commands* commands) const {
+  const auto puts =
+      static_cast<std::size_t>(std::count_if(items.begin(), items.end(), [&](std::uint32_t i) {
+        return batch.items[i].kind == WriteKind::kPut;
+      }));
+  const std::size_t deletes = items.size() - puts;
+  const bool both = puts > 0 && deletes > 0;
+  if (both) commands->Add({"MULTI"});
+  if (puts > 0) {
+    commands->Begin(1 + 2 * puts);
+    commands->Argument("MSET");
+    for (const std::uint32_t i : items) {
+      if (batch.items[i].kind != WriteKind::kPut) continue;
+      commands->Argument(prefix_, batch.items[i].key);
+      commands->Argument(batch.items[i].value);
+    }
+  }
+  if (deletes > 0) {
+    commands->Begin(1 + deletes);
+    commands->Argument("DEL");
+    for (const std::uint32_t i : items) {
+      if (batch.items[i].kind == WriteKind::kDelete)
+        commands->Argument(prefix_, batch.items[i].key);
+    }
+  }
+  if (both) commands->Add({"EXEC"});
+}
+
+WriteResult Layout::DecodeWrite(std::span<const Reply> replies,
+                                std::span<const std::uint32_t> items) {
+  WriteResult result;
+  if (const Reply* error = FirstError(replies)) {
+    result.batch = Classify(*error);
+    return result;
+  }
+  // Of a script; what MSET, DEL and EXEC answer does not matter.
+  const std::vector<Reply>& told = replies.back().elements;
+  if (replies.size() > 1 || told.size() < 2) return result;
+  if (told[0].integer == 0) {
+    result.batch = Errc::kFenced;
+    return result;
+  }
+  for (std::size_t i = 0; i + 1 < told.size(); i += 2) {
+    const auto place = static_cast<std::size_t>(told[i].integer) - 1;
+    const bool fenced = told[i + 1].integer == kToldFenced;
+    result.items.push_back({items[place], fenced ? Errc::kFenced : Errc::kRefused});
+  }
+  return result;
+}
+
+void Layout::AppendRead(std::span<const std::string* const> keys, Commands* commands) const {
+  commands->Begin(1 + keys.size());
+  commands->Argument("MGET");
+  for (const std::string* key : keys) commands->Argument(prefix_, *key);
+}
+
+bool Layout::DecodeRead(Reply reply, std::span<StoredState* const> states) const {
+  if (reply.kind != Reply::Kind::kArray || reply.elements.size() != states.size()) return false;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    Reply& stored = reply.elements[i];
+    if (stored.kind != Reply::Kind::kString) continue;
+    if (mode_ == RedisMode::kVersioned) {
+      DecodeVersioned(std::move(stored.text), states[i]);
+    } else {
+      states[i]->found = true;
+      states[i]->value = std::move(stored.text);
+    }
+  }
+  return true;
+}
+
+void Layout::AppendNoteEpoch(Epoch epoch, Commands* commands) const {
+  commands->Add({"EVALSHA", kNoteEpoch.sha1, "1", EpochKey(), std::to_string(epoch)});
+}
+
+void Layout::AppendNewEpoch(Commands* commands) const { commands->Add({"INCR", EpochKey()}); }
+
+void Layout::AppendFence(std::string_view fence, Epoch epoch, Commands* commands) const {
+  const Bytes8 bytes = Encode8(epoch);
+  commands->Add({"EVALSHA", kFence.sha1, "1", fence, View(bytes)});
+}
+
+}  // namespace stout::redis

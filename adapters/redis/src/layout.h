@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "commands.h"
+#include "reply.h"
+#include "stout/adapters/redis_options.h"
+#include "stout/core/batch.h"
+
+namespace stout::redis {
+
+// How states, epochs and fences lie in Redis: the commands for them, and what answers mean. What is
+// asked for in one call concerns one server, and with a cluster one slot.
+class Layout {
+ public:
+  explicit Layout(const RedisOptions& options);
+
+  // An application's key in Redis has this before it.
+  [[nodiscard]] const std::string& prefix() const { return prefix_; }
+  [[nodiscard]] std::string EpochKey() const { return prefix_ + "stout:epoch"; }
+  [[nodiscard]] std::string FenceKey(std::string_view scope) const;
+
+  // Appends the commands that write `items` of a batch, given by their places, if `fence`, a key or
+  // empty, does not forbid it.
+  void AppendWrite(const WriteBatch& batch, std::span<const std::uint32_t> items,
+                   std::string_view fence, Commands* commands) const;
+  // What became of them: `replies` are those to what AppendWrite() appended, none of them lost.
+  [[nodiscard]] static WriteResult DecodeWrite(std::span<const Reply> replies,
+                                               std::span<const std::uint32_t> items);
+
+  // One command, one answer.
+  void AppendRead(std::span<const std::string* const> keys, Commands* commands) const;
+  // Fills in the states of the keys, in their order; false: the server would not read.
+  [[nodiscard]] bool DecodeRead(Reply reply, std::span<StoredState* const> states) const;
+
+  // One command each.
+  void AppendNoteEpoch(Epoch epoch, Commands* commands) const;
+  void AppendNewEpoch(Commands* commands) const;
+  void AppendFence(std::string_view fence, Epoch epoch, Commands* commands) const;
+
+ private:
+  void AppendVersioned(const WriteBatch& batch, std::span<const std::uint32_t> items,
+                       std::string_view fence, Commands* commands) const;
+  void AppendPlain(const WriteBatch& batch, std::span<const std::uint32_t> items,
+                   Commands* commands) const;
+
+  const RedisMode mode_;
+  const std::string prefix_;
+  const std::string tombstone_ttl_ms_;
+};
+
+}  // namespace stout::redis

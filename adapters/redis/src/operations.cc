@@ -1,0 +1,110 @@
+#include "operations.h"
+
+#include <numeric>
+#include <span>
+#include <utility>
+
+namespace stout::redis {
+
+namespace asio = boost::asio;
+
+void Replication::Append(Commands* commands) const {
+  if (replicas == 0) return;
+  const std::string count = std::to_string(replicas);
+  const std::string limit = std::to_string(timeout.count());
+  if (on_disk) {
+    commands->Add({"WAITAOF", "1", count, limit});
+  } else {
+    commands->Add({"WAIT", count, limit});
+  }
+}
+
+bool Replication::Reached(const Reply& reply) const {
+  const auto wanted = static_cast<std::int64_t>(replicas);
+  if (!on_disk) return reply.kind == Reply::Kind::kInteger && reply.integer >= wanted;
+  return reply.elements.size() == 2 && reply.elements[0].integer >= 1 &&
+         reply.elements[1].integer >= wanted;
+}
+
+EncodedWrite::EncodedWrite(const WriteBatch& batch, const Layout& layout,
+                           const Replication& replication, bool note_epoch)
+    : items(batch.items.size()), notes_epoch(note_epoch), replication(replication) {
+  std::iota(items.begin(), items.end(), 0U);
+  if (note_epoch) layout.AppendNoteEpoch(batch.epoch, &commands);
+  const std::string fence = batch.scope.empty() ? std::string() : layout.FenceKey(batch.scope);
+  layout.AppendWrite(batch, items, fence, &commands);
+  replication.Append(&commands);
+}
+
+asio::awaitable<WriteResult> Write(Connection& connection, const EncodedWrite& write) {
+  const Outcome outcome = co_await connection.RunScripts(write.commands);
+  WriteResult result;
+  if (outcome.errc != Errc::kOk) {
+    result.batch = outcome.errc;
+    co_return result;
+  }
+  std::span<const Reply> replies = outcome.replies;
+  bool safe = true;
+  if (write.notes_epoch) {
+    safe = !replies.front().error();
+    replies = replies.subspan(1);
+  }
+  if (write.replication.replicas > 0) {
+    safe = safe && write.replication.Reached(replies.back());
+    replies = replies.first(replies.size() - 1);
+  }
+  result = Layout::DecodeWrite(replies, write.items);
+  if (result.batch == Errc::kOk && !safe) result.batch = Errc::kUnknown;
+  co_return result;
+}
+
+asio::awaitable<ReadResult> Read(Connection& connection, const Layout& layout, const Commands& read,
+                                 std::size_t keys) {
+  ReadResult result;
+  Outcome outcome = co_await connection.Run(read);
+  std::vector<StoredState> states(keys);
+  std::vector<StoredState*> places;
+  for (StoredState& state : states) places.push_back(&state);
+  // A read that failed has done nothing.
+  if (outcome.errc != Errc::kOk || !layout.DecodeRead(std::move(outcome.replies.front()), places)) {
+    result.errc = Errc::kTransient;
+  } else {
+    result.states = std::move(states);
+  }
+  co_return result;
+}
+
+asio::awaitable<Result<Epoch>> NewEpoch(Connection& connection, const Layout& layout,
+                                        const Replication& replication) {
+  Commands commands;
+  layout.AppendNewEpoch(&commands);
+  replication.Append(&commands);
+  const Outcome outcome = co_await connection.Run(commands);
+  // One that is lost on the way is given to nobody.
+  if (outcome.errc != Errc::kOk || outcome.replies[0].kind != Reply::Kind::kInteger ||
+      (replication.replicas > 0 && !replication.Reached(outcome.replies[1]))) {
+    co_return Errc::kTransient;
+  }
+  co_return static_cast<Epoch>(outcome.replies[0].integer);
+}
+
+asio::awaitable<Errc> Fence(Connection& connection, const Layout& layout,
+                            const Replication& replication, const Scope& scope, Epoch epoch) {
+  Commands commands;
+  layout.AppendNoteEpoch(epoch, &commands);
+  layout.AppendFence(layout.FenceKey(scope), epoch, &commands);
+  replication.Append(&commands);
+  const Outcome outcome = co_await connection.RunScripts(commands);
+  // One that is lost on the way fences, now or later, whom the next attempt fences too.
+  if (outcome.errc != Errc::kOk || outcome.replies[0].error() ||
+      outcome.replies[1].kind != Reply::Kind::kInteger) {
+    co_return Errc::kTransient;
+  }
+  if (outcome.replies[1].integer == 0) co_return Errc::kFenced;
+  if (replication.replicas > 0 && !replication.Reached(outcome.replies[2])) {
+    co_return Errc::kTransient;
+  }
+  co_return Errc::kOk;
+}
+
+}  // namespace stout::redis

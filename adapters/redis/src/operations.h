@@ -1,0 +1,52 @@
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "connection.h"
+#include "layout.h"
+#include "stout/core/batch.h"
+#include "stout/error.h"
+
+namespace stout::redis {
+
+// What a batch waits for before it counts as written.
+struct Replication {
+  std::size_t replicas = 0;
+  bool on_disk = false;  // Of the replicas, and of the server: WAITAOF.
+  std::chrono::milliseconds timeout{1000};
+
+  void Append(Commands* commands) const;
+  [[nodiscard]] bool Reached(const Reply& reply) const;
+};
+
+// A batch as it is sent to one server, whole. It does not need the batch any more.
+struct EncodedWrite {
+  // `note_epoch`: the epoch is new to this store and is to be remembered with the batch.
+  EncodedWrite(const WriteBatch& batch, const Layout& layout, const Replication& replication,
+               bool note_epoch);
+
+  Commands commands;
+  std::vector<std::uint32_t> items;
+  bool notes_epoch;
+  Replication replication;
+};
+
+// Each is one round trip.
+[[nodiscard]] boost::asio::awaitable<WriteResult> Write(Connection& connection,
+                                                        const EncodedWrite& write);
+[[nodiscard]] boost::asio::awaitable<ReadResult> Read(Connection& connection, const Layout& layout,
+                                                      const Commands& read, std::size_t keys);
+// Fails with kTransient.
+[[nodiscard]] boost::asio::awaitable<Result<Epoch>> NewEpoch(Connection& connection,
+                                                             const Layout& layout,
+                                                             const Replication& replication);
+// kOk, kFenced or kTransient.
+[[nodiscard]] boost::asio::awaitable<Errc> Fence(Connection& connection, const Layout& layout,
+                                                 const Replication& replication, const Scope& scope,
+                                                 Epoch epoch);
+
+}  // namespace stout::redis

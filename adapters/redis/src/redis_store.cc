@@ -1,0 +1,176 @@
+#include "stout/adapters/redis_store.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/strand.hpp>
+#include <charconv>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "engine.h"
+#include "options.h"
+#include "setup.h"
+
+namespace stout {
+namespace {
+
+namespace asio = boost::asio;
+using redis::Connection;
+using redis::Server;
+
+// A server takes 512 MiB in one argument unless it is set to less. A script holds up all other
+// clients: at this size some tens of milliseconds.
+constexpr std::size_t kMaxBatchBytes = std::size_t{64} << 20;
+constexpr std::size_t kMaxBatchItems = 100'000;
+
+// INCR counts that far.
+constexpr Epoch kLargestEpoch = std::numeric_limits<std::int64_t>::max();
+
+// "/3" or nothing.
+bool ReadDatabase(std::string_view path, std::size_t* database) {
+  if (path.empty() || path == "/") return true;
+  const char* const end = path.data() + path.size();
+  const auto [last, ec] = std::from_chars(path.data() + 1, end, *database);
+  return ec == std::errc() && last == end;
+}
+
+// Runs `work(connection)` and answers with what it returns; `otherwise` if there is no connection.
+template <typename T, typename Work>
+void Start(Server& server, Server::Kind kind, const std::shared_ptr<PendingCall<T>>& call,
+           T otherwise, Work work) {
+  const bool taken = server.Submit(
+      kind, [call, otherwise, work = std::move(work)](Connection* with) -> asio::awaitable<void> {
+        if (with == nullptr) {
+          call->Answer(otherwise);
+        } else {
+          T result = co_await work(*with);
+          call->Answer(std::move(result));
+        }
+      });
+  if (!taken) call->Answer(std::move(otherwise));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RedisStore>> RedisStore::Open(const Options& options,
+                                                     const asio::any_io_executor& executor,
+                                                     Diagnostics* diagnostics) {
+  if (const std::optional<std::string> wrong = redis::Check(options)) {
+    return Fail(Errc::kBadUrl, "redis: " + *wrong, diagnostics);
+  }
+  const auto shared = std::make_shared<const RedisOptions>(options);
+  const redis::Target target{options.address, options.database};
+  const auto facts = redis::SetUp(shared, target, diagnostics);
+  if (!facts) return facts.error();
+  const redis::Replication replication = redis::ReplicationOf(options, *facts);
+  const bool durable = redis::IsDurable(*facts, replication);
+  if (!durable) {
+    spdlog::warn("redis {}: the server may lose what it answered: {}",
+                 redis::NameOf(options.address), redis::WhyNotDurable(*facts));
+  }
+  const bool versioned = options.mode == RedisMode::kVersioned;
+  const std::size_t max_argument = facts->max_argument > 0 ? facts->max_argument : kMaxBatchBytes;
+  StoreTraits traits{.name = "redis",
+                     .atomic_batches = true,
+                     .compares_stamps = versioned,
+                     .fences = versioned,
+                     .durable = durable,
+                     .max_batch_items = kMaxBatchItems,
+                     .max_batch_bytes = std::min(kMaxBatchBytes, max_argument)};
+  auto engine = std::make_shared<Engine>(shared, target, replication, asio::make_strand(executor));
+  return std::unique_ptr<RedisStore>(new RedisStore(std::move(traits), std::move(engine)));
+}
+
+RedisStore::RedisStore(StoreTraits traits, std::shared_ptr<Engine> engine)
+    : traits_(std::move(traits)), engine_(std::move(engine)) {}
+
+RedisStore::~RedisStore() {
+  engine_->server.Close();
+  pending_.Close();
+}
+
+void RedisStore::Write(const WriteBatch& batch, WriteHandler handler) {
+  if (batch.items.empty()) return handler({});
+  if (batch.bytes > traits_.max_batch_bytes || batch.items.size() > kMaxBatchItems) {
+    return handler({Errc::kTooLarge, {}});
+  }
+  if (batch.epoch > kLargestEpoch) return handler({Errc::kRefused, {}});
+  auto call = pending_.Add<WriteResult>(std::move(handler), {Errc::kUnknown, {}});
+  redis::EncodedWrite write(batch, engine_->layout, engine_->replication,
+                            batch.epoch > engine_->noted_epoch);
+  Start<WriteResult>(engine_->server, Server::Kind::kWrite, call, {Errc::kTransient, {}},
+                     [engine = engine_, epoch = batch.epoch,
+                      write = std::move(write)](Connection& with) -> asio::awaitable<WriteResult> {
+                       WriteResult result = co_await redis::Write(with, write);
+                       if (result.batch == Errc::kOk) engine->NoteEpoch(epoch);
+                       co_return result;
+                     });
+}
+
+void RedisStore::Read(const ReadBatch& batch, ReadHandler handler) {
+  if (batch.keys.empty()) return handler({});
+  auto call = pending_.Add<ReadResult>(std::move(handler), {Errc::kTransient, {}});
+  std::vector<const std::string*> keys;
+  for (const std::string& key : batch.keys) keys.push_back(&key);
+  redis::Commands read;
+  engine_->layout.AppendRead(keys, &read);
+  Start<ReadResult>(engine_->server, Server::Kind::kRead, call, {Errc::kTransient, {}},
+                    [engine = engine_, read = std::move(read),
+                     count = keys.size()](Connection& with) -> asio::awaitable<ReadResult> {
+                      return redis::Read(with, engine->layout, read, count);
+                    });
+}
+
+void RedisStore::NewEpoch(EpochHandler handler) {
+  auto call = pending_.Add<Result<Epoch>>(
+      [handler = std::move(handler)](Result<Epoch> epoch) mutable {
+        handler(epoch ? ErrorCode() : epoch.error(), epoch ? *epoch : 0);
+      },
+      Errc::kTransient);
+  Start<Result<Epoch>>(engine_->server, Server::Kind::kWrite, call, Errc::kTransient,
+                       [engine = engine_](Connection& with) -> asio::awaitable<Result<Epoch>> {
+                         return redis::NewEpoch(with, engine->layout, engine->replication);
+                       });
+}
+
+void RedisStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler) {
+  if (!traits_.fences || epoch > kLargestEpoch) return handler(Errc::kRefused);
+  auto call = pending_.Add<Errc>(
+      [handler = std::move(handler)](Errc errc) mutable {
+        handler(errc == Errc::kOk ? ErrorCode() : errc);
+      },
+      Errc::kTransient);
+  Start<Errc>(engine_->server, Server::Kind::kWrite, call, Errc::kTransient,
+              [engine = engine_, scope, epoch](Connection& with) -> asio::awaitable<Errc> {
+                return redis::Fence(with, engine->layout, engine->replication, scope, epoch);
+              });
+}
+
+Result<std::unique_ptr<Store>> RedisStore::OpenUrl(const StoreUrl& url,
+                                                   const asio::any_io_executor& executor,
+                                                   Diagnostics* diagnostics) {
+  Options options;
+  UrlOptionReader reader(url);
+  redis::ReadOptions(reader, &options);
+  reader.Text("socket", options.address.socket);
+  std::optional<std::string> error = reader.Finish();
+  const auto addresses = redis::ReadAuthority(url.authority, &options);
+  if (!error &&
+      (!addresses || addresses->size() > 1 || !ReadDatabase(url.path, &options.database) ||
+       addresses->empty() == options.address.socket.empty())) {
+    error = "a redis: URL names one server, and a database by its number";
+  }
+  if (error) {
+    return Fail(Errc::kBadUrl, fmt::format("{} (syntax: {})", *error, kUrlSyntax), diagnostics);
+  }
+  if (!addresses->empty()) options.address = addresses->front();
+  auto store = Open(options, executor, diagnostics);
+  if (!store) return store.error();
+  return std::unique_ptr<Store>(*std::move(store));
+}
+
+}  // namespace stout

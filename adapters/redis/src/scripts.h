@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string_view>
+
+#include "commands.h"
+
+namespace stout::redis {
+
+// What runs in the server: the files of src/scripts, each told there.
+struct Script {
+  std::string_view sha1;  // Its name for EVALSHA.
+  std::string_view text;
+};
+
+extern const Script kWrite;
+extern const Script kNoteEpoch;
+extern const Script kFence;
+
+// Gives the server all of them.
+[[nodiscard]] Commands LoadScripts();
+
+}  // namespace stout::redis

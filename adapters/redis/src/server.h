@@ -1,0 +1,33 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <memory>
+
+#include "connection.h"
+#include "stout/adapters/connection_pool.h"
+
+namespace stout::redis {
+
+// The connections to one server, some to write and some to read.
+//
+// Threads: all members from any; jobs run on the strand.
+class Server {
+ public:
+  using Pool = ConnectionPool<Connection>;
+  using Job = Pool::Job;
+  enum class Kind { kWrite, kRead };
+
+  Server(const std::shared_ptr<const RedisOptions>& options, const Target& target,
+         const boost::asio::any_io_executor& strand);
+
+  // False: too much waits already, and the job is not run.
+  [[nodiscard]] bool Submit(Kind kind, Job job);
+  // Ends all connections. Jobs that wait are dropped.
+  void Close();
+
+ private:
+  std::shared_ptr<Pool> writers_;
+  std::shared_ptr<Pool> readers_;
+};
+
+}  // namespace stout::redis
