@@ -4,9 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cctype>
 #include <optional>
 
+#include "load/command_line.h"
 #include "policies/opponents/opponents.h"
 #include "stout/adapters/open_store.h"
 #include "stout/core/policy/basic.h"
@@ -67,56 +67,6 @@ BenchOptions Defaults(int argc, const char* const* argv) {
     return std::find(arguments.begin(), arguments.end(), flag) != arguments.end();
   };
   return given(kFull) ? Full() : given(kQuick) ? Quick() : BenchOptions{};
-}
-
-/// `name=url`, or a URL, which is named after its scheme. Nothing if the name would not do as part
-/// of a file's name.
-std::optional<StoreChoice> ParseStore(const std::string& text) {
-  const std::size_t equals = text.find('=');
-  const std::size_t colon = text.find(':');
-  const StoreChoice store = equals < colon
-                                ? StoreChoice{text.substr(0, equals), text.substr(equals + 1)}
-                                : StoreChoice{text.substr(0, colon), text};
-  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789_";
-  const bool named = !store.name.empty() && store.name.find_first_not_of(kAllowed) == text.npos;
-  return named ? std::optional(store) : std::nullopt;
-}
-
-void AddDuration(CLI::App& app, const std::string& flag, Duration& value, const std::string& help) {
-  app.add_option_function<std::string>(
-         flag,
-         [&value, flag](const std::string& text) {
-           const std::optional<Duration> parsed = ParseDuration(text);
-           if (!parsed || *parsed <= Duration::zero()) {
-             throw CLI::ValidationError(
-                 flag, fmt::format("'{}' is not a duration such as 600ms or 2s", text));
-           }
-           value = *parsed;
-         },
-         help)
-      ->type_name("DURATION")
-      ->default_str(value > Duration::zero() ? FormatDuration(value) : "none");
-}
-
-/// CLI::Range lets "nan" pass. Empty if all is well.
-std::string IsNumber(const std::string& text) {
-  const auto is_letter = [](unsigned char c) {
-    return std::isalpha(c) != 0 && c != 'e' && c != 'E';
-  };
-  return std::any_of(text.begin(), text.end(), is_letter) ? fmt::format("'{}' is no number", text)
-                                                          : std::string();
-}
-
-/// Numbers separated by commas.
-template <typename Number>
-void AddList(CLI::App& app, const std::string& flag, std::vector<Number>& list, double min,
-             const std::string& help) {
-  app.add_option(flag, list, help)
-      ->delimiter(',')
-      ->check(CLI::Range(min, 1e9, fmt::format("at least {}", min)))
-      ->check(CLI::Validator(IsNumber, ""))
-      ->type_name("N,...")
-      ->capture_default_str();
 }
 
 std::vector<Policy> ReadPolicies(const std::vector<std::string>& texts) {
@@ -185,14 +135,7 @@ std::variant<BenchOptions, ExitCode> ParseCommandLine(int argc, const char* cons
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kOk : kBadOptions;
   }
-  for (const std::string& text : stores) {
-    const std::optional<StoreChoice> store = ParseStore(text);
-    if (!store) {
-      fmt::print(stderr, "policy-bench: '{}': write NAME=URL, the name in a-z, 0-9 and _\n", text);
-      return kBadOptions;
-    }
-    options.stores.push_back(*store);
-  }
+  if (!ReadStores("policy-bench", stores, options.stores)) return kBadOptions;
   std::erase(options.sustained, 0);
   std::sort(options.rates.begin(), options.rates.end());
   options.policies = ReadPolicies(policies);

@@ -3,19 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
+#include "load/command_line.h"
 #include "stout/core/policy.h"
 
 namespace stout::bench {
-
-/// A store to measure against, and what tables and files call it.
-struct StoreChoice {
-  std::string name;
-  std::string url;
-};
 
 /// What to measure: every policy at every rate, for every store, number of servers and number of
 /// documents.
@@ -42,8 +36,6 @@ struct BenchOptions {
   std::string json_file;
   std::string plot_data;
 };
-
-enum ExitCode : int { kOk = 0, kFailed = 1, kBadOptions = 2, kInterrupted = 130 };
 
 /// What the command line asks for, or the exit code after --help or an error, both reported.
 /// Policies that this build does not know are left out with a line on stderr.

@@ -5,33 +5,19 @@
 
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <exception>
-#include <fstream>
-#include <stdexcept>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "load/interrupts.h"
+#include "load/json.h"
 #include "policies/bench_options.h"
 #include "policies/report.h"
 #include "policies/sweep.h"
 
 namespace stout::bench {
 namespace {
-
-std::atomic<bool> g_interrupted = false;
-static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler writes it
-
-/// The first Ctrl-C ends the current trial and reports what there is, a second one kills.
-void CatchInterrupts() {
-  const auto handler = [](int signal) {
-    g_interrupted = true;
-    std::signal(signal, SIG_DFL);
-  };
-  std::signal(SIGINT, handler);
-  std::signal(SIGTERM, handler);
-}
 
 /// Tells a person at the terminal what runs, and a log how long it may take.
 class Progress {
@@ -67,28 +53,20 @@ class Progress {
   const bool terminal_ = isatty(STDERR_FILENO) == 1;
 };
 
-void WriteFile(const std::string& file, const std::string& text) {
-  if (file == "-") {
-    fmt::print("{}\n", text);
-    return;
-  }
-  std::ofstream out(file);
-  if (!(out << text << '\n' << std::flush)) throw std::runtime_error("cannot write " + file);
-}
-
-std::vector<Setting> MeasureWithProgress(const BenchOptions& options) {
+std::vector<Setting> MeasureWithProgress(const BenchOptions& options,
+                                         const std::atomic<bool>& interrupted) {
   Progress progress(options);
   return Measure(
       options,
       [&](const Setting& setting, const Policy& policy, double rate) {
         progress.OnTrial(setting, policy, rate);
       },
-      g_interrupted);
+      interrupted);
 }
 
 ExitCode Execute(const BenchOptions& options) {
-  CatchInterrupts();
-  const std::vector<Setting> settings = MeasureWithProgress(options);
+  const std::atomic<bool>& interrupted = CatchInterrupts();
+  const std::vector<Setting> settings = MeasureWithProgress(options, interrupted);
   if (options.json_file != "-") {
     for (const Setting& setting : settings) {
       fmt::print("{}\n", ToTable(setting, options.max_p99));
@@ -97,10 +75,10 @@ ExitCode Execute(const BenchOptions& options) {
   }
   if (!options.plot_data.empty()) WritePlotData(settings, options.plot_data);
   if (!options.json_file.empty()) {
-    WriteFile(options.json_file, ToJson(options, settings, g_interrupted));
+    WriteFile(options.json_file, ToJson(options, settings, interrupted));
   }
-  if (g_interrupted) fmt::print(stderr, "policy-bench: interrupted\n");
-  return g_interrupted ? kInterrupted : kOk;
+  if (interrupted) fmt::print(stderr, "policy-bench: interrupted\n");
+  return interrupted ? kInterrupted : kOk;
 }
 
 ExitCode Execute(ExitCode code) { return code; }

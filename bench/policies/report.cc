@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <boost/json.hpp>
-#include <cmath>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <string_view>
 #include <thread>
 
+#include "load/json.h"
 #include "stout/sim/json_text.h"
 
 namespace stout::bench {
@@ -21,21 +20,11 @@ namespace json = boost::json;
 constexpr std::string_view kFixed = "tick:";
 constexpr int kOpenLevels = 6;  // down to the trials
 
-double Milliseconds(Duration duration) {
-  return std::chrono::duration<double, std::milli>(duration).count();
-}
-
 /// Three significant digits: below that a short trial is noise.
 std::string Short(double value) {
   if (value >= 100) return fmt::format("{:.0f}", value);
   if (value >= 10) return fmt::format("{:.1f}", value);
   return fmt::format("{:.2f}", value);
-}
-
-double Rounded(double value) {
-  if (value == 0 || !std::isfinite(value)) return value;
-  const double scale = std::pow(10, 4 - std::ceil(std::log10(std::fabs(value))));
-  return scale > 1 ? std::round(value * scale) / scale : std::round(value);
 }
 
 /// At the lowest rate; nothing if that was not measured.
@@ -58,37 +47,6 @@ std::string Cell(const Point& point, Duration max_p99) {
 
 std::string CapacityText(const Capacity& capacity) {
   return fmt::format("{}{}", capacity.at_least ? ">=" : "", capacity.rate);
-}
-
-json::object ToJson(const TrialResult& trial) {
-  json::object object;
-  const auto add = [&](std::string_view name, double value) { object[name] = Rounded(value); };
-  add("offered_per_s", trial.offered_per_s);
-  add("answered_per_s", trial.answered_per_s);
-  object["latency_ms"] = json::object{{"mean", Rounded(trial.mean_ms)},
-                                      {"p50", Rounded(trial.p50_ms)},
-                                      {"p99", Rounded(trial.p99_ms)},
-                                      {"p999", Rounded(trial.p999_ms)},
-                                      {"max", Rounded(trial.max_ms)}};
-  add("latency_growth", trial.growth);
-  add("batch_items", trial.batch_items);
-  add("interval_ms", trial.interval_ms);
-  add("collapse_ratio", trial.collapse_ratio);
-  add("jain_latency", trial.jain_latency);
-  add("jain_throughput", trial.jain_throughput);
-  add("generator_lateness_p99_ms", trial.lateness_p99_ms);
-  object["offered"] = trial.offered;
-  object["failed"] = trial.failed;
-  object["unanswered"] = trial.unanswered;
-  if (!trial.timeline.empty()) {
-    json::array timeline;
-    for (const TrialSlice& slice : trial.timeline) {
-      timeline.push_back(
-          json::array{Rounded(slice.at_s), Rounded(slice.mean_ms), Rounded(slice.interval_ms)});
-    }
-    object["timeline"] = std::move(timeline);
-  }
-  return object;
 }
 
 json::object ToJson(const Point& point, Duration max_p99) {
@@ -147,14 +105,6 @@ json::object ToJson(const BenchOptions& options) {
           {"max_p99_ms", Milliseconds(options.max_p99)},
           {"value_bytes", options.value_bytes},
           {"seed", options.seed}};
-}
-
-std::string UtcNow() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  char text[32];
-  return {text, std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc)};
 }
 
 }  // namespace

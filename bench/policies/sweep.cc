@@ -17,15 +17,6 @@ constexpr int kLonger = 2;
 /// Where the search begins below the lowest rate, if not even that was sustained.
 constexpr double kBelow = 64;
 
-double MedianOf(const std::vector<TrialResult>& trials, double TrialResult::*field) {
-  std::vector<double> values;
-  values.reserve(trials.size());
-  for (const TrialResult& trial : trials) values.push_back(trial.*field);
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
 std::vector<Setting> MakeSettings(const BenchOptions& options) {
   std::vector<Setting> settings;
   for (const StoreChoice& store : options.stores) {
@@ -191,24 +182,6 @@ class Bench {
 };
 
 }  // namespace
-
-TrialResult Point::Median() const {
-  TrialResult median = trials.front();
-  for (double TrialResult::*const field :
-       {&TrialResult::offered_per_s, &TrialResult::answered_per_s, &TrialResult::mean_ms,
-        &TrialResult::p50_ms, &TrialResult::p99_ms, &TrialResult::p999_ms, &TrialResult::max_ms,
-        &TrialResult::growth, &TrialResult::batch_items, &TrialResult::interval_ms,
-        &TrialResult::collapse_ratio, &TrialResult::jain_latency, &TrialResult::jain_throughput,
-        &TrialResult::lateness_p99_ms}) {
-    median.*field = MedianOf(trials, field);
-  }
-  for (std::size_t i = 1; i < trials.size(); ++i) {
-    median.offered += trials[i].offered;
-    median.failed += trials[i].failed;
-    median.unanswered += trials[i].unanswered;
-  }
-  return median;
-}
 
 bool Point::Sustained(Duration max_p99) const {
   const auto sustained = std::count_if(trials.begin(), trials.end(), [&](const TrialResult& trial) {

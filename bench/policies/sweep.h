@@ -18,8 +18,8 @@ struct Point {
   std::vector<TrialResult> trials;
 
   [[nodiscard]] bool measured() const { return !trials.empty(); }
-  /// Field by field; counts are summed. Requires measured().
-  [[nodiscard]] TrialResult Median() const;
+  /// Requires measured().
+  [[nodiscard]] TrialResult Median() const { return bench::Median(trials); }
   /// In at least half of its trials. Requires measured().
   [[nodiscard]] bool Sustained(Duration max_p99) const;
 };

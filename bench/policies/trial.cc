@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "policies/app_server.h"
+#include "load/app_server.h"
 #include "stout/adapters/open_store.h"
 
 namespace stout::bench {
@@ -19,8 +19,6 @@ namespace {
 
 namespace asio = boost::asio;
 using std::chrono::steady_clock;
-
-constexpr double kMillisecond = 1e6;  // ns
 
 /// Time for every server to begin with the load at once.
 constexpr std::chrono::milliseconds kHeadStart{5};
@@ -40,20 +38,21 @@ class Fleet {
       : context_(context) {
     SplitMix64 seeds(spec.seed);
     for (std::size_t i = 0; i < spec.servers; ++i) {
-      const ServerSpec server{.id = i,
-                              .documents = std::max<std::size_t>(spec.documents / spec.servers, 1),
-                              .value_bytes = spec.value_bytes,
-                              .rate = spec.rate / static_cast<double>(spec.servers),
-                              .seed = seeds.Next() | 1,
-                              .step = spec.step,
-                              .slice = spec.slice};
-      servers_.push_back(
-          std::make_unique<AppServer>(context.get_executor(), store, policy, server, interrupted));
+      const LoadSpec load{.documents = std::max<std::size_t>(spec.documents / spec.servers, 1),
+                          .rate = spec.rate / static_cast<double>(spec.servers),
+                          .seed = seeds.Next() | 1,
+                          .step = spec.step,
+                          .slice = spec.slice};
+      servers_.push_back(std::make_unique<AppServer>(
+          context.get_executor(), store, policy,
+          Documents(i, load.documents, spec.value_bytes, load.seed), load.seed));
+      users_.push_back(std::make_unique<OpenLoop>(*servers_.back(), servers_.back()->get_executor(),
+                                                  load, interrupted));
     }
   }
 
   void Open() {
-    ForEach([](AppServer& server) { return server.Open(); });
+    ForEach([this](std::size_t i) { return servers_[i]->Open(); });
   }
 
   void Run(const TrialSpec& spec) {
@@ -62,7 +61,7 @@ class Fleet {
     schedule.from = schedule.start + spec.warmup;
     schedule.to = schedule.from + spec.measure;
     schedule.give_up = schedule.to + spec.patience;
-    ForEach([&](AppServer& server) { return server.Run(schedule); });
+    ForEach([&](std::size_t i) { return users_[i]->Run(schedule); });
   }
 
   [[nodiscard]] TrialResult Collect(Duration measured) const;
@@ -70,13 +69,14 @@ class Fleet {
   [[nodiscard]] std::vector<TrialSlice> Timeline(Duration slice, Duration length) const;
 
  private:
-  // Runs a coroutine on each server until all have ended; throws what the first one threw.
+  // Runs a coroutine for each server, on its executor, until all have ended; throws what the first
+  // one threw.
   template <typename Start>
   void ForEach(Start start) {
     std::size_t left = servers_.size();
     std::exception_ptr trouble;
-    for (const auto& server : servers_) {
-      asio::co_spawn(server->get_executor(), start(*server), [&](std::exception_ptr thrown) {
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+      asio::co_spawn(servers_[i]->get_executor(), start(i), [&](std::exception_ptr thrown) {
         if (thrown && !trouble) trouble = thrown;
         // Batches on their way to a slow store would keep run() busy for long.
         if (--left == 0) context_.stop();
@@ -89,54 +89,14 @@ class Fleet {
 
   asio::io_context& context_;
   std::vector<std::unique_ptr<AppServer>> servers_;
+  std::vector<std::unique_ptr<OpenLoop>> users_;  // of each server
 };
 
 TrialResult Fleet::Collect(Duration measured) const {
-  TrialResult result;
-  auto latency = std::make_unique<Histogram>();  // of 15 KiB each
-  auto lateness = std::make_unique<Histogram>();
-  Trend trend;
-  Totals totals;
-  JainIndex jain_latency;
-  JainIndex jain_throughput;
-  std::uint64_t answered = 0;
-  for (const auto& server : servers_) {
-    const ServerRecord& record = server->record();
-    result.offered += record.offered;
-    result.failed += record.failed;
-    result.unanswered += record.unanswered;
-    answered += record.answered_in_time;
-    latency->Merge(record.latency);
-    lateness->Merge(record.lateness);
-    trend.Merge(record.trend);
-    totals += record.totals;
-    if (record.latency.count() > 0) jain_latency.Add(record.latency.Mean());
-    jain_throughput.Add(static_cast<double>(record.answered_in_time));
-  }
-  const double seconds = std::chrono::duration<double>(measured).count();
-  result.measured_s = seconds;
-  const auto quantile = [&](double q) {
-    return static_cast<double>(latency->Quantile(q)) / kMillisecond;
-  };
-  result.offered_per_s = static_cast<double>(result.offered) / seconds;
-  result.answered_per_s = static_cast<double>(answered) / seconds;
-  result.mean_ms = latency->Mean() / kMillisecond;
-  result.p50_ms = quantile(0.5);
-  result.p99_ms = quantile(0.99);
-  result.p999_ms = quantile(0.999);
-  result.max_ms = quantile(1);
-  result.growth = trend.Slope();
-  result.lateness_p99_ms = static_cast<double>(lateness->Quantile(0.99)) / kMillisecond;
-  result.jain_latency = jain_latency.Value();
-  result.jain_throughput = jain_throughput.Value();
-  if (totals.batches > 0) {
-    const auto batches = static_cast<double>(totals.batches);
-    result.batch_items = static_cast<double>(totals.writes) / batches;
-    result.interval_ms = seconds * 1000 * static_cast<double>(servers_.size()) / batches;
-    result.collapse_ratio =
-        static_cast<double>(totals.changes) / static_cast<double>(totals.writes);
-  }
-  return result;
+  std::vector<const ServerRecord*> records;
+  records.reserve(users_.size());
+  for (const auto& users : users_) records.push_back(&users->record());
+  return Summarize(records, measured);
 }
 
 std::vector<TrialSlice> Fleet::Timeline(Duration slice, Duration length) const {
@@ -144,9 +104,9 @@ std::vector<TrialSlice> Fleet::Timeline(Duration slice, Duration length) const {
   const double slice_s = std::chrono::duration<double>(slice).count();
   for (std::size_t i = 0; i < timeline.size(); ++i) {
     Slice sum;
-    for (const auto& server : servers_) {
-      if (i >= server->record().slices.size()) continue;
-      const Slice& own = server->record().slices[i];
+    for (const auto& users : users_) {
+      if (i >= users->record().slices.size()) continue;
+      const Slice& own = users->record().slices[i];
       sum.answered += own.answered;
       sum.latency_s += own.latency_s;
       sum.batches += own.batches;
@@ -164,12 +124,6 @@ std::vector<TrialSlice> Fleet::Timeline(Duration slice, Duration length) const {
 }
 
 }  // namespace
-
-bool TrialResult::Sustained(Duration bound) const {
-  const double bound_ms = std::chrono::duration<double, std::milli>(bound).count();
-  const double max_growth = kMaxGrowth + kSwing * mean_ms / 1000 / measured_s;
-  return failed == 0 && unanswered == 0 && p99_ms <= bound_ms && growth <= max_growth;
-}
 
 TrialResult RunTrial(const TrialSpec& spec, const Policy& policy,
                      const std::atomic<bool>& interrupted) {

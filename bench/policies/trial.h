@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "policies/rate_step.h"
+#include "load/rate_step.h"
+#include "load/trial_result.h"
 #include "stout/core/policy.h"
 
 namespace stout::bench {
@@ -28,63 +28,11 @@ struct TrialSpec {
   Duration slice{};              ///< Of the timeline; zero: there is none.
 };
 
-/// Part of a trial, since the start of the load; unlike the rest of the result, the warm-up counts.
-struct TrialSlice {
-  double at_s = 0;
-  double mean_ms = 0;      ///< Of the changes due in it; 0 if none was answered.
-  double interval_ms = 0;  ///< Mean time between two sends of a server; 0 if none sent.
-};
-
-/// What a trial has shown. Latencies are from the time at which a change was due to its reply;
-/// what was not answered counts with the time for which it had waited at the end.
-struct TrialResult {
-  double offered_per_s = 0;
-  double answered_per_s = 0;
-  double mean_ms = 0, p50_ms = 0, p99_ms = 0, p999_ms = 0, max_ms = 0;
-  double growth = 0;           ///< Of the latency, seconds per second.
-  double batch_items = 0;      ///< Writes per batch.
-  double interval_ms = 0;      ///< Mean time between two sends of a server; 0 if none sent.
-  double collapse_ratio = 1;   ///< Changes per write.
-  double jain_latency = 1;     ///< Jain's index over the servers' mean latencies.
-  double jain_throughput = 1;  ///< Over the servers' answers.
-  double lateness_p99_ms = 0;  ///< How late the load generator was: is this machine fast enough?
-  double measured_s = 0;
-  std::uint64_t offered = 0, failed = 0, unanswered = 0;
-  std::vector<TrialSlice> timeline;  ///< If a slice was given: those that were over at the end.
-
-  /// A latency that grows by that much is a backlog that builds up, for 10 % more was offered than
-  /// the store took. Less than that, a short trial cannot tell from noise.
-  static constexpr double kMaxGrowth = 0.1;
-  /// Share of the mean latency by which it may seem to grow over the trial besides, when all that
-  /// happens is that a long interval begins and ends within it. Guess: tick:160ms, alone, passes.
-  static constexpr double kSwing = 0.25;
-
-  /// Whether the fleet kept up: everything was answered with success, 99 % of it within `bound`,
-  /// and latency was not on its way up.
-  [[nodiscard]] bool Sustained(Duration bound) const;
-};
-
 /// Opens the store, runs `servers` interposers with a copy of `policy` each on one thread against
 /// it, and closes it. The store's timers have a thread of their own.
 /// Throws std::runtime_error, whose text says what to change, if the store cannot be opened or the
 /// options do not suit it. Ends early, with a result that means little, once `interrupted`.
 [[nodiscard]] TrialResult RunTrial(const TrialSpec& spec, const Policy& policy,
                                    const std::atomic<bool>& interrupted);
-
-/// (sum x)^2 / (n * sum x^2): 1 if all are equal, 1/n if one has everything. 1 if all are zero.
-class JainIndex {
- public:
-  void Add(double x) {
-    count_ += 1;
-    sum_ += x;
-    squares_ += x * x;
-  }
-  [[nodiscard]] double Value() const {
-    return squares_ == 0 ? 1 : sum_ * sum_ / (count_ * squares_);
-  }
-
- private:
-  double count_ = 0, sum_ = 0, squares_ = 0;
-};
 
 }  // namespace stout::bench

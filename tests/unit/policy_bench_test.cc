@@ -9,9 +9,10 @@
 #include <variant>
 #include <vector>
 
+#include "load/server_record.h"
+#include "load/trial_result.h"
 #include "policies/bench_options.h"
 #include "policies/report.h"
-#include "policies/server_record.h"
 #include "policies/sweep.h"
 #include "policies/trial.h"
 #include "stout/core/policy/basic.h"

@@ -63,11 +63,12 @@ struct Slice {
   std::uint64_t batches = 0;   ///< Sent in it.
 };
 
-/// What one server has seen of the changes that count.
+/// What a server's users have seen of the changes that count.
 struct ServerRecord {
   std::uint64_t offered = 0;
   std::uint64_t failed = 0;            ///< Pushed back, refused, or past a deadline.
   std::uint64_t unanswered = 0;        ///< Given up; their latency so far is in `latency`.
+  bool overrun = false;                ///< Too many waited: the load was ended early.
   std::uint64_t answered_in_time = 0;  ///< Replies within the measured time, of whatever change.
   Histogram latency;                   ///< From due to reply, ns.
   Histogram lateness;                  ///< From due to issued: the generator's own delay, ns.

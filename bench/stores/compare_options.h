@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "load/command_line.h"
+#include "stores/comparison.h"
+
+namespace stout::bench {
+
+/// What the command line asks for.
+struct StoreBenchCommand {
+  CompareOptions compare;
+  std::string json_file = "-";
+};
+
+/// Or the exit code after --help or an error, both reported.
+[[nodiscard]] std::variant<StoreBenchCommand, ExitCode> ParseStoreBench(int argc,
+                                                                        const char* const* argv);
+
+}  // namespace stout::bench

@@ -1,0 +1,237 @@
+#include "stores/comparison.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "stout/core/random.h"
+
+namespace stout::bench {
+namespace {
+
+/// A rate that was found is confirmed by trials of which most must sustain it; else the next lower
+/// one is tried, so many times.
+constexpr int kStepsDown = 6;
+
+double Milliseconds(double seconds) { return seconds * 1000; }
+
+/// The comparison of one setting.
+class Match {
+ public:
+  Match(const CompareOptions& options, Comparison& comparison, SplitMix64& seeds,
+        const OnTrial& on_trial, const std::atomic<bool>& interrupted)
+      : options_(options),
+        comparison_(comparison),
+        seeds_(seeds),
+        on_trial_(on_trial),
+        interrupted_(interrupted) {
+    const DocumentsSpec documents{comparison.documents, options.value_bytes};
+    for (const WriterSpec& writer : options.writers) {
+      contenders_.push_back(MakePlain(comparison.store.url, writer, documents));
+      comparison.entries.push_back({.name = writer.Name(), .plain = true});
+    }
+    for (const Policy& policy : options.policies) {
+      contenders_.push_back(MakeStout(comparison.store.url, policy, documents));
+      comparison.entries.push_back({.name = policy.Name()});
+    }
+  }
+
+  void Run() {
+    PreloadTables();
+    Search();
+    Confirm();
+    CompareAtPlainRate();
+    MeasureLightLoad();
+  }
+
+ private:
+  using Trials = std::vector<Trial>;
+
+  // Nothing if interrupted.
+  std::optional<Trial> Try(std::size_t contender, double rate, const TrialTimes& times) {
+    if (interrupted_) return std::nullopt;
+    on_trial_(comparison_, comparison_.entries[contender].name, rate);
+    Trial trial = RunTrial(*contenders_[contender], comparison_.documents, rate, times,
+                           options_.max_p99, seeds_.Next(), interrupted_);
+    if (interrupted_) return std::nullopt;
+    return trial;
+  }
+
+  [[nodiscard]] bool Sustained(const Trial& trial) const {
+    return trial.result.Sustained(options_.max_p99);
+  }
+  [[nodiscard]] bool MostSustained(const Trials& trials) const {
+    const auto sustained = std::count_if(trials.begin(), trials.end(),
+                                         [this](const Trial& trial) { return Sustained(trial); });
+    return 2 * static_cast<std::size_t>(sustained) > trials.size();
+  }
+
+  static AtRate Median(double rate, const Trials& trials) {
+    std::vector<TrialResult> results;
+    double cpus = 0;
+    for (const Trial& trial : trials) {
+      results.push_back(trial.result);
+      cpus += trial.client_cpus / static_cast<double>(trials.size());
+    }
+    return {rate, {bench::Median(results), cpus}};
+  }
+
+  // The plain clients share a table, and so do the policies: the last of each is the quickest.
+  void PreloadTables() {
+    for (std::size_t i = 0; i < contenders_.size() && !interrupted_; ++i) {
+      const bool last = i + 1 == contenders_.size() ||
+                        comparison_.entries[i + 1].plain != comparison_.entries[i].plain;
+      if (last) Preload(*contenders_[i], comparison_.documents, seeds_.Next());
+    }
+  }
+
+  // The contenders take turns, so that whatever else happens on this machine hits all alike.
+  void Search() {
+    std::vector<RateSearch> searches(contenders_.size(), RateSearch(options_.search));
+    bool searching = true;
+    while (std::exchange(searching, false)) {
+      for (std::size_t i = 0; i < searches.size(); ++i) {
+        const std::optional<double> rate = searches[i].Next();
+        if (!rate) continue;
+        const auto trial = Try(i, *rate, searches[i].coarse() ? options_.coarse : options_.fine);
+        if (!trial) return;
+        searches[i].Learn(Sustained(*trial));
+        searching = true;
+      }
+    }
+    for (std::size_t i = 0; i < searches.size(); ++i) {
+      if (searches[i].found() > 0) comparison_.entries[i].sustained = {searches[i].found(), {}};
+      comparison_.entries[i].at_least = searches[i].at_least();
+    }
+  }
+
+  // Finding the best of many short trials flatters; what is reported is what holds when repeated.
+  void Confirm() {
+    std::vector<std::size_t> open;
+    for (std::size_t i = 0; i < contenders_.size(); ++i) {
+      if (comparison_.entries[i].sustained) open.push_back(i);
+    }
+    for (int step = 0; step < kStepsDown && !open.empty(); ++step) {
+      const std::vector<Trials> all =
+          Repeat(open, [this](std::size_t i) { return comparison_.entries[i].sustained->rate; });
+      if (all.empty()) break;
+      std::vector<std::size_t> failed;
+      for (std::size_t i = 0; i < open.size(); ++i) {
+        AtRate& sustained = *comparison_.entries[open[i]].sustained;
+        if (MostSustained(all[i])) {
+          sustained = Median(sustained.rate, all[i]);
+        } else {
+          sustained.rate /= 1 + options_.search.resolution;
+          failed.push_back(open[i]);
+        }
+      }
+      open = std::move(failed);
+    }
+    for (const std::size_t i : open) comparison_.entries[i].sustained.reset();
+  }
+
+  void CompareAtPlainRate() {
+    const Entry* const best = comparison_.BestPlain();
+    if (best == nullptr) return;
+    const double rate = best->sustained->rate;
+    std::vector<std::size_t> able;
+    for (std::size_t i = 0; i < contenders_.size(); ++i) {
+      const Entry& entry = comparison_.entries[i];
+      if (&entry == best || (!entry.plain && entry.sustained && entry.sustained->rate >= rate)) {
+        able.push_back(i);
+      }
+    }
+    const std::vector<Trials> all = Repeat(able, [rate](std::size_t) { return rate; });
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      comparison_.entries[able[i]].at_plain = Median(rate, all[i]);
+    }
+  }
+
+  // The trials of each of `who`, which take turns. Empty if interrupted.
+  template <typename RateOf>
+  std::vector<Trials> Repeat(const std::vector<std::size_t>& who, RateOf rate_of) {
+    std::vector<Trials> all(who.size());
+    for (std::size_t repetition = 0; repetition < options_.repetitions; ++repetition) {
+      for (std::size_t i = 0; i < who.size(); ++i) {
+        const auto trial = Try(who[i], rate_of(who[i]), options_.fine);
+        if (!trial) return {};
+        all[i].push_back(*trial);
+      }
+    }
+    return all;
+  }
+
+  // Every second each contender has a turn, in an order that changes, and one change in it.
+  void MeasureLightLoad() {
+    if (options_.light_load_s == 0 || interrupted_) return;
+    std::vector<std::unique_ptr<Session>> sessions;
+    for (const auto& contender : contenders_) sessions.push_back(contender->Begin(seeds_.Next()));
+    const Duration turn = std::chrono::nanoseconds(std::chrono::seconds(1)) / sessions.size();
+    std::vector<std::vector<double>> latencies(sessions.size());
+    std::vector<std::size_t> order(sessions.size());
+    std::iota(order.begin(), order.end(), 0);
+    // The first change of each, which may have to connect, is not counted.
+    for (std::size_t second = 0; second <= options_.light_load_s; ++second) {
+      for (std::size_t i = order.size(); i > 1; --i)
+        std::swap(order[i - 1], order[seeds_.Below(i)]);
+      for (const std::size_t i : order) {
+        if (interrupted_) return;
+        on_trial_(comparison_, comparison_.entries[i].name, 1);
+        const auto latency =
+            TimeOneChange(*sessions[i], seeds_.Below(comparison_.documents), turn / 4, turn);
+        if (latency && second > 0) {
+          latencies[i].push_back(std::chrono::duration<double>(*latency).count());
+        }
+      }
+    }
+    for (std::size_t i = 0; i < latencies.size(); ++i) {
+      if (!latencies[i].empty()) comparison_.entries[i].light = Summarize(std::move(latencies[i]));
+    }
+  }
+
+  static LightLoad Summarize(std::vector<double> seconds) {
+    std::sort(seconds.begin(), seconds.end());
+    const double sum = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+    return {.changes = seconds.size(),
+            .mean_ms = Milliseconds(sum / static_cast<double>(seconds.size())),
+            .p50_ms = Milliseconds(seconds[seconds.size() / 2]),
+            .max_ms = Milliseconds(seconds.back())};
+  }
+
+  const CompareOptions& options_;
+  Comparison& comparison_;
+  SplitMix64& seeds_;
+  const OnTrial& on_trial_;
+  const std::atomic<bool>& interrupted_;
+  std::vector<std::unique_ptr<Contender>> contenders_;  // of the entries, in their order
+};
+
+}  // namespace
+
+const Entry* Comparison::BestPlain() const {
+  const Entry* best = nullptr;
+  for (const Entry& entry : entries) {
+    if (!entry.plain || !entry.sustained) continue;
+    if (best == nullptr || entry.sustained->rate > best->sustained->rate) best = &entry;
+  }
+  return best;
+}
+
+std::vector<Comparison> Compare(const CompareOptions& options, const OnTrial& on_trial,
+                                const std::atomic<bool>& interrupted) {
+  SplitMix64 seeds(options.seed);
+  std::vector<Comparison> comparisons;
+  for (const StoreChoice& store : options.stores) {
+    for (const std::size_t documents : options.documents) {
+      if (interrupted) return comparisons;
+      Comparison& comparison = comparisons.emplace_back();
+      comparison.store = store;
+      comparison.documents = documents;
+      Match(options, comparison, seeds, on_trial, interrupted).Run();
+    }
+  }
+  return comparisons;
+}
+
+}  // namespace stout::bench

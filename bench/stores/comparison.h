@@ -1,0 +1,80 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "load/command_line.h"
+#include "stores/contender.h"
+#include "stores/rate_search.h"
+#include "stores/trials.h"
+#include "stores/writer.h"
+#include "stout/core/policy.h"
+#include "stout/core/types.h"
+
+namespace stout::bench {
+
+/// What to compare: the plain clients and the policies, on every store and number of documents.
+struct CompareOptions {
+  std::vector<StoreChoice> stores;
+  std::vector<WriterSpec> writers;
+  std::vector<Policy> policies;
+  std::vector<std::size_t> documents = {10000, 100};
+  std::size_t value_bytes = 256;
+  Duration max_p99 = std::chrono::milliseconds(50);
+  RateSearch::Options search;
+  TrialTimes coarse = {std::chrono::milliseconds(300), std::chrono::milliseconds(500)};
+  TrialTimes fine;
+  /// Trials of what is reported; their medians count.
+  std::size_t repetitions = 3;
+  /// Seconds for which each contender has one change a second; 0: that is left out.
+  std::size_t light_load_s = 60;
+  std::uint64_t seed = 1;
+};
+
+/// A rate, and the median of the trials at it.
+struct AtRate {
+  double rate = 0;
+  Trial median;
+};
+
+/// One change a second.
+struct LightLoad {
+  std::size_t changes = 0;
+  double mean_ms = 0, p50_ms = 0, max_ms = 0;
+};
+
+/// All that was measured of one contender in one setting.
+struct Entry {
+  std::string name;
+  bool plain = false;               ///< Without libstout.
+  std::optional<AtRate> sustained;  ///< The highest rate, if any was.
+  bool at_least = false;            ///< No rate that was tried was too much.
+  std::optional<AtRate> at_plain;   ///< At the highest rate that a plain client sustains.
+  std::optional<LightLoad> light;
+};
+
+/// One store with so many documents.
+struct Comparison {
+  StoreChoice store;
+  std::size_t documents = 0;
+  std::vector<Entry> entries;
+
+  /// The plain client that sustains most; null if none does.
+  [[nodiscard]] const Entry* BestPlain() const;
+};
+
+/// Told of each trial before it runs: for a progress line.
+using OnTrial = std::function<void(const Comparison&, const std::string& name, double rate)>;
+
+/// Runs all trials, of each comparison in turns, one after the other. When interrupted, answers
+/// what there is. Throws as RunTrial.
+[[nodiscard]] std::vector<Comparison> Compare(const CompareOptions& options,
+                                              const OnTrial& on_trial,
+                                              const std::atomic<bool>& interrupted);
+
+}  // namespace stout::bench

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/io_context.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "load/documents.h"
+#include "load/open_loop.h"
+#include "stores/writer.h"
+#include "stout/core/policy.h"
+
+namespace stout::bench {
+
+/// A target for one trial, and what runs it. It ends when nothing of it is under way any more.
+///
+/// Threads: that of who runs the context.
+class Session {
+ public:
+  virtual ~Session() = default;
+  [[nodiscard]] virtual boost::asio::io_context& context() = 0;
+  /// On which the target is called.
+  [[nodiscard]] virtual boost::asio::any_io_executor executor() = 0;
+  [[nodiscard]] virtual Target& target() = 0;
+};
+
+/// What the documents of a comparison are.
+struct DocumentsSpec {
+  std::size_t count = 10000;
+  std::size_t value_bytes = 256;
+};
+
+/// One way to make the changes of an application server durable. One session at a time.
+class Contender {
+ public:
+  virtual ~Contender() = default;
+  [[nodiscard]] virtual std::string Name() const = 0;
+  /// Of which nothing remains of an earlier one. Throws std::runtime_error, whose text says why it
+  /// cannot be had.
+  [[nodiscard]] virtual std::unique_ptr<Session> Begin(std::uint64_t seed) = 0;
+};
+
+/// What applications do without libstout. Its connections stay open between sessions.
+/// Throws as OpenWriter.
+[[nodiscard]] std::unique_ptr<Contender> MakePlain(const std::string& url, const WriterSpec& spec,
+                                                   const DocumentsSpec& documents);
+
+/// An interposer over the store. Each session opens both anew.
+[[nodiscard]] std::unique_ptr<Contender> MakeStout(const std::string& url, const Policy& policy,
+                                                   const DocumentsSpec& documents);
+
+}  // namespace stout::bench

@@ -1,0 +1,126 @@
+#include "stores/postgres_writer.h"
+
+#include <libpq-fe.h>
+
+#include <array>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "stores/writer_pool.h"
+
+namespace stout::bench {
+namespace {
+
+namespace asio = boost::asio;
+
+/// Of a pipelined connection. More does not help: the server executes one after the other, and
+/// syncs between them.
+constexpr std::size_t kPipelineWindow = 64;
+
+constexpr char kCreate[] =
+    "CREATE TABLE IF NOT EXISTS stout_bench_plain (key bytea PRIMARY KEY, value bytea)";
+constexpr char kStatement[] = "upsert";
+constexpr char kUpsert[] =
+    "INSERT INTO stout_bench_plain VALUES ($1::bytea, $2::bytea) "
+    "ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+
+/// In libpq's pipeline mode, with a sync behind each statement: so each is a transaction of its
+/// own, and on the wire it is what it would be without. libpq 15 writes to the socket at each sync.
+class Connection final : public PooledConnection {
+ public:
+  Connection(const std::string& conninfo, asio::io_context& context)
+      : connection_(PQconnectdb(conninfo.c_str())), socket_(context) {
+    Check(PQstatus(connection_.get()) == CONNECTION_OK);
+    PQsetNoticeProcessor(
+        connection_.get(), [](void*, const char*) {}, nullptr);
+    Execute(PQexec(connection_.get(), kCreate));
+    Execute(PQprepare(connection_.get(), kStatement, kUpsert, 0, nullptr));
+    Check(PQsetnonblocking(connection_.get(), 1) == 0 &&
+          PQenterPipelineMode(connection_.get()) == 1);
+    socket_.assign(PQsocket(connection_.get()));
+    AwaitAnswers();
+  }
+  ~Connection() { socket_.release(); }  // libpq closes it
+
+  void Send(KeyView key, std::string_view value, Writer::Done done) {
+    constexpr int kBinary = 1;
+    const std::array<const char*, 2> values = {key.data(), value.data()};
+    const std::array<int, 2> lengths = {static_cast<int>(key.size()),
+                                        static_cast<int>(value.size())};
+    constexpr std::array<int, 2> kFormats = {kBinary, kBinary};
+    Sent(std::move(done));
+    Check(PQsendQueryPrepared(connection_.get(), kStatement, 2, values.data(), lengths.data(),
+                              kFormats.data(), kBinary) == 1 &&
+          PQpipelineSync(connection_.get()) == 1);
+    Flush();
+  }
+
+ private:
+  struct Finish {
+    void operator()(PGconn* connection) const { PQfinish(connection); }
+    void operator()(PGresult* result) const { PQclear(result); }
+  };
+  using Result = std::unique_ptr<PGresult, Finish>;
+
+  void Check(bool ok) const {
+    if (!ok)
+      throw std::runtime_error(std::string("plain libpq: ") + PQerrorMessage(connection_.get()));
+  }
+  void Execute(PGresult* raw) const {
+    const Result result(raw);
+    Check(PQresultStatus(result.get()) == PGRES_COMMAND_OK);
+  }
+
+  void Flush() {
+    const int unsent = PQflush(connection_.get());
+    Check(unsent >= 0);
+    if (unsent == 0 || std::exchange(awaiting_room_, true)) return;
+    socket_.async_wait(asio::posix::stream_descriptor::wait_write,
+                       [this](boost::system::error_code error) {
+                         if (error) return;  // destroyed
+                         awaiting_room_ = false;
+                         Flush();
+                       });
+  }
+
+  void AwaitAnswers() {
+    socket_.async_wait(asio::posix::stream_descriptor::wait_read,
+                       [this](boost::system::error_code error) {
+                         if (error) return;  // destroyed
+                         Check(PQconsumeInput(connection_.get()) == 1);
+                         ReadAnswers();
+                         AwaitAnswers();
+                       });
+  }
+
+  // Of each statement: its result, a null pointer behind it, and the answer to the sync.
+  void ReadAnswers() {
+    while (in_flight() > 0 && PQisBusy(connection_.get()) == 0) {
+      const Result result(PQgetResult(connection_.get()));
+      if (result == nullptr) continue;
+      const ExecStatusType status = PQresultStatus(result.get());
+      Check(status == PGRES_COMMAND_OK || status == PGRES_PIPELINE_SYNC);
+      if (status == PGRES_PIPELINE_SYNC) Answered();
+    }
+  }
+
+  const std::unique_ptr<PGconn, Finish> connection_;
+  asio::posix::stream_descriptor socket_;
+  bool awaiting_room_ = false;  // in the socket's buffer
+};
+
+}  // namespace
+
+std::unique_ptr<Writer> OpenPostgresWriter(const std::string& url, const WriterSpec& spec,
+                                           asio::io_context& context) {
+  std::vector<std::unique_ptr<Connection>> connections;
+  for (std::size_t i = 0; i < spec.connections; ++i) {
+    connections.push_back(std::make_unique<Connection>(url.substr(0, url.find('?')), context));
+  }
+  return std::make_unique<WriterPool<Connection>>(context, std::move(connections),
+                                                  spec.pipelined ? kPipelineWindow : 1);
+}
+
+}  // namespace stout::bench
