@@ -54,18 +54,6 @@ class PostgresTest {
   PostgresServer server_;
 };
 
-// Writes until it succeeds, as a lane does.
-WriteResult WriteAtLast(Store& store, const WriteBatch& batch) {
-  const auto deadline = std::chrono::steady_clock::now() + 30s;
-  WriteResult result;
-  do {
-    result = WriteNow(store, batch);
-    if (result.batch == Errc::kOk) break;
-    std::this_thread::sleep_for(20ms);
-  } while (std::chrono::steady_clock::now() < deadline);
-  return result;
-}
-
 constexpr char kDocuments[] = R"(CREATE TABLE documents (
   id text PRIMARY KEY,
   body jsonb NOT NULL CHECK (body ? 'title'),

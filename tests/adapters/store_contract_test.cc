@@ -9,7 +9,14 @@
 #include <random>
 #include <thread>
 
+#include "store_test_support.h"
+// The stores that this program tests: STOUT_TEST_ALL_STORES, and of them those that compare stamps,
+// fence, and are durable.
+#ifdef STOUT_TEST_REDIS_CLUSTER
+#include "redis_cluster_fixture.h"
+#else
 #include "store_fixtures.h"
+#endif
 
 namespace stout::test {
 namespace {

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <boost/asio/thread_pool.hpp>
 #include <chrono>
 #include <memory>
 #include <stdexcept>
 
+#include "store_fixture.h"
 #include "store_test_support.h"
 #include "stout/adapters/faulty_store.h"
 #include "stout/adapters/memory_store.h"
@@ -21,22 +21,6 @@
 #endif
 
 namespace stout::test {
-
-// A fixture opens a store for the contract suite: `store()`, and `Reopen()` where it is durable.
-class FixtureBase {
- public:
-  // Or fails what it has not done, as stores elsewhere do.
-  static constexpr bool kFinishesAtClose = true;
-
-  Store& store() { return *store_; }
-  void Close() { store_.reset(); }
-
- protected:
-  boost::asio::any_io_executor executor() { return pool_.get_executor(); }
-
-  boost::asio::thread_pool pool_{2};  // Outlives the store.
-  std::unique_ptr<Store> store_;
-};
 
 class Memory : public FixtureBase {
  public:

@@ -10,6 +10,7 @@
 #include "stout/adapters/postgres_store.h"
 #endif
 #ifdef STOUT_HAS_REDIS
+#include "stout/adapters/redis_cluster_store.h"
 #include "stout/adapters/redis_store.h"
 #endif
 #ifdef STOUT_HAS_ROCKSDB
@@ -39,6 +40,7 @@ constexpr Scheme kSchemes[] = {
 #endif
 #ifdef STOUT_HAS_REDIS
     {"redis", RedisStore::kUrlSyntax, RedisStore::OpenUrl},
+    {"redis-cluster", RedisClusterStore::kUrlSyntax, RedisClusterStore::OpenUrl},
 #endif
 };
 

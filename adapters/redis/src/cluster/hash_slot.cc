@@ -1,4 +1,4 @@
-#include "hash_slot.h"
+#include "cluster/hash_slot.h"
 
 #include <memory>
 

@@ -1,8 +1,8 @@
-#include "redirection.h"
-
-#include <fmt/format.h>
+#include "cluster/redirection.h"
 
 #include <charconv>
+#include <cstdint>
+#include <utility>
 
 namespace stout::redis {
 namespace {
@@ -15,26 +15,18 @@ std::optional<Number> ParseNumber(std::string_view text) {
   return number;
 }
 
-}  // namespace
-
-std::optional<Address> ParseAddress(std::string_view text) {
+// "HOST:PORT"; the host may be an IPv6 address without brackets, or missing.
+std::optional<RedisAddress> ParseAddress(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return std::nullopt;
   const auto port = ParseNumber<std::uint16_t>(text.substr(colon + 1));
   if (!port || *port == 0) return std::nullopt;
-  std::string_view host = text.substr(0, colon);
-  if (host.size() >= 2 && host.front() == '[' && host.back() == ']') {
-    host = host.substr(1, host.size() - 2);
-  }
-  return Address{std::string(host), *port};
+  return RedisAddress{.host = std::string(text.substr(0, colon)), .port = *port};
 }
 
-std::string ToString(const Address& address) {
-  const bool v6 = address.host.find(':') != std::string::npos;
-  return fmt::format(v6 ? "[{}]:{}" : "{}:{}", address.host, address.port);
-}
+}  // namespace
 
-std::optional<Redirection> ParseRedirection(std::string_view error, const Address& asked) {
+std::optional<Redirection> ParseRedirection(std::string_view error, const RedisAddress& asked) {
   const std::size_t first = error.find(' ');
   if (first == std::string_view::npos) return std::nullopt;
   const std::string_view code = error.substr(0, first);

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "stout/adapters/pending_calls.h"
+#include "stout/adapters/redis_options.h"
+#include "stout/adapters/store_url.h"
+#include "stout/error.h"
+#include "stout/store.h"
+
+namespace stout {
+
+/// A store on a Redis Cluster, of servers 5 or newer.
+///
+///     redis-cluster://app:secret@10.0.0.1:6379,10.0.0.2:6379?wait=1
+///
+/// States lie in it as in RedisStore's server, each in the slot of its key (with hash tags, as
+/// Redis has them). A batch is split by slots; those of a node go in one round trip. It is so
+/// atomic within a slot only. Keys that the same master served when the store opened share a
+/// partition: each master is a lane of its own, and one that is slow or away holds up no other's.
+///
+/// The store learns of the cluster from any node of its URL that answers, and follows it: slots
+/// that move (MOVED, ASK), replicas that take over, new nodes. While a slot moves, what needs
+/// several of its keys in one step is kTransient (TRYAGAIN).
+///
+/// Durable: a cluster replicates after it has answered, so that a replica that takes over may lack
+/// what was acknowledged. traits().durable is true where every node is set up as RedisStore asks
+/// for, and `wait` covers all replicas of every master; as seen when the store opens.
+///
+/// Fence() writes one key a slot, 16,384 in all, and takes some tenths of a second.
+///
+/// Owner, Threads: as RedisStore.
+/// Errors: as RedisStore, but often item by item, as nodes fail on their own; also kTransient where
+///   nobody serves a slot (CLUSTERDOWN), and for a slot that is moved about without end.
+class RedisClusterStore final : public Store {
+ public:
+  struct Options : RedisOptions {
+    std::vector<RedisAddress> seeds{};  ///< Of some nodes, to learn of the others. At least one.
+  };
+
+  /// What nodes answered that had not, or not all, of the keys asked for.
+  struct Redirections {
+    std::uint64_t moved = 0;  ///< The slot is another's.
+    std::uint64_t asked = 0;  ///< The slot is being moved.
+  };
+
+  /// Asks the seeds in turn, and every node how it is set up. Fails with kBadUrl (also: no cluster,
+  /// wrong password) and kTransient (a node is not reachable, a slot is not served).
+  [[nodiscard]] static Result<std::unique_ptr<RedisClusterStore>> Open(
+      const Options& options, const boost::asio::any_io_executor& executor,
+      Diagnostics* diagnostics);
+  ~RedisClusterStore() override;
+
+  static constexpr std::string_view kUrlSyntax =
+      "redis-cluster://[[USER]:PASSWORD@]HOST[:PORT][,HOST[:PORT]...][?options of redis:]";
+  [[nodiscard]] static Result<std::unique_ptr<Store>> OpenUrl(
+      const StoreUrl& url, const boost::asio::any_io_executor& executor, Diagnostics* diagnostics);
+
+  [[nodiscard]] const StoreTraits& traits() const override { return traits_; }
+  [[nodiscard]] LaneId PartitionOf(KeyView key) const override;
+  void Write(const WriteBatch& batch, WriteHandler handler) override;
+  void Read(const ReadBatch& batch, ReadHandler handler) override;
+  void NewEpoch(EpochHandler handler) override;
+  void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override;
+
+  /// Since the store opened.
+  [[nodiscard]] Redirections redirections() const;
+
+ private:
+  class Engine;
+
+  RedisClusterStore(StoreTraits traits, std::shared_ptr<Engine> engine);
+
+  const StoreTraits traits_;
+  PendingCalls pending_;
+  const std::shared_ptr<Engine> engine_;
+};
+
+}  // namespace stout

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "cluster/cluster_write.h"
+#include "cluster/dispatch.h"
+#include "cluster/topology.h"
+#include "layout.h"
+#include "operations.h"
+#include "stout/adapters/redis_cluster_store.h"
+
+namespace stout {
+
+// What a store's calls need until they have ended, which may be after it, and what each of them
+// does, on the topology's strand.
+class RedisClusterStore::Engine {
+ public:
+  Engine(const Options& options, const redis::Replication& replication, redis::SlotMap map,
+         const boost::asio::any_io_executor& strand);
+
+  [[nodiscard]] boost::asio::awaitable<WriteResult> Write(Epoch epoch, redis::ClusterWrite write);
+  // One key a request.
+  [[nodiscard]] boost::asio::awaitable<ReadResult> Read(std::vector<redis::Request> requests);
+  [[nodiscard]] boost::asio::awaitable<Result<Epoch>> NewEpoch();
+  [[nodiscard]] boost::asio::awaitable<Errc> Fence(Scope scope, Epoch epoch);
+
+  const RedisMode mode;
+  const redis::Layout layout;
+  const redis::SlotMap map_at_open;  // Which lanes are made by.
+  const std::shared_ptr<redis::Topology> topology;
+
+ private:
+  // Of the epoch's own slot.
+  [[nodiscard]] redis::Request EpochRequest() const;
+  // False: the cluster could not be made to remember it.
+  [[nodiscard]] boost::asio::awaitable<bool> NoteEpoch(Epoch epoch);
+  [[nodiscard]] boost::asio::awaitable<void> Run(std::span<redis::Request> requests);
+
+  const redis::Replication replication_;
+  Epoch noted_epoch_ = 0;  // On the strand: the largest that the cluster is known to remember.
+};
+
+}  // namespace stout

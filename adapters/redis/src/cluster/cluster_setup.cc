@@ -1,0 +1,160 @@
+#include "cluster/cluster_setup.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <exception>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "connection.h"
+#include "setup.h"
+#include "stout/adapters/store_url.h"
+
+namespace stout::redis {
+namespace {
+
+namespace asio = boost::asio;
+
+// Asks one after another, on a thread that waits.
+class Inquiry {
+ public:
+  Inquiry(const std::shared_ptr<const RedisOptions>& options, const asio::any_io_executor& executor)
+      : options_(options), executor_(executor) {}
+
+  asio::awaitable<void> Run(std::span<const RedisAddress> seeds) {
+    for (const RedisAddress& seed : seeds) {
+      co_await AskForMap(seed);
+      // Another seed may know more, but none will take another password.
+      if (map_ || errc_ == Errc::kBadUrl) break;
+    }
+    if (!map_) co_return;
+    if (const std::size_t served = map_->slots_served(); served < kSlots) {
+      map_.reset();
+      co_return Fail(Errc::kTransient,
+                     fmt::format("nobody serves {} of {} slots", kSlots - served, kSlots));
+    }
+    for (const RedisAddress& node : map_->Nodes()) {
+      if (map_) co_await AskForSetup(node);
+    }
+  }
+
+  [[nodiscard]] Errc errc() const { return errc_; }
+  [[nodiscard]] const std::string& message() const { return message_; }
+  // If errc() is kOk.
+  [[nodiscard]] const SlotMap& map() const { return *map_; }
+  [[nodiscard]] const std::vector<ServerFacts>& nodes() const { return nodes_; }
+
+ private:
+  void Fail(Errc errc, std::string message) {
+    errc_ = errc;
+    message_ = std::move(message);
+  }
+
+  asio::awaitable<void> AskForMap(const RedisAddress& seed) {
+    Connection connection(options_, Target{seed}, executor_);
+    Outcome outcome = co_await connection.Open();
+    if (outcome.errc == Errc::kOk) {
+      Commands question;
+      question.Add({"CLUSTER", "SLOTS"});
+      outcome = co_await connection.Run(question);
+    }
+    if (outcome.errc != Errc::kOk) {
+      co_return Fail(outcome.errc == Errc::kBadUrl ? Errc::kBadUrl : Errc::kTransient,
+                     std::move(outcome.message));
+    }
+    const Reply& reply = outcome.replies.front();
+    map_ = SlotMap::Parse(reply, seed);
+    if (map_) {
+      errc_ = Errc::kOk;
+    } else {
+      Fail(Errc::kBadUrl, fmt::format("{} is no node of a cluster: {}", NameOf(seed), reply.text));
+    }
+  }
+
+  asio::awaitable<void> AskForSetup(const RedisAddress& node) {
+    Connection connection(options_, Target{node}, executor_);
+    ServerFacts facts;
+    Outcome outcome = co_await connection.Open();
+    if (outcome.errc == Errc::kOk) {
+      const bool answered = co_await Inspect(connection, &facts);
+      if (!answered) outcome = {.errc = Errc::kTransient, .message = "the connection was lost"};
+    }
+    if (outcome.errc == Errc::kOk) {
+      nodes_.push_back(std::move(facts));
+    } else {
+      map_.reset();
+      Fail(outcome.errc, std::move(outcome.message));
+    }
+  }
+
+  const std::shared_ptr<const RedisOptions> options_;
+  const asio::any_io_executor executor_;
+  Errc errc_ = Errc::kTransient;
+  std::string message_ = "no node to ask";
+  std::optional<SlotMap> map_;
+  std::vector<ServerFacts> nodes_;  // Of each that it names.
+};
+
+// A batch is as safe as the weakest node makes it.
+ServerFacts Weakest(const std::vector<ServerFacts>& nodes) {
+  ServerFacts weakest = nodes.front();
+  for (const ServerFacts& node : nodes) {
+    weakest.syncs &= node.syncs;
+    weakest.has_aof &= node.has_aof;
+    weakest.evicts |= node.evicts;
+    weakest.waits_for_aof &= node.waits_for_aof;
+    if (weakest.unknown.empty()) weakest.unknown = node.unknown;
+    if (node.max_argument > 0 &&
+        (weakest.max_argument == 0 || node.max_argument < weakest.max_argument)) {
+      weakest.max_argument = node.max_argument;
+    }
+  }
+  return weakest;
+}
+
+std::size_t MostReplicas(const SlotMap& map) {
+  std::size_t most = 0;
+  for (const SlotMap::Master& master : map.masters()) {
+    most = std::max(most, master.replicas.size());
+  }
+  return most;
+}
+
+}  // namespace
+
+Result<ClusterFacts> SetUpCluster(const std::shared_ptr<const RedisOptions>& options,
+                                  std::span<const RedisAddress> seeds, Diagnostics* diagnostics) {
+  // Of its own: the caller's executor may be the thread that waits here.
+  asio::io_context io;
+  Inquiry inquiry(options, io.get_executor());
+  asio::co_spawn(io, inquiry.Run(seeds), [](std::exception_ptr error) {
+    if (error) std::rethrow_exception(error);
+  });
+  io.run();
+  if (inquiry.errc() != Errc::kOk) {
+    return Fail(inquiry.errc(), fmt::format("redis-cluster: {}", inquiry.message()), diagnostics);
+  }
+  const ServerFacts weakest = Weakest(inquiry.nodes());
+  ClusterFacts facts{.map = inquiry.map(),
+                     .replication = ReplicationOf(*options, weakest),
+                     .max_argument = weakest.max_argument};
+  // A replica that takes over has what it confirmed. Only where all of them have to confirm is it
+  // certain that the one that takes over did.
+  const std::size_t replicas = MostReplicas(facts.map);
+  if (!IsDurable(weakest, facts.replication)) {
+    facts.why_not_durable = WhyNotDurable(weakest);
+  } else if (options->wait < replicas) {
+    facts.why_not_durable =
+        fmt::format("a replica that takes over may lack it, as of {} only {} must have it (wait)",
+                    replicas, options->wait);
+  }
+  facts.durable = facts.why_not_durable.empty();
+  return facts;
+}
+
+}  // namespace stout::redis

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "cluster/slot_map.h"
+#include "operations.h"
+#include "stout/adapters/redis_options.h"
+#include "stout/error.h"
+
+namespace stout::redis {
+
+// What a cluster's nodes say of it and of themselves.
+struct ClusterFacts {
+  SlotMap map{};
+  Replication replication{};
+  bool durable = false;
+  std::string why_not_durable{};
+  std::size_t max_argument = 0;  // Bytes; 0: not known.
+};
+
+// Blocks: asks the seeds in turn for the map, then every node how it is set up. Fails with kBadUrl
+// (also: no cluster, wrong password) and kTransient (not reachable now, slots that nobody serves).
+[[nodiscard]] Result<ClusterFacts> SetUpCluster(const std::shared_ptr<const RedisOptions>& options,
+                                                std::span<const RedisAddress> seeds,
+                                                Diagnostics* diagnostics);
+
+}  // namespace stout::redis

@@ -1,0 +1,79 @@
+#include "cluster/cluster_write.h"
+
+#include <algorithm>
+#include <compare>
+#include <string>
+#include <utility>
+
+#include "cluster/placement.h"
+
+namespace stout::redis {
+namespace {
+
+struct Place {
+  Slot slot;
+  bool apart;  // From the others of its slot.
+  std::uint32_t item;
+
+  auto operator<=>(const Place&) const = default;
+};
+
+std::vector<Place> SortBySlot(const WriteBatch& batch, const Layout& layout, RedisMode mode) {
+  std::vector<Place> places;
+  places.reserve(batch.items.size());
+  for (std::uint32_t i = 0; i < batch.items.size(); ++i) {
+    const WriteItem& item = batch.items[i];
+    // MSET and DEL would be two commands.
+    const bool apart = mode == RedisMode::kPlain && item.kind == WriteKind::kDelete;
+    places.push_back({SlotOfKey(layout, item.key), apart, i});
+  }
+  std::sort(places.begin(), places.end());
+  return places;
+}
+
+}  // namespace
+
+ClusterWrite::ClusterWrite(const WriteBatch& batch, const Layout& layout, RedisMode mode) {
+  const std::vector<Place> places = SortBySlot(batch, layout, mode);
+  for (auto first = places.begin(); first != places.end();) {
+    const auto last = std::find_if(first, places.end(), [first](const Place& place) {
+      return place.slot != first->slot || place.apart != first->apart;
+    });
+    std::vector<std::uint32_t>& items = items_.emplace_back();
+    for (auto place = first; place != last; ++place) items.push_back(place->item);
+    Request& request = requests_.emplace_back(Request{.slot = first->slot});
+    const std::string fence =
+        batch.scope.empty() ? std::string() : FenceKeyIn(first->slot, layout, batch.scope);
+    layout.AppendWrite(batch, items, fence, &request.command);
+    first = last;
+  }
+}
+
+WriteResult ClusterWrite::Result() const {
+  std::vector<WriteResult> parts;
+  for (std::size_t r = 0; r < requests_.size(); ++r) {
+    const Request& request = requests_[r];
+    parts.push_back(request.errc == Errc::kOk ? Layout::DecodeWrite({&request.reply, 1}, items_[r])
+                                              : WriteResult{request.errc, {}});
+  }
+  return Combine(parts, items_);
+}
+
+WriteResult Combine(std::span<const WriteResult> parts,
+                    std::span<const std::vector<std::uint32_t>> items) {
+  WriteResult result;
+  const bool agree = std::all_of(parts.begin(), parts.end(), [&](const WriteResult& part) {
+    return part.batch == parts.front().batch;
+  });
+  if (agree) result.batch = parts.front().batch;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    result.items.insert(result.items.end(), parts[p].items.begin(), parts[p].items.end());
+    if (agree || parts[p].batch == Errc::kOk) continue;
+    for (const std::uint32_t item : items[p]) result.items.push_back({item, parts[p].batch});
+  }
+  std::sort(result.items.begin(), result.items.end(),
+            [](const ItemError& a, const ItemError& b) { return a.index < b.index; });
+  return result;
+}
+
+}  // namespace stout::redis

@@ -1,0 +1,126 @@
+#include "cluster/dispatch.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "cluster/gathering.h"
+#include "cluster/redirection.h"
+
+namespace stout::redis {
+namespace {
+
+namespace asio = boost::asio;
+
+// As many as other clients of Redis follow; a slot that moves needs two, one that has moved on
+// meanwhile another two.
+constexpr int kMaxRedirections = 5;
+
+struct Errand {
+  Request* request;
+  RedisAddress to;
+  bool asking = false;
+};
+
+// What goes to one node at once.
+struct Trip {
+  RedisAddress to;
+  std::vector<Errand> errands{};
+};
+
+std::vector<Trip> Plan(const std::vector<Errand>& errands) {
+  std::vector<Trip> trips;
+  for (const Errand& errand : errands) {
+    // There are few nodes, and mostly it is the last one.
+    auto trip = std::find_if(trips.rbegin(), trips.rend(),
+                             [&](const Trip& t) { return t.to == errand.to; });
+    if (trip == trips.rend()) {
+      trips.push_back({errand.to});
+      trip = trips.rbegin();
+    }
+    trip->errands.push_back(errand);
+  }
+  return trips;
+}
+
+asio::awaitable<void> Travel(Trip& trip, const Replication& replication, Connection& connection) {
+  Commands commands;
+  for (const Errand& errand : trip.errands) {
+    if (errand.asking) commands.Add({"ASKING"});
+    commands.Append(errand.request->command);
+  }
+  replication.Append(&commands);
+  Outcome outcome = co_await connection.RunScripts(commands);
+  if (outcome.errc != Errc::kOk) {
+    for (const Errand& errand : trip.errands) errand.request->errc = outcome.errc;
+    co_return;
+  }
+  const bool safe = replication.replicas == 0 || replication.Reached(outcome.replies.back());
+  auto reply = outcome.replies.begin();
+  for (const Errand& errand : trip.errands) {
+    if (errand.asking) ++reply;
+    errand.request->reply = std::move(*reply++);
+    errand.request->errc = safe || errand.request->reply.error() ? Errc::kOk : Errc::kUnknown;
+  }
+}
+
+asio::awaitable<void> MakeTrips(Topology& topology, Server::Kind kind,
+                                const Replication& replication, std::vector<Trip>& trips) {
+  Gathering gathering(topology.strand());
+  for (Trip& trip : trips) {
+    // Where too much waits already, the job goes, and its ticket.
+    (void)topology.At(trip.to).Submit(
+        kind,
+        [&trip, &replication, ticket = gathering.Add()](Connection* with) -> asio::awaitable<void> {
+          if (with != nullptr) co_await Travel(trip, replication, *with);
+        });
+  }
+  co_await gathering.Wait();
+}
+
+// What is to be done again elsewhere.
+std::vector<Errand> Redirected(Topology& topology, const std::vector<Trip>& trips) {
+  std::vector<Errand> errands;
+  for (const Trip& trip : trips) {
+    for (const Errand& errand : trip.errands) {
+      Request& request = *errand.request;
+      if (request.errc != Errc::kOk) {
+        topology.Doubt();
+        continue;
+      }
+      if (!request.reply.error()) continue;
+      const auto redirection = ParseRedirection(request.reply.text, trip.to);
+      if (!redirection) {
+        topology.Doubt();
+        continue;
+      }
+      topology.Learn(*redirection);
+      request.errc = Errc::kTransient;
+      errands.push_back(
+          {&request, redirection->node, redirection->kind == Redirection::Kind::kAsk});
+    }
+  }
+  return errands;
+}
+
+}  // namespace
+
+asio::awaitable<void> Dispatch(std::shared_ptr<Topology> topology, Server::Kind kind,
+                               Replication replication, std::span<Request> requests) {
+  std::vector<Errand> errands;
+  for (Request& request : requests) {
+    if (const RedisAddress* owner = topology->OwnerOf(request.slot)) {
+      errands.push_back({&request, *owner});
+    } else {
+      topology->Doubt();
+    }
+  }
+  for (int redirections = 0; !errands.empty() && redirections <= kMaxRedirections; ++redirections) {
+    std::vector<Trip> trips = Plan(errands);
+    co_await MakeTrips(*topology, kind, replication, trips);
+    errands = Redirected(*topology, trips);
+  }
+}
+
+}  // namespace stout::redis

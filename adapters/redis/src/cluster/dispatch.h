@@ -1,0 +1,35 @@
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <memory>
+#include <span>
+
+#include "cluster/hash_slot.h"
+#include "cluster/topology.h"
+#include "commands.h"
+#include "operations.h"
+#include "reply.h"
+#include "server.h"
+#include "stout/core/errc.h"
+
+namespace stout::redis {
+
+// One command whose keys are all in one slot, and what became of it.
+struct Request {
+  Slot slot = 0;
+  Commands command{};
+
+  // kOk: the node in charge has answered, perhaps with an error, and if not, as many replicas have
+  // it as were to be waited for. kTransient: it was not executed. kUnknown: it may have been, or
+  // may yet be.
+  Errc errc = Errc::kTransient;
+  Reply reply{};
+};
+
+// Runs them, those of a node in one round trip, and follows redirections. `replication` is waited
+// for by each node. The requests must stay where they are until it returns.
+[[nodiscard]] boost::asio::awaitable<void> Dispatch(std::shared_ptr<Topology> topology,
+                                                    Server::Kind kind, Replication replication,
+                                                    std::span<Request> requests);
+
+}  // namespace stout::redis

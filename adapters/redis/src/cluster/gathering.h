@@ -1,0 +1,61 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+namespace stout::redis {
+
+// Waits for several jobs of a strand, each of which holds a ticket until it has ended or has been
+// dropped without being run.
+//
+// Threads: none of its own; all of it, also the end of a ticket, is on the strand.
+class Gathering {
+  struct State {
+    boost::asio::steady_timer changed;
+    std::size_t tickets = 0;
+  };
+
+ public:
+  class Ticket {
+   public:
+    explicit Ticket(std::shared_ptr<State> state) : state_(std::move(state)) { ++state_->tickets; }
+    Ticket(Ticket&&) noexcept = default;
+    Ticket& operator=(Ticket&&) = delete;
+    ~Ticket() {
+      if (!state_) return;
+      --state_->tickets;
+      state_->changed.cancel();
+    }
+
+   private:
+    std::shared_ptr<State> state_;
+  };
+
+  explicit Gathering(const boost::asio::any_io_executor& strand)
+      : state_(std::make_shared<State>(State{
+            boost::asio::steady_timer(strand, boost::asio::steady_timer::time_point::max())})) {}
+
+  [[nodiscard]] Ticket Add() { return Ticket(state_); }
+
+  // Until no ticket is left, or `enough()`, which is asked whenever one goes.
+  template <typename Enough>
+  [[nodiscard]] boost::asio::awaitable<void> WaitUnless(Enough enough) {
+    while (state_->tickets > 0 && !enough()) {
+      co_await state_->changed.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
+    }
+  }
+  [[nodiscard]] boost::asio::awaitable<void> Wait() {
+    return WaitUnless([] { return false; });
+  }
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace stout::redis

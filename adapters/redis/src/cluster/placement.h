@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cluster/hash_slot.h"
+#include "layout.h"
+
+namespace stout::redis {
+
+// Where an application's key is.
+[[nodiscard]] Slot SlotOfKey(const Layout& layout, std::string_view key);
+
+// The fence of a scope in a slot. A script sees one slot only, so that a scope has a fence in each.
+[[nodiscard]] std::string FenceKeyIn(Slot slot, const Layout& layout, std::string_view scope);
+
+}  // namespace stout::redis

@@ -1,0 +1,162 @@
+#include "stout/adapters/redis_cluster_store.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/strand.hpp>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "cluster/cluster_engine.h"
+#include "cluster/cluster_setup.h"
+#include "cluster/placement.h"
+#include "options.h"
+
+namespace stout {
+namespace {
+
+namespace asio = boost::asio;
+
+// As with one server.
+constexpr std::size_t kMaxBatchBytes = std::size_t{64} << 20;
+constexpr std::size_t kMaxBatchItems = 100'000;
+constexpr Epoch kLargestEpoch = std::numeric_limits<std::int64_t>::max();
+
+// Runs `work()` on the strand and answers with what it returns.
+template <typename T, typename Work>
+void Start(const asio::any_io_executor& strand, const std::shared_ptr<PendingCall<T>>& call,
+           Work work) {
+  asio::co_spawn(
+      strand,
+      [call, work = std::move(work)]() mutable -> asio::awaitable<void> {
+        T result = co_await work();
+        call->Answer(std::move(result));
+      },
+      asio::detached);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RedisClusterStore>> RedisClusterStore::Open(
+    const Options& options, const asio::any_io_executor& executor, Diagnostics* diagnostics) {
+  std::optional<std::string> wrong = redis::Check(options);
+  if (options.seeds.empty()) wrong = "no node to ask";
+  if (wrong) return Fail(Errc::kBadUrl, "redis-cluster: " + *wrong, diagnostics);
+  auto facts = redis::SetUpCluster(std::make_shared<const RedisOptions>(options), options.seeds,
+                                   diagnostics);
+  if (!facts) return facts.error();
+  if (!facts->durable) {
+    spdlog::warn("redis-cluster: it may lose what it answered: {}", facts->why_not_durable);
+  }
+  const bool versioned = options.mode == RedisMode::kVersioned;
+  StoreTraits traits{.name = "redis-cluster",
+                     .compares_stamps = versioned,
+                     .fences = versioned,
+                     .durable = facts->durable,
+                     .max_batch_items = kMaxBatchItems,
+                     .max_batch_bytes = facts->max_argument > 0
+                                            ? std::min(kMaxBatchBytes, facts->max_argument)
+                                            : kMaxBatchBytes,
+                     .partitions = static_cast<LaneId>(facts->map.masters().size())};
+  auto engine = std::make_shared<Engine>(options, facts->replication, std::move(facts->map),
+                                         asio::make_strand(executor));
+  engine->topology->Start();
+  return std::unique_ptr<RedisClusterStore>(
+      new RedisClusterStore(std::move(traits), std::move(engine)));
+}
+
+RedisClusterStore::RedisClusterStore(StoreTraits traits, std::shared_ptr<Engine> engine)
+    : traits_(std::move(traits)), engine_(std::move(engine)) {}
+
+RedisClusterStore::~RedisClusterStore() {
+  engine_->topology->Close();
+  pending_.Close();
+}
+
+LaneId RedisClusterStore::PartitionOf(KeyView key) const {
+  return static_cast<LaneId>(
+      engine_->map_at_open.OwnerIndexOf(redis::SlotOfKey(engine_->layout, key)));
+}
+
+void RedisClusterStore::Write(const WriteBatch& batch, WriteHandler handler) {
+  if (batch.items.empty()) return handler({});
+  if (batch.bytes > traits_.max_batch_bytes || batch.items.size() > kMaxBatchItems) {
+    return handler({Errc::kTooLarge, {}});
+  }
+  if (batch.epoch > kLargestEpoch) return handler({Errc::kRefused, {}});
+  auto call = pending_.Add<WriteResult>(std::move(handler), {Errc::kUnknown, {}});
+  Start<WriteResult>(
+      engine_->topology->strand(), call,
+      [engine = engine_, epoch = batch.epoch,
+       write = redis::ClusterWrite(batch, engine_->layout, engine_->mode)]() mutable {
+        return engine->Write(epoch, std::move(write));
+      });
+}
+
+// Key by key, so that a slot that moves holds nothing up: reads need not be together.
+void RedisClusterStore::Read(const ReadBatch& batch, ReadHandler handler) {
+  if (batch.keys.empty()) return handler({});
+  auto call = pending_.Add<ReadResult>(std::move(handler), {Errc::kTransient, {}});
+  std::vector<redis::Request> requests(batch.keys.size());
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const std::string* const key = &batch.keys[i];
+    requests[i].slot = redis::SlotOfKey(engine_->layout, *key);
+    engine_->layout.AppendRead({&key, 1}, &requests[i].command);
+  }
+  Start<ReadResult>(engine_->topology->strand(), call,
+                    [engine = engine_, requests = std::move(requests)]() mutable {
+                      return engine->Read(std::move(requests));
+                    });
+}
+
+void RedisClusterStore::NewEpoch(EpochHandler handler) {
+  auto call = pending_.Add<Result<Epoch>>(
+      [handler = std::move(handler)](Result<Epoch> epoch) mutable {
+        handler(epoch ? ErrorCode() : epoch.error(), epoch ? *epoch : 0);
+      },
+      Errc::kTransient);
+  Start<Result<Epoch>>(engine_->topology->strand(), call,
+                       [engine = engine_] { return engine->NewEpoch(); });
+}
+
+void RedisClusterStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler) {
+  if (!traits_.fences || epoch > kLargestEpoch) return handler(Errc::kRefused);
+  auto call = pending_.Add<Errc>(
+      [handler = std::move(handler)](Errc errc) mutable {
+        handler(errc == Errc::kOk ? ErrorCode() : errc);
+      },
+      Errc::kTransient);
+  Start<Errc>(engine_->topology->strand(), call,
+              [engine = engine_, scope, epoch] { return engine->Fence(scope, epoch); });
+}
+
+RedisClusterStore::Redirections RedisClusterStore::redirections() const {
+  return {.moved = engine_->topology->moved(), .asked = engine_->topology->asked()};
+}
+
+Result<std::unique_ptr<Store>> RedisClusterStore::OpenUrl(const StoreUrl& url,
+                                                          const asio::any_io_executor& executor,
+                                                          Diagnostics* diagnostics) {
+  Options options;
+  UrlOptionReader reader(url);
+  redis::ReadOptions(reader, &options);
+  std::optional<std::string> error = reader.Finish();
+  auto seeds = redis::ReadAuthority(url.authority, &options);
+  if (!error && (!seeds || seeds->empty() || url.path.size() > 1)) {
+    error = "a redis-cluster: URL names nodes; a cluster has one database, without a number";
+  }
+  if (error) {
+    return Fail(Errc::kBadUrl, fmt::format("{} (syntax: {})", *error, kUrlSyntax), diagnostics);
+  }
+  options.seeds = *std::move(seeds);
+  auto store = Open(options, executor, diagnostics);
+  if (!store) return store.error();
+  return std::unique_ptr<Store>(*std::move(store));
+}
+
+}  // namespace stout

@@ -1,0 +1,152 @@
+#include "cluster/topology.h"
+
+#include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "cluster/gathering.h"
+
+namespace stout::redis {
+namespace {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
+
+// What is not noticed otherwise are new replicas; a moved slot tells by itself.
+constexpr auto kRefreshEvery = 30s;
+// While a replica is being elected, which takes seconds, every batch doubts the map.
+constexpr auto kPause = 100ms;
+// The first answer counts. One of so many is likely to be awake, and in the majority.
+constexpr std::size_t kAskAtOnce = 5;
+
+}  // namespace
+
+struct Topology::Search {
+  std::optional<SlotMap> found;
+};
+
+Topology::Topology(std::shared_ptr<const RedisOptions> options, SlotMap map,
+                   std::vector<RedisAddress> seeds, const asio::any_io_executor& strand)
+    : options_(std::move(options)),
+      seeds_(std::move(seeds)),
+      strand_(strand),
+      map_(std::move(map)),
+      refresh_(strand),
+      pause_(strand) {}
+
+void Topology::Start() {
+  asio::co_spawn(
+      strand_, [self = shared_from_this()] { return self->KeepMap(); }, asio::detached);
+}
+
+void Topology::Close() {
+  asio::post(strand_, [self = shared_from_this()] {
+    self->closed_ = true;
+    for (const auto& node : self->nodes_) node->server.Close();
+    self->refresh_.cancel();
+    self->pause_.cancel();
+  });
+}
+
+std::shared_ptr<Topology::Node> Topology::NodeAt(const RedisAddress& address) {
+  const auto found = std::find_if(nodes_.begin(), nodes_.end(),
+                                  [&](const auto& node) { return node->address == address; });
+  if (found != nodes_.end()) return *found;
+  nodes_.push_back(std::make_shared<Node>(
+      Node{.address = address, .server = Server(options_, Target{address}, strand_)}));
+  if (closed_) nodes_.back()->server.Close();
+  return nodes_.back();
+}
+
+void Topology::Learn(const Redirection& redirection) {
+  if (redirection.kind == Redirection::Kind::kAsk) {
+    ++asked_;
+    return;
+  }
+  ++moved_;
+  map_.Move(redirection.slot, redirection.node);
+  Doubt();  // More may have changed than that slot.
+}
+
+void Topology::Doubt() {
+  doubted_ = true;
+  refresh_.cancel();
+}
+
+asio::awaitable<void> Topology::KeepMap() {
+  while (!closed_) {
+    refresh_.expires_after(kRefreshEvery);
+    if (!doubted_) co_await refresh_.async_wait(kNoThrow);
+    doubted_ = false;
+    if (!closed_) co_await SearchMap();
+    if (closed_) break;
+    pause_.expires_after(kPause);
+    co_await pause_.async_wait(kNoThrow);
+  }
+}
+
+asio::awaitable<void> Topology::SearchMap() {
+  const auto search = std::make_shared<Search>();
+  Gathering gathering(strand_);
+  for (const auto& node : WhomToAsk()) {
+    // It may still be at it when another has answered.
+    node->being_asked = node->server.Submit(
+        Server::Kind::kRead,
+        [node, search, ticket = gathering.Add()](Connection* with) -> asio::awaitable<void> {
+          std::optional<SlotMap> map;
+          if (with != nullptr) map = co_await Ask(*with, node->address);
+          node->being_asked = false;
+          if (map) search->found = std::move(map);
+        });
+  }
+  co_await gathering.WaitUnless([&search] { return search->found.has_value(); });
+  if (closed_) co_return;
+  nobody_answered_ = !search->found;
+  if (search->found) Adopt(*std::move(search->found));
+}
+
+asio::awaitable<std::optional<SlotMap>> Topology::Ask(Connection& connection,
+                                                      const RedisAddress& address) {
+  Commands question;
+  question.Add({"CLUSTER", "SLOTS"});
+  const Outcome outcome = co_await connection.Run(question);
+  std::optional<SlotMap> map;
+  if (outcome.errc == Errc::kOk) map = SlotMap::Parse(outcome.replies.front(), address);
+  // Who knows nobody has just been started, or was thrown out.
+  if (map && map->slots_served() == 0) map.reset();
+  co_return map;
+}
+
+std::vector<std::shared_ptr<Topology::Node>> Topology::WhomToAsk() {
+  std::vector<RedisAddress> addresses = map_.Nodes();
+  if (nobody_answered_) addresses.insert(addresses.end(), seeds_.begin(), seeds_.end());
+  std::shuffle(addresses.begin(), addresses.end(), random_);
+  std::vector<std::shared_ptr<Node>> nodes;
+  for (const RedisAddress& address : addresses) {
+    const auto node = NodeAt(address);
+    if (node->being_asked) continue;  // for longer than the others: it is away
+    if (nodes.size() < kAskAtOnce) nodes.push_back(node);
+  }
+  return nodes;
+}
+
+// What a node that is not there any more has not answered is given up at once: without that a
+// failed-over master's batches would wait for the end of their time.
+void Topology::Adopt(SlotMap map) {
+  map_ = std::move(map);
+  const std::vector<RedisAddress> known = map_.Nodes();
+  std::erase_if(nodes_, [&](const auto& node) {
+    const bool gone = std::find(known.begin(), known.end(), node->address) == known.end();
+    if (gone) node->server.Close();
+    return gone;
+  });
+}
+
+}  // namespace stout::redis

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <atomic>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "cluster/redirection.h"
+#include "cluster/slot_map.h"
+#include "connection.h"
+#include "server.h"
+#include "stout/adapters/redis_options.h"
+
+namespace stout::redis {
+
+// The nodes of a cluster, the connections to them, and who serves which slot; it asks them again
+// now and then, and soon after something was not as the map says.
+//
+// Owner: shared; it lives until its coroutines have ended, which Close() sees to.
+// Threads: Close() and the counters any; everything else runs on strand().
+class Topology : public std::enable_shared_from_this<Topology> {
+ public:
+  // `seeds` are asked where nobody of the last map answers.
+  Topology(std::shared_ptr<const RedisOptions> options, SlotMap map,
+           std::vector<RedisAddress> seeds, const boost::asio::any_io_executor& strand);
+
+  // Begins to ask.
+  void Start();
+  // Ends all connections, and so what is under way.
+  void Close();
+  [[nodiscard]] const boost::asio::any_io_executor& strand() const { return strand_; }
+
+  // Null: nobody is known to serve it.
+  [[nodiscard]] const RedisAddress* OwnerOf(Slot slot) const { return map_.OwnerOf(slot); }
+  [[nodiscard]] Server& At(const RedisAddress& address) { return NodeAt(address)->server; }
+
+  // A node has said so.
+  void Learn(const Redirection& redirection);
+  // A node is away, or in trouble: another may have taken its place.
+  void Doubt();
+
+  [[nodiscard]] std::uint64_t moved() const { return moved_; }
+  [[nodiscard]] std::uint64_t asked() const { return asked_; }
+
+ private:
+  struct Node {
+    RedisAddress address;
+    Server server;
+    bool being_asked = false;  // For the map.
+  };
+  struct Search;
+
+  [[nodiscard]] std::shared_ptr<Node> NodeAt(const RedisAddress& address);
+  [[nodiscard]] boost::asio::awaitable<void> KeepMap();
+  [[nodiscard]] boost::asio::awaitable<void> SearchMap();
+  [[nodiscard]] std::vector<std::shared_ptr<Node>> WhomToAsk();
+  // Nothing: the node does not answer, or knows of nobody.
+  [[nodiscard]] static boost::asio::awaitable<std::optional<SlotMap>> Ask(
+      Connection& connection, const RedisAddress& address);
+  void Adopt(SlotMap map);
+
+  const std::shared_ptr<const RedisOptions> options_;
+  const std::vector<RedisAddress> seeds_;
+  const boost::asio::any_io_executor strand_;
+  std::atomic<std::uint64_t> moved_{0};
+  std::atomic<std::uint64_t> asked_{0};
+
+  // On the strand.
+  SlotMap map_;
+  bool nobody_answered_ = false;  // The last time.
+  bool doubted_ = false;
+  bool closed_ = false;
+  std::vector<std::shared_ptr<Node>> nodes_;
+  boost::asio::steady_timer refresh_;  // Doubt() ends its wait.
+  boost::asio::steady_timer pause_;
+  std::minstd_rand random_{std::random_device{}()};
+};
+
+}  // namespace stout::redis
