@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <charconv>
@@ -69,6 +70,13 @@ asio::awaitable<bool> Inspect(Connection& connection, ServerFacts* facts) {
     if (reply.error() && facts->unknown.empty()) facts->unknown = reply.text;
   }
   co_return true;
+}
+
+std::size_t MaxBatchBytes(const ServerFacts& facts) {
+  // A server takes 512 MiB in one argument unless it is set to less, and does nothing else
+  // meanwhile: for this, some tens of milliseconds.
+  constexpr std::size_t kWise = std::size_t{64} << 20;
+  return facts.max_argument == 0 ? kWise : std::min(kWise, facts.max_argument - Layout::kHeader);
 }
 
 Replication ReplicationOf(const RedisOptions& options, const ServerFacts& facts) {

@@ -25,6 +25,8 @@ struct ServerFacts {
 // False: the connection was lost.
 [[nodiscard]] boost::asio::awaitable<bool> Inspect(Connection& connection, ServerFacts* facts);
 
+// The largest batch that is wise, and that the server takes however it is shared among keys.
+[[nodiscard]] std::size_t MaxBatchBytes(const ServerFacts& facts);
 // What batches wait for on a server like that.
 [[nodiscard]] Replication ReplicationOf(const RedisOptions& options, const ServerFacts& facts);
 // What the server answers, with that waited for, survives its crash.
