@@ -39,6 +39,7 @@ constexpr Scheme kSchemes[] = {
 #endif
 #ifdef STOUT_HAS_REDIS
     {"redis", RedisStore::kUrlSyntax, RedisStore::OpenUrl},
+    {"rediss", "", RedisStore::OpenUrl},  // which says that it is not
 #endif
 };
 

@@ -150,6 +150,11 @@ void RedisStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler) {
 Result<std::unique_ptr<Store>> RedisStore::OpenUrl(const StoreUrl& url,
                                                    const asio::any_io_executor& executor,
                                                    Diagnostics* diagnostics) {
+  if (url.scheme == "rediss") {
+    return Fail(Errc::kBadUrl,
+                "rediss: there is no TLS here; tunnel it, and name the near end as redis://",
+                diagnostics);
+  }
   Options options;
   UrlOptionReader reader(url);
   redis::ReadOptions(reader, &options);
