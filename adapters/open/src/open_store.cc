@@ -41,6 +41,7 @@ constexpr Scheme kSchemes[] = {
 #ifdef STOUT_HAS_REDIS
     {"redis", RedisStore::kUrlSyntax, RedisStore::OpenUrl},
     {"redis-cluster", RedisClusterStore::kUrlSyntax, RedisClusterStore::OpenUrl},
+    {"rediss", "", RedisStore::OpenUrl},  // which says that it is not
 #endif
 };
 
