@@ -32,8 +32,8 @@ PostgresStore::Engine::Engine(PostgresOptions options, postgres::Schema schema,
         strand_,
         Pool::Options{.connections = connections, .max_queue = settings_->options.max_queue},
         reconnection, [settings = settings_, strand = strand_] {
-          return std::make_unique<postgres::Connection>(settings->options, settings->schema,
-                                                        strand);
+          return std::make_unique<postgres::Connection>(settings->options,
+                                                        settings->schema.statements(), strand);
         });
   };
   writers_ = make_pool(settings_->options.connections);
