@@ -32,6 +32,11 @@ void GateStore::Open() {
   for (auto& [batch, handler] : held) store_.Write(*batch, std::move(handler));
 }
 
+std::size_t GateStore::held() const {
+  const std::lock_guard lock(mutex_);
+  return held_.size();
+}
+
 void GateStore::Write(const WriteBatch& batch, WriteHandler handler) {
   {
     const std::lock_guard lock(mutex_);

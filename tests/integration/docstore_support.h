@@ -2,6 +2,7 @@
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <initializer_list>
@@ -27,6 +28,8 @@ class GateStore final : public Store {
   void Shut();
   /// Passes what was held, and what comes.
   void Open();
+  /// Batches that are held.
+  [[nodiscard]] std::size_t held() const;
   [[nodiscard]] const StoreTraits& traits() const override { return store_.traits(); }
   void Write(const WriteBatch& batch, WriteHandler handler) override;
   void Read(const ReadBatch& batch, ReadHandler handler) override {
@@ -39,7 +42,7 @@ class GateStore final : public Store {
 
  private:
   Store& store_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   bool shut_ = false;
   std::deque<std::pair<const WriteBatch*, WriteHandler>> held_;
 };
