@@ -11,6 +11,7 @@
 #include <future>
 #include <iterator>
 #include <stdexcept>
+#include <utility>
 
 namespace stout::docstore {
 
@@ -154,6 +155,12 @@ Reply Client::Do(std::string_view method, std::string_view target, std::string_v
                  Fields fields) {
   Send(Format(method, target, body, fields));
   return Receive(method == "HEAD");
+}
+
+std::string Client::ReceiveAll() {
+  while (ReadSome()) {
+  }
+  return std::exchange(input_, {});
 }
 
 bool Client::AtEnd() {

@@ -112,6 +112,8 @@ class Client {
   [[nodiscard]] Reply Receive(bool head = false);
   [[nodiscard]] Reply Do(std::string_view method, std::string_view target,
                          std::string_view body = {}, Fields fields = {});
+  /// All bytes up to the end of the connection.
+  [[nodiscard]] std::string ReceiveAll();
   /// Waits for the end of the connection; false if bytes come before it.
   [[nodiscard]] bool AtEnd();
   /// Whether nothing has come that was not received.
