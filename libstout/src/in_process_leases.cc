@@ -68,6 +68,7 @@ InProcessLeases::InProcessLeases(const asio::any_io_executor& executor)
     : state_(std::make_shared<State>(executor)) {}
 
 void InProcessLeases::Join(const LeaseMember& member, JoinHandler handler) {
+  if (!IsValid(member)) return handler(Errc::kBadOptions, 0);
   LeaseLedger::Joined joined{};
   state_->Do([&](LeaseLedger& ledger, TimePoint now) {
     joined = ledger.Join(member.address, member.ranges, member.ttl, now);

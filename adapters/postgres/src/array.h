@@ -12,6 +12,7 @@ namespace stout::postgres {
 enum class Type : unsigned {
   kBytea = 17,
   kInt8 = 20,
+  kText = 25,
   kByteaArray = 1001,
   kInt8Array = 1016,
 };

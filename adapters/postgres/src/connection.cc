@@ -55,6 +55,14 @@ Errc Classify(const char* sqlstate) {
 
 }  // namespace
 
+Errc ClassifyRefusal(std::string_view error) {
+  // A server that is there and will not have us says FATAL; libpq gives no number for it.
+  const auto says = [error](std::string_view text) { return error.find(text) != error.npos; };
+  const bool for_good = says("FATAL") && !says("database system is") && !says("too many") &&
+                        !says("remaining connection slots");
+  return for_good ? Errc::kBadUrl : Errc::kTransient;
+}
+
 std::size_t RowsTouched(const ResultPtr& result) {
   const std::string_view count = PQcmdTuples(result.get());
   std::size_t rows = 0;
@@ -72,9 +80,13 @@ ConnectionParameters::ConnectionParameters(const PostgresOptions& options)
                 nullptr},
       values_{timeout_.c_str(), "libstout", "UTF8", connection_.c_str(), nullptr} {}
 
-Connection::Connection(const PostgresOptions& options, const Schema& schema,
+Connection::Connection(const PostgresOptions& options, std::vector<const Statement*> statements,
                        const asio::any_io_executor& strand)
-    : options_(options), schema_(schema), parameters_(options), socket_(strand), timer_(strand) {}
+    : options_(options),
+      statements_(std::move(statements)),
+      parameters_(options),
+      socket_(strand),
+      timer_(strand) {}
 
 bool Connection::Usable() {
   // What a server says as it ends comes first, the end itself with the next look.
@@ -123,8 +135,7 @@ asio::awaitable<std::string> Connection::Handshake() {
 }
 
 asio::awaitable<Outcome> Connection::Prepare() {
-  const std::vector<const Statement*> statements = schema_.statements();
-  for (const Statement* statement : statements) {
+  for (const Statement* statement : statements_) {
     const std::vector<Oid> types = OidsOf(*statement);
     if (PQsendPrepare(connection_.get(), statement->name.c_str(), statement->sql.c_str(),
                       static_cast<int>(types.size()), types.data()) != 1) {
@@ -132,7 +143,7 @@ asio::awaitable<Outcome> Connection::Prepare() {
     }
   }
   if (PQpipelineSync(connection_.get()) != 1) co_return Lost();
-  co_return co_await Receive(statements.size());
+  co_return co_await Receive(statements_.size());
 }
 
 asio::awaitable<Outcome> Connection::Run(std::span<const Query> queries) {

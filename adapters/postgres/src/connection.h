@@ -9,9 +9,10 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "schema.h"
+#include "array.h"
 #include "stout/adapters/postgres_store.h"
 
 namespace stout::postgres {
@@ -25,6 +26,13 @@ struct FreeConnection {
   void operator()(PGconn* connection) const { PQfinish(connection); }
 };
 using ConnectionPtr = std::unique_ptr<PGconn, FreeConnection>;
+
+// One SQL command, prepared under its name; without a name each time anew. No SQL: there is none.
+struct Statement {
+  std::string name;
+  std::string sql;
+  std::vector<Type> parameters;
+};
 
 // One statement with its parameters.
 struct Query {
@@ -40,6 +48,10 @@ struct Outcome {
   std::string message{};
   std::vector<ResultPtr> results{};  // One a query, if kOk.
 };
+
+// What a connection that could not be made means: kBadUrl, the server is there and will not have
+// us, or kTransient.
+[[nodiscard]] Errc ClassifyRefusal(std::string_view error);
 
 // Rows inserted, updated or deleted by a query.
 [[nodiscard]] std::size_t RowsTouched(const ResultPtr& result);
@@ -64,8 +76,8 @@ class ConnectionParameters {
 // must have ended before it is destroyed.
 class Connection {
  public:
-  // `options` and `schema` must outlive it.
-  Connection(const PostgresOptions& options, const Schema& schema,
+  // `options` and `statements`, which Connect() prepares, must outlive it.
+  Connection(const PostgresOptions& options, std::vector<const Statement*> statements,
              const boost::asio::any_io_executor& strand);
 
   // Connects, and prepares the statements. Empty, or what is wrong.
@@ -101,7 +113,7 @@ class Connection {
   [[nodiscard]] bool WatchSocket();
 
   const PostgresOptions& options_;
-  const Schema& schema_;
+  const std::vector<const Statement*> statements_;
   const ConnectionParameters parameters_;
   boost::asio::posix::stream_descriptor socket_;  // Of a duplicate: libpq closes its own.
   boost::asio::steady_timer timer_;

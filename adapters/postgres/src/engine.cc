@@ -59,7 +59,7 @@ void PostgresStore::Engine::Admit(Pool& pool, Job job) {
 }
 
 asio::awaitable<void> PostgresStore::Engine::Work(Pool& pool) {
-  postgres::Connection connection(options_, schema_, strand_);
+  postgres::Connection connection(options_, schema_.statements(), strand_);
   asio::steady_timer idle(strand_);
   connections_.push_back(&connection);
   while (!closed_) {

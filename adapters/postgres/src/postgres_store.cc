@@ -11,6 +11,7 @@
 #include "engine.h"
 #include "schema.h"
 #include "setup.h"
+#include "url.h"
 #include "write.h"
 
 namespace stout {
@@ -23,21 +24,6 @@ constexpr std::size_t kMaxBatchBytes = std::size_t{256} << 20;
 
 // PostgreSQL has no unsigned numbers.
 constexpr Epoch kLargestInt8 = std::numeric_limits<std::int64_t>::max();
-
-// Options of libpq that may stand in a store's URL.
-constexpr std::string_view kLibpqOptions[] = {
-    "sslmode", "sslrootcert", "sslcert",  "sslkey",   "host",
-    "port",    "user",        "passfile", "password", "target_session_attrs"};
-
-std::string PercentEncode(std::string_view text) {
-  std::string encoded;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '-' || c == '_' || c == '.';
-    encoded += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return encoded;
-}
 
 }  // namespace
 
@@ -138,16 +124,7 @@ Result<std::unique_ptr<Store>> PostgresStore::OpenUrl(const StoreUrl& url,
                                                       Diagnostics* diagnostics) {
   PostgresOptions options;
   UrlOptionReader reader(url);
-  options.connection = "postgresql://" + url.authority + "/";
-  if (url.path.size() > 1) options.connection += PercentEncode(url.path.substr(1));
-  char separator = '?';
-  for (const std::string_view name : kLibpqOptions) {
-    std::string value;
-    reader.Text(name, value);
-    if (value.empty()) continue;
-    options.connection += fmt::format("{}{}={}", separator, name, PercentEncode(value));
-    separator = '&';
-  }
+  options.connection = postgres::ConnectionOf(url, reader);
   reader.Text("table", options.table);
   reader.Count("connections", options.connections, 1, 1000);
   reader.Count("read_connections", options.read_connections, 1, 1000);

@@ -2,47 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
+#include "table_names.h"
+
 namespace stout::postgres {
-namespace {
-
-// PostgreSQL cuts names to 63 bytes; ours have up to 8 more.
-constexpr std::size_t kLongestName = 55;
-
-// `name` in quotes, with `suffix` in them. Empty if it is no name.
-std::string Quote(std::string_view name, std::string_view suffix) {
-  if (name.empty() || name.size() > kLongestName || name.find('\0') != std::string_view::npos) {
-    return {};
-  }
-  std::string quoted = "\"";
-  for (const char c : name) quoted.append(c == '"' ? 2 : 1, c);
-  return quoted.append(suffix) + '"';
-}
-
-}  // namespace
-
 Result<Schema> MakeSchema(const PostgresOptions& options, std::string* error) {
   Schema schema;
-  const std::string_view name = options.table;
-  const std::size_t dot = name.find('.');  // TABLE or SCHEMA.TABLE
-  const std::string_view table = dot == std::string_view::npos ? name : name.substr(dot + 1);
-  std::string in_schema;
-  bool named = table.find('.') == std::string_view::npos && !Quote(table, "").empty();
-  if (dot != std::string_view::npos) {
-    in_schema = Quote(name.substr(0, dot), "");
-    named = named && !in_schema.empty();
-    in_schema += '.';
-  }
-  schema.table = in_schema + Quote(table, "");
-  schema.epoch_table = in_schema + Quote(table, "_epoch");
-  if (!named) {
-    *error =
-        fmt::format("table '{}' is no name: write TABLE or SCHEMA.TABLE, each of at most {} bytes",
-                    options.table, kLongestName);
-    return Errc::kBadUrl;
-  }
-  const std::string index = Quote(table, "_deleted");  // in the schema of its table
+  const std::optional<TableNames> names = TableNames::Parse(options.table, error);
+  if (!names) return Errc::kBadUrl;
+  schema.table = names->With("");
+  schema.epoch_table = names->With("_epoch");
+  const std::string index = names->WithoutSchema("_deleted");  // in the schema of its table
   const auto with_tables = [&](std::string_view sql) {
     return fmt::format(fmt::runtime(sql), fmt::arg("t", schema.table),
                        fmt::arg("e", schema.epoch_table), fmt::arg("i", index),

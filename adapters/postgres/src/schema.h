@@ -4,17 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "array.h"
+#include "connection.h"
 #include "stout/adapters/postgres_store.h"
 
 namespace stout::postgres {
-
-// One SQL command, prepared under its name. Empty: there is none.
-struct Statement {
-  std::string name;
-  std::string sql;
-  std::vector<Type> parameters;
-};
 
 // The statements of a store, over its own table or the user's.
 struct Schema {

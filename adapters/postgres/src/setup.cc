@@ -19,6 +19,8 @@ std::string_view TypeName(unsigned oid) {
       return "bytea";
     case Type::kInt8:
       return "int8";
+    case Type::kText:
+      return "text";
     case Type::kByteaArray:
       return "bytea[]";
     case Type::kInt8Array:
@@ -72,12 +74,7 @@ class SettingUp {
         connection_.get(), [](void*, const char*) {}, nullptr);
     if (PQstatus(connection_.get()) == CONNECTION_OK) return {};
     const std::string why = ErrorOf();
-    // A server that is there and will not have us says FATAL; libpq gives no number for it.
-    const bool refused = why.find("FATAL") != std::string::npos &&
-                         why.find("database system is") == std::string::npos &&
-                         why.find("too many") == std::string::npos &&
-                         why.find("remaining connection slots") == std::string::npos;
-    return Fail(refused ? Errc::kBadUrl : Errc::kTransient, "postgres: " + why, diagnostics_);
+    return Fail(ClassifyRefusal(why), "postgres: " + why, diagnostics_);
   }
 
   ErrorCode CheckSyntax() {

@@ -16,9 +16,15 @@ namespace stout {
 /// What a server tells a lease service when it joins.
 struct LeaseMember {
   std::string address;  ///< Where others reach it: "10.0.0.7:8080". Not empty, not shared.
-  RangeId ranges = 16;  ///< Of the deployment: the first to join decides, for good. >= 1
+  RangeId ranges = 16;  ///< Of the deployment: the first to join decides, for good. 1..65536
   Duration ttl = std::chrono::seconds(10);  ///< The session ends so long after its last renewal.
 };
+
+/// Nothing less can join, with any service.
+[[nodiscard]] inline bool IsValid(const LeaseMember& member) {
+  return !member.address.empty() && member.ranges >= 1 && member.ranges <= kMaxRanges &&
+         member.ttl > Duration::zero();
+}
 
 /// Says who is alive and who owns which range: the linearizable part of leases, and all of it that
 /// lies in other processes. LeaseManager makes a server's behaviour of it.

@@ -7,7 +7,6 @@ namespace stout {
 LeaseLedger::Joined LeaseLedger::Join(const std::string& address, RangeId ranges, Duration ttl,
                                       TimePoint now) {
   Expire(now);
-  if (address.empty() || ranges == 0 || ttl <= Duration::zero()) return {Errc::kBadOptions};
   if (ranges_.empty()) ranges_.resize(ranges);
   if (ranges_.size() != ranges) return {Errc::kBadOptions};
   const SessionId session = next_++;
@@ -39,7 +38,7 @@ LeaseLedger::Acquired LeaseLedger::Acquire(SessionId session, RangeId range, Tim
 
 Errc LeaseLedger::Release(SessionId session, RangeId range, Epoch epoch, TimePoint now) {
   if (Find(session, now) == nullptr) return Errc::kFenced;
-  if (range >= ranges_.size()) return Errc::kBadOptions;
+  if (range >= ranges_.size()) return Errc::kOk;
   std::optional<Lease>& lease = ranges_[range];
   if (lease && lease->session == session && lease->epoch == epoch) lease.reset();
   return Errc::kOk;

@@ -24,6 +24,7 @@ class LeaseLedger {
     Errc errc = Errc::kOk;
     SessionId session = 0;
   };
+  /// Requires what IsValid(LeaseMember) does.
   Joined Join(const std::string& address, RangeId ranges, Duration ttl, TimePoint now);
   Errc KeepAlive(SessionId session, TimePoint now);
   void Leave(SessionId session, TimePoint now);

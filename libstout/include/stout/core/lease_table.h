@@ -14,6 +14,9 @@ namespace stout {
 /// has one owner at a time.
 using RangeId = std::uint32_t;
 
+/// More ranges than anybody should want.
+inline constexpr RangeId kMaxRanges = 65536;
+
 /// One incarnation of a member, unique within a lease service for ever. Zero means "none".
 using SessionId = std::uint64_t;
 

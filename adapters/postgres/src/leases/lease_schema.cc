@@ -1,0 +1,90 @@
+#include "lease_schema.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+namespace stout::postgres {
+
+LeaseSchema MakeLeaseSchema(const TableNames& names) {
+  const auto with_tables = [&](std::string_view sql) {
+    return fmt::format(fmt::runtime(sql), fmt::arg("n", names.With("_number")),
+                       fmt::arg("m", names.With("_members")), fmt::arg("r", names.With("_ranges")));
+  };
+  constexpr Type kInt = Type::kInt8;
+  LeaseSchema schema;
+  schema.durably = {"stout_durably",
+                    "SELECT set_config('synchronous_commit', 'on', true) "
+                    "WHERE current_setting('synchronous_commit') = 'off'",
+                    {}};
+  schema.next_number = {"stout_next_number", with_tables("UPDATE {n} SET next = next + 1"), {}};
+  schema.bury = {
+      "stout_bury", with_tables("DELETE FROM {m} WHERE expires_at <= clock_timestamp()"), {}};
+  schema.fix_ranges = {"stout_fix_ranges",
+                       with_tables("UPDATE {n} SET ranges = $1::int8 WHERE ranges IS NULL"),
+                       {kInt}};
+  schema.fill_ranges = {"stout_fill_ranges",
+                        with_tables("INSERT INTO {r} (range) SELECT generate_series(0, ranges - 1) "
+                                    "FROM {n} ON CONFLICT DO NOTHING"),
+                        {}};
+  schema.join = {"stout_join",
+                 with_tables("INSERT INTO {m} SELECT next, $2::text, $3::int8, "
+                             "clock_timestamp() + $3::int8 * interval '1 microsecond' "
+                             "FROM {n} WHERE ranges = $1::int8 RETURNING session"),
+                 {kInt, Type::kText, kInt}};
+  schema.keep_alive = {
+      "stout_keep_alive",
+      with_tables("UPDATE {m} SET expires_at = clock_timestamp() + ttl_us * interval "
+                  "'1 microsecond' WHERE session = $1::int8 AND expires_at > clock_timestamp()"),
+      {kInt}};
+  schema.leave = {"stout_leave", with_tables("DELETE FROM {m} WHERE session = $1::int8"), {kInt}};
+  schema.take = {"stout_take",
+                 with_tables("UPDATE {r} r SET session = $1::int8, epoch = (SELECT next FROM {n}) "
+                             "WHERE range = $2::int8 "
+                             "AND EXISTS (SELECT FROM {m} m WHERE m.session = $1::int8) "
+                             "AND NOT EXISTS (SELECT FROM {m} m WHERE m.session = r.session)"),
+                 {kInt, kInt}};
+  schema.holds = {"stout_holds",
+                  with_tables("SELECT (SELECT count(*) FROM {m} WHERE session = $1::int8 "
+                              "AND expires_at > clock_timestamp()), r.range, "
+                              "CASE r.session WHEN $1::int8 THEN r.epoch END "
+                              "FROM {n} LEFT JOIN {r} r ON r.range = $2::int8"),
+                  {kInt, kInt}};
+  schema.release = {"stout_release",
+                    with_tables("UPDATE {r} SET session = NULL WHERE session = $1::int8 "
+                                "AND range = $2::int8 AND epoch = $3::int8"),
+                    {kInt, kInt, kInt}};
+  schema.table = {
+      "stout_table",
+      with_tables("WITH alive AS (SELECT session, address FROM {m} "
+                  "WHERE expires_at > clock_timestamp()) "
+                  "SELECT NULL::int8 AS range, address, session, NULL::int8 FROM alive UNION ALL "
+                  "SELECT r.range, a.address, a.session, r.epoch FROM {r} r "
+                  "LEFT JOIN alive a USING (session) ORDER BY range NULLS FIRST"),
+      {}};
+  schema.exists = {"",
+                   "SELECT (to_regclass($1) IS NOT NULL AND to_regclass($2) IS NOT NULL "
+                   "AND to_regclass($3) IS NOT NULL)::int4::int8",
+                   {Type::kText, Type::kText, Type::kText}};
+  // One at a time: IF NOT EXISTS does not keep two from creating the same. Numbers begin at the
+  // time, so that those of tables made anew are larger than the old ones'.
+  for (const std::string_view sql :
+       {"SELECT pg_advisory_xact_lock(7305241)",
+        "CREATE TABLE IF NOT EXISTS {n} (one boolean PRIMARY KEY DEFAULT true CHECK (one), "
+        "ranges int8, next int8 NOT NULL)",
+        "CREATE TABLE IF NOT EXISTS {m} (session int8 PRIMARY KEY, address text NOT NULL, "
+        "ttl_us int8 NOT NULL, expires_at timestamptz NOT NULL)",
+        "CREATE TABLE IF NOT EXISTS {r} (range int8 PRIMARY KEY, session int8, epoch int8)",
+        "INSERT INTO {n} (next) VALUES ((extract(epoch FROM clock_timestamp()) * 1000000)::int8) "
+        "ON CONFLICT DO NOTHING"}) {
+    schema.create.push_back({"", with_tables(sql), {}});
+  }
+  return schema;
+}
+
+std::vector<const Statement*> LeaseSchema::statements() const {
+  return {&durably,    &next_number, &bury, &fix_ranges, &fill_ranges, &join,
+          &keep_alive, &leave,       &take, &holds,      &release,     &table};
+}
+
+}  // namespace stout::postgres

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <vector>
+
+#include "../connection.h"
+#include "../table_names.h"
+
+namespace stout::postgres {
+
+// The statements of leases in a database. Each but `table` is part of a transaction.
+//
+// A session is alive while its row is there and has not expired. Whoever takes a range first locks
+// the number, so that one takes at a time and sees what those before have done, and then deletes
+// the rows that have expired: a renewal that comes at the same time either is seen, or finds its
+// row gone. So nobody is told that a session lives which another holds for dead.
+struct LeaseSchema {
+  Statement durably;      // The transaction is durable when it is answered.
+  Statement next_number;  // Locks; numbers are sessions and epochs.
+  Statement bury;         // Deletes what has expired.
+
+  Statement fix_ranges;  // $1 int8: the number of ranges, unless there is one.
+  Statement fill_ranges;
+  Statement join;  // $1 int8 ranges, $2 text address, $3 int8 ttl in µs. Returns the session.
+  Statement keep_alive;  // $1 int8 session. Touches its row, if it is alive.
+  Statement leave;       // $1 int8 session.
+  Statement take;        // $1 int8 session, $2 int8 range: under the number, if it is free.
+  Statement holds;       // $1, $2 as `take`. One row: see HoldsColumn.
+  Statement release;     // $1 int8 session, $2 int8 range, $3 int8 epoch.
+  Statement table;       // See TableColumn.
+
+  // int8 all.
+  enum HoldsColumn : int { kAlive, kRange, kEpoch };  // 1: alive; null: no such; null: another's.
+  // Members first, with kRange null; then the ranges in order, with nulls where they are free.
+  enum TableColumn : int { kTableRange, kTableAddress, kTableSession, kTableEpoch };
+
+  [[nodiscard]] std::vector<const Statement*> statements() const;
+
+  Statement exists;               // int8 1: the tables are there.
+  std::vector<Statement> create;  // One transaction.
+};
+
+[[nodiscard]] LeaseSchema MakeLeaseSchema(const TableNames& names);
+
+}  // namespace stout::postgres

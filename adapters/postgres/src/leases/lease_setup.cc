@@ -1,0 +1,67 @@
+#include "lease_setup.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stout::postgres {
+namespace {
+
+namespace asio = boost::asio;
+
+// What stands in the way, if anything does.
+struct Trouble {
+  Errc errc = Errc::kOk;
+  std::string why{};
+};
+
+asio::awaitable<Trouble> SetUp(Connection& connection, const PostgresOptions& options,
+                               const LeaseSchema& schema, const TableNames& names) {
+  const std::string refusal = co_await connection.Connect();
+  if (!refusal.empty()) co_return Trouble{ClassifyRefusal(refusal), refusal};
+  std::vector<Query> exist(1, Query{&schema.exists});
+  for (const char* suffix : {"_number", "_members", "_ranges"}) {
+    exist[0].parameters.push_back(names.With(suffix));
+  }
+  const Outcome found = co_await connection.Run(exist);
+  if (found.errc != Errc::kOk) co_return Trouble{Errc::kTransient, found.message};
+  if (DecodeInt8(PQgetvalue(found.results[0].get(), 0, 0)) == 1) co_return Trouble{};
+  std::string why = "create=false";
+  if (options.create) {
+    std::vector<Query> create;
+    for (const Statement& statement : schema.create) create.push_back({&statement});
+    const Outcome created = co_await connection.Run(create);
+    if (created.errc == Errc::kOk) co_return Trouble{};
+    if (created.errc == Errc::kUnknown) co_return Trouble{Errc::kTransient, created.message};
+    why = created.message;
+  }
+  std::string remedy;
+  for (const Statement& statement : schema.create) remedy += '\n' + statement.sql + ';';
+  co_return Trouble{
+      Errc::kBadUrl,
+      fmt::format("tables are missing ({}); who may create them should run:{}", why, remedy)};
+}
+
+}  // namespace
+
+ErrorCode SetUpLeases(const PostgresOptions& options, const LeaseSchema& schema,
+                      const TableNames& names, Diagnostics* diagnostics) {
+  asio::io_context context;
+  Connection connection(options, {}, context.get_executor());
+  Trouble trouble;
+  asio::co_spawn(context, SetUp(connection, options, schema, names),
+                 [&](const std::exception_ptr& thrown, Trouble result) {
+                   if (thrown) std::rethrow_exception(thrown);
+                   trouble = std::move(result);
+                 });
+  context.run();
+  if (trouble.errc == Errc::kOk) return {};
+  return Fail(trouble.errc, "postgres leases: " + trouble.why, diagnostics);
+}
+
+}  // namespace stout::postgres

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace stout::postgres {
+
+// Names of tables that belong together: TABLE or SCHEMA.TABLE as the user wrote it, with something
+// behind it.
+class TableNames {
+ public:
+  // Nothing, with a message, if it is no name.
+  [[nodiscard]] static std::optional<TableNames> Parse(std::string_view text, std::string* error);
+
+  // In quotes. `suffix` has at most 8 bytes.
+  [[nodiscard]] std::string With(std::string_view suffix) const;
+  // The same less the schema, as CREATE INDEX wants it.
+  [[nodiscard]] std::string WithoutSchema(std::string_view suffix) const;
+
+ private:
+  std::string in_schema_;  // In quotes, with the dot; or empty.
+  std::string table_;      // Quoted, less the last quote.
+};
+
+}  // namespace stout::postgres
