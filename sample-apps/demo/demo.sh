@@ -17,8 +17,9 @@ offers a light, a heavy and again a light load. Prints one table; writes plots a
   --documents N         documents that the load works on       ($documents)
   --distribution D      uniform, or zipf:EXPONENT for hot ones ($distribution)
   --read-fraction F     share of reads, 0 to 1                 ($read_fraction)
-  --store URL           rocksdb: a new one in a temporary directory; postgres: a private server,
-                        started and stopped; any other URL of docstore-server is used as it is
+  --store URL           rocksdb: a new one in a temporary directory; postgres, redis: a private
+                        server, started and stopped; any other URL of docstore-server is used as
+                        it is
                                                                ($store)
   --out DIR             where results go                       ($out)
   --help
@@ -36,6 +37,8 @@ die() {
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=/dev/null
 source "$here/postgres.sh"
+# shellcheck source=/dev/null
+source "$here/redis.sh"
 policies=unbatched,fixed:20ms,fixed:160ms,natural,stout,adaptive
 light=${DEMO_LIGHT:-200}
 heavy=${DEMO_HEAVY:-20000}
@@ -116,6 +119,7 @@ start_server() { # POLICY NAME; sets server and target
   case $store in
     rocksdb) url=rocksdb:$work/$2 ;;
     postgres) url="$postgres_url&table=${2/-/_}" ;;
+    redis) url=$redis_url/${2#run-} ;; # a database of its own
   esac
   : >"$work/$2.out" # The server's own redirection may come after the first look at it.
   "$bin/docstore-server" --store "$url" --policy "$1" --listen 127.0.0.1:0 --log-level warning \
@@ -169,10 +173,13 @@ for word in "${words[@]}"; do
 done
 echo "Each policy: $light, $heavy, $light requests/s, $step_seconds s each;" \
   "$documents documents, $distribution, reads $read_fraction; store: $store"
-if [[ $store == postgres ]]; then
-  chmod 711 "$work" # the server may run as another user
-  start_postgres "$work/postgres" || die "no private PostgreSQL"
-fi
+case $store in
+  postgres)
+    chmod 711 "$work" # the server may run as another user
+    start_postgres "$work/postgres" || die "no private PostgreSQL"
+    ;;
+  redis) start_redis "$work/redis" || die "no private Redis" ;;
+esac
 for policy in "${list[@]}"; do
   echo "$policy ..."
   name=run-${#reports[@]}

@@ -1,15 +1,12 @@
 #pragma once
 
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
 #include <future>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "stout/store.h"
+#include "tests/support/temp_directory.h"
 
 namespace stout::test {
 
@@ -80,26 +77,5 @@ inline ErrorCode FenceNow(Store& store, const Scope& scope, Epoch epoch) {
               [promise = std::move(promise)](ErrorCode ec) mutable { promise.set_value(ec); });
   return result.get();
 }
-
-// A directory that is gone at the end.
-class TempDirectory {
- public:
-  TempDirectory() {
-    std::string name = (std::filesystem::temp_directory_path() / "stout-test-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) std::abort();
-    path_ = name;
-  }
-  TempDirectory(const TempDirectory&) = delete;
-  TempDirectory& operator=(const TempDirectory&) = delete;
-  ~TempDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 }  // namespace stout::test

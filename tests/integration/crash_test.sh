@@ -10,9 +10,9 @@ set -euo pipefail
 usage() {
   cat <<'TEXT'
 usage: crash_test.sh BIN_DIR [OPTIONS]
-  --store S      rocksdb, or postgres: a private one (rocksdb)
-  --fault F      server: kill -9 of docstore-server, and another takes over; store: kill -9 of
-                 PostgreSQL, which is started again; pause: PostgreSQL stands still for 10 s (server)
+  --store S      rocksdb; postgres or redis: a private server (rocksdb)
+  --fault F      server: kill -9 of docstore-server, and another takes over; store: kill -9 of the
+                 store's server, which is started again; pause: it stands still for 10 s (server)
   --rounds N     how often (20)
   --policy P     of docstore-server (natural)
   --rate R       requests per second (2000), half of them writes
@@ -44,12 +44,15 @@ while (($#)); do
   esac
 done
 server_options=("$@")
-[[ $store =~ ^(rocksdb|postgres)$ ]] || die "--store is rocksdb or postgres"
-[[ $fault == server || ($store == postgres && $fault =~ ^(store|pause)$) ]] ||
-  die "--fault is server, or with --store postgres: store, pause"
+[[ $store =~ ^(rocksdb|postgres|redis)$ ]] || die "--store is rocksdb, postgres or redis"
+[[ $fault == server || ($store != rocksdb && $fault =~ ^(store|pause)$) ]] ||
+  die "--fault is server, or with --store postgres or redis: store, pause"
 
+demo=$(dirname "${BASH_SOURCE[0]}")/../../sample-apps/demo
 # shellcheck source=/dev/null
-source "$(dirname "${BASH_SOURCE[0]}")/../../sample-apps/demo/postgres.sh"
+source "$demo/postgres.sh"
+# shellcheck source=/dev/null
+source "$demo/redis.sh"
 
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-crash.XXXXXX") # on a disk: /tmp is often memory
 chmod 711 "$work" # PostgreSQL may run as another user
@@ -58,7 +61,7 @@ load=
 database=
 clean_up() {
   trap '' INT TERM HUP
-  [[ -z $database ]] || signal_postgres KILL
+  [[ -z $database ]] || "signal_$store" KILL
   for pid in $load $server $database; do
     kill -KILL "$pid" 2>/dev/null || true
     wait "$pid" 2>/dev/null || true
@@ -103,23 +106,29 @@ strike() {
       start_server
       ;;
     store)
-      signal_postgres KILL
+      "signal_$store" KILL
       wait "$database" 2>/dev/null || true
-      start_postgres "$work/postgres" || die "PostgreSQL did not come back"
+      "start_$store" "$work/$store" || die "$store did not come back"
       ;;
     pause)
-      signal_postgres STOP
+      "signal_$store" STOP
       sleep 10
-      signal_postgres CONT
+      "signal_$store" CONT
       ;;
   esac
 }
 
-url=rocksdb:$work/db
-if [[ $store == postgres ]]; then
-  start_postgres "$work/postgres" || die "no private PostgreSQL"
-  url="$postgres_url&timeout=2s"
-fi
+case $store in
+  rocksdb) url=rocksdb:$work/db ;;
+  postgres)
+    start_postgres "$work/postgres" || die "no private PostgreSQL"
+    url="$postgres_url&timeout=2s"
+    ;;
+  redis)
+    start_redis "$work/redis" || die "no private Redis"
+    url="$redis_url?timeout=2s"
+    ;;
+esac
 RANDOM=$seed
 start_server
 for ((round = 1; round <= rounds; ++round)); do

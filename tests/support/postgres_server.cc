@@ -40,10 +40,7 @@ bool Answers(const std::string& connection) {
 }  // namespace
 
 PostgresServer::PostgresServer() {
-  std::string name = (fs::temp_directory_path() / "stout-postgres-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary directory");
-  directory_.path = name;
-  if (::geteuid() == 0) RunToEnd({"chown", kUser, name});
+  if (::geteuid() == 0) RunToEnd({"chown", kUser, directory_.path()});
   RunToEnd({(Programs() / "initdb").string(), "-D", DataDirectory(), "--username", kUser, "--auth",
             "trust", "--no-sync", "--encoding", "UTF8", "--locale", "C"},
            kUser);
@@ -57,24 +54,19 @@ PostgresServer::PostgresServer() {
 
 PostgresServer::~PostgresServer() { Kill(); }
 
-PostgresServer::Directory::~Directory() {
-  std::error_code ignored;
-  fs::remove_all(path, ignored);
-}
-
 void PostgresServer::Start() {
   TryToStart();
   if (!process_) throw std::runtime_error("PostgreSQL does not start again: " + Log());
 }
 
 void PostgresServer::TryToStart() {
-  const std::string directory = directory_.path.string();
+  const std::string& directory = directory_.path();
   process_ = std::make_unique<Process>(
       std::vector<std::string>{(Programs() / "postgres").string(), "-D", DataDirectory(), "-p",
                                std::to_string(port_), "-c", "listen_addresses=127.0.0.1", "-c",
                                "unix_socket_directories=" + directory, "-c", "shared_buffers=32MB",
                                "-c", "max_connections=64"},
-      directory_.path / "log", kUser);
+      directory + "/log", kUser);
   // By its own socket, which no other server has.
   const std::string connection = "host=" + directory + " port=" + std::to_string(port_) +
                                  " user=" + kUser + " dbname=postgres";
@@ -88,11 +80,11 @@ void PostgresServer::TryToStart() {
   }
 }
 
-std::string PostgresServer::DataDirectory() const { return (directory_.path / "data").string(); }
+std::string PostgresServer::DataDirectory() const { return directory_.path() + "/data"; }
 
 std::string PostgresServer::Log() const {
   std::stringstream text;
-  text << std::ifstream(directory_.path / "log").rdbuf();
+  text << std::ifstream(directory_.path() + "/log").rdbuf();
   return text.str();
 }
 

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <string>
 
 #include "tests/support/private_server.h"
+#include "tests/support/temp_directory.h"
 
 namespace stout::test {
 
@@ -30,16 +30,11 @@ class PostgresServer {
   void Signal(int signal) const;  // To all its processes: SIGSTOP, SIGCONT.
 
  private:
-  struct Directory {
-    ~Directory();
-    std::filesystem::path path;
-  };
-
   void TryToStart();
   [[nodiscard]] std::string DataDirectory() const;
   [[nodiscard]] std::string Log() const;
 
-  Directory directory_;  // Goes last.
+  TempDirectory directory_;  // Goes last.
   int port_ = 0;
   std::unique_ptr<Process> process_;
 };

@@ -122,7 +122,7 @@ bool Process::Running() {
   return false;
 }
 
-void RunToEnd(const std::vector<std::string>& command, const std::string& user) {
+std::string RunToEnd(const std::vector<std::string>& command, const std::string& user) {
   std::string log = (std::filesystem::temp_directory_path() / "stout-run-XXXXXX").string();
   const int fd = ::mkstemp(log.data());
   if (fd < 0) throw std::runtime_error("no temporary file");
@@ -133,6 +133,7 @@ void RunToEnd(const std::vector<std::string>& command, const std::string& user) 
   output << std::ifstream(log).rdbuf();
   std::filesystem::remove(log);
   if (status != 0) throw std::runtime_error(command[0] + " failed: " + output.str());
+  return output.str();
 }
 
 }  // namespace stout::test

@@ -37,7 +37,7 @@ class Process {
   pid_t pid_ = -1;
 };
 
-// Runs a program to its end. Throws, with its output, unless it succeeds.
-void RunToEnd(const std::vector<std::string>& command, const std::string& user = {});
+// Runs a program to its end; answers what it wrote. Throws, with that, unless it succeeds.
+std::string RunToEnd(const std::vector<std::string>& command, const std::string& user = {});
 
 }  // namespace stout::test

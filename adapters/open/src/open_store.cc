@@ -1,5 +1,6 @@
 #include "stout/adapters/open_store.h"
 
+#include <span>
 #include <string>
 
 #include "schemes.h"
@@ -29,14 +30,15 @@ constexpr Scheme<Store> kSchemes[] = {
 }  // namespace
 
 std::string_view StoreUrlSyntax() {
-  static const std::string text = JoinSyntax<Store>(kSchemes);
+  static const std::string text = JoinSyntax(std::span<const Scheme<Store>>(kSchemes));
   return text;
 }
 
 Result<std::unique_ptr<Store>> OpenStore(std::string_view url,
                                          const boost::asio::any_io_executor& executor,
                                          Diagnostics* diagnostics) {
-  return OpenByScheme<Store>(kSchemes, "store", url, executor, diagnostics);
+  return OpenByScheme(std::span<const Scheme<Store>>(kSchemes), "store", url, executor,
+                      diagnostics);
 }
 
 }  // namespace stout

@@ -13,17 +13,16 @@
 
 namespace stout {
 
-/// One kind of T (a store, a lease service) that is compiled in.
+// How something is opened by a URL of one scheme. T: a Store, a LeaseService.
 template <typename T>
 struct Scheme {
   std::string_view name;
-  std::string_view syntax;  // empty: another name of one above
+  std::string_view syntax;  // Empty: another name of one above.
   Result<std::unique_ptr<T>> (*open)(const StoreUrl& url,
                                      const boost::asio::any_io_executor& executor,
                                      Diagnostics* diagnostics);
 };
 
-/// One line each.
 template <typename T>
 std::string JoinSyntax(std::span<const Scheme<T>> schemes) {
   std::string text;
@@ -35,7 +34,7 @@ std::string JoinSyntax(std::span<const Scheme<T>> schemes) {
   return text;
 }
 
-/// `what` they are, for errors: "store".
+// `what` is opened, for messages: "store".
 template <typename T>
 Result<std::unique_ptr<T>> OpenByScheme(std::span<const Scheme<T>> schemes, std::string_view what,
                                         std::string_view url,
@@ -52,8 +51,8 @@ Result<std::unique_ptr<T>> OpenByScheme(std::span<const Scheme<T>> schemes, std:
     if (scheme.name == parsed->scheme) return scheme.open(*parsed, executor, diagnostics);
   }
   return Fail(Errc::kBadUrl,
-              fmt::format("no {0} for '{1}:' is compiled in; {0} URLs are:\n{2}", what,
-                          parsed->scheme, JoinSyntax(schemes)),
+              fmt::format("no {} for '{}:' is compiled in; {} URLs are:\n{}", what, parsed->scheme,
+                          what, JoinSyntax(schemes)),
               diagnostics);
 }
 

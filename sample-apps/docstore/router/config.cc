@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "program/options.h"
-#include "stout/adapters/open_leases.h"
+#include "stout/adapters/open_lease_service.h"
 
 namespace stout::docstore {
 namespace {
@@ -18,7 +18,7 @@ void AddOptions(CLI::App& app, RouterConfig& config) {
 
   options.Group("Service");
   options.Text("--leases", config.leases,
-               fmt::format("The lease service that the servers share: {}", LeaseUrlSyntax()),
+               fmt::format("The lease service that the servers share: {}", LeaseServiceUrlSyntax()),
                "URL");
   options.Where("--listen", config.listen,
                 "Address to serve; port 0 takes a free one, printed on stdout",

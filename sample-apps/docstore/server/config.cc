@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "program/options.h"
-#include "stout/adapters/open_leases.h"
+#include "stout/adapters/open_lease_service.h"
 #include "stout/adapters/open_store.h"
 #include "stout/core/policy/basic.h"
 
@@ -48,7 +48,7 @@ void AddOptions(CLI::App& app, Config& config) {
   options.Group("Sharing the store with other servers");
   options.Text("--leases", config.leases,
                fmt::format("The lease service that says which server serves which documents: {}",
-                           LeaseUrlSyntax()),
+                           LeaseServiceUrlSyntax()),
                "URL");
   options.Parsed(
       "--advertise", "Where routers and clients reach this server, if not where it listens",

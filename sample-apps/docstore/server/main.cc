@@ -19,7 +19,7 @@
 #include "program/shutdown.h"
 #include "server/config.h"
 #include "server/server.h"
-#include "stout/adapters/open_leases.h"
+#include "stout/adapters/open_lease_service.h"
 #include "stout/adapters/open_store.h"
 
 namespace stout::docstore {

@@ -1,10 +1,13 @@
-#include "stout/adapters/open_leases.h"
+#include "stout/adapters/open_lease_service.h"
 
+#include <span>
 #include <string>
-#include <utility>
 
 #include "schemes.h"
 #include "stout/in_process_leases.h"
+#ifdef STOUT_HAS_ETCD
+#include "stout/adapters/etcd_leases.h"
+#endif
 #ifdef STOUT_HAS_POSTGRES
 #include "stout/adapters/postgres_leases.h"
 #endif
@@ -12,34 +15,41 @@
 namespace stout {
 namespace {
 
+constexpr std::string_view kInProcessSyntax = "in-process:";
+
 Result<std::unique_ptr<LeaseService>> OpenInProcess(const StoreUrl& url,
                                                     const boost::asio::any_io_executor& executor,
                                                     Diagnostics* diagnostics) {
-  const UrlOptionReader reader(url);
-  if (auto error = reader.Finish()) return Fail(Errc::kBadUrl, std::move(*error), diagnostics);
-  return std::make_unique<InProcessLeases>(executor);
+  if (url != StoreUrl{.scheme = url.scheme}) {
+    return Fail(Errc::kBadUrl, "in-process: takes no host, no path and no option", diagnostics);
+  }
+  return std::unique_ptr<LeaseService>(std::make_unique<InProcessLeases>(executor));
 }
 
 // What is compiled in.
 constexpr Scheme<LeaseService> kSchemes[] = {
-    {"memory", "memory:", OpenInProcess},
+    {"in-process", kInProcessSyntax, OpenInProcess},
 #ifdef STOUT_HAS_POSTGRES
     {"postgres", PostgresLeases::kUrlSyntax, PostgresLeases::OpenUrl},
     {"postgresql", "", PostgresLeases::OpenUrl},
+#endif
+#ifdef STOUT_HAS_ETCD
+    {"etcd", EtcdLeases::kUrlSyntax, EtcdLeases::OpenUrl},
 #endif
 };
 
 }  // namespace
 
-std::string_view LeaseUrlSyntax() {
-  static const std::string text = JoinSyntax<LeaseService>(kSchemes);
+std::string_view LeaseServiceUrlSyntax() {
+  static const std::string text = JoinSyntax(std::span<const Scheme<LeaseService>>(kSchemes));
   return text;
 }
 
 Result<std::unique_ptr<LeaseService>> OpenLeaseService(std::string_view url,
                                                        const boost::asio::any_io_executor& executor,
                                                        Diagnostics* diagnostics) {
-  return OpenByScheme<LeaseService>(kSchemes, "lease service", url, executor, diagnostics);
+  return OpenByScheme(std::span<const Scheme<LeaseService>>(kSchemes), "lease service", url,
+                      executor, diagnostics);
 }
 
 }  // namespace stout

@@ -12,18 +12,17 @@ namespace stout {
 /// Opens a lease service by URL, of the kinds that are compiled in:
 ///
 ///     Diagnostics why;
-///     auto leases = OpenLeaseService("postgres://app@db/app", context.get_executor(), &why);
+///     auto leases = OpenLeaseService("etcd://10.0.0.1:2379/docs", pool.get_executor(), &why);
 ///     if (!leases) return Complain(why.message);
 ///
-/// Blocks until it is open. The executor, whose context must outlive the service, is for its timers
-/// and sockets.
-/// Errors: kBadUrl, and kTransient for a service that cannot be reached now; `diagnostics` says
-///   what is wrong, and which schemes or options exist.
+/// May block until the service is reached. The executor's context must outlive it.
+/// Errors: kBadUrl, and kTransient for a service that cannot be opened now; `diagnostics` says what
+///   is wrong, and which schemes or options exist.
 [[nodiscard]] Result<std::unique_ptr<LeaseService>> OpenLeaseService(
     std::string_view url, const boost::asio::any_io_executor& executor,
     Diagnostics* diagnostics = nullptr);
 
 /// What OpenLeaseService reads, for help texts: one line for each kind that is compiled in.
-[[nodiscard]] std::string_view LeaseUrlSyntax();
+[[nodiscard]] std::string_view LeaseServiceUrlSyntax();
 
 }  // namespace stout

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stout/adapters/pending_calls.h"
+#include "stout/adapters/store_url.h"
+#include "stout/core/types.h"
+#include "stout/error.h"
+#include "stout/lease_service.h"
+
+namespace stout {
+
+struct EtcdLeasesOptions {
+  /// HOST:PORT of the cluster's members. If one does not answer, the next is asked.
+  std::vector<std::string> endpoints{};
+  /// Of the deployment: all keys are below "NAME/".
+  std::string name = "stout";
+  /// No answer for so long: another member is asked from then on, and what was asked may yet
+  /// happen. Also the time for a new connection. > 0
+  Duration timeout = std::chrono::seconds(2);
+  /// A watch that is silent for so long is begun anew, for its connection may be dead. > 0
+  Duration silence = std::chrono::seconds(5);
+};
+
+/// Leases in etcd 3.4 or newer, through its JSON gateway (/v3/...), by plain HTTP.
+///
+///     etcd://10.0.0.1:2379,10.0.0.2:2379,10.0.0.3:2379/my-deployment
+///
+/// | key | value | lives |
+/// |---|---|---|
+/// | NAME/deployment | the number of ranges, and what is added to revisions | for ever |
+/// | NAME/member/SESSION | the address | with the session's lease |
+/// | NAME/range/RANGE | the session and its address | with the session's lease |
+///
+/// A session is an etcd lease, whose ttl is a number of seconds: others are rounded up. A range is
+/// taken by a transaction that creates its key; its revision is the epoch, plus the Unix time in
+/// microseconds at which the deployment was first seen. A watch reads everything and then follows
+/// from that revision on, on a connection of its own; if it is cut, or what it missed is compacted,
+/// it reads everything again.
+///
+/// Owner, threads: as LeaseService; the executor's context must outlive it. All I/O is on the
+///   executor, without blocking. Three connections: for renewals, for changes, for the watch.
+class EtcdLeases final : public LeaseService {
+ public:
+  /// Does not ask the cluster, which may come later. Fails with kBadUrl.
+  [[nodiscard]] static Result<std::unique_ptr<EtcdLeases>> Open(
+      const EtcdLeasesOptions& options, const boost::asio::any_io_executor& executor,
+      Diagnostics* diagnostics);
+  ~EtcdLeases() override;
+
+  static constexpr std::string_view kUrlSyntax =
+      "etcd://HOST:PORT[,HOST:PORT...][/NAME][?timeout=2s][&silence=5s]";
+  [[nodiscard]] static Result<std::unique_ptr<LeaseService>> OpenUrl(
+      const StoreUrl& url, const boost::asio::any_io_executor& executor, Diagnostics* diagnostics);
+
+  void Join(const LeaseMember& member, JoinHandler handler) override;
+  void KeepAlive(SessionId session, Handler handler) override;
+  void Leave(SessionId session, Handler handler) override;
+  void Acquire(SessionId session, RangeId range, AcquireHandler handler) override;
+  void Release(SessionId session, RangeId range, Epoch epoch, Handler handler) override;
+  [[nodiscard]] Watch WatchTable(TableHandler handler) override;
+
+ private:
+  class Engine;
+
+  explicit EtcdLeases(std::shared_ptr<Engine> engine);
+  [[nodiscard]] std::shared_ptr<PendingCall<Errc>> AddCall(Handler handler);
+
+  PendingCalls pending_;
+  const std::shared_ptr<Engine> engine_;
+};
+
+}  // namespace stout

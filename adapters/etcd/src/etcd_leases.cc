@@ -1,0 +1,258 @@
+#include "stout/adapters/etcd_leases.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/asio/awaitable.hpp>
+#include <boost/json/object.hpp>
+#include <charconv>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "engine.h"
+#include "requests.h"
+
+namespace stout {
+namespace {
+
+namespace asio = boost::asio;
+using etcd::Gateway;
+using etcd::Message;
+using etcd::Reply;
+
+constexpr Duration kShortest = std::chrono::milliseconds(1);
+
+Epoch UnixMicroseconds() {
+  const auto unix_time = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<Epoch>(unix_time / std::chrono::microseconds(1));
+}
+
+// The deployment as it is, which the member may be the first of. Fails with kBadOptions if it has
+// another number of ranges.
+asio::awaitable<Result<etcd::Deployment>> Enter(Gateway& gateway, const etcd::Keys& keys,
+                                                const LeaseMember& member) {
+  const etcd::Deployment mine{member.ranges, UnixMicroseconds()};
+  Message request = etcd::CreateDeployment(keys, mine);
+  const Reply reply = co_await gateway.Call(request.path, std::move(request.body));
+  if (reply.errc != Errc::kOk) co_return reply.errc;
+  const auto kept = etcd::KeyReadBy(reply.body, 1);
+  const auto deployment = kept ? etcd::DecodeDeployment(kept->value) : std::nullopt;
+  if (!deployment || deployment->ranges != member.ranges) co_return Errc::kBadOptions;
+  co_return *deployment;
+}
+
+asio::awaitable<Result<SessionId>> Begin(Gateway& gateway, const etcd::Keys& keys,
+                                         const LeaseMember& member) {
+  Message request = etcd::GrantLease(std::chrono::ceil<std::chrono::seconds>(member.ttl));
+  Reply reply = co_await gateway.Call(request.path, std::move(request.body));
+  if (reply.errc != Errc::kOk) co_return reply.errc;
+  const SessionId session = etcd::NumberIn(reply.body, "ID");
+  if (session == 0) co_return Errc::kUnknown;
+  request = etcd::PutMember(keys, session, member.address);
+  reply = co_await gateway.Call(request.path, std::move(request.body));
+  if (reply.errc != Errc::kOk) co_return Errc::kUnknown;  // It ends by itself.
+  co_return session;
+}
+
+Errc RenewalOf(const Reply& reply) {
+  if (reply.errc != Errc::kOk) return reply.errc;
+  const boost::json::value* const result = reply.body.get_object().if_contains("result");
+  if (result == nullptr) return Errc::kUnknown;
+  return etcd::NumberIn(*result, "TTL") > 0 ? Errc::kOk : Errc::kFenced;
+}
+
+Result<std::optional<Epoch>> TakingOf(const Reply& reply, SessionId session, Epoch epoch_base) {
+  if (reply.not_found) return Errc::kFenced;
+  if (reply.errc != Errc::kOk) return reply.errc;
+  if (etcd::Succeeded(reply.body)) return std::optional(epoch_base + etcd::RevisionOf(reply.body));
+  if (!etcd::KeyReadBy(reply.body, 1)) return Errc::kFenced;
+  const auto range = etcd::KeyReadBy(reply.body, 0);
+  if (!range || etcd::DecodeSession(range->value) != session) return std::optional<Epoch>();
+  return std::optional(epoch_base + range->created);
+}
+
+Errc FreeingOf(const Reply& reply) {
+  if (reply.errc != Errc::kOk) return reply.errc;
+  return etcd::KeyReadBy(reply.body, 0) ? Errc::kOk : Errc::kFenced;
+}
+
+// As LeaseService::Acquire and Release. Without a deployment nobody has joined here.
+asio::awaitable<Result<std::optional<Epoch>>> Take(Gateway& gateway, const etcd::Keys& keys,
+                                                   std::optional<etcd::Deployment> deployment,
+                                                   SessionId session, RangeId range) {
+  if (!deployment) co_return Errc::kFenced;
+  if (range >= deployment->ranges) co_return Errc::kBadOptions;
+  Message request = etcd::TakeRange(keys, range, session);
+  const Reply reply = co_await gateway.Call(request.path, std::move(request.body));
+  co_return TakingOf(reply, session, deployment->epoch_base);
+}
+
+asio::awaitable<Errc> Free(Gateway& gateway, const etcd::Keys& keys,
+                           std::optional<etcd::Deployment> deployment, SessionId session,
+                           RangeId range, Epoch epoch) {
+  if (!deployment) co_return Errc::kFenced;
+  // Zero is the revision of a key that is not there: nothing is deleted.
+  const etcd::Revision created =
+      epoch > deployment->epoch_base ? epoch - deployment->epoch_base : 0;
+  Message request = etcd::FreeRange(keys, range, session, created);
+  const Reply reply = co_await gateway.Call(request.path, std::move(request.body));
+  co_return FreeingOf(reply);
+}
+
+// One message, answered by `judge(reply)`.
+template <typename Judge>
+void Submit(etcd::CallQueue& queue, const std::shared_ptr<PendingCall<Errc>>& call, Message message,
+            Judge judge) {
+  const bool taken = queue.Submit(
+      [call, message = std::move(message), judge](Gateway* gateway) -> asio::awaitable<void> {
+        if (gateway == nullptr) {
+          call->Answer(Errc::kTransient);
+          co_return;
+        }
+        const Reply reply = co_await gateway->Call(message.path, message.body);
+        call->Answer(judge(reply));
+      });
+  if (!taken) call->Answer(Errc::kTransient);
+}
+
+bool IsEndpoint(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == text.npos || colon == 0) return false;
+  const std::string_view digits = text.substr(colon + 1);
+  std::uint16_t port = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  return error == std::errc() && end == digits.data() + digits.size() && port != 0;
+}
+
+std::optional<std::string> WhyNot(const EtcdLeasesOptions& options) {
+  if (options.endpoints.empty()) return "needs an endpoint: HOST:PORT";
+  for (const std::string& endpoint : options.endpoints) {
+    if (!IsEndpoint(endpoint)) return fmt::format("'{}' is not of the form HOST:PORT", endpoint);
+  }
+  if (options.name.empty()) return "the name of the deployment is empty";
+  if (options.timeout < kShortest || options.silence < kShortest) {
+    return "timeout and silence must be at least 1ms";
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<EtcdLeases>> EtcdLeases::Open(const EtcdLeasesOptions& options,
+                                                     const asio::any_io_executor& executor,
+                                                     Diagnostics* diagnostics) {
+  if (const auto why = WhyNot(options)) return Fail(Errc::kBadUrl, "etcd: " + *why, diagnostics);
+  auto engine = std::make_shared<Engine>(options, executor);
+  engine->Start();
+  return std::unique_ptr<EtcdLeases>(new EtcdLeases(std::move(engine)));
+}
+
+EtcdLeases::EtcdLeases(std::shared_ptr<Engine> engine) : engine_(std::move(engine)) {}
+
+EtcdLeases::~EtcdLeases() {
+  engine_->Close();
+  pending_.Close();
+}
+
+std::shared_ptr<PendingCall<Errc>> EtcdLeases::AddCall(Handler handler) {
+  return pending_.Add<Errc>([handler = std::move(handler)](Errc errc) mutable { handler(errc); },
+                            Errc::kUnknown);
+}
+
+void EtcdLeases::Join(const LeaseMember& member, JoinHandler handler) {
+  if (!IsValid(member)) return handler(Errc::kBadOptions, 0);
+  auto call = pending_.Add<Result<SessionId>>(
+      [handler = std::move(handler)](Result<SessionId> session) mutable {
+        handler(session ? ErrorCode() : session.error(), session ? *session : 0);
+      },
+      Errc::kUnknown);
+  const bool taken = engine_->changes().Submit(
+      [engine = engine_.get(), call, member](Gateway* gateway) -> asio::awaitable<void> {
+        if (gateway == nullptr) {
+          call->Answer(Errc::kTransient);
+          co_return;
+        }
+        const auto deployment = co_await Enter(*gateway, engine->keys(), member);
+        if (!deployment) {
+          call->Answer(deployment.error());
+          co_return;
+        }
+        engine->deployment = *deployment;
+        Result<SessionId> session = co_await Begin(*gateway, engine->keys(), member);
+        call->Answer(session);
+      });
+  if (!taken) call->Answer(Errc::kTransient);
+}
+
+void EtcdLeases::KeepAlive(SessionId session, Handler handler) {
+  auto call = AddCall(std::move(handler));
+  Submit(engine_->renewals(), call, etcd::KeepLeaseAlive(session), RenewalOf);
+}
+
+void EtcdLeases::Leave(SessionId session, Handler handler) {
+  auto call = AddCall(std::move(handler));
+  Submit(engine_->changes(), call, etcd::RevokeLease(session),
+         [](const Reply& reply) { return reply.not_found ? Errc::kOk : reply.errc; });
+}
+
+void EtcdLeases::Acquire(SessionId session, RangeId range, AcquireHandler handler) {
+  using Taking = Result<std::optional<Epoch>>;
+  auto call = pending_.Add<Taking>(
+      [handler = std::move(handler)](Taking taking) mutable {
+        handler(taking ? ErrorCode() : taking.error(), taking ? *taking : std::nullopt);
+      },
+      Errc::kUnknown);
+  const bool taken = engine_->changes().Submit([engine = engine_.get(), call, session,
+                                                range](Gateway* gateway) -> asio::awaitable<void> {
+    if (gateway == nullptr) {
+      call->Answer(Errc::kTransient);
+    } else {
+      Taking taking = co_await Take(*gateway, engine->keys(), engine->deployment, session, range);
+      call->Answer(taking);
+    }
+  });
+  if (!taken) call->Answer(Errc::kTransient);
+}
+
+void EtcdLeases::Release(SessionId session, RangeId range, Epoch epoch, Handler handler) {
+  auto call = AddCall(std::move(handler));
+  const bool taken = engine_->changes().Submit([engine = engine_.get(), call, session, range,
+                                                epoch](Gateway* gateway) -> asio::awaitable<void> {
+    if (gateway == nullptr) {
+      call->Answer(Errc::kTransient);
+    } else {
+      const Errc freed =
+          co_await Free(*gateway, engine->keys(), engine->deployment, session, range, epoch);
+      call->Answer(freed);
+    }
+  });
+  if (!taken) call->Answer(Errc::kTransient);
+}
+
+LeaseService::Watch EtcdLeases::WatchTable(TableHandler handler) {
+  return engine_->WatchTable(std::move(handler));
+}
+
+Result<std::unique_ptr<LeaseService>> EtcdLeases::OpenUrl(const StoreUrl& url,
+                                                          const asio::any_io_executor& executor,
+                                                          Diagnostics* diagnostics) {
+  EtcdLeasesOptions options;
+  for (std::string_view left = url.authority; !left.empty();) {
+    const std::size_t comma = std::min(left.find(','), left.size());
+    options.endpoints.emplace_back(left.substr(0, comma));
+    left.remove_prefix(std::min(comma + 1, left.size()));
+  }
+  if (url.path.size() > 1) options.name = url.path.substr(1);
+  UrlOptionReader reader(url);
+  reader.Duration("timeout", options.timeout, kShortest);
+  reader.Duration("silence", options.silence, kShortest);
+  if (const std::optional<std::string> error = reader.Finish()) {
+    return Fail(Errc::kBadUrl, fmt::format("{} (syntax: {})", *error, kUrlSyntax), diagnostics);
+  }
+  auto leases = Open(options, executor, diagnostics);
+  if (!leases) return leases.error();
+  return std::unique_ptr<LeaseService>(*std::move(leases));
+}
+
+}  // namespace stout

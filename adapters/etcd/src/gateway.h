@@ -1,0 +1,82 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/buffer_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/json/value.hpp>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stout/core/errc.h"
+#include "stout/core/types.h"
+
+namespace stout::etcd {
+
+// What became of a call.
+struct Reply {
+  // kOk: done. kTransient: there was no connection. kUnknown: the connection was lost, or etcd says
+  // that it failed.
+  Errc errc = Errc::kOk;
+  bool not_found = false;  // What etcd says of a lease that is over.
+  std::string message{};
+  boost::json::value body{};
+};
+
+// A connection to one of the endpoints of etcd's JSON gateway. Its coroutines run one at a time, on
+// the executor's strand, and must have ended before it is destroyed.
+class Gateway {
+ public:
+  // `endpoints`, HOST:PORT each and not none, must outlive it.
+  Gateway(const std::vector<std::string>& endpoints, Duration timeout,
+          const boost::asio::any_io_executor& strand);
+
+  // Makes a connection, to the next endpoint if this one is not there, unless there is one.
+  [[nodiscard]] boost::asio::awaitable<bool> Connect();
+
+  // POSTs a message. A call that fails on a connection that was there before, and may have been cut
+  // while nobody looked, is repeated on a new one: each of ours may be.
+  [[nodiscard]] boost::asio::awaitable<Reply> Call(std::string_view path, std::string body);
+
+  // POSTs a message that is answered by a stream of messages, to be read by Next() until there are
+  // no more: it is cut, or silent for so long. The connection is gone then.
+  [[nodiscard]] boost::asio::awaitable<bool> OpenStream(std::string_view path, std::string body);
+  [[nodiscard]] boost::asio::awaitable<std::optional<boost::json::value>> Next(Duration silence);
+
+  // For good: ends what waits, which then finds the connection lost.
+  void Close();
+
+  // Why the last Connect() failed.
+  [[nodiscard]] const std::string& error() const { return error_; }
+
+ private:
+  using Stream = boost::beast::tcp_stream;
+
+  [[nodiscard]] boost::asio::awaitable<bool> ConnectTo(std::string_view endpoint);
+  [[nodiscard]] boost::asio::awaitable<bool> Send(std::string_view path, std::string body);
+  [[nodiscard]] boost::asio::awaitable<std::optional<Reply>> Receive();
+  // The connection, and the endpoint's turn.
+  void GiveUp();
+  void Drop();
+
+  const std::vector<std::string>& endpoints_;
+  const Duration timeout_;
+  const boost::asio::any_io_executor strand_;
+  boost::asio::ip::tcp::resolver resolver_;
+  std::size_t endpoint_ = 0;
+  std::optional<Stream> stream_;
+  boost::beast::flat_buffer buffer_;
+  // Of an open stream.
+  std::optional<boost::beast::http::response_parser<boost::beast::http::buffer_body>> parser_;
+  std::string lines_;  // Read, and not yet given out.
+  std::string error_;
+  bool closed_ = false;
+};
+
+}  // namespace stout::etcd

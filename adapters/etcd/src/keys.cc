@@ -1,0 +1,84 @@
+#include "keys.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace stout::etcd {
+namespace {
+
+// The number before the first blank; `*rest` is what follows.
+template <typename T>
+std::optional<T> ReadNumber(std::string_view text, std::string_view* rest) {
+  T number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [after, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || (after != end && *after != ' ')) return std::nullopt;
+  *rest = after == end ? std::string_view() : std::string_view(after + 1, end);
+  return number;
+}
+
+}  // namespace
+
+std::string Encode(const Deployment& deployment) {
+  return fmt::format("{} {}", deployment.ranges, deployment.epoch_base);
+}
+
+std::optional<Deployment> DecodeDeployment(std::string_view value) {
+  std::string_view rest;
+  const auto ranges = ReadNumber<RangeId>(value, &rest);
+  const auto epoch_base = ReadNumber<Epoch>(rest, &rest);
+  if (!ranges || *ranges == 0 || *ranges > kMaxRanges || !epoch_base || !rest.empty()) {
+    return std::nullopt;
+  }
+  return Deployment{*ranges, *epoch_base};
+}
+
+std::string Encode(SessionId session) { return fmt::format("{}", session); }
+
+std::optional<SessionId> DecodeSession(std::string_view value) {
+  std::string_view rest;
+  const auto session = ReadNumber<SessionId>(value, &rest);
+  return rest.empty() ? session : std::nullopt;
+}
+
+std::string Keys::end() const {
+  std::string end = prefix_;
+  ++end.back();  // '/' becomes '0'
+  return end;
+}
+
+std::string Keys::OfMember(SessionId session) const {
+  return fmt::format("{}member/{}", prefix_, session);
+}
+
+std::string Keys::OfRange(RangeId range) const { return fmt::format("{}range/{}", prefix_, range); }
+
+LeaseTable TableOf(const Keys& keys, const Entries& entries) {
+  LeaseTable table;
+  const auto found = entries.find(keys.OfDeployment());
+  if (found == entries.end()) return table;
+  const std::optional<Deployment> deployment = DecodeDeployment(found->second.value);
+  if (!deployment) return table;
+  table.ranges.resize(deployment->ranges);
+  const std::string members = keys.prefix() + "member/";
+  for (auto it = entries.lower_bound(members);
+       it != entries.end() && it->first.starts_with(members); ++it) {
+    table.members.push_back(it->second.value);
+  }
+  std::sort(table.members.begin(), table.members.end());
+  table.members.erase(std::unique(table.members.begin(), table.members.end()), table.members.end());
+  for (RangeId range = 0; range < deployment->ranges; ++range) {
+    const auto taken = entries.find(keys.OfRange(range));
+    if (taken == entries.end()) continue;
+    const auto session = DecodeSession(taken->second.value);
+    const auto member = session ? entries.find(keys.OfMember(*session)) : entries.end();
+    if (member == entries.end()) continue;
+    table.ranges[range] =
+        Lease{member->second.value, *session, deployment->epoch_base + taken->second.created};
+  }
+  return table;
+}
+
+}  // namespace stout::etcd

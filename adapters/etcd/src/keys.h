@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "stout/core/lease_table.h"
+
+namespace stout::etcd {
+
+// etcd's counter of all changes.
+using Revision = std::uint64_t;
+
+// What a deployment keeps for ever.
+struct Deployment {
+  RangeId ranges = 0;
+  Epoch epoch_base = 0;  // An epoch is this plus the revision at which a range was taken.
+
+  bool operator==(const Deployment&) const = default;
+};
+[[nodiscard]] std::string Encode(const Deployment& deployment);
+[[nodiscard]] std::optional<Deployment> DecodeDeployment(std::string_view value);
+
+// The value of a range's key: who has it.
+[[nodiscard]] std::string Encode(SessionId session);
+[[nodiscard]] std::optional<SessionId> DecodeSession(std::string_view value);
+
+// The names of a deployment's keys, all below one prefix.
+class Keys {
+ public:
+  explicit Keys(std::string_view name) : prefix_(std::string(name) + '/') {}
+
+  [[nodiscard]] const std::string& prefix() const { return prefix_; }
+  // The first name that is behind all of them.
+  [[nodiscard]] std::string end() const;
+  [[nodiscard]] std::string OfDeployment() const { return prefix_ + "deployment"; }
+  [[nodiscard]] std::string OfMember(SessionId session) const;
+  [[nodiscard]] std::string OfRange(RangeId range) const;
+
+ private:
+  std::string prefix_;
+};
+
+// All keys of a deployment, as far as they matter.
+struct Entry {
+  std::string value;
+  Revision created = 0;
+};
+using Entries = std::map<std::string, Entry, std::less<>>;
+
+// What they say. Keys and values that are none of ours are passed over.
+[[nodiscard]] LeaseTable TableOf(const Keys& keys, const Entries& entries);
+
+}  // namespace stout::etcd

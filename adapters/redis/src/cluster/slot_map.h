@@ -1,0 +1,51 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/hash_slot.h"
+#include "cluster/redirection.h"
+#include "reply.h"
+
+namespace stout::redis {
+
+// Who serves which slot, as one node of the cluster saw it.
+class SlotMap {
+ public:
+  struct Master {
+    Address address;
+    std::vector<Address> replicas;
+  };
+
+  SlotMap() { owners_.fill(kNobody); }
+
+  // Of the answer to CLUSTER SLOTS. Nothing: it is no such answer. `asked` as in ParseRedirection.
+  [[nodiscard]] static std::optional<SlotMap> Parse(const Reply& reply, const Address& asked);
+
+  // Null: nobody serves it.
+  [[nodiscard]] const Address* OwnerOf(Slot slot) const;
+  // The place of the slot's owner in masters(); masters().size() if nobody serves it.
+  [[nodiscard]] std::size_t OwnerIndexOf(Slot slot) const;
+  // Of a MOVED answer.
+  void Move(Slot slot, const Address& to);
+
+  // In the order of the first of their slots, the same in all that see the same cluster.
+  [[nodiscard]] const std::vector<Master>& masters() const { return masters_; }
+  [[nodiscard]] std::size_t slots_served() const;
+  // Masters first, then replicas.
+  [[nodiscard]] std::vector<Address> Nodes() const;
+
+ private:
+  static constexpr std::uint16_t kNobody = 0xFFFF;
+
+  std::uint16_t IndexOf(const Address& master);
+
+  std::vector<Master> masters_;
+  std::array<std::uint16_t, kSlots> owners_;
+};
+
+}  // namespace stout::redis

@@ -1,0 +1,120 @@
+// The pure parts of the store on Redis Cluster: slots, who serves them, redirections.
+
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "cluster/hash_slot.h"
+#include "cluster/redirection.h"
+#include "cluster/slot_map.h"
+
+namespace stout::redis {
+namespace {
+
+using Kind = Redirection::Kind;
+
+Reply Integer(std::int64_t number) { return {.kind = Reply::Kind::kInteger, .integer = number}; }
+Reply String(std::string text) { return {.kind = Reply::Kind::kString, .text = std::move(text)}; }
+Reply Array(std::vector<Reply> elements) {
+  return {.kind = Reply::Kind::kArray, .elements = std::move(elements)};
+}
+Reply Node(std::string host, std::int64_t port) {
+  return Array({String(std::move(host)), Integer(port), String("id"), Array({})});
+}
+
+const Address kAsked{"10.0.0.9", 7000};
+
+TEST_CASE("redis cluster: the slot of a key, as the server has it") {
+  // As CLUSTER KEYSLOT of Redis 7.0 answered.
+  CHECK(SlotOf("") == 0);
+  CHECK(SlotOf("foo") == 12182);
+  CHECK(SlotOf("123456789") == 12739);
+  CHECK(SlotOf(std::string_view("\0\xff", 2)) == 7920);
+}
+
+TEST_CASE("redis cluster: only the first hash tag counts, and an empty one is none") {
+  CHECK(SlotOf("{user1000}.following") == SlotOf("user1000"));
+  CHECK(SlotOf("foo{{bar}}zap") == SlotOf("{bar"));
+  CHECK(SlotOf("foo{bar}{zap}") == SlotOf("bar"));
+  CHECK(SlotOf("foo{}{bar}") == 8363);
+  CHECK(SlotOf("foo{bar") != SlotOf("bar"));
+  CHECK(SlotOf("}foo{bar}") == SlotOf("bar"));
+}
+
+TEST_CASE("redis cluster: every slot has a tag of its own") {
+  std::set<std::string> seen;
+  for (std::size_t slot = 0; slot < kSlots; ++slot) {
+    const std::string& tag = SlotTags()[slot];
+    seen.insert(tag);
+    if (SlotOf("{" + tag + "}key{other}") != slot || tag.size() > 6) FAIL(slot << ": " << tag);
+  }
+  CHECK(seen.size() == kSlots);
+}
+
+TEST_CASE("redis cluster: redirections") {
+  CHECK(ParseRedirection("MOVED 3999 127.0.0.1:6381", kAsked) ==
+        Redirection{Kind::kMoved, 3999, {"127.0.0.1", 6381}});
+  CHECK(ParseRedirection("ASK 0 db-1.example:1", kAsked) ==
+        Redirection{Kind::kAsk, 0, {"db-1.example", 1}});
+  CHECK(ParseRedirection("MOVED 16383 ::1:6381", kAsked) ==
+        Redirection{Kind::kMoved, 16383, {"::1", 6381}});
+  // A node that does not know the host of the other means its own.
+  CHECK(ParseRedirection("MOVED 1 :6381", kAsked) ==
+        Redirection{Kind::kMoved, 1, {"10.0.0.9", 6381}});
+  for (const char* other : {"MOVED", "MOVED 1", "MOVED x h:1", "MOVED 16384 h:1", "MOVED 1 h:0",
+                            "ASK 1 h:65536", "ERR 1 h:1", "TRYAGAIN Multiple keys request", ""}) {
+    CAPTURE(other);
+    CHECK_FALSE(ParseRedirection(other, kAsked));
+  }
+}
+
+TEST_CASE("redis cluster: addresses") {
+  CHECK(ParseAddress("[::1]:7000") == Address{"::1", 7000});
+  CHECK(ToString({"::1", 7000}) == "[::1]:7000");
+  CHECK(ParseAddress(ToString({"host", 1})) == Address{"host", 1});
+  CHECK_FALSE(ParseAddress("host"));
+  CHECK_FALSE(ParseAddress("host:"));
+}
+
+TEST_CASE("redis cluster: the map of slots") {
+  const Address a{"10.0.0.1", 7001}, b{"10.0.0.2", 7002}, c{"10.0.0.9", 7003};
+  // Not in the order of slots; one range in two parts; one node that means the host that we asked.
+  auto map = SlotMap::Parse(
+      Array({Array({Integer(100), Integer(200), Node(b.host, b.port), Node("10.0.0.4", 7004)}),
+             Array({Integer(0), Integer(99), Node(a.host, a.port)}),
+             Array({Integer(16383), Integer(16383), Node(b.host, b.port), Node("10.0.0.4", 7004)}),
+             Array({Integer(300), Integer(300), Node("", 7003)})}),
+      kAsked);
+  REQUIRE(map);
+  REQUIRE(map->masters().size() == 3);
+  CHECK(map->masters()[0].address == a);
+  CHECK(map->masters()[1].replicas == std::vector<Address>{{"10.0.0.4", 7004}});
+  CHECK(*map->OwnerOf(0) == a);
+  CHECK(*map->OwnerOf(150) == b);
+  CHECK(*map->OwnerOf(16383) == b);
+  CHECK(*map->OwnerOf(300) == c);
+  CHECK(map->OwnerOf(201) == nullptr);
+  CHECK(map->OwnerIndexOf(201) == 3);
+  CHECK(map->slots_served() == 203);
+  CHECK(map->Nodes() == std::vector<Address>{a, b, c, {"10.0.0.4", 7004}});
+
+  map->Move(0, b);
+  map->Move(201, {"10.0.0.5", 7005});
+  CHECK(*map->OwnerOf(0) == b);
+  CHECK(*map->OwnerOf(1) == a);
+  CHECK(*map->OwnerOf(201) == Address{"10.0.0.5", 7005});
+  CHECK(map->masters().size() == 4);
+}
+
+TEST_CASE("redis cluster: what is no map of slots") {
+  CHECK_FALSE(SlotMap::Parse(String("ERR This instance has cluster support disabled"), kAsked));
+  CHECK_FALSE(SlotMap::Parse(Array({Array({Integer(0), Integer(1)})}), kAsked));
+  CHECK_FALSE(SlotMap::Parse(Array({Array({Integer(2), Integer(1), Node("h", 1)})}), kAsked));
+  CHECK_FALSE(SlotMap::Parse(Array({Array({Integer(0), Integer(16384), Node("h", 1)})}), kAsked));
+  // Nobody serves anything, which a cluster may well say.
+  const auto empty = SlotMap::Parse(Array({}), kAsked);
+  REQUIRE(empty);
+  CHECK(empty->slots_served() == 0);
+}
+
+}  // namespace
+}  // namespace stout::redis

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/support/redis_server.h"
+
+namespace stout::test {
+
+// A private Redis Cluster of three masters, each with a replica, on free ports of the loopback. A
+// master that is silent for two seconds is replaced by its replica; meanwhile the others serve
+// their slots. To start one takes some five seconds.
+//
+// Threads: none of its own; callers serialise.
+class RedisCluster {
+ public:
+  static constexpr std::size_t kMasters = 3;
+  static constexpr std::size_t kNodes = 2 * kMasters;
+  // A server that has ended or stands still is replaced after so long without a word.
+  static constexpr int kNodeTimeoutMs = 2000;
+
+  RedisCluster();
+
+  // Of a store: "redis-cluster://127.0.0.1:PORT,127.0.0.1:PORT...[?options]", of all nodes.
+  [[nodiscard]] std::string Url(const std::string& options = {}) const;
+  [[nodiscard]] RedisServer& node(std::size_t i) { return *nodes_[i]; }
+
+  // The node that serves a key, by the word of those that answer. Throws if there is none.
+  [[nodiscard]] RedisServer& MasterOf(const std::string& key);
+  // A master that is not that one.
+  [[nodiscard]] RedisServer& OtherMaster(const RedisServer& than);
+  // Waits until a key is served by another node than that.
+  void AwaitFailoverOf(const RedisServer& master, const std::string& key);
+
+  // Makes it whole again: starts and wakes what was killed or stopped, and waits until three
+  // masters serve all slots, each has a replica in step, and every node knows that.
+  void Heal();
+  // Removes all keys.
+  void Clear();
+
+ private:
+  // A line of CLUSTER NODES.
+  struct Node {
+    std::string id;
+    int port = 0;
+    std::string flags;
+    std::string master;  // The id of a replica's master.
+    long long epoch = 0;
+    std::string link;
+    std::vector<std::string> slots;  // "5", "0-5460", "[7->-id]" of one that is being moved.
+
+    [[nodiscard]] bool Has(const std::string& flag) const;
+    [[nodiscard]] bool Serves(int slot) const;
+  };
+
+  void StartNode();
+  [[nodiscard]] static std::vector<Node> NodesAsSeenBy(const RedisServer& node);
+  [[nodiscard]] bool Whole();
+
+  std::vector<std::unique_ptr<RedisServer>> nodes_;
+};
+
+// A slot on its way from one master to another. A test stands between any two of its steps:
+//
+//     SlotMigration move(cluster, "key");
+//     move.Begin();          // from now on keys that the old master does not have: ASK
+//     move.MoveKeys({"key"});
+//     move.End();            // from now on: MOVED
+class SlotMigration {
+ public:
+  // Of the slot of `key`, to another master.
+  SlotMigration(RedisCluster& cluster, const std::string& key);
+
+  void Begin();
+  void MoveKeys(const std::vector<std::string>& keys);
+  // What is left, and the slot itself.
+  void End();
+
+  [[nodiscard]] RedisServer& from() { return from_; }
+  [[nodiscard]] RedisServer& to() { return to_; }
+
+ private:
+  const std::string slot_;
+  RedisServer& from_;
+  RedisServer& to_;
+};
+
+}  // namespace stout::test
