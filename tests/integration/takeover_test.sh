@@ -86,32 +86,140 @@ await() {
   die "in vain: $1; $(curl -s "$url/stats")"
 }
 
+# A private etcd; sets `etcd` to its process and `lease_url`.
+start_etcd() {
+  local client peer
+  for _ in {1..20}; do
+    client=127.0.0.1:$((20000 + RANDOM % 20000)) peer=127.0.0.1:$((40000 + RANDOM % 20000))
+    etcd --data-dir "$work/etcd" --listen-client-urls "http://$client" \
+      --advertise-client-urls "http://$client" --listen-peer-urls "http://$peer" \
+      --initial-advertise-peer-urls "http://$peer" --initial-cluster "default=http://$peer" \
+      >"$work/etcd.log" 2>&1 &
+    etcd=$!
+    for _ in {1..400}; do
+      curl -s "http://$client/health" >"$work/health" && lease_url=etcd://$client/docs && return
+      kill -0 "$etcd" 2>/dev/null || break
+      sleep 0.05
+    done
+    wait "$etcd" 2>/dev/null || true
+    rm -rf "$work/etcd"
+  done
+  die "etcd did not start: $(tail -n 3 "$work/etcd.log")"
+}
+
+declare -A address_of number_of # by process
 number=0
-join() {
+start_server() {
   local log=$work/server$((++number))
   : >"$log.out"
   "$bin/docstore-server" --store "$store_url" --leases "$lease_url" --lease-ttl "${ttl}s" \
     --listen 127.0.0.1:0 --log-level info >"$log.out" 2>"$log.err" &
   servers+=($!)
   await_address "$log.out" $!
-  newest=$address
+  address_of[$!]=$address
+  number_of[$!]=$number
 }
 
-owns_some() { # ADDRESS
-  curl -s "$url/stats" >"$work/stats" && grep -q "\"owner\":\"$1\"" "$work/stats"
+# As the router knows it. Into a file: a grep that is content early would break the pipe of curl.
+owns_some() { # PROCESS
+  curl -s "$url/stats" >"$work/stats" && grep -q "\"owner\":\"${address_of[$1]}\"" "$work/stats"
 }
-owns_none() { ! owns_some "$1"; }
-all_owned() { curl -s "$url/metrics" | grep -qx "docstore_router_owned_ranges 16"; }
-
-# The address of the process that the array names first: it has seen the most.
-address_of() { # PROCESS
-  local out
-  for out in "$work"/server*.out; do
-    [[ $(cat "${out%.out}.pid" 2>/dev/null) != "$1" ]] || sed -n 's/^listening on //p' "$out"
-  done
+owns_none() { # PROCESS
+  curl -s "$url/stats" >"$work/stats" && ! grep -q "\"owner\":\"${address_of[$1]}\"" "$work/stats"
+}
+all_owned() {
+  curl -s "$url/metrics" >"$work/metrics" &&
+    grep -Eq '^docstore_router_owned_ranges 16(\.0*)?$' "$work/metrics"
 }
 
 run_load() { # OPTIONS...
-  "$bin/docstore-load" --target "$url" --documents 500 --sections 2 --connections 32 --pipeline 1 \
+  "$bin/docstore-load" --target "$url" --documents 500 --sections 2 --connections 32 --pipeline 4 \
     --timeout 30s --verify-file "$work/acknowledged" "$@"
 }
+
+# What happens while the load runs. The oldest server is the one that things happen to.
+event_join() {
+  start_server
+  await "a range for the server that joined" owns_some "${servers[-1]}"
+}
+
+event_drain() {
+  local oldest=${servers[0]}
+  servers=("${servers[@]:1}")
+  kill -TERM "$oldest"
+  wait "$oldest" || die "the drained server ended with $?"
+}
+
+event_kill() {
+  local oldest=${servers[0]}
+  servers=("${servers[@]:1}")
+  kill -KILL "$oldest"
+  wait "$oldest" 2>/dev/null || true
+  await "heirs of the server that was killed" owns_none "$oldest"
+}
+
+# It wakes with held answers, a full socket and a memory of what is no longer true.
+event_pause() {
+  local oldest=${servers[0]}
+  await "a range for the server that is to pause" owns_some "$oldest"
+  kill -STOP "$oldest"
+  await "heirs of the server that pauses" owns_none "$oldest"
+  await "an owner of every range" all_owned
+  sleep 1 # the heirs change what the sleeper remembers
+  kill -CONT "$oldest"
+  await "a range for the server that woke" owns_some "$oldest"
+  grep -q 'lost$' "$work/server${number_of[$oldest]}.err" || die "the server that slept noticed nothing"
+}
+
+start_postgres "$work/postgres" || die "no private PostgreSQL"
+store_url="$postgres_url&timeout=2s"
+case $leases in
+  postgres) lease_url="$postgres_url&poll=50ms" ;;
+  etcd) start_etcd ;;
+esac
+RANDOM=$seed
+start_server
+start_server
+: >"$work/router.out"
+"$bin/docstore-router" --leases "$lease_url" --listen 127.0.0.1:0 --log-level info \
+  >"$work/router.out" 2>"$work/router.err" &
+router=$!
+await_address "$work/router.out" "$router"
+url=http://$address
+await "an owner of every range" all_owned
+
+round=0
+for event in ${events//,/ }; do
+  round=$((round + 1))
+  # Long enough for the range to move while the load goes on.
+  options=(--duration 4s --max-p99 10s) # every request must succeed
+  [[ $event =~ join|drain ]] || options=(--duration "$((ttl + 5))s")
+  run_load --rate "$rate" --seed "$((seed * 1000 + round))" "${options[@]}" >"$work/load" 2>&1 &
+  load=$!
+  sleep "1.$((RANDOM % 10))" # the moment of the event
+  "event_$event"
+  status=0
+  wait "$load" || status=$?
+  load=
+  ((status == 0)) || die "event $round, $event (seed $seed): status $status: $(<"$work/load")"
+  echo "event $round: $event; $(grep -m 1 '^verify:' "$work/load")"
+done
+
+# A test that tested nothing must not pass: kills and pauses have to have met writes under way.
+[[ ! $events =~ kill|pause ]] || grep -q '^open ' "$work/acknowledged" ||
+  die "no write was under way at any event: raise --rate"
+
+for pid in "${servers[@]}"; do
+  kill -KILL "$pid"
+  wait "$pid" 2>/dev/null || true
+done
+for pid in "${servers[@]}"; do await "the end of the leases of those killed" owns_none "$pid"; done
+servers=()
+start_server
+await "an owner of every range" all_owned
+run_load --verify-only 2>"$work/load" || die "at the end (seed $seed): $(<"$work/load")"
+cat "$work/load"
+kill -TERM "$router"
+wait "$router" || die "the router ended with $?"
+router=
+echo "takeover_test: $events under $leases: nothing acknowledged was lost or stale"
