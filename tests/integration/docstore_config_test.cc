@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "router/config.h"
 #include "server/config.h"
 
 namespace stout::docstore {
@@ -83,6 +84,32 @@ TEST_CASE("options have units", "[docstore]") {
   CHECK(config.documents.map.cache_bytes == std::size_t{1} << 30);
   CHECK(lane.max_dirty_keys == 7);
   CHECK(config.http.idle_timeout == 1500ms);
+}
+
+TEST_CASE("servers that share a store are told of each other", "[docstore][leases]") {
+  const Parsed alone = Parse({});
+  CHECK(alone.config.leases.empty());
+  const Parsed parsed = Parse({"--leases", "memory:", "--advertise", "10.0.0.7:80", "--ranges",
+                               "64", "--lease-ttl", "3s"});
+  REQUIRE_FALSE(parsed.code);
+  CHECK(parsed.config.leases == "memory:");
+  CHECK(parsed.config.advertise == "10.0.0.7:80");
+  CHECK(parsed.config.lease.ranges == 64);
+  CHECK(parsed.config.lease.ttl == 3s);
+  CHECK(Parse({"--leases", "memory:", "--lanes", "2"}).said.find("--lanes") != std::string::npos);
+  CHECK(Parse({"--advertise", ":80"}).said.find("is no address") != std::string::npos);
+}
+
+TEST_CASE("the router needs to be told where the leases are", "[router]") {
+  const auto code = [](std::initializer_list<const char*> arguments) {
+    std::vector<const char*> argv = {"docstore-router"};
+    argv.insert(argv.end(), arguments);
+    RouterConfig config;
+    return ParseCommandLine(static_cast<int>(argv.size()), argv.data(), config);
+  };
+  CHECK(code({}).value_or(0) != 0);
+  CHECK(code({"--leases", "memory:", "--retry-timeout", "0s"}).value_or(0) != 0);
+  CHECK_FALSE(code({"--leases", "memory:", "--retry-timeout", "5s", "--listen", "[::1]:0"}));
 }
 
 TEST_CASE("a wrong option is named, with the remedy", "[docstore]") {

@@ -7,10 +7,10 @@
 
 #include "http/etag.h"
 #include "http/id.h"
-#include "server/manifest.h"
 #include "http/message.h"
-#include "server/metrics.h"
 #include "http/route.h"
+#include "server/manifest.h"
+#include "server/metrics.h"
 
 namespace stout::docstore {
 namespace {

@@ -11,6 +11,7 @@
 #include <future>
 #include <iterator>
 #include <stdexcept>
+#include <utility>
 
 namespace stout::docstore {
 
@@ -30,6 +31,11 @@ void GateStore::Open() {
     held.swap(held_);
   }
   for (auto& [batch, handler] : held) store_.Write(*batch, std::move(handler));
+}
+
+std::size_t GateStore::held() const {
+  const std::lock_guard lock(mutex_);
+  return held_.size();
 }
 
 void GateStore::Write(const WriteBatch& batch, WriteHandler handler) {
@@ -149,6 +155,12 @@ Reply Client::Do(std::string_view method, std::string_view target, std::string_v
                  Fields fields) {
   Send(Format(method, target, body, fields));
   return Receive(method == "HEAD");
+}
+
+std::string Client::ReceiveAll() {
+  while (ReadSome()) {
+  }
+  return std::exchange(input_, {});
 }
 
 bool Client::AtEnd() {

@@ -2,6 +2,7 @@
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <initializer_list>
@@ -27,6 +28,8 @@ class GateStore final : public Store {
   void Shut();
   /// Passes what was held, and what comes.
   void Open();
+  /// Batches that are held.
+  [[nodiscard]] std::size_t held() const;
   [[nodiscard]] const StoreTraits& traits() const override { return store_.traits(); }
   void Write(const WriteBatch& batch, WriteHandler handler) override;
   void Read(const ReadBatch& batch, ReadHandler handler) override {
@@ -39,7 +42,7 @@ class GateStore final : public Store {
 
  private:
   Store& store_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   bool shut_ = false;
   std::deque<std::pair<const WriteBatch*, WriteHandler>> held_;
 };
@@ -109,6 +112,8 @@ class Client {
   [[nodiscard]] Reply Receive(bool head = false);
   [[nodiscard]] Reply Do(std::string_view method, std::string_view target,
                          std::string_view body = {}, Fields fields = {});
+  /// All bytes up to the end of the connection.
+  [[nodiscard]] std::string ReceiveAll();
   /// Waits for the end of the connection; false if bytes come before it.
   [[nodiscard]] bool AtEnd();
   /// Whether nothing has come that was not received.

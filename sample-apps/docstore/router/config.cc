@@ -1,9 +1,12 @@
 #include "router/config.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <thread>
 
 #include "program/options.h"
+#include "stout/adapters/open_lease_service.h"
 
 namespace stout::docstore {
 namespace {
@@ -14,7 +17,8 @@ void AddOptions(CLI::App& app, RouterConfig& config) {
   HttpOptions& http = router.http;
 
   options.Group("Service");
-  options.Text("--leases", config.leases, "The lease service that the servers share; required",
+  options.Text("--leases", config.leases,
+               fmt::format("The lease service that the servers share: {}", LeaseServiceUrlSyntax()),
                "URL");
   options.Where("--listen", config.listen,
                 "Address to serve; port 0 takes a free one, printed on stdout",

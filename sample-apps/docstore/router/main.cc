@@ -15,7 +15,7 @@
 #include "program/shutdown.h"
 #include "router/config.h"
 #include "router/router.h"
-#include "stout/adapters/open_leases.h"
+#include "stout/adapters/open_lease_service.h"
 
 namespace stout::docstore {
 namespace {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "program/options.h"
+#include "stout/adapters/open_lease_service.h"
 #include "stout/adapters/open_store.h"
 #include "stout/core/policy/basic.h"
 
@@ -15,6 +16,7 @@ namespace stout::docstore {
 namespace {
 
 constexpr std::size_t kMaxShards = 4096;
+constexpr std::size_t kMaxRanges = 65'536;
 
 std::string ReadPolicy(const std::string& text, Policy& policy) {
   std::string error;
@@ -42,6 +44,26 @@ void AddOptions(CLI::App& app, Config& config) {
                "Longest orderly end after SIGTERM or SIGINT; then, or at a second signal, the "
                "server ends at once with exit code 1");
   options.LogLevel(config.log_level);
+
+  options.Group("Sharing the store with other servers");
+  options.Text("--leases", config.leases,
+               fmt::format("The lease service that says which server serves which documents: {}",
+                           LeaseServiceUrlSyntax()),
+               "URL");
+  options.Parsed(
+      "--advertise", "Where routers and clients reach this server, if not where it listens",
+      "HOST:PORT", "--listen", [&config](const std::string& text) {
+        const auto address = ParseAddress(text);
+        if (!address || address->host.empty() || address->port == 0) {
+          return fmt::format("'{}' is no address: use HOST:PORT, like 10.0.0.7:8080", text);
+        }
+        config.advertise = text;
+        return std::string();
+      });
+  options.Count("--ranges", config.ranges, kMaxRanges,
+                "Ranges that documents are cut into; the same for all servers, for good");
+  options.Time("--lease-ttl", config.lease.ttl,
+               "A server that is silent for so long has lost its ranges to others");
 
   options.Group("Batching, of each shard");
   options.Parsed("--policy", fmt::format("When to send: {}", PolicySyntax()), "POLICY",
@@ -118,7 +140,11 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, Config& c
       "flushes.\nIt prints 'listening on HOST:PORT' on stdout once it serves, and logs on stderr.");
   AddOptions(app, config);
   return Parse(app, argc, argv, [&config] {
+    if (!config.leases.empty() && config.documents.shards != 0) {
+      return std::string("--lanes counts without --leases only: each of --ranges has its own");
+    }
     if (config.documents.shards == 0) config.documents.shards = config.threads;
+    config.lease.ranges = static_cast<RangeId>(config.ranges);
     return CheckTogether(config);
   });
 }

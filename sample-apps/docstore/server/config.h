@@ -8,6 +8,7 @@
 #include "http/http_options.h"
 #include "program/address.h"
 #include "server/documents.h"
+#include "server/leased_documents.h"
 
 namespace stout::docstore {
 
@@ -16,6 +17,10 @@ struct Config {
   std::string store = "rocksdb:./docstore-data";
   Address listen = {.port = 8080};
   std::size_t threads = 1;
+  std::string leases;     ///< URL; empty: the store is ours alone.
+  std::string advertise;  ///< HOST:PORT; empty: where it listens.
+  std::size_t ranges = LeaseOptions().ranges;
+  LeaseOptions lease;  ///< Its ranges are those above.
   DocumentsOptions documents;
   HttpOptions http;
   std::chrono::nanoseconds drain_timeout = std::chrono::seconds(30);

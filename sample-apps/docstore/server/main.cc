@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <future>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -17,6 +19,7 @@
 #include "program/shutdown.h"
 #include "server/config.h"
 #include "server/server.h"
+#include "stout/adapters/open_lease_service.h"
 #include "stout/adapters/open_store.h"
 
 namespace stout::docstore {
@@ -24,51 +27,95 @@ namespace {
 
 namespace asio = boost::asio;
 
-ErrorCode Open(Server& server) {
-  std::promise<ErrorCode> opened;
-  server.Open([&](ErrorCode ec) { opened.set_value(ec); });
-  return opened.get_future().get();
-}
-
-int Serve(const Config& config, asio::io_context& context, Store& store) {
-  if (const auto wrong = Interposer::Check(config.documents.map.engine, store.traits())) {
-    spdlog::error("options do not suit the store: {}", *wrong);
-    return EXIT_FAILURE;
+// Serves until a signal ends it. Answers the exit code.
+class Program {
+ public:
+  Program(const Config& config, asio::io_context& context, Store& store, LeaseService* leases)
+      : config_(config), store_(store), shared_(leases != nullptr), context_(context) {
+    if (shared_) {
+      server_ = std::make_unique<Server>(context, store, *leases, config.lease, config.documents,
+                                         config.http);
+    } else {
+      server_ = std::make_unique<Server>(context, store, config.documents, config.http);
+    }
   }
-  Server server(context, store, config.documents, config.http);
-  Shutdown shutdown(
-      context, config.drain_timeout, [&](Server::Done done) { server.Drain(std::move(done)); },
-      [&](Server::Done done) { server.Close(std::move(done)); });
 
-  auto work = asio::make_work_guard(context);
-  std::vector<std::jthread> threads;
-  for (std::size_t i = 0; i < config.threads; ++i) threads.emplace_back([&] { context.run(); });
-  const auto stop = [&](int code) {
-    context.stop();
-    threads.clear();
+  int Run() {
+    Shutdown shutdown(
+        context_, config_.drain_timeout,
+        [this](Server::Done done) { server_->Drain(std::move(done)); },
+        [this](Server::Done done) { server_->Close(std::move(done)); });
+    auto work = asio::make_work_guard(context_);
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < config_.threads; ++i) {
+      threads.emplace_back([this] { context_.run(); });
+    }
+    const int code = Begin() ? shutdown.Wait() : EXIT_FAILURE;
+    spdlog::info("ended with exit code {}", code);
+    context_.stop();
     return code;
-  };
-
-  if (const ErrorCode ec = Open(server)) {
-    spdlog::error("cannot take over store {}: {}", config.store, ec.message());
-    return stop(EXIT_FAILURE);
   }
-  const auto port = server.Listen(config.listen.host, config.listen.port);
-  if (!port) {
-    spdlog::error("cannot listen on {}:{}: {}; choose another --listen", config.listen.host,
-                  config.listen.port, port.error().message());
-    return stop(EXIT_FAILURE);
-  }
-  spdlog::info("serving {} with policy {} on {} threads and {} shards", config.store,
-               config.documents.map.engine.lane.write_policy.Name(), config.threads,
-               config.documents.shards);
-  if (!store.traits().durable) spdlog::warn("{} is not durable", store.traits().name);
-  fmt::print("listening on {}:{}\n", config.listen.host, *port);
-  std::fflush(stdout);
 
-  const int code = shutdown.Wait();
-  spdlog::info("ended with exit code {}", code);
-  return stop(code);
+ private:
+  // Who shares the store must be reachable before others are told so; who has it alone serves when
+  // it has taken it over.
+  bool Begin() {
+    return shared_ ? Listen() && Open() && Announce() : Open() && Listen() && Announce();
+  }
+
+  bool Open() {
+    std::promise<ErrorCode> opened;
+    server_->Open(Advertised(), [&](ErrorCode ec) { opened.set_value(ec); });
+    const ErrorCode ec = opened.get_future().get();
+    if (ec) spdlog::error("cannot take over store {}: {}", config_.store, ec.message());
+    return !ec;
+  }
+
+  bool Listen() {
+    const auto port = server_->Listen(config_.listen.host, config_.listen.port);
+    if (port) {
+      listening_ = {config_.listen.host, *port};
+    } else {
+      spdlog::error("cannot listen on {}: {}; choose another --listen", config_.listen.Text(),
+                    port.error().message());
+    }
+    return bool(port);
+  }
+
+  bool Announce() const {
+    spdlog::info("serving {} with policy {} on {} threads and {}", config_.store,
+                 config_.documents.map.engine.lane.write_policy.Name(), config_.threads,
+                 shared_ ? fmt::format("{} ranges, shared under {}", config_.ranges, config_.leases)
+                         : fmt::format("{} shards", config_.documents.shards));
+    const StoreTraits& traits = store_.traits();
+    if (!traits.durable) spdlog::warn("{} is not durable", traits.name);
+    if (shared_ && !traits.fences) {
+      spdlog::warn(
+          "{} has no fences: a late write of a former owner of a range can still take "
+          "effect where the new one has not written",
+          traits.name);
+    }
+    fmt::print("listening on {}\n", listening_.Text());
+    std::fflush(stdout);
+    return true;
+  }
+
+  [[nodiscard]] std::string Advertised() const {
+    return config_.advertise.empty() ? listening_.Text() : config_.advertise;
+  }
+
+  const Config& config_;
+  Store& store_;
+  const bool shared_;
+  asio::io_context& context_;
+  std::unique_ptr<Server> server_;
+  Address listening_;
+};
+
+int Complain(std::string_view what, const std::string& url, ErrorCode ec, const Diagnostics& why) {
+  spdlog::error("cannot open {} {}: {}", what, url,
+                why.message.empty() ? ec.message() : why.message);
+  return EXIT_FAILURE;
 }
 
 int Main(int argc, char** argv) {
@@ -80,12 +127,18 @@ int Main(int argc, char** argv) {
   asio::io_context context(static_cast<int>(config.threads));
   Diagnostics why;
   const auto store = OpenStore(config.store, context.get_executor(), &why);
-  if (!store) {
-    spdlog::error("cannot open store {}: {}", config.store,
-                  why.message.empty() ? store.error().message() : why.message);
+  if (!store) return Complain("store", config.store, store.error(), why);
+  if (const auto wrong = Interposer::Check(config.documents.map.engine, (*store)->traits())) {
+    spdlog::error("options do not suit the store: {}", *wrong);
     return EXIT_FAILURE;
   }
-  return Serve(config, context, **store);
+  std::unique_ptr<LeaseService> leases;
+  if (!config.leases.empty()) {
+    auto opened = OpenLeaseService(config.leases, context.get_executor(), &why);
+    if (!opened) return Complain("lease service", config.leases, opened.error(), why);
+    leases = std::move(*opened);
+  }
+  return Program(config, context, **store, leases.get()).Run();
 }
 
 }  // namespace

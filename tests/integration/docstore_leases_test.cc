@@ -1,0 +1,216 @@
+// Servers that share one store under leases: who serves what, and what becomes of those who lose
+// it.
+
+#include <fmt/format.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "docstore_fleet.h"
+#include "stout/adapters/memory_store.h"
+#include "stout/in_process_leases.h"
+
+namespace stout::docstore {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A document of each of the four ranges.
+std::vector<std::string> OneOfEachRange() {
+  std::vector<std::string> documents(4);
+  for (int i = 0, found = 0; found < 4; ++i) {
+    const std::string name = fmt::format("d{}", i);
+    std::string& slot = documents[RangeOf(name, 4)];
+    if (!slot.empty()) continue;
+    slot = name;
+    ++found;
+  }
+  return documents;
+}
+
+std::string Section(const std::string& document) { return "/docs/" + document + "/sections/s"; }
+
+// One context for all: its threads end before anything that they may touch goes.
+class Fleet {
+ public:
+  Fleet() : store(runner.context().get_executor()), leases(runner.context().get_executor()) {}
+  ~Fleet() { runner.Stop(); }
+
+  FleetServer& Add(const LeaseOptions& options = FleetServer::Brisk()) {
+    servers.push_back(std::make_unique<FleetServer>(runner, store, leases, options));
+    return *servers.back();
+  }
+  // The server that serves a document, once there is one; null if nobody does in time.
+  FleetServer* OwnerOf(const std::string& document) {
+    FleetServer* owner = nullptr;
+    (void)Eventually([&] {
+      for (const auto& server : servers) {
+        if (server->Serves(document)) owner = server.get();
+      }
+      return owner != nullptr;
+    });
+    return owner;
+  }
+
+  Runner runner;
+  MemoryStore store;
+  InProcessLeases leases;
+  std::vector<std::unique_ptr<FleetServer>> servers;
+};
+
+TEST_CASE("a server that is alone serves every range", "[docstore][leases]") {
+  Fleet fleet;
+  FleetServer& server = fleet.Add();
+  for (const std::string& document : OneOfEachRange()) {
+    CAPTURE(document);
+    REQUIRE(Eventually([&] { return server.Serves(document); }));
+    Client client(server.port());
+    CHECK(client.Do("PUT", Section(document), "x").status == 201);
+    CHECK(client.Do("GET", Section(document)).body == "x");
+  }
+  Client client(server.port());
+  CHECK(client.Do("GET", "/healthz").status == 200);
+  CHECK(client.Do("GET", "/metrics").body.find("shard=\"3\"") != std::string::npos);
+}
+
+TEST_CASE("before it is a member a server says that nothing was done", "[docstore][leases]") {
+  Runner runner;
+  MemoryStore store(runner.context().get_executor());
+  InProcessLeases leases(runner.context().get_executor());
+  Server server(runner.context(), store, leases, FleetServer::Brisk(), {}, {});
+  Client client(server.Listen("127.0.0.1", 0).value());
+  const Reply reply = client.Do("PUT", Section("d"), "x");
+  CHECK(reply.status == 503);
+  CHECK(reply.Field("retry-after") == "1");
+  CHECK(reply.Field("docstore-unserved-range") == std::to_string(RangeOf("d", 4)));
+  CHECK(client.Do("GET", "/healthz").status == 503);
+  runner.Stop();
+}
+
+TEST_CASE("who asks the wrong server is told the right one", "[docstore][leases]") {
+  Fleet fleet;
+  FleetServer& first = fleet.Add();
+  FleetServer& second = fleet.Add();
+  for (const std::string& document : OneOfEachRange()) {
+    CAPTURE(document);
+    REQUIRE(Eventually([&] { return first.Serves(document) || second.Serves(document); }));
+    const FleetServer& owner = *fleet.OwnerOf(document);
+    const FleetServer& other = &owner == &first ? second : first;
+    Client client(other.port());
+    Reply reply;
+    REQUIRE(Eventually([&] {
+      reply = client.Do("PUT", Section(document), "x");
+      return reply.status == 421;
+    }));
+    CHECK(reply.Field("location") == "http://" + owner.address() + Section(document));
+    CHECK(reply.Field("docstore-unserved-range") == std::to_string(RangeOf(document, 4)));
+    CHECK(Client(owner.port()).Do("GET", Section(document)).status == 404);
+  }
+}
+
+TEST_CASE("a server that drains hands over what it has, and is not missed", "[docstore][leases]") {
+  Fleet fleet;
+  FleetServer& leaver = fleet.Add();
+  const std::vector<std::string> documents = OneOfEachRange();
+  for (const std::string& document : documents) {
+    REQUIRE(Eventually([&] { return leaver.Serves(document); }));
+    REQUIRE(Client(leaver.port()).Do("PUT", Section(document), "kept").status == 201);
+  }
+  FleetServer& heir = fleet.Add();
+  CHECK(leaver.Drain() == ErrorCode());
+  for (const std::string& document : documents) {
+    CAPTURE(document);
+    REQUIRE(Eventually([&] { return heir.Serves(document); }));
+    CHECK(Client(heir.port()).Do("GET", Section(document)).body == "kept");
+  }
+}
+
+TEST_CASE("the ranges of a server that has died are taken over", "[docstore][leases]") {
+  Fleet fleet;
+  auto doomed_runner = std::make_unique<Runner>();
+  auto doomed = std::make_unique<FleetServer>(*doomed_runner, fleet.store, fleet.leases);
+  const std::vector<std::string> documents = OneOfEachRange();
+  for (const std::string& document : documents) {
+    REQUIRE(Eventually([&] { return doomed->Serves(document); }));
+    REQUIRE(Client(doomed->port()).Do("PUT", Section(document), "kept").status == 201);
+  }
+  doomed_runner->Stop();  // as SIGSTOP: it renews no more
+  FleetServer& heir = fleet.Add();
+  for (const std::string& document : documents) {
+    CAPTURE(document);
+    REQUIRE(Eventually([&] { return heir.Serves(document); }));
+    CHECK(Client(heir.port()).Do("GET", Section(document)).body == "kept");
+  }
+  doomed.reset();
+}
+
+// Goal: two servers both believe, with right as far as they can know, that they own a range.
+// Method: two lease services over one store. The former owner's write is held on its way to the
+// store until the newer one has written.
+TEST_CASE("what a former owner writes after it was fenced changes nothing", "[docstore][leases]") {
+  Runner runner;
+  MemoryStore store(runner.context().get_executor());
+  GateStore gate(store);
+  InProcessLeases older_leases(runner.context().get_executor());
+  FleetServer older(runner, gate, older_leases);
+  REQUIRE(Eventually([&] { return older.Serves("d"); }));
+  REQUIRE(Client(older.port()).Do("PUT", Section("d"), "before").status == 201);
+
+  gate.Shut();
+  Client late(older.port());
+  late.Send(Format("PUT", Section("d"), "late"));
+  Client untouched(older.port());  // a key that the newer owner never writes
+  untouched.Send(Format("PUT", "/docs/d/sections/untouched", "late"));
+  REQUIRE(Eventually([&] { return gate.held() > 0; }));
+
+  InProcessLeases newer_leases(runner.context().get_executor());
+  FleetServer newer(runner, store, newer_leases);
+  REQUIRE(Eventually([&] { return newer.Serves("d"); }));
+  Client client(newer.port());
+  CHECK(client.Do("GET", Section("d")).body == "before");
+  REQUIRE(client.Do("PUT", Section("d"), "newer").status == 204);
+
+  gate.Open();
+  // Nobody told them that it was done; nor that it was not.
+  CHECK(late.Receive().status == 504);
+  CHECK(untouched.Receive().status == 504);
+  CHECK(client.Do("GET", Section("d")).body == "newer");
+  CHECK(client.Do("GET", "/docs/d/sections/untouched").status == 404);
+  // The former owner has given the range up, and shows nothing of it.
+  Client former(older.port());
+  CHECK(former.Do("GET", Section("d")).status == 503);
+  CHECK(former.Do("PUT", Section("d"), "later").status == 503);
+  // Another one, without a memory, finds what the newer wrote, and nothing else.
+  CHECK(newer.Drain() == ErrorCode());
+  InProcessLeases newest_leases(runner.context().get_executor());
+  FleetServer newest(runner, store, newest_leases);
+  REQUIRE(Eventually([&] { return newest.Serves("d"); }));
+  Client reader(newest.port());
+  CHECK(reader.Do("GET", Section("d")).body == "newer");
+  CHECK(reader.Do("GET", "/docs/d").body == "{\"document\":\"d\",\"sections\":[\"s\"]}\n");
+  runner.Stop();
+}
+
+TEST_CASE("a server that cannot flush in time is not waited for", "[docstore][leases]") {
+  Runner runner;
+  MemoryStore store(runner.context().get_executor());
+  GateStore gate(store);
+  InProcessLeases leases(runner.context().get_executor());
+  FleetServer server(runner, gate, leases);
+  REQUIRE(Eventually([&] { return server.Serves("d"); }));
+  gate.Shut();
+  Client client(server.port());
+  client.Send(Format("PUT", Section("d"), "x"));
+  REQUIRE(Eventually([&] { return gate.held() > 0; }));
+  server.Close();  // what --drain-timeout does
+  CHECK_FALSE(client.Receive().status == 201);
+  gate.Open();
+  runner.Stop();
+}
+
+}  // namespace
+}  // namespace stout::docstore

@@ -1,0 +1,225 @@
+#!/usr/bin/env bash
+# Goal: several docstore-servers that share one store under leases lose nothing that was
+# acknowledged, and show nothing stale, whatever becomes of one of them; and one that leaves in
+# order is not even noticed.
+# Method: servers and a router on one private PostgreSQL, which is the store and, unless --leases
+# says otherwise, the lease service. docstore-load --verify offers a fixed rate to the router while
+# servers come and go; everything that it ever had acknowledged is read back after each event, and at
+# the end by a server without a memory.
+set -euo pipefail
+
+usage() {
+  cat <<'TEXT'
+usage: takeover_test.sh BIN_DIR [OPTIONS]
+  --events LIST  which, in which order, of: join (a server more), drain (SIGTERM: no request may
+                 fail), kill (kill -9), pause (SIGSTOP for longer than the lease)
+                 (join,drain,join,kill,pause)
+  --leases S     postgres, or etcd: a private one (postgres)
+  --ttl N        seconds that a lease lives (2)
+  --rate R       requests per second (1000), half of them writes
+  --seed N       of the moments of the events and of the load (1)
+Exit status: 0 if every acknowledged write was there.
+TEXT
+}
+
+die() {
+  echo "takeover_test: $*" >&2
+  exit 1
+}
+
+events=join,drain,join,kill,pause leases=postgres ttl=2 rate=1000 seed=1
+[[ ${1-} != --help ]] || { usage && exit 0; }
+bin=${1:?"takeover_test: the directory of the programs is missing; see --help"}
+shift
+while (($#)); do
+  case $1 in
+    --events | --leases | --ttl | --rate | --seed)
+      (($# > 1)) || die "$1 needs a value"
+      printf -v "${1#--}" %s "$2"
+      shift 2
+      ;;
+    *) die "no option $1; see --help" ;;
+  esac
+done
+[[ $leases =~ ^(postgres|etcd)$ ]] || die "--leases is postgres or etcd"
+
+# shellcheck source=/dev/null
+source "$(dirname "${BASH_SOURCE[0]}")/../../sample-apps/demo/postgres.sh"
+
+work=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-takeover.XXXXXX") # on a disk: /tmp is often memory
+chmod 711 "$work" # PostgreSQL may run as another user
+servers=() # processes of those that serve, oldest first
+router=
+load=
+database=
+etcd=
+clean_up() {
+  trap '' INT TERM HUP
+  [[ -z $database ]] || signal_postgres KILL
+  for pid in $load $router "${servers[@]}" $etcd $database; do
+    kill -KILL "$pid" 2>/dev/null || true
+    wait "$pid" 2>/dev/null || true
+  done
+  rm -rf "$work"
+}
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+# await_address OUT PROCESS: sets `address` to what a program says that it listens on.
+await_address() {
+  for _ in {1..400}; do
+    address=$(sed -n 's/^listening on //p' "$1")
+    [[ -z $address ]] || return 0
+    kill -0 "$2" 2>/dev/null || break
+    sleep 0.02
+  done
+  die "a program did not start: $(cat "${1%.out}.err")"
+}
+
+# await WHAT COMMAND...: until it succeeds.
+await() {
+  for _ in {1..1500}; do
+    "${@:2}" && return
+    sleep 0.02
+  done
+  die "in vain: $1; $(curl -s "$url/stats")"
+}
+
+# A private etcd; sets `etcd` to its process and `lease_url`.
+start_etcd() {
+  local client peer
+  for _ in {1..20}; do
+    client=127.0.0.1:$((20000 + RANDOM % 20000)) peer=127.0.0.1:$((40000 + RANDOM % 20000))
+    etcd --data-dir "$work/etcd" --listen-client-urls "http://$client" \
+      --advertise-client-urls "http://$client" --listen-peer-urls "http://$peer" \
+      --initial-advertise-peer-urls "http://$peer" --initial-cluster "default=http://$peer" \
+      >"$work/etcd.log" 2>&1 &
+    etcd=$!
+    for _ in {1..400}; do
+      curl -s "http://$client/health" >"$work/health" && lease_url=etcd://$client/docs && return
+      kill -0 "$etcd" 2>/dev/null || break
+      sleep 0.05
+    done
+    wait "$etcd" 2>/dev/null || true
+    rm -rf "$work/etcd"
+  done
+  die "etcd did not start: $(tail -n 3 "$work/etcd.log")"
+}
+
+declare -A address_of number_of # by process
+number=0
+start_server() {
+  local log=$work/server$((++number))
+  : >"$log.out"
+  "$bin/docstore-server" --store "$store_url" --leases "$lease_url" --lease-ttl "${ttl}s" \
+    --listen 127.0.0.1:0 --log-level info >"$log.out" 2>"$log.err" &
+  servers+=($!)
+  await_address "$log.out" $!
+  address_of[$!]=$address
+  number_of[$!]=$number
+}
+
+# As the router knows it. Into a file: a grep that is content early would break the pipe of curl.
+owns_some() { # PROCESS
+  curl -s "$url/stats" >"$work/stats" && grep -q "\"owner\":\"${address_of[$1]}\"" "$work/stats"
+}
+owns_none() { # PROCESS
+  curl -s "$url/stats" >"$work/stats" && ! grep -q "\"owner\":\"${address_of[$1]}\"" "$work/stats"
+}
+all_owned() {
+  curl -s "$url/metrics" >"$work/metrics" &&
+    grep -Eq '^docstore_router_owned_ranges 16(\.0*)?$' "$work/metrics"
+}
+
+run_load() { # OPTIONS...
+  "$bin/docstore-load" --target "$url" --documents 500 --sections 2 --connections 32 --pipeline 4 \
+    --timeout 30s --verify-file "$work/acknowledged" "$@"
+}
+
+# What happens while the load runs. The oldest server is the one that things happen to.
+event_join() {
+  start_server
+  await "a range for the server that joined" owns_some "${servers[-1]}"
+}
+
+event_drain() {
+  local oldest=${servers[0]}
+  servers=("${servers[@]:1}")
+  kill -TERM "$oldest"
+  wait "$oldest" || die "the drained server ended with $?"
+}
+
+event_kill() {
+  local oldest=${servers[0]}
+  servers=("${servers[@]:1}")
+  kill -KILL "$oldest"
+  wait "$oldest" 2>/dev/null || true
+  await "heirs of the server that was killed" owns_none "$oldest"
+}
+
+# It wakes with held answers, a full socket and a memory of what is no longer true.
+event_pause() {
+  local oldest=${servers[0]}
+  await "a range for the server that is to pause" owns_some "$oldest"
+  kill -STOP "$oldest"
+  await "heirs of the server that pauses" owns_none "$oldest"
+  await "an owner of every range" all_owned
+  sleep 1 # the heirs change what the sleeper remembers
+  kill -CONT "$oldest"
+  await "a range for the server that woke" owns_some "$oldest"
+  grep -q 'lost$' "$work/server${number_of[$oldest]}.err" || die "the server that slept noticed nothing"
+}
+
+start_postgres "$work/postgres" || die "no private PostgreSQL"
+store_url="$postgres_url&timeout=2s"
+case $leases in
+  postgres) lease_url="$postgres_url&poll=50ms" ;;
+  etcd) start_etcd ;;
+esac
+RANDOM=$seed
+start_server
+start_server
+: >"$work/router.out"
+"$bin/docstore-router" --leases "$lease_url" --listen 127.0.0.1:0 --log-level info \
+  >"$work/router.out" 2>"$work/router.err" &
+router=$!
+await_address "$work/router.out" "$router"
+url=http://$address
+await "an owner of every range" all_owned
+
+round=0
+for event in ${events//,/ }; do
+  round=$((round + 1))
+  # Long enough for the range to move while the load goes on.
+  options=(--duration 4s --max-p99 10s) # every request must succeed
+  [[ $event =~ join|drain ]] || options=(--duration "$((ttl + 5))s")
+  run_load --rate "$rate" --seed "$((seed * 1000 + round))" "${options[@]}" >"$work/load" 2>&1 &
+  load=$!
+  sleep "1.$((RANDOM % 10))" # the moment of the event
+  "event_$event"
+  status=0
+  wait "$load" || status=$?
+  load=
+  ((status == 0)) || die "event $round, $event (seed $seed): status $status: $(<"$work/load")"
+  echo "event $round: $event; $(grep -m 1 '^verify:' "$work/load")"
+done
+
+# A test that tested nothing must not pass: kills and pauses have to have met writes under way.
+[[ ! $events =~ kill|pause ]] || grep -q '^open ' "$work/acknowledged" ||
+  die "no write was under way at any event: raise --rate"
+
+for pid in "${servers[@]}"; do
+  kill -KILL "$pid"
+  wait "$pid" 2>/dev/null || true
+done
+for pid in "${servers[@]}"; do await "the end of the leases of those killed" owns_none "$pid"; done
+servers=()
+start_server
+await "an owner of every range" all_owned
+run_load --verify-only 2>"$work/load" || die "at the end (seed $seed): $(<"$work/load")"
+cat "$work/load"
+kill -TERM "$router"
+wait "$router" || die "the router ended with $?"
+router=
+echo "takeover_test: $events under $leases: nothing acknowledged was lost or stale"
