@@ -92,6 +92,13 @@ WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND pid <> pg_backend_p
 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 AND (classid::int8::bit(32)::int4, objid::int8::bit(32)::int4) = ({lock}))"),
                   {Type::kBytea}};
+  // A client that has given up, or died without a word, holds no locks for long, nor waits for any.
+  schema.session = {"stout_session",
+                    "SELECT set_config('lock_timeout', $1::int8 || 'ms', false), "
+                    "set_config('tcp_keepalives_idle', '10', false), "
+                    "set_config('tcp_keepalives_interval', '5', false), "
+                    "set_config('tcp_keepalives_count', '3', false)",
+                    {Type::kInt8}};
   if (options.templates) {
     schema.own = false;
     const PostgresTemplates& own = *options.templates;
@@ -146,7 +153,7 @@ std::vector<const Statement*> Schema::statements() const {
   std::vector<const Statement*> all;
   for (const Statement* s :
        {&upsert, &remove, &select, &stamps, &note_epoch, &new_epoch, &collect, &share_scope,
-        &check_fence, &patience, &take_scope, &raise_fence, &evict}) {
+        &check_fence, &patience, &take_scope, &raise_fence, &evict, &session}) {
     if (!s->sql.empty()) all.push_back(s);
   }
   return all;

@@ -35,6 +35,8 @@ struct Schema {
   bool own = true;
   bool compares_stamps = true;
 
+  Statement session;  // $1 int8: milliseconds after which clients give up.
+
   [[nodiscard]] std::vector<const Statement*> statements() const;
 
   // What creates the tables.
