@@ -62,7 +62,10 @@ Result<std::unique_ptr<PostgresStore>> PostgresStore::Open(const PostgresOptions
                      .durable = server->durable,
                      .max_batch_bytes = kMaxBatchBytes};
   PostgresOptions for_server = options;
-  if (server->pooled) for_server.prepare = false;
+  if (server->pooled && options.prepare) {
+    spdlog::info("postgres: a pooler is in between: statements are not prepared");
+    for_server.prepare = false;
+  }
   auto engine = std::make_shared<Engine>(std::move(for_server), *std::move(schema), executor);
   return std::unique_ptr<PostgresStore>(new PostgresStore(std::move(traits), std::move(engine)));
 }
