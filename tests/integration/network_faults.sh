@@ -24,8 +24,13 @@ strike_network() { # FAULT
     delay) behave delay=100ms ;;
     throttle) behave bytes_per_second=20000 ;; # of which a batch takes seconds
     swallow) behave swallow_answers ;;
-    # The connections stand still; the store times out, and what it sends on others is newer.
-    ghost) behave hold_connected ;;
+    # A slow link makes a batch large, and there it stays; the store times out, and what it sends on
+    # other connections is newer.
+    ghost)
+      behave bytes_per_second=20000
+      sleep 0.7
+      behave hold_connected
+      ;;
     cut) # wherever it comes: within a batch, between two, while it connects again
       for _ in {1..10}; do
         behave cut_after=$((RANDOM % 20000))

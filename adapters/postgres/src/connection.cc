@@ -23,6 +23,15 @@ constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 
 constexpr int kBinary = 1;
 
+// $1 int8: the milliseconds after which we give up. Who has, or has died without a word, is to hold
+// no locks for long, nor wait for any.
+const Statement kSession = {"",
+                            "SELECT set_config('lock_timeout', $1::int8 || 'ms', false), "
+                            "set_config('tcp_keepalives_idle', '10', false), "
+                            "set_config('tcp_keepalives_interval', '5', false), "
+                            "set_config('tcp_keepalives_count', '3', false)",
+                            {Type::kInt8}};
+
 std::string_view TrimRight(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
   return text;
@@ -142,8 +151,10 @@ asio::awaitable<Outcome> Connection::Prepare() {
       co_return Lost();
     }
   }
-  if (PQpipelineSync(connection_.get()) != 1) co_return Lost();
-  co_return co_await Receive(statements_.size());
+  const auto timeout = std::chrono::ceil<std::chrono::milliseconds>(options_.timeout);
+  const Query session{&kSession, {Int8(timeout.count())}};
+  if (!Send(session) || PQpipelineSync(connection_.get()) != 1) co_return Lost();
+  co_return co_await Receive(statements_.size() + 1);
 }
 
 asio::awaitable<Outcome> Connection::Run(std::span<const Query> queries) {

@@ -80,7 +80,7 @@ class Connection {
   Connection(const PostgresOptions& options, std::vector<const Statement*> statements,
              const boost::asio::any_io_executor& strand);
 
-  // Connects, and prepares the statements. Empty, or what is wrong.
+  // Connects, and prepares the statements and the session. Empty, or what is wrong.
   [[nodiscard]] boost::asio::awaitable<std::string> Connect();
   // False: nothing has been connected, or it broke, perhaps while nobody used it.
   [[nodiscard]] bool Usable();

@@ -12,6 +12,7 @@
 #include "fence.h"
 #include "schema.h"
 #include "setup.h"
+#include "templates.h"
 #include "url.h"
 #include "write.h"
 
@@ -46,7 +47,12 @@ Result<std::unique_ptr<PostgresStore>> PostgresStore::Open(const PostgresOptions
                      .fences = true,
                      .durable = server->durable,
                      .max_batch_bytes = kMaxBatchBytes};
-  auto engine = std::make_shared<Engine>(options, *std::move(schema), executor);
+  PostgresOptions for_server = options;
+  if (server->pooled && options.prepare) {
+    spdlog::info("postgres: a pooler is in between: statements are not prepared");
+    for_server.prepare = false;
+  }
+  auto engine = std::make_shared<Engine>(std::move(for_server), *std::move(schema), executor);
   return std::unique_ptr<PostgresStore>(new PostgresStore(std::move(traits), std::move(engine)));
 }
 
@@ -154,11 +160,19 @@ Result<std::unique_ptr<Store>> PostgresStore::OpenUrl(const StoreUrl& url,
   reader.Duration("timeout", options.timeout, std::chrono::milliseconds(1));
   reader.Duration("connect_timeout", options.connect_timeout, std::chrono::milliseconds(1));
   reader.Duration("tombstone_ttl", options.tombstone_ttl);
+  std::string templates;
+  reader.Text("templates", templates);
   reader.Flag("create", options.create);
   reader.Flag("prepare", options.prepare);
   reader.Count("max_queue", options.max_queue, 1, std::size_t{1} << 30);
   if (const std::optional<std::string> error = reader.Finish()) {
     return Fail(Errc::kBadUrl, fmt::format("{} (syntax: {})", *error, kUrlSyntax), diagnostics);
+  }
+  if (!templates.empty()) {
+    std::string error;
+    auto read = postgres::ReadTemplates(templates, &error);
+    if (!read) return Fail(Errc::kBadUrl, "postgres: " + error, diagnostics);
+    options.templates = *std::move(read);
   }
   auto store = Open(options, executor, diagnostics);
   if (!store) return store.error();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <string>
 #include <string_view>
 
 #include "connection.h"
@@ -47,7 +48,10 @@ class SettingUp {
     const ResultPtr durable = Execute(
         "SELECT current_setting('fsync') = 'on' AND "
         "current_setting('synchronous_commit') <> 'off'");
-    return Server{.durable = TextOf(durable) == "t"};
+    // A pooler has numbers of its own, for cancelling.
+    const ResultPtr session = Execute("SELECT pg_backend_pid()");
+    return Server{.durable = TextOf(durable) == "t",
+                  .pooled = TextOf(session) != std::to_string(PQbackendPID(connection_.get()))};
   }
 
  private:
