@@ -14,14 +14,22 @@ namespace {
 /// one is tried, so many times.
 constexpr int kStepsDown = 6;
 
+/// Plain clients below that share of the best are not worth repeating.
+constexpr double kNearlyBest = 0.8;
+
+/// Coarse step of a search that begins near its end.
+constexpr double kStepFromLike = 1.7;
+
 double Milliseconds(double seconds) { return seconds * 1000; }
 
 /// The comparison of one setting.
 class Match {
  public:
-  Match(const CompareOptions& options, Comparison& comparison, SplitMix64& seeds,
-        const OnTrial& on_trial, const std::atomic<bool>& interrupted)
+  /// `like`: of the same store with other documents, from which the search begins; or null.
+  Match(const CompareOptions& options, const Comparison* like, Comparison& comparison,
+        SplitMix64& seeds, const OnTrial& on_trial, const std::atomic<bool>& interrupted)
       : options_(options),
+        like_(like),
         comparison_(comparison),
         seeds_(seeds),
         on_trial_(on_trial),
@@ -77,7 +85,8 @@ class Match {
     return {rate, {bench::Median(results), cpus}};
   }
 
-  // The plain clients share a table, and so do the policies: the last of each is the quickest.
+  // The plain clients share a table, and so do the policies: the last of each is among the
+  // quickest. A RocksDB, of which each has its own, does not care whether a key is new.
   void PreloadTables() {
     for (std::size_t i = 0; i < contenders_.size() && !interrupted_; ++i) {
       const bool last = i + 1 == contenders_.size() ||
@@ -88,7 +97,9 @@ class Match {
 
   // The contenders take turns, so that whatever else happens on this machine hits all alike.
   void Search() {
-    std::vector<RateSearch> searches(contenders_.size(), RateSearch(options_.search));
+    std::vector<std::optional<AtRate>> best(contenders_.size());
+    std::vector<RateSearch> searches;
+    for (std::size_t i = 0; i < contenders_.size(); ++i) searches.emplace_back(SearchOf(i));
     bool searching = true;
     while (std::exchange(searching, false)) {
       for (std::size_t i = 0; i < searches.size(); ++i) {
@@ -96,21 +107,36 @@ class Match {
         if (!rate) continue;
         const auto trial = Try(i, *rate, searches[i].coarse() ? options_.coarse : options_.fine);
         if (!trial) return;
+        if (Sustained(*trial)) best[i] = AtRate{*rate, *trial};
         searches[i].Learn(Sustained(*trial));
         searching = true;
       }
     }
     for (std::size_t i = 0; i < searches.size(); ++i) {
-      if (searches[i].found() > 0) comparison_.entries[i].sustained = {searches[i].found(), {}};
+      comparison_.entries[i].sustained = best[i];
       comparison_.entries[i].at_least = searches[i].at_least();
     }
   }
 
+  [[nodiscard]] RateSearch::Options SearchOf(std::size_t contender) const {
+    RateSearch::Options search = options_.search;
+    if (like_ != nullptr && like_->entries[contender].sustained) {
+      search.first = like_->entries[contender].sustained->rate;
+      search.step = kStepFromLike;
+    }
+    return search;
+  }
+
   // Finding the best of many short trials flatters; what is reported is what holds when repeated.
   void Confirm() {
+    const Entry* const best = comparison_.BestPlain();
     std::vector<std::size_t> open;
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
-      if (comparison_.entries[i].sustained) open.push_back(i);
+      const Entry& entry = comparison_.entries[i];
+      if (!entry.sustained) continue;
+      if (!entry.plain || entry.sustained->rate >= kNearlyBest * best->sustained->rate) {
+        open.push_back(i);
+      }
     }
     for (int step = 0; step < kStepsDown && !open.empty(); ++step) {
       const std::vector<Trials> all =
@@ -200,6 +226,7 @@ class Match {
   }
 
   const CompareOptions& options_;
+  const Comparison* const like_;
   Comparison& comparison_;
   SplitMix64& seeds_;
   const OnTrial& on_trial_;
@@ -223,12 +250,13 @@ std::vector<Comparison> Compare(const CompareOptions& options, const OnTrial& on
   SplitMix64 seeds(options.seed);
   std::vector<Comparison> comparisons;
   for (const StoreChoice& store : options.stores) {
+    std::optional<Comparison> like;
     for (const std::size_t documents : options.documents) {
       if (interrupted) return comparisons;
-      Comparison& comparison = comparisons.emplace_back();
-      comparison.store = store;
-      comparison.documents = documents;
-      Match(options, comparison, seeds, on_trial, interrupted).Run();
+      Comparison comparison{store, documents, {}};
+      Match(options, like ? &*like : nullptr, comparison, seeds, on_trial, interrupted).Run();
+      like = comparison;
+      comparisons.push_back(std::move(comparison));
     }
   }
   return comparisons;

@@ -27,9 +27,9 @@ struct CompareOptions {
   std::size_t value_bytes = 256;
   Duration max_p99 = std::chrono::milliseconds(50);
   RateSearch::Options search;
-  TrialTimes coarse = {std::chrono::milliseconds(300), std::chrono::milliseconds(500)};
+  TrialTimes coarse = {std::chrono::milliseconds(300), std::chrono::milliseconds(400)};
   TrialTimes fine;
-  /// Trials of what is reported; their medians count.
+  /// Trials of the rates that matter; their medians count.
   std::size_t repetitions = 3;
   /// Seconds for which each contender has one change a second; 0: that is left out.
   std::size_t light_load_s = 60;
