@@ -1,6 +1,7 @@
 #include "stores/comparison.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -10,8 +11,8 @@
 namespace stout::bench {
 namespace {
 
-/// A rate that was found is confirmed by trials of which most must sustain it; else the next lower
-/// one is tried, so many times.
+/// A rate that was found is confirmed by trials of which most must sustain it; else a lower one is
+/// tried, so many times, each step down twice as long as the one before.
 constexpr int kStepsDown = 6;
 
 /// Plain clients below that share of the best are not worth repeating.
@@ -39,22 +40,31 @@ class Match {
       contenders_.push_back(MakePlain(comparison.store.url, writer, documents));
       comparison.entries.push_back({.name = writer.Name(), .plain = true});
     }
-    for (const Policy& policy : options.policies) {
-      contenders_.push_back(MakeStout(comparison.store.url, policy, documents));
-      comparison.entries.push_back({.name = policy.Name()});
-    }
+    AddPolicies({"", comparison.store.url}, documents);
+    for (const StoreChoice& variant : options.variants) AddPolicies(variant, documents);
   }
 
   void Run() {
     PreloadTables();
-    Search();
-    Confirm();
-    CompareAtPlainRate();
+    if (options_.rate == 0) {
+      Search();
+      Confirm();
+    }
+    CompareAtOneRate();
     MeasureLightLoad();
   }
 
  private:
   using Trials = std::vector<Trial>;
+
+  void AddPolicies(const StoreChoice& variant, const DocumentsSpec& documents) {
+    for (const Policy& policy : options_.policies) {
+      contenders_.push_back(MakeStout(variant.url, policy, documents));
+      const std::string name = policy.Name();
+      comparison_.entries.push_back(
+          {.name = variant.name.empty() ? name : name + " " + variant.name});
+    }
+  }
 
   // Nothing if interrupted.
   std::optional<Trial> Try(std::size_t contender, double rate, const TrialTimes& times) {
@@ -148,7 +158,7 @@ class Match {
         if (MostSustained(all[i])) {
           sustained = Median(sustained.rate, all[i]);
         } else {
-          sustained.rate /= 1 + options_.search.resolution;
+          sustained.rate /= std::pow(1 + options_.search.resolution, 1 << step);
           failed.push_back(open[i]);
         }
       }
@@ -157,20 +167,19 @@ class Match {
     for (const std::size_t i : open) comparison_.entries[i].sustained.reset();
   }
 
-  void CompareAtPlainRate() {
+  void CompareAtOneRate() {
     const Entry* const best = comparison_.BestPlain();
-    if (best == nullptr) return;
-    const double rate = best->sustained->rate;
+    const double rate = options_.rate > 0 ? options_.rate : best ? best->sustained->rate : 0;
+    if (rate == 0) return;
     std::vector<std::size_t> able;
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
       const Entry& entry = comparison_.entries[i];
-      if (&entry == best || (!entry.plain && entry.sustained && entry.sustained->rate >= rate)) {
-        able.push_back(i);
-      }
+      const bool sustains = !entry.plain && entry.sustained && entry.sustained->rate >= rate;
+      if (options_.rate > 0 || sustains || &entry == best) able.push_back(i);
     }
     const std::vector<Trials> all = Repeat(able, [rate](std::size_t) { return rate; });
     for (std::size_t i = 0; i < all.size(); ++i) {
-      comparison_.entries[able[i]].at_plain = Median(rate, all[i]);
+      comparison_.entries[able[i]].compared = Median(rate, all[i]);
     }
   }
 

@@ -28,9 +28,10 @@ panels=() titles=''
 while read -r store; do
   panel=$scratch/$store
   jq -r --arg store "$store" '[.comparisons[] | select(.store == $store)] as $all
-    | $all[0].contenders[].name as $name
-    | "\"\($name)\"", ($all[] | "\(.round_trip_ms) \([.contenders[] | select(.name == $name)
-        | .sustained.rate_per_s // "NaN"][0])"), "", ""' "$json" >"$panel"
+    | [$all[0].contenders[].name] | to_entries[] | .value as $name
+    | (if .key > 0 then "", "" else empty end), "\"\($name)\"",
+      ($all[] | "\(.round_trip_ms) \([.contenders[] | select(.name == $name)
+        | .sustained.rate_per_s // "NaN"][0])")' "$json" >"$panel"
   panels+=("$panel")
   titles+="${store%_proxy} "
 done < <(jq -r '[.comparisons[].store | select(endswith("_proxy"))] | unique[]' "$json")

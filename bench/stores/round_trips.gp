@@ -12,6 +12,8 @@ set format y "%.0s%c"
 set xlabel "round trip, ms"
 set lmargin 9
 set key right bottom
+set datafile columnheaders
+set xrange [-0.2:*]
 do for [panel=1:panels] {
   file = word(data, panel)
   set title word(titles, panel) noenhanced

@@ -28,7 +28,7 @@ policies=(unbatched fixed:20ms natural stout adaptive)
 far_plain=(pool:64 pipelined:4 pipelined:16)
 far_policies=(natural adaptive)
 round_trips_us=(500 2000 10000)
-times=()
+times=() light=()
 for option in "$@"; do
   case $option in
     --quick)
@@ -37,7 +37,8 @@ for option in "$@"; do
       documents=10000
       far_plain=(pipelined:4) far_policies=(natural)
       round_trips_us=(2000)
-      times=(--resolution 0.2 --warmup 300ms --measure 500ms --repetitions 1 --light-load 10)
+      times=(--resolution 0.2 --warmup 300ms --measure 500ms --repetitions 1)
+      light=(--light-load 10)
       ;;
     -h | --help) usage && exit ;;
     postgres | redis | rocksdb) stores+=("$option") ;;
@@ -56,7 +57,7 @@ source "$here/../../sample-apps/demo/redis.sh"
 
 scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-stores.XXXXXX")
 chmod 755 "$scratch"  # PostgreSQL runs as a user of its own
-database='' proxy=''
+database='' proxy='' proxy_port=''
 stop_database() {
   [[ -z $database ]] || kill "$database" 2>/dev/null || true
   [[ -z $database ]] || wait "$database" 2>/dev/null || true
@@ -88,31 +89,32 @@ start_proxy() {
 }
 
 parts=0 status=0
-# compare STORE ROUND_TRIP_US URL OPTION...: adds to what is reported. Ctrl-C ends the run with what
-# there is.
+# compare STORE ROUND_TRIP_US URL OPTION...: adds to what is reported; @PORT@ is the proxy's. Ctrl-C
+# ends the run with what there is.
 compare() {
   ((status == 0)) || return 0
   say "$1, round trip of $2 us"
-  "$bin/store-bench" --store "$1=$3" --json "$scratch/json" "${times[@]}" "${@:4}" || status=$?
+  local options=(--store "$1=$3" --json "$scratch/json" "${times[@]}" "${@:4}")
+  "$bin/store-bench" "${options[@]//@PORT@/$proxy_port}" || status=$?
   ((status == 0 || status == 130)) || exit "$status"
+  parts=$((parts + 1))
   jq --argjson us "$2" '.comparisons[].round_trip_ms = $us / 1000' "$scratch/json" \
-    >"$scratch/part-$((parts++)).json"
+    >"$scratch/$parts.part"
 }
 
-# far STORE SERVER URL: the same over round trips, 0 being the proxy's own cost; @PORT@ in URL is
-# the proxy's.
+# far STORE SERVER URL OPTION...: the same over round trips, 0 being the proxy's own cost.
 far() {
   local us
   for us in 0 "${round_trips_us[@]}"; do
     ((status == 0)) || return 0
     start_proxy "$2" "$us"
-    compare "${1}_proxy" "$us" "${3/@PORT@/$proxy_port}" --documents 10000 --light-load 0 \
-      --writers "${far_plain[@]}" --policies "${far_policies[@]}"
+    compare "${1}_proxy" "$us" "$3" --documents 10000 --light-load 0 \
+      --writers "${far_plain[@]}" --policies "${far_policies[@]}" "${@:4}"
     stop_proxy
   done
 }
 
-near=(--documents "$documents" --policies "${policies[@]}" --writers)
+near=("${light[@]}" --documents "$documents" --policies "${policies[@]}" --writers)
 
 bench_postgres() {
   local directory=$scratch/postgres
@@ -127,8 +129,10 @@ bench_postgres() {
 
 bench_redis() {
   start_redis "$scratch/redis"
-  compare redis 0 "$redis_url" "${near[@]}" "${plain[@]}" "${pipelined[@]}"
-  far redis "${redis_url##*:}" "redis://127.0.0.1:@PORT@"
+  compare redis 0 "$redis_url" "${near[@]}" "${plain[@]}" "${pipelined[@]}" \
+    --variant "mode_plain=$redis_url?mode=plain&prefix=plain:"
+  far redis "${redis_url##*:}" "redis://127.0.0.1:@PORT@" \
+    --variant "mode_plain=redis://127.0.0.1:@PORT@?mode=plain&prefix=plain:"
   stop_database
 }
 
@@ -139,8 +143,9 @@ bench_rocksdb() {
 for store in "${stores[@]}"; do "bench_$store"; done
 
 mkdir -p "$results"
+mapfile -t files < <(seq -f "$scratch/%.0f.part" "$parts")  # in the order in which they were made
 jq -s --arg commit "$(git -C "$here" describe --always --dirty 2>/dev/null || true)" \
-  '.[0] + {commit: $commit, comparisons: map(.comparisons[])}' "$scratch"/part-*.json \
+  '.[0] + {commit: $commit, comparisons: map(.comparisons[])}' "${files[@]}" \
   >"$results/stores.json"
 "$here/draw.sh" "$results/stores.json" "$results"
 jq -r -L "$here" 'include "tables"; tables' "$results/stores.json"

@@ -41,7 +41,7 @@ def near:
          (if .sustained and $rate then (.sustained.rate_per_s / $rate | short) else "" end),
          (.sustained.latency_ms.p50 | short), (.sustained.latency_ms.p99 | short),
          (.sustained.batch_items | short),
-         (.at_plain.latency_ms.p50 | short), (.at_plain.latency_ms.p99 | short),
+         (.compared.latency_ms.p50 | short), (.compared.latency_ms.p99 | short),
          (.light.mean_ms | short), (.light.p50_ms | short)]]
      | markdown), "";
 
