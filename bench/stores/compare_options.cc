@@ -68,6 +68,7 @@ std::variant<StoreBenchCommand, ExitCode> ParseStoreBench(int argc, const char* 
   StoreBenchCommand command;
   CompareOptions& options = command.compare;
   std::vector<std::string> stores;
+  std::vector<std::string> variants;
   std::vector<std::string> writers = {"pool:1", "pool:4", "pool:16", "pool:64"};
   std::vector<std::string> policies = {"unbatched", "fixed:20ms", "natural", "stout", "adaptive"};
   CLI::App app(kDescription, kProgram);
@@ -75,6 +76,9 @@ std::variant<StoreBenchCommand, ExitCode> ParseStoreBench(int argc, const char* 
   app.add_option("--store", stores, "The stores; without a name, called after the URL's scheme")
       ->required()
       ->type_name("[NAME=]URL...");
+  app.add_option("--variant", variants,
+                 "The same stores opened in another way, in which the policies run too")
+      ->type_name("NAME=URL...");
   app.add_option("--writers", writers, "Plain clients")
       ->type_name("CLIENT...")
       ->capture_default_str();
@@ -91,6 +95,9 @@ std::variant<StoreBenchCommand, ExitCode> ParseStoreBench(int argc, const char* 
   app.add_option("--first-rate", options.search.first, "Changes per second, where to begin")
       ->check(CLI::Range(1.0, 1e6))
       ->capture_default_str();
+  app.add_option("--rate", options.rate,
+                 "Compare at so many changes per second instead of searching for the highest rates")
+      ->check(CLI::Range(1.0, 1e6));
   app.add_option("--resolution", options.search.resolution,
                  "The highest rate is searched for until what is too much is so close")
       ->check(CLI::Range(0.01, 1.0))
@@ -112,7 +119,8 @@ std::variant<StoreBenchCommand, ExitCode> ParseStoreBench(int argc, const char* 
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kOk : kBadOptions;
   }
-  if (!ReadStores(kProgram, stores, options.stores) || !ReadWriters(writers, options.writers) ||
+  if (!ReadStores(kProgram, stores, options.stores) ||
+      !ReadStores(kProgram, variants, options.variants) || !ReadWriters(writers, options.writers) ||
       !ReadPolicies(policies, options.policies)) {
     return kBadOptions;
   }

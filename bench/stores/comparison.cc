@@ -1,6 +1,7 @@
 #include "stores/comparison.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -10,18 +11,26 @@
 namespace stout::bench {
 namespace {
 
-/// A rate that was found is confirmed by trials of which most must sustain it; else the next lower
-/// one is tried, so many times.
+/// A rate that was found is confirmed by trials of which most must sustain it; else a lower one is
+/// tried, so many times, each step down twice as long as the one before.
 constexpr int kStepsDown = 6;
+
+/// Plain clients below that share of the best are not worth repeating.
+constexpr double kNearlyBest = 0.8;
+
+/// Coarse step of a search that begins near its end.
+constexpr double kStepFromLike = 1.7;
 
 double Milliseconds(double seconds) { return seconds * 1000; }
 
 /// The comparison of one setting.
 class Match {
  public:
-  Match(const CompareOptions& options, Comparison& comparison, SplitMix64& seeds,
-        const OnTrial& on_trial, const std::atomic<bool>& interrupted)
+  /// `like`: of the same store with other documents, from which the search begins; or null.
+  Match(const CompareOptions& options, const Comparison* like, Comparison& comparison,
+        SplitMix64& seeds, const OnTrial& on_trial, const std::atomic<bool>& interrupted)
       : options_(options),
+        like_(like),
         comparison_(comparison),
         seeds_(seeds),
         on_trial_(on_trial),
@@ -31,22 +40,31 @@ class Match {
       contenders_.push_back(MakePlain(comparison.store.url, writer, documents));
       comparison.entries.push_back({.name = writer.Name(), .plain = true});
     }
-    for (const Policy& policy : options.policies) {
-      contenders_.push_back(MakeStout(comparison.store.url, policy, documents));
-      comparison.entries.push_back({.name = policy.Name()});
-    }
+    AddPolicies({"", comparison.store.url}, documents);
+    for (const StoreChoice& variant : options.variants) AddPolicies(variant, documents);
   }
 
   void Run() {
     PreloadTables();
-    Search();
-    Confirm();
-    CompareAtPlainRate();
+    if (options_.rate == 0) {
+      Search();
+      Confirm();
+    }
+    CompareAtOneRate();
     MeasureLightLoad();
   }
 
  private:
   using Trials = std::vector<Trial>;
+
+  void AddPolicies(const StoreChoice& variant, const DocumentsSpec& documents) {
+    for (const Policy& policy : options_.policies) {
+      contenders_.push_back(MakeStout(variant.url, policy, documents));
+      const std::string name = policy.Name();
+      comparison_.entries.push_back(
+          {.name = variant.name.empty() ? name : name + " " + variant.name});
+    }
+  }
 
   // Nothing if interrupted.
   std::optional<Trial> Try(std::size_t contender, double rate, const TrialTimes& times) {
@@ -77,7 +95,8 @@ class Match {
     return {rate, {bench::Median(results), cpus}};
   }
 
-  // The plain clients share a table, and so do the policies: the last of each is the quickest.
+  // The plain clients share a table, and so do the policies: the last of each is among the
+  // quickest. A RocksDB, of which each has its own, does not care whether a key is new.
   void PreloadTables() {
     for (std::size_t i = 0; i < contenders_.size() && !interrupted_; ++i) {
       const bool last = i + 1 == contenders_.size() ||
@@ -88,7 +107,9 @@ class Match {
 
   // The contenders take turns, so that whatever else happens on this machine hits all alike.
   void Search() {
-    std::vector<RateSearch> searches(contenders_.size(), RateSearch(options_.search));
+    std::vector<std::optional<AtRate>> best(contenders_.size());
+    std::vector<RateSearch> searches;
+    for (std::size_t i = 0; i < contenders_.size(); ++i) searches.emplace_back(SearchOf(i));
     bool searching = true;
     while (std::exchange(searching, false)) {
       for (std::size_t i = 0; i < searches.size(); ++i) {
@@ -96,21 +117,36 @@ class Match {
         if (!rate) continue;
         const auto trial = Try(i, *rate, searches[i].coarse() ? options_.coarse : options_.fine);
         if (!trial) return;
+        if (Sustained(*trial)) best[i] = AtRate{*rate, *trial};
         searches[i].Learn(Sustained(*trial));
         searching = true;
       }
     }
     for (std::size_t i = 0; i < searches.size(); ++i) {
-      if (searches[i].found() > 0) comparison_.entries[i].sustained = {searches[i].found(), {}};
+      comparison_.entries[i].sustained = best[i];
       comparison_.entries[i].at_least = searches[i].at_least();
     }
   }
 
+  [[nodiscard]] RateSearch::Options SearchOf(std::size_t contender) const {
+    RateSearch::Options search = options_.search;
+    if (like_ != nullptr && like_->entries[contender].sustained) {
+      search.first = like_->entries[contender].sustained->rate;
+      search.step = kStepFromLike;
+    }
+    return search;
+  }
+
   // Finding the best of many short trials flatters; what is reported is what holds when repeated.
   void Confirm() {
+    const Entry* const best = comparison_.BestPlain();
     std::vector<std::size_t> open;
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
-      if (comparison_.entries[i].sustained) open.push_back(i);
+      const Entry& entry = comparison_.entries[i];
+      if (!entry.sustained) continue;
+      if (!entry.plain || entry.sustained->rate >= kNearlyBest * best->sustained->rate) {
+        open.push_back(i);
+      }
     }
     for (int step = 0; step < kStepsDown && !open.empty(); ++step) {
       const std::vector<Trials> all =
@@ -122,7 +158,7 @@ class Match {
         if (MostSustained(all[i])) {
           sustained = Median(sustained.rate, all[i]);
         } else {
-          sustained.rate /= 1 + options_.search.resolution;
+          sustained.rate /= std::pow(1 + options_.search.resolution, 1 << step);
           failed.push_back(open[i]);
         }
       }
@@ -131,20 +167,19 @@ class Match {
     for (const std::size_t i : open) comparison_.entries[i].sustained.reset();
   }
 
-  void CompareAtPlainRate() {
+  void CompareAtOneRate() {
     const Entry* const best = comparison_.BestPlain();
-    if (best == nullptr) return;
-    const double rate = best->sustained->rate;
+    const double rate = options_.rate > 0 ? options_.rate : best ? best->sustained->rate : 0;
+    if (rate == 0) return;
     std::vector<std::size_t> able;
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
       const Entry& entry = comparison_.entries[i];
-      if (&entry == best || (!entry.plain && entry.sustained && entry.sustained->rate >= rate)) {
-        able.push_back(i);
-      }
+      const bool sustains = !entry.plain && entry.sustained && entry.sustained->rate >= rate;
+      if (options_.rate > 0 || sustains || &entry == best) able.push_back(i);
     }
     const std::vector<Trials> all = Repeat(able, [rate](std::size_t) { return rate; });
     for (std::size_t i = 0; i < all.size(); ++i) {
-      comparison_.entries[able[i]].at_plain = Median(rate, all[i]);
+      comparison_.entries[able[i]].compared = Median(rate, all[i]);
     }
   }
 
@@ -200,6 +235,7 @@ class Match {
   }
 
   const CompareOptions& options_;
+  const Comparison* const like_;
   Comparison& comparison_;
   SplitMix64& seeds_;
   const OnTrial& on_trial_;
@@ -223,12 +259,13 @@ std::vector<Comparison> Compare(const CompareOptions& options, const OnTrial& on
   SplitMix64 seeds(options.seed);
   std::vector<Comparison> comparisons;
   for (const StoreChoice& store : options.stores) {
+    std::optional<Comparison> like;
     for (const std::size_t documents : options.documents) {
       if (interrupted) return comparisons;
-      Comparison& comparison = comparisons.emplace_back();
-      comparison.store = store;
-      comparison.documents = documents;
-      Match(options, comparison, seeds, on_trial, interrupted).Run();
+      Comparison comparison{store, documents, {}};
+      Match(options, like ? &*like : nullptr, comparison, seeds, on_trial, interrupted).Run();
+      like = comparison;
+      comparisons.push_back(std::move(comparison));
     }
   }
   return comparisons;

@@ -21,15 +21,20 @@ namespace stout::bench {
 /// What to compare: the plain clients and the policies, on every store and number of documents.
 struct CompareOptions {
   std::vector<StoreChoice> stores;
+  /// The same store opened in other ways, in which the policies run too.
+  std::vector<StoreChoice> variants;
   std::vector<WriterSpec> writers;
   std::vector<Policy> policies;
   std::vector<std::size_t> documents = {10000, 100};
   std::size_t value_bytes = 256;
   Duration max_p99 = std::chrono::milliseconds(50);
   RateSearch::Options search;
-  TrialTimes coarse = {std::chrono::milliseconds(300), std::chrono::milliseconds(500)};
+  /// Changes per second at which all are compared. 0: the most that a plain client sustains, once
+  /// the highest rates have been searched for; otherwise they are not.
+  double rate = 0;
+  TrialTimes coarse = {std::chrono::milliseconds(300), std::chrono::milliseconds(400)};
   TrialTimes fine;
-  /// Trials of what is reported; their medians count.
+  /// Trials of the rates that matter; their medians count.
   std::size_t repetitions = 3;
   /// Seconds for which each contender has one change a second; 0: that is left out.
   std::size_t light_load_s = 60;
@@ -50,11 +55,11 @@ struct LightLoad {
 
 /// All that was measured of one contender in one setting.
 struct Entry {
-  std::string name;
+  std::string name;                 ///< "pool:16", "natural", "natural VARIANT".
   bool plain = false;               ///< Without libstout.
   std::optional<AtRate> sustained;  ///< The highest rate, if any was.
   bool at_least = false;            ///< No rate that was tried was too much.
-  std::optional<AtRate> at_plain;   ///< At the highest rate that a plain client sustains.
+  std::optional<AtRate> compared;   ///< At the rate at which all are compared.
   std::optional<LightLoad> light;
 };
 

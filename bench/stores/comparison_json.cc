@@ -28,7 +28,7 @@ json::object ToJson(const Entry& entry) {
     object["sustained"] = ToJson(*entry.sustained);
     object["at_least"] = entry.at_least;
   }
-  if (entry.at_plain) object["at_plain"] = ToJson(*entry.at_plain);
+  if (entry.compared) object["compared"] = ToJson(*entry.compared);
   if (entry.light) {
     object["light"] = json::object{{"changes", entry.light->changes},
                                    {"mean_ms", Rounded(entry.light->mean_ms)},

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -19,8 +20,9 @@ namespace {
 
 namespace asio = boost::asio;
 
-/// Of one application server.
-constexpr std::size_t kServer = 0;
+/// Whose documents they are: a store compares no stamps with what a plain client wrote.
+constexpr std::size_t kStoutServer = 0;
+constexpr std::size_t kPlainServer = 1;
 
 /// Keeps a context running while nothing happens.
 using WorkGuard = asio::executor_work_guard<asio::io_context::executor_type>;
@@ -29,7 +31,7 @@ class Plain final : public Contender {
  public:
   Plain(const std::string& url, const WriterSpec& spec, const DocumentsSpec& documents)
       : spec_(spec),
-        documents_(kServer, documents.count, documents.value_bytes, 1),
+        documents_(kPlainServer, documents.count, documents.value_bytes, 1),
         writer_(OpenWriter(url, spec, context_)) {}
 
   [[nodiscard]] std::string Name() const override { return spec_.Name(); }
@@ -78,10 +80,17 @@ class Plain final : public Contender {
   std::unique_ptr<Writer> writer_;
 };
 
+/// A database that is embedded can be open once: each policy has its own.
+std::string UrlFor(const Policy& policy, std::string url) {
+  if (url.starts_with("rocksdb:"))
+    url.insert(std::min(url.find('?'), url.size()), "-" + policy.Name());
+  return url;
+}
+
 class Stout final : public Contender {
  public:
-  Stout(std::string url, Policy policy, const DocumentsSpec& documents)
-      : url_(std::move(url)), policy_(std::move(policy)), documents_(documents) {}
+  Stout(const std::string& url, Policy policy, const DocumentsSpec& documents)
+      : url_(UrlFor(policy, url)), policy_(std::move(policy)), documents_(documents) {}
 
   [[nodiscard]] std::string Name() const override { return policy_.Name(); }
   [[nodiscard]] std::unique_ptr<Session> Begin(std::uint64_t seed) override {
@@ -93,9 +102,10 @@ class Stout final : public Contender {
    public:
     StoutSession(const Stout& stout, std::uint64_t seed)
         : store_(OpenFor(stout, store_thread_.get_executor())),
-          server_(context_.get_executor(), *store_, stout.policy_,
-                  Documents(kServer, stout.documents_.count, stout.documents_.value_bytes, seed),
-                  seed) {
+          server_(
+              context_.get_executor(), *store_, stout.policy_,
+              Documents(kStoutServer, stout.documents_.count, stout.documents_.value_bytes, seed),
+              seed) {
       std::exception_ptr trouble;
       asio::co_spawn(server_.get_executor(), server_.Open(), [&](std::exception_ptr thrown) {
         trouble = std::move(thrown);

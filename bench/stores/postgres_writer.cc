@@ -2,6 +2,7 @@
 
 #include <libpq-fe.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <stdexcept>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "stores/writer_pool.h"
+#include "stout/adapters/store_url.h"
 
 namespace stout::bench {
 namespace {
@@ -26,12 +28,44 @@ constexpr char kUpsert[] =
     "INSERT INTO stout_bench_plain VALUES ($1::bytea, $2::bytea) "
     "ON CONFLICT (key) DO UPDATE SET value = excluded.value";
 
+/// A store's URL without the options that are the store's own.
+class Address {
+ public:
+  explicit Address(const std::string& text) : url_(ParseStoreUrl(text, nullptr).value()) {
+    server_ = "postgresql://" + url_.authority + url_.path;
+    PQconninfoOption* const known = PQconndefaults();
+    for (const PQconninfoOption* option = known; option != nullptr && option->keyword != nullptr;
+         ++option) {
+      known_.emplace_back(option->keyword);
+    }
+    PQconninfoFree(known);
+  }
+
+  [[nodiscard]] PGconn* Connect() const {
+    std::vector<const char*> keywords = {"dbname"};
+    std::vector<const char*> values = {server_.c_str()};
+    for (const auto& [name, value] : url_.options) {
+      if (std::find(known_.begin(), known_.end(), name) == known_.end()) continue;
+      keywords.push_back(name.c_str());
+      values.push_back(value.c_str());
+    }
+    keywords.push_back(nullptr);
+    values.push_back(nullptr);
+    return PQconnectdbParams(keywords.data(), values.data(), 1);
+  }
+
+ private:
+  const StoreUrl url_;
+  std::string server_;
+  std::vector<std::string> known_;
+};
+
 /// In libpq's pipeline mode, with a sync behind each statement: so each is a transaction of its
 /// own, and on the wire it is what it would be without. libpq 15 writes to the socket at each sync.
 class Connection final : public PooledConnection {
  public:
-  Connection(const std::string& conninfo, asio::io_context& context)
-      : connection_(PQconnectdb(conninfo.c_str())), socket_(context) {
+  Connection(const Address& address, asio::io_context& context)
+      : connection_(address.Connect()), socket_(context) {
     Check(PQstatus(connection_.get()) == CONNECTION_OK);
     PQsetNoticeProcessor(
         connection_.get(), [](void*, const char*) {}, nullptr);
@@ -115,9 +149,10 @@ class Connection final : public PooledConnection {
 
 std::unique_ptr<Writer> OpenPostgresWriter(const std::string& url, const WriterSpec& spec,
                                            asio::io_context& context) {
+  const Address address(url);
   std::vector<std::unique_ptr<Connection>> connections;
   for (std::size_t i = 0; i < spec.connections; ++i) {
-    connections.push_back(std::make_unique<Connection>(url.substr(0, url.find('?')), context));
+    connections.push_back(std::make_unique<Connection>(address, context));
   }
   return std::make_unique<WriterPool<Connection>>(context, std::move(connections),
                                                   spec.pipelined ? kPipelineWindow : 1);

@@ -14,7 +14,7 @@ namespace stout::bench {
 
 struct TrialTimes {
   Duration warmup = std::chrono::milliseconds(600);
-  Duration measure = std::chrono::milliseconds(1200);
+  Duration measure = std::chrono::seconds(1);
 };
 
 /// A trial, and what it cost this machine.
