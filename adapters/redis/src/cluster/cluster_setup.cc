@@ -150,8 +150,8 @@ Result<ClusterFacts> SetUpCluster(const std::shared_ptr<const RedisOptions>& opt
     facts.why_not_durable = WhyNotDurable(weakest);
   } else if (options->wait < replicas) {
     facts.why_not_durable =
-        fmt::format("a replica that takes over may lack it, as of {} only {} must have it (wait)",
-                    replicas, options->wait);
+        fmt::format("a replica that takes over may lack it (wait={}, replicas of a master: {})",
+                    options->wait, replicas);
   }
   facts.durable = facts.why_not_durable.empty();
   return facts;
