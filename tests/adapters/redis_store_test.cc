@@ -1,1 +1,507 @@
-// What is particular to the store on one Redis.
+// What is particular to the store on one Redis: how it is addressed and set up, errors of the
+// server, values that are not the store's, servers and networks that fail.
+
+#include "stout/adapters/redis_store.h"
+
+#include <atomic>
+#include <boost/asio/thread_pool.hpp>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <csignal>
+#include <functional>
+#include <thread>
+
+#include "store_test_support.h"
+#include "stout/adapters/open_store.h"
+#include "tests/support/redis_server.h"
+#include "tests/support/tcp_proxy.h"
+
+namespace stout::test {
+namespace {
+
+using namespace std::chrono_literals;
+using Catch::Contains;
+
+class RedisTest {
+ public:
+  std::unique_ptr<Store> OpenUrl(const std::string& url) {
+    Diagnostics why;
+    auto store = OpenStore(url, pool_.get_executor(), &why);
+    INFO(why.message);
+    REQUIRE(store);
+    return *std::move(store);
+  }
+  std::unique_ptr<Store> Open(const std::string& options = {}, int port = 0) {
+    return OpenUrl(server().Url(options, port));
+  }
+  // What is wrong with that URL.
+  std::string WhyNot(const std::string& url, Errc errc = Errc::kBadUrl) {
+    Diagnostics why;
+    const auto store = OpenStore(url, pool_.get_executor(), &why);
+    REQUIRE_FALSE(store);
+    CHECK(store.error() == errc);
+    return why.message;
+  }
+
+ protected:
+  // Another than the usual, before the first use.
+  RedisServer& StartServer(std::vector<std::string> settings) {
+    server_ = std::make_unique<RedisServer>(std::move(settings));
+    return *server_;
+  }
+  RedisServer& server() { return server_ ? *server_ : StartServer({}); }
+  [[nodiscard]] std::string At(const std::string& user, const std::string& rest = {}) {
+    return "redis://" + user + "@127.0.0.1:" + std::to_string(server().port()) + rest;
+  }
+
+  int ScriptsRun() {
+    const std::string stats = server().Execute({"INFO", "commandstats"});
+    const std::string name = "cmdstat_evalsha:calls=";
+    return std::stoi(stats.substr(stats.find(name) + name.size()));
+  }
+
+  boost::asio::thread_pool pool_{2};
+  std::unique_ptr<RedisServer> server_;
+};
+
+bool Soon(const std::function<bool()>& true_at_last) {
+  const auto deadline = std::chrono::steady_clock::now() + 30s;
+  while (!true_at_last()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(10ms);
+  }
+  return true;
+}
+
+// Writes until it succeeds, as a lane does.
+WriteResult WriteAtLast(Store& store, const WriteBatch& batch) {
+  WriteResult result;
+  (void)Soon([&] { return (result = WriteNow(store, batch)).batch == Errc::kOk; });
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(RedisTest, "redis: users, passwords, databases and sockets") {
+  StartServer({"--requirepass", "s3cret:/@"});
+  // What docs/STORES.md asks for, and no more.
+  server().Execute({"-a",    "s3cret:/@", "ACL",        "SETUSER",      "app",   "on",
+                    ">word", "~app:*",    "+evalsha",   "+script|load", "+mget", "+mset",
+                    "+get",  "+set",      "+getrange",  "+del",         "+incr", "+multi",
+                    "+exec", "+info",     "+config|get"});
+  CHECK_THAT(WhyNot(server().Url()), Contains("NOAUTH"));
+  CHECK_THAT(WhyNot(At(":wrong")), Contains("WRONGPASS"));
+  CHECK_THAT(WhyNot(At("app:wrong")), Contains("WRONGPASS"));
+  CHECK_THAT(WhyNot(At(":s3cret%3A%2F%40", "/99")), Contains("out of range"));
+  const auto zero = OpenUrl(At(":s3cret%3A%2F%40"));
+  const auto three = OpenUrl(At("default:s3cret%3A%2F%40", "/3"));
+  CHECK(WriteNow(*three, Batch(1, {Put("k", "three", 1)})) == WriteResult{});
+  CHECK_FALSE(ReadOne(*zero, "k").found);
+  CHECK(server().Execute({"-a", "s3cret:/@", "-n", "3", "EXISTS", "k"}) == "1");
+  // A user who may touch some keys only.
+  const auto app = OpenUrl(At("app:word", "/0?prefix=app%3A"));
+  CHECK(WriteNow(*app, Batch(1, {Put("k", "mine", 1)})) == WriteResult{});
+  CHECK(ReadOne(*app, "k") == Found("mine", {1, 1}));
+  CHECK(WriteNow(*app, Batch(1, {Delete("k", 2), Put("l", "mine", 3)})) == WriteResult{});
+  CHECK(ReadOne(*zero, "app:l") == Found("mine", {1, 3}));
+  CHECK_FALSE(FenceNow(*app, "s", NewEpochNow(*app)));
+  const auto plain = OpenUrl(At("app:word", "/0?mode=plain&prefix=app%3A"));
+  CHECK(WriteNow(*plain, Batch(1, {Delete("l", 4), Put("k", "bare", 5)})) == WriteResult{});
+  const auto stranger = OpenUrl(At("app:word"));
+  CHECK(WriteNow(*stranger, Batch(1, {Put("k", "not mine", 1)})).batch == Errc::kTransient);
+  CHECK(ReadNow(*stranger, {"k"}).errc == Errc::kTransient);
+  // By the socket, which has no host.
+  const auto local = OpenUrl("redis://:s3cret%3A%2F%40@/3?socket=" + server().Socket());
+  CHECK(ReadOne(*local, "k") == Found("three", {1, 1}));
+}
+
+TEST_CASE_METHOD(RedisTest, "redis: who may not run scripts is told at the start") {
+  server().Execute({"ACL", "SETUSER", "app", "on", ">word", "~*", "+@all", "-@scripting"});
+  CHECK_THAT(WhyNot(At("app:word")), Contains("NOPERM") && Contains("script"));
+}
+
+TEST_CASE_METHOD(RedisTest, "redis: addresses that lead nowhere") {
+  CHECK_THAT(WhyNot("redis://127.0.0.1:1", Errc::kTransient), Contains("Connection refused"));
+  CHECK_THAT(WhyNot("redis:///?socket=/nowhere/redis.sock", Errc::kTransient),
+             Contains("No such file"));
+  CHECK_THAT(WhyNot("redis://no-such-host.invalid", Errc::kTransient),
+             Contains("no-such-host.invalid"));
+  for (const char* url : {"redis://", "redis://h/x", "redis://h,i", "redis://h/1/2", "redis://u@h",
+                          "redis://h?socket=/s", "redis://h:99999", "redis://h/-1"}) {
+    CAPTURE(url);
+    CHECK_THAT(WhyNot(url), Contains("syntax"));
+  }
+  CHECK_THAT(WhyNot("redis://h?mode=plane"), Contains("versioned or plain"));
+  CHECK_THAT(WhyNot("redis://h?wait=1&wait_timeout=10s"), Contains("below timeout"));
+  CHECK_THAT(WhyNot("redis://h?conections=1"), Contains("'conections'"));
+}
+
+TEST_CASE_METHOD(RedisTest, "redis: a server that is not durable is said to be none") {
+  CHECK(Open()->traits().durable);
+  server().Execute({"CONFIG", "SET", "appendfsync", "everysec"});
+  CHECK_FALSE(Open()->traits().durable);
+  server().Execute({"CONFIG", "SET", "appendfsync", "always"});
+  server().Execute({"CONFIG", "SET", "maxmemory", "100mb"});
+  CHECK(Open()->traits().durable);
+  server().Execute({"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});
+  CHECK_FALSE(Open()->traits().durable);
+  server().Execute({"CONFIG", "SET", "maxmemory-policy", "noeviction"});
+  server().Execute({"CONFIG", "SET", "appendonly", "no"});
+  CHECK_FALSE(Open()->traits().durable);
+}
+
+TEST_CASE_METHOD(RedisTest, "redis: settings that may not be asked for are taken for the worst") {
+  server().Execute({"ACL", "SETUSER", "app", "on", ">word", "~*", "+@all", "-config"});
+  CHECK_FALSE(OpenUrl(At("app:word"))->traits().durable);
+}
+
+TEST_CASE_METHOD(RedisTest, "redis: no batch is larger than an argument that the server takes") {
+  CHECK(Open()->traits().max_batch_bytes == std::size_t{64} << 20);
+  server().Execute({"CONFIG", "SET", "proto-max-bulk-len", "1mb"});
+  const auto store = Open();
+  CHECK(store->traits().max_batch_bytes == std::size_t{1} << 20);
+  CHECK(WriteNow(*store, Batch(1, {Put("k", std::string(1 << 20, 'x'), 1)})).batch ==
+        Errc::kTooLarge);
+  CHECK(WriteNow(*store, Batch(1, {Put("k", std::string((1 << 20) - 1, 'x'), 1)})) ==
+        WriteResult{});
+}
+
+TEST_CASE_METHOD(RedisTest, "redis: a batch of 60 MiB") {
+  const auto store = Open();
+  std::vector<WriteItem> items;
+  std::vector<std::string> keys;
+  for (int i = 0; i < 60; ++i) {
+    keys.push_back("k" + std::to_string(i));
+    items.push_back(
+        Put(keys.back(), std::string(std::size_t{1} << 20, static_cast<char>('0' + i)), 1));
+  }
+  CHECK(WriteNow(*store, Batch(1, items)) == WriteResult{});
+  const ReadResult read = ReadNow(*store, keys);
+  REQUIRE(read.states.size() == keys.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    CHECK((read.states[i] == Found(items[i].value, {1, 1})));  // too long to print
+  }
+}
+
+TEST_CASE_METHOD(RedisTest, "redis: values that the store did not write") {
+  const auto store = Open();
+  server().Execute({"SET", "text", "somebody's"});
+  server().Execute({"SET", "long", "sx: somebody's, and as long as one of the store's"});
+  server().Execute({"SET", "number", "7"});
+  server().Execute({"RPUSH", "list", "somebody's"});
+  CHECK(WriteNow(*store, Batch(1, {Put("text", "v", 1), Put("a", "v", 2), Put("list", "v", 3),
+                                   Delete("number", 4), Put("b", "v", 5)})) ==
+        WriteResult{Errc::kOk, {{0, Errc::kRefused}, {2, Errc::kRefused}, {3, Errc::kRefused}}});
+  const ReadResult read = ReadNow(*store, {"text", "a", "list", "number", "long", "b"});
+  REQUIRE(read.states.size() == 6);
+  CHECK(read.states[0].errc == Errc::kCorrupt);
+  CHECK(read.states[1] == Found("v", {1, 2}));
+  CHECK(read.states[2] == StoredState{});
+  CHECK(read.states[3].errc == Errc::kCorrupt);
+  CHECK(read.states[4].errc == Errc::kCorrupt);
+  CHECK(read.states[5] == Found("v", {1, 5}));
+  CHECK(server().Execute({"GET", "text"}) == "somebody's");
+  CHECK(server().Execute({"LRANGE", "list", "0", "-1"}) == "somebody's");
+}
+
+TEST_CASE_METHOD(RedisTest, "redis: the store's own keys are no application's") {
+  const auto store = Open();
+  const Epoch epoch = NewEpochNow(*store);
+  CHECK_FALSE(FenceNow(*store, "s", epoch));
+  const WriteResult refused = {Errc::kOk, {{0, Errc::kRefused}, {1, Errc::kRefused}}};
+  CHECK(WriteNow(*store, Batch(epoch, {Put("stout:epoch", "v", 1), Delete("stout:fence:s", 2)})) ==
+        refused);
+  CHECK(NewEpochNow(*store) == epoch + 1);
+}
+
+TEST_CASE_METHOD(RedisTest, "redis: epochs beyond 53 bits are compared whole") {
+  const auto store = Open();
+  constexpr Epoch kLarge = (Epoch{1} << 62) + 1;
+  constexpr Version kNewest = ~Version{0};
+  CHECK(WriteNow(*store, Batch(kLarge, {Put("k", "v", kNewest - 1)})) == WriteResult{});
+  CHECK(WriteNow(*store, Batch(kLarge, {Put("k", "older", kNewest - 2)})) == WriteResult{});
+  CHECK(ReadOne(*store, "k") == Found("v", {kLarge, kNewest - 1}));
+  CHECK(WriteNow(*store, Batch(kLarge, {Put("k", "newer", kNewest)})) == WriteResult{});
+  CHECK(ReadOne(*store, "k") == Found("newer", {kLarge, kNewest}));
+  const WriteResult fenced = {Errc::kOk, {{0, Errc::kFenced}}};
+  CHECK(WriteNow(*store, Batch(kLarge - 1, {Put("k", "fenced", kNewest)})) == fenced);
+  CHECK(NewEpochNow(*store) == kLarge + 1);
+  CHECK_FALSE(FenceNow(*store, "s", kLarge));
+  CHECK(FenceNow(*store, "s", kLarge - 1) == Errc::kFenced);
+  CHECK(WriteNow(*store, Batch(Epoch{1} << 63, {Put("k", "v", 1)})).batch == Errc::kRefused);
+}
+
+TEST_CASE_METHOD(RedisTest, "redis: tombstones are gone when their time is over") {
+  const auto store = Open("tombstone_ttl=200ms");
+  CHECK(WriteNow(*store, Batch(1, {Put("stays", "v", 1), Delete("goes", 2)})) == WriteResult{});
+  CHECK(Soon([&] { return ReadOne(*store, "goes") == StoredState{}; }));
+  CHECK(ReadOne(*store, "stays") == Found("v", {1, 1}));
+  CHECK(server().Execute({"EXISTS", "goes"}) == "0");
+  // None at all, where nothing can be late.
+  const auto careless = Open("tombstone_ttl=0s");
+  CHECK(WriteNow(*careless, Batch(1, {Delete("stays", 3)})) == WriteResult{});
+  CHECK(server().Execute({"EXISTS", "stays"}) == "0");
+}
+
+TEST_CASE_METHOD(RedisTest, "redis: a key that was deleted and is written again stays") {
+  const auto store = Open("tombstone_ttl=300ms");
+  CHECK(WriteNow(*store, Batch(1, {Delete("k", 1)})) == WriteResult{});
+  CHECK(WriteNow(*store, Batch(1, {Put("k", "v", 2)})) == WriteResult{});
+  CHECK(server().Execute({"PTTL", "k"}) == "-1");
+}
+
+TEST_CASE_METHOD(RedisTest, "redis: scripts that the server has lost are given to it again") {
+  const auto store = Open();
+  CHECK(WriteNow(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
+  server().Execute({"SCRIPT", "FLUSH"});
+  CHECK(WriteNow(*store, Batch(2, {Put("k", "2", 1)})) == WriteResult{});
+  CHECK(ReadOne(*store, "k") == Found("2", {2, 1}));
+  CHECK(NewEpochNow(*store) == 3);
+  server().Execute({"SCRIPT", "FLUSH"});
+  CHECK_FALSE(FenceNow(*store, "s", 5));
+}
+
+TEST_CASE_METHOD(RedisTest,
+                 "redis: what the server answers with an error is not done, and tried again") {
+  const auto mode = GENERATE(as<std::string>(), "mode=versioned", "mode=plain");
+  CAPTURE(mode);
+  const auto store = Open(mode);
+  CHECK(WriteNow(*store, Batch(1, {Put("k", "1", 1), Put("l", "1", 2)})) == WriteResult{});
+  const WriteBatch batch = Batch(1, {Put("k", "2", 3), Delete("l", 4), Put("m", "2", 5)});
+  const auto untouched = [&] {
+    return ReadNow(*store, {"k", "l", "m"}).states ==
+           std::vector{Found(*store, "1", {1, 1}), Found(*store, "1", {1, 2}), StoredState()};
+  };
+  SECTION("OOM: its memory is full") {
+    server().Execute({"CONFIG", "SET", "maxmemory", "1"});
+    CHECK(WriteNow(*store, batch).batch == Errc::kTransient);
+    CHECK(untouched());
+    server().Execute({"CONFIG", "SET", "maxmemory", "0"});
+  }
+  SECTION("READONLY: it has become a replica") {
+    server().Execute({"REPLICAOF", "127.0.0.1", "1"});
+    CHECK(WriteNow(*store, batch).batch == Errc::kTransient);
+    CHECK(untouched());
+    CHECK_THAT(WhyNot(server().Url(), Errc::kTransient), Contains("replica"));
+    server().Execute({"REPLICAOF", "NO", "ONE"});
+  }
+  SECTION("NOREPLICAS: it has fewer than it must") {
+    server().Execute({"CONFIG", "SET", "min-replicas-to-write", "1"});
+    CHECK(WriteNow(*store, batch).batch == Errc::kTransient);
+    CHECK(untouched());
+    server().Execute({"CONFIG", "SET", "min-replicas-to-write", "0"});
+  }
+  CHECK(WriteAtLast(*store, batch) == WriteResult{});
+  CHECK(ReadOne(*store, "k") == Found(*store, "2", {1, 3}));
+  CHECK_FALSE(ReadOne(*store, "l").found);
+}
+
+TEST_CASE_METHOD(RedisTest, "redis: BUSY: a script that runs for long") {
+  const auto store = Open();
+  server().Execute({"CONFIG", "SET", "busy-reply-threshold", "10"});
+  std::thread hog([&] {
+    // Ended from outside, or by itself.
+    CHECK_THROWS(server().Execute({"EVAL", "while true do end", "0"}));
+  });
+  const WriteBatch batch = Batch(1, {Put("k", "v", 1)});
+  CHECK(Soon([&] { return WriteNow(*store, batch).batch == Errc::kTransient; }));
+  CHECK_THAT(WhyNot(server().Url(), Errc::kTransient), Contains("BUSY"));
+  server().Execute({"SCRIPT", "KILL"});
+  hog.join();
+  CHECK(WriteAtLast(*store, batch) == WriteResult{});
+}
+
+TEST_CASE_METHOD(RedisTest, "redis: a batch that too few replicas have is not known to be safe") {
+  StartServer({"--repl-diskless-sync-delay", "0"});
+  const auto store = Open("wait=1&wait_timeout=50ms");
+  CHECK(store->traits().durable);  // by itself
+  const WriteBatch batch = Batch(1, {Put("k", "v", 1)});
+  CHECK(WriteNow(*store, batch).batch == Errc::kUnknown);
+  CHECK(NewEpochNow(*store) == 0);  // none
+  CHECK(FenceNow(*store, "s", 9) == Errc::kTransient);
+  const RedisServer replica({"--replicaof", "127.0.0.1 " + std::to_string(server().port())});
+  CHECK(WriteAtLast(*store, batch) == WriteResult{});
+  CHECK(ReadOne(*store, "k") == Found("v", {1, 1}));
+  CHECK(replica.Execute({"EXISTS", "k"}) == "1");
+  CHECK(Soon([&] { return NewEpochNow(*store) > 9; }));
+}
+
+TEST_CASE_METHOD(RedisTest, "redis: plain values are anybody's") {
+  const auto store = Open("mode=plain&prefix=doc%3A");
+  CHECK_FALSE(store->traits().compares_stamps);
+  CHECK_FALSE(store->traits().fences);
+  CHECK(store->traits().atomic_batches);
+  server().Execute({"SET", "doc:theirs", "from elsewhere"});
+  server().Execute({"RPUSH", "doc:list", "x"});
+  CHECK(ReadOne(*store, "theirs") == Found("from elsewhere", {}));
+  CHECK(ReadOne(*store, "list") == StoredState{});
+  CHECK(WriteNow(*store, Batch(1, {Put("ours", "v", 1), Delete("theirs", 2), Put("list", "", 3),
+                                   Delete("never", 4)})) == WriteResult{});
+  CHECK(server().Execute({"GET", "doc:ours"}) == "v");
+  CHECK(server().Execute({"EXISTS", "doc:theirs"}) == "0");
+  CHECK(server().Execute({"TYPE", "doc:list"}) == "string");
+  CHECK(FenceNow(*store, "s", 1) == Errc::kRefused);
+}
+
+TEST_CASE_METHOD(RedisTest, "redis: a server that is killed and started again") {
+  const auto store = Open("timeout=5s");
+  CHECK(WriteNow(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
+  server().Kill();
+  const WriteBatch batch = Batch(1, {Put("k", "2", 2)});
+  const Errc gone = WriteNow(*store, batch).batch;
+  CHECK((gone == Errc::kTransient || gone == Errc::kUnknown));
+  CHECK(WriteNow(*store, batch).batch == Errc::kTransient);
+  CHECK(ReadNow(*store, {"k"}).errc == Errc::kTransient);
+  server().Start();
+  CHECK(Soon([&] { return ReadOne(*store, "k") == Found("1", {1, 1}); }));
+  CHECK(WriteAtLast(*store, batch) == WriteResult{});
+  CHECK(ReadOne(*store, "k") == Found("2", {1, 2}));
+}
+
+TEST_CASE_METHOD(RedisTest, "redis: what was answered is there after kill -9") {
+  constexpr Version kEnough = 200;
+  const auto store = Open("timeout=5s");
+  std::atomic<Version> answered{0};
+  std::thread killer([&] {
+    (void)Soon([&] { return answered >= kEnough; });
+    server().Kill();
+  });
+  Version version = 1;
+  while (WriteNow(*store, Batch(1, {Put("k", std::to_string(version), version)})) ==
+         WriteResult{}) {
+    answered = version++;
+  }
+  killer.join();
+  REQUIRE(answered >= kEnough);
+  server().Start();
+  StoredState state;
+  REQUIRE(Soon([&] { return (state = ReadOne(*store, "k")).found; }));
+  CHECK(state.stamp.version >= answered);
+}
+
+// The same delayed batch, with both ways to write.
+TEST_CASE_METHOD(RedisTest, "redis: a ghost write changes nothing, except among plain values") {
+  const auto mode = GENERATE(as<std::string>(), "mode=versioned", "mode=plain");
+  CAPTURE(mode);
+  TcpProxy network(server().port());
+  const auto store = Open(mode + "&timeout=300ms", network.port());
+  const auto other = Open(mode);  // past the proxy
+  CHECK(WriteAtLast(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
+  network.Behave({.hold_requests = true});
+  CHECK(WriteNow(*store, Batch(1, {Put("k", "ghost", 2), Put("l", "ghost", 3)})).batch ==
+        Errc::kUnknown);
+  CHECK(WriteAtLast(*other, Batch(1, {Put("k", "newer", 4)})) == WriteResult{});
+  network.Behave({});
+  CHECK(Soon([&] { return ReadOne(*other, "l").found; }));  // it did arrive
+  CHECK(ReadOne(*other, "l") == Found(*other, "ghost", {1, 3}));
+  // An acknowledged write is lost where nothing is compared: that is what plain costs.
+  const bool lost = mode == "mode=plain";
+  CHECK(ReadOne(*other, "k").value == (lost ? "ghost" : "newer"));
+}
+
+TEST_CASE_METHOD(RedisTest, "redis: a ghost write of a former owner is fenced") {
+  TcpProxy network(server().port());
+  const auto store = Open("timeout=300ms", network.port());
+  const auto successor = Open();  // past the proxy
+  CHECK(WriteAtLast(*store, Scoped("s", Batch(1, {Put("k", "1", 1)}))) == WriteResult{});
+  network.Behave({.hold_requests = true});
+  CHECK(WriteNow(*store, Scoped("s", Batch(1, {Put("new", "ghost", 2)}))).batch == Errc::kUnknown);
+  CHECK_FALSE(FenceNow(*successor, "s", 2));
+  const int scripts = ScriptsRun();
+  network.Behave({});
+  CHECK(Soon([&] { return ScriptsRun() > scripts; }));  // it did arrive
+  CHECK_FALSE(ReadOne(*successor, "new").found);
+  CHECK(WriteNow(*store, Scoped("s", Batch(1, {Put("new", "late", 3)}))).batch == Errc::kFenced);
+}
+
+TEST_CASE_METHOD(RedisTest, "redis: a lost answer leaves the outcome open, once") {
+  TcpProxy network(server().port());
+  const auto store = Open("timeout=300ms", network.port());
+  CHECK(WriteAtLast(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
+  network.Behave({.swallow_answers = true});
+  const WriteBatch batch = Batch(1, {Put("k", "2", 2)});
+  CHECK(WriteNow(*store, batch).batch == Errc::kUnknown);
+  network.Behave({});
+  CHECK(WriteAtLast(*store, batch) == WriteResult{});  // a repetition
+  CHECK(ReadOne(*store, "k") == Found("2", {1, 2}));
+}
+
+TEST_CASE_METHOD(RedisTest, "redis: a message cut in the middle is not half a batch") {
+  const auto mode = GENERATE(as<std::string>(), "mode=versioned", "mode=plain");
+  CAPTURE(mode);
+  TcpProxy network(server().port());
+  const auto store = Open(mode + "&timeout=5s", network.port());
+  const WriteBatch first = Batch(1, {Put("old", "1", 1)});
+  CHECK(WriteAtLast(*store, first) == WriteResult{});
+  network.Behave({.cut_after = 20'000});
+  std::vector<WriteItem> items = {Delete("old", 2)};
+  for (int i = 0; i < 100; ++i) {
+    items.push_back(Put("k" + std::to_string(i), std::string(1000, 'x'), 2));
+  }
+  CHECK(WriteNow(*store, Batch(1, items)).batch == Errc::kUnknown);
+  network.Behave({});
+  REQUIRE(Soon([&] { return ReadOne(*store, "old").found; }));
+  std::size_t found = 0;
+  for (const WriteItem& item : items) found += ReadOne(*store, item.key).found ? 1U : 0U;
+  CHECK(found == 1);
+  CHECK(WriteAtLast(*store, Batch(1, items)) == WriteResult{});
+}
+
+TEST_CASE_METHOD(RedisTest, "redis: a slow network cuts nothing short") {
+  TcpProxy network(server().port());
+  const auto store = Open({}, network.port());
+  network.Behave({.delay = 2ms, .bytes_per_second = 4'000'000});
+  const std::string value(1'000'000, 'x');
+  CHECK(WriteNow(*store, Batch(1, {Put("k", value, 1)})) == WriteResult{});
+  CHECK((ReadOne(*store, "k") == Found(value, {1, 1})));
+}
+
+TEST_CASE_METHOD(RedisTest, "redis: a server that stands still") {
+  const auto store = Open("timeout=300ms&connect_timeout=300ms");
+  CHECK(WriteAtLast(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
+  server().Signal(SIGSTOP);
+  const WriteBatch batch = Batch(1, {Put("k", "2", 2)});
+  CHECK(WriteNow(*store, batch).batch == Errc::kUnknown);
+  CHECK(WriteNow(*store, batch).batch == Errc::kTransient);  // there is no connection
+  CHECK_THAT(WhyNot(server().Url("connect_timeout=50ms"), Errc::kTransient),
+             Contains("no answer within 50 ms"));
+  server().Signal(SIGCONT);
+  CHECK(WriteAtLast(*store, batch) == WriteResult{});
+}
+
+TEST_CASE_METHOD(RedisTest, "redis: a store that is destroyed answers what it has not done") {
+  auto store = Open("timeout=60s");
+  CHECK(WriteNow(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
+  server().Signal(SIGSTOP);
+  std::vector<WriteBatch> batches;
+  for (int i = 0; i < 20; ++i) batches.push_back(Batch(1, {Put("k", "2", 2)}));
+  std::atomic<int> unknown{0};
+  for (const WriteBatch& batch : batches) {
+    store->Write(batch, [&](WriteResult result) { unknown += result.batch == Errc::kUnknown; });
+  }
+  store.reset();
+  CHECK(unknown == 20);
+  server().Signal(SIGCONT);
+}
+
+TEST_CASE_METHOD(RedisTest, "redis: more calls than may wait are turned away at once") {
+  constexpr int kQueue = 3;
+  constexpr int kCalls = 10;
+  const auto store = Open("max_queue=3&timeout=60s");
+  CHECK(WriteNow(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
+  server().Signal(SIGSTOP);
+  const WriteBatch batch = Batch(1, {Put("k", "2", 2)});
+  std::atomic<int> done{0};
+  std::atomic<int> turned_away{0};
+  for (int i = 0; i < kCalls; ++i) {
+    store->Write(batch, [&](const WriteResult& result) {
+      (result.batch == Errc::kOk ? done : turned_away) += 1;
+    });
+  }
+  CHECK(turned_away >= kCalls - kQueue);
+  server().Signal(SIGCONT);
+  CHECK(Soon([&] { return done + turned_away == kCalls; }));
+  CHECK(done > 0);
+}
+
+}  // namespace stout::test

@@ -67,10 +67,7 @@ bool Connection::Usable() {
 asio::awaitable<Outcome> Connection::Open() {
   Outcome outcome = co_await Within(options_->connect_timeout, Handshake());
   if (outcome.errc == Errc::kUnknown) outcome.errc = Errc::kTransient;
-  if (outcome.errc != Errc::kOk) {
-    outcome.message = fmt::format("{}: {}", NameOf(target_.address), outcome.message);
-    Drop();
-  }
+  if (outcome.errc != Errc::kOk) Drop();
   co_return outcome;
 }
 
@@ -150,11 +147,12 @@ asio::awaitable<Outcome> Connection::Run(const Commands& commands) {
 }
 
 void Connection::Report(const Outcome& outcome) {
-  for (const Reply& reply : outcome.replies) {
-    if (!reply.error() || IsOrdinary(reply) || reported_ == reply.code()) continue;
-    reported_ = reply.code();
-    spdlog::warn("redis {}: {}", NameOf(target_.address), reply.text);
-  }
+  const auto error =
+      std::find_if(outcome.replies.begin(), outcome.replies.end(),
+                   [](const Reply& reply) { return reply.error() && !IsOrdinary(reply); });
+  if (error == outcome.replies.end() || error->code() == reported_) return;
+  reported_ = error->code();
+  spdlog::warn("redis {}: {}", NameOf(target_.address), error->text);
 }
 
 asio::awaitable<Outcome> Connection::RunScripts(const Commands& commands) {

@@ -110,10 +110,11 @@ Result<ServerFacts> SetUp(const std::shared_ptr<const RedisOptions>& options, co
   io.run();
   if (outcome.errc == Errc::kOk && facts.replica) {
     outcome.errc = Errc::kTransient;
-    outcome.message = fmt::format("{} is a replica", NameOf(target.address));
+    outcome.message = "it is a replica";
   }
   if (outcome.errc != Errc::kOk) {
-    return Fail(outcome.errc, fmt::format("redis: {}", outcome.message), diagnostics);
+    return Fail(outcome.errc, fmt::format("redis {}: {}", NameOf(target.address), outcome.message),
+                diagnostics);
   }
   return facts;
 }

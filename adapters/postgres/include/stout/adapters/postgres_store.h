@@ -63,7 +63,7 @@ struct PostgresOptions {
   std::size_t connections = 4;
   /// Connections that read, of their own: waiting for a lock holds up no reads. 1..1000
   std::size_t read_connections = 2;
-  /// Calls waiting or running, beyond which a call fails with kTransient at once. >= 1
+  /// Calls of either kind waiting or running, beyond which one fails with kTransient at once. >= 1
   std::size_t max_queue = 4096;
   /// Statements are prepared once a connection. False behind a pooler that gives each transaction
   /// another connection (pgbouncer with pool_mode = transaction).

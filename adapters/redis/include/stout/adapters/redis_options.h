@@ -47,7 +47,7 @@ struct RedisOptions {
   std::size_t connections = 2;
   /// Connections to a server that read, of their own: a large batch holds up no reads. 1..1000
   std::size_t read_connections = 2;
-  /// Calls of either kind that wait or run, beyond which one fails with kTransient at once. >= 1
+  /// Calls of either kind waiting or running, beyond which one fails with kTransient at once. >= 1
   std::size_t max_queue = 4096;
 };
 
