@@ -65,7 +65,7 @@ class Inquiry {
     }
     if (outcome.errc != Errc::kOk) {
       co_return Fail(outcome.errc == Errc::kBadUrl ? Errc::kBadUrl : Errc::kTransient,
-                     std::move(outcome.message));
+                     fmt::format("{}: {}", NameOf(seed), outcome.message));
     }
     const Reply& reply = outcome.replies.front();
     map_ = SlotMap::Parse(reply, seed);
@@ -88,7 +88,7 @@ class Inquiry {
       nodes_.push_back(std::move(facts));
     } else {
       map_.reset();
-      Fail(outcome.errc, std::move(outcome.message));
+      Fail(outcome.errc, fmt::format("{}: {}", NameOf(node), outcome.message));
     }
   }
 
