@@ -10,9 +10,10 @@ set -euo pipefail
 usage() {
   cat <<'TEXT'
 usage: crash_test.sh BIN_DIR [OPTIONS]
-  --store S      rocksdb; postgres or redis: a private server (rocksdb)
+  --store S      rocksdb; postgres, redis or redis-cluster: private servers (rocksdb)
   --fault F      server: kill -9 of docstore-server, and another takes over; store: kill -9 of the
-                 store's server, which is started again; pause: it stands still for 10 s (server)
+                 store's server, which is started again; pause: it stands still for 10 s; failover:
+                 kill -9 of a master of a cluster, and its replica takes over (server)
   --rounds N     how often (20)
   --policy P     of docstore-server (natural)
   --rate R       requests per second (2000), half of them writes
@@ -44,15 +45,20 @@ while (($#)); do
   esac
 done
 server_options=("$@")
-[[ $store =~ ^(rocksdb|postgres|redis)$ ]] || die "--store is rocksdb, postgres or redis"
-[[ $fault == server || ($store != rocksdb && $fault =~ ^(store|pause)$) ]] ||
-  die "--fault is server, or with --store postgres or redis: store, pause"
+case $store:$fault in
+  rocksdb:server | postgres:server | postgres:store | postgres:pause | redis:server | redis:store | \
+    redis:pause | redis-cluster:server | redis-cluster:failover) ;;
+  *) die "no fault $fault of a store $store; see --help" ;;
+esac
 
-demo=$(dirname "${BASH_SOURCE[0]}")/../../sample-apps/demo
+here=$(dirname "${BASH_SOURCE[0]}")
+demo=$here/../../sample-apps/demo
 # shellcheck source=/dev/null
 source "$demo/postgres.sh"
 # shellcheck source=/dev/null
 source "$demo/redis.sh"
+# shellcheck source=/dev/null
+source "$here/redis_cluster.sh"
 
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-crash.XXXXXX") # on a disk: /tmp is often memory
 chmod 711 "$work" # PostgreSQL may run as another user
@@ -66,6 +72,7 @@ clean_up() {
     kill -KILL "$pid" 2>/dev/null || true
     wait "$pid" 2>/dev/null || true
   done
+  stop_redis_cluster
   rm -rf "$work"
 }
 trap clean_up EXIT
@@ -115,6 +122,7 @@ strike() {
       sleep 10
       "signal_$store" CONT
       ;;
+    failover) fail_over_redis_cluster || die "the cluster did not recover" ;;
   esac
 }
 
@@ -127,6 +135,10 @@ case $store in
   redis)
     start_redis "$work/redis" || die "no private Redis"
     url="$redis_url?timeout=2s"
+    ;;
+  redis-cluster)
+    start_redis_cluster "$work/redis" || die "no private Redis Cluster"
+    url="$cluster_url?timeout=2s&wait=1"
     ;;
 esac
 RANDOM=$seed
