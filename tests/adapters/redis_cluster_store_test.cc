@@ -318,12 +318,14 @@ TEST_CASE_METHOD(
 // What a master has been sent before it stood still it may do when it wakes, as one who does not
 // know yet that it has been replaced.
 TEST_CASE_METHOD(ClusterTest, "redis cluster: a ghost write to a replaced master changes nothing") {
-  const auto store = Open("timeout=500ms&connect_timeout=500ms");
+  const auto store = Open("timeout=60s&connect_timeout=500ms");
   CHECK(WriteAtLast(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
   RedisServer& master = cluster_.MasterOf("k");
   master.Execute({"WAIT", "1", "5000"});
   master.Signal(SIGSTOP);
+  const auto start = Clock::now();
   CHECK(WriteNow(*store, Batch(1, {Put("k", "ghost", 2)})).batch == Errc::kUnknown);
+  CHECK(Clock::now() - start < 30s);  // It has seen that another is master.
   cluster_.AwaitFailoverOf(master, "k");
   CHECK(WriteAtLast(*store, Batch(1, {Put("k", "newer", 3)})) == WriteResult{});
   master.Signal(SIGCONT);
