@@ -1,11 +1,15 @@
 // The pure parts of the store on Redis Cluster: slots, who serves them, redirections.
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "cluster/cluster_write.h"
 #include "cluster/hash_slot.h"
+#include "cluster/placement.h"
 #include "cluster/redirection.h"
 #include "cluster/slot_map.h"
+#include "store_test_support.h"
 
 namespace stout::redis {
 namespace {
@@ -106,6 +110,53 @@ TEST_CASE("redis cluster: what is no map of slots") {
   const auto empty = SlotMap::Parse(Array({}), kAsked);
   REQUIRE(empty);
   CHECK(empty->slots_served() == 0);
+}
+
+std::vector<Slot> SlotsOf(ClusterWrite write) {
+  std::vector<Slot> slots;
+  for (const Request& request : write.requests()) slots.push_back(request.slot);
+  return slots;
+}
+
+TEST_CASE("redis cluster: a batch becomes a request for each slot") {
+  const WriteBatch batch = test::Batch(1, {test::Put("{a}1", "v", 1), test::Put("{b}1", "v", 2),
+                                           test::Delete("{a}2", 3), test::Put("{a}3", "v", 4)});
+  std::vector<Slot> slots = {SlotOf("a"), SlotOf("b")};
+  std::sort(slots.begin(), slots.end());
+  CHECK(SlotsOf(ClusterWrite(batch, Layout({}), RedisMode::kVersioned)) == slots);
+  // MSET and DEL are commands of their own, and a request is one.
+  slots.push_back(SlotOf("a"));
+  std::sort(slots.begin(), slots.end());
+  const Layout plain({.mode = RedisMode::kPlain});
+  CHECK(SlotsOf(ClusterWrite(batch, plain, RedisMode::kPlain)) == slots);
+  // What a prefix in braces does is the user's wish.
+  const Layout together({.prefix = "{app}"});
+  CHECK(SlotsOf(ClusterWrite(batch, together, RedisMode::kVersioned)) ==
+        std::vector{SlotOf("app")});
+}
+
+TEST_CASE("redis cluster: a fence lies in the slot that it guards") {
+  const Layout layout({.prefix = "{app}:"});
+  for (const Slot slot : {0, 1, 8191, 16383}) {
+    CHECK(SlotOf(FenceKeyIn(slot, layout, "range/{7}")) == slot);
+  }
+}
+
+TEST_CASE("redis cluster: the parts of a batch as one") {
+  const std::vector<std::vector<std::uint32_t>> items = {{1, 3}, {0, 2}};
+  const auto combine = [&](WriteResult a, WriteResult b) {
+    return Combine(std::vector{std::move(a), std::move(b)}, items);
+  };
+  CHECK(combine({}, {}) == WriteResult{});
+  CHECK(combine({Errc::kFenced, {}}, {Errc::kFenced, {}}) == WriteResult{Errc::kFenced, {}});
+  CHECK(combine({Errc::kUnknown, {}}, {}) ==
+        WriteResult{Errc::kOk, {{1, Errc::kUnknown}, {3, Errc::kUnknown}}});
+  CHECK(combine({Errc::kTransient, {}}, {Errc::kOk, {{2, Errc::kFenced}}}) ==
+        WriteResult{Errc::kOk, {{1, Errc::kTransient}, {2, Errc::kFenced}, {3, Errc::kTransient}}});
+  // One that is fenced key by key is not fenced as a whole.
+  CHECK(combine({Errc::kOk, {{1, Errc::kFenced}, {3, Errc::kFenced}}},
+                {Errc::kOk, {{0, Errc::kFenced}, {2, Errc::kFenced}}})
+            .batch == Errc::kOk);
 }
 
 }  // namespace

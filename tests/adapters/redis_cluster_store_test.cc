@@ -1,1 +1,353 @@
+// What is particular to the store on Redis Cluster: nodes, slots that move, masters that are
+// replaced. Against a real one.
+
+#include "stout/adapters/redis_cluster_store.h"
+
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
+#include <csignal>
+#include <functional>
+#include <set>
+#include <thread>
+
+#include "redis_cluster_fixture.h"
+#include "store_test_support.h"
+#include "stout/adapters/open_store.h"
+
+namespace stout::test {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+bool Await(const std::function<bool()>& done) {
+  const auto deadline = Clock::now() + 60s;
+  while (!done()) {
+    if (Clock::now() > deadline) return false;
+    std::this_thread::sleep_for(5ms);
+  }
+  return true;
+}
+
+class ClusterTest {
+ public:
+  std::unique_ptr<RedisClusterStore> Open(const std::string& options = {}) {
+    Diagnostics why;
+    auto store = RedisClusterStore::OpenUrl(*ParseStoreUrl(cluster_.Url(options), &why),
+                                            pool_.get_executor(), &why);
+    INFO(why.message);
+    REQUIRE(store);
+    return std::unique_ptr<RedisClusterStore>(
+        static_cast<RedisClusterStore*>(std::move(*store).release()));
+  }
+
+ protected:
+  boost::asio::thread_pool pool_{2};
+  RedisCluster& cluster_ = EmptyCluster();
+};
+
+// Names of keys that a test has not used yet, in a partition.
+class Keys {
+ public:
+  Keys(const Store& store, LaneId partition) : store_(store), partition_(partition) {}
+  std::string Next() {
+    std::string key;
+    do {
+      key = "key" + std::to_string(next_++);
+    } while (store_.PartitionOf(key) != partition_);
+    return key;
+  }
+
+ private:
+  const Store& store_;
+  const LaneId partition_;
+  int next_ = 0;
+};
+
+// Writes batches one after another, each until it is done, as a lane does; knows what it was told.
+class Load {
+ public:
+  // `make_key`: one that was not written yet.
+  Load(Store& store, std::function<std::string()> make_key)
+      : store_(store), make_key_(std::move(make_key)), thread_([this] { Run(); }) {}
+  ~Load() { Stop(); }
+  void Stop() {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+
+  [[nodiscard]] std::size_t acknowledged() const { return acknowledged_; }
+  bool AwaitMore(std::size_t batches) {
+    const std::size_t goal = acknowledged_ + batches;
+    return Await([&] { return acknowledged_ >= goal; });
+  }
+  // The longest that one took, since the last call.
+  std::chrono::milliseconds TakeSlowest() {
+    return std::chrono::milliseconds(slowest_ms_.exchange(0));
+  }
+  // Of those that were acknowledged, once it has stopped.
+  [[nodiscard]] std::size_t CountLost() {
+    std::size_t lost = 0;
+    for (const auto& [key, state] : told_) {
+      const StoredState is = ReadOne(store_, key);
+      if (is != state) ++lost;
+    }
+    return lost;
+  }
+
+ private:
+  void Run() {
+    for (Version version = 1; !stop_; ++version) {
+      const std::string value = std::to_string(version);
+      const WriteBatch batch = Batch(1, {Put(make_key_(), value, version)});
+      const auto start = Clock::now();
+      const WriteResult result = WriteAtLast(store_, batch);
+      const auto took = std::chrono::ceil<std::chrono::milliseconds>(Clock::now() - start).count();
+      if (took > slowest_ms_) slowest_ms_ = took;
+      if (result != WriteResult{}) break;
+      told_.emplace_back(batch.items[0].key, Found(value, {1, version}));
+      ++acknowledged_;
+    }
+  }
+
+  Store& store_;
+  const std::function<std::string()> make_key_;
+  std::vector<std::pair<std::string, StoredState>> told_;
+  std::atomic<std::size_t> acknowledged_{0};
+  std::atomic<std::int64_t> slowest_ms_{0};
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(ClusterTest,
+                 "redis cluster: each master is a partition, and a batch reaches all") {
+  const auto store = Open();
+  CHECK(store->traits().partitions == RedisCluster::kMasters);
+  CHECK(store->PartitionOf("{user1}a") == store->PartitionOf("{user1}b"));
+  std::vector<WriteItem> items;
+  std::vector<std::string> keys;
+  for (LaneId partition = 0; partition < RedisCluster::kMasters; ++partition) {
+    Keys of_partition(*store, partition);
+    const std::string key = of_partition.Next();
+    items.push_back(Put(key, "v", partition + 1));
+    keys.push_back(key);
+  }
+  CHECK(WriteNow(*store, Batch(1, items)) == WriteResult{});
+  CHECK(ReadNow(*store, keys).states ==
+        std::vector{Found("v", {1, 1}), Found("v", {1, 2}), Found("v", {1, 3})});
+  std::set<RedisServer*> masters;
+  for (const std::string& key : keys) masters.insert(&cluster_.MasterOf(key));
+  CHECK(masters.size() == RedisCluster::kMasters);
+  CHECK(store->redirections().moved == 0);
+}
+
+TEST_CASE_METHOD(ClusterTest, "redis cluster: durable only where no failover can lose a write") {
+  CHECK(Open("wait=1")->traits().durable);
+  CHECK_FALSE(Open()->traits().durable);
+  // A replica counts, too: it may be the next master.
+  for (const std::size_t node : {std::size_t{0}, RedisCluster::kNodes - 1}) {
+    cluster_.node(node).Execute({"CONFIG", "SET", "appendfsync", "everysec"});
+    CHECK_FALSE(Open("wait=1")->traits().durable);
+    cluster_.node(node).Execute({"CONFIG", "SET", "appendfsync", "always"});
+  }
+}
+
+// A repetition writes nothing, but WAIT goes by all that was there before it.
+TEST_CASE_METHOD(ClusterTest,
+                 "redis cluster: what no replica has is not acknowledged, however often") {
+  const auto one = Open("wait=1&wait_timeout=100ms");
+  const auto two = Open("wait=1&wait_timeout=100ms");
+  CHECK(WriteAtLast(*one, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
+  CHECK(WriteAtLast(*two, Batch(1, {Put("k", "2", 2)})) == WriteResult{});
+  RedisServer& replica = cluster_.ReplicaOf(cluster_.MasterOf("k"));
+  replica.Signal(SIGSTOP);
+  const WriteBatch batch = Batch(1, {Put("k", "4", 4)});
+  const WriteBatch overtaken = Batch(1, {Put("k", "3", 3)});
+  const WriteBatch deleted = Batch(1, {Delete("k", 5)});
+  CHECK(WriteNow(*one, batch).batch == Errc::kUnknown);
+  CHECK(WriteNow(*two, batch).batch == Errc::kUnknown);
+  CHECK(WriteNow(*two, overtaken).batch == Errc::kUnknown);
+  CHECK(WriteNow(*two, deleted).batch == Errc::kUnknown);
+  CHECK(WriteNow(*one, deleted).batch == Errc::kUnknown);
+  CHECK(FenceNow(*one, "s", 1) == Errc::kTransient);
+  CHECK(FenceNow(*two, "s", 1) == Errc::kTransient);
+  replica.Signal(SIGCONT);
+  CHECK(WriteAtLast(*two, deleted) == WriteResult{});
+  CHECK(ReadOne(*one, "k") == StoredState{.found = false, .value = "", .stamp = {1, 5}});
+}
+
+TEST_CASE_METHOD(ClusterTest, "redis cluster: addresses that lead nowhere") {
+  const auto executor = pool_.get_executor();
+  Diagnostics why;
+  auto store = OpenStore("redis-cluster://127.0.0.1:1", executor, &why);
+  CHECK(store.error() == Errc::kTransient);
+  CHECK(why.message.find("127.0.0.1:1") != std::string::npos);
+  const RedisServer alone;
+  store = OpenStore("redis-cluster://127.0.0.1:" + std::to_string(alone.port()), executor, &why);
+  CHECK(store.error() == Errc::kBadUrl);
+  CHECK(why.message.find("no node of a cluster") != std::string::npos);
+  for (const char* bad : {"redis-cluster://", "redis-cluster://h:1/1", "redis-cluster://h:1?x=1"}) {
+    CAPTURE(bad);
+    CHECK(OpenStore(bad, executor, &why).error() == Errc::kBadUrl);
+  }
+  // One that is away is no harm while another answers.
+  const std::string url = cluster_.Url();
+  store =
+      OpenStore("redis-cluster://127.0.0.1:1," + url.substr(url.find("//") + 2), executor, &why);
+  CHECK(store);
+}
+
+TEST_CASE_METHOD(ClusterTest,
+                 "redis cluster: plain values, puts and deletes of one slot in a batch") {
+  const auto store = Open("mode=plain&prefix=app:");
+  CHECK(WriteNow(*store, Batch(1, {Put("{s}a", "1", 1), Put("{s}b", "2", 2), Put("c", "3", 3)})) ==
+        WriteResult{});
+  CHECK(WriteNow(*store, Batch(1, {Delete("{s}a", 4), Put("{s}b", "4", 5)})) == WriteResult{});
+  CHECK(cluster_.MasterOf("app:{s}b").Execute({"GET", "app:{s}b"}) == "4");
+  CHECK(ReadNow(*store, {"{s}a", "{s}b", "c"}).states ==
+        std::vector{StoredState{}, Found("4", {}), Found("3", {})});
+  CHECK(FenceNow(*store, "s", 1) == Errc::kRefused);
+}
+
+TEST_CASE_METHOD(ClusterTest, "redis cluster: a slot that is being moved is followed key by key") {
+  const auto store = Open();
+  CHECK(WriteNow(*store, Batch(1, {Put("{t}a", "1", 1), Put("{t}b", "1", 2), Put("x", "1", 3)})) ==
+        WriteResult{});
+  SlotMigration move(cluster_, "{t}a");
+  move.Begin();
+  move.MoveKeys({"{t}a"});
+  CHECK(store->redirections().asked == 0);
+  // One here and one there: these wait, and hold up no others.
+  CHECK(WriteNow(*store, Batch(1, {Put("{t}a", "2", 4), Put("x", "2", 5), Put("{t}b", "2", 6)})) ==
+        WriteResult{Errc::kOk, {{0, Errc::kTransient}, {2, Errc::kTransient}}});
+  // Alone each is found: there, here, and what is new.
+  CHECK(WriteNow(*store, Batch(1, {Put("{t}a", "3", 7)})) == WriteResult{});
+  CHECK(WriteNow(*store, Batch(1, {Put("{t}b", "3", 8)})) == WriteResult{});
+  CHECK(WriteNow(*store, Batch(1, {Put("{t}new", "3", 9)})) == WriteResult{});
+  CHECK(ReadNow(*store, {"{t}a", "{t}b", "{t}new", "{t}none", "x"}).states ==
+        std::vector{Found("3", {1, 7}), Found("3", {1, 8}), Found("3", {1, 9}), StoredState(),
+                    Found("2", {1, 5})});
+  const auto asked = store->redirections().asked;
+  CHECK(asked > 0);
+  CHECK(store->redirections().moved == 0);
+  move.End();
+  CHECK(WriteNow(*store, Batch(1, {Put("{t}a", "4", 10), Put("{t}b", "4", 11)})) == WriteResult{});
+  CHECK(store->redirections().moved == 1);
+  CHECK(ReadOne(*store, "{t}b") == Found("4", {1, 11}));
+  CHECK(store->redirections().moved == 1);  // It has learnt.
+  CHECK(store->redirections().asked == asked);
+  CHECK(&cluster_.MasterOf("{t}a") == &move.to());
+}
+
+TEST_CASE_METHOD(ClusterTest,
+                 "redis cluster: a fence goes with its slot, and is set while it moves") {
+  const auto store = Open();
+  CHECK_FALSE(FenceNow(*store, "s", 5));
+  SlotMigration move(cluster_, "{f}k");
+  move.Begin();
+  CHECK_FALSE(FenceNow(*store, "s", 6));
+  CHECK_FALSE(FenceNow(*store, "new", 3));  // It is not there yet: ASK.
+  CHECK(store->redirections().asked > 0);
+  move.End();
+  CHECK(WriteNow(*store, Scoped("s", Batch(5, {Put("{f}k", "late", 1)}))) ==
+        WriteResult{Errc::kFenced, {}});
+  CHECK(WriteNow(*store, Scoped("new", Batch(2, {Put("{f}k", "late", 2)}))) ==
+        WriteResult{Errc::kFenced, {}});
+  CHECK_FALSE(ReadOne(*store, "{f}k").found);
+  CHECK(WriteNow(*store, Scoped("s", Batch(6, {Put("{f}k", "owner", 1)}))) == WriteResult{});
+}
+
+TEST_CASE_METHOD(ClusterTest, "redis cluster: a slot that moves under load loses nothing") {
+  const auto store = Open();
+  int next = 0;
+  Load load(*store, [&next] { return "{moving}" + std::to_string(next++); });
+  for (int round = 0; round < 3; ++round) {
+    REQUIRE(load.AwaitMore(30));
+    SlotMigration move(cluster_, "{moving}");
+    move.Begin();
+    REQUIRE(load.AwaitMore(30));  // new keys: ASK
+    move.End();
+    REQUIRE(load.AwaitMore(30));
+  }
+  load.Stop();
+  CHECK(load.CountLost() == 0);
+  CHECK(store->redirections().asked >= 3 * 30);
+  CHECK(store->redirections().moved >= 3);
+}
+
+TEST_CASE_METHOD(
+    ClusterTest,
+    "redis cluster: a master that is killed under load loses nothing and slows no other") {
+  const auto store = Open("wait=1&timeout=3s&connect_timeout=1s");
+  REQUIRE(store->traits().durable);
+  const Epoch epoch = NewEpochNow(*store);
+  CHECK_FALSE(FenceNow(*store, "s", epoch));
+
+  std::vector<std::unique_ptr<Load>> loads;
+  for (LaneId partition = 0; partition < RedisCluster::kMasters; ++partition) {
+    auto keys = std::make_shared<Keys>(*store, partition);
+    loads.push_back(std::make_unique<Load>(*store, [keys] { return keys->Next(); }));
+  }
+  for (const auto& load : loads) REQUIRE(load->AwaitMore(20));
+  const std::string key = Keys(*store, 0).Next();
+  RedisServer& master = cluster_.MasterOf(key);
+  for (const auto& load : loads) load->TakeSlowest();
+
+  master.Kill();
+  cluster_.AwaitFailoverOf(master, key);
+  for (std::size_t i = 1; i < loads.size(); ++i) {
+    CHECK(loads[i]->AwaitMore(1));
+    CHECK(loads[i]->TakeSlowest() < std::chrono::milliseconds(RedisCluster::kNodeTimeoutMs));
+  }
+  cluster_.Heal();  // The new master has a replica again, which it must wait for.
+  CHECK(loads[0]->AwaitMore(20));
+  CHECK(loads[0]->TakeSlowest() >= std::chrono::milliseconds(RedisCluster::kNodeTimeoutMs));
+  for (const auto& load : loads) {
+    load->Stop();
+    CHECK(load->CountLost() == 0);
+  }
+  CHECK(&cluster_.MasterOf(key) != &master);
+  CHECK(NewEpochNow(*store) > epoch);
+  CHECK(WriteNow(*store, Scoped("s", Batch(epoch - 1, {Put(key, "late", 1)}))) ==
+        WriteResult{Errc::kFenced, {}});
+}
+
+// What a master has been sent before it stood still it may do when it wakes, as one who does not
+// know yet that it has been replaced.
+TEST_CASE_METHOD(ClusterTest, "redis cluster: a ghost write to a replaced master changes nothing") {
+  const auto store = Open("timeout=60s&connect_timeout=500ms");
+  CHECK(WriteAtLast(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
+  RedisServer& master = cluster_.MasterOf("k");
+  master.Execute({"WAIT", "1", "5000"});
+  master.Signal(SIGSTOP);
+  const auto start = Clock::now();
+  CHECK(WriteNow(*store, Batch(1, {Put("k", "ghost", 2)})).batch == Errc::kUnknown);
+  CHECK(Clock::now() - start < 30s);  // It has seen that another is master.
+  cluster_.AwaitFailoverOf(master, "k");
+  CHECK(WriteAtLast(*store, Batch(1, {Put("k", "newer", 3)})) == WriteResult{});
+  master.Signal(SIGCONT);
+  cluster_.Heal();
+  CHECK(ReadOne(*store, "k") == Found("newer", {1, 3}));
+}
+
+TEST_CASE_METHOD(ClusterTest,
+                 "redis cluster: a store that is destroyed answers what it has not done") {
+  auto store = Open("timeout=60s");
+  CHECK(WriteNow(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
+  RedisServer& master = cluster_.MasterOf("k");
+  master.Signal(SIGSTOP);
+  std::vector<WriteBatch> batches;
+  for (int i = 0; i < 20; ++i) batches.push_back(Batch(1, {Put("k", "2", 2)}));
+  std::atomic<int> unknown{0};
+  for (const WriteBatch& batch : batches) {
+    store->Write(batch, [&](WriteResult result) { unknown += result.batch == Errc::kUnknown; });
+  }
+  store.reset();
+  CHECK(unknown == 20);
+  master.Signal(SIGCONT);
+}
+
+}  // namespace stout::test

@@ -10,7 +10,7 @@ set -euo pipefail
 usage() {
   cat <<'TEXT'
 usage: crash_test.sh BIN_DIR [OPTIONS]
-  --store S      rocksdb; postgres or redis: a private server (rocksdb)
+  --store S      rocksdb; postgres, redis or redis-cluster: private servers (rocksdb)
   --fault F,...  one a round, in turn (server)
                  server: kill -9 of docstore-server, and another takes over
                  and with postgres or redis
@@ -21,6 +21,8 @@ usage: crash_test.sh BIN_DIR [OPTIONS]
                  ghost: batches come late, after newer ones
                  and with postgres
                  full-data, full-wal: no room for tables, or for the log, until there is again
+                 and with redis-cluster
+                 failover: kill -9 of a master, and its replica takes over
   --rounds N     how often (20)
   --policy P     of docstore-server (natural)
   --rate R       requests per second (2000), half of them writes
@@ -63,20 +65,23 @@ source "$here/../../sample-apps/demo/postgres.sh"
 # shellcheck source=/dev/null
 source "$here/../../sample-apps/demo/redis.sh"
 # shellcheck source=/dev/null
+source "$here/redis_cluster.sh"
+# shellcheck source=/dev/null
 source "$here/network_faults.sh"
 # shellcheck source=/dev/null
 source "$here/disk_faults.sh"
 
+of_a_server="server store pause ${!network_faults[*]}"
+declare -A faults_of=([rocksdb]=server [postgres]="$of_a_server full-data full-wal"
+  [redis]=$of_a_server [redis-cluster]="server failover")
+[[ -n ${faults_of[$store]-} ]] || die "no store '$store'; see --help"
 IFS=, read -ra faults <<<"$fault"
-# What the faults last, in seconds.
-declare -A lasts=([server]=0 [store]=0 [pause]=10 [full-data]=2 [full-wal]=2)
-for fault in "${!network_faults[@]}"; do lasts[$fault]=${network_faults[$fault]}; done
-[[ $store =~ ^(rocksdb|postgres|redis)$ ]] || die "--store is rocksdb, postgres or redis"
 for fault in "${faults[@]}"; do
-  [[ -n ${lasts[$fault]-} ]] || die "no fault '$fault'; see --help"
-  [[ $fault == server || $store != rocksdb ]] || die "fault $fault needs a store with a server"
-  [[ $fault != full-* || $store == postgres ]] || die "fault $fault needs --store postgres"
+  [[ " ${faults_of[$store]} " == *" $fault "* ]] || die "no fault '$fault' of $store; see --help"
 done
+# What the faults last, in seconds.
+declare -A lasts=([server]=0 [store]=0 [failover]=0 [pause]=10 [full-data]=2 [full-wal]=2)
+for fault in "${!network_faults[@]}"; do lasts[$fault]=${network_faults[$fault]}; done
 [[ $broken == nothing || ($store == postgres && $broken =~ ^(unsynced|unstamped)$) ]] ||
   die "--broken is unsynced or unstamped, with --store postgres"
 if [[ " ${faults[*]}" == *" full-"* && ${private_mounts-} != yes ]]; then
@@ -96,6 +101,7 @@ clean_up() {
     kill -KILL "$pid" 2>/dev/null || true
     wait "$pid" 2>/dev/null || true
   done
+  stop_redis_cluster
   unmount_disks
   rm -rf "$work"
 }
@@ -149,6 +155,7 @@ strike() { # FAULT
       sleep "${lasts[pause]}"
       "signal_$store" CONT
       ;;
+    failover) fail_over_redis_cluster || die "the cluster did not recover" ;;
     full-*)
       fill_disk "$work/postgres/${1#full-}"
       [[ $1 == full-data ]] || use_up_wal
@@ -181,7 +188,7 @@ met() { # FAULT
     server) grep -q '^open ' "$work/acknowledged" ;; # a write was under way
     full-data) grep -q 'ERROR: .* No space left on device' "$work/postgres/log" ;;
     full-wal) grep -q 'PANIC: .* No space left on device' "$work/postgres/log" ;;
-    store | pause)
+    store | pause | failover)
       # Into a file first: a grep that is content early would break the pipe of curl.
       curl -s "http://$listen/metrics" >"$work/metrics" || die "docstore-server has no metrics"
       grep -q '^stout_retries_total.* [1-9]' "$work/metrics"
@@ -212,6 +219,10 @@ case $store in
     start_redis "$work/redis" || die "no private Redis"
     start_network "$work/redis/socket" || die "no network"
     url="redis://127.0.0.1:$network_port?timeout=1s&connect_timeout=1s"
+    ;;
+  redis-cluster)
+    start_redis_cluster "$work/redis" || die "no private Redis Cluster"
+    url="$cluster_url?timeout=2s&wait=1"
     ;;
 esac
 case $broken in

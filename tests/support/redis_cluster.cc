@@ -122,6 +122,14 @@ RedisServer& RedisCluster::MasterOf(const std::string& key) {
   return *master;
 }
 
+RedisServer& RedisCluster::ReplicaOf(const RedisServer& master) {
+  const std::string role = "slave\n127.0.0.1\n" + std::to_string(master.port()) + "\n";
+  for (const auto& node : nodes_) {
+    if (node->Up() && node->Execute({"ROLE"}).starts_with(role)) return *node;
+  }
+  throw std::runtime_error("no replica");
+}
+
 RedisServer& RedisCluster::OtherMaster(const RedisServer& than) {
   for (const auto& node : nodes_) {
     if (node.get() != &than && node->Up() && node->Execute({"ROLE"}).starts_with("master")) {

@@ -29,6 +29,7 @@ class RedisCluster {
 
   // The node that serves a key, by the word of those that answer. Throws if there is none.
   [[nodiscard]] RedisServer& MasterOf(const std::string& key);
+  [[nodiscard]] RedisServer& ReplicaOf(const RedisServer& master);
   // A master that is not that one.
   [[nodiscard]] RedisServer& OtherMaster(const RedisServer& than);
   // Waits until a key is served by another node than that.

@@ -65,7 +65,7 @@ class Inquiry {
     }
     if (outcome.errc != Errc::kOk) {
       co_return Fail(outcome.errc == Errc::kBadUrl ? Errc::kBadUrl : Errc::kTransient,
-                     std::move(outcome.message));
+                     fmt::format("{}: {}", NameOf(seed), outcome.message));
     }
     const Reply& reply = outcome.replies.front();
     map_ = SlotMap::Parse(reply, seed);
@@ -88,7 +88,7 @@ class Inquiry {
       nodes_.push_back(std::move(facts));
     } else {
       map_.reset();
-      Fail(outcome.errc, std::move(outcome.message));
+      Fail(outcome.errc, fmt::format("{}: {}", NameOf(node), outcome.message));
     }
   }
 
@@ -150,8 +150,8 @@ Result<ClusterFacts> SetUpCluster(const std::shared_ptr<const RedisOptions>& opt
     facts.why_not_durable = WhyNotDurable(weakest);
   } else if (options->wait < replicas) {
     facts.why_not_durable =
-        fmt::format("a replica that takes over may lack it, as of {} only {} must have it (wait)",
-                    replicas, options->wait);
+        fmt::format("a replica that takes over may lack it (wait={}, replicas of a master: {})",
+                    options->wait, replicas);
   }
   facts.durable = facts.why_not_durable.empty();
   return facts;

@@ -1,6 +1,7 @@
 #include "cluster/dispatch.h"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -16,6 +17,9 @@ namespace asio = boost::asio;
 // As many as other clients of Redis follow; a slot that moves needs two, one that has moved on
 // meanwhile another two.
 constexpr int kMaxRedirections = 5;
+
+// For an answer, before the map is asked for. Guess: a cluster takes longer to replace a node.
+constexpr std::chrono::seconds kPatience{1};
 
 struct Errand {
   Request* request;
@@ -76,7 +80,8 @@ asio::awaitable<void> MakeTrips(Topology& topology, Server::Kind kind,
           if (with != nullptr) co_await Travel(trip, replication, *with);
         });
   }
-  co_await gathering.Wait();
+  // A node that stands still tells nobody that another has taken its place.
+  while (!co_await gathering.WaitFor(kPatience)) topology.Doubt();
 }
 
 // What is to be done again elsewhere.

@@ -5,6 +5,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -38,20 +39,28 @@ class Gathering {
   };
 
   explicit Gathering(const boost::asio::any_io_executor& strand)
-      : state_(std::make_shared<State>(State{
-            boost::asio::steady_timer(strand, boost::asio::steady_timer::time_point::max())})) {}
+      : state_(std::make_shared<State>(State{boost::asio::steady_timer(strand)})) {}
 
   [[nodiscard]] Ticket Add() { return Ticket(state_); }
 
   // Until no ticket is left, or `enough()`, which is asked whenever one goes.
   template <typename Enough>
   [[nodiscard]] boost::asio::awaitable<void> WaitUnless(Enough enough) {
+    state_->changed.expires_at(boost::asio::steady_timer::time_point::max());
     while (state_->tickets > 0 && !enough()) {
       co_await state_->changed.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
     }
   }
-  [[nodiscard]] boost::asio::awaitable<void> Wait() {
-    return WaitUnless([] { return false; });
+  // Until no ticket is left; false: some are, after so long.
+  [[nodiscard]] boost::asio::awaitable<bool> WaitFor(std::chrono::milliseconds patience) {
+    state_->changed.expires_after(patience);
+    bool expired = false;
+    while (state_->tickets > 0 && !expired) {
+      const auto [cancelled] =
+          co_await state_->changed.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
+      expired = !cancelled;
+    }
+    co_return state_->tickets == 0;
   }
 
  private:
