@@ -92,8 +92,17 @@ TEST_CASE("etcd leases: a watch whose connection is dead is begun again", "[leas
   CHECK(watch.UntilMembers({"a:1"}));
   proxy.Behave({.swallow_answers = true});
   const Epoch epoch = Take(*near, a, 1);
+  CHECK(KeepAlive(*far, a) == Errc::kUnknown);  // By now the watch has missed it.
   proxy.Behave({});
   CHECK(watch.UntilOwned(1, {"a:1", a, epoch}));
+}
+
+TEST_CASE("etcd leases: a cluster that is not there is transient", "[leases]") {
+  boost::asio::thread_pool pool(2);
+  const auto service = OpenNow(Etcd::Url(FreshName(), FreePort()), pool.get_executor());
+  CHECK(Join(*service, LeaseMember{"a:1", kRanges, 10s}).ec == Errc::kTransient);
+  CHECK(KeepAlive(*service, 7) == Errc::kTransient);
+  CHECK(Acquire(*service, 7, 1).ec == Errc::kTransient);
 }
 
 }  // namespace stout::test
