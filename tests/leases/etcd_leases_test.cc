@@ -1,0 +1,108 @@
+// What is particular to leases in etcd.
+
+#include "stout/adapters/etcd_leases.h"
+
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+
+#include "lease_fixtures.h"
+
+namespace stout::test {
+namespace {
+
+// Forgets what was before now, of all keys.
+void Compact() {
+  const std::string answer =
+      Etcd::server().Call("/v3/kv/put", R"({"key": "Y29tcGFjdA==", "value": "eA=="})");
+  const boost::json::value parsed = boost::json::parse(answer);
+  const std::string revision(parsed.at("header").at("revision").as_string());
+  Etcd::server().Call("/v3/kv/compaction", R"({"revision": ")" + revision + R"("})");
+}
+
+}  // namespace
+
+TEST_CASE("etcd leases: a watch that missed what is compacted reads everything again", "[leases]") {
+  boost::asio::thread_pool pool(2);
+  const std::string name = FreshName();
+  TcpProxy proxy(Etcd::server().port());
+  // Silence ends no watch here.
+  const std::string url =
+      "etcd://127.0.0.1:" + std::to_string(proxy.port()) + "/" + name + "?timeout=5s&silence=1h";
+  const auto far = OpenNow(url, pool.get_executor());
+  const auto near = OpenNow(Etcd::Url(name, Etcd::server().port()), pool.get_executor());
+  TableWatch watch(*far);
+  const SessionId a = Join(*near, "a:1");
+  CHECK(watch.UntilMembers({"a:1"}));
+  // Between the look at everything and the watch, which are 100 ms apart, something is compacted.
+  proxy.Behave({.delay = 50ms});
+  proxy.Cut();
+  const auto end = std::chrono::steady_clock::now() + 1s;
+  Epoch epoch = 0;
+  while (std::chrono::steady_clock::now() < end) {
+    epoch = Take(*near, a, 1);
+    Compact();
+    CHECK_FALSE(Release(*near, a, 1, epoch));
+  }
+  epoch = Take(*near, a, 1);
+  Compact();
+  CHECK(watch.UntilOwned(1, {"a:1", a, epoch}));
+}
+
+TEST_CASE("etcd leases: a member that does not answer is left for the next", "[leases]") {
+  boost::asio::thread_pool pool(2);
+  TcpProxy silent(Etcd::server().port());
+  TcpProxy gone(Etcd::server().port());
+  TcpProxy good(Etcd::server().port());
+  silent.Behave({.swallow_answers = true});
+  gone.Behave({.refuse = true});
+  const auto endpoint = [](const TcpProxy& proxy) {
+    return "127.0.0.1:" + std::to_string(proxy.port());
+  };
+  const std::string url = "etcd://" + endpoint(silent) + "," + endpoint(gone) + "," +
+                          endpoint(good) + "/" + FreshName() + "?timeout=300ms&silence=1s";
+  const auto service = OpenNow(url, pool.get_executor());
+  TableWatch watch(*service);
+  ErrorCode ec;
+  SessionId a = 0;
+  CHECK_FALSE(AtLast([&] {
+    const Joined joined = Join(*service, LeaseMember{"a:1", kRanges, 30s});
+    a = joined.session;
+    return joined.ec;
+  }));
+  CHECK(watch.UntilMembers({"a:1"}));
+  CHECK_FALSE(AtLast([&] { return KeepAlive(*service, a); }));
+  // And back.
+  silent.Behave({});
+  good.Behave({.refuse = true});
+  good.Cut();
+  CHECK_FALSE(AtLast([&] { return KeepAlive(*service, a); }));
+  CHECK_FALSE(AtLast([&] { return Acquire(*service, a, 1).ec; }));
+  const Epoch epoch = Take(*service, a, 1);
+  CHECK(watch.UntilOwned(1, {"a:1", a, epoch}));
+}
+
+TEST_CASE("etcd leases: a watch whose connection is dead is begun again", "[leases]") {
+  boost::asio::thread_pool pool(2);
+  const std::string name = FreshName();
+  TcpProxy proxy(Etcd::server().port());
+  const auto far = OpenNow(Etcd::Url(name, proxy.port()), pool.get_executor());
+  const auto near = OpenNow(Etcd::Url(name, Etcd::server().port()), pool.get_executor());
+  TableWatch watch(*far);
+  const SessionId a = Join(*near, "a:1");
+  CHECK(watch.UntilMembers({"a:1"}));
+  proxy.Behave({.swallow_answers = true});
+  const Epoch epoch = Take(*near, a, 1);
+  CHECK(KeepAlive(*far, a) == Errc::kUnknown);  // By now the watch has missed it.
+  proxy.Behave({});
+  CHECK(watch.UntilOwned(1, {"a:1", a, epoch}));
+}
+
+TEST_CASE("etcd leases: a cluster that is not there is transient", "[leases]") {
+  boost::asio::thread_pool pool(2);
+  const auto service = OpenNow(Etcd::Url(FreshName(), FreePort()), pool.get_executor());
+  CHECK(Join(*service, LeaseMember{"a:1", kRanges, 10s}).ec == Errc::kTransient);
+  CHECK(KeepAlive(*service, 7) == Errc::kTransient);
+  CHECK(Acquire(*service, 7, 1).ec == Errc::kTransient);
+}
+
+}  // namespace stout::test

@@ -1,0 +1,67 @@
+// The parts of leases in etcd that need no etcd.
+
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "base64.h"
+#include "keys.h"
+
+namespace stout::etcd {
+
+TEST_CASE("base64 is that of RFC 4648", "[etcd]") {
+  const std::pair<std::string, std::string> vectors[] = {{"", ""},
+                                                         {"f", "Zg=="},
+                                                         {"fo", "Zm8="},
+                                                         {"foo", "Zm9v"},
+                                                         {"foob", "Zm9vYg=="},
+                                                         {"fooba", "Zm9vYmE="},
+                                                         {"foobar", "Zm9vYmFy"},
+                                                         {"\xff\xfe", "//4="}};
+  for (const auto& [bytes, text] : vectors) {
+    CHECK(EncodeBase64(bytes) == text);
+    CHECK(DecodeBase64(text) == bytes);
+  }
+  for (const char* const wrong :
+       {"Z", "Zg=", "Zg", "Z===", "====", "Zg==Zg==", "Zm9v!A==", "Z g="}) {
+    CAPTURE(wrong);
+    CHECK(DecodeBase64(wrong) == std::nullopt);
+  }
+}
+
+TEST_CASE("any bytes survive base64", "[etcd]") {
+  std::mt19937 random(1);
+  for (std::size_t size = 0; size < 100; ++size) {
+    std::string bytes(size, '\0');
+    for (char& c : bytes) c = static_cast<char>(random());
+    CHECK(DecodeBase64(EncodeBase64(bytes)) == bytes);
+  }
+}
+
+TEST_CASE("values are read as they were written, and others are not", "[etcd]") {
+  CHECK(DecodeDeployment(Encode(Deployment{16, 1700000000000000})) ==
+        Deployment{16, 1700000000000000});
+  for (const char* const wrong : {"", "16", "16 ", "0 1", "65537 1", "16 1 1", "x 1", "16 x"}) {
+    CAPTURE(wrong);
+    CHECK(DecodeDeployment(wrong) == std::nullopt);
+  }
+  CHECK(DecodeSession(Encode(SessionId{7751717507121835013})) == 7751717507121835013);
+  CHECK(DecodeSession("7 a") == std::nullopt);
+  CHECK(DecodeSession("") == std::nullopt);
+}
+
+TEST_CASE("a table is what the keys say", "[etcd]") {
+  const Keys keys("docs");
+  CHECK(keys.end() > keys.OfRange(65535));
+  CHECK(TableOf(keys, {}) == LeaseTable{});
+  Entries entries = {{keys.OfDeployment(), {"3 1000", 2}},
+                     {keys.OfMember(7), {"b:1", 3}},
+                     {keys.OfMember(8), {"a:1", 4}},
+                     {keys.OfMember(9), {"a:1", 5}},
+                     {keys.OfRange(0), {Encode(SessionId{8}), 6}},
+                     {keys.OfRange(2), {Encode(SessionId{10}), 7}},  // a session that is over
+                     {keys.OfRange(3), {Encode(SessionId{7}), 8}},   // no range of ours
+                     {"docs/something", {"else", 9}}};
+  CHECK(TableOf(keys, entries) == LeaseTable{{"a:1", "b:1"}, {Lease{"a:1", 8, 1006}, {}, {}}});
+}
+
+}  // namespace stout::etcd
