@@ -89,8 +89,8 @@ TEST_CASE("options have units", "[docstore]") {
 TEST_CASE("servers that share a store are told of each other", "[docstore][leases]") {
   const Parsed alone = Parse({});
   CHECK(alone.config.leases.empty());
-  const Parsed parsed = Parse({"--leases", "memory:", "--advertise", "10.0.0.7:80", "--ranges",
-                               "64", "--lease-ttl", "3s"});
+  const Parsed parsed = Parse(
+      {"--leases", "memory:", "--advertise", "10.0.0.7:80", "--ranges", "64", "--lease-ttl", "3s"});
   REQUIRE_FALSE(parsed.code);
   CHECK(parsed.config.leases == "memory:");
   CHECK(parsed.config.advertise == "10.0.0.7:80");

@@ -9,6 +9,7 @@
 #include "http/id.h"
 #include "http/message.h"
 #include "http/route.h"
+#include "server/documents.h"
 #include "server/manifest.h"
 #include "server/metrics.h"
 
@@ -137,6 +138,33 @@ TEST_CASE("every error of the library has a response that says what to do", "[do
   CHECK(status(Errc::kTooLarge) == 413);
   CHECK(status(Errc::kRefused) == 507);
   CHECK(status(Errc::kCorrupt) == 500);
+}
+
+TEST_CASE("a change whose fate is open is never told as undone", "[docstore]") {
+  for (const Errc errc : {Errc::kPushedBack, Errc::kDraining, Errc::kClosed, Errc::kFenced,
+                          Errc::kDeadline, Errc::kTransient, Errc::kUnknown}) {
+    CAPTURE(errc);
+    const Response open = MakeError(make_error_code(errc), true);
+    CHECK(open.status == 504);
+    CHECK(open.retry_after.count() == 0);
+    CHECK(open.body->find("yet take effect") != std::string::npos);
+    CHECK(MakeError(make_error_code(errc), false).status ==
+          MakeError(make_error_code(errc)).status);
+  }
+  // These say for sure that it will never be.
+  CHECK(MakeError(make_error_code(Errc::kRefused), true).status == 507);
+  CHECK(MakeError(make_error_code(Errc::kTooLarge), true).status == 413);
+}
+
+TEST_CASE("a refusal names the range, and the way to its owner", "[docstore][leases]") {
+  Response response = MakeError(421, "elsewhere", "go there");
+  CHECK(FormatHead(response, false).find("Location") == std::string::npos);
+  CHECK(FormatHead(response, false).find(std::string(kUnservedRange)) == std::string::npos);
+  response.location = "http://10.0.0.7:8080/docs/d";
+  response.unserved_range = 0;
+  const std::string head = FormatHead(response, false);
+  CHECK(head.find("\r\nLocation: http://10.0.0.7:8080/docs/d\r\n") != std::string::npos);
+  CHECK(head.find("\r\nDocstore-Unserved-Range: 0\r\n") != std::string::npos);
 }
 
 TEST_CASE("metrics are published in base units", "[docstore]") {
