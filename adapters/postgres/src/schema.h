@@ -25,6 +25,7 @@ struct Schema {
   Statement note_epoch;  // $1 int8: an epoch that a write has.
   Statement new_epoch;   // One row with one int8.
   Statement collect;     // $1 int8 seconds: drops tombstones older than that. Own table only.
+  Statement session;     // $1 int8 milliseconds: when the clients of this session give up.
   // See fence.h. $1 bytea: a scope; $2 int8: an epoch.
   Statement share_scope;
   Statement check_fence;  // Fails if the scope is fenced by a newer epoch.
@@ -34,8 +35,6 @@ struct Schema {
   Statement evict;        // Ends the connections that share the scope; nothing else.
   bool own = true;
   bool compares_stamps = true;
-
-  Statement session;  // $1 int8: milliseconds after which clients give up.
 
   [[nodiscard]] std::vector<const Statement*> statements() const;
 
