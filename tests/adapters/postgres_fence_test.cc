@@ -1,8 +1,10 @@
 // How PostgreSQL keeps fences: batches that are under way, that stand still, that come late.
 
+#include <array>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <future>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -89,8 +91,7 @@ TEST_CASE_METHOD(FenceTest, "postgres: a ghost that comes after the fence change
 TEST_CASE_METHOD(FenceTest, "postgres: fences, epochs and batches do not deadlock each other") {
   constexpr int kRounds = 60;
   std::atomic<int> wrong{0};
-  const auto own = [&](const std::string& scope, Epoch epoch) {
-    const auto store = Open();
+  const auto own = [&](Store* store, const std::string& scope, Epoch epoch) {
     for (int round = 1; round <= kRounds; ++round) {
       // Each epoch is new to the store, which notes it: one more lock.
       epoch += 2;
@@ -104,8 +105,9 @@ TEST_CASE_METHOD(FenceTest, "postgres: fences, epochs and batches do not deadloc
       if (NewEpochNow(*store) == 0) ++wrong;
     }
   };
-  auto one = std::async(std::launch::async, own, "s", 0);
-  auto two = std::async(std::launch::async, own, "t", 1);
+  const std::array<std::unique_ptr<Store>, 2> stores = {Open(), Open()};
+  auto one = std::async(std::launch::async, own, stores[0].get(), "s", 0);
+  auto two = std::async(std::launch::async, own, stores[1].get(), "t", 1);
   one.get();
   two.get();
   CHECK(wrong == 0);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "connection.h"
+#include "schema.h"
 #include "stout/core/types.h"
 
 // Fences: an epoch per scope, in a table, and a lock per scope that lasts as long as a transaction

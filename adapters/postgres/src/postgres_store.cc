@@ -135,12 +135,11 @@ void PostgresStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler)
       engine_->Submit(Engine::Kind::kWrite,
                       [engine = engine_.get(), call, scope,
                        epoch](postgres::Connection* connection) -> asio::awaitable<void> {
-                        if (connection == nullptr) {
-                          call->Answer(Errc::kTransient);
-                          co_return;
+                        Errc errc = Errc::kTransient;
+                        if (connection != nullptr) {
+                          errc = co_await postgres::Fence(*connection, engine->schema(), scope,
+                                                          epoch, engine->timeout());
                         }
-                        const Errc errc = co_await postgres::Fence(*connection, engine->schema(),
-                                                                   scope, epoch, engine->timeout());
                         if (errc == Errc::kOk)
                           engine->noted_epoch = std::max(engine->noted_epoch, epoch);
                         call->Answer(errc);

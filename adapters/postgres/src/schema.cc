@@ -14,6 +14,37 @@ namespace {
 // of the server's. Scopes that share a number wait for each other now and then, no more.
 constexpr std::string_view kScopeLock = "7305241, hashtext(encode($1::bytea, 'hex'))";
 
+// See fence.h.
+template <typename WithTables>
+void AddFences(const WithTables& with_tables, Schema* schema) {
+  schema->share_scope = {"stout_share_scope",
+                         with_tables("SELECT pg_advisory_xact_lock_shared({lock})"),
+                         {Type::kBytea}};
+  schema->check_fence = {
+      "stout_check_fence",
+      with_tables("SELECT CASE WHEN epoch > $2::int8 THEN ('fenced by epoch ' || "
+                  "epoch)::int8 END FROM {f} WHERE scope = $1::bytea"),
+      {Type::kBytea, Type::kInt8}};
+  schema->patience = {"stout_patience",
+                      "SELECT set_config('lock_timeout', $1::int8 || 'ms', true), "
+                      "CASE current_setting('synchronous_commit') WHEN 'off' "
+                      "THEN set_config('synchronous_commit', 'on', true) END",
+                      {Type::kInt8}};
+  schema->take_scope = {
+      "stout_take_scope", with_tables("SELECT pg_advisory_xact_lock({lock})"), {Type::kBytea}};
+  schema->raise_fence = {
+      "stout_raise_fence",
+      with_tables("INSERT INTO {f} AS f VALUES ($1::bytea, $2::int8) ON CONFLICT (scope) DO UPDATE "
+                  "SET epoch = excluded.epoch WHERE f.epoch <= excluded.epoch"),
+      {Type::kBytea, Type::kInt8}};
+  schema->evict = {"stout_evict",
+                   with_tables(R"(SELECT pg_terminate_backend(pid, 1000) FROM pg_locks
+WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND pid <> pg_backend_pid()
+AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+AND (classid::int8::bit(32)::int4, objid::int8::bit(32)::int4) = ({lock}))"),
+                   {Type::kBytea}};
+}
+
 }  // namespace
 
 Result<Schema> MakeSchema(const PostgresOptions& options, std::string* error) {
@@ -43,31 +74,7 @@ CREATE TABLE IF NOT EXISTS {f} (
                        {Type::kInt8}};
   schema.new_epoch = {
       "stout_new_epoch", with_tables("UPDATE {e} SET epoch = epoch + 1 RETURNING epoch"), {}};
-  schema.share_scope = {"stout_share_scope",
-                        with_tables("SELECT pg_advisory_xact_lock_shared({lock})"),
-                        {Type::kBytea}};
-  schema.check_fence = {"stout_check_fence",
-                        with_tables("SELECT CASE WHEN epoch > $2::int8 THEN ('fenced by epoch ' || "
-                                    "epoch)::int8 END FROM {f} WHERE scope = $1::bytea"),
-                        {Type::kBytea, Type::kInt8}};
-  schema.patience = {"stout_patience",
-                     "SELECT set_config('lock_timeout', $1::int8 || 'ms', true), "
-                     "CASE current_setting('synchronous_commit') WHEN 'off' "
-                     "THEN set_config('synchronous_commit', 'on', true) END",
-                     {Type::kInt8}};
-  schema.take_scope = {
-      "stout_take_scope", with_tables("SELECT pg_advisory_xact_lock({lock})"), {Type::kBytea}};
-  schema.raise_fence = {
-      "stout_raise_fence",
-      with_tables("INSERT INTO {f} AS f VALUES ($1::bytea, $2::int8) ON CONFLICT (scope) DO UPDATE "
-                  "SET epoch = excluded.epoch WHERE f.epoch <= excluded.epoch"),
-      {Type::kBytea, Type::kInt8}};
-  schema.evict = {"stout_evict",
-                  with_tables(R"(SELECT pg_terminate_backend(pid, 1000) FROM pg_locks
-WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND pid <> pg_backend_pid()
-AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-AND (classid::int8::bit(32)::int4, objid::int8::bit(32)::int4) = ({lock}))"),
-                  {Type::kBytea}};
+  AddFences(with_tables, &schema);
   if (options.templates) {
     schema.own = false;
     const PostgresTemplates& own = *options.templates;

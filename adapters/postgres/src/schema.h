@@ -28,7 +28,6 @@ struct Schema {
   bool own = true;
   bool compares_stamps = true;
 
-
   [[nodiscard]] std::vector<const Statement*> statements() const;
 
   // What creates the tables.
