@@ -19,8 +19,8 @@ namespace stout {
 struct LeaseHandlers {
   using Done = UniqueFunction<void()>;
 
-  /// The range is ours, under this epoch. First tell the store, so that the former owner's late
-  /// writes change nothing (Store::Fence); then open what serves the range.
+  /// The range is ours, under this epoch. Open what serves it with Interposer::AsyncOpenOwned,
+  /// which tells the store first, so that the former owner's late writes change nothing.
   UniqueFunction<void(RangeId, Epoch)> on_acquired{};
   /// The range is to be another's: finish what is under way, write what is dirty, then call `done`,
   /// from any thread. Until then the range is still ours. Not calling it keeps the range.

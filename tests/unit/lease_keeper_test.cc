@@ -1,0 +1,177 @@
+// One keeper, step by step. What several do to each other: tests/property/lease_test.cc.
+
+#include "stout/core/lease_keeper.h"
+
+#include <catch2/catch.hpp>
+#include <chrono>
+
+namespace stout {
+namespace {
+
+using namespace std::chrono_literals;
+using Actions = std::vector<lease::Action>;
+
+constexpr Duration kTtl = 12s;
+constexpr TimePoint kStart{1000s};
+
+// A keeper of "a:1" over two ranges, both of which are its own while it is alone.
+struct Member {
+  Member() : keeper("a:1", 2, kTtl) { keeper.Start(kStart); }
+
+  // Joined at kStart under session 7, with nothing free.
+  void Joined() {
+    CHECK(keeper.TakeActions() == Actions{lease::Join{1}});
+    keeper.OnJoined(1, Errc::kOk, 7, kStart + 1s);
+    keeper.OnTable({{"a:1"}, {Lease{"b:1", 3, 10}, Lease{"b:1", 3, 11}}}, kStart + 1s);
+    CHECK(keeper.TakeActions().empty());
+  }
+  // And range 0 acquired under epoch 20.
+  void Holding() {
+    Joined();
+    keeper.OnTable({{"a:1"}, {std::nullopt, Lease{"b:1", 3, 11}}}, kStart + 1s);
+    CHECK(keeper.TakeActions() == Actions{lease::Acquire{2, 7, 0}});
+    keeper.OnAcquired(2, 0, Errc::kOk, 20, kStart + 1s);
+    CHECK(keeper.TakeActions() == Actions{lease::Acquired{0, 20}});
+    CHECK(keeper.HeldEpoch(0) == 20);
+  }
+
+  LeaseKeeper keeper;
+};
+
+TEST_CASE("a session lasts from the sending, less a margin", "[leases]") {
+  Member member;
+  member.Joined();
+  CHECK(member.keeper.valid_until() == kStart + kTtl - kTtl / 20);
+  CHECK(member.keeper.NextTick() == kStart + 4s);
+  member.keeper.Tick(kStart + 4s);
+  CHECK(member.keeper.TakeActions() == Actions{lease::KeepAlive{7, kStart + 4s}});
+  member.keeper.OnKeptAlive(7, kStart + 4s, Errc::kOk, kStart + 9s);
+  CHECK(member.keeper.valid_until() == kStart + 4s + kTtl - kTtl / 20);
+}
+
+TEST_CASE("an older renewal's answer shortens nothing", "[leases]") {
+  Member member;
+  member.Joined();
+  member.keeper.Tick(kStart + 4s);
+  member.keeper.Tick(kStart + 8s);
+  member.keeper.OnKeptAlive(7, kStart + 8s, Errc::kOk, kStart + 9s);
+  const TimePoint until = member.keeper.valid_until();
+  member.keeper.OnKeptAlive(7, kStart + 4s, Errc::kOk, kStart + 9s);
+  CHECK(member.keeper.valid_until() == until);
+}
+
+TEST_CASE("a renewal that fails is tried again soon", "[leases]") {
+  Member member;
+  member.Joined();
+  member.keeper.Tick(kStart + 4s);
+  member.keeper.OnKeptAlive(7, kStart + 4s, Errc::kUnknown, kStart + 5s);
+  CHECK(member.keeper.NextTick() == kStart + 6s);
+}
+
+TEST_CASE("when the time is over all is lost, and joined anew", "[leases]") {
+  Member member;
+  member.Holding();
+  const TimePoint end = member.keeper.valid_until();
+  member.keeper.Tick(kStart + 4s);
+  (void)member.keeper.TakeActions();
+  member.keeper.Tick(end);
+  CHECK(member.keeper.TakeActions() == Actions{lease::Lost{0}, lease::Leave{7}, lease::Join{3}});
+  CHECK(member.keeper.HeldEpoch(0) == 0);
+  // An answer that comes too late brings nothing back.
+  member.keeper.OnKeptAlive(7, kStart + 4s, Errc::kOk, end + 1ms);
+  CHECK(member.keeper.valid_until() <= end);
+  CHECK(member.keeper.TakeActions().empty());
+}
+
+TEST_CASE("a session that the service ended is lost at once", "[leases]") {
+  Member member;
+  member.Holding();
+  member.keeper.OnKeptAlive(7, kStart + 1s, Errc::kFenced, kStart + 2s);
+  CHECK(member.keeper.TakeActions() == Actions{lease::Lost{0}, lease::Join{3}});
+}
+
+TEST_CASE("a range whose epoch another has is lost", "[leases]") {
+  Member member;
+  member.Holding();
+  member.keeper.OnTable({{"a:1", "b:1"}, {Lease{"b:1", 3, 19}, std::nullopt}}, kStart + 2s);
+  CHECK(member.keeper.HeldEpoch(0) == 20);  // A table of before.
+  (void)member.keeper.TakeActions();
+  member.keeper.OnTable({{"a:1"}, {Lease{"b:1", 3, 21}, Lease{"b:1", 3, 11}}}, kStart + 2s);
+  CHECK(member.keeper.TakeActions() == Actions{lease::Lost{0}});
+}
+
+TEST_CASE("a range is released only once it was handed over", "[leases]") {
+  Member member;
+  member.Holding();
+  member.keeper.Leave(kStart + 2s);
+  CHECK(member.keeper.TakeActions() == Actions{lease::HandOver{0, 20}});
+  CHECK(member.keeper.HeldEpoch(0) == 20);
+  member.keeper.OnHandedOver(0, 19, kStart + 2s);  // of another time
+  CHECK(member.keeper.TakeActions().empty());
+  member.keeper.OnHandedOver(0, 20, kStart + 3s);
+  CHECK(member.keeper.TakeActions() == Actions{lease::Release{3, 7, 0, 20}});
+  CHECK(member.keeper.HeldEpoch(0) == 0);
+  member.keeper.OnReleased(3, 0, Errc::kUnknown, kStart + 3s);
+  member.keeper.Tick(kStart + 4s);
+  CHECK(member.keeper.TakeActions() ==
+        Actions{lease::KeepAlive{7, kStart + 4s}, lease::Release{4, 7, 0, 20}});
+  member.keeper.OnReleased(4, 0, Errc::kOk, kStart + 4s);
+  CHECK(member.keeper.TakeActions() == Actions{lease::Leave{7}});
+  member.keeper.OnLeft(7, kStart + 4s);
+  CHECK(member.keeper.TakeActions() == Actions{lease::Left{}});
+  CHECK(member.keeper.NextTick() == kNever);
+}
+
+TEST_CASE("what an earlier attempt was answered does not count", "[leases]") {
+  Member member;
+  member.Joined();
+  member.keeper.OnTable({{"a:1"}, {std::nullopt, Lease{"b:1", 3, 11}}}, kStart + 1s);
+  CHECK(member.keeper.TakeActions() == Actions{lease::Acquire{2, 7, 0}});
+  member.keeper.Tick(kStart + 5s);  // No answer for a third of the ttl.
+  CHECK(member.keeper.TakeActions() ==
+        Actions{lease::KeepAlive{7, kStart + 5s}, lease::Acquire{3, 7, 0}});
+  member.keeper.OnAcquired(2, 0, Errc::kOk, 20, kStart + 5s);
+  CHECK(member.keeper.HeldEpoch(0) == 0);
+  member.keeper.OnAcquired(3, 0, Errc::kOk, 20, kStart + 5s);
+  CHECK(member.keeper.HeldEpoch(0) == 20);
+}
+
+TEST_CASE("a range of ours that we do not know of is taken, or released", "[leases]") {
+  Member member;
+  member.Joined();
+  member.keeper.OnTable({{"a:1"}, {Lease{"a:1", 7, 20}, std::nullopt}}, kStart + 1s);
+  CHECK(member.keeper.TakeActions() == Actions{lease::Acquire{2, 7, 0}, lease::Acquire{3, 7, 1}});
+  // The same, of a server that is leaving.
+  Member leaver;
+  leaver.Holding();
+  leaver.keeper.Leave(kStart + 1s);
+  (void)leaver.keeper.TakeActions();
+  leaver.keeper.OnTable({{"a:1"}, {Lease{"a:1", 7, 20}, Lease{"a:1", 7, 21}}}, kStart + 1s);
+  CHECK(leaver.keeper.TakeActions() == Actions{lease::Release{3, 7, 1, 21}});
+}
+
+TEST_CASE("a session that began too late is ended", "[leases]") {
+  Member member;
+  CHECK(member.keeper.TakeActions() == Actions{lease::Join{1}});
+  member.keeper.Tick(kStart + 4s);
+  CHECK(member.keeper.TakeActions() == Actions{lease::Join{2}});
+  member.keeper.OnJoined(1, Errc::kOk, 7, kStart + 5s);
+  CHECK(member.keeper.TakeActions() == Actions{lease::Leave{7}});
+  member.keeper.Leave(kStart + 5s);
+  CHECK(member.keeper.TakeActions() == Actions{lease::Left{}});
+  member.keeper.OnJoined(2, Errc::kOk, 8, kStart + 5s);
+  CHECK(member.keeper.TakeActions() == Actions{lease::Leave{8}});
+}
+
+TEST_CASE("a deployment with another number of ranges is left alone", "[leases]") {
+  Member member;
+  (void)member.keeper.TakeActions();
+  member.keeper.OnJoined(1, Errc::kBadOptions, 0, kStart);
+  CHECK(member.keeper.TakeActions() == Actions{lease::Refused{Errc::kBadOptions}});
+  CHECK(member.keeper.NextTick() == kNever);
+  member.keeper.Leave(kStart);
+  CHECK(member.keeper.TakeActions() == Actions{lease::Left{}});
+}
+
+}  // namespace
+}  // namespace stout
