@@ -16,7 +16,7 @@ namespace stout::bench {
 class RateSearch {
  public:
   struct Options {
-    double first = 500;
+    double first = 500;  ///< Within lowest..highest.
     double lowest = 1, highest = 1e6;
     double step = 3;           ///< Of the coarse search. > 1
     double resolution = 0.05;  ///< What is found is within that of what is too much. > 0

@@ -107,7 +107,7 @@ far() {
   local us
   for us in 0 "${round_trips_us[@]}"; do
     ((status == 0)) || return 0
-    start_proxy "$2" "$us"
+    apart start_proxy "$2" "$us"
     compare "${1}_proxy" "$us" "$3" --documents 10000 --light-load 0 \
       --writers "${far_plain[@]}" --policies "${far_policies[@]}" "${@:4}"
     stop_proxy
@@ -116,19 +116,26 @@ far() {
 
 near=("${light[@]}" --documents "$documents" --policies "${policies[@]}" --writers)
 
+# apart COMMAND...: what it leaves running does not get our Ctrl-C.
+apart() {
+  set -m
+  "$@"
+  set +m
+}
+
 bench_postgres() {
   local directory=$scratch/postgres
-  start_postgres "$directory"
+  apart start_postgres "$directory"
   stop_database
   echo 'max_connections = 300' >>"$directory/data/postgresql.conf"  # all contenders at once
-  start_postgres "$directory"
+  apart start_postgres "$directory"
   compare postgres 0 "$postgres_url" "${near[@]}" "${plain[@]}" "${pipelined[@]}"
   far postgres "$directory/.s.PGSQL.5432" "postgres://postgres@127.0.0.1:@PORT@/postgres"
   stop_database
 }
 
 bench_redis() {
-  start_redis "$scratch/redis"
+  apart start_redis "$scratch/redis"
   compare redis 0 "$redis_url" "${near[@]}" "${plain[@]}" "${pipelined[@]}" \
     --variant "mode_plain=$redis_url?mode=plain&prefix=plain:"
   far redis "${redis_url##*:}" "redis://127.0.0.1:@PORT@" \

@@ -1,0 +1,93 @@
+// The plain clients that store-bench compares libstout with, on real servers: what they call
+// durable is there, whatever the connections.
+
+#include <catch2/catch.hpp>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "stores/writer.h"
+#include "tests/support/redis_server.h"
+#ifdef STOUT_HAS_POSTGRES
+#include "tests/support/postgres_server.h"
+#endif
+#ifdef STOUT_HAS_ROCKSDB
+#include "tests/support/temp_directory.h"
+#endif
+
+namespace stout::bench {
+namespace {
+
+namespace asio = boost::asio;
+
+/// Writes keys "0", "1", ... with their own names as values, and answers how many are done once all
+/// are.
+int WriteAll(const std::string& url, const WriterSpec& spec, int count) {
+  asio::io_context context;
+  const std::unique_ptr<Writer> writer = OpenWriter(url, spec, context);
+  std::vector<std::string> keys;
+  for (int i = 0; i < count; ++i) keys.push_back(std::to_string(i));
+  int done = 0;
+  const auto work = asio::make_work_guard(context);
+  for (const std::string& key : keys) {
+    writer->Write(key, key, [&](ErrorCode ec) {
+      if (!ec) ++done;
+    });
+  }
+  while (!writer->Idle()) context.run_one();
+  return done;
+}
+
+const std::vector<WriterSpec> kSpecs = {{1, false}, {3, false}, {1, true}, {3, true}};
+
+TEST_CASE("a plain Redis client has written what it says", "[plain-writer]") {
+  test::RedisServer server;
+  for (const WriterSpec& spec : kSpecs) {
+    CAPTURE(spec.Name());
+    server.Execute({"FLUSHALL"});
+    CHECK(WriteAll(server.Url(), spec, 500) == 500);
+    CHECK(server.Execute({"DBSIZE"}) == "500");
+    CHECK(server.Execute({"GET", "499"}) == "499");
+  }
+}
+
+TEST_CASE("a plain Redis client does not take an error for success", "[plain-writer]") {
+  test::RedisServer server;
+  server.Execute({"CONFIG", "SET", "maxmemory", "1"});
+  CHECK_THROWS_WITH(WriteAll(server.Url(), {1, true}, 1), Catch::Contains("OOM"));
+}
+
+#ifdef STOUT_HAS_POSTGRES
+TEST_CASE("a plain PostgreSQL client has written what it says", "[plain-writer]") {
+  test::PostgresServer server;
+  for (const WriterSpec& spec : kSpecs) {
+    CAPTURE(spec.Name());
+    CHECK(WriteAll(server.Url("connections=7"), spec, 200) == 200);
+    // Division by zero unless all rows are there, each with its own value.
+    server.Execute(
+        "SELECT 1 / (count(*) FILTER (WHERE key = value) = 200)::int FROM stout_bench_plain");
+    server.Execute("TRUNCATE stout_bench_plain");
+  }
+}
+
+TEST_CASE("a plain PostgreSQL client does not take an error for success", "[plain-writer]") {
+  test::PostgresServer server;
+  CHECK(WriteAll(server.Url(), {1, false}, 1) == 1);
+  server.Execute("ALTER TABLE stout_bench_plain ADD CHECK (length(key) < 2)");
+  CHECK_THROWS_WITH(WriteAll(server.Url(), {2, true}, 20), Catch::Contains("check constraint"));
+}
+#endif
+
+#ifdef STOUT_HAS_ROCKSDB
+TEST_CASE("a plain RocksDB client has written what it says", "[plain-writer]") {
+  const test::TempDirectory directory;
+  CHECK(WriteAll("rocksdb:" + directory.path() + "/db", {4, false}, 200) == 200);
+  CHECK_THROWS_WITH(WriteAll("rocksdb:" + directory.path() + "/db", {4, true}, 1),
+                    Catch::Contains("cannot pipeline"));
+}
+#endif
+
+}  // namespace
+}  // namespace stout::bench
