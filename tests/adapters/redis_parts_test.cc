@@ -11,7 +11,7 @@
 #include "adapters/redis/src/operations.h"
 #include "adapters/redis/src/options.h"
 #include "adapters/redis/src/reply.h"
-#include "adapters/redis/src/setup.h"
+#include "adapters/redis/src/server_facts.h"
 #include "store_test_support.h"
 
 namespace stout::redis {
@@ -118,6 +118,51 @@ TEST_CASE("redis: addresses in a URL", "[redis]") {
     CAPTURE(broken);
     CHECK_FALSE(read(broken));
   }
+}
+
+// What a server answers to Questions(): INFO twice, then CONFIG GET of five settings.
+std::vector<Reply> Answers(const std::string& version, const std::vector<std::string>& settings) {
+  std::vector<Reply> answers = {
+      Text(Kind::kString, "# Server\r\nredis_version:" + version + "\r\nos:Linux\r\n"),
+      Text(Kind::kString, "# Replication\r\nrole:master\r\nconnected_slaves:0\r\n")};
+  for (const std::string& setting : settings) {
+    answers.push_back(List({Text(Kind::kString, "its name"), Text(Kind::kString, setting)}));
+  }
+  return answers;
+}
+
+TEST_CASE("redis: what a server says of itself", "[redis]") {
+  CHECK(redis::Questions().count() == Answers("7.0.15", {"", "", "", "", ""}).size());
+  redis::ServerFacts facts =
+      redis::FactsOf(Answers("7.0.15", {"yes", "always", "0", "allkeys-lru", "536870912"}));
+  CHECK(facts.syncs);
+  CHECK_FALSE(facts.evicts);  // without a limit there is no need to
+  CHECK_FALSE(facts.waits_for_aof);
+  CHECK_FALSE(facts.replica);
+  CHECK(facts.unknown.empty());
+  CHECK(redis::MaxBatchBytes(facts) == std::size_t{64} << 20);
+
+  facts = redis::FactsOf(Answers("7.2.0", {"yes", "everysec", "1000", "volatile-ttl", "1048576"}));
+  CHECK_FALSE(facts.syncs);
+  CHECK(facts.has_aof);
+  CHECK_FALSE(facts.evicts);  // no key of ours but tombstones
+  CHECK(facts.waits_for_aof);
+  CHECK(redis::MaxBatchBytes(facts) < 1048576);
+
+  facts = redis::FactsOf(Answers("10.1.0", {"no", "always", "1000", "allkeys-random", ""}));
+  CHECK_FALSE(facts.syncs);
+  CHECK(facts.evicts);
+  CHECK(facts.waits_for_aof);
+
+  // A managed server, which does not tell.
+  std::vector<Reply> answers = Answers("6.2.7", {"yes", "always", "0", "noeviction", "0"});
+  answers[1].text = "# Replication\r\nrole:slave\r\n";
+  answers[3] = Text(Kind::kError, "ERR unknown command 'CONFIG'");
+  facts = redis::FactsOf(answers);
+  CHECK(facts.replica);
+  CHECK_FALSE(facts.syncs);
+  CHECK(facts.unknown == "ERR unknown command 'CONFIG'");
+  CHECK_THAT(redis::WhyNotDurable(facts), Catch::Contains("unknown command"));
 }
 
 TEST_CASE("redis: a server that waits for disks is durable with them", "[redis]") {

@@ -40,6 +40,7 @@ constexpr Scheme kSchemes[] = {
 #endif
 #ifdef STOUT_HAS_REDIS
     {"redis", RedisStore::kUrlSyntax, RedisStore::OpenUrl},
+    {"rediss", "", RedisStore::OpenUrl},  // which says that it is not
     {"redis-cluster", RedisClusterStore::kUrlSyntax, RedisClusterStore::OpenUrl},
 #endif
 };

@@ -15,17 +15,31 @@ namespace {
 // What a script tells of an item that it did not write.
 constexpr std::int64_t kToldFenced = 1;
 
-constexpr std::size_t kHeader = 18;  // Of a state: "s", its kind, epoch and version.
-
+// Of a state: "s", its kind, epoch and version.
+using Header = std::array<char, Layout::kHeader>;
 using Bytes8 = std::array<char, 8>;
+
+void Encode8(std::uint64_t number, char* bytes) {
+  for (int i = 0; i < 8; ++i) bytes[i] = static_cast<char>(number >> (56 - 8 * i));
+}
 
 Bytes8 Encode8(std::uint64_t number) {
   Bytes8 bytes;
-  for (std::size_t i = 0; i < 8; ++i) bytes[i] = static_cast<char>(number >> (56 - 8 * i));
+  Encode8(number, bytes.data());
   return bytes;
 }
 
-std::string_view View(const Bytes8& bytes) { return {bytes.data(), bytes.size()}; }
+Header EncodeHeader(WriteKind kind, Stamp stamp) {
+  Header header = {'s', kind == WriteKind::kPut ? 'p' : 'd'};
+  Encode8(stamp.epoch, &header[2]);
+  Encode8(stamp.version, &header[10]);
+  return header;
+}
+
+template <std::size_t N>
+std::string_view View(const std::array<char, N>& bytes) {
+  return {bytes.data(), N};
+}
 
 std::uint64_t Decode8(std::string_view bytes) {
   std::uint64_t number = 0;
@@ -42,7 +56,7 @@ const Reply* FirstError(std::span<const Reply> replies) {
 }
 
 void DecodeVersioned(std::string&& stored, StoredState* state) {
-  const bool ours = stored.size() >= kHeader && stored[0] == 's';
+  const bool ours = stored.size() >= Layout::kHeader && stored[0] == 's';
   if (!ours || (stored[1] != 'p' && stored[1] != 'd')) {
     state->errc = Errc::kCorrupt;
     return;
@@ -50,7 +64,7 @@ void DecodeVersioned(std::string&& stored, StoredState* state) {
   const std::string_view view = stored;
   state->found = stored[1] == 'p';
   state->stamp = {Decode8(view.substr(2, 8)), Decode8(view.substr(10, 8))};
-  stored.erase(0, kHeader);
+  stored.erase(0, Layout::kHeader);
   state->value = std::move(stored);
 }
 
@@ -79,7 +93,7 @@ void Layout::AppendVersioned(const WriteBatch& batch, std::span<const std::uint3
                              std::string_view fence, Commands* commands) const {
   const std::size_t fences = fence.empty() ? 0 : 1;
   const Bytes8 epoch = Encode8(batch.epoch);
-  commands->Begin(6 + fences + 4 * items.size());
+  commands->Begin(6 + fences + 2 * items.size());
   commands->Argument("EVALSHA");
   commands->Argument(kWrite.sha1);
   commands->Argument(std::to_string(fences + items.size()));
@@ -90,10 +104,8 @@ void Layout::AppendVersioned(const WriteBatch& batch, std::span<const std::uint3
   commands->Argument(fences == 1 ? "1" : "0");
   for (const std::uint32_t i : items) {
     const WriteItem& item = batch.items[i];
-    const Bytes8 version = Encode8(item.version);
-    commands->Argument(item.kind == WriteKind::kPut ? "p" : "d");
-    commands->Argument(View(version));
-    commands->Argument(item.value);
+    const Header header = EncodeHeader(item.kind, {batch.epoch, item.version});
+    commands->Argument(View(header), item.value);
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -17,6 +18,9 @@ namespace stout::redis {
 // asked for in one call concerns one server, and with a cluster one slot.
 class Layout {
  public:
+  // Bytes of a state before its value, where it is versioned.
+  static constexpr std::size_t kHeader = 18;
+
   explicit Layout(const RedisOptions& options);
 
   // An application's key in Redis has this before it.

@@ -22,9 +22,7 @@ namespace asio = boost::asio;
 using redis::Connection;
 using redis::Server;
 
-// A server takes 512 MiB in one argument unless it is set to less. A script holds up all other
-// clients: at this size some tens of milliseconds.
-constexpr std::size_t kMaxBatchBytes = std::size_t{64} << 20;
+// The server does nothing else meanwhile: for so many, a quarter of a second.
 constexpr std::size_t kMaxBatchItems = 100'000;
 
 // INCR counts that far.
@@ -73,14 +71,13 @@ Result<std::unique_ptr<RedisStore>> RedisStore::Open(const Options& options,
                  redis::NameOf(options.address), redis::WhyNotDurable(*facts));
   }
   const bool versioned = options.mode == RedisMode::kVersioned;
-  const std::size_t max_argument = facts->max_argument > 0 ? facts->max_argument : kMaxBatchBytes;
   StoreTraits traits{.name = "redis",
                      .atomic_batches = true,
                      .compares_stamps = versioned,
                      .fences = versioned,
                      .durable = durable,
                      .max_batch_items = kMaxBatchItems,
-                     .max_batch_bytes = std::min(kMaxBatchBytes, max_argument)};
+                     .max_batch_bytes = redis::MaxBatchBytes(*facts)};
   auto engine = std::make_shared<Engine>(shared, target, replication, asio::make_strand(executor));
   return std::unique_ptr<RedisStore>(new RedisStore(std::move(traits), std::move(engine)));
 }
@@ -153,6 +150,11 @@ void RedisStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler) {
 Result<std::unique_ptr<Store>> RedisStore::OpenUrl(const StoreUrl& url,
                                                    const asio::any_io_executor& executor,
                                                    Diagnostics* diagnostics) {
+  if (url.scheme == "rediss") {
+    return Fail(Errc::kBadUrl,
+                "rediss: there is no TLS here; tunnel it, and name the near end as redis://",
+                diagnostics);
+  }
   Options options;
   UrlOptionReader reader(url);
   redis::ReadOptions(reader, &options);

@@ -1,21 +1,21 @@
 -- Writes states, each only if its stamp is newer than its key's.
 --
 -- KEYS: the fence of the batch's scope, if it has one; then the keys of the states.
--- ARGV: the epoch; the life of a tombstone in ms; the number of fences, 0 or 1; then for each state
--- three: "p" or "d" (put, delete), the version, the value. Epochs and versions are 8 bytes, the
--- highest first: Lua's numbers hold 53 bits, so they are compared in halves.
+-- ARGV: the epoch; the life of a tombstone in ms; the number of fences, 0 or 1; then the states.
 --
--- A state is "s", its kind, epoch and version, 18 bytes in all, and then the value. A fence is an
--- epoch.
+-- A state is "s"; its kind, "p" or "d" (put, delete); epoch and version; the value. A fence is an
+-- epoch. Epochs and versions are 8 bytes, the highest first: Lua's numbers hold 53 bits, so they are
+-- compared in halves. States come as they are kept: to put them together here would cost more than
+-- all the rest.
 --
 -- Answers pairs: the place of a state that was not written, from 1, and why: 1 fenced, 2 the key
 -- holds no state. A place of 0 is the batch as a whole, of which nothing was written then.
-local unpack = struct.unpack
-local epoch, ttl, fences = ARGV[1], ARGV[2], tonumber(ARGV[3])
-local e1, e2 = unpack('>I4I4', epoch)
+local unpack, call, pcall, sub = struct.unpack, redis.call, redis.pcall, string.sub
+local ttl, fences = ARGV[2], tonumber(ARGV[3])
+local e1, e2 = unpack('>I4I4', ARGV[1])
 
 if fences == 1 then
-  local fence = redis.call('GET', KEYS[1])
+  local fence = call('GET', KEYS[1])
   if fence then
     local f1, f2 = unpack('>I4I4', fence)
     if e1 < f1 or (e1 == f1 and e2 < f2) then return {0, 1} end
@@ -24,15 +24,14 @@ end
 
 local untouched = {}
 for i = 1, #KEYS - fences do
-  local key = KEYS[i + fences]
-  local kind, version, value = ARGV[3 * i + 1], ARGV[3 * i + 2], ARGV[3 * i + 3]
-  local old = redis.pcall('GETRANGE', key, 0, 17)
+  local key, state = KEYS[i + fences], ARGV[i + 3]
+  local old = pcall('GETRANGE', key, 0, 17)
   local write, why = true, 0
   if type(old) == 'table' then
-    if old.err:sub(1, 9) ~= 'WRONGTYPE' then return old end
+    if sub(old.err, 1, 9) ~= 'WRONGTYPE' then return old end
     write, why = false, 2
   elseif #old > 0 then
-    if #old < 18 or old:sub(1, 1) ~= 's' then
+    if #old < 18 or sub(old, 1, 1) ~= 's' then
       write, why = false, 2
     else
       local o1, o2, o3, o4 = unpack('>I4I4I4I4', old, 3)
@@ -40,18 +39,18 @@ for i = 1, #KEYS - fences do
         write, why = false, 1
       elseif e1 == o1 and e2 == o2 then
         -- Otherwise a repetition, or overtaken by a newer change of the same owner: done.
-        local v1, v2 = unpack('>I4I4', version)
+        local v1, v2 = unpack('>I4I4', state, 11)
         write = v1 > o3 or (v1 == o3 and v2 > o4)
       end
     end
   end
   if write then
-    if kind == 'p' then
-      redis.call('SET', key, 'sp' .. epoch .. version .. value)
+    if sub(state, 2, 2) == 'p' then
+      call('SET', key, state)
     elseif ttl == '0' then
-      redis.call('DEL', key)
+      call('DEL', key)
     else
-      redis.call('SET', key, 'sd' .. epoch .. version, 'PX', ttl)
+      call('SET', key, state, 'PX', ttl)
     end
   elseif why > 0 then
     untouched[#untouched + 1] = i

@@ -32,7 +32,8 @@ struct RedisOptions {
   Duration tombstone_ttl = std::chrono::hours(1);
   /// No answer for so long: the connection is given up, and what was sent may yet happen. > 0
   Duration timeout = std::chrono::seconds(10);
-  /// Time for a new connection: name, connect, AUTH, SELECT. > 0
+  /// Time for a new connection: name, connect, AUTH, SELECT. (A look-up of the name that takes
+  /// longer than that is waited for all the same; addresses need none.) > 0
   Duration connect_timeout = std::chrono::seconds(5);
   /// Replicas that must have a batch before it counts as written. With Redis 7.2 or newer and its
   /// AOF on, those that have it on disk, and the server itself too (WAITAOF); otherwise those that

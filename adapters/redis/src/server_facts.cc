@@ -1,0 +1,95 @@
+#include "server_facts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+#include "layout.h"
+
+namespace stout::redis {
+namespace {
+
+// Of INFO, lines of "name:value".
+std::string_view Field(const std::string& info, std::string_view name) {
+  const std::size_t at = info.find(fmt::format("\n{}:", name));
+  if (at == info.npos) return {};
+  const std::string_view value = std::string_view(info).substr(at + name.size() + 2);
+  return value.substr(0, value.find('\r'));
+}
+
+// Of CONFIG GET, which answers pairs.
+std::string_view Value(const Reply& reply) {
+  return reply.elements.size() == 2 ? std::string_view(reply.elements[1].text) : "";
+}
+
+std::size_t ToNumber(std::string_view text) {
+  std::size_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+// "7.2.4" is at least 7.2.
+bool AtLeast(std::string_view version, std::size_t major, std::size_t minor) {
+  const std::size_t dot = version.find('.');
+  if (dot == version.npos) return false;
+  return std::pair(ToNumber(version.substr(0, dot)), ToNumber(version.substr(dot + 1))) >=
+         std::pair(major, minor);
+}
+
+}  // namespace
+
+Commands Questions() {
+  Commands questions;
+  questions.Add({"INFO", "server"});
+  questions.Add({"INFO", "replication"});
+  // One each: several at once are new in Redis 7.
+  for (const char* name :
+       {"appendonly", "appendfsync", "maxmemory", "maxmemory-policy", "proto-max-bulk-len"}) {
+    questions.Add({"CONFIG", "GET", name});
+  }
+  return questions;
+}
+
+ServerFacts FactsOf(std::span<const Reply> answers) {
+  ServerFacts facts;
+  facts.waits_for_aof = AtLeast(Field(answers[0].text, "redis_version"), 7, 2);
+  facts.replica = Field(answers[1].text, "role") == "slave";
+  facts.has_aof = Value(answers[2]) == "yes";
+  facts.syncs = facts.has_aof && Value(answers[3]) == "always";
+  facts.evicts = ToNumber(Value(answers[4])) > 0 && Value(answers[5]).starts_with("allkeys");
+  facts.max_argument = ToNumber(Value(answers[6]));
+  const auto refused = std::find_if(answers.begin(), answers.end(),
+                                    [](const Reply& answer) { return answer.error(); });
+  if (refused != answers.end()) facts.unknown = refused->text;
+  return facts;
+}
+
+std::size_t MaxBatchBytes(const ServerFacts& facts) {
+  // A server takes 512 MiB in one argument unless it is set to less, and does nothing else
+  // meanwhile.
+  constexpr std::size_t kWise = std::size_t{64} << 20;
+  return facts.max_argument == 0 ? kWise : std::min(kWise, facts.max_argument - Layout::kHeader);
+}
+
+Replication ReplicationOf(const RedisOptions& options, const ServerFacts& facts) {
+  return {.replicas = options.wait,
+          .on_disk = facts.has_aof && facts.waits_for_aof,
+          .timeout = std::chrono::ceil<std::chrono::milliseconds>(options.wait_timeout)};
+}
+
+bool IsDurable(const ServerFacts& facts, const Replication& replication) {
+  const bool waited = replication.replicas > 0 && replication.on_disk;
+  return (facts.syncs || waited) && !facts.evicts;
+}
+
+std::string WhyNotDurable(const ServerFacts& facts) {
+  if (!facts.unknown.empty()) return fmt::format("its settings are not known ({})", facts.unknown);
+  if (facts.evicts) return "its maxmemory-policy evicts keys";
+  return "it is not set to appendonly yes and appendfsync always";
+}
+
+}  // namespace stout::redis
