@@ -1,10 +1,9 @@
-// What is particular to the PostgreSQL store: rows that the server refuses, schemas of the user's,
-// servers that go and come.
+// What is particular to the PostgreSQL store: rows that the server refuses, servers that go and
+// come.
 
 #include "stout/adapters/postgres_store.h"
 
 #include <atomic>
-#include <boost/asio/thread_pool.hpp>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <csignal>
@@ -12,69 +11,12 @@
 #include <random>
 #include <thread>
 
-#include "store_test_support.h"
-#include "stout/adapters/open_store.h"
-#include "tests/support/postgres_server.h"
+#include "postgres_test_support.h"
 #include "tests/support/tcp_proxy.h"
 
 namespace stout::test {
-namespace {
 
 using namespace std::chrono_literals;
-
-class PostgresTest {
- public:
-  std::unique_ptr<Store> Open(const std::string& options = {}, int port = 0) {
-    Diagnostics why;
-    auto store = OpenStore(server_.Url(options, port), pool_.get_executor(), &why);
-    INFO(why.message);
-    REQUIRE(store);
-    return *std::move(store);
-  }
-  // What is wrong with these options.
-  std::string WhyNot(PostgresOptions options) {
-    options.connection = server_.Connection();
-    Diagnostics why;
-    auto store = PostgresStore::Open(options, pool_.get_executor(), &why);
-    REQUIRE_FALSE(store);
-    CHECK(store.error() == Errc::kBadUrl);
-    return why.message;
-  }
-  std::unique_ptr<Store> Open(PostgresOptions options) {
-    options.connection = server_.Connection();
-    Diagnostics why;
-    auto store = PostgresStore::Open(options, pool_.get_executor(), &why);
-    INFO(why.message);
-    REQUIRE(store);
-    return *std::move(store);
-  }
-
- protected:
-  boost::asio::thread_pool pool_{2};
-  PostgresServer server_;
-};
-
-constexpr char kDocuments[] = R"(CREATE TABLE documents (
-  id text PRIMARY KEY,
-  body jsonb NOT NULL CHECK (body ? 'title'),
-  epoch int8 NOT NULL,
-  version int8 NOT NULL))";
-
-PostgresTemplates DocumentTemplates() {
-  return {.upsert = R"(INSERT INTO documents AS d
-SELECT convert_from(k, 'UTF8'), convert_from(v, 'UTF8')::jsonb, $3::int8, n
-FROM unnest($1::bytea[], $2::bytea[], $4::int8[]) AS u (k, v, n) ORDER BY k
-ON CONFLICT (id) DO UPDATE SET body = excluded.body, epoch = excluded.epoch,
-  version = excluded.version
-WHERE (d.epoch, d.version) < (excluded.epoch, excluded.version))",
-          .remove = R"(DELETE FROM documents d
-USING unnest($1::bytea[], $3::int8[]) AS u (k, n)
-WHERE d.id = convert_from(u.k, 'UTF8') AND (d.epoch, d.version) < ($2::int8, u.n))",
-          .select = R"(SELECT convert_to(id, 'UTF8'), convert_to(body::text, 'UTF8'), epoch, version
-FROM documents WHERE convert_to(id, 'UTF8') = ANY ($1::bytea[]))"};
-}
-
-}  // namespace
 
 TEST_CASE_METHOD(PostgresTest, "postgres: a key beyond the index's limit is refused alone") {
   const auto store = Open();
@@ -92,44 +34,6 @@ TEST_CASE_METHOD(PostgresTest, "postgres: a key beyond the index's limit is refu
   CHECK(ReadOne(*store, "k36") == Found("v", {1, 37}));
   CHECK(ReadOne(*store, "k98") == Found("v", {1, 99}));
   CHECK_FALSE(ReadOne(*store, key).found);
-}
-
-TEST_CASE_METHOD(PostgresTest, "postgres: a schema of the user's own") {
-  server_.Execute(kDocuments);
-  const auto store = Open(PostgresOptions{.templates = DocumentTemplates()});
-  CHECK(store->traits().compares_stamps);
-  CHECK(WriteNow(*store, Batch(2, {Put("a", R"({"title": "A"})", 1), Put("b", R"({"title": 2})", 2),
-                                   Put("c", "no json", 3), Put("d", R"({"x": 1})", 4),
-                                   Put("\xff", R"({"title": 3})", 5)})) ==
-        WriteResult{Errc::kOk, {{2, Errc::kRefused}, {3, Errc::kRefused}, {4, Errc::kRefused}}});
-  CHECK(ReadOne(*store, "a") == Found(R"({"title": "A"})", {2, 1}));
-  CHECK_FALSE(ReadOne(*store, "c").found);
-  // Deletes beside puts, and what is late.
-  CHECK(WriteNow(*store, Batch(2, {Delete("a", 6), Put("b", R"({"title": "B"})", 7)})) ==
-        WriteResult{});
-  CHECK_FALSE(ReadOne(*store, "a").found);
-  const std::vector<ItemError> fenced = {{0, Errc::kFenced}};
-  CHECK(WriteNow(*store, Batch(1, {Put("b", R"({"title": "late"})", 9)})).items == fenced);
-  CHECK(WriteNow(*store, Batch(1, {Delete("b", 10)})).items == fenced);
-  // Refused and fenced in one batch.
-  CHECK(WriteNow(*store, Batch(1, {Put("e", "no json", 11), Put("b", "{}", 12)})).items ==
-        std::vector<ItemError>{{0, Errc::kRefused}, {1, Errc::kRefused}});
-  CHECK(ReadOne(*store, "b") == Found(R"({"title": "B"})", {2, 7}));
-}
-
-TEST_CASE_METHOD(PostgresTest, "postgres: statements that do not fit are refused with the reason") {
-  server_.Execute(kDocuments);
-  PostgresOptions options{.templates = DocumentTemplates()};
-  options.templates->select = "SELECT id, body FROM documents WHERE id = ANY ($1)";
-  CHECK(WhyNot(options).find("$1 is another type instead of bytea[]") != std::string::npos);
-  options.templates->select = "SELECT 1";
-  CHECK(WhyNot(options).find("0 parameters instead of 1") != std::string::npos);
-  options.templates->select = "SELECT ''::bytea, id FROM documents WHERE $1::bytea[] IS NULL";
-  CHECK(WhyNot(options).find("2 columns instead of 4") != std::string::npos);
-  options.templates->select = "SELECT FROM";
-  CHECK(WhyNot(options).find("syntax error") != std::string::npos);
-  CHECK(WhyNot({.table = "a..b"}).find("is no name") != std::string::npos);
-  CHECK(WhyNot({.table = "there", .create = false}).find("CREATE TABLE") != std::string::npos);
 }
 
 TEST_CASE_METHOD(PostgresTest, "postgres: who may not create the tables is told what to create") {
@@ -279,12 +183,6 @@ TEST_CASE_METHOD(PostgresTest, "postgres: tombstones are collected when their ti
   }
   CHECK(ReadOne(*store, "goes") == StoredState{});
   CHECK(ReadOne(*store, "stays") == Found("v", {1, 1}));
-}
-
-TEST_CASE_METHOD(PostgresTest, "postgres: without prepared statements, as behind a pooler") {
-  const auto store = Open("prepare=false");
-  CHECK(WriteNow(*store, Batch(1, {Put("k", "v", 1), Delete("l", 2)})) == WriteResult{});
-  CHECK(ReadOne(*store, "k") == Found("v", {1, 1}));
 }
 
 TEST_CASE_METHOD(PostgresTest, "postgres: a server that is not durable is said to be none") {

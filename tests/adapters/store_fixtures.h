@@ -10,6 +10,7 @@
 #include "stout/adapters/memory_store.h"
 #ifdef STOUT_HAS_POSTGRES
 #include "stout/adapters/postgres_store.h"
+#include "tests/support/pgbouncer.h"
 #include "tests/support/postgres_server.h"
 #endif
 #ifdef STOUT_HAS_REDIS
@@ -74,13 +75,27 @@ class Postgres : public FixtureBase {
   void Reopen() {
     Close();
     Diagnostics why;
-    auto store = PostgresStore::Open({.connection = server_.Connection()}, executor(), &why);
+    auto store = PostgresStore::Open({.connection = server_.Connection(port_)}, executor(), &why);
     if (!store) throw std::runtime_error(why.message);
     store_ = *std::move(store);
   }
 
- private:
+ protected:
   PostgresServer server_;
+  int port_ = server_.port();
+};
+
+// Each transaction in another session.
+class PooledPostgres : public Postgres {
+ public:
+  PooledPostgres() {
+    port_ = pooler_.port();
+    Reopen();
+  }
+  ~PooledPostgres() { Close(); }
+
+ private:
+  Pgbouncer pooler_{server_.port()};
 };
 #endif
 
@@ -117,7 +132,9 @@ using PlainRedis = RedisIn<RedisMode::kPlain>;
 #else
 #define STOUT_TEST_ROCKSDB
 #endif
-#ifdef STOUT_HAS_POSTGRES
+#if defined(STOUT_HAS_POSTGRES) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define STOUT_TEST_POSTGRES , Postgres, PooledPostgres
+#elif defined(STOUT_HAS_POSTGRES)
 #define STOUT_TEST_POSTGRES , Postgres
 #else
 #define STOUT_TEST_POSTGRES
@@ -133,7 +150,7 @@ using PlainRedis = RedisIn<RedisMode::kPlain>;
 #define STOUT_TEST_COMPARING_STORES \
   STOUT_TEST_VOLATILE_STORES STOUT_TEST_ROCKSDB STOUT_TEST_POSTGRES STOUT_TEST_REDIS
 #define STOUT_TEST_ALL_STORES STOUT_TEST_COMPARING_STORES STOUT_TEST_PLAIN_REDIS
-#define STOUT_TEST_FENCING_STORES STOUT_TEST_VOLATILE_STORES STOUT_TEST_ROCKSDB STOUT_TEST_REDIS
+#define STOUT_TEST_FENCING_STORES STOUT_TEST_COMPARING_STORES
 #if defined(STOUT_HAS_ROCKSDB) || defined(STOUT_HAS_POSTGRES) || defined(STOUT_HAS_REDIS)
 #define STOUT_TEST_HAS_DURABLE_STORES
 #define STOUT_TEST_REST_(first, ...) __VA_ARGS__

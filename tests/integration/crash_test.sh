@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Goal: no write that docstore-server has acknowledged is lost or stale, and no read has shown what
-# was undone, whatever becomes of the server or of its store.
+# was undone, whatever becomes of the server, of its store, or of the network between them.
 # Method: rounds on one store and one port. In each, docstore-load --verify offers a fixed rate, the
 # fault strikes in the middle at a seeded moment, the load goes on, and everything that it ever had
 # acknowledged, in this and all earlier rounds, is read back. At the very end the server is killed
@@ -11,16 +11,28 @@ usage() {
   cat <<'TEXT'
 usage: crash_test.sh BIN_DIR [OPTIONS]
   --store S      rocksdb; postgres, redis or redis-cluster: private servers (rocksdb)
-  --fault F      server: kill -9 of docstore-server, and another takes over; store: kill -9 of the
-                 store's server, which is started again; pause: it stands still for 10 s; failover:
-                 kill -9 of a master of a cluster, and its replica takes over (server)
+  --fault F,...  one a round, in turn (server)
+                 server: kill -9 of docstore-server, and another takes over
+                 and with --store postgres and redis
+                 store: kill -9 of the store's server, which is started again
+                 pause: it stands still for 10 s
+                 delay, throttle, cut, swallow: what the network does to messages; cut: in their
+                 middle, swallow: to answers
+                 ghost: batches come late, after newer ones
+                 with --store postgres
+                 full-data, full-wal: no room for tables, or for the log, until there is again
+                 with --store redis-cluster
+                 failover: kill -9 of a master, and its replica takes over
   --rounds N     how often (20)
   --policy P     of docstore-server (natural)
   --rate R       requests per second (2000), half of them writes
-  --seconds N    length of the load of a round (2)
+  --seconds N    length of the load of a round, and what the fault lasts is added to it (2)
   --seed N       of the moments of the faults and of the load (1)
+  --broken B     tests this test, which has to find what is lost (nothing)
+                 unsynced: PostgreSQL answers before its log is on disk, so that replies are let
+                 out too early; unstamped: what comes late wins
 Anything after -- goes to docstore-server.
-Exit status: 0 if every acknowledged write was there.
+Exit status: 0 if every acknowledged write was there, and every fault met some.
 TEXT
 }
 
@@ -29,13 +41,14 @@ die() {
   exit 1
 }
 
-store=rocksdb fault=server rounds=20 policy=natural rate=2000 seconds=2 seed=1
+arguments=("$@")
+store=rocksdb fault=server rounds=20 policy=natural rate=2000 seconds=2 seed=1 broken=nothing
 [[ ${1-} != --help ]] || { usage && exit 0; }
 bin=${1:?"crash_test: the directory of the programs is missing; see --help"}
 shift
 while (($#)); do
   case $1 in
-    --store | --fault | --rounds | --policy | --rate | --seconds | --seed)
+    --store | --fault | --rounds | --policy | --rate | --seconds | --seed | --broken)
       (($# > 1)) || die "$1 needs a value"
       printf -v "${1#--}" %s "$2"
       shift 2
@@ -45,20 +58,32 @@ while (($#)); do
   esac
 done
 server_options=("$@")
-case $store:$fault in
-  rocksdb:server | postgres:server | postgres:store | postgres:pause | redis:server | redis:store | \
-    redis:pause | redis-cluster:server | redis-cluster:failover) ;;
-  *) die "no fault $fault of a store $store; see --help" ;;
-esac
 
 here=$(dirname "${BASH_SOURCE[0]}")
 demo=$here/../../sample-apps/demo
-# shellcheck source=/dev/null
-source "$demo/postgres.sh"
-# shellcheck source=/dev/null
-source "$demo/redis.sh"
-# shellcheck source=/dev/null
-source "$here/redis_cluster.sh"
+for part in "$demo"/{postgres,redis}.sh "$here"/{redis_cluster,network_faults,disk_faults}.sh; do
+  # shellcheck source=/dev/null
+  source "$part"
+done
+
+IFS=, read -ra faults <<<"$fault"
+# What the faults last, in seconds.
+declare -A lasts=([server]=0 [store]=0 [pause]=10 [full-data]=2 [full-wal]=2 [failover]=0)
+for fault in "${!network_faults[@]}"; do lasts[$fault]=${network_faults[$fault]}; done
+of_servers="server store pause ${!network_faults[*]}"
+declare -A faults_of=([rocksdb]=server [postgres]="$of_servers full-data full-wal"
+  [redis]=$of_servers [redis-cluster]="server failover")
+[[ -n ${faults_of[$store]-} ]] || die "--store is one of: ${!faults_of[*]}"
+for fault in "${faults[@]}"; do
+  [[ " ${faults_of[$store]} " == *" $fault "* ]] ||
+    die "no fault '$fault' of $store, but: ${faults_of[$store]}"
+done
+[[ $store:$broken =~ ^(.*:nothing|postgres:unsynced|postgres:unstamped|redis:unstamped)$ ]] ||
+  die "--broken is unsynced or unstamped, with --store postgres; unstamped, with --store redis"
+if [[ " ${faults[*]}" == *" full-"* && ${private_mounts-} != yes ]]; then
+  export private_mounts=yes
+  in_private_mounts "${BASH_SOURCE[0]}" "${arguments[@]}"
+fi
 
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-crash.XXXXXX") # on a disk: /tmp is often memory
 chmod 711 "$work" # PostgreSQL may run as another user
@@ -68,11 +93,12 @@ database=
 clean_up() {
   trap '' INT TERM HUP
   [[ -z $database ]] || "signal_$store" KILL
-  for pid in $load $server $database; do
+  for pid in $load $server $database ${network_PID-}; do
     kill -KILL "$pid" 2>/dev/null || true
     wait "$pid" 2>/dev/null || true
   done
   stop_redis_cluster
+  unmount_disks
   rm -rf "$work"
 }
 trap clean_up EXIT
@@ -101,40 +127,104 @@ kill_server() {
   server=
 }
 
+# Returns 3 if it found a write lost or stale.
 run_load() { # OPTIONS...
-  "$bin/docstore-load" --target "http://$listen" --documents 500 --sections 2 --connections 16 \
-    --pipeline 8 --timeout 30s --verify-file "$work/acknowledged" "$@"
+  # Some sections are written again and again, which ghosts are a danger to; most are not, so that
+  # one that is lost is not soon made good.
+  "$bin/docstore-load" --target "http://$listen" --documents 5000 --sections 2 \
+    --distribution zipf:0.99 --connections 16 --pipeline 8 --timeout 30s \
+    --verify-file "$work/acknowledged" "$@"
 }
 
-strike() {
-  case $fault in
+strike() { # FAULT
+  case $1 in
     server)
       kill_server
       start_server
       ;;
     store)
       "signal_$store" KILL
-      wait "$database" 2>/dev/null || true
-      "start_$store" "$work/$store" || die "$store did not come back"
+      restart_store
       ;;
     pause)
       "signal_$store" STOP
-      sleep 10
+      sleep "${lasts[pause]}"
       "signal_$store" CONT
       ;;
+    full-*)
+      fill_disk "$work/postgres/${1#full-}"
+      [[ $1 == full-data ]] || use_up_wal
+      sleep "${lasts[$1]}"
+      empty_disk "$work/postgres/${1#full-}"
+      # Recovery needs room too, and without it PostgreSQL ends, which takes it a moment.
+      until postgres_answers "$work/postgres"; do
+        kill -0 "$database" 2>/dev/null || restart_store
+        sleep 0.05
+      done
+      ;;
     failover) fail_over_redis_cluster || die "the cluster did not recover" ;;
+    *) strike_network "$1" ;;
+  esac
+}
+
+run_sql() {
+  "$postgres_programs/psql" -h "$work/postgres" -U postgres -qc "$1" >/dev/null
+}
+
+# The log goes into files that are there already; without room for another the server gives up.
+use_up_wal() {
+  for _ in {1..100}; do
+    run_sql 'SELECT pg_switch_wal()' 2>/dev/null || return 0
+  done
+}
+
+# Did the fault come upon anything? A test that tested nothing must not pass.
+met() { # FAULT
+  case $1 in
+    server) grep -q '^open ' "$work/acknowledged" ;; # a write was under way
+    full-data) grep -q 'ERROR: .* No space left on device' "$work/postgres/log" ;;
+    full-wal) grep -q 'PANIC: .* No space left on device' "$work/postgres/log" ;;
+    store | pause | failover)
+      # Into a file first: a grep that is content early would break the pipe of curl.
+      curl -s "http://$listen/metrics" >"$work/metrics" || die "docstore-server has no metrics"
+      grep -q '^stout_retries_total.* [1-9]' "$work/metrics"
+      ;;
+    *) met_network "$1" ;;
+  esac
+}
+
+restart_store() {
+  wait "$database" 2>/dev/null || true
+  "start_$store" "$work/$store" || die "$store did not come back"
+}
+
+start_store_postgres() {
+  local options=()
+  if [[ ${private_mounts-} == yes ]]; then
+    mount_disk "$work/postgres/data" 64
+    mount_disk "$work/postgres/wal" 12
+    options=(--waldir="$work/postgres/wal" --wal-segsize=1) # in MiB: soon another one is needed
+  fi
+  start_postgres "$work/postgres" "${options[@]}" || die "no private PostgreSQL"
+  start_network "$work/postgres/.s.PGSQL.5432" || die "no network"
+  url="postgres://postgres@127.0.0.1:$network_port/postgres?timeout=1s&connect_timeout=1s"
+  case $broken in
+    unsynced) run_sql 'ALTER ROLE postgres SET synchronous_commit = off' ;;
+    unstamped)
+      run_sql 'CREATE TABLE documents (key bytea PRIMARY KEY, value bytea, epoch int8, version int8)'
+      url+="&templates=$here/unstamped.sql"
+      ;;
   esac
 }
 
 case $store in
   rocksdb) url=rocksdb:$work/db ;;
-  postgres)
-    start_postgres "$work/postgres" || die "no private PostgreSQL"
-    url="$postgres_url&timeout=2s"
-    ;;
+  postgres) start_store_postgres ;;
   redis)
     start_redis "$work/redis" || die "no private Redis"
-    url="$redis_url?timeout=2s"
+    start_network "$work/redis/socket" || die "no network"
+    url="redis://127.0.0.1:$network_port?timeout=1s&connect_timeout=1s"
+    [[ $broken != unstamped ]] || url+="&mode=plain"
     ;;
   redis-cluster)
     start_redis_cluster "$work/redis" || die "no private Redis Cluster"
@@ -143,34 +233,37 @@ case $store in
 esac
 RANDOM=$seed
 start_server
+declare -A has_met=()
 for ((round = 1; round <= rounds; ++round)); do
-  run_load --rate "$rate" --duration "${seconds}s" --seed "$((seed * 1000 + round))" \
-    >"$work/load" 2>&1 &
+  fault=${faults[(round - 1) % ${#faults[@]}]}
+  run_load --rate "$rate" --duration "$((seconds + lasts[$fault]))s" \
+    --seed "$((seed * 1000 + round))" >"$work/load" 2>&1 &
   load=$!
   # Within the middle 80 % of the load; the random number has 15 bits.
   moment_ms=$((seconds * (100 + 800 * RANDOM / 32768)))
   sleep "$((moment_ms / 1000)).$(printf %03d $((moment_ms % 1000)))"
-  strike
+  strike "$fault"
   status=0
   wait "$load" || status=$?
   load=
   ((status == 0)) || die "round $round, $fault at $moment_ms ms (seed $seed): $(<"$work/load")"
+  ! met "$fault" || has_met[$fault]=yes
   echo "round $round: $fault at $moment_ms ms; $(grep -m 1 '^verify:' "$work/load")"
 done
-
-# A test that tested nothing must not pass: the faults have to have met writes under way.
-if [[ $fault == server ]]; then
-  ((rounds == 0)) || grep -q '^open ' "$work/acknowledged" ||
-    die "no write was under way at any of $rounds kills: raise --rate"
-else
-  # Into a file first: a grep that is content early would break the pipe of curl, and fail with it.
-  curl -s "http://$listen/metrics" >"$work/metrics" || die "docstore-server has no metrics"
-  grep -q '^stout_retries_total.* [1-9]' "$work/metrics" ||
-    die "no write had to be sent again: the store was never away"
-fi
+for fault in "${faults[@]}"; do
+  ((rounds == 0)) || [[ -n ${has_met[$fault]-} ]] ||
+    die "$fault never met a write in $rounds rounds: raise --rate or --rounds"
+done
 
 kill_server
 start_server
-run_load --verify-only 2>"$work/load" || die "at the end (seed $seed): $(<"$work/load")"
+status=0
+run_load --verify-only 2>"$work/load" || status=$?
+if [[ $broken != nothing ]]; then
+  ((status == 3)) || die "$broken (seed $seed): nothing is lost, or nobody sees it: $(<"$work/load")"
+  echo "crash_test: $broken, and found out: $(grep -m 1 lost "$work/load")"
+  exit
+fi
+((status == 0)) || die "at the end (seed $seed): $(<"$work/load")"
 cat "$work/load"
-echo "crash_test: $fault, $rounds times: nothing acknowledged was lost or stale"
+echo "crash_test: ${faults[*]}, $rounds rounds: nothing acknowledged was lost or stale"

@@ -97,18 +97,30 @@ std::string PostgresServer::Url(const std::string& options, int port) const {
          (options.empty() ? "" : "?" + options);
 }
 
-std::string PostgresServer::Connection() const {
-  return "postgresql://postgres@127.0.0.1:" + std::to_string(port_) + "/postgres?connect_timeout=5";
+std::string PostgresServer::Connection(int port) const {
+  return "postgresql://postgres@127.0.0.1:" + std::to_string(port == 0 ? port_ : port) +
+         "/postgres?connect_timeout=5";
 }
 
-void PostgresServer::Execute(const std::string& sql) const {
-  PGconn* c = PQconnectdb(Connection().c_str());
-  PGresult* result = PQexec(c, sql.c_str());
+std::string PostgresServer::Execute(const std::string& sql) const {
+  return PostgresSession(*this).Execute(sql);
+}
+
+PostgresSession::PostgresSession(const PostgresServer& server)
+    : connection_(PQconnectdb(server.Connection().c_str())) {}
+
+PostgresSession::~PostgresSession() { PQfinish(connection_); }
+
+std::string PostgresSession::Execute(const std::string& sql) {
+  PGresult* result = PQexec(connection_, sql.c_str());
   const ExecStatusType status = PQresultStatus(result);
-  const std::string why = PQerrorMessage(c);
+  const bool any = PQntuples(result) > 0 && PQnfields(result) > 0;
+  std::string value = any ? PQgetvalue(result, 0, 0) : "";
   PQclear(result);
-  PQfinish(c);
-  if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) throw std::runtime_error(why);
+  if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
+    throw std::runtime_error(PQerrorMessage(connection_));
+  }
+  return value;
 }
 
 }  // namespace stout::test

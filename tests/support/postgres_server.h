@@ -6,6 +6,8 @@
 #include "tests/support/private_server.h"
 #include "tests/support/temp_directory.h"
 
+struct pg_conn;  // libpq's
+
 namespace stout::test {
 
 // A private PostgreSQL on a free port of the loopback, with durable settings; its files and its
@@ -20,10 +22,10 @@ class PostgresServer {
   [[nodiscard]] int port() const { return port_; }
   // Of a store: "postgres://...", with the options given ("table=t&timeout=1s").
   [[nodiscard]] std::string Url(const std::string& options = {}, int port = 0) const;
-  // As libpq reads it.
-  [[nodiscard]] std::string Connection() const;
-  // Runs SQL as its owner.
-  void Execute(const std::string& sql) const;
+  // As libpq reads it; `port`: of what stands before it.
+  [[nodiscard]] std::string Connection(int port = 0) const;
+  // Runs SQL as its owner, in a session of its own; see PostgresSession.
+  std::string Execute(const std::string& sql) const;
 
   void Start();
   void Kill();                    // kill -9: what was in its memory is gone.
@@ -37,6 +39,21 @@ class PostgresServer {
   TempDirectory directory_;  // Goes last.
   int port_ = 0;
   std::unique_ptr<Process> process_;
+};
+
+// A session of the server's owner, for transactions that stay open.
+class PostgresSession {
+ public:
+  explicit PostgresSession(const PostgresServer& server);
+  PostgresSession(const PostgresSession&) = delete;
+  PostgresSession& operator=(const PostgresSession&) = delete;
+  ~PostgresSession();
+
+  // Returns the first value of the result, or "". Throws what is wrong.
+  std::string Execute(const std::string& sql);
+
+ private:
+  pg_conn* connection_;
 };
 
 }  // namespace stout::test

@@ -6,8 +6,10 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -22,13 +24,22 @@ namespace stout::test {
 namespace {
 
 namespace asio = boost::asio;
+using namespace std::chrono_literals;
 using asio::ip::tcp;
-using SteadyTime = std::chrono::steady_clock::time_point;
+using Socket = asio::generic::stream_protocol::socket;
+using Endpoint = asio::generic::stream_protocol::endpoint;
+using SteadyClock = std::chrono::steady_clock;
+using SteadyTime = SteadyClock::time_point;
 constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
+
+// A slow link takes this much of its time at once: short against what tests measure, long against
+// the cost of a timer.
+constexpr std::chrono::milliseconds kSlice{5};
 
 struct Chunk {
   SteadyTime due;
   std::string bytes;
+  std::size_t sent = 0;
 };
 
 }  // namespace
@@ -36,8 +47,8 @@ struct Chunk {
 // Runs on its one thread.
 class TcpProxy::Network {
  public:
-  explicit Network(int server_port)
-      : server_(asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(server_port)),
+  explicit Network(Endpoint server)
+      : server_(std::move(server)),
         acceptor_(context_, tcp::endpoint(asio::ip::address_v4::loopback(), 0)) {
     asio::co_spawn(context_, Accept(), asio::detached);
     thread_ = std::thread([this] { context_.run(); });
@@ -63,17 +74,23 @@ class TcpProxy::Network {
   void Behave(const Behaviour& behaviour) {
     behaviour_ = behaviour;
     bytes_left_ = behaviour.cut_after;
-    for (Way* way : ways_) way->timer.cancel();
+    for (Way* way : ways_) {
+      way->old = true;
+      way->timer.cancel();
+    }
   }
 
   void Cut() {
-    for (Way* way : ways_) way->Close(behaviour_.hold_requests);
+    for (const Way* way : ways_) tally.cuts += way->requests && way->from->is_open() ? 1U : 0U;
+    for (Way* way : ways_) way->Close(Holds(*way));
   }
+
+  Tally tally;
 
  private:
   // One direction of one connection.
   struct Way {
-    Way(Network& network, std::shared_ptr<tcp::socket> source, std::shared_ptr<tcp::socket> target,
+    Way(Network& network, std::shared_ptr<Socket> source, std::shared_ptr<Socket> target,
         bool to_server)
         : from(std::move(source)),
           to(std::move(target)),
@@ -86,15 +103,16 @@ class TcpProxy::Network {
     // What is held goes on to the server although its client is gone.
     void Close(bool holding) {
       boost::system::error_code ignored;
-      tcp::socket& client = requests ? *from : *to;
-      tcp::socket& server = requests ? *to : *from;
+      Socket& client = requests ? *from : *to;
+      Socket& server = requests ? *to : *from;
       client.close(ignored);
       if (!holding) server.close(ignored);
       timer.cancel();
     }
-    std::shared_ptr<tcp::socket> from;
-    std::shared_ptr<tcp::socket> to;
+    std::shared_ptr<Socket> from;
+    std::shared_ptr<Socket> to;
     bool requests;
+    bool old = false;          // It was there when the behaviour began.
     asio::steady_timer timer;  // Cancelled when there is something to do.
     std::deque<Chunk> chunks;
     bool ended = false;  // Nothing more comes.
@@ -103,20 +121,25 @@ class TcpProxy::Network {
 
   asio::awaitable<void> Accept() {
     while (true) {
-      auto client = std::make_shared<tcp::socket>(context_);
+      auto client = std::make_shared<Socket>(context_);
       const auto [error] = co_await acceptor_.async_accept(*client, kNoThrow);
       if (error) co_return;
-      if (behaviour_.refuse) continue;
+      if (behaviour_.refuse) {
+        ++tally.refused;
+        continue;
+      }
       asio::co_spawn(context_, Connect(client), asio::detached);
     }
   }
 
-  asio::awaitable<void> Connect(std::shared_ptr<tcp::socket> client) {
-    auto server = std::make_shared<tcp::socket>(context_);
+  asio::awaitable<void> Connect(std::shared_ptr<Socket> client) {
+    auto server = std::make_shared<Socket>(context_);
     const auto [error] = co_await server->async_connect(server_, kNoThrow);
     if (error) co_return;
-    client->set_option(tcp::no_delay(true));
-    server->set_option(tcp::no_delay(true));
+    for (Socket* socket : {client.get(), server.get()}) {
+      boost::system::error_code ignored;  // a local socket has no such option
+      socket->set_option(tcp::no_delay(true), ignored);
+    }
     for (const bool requests : {true, false}) {
       auto way = std::make_shared<Way>(*this, requests ? client : server,
                                        requests ? server : client, requests);
@@ -130,15 +153,19 @@ class TcpProxy::Network {
     while (true) {
       auto [error, size] = co_await way->from->async_read_some(asio::buffer(buffer), kNoThrow);
       if (error) break;
-      if (!way->requests && behaviour_.swallow_answers) continue;
+      if (!way->requests && behaviour_.swallow_answers) {
+        tally.swallowed += size;
+        continue;
+      }
       if (way->requests && bytes_left_ != kNever) {
         const bool cut = size >= bytes_left_;
         size = std::min<std::size_t>(size, bytes_left_);
         bytes_left_ -= size;
         if (cut) asio::co_spawn(context_, CutSoon(), asio::detached);
       }
+      if (behaviour_.delay.count() > 0) tally.delayed += size;
       way->chunks.push_back(
-          {std::chrono::steady_clock::now() + behaviour_.delay, std::string(buffer.data(), size)});
+          {SteadyClock::now() + behaviour_.delay, std::string(buffer.data(), size)});
       way->timer.cancel();
     }
     way->ended = true;
@@ -153,29 +180,50 @@ class TcpProxy::Network {
   }
 
   asio::awaitable<void> Write(std::shared_ptr<Way> way) {
-    while (true) {
-      const bool held = way->requests && behaviour_.hold_requests;
-      if (way->chunks.empty() && way->ended) break;
-      if (held || way->chunks.empty()) {
-        co_await Sleep(*way, SteadyTime::max());
-      } else if (way->chunks.front().due > std::chrono::steady_clock::now()) {
-        co_await Sleep(*way, way->chunks.front().due);
-      } else {
-        const std::string bytes = std::move(way->chunks.front().bytes);
-        way->chunks.pop_front();
-        const auto [error, size] =
-            co_await asio::async_write(*way->to, asio::buffer(bytes), kNoThrow);
-        if (error) break;
-        if (behaviour_.bytes_per_second > 0) {
-          asio::steady_timer pace(context_, std::chrono::microseconds(bytes.size() * 1'000'000 /
-                                                                      behaviour_.bytes_per_second));
-          co_await pace.async_wait(kNoThrow);
-        }
+    while (!way->chunks.empty() || !way->ended) {
+      const SteadyTime when = Next(*way);
+      if (when > SteadyClock::now()) {
+        co_await Sleep(*way, when);
+        continue;
       }
+      const std::string bytes = Take(*way);
+      const auto [error, size] =
+          co_await asio::async_write(*way->to, asio::buffer(bytes), kNoThrow);
+      if (error) break;
     }
     boost::system::error_code ignored;
-    way->to->shutdown(tcp::socket::shutdown_send, ignored);
-    way->from->shutdown(tcp::socket::shutdown_receive, ignored);
+    way->to->shutdown(Socket::shutdown_send, ignored);
+    way->from->shutdown(Socket::shutdown_receive, ignored);
+  }
+
+  [[nodiscard]] bool Holds(const Way& way) const {
+    return way.requests && (behaviour_.hold_requests || (behaviour_.hold_connected && way.old));
+  }
+
+  // When there is something to deliver, as it looks now.
+  [[nodiscard]] SteadyTime Next(const Way& way) const {
+    if (way.chunks.empty() || Holds(way)) return SteadyTime::max();
+    const SteadyTime due = way.chunks.front().due;
+    return behaviour_.bytes_per_second == 0 ? due : std::max(due, link_free_[way.requests]);
+  }
+
+  // As many bytes as the link takes now.
+  [[nodiscard]] std::string Take(Way& way) {
+    Chunk& chunk = way.chunks.front();
+    std::size_t size = chunk.bytes.size() - chunk.sent;
+    if (const std::uint64_t rate = behaviour_.bytes_per_second; rate > 0) {
+      const SteadyTime now = SteadyClock::now();
+      SteadyTime& free = link_free_[way.requests];
+      if (free > chunk.due) tally.throttled += size;
+      size = std::min<std::size_t>(size, std::max<std::uint64_t>(1, rate * kSlice / 1s));
+      // Timers come late, which is made up for, but an idle link saves nothing up.
+      free = std::max(free, now - kSlice) + std::chrono::nanoseconds(size * 1'000'000'000 / rate);
+    }
+    if (way.requests && way.ended) tally.ghosts += size;
+    std::string bytes = chunk.bytes.substr(chunk.sent, size);
+    chunk.sent += size;
+    if (chunk.sent == chunk.bytes.size()) way.chunks.pop_front();
+    return bytes;
   }
 
   asio::awaitable<void> Sleep(Way& way, SteadyTime until) {
@@ -185,15 +233,22 @@ class TcpProxy::Network {
 
   std::set<Way*> ways_;  // Outlives the coroutines, which the context destroys.
   asio::io_context context_;
-  const tcp::endpoint server_;
+  const Endpoint server_;
   tcp::acceptor acceptor_;
   const int port_ = acceptor_.local_endpoint().port();
   Behaviour behaviour_;
-  std::uint64_t bytes_left_ = kNever;  // To the server, until the cut.
+  std::uint64_t bytes_left_ = kNever;      // To the server, until the cut.
+  std::array<SteadyTime, 2> link_free_{};  // Of answers, of requests: when it takes more.
   std::thread thread_;
 };
 
-TcpProxy::TcpProxy(int server_port) : network_(std::make_shared<Network>(server_port)) {}
+TcpProxy::TcpProxy(int server_port)
+    : network_(std::make_shared<Network>(tcp::endpoint(asio::ip::address_v4::loopback(),
+                                                       static_cast<std::uint16_t>(server_port)))) {}
+
+TcpProxy::TcpProxy(const std::filesystem::path& server_socket)
+    : network_(std::make_shared<Network>(
+          asio::local::stream_protocol::endpoint(server_socket.string()))) {}
 
 TcpProxy::~TcpProxy() = default;
 
@@ -205,6 +260,12 @@ void TcpProxy::Behave(const Behaviour& behaviour) {
 
 void TcpProxy::Cut() {
   network_->Do([this] { network_->Cut(); });
+}
+
+TcpProxy::Tally TcpProxy::tally() const {
+  Tally tally;
+  network_->Do([&] { tally = network_->tally; });
+  return tally;
 }
 
 }  // namespace stout::test

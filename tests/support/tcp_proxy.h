@@ -3,12 +3,13 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <memory>
 
 namespace stout::test {
 
-// A network between a client and a server of this machine that is as bad as asked for.
+// A network between clients and a server of this machine that is as bad as asked for.
 //
 // Threads: has one of its own; all members from any thread.
 class TcpProxy {
@@ -16,15 +17,28 @@ class TcpProxy {
   static constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
   struct Behaviour {
-    std::chrono::microseconds delay{0};  // Each way.
-    std::uint64_t bytes_per_second = 0;  // Each way; 0: as fast as it goes.
+    std::chrono::microseconds delay{0};  // Each way. As much as comes is under way at once.
+    std::uint64_t bytes_per_second = 0;  // Each way, of all connections; 0: as fast as it goes.
     std::uint64_t cut_after = kNever;    // Bytes to the server from now on: then all is cut.
     bool swallow_answers = false;        // What the server says is lost.
     bool hold_requests = false;          // What clients say waits here, also once they are gone.
+    bool hold_connected = false;         // The same, of the connections that there are now: what
+                                         // is said on later ones overtakes it.
     bool refuse = false;                 // Connections end at once.
   };
 
+  // What it has done so far. A test of a fault that met nothing tests nothing.
+  struct Tally {
+    std::uint64_t delayed = 0;    // Bytes, and so on.
+    std::uint64_t throttled = 0;  // Bytes that had to wait for others before them.
+    std::uint64_t swallowed = 0;
+    std::uint64_t ghosts = 0;  // Bytes that reached the server after their client had gone.
+    std::uint64_t cuts = 0;    // Connections.
+    std::uint64_t refused = 0;
+  };
+
   explicit TcpProxy(int server_port);
+  explicit TcpProxy(const std::filesystem::path& server_socket);
   TcpProxy(const TcpProxy&) = delete;
   TcpProxy& operator=(const TcpProxy&) = delete;
   ~TcpProxy();
@@ -35,6 +49,8 @@ class TcpProxy {
   void Behave(const Behaviour& behaviour);
   // Cuts every connection that there is. What is held is kept, if it still is to be.
   void Cut();
+
+  [[nodiscard]] Tally tally() const;
 
  private:
   class Network;

@@ -131,8 +131,10 @@ asio::awaitable<Outcome> Connection::Prepare() {
       co_return Lost();
     }
   }
-  if (PQpipelineSync(connection_.get()) != 1) co_return Lost();
-  co_return co_await Receive(statements.size());
+  const auto timeout = std::chrono::ceil<std::chrono::milliseconds>(options_.timeout);
+  const Query session{&schema_.session, {Int8(timeout.count())}};
+  if (!Send(session) || PQpipelineSync(connection_.get()) != 1) co_return Lost();
+  co_return co_await Receive(statements.size() + 1);
 }
 
 asio::awaitable<Outcome> Connection::Run(std::span<const Query> queries) {

@@ -38,7 +38,7 @@ struct Outcome {
   // rolled back, or never sent. kUnknown: the connection was lost on the way.
   Errc errc = Errc::kOk;
   std::string message{};
-  std::vector<ResultPtr> results{};  // One a query, if kOk.
+  std::vector<ResultPtr> results{};  // One a query, up to the first that failed.
 };
 
 // Rows inserted, updated or deleted by a query.
@@ -68,7 +68,7 @@ class Connection {
   Connection(const PostgresOptions& options, const Schema& schema,
              const boost::asio::any_io_executor& strand);
 
-  // Connects, and prepares the statements. Empty, or what is wrong.
+  // Connects, and prepares the statements and the session. Empty, or what is wrong.
   [[nodiscard]] boost::asio::awaitable<std::string> Connect();
   // False: nothing has been connected, or it broke, perhaps while nobody used it.
   [[nodiscard]] bool Usable();

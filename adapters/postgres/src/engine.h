@@ -29,6 +29,7 @@ class PostgresStore::Engine : public std::enable_shared_from_this<Engine> {
   void Close();
 
   [[nodiscard]] const postgres::Schema& schema() const { return settings_->schema; }
+  [[nodiscard]] Duration timeout() const { return settings_->options.timeout; }
 
   // On the strand: the largest epoch that the server is known to remember.
   Epoch noted_epoch = 0;

@@ -9,8 +9,10 @@
 #include <utility>
 
 #include "engine.h"
+#include "fence.h"
 #include "schema.h"
 #include "setup.h"
+#include "templates.h"
 #include "write.h"
 
 namespace stout {
@@ -56,9 +58,15 @@ Result<std::unique_ptr<PostgresStore>> PostgresStore::Open(const PostgresOptions
   StoreTraits traits{.name = "postgres",
                      .atomic_batches = true,
                      .compares_stamps = schema->compares_stamps,
+                     .fences = true,
                      .durable = server->durable,
                      .max_batch_bytes = kMaxBatchBytes};
-  auto engine = std::make_shared<Engine>(options, *std::move(schema), executor);
+  PostgresOptions for_server = options;
+  if (server->pooled && options.prepare) {
+    spdlog::info("postgres: a pooler is in between: statements are not prepared");
+    for_server.prepare = false;
+  }
+  auto engine = std::make_shared<Engine>(std::move(for_server), *std::move(schema), executor);
   return std::unique_ptr<PostgresStore>(new PostgresStore(std::move(traits), std::move(engine)));
 }
 
@@ -133,6 +141,27 @@ void PostgresStore::NewEpoch(EpochHandler handler) {
   if (!taken) call->Answer(Errc::kTransient);
 }
 
+void PostgresStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler) {
+  if (epoch > kLargestInt8) return handler(Errc::kRefused);
+  auto call = pending_.Add<Errc>(
+      [handler = std::move(handler)](Errc errc) mutable { handler(errc); }, Errc::kUnknown);
+  const bool taken =
+      engine_->Submit(Engine::Kind::kWrite,
+                      [engine = engine_.get(), call, scope,
+                       epoch](postgres::Connection* connection) -> asio::awaitable<void> {
+                        if (connection == nullptr) {
+                          call->Answer(Errc::kTransient);
+                          co_return;
+                        }
+                        const Errc errc = co_await postgres::Fence(*connection, engine->schema(),
+                                                                   scope, epoch, engine->timeout());
+                        if (errc == Errc::kOk)
+                          engine->noted_epoch = std::max(engine->noted_epoch, epoch);
+                        call->Answer(errc);
+                      });
+  if (!taken) call->Answer(Errc::kTransient);
+}
+
 Result<std::unique_ptr<Store>> PostgresStore::OpenUrl(const StoreUrl& url,
                                                       const asio::any_io_executor& executor,
                                                       Diagnostics* diagnostics) {
@@ -154,11 +183,19 @@ Result<std::unique_ptr<Store>> PostgresStore::OpenUrl(const StoreUrl& url,
   reader.Duration("timeout", options.timeout, std::chrono::milliseconds(1));
   reader.Duration("connect_timeout", options.connect_timeout, std::chrono::milliseconds(1));
   reader.Duration("tombstone_ttl", options.tombstone_ttl);
+  std::string templates;
+  reader.Text("templates", templates);
   reader.Flag("create", options.create);
   reader.Flag("prepare", options.prepare);
   reader.Count("max_queue", options.max_queue, 1, std::size_t{1} << 30);
   if (const std::optional<std::string> error = reader.Finish()) {
     return Fail(Errc::kBadUrl, fmt::format("{} (syntax: {})", *error, kUrlSyntax), diagnostics);
+  }
+  if (!templates.empty()) {
+    std::string error;
+    auto read = postgres::ReadTemplates(templates, &error);
+    if (!read) return Fail(Errc::kBadUrl, "postgres: " + error, diagnostics);
+    options.templates = *std::move(read);
   }
   auto store = Open(options, executor, diagnostics);
   if (!store) return store.error();

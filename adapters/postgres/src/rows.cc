@@ -7,6 +7,7 @@ namespace stout::postgres {
 
 EncodedBatch::EncodedBatch(const WriteBatch& batch, const Schema& schema)
     : epoch(batch.epoch),
+      scope(batch.scope),
       compares_stamps(schema.compares_stamps),
       upserts{&schema.upsert},
       removes{&schema.remove} {

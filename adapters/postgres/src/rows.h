@@ -32,6 +32,7 @@ struct EncodedBatch {
   [[nodiscard]] Query Whole(const Rows& rows) const { return Part(rows, 0, rows.size()); }
 
   Epoch epoch;
+  Scope scope;
   bool compares_stamps;
   Rows upserts;  // Deletes too, where the store's own table is written.
   Rows removes;

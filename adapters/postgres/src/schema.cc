@@ -10,6 +10,10 @@ namespace {
 // PostgreSQL cuts names to 63 bytes; ours have up to 8 more.
 constexpr std::size_t kLongestName = 55;
 
+// The numbers of the advisory lock of scope $1: those of this project, and of the scope by a hash
+// of the server's. Scopes that share a number wait for each other now and then, no more.
+constexpr std::string_view kScopeLock = "7305241, hashtext(encode($1::bytea, 'hex'))";
+
 // `name` in quotes, with `suffix` in them. Empty if it is no name.
 std::string Quote(std::string_view name, std::string_view suffix) {
   if (name.empty() || name.size() > kLongestName || name.find('\0') != std::string_view::npos) {
@@ -36,6 +40,7 @@ Result<Schema> MakeSchema(const PostgresOptions& options, std::string* error) {
   }
   schema.table = in_schema + Quote(table, "");
   schema.epoch_table = in_schema + Quote(table, "_epoch");
+  schema.fence_table = in_schema + Quote(table, "_fence");
   if (!named) {
     *error =
         fmt::format("table '{}' is no name: write TABLE or SCHEMA.TABLE, each of at most {} bytes",
@@ -45,19 +50,55 @@ Result<Schema> MakeSchema(const PostgresOptions& options, std::string* error) {
   const std::string index = Quote(table, "_deleted");  // in the schema of its table
   const auto with_tables = [&](std::string_view sql) {
     return fmt::format(fmt::runtime(sql), fmt::arg("t", schema.table),
-                       fmt::arg("e", schema.epoch_table), fmt::arg("i", index),
-                       fmt::arg("rows", kCollectRows));
+                       fmt::arg("e", schema.epoch_table), fmt::arg("f", schema.fence_table),
+                       fmt::arg("i", index), fmt::arg("rows", kCollectRows),
+                       fmt::arg("lock", kScopeLock));
   };
   schema.create = with_tables(R"(CREATE TABLE IF NOT EXISTS {e} (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
   epoch int8 NOT NULL);
 INSERT INTO {e} VALUES (true, 0) ON CONFLICT DO NOTHING;
+CREATE TABLE IF NOT EXISTS {f} (
+  scope bytea PRIMARY KEY,
+  epoch int8 NOT NULL);
 )");
   schema.note_epoch = {"stout_note_epoch",
                        with_tables("UPDATE {e} SET epoch = $1 WHERE epoch < $1::int8"),
                        {Type::kInt8}};
   schema.new_epoch = {
       "stout_new_epoch", with_tables("UPDATE {e} SET epoch = epoch + 1 RETURNING epoch"), {}};
+  schema.share_scope = {"stout_share_scope",
+                        with_tables("SELECT pg_advisory_xact_lock_shared({lock})"),
+                        {Type::kBytea}};
+  schema.check_fence = {"stout_check_fence",
+                        with_tables("SELECT CASE WHEN epoch > $2::int8 THEN ('fenced by epoch ' || "
+                                    "epoch)::int8 END FROM {f} WHERE scope = $1::bytea"),
+                        {Type::kBytea, Type::kInt8}};
+  schema.patience = {"stout_patience",
+                     "SELECT set_config('lock_timeout', $1::int8 || 'ms', true), "
+                     "CASE current_setting('synchronous_commit') WHEN 'off' "
+                     "THEN set_config('synchronous_commit', 'on', true) END",
+                     {Type::kInt8}};
+  schema.take_scope = {
+      "stout_take_scope", with_tables("SELECT pg_advisory_xact_lock({lock})"), {Type::kBytea}};
+  schema.raise_fence = {
+      "stout_raise_fence",
+      with_tables("INSERT INTO {f} AS f VALUES ($1::bytea, $2::int8) ON CONFLICT (scope) DO UPDATE "
+                  "SET epoch = excluded.epoch WHERE f.epoch <= excluded.epoch"),
+      {Type::kBytea, Type::kInt8}};
+  schema.evict = {"stout_evict",
+                  with_tables(R"(SELECT pg_terminate_backend(pid, 1000) FROM pg_locks
+WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND pid <> pg_backend_pid()
+AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+AND (classid::int8::bit(32)::int4, objid::int8::bit(32)::int4) = ({lock}))"),
+                  {Type::kBytea}};
+  // A client that has given up, or died without a word, holds no locks for long, nor waits for any.
+  schema.session = {"stout_session",
+                    "SELECT set_config('lock_timeout', $1::int8 || 'ms', false), "
+                    "set_config('tcp_keepalives_idle', '10', false), "
+                    "set_config('tcp_keepalives_interval', '5', false), "
+                    "set_config('tcp_keepalives_count', '3', false)",
+                    {Type::kInt8}};
   if (options.templates) {
     schema.own = false;
     const PostgresTemplates& own = *options.templates;
@@ -111,7 +152,8 @@ ORDER BY key LIMIT {rows} FOR UPDATE SKIP LOCKED)))"),
 std::vector<const Statement*> Schema::statements() const {
   std::vector<const Statement*> all;
   for (const Statement* s :
-       {&upsert, &remove, &select, &stamps, &note_epoch, &new_epoch, &collect}) {
+       {&upsert, &remove, &select, &stamps, &note_epoch, &new_epoch, &collect, &share_scope,
+        &check_fence, &patience, &take_scope, &raise_fence, &evict, &session}) {
     if (!s->sql.empty()) all.push_back(s);
   }
   return all;

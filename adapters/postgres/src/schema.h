@@ -25,8 +25,17 @@ struct Schema {
   Statement note_epoch;  // $1 int8: an epoch that a write has.
   Statement new_epoch;   // One row with one int8.
   Statement collect;     // $1 int8 seconds: drops tombstones older than that. Own table only.
+  // See fence.h. $1 bytea: a scope; $2 int8: an epoch.
+  Statement share_scope;
+  Statement check_fence;  // Fails if the scope is fenced by a newer epoch.
+  Statement patience;     // $1 int8: milliseconds to wait for a lock in this transaction.
+  Statement take_scope;
+  Statement raise_fence;  // Touches no row if there is a newer one.
+  Statement evict;        // Ends the connections that share the scope; nothing else.
   bool own = true;
   bool compares_stamps = true;
+
+  Statement session;  // $1 int8: milliseconds after which clients give up.
 
   [[nodiscard]] std::vector<const Statement*> statements() const;
 
@@ -35,6 +44,7 @@ struct Schema {
   // Quoted, for messages and checks.
   std::string table;
   std::string epoch_table;
+  std::string fence_table;
 };
 
 // Fails with a message on a name that is none.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <string>
 #include <string_view>
 
 #include "connection.h"
@@ -37,6 +38,7 @@ class SettingUp {
     if (const ErrorCode error = CheckOptions()) return error;
     if (const ErrorCode error = Connect()) return error;
     if (const ErrorCode error = CheckVersion()) return error;
+    if (const ErrorCode error = CheckIsolation()) return error;
     if (const ErrorCode error = CreateTables()) return error;
     for (const Statement* statement : schema_.statements()) {
       if (const ErrorCode error = Check(*statement)) return error;
@@ -44,7 +46,10 @@ class SettingUp {
     const ResultPtr durable = Execute(
         "SELECT current_setting('fsync') = 'on' AND "
         "current_setting('synchronous_commit') <> 'off'");
-    return Server{.durable = TextOf(durable) == "t"};
+    // A pooler has numbers of its own, for cancelling.
+    const ResultPtr session = Execute("SELECT pg_backend_pid()");
+    return Server{.durable = TextOf(durable) == "t",
+                  .pooled = TextOf(session) != std::to_string(PQbackendPID(connection_.get()))};
   }
 
  private:
@@ -99,8 +104,21 @@ class SettingUp {
                 diagnostics_);
   }
 
+  // A fence is seen by what comes after it: not by transactions that see the past.
+  ErrorCode CheckIsolation() {
+    const ResultPtr isolation = Execute("SHOW default_transaction_isolation");
+    if (TextOf(isolation) == "read committed") return {};
+    return Fail(Errc::kBadUrl,
+                fmt::format("postgres: default_transaction_isolation is '{}', and must be 'read "
+                            "committed' here; run: ALTER ROLE {} SET default_transaction_isolation "
+                            "= 'read committed'",
+                            TextOf(isolation), PQuser(connection_.get())),
+                diagnostics_);
+  }
+
   ErrorCode CreateTables() {
     std::string missing;
+    if (!Exists(schema_.fence_table)) missing = schema_.fence_table;
     if (!Exists(schema_.epoch_table)) missing = schema_.epoch_table;
     if (schema_.own && !Exists(schema_.table)) missing = schema_.table;
     if (missing.empty()) return CheckEpoch();

@@ -8,6 +8,8 @@ namespace stout::postgres {
 // What a server promises.
 struct Server {
   bool durable = false;
+  // A pooler is in between, which may give each transaction another session.
+  bool pooled = false;
 };
 
 // Blocks: connects, creates the tables where allowed, and checks that the statements fit. Fails

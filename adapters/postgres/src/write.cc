@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "fence.h"
+
 namespace stout::postgres {
 namespace {
 
@@ -173,6 +175,7 @@ asio::awaitable<WriteResult> Write(Connection& connection, const Schema& schema,
                                    const EncodedBatch& batch, bool note_epoch) {
   WriteResult result;
   std::vector<Query> first;
+  if (!batch.scope.empty()) first = CheckFence(schema, batch.scope, batch.epoch);
   if (note_epoch) {
     first.push_back({&schema.note_epoch});
     first.back().parameters.push_back(Int8(static_cast<std::int64_t>(batch.epoch)));
@@ -182,6 +185,10 @@ asio::awaitable<WriteResult> Write(Connection& connection, const Schema& schema,
   if (batch.removes.size() > 0) queries.push_back(batch.Whole(batch.removes));
   const Outcome outcome = co_await connection.Run(queries);
   result.batch = outcome.errc;
+  if (!batch.scope.empty() && IsFenced(outcome)) {
+    result.batch = Errc::kFenced;
+    co_return result;
+  }
   std::size_t written = 0;
   for (std::size_t i = first.size(); i < outcome.results.size(); ++i) {
     written += RowsTouched(outcome.results[i]);

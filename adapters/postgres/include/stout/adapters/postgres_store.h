@@ -30,6 +30,9 @@ namespace stout {
 /// ...`, over columns that are NOT NULL. Without them a late or repeated batch writes its old
 /// values again. Statements should take their rows in the order of keys, or two servers may
 /// deadlock each other (PostgreSQL then ends one of the batches, and it is sent again).
+///
+/// A store's URL names a file with them, `?templates=FILE.sql`: each below a line of its own that
+/// says `-- upsert`, `-- remove` or `-- select`.
 struct PostgresTemplates {
   std::string upsert;
   std::string remove;
@@ -44,11 +47,11 @@ struct PostgresOptions {
   std::string connection{};
   /// The store's table, with a schema or without: key bytea primary key, value bytea, epoch and
   /// version int8, deleted timestamptz. Epochs are given out by a table of the same name with
-  /// "_epoch" behind it.
+  /// "_epoch" behind it; "_fence" has the fences.
   std::string table = "stout";
   /// Create the tables if they are missing and the user may; otherwise Open() says how.
   bool create = true;
-  /// A schema of the user's own. The table for epochs is needed all the same.
+  /// A schema of the user's own. The tables for epochs and fences are needed all the same.
   std::optional<PostgresTemplates> templates{};
   /// How long a delete keeps its stamp, so that a late older write cannot undo it. >= 0
   Duration tombstone_ttl = std::chrono::hours(1);
@@ -65,8 +68,8 @@ struct PostgresOptions {
   std::size_t read_connections = 2;
   /// Calls of either kind waiting or running, beyond which one fails with kTransient at once. >= 1
   std::size_t max_queue = 4096;
-  /// Statements are prepared once a connection. False behind a pooler that gives each transaction
-  /// another connection (pgbouncer with pool_mode = transaction).
+  /// Statements are prepared once a connection: not behind a pooler, which may give each
+  /// transaction another session (pgbouncer with pool_mode = transaction). False: nowhere.
   bool prepare = true;
 };
 
@@ -105,7 +108,7 @@ class PostgresStore final : public Store {
   static constexpr std::string_view kUrlSyntax =
       "postgres://[USER[:PASSWORD]@]HOST[:PORT]/DATABASE[?table=stout][&connections=4]"
       "[&read_connections=2][&timeout=10s][&connect_timeout=5s][&tombstone_ttl=1h][&create=true]"
-      "[&prepare=true][&max_queue=4096][&sslmode=...]";
+      "[&prepare=true][&max_queue=4096][&templates=FILE.sql][&sslmode=...]";
   [[nodiscard]] static Result<std::unique_ptr<Store>> OpenUrl(
       const StoreUrl& url, const boost::asio::any_io_executor& executor, Diagnostics* diagnostics);
 
@@ -113,6 +116,7 @@ class PostgresStore final : public Store {
   void Write(const WriteBatch& batch, WriteHandler handler) override;
   void Read(const ReadBatch& batch, ReadHandler handler) override;
   void NewEpoch(EpochHandler handler) override;
+  void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override;
 
  private:
   class Engine;

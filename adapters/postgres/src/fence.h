@@ -1,0 +1,29 @@
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <vector>
+
+#include "connection.h"
+#include "stout/core/types.h"
+
+// Fences: an epoch per scope, in a table, and a lock per scope that lasts as long as a transaction
+// and costs no write. A batch shares the lock, and only then looks at the fence, in a statement of
+// its own: under READ COMMITTED each statement sees all that was committed when it began. Who
+// raises a fence takes the lock for itself, and so comes after each batch that has seen the fence
+// as it was.
+//
+// Locks are taken in this order: scope, row of the epoch, rows of keys.
+namespace stout::postgres {
+
+// What a batch of `scope` under `epoch` begins with.
+[[nodiscard]] std::vector<Query> CheckFence(const Schema& schema, const Scope& scope, Epoch epoch);
+// Of what begins with CheckFence(): nothing was done, for the scope has a newer fence.
+[[nodiscard]] bool IsFenced(const Outcome& outcome);
+
+// kFenced, kTransient or kUnknown. A batch that is under way for long is not waited for: its client
+// may stand still in the middle of sending it, or may have died without a word. Its connection is
+// ended, and the batch undone.
+[[nodiscard]] boost::asio::awaitable<Errc> Fence(Connection& connection, const Schema& schema,
+                                                 const Scope& scope, Epoch epoch, Duration timeout);
+
+}  // namespace stout::postgres

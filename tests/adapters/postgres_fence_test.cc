@@ -1,0 +1,133 @@
+// How PostgreSQL keeps fences: batches that are under way, that stand still, that come late.
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <future>
+#include <string>
+#include <vector>
+
+#include "postgres_test_support.h"
+#include "tests/support/tcp_proxy.h"
+
+namespace stout::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class FenceTest : public PostgresTest {
+ protected:
+  [[nodiscard]] bool Sees(const std::string& condition) const {
+    return server_.Execute("SELECT " + condition) == "t";
+  }
+  [[nodiscard]] bool Locks(const std::string& condition) const {
+    return Sees("EXISTS (SELECT FROM pg_locks WHERE " + condition + ")");
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(FenceTest, "postgres: a fence waits for a batch that is under way") {
+  const auto former = Open();
+  const auto successor = Open();
+  CHECK(WriteNow(*former, Scoped("s", Batch(1, {Put("k", "1", 1)}))) == WriteResult{});
+  PostgresSession stranger(server_);
+  stranger.Execute("BEGIN; UPDATE stout SET value = value");
+  auto batch = std::async(std::launch::async, [&] {
+    return WriteNow(*former, Scoped("s", Batch(1, {Put("k", "2", 2)})));
+  });
+  REQUIRE(Eventually([&] { return Locks("locktype = 'transactionid' AND NOT granted"); }));
+  auto fence = std::async(std::launch::async, [&] { return FenceNow(*successor, "s", 2); });
+  REQUIRE(Eventually([&] { return Locks("locktype = 'advisory' AND NOT granted"); }));
+  stranger.Execute("COMMIT");
+  CHECK_FALSE(fence.get());
+  // On a busy machine the fence may have lost its patience. What it lets be seen stays, either way.
+  const StoredState seen = ReadOne(*successor, "k");
+  CHECK(seen.value == (batch.get() == WriteResult{} ? "2" : "1"));
+  CHECK(ReadOne(*successor, "k") == seen);
+}
+
+TEST_CASE_METHOD(FenceTest, "postgres: a batch that stands still does not hold up a fence") {
+  TcpProxy network(server_.port());
+  const auto former = Open("timeout=60s", network.port());
+  const auto successor = Open();
+  CHECK(WriteNow(*former, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
+  // The scope is locked, and most of the batch will not come for an hour.
+  network.Behave({.bytes_per_second = 2000});
+  auto batch = std::async(std::launch::async, [&] {
+    return WriteNow(*former, Scoped("s", Batch(1, {Put("k", std::string(8'000'000, 'x'), 2)})));
+  });
+  REQUIRE(Eventually([&] { return Locks("locktype = 'advisory' AND granted"); }));
+  CHECK_FALSE(FenceNow(*successor, "s", 2));
+  network.Behave({});
+  CHECK(batch.get().batch == Errc::kUnknown);
+  CHECK(ReadOne(*successor, "k") == Found("1", {1, 1}));
+  CHECK(WriteAtLast(*former, Batch(1, {Put("l", "1", 3)})) == WriteResult{});
+  CHECK(WriteNow(*former, Scoped("s", Batch(1, {Put("k", "2", 4)}))) ==
+        WriteResult{Errc::kFenced, {}});
+}
+
+TEST_CASE_METHOD(FenceTest, "postgres: a ghost that comes after the fence changes nothing") {
+  TcpProxy network(server_.port());
+  const auto former = Open("timeout=300ms", network.port());
+  const auto successor = Open("read_connections=1&connections=1");
+  CHECK(WriteAtLast(*former, Scoped("s", Batch(1, {Put("k", "1", 1)}))) == WriteResult{});
+  network.Behave({.hold_connected = true});
+  CHECK(WriteNow(*former, Scoped("s", Batch(1, {Put("k", "ghost", 2), Put("new", "ghost", 3)})))
+            .batch == Errc::kUnknown);
+  CHECK_FALSE(FenceNow(*successor, "s", 2));
+  CHECK(ReadOne(*successor, "k") == Found("1", {1, 1}));
+  network.Behave({});
+  REQUIRE(Eventually([&] { return network.tally().ghosts > 0; }));
+  // Its session ends behind it; those of the successor are left.
+  REQUIRE(Eventually([&] {
+    return Sees("count(*) = 2 FROM pg_stat_activity WHERE application_name = 'libstout'");
+  }));
+  CHECK(ReadOne(*successor, "k") == Found("1", {1, 1}));
+  CHECK_FALSE(ReadOne(*successor, "new").found);
+}
+
+TEST_CASE_METHOD(FenceTest, "postgres: fences, epochs and batches do not deadlock each other") {
+  constexpr int kRounds = 60;
+  std::atomic<int> wrong{0};
+  const auto own = [&](const std::string& scope, Epoch epoch) {
+    const auto store = Open();
+    for (int round = 1; round <= kRounds; ++round) {
+      // Each epoch is new to the store, which notes it: one more lock.
+      epoch += 2;
+      if (FenceNow(*store, scope, epoch)) ++wrong;
+      std::vector<WriteItem> items;
+      for (int k = 0; k < 50; ++k) {
+        const int key = scope == "s" ? k : 50 - k;
+        items.push_back(Put("key" + std::to_string(key), "v", static_cast<Version>(round)));
+      }
+      if (WriteNow(*store, Scoped(scope, Batch(epoch, items))).batch != Errc::kOk) ++wrong;
+      if (NewEpochNow(*store) == 0) ++wrong;
+    }
+  };
+  auto one = std::async(std::launch::async, own, "s", 0);
+  auto two = std::async(std::launch::async, own, "t", 1);
+  one.get();
+  two.get();
+  CHECK(wrong == 0);
+  CHECK(Sees("deadlocks = 0 FROM pg_stat_database WHERE datname = 'postgres'"));
+}
+
+TEST_CASE_METHOD(FenceTest, "postgres: a server that shows transactions the past is refused") {
+  server_.Execute("ALTER ROLE postgres SET default_transaction_isolation = 'repeatable read'");
+  CHECK(WhyNot({}).find("run: ALTER ROLE postgres SET default_transaction_isolation") !=
+        std::string::npos);
+}
+
+TEST_CASE_METHOD(FenceTest, "postgres: who has given up a batch does not wait for its locks") {
+  const auto store = Open("timeout=300ms&connections=1");
+  CHECK(WriteAtLast(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
+  PostgresSession stranger(server_);
+  stranger.Execute("BEGIN; UPDATE stout SET value = value");
+  for (Version version = 2; version < 6; ++version) {
+    const Errc errc = WriteNow(*store, Batch(1, {Put("k", "2", version)})).batch;
+    CHECK((errc == Errc::kUnknown || errc == Errc::kTransient));
+  }
+  CHECK(Eventually([&] { return !Locks("NOT granted"); }));
+}
+
+}  // namespace stout::test

@@ -1,0 +1,50 @@
+// PostgreSQL behind pgbouncer, which gives each transaction another session.
+
+#include <catch2/catch.hpp>
+#include <future>
+#include <vector>
+
+#include "postgres_test_support.h"
+#include "tests/support/pgbouncer.h"
+
+namespace stout::test {
+
+TEST_CASE_METHOD(PostgresTest, "postgres: a pooler is noticed, and nothing is prepared behind it") {
+  const Pgbouncer pooler(server_.port());
+  // More connections than the pooler has.
+  const auto store = Open("connections=8&read_connections=4", pooler.port());
+  const auto writer = [&](int number) {
+    int wrong = 0;
+    for (int i = 0; i < 50; ++i) {
+      const std::string key = std::to_string(number) + "/" + std::to_string(i);
+      wrong += WriteNow(*store, Batch(1, {Put(key, "v", 1), Delete("d" + key, 2)})) == WriteResult{}
+                   ? 0
+                   : 1;
+      wrong += ReadOne(*store, key) == Found("v", {1, 1}) ? 0 : 1;
+    }
+    return wrong;
+  };
+  std::vector<std::future<int>> writers;
+  for (int w = 0; w < 8; ++w) writers.push_back(std::async(std::launch::async, writer, w));
+  for (std::future<int>& wrong : writers) CHECK(wrong.get() == 0);
+  CHECK(server_.Execute("SELECT count(*) FROM stout WHERE value IS NOT NULL") == "400");
+}
+
+TEST_CASE_METHOD(PostgresTest, "postgres: a fence shuts out what comes through a pooler") {
+  const Pgbouncer pooler(server_.port());
+  const auto former = Open("", pooler.port());
+  const auto successor = Open("", pooler.port());
+  CHECK(WriteNow(*former, Scoped("s", Batch(1, {Put("k", "1", 1)}))) == WriteResult{});
+  CHECK_FALSE(FenceNow(*successor, "s", 2));
+  CHECK(WriteNow(*former, Scoped("s", Batch(1, {Put("k", "2", 2)}))) ==
+        WriteResult{Errc::kFenced, {}});
+  CHECK(ReadOne(*successor, "k") == Found("1", {1, 1}));
+}
+
+TEST_CASE_METHOD(PostgresTest, "postgres: without prepared statements where there is no pooler") {
+  const auto store = Open("prepare=false");
+  CHECK(WriteNow(*store, Batch(1, {Put("k", "v", 1), Delete("l", 2)})) == WriteResult{});
+  CHECK(ReadOne(*store, "k") == Found("v", {1, 1}));
+}
+
+}  // namespace stout::test
