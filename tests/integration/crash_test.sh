@@ -78,8 +78,8 @@ for fault in "${faults[@]}"; do
   [[ " ${faults_of[$store]} " == *" $fault "* ]] ||
     die "no fault '$fault' of $store, but: ${faults_of[$store]}"
 done
-[[ $store:$broken =~ ^(.*:nothing|postgres:unsynced|postgres:unstamped|redis:unstamped)$ ]] ||
-  die "--broken is unsynced or unstamped, with --store postgres; unstamped, with --store redis"
+[[ $broken == nothing || ($store == postgres && $broken =~ ^(unsynced|unstamped)$) ]] ||
+  die "--broken is unsynced or unstamped, with --store postgres"
 if [[ " ${faults[*]}" == *" full-"* && ${private_mounts-} != yes ]]; then
   export private_mounts=yes
   in_private_mounts "${BASH_SOURCE[0]}" "${arguments[@]}"
@@ -224,7 +224,6 @@ case $store in
     start_redis "$work/redis" || die "no private Redis"
     start_network "$work/redis/socket" || die "no network"
     url="redis://127.0.0.1:$network_port?timeout=1s&connect_timeout=1s"
-    [[ $broken != unstamped ]] || url+="&mode=plain"
     ;;
   redis-cluster)
     start_redis_cluster "$work/redis" || die "no private Redis Cluster"
