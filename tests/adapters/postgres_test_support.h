@@ -46,18 +46,6 @@ class PostgresTest {
   PostgresServer server_;
 };
 
-// Writes until it succeeds, as a lane does.
-inline WriteResult WriteAtLast(Store& store, const WriteBatch& batch) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  WriteResult result;
-  do {
-    result = WriteNow(store, batch);
-    if (result.batch == Errc::kOk) break;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  } while (std::chrono::steady_clock::now() < deadline);
-  return result;
-}
-
 // Waits until it is so, a while.
 template <typename Condition>
 [[nodiscard]] bool Eventually(Condition condition) {

@@ -73,13 +73,6 @@ bool Soon(const std::function<bool()>& true_at_last) {
   return true;
 }
 
-// Writes until it succeeds, as a lane does.
-WriteResult WriteAtLast(Store& store, const WriteBatch& batch) {
-  WriteResult result;
-  (void)Soon([&] { return (result = WriteNow(store, batch)).batch == Errc::kOk; });
-  return result;
-}
-
 }  // namespace
 
 TEST_CASE_METHOD(RedisTest, "redis: users, passwords, databases and sockets") {

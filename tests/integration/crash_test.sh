@@ -13,15 +13,15 @@ usage: crash_test.sh BIN_DIR [OPTIONS]
   --store S      rocksdb; postgres, redis or redis-cluster: private servers (rocksdb)
   --fault F,...  one a round, in turn (server)
                  server: kill -9 of docstore-server, and another takes over
-                 and with postgres or redis
+                 and with --store postgres and redis
                  store: kill -9 of the store's server, which is started again
                  pause: it stands still for 10 s
                  delay, throttle, cut, swallow: what the network does to messages; cut: in their
                  middle, swallow: to answers
                  ghost: batches come late, after newer ones
-                 and with postgres
+                 with --store postgres
                  full-data, full-wal: no room for tables, or for the log, until there is again
-                 and with redis-cluster
+                 with --store redis-cluster
                  failover: kill -9 of a master, and its replica takes over
   --rounds N     how often (20)
   --policy P     of docstore-server (natural)
@@ -60,28 +60,24 @@ done
 server_options=("$@")
 
 here=$(dirname "${BASH_SOURCE[0]}")
-# shellcheck source=/dev/null
-source "$here/../../sample-apps/demo/postgres.sh"
-# shellcheck source=/dev/null
-source "$here/../../sample-apps/demo/redis.sh"
-# shellcheck source=/dev/null
-source "$here/redis_cluster.sh"
-# shellcheck source=/dev/null
-source "$here/network_faults.sh"
-# shellcheck source=/dev/null
-source "$here/disk_faults.sh"
-
-of_a_server="server store pause ${!network_faults[*]}"
-declare -A faults_of=([rocksdb]=server [postgres]="$of_a_server full-data full-wal"
-  [redis]=$of_a_server [redis-cluster]="server failover")
-[[ -n ${faults_of[$store]-} ]] || die "no store '$store'; see --help"
-IFS=, read -ra faults <<<"$fault"
-for fault in "${faults[@]}"; do
-  [[ " ${faults_of[$store]} " == *" $fault "* ]] || die "no fault '$fault' of $store; see --help"
+demo=$here/../../sample-apps/demo
+for part in "$demo"/{postgres,redis}.sh "$here"/{redis_cluster,network_faults,disk_faults}.sh; do
+  # shellcheck source=/dev/null
+  source "$part"
 done
+
+IFS=, read -ra faults <<<"$fault"
 # What the faults last, in seconds.
-declare -A lasts=([server]=0 [store]=0 [failover]=0 [pause]=10 [full-data]=2 [full-wal]=2)
+declare -A lasts=([server]=0 [store]=0 [pause]=10 [full-data]=2 [full-wal]=2 [failover]=0)
 for fault in "${!network_faults[@]}"; do lasts[$fault]=${network_faults[$fault]}; done
+of_servers="server store pause ${!network_faults[*]}"
+declare -A faults_of=([rocksdb]=server [postgres]="$of_servers full-data full-wal"
+  [redis]=$of_servers [redis-cluster]="server failover")
+[[ -n ${faults_of[$store]-} ]] || die "--store is one of: ${!faults_of[*]}"
+for fault in "${faults[@]}"; do
+  [[ " ${faults_of[$store]} " == *" $fault "* ]] ||
+    die "no fault '$fault' of $store, but: ${faults_of[$store]}"
+done
 [[ $broken == nothing || ($store == postgres && $broken =~ ^(unsynced|unstamped)$) ]] ||
   die "--broken is unsynced or unstamped, with --store postgres"
 if [[ " ${faults[*]}" == *" full-"* && ${private_mounts-} != yes ]]; then
@@ -155,7 +151,6 @@ strike() { # FAULT
       sleep "${lasts[pause]}"
       "signal_$store" CONT
       ;;
-    failover) fail_over_redis_cluster || die "the cluster did not recover" ;;
     full-*)
       fill_disk "$work/postgres/${1#full-}"
       [[ $1 == full-data ]] || use_up_wal
@@ -167,6 +162,7 @@ strike() { # FAULT
         sleep 0.05
       done
       ;;
+    failover) fail_over_redis_cluster || die "the cluster did not recover" ;;
     *) strike_network "$1" ;;
   esac
 }
@@ -202,19 +198,28 @@ restart_store() {
   "start_$store" "$work/$store" || die "$store did not come back"
 }
 
+start_store_postgres() {
+  local options=()
+  if [[ ${private_mounts-} == yes ]]; then
+    mount_disk "$work/postgres/data" 64
+    mount_disk "$work/postgres/wal" 12
+    options=(--waldir="$work/postgres/wal" --wal-segsize=1) # in MiB: soon another one is needed
+  fi
+  start_postgres "$work/postgres" "${options[@]}" || die "no private PostgreSQL"
+  start_network "$work/postgres/.s.PGSQL.5432" || die "no network"
+  url="postgres://postgres@127.0.0.1:$network_port/postgres?timeout=1s&connect_timeout=1s"
+  case $broken in
+    unsynced) run_sql 'ALTER ROLE postgres SET synchronous_commit = off' ;;
+    unstamped)
+      run_sql 'CREATE TABLE documents (key bytea PRIMARY KEY, value bytea, epoch int8, version int8)'
+      url+="&templates=$here/unstamped.sql"
+      ;;
+  esac
+}
+
 case $store in
   rocksdb) url=rocksdb:$work/db ;;
-  postgres)
-    options=()
-    if [[ ${private_mounts-} == yes ]]; then
-      mount_disk "$work/postgres/data" 64
-      mount_disk "$work/postgres/wal" 12
-      options=(--waldir="$work/postgres/wal" --wal-segsize=1) # in MiB: soon another one is needed
-    fi
-    start_postgres "$work/postgres" "${options[@]}" || die "no private PostgreSQL"
-    start_network "$work/postgres/.s.PGSQL.5432" || die "no network"
-    url="postgres://postgres@127.0.0.1:$network_port/postgres?timeout=1s&connect_timeout=1s"
-    ;;
+  postgres) start_store_postgres ;;
   redis)
     start_redis "$work/redis" || die "no private Redis"
     start_network "$work/redis/socket" || die "no network"
@@ -223,13 +228,6 @@ case $store in
   redis-cluster)
     start_redis_cluster "$work/redis" || die "no private Redis Cluster"
     url="$cluster_url?timeout=2s&wait=1"
-    ;;
-esac
-case $broken in
-  unsynced) run_sql 'ALTER ROLE postgres SET synchronous_commit = off' ;;
-  unstamped)
-    run_sql 'CREATE TABLE documents (key bytea PRIMARY KEY, value bytea, epoch int8, version int8)'
-    url+="&templates=$here/unstamped.sql"
     ;;
 esac
 RANDOM=$seed

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,9 @@ class Layout {
  public:
   // Bytes of a state before its value, where it is versioned.
   static constexpr std::size_t kHeader = 18;
+
+  // INCR counts that far.
+  static constexpr Epoch kLargestEpoch = std::numeric_limits<std::int64_t>::max();
 
   explicit Layout(const RedisOptions& options);
 

@@ -7,7 +7,6 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/strand.hpp>
 #include <charconv>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -21,12 +20,6 @@ namespace {
 namespace asio = boost::asio;
 using redis::Connection;
 using redis::Server;
-
-// The server does nothing else meanwhile: for so many, a quarter of a second.
-constexpr std::size_t kMaxBatchItems = 100'000;
-
-// INCR counts that far.
-constexpr Epoch kLargestEpoch = std::numeric_limits<std::int64_t>::max();
 
 // "/3" or nothing.
 bool ReadDatabase(std::string_view path, std::size_t* database) {
@@ -76,7 +69,7 @@ Result<std::unique_ptr<RedisStore>> RedisStore::Open(const Options& options,
                      .compares_stamps = versioned,
                      .fences = versioned,
                      .durable = durable,
-                     .max_batch_items = kMaxBatchItems,
+                     .max_batch_items = redis::kMaxBatchItems,
                      .max_batch_bytes = redis::MaxBatchBytes(*facts)};
   auto engine = std::make_shared<Engine>(shared, target, replication, asio::make_strand(executor));
   return std::unique_ptr<RedisStore>(new RedisStore(std::move(traits), std::move(engine)));
@@ -92,10 +85,10 @@ RedisStore::~RedisStore() {
 
 void RedisStore::Write(const WriteBatch& batch, WriteHandler handler) {
   if (batch.items.empty()) return handler({});
-  if (batch.bytes > traits_.max_batch_bytes || batch.items.size() > kMaxBatchItems) {
+  if (batch.bytes > traits_.max_batch_bytes || batch.items.size() > redis::kMaxBatchItems) {
     return handler({Errc::kTooLarge, {}});
   }
-  if (batch.epoch > kLargestEpoch) return handler({Errc::kRefused, {}});
+  if (batch.epoch > redis::Layout::kLargestEpoch) return handler({Errc::kRefused, {}});
   auto call = pending_.Add<WriteResult>(std::move(handler), {Errc::kUnknown, {}});
   redis::EncodedWrite write(batch, engine_->layout, engine_->replication,
                             batch.epoch > engine_->noted_epoch);
@@ -135,7 +128,7 @@ void RedisStore::NewEpoch(EpochHandler handler) {
 }
 
 void RedisStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler) {
-  if (!traits_.fences || epoch > kLargestEpoch) return handler(Errc::kRefused);
+  if (!traits_.fences || epoch > redis::Layout::kLargestEpoch) return handler(Errc::kRefused);
   auto call = pending_.Add<Errc>(
       [handler = std::move(handler)](Errc errc) mutable {
         handler(errc == Errc::kOk ? ErrorCode() : errc);

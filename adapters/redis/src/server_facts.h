@@ -27,6 +27,8 @@ struct ServerFacts {
 [[nodiscard]] Commands Questions();
 [[nodiscard]] ServerFacts FactsOf(std::span<const Reply> answers);
 
+// A server does nothing else meanwhile: for so many, a quarter of a second.
+inline constexpr std::size_t kMaxBatchItems = 100'000;
 // The largest batch that is wise, and that the server takes however it is shared among keys.
 [[nodiscard]] std::size_t MaxBatchBytes(const ServerFacts& facts);
 // What batches wait for on a server like that.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "connection.h"
+#include "server_facts.h"
 #include "setup.h"
 #include "stout/adapters/store_url.h"
 
@@ -142,7 +143,7 @@ Result<ClusterFacts> SetUpCluster(const std::shared_ptr<const RedisOptions>& opt
   const ServerFacts weakest = Weakest(inquiry.nodes());
   ClusterFacts facts{.map = inquiry.map(),
                      .replication = ReplicationOf(*options, weakest),
-                     .max_argument = weakest.max_argument};
+                     .max_batch_bytes = MaxBatchBytes(weakest)};
   // A replica that takes over has what it confirmed. Only where all of them have to confirm is it
   // certain that the one that takes over did.
   const std::size_t replicas = MostReplicas(facts.map);

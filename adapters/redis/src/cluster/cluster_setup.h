@@ -17,7 +17,7 @@ struct ClusterFacts {
   Replication replication{};
   bool durable = false;
   std::string why_not_durable{};
-  std::size_t max_argument = 0;  // Bytes; 0: not known.
+  std::size_t max_batch_bytes = 0;
 };
 
 // Blocks: asks the seeds in turn for the map, then every node how it is set up. Fails with kBadUrl

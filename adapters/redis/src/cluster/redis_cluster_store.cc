@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/strand.hpp>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -16,16 +14,12 @@
 #include "cluster/cluster_setup.h"
 #include "cluster/placement.h"
 #include "options.h"
+#include "server_facts.h"
 
 namespace stout {
 namespace {
 
 namespace asio = boost::asio;
-
-// As with one server.
-constexpr std::size_t kMaxBatchBytes = std::size_t{64} << 20;
-constexpr std::size_t kMaxBatchItems = 100'000;
-constexpr Epoch kLargestEpoch = std::numeric_limits<std::int64_t>::max();
 
 // Runs `work()` on the strand and answers with what it returns.
 template <typename T, typename Work>
@@ -58,10 +52,8 @@ Result<std::unique_ptr<RedisClusterStore>> RedisClusterStore::Open(
                      .compares_stamps = versioned,
                      .fences = versioned,
                      .durable = facts->durable,
-                     .max_batch_items = kMaxBatchItems,
-                     .max_batch_bytes = facts->max_argument > 0
-                                            ? std::min(kMaxBatchBytes, facts->max_argument)
-                                            : kMaxBatchBytes,
+                     .max_batch_items = redis::kMaxBatchItems,
+                     .max_batch_bytes = facts->max_batch_bytes,
                      .partitions = static_cast<LaneId>(facts->map.masters().size())};
   auto engine = std::make_shared<Engine>(options, facts->replication, std::move(facts->map),
                                          asio::make_strand(executor));
@@ -85,10 +77,10 @@ LaneId RedisClusterStore::PartitionOf(KeyView key) const {
 
 void RedisClusterStore::Write(const WriteBatch& batch, WriteHandler handler) {
   if (batch.items.empty()) return handler({});
-  if (batch.bytes > traits_.max_batch_bytes || batch.items.size() > kMaxBatchItems) {
+  if (batch.bytes > traits_.max_batch_bytes || batch.items.size() > traits_.max_batch_items) {
     return handler({Errc::kTooLarge, {}});
   }
-  if (batch.epoch > kLargestEpoch) return handler({Errc::kRefused, {}});
+  if (batch.epoch > redis::Layout::kLargestEpoch) return handler({Errc::kRefused, {}});
   auto call = pending_.Add<WriteResult>(std::move(handler), {Errc::kUnknown, {}});
   Start<WriteResult>(
       engine_->topology->strand(), call,
@@ -125,7 +117,7 @@ void RedisClusterStore::NewEpoch(EpochHandler handler) {
 }
 
 void RedisClusterStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler) {
-  if (!traits_.fences || epoch > kLargestEpoch) return handler(Errc::kRefused);
+  if (!traits_.fences || epoch > redis::Layout::kLargestEpoch) return handler(Errc::kRefused);
   auto call = pending_.Add<Errc>(
       [handler = std::move(handler)](Errc errc) mutable {
         handler(errc == Errc::kOk ? ErrorCode() : errc);
