@@ -27,7 +27,7 @@ pipelined=(pipelined:1 pipelined:4 pipelined:16)
 policies=(unbatched fixed:20ms natural stout adaptive)
 far_plain=(pool:64 pipelined:4 pipelined:16)
 far_policies=(natural adaptive)
-round_trips_us=(500 2000 10000)
+round_trips_us=(0 500 2000 10000)
 times=() light=()
 for option in "$@"; do
   case $option in
@@ -38,7 +38,7 @@ for option in "$@"; do
       far_plain=(pipelined:4) far_policies=(natural)
       round_trips_us=(2000)
       times=(--resolution 0.2 --warmup 300ms --measure 500ms --repetitions 1)
-      light=(--light-load 10)
+      light=(--light-load 5)
       ;;
     -h | --help) usage && exit ;;
     postgres | redis | rocksdb) stores+=("$option") ;;
@@ -105,7 +105,7 @@ compare() {
 # far STORE SERVER URL OPTION...: the same over round trips, 0 being the proxy's own cost.
 far() {
   local us
-  for us in 0 "${round_trips_us[@]}"; do
+  for us in "${round_trips_us[@]}"; do
     ((status == 0)) || return 0
     apart start_proxy "$2" "$us"
     compare "${1}_proxy" "$us" "$3" --documents 10000 --light-load 0 \
@@ -152,9 +152,9 @@ for store in "${stores[@]}"; do "bench_$store"; done
 mkdir -p "$results"
 mapfile -t files < <(seq -f "$scratch/%.0f.part" "$parts")  # in the order in which they were made
 jq -s --arg commit "$(git -C "$here" describe --always --dirty 2>/dev/null || true)" \
-  '.[0] + {commit: $commit, comparisons: map(.comparisons[])}' "${files[@]}" \
-  >"$results/stores.json"
-"$here/draw.sh" "$results/stores.json" "$results"
+  '.[0] + {commit: $commit, interrupted: any(.[]; .interrupted), comparisons: map(.comparisons[])}' \
+  "${files[@]}" >"$results/stores.json"
 jq -r -L "$here" 'include "tables"; tables' "$results/stores.json"
-say "done: $(cd "$results" && pwd)/stores.json"
+((status != 0)) || "$here/draw.sh" "$results/stores.json" "$results"  # half a run is no picture
+say "$(cd "$results" && pwd)/stores.json"
 exit "$status"
