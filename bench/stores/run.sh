@@ -76,6 +76,7 @@ say() { printf 'bench stores, %d:%02d: %s\n' $((SECONDS / 60)) $((SECONDS % 60))
 start_proxy() {
   rm -f "$scratch/proxy-input"
   mkfifo "$scratch/proxy-input"
+  : >"$scratch/proxy"
   # The proxy lives as long as its input is open: by itself, too.
   "$bin/tcp-proxy" "$1" "delay=$(($2 / 2))us" <>"$scratch/proxy-input" >"$scratch/proxy" &
   proxy=$!
