@@ -2,7 +2,7 @@
 # run.sh BIN_DIR [OPTION...] [STORE...]: what applications do today, one statement or command per
 # change, beside libstout on the same store. STORE: postgres, redis, rocksdb; without any, all three.
 #
-#   --quick   some 3 minutes instead of some 25: fewer contenders, shorter searches, one round trip
+#   --quick   some 4 minutes instead of some 30: fewer contenders, shorter searches, one round trip
 #
 # Starts a private PostgreSQL (fsync and synchronous_commit are on) and a private Redis (appendfsync
 # always), whose files are on this machine's disk, and stops them again. Tables go to the terminal,
@@ -35,7 +35,7 @@ for option in "$@"; do
       results=$bin/../stores-quick
       plain=(pool:16 pool:64) pipelined=(pipelined:4) policies=(natural adaptive)
       documents=10000
-      far_plain=(pipelined:4) far_policies=(natural)
+      far_plain=(pool:64 pipelined:4) far_policies=(natural)
       round_trips_us=(2000)
       times=(--resolution 0.2 --warmup 300ms --measure 500ms --repetitions 1)
       light=(--light-load 5)
