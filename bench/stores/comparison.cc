@@ -107,7 +107,6 @@ class Match {
 
   // The contenders take turns, so that whatever else happens on this machine hits all alike.
   void Search() {
-    std::vector<std::optional<AtRate>> best(contenders_.size());
     std::vector<RateSearch> searches;
     for (std::size_t i = 0; i < contenders_.size(); ++i) searches.emplace_back(SearchOf(i));
     bool searching = true;
@@ -117,13 +116,13 @@ class Match {
         if (!rate) continue;
         const auto trial = Try(i, *rate, searches[i].coarse() ? options_.coarse : options_.fine);
         if (!trial) return;
-        if (Sustained(*trial)) best[i] = AtRate{*rate, *trial};
+        // A search only ever tries what is above the highest so far.
+        if (Sustained(*trial)) comparison_.entries[i].sustained = AtRate{*rate, *trial};
         searches[i].Learn(Sustained(*trial));
         searching = true;
       }
     }
     for (std::size_t i = 0; i < searches.size(); ++i) {
-      comparison_.entries[i].sustained = best[i];
       comparison_.entries[i].at_least = searches[i].at_least();
     }
   }

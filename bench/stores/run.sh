@@ -2,7 +2,7 @@
 # run.sh BIN_DIR [OPTION...] [STORE...]: what applications do today, one statement or command per
 # change, beside libstout on the same store. STORE: postgres, redis, rocksdb; without any, all three.
 #
-#   --quick   some 3 minutes instead of some 25: fewer contenders, shorter searches, one round trip
+#   --quick   some 4 minutes instead of some 30: fewer contenders, shorter searches, one round trip
 #
 # Starts a private PostgreSQL (fsync and synchronous_commit are on) and a private Redis (appendfsync
 # always), whose files are on this machine's disk, and stops them again. Tables go to the terminal,
@@ -27,7 +27,7 @@ pipelined=(pipelined:1 pipelined:4 pipelined:16)
 policies=(unbatched fixed:20ms natural stout adaptive)
 far_plain=(pool:64 pipelined:4 pipelined:16)
 far_policies=(natural adaptive)
-round_trips_us=(500 2000 10000)
+round_trips_us=(0 500 2000 10000)
 times=() light=()
 for option in "$@"; do
   case $option in
@@ -35,10 +35,10 @@ for option in "$@"; do
       results=$bin/../stores-quick
       plain=(pool:16 pool:64) pipelined=(pipelined:4) policies=(natural adaptive)
       documents=10000
-      far_plain=(pipelined:4) far_policies=(natural)
+      far_plain=(pool:64 pipelined:4) far_policies=(natural)
       round_trips_us=(2000)
       times=(--resolution 0.2 --warmup 300ms --measure 500ms --repetitions 1)
-      light=(--light-load 10)
+      light=(--light-load 5)
       ;;
     -h | --help) usage && exit ;;
     postgres | redis | rocksdb) stores+=("$option") ;;
@@ -76,6 +76,7 @@ say() { printf 'bench stores, %d:%02d: %s\n' $((SECONDS / 60)) $((SECONDS % 60))
 start_proxy() {
   rm -f "$scratch/proxy-input"
   mkfifo "$scratch/proxy-input"
+  : >"$scratch/proxy"
   # The proxy lives as long as its input is open: by itself, too.
   "$bin/tcp-proxy" "$1" "delay=$(($2 / 2))us" <>"$scratch/proxy-input" >"$scratch/proxy" &
   proxy=$!
@@ -105,7 +106,7 @@ compare() {
 # far STORE SERVER URL OPTION...: the same over round trips, 0 being the proxy's own cost.
 far() {
   local us
-  for us in 0 "${round_trips_us[@]}"; do
+  for us in "${round_trips_us[@]}"; do
     ((status == 0)) || return 0
     apart start_proxy "$2" "$us"
     compare "${1}_proxy" "$us" "$3" --documents 10000 --light-load 0 \
@@ -152,9 +153,9 @@ for store in "${stores[@]}"; do "bench_$store"; done
 mkdir -p "$results"
 mapfile -t files < <(seq -f "$scratch/%.0f.part" "$parts")  # in the order in which they were made
 jq -s --arg commit "$(git -C "$here" describe --always --dirty 2>/dev/null || true)" \
-  '.[0] + {commit: $commit, comparisons: map(.comparisons[])}' "${files[@]}" \
-  >"$results/stores.json"
-"$here/draw.sh" "$results/stores.json" "$results"
+  '.[0] + {commit: $commit, interrupted: any(.[]; .interrupted), comparisons: map(.comparisons[])}' \
+  "${files[@]}" >"$results/stores.json"
 jq -r -L "$here" 'include "tables"; tables' "$results/stores.json"
-say "done: $(cd "$results" && pwd)/stores.json"
+((status != 0)) || "$here/draw.sh" "$results/stores.json" "$results"  # half a run is no picture
+say "$(cd "$results" && pwd)/stores.json"
 exit "$status"
