@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "postgres_test_support.h"
-#include "tests/support/tcp_proxy.h"
+#include "tests/network/tcp_proxy.h"
 
 namespace stout::test {
 namespace {

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "postgres_test_support.h"
-#include "tests/support/tcp_proxy.h"
+#include "tests/network/tcp_proxy.h"
 
 namespace stout::test {
 

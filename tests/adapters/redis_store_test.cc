@@ -13,8 +13,8 @@
 
 #include "store_test_support.h"
 #include "stout/adapters/open_store.h"
+#include "tests/network/tcp_proxy.h"
 #include "tests/support/redis_server.h"
-#include "tests/support/tcp_proxy.h"
 
 namespace stout::test {
 namespace {

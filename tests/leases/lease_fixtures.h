@@ -8,7 +8,7 @@
 
 #include "lease_test_support.h"
 #include "stout/adapters/open_lease_service.h"
-#include "tests/support/tcp_proxy.h"
+#include "tests/network/tcp_proxy.h"
 #ifdef STOUT_HAS_POSTGRES
 #include "tests/support/postgres_server.h"
 #endif

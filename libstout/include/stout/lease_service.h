@@ -31,7 +31,8 @@ struct LeaseMember {
 ///
 /// A *session* is one incarnation of a member. It lives until `ttl` has passed since the service
 /// got its last KeepAlive, or until Leave. Once over it never comes back: every call in its name
-/// ends with kFenced. What it held is free from then on. It is used through the object that began it.
+/// ends with kFenced. What it held is free from then on. It is used through the object that began
+/// it.
 ///
 /// An *epoch* is the fencing token of a range: each time that a range gets an owner, its epoch is
 /// larger than all before, also across restarts of the service, for it is durable. Epochs begin

@@ -15,7 +15,7 @@
 #include <string_view>
 
 #include "stout/core/policy/basic.h"
-#include "tests/support/tcp_proxy.h"
+#include "tests/network/tcp_proxy.h"
 
 namespace stout::test {
 namespace {

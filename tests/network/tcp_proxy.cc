@@ -1,4 +1,4 @@
-#include "tests/support/tcp_proxy.h"
+#include "tests/network/tcp_proxy.h"
 
 #include <algorithm>
 #include <array>
