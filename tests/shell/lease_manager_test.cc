@@ -256,8 +256,9 @@ TEST_CASE("managers and watchers go at any time", "[leases]") {
     handlers.on_acquired = [&](RangeId, Epoch) { ++acquired; };
     handlers.on_release = [](RangeId, LeaseHandlers::Done done) { done(); };
     handlers.on_lost = [](RangeId) {};
-    auto manager = std::make_unique<LeaseManager>(context.get_executor(), service,
-                                                  LeaseMember{.address = "a:1", .ranges = kRanges},
+    // What a manager held is free once its session is over: soon.
+    const LeaseMember member{.address = "a:1", .ranges = kRanges, .ttl = 50ms};
+    auto manager = std::make_unique<LeaseManager>(context.get_executor(), service, member,
                                                   std::move(handlers));
     const LeaseWatcher watcher(service);
     manager->Start();
