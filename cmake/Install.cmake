@@ -25,6 +25,7 @@ foreach(target IN LISTS targets)
   set(packages ${links})
   list(FILTER packages EXCLUDE REGEX "^stout::")
   list(FILTER packages INCLUDE REGEX "::")
+  list(TRANSFORM packages REPLACE "^Boost::json$" "boost_json::json")  # as Boost's packages go
   list(TRANSFORM packages REPLACE "::.*" "")
   list(REMOVE_DUPLICATES packages)
   list(APPEND components ${component})

@@ -12,7 +12,9 @@
 #include <cassert>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <random>
 #include <utility>
 #include <vector>
@@ -74,23 +76,27 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>, StateS
 
   void Open(Reply done) {
     asio::dispatch(strand_, [self = shared_from_this(), done = std::move(done)]() mutable {
-      if (!self->BeginOpen(std::move(done))) return;
-      self->store_.NewEpoch([self, work = self->Working()](ErrorCode ec, Epoch epoch) mutable {
-        PostOpened(std::move(self), ec, epoch);
-      });
+      const std::optional<std::uint64_t> attempt = self->BeginOpen({}, std::move(done));
+      if (!attempt) return;
+      self->store_.NewEpoch(
+          [self, attempt = *attempt, work = self->Working()](ErrorCode ec, Epoch epoch) mutable {
+            PostOpened(std::move(self), attempt, ec, epoch);
+          });
     });
   }
 
   void OpenOwned(Scope scope, Epoch epoch, Reply done) {
     asio::dispatch(strand_, [self = shared_from_this(), scope = std::move(scope), epoch,
                              done = std::move(done)]() mutable {
-      if (!self->BeginOpen(std::move(done))) return;
-      self->scope_ = std::move(scope);
-      if (!self->store_.traits().fences) return self->Opened({}, epoch);
-      self->store_.Fence(self->scope_, epoch,
-                         [self, epoch, work = self->Working()](ErrorCode ec) mutable {
-                           PostOpened(std::move(self), ec, epoch);
-                         });
+      if (scope.empty()) return self->Later(std::move(done), Errc::kBadOptions);
+      const std::optional<std::uint64_t> attempt = self->BeginOpen({scope, epoch}, std::move(done));
+      if (!attempt) return;
+      if (!self->store_.traits().fences) return self->Opened(*attempt, {}, epoch);
+      self->store_.Fence(
+          scope, epoch,
+          [self, attempt = *attempt, epoch, work = self->Working()](ErrorCode ec) mutable {
+            PostOpened(std::move(self), attempt, ec, epoch);
+          });
     });
   }
 
@@ -176,6 +182,13 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>, StateS
   EngineStats Stats() const { return engine_ ? engine_->Stats() : EngineStats{}; }
 
  private:
+  // As what it is open, or is to be.
+  struct Ownership {
+    Scope scope{};    // empty: of nothing in particular
+    Epoch epoch = 0;  // of the scope; without one the store gives it
+
+    bool operator==(const Ownership&) const = default;
+  };
   struct Due {
     Reply reply;
     ErrorCode ec;
@@ -218,35 +231,42 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>, StateS
 
   // --- Opening -------------------------------------------------------------------------------
 
-  // Whether the store is to be asked: there is no answer yet, nor a question under way.
-  bool BeginOpen(Reply done) {
+  // The number of an attempt, if the store is to be asked: there is no answer yet, nor the same
+  // question under way.
+  std::optional<std::uint64_t> BeginOpen(Ownership ownership, Reply done) {
     std::optional<ErrorCode> known;
     if (trouble_) {
       known = Errc::kBadOptions;
     } else if (closed_ != Errc::kOk) {
       known = closed_;
+    } else if ((engine_ || !opens_.empty()) && ownership != ownership_) {
+      known = Errc::kBadOptions;
     } else if (engine_) {
       known = ErrorCode();
     }
     if (known) {
       Later(std::move(done), *known);
-      return false;
+      return std::nullopt;
     }
     opens_.push_back(std::move(done));
-    if (opens_.size() > 1) return false;
+    if (opens_.size() > 1) return std::nullopt;
+    ownership_ = std::move(ownership);
     open_by_ = SaturatingAdd(Now(), options_.lane.attempt_timeout);
     Arm(open_by_);
-    return true;
+    return ++open_attempt_;
   }
 
-  static void PostOpened(std::shared_ptr<Impl> self, ErrorCode ec, Epoch epoch) {
+  static void PostOpened(std::shared_ptr<Impl> self, std::uint64_t attempt, ErrorCode ec,
+                         Epoch epoch) {
     if (!self) return;  // the second answer
     Impl& impl = *self;
-    asio::post(impl.strand_, [self = std::move(self), ec, epoch] { self->Opened(ec, epoch); });
+    asio::post(impl.strand_,
+               [self = std::move(self), attempt, ec, epoch] { self->Opened(attempt, ec, epoch); });
   }
 
-  void Opened(ErrorCode ec, Epoch epoch) {
-    if (opens_.empty()) return;  // too late
+  void Opened(std::uint64_t attempt, ErrorCode ec, Epoch epoch) {
+    // Too late, it may be: a later attempt asks for another scope, or under another epoch.
+    if (opens_.empty() || attempt != open_attempt_) return;
     EndOpens(ec ? ec : OpenWithEpoch(epoch));
   }
 
@@ -297,7 +317,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>, StateS
   }
 
   void Write(WriteBatch batch) {
-    batch.scope = scope_;
+    batch.scope = ownership_.scope;
     auto owned = std::make_unique<WriteBatch>(std::move(batch));
     const WriteBatch& reference = *owned;  // lives in the handler
     store_.Write(reference, [self = shared_from_this(), work = Working(),
@@ -397,7 +417,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>, StateS
   std::shared_ptr<Application> application_;  // shared with the call of a member that is under way
   const std::optional<std::string> trouble_;
   const EngineOptions options_;
-  Scope scope_;                     // empty: opened without
+  Ownership ownership_;
   std::unique_ptr<Engine> engine_;  // null until open
   Errc closed_ = Errc::kOk;         // or kClosed or kFenced
   std::atomic<bool> abandoned_ = false;
@@ -408,7 +428,8 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>, StateS
   std::vector<KeyRef> refs_;  // scratch
   Pool<Reply> replies_;
   Pool<FetchHandler> fetches_;
-  std::vector<Reply> opens_;
+  std::vector<Reply> opens_;  // all of the same ownership
+  std::uint64_t open_attempt_ = 0;
   TimePoint open_by_ = kNever;
   std::vector<Reply> drains_;
   std::vector<Due> due_;

@@ -37,7 +37,7 @@ start_redis() {
 # signal_redis SIGNAL: to the server and to what rewrites its file.
 signal_redis() {
   local children
-  children=$(cat "/proc/$database/task/$database/children")
+  children=$(cat "/proc/$database/task/$database/children" 2>/dev/null) || return 0 # it is gone
   # shellcheck disable=SC2086  # one word each
   kill "-$1" "$database" $children 2>/dev/null || true
 }

@@ -114,6 +114,22 @@ TEST_CASE_METHOD(FenceTest, "postgres: fences, epochs and batches do not deadloc
   CHECK(Sees("deadlocks = 0 FROM pg_stat_database WHERE datname = 'postgres'"));
 }
 
+TEST_CASE_METHOD(FenceTest, "postgres: the search for refused rows keeps its scope locked") {
+  const auto store = Open();
+  CHECK(WriteNow(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
+  server_.Execute("ALTER TABLE stout ADD CHECK (key <> 'bad')");
+  PostgresSession stranger(server_);
+  stranger.Execute("BEGIN; UPDATE stout SET value = value");
+  // "bad" comes first, so that only the search meets the lock of "k".
+  auto batch = std::async(std::launch::async, [&] {
+    return WriteNow(*store, Scoped("s", Batch(1, {Put("bad", "x", 2), Put("k", "2", 3)})));
+  });
+  REQUIRE(Eventually([&] { return Locks("locktype = 'transactionid' AND NOT granted"); }));
+  CHECK(Locks("locktype = 'advisory' AND granted"));
+  stranger.Execute("COMMIT");
+  CHECK(batch.get() == WriteResult{Errc::kOk, {{0, Errc::kRefused}}});
+}
+
 TEST_CASE_METHOD(FenceTest, "postgres: a server that shows transactions the past is refused") {
   server_.Execute("ALTER ROLE postgres SET default_transaction_isolation = 'repeatable read'");
   CHECK(WhyNot({}).find("run: ALTER ROLE postgres SET default_transaction_isolation") !=

@@ -161,6 +161,7 @@ event_kill() {
 # It wakes with held answers, a full socket and a memory of what is no longer true.
 event_pause() {
   local oldest=${servers[0]}
+  ((${#servers[@]} > 1)) || die "a server that pauses needs heirs: let one join before it"
   await "a range for the server that is to pause" owns_some "$oldest"
   kill -STOP "$oldest"
   await "heirs of the server that pauses" owns_none "$oldest"

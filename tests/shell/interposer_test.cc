@@ -80,6 +80,40 @@ TEST_CASE("a fence that is not answered ends the attempt to open", "[interposer]
   world.On([&] { CHECK_FALSE(world.interposer->MarkDirty("k", 1)); });
 }
 
+TEST_CASE("a fence that is answered late does not open what is asked for by then", "[interposer]") {
+  EngineOptions options = Plain();
+  options.lane.attempt_timeout = std::chrono::milliseconds(50);
+  World world(options);
+  world.On([&] { world.interposer->OpenOwned("range/7", 12, world.Logged("first")); });
+  world.RunUntil([&] { return !world.log.empty(); });
+  world.On([&] { world.interposer->OpenOwned("range/7", 14, world.Logged("second")); });
+  world.store.fences.front().handler({});
+  world.Turn();
+  CHECK(world.log == Log{World::Entry("first", Errc::kUnknown)});
+  world.store.fences.back().handler({});
+  world.Turn();
+  CHECK(world.log.back() == "second: ok");
+  CHECK(world.interposer->epoch() == 14);
+}
+
+TEST_CASE("an interposer is opened in one way", "[interposer]") {
+  World world;
+  world.On([&] {
+    world.interposer->OpenOwned("", 12, world.Logged("no scope"));
+    world.interposer->OpenOwned("range/7", 12, world.Logged("first"));
+    world.interposer->OpenOwned("range/7", 12, world.Logged("again"));
+    world.interposer->OpenOwned("range/8", 12, world.Logged("another scope"));
+    world.interposer->Open(world.Logged("no owner"));
+  });
+  CHECK(world.log == Log{World::Entry("no scope", Errc::kBadOptions),
+                         World::Entry("another scope", Errc::kBadOptions),
+                         World::Entry("no owner", Errc::kBadOptions)});
+  REQUIRE(world.store.fences.size() == 1);
+  world.store.fences.front().handler({});
+  world.Turn();
+  CHECK(Log(world.log.end() - 2, world.log.end()) == Log{"first: ok", "again: ok"});
+}
+
 // Keeps when the newest batch was sent.
 struct Watch {
   TimePoint* sent;

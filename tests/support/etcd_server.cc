@@ -49,7 +49,7 @@ void EtcdServer::TryToStart() {
           "--heartbeat-interval", "50", "--election-timeout", "500"},
       directory_.path() + "/log");
   const auto deadline = std::chrono::steady_clock::now() + 60s;
-  while (!Answers()) {
+  while (!(Answers() && process_->Running())) {  // or a stranger answers on its port
     if (!process_->Running() || std::chrono::steady_clock::now() > deadline) {
       process_.reset();
       return;

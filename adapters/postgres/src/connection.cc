@@ -67,8 +67,12 @@ Errc Classify(const char* sqlstate) {
 Errc ClassifyRefusal(std::string_view error) {
   // A server that is there and will not have us says FATAL; libpq gives no number for it.
   const auto says = [error](std::string_view text) { return error.find(text) != error.npos; };
-  const bool for_good = says("FATAL") && !says("database system is") && !says("too many") &&
-                        !says("remaining connection slots");
+  // The last four are pgbouncer's.
+  constexpr std::array<std::string_view, 7> kForNow = {
+      "database system is", "too many",           "remaining connection slots",
+      "server_login_retry", "query_wait_timeout", "cannot connect to server",
+      "no more connections"};
+  const bool for_good = says("FATAL") && std::none_of(kForNow.begin(), kForNow.end(), says);
   return for_good ? Errc::kBadUrl : Errc::kTransient;
 }
 

@@ -24,7 +24,7 @@ struct Schema {
   Statement patience;     // $1 int8: milliseconds to wait for a lock in this transaction.
   Statement take_scope;
   Statement raise_fence;  // Touches no row if there is a newer one.
-  Statement evict;        // Ends the connections that share the scope; nothing else.
+  Statement evict;        // Ends the connections that hold the lock of the scope.
   bool own = true;
   bool compares_stamps = true;
 

@@ -6,7 +6,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <sstream>
+#include <iterator>
+#include <string>
 #include <utility>
 
 namespace stout::postgres {
@@ -57,12 +58,12 @@ Result<PostgresTemplates> ParseTemplates(std::string_view text, std::string* err
 
 Result<PostgresTemplates> ReadTemplates(const std::string& file, std::string* error) {
   std::ifstream in(file);
-  std::stringstream text;
-  if (!in || !(text << in.rdbuf())) {
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  if (!in.is_open() || in.bad()) {
     *error = fmt::format("cannot read templates from {}: {}", file, std::strerror(errno));
     return Errc::kBadUrl;
   }
-  auto templates = ParseTemplates(text.str(), error);
+  auto templates = ParseTemplates(text, error);
   if (!templates) *error = fmt::format("{}: {}", file, *error);
   return templates;
 }

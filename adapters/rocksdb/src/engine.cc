@@ -94,7 +94,10 @@ WriteResult RocksDbStore::Engine::Write(const WriteBatch& batch) noexcept {
 WriteResult RocksDbStore::Engine::TryWrite(const WriteBatch& batch) {
   if (failed_ && !Recover()) return {Errc::kTransient, {}};
   std::shared_lock fence_lock(fence_mutex_, std::defer_lock);
-  if (!batch.scope.empty()) fence_lock.lock();
+  if (!batch.scope.empty()) {
+    const std::lock_guard gate(fence_gate_);
+    fence_lock.lock();
+  }
   const KeyLocks::Guard guard(key_locks_, batch.items);
   const std::shared_lock use = Use();
   if (!use.owns_lock()) return {Errc::kTransient, {}};
@@ -257,6 +260,7 @@ Result<Epoch> RocksDbStore::Engine::NewEpoch() noexcept {
 
 Errc RocksDbStore::Engine::Fence(const Scope& scope, Epoch epoch) noexcept {
   try {
+    const std::lock_guard gate(fence_gate_);
     const std::lock_guard lock(fence_mutex_);
     // Opening the database anew settles whether its log has a batch whose write has failed.
     if (failed_ && !Recover()) return Errc::kTransient;

@@ -72,7 +72,9 @@ class RocksDbStore::Engine {
   std::atomic<std::size_t> calls_{0};  // Waiting or running.
   rocksdb_store::KeyLocks key_locks_;
 
-  // Batches with a scope share it while they are written; a fence waits for them.
+  // Batches with a scope share it while they are written; a fence waits for them, and those that
+  // come later wait at the gate for the fence.
+  std::mutex fence_gate_;
   std::shared_mutex fence_mutex_;
 
   // The database is used under a shared lock and replaced under an exclusive one, which
