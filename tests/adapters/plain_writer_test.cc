@@ -1,13 +1,17 @@
 // The plain clients that store-bench compares libstout with, on real servers: what they call
-// durable is there, whatever the connections.
+// durable is there, whatever the connections; and trials of them.
 
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "stores/contender.h"
+#include "stores/trials.h"
 #include "stores/writer.h"
 #include "tests/support/redis_server.h"
 #ifdef STOUT_HAS_POSTGRES
@@ -21,6 +25,7 @@ namespace stout::bench {
 namespace {
 
 namespace asio = boost::asio;
+using namespace std::chrono_literals;
 
 /// Writes keys "0", "1", ... with their own names as values, and answers how many are done once all
 /// are.
@@ -57,6 +62,31 @@ TEST_CASE("a plain Redis client does not take an error for success", "[plain-wri
   test::RedisServer server;
   server.Execute({"CONFIG", "SET", "maxmemory", "1"});
   CHECK_THROWS_WITH(WriteAll(server.Url(), {1, true}, 1), Catch::Contains("OOM"));
+}
+
+TEST_CASE("a trial or a preload whose write fails throws", "[plain-writer]") {
+  test::RedisServer server;
+  const std::atomic<bool> interrupted = false;
+  const WriterSpec spec = GENERATE(WriterSpec{4, false}, WriterSpec{1, true});
+  CAPTURE(spec.Name());
+  const auto contender = MakePlain(server.Url(), spec, {.count = 100});
+  server.Execute({"CONFIG", "SET", "maxmemory", "1"});
+  SECTION("a trial") {
+    CHECK_THROWS_WITH(
+        RunTrial(*contender, 100, 5000, {.warmup = 1h, .measure = 1h}, 10s, 1, interrupted),
+        Catch::Contains("OOM"));
+  }
+  SECTION("a preload") { CHECK_THROWS_WITH(Preload(*contender, 100, 1), Catch::Contains("OOM")); }
+}
+
+TEST_CASE("a write that fails once its session ends fails the next one", "[plain-writer]") {
+  test::RedisServer server;
+  const auto contender = MakePlain(server.Url(), {1, false}, {.count = 1});
+  server.Execute({"CONFIG", "SET", "maxmemory", "1"});
+  ErrorCode answer;
+  contender->Begin(1)->target().Change(0, [&](ErrorCode ec) { answer = ec; });
+  CHECK(answer == Errc::kClosed);
+  CHECK_THROWS_WITH(contender->Begin(2), Catch::Contains("OOM"));
 }
 
 #ifdef STOUT_HAS_POSTGRES
