@@ -1,5 +1,5 @@
 // The plain clients that store-bench compares libstout with, on real servers: what they call
-// durable is there, whatever the connections; and trials of them.
+// durable is there, whatever the connections; and comparisons with them.
 
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -10,9 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "stores/comparison.h"
 #include "stores/contender.h"
 #include "stores/trials.h"
 #include "stores/writer.h"
+#include "stout/core/policy/basic.h"
+#include "tests/network/tcp_proxy.h"
 #include "tests/support/redis_server.h"
 #ifdef STOUT_HAS_POSTGRES
 #include "tests/support/postgres_server.h"
@@ -87,6 +90,57 @@ TEST_CASE("a write that fails once its session ends fails the next one", "[plain
   contender->Begin(1)->target().Change(0, [&](ErrorCode ec) { answer = ec; });
   CHECK(answer == Errc::kClosed);
   CHECK_THROWS_WITH(contender->Begin(2), Catch::Contains("OOM"));
+}
+
+/// Of little load, in a moment.
+CompareOptions Small(const std::string& url) {
+  CompareOptions options;
+  options.stores = {{"redis", url}};
+  options.writers = {{1, false}};
+  options.documents = {20};
+  options.coarse = options.fine = {.warmup = 1ms, .measure = 100ms};
+  options.repetitions = 1;
+  options.light_load_s = 0;
+  return options;
+}
+
+TEST_CASE("each table of a comparison is preloaded", "[plain-writer]") {
+  test::RedisServer server;
+  const std::atomic<bool> interrupted = false;
+  CompareOptions options = Small(server.Url("prefix=a:"));
+  options.variants = {{"other", server.Url("prefix=b:")}};
+  options.policies = {Natural{}, Unbatched{}};
+  options.rate = 1;
+  const std::vector<Comparison> comparisons = Compare(
+      options, [](const Comparison&, const std::string&, double) {}, interrupted);
+  REQUIRE(comparisons.at(0).entries.size() == 5);
+  const auto documents = [&](const std::string& prefix) {
+    return server.Execute({"EVAL", "return #redis.call('KEYS', ARGV[1])", "0", prefix + "server*"});
+  };
+  CHECK(documents("") == "20");
+  CHECK(documents("a:") == "20");
+  CHECK(documents("b:") == "20");
+}
+
+TEST_CASE("a rate below one that failed is not a least one", "[plain-writer]") {
+  test::RedisServer server;
+  test::TcpProxy network(server.port());
+  const std::atomic<bool> interrupted = false;
+  CompareOptions options = Small(server.Url({}, network.port()));
+  options.max_p99 = 500ms;
+  options.search = {.first = 50, .highest = 100, .step = 2};
+  int at_highest = 0;
+  // What the search found is too much when it is repeated.
+  const auto slow_down = [&](const Comparison&, const std::string&, double rate) {
+    if (rate == options.search.highest) ++at_highest;
+    const bool confirming = rate == options.search.highest && at_highest == 2;
+    network.Behave({.delay = confirming ? 500ms : 0ms});
+  };
+  const std::vector<Comparison> comparisons = Compare(options, slow_down, interrupted);
+  const Entry& pool = comparisons.at(0).entries.at(0);
+  REQUIRE(pool.sustained);
+  CHECK(pool.sustained->rate < options.search.highest);
+  CHECK_FALSE(pool.at_least);
 }
 
 #ifdef STOUT_HAS_POSTGRES
