@@ -40,6 +40,7 @@ class Match {
       contenders_.push_back(MakePlain(comparison.store.url, writer, documents));
       comparison.entries.push_back({.name = writer.Name(), .plain = true});
     }
+    EndTable();
     AddPolicies({"", comparison.store.url}, documents);
     for (const StoreChoice& variant : options.variants) AddPolicies(variant, documents);
   }
@@ -64,6 +65,13 @@ class Match {
       comparison_.entries.push_back(
           {.name = variant.name.empty() ? name : name + " " + variant.name});
     }
+    EndTable();
+  }
+
+  void EndTable() {
+    if (contenders_.empty()) return;
+    const std::size_t last = contenders_.size() - 1;
+    if (last_of_table_.empty() || last_of_table_.back() != last) last_of_table_.push_back(last);
   }
 
   // Nothing if interrupted.
@@ -95,13 +103,13 @@ class Match {
     return {rate, {bench::Median(results), cpus}};
   }
 
-  // The plain clients share a table, and so do the policies: the last of each is among the
-  // quickest. A RocksDB, of which each has its own, does not care whether a key is new.
+  // The plain clients share a table, and so do the policies of a variant, which may have one of its
+  // own: the last of each is among the quickest. A RocksDB, of which each has its own, does not
+  // care whether a key is new.
   void PreloadTables() {
-    for (std::size_t i = 0; i < contenders_.size() && !interrupted_; ++i) {
-      const bool last = i + 1 == contenders_.size() ||
-                        comparison_.entries[i + 1].plain != comparison_.entries[i].plain;
-      if (last) Preload(*contenders_[i], comparison_.documents, seeds_.Next());
+    for (const std::size_t contender : last_of_table_) {
+      if (interrupted_) return;
+      Preload(*contenders_[contender], comparison_.documents, seeds_.Next());
     }
   }
 
@@ -153,11 +161,12 @@ class Match {
       if (all.empty()) break;
       std::vector<std::size_t> failed;
       for (std::size_t i = 0; i < open.size(); ++i) {
-        AtRate& sustained = *comparison_.entries[open[i]].sustained;
+        Entry& entry = comparison_.entries[open[i]];
         if (MostSustained(all[i])) {
-          sustained = Median(sustained.rate, all[i]);
+          entry.sustained = Median(entry.sustained->rate, all[i]);
         } else {
-          sustained.rate /= std::pow(1 + options_.search.resolution, 1 << step);
+          entry.sustained->rate /= std::pow(1 + options_.search.resolution, 1 << step);
+          entry.at_least = false;
           failed.push_back(open[i]);
         }
       }
@@ -240,6 +249,7 @@ class Match {
   const OnTrial& on_trial_;
   const std::atomic<bool>& interrupted_;
   std::vector<std::unique_ptr<Contender>> contenders_;  // of the entries, in their order
+  std::vector<std::size_t> last_of_table_;              // of the contenders that share one
 };
 
 }  // namespace

@@ -36,6 +36,7 @@ class Plain final : public Contender {
 
   [[nodiscard]] std::string Name() const override { return spec_.Name(); }
   [[nodiscard]] std::unique_ptr<Session> Begin(std::uint64_t) override {
+    if (trouble_) std::rethrow_exception(trouble_);
     return std::make_unique<PlainSession>(*this);
   }
 
@@ -46,13 +47,15 @@ class Plain final : public Contender {
       plain_.context_.restart();
     }
     ~PlainSession() override {
+      // A write failed, perhaps: what the handlers refer to is gone, and no answer may come.
+      if (std::uncaught_exceptions() > uncaught_) return;
       plain_.writer_->Cancel();
       plain_.context_.restart();
       try {
         plain_.context_.poll();
         while (!plain_.writer_->Idle()) plain_.context_.run_one();
-      } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
-        // A connection is lost: the next session will say so.
+      } catch (...) {
+        plain_.trouble_ = std::current_exception();
       }
     }
 
@@ -71,10 +74,12 @@ class Plain final : public Contender {
    private:
     Plain& plain_;
     WorkGuard work_;
+    const int uncaught_ = std::uncaught_exceptions();
     std::uint64_t changes_ = 0;
   };
 
   const WriterSpec spec_;
+  std::exception_ptr trouble_;  // A write failed as a session ended: the next one says so.
   asio::io_context context_{1};
   Documents documents_;
   std::unique_ptr<Writer> writer_;

@@ -14,9 +14,11 @@
 
 namespace stout::bench {
 
-/// A target for one trial, and what runs it. It ends when nothing of it is under way any more.
+/// A target for one trial, and what runs it. It ends when nothing of it is under way any more; but
+/// at once, without another answer, when an exception ends it.
 ///
 /// Threads: that of who runs the context.
+/// Errors: the context may throw std::runtime_error, whose text says which write failed and why.
 class Session {
  public:
   virtual ~Session() = default;
@@ -32,7 +34,8 @@ struct DocumentsSpec {
   std::size_t value_bytes = 256;
 };
 
-/// One way to make the changes of an application server durable. One session at a time.
+/// One way to make the changes of an application server durable. One session at a time; none after
+/// one that an exception ended.
 class Contender {
  public:
   virtual ~Contender() = default;

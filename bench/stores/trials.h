@@ -25,13 +25,13 @@ struct Trial {
 
 /// Offers an open loop of `rate` changes per second, of documents each as likely. Ends early once
 /// more than four times the changes wait that `max_p99` allows for.
-/// Throws as Contender::Begin. Means little once `interrupted`.
+/// Throws as Contender::Begin, and when a plain write fails. Means little once `interrupted`.
 [[nodiscard]] Trial RunTrial(Contender& contender, std::size_t documents, double rate,
                              const TrialTimes& times, Duration max_p99, std::uint64_t seed,
                              const std::atomic<bool>& interrupted);
 
 /// Changes every document once, as fast as the contender can, so that trials find a table as it is
-/// after some time.
+/// after some time. Throws as RunTrial, and when any change fails.
 void Preload(Contender& contender, std::size_t documents, std::uint64_t seed);
 
 /// Changes one document when `session` has been at rest for `rest`, and rests again after the

@@ -81,8 +81,17 @@ class TcpProxy::Network {
   }
 
   void Cut() {
-    for (const Way* way : ways_) tally.cuts += way->requests && way->from->is_open() ? 1U : 0U;
-    for (Way* way : ways_) way->Close(Holds(*way));
+    std::set<const Socket*> awaiting;  // Servers that what is held still goes to.
+    for (const Way* way : ways_) {
+      tally.cuts += way->requests && way->from->is_open() ? 1U : 0U;
+      if (Holds(*way)) awaiting.insert(way->to.get());
+    }
+    for (Way* way : ways_) {
+      boost::system::error_code ignored;
+      way->Client().close(ignored);
+      if (!awaiting.contains(&way->Server())) way->Server().close(ignored);
+      way->timer.cancel();
+    }
   }
 
   Tally tally;
@@ -100,19 +109,13 @@ class TcpProxy::Network {
       ways.insert(this);
     }
     ~Way() { ways.erase(this); }
-    // What is held goes on to the server although its client is gone.
-    void Close(bool holding) {
-      boost::system::error_code ignored;
-      Socket& client = requests ? *from : *to;
-      Socket& server = requests ? *to : *from;
-      client.close(ignored);
-      if (!holding) server.close(ignored);
-      timer.cancel();
-    }
+    [[nodiscard]] Socket& Client() const { return requests ? *from : *to; }
+    [[nodiscard]] Socket& Server() const { return requests ? *to : *from; }
     std::shared_ptr<Socket> from;
     std::shared_ptr<Socket> to;
     bool requests;
     bool old = false;          // It was there when the behaviour began.
+    bool torn = false;         // A part was swallowed: what came behind would be taken for it.
     asio::steady_timer timer;  // Cancelled when there is something to do.
     std::deque<Chunk> chunks;
     bool ended = false;  // Nothing more comes.
@@ -153,7 +156,8 @@ class TcpProxy::Network {
     while (true) {
       auto [error, size] = co_await way->from->async_read_some(asio::buffer(buffer), kNoThrow);
       if (error) break;
-      if (!way->requests && behaviour_.swallow_answers) {
+      if (!way->requests && behaviour_.swallow_answers) way->torn = true;
+      if (way->torn) {
         tally.swallowed += size;
         continue;
       }
@@ -186,10 +190,12 @@ class TcpProxy::Network {
         co_await Sleep(*way, when);
         continue;
       }
+      const bool ghost = way->requests && way->ended;
       const std::string bytes = Take(*way);
       const auto [error, size] =
           co_await asio::async_write(*way->to, asio::buffer(bytes), kNoThrow);
       if (error) break;
+      if (ghost) tally.ghosts += size;
     }
     boost::system::error_code ignored;
     way->to->shutdown(Socket::shutdown_send, ignored);
@@ -219,7 +225,6 @@ class TcpProxy::Network {
       // Timers come late, which is made up for, but an idle link saves nothing up.
       free = std::max(free, now - kSlice) + std::chrono::nanoseconds(size * 1'000'000'000 / rate);
     }
-    if (way.requests && way.ended) tally.ghosts += size;
     std::string bytes = chunk.bytes.substr(chunk.sent, size);
     chunk.sent += size;
     if (chunk.sent == chunk.bytes.size()) way.chunks.pop_front();

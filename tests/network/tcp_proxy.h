@@ -20,7 +20,8 @@ class TcpProxy {
     std::chrono::microseconds delay{0};  // Each way. As much as comes is under way at once.
     std::uint64_t bytes_per_second = 0;  // Each way, of all connections; 0: as fast as it goes.
     std::uint64_t cut_after = kNever;    // Bytes to the server from now on: then all is cut.
-    bool swallow_answers = false;        // What the server says is lost.
+    bool swallow_answers = false;        // What the server says is lost, and for good all that
+                                         // would come behind it on the same connection.
     bool hold_requests = false;          // What clients say waits here, also once they are gone.
     bool hold_connected = false;         // The same, of the connections that there are now: what
                                          // is said on later ones overtakes it.
@@ -47,7 +48,8 @@ class TcpProxy {
 
   // From now on. What is held and may go now is delivered in its order.
   void Behave(const Behaviour& behaviour);
-  // Cuts every connection that there is. What is held is kept, if it still is to be.
+  // Cuts every connection that there is. What is held is kept, if it still is to be: a server does
+  // not see the cut before it has heard that.
   void Cut();
 
   [[nodiscard]] Tally tally() const;

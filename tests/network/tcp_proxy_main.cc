@@ -30,7 +30,8 @@ line is answered by one with what it has done up to then.
   delay=5ms                 each way
   bytes_per_second=100000   each way, of all connections
   cut_after=20000           bytes to the server from now on, then all is cut
-  swallow_answers           what the server says is lost
+  swallow_answers           what the server says is lost, and for good all behind it on the same
+                            connection
   hold_requests             what clients say waits, also once they are gone
   hold_connected            the same, of the connections that there are now
   refuse                    connections end at once

@@ -4,6 +4,7 @@
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 #include <catch2/catch.hpp>
@@ -34,6 +35,15 @@ class EchoServer {
     thread_.join();
   }
   int port() const { return port_; }
+  // Ends what there is with a reset.
+  void Reset() {
+    asio::post(context_, [this] {
+      for (Session& session : sessions_) {
+        session.socket.set_option(asio::socket_base::linger(true, 0));
+        session.socket.close();
+      }
+    });
+  }
   // All that it has heard once there is as much as asked for.
   std::string Heard(std::size_t size) {
     std::unique_lock lock(mutex_);
@@ -115,7 +125,17 @@ class Client {
 struct ProxyTest {
   EchoServer server;
   TcpProxy network{server.port()};
+
+  // Until so many bytes have been met by a fault.
+  bool Met(std::uint64_t TcpProxy::Tally::*bytes, std::uint64_t count) const {
+    const auto deadline = Clock::now() + 20s;
+    while (network.tally().*bytes < count && Clock::now() < deadline) std::this_thread::yield();
+    return network.tally().*bytes == count;
+  }
 };
+
+// That its delay was met tells that what was said is held.
+constexpr TcpProxy::Behaviour kHold{.delay = 1us, .hold_requests = true};
 
 }  // namespace
 
@@ -175,6 +195,49 @@ TEST_CASE_METHOD(ProxyTest, "what the proxy holds of one connection is overtaken
   CHECK(network.tally().ghosts == 5);
 }
 
+TEST_CASE_METHOD(ProxyTest, "what the proxy holds outlives a cut") {
+  Client client(network.port());
+  client.RoundTrip("1");
+  network.Behave(kHold);
+  client.Say("ghost");
+  REQUIRE(Met(&TcpProxy::Tally::delayed, 5));
+  network.Cut();
+  CHECK(client.Hear(1).empty());
+  CHECK(network.tally().cuts == 1);
+  CHECK(network.tally().ghosts == 0);
+  network.Behave({});
+  CHECK(server.Heard(6) == "1ghost");
+  CHECK(Met(&TcpProxy::Tally::ghosts, 5));
+}
+
+TEST_CASE_METHOD(ProxyTest, "what the proxy merely delays does not outlive a cut") {
+  Client client(network.port());
+  client.RoundTrip("1");
+  network.Behave({.delay = 1h});
+  client.Say("lost");
+  REQUIRE(Met(&TcpProxy::Tally::delayed, 4));
+  network.Cut();
+  CHECK(client.Hear(1).empty());
+  network.Behave({});
+  Client(network.port()).RoundTrip("2");
+  CHECK(server.Heard(2) == "12");
+  CHECK(network.tally().ghosts == 0);
+}
+
+TEST_CASE_METHOD(ProxyTest, "what no server hears any more is no ghost") {
+  Client client(network.port());
+  client.RoundTrip("1");
+  network.Behave(kHold);
+  client.Say("ghost");
+  REQUIRE(Met(&TcpProxy::Tally::delayed, 5));
+  server.Reset();
+  CHECK(client.Hear(1).empty());
+  network.Cut();
+  network.Behave({});
+  Client(network.port()).RoundTrip("2");
+  CHECK(network.tally().ghosts == 0);
+}
+
 TEST_CASE_METHOD(ProxyTest, "the proxy cuts in the middle of a message") {
   Client client(network.port());
   client.RoundTrip("1");
@@ -187,15 +250,21 @@ TEST_CASE_METHOD(ProxyTest, "the proxy cuts in the middle of a message") {
   Client(network.port()).RoundTrip("2");
 }
 
-TEST_CASE_METHOD(ProxyTest, "the proxy swallows answers, or refuses to connect") {
+TEST_CASE_METHOD(ProxyTest, "where the proxy swallowed an answer no other comes") {
   Client client(network.port());
+  Client quiet(network.port());
   network.Behave({.swallow_answers = true});
   client.Say("lost");
-  const auto deadline = Clock::now() + 20s;
-  while (network.tally().swallowed < 4 && Clock::now() < deadline) std::this_thread::yield();
-  CHECK(network.tally().swallowed == 4);
+  CHECK(Met(&TcpProxy::Tally::swallowed, 4));
   network.Behave({});
-  client.RoundTrip("x");
+  client.Say("too");
+  CHECK(Met(&TcpProxy::Tally::swallowed, 7));
+  CHECK(server.Heard(7) == "losttoo");
+  quiet.RoundTrip("x");
+  Client(network.port()).RoundTrip("y");
+}
+
+TEST_CASE_METHOD(ProxyTest, "the proxy refuses to connect") {
   network.Behave({.refuse = true});
   CHECK(Client(network.port()).Hear(1).empty());
   CHECK(network.tally().refused == 1);
