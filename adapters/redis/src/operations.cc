@@ -4,6 +4,8 @@
 #include <span>
 #include <utility>
 
+#include "server_facts.h"
+
 namespace stout::redis {
 
 namespace asio = boost::asio;
@@ -58,15 +60,34 @@ asio::awaitable<WriteResult> Write(Connection& connection, const EncodedWrite& w
   co_return result;
 }
 
+namespace {
+
+// By its answer to AppendMasterOnly(). A server that cannot save answers MISCONF, be it a master or
+// not: that one is asked. Whatever else is wrong, only a master says it.
+asio::awaitable<bool> ConfirmMaster(Connection& connection, const Reply& reply) {
+  if (reply.code() != "MISCONF") co_return reply.code() != "READONLY";
+  Commands question;
+  question.Add({"INFO", "replication"});
+  const Outcome outcome = co_await connection.Run(question);
+  co_return outcome.errc == Errc::kOk&& IsMaster(outcome.replies.front());
+}
+
+}  // namespace
+
 asio::awaitable<ReadResult> Read(Connection& connection, const Layout& layout, const Commands& read,
                                  std::size_t keys) {
   ReadResult result;
-  Outcome outcome = co_await connection.Run(read);
+  Commands commands;
+  layout.AppendMasterOnly(&commands);
+  commands.Append(read);
+  Outcome outcome = co_await connection.Run(commands);
+  bool read_master = outcome.errc == Errc::kOk;
+  if (read_master) read_master = co_await ConfirmMaster(connection, outcome.replies.front());
   std::vector<StoredState> states(keys);
   std::vector<StoredState*> places;
   for (StoredState& state : states) places.push_back(&state);
   // A read that failed has done nothing.
-  if (outcome.errc != Errc::kOk || !layout.DecodeRead(std::move(outcome.replies.front()), places)) {
+  if (!read_master || !layout.DecodeRead(std::move(outcome.replies.back()), places)) {
     result.errc = Errc::kTransient;
   } else {
     result.states = std::move(states);
