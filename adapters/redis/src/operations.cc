@@ -62,14 +62,18 @@ asio::awaitable<WriteResult> Write(Connection& connection, const EncodedWrite& w
 
 namespace {
 
-// By its answer to AppendMasterOnly(). A server that cannot save answers MISCONF, be it a master or
-// not: that one is asked. Whatever else is wrong, only a master says it.
+// By its answer to AppendMasterOnly(). Only a master lacks replicas; anything else that is wrong
+// may hide that it is none (MISCONF, of a server that cannot save, does), so that it is asked.
 asio::awaitable<bool> ConfirmMaster(Connection& connection, const Reply& reply) {
-  if (reply.code() != "MISCONF") co_return reply.code() != "READONLY";
+  if (!reply.error() || reply.code() == "NOREPLICAS") co_return true;
+  if (reply.code() == "READONLY") co_return false;
   Commands question;
   question.Add({"INFO", "replication"});
   const Outcome outcome = co_await connection.Run(question);
-  co_return outcome.errc == Errc::kOk&& IsMaster(outcome.replies.front());
+  const bool master = outcome.errc == Errc::kOk && IsMaster(outcome.replies.front());
+  // As after READONLY: another server may have taken this one's name.
+  if (!master) connection.Drop();
+  co_return master;
 }
 
 }  // namespace
@@ -81,13 +85,13 @@ asio::awaitable<ReadResult> Read(Connection& connection, const Layout& layout, c
   layout.AppendMasterOnly(&commands);
   commands.Append(read);
   Outcome outcome = co_await connection.Run(commands);
-  bool read_master = outcome.errc == Errc::kOk;
-  if (read_master) read_master = co_await ConfirmMaster(connection, outcome.replies.front());
+  bool answered = outcome.errc == Errc::kOk && !outcome.replies.back().error();
+  if (answered) answered = co_await ConfirmMaster(connection, outcome.replies.front());
   std::vector<StoredState> states(keys);
   std::vector<StoredState*> places;
   for (StoredState& state : states) places.push_back(&state);
   // A read that failed has done nothing.
-  if (!read_master || !layout.DecodeRead(std::move(outcome.replies.back()), places)) {
+  if (!answered || !layout.DecodeRead(std::move(outcome.replies.back()), places)) {
     result.errc = Errc::kTransient;
   } else {
     result.states = std::move(states);

@@ -35,7 +35,7 @@ struct EncodedWrite {
   Replication replication;
 };
 
-// Each is one round trip, or two for a read of a server that cannot save.
+// Each is one round trip, or two for a read where the first left open who is master.
 [[nodiscard]] boost::asio::awaitable<WriteResult> Write(Connection& connection,
                                                         const EncodedWrite& write);
 // Of a master only: a replica may lag, and who owns the keys now would start from an old state.
