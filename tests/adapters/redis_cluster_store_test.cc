@@ -198,6 +198,12 @@ TEST_CASE_METHOD(ClusterTest, "redis cluster: addresses that lead nowhere") {
   store =
       OpenStore("redis-cluster://127.0.0.1:1," + url.substr(url.find("//") + 2), executor, &why);
   CHECK(store);
+  // Nor one that has just been started, or was thrown out, and serves nothing.
+  const std::unique_ptr<RedisServer> empty = RedisCluster::StartNode();
+  const std::string at_empty = "redis-cluster://127.0.0.1:" + std::to_string(empty->port());
+  CHECK(OpenStore(at_empty, executor, &why).error() == Errc::kTransient);
+  CHECK(why.message.find("nobody serves 16384 of 16384 slots") != std::string::npos);
+  CHECK(OpenStore(at_empty + "," + url.substr(url.find("//") + 2), executor, &why));
 }
 
 TEST_CASE_METHOD(ClusterTest,

@@ -120,7 +120,7 @@ TEST_CASE("redis: addresses in a URL", "[redis]") {
   }
 }
 
-// What a server answers to Questions(): INFO twice, then CONFIG GET of five settings.
+// What a server answers to Questions(): INFO twice, then CONFIG GET of six settings.
 std::vector<Reply> Answers(const std::string& version, const std::vector<std::string>& settings) {
   std::vector<Reply> answers = {
       Text(Kind::kString, "# Server\r\nredis_version:" + version + "\r\nos:Linux\r\n"),
@@ -132,9 +132,9 @@ std::vector<Reply> Answers(const std::string& version, const std::vector<std::st
 }
 
 TEST_CASE("redis: what a server says of itself", "[redis]") {
-  CHECK(redis::Questions().count() == Answers("7.0.15", {"", "", "", "", ""}).size());
+  CHECK(redis::Questions().count() == Answers("7.0.15", {"", "", "", "", "", ""}).size());
   redis::ServerFacts facts =
-      redis::FactsOf(Answers("7.0.15", {"yes", "always", "0", "allkeys-lru", "536870912"}));
+      redis::FactsOf(Answers("7.0.15", {"yes", "always", "no", "0", "allkeys-lru", "536870912"}));
   CHECK(facts.syncs);
   CHECK_FALSE(facts.evicts);  // without a limit there is no need to
   CHECK_FALSE(facts.waits_for_aof);
@@ -142,20 +142,27 @@ TEST_CASE("redis: what a server says of itself", "[redis]") {
   CHECK(facts.unknown.empty());
   CHECK(redis::MaxBatchBytes(facts) == std::size_t{64} << 20);
 
-  facts = redis::FactsOf(Answers("7.2.0", {"yes", "everysec", "1000", "volatile-ttl", "1048576"}));
+  facts = redis::FactsOf(
+      Answers("7.2.0", {"yes", "everysec", "no", "1000", "volatile-ttl", "1048576"}));
   CHECK_FALSE(facts.syncs);
   CHECK(facts.has_aof);
   CHECK_FALSE(facts.evicts);  // no key of ours but tombstones
   CHECK(facts.waits_for_aof);
   CHECK(redis::MaxBatchBytes(facts) < 1048576);
 
-  facts = redis::FactsOf(Answers("10.1.0", {"no", "always", "1000", "allkeys-random", ""}));
+  facts = redis::FactsOf(Answers("10.1.0", {"no", "always", "no", "1000", "allkeys-random", ""}));
   CHECK_FALSE(facts.syncs);
   CHECK(facts.evicts);
   CHECK(facts.waits_for_aof);
 
+  // It does not sync while it rewrites its AOF.
+  facts = redis::FactsOf(Answers("7.0.15", {"yes", "always", "yes", "0", "noeviction", "0"}));
+  CHECK_FALSE(facts.syncs);
+  CHECK(facts.has_aof);
+  CHECK_THAT(redis::WhyNotDurable(facts), Catch::Contains("no-appendfsync-on-rewrite"));
+
   // A managed server, which does not tell.
-  std::vector<Reply> answers = Answers("6.2.7", {"yes", "always", "0", "noeviction", "0"});
+  std::vector<Reply> answers = Answers("6.2.7", {"yes", "always", "no", "0", "noeviction", "0"});
   answers[1].text = "# Replication\r\nrole:slave\r\n";
   answers[3] = Text(Kind::kError, "ERR unknown command 'CONFIG'");
   facts = redis::FactsOf(answers);

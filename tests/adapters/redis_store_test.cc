@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <functional>
 #include <thread>
 
@@ -117,6 +118,7 @@ TEST_CASE_METHOD(RedisTest, "redis: addresses that lead nowhere") {
   CHECK_THAT(WhyNot("redis://127.0.0.1:1", Errc::kTransient), Contains("Connection refused"));
   CHECK_THAT(WhyNot("redis:///?socket=/nowhere/redis.sock", Errc::kTransient),
              Contains("No such file"));
+  CHECK_THAT(WhyNot("redis:///?socket=/" + std::string(107, 's')), Contains("socket is too long"));
   CHECK_THAT(WhyNot("redis://no-such-host.invalid", Errc::kTransient),
              Contains("no-such-host.invalid"));
   for (const char* url : {"redis://", "redis://h/x", "redis://h,i", "redis://h/1/2", "redis://u@h",
@@ -135,6 +137,9 @@ TEST_CASE_METHOD(RedisTest, "redis: a server that is not durable is said to be n
   server().Execute({"CONFIG", "SET", "appendfsync", "everysec"});
   CHECK_FALSE(Open()->traits().durable);
   server().Execute({"CONFIG", "SET", "appendfsync", "always"});
+  server().Execute({"CONFIG", "SET", "no-appendfsync-on-rewrite", "yes"});
+  CHECK_FALSE(Open()->traits().durable);
+  server().Execute({"CONFIG", "SET", "no-appendfsync-on-rewrite", "no"});
   server().Execute({"CONFIG", "SET", "maxmemory", "100mb"});
   CHECK(Open()->traits().durable);
   server().Execute({"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});
@@ -208,6 +213,24 @@ TEST_CASE_METHOD(RedisTest, "redis: the store's own keys are no application's") 
   CHECK(NewEpochNow(*store) == epoch + 1);
 }
 
+// A state in the place of a fence would be read as one of an epoch without a successor.
+TEST_CASE_METHOD(RedisTest, "redis: a key of an application that is no fence does not fence") {
+  const auto store = Open();
+  CHECK(WriteNow(*store, Batch(1, {Put("stout:fence:s", "v", 1)})) == WriteResult{});
+  const WriteBatch batch = Scoped("s", Batch(1, {Put("k", "v", 1)}));
+  CHECK(WriteNow(*store, batch).batch == Errc::kTransient);
+  CHECK(FenceNow(*store, "s", 2) == Errc::kTransient);
+  server().Execute({"DEL", "stout:fence:s"});
+  CHECK(WriteNow(*store, batch) == WriteResult{});
+  CHECK_FALSE(FenceNow(*store, "s", 2));
+}
+
+TEST_CASE_METHOD(RedisTest, "redis: an epoch that the store was given needs no note") {
+  const auto store = Open();
+  CHECK(WriteNow(*store, Batch(NewEpochNow(*store), {Put("k", "v", 1)})) == WriteResult{});
+  CHECK(ScriptsRun() == 1);
+}
+
 TEST_CASE_METHOD(RedisTest, "redis: epochs beyond 53 bits are compared whole") {
   const auto store = Open();
   constexpr Epoch kLarge = (Epoch{1} << 62) + 1;
@@ -275,9 +298,11 @@ TEST_CASE_METHOD(RedisTest,
   SECTION("READONLY: it has become a replica") {
     server().Execute({"REPLICAOF", "127.0.0.1", "1"});
     CHECK(WriteNow(*store, batch).batch == Errc::kTransient);
-    CHECK(untouched());
+    // It would answer, and may lag.
+    CHECK(ReadNow(*store, {"k"}).errc == Errc::kTransient);
     CHECK_THAT(WhyNot(server().Url(), Errc::kTransient), Contains("replica"));
     server().Execute({"REPLICAOF", "NO", "ONE"});
+    CHECK(Soon([&] { return untouched(); }));
   }
   SECTION("NOREPLICAS: it has fewer than it must") {
     server().Execute({"CONFIG", "SET", "min-replicas-to-write", "1"});
@@ -288,6 +313,41 @@ TEST_CASE_METHOD(RedisTest,
   CHECK(WriteAtLast(*store, batch) == WriteResult{});
   CHECK(ReadOne(*store, "k") == Found(*store, "2", {1, 3}));
   CHECK_FALSE(ReadOne(*store, "l").found);
+}
+
+// A server that cannot save answers MISCONF to every write, before it says that it is a replica.
+TEST_CASE_METHOD(RedisTest, "redis: a master that cannot save is read, a replica is not") {
+  StartServer({"--save", "3600 1"});
+  const auto store = Open();
+  CHECK(WriteNow(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
+  const auto directory = std::filesystem::path(server().Socket()).parent_path();
+  std::filesystem::create_directory(directory / "dump.rdb");  // where its file is to be
+  server().Execute({"BGSAVE"});
+  const WriteBatch batch = Batch(1, {Put("k", "2", 2)});
+  REQUIRE(Soon([&] {
+    return server().Execute({"INFO", "persistence"}).find("bgsave_status:err") != std::string::npos;
+  }));
+  CHECK(WriteNow(*store, batch).batch == Errc::kTransient);
+  CHECK(ReadOne(*store, "k") == Found("1", {1, 1}));
+  server().Execute({"REPLICAOF", "127.0.0.1", "1"});
+  CHECK(ReadNow(*store, {"k"}).errc == Errc::kTransient);
+}
+
+TEST_CASE_METHOD(RedisTest, "redis: a read is nothing that the server has to keep") {
+  const auto store = Open();
+  CHECK(WriteNow(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
+  const auto kept = [&] {
+    const std::string info = server().Execute({"INFO", "persistence"});
+    const auto field = [&](const std::string& name) {
+      const std::size_t at = info.find(name);
+      REQUIRE(at != std::string::npos);
+      return info.substr(at, info.find('\r', at) - at);
+    };
+    return field("aof_current_size:") + field("rdb_changes_since_last_save:");
+  };
+  const std::string before = kept();
+  for (int i = 0; i < 10; ++i) CHECK(ReadOne(*store, "k").found);
+  CHECK(kept() == before);
 }
 
 TEST_CASE_METHOD(RedisTest, "redis: BUSY: a script that runs for long") {

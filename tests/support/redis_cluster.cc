@@ -39,7 +39,7 @@ std::vector<std::string> Lines(const std::string& text) {
 }  // namespace
 
 RedisCluster::RedisCluster() {
-  while (nodes_.size() < kNodes) StartNode();
+  while (nodes_.size() < kNodes) nodes_.push_back(StartNode());
   std::vector<std::string> create = {"redis-cli",     "--cluster-replicas", "1",
                                      "--cluster-yes", "--cluster",          "create"};
   for (const auto& node : nodes_) {
@@ -51,16 +51,15 @@ RedisCluster::RedisCluster() {
   Heal();
 }
 
-void RedisCluster::StartNode() {
+std::unique_ptr<RedisServer> RedisCluster::StartNode() {
   // As with the server's own port, another may take it first.
-  for (int attempts = 10; attempts > 0; --attempts) {
+  for (int attempts = 10;; --attempts) {
     try {
-      nodes_.push_back(std::make_unique<RedisServer>(std::vector<std::string>{
+      return std::make_unique<RedisServer>(std::vector<std::string>{
           "--cluster-enabled", "yes", "--cluster-port", std::to_string(FreePort()),
           "--cluster-node-timeout", std::to_string(kNodeTimeoutMs),
           "--cluster-require-full-coverage", "no", "--cluster-allow-replica-migration", "no",
-          "--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1"}));
-      return;
+          "--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1"});
     } catch (const std::runtime_error&) {
       if (attempts == 1) throw;
     }

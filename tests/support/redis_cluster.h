@@ -23,6 +23,9 @@ class RedisCluster {
 
   RedisCluster();
 
+  // A node as the cluster's are, which knows none of them yet and serves nothing.
+  [[nodiscard]] static std::unique_ptr<RedisServer> StartNode();
+
   // Of a store: "redis-cluster://127.0.0.1:PORT,127.0.0.1:PORT...[?options]", of all nodes.
   [[nodiscard]] std::string Url(const std::string& options = {}) const;
   [[nodiscard]] RedisServer& node(std::size_t i) { return *nodes_[i]; }
@@ -56,7 +59,6 @@ class RedisCluster {
     [[nodiscard]] bool Serves(int slot) const;
   };
 
-  void StartNode();
   [[nodiscard]] static std::vector<Node> NodesAsSeenBy(const RedisServer& node);
   [[nodiscard]] bool Whole();
 

@@ -161,6 +161,11 @@ WriteResult Layout::DecodeWrite(std::span<const Reply> replies,
   return result;
 }
 
+// A key that is not there is deleted, which is not replicated, nor kept in the AOF.
+void Layout::AppendMasterOnly(Commands* commands) const {
+  commands->Add({"DEL", prefix_ + "stout:nothing"});
+}
+
 void Layout::AppendRead(std::span<const std::string* const> keys, Commands* commands) const {
   commands->Begin(1 + keys.size());
   commands->Argument("MGET");

@@ -40,6 +40,8 @@ class Layout {
   [[nodiscard]] static WriteResult DecodeWrite(std::span<const Reply> replies,
                                                std::span<const std::uint32_t> items);
 
+  // A command that does nothing, and that only a master does: a replica answers READONLY.
+  void AppendMasterOnly(Commands* commands) const;
   // One command, one answer.
   void AppendRead(std::span<const std::string* const> keys, Commands* commands) const;
   // Fills in the states of the keys, in their order; false: the server would not read.

@@ -4,6 +4,8 @@
 #include <span>
 #include <utility>
 
+#include "server_facts.h"
+
 namespace stout::redis {
 
 namespace asio = boost::asio;
@@ -58,15 +60,38 @@ asio::awaitable<WriteResult> Write(Connection& connection, const EncodedWrite& w
   co_return result;
 }
 
+namespace {
+
+// By its answer to AppendMasterOnly(). Only a master lacks replicas; anything else that is wrong
+// may hide that it is none (MISCONF, of a server that cannot save, does), so that it is asked.
+asio::awaitable<bool> ConfirmMaster(Connection& connection, const Reply& reply) {
+  if (!reply.error() || reply.code() == "NOREPLICAS") co_return true;
+  if (reply.code() == "READONLY") co_return false;
+  Commands question;
+  question.Add({"INFO", "replication"});
+  const Outcome outcome = co_await connection.Run(question);
+  const bool master = outcome.errc == Errc::kOk && IsMaster(outcome.replies.front());
+  // As after READONLY: another server may have taken this one's name.
+  if (!master) connection.Drop();
+  co_return master;
+}
+
+}  // namespace
+
 asio::awaitable<ReadResult> Read(Connection& connection, const Layout& layout, const Commands& read,
                                  std::size_t keys) {
   ReadResult result;
-  Outcome outcome = co_await connection.Run(read);
+  Commands commands;
+  layout.AppendMasterOnly(&commands);
+  commands.Append(read);
+  Outcome outcome = co_await connection.Run(commands);
+  bool answered = outcome.errc == Errc::kOk && !outcome.replies.back().error();
+  if (answered) answered = co_await ConfirmMaster(connection, outcome.replies.front());
   std::vector<StoredState> states(keys);
   std::vector<StoredState*> places;
   for (StoredState& state : states) places.push_back(&state);
   // A read that failed has done nothing.
-  if (outcome.errc != Errc::kOk || !layout.DecodeRead(std::move(outcome.replies.front()), places)) {
+  if (!answered || !layout.DecodeRead(std::move(outcome.replies.back()), places)) {
     result.errc = Errc::kTransient;
   } else {
     result.states = std::move(states);

@@ -35,9 +35,10 @@ struct EncodedWrite {
   Replication replication;
 };
 
-// Each is one round trip.
+// Each is one round trip, or two for a read where the first left open who is master.
 [[nodiscard]] boost::asio::awaitable<WriteResult> Write(Connection& connection,
                                                         const EncodedWrite& write);
+// Of a master only: a replica may lag, and who owns the keys now would start from an old state.
 [[nodiscard]] boost::asio::awaitable<ReadResult> Read(Connection& connection, const Layout& layout,
                                                       const Commands& read, std::size_t keys);
 // Fails with kTransient.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <sys/un.h>
 
 #include <algorithm>
 #include <boost/asio/awaitable.hpp>
@@ -52,6 +53,9 @@ Result<std::unique_ptr<RedisStore>> RedisStore::Open(const Options& options,
                                                      Diagnostics* diagnostics) {
   if (const std::optional<std::string> wrong = redis::Check(options)) {
     return Fail(Errc::kBadUrl, "redis: " + *wrong, diagnostics);
+  }
+  if (options.address.socket.size() >= sizeof(sockaddr_un::sun_path)) {
+    return Fail(Errc::kBadUrl, "redis: the path of the socket is too long", diagnostics);
   }
   const auto shared = std::make_shared<const RedisOptions>(options);
   const redis::Target target{options.address, options.database};
@@ -123,7 +127,10 @@ void RedisStore::NewEpoch(EpochHandler handler) {
       Errc::kTransient);
   Start<Result<Epoch>>(engine_->server, Server::Kind::kWrite, call, Errc::kTransient,
                        [engine = engine_](Connection& with) -> asio::awaitable<Result<Epoch>> {
-                         return redis::NewEpoch(with, engine->layout, engine->replication);
+                         Result<Epoch> epoch =
+                             co_await redis::NewEpoch(with, engine->layout, engine->replication);
+                         if (epoch) engine->NoteEpoch(*epoch);
+                         co_return epoch;
                        });
 }
 

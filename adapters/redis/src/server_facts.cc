@@ -47,21 +47,23 @@ Commands Questions() {
   questions.Add({"INFO", "server"});
   questions.Add({"INFO", "replication"});
   // One each: several at once are new in Redis 7.
-  for (const char* name :
-       {"appendonly", "appendfsync", "maxmemory", "maxmemory-policy", "proto-max-bulk-len"}) {
+  for (const char* name : {"appendonly", "appendfsync", "no-appendfsync-on-rewrite", "maxmemory",
+                           "maxmemory-policy", "proto-max-bulk-len"}) {
     questions.Add({"CONFIG", "GET", name});
   }
   return questions;
 }
+
+bool IsMaster(const Reply& replication) { return Field(replication.text, "role") == "master"; }
 
 ServerFacts FactsOf(std::span<const Reply> answers) {
   ServerFacts facts;
   facts.waits_for_aof = AtLeast(Field(answers[0].text, "redis_version"), 7, 2);
   facts.replica = Field(answers[1].text, "role") == "slave";
   facts.has_aof = Value(answers[2]) == "yes";
-  facts.syncs = facts.has_aof && Value(answers[3]) == "always";
-  facts.evicts = ToNumber(Value(answers[4])) > 0 && Value(answers[5]).starts_with("allkeys");
-  facts.max_argument = ToNumber(Value(answers[6]));
+  facts.syncs = facts.has_aof && Value(answers[3]) == "always" && Value(answers[4]) == "no";
+  facts.evicts = ToNumber(Value(answers[5])) > 0 && Value(answers[6]).starts_with("allkeys");
+  facts.max_argument = ToNumber(Value(answers[7]));
   const auto refused = std::find_if(answers.begin(), answers.end(),
                                     [](const Reply& answer) { return answer.error(); });
   if (refused != answers.end()) facts.unknown = refused->text;
@@ -89,7 +91,7 @@ bool IsDurable(const ServerFacts& facts, const Replication& replication) {
 std::string WhyNotDurable(const ServerFacts& facts) {
   if (!facts.unknown.empty()) return fmt::format("its settings are not known ({})", facts.unknown);
   if (facts.evicts) return "its maxmemory-policy evicts keys";
-  return "it is not set to appendonly yes and appendfsync always";
+  return "it is not set to appendonly yes, appendfsync always and no-appendfsync-on-rewrite no";
 }
 
 }  // namespace stout::redis

@@ -13,7 +13,9 @@ namespace stout::redis {
 
 // What a server says of itself.
 struct ServerFacts {
-  bool syncs = false;  // Its AOF, before it answers: appendonly yes, appendfsync always.
+  // Its AOF, before it answers, and while it rewrites it, too: appendonly yes, appendfsync always,
+  // no-appendfsync-on-rewrite no.
+  bool syncs = false;
   bool has_aof = false;
   bool evicts = false;         // Keys that nobody deleted, when its memory is full.
   bool waits_for_aof = false;  // It has WAITAOF: 7.2 or newer.
@@ -25,6 +27,8 @@ struct ServerFacts {
 // What to ask it, and what its answers mean. What the user may not ask (CONFIG, INFO) is taken for
 // absent.
 [[nodiscard]] Commands Questions();
+// Of the answer to INFO replication.
+[[nodiscard]] bool IsMaster(const Reply& replication);
 [[nodiscard]] ServerFacts FactsOf(std::span<const Reply> answers);
 
 // A server does nothing else meanwhile: for so many, a quarter of a second.

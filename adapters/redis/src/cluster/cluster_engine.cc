@@ -76,7 +76,9 @@ asio::awaitable<Result<Epoch>> RedisClusterStore::Engine::NewEpoch() {
   if (request.errc != Errc::kOk || request.reply.kind != Reply::Kind::kInteger) {
     co_return Errc::kTransient;
   }
-  co_return static_cast<Epoch>(request.reply.integer);
+  const auto epoch = static_cast<Epoch>(request.reply.integer);
+  noted_epoch_ = std::max(noted_epoch_, epoch);
+  co_return epoch;
 }
 
 asio::awaitable<Errc> RedisClusterStore::Engine::Fence(Scope scope, Epoch epoch) {

@@ -34,11 +34,6 @@ class Inquiry {
       if (map_ || errc_ == Errc::kBadUrl) break;
     }
     if (!map_) co_return;
-    if (const std::size_t served = map_->slots_served(); served < kSlots) {
-      map_.reset();
-      co_return Fail(Errc::kTransient,
-                     fmt::format("nobody serves {} of {} slots", kSlots - served, kSlots));
-    }
     for (const RedisAddress& node : map_->Nodes()) {
       if (map_) co_await AskForSetup(node);
     }
@@ -69,12 +64,18 @@ class Inquiry {
                      fmt::format("{}: {}", NameOf(seed), outcome.message));
     }
     const Reply& reply = outcome.replies.front();
-    map_ = SlotMap::Parse(reply, seed);
-    if (map_) {
-      errc_ = Errc::kOk;
-    } else {
-      Fail(Errc::kBadUrl, fmt::format("{} is no node of a cluster: {}", NameOf(seed), reply.text));
+    std::optional<SlotMap> map = SlotMap::Parse(reply, seed);
+    if (!map) {
+      co_return Fail(Errc::kBadUrl,
+                     fmt::format("{} is no node of a cluster: {}", NameOf(seed), reply.text));
     }
+    // Who has just been started, or was thrown out, knows nobody.
+    if (const std::size_t served = map->slots_served(); served < kSlots) {
+      co_return Fail(Errc::kTransient, fmt::format("{}: nobody serves {} of {} slots", NameOf(seed),
+                                                   kSlots - served, kSlots));
+    }
+    map_ = std::move(map);
+    errc_ = Errc::kOk;
   }
 
   asio::awaitable<void> AskForSetup(const RedisAddress& node) {

@@ -138,12 +138,16 @@ std::vector<std::shared_ptr<Topology::Node>> Topology::WhomToAsk() {
 }
 
 // What a node that is not there any more has not answered is given up at once: without that a
-// failed-over master's batches would wait for the end of their time.
+// failed-over master's batches would wait for the end of their time. One that no map has named yet
+// is to get its first slot.
 void Topology::Adopt(SlotMap map) {
-  map_ = std::move(map);
-  const std::vector<RedisAddress> known = map_.Nodes();
+  const std::vector<RedisAddress> before = std::exchange(map_, std::move(map)).Nodes();
+  const std::vector<RedisAddress> now = map_.Nodes();
+  const auto names = [](const std::vector<RedisAddress>& nodes, const RedisAddress& address) {
+    return std::find(nodes.begin(), nodes.end(), address) != nodes.end();
+  };
   std::erase_if(nodes_, [&](const auto& node) {
-    const bool gone = std::find(known.begin(), known.end(), node->address) == known.end();
+    const bool gone = names(before, node->address) && !names(now, node->address);
     if (gone) node->server.Close();
     return gone;
   });

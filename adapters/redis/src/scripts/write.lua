@@ -17,6 +17,7 @@ local e1, e2 = unpack('>I4I4', ARGV[1])
 if fences == 1 then
   local fence = call('GET', KEYS[1])
   if fence then
+    if #fence ~= 8 then return redis.error_reply('ERR ' .. KEYS[1] .. ' is no fence') end
     local f1, f2 = unpack('>I4I4', fence)
     if e1 < f1 or (e1 == f1 and e2 < f2) then return {0, 1} end
   end

@@ -77,6 +77,7 @@ class ConnectionPool : public std::enable_shared_from_this<ConnectionPool<Connec
       self->waiting_.clear();
       for (Connection* connection : self->connections_) connection->Close();
       for (boost::asio::steady_timer* idle : self->idle_) idle->cancel();
+      self->idle_.clear();
     });
   }
 

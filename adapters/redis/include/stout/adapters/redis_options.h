@@ -25,7 +25,8 @@ struct RedisOptions {
   RedisMode mode = RedisMode::kVersioned;
   std::string user{};      ///< Of an ACL. Empty: the default user.
   std::string password{};  ///< Empty: AUTH is not sent.
-  /// Before every key, and before the names of the store's own: `stout:epoch`, `stout:fence:SCOPE`.
+  /// Before every key, and before the names of the store's own: `stout:epoch`, `stout:fence:SCOPE`,
+  /// `stout:nothing`. No key of an application may have one of these.
   std::string prefix{};
   /// How long a delete keeps its stamp, so that a late older write cannot undo it. In milliseconds,
   /// rounded up. >= 0
@@ -39,7 +40,9 @@ struct RedisOptions {
   /// AOF on, those that have it on disk, and the server itself too (WAITAOF); otherwise those that
   /// have it in memory (WAIT). Fewer: kUnknown.
   std::size_t wait = 0;
-  /// How long to wait for them. In milliseconds, rounded up. > 0, < timeout
+  /// How long to wait for them. WAITAOF takes as long as the syncs of server and replica: with
+  /// `appendfsync everysec` a second or two, for which set 5 s. In milliseconds, rounded up. > 0,
+  /// < timeout
   Duration wait_timeout = std::chrono::seconds(1);
 
   // --- Performance ---------------------------------------------------------------------------

@@ -31,7 +31,7 @@ namespace stout {
 ///
 /// Owner: the executor's context must outlive the store; idle connections wait on it, so that an
 ///   io_context has work until the store is gone. What is without an answer when the store is
-///   destroyed fails with kUnknown.
+///   destroyed fails: a batch with kUnknown, anything else with kTransient.
 /// Threads: any; all I/O is on the executor, without blocking. Open() blocks. Handlers run on the
 ///   executor, in a call that is refused at once, or in the destructor.
 /// Errors: kTransient while there is no connection, and for what the server answers with an error
