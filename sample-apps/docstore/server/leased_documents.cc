@@ -238,7 +238,7 @@ void LeasedDocuments::OnRelease(RangeId range, LeaseHandlers::Done done) {
     shard = slots_[range].shard;
     served = std::exchange(slots_[range].serving, false);
   }
-  if (!served) {  // it is not open yet: nothing is under way
+  if (!served) {                         // it is not open yet: nothing is under way
     (void)TakeOut(range, std::nullopt);  // unless Close has done so meanwhile
     if (shard) EndOnStrand(std::move(shard), [](Interposer&) {});
     return done();
