@@ -100,6 +100,19 @@ TEST_CASE("servers that share a store are told of each other", "[docstore][lease
   CHECK(Parse({"--advertise", ":80"}).said.find("is no address") != std::string::npos);
 }
 
+TEST_CASE("a server that others cannot reach does not join them", "[docstore][leases]") {
+  for (const char* listen : {"0.0.0.0:8080", ":8080", "[::]:8080", "[0::0]:8080"}) {
+    CAPTURE(listen);
+    const Parsed refused = Parse({"--leases", "memory:", "--listen", listen});
+    CHECK(refused.code.value_or(0) != 0);
+    CHECK(refused.said.find("say it with --advertise") != std::string::npos);
+    CHECK_FALSE(
+        Parse({"--leases", "memory:", "--listen", listen, "--advertise", "10.0.0.7:80"}).code);
+    CHECK_FALSE(Parse({"--listen", listen}).code);
+  }
+  CHECK_FALSE(Parse({"--leases", "memory:", "--listen", "db7:0"}).code);
+}
+
 TEST_CASE("the router needs to be told where the leases are", "[router]") {
   const auto code = [](std::initializer_list<const char*> arguments) {
     std::vector<const char*> argv = {"docstore-router"};

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <memory>
 #include <string>
@@ -192,6 +193,45 @@ TEST_CASE("what a former owner writes after it was fenced changes nothing", "[do
   Client reader(newest.port());
   CHECK(reader.Do("GET", Section("d")).body == "newer");
   CHECK(reader.Do("GET", "/docs/d").body == "{\"document\":\"d\",\"sections\":[\"s\"]}\n");
+  runner.Stop();
+}
+
+// A store that answers the first fence as it is told to.
+class FenceRefuser final : public Store {
+ public:
+  FenceRefuser(Store& store, Errc answer) : store_(store), answer_(answer) {}
+
+  [[nodiscard]] const StoreTraits& traits() const override { return store_.traits(); }
+  void Write(const WriteBatch& batch, WriteHandler handler) override {
+    store_.Write(batch, std::move(handler));
+  }
+  void Read(const ReadBatch& batch, ReadHandler handler) override {
+    store_.Read(batch, std::move(handler));
+  }
+  void NewEpoch(EpochHandler handler) override { store_.NewEpoch(std::move(handler)); }
+  void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override {
+    if (!refused_.exchange(true)) return handler(answer_);
+    store_.Fence(scope, epoch, std::move(handler));
+  }
+
+ private:
+  Store& store_;
+  const Errc answer_;
+  std::atomic<bool> refused_ = false;
+};
+
+TEST_CASE("a range that the store does not open is not lost for good", "[docstore][leases]") {
+  const Errc answer = GENERATE(Errc::kTransient, Errc::kUnknown, Errc::kFenced, Errc::kCorrupt);
+  CAPTURE(ErrorCode(answer).message());
+  Runner runner;
+  MemoryStore store(runner.context().get_executor());
+  FenceRefuser refuser(store, answer);
+  InProcessLeases leases(runner.context().get_executor());
+  FleetServer server(runner, refuser, leases);
+  for (const std::string& document : OneOfEachRange()) {
+    CAPTURE(document);
+    CHECK(Eventually([&] { return server.Serves(document); }));
+  }
   runner.Stop();
 }
 

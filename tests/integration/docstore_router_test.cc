@@ -14,6 +14,7 @@
 #include "router/fields.h"
 #include "router/retry.h"
 #include "router/router.h"
+#include "router/upstream_pool.h"
 #include "scripted_http_server.h"
 #include "stout/adapters/memory_store.h"
 #include "stout/in_process_leases.h"
@@ -367,6 +368,21 @@ TEST_CASE("a server that refuses a body before its end is heard", "[router]") {
   const Reply reply = client.Receive();
   CHECK(reply.status == 413);
   CHECK(reply.Field("connection") == "close");
+}
+
+TEST_CASE("connections that nobody needs for long are closed", "[router]") {
+  boost::asio::io_context context;
+  const auto kept = [&](std::chrono::nanoseconds idle_timeout) {
+    UpstreamPool pool(8, idle_timeout);
+    for (int i = 0; i < 3; ++i) {
+      auto upstream = std::make_unique<Upstream>(context);
+      upstream->address = "10.0.0.7:8080";
+      pool.Give(std::move(upstream));
+    }
+    return pool.idle();
+  };
+  CHECK(kept(1h) == 3);
+  CHECK(kept(0s) == 1);
 }
 
 TEST_CASE("a connection that its server has closed is not used again", "[router]") {

@@ -145,16 +145,16 @@ event_join() {
 
 event_drain() {
   local oldest=${servers[0]}
-  servers=("${servers[@]:1}")
   kill -TERM "$oldest"
   wait "$oldest" || die "the drained server ended with $?"
+  servers=("${servers[@]:1}")
 }
 
 event_kill() {
   local oldest=${servers[0]}
-  servers=("${servers[@]:1}")
   kill -KILL "$oldest"
   wait "$oldest" 2>/dev/null || true
+  servers=("${servers[@]:1}")
   await "heirs of the server that was killed" owns_none "$oldest"
 }
 

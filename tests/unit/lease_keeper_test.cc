@@ -114,26 +114,63 @@ TEST_CASE("a range is released only once it was handed over", "[leases]") {
   member.keeper.OnReleased(3, 0, Errc::kUnknown, kStart + 3s);
   member.keeper.Tick(kStart + 4s);
   CHECK(member.keeper.TakeActions() ==
-        Actions{lease::KeepAlive{7, kStart + 4s}, lease::Release{4, 7, 0, 20}});
-  member.keeper.OnReleased(4, 0, Errc::kOk, kStart + 4s);
+        Actions{lease::KeepAlive{7, kStart + 4s}, lease::Release{3, 7, 0, 20}});
+  member.keeper.OnReleased(3, 0, Errc::kOk, kStart + 4s);
   CHECK(member.keeper.TakeActions() == Actions{lease::Leave{7}});
   member.keeper.OnLeft(7, kStart + 4s);
   CHECK(member.keeper.TakeActions() == Actions{lease::Left{}});
   CHECK(member.keeper.NextTick() == kNever);
 }
 
-TEST_CASE("what an earlier attempt was answered does not count", "[leases]") {
+TEST_CASE("a service that answers later than it is asked again is understood", "[leases]") {
   Member member;
   member.Joined();
   member.keeper.OnTable({{"a:1"}, {std::nullopt, Lease{"b:1", 3, 11}}}, kStart + 1s);
   CHECK(member.keeper.TakeActions() == Actions{lease::Acquire{2, 7, 0}});
   member.keeper.Tick(kStart + 5s);  // No answer for a third of the ttl.
   CHECK(member.keeper.TakeActions() ==
-        Actions{lease::KeepAlive{7, kStart + 5s}, lease::Acquire{3, 7, 0}});
+        Actions{lease::KeepAlive{7, kStart + 5s}, lease::Acquire{2, 7, 0}});
+  member.keeper.OnAcquired(2, 0, Errc::kOk, 20, kStart + 5s + 1ms);
+  CHECK(member.keeper.TakeActions() == Actions{lease::Acquired{0, 20}});
+  // The same of a release.
+  member.keeper.OnHandedOver(0, 20, kStart + 6s);
+  CHECK(member.keeper.TakeActions() == Actions{lease::Release{3, 7, 0, 20}});
+  member.keeper.OnKeptAlive(7, kStart + 5s, Errc::kOk, kStart + 6s);
+  member.keeper.Tick(kStart + 10s);
+  CHECK(member.keeper.TakeActions() ==
+        Actions{lease::KeepAlive{7, kStart + 10s}, lease::Release{3, 7, 0, 20}});
+  member.keeper.Leave(kStart + 10s);
+  member.keeper.OnReleased(3, 0, Errc::kOk, kStart + 10s + 1ms);
+  CHECK(member.keeper.TakeActions() == Actions{lease::Leave{7}});
+}
+
+TEST_CASE("what an earlier attempt was answered does not count", "[leases]") {
+  Member member;
+  member.Joined();
+  member.keeper.OnTable({{"a:1"}, {std::nullopt, Lease{"b:1", 3, 11}}}, kStart + 1s);
+  member.keeper.Tick(kStart + 5s);  // Acquire 2, twice: the second one's answer comes last of all.
   member.keeper.OnAcquired(2, 0, Errc::kOk, 20, kStart + 5s);
+  member.keeper.OnHandedOver(0, 20, kStart + 5s);
+  member.keeper.OnReleased(3, 0, Errc::kOk, kStart + 5s);
+  (void)member.keeper.TakeActions();
+  member.keeper.Tick(kStart + 9s);
+  CHECK(member.keeper.TakeActions() ==
+        Actions{lease::KeepAlive{7, kStart + 9s}, lease::Acquire{4, 7, 0}});
+  member.keeper.OnAcquired(2, 0, Errc::kOk, 20, kStart + 9s);
   CHECK(member.keeper.HeldEpoch(0) == 0);
-  member.keeper.OnAcquired(3, 0, Errc::kOk, 20, kStart + 5s);
-  CHECK(member.keeper.HeldEpoch(0) == 20);
+  member.keeper.OnAcquired(4, 0, Errc::kOk, 21, kStart + 9s);
+  CHECK(member.keeper.HeldEpoch(0) == 21);
+}
+
+TEST_CASE("an attempt at what has become another's is given up", "[leases]") {
+  Member member;
+  member.Joined();
+  member.keeper.OnTable({{"a:1"}, {std::nullopt, Lease{"b:1", 3, 11}}}, kStart + 1s);
+  CHECK(member.keeper.TakeActions() == Actions{lease::Acquire{2, 7, 0}});
+  member.keeper.OnTable({{"a:1"}, {Lease{"b:1", 3, 12}, Lease{"b:1", 3, 11}}}, kStart + 1s);
+  member.keeper.Tick(kStart + 5s);
+  CHECK(member.keeper.TakeActions() == Actions{lease::KeepAlive{7, kStart + 5s}});
+  CHECK(member.keeper.NextTick() == kStart + 9s);
 }
 
 TEST_CASE("a range of ours that we do not know of is taken, or released", "[leases]") {

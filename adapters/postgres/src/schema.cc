@@ -25,11 +25,12 @@ void AddFences(const WithTables& with_tables, Schema* schema) {
       with_tables("SELECT CASE WHEN epoch > $2::int8 THEN ('fenced by epoch ' || "
                   "epoch)::int8 END FROM {f} WHERE scope = $1::bytea"),
       {Type::kBytea, Type::kInt8}};
-  schema->patience = {"stout_patience",
-                      "SELECT set_config('lock_timeout', $1::int8 || 'ms', true), "
-                      "CASE current_setting('synchronous_commit') WHEN 'off' "
-                      "THEN set_config('synchronous_commit', 'on', true) END",
-                      {Type::kInt8}};
+  schema->patience = {
+      "stout_patience",
+      "SELECT set_config('lock_timeout', $1::int8 || 'ms', true), "
+      "CASE WHEN current_setting('synchronous_commit') NOT IN "
+      "('on', 'remote_apply') THEN set_config('synchronous_commit', 'on', true) END",
+      {Type::kInt8}};
   schema->take_scope = {
       "stout_take_scope", with_tables("SELECT pg_advisory_xact_lock({lock})"), {Type::kBytea}};
   schema->raise_fence = {

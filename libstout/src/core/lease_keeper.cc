@@ -152,11 +152,8 @@ void LeaseKeeper::Renew(TimePoint now) {
 void LeaseKeeper::Reconcile(RangeId id, TimePoint now) {
   Range& range = ranges_[id];
   switch (range.holding) {
-    case Holding::kAcquiring:
-      if (now < range.due) break;
-      Rest(&range, now);
-      [[fallthrough]];
     case Holding::kNone:
+    case Holding::kAcquiring:
       ReconcileFree(id, now);
       break;
     case Holding::kHeld:
@@ -179,7 +176,6 @@ void LeaseKeeper::Reconcile(RangeId id, TimePoint now) {
 
 void LeaseKeeper::ReconcileFree(RangeId id, TimePoint now) {
   if (now < ranges_[id].due) return;
-  ranges_[id].due = TimePoint();
   const bool wanted = !wants_to_leave_ && rightful_[id] == Rightful::kOurs;
   // Of an attempt whose answer was lost: an Acquire would be answered with its epoch.
   const bool left_over = Known(id) && Known(id)->session == session_;
@@ -187,17 +183,23 @@ void LeaseKeeper::ReconcileFree(RangeId id, TimePoint now) {
     SendAcquire(id, now);
   } else if (left_over) {
     SendRelease(id, Known(id)->epoch, now);
+  } else {
+    Rest(&ranges_[id], TimePoint());
   }
 }
 
 void LeaseKeeper::SendAcquire(RangeId id, TimePoint now) {
-  ranges_[id] = {Holding::kAcquiring, 0, next_attempt_++, now + period_};
-  actions_.push_back(lease::Acquire{ranges_[id].attempt, session_, id});
+  const bool again = ranges_[id].holding == Holding::kAcquiring;
+  const lease::Attempt attempt = again ? ranges_[id].attempt : next_attempt_++;
+  ranges_[id] = {Holding::kAcquiring, 0, attempt, now + period_};
+  actions_.push_back(lease::Acquire{attempt, session_, id});
 }
 
 void LeaseKeeper::SendRelease(RangeId id, Epoch epoch, TimePoint now) {
-  ranges_[id] = {Holding::kReleasing, epoch, next_attempt_++, now + period_};
-  actions_.push_back(lease::Release{ranges_[id].attempt, session_, id, epoch});
+  const bool again = ranges_[id].holding == Holding::kReleasing;  // hence of the same epoch
+  const lease::Attempt attempt = again ? ranges_[id].attempt : next_attempt_++;
+  ranges_[id] = {Holding::kReleasing, epoch, attempt, now + period_};
+  actions_.push_back(lease::Release{attempt, session_, id, epoch});
 }
 
 void LeaseKeeper::FinishLeaving(TimePoint now) {

@@ -25,6 +25,7 @@ Task<ErrorCode> RequestBody::Keep(std::size_t bytes) {
 
 Task<std::pair<ErrorCode, boost::asio::const_buffer>> RequestBody::Next() {
   passed_on_ = true;
+  interrupted_ = false;
   std::size_t size = 0;
   if (!parser_.is_done()) {
     part_.resize(kPartBytes);

@@ -40,18 +40,11 @@ std::unique_ptr<Upstream> UpstreamPool::Take(const std::string& address) {
 
 void UpstreamPool::Give(std::unique_ptr<Upstream> upstream) {
   const std::lock_guard lock(mutex_);
+  const auto now = steady_clock::now();
   std::deque<Idle>& idle = idle_[upstream->address];
+  while (!idle.empty() && now - idle.front().since >= idle_timeout_) idle.pop_front();
   if (idle.size() >= max_idle_) idle.pop_front();
-  idle.push_back({std::move(upstream), steady_clock::now()});
-}
-
-void UpstreamPool::Expire() {
-  const auto oldest = steady_clock::now() - idle_timeout_;
-  const std::lock_guard lock(mutex_);
-  for (auto& [address, idle] : idle_) {
-    while (!idle.empty() && idle.front().since <= oldest) idle.pop_front();
-  }
-  std::erase_if(idle_, [](const auto& each) { return each.second.empty(); });
+  idle.push_back({std::move(upstream), now});
 }
 
 void UpstreamPool::KeepOnly(const std::vector<std::string>& addresses) {

@@ -37,11 +37,10 @@ class UpstreamPool {
 
   /// An open connection to a server, or null if none waits.
   [[nodiscard]] std::unique_ptr<Upstream> Take(const std::string& address);
-  /// Keeps a connection on which nothing is owed by either side.
+  /// Keeps a connection on which nothing is owed by either side, and closes those to the same
+  /// server that have waited for idle_timeout.
   void Give(std::unique_ptr<Upstream> upstream);
 
-  /// Closes what has waited for idle_timeout.
-  void Expire();
   /// Closes connections to all but these servers. `addresses` are sorted.
   void KeepOnly(const std::vector<std::string>& addresses);
 

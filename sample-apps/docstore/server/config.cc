@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/asio/ip/address.hpp>
 #include <string>
 #include <thread>
 #include <utility>
@@ -16,7 +17,6 @@ namespace stout::docstore {
 namespace {
 
 constexpr std::size_t kMaxShards = 4096;
-constexpr std::size_t kMaxRanges = 65'536;
 
 std::string ReadPolicy(const std::string& text, Policy& policy) {
   std::string error;
@@ -115,9 +115,19 @@ void AddOptions(CLI::App& app, Config& config) {
                "Longest time for a client to send a request (else 408), or to take an answer");
 }
 
+// Whether it stands for every address of the machine, which is none where others find it.
+bool IsAnyAddress(const std::string& host) {
+  boost::system::error_code is_name;
+  const auto address = boost::asio::ip::make_address(host, is_name);
+  return host.empty() || (!is_name && address.is_unspecified());
+}
+
 // What only the combination of options shows.
 std::string CheckTogether(const Config& config) {
   const EngineOptions& engine = config.documents.map.engine;
+  if (!config.leases.empty() && config.advertise.empty() && IsAnyAddress(config.listen.host)) {
+    return "--listen names no address that others can reach: say it with --advertise";
+  }
   // A section must fit into one batch with its key and the batch's other bytes.
   if (config.http.max_body_bytes + 1024 > engine.lane.max_batch_bytes) {
     return "--max-batch-bytes must exceed --max-section-bytes by 1KiB: raise the one or lower the "

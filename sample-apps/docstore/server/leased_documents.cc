@@ -113,7 +113,7 @@ void LeasedDocuments::Handle(DocumentRequest request, Respond respond) {
                  asked = std::move(asked),
                  respond = std::move(respond)](DocumentShard::Outcome outcome) mutable {
     const ErrorCode ec = outcome.error;
-    if (ec == Errc::kFenced) OnFenced(range, epoch);
+    if (ec == Errc::kFenced) OnUnusable(range, epoch, ec);
     if (!ec) return respond(std::move(outcome.response));
     const bool gone = ec == Errc::kFenced || ec == Errc::kDraining || ec == Errc::kClosed;
     respond(gone && !outcome.changed ? NotServed(range, asked) : MakeError(ec, outcome.changed));
@@ -174,7 +174,7 @@ void LeasedDocuments::Health(Respond respond) {
   respond(std::move(response));
 }
 
-// --- The life of a range; all on the manager's strand, but for OnFenced --------------------------
+// --- The life of a range; all on the manager's strand, but for OnUnusable ------------------------
 
 void LeasedDocuments::OnAcquired(RangeId range, Epoch epoch) {
   WriteBackMapOptions map = options_.map;
@@ -213,15 +213,18 @@ void LeasedDocuments::OnOpened(std::shared_ptr<Opening> opening, ErrorCode ec) {
   }
   if (!ec) {
     spdlog::info("range {}: served, epoch {}", range, opening->epoch);
-  } else if (ec == Errc::kFenced) {
-    OnFenced(range, opening->epoch);
   } else if (ec == Errc::kTransient || ec == Errc::kUnknown) {
+    if (opening->failures == 0) {
+      spdlog::warn("range {}: the store does not open it: {}; trying again", range, ec.message());
+    }
     SplitMix64 random(opening->epoch + opening->failures);
     opening->pause.expires_after(kPause.Pause(++opening->failures, random));
     asio::steady_timer& pause = opening->pause;
     return pause.async_wait([this, opening = std::move(opening)](ErrorCode cut) mutable {
       if (!cut) OpenShard(std::move(opening));
     });
+  } else if (ec != Errc::kClosed) {
+    OnUnusable(range, opening->epoch, ec);
   }
   // A shard ends on its own strand.
   EndOnStrand(std::move(opening->shard), [](Interposer&) {});
@@ -235,8 +238,9 @@ void LeasedDocuments::OnRelease(RangeId range, LeaseHandlers::Done done) {
     shard = slots_[range].shard;
     served = std::exchange(slots_[range].serving, false);
   }
-  if (!served) {  // it is not open yet: nothing is under way
-    if (shard) EndOnStrand(TakeOut(range, std::nullopt), [](Interposer&) {});
+  if (!served) {                         // it is not open yet: nothing is under way
+    (void)TakeOut(range, std::nullopt);  // unless Close has done so meanwhile
+    if (shard) EndOnStrand(std::move(shard), [](Interposer&) {});
     return done();
   }
   const auto strand = shard->interposer().get_executor();
@@ -261,11 +265,13 @@ void LeasedDocuments::OnLost(RangeId range) {
   EndOnStrand(std::move(shard), [](Interposer& interposer) { interposer.Fence(); });
 }
 
-// Who has fenced us owns the range, whatever the lease service says: its word is of no use here.
-void LeasedDocuments::OnFenced(RangeId range, Epoch epoch) {
+// The lease is of no use without the store: who has fenced us there owns the range, whatever the
+// lease service says. If it is the lease that has ended, OnLost says so.
+void LeasedDocuments::OnUnusable(RangeId range, Epoch epoch, ErrorCode ec) {
+  if (!IsOurs(range, epoch)) return;
   auto shard = TakeOut(range, epoch);
   if (!shard) return;
-  spdlog::warn("range {}: fenced by the store, epoch {}", range, epoch);
+  spdlog::warn("range {}: given up, epoch {}: the store says: {}", range, epoch, ec.message());
   EndOnStrand(std::move(shard), [](Interposer& interposer) { interposer.Fence(); });
   manager_->GiveUp(range, epoch);
 }

@@ -73,7 +73,8 @@ class LeasedDocuments final : public Documents {
 
   void OpenShard(std::shared_ptr<Opening> opening);
   void OnOpened(std::shared_ptr<Opening> opening, ErrorCode ec);
-  void OnFenced(RangeId range, Epoch epoch);
+  /// The store refuses it under this epoch.
+  void OnUnusable(RangeId range, Epoch epoch, ErrorCode ec);
 
   [[nodiscard]] RangeId RangeFor(const std::string& document) const;
   [[nodiscard]] bool IsOurs(RangeId range, Epoch epoch) const;

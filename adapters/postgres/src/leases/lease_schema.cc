@@ -15,7 +15,7 @@ LeaseSchema MakeLeaseSchema(const TableNames& names) {
   LeaseSchema schema;
   schema.durably = {"stout_durably",
                     "SELECT set_config('synchronous_commit', 'on', true) "
-                    "WHERE current_setting('synchronous_commit') = 'off'",
+                    "WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')",
                     {}};
   schema.next_number = {"stout_next_number", with_tables("UPDATE {n} SET next = next + 1"), {}};
   schema.bury = {

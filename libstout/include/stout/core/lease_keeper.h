@@ -16,7 +16,7 @@ namespace stout {
 /// What a LeaseKeeper asks of its driver, to be carried out in order and at once.
 namespace lease {
 
-/// Names one attempt of a request; answers bring it back.
+/// Names one attempt, which may be sent several times; answers bring it back.
 using Attempt = std::uint64_t;
 
 // Calls of the lease service.
@@ -84,8 +84,10 @@ using Action =
 /// 2. valid_until() is never later than ttl after the sending of a call that began or renewed the
 ///    session, less the margin: by then the service has not ended it, whatever was lost or late.
 /// 3. When the session ends, each range held is told Lost, before any range is Acquired again.
-/// Of several attempts at one thing only the answer of the last counts, so that none can speak of
-/// what was released since. An attempt that is not answered within a renewal period is made again.
+/// Of several attempts at one thing only the answers of the last count, so that none can speak of
+/// what was released since. A request for a range that is not answered within a renewal period is
+/// sent again as the same attempt: nothing else was asked in between, so that any answer is true,
+/// and a service that is slow for long is still understood.
 ///
 /// Units: stout::Duration, and TimePoint of any clock that counts all time, suspended or not.
 /// Owner: value type.   Threads: none of its own.   Errors: cannot fail.
@@ -133,7 +135,7 @@ class LeaseKeeper {
     Holding holding = Holding::kNone;
     Epoch epoch = 0;             // While held, handed over or released.
     lease::Attempt attempt = 0;  // Of the request that is on its way.
-    TimePoint due{};             // When a request is given up; kNone: when it may be tried again.
+    TimePoint due{};             // When a request is sent again; kNone: when one may be sent.
   };
   enum class Rightful { kNotKnown, kOurs, kAnothers };
 
