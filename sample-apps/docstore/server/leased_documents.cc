@@ -248,11 +248,11 @@ void LeasedDocuments::OnRelease(RangeId range, LeaseHandlers::Done done) {
     Interposer& interposer = shard->interposer();
     interposer.Drain(
         [this, range, shard = std::move(shard), done = std::move(done)](ErrorCode ec) mutable {
-          // kClosed: the server ends without order. kFenced: the range is lost, which has been
-          // told.
-          if (ec) return;
+          const Epoch epoch = shard->interposer().epoch();
+          if (ec == Errc::kClosed) return;  // the server ends without order
+          if (ec) return OnUnusable(range, epoch, ec);
           spdlog::info("range {}: handed over", range);
-          (void)TakeOut(range, shard->interposer().epoch());
+          (void)TakeOut(range, epoch);
           done();
         });
   });
