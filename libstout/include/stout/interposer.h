@@ -81,10 +81,10 @@ class Interposer {
     return Async<void(ErrorCode)>(&Interposer::Open, std::forward<Token>(token));
   }
   void Open(Reply done);
-  /// Opens as the owner of `scope`, not empty, under a lease's fencing token: OpenWithEpoch after the
-  /// store has shut former owners out, so that nothing that they send, or have sent, takes effect any
-  /// more. `void(ErrorCode)`, as AsyncOpen; also kFenced (for good) if there is a newer owner, and
-  /// kBadOptions if it is open otherwise, or about to be. Where the store has no fences
+  /// Opens as the owner of `scope`, not empty, under a lease's fencing token: OpenWithEpoch after
+  /// the store has shut former owners out, so that nothing that they send, or have sent, takes
+  /// effect any more. `void(ErrorCode)`, as AsyncOpen; also kFenced (for good) if there is a newer
+  /// owner, and kBadOptions if it is open otherwise, or about to be. Where the store has no fences
   /// (StoreTraits::fences), a late write of a former owner can still reach a key that this one has
   /// not written.
   template <typename Token>
