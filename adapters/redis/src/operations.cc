@@ -89,6 +89,7 @@ asio::awaitable<ReadResult> Read(Connection& connection, const Layout& layout, c
   if (answered) answered = co_await ConfirmMaster(connection, outcome.replies.front());
   std::vector<StoredState> states(keys);
   std::vector<StoredState*> places;
+  places.reserve(keys);
   for (StoredState& state : states) places.push_back(&state);
   // A read that failed has done nothing.
   if (!answered || !layout.DecodeRead(std::move(outcome.replies.back()), places)) {
