@@ -62,7 +62,6 @@ TEST_CASE("etcd leases: a member that does not answer is left for the next", "[l
                           endpoint(good) + "/" + FreshName() + "?timeout=300ms&silence=1s";
   const auto service = OpenNow(url, pool.get_executor());
   TableWatch watch(*service);
-  ErrorCode ec;
   SessionId a = 0;
   CHECK_FALSE(AtLast([&] {
     const Joined joined = Join(*service, LeaseMember{"a:1", kRanges, 30s});

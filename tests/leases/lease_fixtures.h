@@ -96,8 +96,8 @@ class Etcd {
 
 // For TEMPLATE_TEST_CASE, which names its cases after the types.
 #define STOUT_TEST_ALL_SERVICES InProcess STOUT_TEST_POSTGRES STOUT_TEST_ETCD
-#define STOUT_TEST_REST_(first, ...) __VA_ARGS__
-#define STOUT_TEST_REST(...) STOUT_TEST_REST_(__VA_ARGS__)
+#define STOUT_TEST_WITHOUT_FIRST(first, ...) __VA_ARGS__
+#define STOUT_TEST_REST(...) STOUT_TEST_WITHOUT_FIRST(__VA_ARGS__)
 #if defined(STOUT_HAS_POSTGRES) || defined(STOUT_HAS_ETCD)
 #define STOUT_TEST_REMOTE_SERVICES STOUT_TEST_REST(void STOUT_TEST_POSTGRES STOUT_TEST_ETCD)
 #endif
