@@ -46,9 +46,9 @@ TEST_CASE("a trial says that a server did not start", "[fleet-bench]") {
 
 TEST_CASE("an interrupted trial ends early", "[fleet-bench]") {
   const std::atomic<bool> interrupted = true;
-  const TrialResult result =
-      RunFleetTrial(kServer, {.store_url = "memory:", .warmup = 1ms, .measure = 1ms, .patience = 1h},
-                    Natural{}, interrupted);
+  const TrialResult result = RunFleetTrial(
+      kServer, {.store_url = "memory:", .warmup = 1ms, .measure = 1ms, .patience = 1h}, Natural{},
+      interrupted);
   CHECK(result.offered == 0);
 }
 
