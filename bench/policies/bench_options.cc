@@ -15,8 +15,8 @@ namespace stout::bench {
 namespace {
 
 constexpr const char* kDescription =
-    "Compares batching policies on real stores. Each trial runs a fleet of application servers, "
-    "all in this process, against one store; users are an open loop (Poisson), and latency counts "
+    "Compares batching policies on real stores. Each trial runs a fleet of application servers "
+    "against one store; users are an open loop (Poisson), and latency counts "
     "from the time at which a change was due. Policies take turns in short trials, so that "
     "whatever else happens on this machine hits all alike; the medians of the repetitions count. "
     "A policy that is overloaded at a rate, twice in a row, is not asked for more.";
@@ -69,14 +69,15 @@ BenchOptions Defaults(int argc, const char* const* argv) {
   return given(kFull) ? Full() : given(kQuick) ? Quick() : BenchOptions{};
 }
 
-std::vector<Policy> ReadPolicies(const std::vector<std::string>& texts) {
+std::vector<Policy> ReadPolicies(const std::string& program,
+                                 const std::vector<std::string>& texts) {
   std::vector<Policy> policies;
   for (const std::string& text : texts) {
     std::string error;
     if (std::optional<Policy> policy = MakeOpponent(text, &error)) {
       policies.push_back(*std::move(policy));
     } else {
-      fmt::print(stderr, "policy-bench: left out: {}\n", error);
+      fmt::print(stderr, "{}: left out: {}\n", program, error);
     }
   }
   return policies;
@@ -84,13 +85,14 @@ std::vector<Policy> ReadPolicies(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-std::variant<BenchOptions, ExitCode> ParseCommandLine(int argc, const char* const* argv) {
+std::variant<BenchOptions, ExitCode> ParseCommandLine(int argc, const char* const* argv,
+                                                      const std::string& program) {
   BenchOptions options = Defaults(argc, argv);
   bool quick = false;
   bool full = false;  // both are in the defaults already
   std::vector<std::string> stores;
   std::vector<std::string> policies = kDefaultPolicies;
-  CLI::App app(kDescription, "policy-bench");
+  CLI::App app(kDescription, program);
   app.footer(Footer());
   app.add_option("--store", stores, "The stores; without a name, called after the URL's scheme")
       ->required()
@@ -135,12 +137,12 @@ std::variant<BenchOptions, ExitCode> ParseCommandLine(int argc, const char* cons
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kOk : kBadOptions;
   }
-  if (!ReadStores("policy-bench", stores, options.stores)) return kBadOptions;
+  if (!ReadStores(program, stores, options.stores)) return kBadOptions;
   std::erase(options.sustained, 0);
   std::sort(options.rates.begin(), options.rates.end());
-  options.policies = ReadPolicies(policies);
+  options.policies = ReadPolicies(program, policies);
   if (options.policies.empty()) {
-    fmt::print(stderr, "policy-bench: no policy is left to measure; there are {}\n",
+    fmt::print(stderr, "{}: no policy is left to measure; there are {}\n", program,
                OpponentSyntax());
     return kBadOptions;
   }

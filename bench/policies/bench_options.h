@@ -40,6 +40,7 @@ struct BenchOptions {
 /// What the command line asks for, or the exit code after --help or an error, both reported.
 /// Policies that this build does not know are left out with a line on stderr.
 [[nodiscard]] std::variant<BenchOptions, ExitCode> ParseCommandLine(int argc,
-                                                                    const char* const* argv);
+                                                                    const char* const* argv,
+                                                                    const std::string& program);
 
 }  // namespace stout::bench

@@ -37,8 +37,10 @@ std::vector<Setting> MakeSettings(const BenchOptions& options) {
 
 class Bench {
  public:
-  Bench(const BenchOptions& options, const OnTrial& on_trial, const std::atomic<bool>& interrupted)
+  Bench(const BenchOptions& options, const TrialRunner& run_trial, const OnTrial& on_trial,
+        const std::atomic<bool>& interrupted)
       : options_(options),
+        run_trial_(run_trial),
         on_trial_(on_trial),
         interrupted_(interrupted),
         seeds_(options.seed),
@@ -84,7 +86,7 @@ class Bench {
                          .seed = seeds_.Next(),
                          .step = Step(),
                          .slice = options_.slice};
-    const TrialResult result = RunTrial(spec, policy, interrupted_);
+    const TrialResult result = run_trial_(spec, policy, interrupted_);
     if (interrupted_) return std::nullopt;
     return result;
   }
@@ -175,6 +177,7 @@ class Bench {
   }
 
   const BenchOptions& options_;
+  const TrialRunner& run_trial_;
   const OnTrial& on_trial_;
   const std::atomic<bool>& interrupted_;
   SplitMix64 seeds_;
@@ -196,9 +199,9 @@ bool Setting::measured() const {
   });
 }
 
-std::vector<Setting> Measure(const BenchOptions& options, const OnTrial& on_trial,
-                             const std::atomic<bool>& interrupted) {
-  return Bench(options, on_trial, interrupted).Run();
+std::vector<Setting> Measure(const BenchOptions& options, const TrialRunner& run_trial,
+                             const OnTrial& on_trial, const std::atomic<bool>& interrupted) {
+  return Bench(options, run_trial, on_trial, interrupted).Run();
 }
 
 }  // namespace stout::bench

@@ -49,13 +49,18 @@ struct Setting {
   [[nodiscard]] bool measured() const;
 };
 
+/// Runs one trial: RunTrial, or what measures another kind of fleet.
+using TrialRunner = std::function<TrialResult(const TrialSpec&, const Policy&,
+                                              const std::atomic<bool>& interrupted)>;
+
 /// Told of each trial before it runs: for a progress line.
 using OnTrial = std::function<void(const Setting&, const Policy&, double rate)>;
 
 /// Runs all trials, in turns, one after the other. When interrupted, answers what there is:
 /// settings of which something was measured.
-/// Throws as RunTrial.
-[[nodiscard]] std::vector<Setting> Measure(const BenchOptions& options, const OnTrial& on_trial,
+/// Throws as `run_trial`.
+[[nodiscard]] std::vector<Setting> Measure(const BenchOptions& options,
+                                           const TrialRunner& run_trial, const OnTrial& on_trial,
                                            const std::atomic<bool>& interrupted);
 
 }  // namespace stout::bench

@@ -7,12 +7,15 @@
 #include <fstream>
 #include <initializer_list>
 #include <iostream>
+#include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "router/config.h"
 #include "server/config.h"
+#include "stout/core/policy/basic.h"
 
 namespace stout::docstore {
 namespace {
@@ -123,6 +126,20 @@ TEST_CASE("the router needs to be told where the leases are", "[router]") {
   CHECK(code({}).value_or(0) != 0);
   CHECK(code({"--leases", "memory:", "--retry-timeout", "0s"}).value_or(0) != 0);
   CHECK_FALSE(code({"--leases", "memory:", "--retry-timeout", "5s", "--listen", "[::1]:0"}));
+}
+
+TEST_CASE("a server can be built with policies of its own", "[docstore]") {
+  const PolicyLanguage ours = {
+      .read = [](std::string_view text, std::string*) -> std::optional<Policy> {
+        if (text != "ours") return std::nullopt;
+        return Fixed{7ms};
+      },
+      .syntax = [] { return std::string_view("ours"); }};
+  const std::vector<const char*> argv = {"docstore-server", "--policy", "ours"};
+  Config config;
+  CHECK_FALSE(ParseCommandLine(static_cast<int>(argv.size()), argv.data(), config, ours));
+  CHECK(config.documents.map.engine.lane.write_policy.Name() == "fixed:7ms");
+  CHECK(Parse({"--policy", "ours"}).code.value_or(0) != 0);
 }
 
 TEST_CASE("a wrong option is named, with the remedy", "[docstore]") {

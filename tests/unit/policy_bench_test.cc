@@ -118,7 +118,7 @@ TEST_CASE("without a fixed interval there is no headline", "[policy-bench]") {
 BenchOptions Parse(std::vector<const char*> arguments) {
   arguments.insert(arguments.begin(), "policy-bench");
   return std::get<BenchOptions>(
-      ParseCommandLine(static_cast<int>(arguments.size()), arguments.data()));
+      ParseCommandLine(static_cast<int>(arguments.size()), arguments.data(), "policy-bench"));
 }
 
 TEST_CASE("a store has a name: the given one, or its scheme", "[policy-bench]") {
@@ -144,7 +144,8 @@ TEST_CASE("a rate that is no number is refused: its load would never end", "[pol
   for (const char* const rates : {"nan", "100,-nan", "0", "inf"}) {
     const std::vector<const char*> arguments = {"policy-bench", "--store", "memory:", "--rates",
                                                 rates};
-    const auto command = ParseCommandLine(static_cast<int>(arguments.size()), arguments.data());
+    const auto command =
+        ParseCommandLine(static_cast<int>(arguments.size()), arguments.data(), "policy-bench");
     CAPTURE(rates);
     CHECK(std::get<ExitCode>(command) == kBadOptions);
   }
@@ -203,7 +204,7 @@ TEST_CASE("an interrupted bench ends, with what it has", "[policy-bench]") {
   options.stores = {{"memory", "memory:"}};
   options.policies = {Natural{}};
   CHECK(Measure(
-            options, [](const Setting&, const Policy&, double) {}, interrupted)
+            options, RunTrial, [](const Setting&, const Policy&, double) {}, interrupted)
             .empty());
 }
 
@@ -219,7 +220,7 @@ TEST_CASE("a bench stops asking a policy for more once it is overloaded", "[poli
   options.warmup = options.measure = options.max_p99 = 10ms;
   std::vector<double> asked;
   const std::vector<Setting> settings = Measure(
-      options, [&](const Setting&, const Policy&, double rate) { asked.push_back(rate); },
+      options, RunTrial, [&](const Setting&, const Policy&, double rate) { asked.push_back(rate); },
       interrupted);
   CHECK(asked == std::vector<double>{2000, 2000});
   REQUIRE(settings.size() == 1);

@@ -18,15 +18,15 @@ namespace {
 
 constexpr std::size_t kMaxShards = 4096;
 
-std::string ReadPolicy(const std::string& text, Policy& policy) {
+std::string ReadPolicy(const PolicyLanguage& policies, const std::string& text, Policy& policy) {
   std::string error;
-  auto parsed = MakePolicy(text, &error);
+  auto parsed = policies.read(text, &error);
   if (!parsed) return error;
   policy = std::move(*parsed);
   return {};
 }
 
-void AddOptions(CLI::App& app, Config& config) {
+void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
   Options options(app);
   EngineOptions& engine = config.documents.map.engine;
   LaneOptions& lane = engine.lane;
@@ -66,12 +66,14 @@ void AddOptions(CLI::App& app, Config& config) {
                "A server that is silent for so long has lost its ranges to others");
 
   options.Group("Batching, of each shard");
-  options.Parsed("--policy", fmt::format("When to send: {}", PolicySyntax()), "POLICY",
-                 lane.write_policy.Name(),
-                 [&lane](const std::string& text) { return ReadPolicy(text, lane.write_policy); });
+  options.Parsed("--policy", fmt::format("When to send: {}", policies.syntax()), "POLICY",
+                 lane.write_policy.Name(), [&lane, policies](const std::string& text) {
+                   return ReadPolicy(policies, text, lane.write_policy);
+                 });
   options.Parsed("--read-policy", "The same for reads of what is not in memory", "POLICY",
-                 lane.read_policy.Name(),
-                 [&lane](const std::string& text) { return ReadPolicy(text, lane.read_policy); });
+                 lane.read_policy.Name(), [&lane, policies](const std::string& text) {
+                   return ReadPolicy(policies, text, lane.read_policy);
+                 });
   options.Time("--max-delay", lane.max_delay,
                "A change older than this is sent whatever the policy says");
   options.Count("--max-batch-items", lane.max_batch_items, kMaxCount, "Most states in a batch");
@@ -140,7 +142,8 @@ std::string CheckTogether(const Config& config) {
 
 }  // namespace
 
-std::optional<int> ParseCommandLine(int argc, const char* const* argv, Config& config) {
+std::optional<int> ParseCommandLine(int argc, const char* const* argv, Config& config,
+                                    const PolicyLanguage& policies) {
   config.threads = std::max(1u, std::thread::hardware_concurrency());
   config.documents.shards = 0;  // as many as threads
   CLI::App app("Serves sectioned documents over HTTP, from memory, durably.", "docstore-server");
@@ -148,7 +151,7 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, Config& c
       PolicyOptions() +
       "\nSIGTERM or SIGINT ends it in order: it accepts no more, answers what it has read, and "
       "flushes.\nIt prints 'listening on HOST:PORT' on stdout once it serves, and logs on stderr.");
-  AddOptions(app, config);
+  AddOptions(app, config, policies);
   return Parse(app, argc, argv, [&config] {
     if (!config.leases.empty() && config.documents.shards != 0) {
       return std::string("--lanes counts without --leases only: each of --ranges has its own");

@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# run.sh BIN_DIR [--quick] [STORE...]: the batching policies side by side on PostgreSQL and Redis, with
+# 1, 4 and 16 docstore-server processes that share one store, from light load to overload. STORE:
+# postgres, redis; without any, both.
+#
+#   --quick   some 4 minutes instead of some 45: fewer policies, 4 servers, shorter trials
+#
+# Starts a private PostgreSQL (fsync and synchronous_commit are on) and a private Redis (appendfsync
+# always), whose files are on this machine's disk, and stops them again. Tables go to the terminal,
+# all figures to bench/results/fleet.json, pictures beside it; --quick writes them to
+# BIN_DIR/../fleet-quick/ instead. README.md says how it is measured.
+set -euo pipefail
+
+usage() { sed -n '2,11s/^# \{0,1\}//p' "$0"; }
+
+if (($# == 0)) || [[ $1 == -* ]]; then
+  usage >&2
+  exit 2
+fi
+bin=$(cd "$1" && pwd)
+shift
+here=$(cd "$(dirname "$0")" && pwd)
+results=$here/../results
+documents=10000
+options=(--servers 1,4,16 --documents "$documents,100" --rates 100,400,1600,6400 --sustained 16)
+stores=()
+for option in "$@"; do
+  case $option in
+    --quick)
+      results=$bin/../fleet-quick
+      options=(--quick --servers 4 --documents "$documents" --rates 100,800,6400 --sustained 4
+        --policies unbatched tick:20ms tick:160ms natural stout adaptive)
+      ;;
+    -h | --help) usage && exit ;;
+    postgres | redis) stores+=("$option") ;;
+    *) echo "bench fleet: no option '$option'" >&2 && usage >&2 && exit 2 ;;
+  esac
+done
+((${#stores[@]})) || stores=(postgres redis)
+for program in jq gnuplot "$bin/fleet-bench" "$bin/docstore-server" "$bin/docstore-load"; do
+  command -v "$program" >/dev/null || { echo "bench fleet: no $program" >&2 && exit 1; }
+done
+
+# shellcheck source=/dev/null
+source "$here/../../sample-apps/demo/postgres.sh"
+# shellcheck source=/dev/null
+source "$here/../../sample-apps/demo/redis.sh"
+
+scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-fleet.XXXXXX")
+chmod 755 "$scratch"  # PostgreSQL runs as a user of its own
+database=''
+started=()
+stop() {
+  local pid
+  for pid in "$@"; do
+    kill "$pid" 2>/dev/null || true
+    wait "$pid" 2>/dev/null || true
+  done
+}
+# A start that was cut short has set `database` alone.
+trap 'stop "${started[@]}" $database; rm -rf "$scratch"' EXIT
+
+say() { printf 'bench fleet, %d:%02d: %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$1" >&2; }
+
+# apart COMMAND...: what it leaves running does not get our Ctrl-C.
+apart() {
+  set -m
+  "$@"
+  set +m
+}
+
+open_postgres() {
+  apart start_postgres "$scratch/postgres"
+  stop "$database"
+  echo 'max_connections = 300' >>"$scratch/postgres/data/postgresql.conf"  # for 16 servers
+  apart start_postgres "$scratch/postgres"
+  url=$postgres_url
+}
+
+open_redis() {
+  apart start_redis "$scratch/redis"
+  url=$redis_url
+}
+
+# fill URL: writes every document once, so that no trial but finds them there.
+fill() {
+  local server address=''
+  "$bin/docstore-server" --store "$1" --listen 127.0.0.1:0 --log-level error >"$scratch/fill" &
+  server=$!
+  started+=("$server")
+  for _ in {1..100}; do
+    address=$(sed -n 's/^listening on //p' "$scratch/fill")
+    [[ -z $address ]] || break
+    sleep 0.05
+  done
+  "$bin/docstore-load" --target "http://$address" --documents "$documents" --preload \
+    --rate 1 --duration 100ms >/dev/null 2>&1 ||
+    { echo "bench fleet: cannot fill $1" >&2 && return 1; }
+  stop "$server"
+}
+
+choices=()
+for store in "${stores[@]}"; do
+  say "starting $store"
+  "open_$store"
+  started+=("$database")
+  fill "$url"
+  choices+=("$store=$url")
+done
+
+status=0
+"$bin/fleet-bench" --store "${choices[@]}" "${options[@]}" \
+  --json "$scratch/json" --plot-data "$scratch/plot" || status=$?
+((status == 0 || status == 130)) || exit "$status"
+
+mkdir -p "$results"
+jq --arg commit "$(git -C "$here" describe --always --dirty 2>/dev/null || true)" \
+  '. + {format: "stout fleet-bench 1", commit: $commit}' "$scratch/json" >"$results/fleet.json"
+for data in "$scratch"/plot/*.dat; do
+  [[ -e $data ]] || continue
+  name=$(basename "$data" .dat)
+  IFS=- read -r store servers documents <<<"$name"
+  gnuplot -e "data='$data'; out='$results/fleet-$name.svg'" \
+    -e "caption='$store, $servers application servers, $documents documents'" \
+    "$here/../policies/latency.gp"
+done
+say "$(cd "$results" && pwd)/fleet.json"
+exit "$status"

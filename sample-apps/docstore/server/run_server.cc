@@ -1,0 +1,146 @@
+#include "server/run_server.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <future>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "program/process.h"
+#include "program/shutdown.h"
+#include "server/config.h"
+#include "server/server.h"
+#include "stout/adapters/open_lease_service.h"
+#include "stout/adapters/open_store.h"
+
+namespace stout::docstore {
+namespace {
+
+namespace asio = boost::asio;
+
+// Serves until a signal ends it. Answers the exit code.
+class Program {
+ public:
+  Program(const Config& config, asio::io_context& context, Store& store, LeaseService* leases)
+      : config_(config), store_(store), shared_(leases != nullptr), context_(context) {
+    if (shared_) {
+      server_ = std::make_unique<Server>(context, store, *leases, config.lease, config.documents,
+                                         config.http);
+    } else {
+      server_ = std::make_unique<Server>(context, store, config.documents, config.http);
+    }
+  }
+
+  int Run() {
+    Shutdown shutdown(
+        context_, config_.drain_timeout,
+        [this](Server::Done done) { server_->Drain(std::move(done)); },
+        [this](Server::Done done) { server_->Close(std::move(done)); });
+    auto work = asio::make_work_guard(context_);
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < config_.threads; ++i) {
+      threads.emplace_back([this] { context_.run(); });
+    }
+    const int code = Begin() ? shutdown.Wait() : EXIT_FAILURE;
+    spdlog::info("ended with exit code {}", code);
+    context_.stop();
+    return code;
+  }
+
+ private:
+  // Who shares the store must be reachable before others are told so; who has it alone serves when
+  // it has taken it over.
+  bool Begin() {
+    return shared_ ? Listen() && Open() && Announce() : Open() && Listen() && Announce();
+  }
+
+  bool Open() {
+    std::promise<ErrorCode> opened;
+    server_->Open(Advertised(), [&](ErrorCode ec) { opened.set_value(ec); });
+    const ErrorCode ec = opened.get_future().get();
+    if (ec) spdlog::error("cannot take over store {}: {}", config_.store, ec.message());
+    return !ec;
+  }
+
+  bool Listen() {
+    const auto port = server_->Listen(config_.listen.host, config_.listen.port);
+    if (port) {
+      listening_ = {config_.listen.host, *port};
+    } else {
+      spdlog::error("cannot listen on {}: {}; choose another --listen", config_.listen.Text(),
+                    port.error().message());
+    }
+    return bool(port);
+  }
+
+  bool Announce() const {
+    spdlog::info("serving {} with policy {} on {} threads and {}", config_.store,
+                 config_.documents.map.engine.lane.write_policy.Name(), config_.threads,
+                 shared_ ? fmt::format("{} ranges, shared under {}", config_.ranges, config_.leases)
+                         : fmt::format("{} shards", config_.documents.shards));
+    const StoreTraits& traits = store_.traits();
+    if (!traits.durable) spdlog::warn("{} is not durable", traits.name);
+    if (shared_ && !traits.fences) {
+      spdlog::warn(
+          "{} has no fences: a late write of a former owner of a range can still take "
+          "effect where the new one has not written",
+          traits.name);
+    }
+    fmt::print("listening on {}\n", listening_.Text());
+    std::fflush(stdout);
+    return true;
+  }
+
+  [[nodiscard]] std::string Advertised() const {
+    return config_.advertise.empty() ? listening_.Text() : config_.advertise;
+  }
+
+  const Config& config_;
+  Store& store_;
+  const bool shared_;
+  asio::io_context& context_;
+  std::unique_ptr<Server> server_;
+  Address listening_;
+};
+
+int Complain(std::string_view what, const std::string& url, ErrorCode ec, const Diagnostics& why) {
+  spdlog::error("cannot open {} {}: {}", what, url,
+                why.message.empty() ? ec.message() : why.message);
+  return EXIT_FAILURE;
+}
+
+}  // namespace
+
+int RunServer(int argc, const char* const* argv, const PolicyLanguage& policies) {
+  Config config;
+  if (const auto code = ParseCommandLine(argc, argv, config, policies)) return *code;
+  SetUpLog("docstore", config.log_level);
+  RaiseDescriptorLimit(config.http.max_connections);
+
+  asio::io_context context(static_cast<int>(config.threads));
+  Diagnostics why;
+  const auto store = OpenStore(config.store, context.get_executor(), &why);
+  if (!store) return Complain("store", config.store, store.error(), why);
+  if (const auto wrong = Interposer::Check(config.documents.map.engine, (*store)->traits())) {
+    spdlog::error("options do not suit the store: {}", *wrong);
+    return EXIT_FAILURE;
+  }
+  std::unique_ptr<LeaseService> leases;
+  if (!config.leases.empty()) {
+    auto opened = OpenLeaseService(config.leases, context.get_executor(), &why);
+    if (!opened) return Complain("lease service", config.leases, opened.error(), why);
+    leases = std::move(*opened);
+  }
+  return Program(config, context, **store, leases.get()).Run();
+}
+
+}  // namespace stout::docstore
