@@ -22,7 +22,7 @@ shift
 here=$(cd "$(dirname "$0")" && pwd)
 results=$here/../results
 documents=10000
-options=(--servers 1,4,16 --documents "$documents,100" --rates 100,400,1600,6400 --sustained 16)
+options=(--servers 1,4,16 --documents "$documents,100" --rates 100,400,1600,6400,25600 --sustained 16)
 stores=()
 for option in "$@"; do
   case $option in
