@@ -9,7 +9,6 @@
 #include <csignal>
 #include <future>
 #include <random>
-#include <thread>
 
 #include "postgres_test_support.h"
 #include "tests/network/tcp_proxy.h"
@@ -110,11 +109,7 @@ TEST_CASE_METHOD(PostgresTest, "postgres: a ghost write changes nothing") {
         Errc::kUnknown);
   CHECK(WriteAtLast(*other, Batch(1, {Put("k", "newer", 4)})) == WriteResult{});
   network.Behave({});
-  const auto deadline = std::chrono::steady_clock::now() + 20s;
-  while (!ReadOne(*other, "l").found && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(10ms);
-  }
-  CHECK(ReadOne(*other, "l") == Found("ghost", {1, 3}));  // it did arrive
+  CHECK(Eventually([&] { return ReadOne(*other, "l") == Found("ghost", {1, 3}); }));
   CHECK(ReadOne(*other, "k") == Found("newer", {1, 4}));
 }
 
@@ -177,11 +172,7 @@ TEST_CASE_METHOD(PostgresTest, "postgres: tombstones are collected when their ti
   const auto store = Open("tombstone_ttl=1s");
   CHECK(WriteNow(*store, Batch(1, {Put("stays", "v", 1), Delete("goes", 2)})) == WriteResult{});
   CHECK(ReadOne(*store, "goes").stamp == Stamp{1, 2});
-  const auto deadline = std::chrono::steady_clock::now() + 20s;
-  while (ReadOne(*store, "goes").stamp != Stamp{} && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(50ms);
-  }
-  CHECK(ReadOne(*store, "goes") == StoredState{});
+  CHECK(Eventually([&] { return ReadOne(*store, "goes") == StoredState{}; }));
   CHECK(ReadOne(*store, "stays") == Found("v", {1, 1}));
 }
 

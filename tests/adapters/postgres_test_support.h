@@ -2,10 +2,8 @@
 
 #include <boost/asio/thread_pool.hpp>
 #include <catch2/catch.hpp>
-#include <chrono>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include "store_test_support.h"
 #include "stout/adapters/open_store.h"
@@ -45,16 +43,5 @@ class PostgresTest {
   boost::asio::thread_pool pool_{2};
   PostgresServer server_;
 };
-
-// Waits until it is so, a while.
-template <typename Condition>
-[[nodiscard]] bool Eventually(Condition condition) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return true;
-}
 
 }  // namespace stout::test

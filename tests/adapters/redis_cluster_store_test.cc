@@ -9,7 +9,6 @@
 #include <csignal>
 #include <functional>
 #include <set>
-#include <thread>
 
 #include "redis_cluster_fixture.h"
 #include "store_test_support.h"
@@ -20,15 +19,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
-
-bool Await(const std::function<bool()>& done) {
-  const auto deadline = Clock::now() + 60s;
-  while (!done()) {
-    if (Clock::now() > deadline) return false;
-    std::this_thread::sleep_for(5ms);
-  }
-  return true;
-}
 
 class ClusterTest {
  public:
@@ -80,7 +70,7 @@ class Load {
   [[nodiscard]] std::size_t acknowledged() const { return acknowledged_; }
   bool AwaitMore(std::size_t batches) {
     const std::size_t goal = acknowledged_ + batches;
-    return Await([&] { return acknowledged_ >= goal; });
+    return Eventually([&] { return acknowledged_ >= goal; });
   }
   // The longest that one took, since the last call.
   std::chrono::milliseconds TakeSlowest() {

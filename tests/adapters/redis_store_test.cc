@@ -9,8 +9,6 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
-#include <functional>
-#include <thread>
 
 #include "store_test_support.h"
 #include "stout/adapters/open_store.h"
@@ -64,15 +62,6 @@ class RedisTest {
   boost::asio::thread_pool pool_{2};
   std::unique_ptr<RedisServer> server_;
 };
-
-bool Soon(const std::function<bool()>& true_at_last) {
-  const auto deadline = std::chrono::steady_clock::now() + 30s;
-  while (!true_at_last()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(10ms);
-  }
-  return true;
-}
 
 }  // namespace
 
@@ -251,7 +240,7 @@ TEST_CASE_METHOD(RedisTest, "redis: epochs beyond 53 bits are compared whole") {
 TEST_CASE_METHOD(RedisTest, "redis: tombstones are gone when their time is over") {
   const auto store = Open("tombstone_ttl=200ms");
   CHECK(WriteNow(*store, Batch(1, {Put("stays", "v", 1), Delete("goes", 2)})) == WriteResult{});
-  CHECK(Soon([&] { return ReadOne(*store, "goes") == StoredState{}; }));
+  CHECK(Eventually([&] { return ReadOne(*store, "goes") == StoredState{}; }));
   CHECK(ReadOne(*store, "stays") == Found("v", {1, 1}));
   CHECK(server().Execute({"EXISTS", "goes"}) == "0");
   // None at all, where nothing can be late.
@@ -302,7 +291,7 @@ TEST_CASE_METHOD(RedisTest,
     CHECK(ReadNow(*store, {"k"}).errc == Errc::kTransient);
     CHECK_THAT(WhyNot(server().Url(), Errc::kTransient), Contains("replica"));
     server().Execute({"REPLICAOF", "NO", "ONE"});
-    CHECK(Soon([&] { return untouched(); }));
+    CHECK(Eventually([&] { return untouched(); }));
   }
   SECTION("NOREPLICAS: it has fewer than it must") {
     server().Execute({"CONFIG", "SET", "min-replicas-to-write", "1"});
@@ -324,7 +313,7 @@ TEST_CASE_METHOD(RedisTest, "redis: a master that cannot save is read, a replica
   std::filesystem::create_directory(directory / "dump.rdb");  // where its file is to be
   server().Execute({"BGSAVE"});
   const WriteBatch batch = Batch(1, {Put("k", "2", 2)});
-  REQUIRE(Soon([&] {
+  REQUIRE(Eventually([&] {
     return server().Execute({"INFO", "persistence"}).find("bgsave_status:err") != std::string::npos;
   }));
   CHECK(WriteNow(*store, batch).batch == Errc::kTransient);
@@ -358,7 +347,7 @@ TEST_CASE_METHOD(RedisTest, "redis: BUSY: a script that runs for long") {
     CHECK_THROWS(server().Execute({"EVAL", "while true do end", "0"}));
   });
   const WriteBatch batch = Batch(1, {Put("k", "v", 1)});
-  CHECK(Soon([&] { return WriteNow(*store, batch).batch == Errc::kTransient; }));
+  CHECK(Eventually([&] { return WriteNow(*store, batch).batch == Errc::kTransient; }));
   CHECK_THAT(WhyNot(server().Url(), Errc::kTransient), Contains("BUSY"));
   server().Execute({"SCRIPT", "KILL"});
   hog.join();
@@ -377,7 +366,7 @@ TEST_CASE_METHOD(RedisTest, "redis: a batch that too few replicas have is not kn
   CHECK(WriteAtLast(*store, batch) == WriteResult{});
   CHECK(ReadOne(*store, "k") == Found("v", {1, 1}));
   CHECK(replica.Execute({"EXISTS", "k"}) == "1");
-  CHECK(Soon([&] { return NewEpochNow(*store) > 9; }));
+  CHECK(Eventually([&] { return NewEpochNow(*store) > 9; }));
 }
 
 TEST_CASE_METHOD(RedisTest, "redis: plain values are anybody's") {
@@ -407,7 +396,7 @@ TEST_CASE_METHOD(RedisTest, "redis: a server that is killed and started again") 
   CHECK(WriteNow(*store, batch).batch == Errc::kTransient);
   CHECK(ReadNow(*store, {"k"}).errc == Errc::kTransient);
   server().Start();
-  CHECK(Soon([&] { return ReadOne(*store, "k") == Found("1", {1, 1}); }));
+  CHECK(Eventually([&] { return ReadOne(*store, "k") == Found("1", {1, 1}); }));
   CHECK(WriteAtLast(*store, batch) == WriteResult{});
   CHECK(ReadOne(*store, "k") == Found("2", {1, 2}));
 }
@@ -417,7 +406,7 @@ TEST_CASE_METHOD(RedisTest, "redis: what was answered is there after kill -9") {
   const auto store = Open("timeout=5s");
   std::atomic<Version> answered{0};
   std::thread killer([&] {
-    (void)Soon([&] { return answered >= kEnough; });
+    (void)Eventually([&] { return answered >= kEnough; });
     server().Kill();
   });
   Version version = 1;
@@ -429,7 +418,7 @@ TEST_CASE_METHOD(RedisTest, "redis: what was answered is there after kill -9") {
   REQUIRE(answered >= kEnough);
   server().Start();
   StoredState state;
-  REQUIRE(Soon([&] { return (state = ReadOne(*store, "k")).found; }));
+  REQUIRE(Eventually([&] { return (state = ReadOne(*store, "k")).found; }));
   CHECK(state.stamp.version >= answered);
 }
 
@@ -446,7 +435,7 @@ TEST_CASE_METHOD(RedisTest, "redis: a ghost write changes nothing, except among 
         Errc::kUnknown);
   CHECK(WriteAtLast(*other, Batch(1, {Put("k", "newer", 4)})) == WriteResult{});
   network.Behave({});
-  CHECK(Soon([&] { return ReadOne(*other, "l").found; }));  // it did arrive
+  CHECK(Eventually([&] { return ReadOne(*other, "l").found; }));  // it did arrive
   CHECK(ReadOne(*other, "l") == Found(*other, "ghost", {1, 3}));
   // An acknowledged write is lost where nothing is compared: that is what plain costs.
   const bool lost = mode == "mode=plain";
@@ -463,7 +452,7 @@ TEST_CASE_METHOD(RedisTest, "redis: a ghost write of a former owner is fenced") 
   CHECK_FALSE(FenceNow(*successor, "s", 2));
   const int scripts = ScriptsRun();
   network.Behave({});
-  CHECK(Soon([&] { return ScriptsRun() > scripts; }));  // it did arrive
+  CHECK(Eventually([&] { return ScriptsRun() > scripts; }));  // it did arrive
   CHECK_FALSE(ReadOne(*successor, "new").found);
   CHECK(WriteNow(*store, Scoped("s", Batch(1, {Put("new", "late", 3)}))).batch == Errc::kFenced);
 }
@@ -494,7 +483,7 @@ TEST_CASE_METHOD(RedisTest, "redis: a message cut in the middle is not half a ba
   }
   CHECK(WriteNow(*store, Batch(1, items)).batch == Errc::kUnknown);
   network.Behave({});
-  REQUIRE(Soon([&] { return ReadOne(*store, "old").found; }));
+  REQUIRE(Eventually([&] { return ReadOne(*store, "old").found; }));
   std::size_t found = 0;
   for (const WriteItem& item : items) found += ReadOne(*store, item.key).found ? 1U : 0U;
   CHECK(found == 1);
@@ -554,7 +543,7 @@ TEST_CASE_METHOD(RedisTest, "redis: more calls than may wait are turned away at 
   }
   CHECK(turned_away >= kCalls - kQueue);
   server().Signal(SIGCONT);
-  CHECK(Soon([&] { return done + turned_away == kCalls; }));
+  CHECK(Eventually([&] { return done + turned_away == kCalls; }));
   CHECK(done > 0);
 }
 

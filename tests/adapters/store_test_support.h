@@ -1,14 +1,13 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <future>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "stout/store.h"
+#include "tests/support/eventually.h"
 #include "tests/support/temp_directory.h"
 
 namespace stout::test {
@@ -55,17 +54,15 @@ inline WriteResult WriteNow(Store& store, const WriteBatch& batch) {
 
 // Until nothing of it is left to be tried again, as a lane does it.
 inline WriteResult WriteAtLast(Store& store, const WriteBatch& batch) {
-  using namespace std::chrono_literals;
   const auto again = [](Errc errc) { return errc == Errc::kTransient || errc == Errc::kUnknown; };
-  const auto deadline = std::chrono::steady_clock::now() + 60s;
-  while (true) {
-    WriteResult result = WriteNow(store, batch);
-    const bool of_items = std::any_of(result.items.begin(), result.items.end(),
-                                      [&](const ItemError& e) { return again(e.errc); });
-    if (!again(result.batch) && !of_items) return result;
-    if (std::chrono::steady_clock::now() > deadline) return result;
-    std::this_thread::sleep_for(20ms);
-  }
+  WriteResult result;
+  (void)Eventually([&] {
+    result = WriteNow(store, batch);
+    return !again(result.batch) &&
+           std::none_of(result.items.begin(), result.items.end(),
+                        [&](const ItemError& item) { return again(item.errc); });
+  });
+  return result;
 }
 
 inline ReadResult ReadNow(Store& store, std::vector<std::string> keys) {

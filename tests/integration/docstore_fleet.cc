@@ -3,20 +3,10 @@
 #include <fmt/format.h>
 
 #include <future>
-#include <thread>
 
 namespace stout::docstore {
 
 using namespace std::chrono_literals;
-
-bool Eventually(const std::function<bool()>& holds) {
-  const auto deadline = std::chrono::steady_clock::now() + 10s;
-  while (!holds()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(2ms);
-  }
-  return true;
-}
 
 LeaseOptions FleetServer::Brisk() { return {.ranges = 4, .ttl = 1s, .farewell = 50ms}; }
 

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,11 +11,11 @@
 #include "server/server.h"
 #include "stout/lease_service.h"
 #include "stout/store.h"
+#include "tests/support/eventually.h"
 
 namespace stout::docstore {
 
-/// Tries until it holds, for ten seconds at most.
-[[nodiscard]] bool Eventually(const std::function<bool()>& holds);
+using test::Eventually;
 
 /// One of the servers that share a store, on a free port of this machine. Stop its runner before it
 /// goes.

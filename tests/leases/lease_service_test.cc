@@ -112,14 +112,10 @@ TEMPLATE_TEST_CASE("a session that is renewed lives on", "[leases]", STOUT_TEST_
   const SessionId clock = Join(world.second(), "b:1", 3s);
   const SessionId later_clock = Join(world.second(), "c:1", 4s);
   TableWatch watch(world.first());
-  bool passed = false;
-  const auto deadline = std::chrono::steady_clock::now() + 30s;
-  while (!passed) {
-    REQUIRE(std::chrono::steady_clock::now() < deadline);
+  REQUIRE(Eventually([&] {
     REQUIRE_FALSE(KeepAlive(world.first(), a));
-    passed = Acquire(world.second(), later_clock, 3).ec == Errc::kFenced;
-    std::this_thread::sleep_for(50ms);
-  }
+    return Acquire(world.second(), later_clock, 3).ec == Errc::kFenced;
+  }));
   CHECK(KeepAlive(world.second(), clock) == Errc::kFenced);
   CHECK(Take(world.first(), a, 2) == epoch);
   CHECK(watch.UntilMembers({"a:1"}));
@@ -218,32 +214,22 @@ class Server {
   LeaseManager leases_;
 };
 
-template <typename Predicate>
-[[nodiscard]] bool Soon(Predicate holds) {
-  const auto deadline = std::chrono::steady_clock::now() + 30s;
-  while (!holds()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(5ms);
-  }
-  return true;
-}
-
 }  // namespace
 
 TEMPLATE_TEST_CASE("servers share the ranges, and follow one that leaves or dies", "[leases]",
                    STOUT_TEST_ALL_SERVICES) {
   TestType world;
   auto a = std::make_unique<Server>(world.first(), "a:1");
-  REQUIRE(Soon([&] { return a->Owned() == kRanges; }));
+  REQUIRE(Eventually([&] { return a->Owned() == kRanges; }));
   auto b = std::make_unique<Server>(world.second(), "b:1");
-  REQUIRE(Soon([&] { return b->Owned() > 0 && a->Owned() + b->Owned() == kRanges; }));
+  REQUIRE(Eventually([&] { return b->Owned() > 0 && a->Owned() + b->Owned() == kRanges; }));
   a->LeaveNow();
   CHECK(a->Owned() == 0);
-  REQUIRE(Soon([&] { return b->Owned() == kRanges; }));
+  REQUIRE(Eventually([&] { return b->Owned() == kRanges; }));
   a = std::make_unique<Server>(world.first(), "a:1");
-  REQUIRE(Soon([&] { return a->Owned() > 0 && a->Owned() + b->Owned() == kRanges; }));
+  REQUIRE(Eventually([&] { return a->Owned() > 0 && a->Owned() + b->Owned() == kRanges; }));
   b.reset();  // Without a word.
-  CHECK(Soon([&] { return a->Owned() == kRanges; }));
+  CHECK(Eventually([&] { return a->Owned() == kRanges; }));
 }
 
 #ifdef STOUT_TEST_REMOTE_SERVICES
@@ -345,14 +331,14 @@ TEMPLATE_TEST_CASE("while the service stands still nobody owns longer than its l
   TestType world;
   Server a(world.first(), "a:1");
   Server b(world.second(), "b:1");
-  REQUIRE(Soon([&] { return b.Owned() > 0 && a.Owned() + b.Owned() == kRanges; }));
+  REQUIRE(Eventually([&] { return b.Owned() > 0 && a.Owned() + b.Owned() == kRanges; }));
   TestType::server().Signal(SIGSTOP);
-  const bool lost = Soon([&] { return a.lost + b.lost >= static_cast<int>(kRanges); });
+  const bool lost = Eventually([&] { return a.lost + b.lost >= static_cast<int>(kRanges); });
   const RangeId owned = a.Owned() + b.Owned();
   TestType::server().Signal(SIGCONT);
   CHECK(lost);
   CHECK(owned == 0);
-  CHECK(Soon([&] { return b.Owned() > 0 && a.Owned() + b.Owned() == kRanges; }));
+  CHECK(Eventually([&] { return b.Owned() > 0 && a.Owned() + b.Owned() == kRanges; }));
 }
 
 TEMPLATE_TEST_CASE("a service that goes answers what is under way", "[leases]",

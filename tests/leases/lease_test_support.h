@@ -8,12 +8,12 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "stout/lease_service.h"
 #include "stout/lease_watcher.h"
+#include "tests/support/eventually.h"
 
 namespace stout::test {
 
@@ -94,13 +94,12 @@ inline ErrorCode Release(LeaseService& service, SessionId session, RangeId range
 // Repeats what a service in trouble cannot do yet. `call` answers an error code.
 template <typename Call>
 ErrorCode AtLast(Call call) {
-  const auto deadline = std::chrono::steady_clock::now() + 30s;
-  while (true) {
-    const ErrorCode ec = call();
-    const bool again = ec == Errc::kTransient || ec == Errc::kUnknown;
-    if (!again || std::chrono::steady_clock::now() > deadline) return ec;
-    std::this_thread::sleep_for(20ms);
-  }
+  ErrorCode ec;
+  (void)Eventually([&] {
+    ec = call();
+    return ec != Errc::kTransient && ec != Errc::kUnknown;
+  });
+  return ec;
 }
 
 // Waits for what a watch tells.

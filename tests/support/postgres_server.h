@@ -1,25 +1,19 @@
 #pragma once
 
-#include <memory>
 #include <string>
+#include <vector>
 
 #include "tests/support/private_server.h"
-#include "tests/support/temp_directory.h"
 
 struct pg_conn;  // libpq's
 
 namespace stout::test {
 
-// A private PostgreSQL on a free port of the loopback, with durable settings; its files and its
-// processes are gone at the end.
-class PostgresServer {
+// A private PostgreSQL with durable settings.
+class PostgresServer : public PrivateServer {
  public:
   PostgresServer();
-  PostgresServer(const PostgresServer&) = delete;
-  PostgresServer& operator=(const PostgresServer&) = delete;
-  ~PostgresServer();
 
-  [[nodiscard]] int port() const { return port_; }
   // Of a store: "postgres://...", with the options given ("table=t&timeout=1s").
   [[nodiscard]] std::string Url(const std::string& options = {}, int port = 0) const;
   // As libpq reads it; `port`: of what stands before it.
@@ -27,19 +21,14 @@ class PostgresServer {
   // Runs SQL as its owner, in a session of its own; see PostgresSession.
   std::string Execute(const std::string& sql) const;
 
-  void Start();
-  void Kill();                    // kill -9: what was in its memory is gone.
-  void Signal(int signal) const;  // To all its processes: SIGSTOP, SIGCONT.
-
  private:
-  void TryToStart();
+  [[nodiscard]] std::vector<std::string> Command() const override;
+  [[nodiscard]] bool Answers() const override;
   [[nodiscard]] std::string DataDirectory() const;
-  [[nodiscard]] std::string Log() const;
-
-  TempDirectory directory_;  // Goes last.
-  int port_ = 0;
-  std::unique_ptr<Process> process_;
 };
+
+// Whether a server lets us in there; `connection`: as libpq reads it.
+[[nodiscard]] bool CanConnect(const std::string& connection);
 
 // A session of the server's owner, for transactions that stay open.
 class PostgresSession {

@@ -1,43 +1,55 @@
 #pragma once
 
-#include <sys/types.h>
-
-#include <csignal>
-#include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "tests/support/process.h"
+#include "tests/support/temp_directory.h"
 
 namespace stout::test {
 
 // A port of the loopback that nobody listens on now.
 [[nodiscard]] int FreePort();
 
-// A program that runs beside the test, with all that it writes in a file, until the object is
-// destroyed. It dies with the thread that started it, too.
-class Process {
+// A server for one test, on a free port of the loopback; its files and its processes are gone at
+// the end. Which server: the derived class, whose constructor ends with StartOnFreePort().
+class PrivateServer {
  public:
-  // `user`: run as that one where the test runs as root; empty: as the test.
-  Process(std::vector<std::string> command, const std::filesystem::path& log,
-          const std::string& user = {});
-  Process(const Process&) = delete;
-  Process& operator=(const Process&) = delete;
-  // Kills it and its children, and waits until they are gone.
-  ~Process();
+  PrivateServer(const PrivateServer&) = delete;
+  PrivateServer& operator=(const PrivateServer&) = delete;
 
-  void Signal(int signal) const;
-  // And to its children.
-  void SignalAll(int signal) const;
-  // Waits until it has ended. -1: it was killed.
-  int Wait();
-  [[nodiscard]] bool Running();
+  [[nodiscard]] int port() const { return port_; }
+
+  void Start();             // Again, where it was. Throws, with its log, if it does not.
+  void Kill();              // kill -9: what was in its memory is gone.
+  void Signal(int signal);  // To all its processes: SIGSTOP, SIGCONT.
+  // It runs, and was not told to stand still.
+  [[nodiscard]] bool Up() const;
+
+ protected:
+  // `name`: in messages. `user`: who runs it and has its directory, where the test runs as root.
+  explicit PrivateServer(std::string name, std::string user = {});
+  virtual ~PrivateServer() = default;
+
+  void StartOnFreePort();
+  [[nodiscard]] const std::string& directory() const { return directory_.path(); }
 
  private:
-  [[nodiscard]] std::vector<pid_t> Children() const;
+  // What starts it on port(), with all its files in directory().
+  [[nodiscard]] virtual std::vector<std::string> Command() const = 0;
+  // It is ready to serve.
+  [[nodiscard]] virtual bool Answers() const = 0;
 
-  pid_t pid_ = -1;
+  void TryToStart();
+  [[nodiscard]] std::string Log() const;
+
+  const std::string name_;
+  const std::string user_;
+  TempDirectory directory_;
+  int port_ = 0;
+  bool stopped_ = false;
+  std::unique_ptr<Process> process_;  // Ends before its directory.
 };
-
-// Runs a program to its end; answers what it wrote. Throws, with that, unless it succeeds.
-std::string RunToEnd(const std::vector<std::string>& command, const std::string& user = {});
 
 }  // namespace stout::test

@@ -1,30 +1,24 @@
 #include "tests/support/redis_cluster.h"
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <functional>
 #include <map>
 #include <sstream>
 #include <stdexcept>
-#include <thread>
 #include <utility>
+
+#include "tests/support/eventually.h"
 
 namespace stout::test {
 namespace {
-
-using namespace std::chrono_literals;
 
 std::string AddressOf(const RedisServer& node) {
   return "127.0.0.1:" + std::to_string(node.port());
 }
 
 void Await(const char* what, const std::function<bool()>& done) {
-  const auto deadline = std::chrono::steady_clock::now() + 60s;
-  while (!done()) {
-    if (std::chrono::steady_clock::now() > deadline) throw std::runtime_error(what);
-    std::this_thread::sleep_for(20ms);
-  }
+  if (!Eventually(done)) throw std::runtime_error(what);
 }
 
 std::vector<std::string> Lines(const std::string& text) {
