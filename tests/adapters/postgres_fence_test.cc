@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 class FenceTest : public PostgresTest {
  protected:
   [[nodiscard]] bool Sees(const std::string& condition) const {
-    return server_.Execute("SELECT " + condition) == "t";
+    return server().Execute("SELECT " + condition) == "t";
   }
   [[nodiscard]] bool Locks(const std::string& condition) const {
     return Sees("EXISTS (SELECT FROM pg_locks WHERE " + condition + ")");
@@ -32,7 +32,7 @@ TEST_CASE_METHOD(FenceTest, "postgres: a fence waits for a batch that is under w
   const auto former = Open();
   const auto successor = Open();
   CHECK(WriteNow(*former, Scoped("s", Batch(1, {Put("k", "1", 1)}))) == WriteResult{});
-  PostgresSession stranger(server_);
+  PostgresSession stranger(server());
   stranger.Execute("BEGIN; UPDATE stout SET value = value");
   auto batch = std::async(std::launch::async, [&] {
     return WriteNow(*former, Scoped("s", Batch(1, {Put("k", "2", 2)})));
@@ -49,7 +49,7 @@ TEST_CASE_METHOD(FenceTest, "postgres: a fence waits for a batch that is under w
 }
 
 TEST_CASE_METHOD(FenceTest, "postgres: a batch that stands still does not hold up a fence") {
-  TcpProxy network(server_.port());
+  TcpProxy network(server().port());
   const auto former = Open("timeout=60s", network.port());
   const auto successor = Open();
   CHECK(WriteNow(*former, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
@@ -69,7 +69,7 @@ TEST_CASE_METHOD(FenceTest, "postgres: a batch that stands still does not hold u
 }
 
 TEST_CASE_METHOD(FenceTest, "postgres: a ghost that comes after the fence changes nothing") {
-  TcpProxy network(server_.port());
+  TcpProxy network(server().port());
   const auto former = Open("timeout=300ms", network.port());
   const auto successor = Open("read_connections=1&connections=1");
   CHECK(WriteAtLast(*former, Scoped("s", Batch(1, {Put("k", "1", 1)}))) == WriteResult{});
@@ -117,8 +117,8 @@ TEST_CASE_METHOD(FenceTest, "postgres: fences, epochs and batches do not deadloc
 TEST_CASE_METHOD(FenceTest, "postgres: the search for refused rows keeps its scope locked") {
   const auto store = Open();
   CHECK(WriteNow(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
-  server_.Execute("ALTER TABLE stout ADD CHECK (key <> 'bad')");
-  PostgresSession stranger(server_);
+  server().Execute("ALTER TABLE stout ADD CHECK (key <> 'bad')");
+  PostgresSession stranger(server());
   stranger.Execute("BEGIN; UPDATE stout SET value = value");
   // "bad" comes first, so that only the search meets the lock of "k".
   auto batch = std::async(std::launch::async, [&] {
@@ -131,7 +131,7 @@ TEST_CASE_METHOD(FenceTest, "postgres: the search for refused rows keeps its sco
 }
 
 TEST_CASE_METHOD(FenceTest, "postgres: a server that shows transactions the past is refused") {
-  server_.Execute("ALTER ROLE postgres SET default_transaction_isolation = 'repeatable read'");
+  server().Execute("ALTER ROLE postgres SET default_transaction_isolation = 'repeatable read'");
   CHECK(WhyNot({}).find("run: ALTER ROLE postgres SET default_transaction_isolation") !=
         std::string::npos);
 }
@@ -139,7 +139,7 @@ TEST_CASE_METHOD(FenceTest, "postgres: a server that shows transactions the past
 TEST_CASE_METHOD(FenceTest, "postgres: who has given up a batch does not wait for its locks") {
   const auto store = Open("timeout=300ms&connections=1");
   CHECK(WriteAtLast(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
-  PostgresSession stranger(server_);
+  PostgresSession stranger(server());
   stranger.Execute("BEGIN; UPDATE stout SET value = value");
   for (Version version = 2; version < 6; ++version) {
     const Errc errc = WriteNow(*store, Batch(1, {Put("k", "2", version)})).batch;

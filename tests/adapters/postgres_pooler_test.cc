@@ -10,7 +10,7 @@
 namespace stout::test {
 
 TEST_CASE_METHOD(PostgresTest, "postgres: a pooler is noticed, and nothing is prepared behind it") {
-  const Pgbouncer pooler(server_.port());
+  const Pgbouncer pooler(server().port());
   // More connections than the pooler has.
   const auto store = Open("connections=8&read_connections=4", pooler.port());
   const auto writer = [&](int number) {
@@ -27,11 +27,11 @@ TEST_CASE_METHOD(PostgresTest, "postgres: a pooler is noticed, and nothing is pr
   std::vector<std::future<int>> writers;
   for (int w = 0; w < 8; ++w) writers.push_back(std::async(std::launch::async, writer, w));
   for (std::future<int>& wrong : writers) CHECK(wrong.get() == 0);
-  CHECK(server_.Execute("SELECT count(*) FROM stout WHERE value IS NOT NULL") == "400");
+  CHECK(server().Execute("SELECT count(*) FROM stout WHERE value IS NOT NULL") == "400");
 }
 
 TEST_CASE_METHOD(PostgresTest, "postgres: a fence shuts out what comes through a pooler") {
-  const Pgbouncer pooler(server_.port());
+  const Pgbouncer pooler(server().port());
   const auto former = Open("", pooler.port());
   const auto successor = Open("", pooler.port());
   CHECK(WriteNow(*former, Scoped("s", Batch(1, {Put("k", "1", 1)}))) == WriteResult{});

@@ -1,21 +1,15 @@
-// What is particular to the PostgreSQL store: rows that the server refuses, servers that go and
-// come.
+// What is particular to the PostgreSQL store: how it is set up, rows that the server refuses. How it
+// fails as every store on a server: remote_store_test.cc.
 
 #include "stout/adapters/postgres_store.h"
 
-#include <atomic>
 #include <catch2/catch.hpp>
-#include <chrono>
-#include <csignal>
 #include <future>
 #include <random>
 
 #include "postgres_test_support.h"
-#include "tests/network/tcp_proxy.h"
 
 namespace stout::test {
-
-using namespace std::chrono_literals;
 
 TEST_CASE_METHOD(PostgresTest, "postgres: a key beyond the index's limit is refused alone") {
   const auto store = Open();
@@ -36,9 +30,9 @@ TEST_CASE_METHOD(PostgresTest, "postgres: a key beyond the index's limit is refu
 }
 
 TEST_CASE_METHOD(PostgresTest, "postgres: who may not create the tables is told what to create") {
-  server_.Execute("CREATE ROLE app LOGIN; REVOKE CREATE ON SCHEMA public FROM PUBLIC");
+  server().Execute("CREATE ROLE app LOGIN; REVOKE CREATE ON SCHEMA public FROM PUBLIC");
   Diagnostics why;
-  std::string url = server_.Url();
+  std::string url = server().Url();
   url.replace(url.find("postgres@"), 8, "app");
   const auto store = OpenStore(url, pool_.get_executor(), &why);
   CHECK(store.error() == Errc::kBadUrl);
@@ -52,12 +46,12 @@ TEST_CASE_METHOD(PostgresTest, "postgres: addresses that lead nowhere") {
   auto store = OpenStore("postgres://127.0.0.1:1/x?connect_timeout=2s", executor, &why);
   CHECK(store.error() == Errc::kTransient);
   CHECK(why.message.find("Connection refused") != std::string::npos);
-  std::string url = server_.Url();
+  std::string url = server().Url();
   url += "x";
   store = OpenStore(url, executor, &why);
   CHECK(store.error() == Errc::kBadUrl);
   CHECK(why.message.find("\"postgresx\" does not exist") != std::string::npos);
-  store = OpenStore(server_.Url("tabel=x"), executor, &why);
+  store = OpenStore(server().Url("tabel=x"), executor, &why);
   CHECK(store.error() == Errc::kBadUrl);
   CHECK(why.message.find("tabel") != std::string::npos);
 }
@@ -85,89 +79,6 @@ TEST_CASE_METHOD(PostgresTest, "postgres: two stores with keys in common do not 
   CHECK(other.get() == 0);
 }
 
-TEST_CASE_METHOD(PostgresTest, "postgres: a server that is killed and started again") {
-  const auto store = Open("timeout=5s");
-  CHECK(WriteNow(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
-  server_.Kill();
-  const WriteBatch batch = Batch(1, {Put("k", "2", 2)});
-  const Errc gone = WriteNow(*store, batch).batch;
-  CHECK((gone == Errc::kTransient || gone == Errc::kUnknown));
-  CHECK(WriteNow(*store, batch).batch == Errc::kTransient);
-  CHECK(ReadNow(*store, {"k"}).errc == Errc::kTransient);
-  server_.Start();
-  CHECK(WriteAtLast(*store, batch) == WriteResult{});
-  CHECK(ReadOne(*store, "k") == Found("2", {1, 2}));
-}
-
-TEST_CASE_METHOD(PostgresTest, "postgres: a ghost write changes nothing") {
-  TcpProxy network(server_.port());
-  const auto store = Open("timeout=300ms", network.port());
-  const auto other = Open();  // past the proxy
-  CHECK(WriteAtLast(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
-  network.Behave({.hold_requests = true});
-  CHECK(WriteNow(*store, Batch(1, {Put("k", "ghost", 2), Put("l", "ghost", 3)})).batch ==
-        Errc::kUnknown);
-  CHECK(WriteAtLast(*other, Batch(1, {Put("k", "newer", 4)})) == WriteResult{});
-  network.Behave({});
-  CHECK(Eventually([&] { return ReadOne(*other, "l") == Found("ghost", {1, 3}); }));
-  CHECK(ReadOne(*other, "k") == Found("newer", {1, 4}));
-}
-
-TEST_CASE_METHOD(PostgresTest, "postgres: a lost answer leaves the outcome open, once") {
-  TcpProxy network(server_.port());
-  const auto store = Open("timeout=300ms", network.port());
-  CHECK(WriteAtLast(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
-  network.Behave({.swallow_answers = true});
-  const WriteBatch batch = Batch(1, {Put("k", "2", 2)});
-  CHECK(WriteNow(*store, batch).batch == Errc::kUnknown);
-  network.Behave({});
-  CHECK(WriteAtLast(*store, batch) == WriteResult{});  // a repetition
-  CHECK(ReadOne(*store, "k") == Found("2", {1, 2}));
-}
-
-TEST_CASE_METHOD(PostgresTest, "postgres: a message cut in the middle is not half a batch") {
-  TcpProxy network(server_.port());
-  const auto store = Open("timeout=5s", network.port());
-  CHECK(WriteAtLast(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
-  network.Behave({.cut_after = 20'000});
-  std::vector<WriteItem> items;
-  for (int i = 0; i < 100; ++i) {
-    items.push_back(Put("k" + std::to_string(i), std::string(1000, 'x'), 2));
-  }
-  CHECK(WriteNow(*store, Batch(1, items)).batch == Errc::kUnknown);
-  network.Behave({});
-  std::size_t found = 0;
-  for (const WriteItem& item : items) found += ReadOne(*store, item.key).found ? 1U : 0U;
-  CHECK(found == 0);
-  CHECK(WriteAtLast(*store, Batch(1, items)) == WriteResult{});
-}
-
-TEST_CASE_METHOD(PostgresTest, "postgres: a server that stands still") {
-  const auto store = Open("timeout=300ms&connect_timeout=300ms");
-  CHECK(WriteAtLast(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
-  server_.Signal(SIGSTOP);
-  const WriteBatch batch = Batch(1, {Put("k", "2", 2)});
-  CHECK(WriteNow(*store, batch).batch == Errc::kUnknown);
-  CHECK(WriteNow(*store, batch).batch == Errc::kTransient);  // there is no connection
-  server_.Signal(SIGCONT);
-  CHECK(WriteAtLast(*store, batch) == WriteResult{});
-}
-
-TEST_CASE_METHOD(PostgresTest, "postgres: a store that is destroyed answers what it has not done") {
-  auto store = Open("timeout=60s");
-  CHECK(WriteNow(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
-  server_.Signal(SIGSTOP);
-  std::vector<WriteBatch> batches;
-  for (int i = 0; i < 20; ++i) batches.push_back(Batch(1, {Put("k", "2", 2)}));
-  std::atomic<int> unknown{0};
-  for (const WriteBatch& batch : batches) {
-    store->Write(batch, [&](WriteResult result) { unknown += result.batch == Errc::kUnknown; });
-  }
-  store.reset();
-  CHECK(unknown == 20);
-  server_.Signal(SIGCONT);
-}
-
 TEST_CASE_METHOD(PostgresTest, "postgres: tombstones are collected when their time is over") {
   const auto store = Open("tombstone_ttl=1s");
   CHECK(WriteNow(*store, Batch(1, {Put("stays", "v", 1), Delete("goes", 2)})) == WriteResult{});
@@ -178,7 +89,7 @@ TEST_CASE_METHOD(PostgresTest, "postgres: tombstones are collected when their ti
 
 TEST_CASE_METHOD(PostgresTest, "postgres: a server that is not durable is said to be none") {
   CHECK(Open()->traits().durable);
-  server_.Execute("ALTER ROLE postgres SET synchronous_commit = off");
+  server().Execute("ALTER ROLE postgres SET synchronous_commit = off");
   CHECK_FALSE(Open()->traits().durable);
 }
 

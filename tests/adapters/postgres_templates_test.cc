@@ -32,7 +32,7 @@ FROM documents WHERE convert_to(id, 'UTF8') = ANY ($1::bytea[]))"};
 }  // namespace
 
 TEST_CASE_METHOD(PostgresTest, "postgres: a schema of the user's own") {
-  server_.Execute(kDocuments);
+  server().Execute(kDocuments);
   const auto store = Open(PostgresOptions{.templates = DocumentTemplates()});
   CHECK(store->traits().compares_stamps);
   CHECK(WriteNow(*store, Batch(2, {Put("a", R"({"title": "A"})", 1), Put("b", R"({"title": 2})", 2),
@@ -55,7 +55,7 @@ TEST_CASE_METHOD(PostgresTest, "postgres: a schema of the user's own") {
 }
 
 TEST_CASE_METHOD(PostgresTest, "postgres: statements that do not fit are refused with the reason") {
-  server_.Execute(kDocuments);
+  server().Execute(kDocuments);
   PostgresOptions options{.templates = DocumentTemplates()};
   options.templates->select = "SELECT id, body FROM documents WHERE id = ANY ($1)";
   CHECK(WhyNot(options).find("$1 is another type instead of bytea[]") != std::string::npos);
@@ -70,7 +70,7 @@ TEST_CASE_METHOD(PostgresTest, "postgres: statements that do not fit are refused
 }
 
 TEST_CASE_METHOD(PostgresTest, "postgres: templates from a file that the URL names") {
-  server_.Execute(kDocuments);
+  server().Execute(kDocuments);
   const TempDirectory directory;
   const std::string file = directory.path() + "/documents.sql";
   const PostgresTemplates templates = DocumentTemplates();
@@ -91,7 +91,7 @@ TEST_CASE_METHOD(PostgresTest, "postgres: templates from a file that the URL nam
 
   Diagnostics why;
   const auto open = [&](const std::string& name) {
-    return OpenStore(server_.Url("templates=" + name), pool_.get_executor(), &why).error();
+    return OpenStore(server().Url("templates=" + name), pool_.get_executor(), &why).error();
   };
   CHECK(open(directory.path() + "/none.sql") == Errc::kBadUrl);
   CHECK(why.message.find("/none.sql: No such file") != std::string::npos);

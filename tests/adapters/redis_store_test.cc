@@ -1,54 +1,27 @@
 // What is particular to the store on one Redis: how it is addressed and set up, errors of the
-// server, values that are not the store's, servers and networks that fail.
+// server, values that are not the store's. How it fails as every store on a server: remote_store_test.cc.
 
 #include "stout/adapters/redis_store.h"
 
-#include <atomic>
-#include <boost/asio/thread_pool.hpp>
 #include <catch2/catch.hpp>
-#include <chrono>
-#include <csignal>
 #include <filesystem>
 
-#include "store_test_support.h"
-#include "stout/adapters/open_store.h"
+#include "remote_store_fixture.h"
 #include "tests/network/tcp_proxy.h"
 #include "tests/support/redis_server.h"
 
 namespace stout::test {
 namespace {
 
-using namespace std::chrono_literals;
 using Catch::Contains;
 
-class RedisTest {
- public:
-  std::unique_ptr<Store> OpenUrl(const std::string& url) {
-    Diagnostics why;
-    auto store = OpenStore(url, pool_.get_executor(), &why);
-    INFO(why.message);
-    REQUIRE(store);
-    return *std::move(store);
-  }
-  std::unique_ptr<Store> Open(const std::string& options = {}, int port = 0) {
-    return OpenUrl(server().Url(options, port));
-  }
-  // What is wrong with that URL.
-  std::string WhyNot(const std::string& url, Errc errc = Errc::kBadUrl) {
-    Diagnostics why;
-    const auto store = OpenStore(url, pool_.get_executor(), &why);
-    REQUIRE_FALSE(store);
-    CHECK(store.error() == errc);
-    return why.message;
-  }
-
+class RedisTest : public RemoteStoreFixture<RedisServer> {
  protected:
   // Another than the usual, before the first use.
   RedisServer& StartServer(std::vector<std::string> settings) {
     server_ = std::make_unique<RedisServer>(std::move(settings));
     return *server_;
   }
-  RedisServer& server() { return server_ ? *server_ : StartServer({}); }
   [[nodiscard]] std::string At(const std::string& user, const std::string& rest = {}) {
     return "redis://" + user + "@127.0.0.1:" + std::to_string(server().port()) + rest;
   }
@@ -58,9 +31,6 @@ class RedisTest {
     const std::string name = "cmdstat_evalsha:calls=";
     return std::stoi(stats.substr(stats.find(name) + name.size()));
   }
-
-  boost::asio::thread_pool pool_{2};
-  std::unique_ptr<RedisServer> server_;
 };
 
 }  // namespace
@@ -386,62 +356,6 @@ TEST_CASE_METHOD(RedisTest, "redis: plain values are anybody's") {
   CHECK(FenceNow(*store, "s", 1) == Errc::kRefused);
 }
 
-TEST_CASE_METHOD(RedisTest, "redis: a server that is killed and started again") {
-  const auto store = Open("timeout=5s");
-  CHECK(WriteNow(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
-  server().Kill();
-  const WriteBatch batch = Batch(1, {Put("k", "2", 2)});
-  const Errc gone = WriteNow(*store, batch).batch;
-  CHECK((gone == Errc::kTransient || gone == Errc::kUnknown));
-  CHECK(WriteNow(*store, batch).batch == Errc::kTransient);
-  CHECK(ReadNow(*store, {"k"}).errc == Errc::kTransient);
-  server().Start();
-  CHECK(Eventually([&] { return ReadOne(*store, "k") == Found("1", {1, 1}); }));
-  CHECK(WriteAtLast(*store, batch) == WriteResult{});
-  CHECK(ReadOne(*store, "k") == Found("2", {1, 2}));
-}
-
-TEST_CASE_METHOD(RedisTest, "redis: what was answered is there after kill -9") {
-  constexpr Version kEnough = 200;
-  const auto store = Open("timeout=5s");
-  std::atomic<Version> answered{0};
-  std::thread killer([&] {
-    (void)Eventually([&] { return answered >= kEnough; });
-    server().Kill();
-  });
-  Version version = 1;
-  while (WriteNow(*store, Batch(1, {Put("k", std::to_string(version), version)})) ==
-         WriteResult{}) {
-    answered = version++;
-  }
-  killer.join();
-  REQUIRE(answered >= kEnough);
-  server().Start();
-  StoredState state;
-  REQUIRE(Eventually([&] { return (state = ReadOne(*store, "k")).found; }));
-  CHECK(state.stamp.version >= answered);
-}
-
-// The same delayed batch, with both ways to write.
-TEST_CASE_METHOD(RedisTest, "redis: a ghost write changes nothing, except among plain values") {
-  const auto mode = GENERATE(as<std::string>(), "mode=versioned", "mode=plain");
-  CAPTURE(mode);
-  TcpProxy network(server().port());
-  const auto store = Open(mode + "&timeout=300ms", network.port());
-  const auto other = Open(mode);  // past the proxy
-  CHECK(WriteAtLast(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
-  network.Behave({.hold_requests = true});
-  CHECK(WriteNow(*store, Batch(1, {Put("k", "ghost", 2), Put("l", "ghost", 3)})).batch ==
-        Errc::kUnknown);
-  CHECK(WriteAtLast(*other, Batch(1, {Put("k", "newer", 4)})) == WriteResult{});
-  network.Behave({});
-  CHECK(Eventually([&] { return ReadOne(*other, "l").found; }));  // it did arrive
-  CHECK(ReadOne(*other, "l") == Found(*other, "ghost", {1, 3}));
-  // An acknowledged write is lost where nothing is compared: that is what plain costs.
-  const bool lost = mode == "mode=plain";
-  CHECK(ReadOne(*other, "k").value == (lost ? "ghost" : "newer"));
-}
-
 TEST_CASE_METHOD(RedisTest, "redis: a ghost write of a former owner is fenced") {
   TcpProxy network(server().port());
   const auto store = Open("timeout=300ms", network.port());
@@ -455,96 +369,6 @@ TEST_CASE_METHOD(RedisTest, "redis: a ghost write of a former owner is fenced") 
   CHECK(Eventually([&] { return ScriptsRun() > scripts; }));  // it did arrive
   CHECK_FALSE(ReadOne(*successor, "new").found);
   CHECK(WriteNow(*store, Scoped("s", Batch(1, {Put("new", "late", 3)}))).batch == Errc::kFenced);
-}
-
-TEST_CASE_METHOD(RedisTest, "redis: a lost answer leaves the outcome open, once") {
-  TcpProxy network(server().port());
-  const auto store = Open("timeout=300ms", network.port());
-  CHECK(WriteAtLast(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
-  network.Behave({.swallow_answers = true});
-  const WriteBatch batch = Batch(1, {Put("k", "2", 2)});
-  CHECK(WriteNow(*store, batch).batch == Errc::kUnknown);
-  network.Behave({});
-  CHECK(WriteAtLast(*store, batch) == WriteResult{});  // a repetition
-  CHECK(ReadOne(*store, "k") == Found("2", {1, 2}));
-}
-
-TEST_CASE_METHOD(RedisTest, "redis: a message cut in the middle is not half a batch") {
-  const auto mode = GENERATE(as<std::string>(), "mode=versioned", "mode=plain");
-  CAPTURE(mode);
-  TcpProxy network(server().port());
-  const auto store = Open(mode + "&timeout=5s", network.port());
-  const WriteBatch first = Batch(1, {Put("old", "1", 1)});
-  CHECK(WriteAtLast(*store, first) == WriteResult{});
-  network.Behave({.cut_after = 20'000});
-  std::vector<WriteItem> items = {Delete("old", 2)};
-  for (int i = 0; i < 100; ++i) {
-    items.push_back(Put("k" + std::to_string(i), std::string(1000, 'x'), 2));
-  }
-  CHECK(WriteNow(*store, Batch(1, items)).batch == Errc::kUnknown);
-  network.Behave({});
-  REQUIRE(Eventually([&] { return ReadOne(*store, "old").found; }));
-  std::size_t found = 0;
-  for (const WriteItem& item : items) found += ReadOne(*store, item.key).found ? 1U : 0U;
-  CHECK(found == 1);
-  CHECK(WriteAtLast(*store, Batch(1, items)) == WriteResult{});
-}
-
-TEST_CASE_METHOD(RedisTest, "redis: a slow network cuts nothing short") {
-  TcpProxy network(server().port());
-  const auto store = Open({}, network.port());
-  network.Behave({.delay = 2ms, .bytes_per_second = 4'000'000});
-  const std::string value(1'000'000, 'x');
-  CHECK(WriteNow(*store, Batch(1, {Put("k", value, 1)})) == WriteResult{});
-  CHECK((ReadOne(*store, "k") == Found(value, {1, 1})));
-}
-
-TEST_CASE_METHOD(RedisTest, "redis: a server that stands still") {
-  const auto store = Open("timeout=300ms&connect_timeout=300ms");
-  CHECK(WriteAtLast(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
-  server().Signal(SIGSTOP);
-  const WriteBatch batch = Batch(1, {Put("k", "2", 2)});
-  CHECK(WriteNow(*store, batch).batch == Errc::kUnknown);
-  CHECK(WriteNow(*store, batch).batch == Errc::kTransient);  // there is no connection
-  CHECK_THAT(WhyNot(server().Url("connect_timeout=50ms"), Errc::kTransient),
-             Contains("no answer within 50 ms"));
-  server().Signal(SIGCONT);
-  CHECK(WriteAtLast(*store, batch) == WriteResult{});
-}
-
-TEST_CASE_METHOD(RedisTest, "redis: a store that is destroyed answers what it has not done") {
-  auto store = Open("timeout=60s");
-  CHECK(WriteNow(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
-  server().Signal(SIGSTOP);
-  std::vector<WriteBatch> batches;
-  for (int i = 0; i < 20; ++i) batches.push_back(Batch(1, {Put("k", "2", 2)}));
-  std::atomic<int> unknown{0};
-  for (const WriteBatch& batch : batches) {
-    store->Write(batch, [&](WriteResult result) { unknown += result.batch == Errc::kUnknown; });
-  }
-  store.reset();
-  CHECK(unknown == 20);
-  server().Signal(SIGCONT);
-}
-
-TEST_CASE_METHOD(RedisTest, "redis: more calls than may wait are turned away at once") {
-  constexpr int kQueue = 3;
-  constexpr int kCalls = 10;
-  const auto store = Open("max_queue=3&timeout=60s");
-  CHECK(WriteNow(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
-  server().Signal(SIGSTOP);
-  const WriteBatch batch = Batch(1, {Put("k", "2", 2)});
-  std::atomic<int> done{0};
-  std::atomic<int> turned_away{0};
-  for (int i = 0; i < kCalls; ++i) {
-    store->Write(batch, [&](const WriteResult& result) {
-      (result.batch == Errc::kOk ? done : turned_away) += 1;
-    });
-  }
-  CHECK(turned_away >= kCalls - kQueue);
-  server().Signal(SIGCONT);
-  CHECK(Eventually([&] { return done + turned_away == kCalls; }));
-  CHECK(done > 0);
 }
 
 }  // namespace stout::test

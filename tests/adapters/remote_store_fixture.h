@@ -1,0 +1,55 @@
+#pragma once
+
+#include <boost/asio/thread_pool.hpp>
+#include <catch2/catch.hpp>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "store_test_support.h"
+#include "stout/adapters/open_store.h"
+
+namespace stout::test {
+
+// Stores by URL on a private server: PostgresServer, RedisServer.
+template <typename Server>
+class RemoteStoreFixture {
+ public:
+  // `always`: options that every store has ("mode=plain").
+  explicit RemoteStoreFixture(std::string always = {}) : always_(std::move(always)) {}
+
+  std::unique_ptr<Store> Open(std::string options = {}, int port = 0) {
+    if (!always_.empty()) options = options.empty() ? always_ : always_ + "&" + options;
+    return OpenUrl(server().Url(options, port));
+  }
+  std::unique_ptr<Store> OpenUrl(const std::string& url) {
+    Diagnostics why;
+    auto store = OpenStore(url, pool_.get_executor(), &why);
+    INFO(why.message);
+    REQUIRE(store);
+    return *std::move(store);
+  }
+  // What is wrong with that URL.
+  std::string WhyNot(const std::string& url, Errc errc = Errc::kBadUrl) {
+    Diagnostics why;
+    const auto store = OpenStore(url, pool_.get_executor(), &why);
+    REQUIRE_FALSE(store);
+    CHECK(store.error() == errc);
+    return why.message;
+  }
+
+  // Starts at its first use.
+  Server& server() {
+    if (!server_) server_ = std::make_unique<Server>();
+    return *server_;
+  }
+
+ protected:
+  boost::asio::thread_pool pool_{2};
+  std::unique_ptr<Server> server_;
+
+ private:
+  const std::string always_;
+};
+
+}  // namespace stout::test
