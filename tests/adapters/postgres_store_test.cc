@@ -1,5 +1,5 @@
-// What is particular to the PostgreSQL store: how it is set up, rows that the server refuses. How it
-// fails as every store on a server: remote_store_test.cc.
+// What is particular to the PostgreSQL store: how it is set up, rows that the server refuses. Of
+// servers and networks that fail: remote_store_test.cc.
 
 #include "stout/adapters/postgres_store.h"
 

@@ -1,5 +1,5 @@
 // What is particular to the store on one Redis: how it is addressed and set up, errors of the
-// server, values that are not the store's. How it fails as every store on a server: remote_store_test.cc.
+// server, values that are not the store's. Of servers and networks that fail: remote_store_test.cc.
 
 #include "stout/adapters/redis_store.h"
 
