@@ -17,6 +17,8 @@ namespace {
 
 using std::chrono::nanoseconds;
 
+constexpr std::size_t kMaxThreads = 1024;
+
 // The whole of the text as a number.
 std::optional<std::size_t> ParseCount(std::string_view text) {
   std::size_t count = 0;
@@ -112,8 +114,14 @@ void Options::Where(const std::string& name, Address& value, const std::string& 
   });
 }
 
-void Options::LogLevel(std::string& value) {
-  app_.add_option("--log-level", value, "What is logged on stderr")
+void Options::Service(ServiceConfig& config) {
+  Where("--listen", config.listen, "Address to serve; port 0 takes a free one, printed on stdout",
+        config.listen.Text());
+  Count("--threads", config.threads, kMaxThreads, "Threads that serve requests");
+  Time("--drain-timeout", config.drain_timeout,
+       "Longest orderly end after SIGTERM or SIGINT; then, or at a second signal, the process ends "
+       "at once with exit code 1");
+  app_.add_option("--log-level", config.log_level, "What is logged on stderr")
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "off"}))
       ->type_name("LEVEL")
       ->capture_default_str()

@@ -8,10 +8,10 @@
 #include <string>
 
 #include "program/address.h"
+#include "program/service_config.h"
 
 namespace stout::docstore {
 
-inline constexpr std::size_t kMaxThreads = 1024;
 inline constexpr std::size_t kMaxCount = 1'000'000'000;
 
 /// Adds options that read into a variable, with the variable's value as the default in --help.
@@ -33,7 +33,8 @@ class Options {
   void Time(const std::string& name, std::chrono::nanoseconds& value, const std::string& help);
   void Where(const std::string& name, Address& value, const std::string& help,
              const std::string& shown_default);
-  void LogLevel(std::string& value);
+  /// Where and how it serves, ends and logs.
+  void Service(ServiceConfig& config);
 
   /// `read` stores the text's meaning, and answers what is wrong with it, if something is.
   void Parsed(const std::string& name, const std::string& help, const std::string& type,

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <thread>
+#include <string>
 
 #include "program/options.h"
 #include "stout/adapters/open_lease_service.h"
@@ -20,14 +19,7 @@ void AddOptions(CLI::App& app, RouterConfig& config) {
   options.Text("--leases", config.leases,
                fmt::format("The lease service that the servers share: {}", LeaseServiceUrlSyntax()),
                "URL");
-  options.Where("--listen", config.listen,
-                "Address to serve; port 0 takes a free one, printed on stdout",
-                config.listen.Text());
-  options.Count("--threads", config.threads, kMaxThreads, "Threads that serve requests");
-  options.Time("--drain-timeout", config.drain_timeout,
-               "Longest orderly end after SIGTERM or SIGINT; then, or at a second signal, the "
-               "router ends at once with exit code 1");
-  options.LogLevel(config.log_level);
+  options.Service(config);
 
   options.Group("Servers");
   options.Time("--retry-timeout", router.retry_timeout,
@@ -60,7 +52,6 @@ void AddOptions(CLI::App& app, RouterConfig& config) {
 }  // namespace
 
 std::optional<int> ParseCommandLine(int argc, const char* const* argv, RouterConfig& config) {
-  config.threads = std::max(1u, std::thread::hardware_concurrency());
   CLI::App app("Sends the requests for each document to the docstore-server that owns it.",
                "docstore-router");
   app.footer(

@@ -1,23 +1,17 @@
 #pragma once
 
-#include <chrono>
-#include <cstddef>
 #include <optional>
 #include <string>
 
-#include "program/address.h"
+#include "program/service_config.h"
 #include "router/router_options.h"
 
 namespace stout::docstore {
 
 /// What `docstore-router` is told on its command line and in its configuration file.
-struct RouterConfig {
+struct RouterConfig : ServiceConfig {
   std::string leases;
-  Address listen = {.port = 8080};
-  std::size_t threads = 1;
   RouterOptions router;
-  std::chrono::nanoseconds drain_timeout = std::chrono::seconds(30);
-  std::string log_level = "info";
 };
 
 /// As ParseCommandLine of docstore-server.

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <boost/asio/ip/address.hpp>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "program/options.h"
@@ -34,16 +33,9 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
 
   options.Group("Service");
   options.Text("--store", config.store, fmt::format("The store: {}", StoreUrlSyntax()), "URL");
-  options.Where("--listen", config.listen,
-                "Address to serve; port 0 takes a free one, printed on stdout",
-                config.listen.Text());
-  options.Count("--threads", config.threads, kMaxThreads, "Threads that serve requests");
+  options.Service(config);
   options.Count("--lanes", config.documents.shards, kMaxShards,
                 "Shards that documents are spread over, each with its own batches");
-  options.Time("--drain-timeout", config.drain_timeout,
-               "Longest orderly end after SIGTERM or SIGINT; then, or at a second signal, the "
-               "server ends at once with exit code 1");
-  options.LogLevel(config.log_level);
 
   options.Group("Sharing the store with other servers");
   options.Text("--leases", config.leases,
@@ -144,7 +136,6 @@ std::string CheckTogether(const Config& config) {
 
 std::optional<int> ParseCommandLine(int argc, const char* const* argv, Config& config,
                                     const PolicyLanguage& policies) {
-  config.threads = std::max(1u, std::thread::hardware_concurrency());
   config.documents.shards = 0;  // as many as threads
   CLI::App app("Serves sectioned documents over HTTP, from memory, durably.", "docstore-server");
   app.footer(

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "http/http_options.h"
-#include "program/address.h"
+#include "program/service_config.h"
 #include "server/documents.h"
 #include "server/leased_documents.h"
 #include "stout/core/policy/basic.h"
@@ -15,18 +14,14 @@
 namespace stout::docstore {
 
 /// What `docstore-server` is told on its command line and in its configuration file.
-struct Config {
+struct Config : ServiceConfig {
   std::string store = "rocksdb:./docstore-data";
-  Address listen = {.port = 8080};
-  std::size_t threads = 1;
   std::string leases;     ///< URL; empty: the store is ours alone.
   std::string advertise;  ///< HOST:PORT; empty: where it listens.
   std::size_t ranges = LeaseOptions().ranges;
   LeaseOptions lease;  ///< Its ranges are those above.
   DocumentsOptions documents;
   HttpOptions http;
-  std::chrono::nanoseconds drain_timeout = std::chrono::seconds(30);
-  std::string log_level = "info";
 };
 
 /// How policies are read from text: by default those of the library.
