@@ -42,9 +42,7 @@ for program in jq gnuplot "$bin/fleet-bench" "$bin/docstore-server" "$bin/docsto
 done
 
 # shellcheck source=/dev/null
-source "$here/../../sample-apps/demo/postgres.sh"
-# shellcheck source=/dev/null
-source "$here/../../sample-apps/demo/redis.sh"
+source "$here/../../sample-apps/demo/databases.sh"
 
 scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-fleet.XXXXXX")
 chmod 755 "$scratch"  # PostgreSQL runs as a user of its own
@@ -70,9 +68,6 @@ apart() {
 }
 
 open_postgres() {
-  apart start_postgres "$scratch/postgres"
-  stop "$database"
-  echo 'max_connections = 300' >>"$scratch/postgres/data/postgresql.conf"  # for 16 servers
   apart start_postgres "$scratch/postgres"
   url=$postgres_url
 }

@@ -51,9 +51,7 @@ for program in jq gnuplot "$bin/store-bench" "$bin/tcp-proxy"; do
 done
 
 # shellcheck source=/dev/null
-source "$here/../../sample-apps/demo/postgres.sh"
-# shellcheck source=/dev/null
-source "$here/../../sample-apps/demo/redis.sh"
+source "$here/../../sample-apps/demo/databases.sh"
 
 scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-stores.XXXXXX")
 chmod 755 "$scratch"  # PostgreSQL runs as a user of its own
@@ -126,9 +124,6 @@ apart() {
 
 bench_postgres() {
   local directory=$scratch/postgres
-  apart start_postgres "$directory"
-  stop_database
-  echo 'max_connections = 300' >>"$directory/data/postgresql.conf"  # all contenders at once
   apart start_postgres "$directory"
   compare postgres 0 "$postgres_url" "${near[@]}" "${plain[@]}" "${pipelined[@]}"
   far postgres "$directory/.s.PGSQL.5432" "postgres://postgres@127.0.0.1:@PORT@/postgres"

@@ -36,9 +36,7 @@ die() {
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=/dev/null
-source "$here/postgres.sh"
-# shellcheck source=/dev/null
-source "$here/redis.sh"
+source "$here/databases.sh"
 policies=unbatched,fixed:20ms,fixed:160ms,natural,stout,adaptive
 light=${DEMO_LIGHT:-200}
 heavy=${DEMO_HEAVY:-20000}

@@ -61,7 +61,7 @@ server_options=("$@")
 
 here=$(dirname "${BASH_SOURCE[0]}")
 demo=$here/../../sample-apps/demo
-for part in "$demo"/{postgres,redis}.sh "$here"/{redis_cluster,network_faults,disk_faults}.sh; do
+for part in "$demo/databases.sh" "$here"/{redis_cluster,network_faults,disk_faults}.sh; do
   # shellcheck source=/dev/null
   source "$part"
 done
@@ -92,7 +92,7 @@ load=
 database=
 clean_up() {
   trap '' INT TERM HUP
-  [[ -z $database ]] || "signal_$store" KILL
+  [[ -z $database ]] || signal_database KILL
   for pid in $load $server $database ${network_PID-}; do
     kill -KILL "$pid" 2>/dev/null || true
     wait "$pid" 2>/dev/null || true
@@ -143,13 +143,13 @@ strike() { # FAULT
       start_server
       ;;
     store)
-      "signal_$store" KILL
+      signal_database KILL
       restart_store
       ;;
     pause)
-      "signal_$store" STOP
+      signal_database STOP
       sleep "${lasts[pause]}"
-      "signal_$store" CONT
+      signal_database CONT
       ;;
     full-*)
       fill_disk "$work/postgres/${1#full-}"
@@ -157,7 +157,7 @@ strike() { # FAULT
       sleep "${lasts[$1]}"
       empty_disk "$work/postgres/${1#full-}"
       # Recovery needs room too, and without it PostgreSQL ends, which takes it a moment.
-      until postgres_answers "$work/postgres"; do
+      until "$postgres_programs/pg_isready" -q -h "$work/postgres"; do
         kill -0 "$database" 2>/dev/null || restart_store
         sleep 0.05
       done

@@ -44,7 +44,7 @@ done
 [[ $leases =~ ^(postgres|etcd)$ ]] || die "--leases is postgres or etcd"
 
 # shellcheck source=/dev/null
-source "$(dirname "${BASH_SOURCE[0]}")/../../sample-apps/demo/postgres.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../../sample-apps/demo/databases.sh"
 
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-takeover.XXXXXX") # on a disk: /tmp is often memory
 chmod 711 "$work" # PostgreSQL may run as another user
@@ -55,7 +55,7 @@ database=
 etcd=
 clean_up() {
   trap '' INT TERM HUP
-  [[ -z $database ]] || signal_postgres KILL
+  [[ -z $database ]] || signal_database KILL
   for pid in $load $router "${servers[@]}" $etcd $database; do
     kill -KILL "$pid" 2>/dev/null || true
     wait "$pid" 2>/dev/null || true
