@@ -9,14 +9,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::chrono::milliseconds Pause(std::size_t failures) {
-  return std::min(50ms * (1 << std::min<std::size_t>(failures, 6)), 2000ms);
+std::chrono::milliseconds Pause(std::size_t failures, std::chrono::milliseconds longest) {
+  return std::min(50ms * (1 << std::min<std::size_t>(failures, 6)), longest);
 }
 
 }  // namespace
 
 void Reconnection::Failed(TimePoint now, std::string error) {
-  retry_at_ = now + Pause(failures_++);
+  retry_at_ = now + Pause(failures_++, longest_pause_);
   if (error != last_error_) spdlog::warn("{}: {}", name_, error);
   last_error_ = std::move(error);
 }

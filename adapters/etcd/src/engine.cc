@@ -35,17 +35,19 @@ const json::array* ArrayIn(const json::value& object, std::string_view name) {
 }  // namespace
 
 EtcdLeases::Engine::Engine(EtcdLeasesOptions options, const asio::any_io_executor& executor)
-    : options_(std::move(options)),
-      keys_(options_.name),
+    : options_(std::make_shared<const EtcdLeasesOptions>(std::move(options))),
+      keys_(options_->name),
       strand_(asio::make_strand(executor)),
-      renewals_(options_.endpoints, options_.timeout, strand_),
-      changes_(options_.endpoints, options_.timeout, strand_),
       feed_(executor),
-      watch_(options_.endpoints, options_.timeout, strand_),
-      pause_(strand_) {}
-
-void EtcdLeases::Engine::Start() {
-  for (auto* queue : {&renewals_, &changes_}) queue->Start(shared_from_this());
+      watch_(options_->endpoints, options_->timeout, strand_),
+      pause_(strand_) {
+  const auto make_pool = [this](const char* name) {
+    return MakeLeasePool<etcd::Gateway>(strand_, name, [shared = options_, strand = strand_] {
+      return std::make_unique<etcd::Gateway>(shared->endpoints, shared->timeout, strand);
+    });
+  };
+  renewals_ = make_pool("etcd renewals");
+  changes_ = make_pool("etcd changes");
 }
 
 LeaseService::Watch EtcdLeases::Engine::WatchTable(LeaseService::TableHandler handler) {
@@ -76,7 +78,7 @@ asio::awaitable<void> EtcdLeases::Engine::FollowOnce() {
   const bool open = co_await watch_.OpenStream(request.path, std::move(request.body));
   if (!open) co_return;
   while (!closed_) {
-    const std::optional<json::value> message = co_await watch_.Next(options_.silence);
+    const std::optional<json::value> message = co_await watch_.Next(options_->silence);
     if (!message || !Apply(*message)) co_return;
   }
 }
@@ -118,10 +120,10 @@ bool EtcdLeases::Engine::Apply(const json::value& message) {
 }
 
 void EtcdLeases::Engine::Close() {
+  renewals_->Close();
+  changes_->Close();
   asio::post(strand_, [self = shared_from_this()] {
     self->closed_ = true;
-    self->renewals_.Close();
-    self->changes_.Close();
     self->watch_.Close();
     self->pause_.cancel();
   });

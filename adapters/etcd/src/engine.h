@@ -5,13 +5,12 @@
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
 #include <optional>
-#include <string>
-#include <vector>
+#include <utility>
 
-#include "call_queue.h"
 #include "gateway.h"
 #include "keys.h"
 #include "stout/adapters/etcd_leases.h"
+#include "stout/adapters/lease_pool.h"
 #include "stout/lease_feed.h"
 
 namespace stout {
@@ -20,21 +19,27 @@ namespace stout {
 // service until its coroutines have ended.
 class EtcdLeases::Engine : public std::enable_shared_from_this<Engine> {
  public:
+  // Each has a connection of its own: renewals wait for nothing else.
+  enum class Kind { kRenewal, kChange };
+
   Engine(EtcdLeasesOptions options, const boost::asio::any_io_executor& executor);
 
   // All from any thread.
-  void Start();
+  // Answers with what the coroutine `work(engine, gateway)` returns. kTransient: no connection, or
+  // too much waits already.
+  template <typename T, typename Work>
+  void Start(Kind kind, const std::shared_ptr<PendingCall<T>>& call, Work work);
   [[nodiscard]] LeaseService::Watch WatchTable(LeaseService::TableHandler handler);
   void Close();
 
   [[nodiscard]] const etcd::Keys& keys() const { return keys_; }
-  [[nodiscard]] etcd::CallQueue& renewals() { return renewals_; }
-  [[nodiscard]] etcd::CallQueue& changes() { return changes_; }
 
   // On the strand: as the cluster has it, once anybody has joined through this.
   std::optional<etcd::Deployment> deployment;
 
  private:
+  using Pool = ConnectionPool<etcd::Gateway>;
+
   boost::asio::awaitable<void> Follow();
   // Reads everything, then what changes, until that ends.
   boost::asio::awaitable<void> FollowOnce();
@@ -42,11 +47,11 @@ class EtcdLeases::Engine : public std::enable_shared_from_this<Engine> {
   // False: the watch is over.
   [[nodiscard]] bool Apply(const boost::json::value& message);
 
-  const EtcdLeasesOptions options_;
+  const std::shared_ptr<const EtcdLeasesOptions> options_;  // Connections refer to it.
   const etcd::Keys keys_;
   const boost::asio::any_io_executor strand_;
-  etcd::CallQueue renewals_;
-  etcd::CallQueue changes_;
+  std::shared_ptr<Pool> renewals_;
+  std::shared_ptr<Pool> changes_;
   LeaseFeed feed_;
 
   // On the strand.
@@ -57,5 +62,24 @@ class EtcdLeases::Engine : public std::enable_shared_from_this<Engine> {
   bool watching_ = false;
   bool closed_ = false;
 };
+
+template <typename T, typename Work>
+void EtcdLeases::Engine::Start(Kind kind, const std::shared_ptr<PendingCall<T>>& call, Work work) {
+  const auto& pool = kind == Kind::kRenewal ? renewals_ : changes_;
+  // Weak while it waits: the engine owns the pool, and an executor that is stopped first would
+  // leave a cycle. Who waits when the engine is gone has been answered.
+  const bool taken = pool->Submit([weak = weak_from_this(), call, work = std::move(work)](
+                                      etcd::Gateway* gateway) -> boost::asio::awaitable<void> {
+    const auto self = weak.lock();
+    if (self == nullptr) co_return;
+    if (gateway == nullptr) {
+      call->Answer(Errc::kTransient);
+    } else {
+      T result = co_await work(*self, *gateway);
+      call->Answer(std::move(result));
+    }
+  });
+  if (!taken) call->Answer(Errc::kTransient);
+}
 
 }  // namespace stout

@@ -62,6 +62,8 @@ Errc RenewalOf(const Reply& reply) {
   return etcd::NumberIn(*result, "TTL") > 0 ? Errc::kOk : Errc::kFenced;
 }
 
+Errc LeavingOf(const Reply& reply) { return reply.not_found ? Errc::kOk : reply.errc; }
+
 Result<std::optional<Epoch>> TakingOf(const Reply& reply, SessionId session, Epoch epoch_base) {
   if (reply.not_found) return Errc::kFenced;
   if (reply.errc != Errc::kOk) return reply.errc;
@@ -100,20 +102,10 @@ asio::awaitable<Errc> Free(Gateway& gateway, const etcd::Keys& keys,
   co_return FreeingOf(reply);
 }
 
-// One message, answered by `judge(reply)`.
-template <typename Judge>
-void Submit(etcd::CallQueue& queue, const std::shared_ptr<PendingCall<Errc>>& call, Message message,
-            Judge judge) {
-  const bool taken = queue.Submit(
-      [call, message = std::move(message), judge](Gateway* gateway) -> asio::awaitable<void> {
-        if (gateway == nullptr) {
-          call->Answer(Errc::kTransient);
-          co_return;
-        }
-        const Reply reply = co_await gateway->Call(message.path, message.body);
-        call->Answer(judge(reply));
-      });
-  if (!taken) call->Answer(Errc::kTransient);
+// One message, answered by `judge`.
+asio::awaitable<Errc> Ask(Gateway& gateway, Message request, Errc (*judge)(const Reply&)) {
+  const Reply reply = co_await gateway.Call(request.path, std::move(request.body));
+  co_return judge(reply);
 }
 
 bool IsEndpoint(std::string_view text) {
@@ -143,9 +135,7 @@ Result<std::unique_ptr<EtcdLeases>> EtcdLeases::Open(const EtcdLeasesOptions& op
                                                      const asio::any_io_executor& executor,
                                                      Diagnostics* diagnostics) {
   if (const auto why = WhyNot(options)) return Fail(Errc::kBadUrl, "etcd: " + *why, diagnostics);
-  auto engine = std::make_shared<Engine>(options, executor);
-  engine->Start();
-  return std::unique_ptr<EtcdLeases>(new EtcdLeases(std::move(engine)));
+  return std::unique_ptr<EtcdLeases>(new EtcdLeases(std::make_shared<Engine>(options, executor)));
 }
 
 EtcdLeases::EtcdLeases(std::shared_ptr<Engine> engine) : engine_(std::move(engine)) {}
@@ -167,33 +157,27 @@ void EtcdLeases::Join(const LeaseMember& member, JoinHandler handler) {
         handler(session ? ErrorCode() : session.error(), session ? *session : 0);
       },
       Errc::kUnknown);
-  const bool taken = engine_->changes().Submit(
-      [engine = engine_.get(), call, member](Gateway* gateway) -> asio::awaitable<void> {
-        if (gateway == nullptr) {
-          call->Answer(Errc::kTransient);
-          co_return;
-        }
-        const auto deployment = co_await Enter(*gateway, engine->keys(), member);
-        if (!deployment) {
-          call->Answer(deployment.error());
-          co_return;
-        }
-        engine->deployment = *deployment;
-        Result<SessionId> session = co_await Begin(*gateway, engine->keys(), member);
-        call->Answer(session);
-      });
-  if (!taken) call->Answer(Errc::kTransient);
+  engine_->Start(Engine::Kind::kChange, call,
+                 [member](Engine& engine, Gateway& gateway) -> asio::awaitable<Result<SessionId>> {
+                   const auto deployment = co_await Enter(gateway, engine.keys(), member);
+                   if (!deployment) co_return deployment.error();
+                   engine.deployment = *deployment;
+                   co_return co_await Begin(gateway, engine.keys(), member);
+                 });
 }
 
 void EtcdLeases::KeepAlive(SessionId session, Handler handler) {
-  auto call = AddCall(std::move(handler));
-  Submit(engine_->renewals(), call, etcd::KeepLeaseAlive(session), RenewalOf);
+  engine_->Start(Engine::Kind::kRenewal, AddCall(std::move(handler)),
+                 [session](Engine&, Gateway& gateway) {
+                   return Ask(gateway, etcd::KeepLeaseAlive(session), RenewalOf);
+                 });
 }
 
 void EtcdLeases::Leave(SessionId session, Handler handler) {
-  auto call = AddCall(std::move(handler));
-  Submit(engine_->changes(), call, etcd::RevokeLease(session),
-         [](const Reply& reply) { return reply.not_found ? Errc::kOk : reply.errc; });
+  engine_->Start(Engine::Kind::kChange, AddCall(std::move(handler)),
+                 [session](Engine&, Gateway& gateway) {
+                   return Ask(gateway, etcd::RevokeLease(session), LeavingOf);
+                 });
 }
 
 void EtcdLeases::Acquire(SessionId session, RangeId range, AcquireHandler handler) {
@@ -203,31 +187,16 @@ void EtcdLeases::Acquire(SessionId session, RangeId range, AcquireHandler handle
         handler(taking ? ErrorCode() : taking.error(), taking ? *taking : std::nullopt);
       },
       Errc::kUnknown);
-  const bool taken = engine_->changes().Submit([engine = engine_.get(), call, session,
-                                                range](Gateway* gateway) -> asio::awaitable<void> {
-    if (gateway == nullptr) {
-      call->Answer(Errc::kTransient);
-    } else {
-      Taking taking = co_await Take(*gateway, engine->keys(), engine->deployment, session, range);
-      call->Answer(taking);
-    }
+  engine_->Start(Engine::Kind::kChange, call, [session, range](Engine& engine, Gateway& gateway) {
+    return Take(gateway, engine.keys(), engine.deployment, session, range);
   });
-  if (!taken) call->Answer(Errc::kTransient);
 }
 
 void EtcdLeases::Release(SessionId session, RangeId range, Epoch epoch, Handler handler) {
-  auto call = AddCall(std::move(handler));
-  const bool taken = engine_->changes().Submit([engine = engine_.get(), call, session, range,
-                                                epoch](Gateway* gateway) -> asio::awaitable<void> {
-    if (gateway == nullptr) {
-      call->Answer(Errc::kTransient);
-    } else {
-      const Errc freed =
-          co_await Free(*gateway, engine->keys(), engine->deployment, session, range, epoch);
-      call->Answer(freed);
-    }
-  });
-  if (!taken) call->Answer(Errc::kTransient);
+  engine_->Start(Engine::Kind::kChange, AddCall(std::move(handler)),
+                 [session, range, epoch](Engine& engine, Gateway& gateway) {
+                   return Free(gateway, engine.keys(), engine.deployment, session, range, epoch);
+                 });
 }
 
 LeaseService::Watch EtcdLeases::WatchTable(TableHandler handler) {

@@ -50,19 +50,21 @@ Gateway::Gateway(const std::vector<std::string>& endpoints, Duration timeout,
                  const asio::any_io_executor& strand)
     : endpoints_(endpoints), timeout_(timeout), strand_(strand), resolver_(strand) {}
 
-asio::awaitable<bool> Gateway::Connect() {
+asio::awaitable<std::string> Gateway::Connect() {
+  std::string error;
   for (std::size_t tried = 0; !stream_ && tried < endpoints_.size() && !closed_; ++tried) {
-    const bool connected = co_await ConnectTo(endpoints_[endpoint_]);
-    if (!connected) GiveUp();
+    error = co_await ConnectTo(endpoints_[endpoint_]);
+    if (!error.empty()) GiveUp();
   }
-  co_return stream_.has_value() && !closed_;
+  if (closed_) co_return "closed";
+  co_return error;
 }
 
-asio::awaitable<bool> Gateway::ConnectTo(std::string_view endpoint) {
+asio::awaitable<std::string> Gateway::ConnectTo(std::string_view endpoint) {
   const std::size_t colon = endpoint.rfind(':');
   const auto [unresolved, addresses] = co_await resolver_.async_resolve(
       endpoint.substr(0, colon), endpoint.substr(colon + 1), kNoThrow);
-  if (closed_) co_return false;
+  if (closed_) co_return "closed";
   stream_.emplace(strand_);
   stream_->expires_after(timeout_);
   boost::system::error_code failed = unresolved;
@@ -70,19 +72,16 @@ asio::awaitable<bool> Gateway::ConnectTo(std::string_view endpoint) {
     const auto [ec, address] = co_await stream_->async_connect(addresses, kNoThrow);
     failed = ec;
   }
-  if (failed) {
-    error_ = fmt::format("{}: {}", endpoint, failed.message());
-    co_return false;
-  }
+  if (failed) co_return fmt::format("{}: {}", endpoint, failed.message());
   stream_->socket().set_option(asio::ip::tcp::no_delay(true), failed);
-  co_return !closed_;
+  co_return std::string();
 }
 
 asio::awaitable<Reply> Gateway::Call(std::string_view path, std::string body) {
   while (true) {
     const bool was_there = stream_.has_value();
-    const bool connected = co_await Connect();
-    if (!connected) co_return Reply{.errc = Errc::kTransient, .message = error_};
+    std::string error = co_await Connect();
+    if (!error.empty()) co_return Reply{.errc = Errc::kTransient, .message = std::move(error)};
     std::optional<Reply> reply;
     const bool sent = co_await Send(path, body);
     if (sent) reply = co_await Receive();
@@ -118,7 +117,8 @@ asio::awaitable<std::optional<Reply>> Gateway::Receive() {
 }
 
 asio::awaitable<bool> Gateway::OpenStream(std::string_view path, std::string body) {
-  bool open = co_await Connect();
+  const std::string error = co_await Connect();
+  bool open = error.empty();
   if (open) open = co_await Send(path, std::move(body));
   if (open) {
     parser_.emplace();

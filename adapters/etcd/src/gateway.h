@@ -37,8 +37,11 @@ class Gateway {
   Gateway(const std::vector<std::string>& endpoints, Duration timeout,
           const boost::asio::any_io_executor& strand);
 
-  // Makes a connection, to the next endpoint if this one is not there, unless there is one.
-  [[nodiscard]] boost::asio::awaitable<bool> Connect();
+  // Makes a connection, to the next endpoint if this one is not there, unless there is one. Empty,
+  // or what is wrong.
+  [[nodiscard]] boost::asio::awaitable<std::string> Connect();
+  // It may have been cut since: Call() sees to that.
+  [[nodiscard]] bool Usable() const { return stream_.has_value(); }
 
   // POSTs a message. A call that fails on a connection that was there before, and may have been cut
   // while nobody looked, is repeated on a new one: each of ours may be.
@@ -49,21 +52,21 @@ class Gateway {
   [[nodiscard]] boost::asio::awaitable<bool> OpenStream(std::string_view path, std::string body);
   [[nodiscard]] boost::asio::awaitable<std::optional<boost::json::value>> Next(Duration silence);
 
+  // Ends the connection, of which nothing may be running; Connect() makes a new one.
+  void Drop();
+
   // For good: ends what waits, which then finds the connection lost.
   void Close();
-
-  // Why the last Connect() failed.
-  [[nodiscard]] const std::string& error() const { return error_; }
 
  private:
   using Stream = boost::beast::tcp_stream;
 
-  [[nodiscard]] boost::asio::awaitable<bool> ConnectTo(std::string_view endpoint);
+  // As Connect().
+  [[nodiscard]] boost::asio::awaitable<std::string> ConnectTo(std::string_view endpoint);
   [[nodiscard]] boost::asio::awaitable<bool> Send(std::string_view path, std::string body);
   [[nodiscard]] boost::asio::awaitable<std::optional<Reply>> Receive();
   // The connection, and the endpoint's turn.
   void GiveUp();
-  void Drop();
 
   const std::vector<std::string>& endpoints_;
   const Duration timeout_;
@@ -75,7 +78,6 @@ class Gateway {
   // Of an open stream.
   std::optional<boost::beast::http::response_parser<boost::beast::http::buffer_body>> parser_;
   std::string lines_;  // Read, and not yet given out.
-  std::string error_;
   bool closed_ = false;
 };
 

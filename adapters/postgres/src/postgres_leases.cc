@@ -53,7 +53,6 @@ Result<std::unique_ptr<PostgresLeases>> PostgresLeases::Open(const PostgresLease
   const ErrorCode failed =
       postgres::SetUpLeases(engine->options(), engine->schema(), *names, diagnostics);
   if (failed) return failed;
-  engine->Start();
   return std::unique_ptr<PostgresLeases>(new PostgresLeases(std::move(engine)));
 }
 

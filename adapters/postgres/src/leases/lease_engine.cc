@@ -1,6 +1,7 @@
 #include "lease_engine.h"
 
 #include <algorithm>
+#include <boost/asio/awaitable.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
 #include <string>
@@ -48,32 +49,43 @@ LeaseTable ReadTable(const PGresult* rows) {
 
 PostgresLeases::Engine::Engine(postgres::LeaseSchema schema, const PostgresLeasesOptions& options,
                                const asio::any_io_executor& executor)
-    : schema_(std::move(schema)),
-      options_(ConnectionOptions(options)),
+    : settings_(std::make_shared<const Settings>(
+          Settings{std::move(schema), ConnectionOptions(options)})),
       poll_(options.poll),
       strand_(asio::make_strand(executor)),
-      renewals_(options_, schema_.statements(), strand_),
-      changes_(options_, schema_.statements(), strand_),
       feed_(executor),
-      timer_(strand_) {}
-
-void PostgresLeases::Engine::Start() {
-  for (auto* queue : {&renewals_, &changes_}) queue->Start(shared_from_this());
+      timer_(strand_) {
+  const auto make_pool = [this](const char* name) {
+    return MakeLeasePool<postgres::Connection>(
+        strand_, name, [settings = settings_, strand = strand_] {
+          return std::make_unique<postgres::Connection>(settings->options,
+                                                        settings->schema.statements(), strand);
+        });
+  };
+  renewals_ = make_pool("postgres lease renewals");
+  changes_ = make_pool("postgres lease changes");
 }
 
 void PostgresLeases::Engine::Submit(Kind kind, std::vector<postgres::Query> queries,
-                                    Handler handler) {
-  queries.insert(queries.begin(), postgres::Query{&schema_.durably});
-  asio::post(strand_, [self = shared_from_this(), kind, queries = std::move(queries),
-                       handler = std::move(handler)]() mutable {
-    if (kind == Kind::kRenewal)
-      return self->renewals_.Submit(std::move(queries), std::move(handler));
-    self->changes_.Submit(std::move(queries), [engine = self.get(), handler = std::move(handler)](
-                                                  postgres::Outcome outcome) mutable {
-      handler(std::move(outcome));
-      engine->Poll();
-    });
-  });
+                                    const Handler& handler) {
+  queries.insert(queries.begin(), postgres::Query{&schema().durably});
+  if (!Run(kind, std::move(queries), handler)) handler({Errc::kTransient});
+}
+
+// Weak while it waits: the engine owns the pool, and an executor that is stopped first would leave
+// a cycle. Who waits when the engine is gone has been answered.
+bool PostgresLeases::Engine::Run(Kind kind, std::vector<postgres::Query> queries, Handler handler) {
+  const auto& pool = kind == Kind::kRenewal ? renewals_ : changes_;
+  return pool->Submit(
+      [weak = weak_from_this(), kind, queries = std::move(queries),
+       handler = std::move(handler)](postgres::Connection* connection) -> asio::awaitable<void> {
+        const auto self = weak.lock();
+        if (self == nullptr) co_return;
+        postgres::Outcome outcome{.errc = Errc::kTransient};
+        if (connection != nullptr) outcome = co_await connection->Run(queries);
+        handler(outcome);
+        if (kind == Kind::kChange) self->Poll();
+      });
 }
 
 LeaseService::Watch PostgresLeases::Engine::WatchTable(LeaseService::TableHandler handler) {
@@ -92,12 +104,13 @@ void PostgresLeases::Engine::Poll() {
   }
   polling_ = true;
   timer_.cancel();
-  std::vector<postgres::Query> queries(1, postgres::Query{&schema_.table});
-  renewals_.Submit(std::move(queries), [this](const postgres::Outcome& outcome) {
+  const Handler look = [this](const postgres::Outcome& outcome) {
     polling_ = false;
-    if (outcome.errc == Errc::kOk) feed_.Publish(ReadTable(outcome.results[0].get()));
     PollLater(std::exchange(again_, false) ? Duration::zero() : poll_);
-  });
+    if (outcome.errc == Errc::kOk) feed_.Publish(ReadTable(outcome.results[0].get()));
+  };
+  std::vector<postgres::Query> queries(1, postgres::Query{&schema().table});
+  if (!Run(Kind::kRenewal, std::move(queries), look)) look({Errc::kTransient});
 }
 
 void PostgresLeases::Engine::PollLater(Duration pause) {
@@ -109,10 +122,10 @@ void PostgresLeases::Engine::PollLater(Duration pause) {
 }
 
 void PostgresLeases::Engine::Close() {
+  renewals_->Close();
+  changes_->Close();
   asio::post(strand_, [self = shared_from_this()] {
     self->closed_ = true;
-    self->renewals_.Close();
-    self->changes_.Close();
     self->timer_.cancel();
   });
 }

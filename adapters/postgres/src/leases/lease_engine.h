@@ -2,13 +2,14 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "lease_schema.h"
+#include "stout/adapters/lease_pool.h"
 #include "stout/adapters/postgres_leases.h"
 #include "stout/lease_feed.h"
-#include "transaction_queue.h"
 
 namespace stout {
 
@@ -16,7 +17,7 @@ namespace stout {
 // service until its coroutines have ended.
 class PostgresLeases::Engine : public std::enable_shared_from_this<Engine> {
  public:
-  using Handler = postgres::TransactionQueue::Handler;
+  using Handler = std::function<void(const postgres::Outcome&)>;
   // Changes wait for each other's locks, on a connection of their own.
   enum class Kind { kRenewal, kChange };
 
@@ -24,25 +25,33 @@ class PostgresLeases::Engine : public std::enable_shared_from_this<Engine> {
          const boost::asio::any_io_executor& executor);
 
   // All from any thread.
-  void Start();
-  // Durable if it is answered kOk.
-  void Submit(Kind kind, std::vector<postgres::Query> queries, Handler handler);
+  // One transaction, durable if it is answered kOk. kTransient: no connection, or too much waits
+  // already.
+  void Submit(Kind kind, std::vector<postgres::Query> queries, const Handler& handler);
   [[nodiscard]] LeaseService::Watch WatchTable(LeaseService::TableHandler handler);
   void Close();
 
-  [[nodiscard]] const postgres::LeaseSchema& schema() const { return schema_; }
-  [[nodiscard]] const PostgresOptions& options() const { return options_; }
+  [[nodiscard]] const postgres::LeaseSchema& schema() const { return settings_->schema; }
+  [[nodiscard]] const PostgresOptions& options() const { return settings_->options; }
 
  private:
+  using Pool = ConnectionPool<postgres::Connection>;
+  // Connections refer to it.
+  struct Settings {
+    postgres::LeaseSchema schema;
+    PostgresOptions options;
+  };
+
+  // False: too much waits already, and `handler` is not called.
+  [[nodiscard]] bool Run(Kind kind, std::vector<postgres::Query> queries, Handler handler);
   void Poll();
   void PollLater(Duration pause);
 
-  const postgres::LeaseSchema schema_;
-  const PostgresOptions options_;
+  const std::shared_ptr<const Settings> settings_;
   const Duration poll_;
   const boost::asio::any_io_executor strand_;
-  postgres::TransactionQueue renewals_;  // And the watch.
-  postgres::TransactionQueue changes_;
+  std::shared_ptr<Pool> renewals_;  // And the watch.
+  std::shared_ptr<Pool> changes_;
   LeaseFeed feed_;
 
   // On the strand.
