@@ -8,6 +8,7 @@
 
 #include "remote_store_fixture.h"
 #include "tests/network/tcp_proxy.h"
+#include "tests/support/type_list.h"
 #ifdef STOUT_HAS_POSTGRES
 #include "tests/support/postgres_server.h"
 #endif
@@ -38,9 +39,7 @@ class PlainRedis : public Redis {
 #else
 #define STOUT_TEST_REDIS
 #endif
-#define STOUT_TEST_WITHOUT_FIRST(first, ...) __VA_ARGS__
-#define STOUT_TEST_REST(...) STOUT_TEST_WITHOUT_FIRST(__VA_ARGS__)
-#define STOUT_TEST_REMOTE_STORES STOUT_TEST_REST(void STOUT_TEST_POSTGRES STOUT_TEST_REDIS)
+#define STOUT_TEST_REMOTE_STORES STOUT_TEST_TYPES(void STOUT_TEST_POSTGRES STOUT_TEST_REDIS)
 
 TEMPLATE_TEST_CASE("a server that is killed and started again", "[remote]",
                    STOUT_TEST_REMOTE_STORES) {

@@ -8,6 +8,7 @@
 #include "store_test_support.h"
 #include "stout/adapters/faulty_store.h"
 #include "stout/adapters/memory_store.h"
+#include "tests/support/type_list.h"
 #ifdef STOUT_HAS_POSTGRES
 #include "stout/adapters/postgres_store.h"
 #include "tests/support/pgbouncer.h"
@@ -153,10 +154,8 @@ using PlainRedis = RedisIn<RedisMode::kPlain>;
 #define STOUT_TEST_FENCING_STORES STOUT_TEST_COMPARING_STORES
 #if defined(STOUT_HAS_ROCKSDB) || defined(STOUT_HAS_POSTGRES) || defined(STOUT_HAS_REDIS)
 #define STOUT_TEST_HAS_DURABLE_STORES
-#define STOUT_TEST_WITHOUT_FIRST(first, ...) __VA_ARGS__
-#define STOUT_TEST_REST(...) STOUT_TEST_WITHOUT_FIRST(__VA_ARGS__)
 #define STOUT_TEST_DURABLE_STORES \
-  STOUT_TEST_REST(                \
+  STOUT_TEST_TYPES(               \
       void STOUT_TEST_ROCKSDB STOUT_TEST_POSTGRES STOUT_TEST_REDIS STOUT_TEST_PLAIN_REDIS)
 #endif
 

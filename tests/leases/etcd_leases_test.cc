@@ -96,6 +96,21 @@ TEST_CASE("etcd leases: a watch whose connection is dead is begun again", "[leas
   CHECK(watch.UntilOwned(1, {"a:1", a, epoch}));
 }
 
+TEST_CASE("etcd leases: a call that is lost and cannot be repeated may be done", "[leases]") {
+  boost::asio::thread_pool pool(2);
+  const std::string name = FreshName();
+  auto proxy = std::make_unique<TcpProxy>(Etcd::server().port());
+  const auto far = OpenNow(Etcd::Url(name, proxy->port()), pool.get_executor());
+  const auto near = OpenNow(Etcd::Url(name, Etcd::server().port()), pool.get_executor());
+  const SessionId a = Join(*far, "a:1");
+  proxy->Behave({.swallow_answers = true});
+  Answer<Done> left;
+  far->Leave(a, left.Handler<ErrorCode>());
+  CHECK(Eventually([&] { return KeepAlive(*near, a) == Errc::kFenced; }));
+  proxy.reset();
+  CHECK(left.Get().ec == Errc::kUnknown);
+}
+
 TEST_CASE("etcd leases: a cluster that is not there is transient", "[leases]") {
   boost::asio::thread_pool pool(2);
   const auto service = OpenNow(Etcd::Url(FreshName(), FreePort()), pool.get_executor());

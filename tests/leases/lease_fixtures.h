@@ -9,6 +9,7 @@
 #include "lease_test_support.h"
 #include "stout/adapters/open_lease_service.h"
 #include "tests/network/tcp_proxy.h"
+#include "tests/support/type_list.h"
 #ifdef STOUT_HAS_POSTGRES
 #include "tests/support/postgres_server.h"
 #endif
@@ -96,10 +97,8 @@ class Etcd {
 
 // For TEMPLATE_TEST_CASE, which names its cases after the types.
 #define STOUT_TEST_ALL_SERVICES InProcess STOUT_TEST_POSTGRES STOUT_TEST_ETCD
-#define STOUT_TEST_WITHOUT_FIRST(first, ...) __VA_ARGS__
-#define STOUT_TEST_REST(...) STOUT_TEST_WITHOUT_FIRST(__VA_ARGS__)
 #if defined(STOUT_HAS_POSTGRES) || defined(STOUT_HAS_ETCD)
-#define STOUT_TEST_REMOTE_SERVICES STOUT_TEST_REST(void STOUT_TEST_POSTGRES STOUT_TEST_ETCD)
+#define STOUT_TEST_REMOTE_SERVICES STOUT_TEST_TYPES(void STOUT_TEST_POSTGRES STOUT_TEST_ETCD)
 #endif
 
 }  // namespace stout::test

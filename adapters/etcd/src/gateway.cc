@@ -78,10 +78,14 @@ asio::awaitable<std::string> Gateway::ConnectTo(std::string_view endpoint) {
 }
 
 asio::awaitable<Reply> Gateway::Call(std::string_view path, std::string body) {
-  while (true) {
+  for (bool repeated = false;; repeated = true) {
     const bool was_there = stream_.has_value();
     std::string error = co_await Connect();
-    if (!error.empty()) co_return Reply{.errc = Errc::kTransient, .message = std::move(error)};
+    if (!error.empty()) {
+      // What was lost may have been done.
+      const Errc errc = repeated ? Errc::kUnknown : Errc::kTransient;
+      co_return Reply{.errc = errc, .message = std::move(error)};
+    }
     std::optional<Reply> reply;
     const bool sent = co_await Send(path, body);
     if (sent) reply = co_await Receive();
