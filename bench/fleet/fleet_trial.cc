@@ -10,6 +10,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 #include <chrono>
+#include <cmath>
 #include <exception>
 #include <memory>
 #include <stdexcept>
@@ -33,6 +34,13 @@ constexpr std::size_t kConnections = 128;
 /// Time for every server to begin with the load at once, connections included.
 constexpr std::chrono::milliseconds kHeadStart{50};
 
+Totals Scaled(const Totals& totals, double factor) {
+  const auto scaled = [factor](std::uint64_t count) {
+    return static_cast<std::uint64_t>(std::llround(static_cast<double>(count) * factor));
+  };
+  return {scaled(totals.changes), scaled(totals.writes), scaled(totals.batches)};
+}
+
 /// One server, its users, and what its own counters say of the measured time.
 class Member {
  public:
@@ -44,9 +52,9 @@ class Member {
   /// Waits until the server serves; its users come with Run. Both are called once.
   void Connect(asio::io_context& context, RemoteServer::Range documents, const TrialSpec& spec,
                std::uint64_t seed, const std::atomic<bool>& interrupted) {
-    endpoint_ = process_.WaitUntilListening();
+    endpoint_ = process_.WaitUntilListening(interrupted);
     server_ = std::make_unique<RemoteServer>(context, endpoint_, documents, spec.value_bytes,
-                                             kConnections / spec.servers + 1);
+                                             std::max<std::size_t>(kConnections / spec.servers, 1));
     const LoadSpec load{.documents = documents.count,
                         .rate = spec.rate / static_cast<double>(spec.servers),
                         .seed = seed,
@@ -60,10 +68,13 @@ class Member {
     asio::steady_timer timer(co_await asio::this_coro::executor, schedule.from);
     co_await timer.async_wait(asio::use_awaitable);
     const Totals before = co_await FetchTotals(endpoint_);
+    const auto began = steady_clock::now();
     timer.expires_at(schedule.to);
     co_await timer.async_wait(asio::use_awaitable);
     const Totals after = co_await FetchTotals(endpoint_);
-    totals_ = after - before;
+    // A busy server answers late.
+    const std::chrono::duration<double> counted = steady_clock::now() - began;
+    totals_ = Scaled(after - before, (schedule.to - schedule.from) / counted);
   } catch (const boost::system::system_error&) {
     // Without its counters, what its users saw of it counts all the same.
   }
@@ -115,14 +126,8 @@ void RunLoad(const Fleet& fleet, const Schedule& schedule, asio::io_context& con
   context.run();
 }
 
-}  // namespace
-
-TrialResult RunFleetTrial(const std::string& server_program, const TrialSpec& spec,
-                          const Policy& policy, const std::atomic<bool>& interrupted) {
-  if (spec.value_bytes < load::kBodyHeaderBytes) {
-    throw std::runtime_error(
-        fmt::format("--value-bytes: at least {} are needed", load::kBodyHeaderBytes));
-  }
+TrialResult Measure(const std::string& server_program, const TrialSpec& spec, const Policy& policy,
+                    const std::atomic<bool>& interrupted) {
   asio::io_context context(1);
   const Fleet fleet = StartFleet(server_program, spec, policy, context, interrupted);
   Schedule schedule;
@@ -137,6 +142,23 @@ TrialResult RunFleetTrial(const std::string& server_program, const TrialSpec& sp
   std::vector<const ServerRecord*> pointers;
   for (const ServerRecord& record : records) pointers.push_back(&record);
   return Summarize(pointers, spec.measure);
+}
+
+}  // namespace
+
+TrialResult RunFleetTrial(const std::string& server_program, const TrialSpec& spec,
+                          const Policy& policy, const std::atomic<bool>& interrupted) {
+  if (spec.value_bytes < load::kBodyHeaderBytes) {
+    throw std::runtime_error(
+        fmt::format("--value-bytes: at least {} are needed", load::kBodyHeaderBytes));
+  }
+  if (spec.slice > Duration::zero()) throw std::runtime_error("--slice: a fleet has no timeline");
+  try {
+    return Measure(server_program, spec, policy, interrupted);
+  } catch (const std::runtime_error&) {
+    if (interrupted) return {};  // before the fleet was up
+    throw;
+  }
 }
 
 }  // namespace stout::bench

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/asio/error.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -11,6 +12,7 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
+#include <boost/system/system_error.hpp>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -109,7 +111,7 @@ asio::awaitable<Totals> FetchTotals(asio::ip::tcp::endpoint server) {
   http::response<http::string_body> response;
   co_await http::async_read(stream, buffer, response, asio::use_awaitable);
   const auto counters = load::ParseServerCounters(response.body());
-  if (!counters) co_return Totals{};
+  if (!counters) throw boost::system::system_error(asio::error::invalid_argument, "no metrics");
   co_return Totals{static_cast<std::uint64_t>(counters->keys_marked),
                    static_cast<std::uint64_t>(counters->writes_sent),
                    static_cast<std::uint64_t>(counters->batches_sent)};

@@ -51,7 +51,7 @@ class RemoteServer final : public Target, private load::Connection::Owner {
 };
 
 /// What a docstore-server has counted so far, from its page of metrics.
-/// Throws boost::system::system_error if it does not answer.
+/// Throws boost::system::system_error if it does not answer with them.
 [[nodiscard]] boost::asio::awaitable<Totals> FetchTotals(boost::asio::ip::tcp::endpoint server);
 
 }  // namespace stout::bench

@@ -46,7 +46,7 @@ source "$here/../../sample-apps/demo/databases.sh"
 
 scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-fleet.XXXXXX")
 chmod 755 "$scratch"  # PostgreSQL runs as a user of its own
-database=''
+database='' server=''
 started=()
 stop() {
   local pid
@@ -55,8 +55,9 @@ stop() {
     wait "$pid" 2>/dev/null || true
   done
 }
-# A start that was cut short has set `database` alone.
-trap 'stop "${started[@]}" $database; rm -rf "$scratch"' EXIT
+# The server before its database, which would wait for it. A start that was cut short has set
+# `database` alone.
+trap 'stop $server "${started[@]}" $database; rm -rf "$scratch"' EXIT
 
 say() { printf 'bench fleet, %d:%02d: %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$1" >&2; }
 
@@ -79,10 +80,10 @@ open_redis() {
 
 # fill URL: writes every document once, so that no trial but finds them there.
 fill() {
-  local server address=''
+  local address=''
+  : >"$scratch/fill"
   "$bin/docstore-server" --store "$1" --listen 127.0.0.1:0 --log-level error >"$scratch/fill" &
   server=$!
-  started+=("$server")
   for _ in {1..100}; do
     address=$(sed -n 's/^listening on //p' "$scratch/fill")
     [[ -z $address ]] || break
@@ -92,13 +93,14 @@ fill() {
     --rate 1 --duration 100ms >/dev/null 2>&1 ||
     { echo "bench fleet: cannot fill $1" >&2 && return 1; }
   stop "$server"
+  server=''
 }
 
 choices=()
 for store in "${stores[@]}"; do
   say "starting $store"
   "open_$store"
-  started+=("$database")
+  started+=("$database") database=''
   fill "$url"
   choices+=("$store=$url")
 done

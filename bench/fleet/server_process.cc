@@ -1,6 +1,7 @@
 #include "fleet/server_process.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <boost/process/exe.hpp>
 #include <boost/process/extend.hpp>
 #include <boost/process/io.hpp>
+#include <chrono>
 #include <csignal>
 #include <stdexcept>
 #include <string_view>
@@ -18,6 +20,8 @@ namespace {
 
 namespace process = boost::process;
 
+constexpr std::chrono::seconds kPatience(30);
+constexpr int kPollMs = 100;
 constexpr std::string_view kListening = "listening on 127.0.0.1:";
 
 void Detach() {
@@ -38,7 +42,15 @@ ServerProcess::~ServerProcess() {
   child_.terminate(gone);
 }
 
-boost::asio::ip::tcp::endpoint ServerProcess::WaitUntilListening() {
+boost::asio::ip::tcp::endpoint ServerProcess::WaitUntilListening(
+    const std::atomic<bool>& interrupted) {
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  pollfd said{.fd = output_.pipe().native_source(), .events = POLLIN, .revents = 0};
+  while (::poll(&said, 1, kPollMs) <= 0) {
+    if (interrupted || std::chrono::steady_clock::now() > deadline) {
+      throw std::runtime_error("an application server did not start in time");
+    }
+  }
   std::string line;
   if (!std::getline(output_, line) || !line.starts_with(kListening)) {
     throw std::runtime_error("an application server did not start");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/process/child.hpp>
 #include <boost/process/pipe.hpp>
@@ -19,8 +20,10 @@ class ServerProcess {
   /// Kills it, and waits until it is gone.
   ~ServerProcess();
 
-  /// Waits until it says `listening on ADDRESS:PORT`. Throws std::runtime_error if it ends instead.
-  [[nodiscard]] boost::asio::ip::tcp::endpoint WaitUntilListening();
+  /// Waits until it says `listening on ADDRESS:PORT`. Throws std::runtime_error if it ends, or says
+  /// nothing for half a minute, or once `interrupted`.
+  [[nodiscard]] boost::asio::ip::tcp::endpoint WaitUntilListening(
+      const std::atomic<bool>& interrupted);
 
  private:
   boost::process::ipstream output_;

@@ -18,10 +18,10 @@ using namespace std::chrono_literals;
 
 class FenceTest : public PostgresTest {
  protected:
-  [[nodiscard]] bool Sees(const std::string& condition) const {
+  [[nodiscard]] bool Sees(const std::string& condition) {
     return server().Execute("SELECT " + condition) == "t";
   }
-  [[nodiscard]] bool Locks(const std::string& condition) const {
+  [[nodiscard]] bool Locks(const std::string& condition) {
     return Sees("EXISTS (SELECT FROM pg_locks WHERE " + condition + ")");
   }
 };
@@ -132,7 +132,8 @@ TEST_CASE_METHOD(FenceTest, "postgres: the search for refused rows keeps its sco
 
 TEST_CASE_METHOD(FenceTest, "postgres: a server that shows transactions the past is refused") {
   server().Execute("ALTER ROLE postgres SET default_transaction_isolation = 'repeatable read'");
-  CHECK(WhyNot({}).find("run: ALTER ROLE postgres SET default_transaction_isolation") !=
+  CHECK(WhyNot(PostgresOptions{})
+            .find("run: ALTER ROLE postgres SET default_transaction_isolation") !=
         std::string::npos);
 }
 

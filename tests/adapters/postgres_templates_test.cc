@@ -65,8 +65,9 @@ TEST_CASE_METHOD(PostgresTest, "postgres: statements that do not fit are refused
   CHECK(WhyNot(options).find("2 columns instead of 4") != std::string::npos);
   options.templates->select = "SELECT FROM";
   CHECK(WhyNot(options).find("syntax error") != std::string::npos);
-  CHECK(WhyNot({.table = "a..b"}).find("is no name") != std::string::npos);
-  CHECK(WhyNot({.table = "there", .create = false}).find("CREATE TABLE") != std::string::npos);
+  CHECK(WhyNot(PostgresOptions{.table = "a..b"}).find("is no name") != std::string::npos);
+  CHECK(WhyNot(PostgresOptions{.table = "there", .create = false}).find("CREATE TABLE") !=
+        std::string::npos);
 }
 
 TEST_CASE_METHOD(PostgresTest, "postgres: templates from a file that the URL names") {

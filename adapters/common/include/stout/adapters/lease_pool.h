@@ -21,8 +21,8 @@ std::shared_ptr<ConnectionPool<Connection>> MakeLeasePool(
   using Pool = ConnectionPool<Connection>;
   // A manager has one request for each range on its way at most, of 65536 ranges.
   constexpr std::size_t kMaxQueue = 100'000;
-  // A lease lasts some seconds, and a renewal that failed is tried again after a twelfth of them: a
-  // pause of 2 s, as stores make it, could outlast a lease whose server is back. (A guess.)
+  // A lease lasts some seconds: a pause of 2 s, as stores make it, could outlast a lease whose
+  // server is back. (A guess.)
   constexpr std::chrono::milliseconds kLongestPause(200);
   return std::make_shared<Pool>(
       strand, typename Pool::Options{.connections = 1, .max_queue = kMaxQueue},
