@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
-# run.sh BIN_DIR [--quick] [STORE...]: the batching policies side by side on PostgreSQL and Redis, with
-# 1, 4 and 16 docstore-server processes that share one store, from light load to overload. STORE:
-# postgres, redis; without any, both.
+# run.sh BIN_DIR [--quick] [STORE...] [-- OPTION...]: the batching policies side by side on PostgreSQL
+# and Redis, with 1, 4 and 16 docstore-server processes that share one store, from light load to
+# overload. STORE: postgres, redis; without any, both.
 #
-#   --quick   some 4 minutes instead of some 45: fewer policies, 4 servers, shorter trials
+#   --quick   one minute instead of some 40: fewer policies, 4 servers, shorter trials
+#   --        what follows goes to fleet-bench, instead of all that is chosen here
 #
 # Starts a private PostgreSQL (fsync and synchronous_commit are on) and a private Redis (appendfsync
 # always), whose files are on this machine's disk, and stops them again. Tables go to the terminal,
-# all figures to bench/results/fleet.json, pictures beside it; --quick writes them to
-# BIN_DIR/../fleet-quick/ instead. README.md says how it is measured.
+# all figures to bench/results/fleet.json, pictures beside it; with either of these options they go to
+# BIN_DIR/../fleet/ instead. README.md says how it is measured.
 set -euo pipefail
 
-usage() { sed -n '2,11s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,13s/^# \{0,1\}//p' "$0"; }
 
 if (($# == 0)) || [[ $1 == -* ]]; then
   usage >&2
@@ -24,17 +25,23 @@ results=$here/../results
 documents=10000
 options=(--servers 1,4,16 --documents "$documents,100" --rates 100,400,1600,6400,25600 --sustained 16)
 stores=()
-for option in "$@"; do
-  case $option in
+while (($#)); do
+  case $1 in
     --quick)
-      results=$bin/../fleet-quick
+      results=$bin/../fleet
       options=(--quick --servers 4 --documents "$documents" --rates 100,800,6400 --sustained 4
         --policies unbatched tick:20ms tick:160ms natural stout adaptive)
       ;;
     -h | --help) usage && exit ;;
-    postgres | redis) stores+=("$option") ;;
-    *) echo "bench fleet: no option '$option'" >&2 && usage >&2 && exit 2 ;;
+    --)
+      results=$bin/../fleet
+      options=("${@:2}")
+      break
+      ;;
+    postgres | redis) stores+=("$1") ;;
+    *) echo "bench fleet: no option '$1'" >&2 && usage >&2 && exit 2 ;;
   esac
+  shift
 done
 ((${#stores[@]})) || stores=(postgres redis)
 for program in jq gnuplot "$bin/fleet-bench" "$bin/docstore-server" "$bin/docstore-load"; do
@@ -111,14 +118,14 @@ status=0
 ((status == 0 || status == 130)) || exit "$status"
 
 mkdir -p "$results"
-jq --arg commit "$(git -C "$here" describe --always --dirty 2>/dev/null || true)" \
+jq -c --arg commit "$(git -C "$here" describe --always --dirty 2>/dev/null || true)" \
   '. + {format: "stout fleet-bench 1", commit: $commit}' "$scratch/json" >"$results/fleet.json"
 for data in "$scratch"/plot/*.dat; do
   [[ -e $data ]] || continue
   name=$(basename "$data" .dat)
-  IFS=- read -r store servers documents <<<"$name"
+  IFS=- read -r store servers of_documents <<<"$name"
   gnuplot -e "data='$data'; out='$results/fleet-$name.svg'" \
-    -e "caption='$store, $servers application servers, $documents documents'" \
+    -e "caption='$store, $servers application servers, $of_documents documents'" \
     "$here/../policies/latency.gp"
 done
 say "$(cd "$results" && pwd)/fleet.json"
