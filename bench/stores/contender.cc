@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <chrono>
 #include <exception>
 #include <stdexcept>
@@ -106,7 +105,7 @@ class Stout final : public Contender {
   class StoutSession final : public Session {
    public:
     StoutSession(const Stout& stout, std::uint64_t seed)
-        : store_(OpenFor(stout, store_thread_.get_executor())),
+        : store_(OpenFor(stout, context_.get_executor())),
           server_(
               context_.get_executor(), *store_, stout.policy_,
               Documents(kStoutServer, stout.documents_.count, stout.documents_.value_bytes, seed),
@@ -138,10 +137,10 @@ class Stout final : public Contender {
       return std::move(*store);
     }
 
-    // Destroyed in reverse: the server, the store, which ends its calls, then what runs them.
+    // Destroyed in reverse: the server, the store, which ends its calls, then what runs them: one
+    // thread, as the plain clients have. (RocksDB has threads of its own.)
     asio::io_context context_{1};
     WorkGuard work_{context_.get_executor()};
-    asio::thread_pool store_thread_{1};
     std::unique_ptr<Store> store_;
     AppServer server_;
   };
