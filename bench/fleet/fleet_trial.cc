@@ -140,6 +140,7 @@ TrialResult Measure(const std::string& server_program, const TrialSpec& spec, co
   std::vector<ServerRecord> records;
   for (const auto& member : fleet) records.push_back(member->Record());
   std::vector<const ServerRecord*> pointers;
+  pointers.reserve(records.size());
   for (const ServerRecord& record : records) pointers.push_back(&record);
   return Summarize(pointers, spec.measure);
 }
