@@ -2,6 +2,8 @@
 #include <atomic>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <memory>
+#include <mutex>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -40,10 +42,8 @@ class LeaseManager::Impl : public std::enable_shared_from_this<Impl> {
   const Executor& strand() const { return strand_; }
 
   void Watch() {
-    watcher_.emplace(service_, [weak = weak_from_this()] {
-      if (const auto self = weak.lock()) {
-        self->Post([](Impl& impl) { impl.keeper_.OnTable(*impl.watcher_->table(), BootNow()); });
-      }
+    watcher_.emplace(service_, [gate = gate_] {
+      gate->Post([](Impl& impl) { impl.keeper_.OnTable(*impl.watcher_->table(), BootNow()); });
     });
   }
 
@@ -63,6 +63,7 @@ class LeaseManager::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   void Detach() {
+    gate_->Close();
     detached_ = true;
     timer_.cancel();
     watcher_.reset();
@@ -81,6 +82,27 @@ class LeaseManager::Impl : public std::enable_shared_from_this<Impl> {
   const LeaseWatcher& watcher() const { return *watcher_; }
 
  private:
+  // The way in for the threads of others: it is closed with the manager, whose executor they must
+  // not touch from then on, for that may be gone, too.
+  class Gate {
+   public:
+    explicit Gate(Impl& impl) : impl_(&impl) {}
+
+    template <typename Input>
+    void Post(Input input) {
+      const std::lock_guard lock(mutex_);
+      if (impl_ != nullptr) impl_->Post(std::move(input));
+    }
+    void Close() {
+      const std::lock_guard lock(mutex_);
+      impl_ = nullptr;
+    }
+
+   private:
+    std::mutex mutex_;
+    Impl* impl_;
+  };
+
   // Runs `input(*this)` on the strand, and what follows from it.
   template <typename Input>
   void Post(Input input) {
@@ -126,10 +148,8 @@ class LeaseManager::Impl : public std::enable_shared_from_this<Impl> {
   // Turns an answer of the service into an input of the keeper.
   template <typename Input>
   auto Answer(Input input) {
-    return [weak = weak_from_this(), input](const ErrorCode& ec, auto... value) {
-      const auto self = weak.lock();
-      if (self == nullptr) return;
-      self->Post([input, errc = ToErrc(ec), value...](Impl& impl) {
+    return [gate = gate_, input](const ErrorCode& ec, auto... value) {
+      gate->Post([input, errc = ToErrc(ec), value...](Impl& impl) {
         input(impl.keeper_, errc, value..., BootNow());
       });
     };
@@ -166,8 +186,8 @@ class LeaseManager::Impl : public std::enable_shared_from_this<Impl> {
   }
   void Do(const lease::Acquired& a) { handlers_.on_acquired(a.range, a.epoch); }
   void Do(const lease::HandOver& a) {
-    handlers_.on_release(a.range, [weak = weak_from_this(), a] {
-      if (const auto self = weak.lock()) self->HandedOver(a.range, a.epoch);
+    handlers_.on_release(a.range, [gate = gate_, a] {
+      gate->Post([a](Impl& impl) { impl.keeper_.OnHandedOver(a.range, a.epoch, BootNow()); });
     });
   }
   void Do(const lease::Lost& a) { handlers_.on_lost(a.range); }
@@ -178,6 +198,7 @@ class LeaseManager::Impl : public std::enable_shared_from_this<Impl> {
     for (UniqueFunction<void()>& done : std::exchange(leaving_, {})) done();
   }
 
+  const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>(*this);
   const Executor strand_;
   asio::steady_timer timer_;
   LeaseService& service_;

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "lease_fixtures.h"
 #include "stout/leases.h"
@@ -215,6 +216,21 @@ class Server {
 };
 
 }  // namespace
+
+TEST_CASE("servers and their threads go while the service tells them of changes", "[leases]") {
+  InProcess world;
+  const SessionId other = Join(world.first(), "other:1");
+  std::atomic<bool> over = false;
+  std::thread servers([&] {
+    for (int i = 0; i < 6000; ++i) Server(world.first(), "a:" + std::to_string(i));
+    over = true;
+  });
+  while (!over) {
+    const Acquired acquired = Acquire(world.second(), other, 0);
+    if (acquired.epoch) CHECK_FALSE(Release(world.second(), other, 0, *acquired.epoch));
+  }
+  servers.join();
+}
 
 TEMPLATE_TEST_CASE("servers share the ranges, and follow one that leaves or dies", "[leases]",
                    STOUT_TEST_ALL_SERVICES) {

@@ -57,7 +57,7 @@ struct LeaseHandlers {
 /// protected by epochs in the store, not by clocks: a write may be on its way for any time.
 ///
 /// Units: stout::Duration; `ttl` should be several times the service's latency, some seconds.
-/// Owner: refers to `service`, which must outlive it; the executor's context must outlive both.
+/// Owner: refers to `service`, which must outlive it, as must the executor's context.
 ///   Destroy it on get_executor(), or while the context does not run; the lease then ends by itself
 ///   unless Leave() came first.
 /// Threads: Start, Leave, GiveUp and everything const from any thread.
@@ -104,7 +104,7 @@ class LeaseManager {
 
  private:
   class Impl;
-  std::shared_ptr<Impl> impl_;  // shared with the service's and the timer's pending handlers
+  std::shared_ptr<Impl> impl_;  // shared with what waits on the executor
 };
 
 }  // namespace stout
