@@ -68,13 +68,6 @@ trap 'stop $server "${started[@]}" $database; rm -rf "$scratch"' EXIT
 
 say() { printf 'bench fleet, %d:%02d: %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$1" >&2; }
 
-# apart COMMAND...: what it leaves running does not get our Ctrl-C.
-apart() {
-  set -m
-  "$@"
-  set +m
-}
-
 open_postgres() {
   apart start_postgres "$scratch/postgres"
   url=$postgres_url

@@ -115,13 +115,6 @@ far() {
 
 near=("${light[@]}" --documents "$documents" --policies "${policies[@]}" --writers)
 
-# apart COMMAND...: what it leaves running does not get our Ctrl-C.
-apart() {
-  set -m
-  "$@"
-  set +m
-}
-
 bench_postgres() {
   local directory=$scratch/postgres
   apart start_postgres "$directory"

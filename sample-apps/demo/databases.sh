@@ -65,6 +65,13 @@ redis_answers() { # SOCKET
   [[ $(redis-cli -s "$1" PING 2>/dev/null) == PONG ]]
 }
 
+# apart COMMAND...: what it leaves running does not get our Ctrl-C.
+apart() {
+  set -m
+  "$@"
+  set +m
+}
+
 # await_database COMMAND...: until the command succeeds. Fails if the database ends, or does not
 # answer for long.
 await_database() {
