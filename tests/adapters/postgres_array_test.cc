@@ -22,6 +22,9 @@ TEST_CASE("postgres arrays are what the server reads") {
   bytes.Add("");
   bytes.AddNull();
   CHECK(bytes.size() == 3);
+  CHECK_FALSE(bytes.IsNull(0));
+  CHECK_FALSE(bytes.IsNull(1));
+  CHECK(bytes.IsNull(2));
   CHECK(bytes.Slice(0, 3) == Header(1, kByteaType, 3) + "\0\0\0\2ab\0\0\0\0\xff\xff\xff\xff"s);
   Array numbers(Type::kInt8);
   numbers.Add(std::int64_t{0x0102030405060708});

@@ -140,7 +140,8 @@ TEST_CASE_METHOD(ClusterTest, "redis cluster: durable only where no failover can
   // A replica counts, too: it may be the next master.
   for (const std::size_t node : {std::size_t{0}, RedisCluster::kNodes - 1}) {
     cluster_.node(node).Execute({"CONFIG", "SET", "appendfsync", "everysec"});
-    CHECK_FALSE(Open("wait=1")->traits().durable);
+    // Now and then a node does not know of a replica that had to wait for a processor.
+    CHECK(Eventually([&] { return !Open("wait=1")->traits().durable; }));
     cluster_.node(node).Execute({"CONFIG", "SET", "appendfsync", "always"});
   }
 }

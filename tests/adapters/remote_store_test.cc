@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <csignal>
+#include <functional>
+#include <future>
 #include <string>
 #include <thread>
 #include <vector>
@@ -56,6 +58,22 @@ TEMPLATE_TEST_CASE("a server that is killed and started again", "[remote]",
   CHECK(Eventually([&] { return ReadOne(*store, "k") == Found(*store, "1", {1, 1}); }));
   CHECK(WriteAtLast(*store, batch) == WriteResult{});
   CHECK(ReadOne(*store, "k") == Found(*store, "2", {1, 2}));
+}
+
+TEMPLATE_TEST_CASE("to call again from the handler of a failed call takes no stack", "[remote]",
+                   STOUT_TEST_REMOTE_STORES) {
+  TestType test;
+  const auto store = test.Open();
+  test.server().Kill();
+  const WriteBatch batch = Batch(1, {Put("k", "1", 1)});
+  std::promise<void> enough;
+  int attempts = 200'000;
+  std::function<void(WriteResult)> again = [&](WriteResult) {
+    if (--attempts == 0) return enough.set_value();
+    store->Write(batch, again);
+  };
+  store->Write(batch, again);
+  CHECK(enough.get_future().wait_for(30s) == std::future_status::ready);
 }
 
 TEMPLATE_TEST_CASE("what was answered is there after kill -9", "[remote]",

@@ -31,13 +31,18 @@ void Array::AddNull() {
   has_null_ = true;
 }
 
+bool Array::IsNull(std::size_t i) const {
+  return boost::endian::load_big_s32(reinterpret_cast<const unsigned char*>(&elements_[Begin(i)])) <
+         0;
+}
+
 std::string_view Array::operator[](std::size_t i) const {
-  const std::size_t begin = (i == 0 ? 0 : ends_[i - 1]) + sizeof(std::int32_t);
+  const std::size_t begin = Begin(i) + sizeof(std::int32_t);
   return std::string_view(elements_).substr(begin, ends_[i] - begin);
 }
 
 std::string Array::Slice(std::size_t first, std::size_t last) const {
-  const std::size_t begin = first == 0 ? 0 : ends_[first - 1];
+  const std::size_t begin = Begin(first);
   const std::size_t size = ends_[last - 1] - begin;
   std::string bytes;
   bytes.reserve(20 + size);

@@ -28,12 +28,15 @@ class Array {
   void AddNull();
 
   [[nodiscard]] std::size_t size() const { return ends_.size(); }
+  [[nodiscard]] bool IsNull(std::size_t i) const;
   // The bytes of an element that is not null.
   [[nodiscard]] std::string_view operator[](std::size_t i) const;
   // The elements [first, last). Requires first < last <= size().
   [[nodiscard]] std::string Slice(std::size_t first, std::size_t last) const;
 
  private:
+  [[nodiscard]] std::size_t Begin(std::size_t i) const { return i == 0 ? 0 : ends_[i - 1]; }
+
   Type element_;
   std::string elements_;           // Each with its length before it, as sent.
   std::vector<std::size_t> ends_;  // Of each element, in elements_.

@@ -98,8 +98,7 @@ Connection::Connection(const PostgresOptions& options, std::vector<const Stateme
     : options_(options),
       statements_(std::move(statements)),
       parameters_(options),
-      socket_(strand),
-      timer_(strand) {}
+      socket_(strand) {}
 
 bool Connection::Usable() {
   // What a server says as it ends comes first, the end itself with the next look.
@@ -112,7 +111,6 @@ void Connection::Close() {
   closed_ = true;
   boost::system::error_code ignored;
   socket_.close(ignored);
-  timer_.cancel();
 }
 
 asio::awaitable<std::string> Connection::Connect() {
@@ -130,7 +128,7 @@ asio::awaitable<std::string> Connection::Connect() {
 }
 
 asio::awaitable<std::string> Connection::Handshake() {
-  const Deadline deadline = std::chrono::steady_clock::now() + options_.connect_timeout;
+  const TimeLimit limit = Limit(options_.connect_timeout);
   auto phase = PGRES_POLLING_WRITING;
   while (phase != PGRES_POLLING_OK) {
     if (phase == PGRES_POLLING_FAILED || PQstatus(connection_.get()) == CONNECTION_BAD) {
@@ -138,7 +136,7 @@ asio::awaitable<std::string> Connection::Handshake() {
     }
     // The socket changes where a host has several addresses.
     const auto type = phase == PGRES_POLLING_READING ? WaitType::wait_read : WaitType::wait_write;
-    if (!WatchSocket() || !co_await Wait(type, deadline)) {
+    if (!WatchSocket() || !co_await Wait(type, limit)) {
       co_return fmt::format("no connection within {} ms",
                             options_.connect_timeout / std::chrono::milliseconds(1));
     }
@@ -190,12 +188,12 @@ bool Connection::Send(const Query& query) {
 // Of each command: results, then a null pointer; at the end what PQpipelineSync() asked for. Behind
 // a command that failed, all others answer that they were passed over.
 asio::awaitable<Outcome> Connection::Receive(std::size_t commands) {
-  const Deadline deadline = std::chrono::steady_clock::now() + options_.timeout;
+  const TimeLimit limit = Limit(options_.timeout);
   bool separated = false;  // By the null pointer behind a command's results.
   Outcome outcome;
   outcome.results.reserve(commands);
   while (true) {
-    if (!co_await AwaitAnswer(deadline)) co_return Lost();
+    if (!co_await AwaitAnswer(limit)) co_return Lost();
     ResultPtr result(PQgetResult(connection_.get()));
     if (result == nullptr) {
       if (separated || PQstatus(connection_.get()) != CONNECTION_OK) co_return Lost();
@@ -221,35 +219,39 @@ asio::awaitable<Outcome> Connection::Receive(std::size_t commands) {
 }
 
 // What has been sent to the server is not always all that libpq was given.
-asio::awaitable<bool> Connection::AwaitAnswer(Deadline deadline) {
+asio::awaitable<bool> Connection::AwaitAnswer(const TimeLimit& limit) {
   while (true) {
     const int unsent = PQflush(connection_.get());
     if (unsent < 0) co_return false;
     if (unsent == 0 && PQisBusy(connection_.get()) == 0) co_return true;
     bool ready = false;
     if (unsent > 0) {
-      ready = co_await WaitBoth(deadline);
+      ready = co_await WaitBoth(limit);
     } else {
-      ready = co_await Wait(WaitType::wait_read, deadline);
+      ready = co_await Wait(WaitType::wait_read, limit);
     }
     if (!ready || PQconsumeInput(connection_.get()) != 1) co_return false;
   }
 }
 
-asio::awaitable<bool> Connection::Wait(WaitType type, Deadline deadline) {
-  if (closed_) co_return false;
-  timer_.expires_at(deadline);
-  const auto ended = co_await (socket_.async_wait(type, kNoThrow) || timer_.async_wait(kNoThrow));
-  co_return !closed_ && ended.index() == 0 && !std::get<0>(std::get<0>(ended));
+asio::awaitable<bool> Connection::Wait(WaitType type, const TimeLimit& limit) {
+  if (closed_ || limit.passed()) co_return false;
+  const auto [ec] = co_await socket_.async_wait(type, kNoThrow);
+  co_return !closed_ && !ec;
 }
 
-asio::awaitable<bool> Connection::WaitBoth(Deadline deadline) {
-  if (closed_) co_return false;
-  timer_.expires_at(deadline);
-  const auto ended =
-      co_await (socket_.async_wait(WaitType::wait_read, kNoThrow) ||
-                socket_.async_wait(WaitType::wait_write, kNoThrow) || timer_.async_wait(kNoThrow));
-  co_return !closed_ && ended.index() != 2;
+asio::awaitable<bool> Connection::WaitBoth(const TimeLimit& limit) {
+  if (closed_ || limit.passed()) co_return false;
+  co_await (socket_.async_wait(WaitType::wait_read, kNoThrow) ||
+            socket_.async_wait(WaitType::wait_write, kNoThrow));
+  co_return !closed_ && !limit.passed();
+}
+
+TimeLimit Connection::Limit(Duration timeout) {
+  return TimeLimit(socket_.get_executor(), timeout, [this] {
+    boost::system::error_code ignored;
+    socket_.cancel(ignored);
+  });
 }
 
 Outcome Connection::Lost() {

@@ -5,7 +5,6 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,6 +13,7 @@
 
 #include "array.h"
 #include "stout/adapters/postgres_store.h"
+#include "stout/adapters/time_limit.h"
 
 namespace stout::postgres {
 
@@ -96,7 +96,6 @@ class Connection {
   void Close();
 
  private:
-  using Deadline = boost::asio::steady_timer::time_point;
   using WaitType = boost::asio::posix::stream_descriptor::wait_type;
 
   [[nodiscard]] boost::asio::awaitable<std::string> Handshake();
@@ -105,10 +104,12 @@ class Connection {
   // Reads all answers up to the end of the transaction.
   [[nodiscard]] boost::asio::awaitable<Outcome> Receive(std::size_t commands);
   // Sends what is left and waits until PQgetResult() does not block. False: there will be nothing.
-  [[nodiscard]] boost::asio::awaitable<bool> AwaitAnswer(Deadline deadline);
-  // False: the deadline has passed, or Close() was called.
-  [[nodiscard]] boost::asio::awaitable<bool> Wait(WaitType type, Deadline deadline);
-  [[nodiscard]] boost::asio::awaitable<bool> WaitBoth(Deadline deadline);
+  [[nodiscard]] boost::asio::awaitable<bool> AwaitAnswer(const TimeLimit& limit);
+  // False: the time is over, or Close() was called.
+  [[nodiscard]] boost::asio::awaitable<bool> Wait(WaitType type, const TimeLimit& limit);
+  [[nodiscard]] boost::asio::awaitable<bool> WaitBoth(const TimeLimit& limit);
+  // Ends what waits for the socket when the time is over.
+  [[nodiscard]] TimeLimit Limit(Duration timeout);
   [[nodiscard]] Outcome Lost();
   [[nodiscard]] bool WatchSocket();
 
@@ -116,7 +117,6 @@ class Connection {
   const std::vector<const Statement*> statements_;
   const ConnectionParameters parameters_;
   boost::asio::posix::stream_descriptor socket_;  // Of a duplicate: libpq closes its own.
-  boost::asio::steady_timer timer_;
   ConnectionPtr connection_;
   bool closed_ = false;
 };

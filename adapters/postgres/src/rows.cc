@@ -9,8 +9,8 @@ EncodedBatch::EncodedBatch(const WriteBatch& batch, const Schema& schema)
     : epoch(batch.epoch),
       scope(batch.scope),
       compares_stamps(schema.compares_stamps),
-      upserts{&schema.upsert},
-      removes{&schema.remove} {
+      upserts{&schema.upsert, schema.own ? &schema.upsert_one : nullptr},
+      removes{&schema.remove, nullptr} {
   // The order in which all lock rows.
   std::vector<std::uint32_t> order(batch.items.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -33,6 +33,11 @@ EncodedBatch::EncodedBatch(const WriteBatch& batch, const Schema& schema)
 }
 
 Query EncodedBatch::Part(const Rows& rows, std::size_t first, std::size_t last) const {
+  if (rows.of_one != nullptr && last - first == 1 && !rows.values.IsNull(first)) {
+    return {rows.of_one,
+            {std::string(rows.keys[first]), std::string(rows.values[first]),
+             Int8(static_cast<std::int64_t>(epoch)), std::string(rows.versions[first])}};
+  }
   Query query{rows.statement};
   query.parameters.push_back(rows.keys.Slice(first, last));
   if (&rows == &upserts) query.parameters.push_back(rows.values.Slice(first, last));

@@ -14,6 +14,7 @@ namespace stout::postgres {
 // Items of a batch that one statement takes, encoded, in the order of their keys.
 struct Rows {
   const Statement* statement;
+  const Statement* of_one;                // For a row that is not null; or null.
   std::vector<std::uint32_t> items = {};  // Index into the batch, by row.
   Array keys = Array(Type::kBytea);
   Array values = Array(Type::kBytea);

@@ -102,14 +102,21 @@ CREATE TABLE IF NOT EXISTS {f} (
 CREATE INDEX IF NOT EXISTS {i} ON {t} (deleted) WHERE deleted IS NOT NULL;
 )");
   // Rows are taken in the order of their keys, so that two servers cannot deadlock each other.
+  constexpr std::string_view kUnlessNewer = R"( ON CONFLICT (key) DO UPDATE SET
+  value = excluded.value, epoch = excluded.epoch, version = excluded.version,
+  deleted = excluded.deleted
+WHERE (t.epoch, t.version) < (excluded.epoch, excluded.version))";
   schema.upsert = {"stout_upsert",
                    with_tables(R"(INSERT INTO {t} AS t (key, value, epoch, version, deleted)
 SELECT k, v, $3::int8, n, CASE WHEN v IS NULL THEN now() END
-FROM unnest($1::bytea[], $2::bytea[], $4::int8[]) AS u (k, v, n) ORDER BY k
-ON CONFLICT (key) DO UPDATE SET value = excluded.value, epoch = excluded.epoch,
-  version = excluded.version, deleted = excluded.deleted
-WHERE (t.epoch, t.version) < (excluded.epoch, excluded.version))"),
+FROM unnest($1::bytea[], $2::bytea[], $4::int8[]) AS u (k, v, n) ORDER BY k)") +
+                       std::string(kUnlessNewer),
                    {Type::kByteaArray, Type::kByteaArray, Type::kInt8, Type::kInt8Array}};
+  schema.upsert_one = {"stout_upsert_one",
+                       with_tables(R"(INSERT INTO {t} AS t (key, value, epoch, version, deleted)
+VALUES ($1::bytea, $2::bytea, $3::int8, $4::int8, NULL))") +
+                           std::string(kUnlessNewer),
+                       {Type::kBytea, Type::kBytea, Type::kInt8, Type::kInt8}};
   schema.select = {"stout_select",
                    with_tables("SELECT key, value, epoch, version FROM {t} "
                                "WHERE key = ANY ($1::bytea[])"),
@@ -129,8 +136,8 @@ ORDER BY key LIMIT {rows} FOR UPDATE SKIP LOCKED)))"),
 std::vector<const Statement*> Schema::statements() const {
   std::vector<const Statement*> all;
   for (const Statement* s :
-       {&upsert, &remove, &select, &stamps, &note_epoch, &new_epoch, &collect, &share_scope,
-        &check_fence, &patience, &take_scope, &raise_fence, &evict}) {
+       {&upsert, &upsert_one, &remove, &select, &stamps, &note_epoch, &new_epoch, &collect,
+        &share_scope, &check_fence, &patience, &take_scope, &raise_fence, &evict}) {
     if (!s->sql.empty()) all.push_back(s);
   }
   return all;

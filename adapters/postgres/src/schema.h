@@ -11,8 +11,9 @@ namespace stout::postgres {
 
 // The statements of a store, over its own table or the user's.
 struct Schema {
-  Statement upsert;  // Own table: takes deletes too, as values that are NULL.
-  Statement remove;  // Own table: none.
+  Statement upsert;      // Own table: takes deletes too, as values that are NULL.
+  Statement upsert_one;  // As `upsert`, of one row that is not NULL, by scalars. Own table only.
+  Statement remove;      // Own table: none.
   Statement select;
   Statement stamps;      // As `select`; values do not matter.
   Statement note_epoch;  // $1 int8: an epoch that a write has.

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -16,12 +15,12 @@
 
 #include "errors.h"
 #include "scripts.h"
+#include "stout/adapters/time_limit.h"
 
 namespace stout::redis {
 namespace {
 
 namespace asio = boost::asio;
-using asio::experimental::awaitable_operators::operator||;
 constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 
 Outcome Lost(std::string why) { return {.errc = Errc::kUnknown, .message = std::move(why)}; }
@@ -50,8 +49,7 @@ Connection::Connection(std::shared_ptr<const RedisOptions> options, Target targe
     : options_(std::move(options)),
       target_(std::move(target)),
       resolver_(strand),
-      socket_(strand),
-      timer_(strand) {}
+      socket_(strand) {}
 
 bool Connection::Usable() {
   if (!socket_.is_open()) return false;
@@ -109,9 +107,11 @@ asio::awaitable<std::string> Connection::Reach() {
   }
   std::string error = "no address";
   for (const Endpoint& endpoint : endpoints) {
+    // Also while names were resolved: a new socket knows nothing of that.
+    if (closed_ || late_) break;
     Drop();
     const auto [ec] = co_await socket_.async_connect(endpoint, kNoThrow);
-    if (!ec && !closed_) {
+    if (!ec && !closed_ && !late_) {
       boost::system::error_code ignored;
       socket_.non_blocking(true, ignored);
       if (target_.address.socket.empty()) {
@@ -121,7 +121,6 @@ asio::awaitable<std::string> Connection::Reach() {
       co_return std::string();
     }
     error = ec.message();
-    if (ec == asio::error::operation_aborted || closed_) break;
   }
   co_return error;
 }
@@ -185,10 +184,16 @@ asio::awaitable<Outcome> Connection::Exchange(const Commands& commands) {
 
 asio::awaitable<Outcome> Connection::Within(Duration timeout, asio::awaitable<Outcome> work) {
   if (closed_) co_return Lost("closed");
-  timer_.expires_after(timeout);
-  auto ended = co_await (std::move(work) || timer_.async_wait(kNoThrow));
-  if (ended.index() == 0) co_return std::get<0>(std::move(ended));
-  co_return Lost(fmt::format("no answer within {} ms", timeout / std::chrono::milliseconds(1)));
+  late_ = false;
+  const TimeLimit limit(socket_.get_executor(), timeout, [this] {
+    late_ = true;
+    Cancel();
+  });
+  Outcome outcome = co_await std::move(work);
+  if (late_ && outcome.errc != Errc::kOk) {
+    outcome.message = fmt::format("no answer within {} ms", timeout / std::chrono::milliseconds(1));
+  }
+  co_return outcome;
 }
 
 void Connection::Drop() {
@@ -199,10 +204,13 @@ void Connection::Drop() {
 
 void Connection::Close() {
   closed_ = true;
+  Cancel();
+}
+
+void Connection::Cancel() {
   boost::system::error_code ignored;
   resolver_.cancel();
   socket_.close(ignored);
-  timer_.cancel();
 }
 
 }  // namespace stout::redis

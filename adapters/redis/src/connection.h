@@ -5,7 +5,6 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -74,6 +73,8 @@ class Connection {
   // The same for any of them, ended when the time is over.
   [[nodiscard]] boost::asio::awaitable<Outcome> Within(Duration timeout,
                                                        boost::asio::awaitable<Outcome> work);
+  // What waits finds the connection lost.
+  void Cancel();
   [[nodiscard]] Commands Greeting() const;
 
   // Warns of an error that the server answers, once while it is the same.
@@ -83,10 +84,10 @@ class Connection {
   const Target target_;
   boost::asio::ip::tcp::resolver resolver_;
   Socket socket_;
-  boost::asio::steady_timer timer_;
   ReplyReader reader_;
   std::array<char, 65536> input_;
   std::string reported_;
+  bool late_ = false;  // The time of what is running is over.
   bool closed_ = false;
 };
 

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <exception>
@@ -58,15 +58,17 @@ class ConnectionPool : public std::enable_shared_from_this<ConnectionPool<Connec
         reconnection_(std::move(reconnection)),
         make_(std::move(make)) {}
 
-  /// False: too much waits already, and the job is not run.
+  /// False: too much waits already, and the job is not run. Where this thread may run the strand,
+  /// the job begins within this call.
   [[nodiscard]] bool Submit(Job job) {
     if (calls_.fetch_add(1, std::memory_order_relaxed) >= options_.max_queue) {
       calls_.fetch_sub(1, std::memory_order_relaxed);
       return false;
     }
-    boost::asio::post(strand_, [self = this->shared_from_this(), job = std::move(job)]() mutable {
-      self->Admit(std::move(job));
-    });
+    boost::asio::dispatch(strand_,
+                          [self = this->shared_from_this(), job = std::move(job)]() mutable {
+                            self->Admit(std::move(job));
+                          });
     return true;
   }
 
@@ -75,60 +77,61 @@ class ConnectionPool : public std::enable_shared_from_this<ConnectionPool<Connec
     boost::asio::post(strand_, [self = this->shared_from_this()] {
       self->closed_ = true;
       self->waiting_.clear();
-      for (Connection* connection : self->connections_) connection->Close();
-      for (boost::asio::steady_timer* idle : self->idle_) idle->cancel();
       self->idle_.clear();
+      for (Connection* connection : self->at_work_) connection->Close();
     });
   }
 
  private:
-  using Clock = boost::asio::steady_timer::clock_type;
+  using Clock = std::chrono::steady_clock;
+  using ConnectionPtr = std::unique_ptr<Connection>;
 
   void Admit(Job job) {
     if (closed_) return;
     waiting_.push_back(std::move(job));
-    if (!idle_.empty()) {
-      idle_.back()->cancel();
+    if (at_work_.size() == options_.connections) return;
+    ConnectionPtr connection;
+    if (idle_.empty()) {
+      connection = make_();
+    } else {
+      connection = std::move(idle_.back());
       idle_.pop_back();
-    } else if (workers_ < options_.connections) {
-      ++workers_;
-      boost::asio::co_spawn(
-          strand_, [self = this->shared_from_this()] { return self->Work(); },
-          boost::asio::detached);
     }
+    at_work_.push_back(connection.get());
+    boost::asio::co_spawn(
+        strand_,
+        [self = this->shared_from_this(), connection = std::move(connection)]() mutable {
+          return self->Work(std::move(connection));
+        },
+        boost::asio::detached);
   }
 
-  boost::asio::awaitable<void> Work() {
-    const std::unique_ptr<Connection> connection = make_();
-    boost::asio::steady_timer idle(strand_);
-    connections_.push_back(connection.get());
-    while (!closed_) {
-      if (waiting_.empty()) {
-        idle_.push_back(&idle);
-        idle.expires_at(Clock::time_point::max());
-        co_await idle.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
-        continue;
-      }
-      bool usable = connection->Usable();
-      if (!usable) usable = co_await Connect(*connection);
-      if (closed_) break;
-      // Another worker has a connection and will come to what waits.
-      if (!usable && working_ > 0) break;
-      if (waiting_.empty()) continue;
-      Job job = std::move(waiting_.front());
-      waiting_.pop_front();
-      ++working_;
-      try {
-        co_await job(usable ? connection.get() : nullptr);
-      } catch (const std::exception& error) {  // out of memory, or a handler that throws
-        reconnection_->Log(error.what());
-        connection->Drop();
-      }
-      --working_;
-      calls_.fetch_sub(1, std::memory_order_relaxed);
+  /// Until nothing waits.
+  boost::asio::awaitable<void> Work(ConnectionPtr connection) {
+    bool keep = true;
+    while (keep && !closed_ && !waiting_.empty()) keep = co_await TakeJob(*connection);
+    std::erase(at_work_, connection.get());
+    if (keep && !closed_) idle_.push_back(std::move(connection));
+  }
+
+  /// False: there is no connection, but another worker has one and will come to what waits.
+  boost::asio::awaitable<bool> TakeJob(Connection& connection) {
+    bool usable = connection.Usable();
+    if (!usable) usable = co_await Connect(connection);
+    if (!usable && running_ > 0) co_return false;
+    if (closed_ || waiting_.empty()) co_return true;
+    Job job = std::move(waiting_.front());
+    waiting_.pop_front();
+    ++running_;
+    try {
+      co_await job(usable ? &connection : nullptr);
+    } catch (const std::exception& error) {  // out of memory, or a handler that throws
+      reconnection_->Log(error.what());
+      connection.Drop();
     }
-    --workers_;
-    std::erase(connections_, connection.get());
+    --running_;
+    calls_.fetch_sub(1, std::memory_order_relaxed);
+    co_return true;
   }
 
   boost::asio::awaitable<bool> Connect(Connection& connection) {
@@ -150,12 +153,12 @@ class ConnectionPool : public std::enable_shared_from_this<ConnectionPool<Connec
   MakeConnection make_;
   std::atomic<std::size_t> calls_{0};  // Waiting or running.
 
-  // On the strand.
+  // On the strand. A connection is idle or at work; those at work are `options_.connections` at
+  // most.
   std::deque<Job> waiting_;
-  std::vector<boost::asio::steady_timer*> idle_;
-  std::vector<Connection*> connections_;
-  std::size_t workers_ = 0;
-  std::size_t working_ = 0;  // Of them, those that are at a job.
+  std::vector<ConnectionPtr> idle_;
+  std::vector<Connection*> at_work_;
+  std::size_t running_ = 0;  // Jobs.
   bool closed_ = false;
 };
 
