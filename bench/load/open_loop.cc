@@ -13,6 +13,10 @@ namespace {
 namespace asio = boost::asio;
 using std::chrono::steady_clock;
 
+/// Sets a timer for no shorter than this: in a virtual machine that costs more than many a change.
+/// What is late by it counts as late.
+constexpr std::chrono::microseconds kShortestWait{50};
+
 /// How long the load may take to notice that it was interrupted, or that all has been answered.
 constexpr std::chrono::milliseconds kLongestWait{10};
 
@@ -57,7 +61,8 @@ asio::awaitable<void> OpenLoop::OfferWhile(Condition condition, SteadyTime end) 
       next_due_ += std::chrono::nanoseconds(std::llround(gap * 1e9));
     }
     if (now >= end) co_return;
-    timer.expires_at(std::min({next_due_, end, now + kLongestWait}));
+    const SteadyTime next = std::max(next_due_, now + kShortestWait);
+    timer.expires_at(std::min({next, end, now + kLongestWait}));
     co_await timer.async_wait(asio::use_awaitable);
   }
 }
