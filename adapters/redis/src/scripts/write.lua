@@ -10,7 +10,8 @@
 --
 -- Answers pairs: the place of a state that was not written, from 1, and why: 1 fenced, 2 the key
 -- holds no state. A place of 0 is the batch as a whole, of which nothing was written then.
-local unpack, call, pcall, sub = struct.unpack, redis.call, redis.pcall, string.sub
+local unpack, call, pcall, byte = struct.unpack, redis.call, redis.pcall, string.byte
+local state_tag, put_tag = byte('s'), byte('p')
 local ttl, fences = ARGV[2], tonumber(ARGV[3])
 local e1, e2 = unpack('>I4I4', ARGV[1])
 
@@ -26,13 +27,13 @@ end
 local untouched = {}
 for i = 1, #KEYS - fences do
   local key, state = KEYS[i + fences], ARGV[i + 3]
-  local old = pcall('GETRANGE', key, 0, 17)
+  local old = pcall('GETRANGE', key, '0', '17')
   local write, why = true, 0
   if type(old) == 'table' then
-    if sub(old.err, 1, 9) ~= 'WRONGTYPE' then return old end
+    if string.sub(old.err, 1, 9) ~= 'WRONGTYPE' then return old end
     write, why = false, 2
   elseif #old > 0 then
-    if #old < 18 or sub(old, 1, 1) ~= 's' then
+    if #old < 18 or byte(old) ~= state_tag then
       write, why = false, 2
     else
       local o1, o2, o3, o4 = unpack('>I4I4I4I4', old, 3)
@@ -46,7 +47,7 @@ for i = 1, #KEYS - fences do
     end
   end
   if write then
-    if sub(state, 2, 2) == 'p' then
+    if byte(state, 2) == put_tag then
       call('SET', key, state)
     elseif ttl == '0' then
       call('DEL', key)
