@@ -2,7 +2,7 @@
 # run.sh BIN_DIR [OPTION...] [STORE...]: what applications do today, one statement or command per
 # change, beside libstout on the same store. STORE: postgres, redis, rocksdb; without any, all three.
 #
-#   --quick   some 4 minutes instead of some 30: fewer contenders, shorter searches, one round trip
+#   --quick   some 4 minutes instead of an hour: fewer contenders, shorter searches, one round trip
 #
 # Starts a private PostgreSQL (fsync and synchronous_commit are on) and a private Redis (appendfsync
 # always), whose files are on this machine's disk, and stops them again. Tables go to the terminal,
