@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stout/error.h"
+
+namespace stout::blowfish {
+
+/// How values are split into attributes: at a delimiter byte, as lines of a delimited file are.
+///
+/// Attribute i of a value lies between its delimiters i - 1 and i; the last one that the schema
+/// names takes the rest, delimiters and all. A value with fewer delimiters lacks its last
+/// attributes, which differs from having them empty: every byte string is a value, and is given
+/// back as it came. There is no escaping. A schema of one attribute leaves values whole.
+///
+///     Schema schema = Schema::Make({"name", "city"}, '|').value();
+///     schema.Attribute("ann|rome", 1) == "rome";   !schema.Attribute("ann", 1);
+///
+/// Owner: value type.   Threads: as a const value.
+class Schema {
+ public:
+  static constexpr std::size_t kMaxAttributes = 120;
+
+  /// One attribute, "value".
+  Schema();
+
+  /// kBadOptions: no name or too many, an empty name, one that stands twice.
+  [[nodiscard]] static Result<Schema> Make(std::vector<std::string> names, char delimiter,
+                                           Diagnostics* diagnostics = nullptr);
+
+  [[nodiscard]] std::size_t size() const { return names_.size(); }
+  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
+  [[nodiscard]] char delimiter() const { return delimiter_; }
+
+  /// The place of an attribute.
+  [[nodiscard]] std::optional<std::size_t> Find(std::string_view name) const;
+
+  /// An attribute of a value; nothing where the value lacks it.
+  [[nodiscard]] std::optional<std::string_view> Attribute(std::string_view value,
+                                                          std::size_t attribute) const;
+
+  /// Calls visit(attribute, text) for each attribute that a value has, in order.
+  template <typename Visit>
+  void Split(std::string_view value, Visit visit) const {
+    for (std::size_t attribute = 0; attribute + 1 < names_.size(); ++attribute) {
+      const std::size_t end = value.find(delimiter_);
+      visit(attribute, value.substr(0, end));
+      if (end == std::string_view::npos) return;
+      value.remove_prefix(end + 1);
+    }
+    visit(names_.size() - 1, value);
+  }
+
+  friend bool operator==(const Schema&, const Schema&) = default;
+
+ private:
+  Schema(std::vector<std::string> names, char delimiter);
+
+  std::vector<std::string> names_;
+  char delimiter_;
+};
+
+}  // namespace stout::blowfish
