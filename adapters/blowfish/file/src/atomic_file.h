@@ -1,0 +1,72 @@
+#pragma once
+
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "stout/error.h"
+#include "unique_fd.h"
+
+namespace stout::blowfish {
+
+/// In the name of a file that is being written: NAME.tmp-XXXXXX.
+inline constexpr std::string_view kTemporaryMark = ".tmp-";
+
+/// A file that appears under its name whole and durable, or not at all.
+///
+/// It is written under a name of its own beside `path`, so that any number of writers can be at
+/// work on one path: the last to publish wins. Unless it is published, its end removes it. What a
+/// killed process leaves behind is known by kTemporaryMark, for the owner of the directory to
+/// remove. Only the user may read and write the file (mode 0600).
+///
+/// Owner: movable.   Threads: none of its own; callers serialise.
+/// Errors: FailedCall's. After an error nothing but its end is of use.
+class AtomicFile {
+ public:
+  /// Also fails where `path` is a directory, rather than when all is written.
+  [[nodiscard]] static Result<AtomicFile> Create(std::string path, Diagnostics* diagnostics);
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+  [[nodiscard]] ErrorCode WriteAt(std::uint64_t offset, std::span<const std::byte> bytes,
+                                  Diagnostics* diagnostics);
+
+  /// Makes the file durable, then gives it its name, which another file may have had: that one
+  /// lives on where it is open. kUnknown: it has the name, which a crash of the machine may undo.
+  [[nodiscard]] ErrorCode Publish(Diagnostics* diagnostics);
+
+ private:
+  // The name of a file that is removed at the end; none once it is empty.
+  class Temporary {
+   public:
+    explicit Temporary(std::string name) : name_(std::move(name)) {}
+    Temporary(Temporary&& other) noexcept : name_(std::exchange(other.name_, {})) {}
+    Temporary& operator=(Temporary&& other) noexcept {
+      std::swap(name_, other.name_);
+      return *this;
+    }
+    ~Temporary() {
+      if (!name_.empty()) ::unlink(name_.c_str());
+    }
+
+    [[nodiscard]] const char* name() const { return name_.c_str(); }
+    void Keep() { name_.clear(); }
+
+   private:
+    std::string name_;
+  };
+
+  AtomicFile(std::string path, Temporary temporary, UniqueFd fd)
+      : path_(std::move(path)), temporary_(std::move(temporary)), fd_(std::move(fd)) {}
+
+  std::string path_;
+  Temporary temporary_;
+  UniqueFd fd_;
+};
+
+}  // namespace stout::blowfish

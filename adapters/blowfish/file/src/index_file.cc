@@ -1,0 +1,143 @@
+#include "index_file.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "checksum.h"
+#include "stout/adapters/store_url.h"
+
+namespace stout::blowfish {
+namespace {
+
+int AdviceFor(Access access) {
+  switch (access) {
+    case Access::kRandom:
+      return MADV_RANDOM;
+    case Access::kWillNeed:
+      return MADV_WILLNEED;
+    case Access::kHugePages:
+      return MADV_HUGEPAGE;
+  }
+  return MADV_NORMAL;
+}
+
+}  // namespace
+
+Result<IndexFile> IndexFile::Open(const std::string& path, std::string_view kind,
+                                  std::uint32_t version, Verify verify, Diagnostics* diagnostics) {
+  Result<MappedFile> mapped = MappedFile::Open(path, diagnostics);
+  if (!mapped) return mapped.error();
+  IndexFile file(path, std::move(*mapped));
+  FileHeader header;
+  if (const ErrorCode error = file.ReadHeader(kind, version, &header, diagnostics)) return error;
+  if (const ErrorCode error = file.ReadTable(header, diagnostics)) return error;
+  file.version_ = header.version;
+  if (verify == Verify::kEverything) {
+    if (const ErrorCode error = file.Check(diagnostics)) return error;
+  }
+  return file;
+}
+
+// That the file is one, is whole, and is of a kind and version that the caller reads.
+ErrorCode IndexFile::ReadHeader(std::string_view kind, std::uint32_t version, FileHeader* header,
+                                Diagnostics* diagnostics) const {
+  const std::span<const std::byte> bytes = file_.bytes();
+  if (bytes.size() < sizeof *header) return Damaged("it is cut off in its header", diagnostics);
+  std::memcpy(header, bytes.data(), sizeof *header);
+  if (header->magic != kMagic) {
+    return Damaged("it does not begin as a shard's files do", diagnostics);
+  }
+  if (header->checksum != Checksum(CheckedPart(*header))) {
+    return Damaged("its header is not what was written", diagnostics);
+  }
+  const auto refused = [&](const std::string& why) {
+    return Fail(Errc::kBadUrl, fmt::format("{}: {}", path_, why), diagnostics);
+  };
+  if (header->format > kFormat) {
+    return refused(fmt::format("written in format {}, this program reads {}; use a newer program",
+                               header->format, kFormat));
+  }
+  if (UnpadName(header->kind) != kind) {
+    return refused(
+        fmt::format("holds '{}', and not '{}'; use another file", UnpadName(header->kind), kind));
+  }
+  if (header->version > version) {
+    return refused(
+        fmt::format("holds '{}' of version {}, this program reads up to {}; use a newer program",
+                    kind, header->version, version));
+  }
+  if (header->file_bytes != bytes.size()) {
+    return Damaged(fmt::format("it has {} bytes, and not {}", bytes.size(), header->file_bytes),
+                   diagnostics);
+  }
+  return {};
+}
+
+// Invariant: `expected` is where the next section has to begin, no byte earlier or later.
+ErrorCode IndexFile::ReadTable(const FileHeader& header, Diagnostics* diagnostics) {
+  const std::span<const std::byte> bytes = file_.bytes();
+  if (header.sections > kMaxSections ||
+      header.sections * sizeof(SectionEntry) > bytes.size() - kFirstSection) {
+    return Damaged("its header makes no sense", diagnostics);
+  }
+  const std::span<const std::byte> table = bytes.last(header.sections * sizeof(SectionEntry));
+  if (header.table_checksum != Checksum(table)) {
+    return Damaged("its section table is not what was written", diagnostics);
+  }
+  const std::uint64_t end = bytes.size() - table.size();
+  std::uint64_t expected = kFirstSection;
+  for (std::size_t at = 0; at < table.size(); at += sizeof(SectionEntry)) {
+    SectionEntry entry;
+    std::memcpy(&entry, table.data() + at, sizeof entry);
+    if (entry.offset != expected || entry.offset > end || entry.size > end - entry.offset) {
+      return Damaged("its section table makes no sense", diagnostics);
+    }
+    sections_.push_back({std::string(UnpadName(entry.name)),
+                         bytes.subspan(entry.offset, entry.size), entry.checksum});
+    expected = NextSection(entry.offset + entry.size);
+  }
+  if (expected != end) return Damaged("its section table makes no sense", diagnostics);
+  return {};
+}
+
+ErrorCode IndexFile::Damaged(std::string_view what, Diagnostics* diagnostics) const {
+  return Fail(
+      Errc::kCorrupt,
+      fmt::format("{}: the file is damaged: {}; restore it from a copy or a replica", path_, what),
+      diagnostics);
+}
+
+std::optional<std::span<const std::byte>> IndexFile::Find(std::string_view name) const {
+  const auto found = std::find_if(sections_.begin(), sections_.end(),
+                                  [&](const Section& section) { return section.name == name; });
+  if (found == sections_.end()) return std::nullopt;
+  return found->bytes;
+}
+
+ErrorCode IndexFile::Check(Diagnostics* diagnostics) const {
+  for (const Section& section : sections_) {
+    const std::uint64_t end = section.bytes.data() + section.bytes.size() - file_.bytes().data();
+    const auto padding = file_.bytes().subspan(end, NextSection(end) - end);
+    if (section.checksum != Checksum(section.bytes) ||
+        std::any_of(padding.begin(), padding.end(), [](std::byte b) { return b != std::byte{}; })) {
+      return Damaged(fmt::format("its section '{}' is not what was written", section.name),
+                     diagnostics);
+    }
+  }
+  return {};
+}
+
+void IndexFile::Advise(std::span<const std::byte> part, Access access) {
+  // From the start of a page on, as madvise asks for.
+  static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const std::uintptr_t before = reinterpret_cast<std::uintptr_t>(part.data()) % page;
+  (void)::madvise(const_cast<std::byte*>(part.data()) - before, before + part.size(),
+                  AdviceFor(access));
+}
+
+}  // namespace stout::blowfish

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "bits.h"
+
+namespace stout::blowfish {
+
+// What an index file looks like; numbers are little-endian.
+//
+//     header          64 bytes
+//     sections        each begins at a multiple of 64 bytes, a cache line, and ends with at least
+//                     kBitPadding zeros: they can be read in place
+//     section table   an entry a section, in the order of the file
+//
+// Where a section begins follows from the end of the one before it, and the table ends the file: no
+// byte is left to chance. Checksums cover the header, the table and each section; the padding is 0.
+
+/// The first byte is no text, the last ones show a transfer that took the file for text.
+inline constexpr std::array<char, 8> kMagic = {'\x89', 'S', 'H', 'A', 'R', 'D', '\r', '\n'};
+
+/// Of the layout above, whatever the sections hold. A later one keeps magic and format where they
+/// are, and a header of 64 bytes with its checksum last, so that it is known for what it is.
+inline constexpr std::uint32_t kFormat = 1;
+
+inline constexpr std::uint64_t kSectionAlignment = 64;
+
+/// More is not believed: the table is small.
+inline constexpr std::uint64_t kMaxSections = 1024;
+
+struct FileHeader {
+  std::array<char, 8> magic = kMagic;
+  std::uint32_t format = kFormat;
+  std::uint32_t version = 0;     ///< Of what the sections hold.
+  std::array<char, 16> kind{};   ///< What they hold; ends with zeros.
+  std::uint64_t file_bytes = 0;  ///< All of them, this header too.
+  std::uint64_t sections = 0;
+  std::uint64_t table_checksum = 0;
+  std::uint64_t checksum = 0;  ///< Of the header before it.
+};
+static_assert(sizeof(FileHeader) == 64);
+
+struct SectionEntry {
+  std::array<char, 24> name{};  ///< Ends with zeros.
+  std::uint64_t offset = 0;     ///< In the file.
+  std::uint64_t size = 0;       ///< Without padding.
+  std::uint64_t checksum = 0;
+};
+static_assert(sizeof(SectionEntry) == 48);
+
+/// Where the first section begins.
+inline constexpr std::uint64_t kFirstSection = sizeof(FileHeader);
+
+/// Where the next section begins, or the table, if one ends before byte `end`.
+[[nodiscard]] constexpr std::uint64_t NextSection(std::uint64_t end) {
+  return (end + kBitPadding + kSectionAlignment - 1) / kSectionAlignment * kSectionAlignment;
+}
+
+/// The header's bytes that its checksum covers.
+[[nodiscard]] inline std::span<const std::byte> CheckedPart(const FileHeader& header) {
+  return std::as_bytes(std::span(&header, 1)).first<offsetof(FileHeader, checksum)>();
+}
+
+template <std::size_t kSize>
+[[nodiscard]] std::string_view UnpadName(const std::array<char, kSize>& name) {
+  return {name.data(),
+          static_cast<std::size_t>(std::find(name.begin(), name.end(), '\0') - name.begin())};
+}
+
+/// The name fits, without a zero in it.
+template <std::size_t kSize>
+void PadName(std::string_view name, std::array<char, kSize>& padded) {
+  padded.fill('\0');
+  std::copy(name.begin(), name.end(), padded.begin());
+}
+
+}  // namespace stout::blowfish
