@@ -1,0 +1,120 @@
+#include "cut_choice.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "token_alphabet.h"
+
+namespace stout::blowfish {
+namespace {
+
+constexpr std::size_t kSample = 1 << 14;
+
+/// What a symbol costs beyond its information: see the header.
+constexpr double kBitsPerSymbol = 4;
+
+/// More whole values than this are not worth their place in the caches: guess, see the space that
+/// `bench shard` tells.
+constexpr double kMostSymbols = 1 << 15;
+
+/// What frequent is: a word pays for its text when it saves some ten symbols.
+constexpr double kFrequent = 8;
+
+using Values = std::vector<std::string_view>;
+
+struct Counts {
+  std::array<PieceMap<std::uint32_t>, 2> of;  // by whether the piece begins a value
+
+  void Add(bool first, std::string_view piece) { ++of[first][piece]; }
+};
+
+// One of `scale` values of the shard is in the sample.
+double Cost(const Counts& counts, double scale, double most_pieces) {
+  double once = 0;
+  double distinct = 0;
+  double text = 0;
+  double bits = 0;
+  for (const auto& pieces : counts.of) {
+    double symbols = 0;
+    for (const auto& [piece, count] : pieces) symbols += count;
+    for (const auto& [piece, count] : pieces) {
+      bits += count * (std::log2(symbols / count) + kBitsPerSymbol);
+      once += count == 1;
+      const bool is_long = piece.size() >= sizeof(TokenAlphabet::Text::bytes);
+      text += sizeof(TokenAlphabet::Text) + (is_long ? static_cast<double>(piece.size()) : 0);
+    }
+    distinct += static_cast<double>(pieces.size());
+  }
+  if (distinct == 0) return 0;
+  const double all = std::min(distinct + once * (scale - 1), most_pieces);
+  if (all > kMostSymbols) return std::numeric_limits<double>::infinity();
+  return bits + all * (text / distinct) * 8 / scale;
+}
+
+CutChoice Consider(CutRule rule, const Values& values, double scale) {
+  CutChoice choice{.rule = rule};
+  if (rule.kind == CutRule::kWords) {
+    Counts words;
+    const auto any = [](bool, std::string_view) { return true; };
+    for (const std::string_view value : values) {
+      Cut(rule, value, any, [&](bool first, std::string_view word) { words.Add(first, word); });
+    }
+    for (const bool first : {false, true}) {
+      for (const auto& [word, count] : words.of[first]) {
+        const bool frequent = count > 1 || scale == 1;
+        if (word.size() > 1 && frequent && count * scale >= kFrequent) {
+          choice.words[first].insert(word);
+        }
+      }
+    }
+  }
+  Counts counts;
+  const auto is_word = [&](bool first, std::string_view word) {
+    return choice.words[first].contains(word);
+  };
+  for (const std::string_view value : values) {
+    Cut(rule, value, is_word, [&](bool first, std::string_view p) { counts.Add(first, p); });
+  }
+  const bool single_bytes = rule == CutRule{CutRule::kChunks, 1};
+  constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+  choice.cost = Cost(counts, scale, single_bytes ? 2 * 256 : kUnlimited);
+  return choice;
+}
+
+std::vector<Values> Sample(const Schema& schema, std::span<const std::string_view> values) {
+  std::vector<Values> samples(schema.size());
+  const std::size_t size = std::min(values.size(), kSample);
+  for (std::size_t i = 0; i < size; ++i) {
+    const std::string_view value = values[i * values.size() / size];
+    schema.Split(value, [&](std::size_t a, std::string_view text) { samples[a].push_back(text); });
+  }
+  return samples;
+}
+
+}  // namespace
+
+std::vector<std::vector<CutChoice>> ChooseCuts(const Schema& schema,
+                                               std::span<const std::string_view> values) {
+  const double scale =
+      std::max(1.0, static_cast<double>(values.size()) / static_cast<double>(kSample));
+  std::vector<std::vector<CutChoice>> choices;
+  for (const Values& sample : Sample(schema, values)) {
+    std::vector<CutChoice>& of = choices.emplace_back();
+    of.push_back(Consider({CutRule::kWhole}, sample, scale));
+    of.push_back(Consider({CutRule::kWords}, sample, scale));
+    for (const std::uint8_t chunk : {4, 3, 2, 1}) {
+      of.push_back(Consider({CutRule::kChunks, chunk}, sample, scale));
+    }
+    std::ranges::stable_sort(of, {}, &CutChoice::cost);
+    // Nothing is more sure of its size than single bytes, so nothing comes behind them, nor what
+    // has too many symbols.
+    const auto sure = std::ranges::find(of, CutRule{CutRule::kChunks, 1}, &CutChoice::rule);
+    of.erase(sure + 1, of.end());
+    std::erase_if(of, [](const CutChoice& c) { return std::isinf(c.cost); });
+  }
+  return choices;
+}
+
+}  // namespace stout::blowfish

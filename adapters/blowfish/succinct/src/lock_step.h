@@ -1,0 +1,56 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "psi.h"
+
+namespace stout::blowfish {
+
+/// How many walks are under way together: a step of a walk waits for memory, and the processor has
+/// that many such waits at a time. Measured: 12 give most of it, 16 a little more.
+inline constexpr std::size_t kWalks = 16;
+
+/// Walks through an index, many at a time, each in a lane of its own.
+///
+/// begin(lane) answers where the lane's next walk begins, as std::optional<Row>, or that there is
+/// none; visit(lane, cursor) sees each step of it, and answers whether it goes on, at cursor.next.
+///
+/// A step of 16 takes some 20 ns each where one alone takes a cache miss or two, 100 ns and more.
+template <typename Begin, typename Visit>
+void WalkInLockStep(const Psi& psi, Begin begin, Visit visit) {
+  std::array<Psi::Cursor, kWalks> cursors;
+  std::array<std::size_t, kWalks> lanes;
+  std::size_t walks = 0;
+  const auto stand = [&](std::size_t i, Row row) {
+    cursors[i].row = row;
+    psi.Prefetch(row);
+  };
+  while (walks < kWalks) {
+    const std::optional<Row> row = begin(walks);
+    if (!row) break;
+    lanes[walks] = walks;
+    stand(walks++, *row);
+  }
+  while (walks > 0) {
+    psi.Step(std::span(cursors).first(walks));
+    for (std::size_t i = 0; i < walks;) {
+      if (visit(lanes[i], std::as_const(cursors[i]))) {
+        stand(i, cursors[i].next);
+        ++i;
+      } else if (const std::optional<Row> row = begin(lanes[i])) {
+        stand(i, *row);
+        ++i;
+      } else {
+        --walks;
+        std::swap(cursors[i], cursors[walks]);
+        std::swap(lanes[i], lanes[walks]);
+      }
+    }
+  }
+}
+
+}  // namespace stout::blowfish

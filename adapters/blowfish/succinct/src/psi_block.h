@@ -1,0 +1,97 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#include "bits.h"
+#include "psi.h"
+#include "select.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace stout::blowfish {
+
+/// How the numbers of a block are kept, in the 16 bits that an entry has for it.
+struct Form {
+  enum Kind : std::uint8_t { kRun, kBreaks, kGaps };
+
+  Kind kind = kRun;
+  int width = 0;  ///< Of a number to add (kBreaks), of the low bits (kGaps); below 64.
+  int symbol_shift = kOneSymbol;  ///< w of Psi; below 32.
+
+  static constexpr int kOneSymbol = 31;
+  static constexpr std::uint32_t kMaxBreaks = 16;
+
+  [[nodiscard]] std::uint16_t Pack() const {
+    return static_cast<std::uint16_t>(kind | width << 2 | symbol_shift << 8);
+  }
+  [[nodiscard]] static Form Unpack(std::uint16_t packed) {
+    return {static_cast<Kind>(packed & 3), packed >> 2 & 63, packed >> 8 & 31};
+  }
+};
+
+/// How many of the first `count` bytes are at most `limit`; count <= 16, and 16 bytes are readable.
+[[nodiscard]] inline int CountUpTo(const std::byte* bytes, std::uint32_t count,
+                                   std::uint32_t limit) {
+#if defined(__SSE2__)
+  const __m128i all = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes));
+  const __m128i most = _mm_set1_epi8(static_cast<char>(limit));
+  const int up_to = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(all, most), all));
+  return std::popcount(static_cast<unsigned>(up_to) & ((1U << count) - 1));
+#else
+  int up_to = 0;
+  for (std::uint32_t i = 0; i < count; ++i) up_to += static_cast<std::uint32_t>(bytes[i]) <= limit;
+  return up_to;
+#endif
+}
+
+/// v of a row in a block of breaks: their count, their places, what they add.
+[[gnu::always_inline]] inline std::uint64_t ReadBreaks(const std::byte* numbers, int width,
+                                                       std::uint32_t i) {
+  const auto count = static_cast<std::uint32_t>(numbers[0]);
+  const int before = CountUpTo(numbers + 1, count, i);
+  if (before == 0) return i;
+  const std::uint64_t bit = static_cast<std::uint64_t>(before - 1) * width;
+  return i + ReadBits(numbers + 1 + count, bit, width);
+}
+
+/// v of a row in a block of gaps: kBlock low parts, then the high parts in unary: before the one of
+/// number i stand i ones and as many zeros as its high part says.
+template <int (*kSelect)(std::uint64_t word, int rank)>
+[[gnu::always_inline]] inline std::uint64_t ReadGaps(const std::byte* numbers, int width,
+                                                     std::uint32_t i) {
+  const std::uint64_t low = ReadBits(numbers, std::uint64_t{i} * width, width);
+  const std::byte* at = numbers + std::size_t{Psi::kBlock} * width / 8;
+  auto rank = static_cast<int>(i);
+  std::uint64_t word = LoadWord(at);
+  std::uint64_t place = 0;
+  for (int ones; (ones = __builtin_popcountll(word)) <= rank;) {
+    rank -= ones;
+    place += 64;
+    at += 8;
+    word = LoadWord(at);
+  }
+  const std::uint64_t high = place + kSelect(word, rank) - i;
+  return i + (high << width | low);
+}
+
+template <int (*kSelect)(std::uint64_t word, int rank)>
+[[gnu::always_inline]] inline void ReadBlock(const Psi::Entry& entry, const std::byte* numbers,
+                                             Psi::Cursor& cursor) {
+  const std::uint32_t i = cursor.row % Psi::kBlock;
+  const Form form = Form::Unpack(entry.form);
+  std::uint64_t v = i;
+  if (form.kind == Form::kGaps) {
+    v = ReadGaps<kSelect>(numbers + entry.place, form.width, i);
+  } else if (form.kind == Form::kBreaks) {
+    v = ReadBreaks(numbers + entry.place, form.width, i);
+  }
+  cursor.symbol = static_cast<Symbol>(entry.symbol + (v >> form.symbol_shift));
+  cursor.next = static_cast<Row>(entry.lowest + LowBits(v, form.symbol_shift));
+}
+
+}  // namespace stout::blowfish

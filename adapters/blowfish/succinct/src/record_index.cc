@@ -1,0 +1,113 @@
+#include "record_index.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "record_reader.h"
+
+namespace stout::blowfish {
+namespace {
+
+// Of the ordinals 0 (the end of the record) to that of the first attribute.
+SampleShape ShapeOf(std::uint32_t records, std::size_t attributes) {
+  const int exponent = BitWidth(attributes);
+  return {.size = std::uint64_t{records} << exponent,
+          .width = BitWidth(std::max(records, 1U) - 1),
+          .coarsest_exponent = exponent,
+          .coarsest_implied = true,
+          .columns = static_cast<std::uint32_t>(attributes) + 1};
+}
+
+}  // namespace
+
+RecordIndex::RecordIndex(SelfIndex index, TokenAlphabet alphabet, ReclaimDomain& domain)
+    : index_(index),
+      alphabet_(alphabet),
+      anchors_(index_, alphabet_),
+      domain_(domain),
+      records_at_(ShapeOf(index_.records(), alphabet_.attributes()), domain),
+      places_of_(ShapeOf(index_.records(), alphabet_.attributes()), domain) {}
+
+void RecordIndex::FillLayers(std::uint32_t first, std::uint32_t last) {
+  // In parts, for who waits for memory that is deleted meanwhile.
+  constexpr std::uint32_t kPart = 1024;
+  std::vector<std::uint32_t> records;
+  RecordReader reader(*this);
+  for (; first < last; first += records.size()) {
+    records.resize(std::min(kPart, last - first));
+    std::iota(records.begin(), records.end(), first);
+    reader.GetAll(records, [](std::size_t, std::string_view) {});
+  }
+}
+
+std::optional<std::uint32_t> RecordIndex::RecordAt(Row row, Passed& passed) const {
+  if (index_.IsEnd(row)) return index_.EndedRecord(row);
+  const Anchors::Anchor anchor = anchors_.At(row);
+  if (anchor.ordinal == 0) return std::nullopt;
+  if (const auto record = records_at_.Find(IndexAt(anchor))) {
+    return static_cast<std::uint32_t>(*record);
+  }
+  if (records_at_.Wants(IndexAt(anchor))) passed.Add(anchor);
+  return std::nullopt;
+}
+
+bool RecordIndex::GetAttribute(std::uint32_t record, std::size_t attribute, TextBuffer& value) {
+  const ReclaimDomain::Guard guard(domain_);
+  // From the nearest anchor before it that is known.
+  const std::uint32_t wanted = anchors_.OrdinalOf(attribute);
+  Row row = index_.Start(record);
+  for (std::uint32_t ordinal = wanted; ordinal < anchors_.attributes(); ++ordinal) {
+    if (const auto place = places_of_.Find(places_of_.shape().Index(record, ordinal))) {
+      row = anchors_.RowOf({ordinal, static_cast<Row>(*place)});
+      break;
+    }
+  }
+  bool reading = false;
+  for (; !index_.IsEnd(row);) {
+    const Anchors::Anchor anchor = anchors_.At(row);
+    if (reading && anchor.ordinal != 0) break;
+    const Psi::Cursor cursor = index_.psi().At(row);
+    if (anchor.ordinal != 0) Tell(anchor, record);
+    if (anchor.ordinal == wanted) {
+      const TokenAlphabet::Attribute& a = alphabet_.attribute(attribute);
+      if (a.lacking && cursor.symbol == a.first) return false;
+      value.Append(alphabet_.Piece(attribute, cursor.symbol));
+      reading = true;
+    } else if (reading) {
+      Print(cursor.symbol, value);
+    }
+    row = cursor.next;
+  }
+  return true;
+}
+
+RowRange RecordIndex::Search(std::size_t attribute, std::string_view value) const {
+  const auto symbols = alphabet_.Spell(attribute, value);
+  if (!symbols) return {};
+  const TokenAlphabet::Attribute& a = alphabet_.attribute(attribute);
+  if (a.one_each()) return index_.RowsOf(symbols->front(), symbols->front() + 1U);
+  // What follows the value: the next attribute, or the end of the record. Else "1" would be found
+  // in "10".
+  const std::uint32_t ordinal = anchors_.OrdinalOf(attribute);
+  RowRange rows = ordinal == 1 ? index_.Ends() : anchors_.RowsOf(ordinal - 1);
+  for (auto symbol = symbols->rbegin(); symbol != symbols->rend() && !rows.empty(); ++symbol) {
+    rows = index_.Precede(*symbol, rows);
+  }
+  return rows;
+}
+
+std::vector<RowRange> RecordIndex::SearchPrefix(std::size_t attribute,
+                                                std::string_view prefix) const {
+  std::vector<RowRange> found;
+  for (const TokenAlphabet::Beginning& beginning : alphabet_.SpellPrefix(attribute, prefix)) {
+    RowRange rows = index_.RowsOf(beginning.last.first, beginning.last.last);
+    const auto& symbols = beginning.symbols;
+    for (auto symbol = symbols.rbegin(); symbol != symbols.rend() && !rows.empty(); ++symbol) {
+      rows = index_.Precede(*symbol, rows);
+    }
+    if (!rows.empty()) found.push_back(rows);
+  }
+  return found;
+}
+
+}  // namespace stout::blowfish

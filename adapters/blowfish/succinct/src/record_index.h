@@ -1,0 +1,151 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "anchors.h"
+#include "layered_sampled_array.h"
+#include "lock_step.h"
+#include "reclaim.h"
+#include "self_index.h"
+#include "text_buffer.h"
+#include "token_alphabet.h"
+
+namespace stout::blowfish {
+
+/// Records with attributes: compressed, and searchable by attribute. It knows them by number; keys
+/// are another's (KeyDirectory).
+///
+/// Two layered sampled arrays shorten walks, and grow and shrink while they are used:
+/// - `records`: of an anchor, the record that it is in: for searches;
+/// - `places`: of a record and an ordinal, the place of that anchor among those of its ordinal: for
+///   single attributes, and to read one record by several walks at once.
+/// Both are indexed by place, or record, << k | ordinal, and filled by whoever walks past.
+/// RecordReader reads whole records.
+///
+///     RecordReader reader(index);
+///     std::string_view value = reader.Get(7);
+///     for (RowRange rows : index.SearchPrefix(city, "ro")) {
+///       index.Locate(rows, [&](std::uint32_t record) { ...; return more; });
+///     }
+///
+/// Cost: reading a record is a step a symbol; searching a few binary searches; locating a hit as
+/// many steps as there are symbols to the next anchor that is sampled.
+/// Owner: `domain` and what the spans of `index` and `alphabet` show outlive it.
+/// Threads: any, for everything; a query holds a guard of the domain as long as it runs.
+/// Paper: BlowFish (NSDI'16) Section 3.1.
+class RecordIndex {
+ public:
+  RecordIndex(SelfIndex index, TokenAlphabet alphabet, ReclaimDomain& domain);
+
+  [[nodiscard]] std::uint32_t records() const { return index_.records(); }
+  [[nodiscard]] std::size_t attributes() const { return alphabet_.attributes(); }
+
+  [[nodiscard]] LayeredSampledArray& records_at() { return records_at_; }
+  [[nodiscard]] const LayeredSampledArray& records_at() const { return records_at_; }
+  [[nodiscard]] LayeredSampledArray& places_of() { return places_of_; }
+  [[nodiscard]] const LayeredSampledArray& places_of() const { return places_of_; }
+
+  /// Fills the finest layer of both, by reading the records [first, last): threads that build it
+  /// share the records.
+  void FillLayers(std::uint32_t first, std::uint32_t last);
+
+  /// Appends an attribute of a record. False: the record lacks it.
+  bool GetAttribute(std::uint32_t record, std::size_t attribute, TextBuffer& value);
+
+  /// The rows where an attribute with this value begins: one for each record that has it.
+  [[nodiscard]] RowRange Search(std::size_t attribute, std::string_view value) const;
+  /// Of those that begin with `prefix`: at most two ranges.
+  [[nodiscard]] std::vector<RowRange> SearchPrefix(std::size_t attribute,
+                                                   std::string_view prefix) const;
+
+  /// Calls visit(record) for the record of each row, in any order, until it answers false. The rows
+  /// are of one attribute, as Search gives them.
+  template <typename Visit>
+  void Locate(RowRange rows, Visit visit);
+
+ private:
+  friend class RecordReader;
+
+  // What a walk has passed that somebody could use: anchors that the layers lack.
+  class Passed {
+   public:
+    void Clear() { size_ = 0; }
+    // Those that do not fit any more are another walk's to fill.
+    void Add(Anchors::Anchor anchor) {
+      if (size_ < anchors_.size()) anchors_[size_++] = anchor;
+    }
+    [[nodiscard]] std::span<const Anchors::Anchor> anchors() const {
+      return std::span(anchors_).first(size_);
+    }
+
+   private:
+    std::array<Anchors::Anchor, 16> anchors_;
+    std::size_t size_ = 0;
+  };
+
+  [[nodiscard]] std::uint64_t IndexAt(Anchors::Anchor anchor) const {
+    return records_at_.shape().Index(anchor.place, anchor.ordinal);
+  }
+  void Print(Symbol symbol, TextBuffer& value) const {
+    const TokenAlphabet::Text& text = alphabet_.text(symbol);
+    if (text.size != TokenAlphabet::Text::kLong) {
+      value.AppendShort(text.bytes, text.size);
+    } else {
+      value.Append(alphabet_.Print(symbol));
+    }
+  }
+  // The layers learn of an anchor of a record.
+  void Tell(Anchors::Anchor anchor, std::uint32_t record) {
+    records_at_.Fill(IndexAt(anchor), record);
+    places_of_.Fill(places_of_.shape().Index(record, anchor.ordinal), anchor.place);
+  }
+  void TellAll(const Passed& passed, std::uint32_t record) {
+    for (const Anchors::Anchor anchor : passed.anchors()) Tell(anchor, record);
+  }
+
+  // The record of a row, if it is known without a walk.
+  [[nodiscard]] std::optional<std::uint32_t> RecordAt(Row row, Passed& passed) const;
+
+  SelfIndex index_;
+  TokenAlphabet alphabet_;
+  Anchors anchors_;
+  ReclaimDomain& domain_;
+  LayeredSampledArray records_at_;
+  LayeredSampledArray places_of_;
+};
+
+template <typename Visit>
+void RecordIndex::Locate(RowRange rows, Visit visit) {
+  const ReclaimDomain::Guard guard(domain_);
+  std::array<Passed, kWalks> passed;
+  Row next = rows.first;
+  bool more = true;
+  // Rows whose record is known take no walk, and no lane.
+  const auto begin = [&](std::size_t lane) -> std::optional<Row> {
+    while (more && next < rows.last) {
+      passed[lane].Clear();
+      const Row row = next++;
+      const std::optional<std::uint32_t> record = RecordAt(row, passed[lane]);
+      if (!record) return row;
+      more = visit(*record);
+    }
+    return std::nullopt;
+  };
+  const auto walk = [&](std::size_t lane, const Psi::Cursor& cursor) {
+    if (!more) return false;
+    const std::optional<std::uint32_t> record = RecordAt(cursor.next, passed[lane]);
+    if (!record) return true;
+    TellAll(passed[lane], *record);
+    more = visit(*record);
+    return false;
+  };
+  WalkInLockStep(index_.psi(), begin, walk);
+}
+
+}  // namespace stout::blowfish

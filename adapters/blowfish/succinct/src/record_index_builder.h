@@ -1,0 +1,24 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "record_index.h"
+#include "schema.h"
+#include "tokenize.h"
+
+namespace stout::blowfish {
+
+/// What a RecordIndex stands on.
+struct RecordIndexParts {
+  SelfIndexParts index;
+  Tokens tokens;  ///< Its fields are empty: the index has them.
+};
+
+/// Builds the index of the values of records, in their order.
+///
+/// Cost: some 40 ns a byte of values, and four times their size of memory, for line items of TPC-H.
+[[nodiscard]] RecordIndexParts BuildRecordIndex(const Schema& schema,
+                                                std::span<const std::string_view> values);
+
+}  // namespace stout::blowfish

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "lock_step.h"
+#include "record_index.h"
+#include "text_buffer.h"
+
+namespace stout::blowfish {
+
+/// Reads records of an index, and fills its layers with what it passes.
+///
+/// Many records are read in lock step. A single one is, too, where the layers of places know some
+/// of its attributes: then a walk begins at each of those.
+///
+/// Cost: of each walk, a step a symbol. It keeps memory for the text of kWalks records.
+/// Owner: the index outlives it.   Threads: one at a time; others have readers of their own.
+class RecordReader {
+ public:
+  explicit RecordReader(RecordIndex& index) : index_(index) {}
+
+  /// The value of a record, until the next call.
+  [[nodiscard]] std::string_view Get(std::uint32_t record);
+
+  /// Calls visit(i, value) for each of the records, in any order. The value lasts for the call.
+  template <typename Visit>
+  void GetAll(std::span<const std::uint32_t> records, Visit visit);
+
+ private:
+  // Where the walks of one record begin: its start, then the places that are known.
+  using Begins = std::array<Row, kWalks>;
+  [[nodiscard]] std::size_t FindBegins(std::uint32_t record, Begins& begins) const;
+
+  void Read(std::uint32_t record, const Psi::Cursor& cursor, TextBuffer& text) {
+    index_.Print(cursor.symbol, text);
+    const Anchors::Anchor anchor = index_.anchors_.At(cursor.row);
+    if (anchor.ordinal != 0) index_.Tell(anchor, record);
+  }
+
+  RecordIndex& index_;
+  std::array<TextBuffer, kWalks> texts_;
+};
+
+template <typename Visit>
+void RecordReader::GetAll(std::span<const std::uint32_t> records, Visit visit) {
+  const ReclaimDomain::Guard guard(index_.domain_);
+  const SelfIndex& text = index_.index_;
+  std::array<std::size_t, kWalks> reading;
+  std::size_t next = 0;
+  const auto begin = [&](std::size_t lane) -> std::optional<Row> {
+    if (next == records.size()) return std::nullopt;
+    reading[lane] = next++;
+    texts_[lane].Clear();
+    if (next + kWalks < records.size()) text.PrefetchStart(records[next + kWalks]);
+    return text.Start(records[reading[lane]]);
+  };
+  WalkInLockStep(text.psi(), begin, [&](std::size_t lane, const Psi::Cursor& cursor) {
+    const std::size_t i = reading[lane];
+    Read(records[i], cursor, texts_[lane]);
+    if (!text.IsEnd(cursor.next)) return true;
+    visit(i, texts_[lane].view());
+    return false;
+  });
+}
+
+}  // namespace stout::blowfish

@@ -1,0 +1,158 @@
+#include "row_order.h"
+
+#include <divsufsort.h>
+
+#include <algorithm>
+#include <cassert>
+#include <new>
+#include <numeric>
+
+namespace stout::blowfish {
+namespace {
+
+constexpr Row kNoRow = std::numeric_limits<Row>::max();
+
+// A field's text as bytes whose order is that of its suffixes: symbols of one or two bytes, the
+// highest first; for a record's end a byte that no symbol begins with, and the row that follows.
+class SortableText {
+ public:
+  // All ends come before the symbols, or all after them: whichever way the rows that follow are
+  // numbered.
+  SortableText(const Field& field, const std::vector<Row>& following, bool ends_are_highest)
+      : symbol_bytes_(field.symbols < 0xff ? 1 : 2),
+        shift_(ends_are_highest ? 0 : (symbol_bytes_ == 1 ? 1 : 0x100)) {
+    const auto [lowest, highest] = std::minmax_element(following.begin(), following.end());
+    lowest_following_ = *lowest;
+    row_bytes_ = (BitWidth(*highest - *lowest) + 7) / 8;
+    const std::size_t symbols = field.text.size() - following.size();
+    bytes_.reserve(symbols * symbol_bytes_ + following.size() * (1 + row_bytes_));
+    auto next = following.begin();
+    for (const Symbol symbol : field.text) {
+      if (symbol != Field::kEnd) {
+        PutHighestFirst(symbol + shift_, symbol_bytes_);
+      } else {
+        bytes_.push_back(ends_are_highest ? 0xff : 0);
+        PutHighestFirst(*next++ - lowest_following_, row_bytes_);
+      }
+    }
+    assert(next == following.end());
+  }
+
+  [[nodiscard]] std::size_t size() const { return bytes_.size(); }
+  [[nodiscard]] const std::uint8_t* data() const { return bytes_.data(); }
+  [[nodiscard]] int symbol_bytes() const { return symbol_bytes_; }
+  [[nodiscard]] int end_bytes() const { return 1 + row_bytes_; }
+
+  [[nodiscard]] Symbol SymbolAt(std::size_t place) const {
+    return static_cast<Symbol>(HighestFirst(place, symbol_bytes_) - shift_);
+  }
+  [[nodiscard]] Row FollowingAt(std::size_t end) const {
+    return lowest_following_ + HighestFirst(end + 1, row_bytes_);
+  }
+
+ private:
+  void PutHighestFirst(std::uint32_t number, int bytes) {
+    while (bytes-- > 0) bytes_.push_back(static_cast<std::uint8_t>(number >> (8 * bytes)));
+  }
+  [[nodiscard]] std::uint32_t HighestFirst(std::size_t place, int bytes) const {
+    std::uint32_t number = 0;
+    for (int i = 0; i < bytes; ++i) number = number << 8 | bytes_[place + i];
+    return number;
+  }
+
+  int symbol_bytes_;
+  std::uint32_t shift_;  // keeps symbols from beginning with the byte of an end
+  Row lowest_following_ = 0;
+  int row_bytes_ = 0;
+  std::vector<std::uint8_t> bytes_;
+};
+
+std::vector<saidx_t> SuffixArray(const SortableText& text) {
+  std::vector<saidx_t> places(text.size());
+  const auto size = static_cast<saidx_t>(text.size());
+  if (divsufsort(text.data(), places.data(), size) != 0) throw std::bad_alloc();
+  return places;
+}
+
+}  // namespace
+
+RowOrder::RowOrder(std::uint32_t records, Row rows, PsiWriter& psi) : psi_(psi), starts_(records) {
+  std::iota(starts_.begin(), starts_.end(), rows);
+}
+
+void RowOrder::Prepend(const Field& field) {
+  if (starts_.empty()) return;
+  if (field.one_each) {
+    PrependOneEach(field);
+  } else {
+    PrependText(field);
+  }
+  first_symbol_ += field.symbols;
+}
+
+// By what follows first, which is an order that the rows tell, then by the symbol, which keeps it.
+void RowOrder::PrependOneEach(const Field& field) {
+  const std::size_t records = starts_.size();
+  assert(field.text.size() == records);
+  const Row lowest = *std::min_element(starts_.begin(), starts_.end());
+  std::vector<std::uint32_t> record_at(records);
+  for (std::uint32_t record = 0; record < records; ++record) {
+    assert(starts_[record] - lowest < records);
+    record_at[starts_[record] - lowest] = record;
+  }
+  std::vector<std::uint32_t> end_of(field.symbols + 1);
+  for (const Symbol symbol : field.text) ++end_of[symbol + 1];
+  std::partial_sum(end_of.begin(), end_of.end(), end_of.begin());
+
+  std::vector<Row> next(records);
+  const Row first = static_cast<Row>(psi_.rows());
+  for (std::uint32_t i = 0; i < records; ++i) {
+    const std::uint32_t record = record_at[i];
+    const std::uint32_t place = end_of[field.text[record]]++;
+    next[place] = lowest + i;
+    starts_[record] = first + place;
+  }
+  std::uint32_t place = 0;
+  for (std::uint32_t symbol = 0; symbol < field.symbols; ++symbol) {
+    for (; place < end_of[symbol]; ++place) {
+      psi_.Append(static_cast<Symbol>(first_symbol_ + symbol), next[place]);
+    }
+  }
+}
+
+void RowOrder::PrependText(const Field& field) {
+  const Row first = static_cast<Row>(psi_.rows());
+  const SortableText text(field, starts_, starts_.front() > first);
+  // Where a symbol begins in the bytes, and later its row.
+  std::vector<Row> row_at(text.size(), kNoRow);
+  std::size_t place = 0;
+  for (const Symbol symbol : field.text) {
+    if (symbol != Field::kEnd) row_at[place] = first;
+    place += symbol == Field::kEnd ? text.end_bytes() : text.symbol_bytes();
+  }
+
+  const std::vector<saidx_t> order = SuffixArray(text);
+  Row row = first;
+  for (const saidx_t at : order) {
+    if (row_at[at] != kNoRow) row_at[at] = row++;
+  }
+  for (const saidx_t at : order) {
+    if (row_at[at] == kNoRow) continue;
+    const std::size_t after = at + text.symbol_bytes();
+    const Row next = row_at[after] != kNoRow ? row_at[after] : text.FollowingAt(after);
+    psi_.Append(static_cast<Symbol>(first_symbol_ + text.SymbolAt(at)), next);
+  }
+
+  // A record without a symbol here begins with what follows.
+  place = 0;
+  std::size_t record = 0;
+  bool at_start = true;
+  for (const Symbol symbol : field.text) {
+    if (at_start && symbol != Field::kEnd) starts_[record] = row_at[place];
+    at_start = symbol == Field::kEnd;
+    record += at_start;
+    place += at_start ? text.end_bytes() : text.symbol_bytes();
+  }
+}
+
+}  // namespace stout::blowfish

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "field.h"
+#include "psi.h"
+
+namespace stout::blowfish {
+
+/// Orders the suffixes of all records, and tells the order to a PsiWriter.
+///
+/// A record is a row of fields, the last of which its end follows. Fields are given from the last
+/// to the first, and get their rows in that order: the suffixes that begin in a field are ordered
+/// by their symbols there, then by what follows the field, whose rows are known by then. So a field
+/// of one symbol a record takes a counting sort; one of more takes a suffix sort (divsufsort) of
+/// its own text alone, in which each record's part ends with the row that follows.
+///
+/// The ends have rows too, above all others, in the order of the records: a walk that arrives at
+/// row rows + r was in record r.
+///
+/// Cost: some 10 ns a row of a field of one symbol; 0.1 us a symbol of others, and up to 18 bytes
+/// of memory a symbol. Threads: none of its own; callers serialise.
+class RowOrder {
+ public:
+  /// `rows`: of all fields together.
+  RowOrder(std::uint32_t records, Row rows, PsiWriter& psi);
+
+  /// In a field that is not the first, every record must have its first symbol from a part of the
+  /// alphabet that later symbols are not in, and that is below them: so those rows stand together.
+  void Prepend(const Field& field);
+
+  /// Of each record, the row of the first suffix of the field given last.
+  [[nodiscard]] const std::vector<Row>& starts() const { return starts_; }
+
+ private:
+  void PrependOneEach(const Field& field);
+  void PrependText(const Field& field);
+
+  PsiWriter& psi_;
+  std::vector<Row> starts_;
+  std::uint32_t first_symbol_ = 0;  // of the next field
+};
+
+}  // namespace stout::blowfish

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+namespace stout::blowfish {
+
+/// Text that is put together of many short pieces, each copied by one or two moves.
+///
+/// Owner: it owns the text.   Threads: one.
+class TextBuffer {
+ public:
+  /// So many bytes are copied of a short piece, whatever its size.
+  static constexpr std::size_t kShort = 15;
+
+  /// `bytes` has kShort readable bytes, of which the first `size` count.
+  void AppendShort(const char* bytes, std::size_t size) {
+    Reserve(kShort);
+    std::memcpy(text_.get() + size_, bytes, kShort);
+    size_ += size;
+  }
+  void Append(std::string_view text) {
+    if (text.empty()) return;  // There may be no memory yet.
+    Reserve(text.size());
+    std::memcpy(text_.get() + size_, text.data(), text.size());
+    size_ += text.size();
+  }
+
+  void Append(char byte) {
+    Reserve(1);
+    text_[size_++] = byte;
+  }
+
+  void Clear() { size_ = 0; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::string_view view() const { return {text_.get(), size_}; }
+
+ private:
+  void Reserve(std::size_t more) {
+    if (capacity_ - size_ < more) Grow(more);
+  }
+  void Grow(std::size_t more) {
+    const std::size_t capacity = std::max({std::size_t{256}, 2 * capacity_, size_ + more});
+    auto text = std::make_unique_for_overwrite<char[]>(capacity);
+    if (size_ > 0) std::memcpy(text.get(), text_.get(), size_);
+    text_ = std::move(text);
+    capacity_ = capacity;
+  }
+
+  std::unique_ptr<char[]> text_;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+};
+
+}  // namespace stout::blowfish

@@ -1,0 +1,203 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "elias_fano.h"
+#include "layered_sampled_array.h"
+#include "lock_step.h"
+#include "reclaim.h"
+#include "self_index.h"
+#include "text_buffer.h"
+
+namespace stout::blowfish {
+
+/// The bytes that occur in a text, and their symbols, in the order of the bytes.
+///
+/// Space: 512 bytes.   Owner: value type.
+class ByteAlphabet {
+ public:
+  ByteAlphabet() = default;
+  explicit ByteAlphabet(const std::array<bool, 256>& occurs);
+
+  [[nodiscard]] std::size_t symbols() const { return symbols_; }
+  [[nodiscard]] char Print(Symbol symbol) const { return bytes_[symbol]; }
+  /// Nothing where the text has no such byte.
+  [[nodiscard]] std::optional<Symbol> Find(char byte) const {
+    const auto b = static_cast<unsigned char>(byte);
+    if (!occurs_[b]) return std::nullopt;
+    return symbol_of_[b];
+  }
+
+ private:
+  std::array<bool, 256> occurs_{};
+  std::array<std::uint8_t, 256> symbol_of_{};
+  std::array<char, 256> bytes_{};
+  std::size_t symbols_ = 0;
+};
+
+/// Records of bytes, compressed, of which any part is read and any substring found: the setting of
+/// the paper. A record ends where a match ends that does not find enough: matches do not reach
+/// across records.
+///
+/// The text is all records one behind the other; a position counts its bytes. Two layered sampled
+/// arrays shorten walks, the paper's:
+/// - `positions`: of a row, its position (AoS2Input), for searches;
+/// - `rows`: of a position, its row (Input2AoS), for reading from the middle of a record.
+/// The end of a record is known without them, so every walk ends, at the latest there.
+///
+/// Owner: `domain` and what the spans of `index` and `begins` show outlive it.
+/// Threads: any, for everything; a query holds a guard of the domain as long as it runs.
+/// Paper: BlowFish (NSDI'16) Sections 2, 3.1.
+class TextIndex {
+ public:
+  /// The sampling distance of the coarsest layer, none of which exists at first.
+  static constexpr int kCoarsestExponent = 7;
+
+  /// `begins`: of each record its first position, and at last the length of the text.
+  TextIndex(SelfIndex index, ByteAlphabet alphabet, EliasFano begins, ReclaimDomain& domain);
+
+  [[nodiscard]] std::uint32_t records() const { return index_.records(); }
+  [[nodiscard]] std::uint64_t SizeOf(std::uint32_t record) const {
+    return begins_[record + 1] - begins_[record];
+  }
+
+  [[nodiscard]] LayeredSampledArray& positions_at() { return positions_at_; }
+  [[nodiscard]] LayeredSampledArray& rows_of() { return rows_of_; }
+
+  /// Fills the layers of both, by reading the records [first, last).
+  void FillLayers(std::uint32_t first, std::uint32_t last);
+
+  /// Calls visit(i, text) for each of the records, in any order; reads kWalks at a time.
+  template <typename Visit>
+  void GetAll(std::span<const std::uint32_t> records, Visit visit);
+
+  /// Appends the bytes [offset, offset + size) of a record, as far as it has them.
+  void Extract(std::uint32_t record, std::uint64_t offset, std::uint64_t size, TextBuffer& text);
+
+  /// The rows where the substring begins: as many as there are occurrences. Of the empty one, all.
+  [[nodiscard]] RowRange Search(std::string_view substring) const;
+
+  /// Calls visit(record, offset) for each row, in any order, until it answers false.
+  template <typename Visit>
+  void Locate(RowRange rows, Visit visit);
+
+ private:
+  struct Place {
+    std::uint32_t record;
+    std::uint64_t offset;
+  };
+  // Rows that a walk has passed which the layers lack, and the steps from its beginning.
+  class Passed {
+   public:
+    struct At {
+      Row row;
+      std::uint32_t steps;
+    };
+    void Clear() { size_ = 0; }
+    // Those that do not fit any more are another walk's to fill.
+    void Add(At at) {
+      if (size_ < at_.size()) at_[size_++] = at;
+    }
+    [[nodiscard]] std::span<const At> all() const { return std::span(at_).first(size_); }
+
+   private:
+    std::array<At, 16> at_;
+    std::size_t size_ = 0;
+  };
+
+  void Tell(Row row, std::uint64_t position) {
+    positions_at_.Fill(row, position);
+    rows_of_.Fill(position, row);
+  }
+  [[nodiscard]] Place PlaceOf(std::uint64_t position) const;
+  // The position of a row, if it is known without a walk.
+  [[nodiscard]] std::optional<std::uint64_t> PositionOf(Row row) const;
+
+  SelfIndex index_;
+  ByteAlphabet alphabet_;
+  EliasFano begins_;
+  ReclaimDomain& domain_;
+  LayeredSampledArray positions_at_;
+  LayeredSampledArray rows_of_;
+};
+
+template <typename Visit>
+void TextIndex::GetAll(std::span<const std::uint32_t> records, Visit visit) {
+  const ReclaimDomain::Guard guard(domain_);
+  struct Reading {
+    std::size_t i = 0;
+    std::uint64_t position = 0;
+    TextBuffer text;
+  };
+  std::array<Reading, kWalks> lanes;
+  std::size_t next = 0;
+  const auto begin = [&](std::size_t lane) -> std::optional<Row> {
+    Reading& reading = lanes[lane];
+    while (next < records.size()) {
+      reading.i = next++;
+      reading.text.Clear();
+      const Row start = index_.Start(records[reading.i]);
+      if (!index_.IsEnd(start)) {
+        reading.position = begins_[records[reading.i]];
+        return start;
+      }
+      visit(reading.i, std::string_view());
+    }
+    return std::nullopt;
+  };
+  WalkInLockStep(index_.psi(), begin, [&](std::size_t lane, const Psi::Cursor& cursor) {
+    Reading& reading = lanes[lane];
+    reading.text.Append(alphabet_.Print(cursor.symbol));
+    Tell(cursor.row, reading.position++);
+    if (!index_.IsEnd(cursor.next)) return true;
+    visit(reading.i, reading.text.view());
+    return false;
+  });
+}
+
+template <typename Visit>
+void TextIndex::Locate(RowRange rows, Visit visit) {
+  const ReclaimDomain::Guard guard(domain_);
+  struct Walk {
+    std::uint32_t steps = 0;
+    Passed passed;
+  };
+  std::array<Walk, kWalks> lanes;
+  Row next = rows.first;
+  bool more = true;
+  // A walk that has come to a row: whether its position is known, and so that of its first row.
+  const auto arrive = [&](Walk& walk, Row row) {
+    const std::optional<std::uint64_t> position = PositionOf(row);
+    if (!position) {
+      if (positions_at_.Wants(row)) walk.passed.Add({row, walk.steps});
+      return false;
+    }
+    const std::uint64_t first = *position - walk.steps;
+    for (const Passed::At at : walk.passed.all()) Tell(at.row, first + at.steps);
+    const Place place = PlaceOf(first);
+    more = visit(place.record, place.offset);
+    return true;
+  };
+  const auto begin = [&](std::size_t lane) -> std::optional<Row> {
+    Walk& walk = lanes[lane];
+    while (more && next < rows.last) {
+      walk.steps = 0;
+      walk.passed.Clear();
+      const Row row = next++;
+      if (!arrive(walk, row)) return row;
+    }
+    return std::nullopt;
+  };
+  WalkInLockStep(index_.psi(), begin, [&](std::size_t lane, const Psi::Cursor& cursor) {
+    ++lanes[lane].steps;
+    return more && !arrive(lanes[lane], cursor.next);
+  });
+}
+
+}  // namespace stout::blowfish

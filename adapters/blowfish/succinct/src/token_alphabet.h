@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cut.h"
+#include "psi.h"
+
+namespace stout::blowfish {
+
+/// Symbols that are next to each other: [first, last).
+struct SymbolRange {
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+
+  [[nodiscard]] bool empty() const { return first == last; }
+  friend bool operator==(const SymbolRange&, const SymbolRange&) = default;
+};
+
+/// The alphabet of an index over records with attributes: symbols are pieces of attribute values,
+/// whole values wherever an attribute has few. TPC-H's line items of 138 bytes have 28 symbols.
+///
+/// Each attribute has symbols of its own, the last attribute the lowest: those that begin a value,
+/// then those that continue one, each in the order of their bytes. So the suffixes that begin with
+/// an attribute stand together, one for each record: a record that lacks the attribute has a symbol
+/// for that, below the others. The symbol that begins a value prints the delimiter before it.
+///
+/// Space: 16 bytes a symbol, and the bytes of those that are longer than 15.
+/// Cost: printing a symbol is a copy of 16 bytes; finding one a binary search.
+/// Owner: none; the spans stay with the file.   Threads: any.
+class TokenAlphabet {
+ public:
+  /// What a symbol prints, as it is in the file.
+  struct Text {
+    static constexpr std::uint8_t kLong = 0xff;
+
+    std::uint8_t size = 0;  ///< Of `bytes`; or kLong: `bytes` hold the size and place of the text.
+    char bytes[15] = {};
+  };
+  static_assert(sizeof(Text) == 16);
+
+  /// The symbols of an attribute, as it is in the file.
+  struct Attribute {
+    std::uint32_t first = 0;  ///< Where the symbols begin that begin values;
+    std::uint32_t next = 0;   ///< those that continue them;
+    std::uint32_t last = 0;   ///< those of another attribute.
+    CutRule rule;
+    std::uint8_t lacking = 0;  ///< 1: the lowest symbol stands for records that lack it.
+    std::uint8_t unused = 0;
+
+    /// Each value is one symbol.
+    [[nodiscard]] bool one_each() const { return next == last; }
+  };
+  static_assert(sizeof(Attribute) == 16);
+
+  TokenAlphabet() = default;
+  TokenAlphabet(std::span<const Attribute> attributes, std::span<const Text> texts,
+                std::span<const char> long_texts)
+      : attributes_(attributes), texts_(texts), long_texts_(long_texts) {}
+
+  [[nodiscard]] std::size_t attributes() const { return attributes_.size(); }
+  [[nodiscard]] std::size_t symbols() const { return texts_.size(); }
+  [[nodiscard]] const Attribute& attribute(std::size_t a) const { return attributes_[a]; }
+
+  [[nodiscard]] const Text& text(Symbol symbol) const { return texts_[symbol]; }
+
+  /// What the symbol stands for in a value, with the delimiter that it begins with, if any.
+  [[nodiscard]] std::string_view Print(Symbol symbol) const {
+    const Text& text = texts_[symbol];
+    return text.size == Text::kLong ? LongText(text) : std::string_view(text.bytes, text.size);
+  }
+
+  /// Print() without the delimiter.
+  [[nodiscard]] std::string_view Piece(std::size_t attribute, Symbol symbol) const;
+
+  /// The symbol of a piece.
+  [[nodiscard]] std::optional<Symbol> Find(std::size_t attribute, bool first,
+                                           std::string_view piece) const;
+  /// The symbols of all pieces that begin so.
+  [[nodiscard]] SymbolRange FindPrefix(std::size_t attribute, bool first,
+                                       std::string_view prefix) const;
+
+  /// The symbols of a value; nothing where no record can have that value.
+  [[nodiscard]] std::optional<std::vector<Symbol>> Spell(std::size_t attribute,
+                                                         std::string_view value) const;
+
+  /// Symbols, and then any one of a range.
+  struct Beginning {
+    std::vector<Symbol> symbols;
+    SymbolRange last;
+
+    friend bool operator==(const Beginning&, const Beginning&) = default;
+  };
+  /// How the values may begin that have a prefix: in at most two ways, of which no value has both.
+  [[nodiscard]] std::vector<Beginning> SpellPrefix(std::size_t attribute,
+                                                   std::string_view prefix) const;
+
+ private:
+  [[nodiscard]] std::string_view LongText(const Text& text) const;
+  [[nodiscard]] SymbolRange PiecesOf(std::size_t attribute, bool first) const;
+
+  std::span<const Attribute> attributes_;
+  std::span<const Text> texts_;
+  std::span<const char> long_texts_;
+};
+
+}  // namespace stout::blowfish

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "field.h"
+#include "schema.h"
+#include "token_alphabet.h"
+
+namespace stout::blowfish {
+
+/// The records of an index as symbols.
+struct Tokens {
+  /// Of each attribute. Symbols of a field are numbered from 0; in the alphabet they begin at
+  /// attributes[a].first.
+  std::vector<Field> fields;
+
+  // The parts of the alphabet.
+  std::vector<TokenAlphabet::Attribute> attributes;
+  std::vector<TokenAlphabet::Text> texts;
+  std::string long_texts;
+
+  [[nodiscard]] TokenAlphabet alphabet() const { return {attributes, texts, long_texts}; }
+};
+
+/// Chooses how each attribute is cut (cut_choice.h), and cuts all values so.
+///
+/// `values` are what the records hold, in their order. Memory: 2 bytes a symbol, 3 where records
+/// have many in an attribute, and the alphabet.
+[[nodiscard]] Tokens Tokenize(const Schema& schema, std::span<const std::string_view> values);
+
+}  // namespace stout::blowfish
