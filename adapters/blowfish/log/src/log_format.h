@@ -1,0 +1,140 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "stout/core/types.h"
+
+namespace stout::blowfish {
+
+/// The log of a shard is a chain of files. Each is a header and then frames, back to back; a frame
+/// is a *group*: operations that became durable with one sync, all of them or none. Integers are
+/// little-endian.
+///
+///     header                                       frame
+///     offset  bytes                                offset  bytes
+///     0       8  magic, with the format's number   0       8  checksum of what follows
+///     8       8  shard                             8       8  synced: see F2
+///     16      8  sequence: of this file            16      4  length of the payload
+///     24      8  previous file's sequence, or 0    20      .. payload: operations
+///     32      8  where the previous file ends
+///     40      8  nonce                             operation
+///     48      8  checksum of the above             0       1  kind
+///                                                  1       4  length of the key, or scope
+///                                                  5       4  length of the value
+///                                                  9       8  epoch
+///                                                  17      8  version
+///                                                  25      .. key, value
+///
+/// A delete's value is when it happened, 8 bytes. Checksums are XXH3 of 64 bits.
+///
+/// What a reader may conclude from the bytes that it finds. The writer (LogAppender) keeps:
+///
+/// F1. A file is created under a sequence never used before, and takes no frame until its header
+///     and its name are durable. So a file with a bad header is one that was never finished, and
+///     holds nothing, if it ends with its header; if it is longer, it is damaged.
+/// F2. Before the first byte of a frame is written, a sync has made durable all that stands before
+///     `synced` in its file, and that is never written again. So a valid frame is a witness: what
+///     is bad before its `synced` was good once, and is damaged.
+/// F3. A frame is acknowledged only after a sync of its file that covers it and all before it, and
+///     no frame is written after one that may not be there: the writer cuts the file, or begins the
+///     next one, whose header says where this one ends. So acknowledged frames are a prefix of
+///     those that the chain of headers leaves.
+/// F4. Checksums of frames are seeded with the nonce and the offset. So no frame is taken for one
+///     that is a block of an older file, or that lies in a value, a copy of some log.
+///
+/// A reader walks the frames to the first bad one. By F3 nothing before it is missing. It then
+/// looks for a later valid frame that is a witness against it (F2). There is one: the file is
+/// *damaged*. There is none: the rest is a *torn tail*. A crash may keep of unsynced frames any
+/// sectors, also later ones whole and earlier ones not, but none of those is a witness, and by F3
+/// none was acknowledged.
+///
+/// The one thing that a reader cannot tell: damage to the very last frame, acknowledged or not,
+/// looks like a tear. A file that was closed or continued in a next one has a witness against that,
+/// too: an empty frame, or the header of the next.
+
+inline constexpr std::size_t kLogHeaderBytes = 56;
+inline constexpr std::size_t kFrameHeadBytes = 20;
+inline constexpr std::size_t kOperationHeadBytes = 25;
+
+/// The longest payload. Far above what a writer gathers for one sync.
+inline constexpr std::size_t kMaxPayloadBytes = std::size_t{1} << 30;
+
+/// A place in a log.
+struct LogPlace {
+  std::uint64_t sequence = 0;  ///< Of the file; zero means "none".
+  std::uint64_t offset = 0;
+
+  friend bool operator==(const LogPlace&, const LogPlace&) = default;
+};
+
+struct LogHeader {
+  std::uint64_t shard = 0;
+  std::uint64_t sequence = 0;
+  LogPlace previous;        ///< Where the file before this one ends.
+  std::uint64_t nonce = 0;  ///< Drawn for each file.
+
+  friend bool operator==(const LogHeader&, const LogHeader&) = default;
+};
+
+[[nodiscard]] std::string EncodeHeader(const LogHeader& header);
+
+/// Nothing if the file does not begin with a header.
+[[nodiscard]] std::optional<LogHeader> DecodeHeader(std::string_view file);
+
+/// The name of a file, which sorts as its sequence does.
+[[nodiscard]] std::string LogFileName(std::uint64_t sequence);
+/// Nothing if the name is not one of a log file.
+[[nodiscard]] std::optional<std::uint64_t> SequenceOf(std::string_view file_name);
+
+/// What is logged. It owns nothing.
+struct Operation {
+  enum class Kind : std::uint8_t {
+    kPut = 1,     ///< The key has the value.
+    kDelete = 2,  ///< The key is gone: a tombstone.
+    kFence = 3,   ///< The scope `key` is shut to epochs below `stamp.epoch`.
+    kEpoch = 4,   ///< `stamp.epoch` has been given out, or was seen.
+  };
+
+  Kind kind = Kind::kPut;
+  std::string_view key;
+  Stamp stamp;                      ///< Only a put or a delete has a version.
+  std::string_view value;           ///< Of a put.
+  std::uint64_t deleted_at_ms = 0;  ///< Of a delete; Unix time.
+
+  friend bool operator==(const Operation&, const Operation&) = default;
+};
+
+/// At most what AppendOperation adds for a key and a value.
+[[nodiscard]] constexpr std::size_t MaxOperationBytes(std::size_t key, std::size_t value) {
+  return kOperationHeadBytes + key + (value > 8 ? value : 8);
+}
+
+/// Appends to a payload, and answers the key where it now stands, valid until the payload moves.
+/// Keys and values are shorter than kMaxPayloadBytes.
+std::string_view AppendOperation(const Operation& operation, std::string* payload);
+
+/// Takes the first operation off a payload that is not empty; nothing if there is no operation.
+[[nodiscard]] std::optional<Operation> TakeOperation(std::string_view* payload);
+
+struct Frame {
+  std::uint64_t synced = 0;
+  std::string_view payload;
+};
+
+/// Makes a frame of kFrameHeadBytes of room and a payload, to be written at `offset`.
+void SealFrame(const LogHeader& header, std::uint64_t offset, std::uint64_t synced,
+               std::string* frame);
+
+/// The frame that begins at `offset` of a file; nothing if none does.
+[[nodiscard]] std::optional<Frame> DecodeFrame(const LogHeader& header, std::string_view file,
+                                               std::uint64_t offset);
+
+/// `synced` of what would be a frame at `offset`, with neither length nor checksum looked at: for
+/// a quick search. Requires kFrameHeadBytes there.
+[[nodiscard]] std::uint64_t PeekSynced(std::string_view file, std::uint64_t offset);
+
+}  // namespace stout::blowfish

@@ -1,0 +1,300 @@
+#include "log_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <chrono>
+#include <limits>
+#include <random>
+#include <utility>
+
+namespace stout::blowfish {
+namespace {
+
+constexpr std::uint32_t kRestOfBatch = std::numeric_limits<std::uint32_t>::max();
+constexpr std::size_t kEpochBytes = MaxOperationBytes(0, 0);
+
+std::uint64_t DrawSeed() {
+  std::random_device device;
+  return std::uint64_t{device()} << 32 | device();
+}
+
+ErrorCode CheckOptions(const LogStoreOptions& options, Diagnostics* diagnostics) {
+  const auto check = [&](std::string_view name, std::size_t value, std::size_t max) -> ErrorCode {
+    if (value > 0 && value <= max) return {};
+    if (diagnostics) diagnostics->message = fmt::format("{} must be in 1..{}", name, max);
+    return Errc::kBadOptions;
+  };
+  const ErrorCode error =
+      check("max_waiting_bytes", options.max_waiting_bytes, kMaxPayloadBytes / 2);
+  if (error) return error;
+  return check("max_table_bytes", options.max_table_bytes, LogTable::kMaxBytes);
+}
+
+// What logging all of it takes at most.
+std::size_t BytesToLog(const WriteBatch& batch) {
+  std::size_t bytes = kEpochBytes;
+  for (const WriteItem& item : batch.items) {
+    bytes += MaxOperationBytes(item.key.size(), item.value.size());
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LogStore>> LogStore::Open(LogDirectory& directory, LogStoreOptions options,
+                                                 RecoveryReport* report, Diagnostics* diagnostics) {
+  if (const ErrorCode error = CheckOptions(options, diagnostics)) return error;
+  std::unique_ptr<LogStore> store(new LogStore(std::move(options)));
+  if (const ErrorCode error = store->Recover(directory, report, diagnostics)) return error;
+  return store;
+}
+
+LogStore::LogStore(LogStoreOptions options)
+    : options_(std::move(options)), table_(std::make_shared<LogTable>(options_.schema)) {}
+
+ErrorCode LogStore::Recover(LogDirectory& directory, RecoveryReport* report,
+                            Diagnostics* diagnostics) {
+  const auto start = std::chrono::steady_clock::now();
+  const Result<RecoveredLog> log = RecoverLog(
+      directory, options_.shard, options_.first_sequence,
+      [this](const Operation& operation) { Replay(operation); }, diagnostics);
+  if (!log) return log.error();
+  log_bytes_ = log->report.bytes;
+  if (report) {
+    *report = log->report;
+    report->took = std::chrono::steady_clock::now() - start;
+  }
+  writer_ = std::make_unique<LogWriter>(
+      LogAppender(directory, options_.shard, log->end, log->last_sequence,
+                  options_.seed != 0 ? options_.seed : DrawSeed()),
+      LogWriter::Options{options_.wake, options_.own_thread});
+  return {};
+}
+
+void LogStore::Replay(const Operation& operation) {
+  max_epoch_ = std::max(max_epoch_, operation.stamp.epoch);
+  switch (operation.kind) {
+    case Operation::Kind::kPut:
+    case Operation::Kind::kDelete:
+      if (options_.on_apply) {
+        const LogEntry* const before = table_->Find(operation.key);
+        const bool newer = before == nullptr || before->record.stamp < operation.stamp;
+        if (newer) options_.on_apply(operation, before);
+      }
+      return table_->Apply(operation);
+    case Operation::Kind::kFence: {
+      Epoch& fence = fences_[Scope(operation.key)];
+      fence = std::max(fence, operation.stamp.epoch);
+      return;
+    }
+    case Operation::Kind::kEpoch:
+      return;
+  }
+}
+
+LogStore::~LogStore() {
+  if (!writer_) return;
+  closing_ = true;
+  writer_->Close();
+  writer_->Poll();
+}
+
+void LogStore::Write(const WriteBatch& batch, std::uint64_t now_ms, Store::WriteHandler handler) {
+  const std::size_t bytes = BytesToLog(batch);
+  if (const Errc errc = Admit(batch, bytes); errc != Errc::kOk) return handler({errc, {}});
+  const auto call = std::make_shared<Call>();
+  const auto append = std::make_shared<Append>();
+  append->payload.reserve(bytes);  // It does not move: pending_ has views of the keys in it.
+  if (batch.epoch > max_epoch_) {
+    max_epoch_ = batch.epoch;
+    AppendOperation({.kind = Operation::Kind::kEpoch, .stamp = {batch.epoch, 0}}, &append->payload);
+  }
+  for (std::uint32_t item = 0; item < batch.items.size(); ++item) {
+    Compare(batch, item, now_ms, call, append.get());
+  }
+  call->handler = std::move(handler);
+  if (!append->payload.empty()) {
+    ++call->open;
+    append->waiters.push_back({call, kRestOfBatch, Errc::kOk});
+    Submit(append);
+  }
+  if (call->open == 0) Answer(*call);
+}
+
+Errc LogStore::Admit(const WriteBatch& batch, std::size_t bytes) const {
+  if (const auto fence = fences_.find(batch.scope);
+      fence != fences_.end() && fence->second > batch.epoch) {
+    return Errc::kFenced;
+  }
+  if (const auto fence = pending_fences_.find(batch.scope);
+      fence != pending_fences_.end() && fence->second.epoch > batch.epoch) {
+    return Errc::kTransient;  // Durable soon, or not: until then nobody knows.
+  }
+  if (bytes > options_.max_waiting_bytes) return Errc::kTooLarge;
+  const bool room = HasRoom(bytes) && table_->bytes() <= options_.max_table_bytes;
+  return room ? Errc::kOk : Errc::kTransient;
+}
+
+void LogStore::Compare(const WriteBatch& batch, std::uint32_t item, std::uint64_t now_ms,
+                       const std::shared_ptr<Call>& call, Append* append) {
+  const Stamp stamp{batch.epoch, batch.items[item].version};
+  const auto pending = pending_.find(batch.items[item].key);
+  const bool under_way = pending != pending_.end();
+  const std::optional<Stamp> newest =
+      under_way ? pending->second.stamp : DurableStamp(batch.items[item].key);
+  if (!newest || *newest < stamp) return Log(batch.items[item], stamp, now_ms, append);
+  const Errc verdict = newest->epoch > stamp.epoch ? Errc::kFenced : Errc::kOk;
+  if (under_way) {
+    ++call->open;
+    pending->second.append->waiters.push_back({call, item, verdict});  // S2
+  } else if (verdict != Errc::kOk) {
+    call->result.items.push_back({item, verdict});
+  }
+}
+
+std::optional<Stamp> LogStore::DurableStamp(KeyView key) const {
+  if (const LogEntry* const entry = table_->Find(key)) return entry->record.stamp;
+  return options_.older_stamp ? options_.older_stamp(key) : std::nullopt;
+}
+
+void LogStore::Log(const WriteItem& item, Stamp stamp, std::uint64_t now_ms, Append* append) {
+  Operation operation{.key = item.key, .stamp = stamp};
+  if (item.kind == WriteKind::kDelete) {
+    operation.kind = Operation::Kind::kDelete;
+    operation.deleted_at_ms = now_ms;
+  } else {
+    operation.value = item.value;
+  }
+  const KeyView key = AppendOperation(operation, &append->payload);
+  pending_.erase(key);  // The old entry's key is in a payload that goes earlier.
+  pending_.emplace(key, PendingStamp{stamp, append});
+}
+
+void LogStore::Submit(std::shared_ptr<Append> append) {
+  waiting_bytes_ += append->payload.size();
+  const std::string_view payload = append->payload;
+  writer_->Append(payload,
+                  [this, append = std::move(append)](Errc errc) { OnCommitted(*append, errc); });
+}
+
+void LogStore::Submit(const Operation& operation, UniqueFunction<void(Errc)> done) {
+  auto append = std::make_shared<Append>();
+  AppendOperation(operation, &append->payload);
+  append->done = std::move(done);
+  if (operation.kind == Operation::Kind::kFence) {
+    pending_fences_[Scope(operation.key)] = {operation.stamp.epoch, append.get()};
+  }
+  Submit(std::move(append));
+}
+
+void LogStore::OnCommitted(Append& append, Errc errc) {
+  waiting_bytes_ -= append.payload.size();
+  if (errc == Errc::kOk) log_bytes_ += append.payload.size();
+  for (std::string_view rest = append.payload; !rest.empty();) {
+    Settle(*TakeOperation(&rest), append, errc);
+  }
+  if (append.done) append.done(errc);
+  for (const Waiter& waiter : append.waiters) Resolve(waiter, errc);
+}
+
+void LogStore::Settle(const Operation& operation, const Append& append, Errc errc) {
+  switch (operation.kind) {
+    case Operation::Kind::kPut:
+    case Operation::Kind::kDelete: {
+      const auto pending = pending_.find(operation.key);
+      if (pending != pending_.end() && pending->second.append == &append) pending_.erase(pending);
+      break;
+    }
+    case Operation::Kind::kFence: {
+      const auto pending = pending_fences_.find(Scope(operation.key));
+      if (pending != pending_fences_.end() && pending->second.append == &append) {
+        pending_fences_.erase(pending);
+      }
+      break;
+    }
+    case Operation::Kind::kEpoch:
+      break;
+  }
+  if (errc == Errc::kOk) Replay(operation);
+}
+
+void LogStore::Resolve(const Waiter& waiter, Errc errc) {
+  Call& call = *waiter.call;
+  if (errc == Errc::kOk) errc = waiter.if_durable;
+  if (waiter.item == kRestOfBatch) {
+    call.result.batch = errc;
+  } else if (errc != Errc::kOk) {
+    call.result.items.push_back({waiter.item, errc});
+  }
+  if (--call.open == 0) Answer(call);
+}
+
+void LogStore::Answer(Call& call) {
+  std::sort(call.result.items.begin(), call.result.items.end(),
+            [](const ItemError& a, const ItemError& b) { return a.index < b.index; });
+  call.handler(std::move(call.result));
+}
+
+void LogStore::NewEpoch(Store::EpochHandler handler) {
+  if (max_epoch_ == std::numeric_limits<Epoch>::max()) return handler(Errc::kRefused, 0);
+  if (!HasRoom(kEpochBytes)) return handler(Errc::kTransient, 0);
+  const Epoch epoch = ++max_epoch_;
+  Submit({.kind = Operation::Kind::kEpoch, .stamp = {epoch, 0}},
+         [handler = std::move(handler), epoch](Errc errc) mutable {
+           if (errc == Errc::kOk) return handler({}, epoch);
+           handler(Errc::kTransient, 0);  // Should it be in the log after all, a number is skipped.
+         });
+}
+
+void LogStore::Fence(const Scope& scope, Epoch epoch, Store::FenceHandler handler) {
+  if (const auto fence = fences_.find(scope); fence != fences_.end()) {
+    if (fence->second > epoch) return handler(Errc::kFenced);
+    if (fence->second == epoch) return handler({});
+  }
+  const auto pending = pending_fences_.find(scope);
+  const bool newer = pending != pending_fences_.end() && pending->second.epoch > epoch;
+  if (newer || !HasRoom(MaxOperationBytes(scope.size(), 0))) return handler(Errc::kTransient);
+  max_epoch_ = std::max(max_epoch_, epoch);
+  Submit({.kind = Operation::Kind::kFence, .key = scope, .stamp = {epoch, 0}},
+         [handler = std::move(handler)](Errc errc) mutable { handler(errc); });
+}
+
+void LogStore::Freeze(FreezeHandler handler) {
+  if (freezing_) return handler(Errc::kTransient, {});
+  freezing_ = true;
+  writer_->Rotate([this, handler = std::move(handler)](Errc errc, std::uint64_t sequence) mutable {
+    if (errc == Errc::kOk && !closing_) return CarryOver(sequence - 1, std::move(handler));
+    freezing_ = false;
+    handler(Errc::kTransient, {});
+  });
+}
+
+// The files through `through` may be removed one day, and fences and epochs must not go with them:
+// they are written into the new file before anything is frozen. All that is in the old files has
+// been applied to the table by then.
+void LogStore::CarryOver(std::uint64_t through, FreezeHandler handler) {
+  auto append = std::make_shared<Append>();
+  append->payload = EncodeFencesAndEpoch();
+  append->done = [this, through, handler = std::move(handler)](Errc errc) mutable {
+    freezing_ = false;
+    if (errc != Errc::kOk) return handler(Errc::kTransient, {});
+    FrozenLog frozen{std::move(table_), through};
+    table_ = std::make_shared<LogTable>(options_.schema);
+    log_bytes_ = 0;
+    handler({}, std::move(frozen));
+  };
+  Submit(std::move(append));
+}
+
+std::string LogStore::EncodeFencesAndEpoch() const {
+  std::string payload;
+  AppendOperation({.kind = Operation::Kind::kEpoch, .stamp = {max_epoch_, 0}}, &payload);
+  for (const auto& [scope, epoch] : fences_) {
+    AppendOperation({.kind = Operation::Kind::kFence, .key = scope, .stamp = {epoch, 0}}, &payload);
+  }
+  return payload;
+}
+
+}  // namespace stout::blowfish

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "log_arena.h"
+#include "log_format.h"
+#include "log_hash.h"
+#include "record.h"
+#include "schema.h"
+
+namespace stout::blowfish {
+
+/// What the log has of a key: a record, or the tombstone of one, which hides those of older stores.
+struct LogEntry {
+  Record record;
+  bool deleted = false;             ///< Then the record has a stamp and no value.
+  std::uint64_t deleted_at_ms = 0;  ///< Unix time.
+};
+
+/// Which records to look for.
+struct LogQuery {
+  enum class Kind : std::uint8_t {
+    kEqual,     ///< The attribute is `text`.   Cost: of the answer.
+    kPrefix,    ///< The attribute begins with `text`.   Cost: a look at every record.
+    kContains,  ///< `text` is somewhere in the value; no attribute.   Cost: a look at every byte.
+  };
+
+  Kind kind = Kind::kEqual;
+  std::size_t attribute = 0;  ///< Into the schema's names; one that is not there matches nothing.
+  std::string_view text;
+};
+
+/// The newest states of the keys in a stretch of log, in memory: by key, and by the attributes.
+///
+/// Each record has one *link* for each attribute of the schema. The links of equal attributes (of
+/// an equal fingerprint of attribute and text, to be exact: a match is looked at before it is
+/// believed) make up a list, in both directions, so that a change takes out the old ones at once.
+///
+///     fingerprint of (city, rome) ──► (ann, city) ◄──► (bob, city) ◄──► (eve, city)
+///
+/// Space: keys and values once, overwritten ones too, for the log has them as well and is cut at a
+/// size; 8 bytes an attribute, and some 25 for each value that an attribute takes.
+/// Owner: owns all that it hands out. Bytes that views point to stay, and stay in place, as long as
+/// the table does, also when the key changes.
+/// Threads: one writes while nobody reads; any number read a table that does not change any more.
+class LogTable {
+ public:
+  static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
+  /// At least this much memory is in use before the links run out of numbers.
+  static constexpr std::size_t kMaxBytes = std::size_t{32} << 30;
+
+  explicit LogTable(Schema schema) : schema_(std::move(schema)) {}
+
+  /// A put or a delete. One that is not newer than what the table has of the key changes nothing.
+  void Apply(const Operation& operation);
+
+  /// What the table has of a key; null: nothing, ask the older stores. Valid until Apply().
+  [[nodiscard]] const LogEntry* Find(KeyView key) const;
+
+  /// The records that match, at most `limit`, in no order.
+  [[nodiscard]] std::vector<Record> Search(const LogQuery& query,
+                                           std::size_t limit = kUnlimited) const;
+  [[nodiscard]] std::size_t Count(const LogQuery& query) const;
+
+  /// Records and tombstones by key, for a compaction. Valid until Apply().   Cost: a sort.
+  [[nodiscard]] std::vector<const LogEntry*> InKeyOrder() const;
+
+  /// Keys, those of tombstones included.
+  [[nodiscard]] std::size_t size() const { return entries_.size(); }
+  /// The entries in the order in which their keys first came: entry < size(). Valid until Apply().
+  [[nodiscard]] const LogEntry& At(std::size_t entry) const { return entries_[entry]; }
+  [[nodiscard]] std::size_t tombstones() const { return tombstones_; }
+  /// Memory in use.
+  [[nodiscard]] std::size_t bytes() const;
+  [[nodiscard]] const Schema& schema() const { return schema_; }
+
+ private:
+  // A link is the number of its entry times the number of attributes, plus the attribute.
+  using LinkId = std::uint32_t;
+  static constexpr LinkId kNone = std::numeric_limits<LinkId>::max();
+  struct Link {
+    LinkId next = kNone;
+    LinkId previous = kNone;
+  };
+
+  LogEntry& Add(KeyView key);
+  void LinkRecord(const LogEntry& entry);
+  void UnlinkRecord(const LogEntry& entry);
+  void LinkAttribute(LinkId id, std::uint64_t fingerprint);
+  void UnlinkAttribute(LinkId id, std::uint64_t fingerprint);
+  [[nodiscard]] LinkId FirstLinkOf(const LogEntry& entry) const;
+  [[nodiscard]] bool Matches(const LogEntry& entry, const LogQuery& query) const;
+
+  // Calls visit(record) for each match while it answers true.
+  template <typename Visit>
+  void ForEachMatch(const LogQuery& query, Visit visit) const;
+
+  Schema schema_;
+  LogArena arena_;
+  std::vector<LogEntry> entries_;
+  std::size_t tombstones_ = 0;
+  boost::unordered_flat_map<KeyView, std::uint32_t, BytesHash> keys_;  // Into entries_.
+  std::vector<Link> links_;
+  boost::unordered_flat_map<std::uint64_t, LinkId, HashItself>
+      lists_;  // By fingerprint: the first.
+};
+
+}  // namespace stout::blowfish
