@@ -1,0 +1,152 @@
+#include "merge.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "record_reader.h"
+#include "succinct_store_writer.h"
+
+namespace stout::blowfish {
+namespace {
+
+// What one store has, entry by entry in the order of keys. Entries are views, until the next
+// Advance().
+class Source {
+ public:
+  virtual ~Source() = default;
+  [[nodiscard]] const LogEntry* entry() const { return ended_ ? nullptr : &entry_; }
+  virtual void Advance() = 0;
+
+ protected:
+  LogEntry entry_;
+  bool ended_ = false;
+};
+
+class SuffixSource : public Source {
+ public:
+  explicit SuffixSource(const SuffixStore& store) : store_(store) { Show(); }
+  void Advance() override {
+    ++at_;
+    Show();
+  }
+
+ private:
+  void Show() {
+    ended_ = at_ == store_.size();
+    if (!ended_) entry_ = store_.At(at_);
+  }
+
+  const SuffixStore& store_;
+  std::uint32_t at_ = 0;
+};
+
+// Records are read many at a time, which is ten times as fast.
+class SuccinctSource : public Source {
+ public:
+  explicit SuccinctSource(SuccinctStore& store) : store_(store), reader_(store.index()) { Show(); }
+  void Advance() override {
+    ++at_;
+    Show();
+  }
+
+ private:
+  static constexpr std::uint32_t kChunk = 1024;
+
+  void Show() {
+    ended_ = at_ == store_.records();
+    if (ended_) return;
+    if (at_ % kChunk == 0) ReadChunk();
+    key_.clear();
+    store_.keys().AppendKey(at_, key_);
+    entry_.record = {key_, store_.StampOf(at_), values_[at_ % kChunk]};
+  }
+  void ReadChunk() {
+    std::vector<std::uint32_t> records(std::min(kChunk, store_.records() - at_));
+    std::iota(records.begin(), records.end(), at_);
+    reader_.GetAll(records, [&](std::size_t i, std::string_view value) { values_[i] = value; });
+  }
+
+  SuccinctStore& store_;
+  RecordReader reader_;
+  std::uint32_t at_ = 0;
+  std::string key_;
+  std::vector<std::string> values_{kChunk};
+};
+
+class TombstoneSource : public Source {
+ public:
+  explicit TombstoneSource(const SuccinctStore& store) : store_(store) { Show(); }
+  void Advance() override {
+    ++at_;
+    Show();
+  }
+
+ private:
+  void Show() {
+    ended_ = at_ == store_.deleted_keys().size();
+    if (ended_) return;
+    key_.clear();
+    store_.deleted_keys().AppendKey(at_, key_);
+    const Tombstone tombstone = store_.TombstoneOf(at_);
+    entry_ = {.record = {.key = key_, .stamp = tombstone.stamp},
+              .deleted = true,
+              .deleted_at_ms = tombstone.deleted_at_ms};
+  }
+
+  const SuccinctStore& store_;
+  std::uint64_t at_ = 0;
+  std::string key_;
+};
+
+}  // namespace
+
+Result<MergeReport> Merge(SuccinctStore* oldest,
+                          std::span<const std::shared_ptr<const SuffixStore>> newer,
+                          const Schema& schema, std::uint64_t forget_before_ms,
+                          const std::string& path, Diagnostics* diagnostics) {
+  // The newest first: of those that have a key it is the first that counts.
+  std::vector<std::unique_ptr<Source>> sources;
+  for (const auto& store : newer) sources.push_back(std::make_unique<SuffixSource>(*store));
+  std::ranges::reverse(sources);
+  if (oldest != nullptr) {
+    sources.push_back(std::make_unique<SuccinctSource>(*oldest));
+    sources.push_back(std::make_unique<TombstoneSource>(*oldest));
+  }
+
+  MergeReport report;
+  SuccinctStoreWriter writer(schema);
+  while (true) {
+    const LogEntry* least = nullptr;
+    for (const auto& source : sources) {
+      const LogEntry* const entry = source->entry();
+      if (entry && (!least || entry->record.key < least->record.key)) least = entry;
+    }
+    if (!least) break;
+    if (!least->deleted) {
+      writer.Append(least->record);
+      ++report.records;
+    } else if (least->deleted_at_ms >= forget_before_ms) {
+      writer.AppendTombstone(least->record.key, {least->record.stamp, least->deleted_at_ms});
+      ++report.tombstones;
+    } else {
+      ++report.expired;
+    }
+    // The view of the key goes with the first that moves on.
+    const std::string key(least->record.key);
+    std::uint64_t had = 0;
+    for (const auto& source : sources) {
+      if (!source->entry() || source->entry()->record.key != key) continue;
+      source->Advance();
+      ++had;
+    }
+    report.replaced += had - 1;
+  }
+  if (const ErrorCode failed = writer.Finish(path, diagnostics)) return failed;
+  return report;
+}
+
+}  // namespace stout::blowfish

@@ -1,0 +1,215 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "hidden_records.h"
+#include "log_directory.h"
+#include "log_store.h"
+#include "merge.h"
+#include "reclaim.h"
+#include "record_reader.h"
+#include "shard_manifest.h"
+#include "stout/error.h"
+#include "stout/store.h"
+#include "stout/unique_function.h"
+#include "succinct_store.h"
+#include "suffix_store.h"
+
+namespace stout::blowfish {
+
+struct ShardOptions {
+  std::uint64_t shard = 0;
+  /// Of a new shard. One that is there keeps the schema that it was made with.
+  Schema schema;
+
+  /// Memory of the log's table from which on it is frozen.
+  std::uint64_t freeze_bytes = std::uint64_t{16} << 20;
+  /// Log since the last merge from which on there is one: what a start has to read.
+  std::uint64_t merge_bytes = std::uint64_t{64} << 20;
+  /// How long the stamp of a deleted key is kept, for late writes to be compared with.
+  std::chrono::milliseconds tombstone_life = std::chrono::hours(1);
+
+  /// Unix time in milliseconds; for tests. Empty: the system's.
+  std::function<std::uint64_t()> now_ms;
+  /// Says that Poll() has something to do. It is called on other threads and must not block.
+  std::function<void()> wake;
+};
+
+/// What a start found, and what it cost.
+struct ShardReport {
+  RecoveryReport log;
+  std::uint64_t records = 0;  ///< Of the SuccinctStore.
+  std::chrono::nanoseconds took{};
+};
+
+struct ShardStats {
+  std::uint64_t freezes = 0;
+  std::uint64_t merges = 0;
+  std::uint64_t failed_compactions = 0;  ///< They are tried again.
+  std::string last_failure;
+  MergeReport last_merge;
+};
+
+/// The keys that a shard has, in three kinds of stores:
+///
+///     writes -> LogStore -> SuffixStore ... SuffixStore -> SuccinctStore
+///               log, hash    in memory, sorted              one file, compressed
+///
+/// The log's table is frozen when it is large, and becomes a SuffixStore; when the log is long, all
+/// SuffixStores and the SuccinctStore are merged into a new SuccinctStore, and the log is cut. Both
+/// happen in the background, while queries go on and see the old stores until they see the new.
+///
+/// Invariants:
+/// 1. Of the stores that have a key, the newest counts; each store is older than those left of it.
+/// 2. On disk, the manifest names the SuccinctStore and the first log file that is not in it; all
+///    else is made of these. A SuffixStore is in memory alone, for the log has it.
+/// 3. A record of the SuccinctStore is hidden from the moment that a newer store has its key.
+///
+/// Owner: `domain` outlives it.
+/// Threads: all members on one, the shard's worker; handlers run there. The log has a thread of its
+/// own, and a compaction has one as long as it takes.
+/// Errors: as stout::Store's; reads do not fail.
+/// Paper: BlowFish (NSDI'16) Section 2; Succinct (NSDI'15) Section 4.
+class Shard {
+ public:
+  /// Opens what is in the directory, or makes a new shard there. Blocks.
+  [[nodiscard]] static Result<std::unique_ptr<Shard>> Open(const std::string& directory,
+                                                           ReclaimDomain& domain,
+                                                           ShardOptions options,
+                                                           ShardReport* report = nullptr,
+                                                           Diagnostics* diagnostics = nullptr);
+  Shard(const Shard&) = delete;
+  Shard& operator=(const Shard&) = delete;
+  /// Waits for the compaction that is under way, and for the disk.
+  ~Shard() { log_.reset(); }  // It answers what is open, and handlers use the rest.
+
+  [[nodiscard]] const Schema& schema() const { return manifest_.schema; }
+
+  /// See LogStore.
+  /// @{
+  void Write(const WriteBatch& batch, Store::WriteHandler handler);
+  void NewEpoch(Store::EpochHandler handler) { log_->NewEpoch(std::move(handler)); }
+  void Fence(const Scope& scope, Epoch epoch, Store::FenceHandler handler) {
+    log_->Fence(scope, epoch, std::move(handler));
+  }
+  /// @}
+
+  /// Calls visit(i, stamp, value) for each of the keys that is there, in any order. A key that was
+  /// deleted has a stamp and no value, as long as its tombstone is kept.
+  using ReadVisitor =
+      std::function<void(std::size_t i, Stamp stamp, std::optional<std::string_view> value)>;
+  void Read(std::span<const std::string_view> keys, const ReadVisitor& visit);
+
+  /// The keys of the records that match, at most `limit`, in no order.
+  [[nodiscard]] std::vector<std::string> Search(const LogQuery& query, std::size_t limit);
+  [[nodiscard]] std::uint64_t Count(const LogQuery& query);
+
+  /// Keys that are there.
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+
+  /// Applies what has become durable, takes a finished compaction over, and begins one where it is
+  /// time. Of what takes long it does a part, and wakes itself for the rest.
+  void Poll();
+
+  /// Freezes and merges all that there is as soon as that can be.
+  void Compact() { compact_now_ = true; }
+
+  [[nodiscard]] const ShardStats& stats() const { return stats_; }
+  [[nodiscard]] const std::shared_ptr<SuccinctStore>& succinct() const { return succinct_; }
+  /// Nothing is being compacted, nor has to be.
+  [[nodiscard]] bool Idle() const;
+
+ private:
+  // What the newest store that has a key has of it.
+  struct Newest {
+    Stamp stamp;
+    bool deleted = false;
+    std::string_view value;               // Unless it is in the SuccinctStore:
+    std::optional<std::uint32_t> record;  // then this.
+  };
+  // A compaction's outcome, for the worker.
+  struct Finished {
+    ErrorCode failed;
+    std::string why;
+    std::shared_ptr<const SuffixStore> suffixes;  // Of a frozen table.
+    std::shared_ptr<SuccinctStore> succinct;      // Of a merge.
+    std::string records;                          // The name of its file.
+    MergeReport report;
+  };
+  enum class Job { kNone, kFreezing, kSorting, kMerging, kTakingOver };
+
+  Shard(std::string directory, ReclaimDomain& domain, ShardOptions options);
+  [[nodiscard]] ErrorCode Recover(ShardReport* report, Diagnostics* diagnostics);
+  void RemoveStrays();
+  void Show(std::shared_ptr<SuccinctStore> store, HiddenRecords hidden);
+
+  [[nodiscard]] static Newest Of(const LogEntry& entry);
+  [[nodiscard]] std::optional<Newest> Find(KeyView key) const;
+  // Without the log's table.
+  [[nodiscard]] std::optional<Newest> FindOlder(KeyView key) const;
+  // Whether a store has the key that is newer than SuffixStore `i`; or than the frozen table.
+  [[nodiscard]] bool IsInNewer(KeyView key, std::size_t i) const;
+  [[nodiscard]] bool IsInNewer(KeyView key) const { return log_->table().Find(key) != nullptr; }
+  void OnApply(const Operation& operation, const LogEntry* before);
+
+  // Calls visit(key) for each record that matches, as long as it answers true.
+  using KeyVisitor = std::function<bool(KeyView)>;
+  void ForEachMatch(const LogQuery& query, const KeyVisitor& visit);
+  bool ForEachMatchInSuffixes(const LogQuery& query, std::size_t i, const KeyVisitor& visit) const;
+  bool ForEachMatchInSuccinct(const LogQuery& query, const KeyVisitor& visit);
+
+  void Begin();
+  void BeginFreeze();
+  void BeginSort();
+  void BeginMerge();
+  void Run(Job job, UniqueFunction<Finished()> work);
+  void TakeOver(Finished finished);
+  void HideSome();
+  void Install();
+  void Fail(std::string why);
+
+  const std::string directory_;
+  ReclaimDomain& domain_;
+  const ShardOptions options_;
+  ShardManifest manifest_;
+  std::unique_ptr<LogDirectory> log_directory_;
+
+  std::uint64_t size_ = 0;
+  std::optional<FrozenLog> frozen_;                           // Until it is sorted.
+  std::vector<std::shared_ptr<const SuffixStore>> suffixes_;  // The oldest first.
+  std::uint64_t suffixes_through_ = 0;  // The last log file that they have all of.
+  std::shared_ptr<SuccinctStore> succinct_;
+  std::optional<RecordReader> reader_;  // Of its records.
+  HiddenRecords hidden_;
+  std::unique_ptr<LogStore> log_;
+
+  Job job_ = Job::kNone;
+  bool compact_now_ = false;
+  std::uint64_t retry_at_ms_ = 0;
+  ShardStats stats_;
+  // A merge that is being taken over: what is hidden in it, by how many entries of the log's table.
+  std::optional<Finished> merged_;
+  HiddenRecords merged_hidden_;
+  std::size_t merged_seen_ = 0;
+
+  // Shared with the background.
+  struct Inbox {
+    std::mutex mutex;
+    std::optional<Finished> finished;
+  };
+  Inbox inbox_;
+  std::jthread background_;  // Last: it uses the others.
+};
+
+}  // namespace stout::blowfish

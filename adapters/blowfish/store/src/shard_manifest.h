@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "schema.h"
+#include "stout/error.h"
+
+namespace stout::blowfish {
+
+/// What a shard consists of on disk. One file, replaced whole: a start finds the shard as it was
+/// before a compaction, or as it is after it.
+struct ShardManifest {
+  Schema schema;
+  std::uint64_t shard = 0;           ///< Its number: what it finds in the log must be its own.
+  std::string records;               ///< The name of the file of its SuccinctStore; empty: none.
+  std::uint64_t first_sequence = 0;  ///< Of the log files that are not in there.
+
+  friend bool operator==(const ShardManifest&, const ShardManifest&) = default;
+};
+
+/// The manifest's name in the directory of its shard.
+inline constexpr const char* kManifestName = "manifest";
+
+/// kCorrupt: the file was changed. kBadUrl: there is none, or of a newer version.
+[[nodiscard]] Result<ShardManifest> ReadManifest(const std::string& directory,
+                                                 Diagnostics* diagnostics = nullptr);
+
+/// Durable, and in place of the one before, when it returns. Errors: IndexFileWriter's.
+[[nodiscard]] ErrorCode WriteManifest(const std::string& directory, const ShardManifest& manifest,
+                                      Diagnostics* diagnostics = nullptr);
+
+}  // namespace stout::blowfish

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "index_file.h"
+#include "key_directory.h"
+#include "reclaim.h"
+#include "record_index.h"
+#include "schema.h"
+#include "stamp_column.h"
+#include "stout/error.h"
+
+namespace stout::blowfish {
+
+/// A part of what a store takes, for the account of its space.
+struct Space {
+  std::string name;
+  std::uint64_t bytes = 0;
+};
+
+/// A key that is gone, and since when: its stamp is compared with those of late writes.
+struct Tombstone {
+  Stamp stamp;
+  std::uint64_t deleted_at_ms = 0;  ///< Unix time.
+
+  friend bool operator==(const Tombstone&, const Tombstone&) = default;
+};
+
+/// Records that do not change any more, compressed in one file, which is mapped and read in place.
+///
+/// Records are numbered in the byte order of their keys, and so are the tombstones that the file
+/// keeps beside them.
+///
+/// Owner: `domain` outlives it.   Threads: any, for everything.
+/// Paper: BlowFish (NSDI'16) Section 2, after Succinct (NSDI'15) Section 4.
+class SuccinctStore {
+ public:
+  static constexpr std::string_view kFileKind = "records";
+  static constexpr std::uint32_t kFileVersion = 1;
+
+  /// kCorrupt: the file is not what a writer published. See IndexFile for the others.
+  [[nodiscard]] static Result<std::unique_ptr<SuccinctStore>> Open(
+      const std::string& path, ReclaimDomain& domain, Verify verify = Verify::kEverything,
+      Diagnostics* diagnostics = nullptr);
+
+  [[nodiscard]] const Schema& schema() const { return schema_; }
+  [[nodiscard]] std::uint32_t records() const { return index_.records(); }
+  [[nodiscard]] const KeyDirectory& keys() const { return keys_; }
+  [[nodiscard]] Stamp StampOf(std::uint32_t record) const { return stamps_[record]; }
+  [[nodiscard]] RecordIndex& index() { return index_; }
+
+  [[nodiscard]] const KeyDirectory& deleted_keys() const { return deleted_keys_; }
+  [[nodiscard]] Tombstone TombstoneOf(std::uint64_t deleted) const {
+    return {deleted_stamps_[deleted], deleted_times_[deleted]};
+  }
+
+  /// Of the file, by part, and of the layers.
+  [[nodiscard]] std::vector<Space> SpaceByPart() const;
+
+ private:
+  struct Parts;
+
+  SuccinctStore(IndexFile file, Schema schema, const Parts& parts, ReclaimDomain& domain);
+
+  IndexFile file_;
+  Schema schema_;
+  KeyDirectory keys_;
+  StampColumn stamps_;
+  KeyDirectory deleted_keys_;
+  StampColumn deleted_stamps_;
+  std::span<const std::uint64_t> deleted_times_;
+  RecordIndex index_;
+};
+
+}  // namespace stout::blowfish

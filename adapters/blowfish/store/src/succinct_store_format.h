@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "schema.h"
+#include "stout/error.h"
+
+namespace stout::blowfish::section {
+
+// The sections of a SuccinctStore's file: arrays as they are in memory, little-endian.
+
+inline constexpr std::string_view kSchema = "schema";           ///< See EncodeSchema.
+inline constexpr std::string_view kKeys = "keys";               ///< KeyDirectory.
+inline constexpr std::string_view kStamps = "stamps";           ///< StampColumn.
+inline constexpr std::string_view kPsiEntries = "psi entries";  ///< Psi::Entry
+inline constexpr std::string_view kPsiNumbers = "psi numbers";  ///< See psi_block.h.
+inline constexpr std::string_view kFirstRows = "first rows";    ///< Row, a symbol, and one more.
+inline constexpr std::string_view kStartEntries = "start entries";    ///< FramedArray::Entry
+inline constexpr std::string_view kStartNumbers = "start numbers";    ///< See FramedArray.
+inline constexpr std::string_view kAttributes = "attributes";         ///< TokenAlphabet::Attribute
+inline constexpr std::string_view kTexts = "texts";                   ///< TokenAlphabet::Text
+inline constexpr std::string_view kLongTexts = "long texts";          ///< Bytes.
+inline constexpr std::string_view kDeletedKeys = "deleted keys";      ///< KeyDirectory.
+inline constexpr std::string_view kDeletedStamps = "deleted stamps";  ///< StampColumn.
+inline constexpr std::string_view kDeletedTimes = "deleted times";    ///< Unix time in ms, 8 bytes.
+
+}  // namespace stout::blowfish::section
+
+namespace stout::blowfish {
+
+/// The delimiter; then the names, each behind its length in four bytes.
+[[nodiscard]] std::vector<std::byte> EncodeSchema(const Schema& schema);
+/// kCorrupt: it is not what EncodeSchema gives.
+[[nodiscard]] Result<Schema> DecodeSchema(std::span<const std::byte> bytes);
+
+}  // namespace stout::blowfish

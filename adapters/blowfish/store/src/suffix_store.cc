@@ -1,0 +1,83 @@
+#include "suffix_store.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stout::blowfish {
+
+SuffixStore::SuffixStore(const LogTable& table) : schema_(table.schema()), orders_(schema_.size()) {
+  const std::vector<const LogEntry*> entries = table.InKeyOrder();
+  std::size_t bytes = 0;
+  for (const LogEntry* entry : entries) {
+    bytes += entry->record.key.size() + entry->record.value.size();
+  }
+  text_.reserve(bytes);  // Views of it stay where they are.
+  const auto keep = [this](std::string_view text) {
+    const std::size_t at = text_.size();
+    text_.insert(text_.end(), text.begin(), text.end());
+    return std::string_view(text_.data() + at, text.size());
+  };
+  entries_.reserve(entries.size());
+  for (const LogEntry* entry : entries) {
+    LogEntry& kept = entries_.emplace_back(*entry);
+    kept.record.key = keep(entry->record.key);
+    kept.record.value = keep(entry->record.value);
+  }
+
+  std::vector<std::vector<std::pair<std::string_view, std::uint32_t>>> texts(schema_.size());
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    if (entries_[i].deleted) continue;
+    schema_.Split(entries_[i].record.value,
+                  [&](std::size_t a, std::string_view text) { texts[a].emplace_back(text, i); });
+  }
+  for (std::size_t a = 0; a < texts.size(); ++a) {
+    std::ranges::sort(texts[a]);
+    orders_[a].reserve(texts[a].size());
+    for (const auto& [text, entry] : texts[a]) orders_[a].push_back(entry);
+    texts[a] = {};
+  }
+}
+
+std::uint32_t SuffixStore::LowerBound(std::string_view key) const {
+  const auto found = std::ranges::lower_bound(
+      entries_, key, {}, [](const LogEntry& entry) { return entry.record.key; });
+  return static_cast<std::uint32_t>(found - entries_.begin());
+}
+
+std::optional<std::uint32_t> SuffixStore::Find(std::string_view key) const {
+  const std::uint32_t entry = LowerBound(key);
+  if (entry == size() || entries_[entry].record.key != key) return std::nullopt;
+  return entry;
+}
+
+template <typename Part>
+std::span<const std::uint32_t> SuffixStore::Matching(std::size_t attribute, std::string_view wanted,
+                                                     Part part) const {
+  const std::span<const std::uint32_t> order = orders_[attribute];
+  const auto first = std::partition_point(order.begin(), order.end(), [&](std::uint32_t entry) {
+    return part(Text(entry, attribute)) < wanted;
+  });
+  const auto last = std::partition_point(first, order.end(), [&](std::uint32_t entry) {
+    return part(Text(entry, attribute)) == wanted;
+  });
+  return order.subspan(first - order.begin(), last - first);
+}
+
+std::span<const std::uint32_t> SuffixStore::Search(std::size_t attribute,
+                                                   std::string_view value) const {
+  return Matching(attribute, value, [](std::string_view text) { return text; });
+}
+
+std::span<const std::uint32_t> SuffixStore::SearchPrefix(std::size_t attribute,
+                                                         std::string_view prefix) const {
+  return Matching(attribute, prefix,
+                  [&](std::string_view text) { return text.substr(0, prefix.size()); });
+}
+
+std::size_t SuffixStore::bytes() const {
+  std::size_t bytes = text_.capacity() + entries_.capacity() * sizeof(LogEntry);
+  for (const auto& order : orders_) bytes += order.capacity() * sizeof(std::uint32_t);
+  return bytes;
+}
+
+}  // namespace stout::blowfish

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "log_table.h"
+#include "record.h"
+#include "schema.h"
+
+namespace stout::blowfish {
+
+/// Records that do not change any more, in memory, not compressed: what a stretch of the log
+/// becomes until there is enough of it to be worth compressing. It also has the tombstones of
+/// deleted keys, which hide records of older stores.
+///
+/// Keys and values lie in the order of the keys, and each attribute has the order of its texts: a
+/// suffix array of those suffixes that a search can begin with. So a prefix is searched as fast as
+/// a whole value, and what is found is one stretch of that order.
+///
+///     for (std::uint32_t r : store.SearchPrefix(city, "ro")) ... store.At(r) ...
+///
+/// Space: keys and values; 64 bytes a record, and 4 for each of its attributes.
+/// Cost: searches are binary, a cache miss or two a step.
+/// Owner: it owns all that it hands out.   Threads: as a const value.
+/// Paper: BlowFish (NSDI'16) Section 2, after Succinct (NSDI'15) Section 4.1 "SuffixStore".
+class SuffixStore {
+ public:
+  /// Copies what the table has.
+  explicit SuffixStore(const LogTable& table);
+
+  [[nodiscard]] const Schema& schema() const { return schema_; }
+
+  /// Records and tombstones, numbered in the order of their keys.
+  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(entries_.size()); }
+  [[nodiscard]] const LogEntry& At(std::uint32_t entry) const { return entries_[entry]; }
+
+  [[nodiscard]] std::optional<std::uint32_t> Find(std::string_view key) const;
+  /// The first whose key is not before this one; size() if none is.
+  [[nodiscard]] std::uint32_t LowerBound(std::string_view key) const;
+
+  /// The records that have this value of an attribute, or one that begins so: in the order of their
+  /// texts, and where these are equal, of their keys.
+  [[nodiscard]] std::span<const std::uint32_t> Search(std::size_t attribute,
+                                                      std::string_view value) const;
+  [[nodiscard]] std::span<const std::uint32_t> SearchPrefix(std::size_t attribute,
+                                                            std::string_view prefix) const;
+
+  /// Memory in use.
+  [[nodiscard]] std::size_t bytes() const;
+
+ private:
+  [[nodiscard]] std::string_view Text(std::uint32_t entry, std::size_t attribute) const {
+    return *schema_.Attribute(entries_[entry].record.value, attribute);
+  }
+
+  // Of the attribute's order, those of whose texts part(text) is what is wanted.
+  template <typename Part>
+  [[nodiscard]] std::span<const std::uint32_t> Matching(std::size_t attribute,
+                                                        std::string_view wanted, Part part) const;
+
+  Schema schema_;
+  std::vector<char> text_;                          // Keys and values, one behind the other.
+  std::vector<LogEntry> entries_;                   // Views of text_.
+  std::vector<std::vector<std::uint32_t>> orders_;  // By attribute: the records that have it.
+};
+
+}  // namespace stout::blowfish
