@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "receive_buffer.h"
+
+namespace stout::blowfish {
+
+/// What a client may send; more is an error that ends its connection. Defaults are redis's where
+/// nothing else is said.
+struct CommandLimits {
+  /// Bytes of an inline command, and of a line that announces a length. 64..1 MiB
+  std::size_t max_line = std::size_t{64} << 10;
+  /// Arguments of a command, its name included. 1..1,048,576 (the default of redis before 7.0)
+  std::size_t max_arguments = std::size_t{1} << 20;
+  /// Bytes of an argument. 64..512 MiB (the default of redis)
+  std::size_t max_bulk = std::size_t{64} << 20;
+  /// Bytes of a whole command, which wait in memory until it is complete. max_bulk..4 GiB (redis: 1
+  /// GiB)
+  std::size_t max_request = std::size_t{256} << 20;
+};
+
+/// Nothing if the limits are in range, else one line that names the limit and the remedy.
+[[nodiscard]] std::optional<std::string> Validate(const CommandLimits& limits);
+
+/// What a client asks for.
+struct Command {
+  /// Its name, as the client spelled it, and what it is about: any bytes. Never empty.
+  std::span<const std::string_view> arguments;
+};
+
+/// Finds commands in what a client sends: arrays of bulk strings, as programs write them, and lines
+/// as people type them (inline_command.h), in any mixture, cut anywhere.
+///
+///     input.Commit(Read(socket, input.Prepare(std::clamp(parser.lacks(), kLeast, kMost))));
+///     while (const auto command = parser.Next(input)) Run(*command, reply);
+///     if (!parser.error().empty()) { reply.Error(parser.error()); ... write, and close }
+///
+/// It follows redis, with its errors and its leniency: commands without arguments are skipped, and
+/// of the ends of lines and bulk strings "\r\n" only as much is checked as redis checks. Unlike
+/// redis's, its verdict does not depend on how the stream was cut, and a NUL is a byte as any
+/// other.
+///
+/// Owner: one connection, together with its ReceiveBuffer.   Threads: one at a time.
+/// Errors: what is wrong with the stream is in error(); there is no command after it.
+/// Cost: each byte of a line is looked at once and a bulk string's not at all, whatever the number
+/// of reads that brought them. No memory is allocated once the list of arguments has grown to what
+/// commands usually have.
+class CommandParser {
+ public:
+  /// The limits are valid. `authenticated`: see set_authenticated.
+  explicit CommandParser(const CommandLimits& limits = {}, bool authenticated = true);
+
+  /// As long as a client has yet to say who it is, a command has at most 10 arguments of 16 KiB.
+  /// Who gathers commands to run them together therefore carries out an AUTH before the next.
+  void set_authenticated(bool authenticated) { authenticated_ = authenticated; }
+
+  /// The next whole command, consumed from `input`; nothing before more has come, and after an
+  /// error. The span is valid until the next call, the arguments themselves until the next
+  /// input.Prepare. It is always the same `input`.
+  [[nodiscard]] std::optional<Command> Next(ReceiveBuffer& input);
+
+  /// Empty, or what to answer before the connection is closed: "ERR Protocol error: ...".
+  [[nodiscard]] std::string_view error() const { return error_; }
+
+  /// How many bytes at least the argument still needs in whose midst the last call of Next stopped;
+  /// 0 if in none. A hint for Prepare, of which a client can make any number below max_bulk.
+  [[nodiscard]] std::size_t lacks() const { return lacks_; }
+
+ private:
+  // Of an argument, from the front of the command: bytes move while the rest is awaited.
+  struct Piece {
+    std::size_t offset;
+    std::size_t size;
+  };
+
+  // These answer whether what they look for is there; if not, more must come, or error_ is set.
+  bool ReadInline(std::span<char> text);
+  bool ReadArray(std::string_view text);
+  bool ReadArraySize(std::string_view text);
+  bool ReadBulkSize(std::string_view text);
+  std::optional<std::string_view> TakeLine(std::string_view text, std::string_view too_long);
+  std::optional<std::size_t> FindInLine(std::string_view text, char c, std::string_view too_long);
+  bool Fail(std::string_view what);
+
+  CommandLimits limits_;
+  bool authenticated_;
+  std::string error_;
+  std::size_t lacks_ = 0;
+
+  // Of the command at the front of the input, of which nothing is consumed before it is whole:
+  std::size_t position_ = 0;         // where its unread part begins,
+  std::size_t searched_ = 0;         // bytes from there in which no end of a line was found,
+  std::size_t arguments_lack_ = 0;   // how many are announced and not there; 0: also none yet,
+  std::optional<std::size_t> bulk_;  // the size of the next one, once announced,
+  std::vector<Piece> pieces_;        // and where those that are there lie.
+
+  std::vector<std::string_view> arguments_;
+};
+
+}  // namespace stout::blowfish

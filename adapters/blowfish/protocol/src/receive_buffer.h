@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+namespace stout::blowfish {
+
+/// Bytes that came and are not used up yet, in one piece.
+///
+///     input.Commit(Read(socket, input.Prepare(16 << 10)));
+///     ... look at input.unread() ...
+///     input.Consume(size of a command);
+///
+/// Bytes stay where they are, consumed ones too, until the next Prepare: commands that came in one
+/// read can be carried out together, with their arguments in place.
+///
+/// Cost: for every byte that is moved at least one more comes in before the next move, however
+/// slowly a large command comes.
+/// Memory: at most twice what was unread and asked for at a time. Beyond `kept` it is given back by
+/// the first Prepare that finds so much enough.
+/// Owner: one connection.   Threads: one at a time.
+class ReceiveBuffer {
+ public:
+  /// `kept`: bytes that an idle connection may hold; twice what is usually prepared, or more.
+  explicit ReceiveBuffer(std::size_t kept = std::size_t{64} << 10) : kept_(kept) {}
+  ReceiveBuffer(const ReceiveBuffer&) = delete;
+  ReceiveBuffer& operator=(const ReceiveBuffer&) = delete;
+
+  /// Room for at least `size` more bytes, behind what is unread. Whatever pointed into the buffer
+  /// is invalid now.
+  [[nodiscard]] std::span<char> Prepare(std::size_t size);
+  /// The first `size` bytes of that room have been written.
+  void Commit(std::size_t size);
+
+  /// May be changed in place: whoever reads may also unescape.
+  [[nodiscard]] std::span<char> unread() { return {bytes_.get() + begin_, end_ - begin_}; }
+  /// Takes bytes from the front of what is unread.
+  void Consume(std::size_t size);
+
+  /// Bytes of memory.
+  [[nodiscard]] std::size_t capacity() const { return capacity_; }
+
+ private:
+  void Relocate(std::size_t capacity);
+
+  std::unique_ptr<char[]> bytes_;
+  std::size_t capacity_ = 0;
+  std::size_t begin_ = 0;  // Of what is unread.
+  std::size_t end_ = 0;
+  std::size_t kept_;
+};
+
+}  // namespace stout::blowfish
