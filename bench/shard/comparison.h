@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "load/workload.h"
+#include "shard/lineitem.h"
+#include "shard/peers/peers.h"
+#include "shard/queries.h"
+#include "shard/space.h"
+#include "shard/timing.h"
+
+namespace stout::bench::shard {
+
+struct CompareOptions {
+  LineitemOptions data;
+  std::vector<std::string> peers = PeerNames();
+  PeerOptions peer_options;
+  load::Distribution distribution;  ///< Of keys, and of the values searched for.
+  std::size_t gets = 100'000;       ///< Of a batch.
+  std::size_t depth = 16;           ///< Gets that are made at once, where several are.
+  SearchBounds searches;            ///< Of a batch.
+  /// Names of SearchClasses: one that asks for few records, one for hundreds, one for thousands.
+  std::vector<std::string> classes = {"mix8", "orderkey", "suppkey", "quantity"};
+  std::size_t repeats = 3;
+  std::uint64_t seed = 1;
+};
+
+/// What a peer takes.
+struct PeerCost {
+  std::string name;
+  Space space;                        ///< Once all is measured: caches have filled.
+  double build_s = 0;                 ///< By the wall's clock.
+  double build_cpu_s = 0;             ///< Of all threads of this process, a server's not.
+  std::int64_t pss_growth_bytes = 0;  ///< Of this process while it was built.
+};
+
+/// What the peers that can took for one batch.
+struct Workload {
+  struct Entry {
+    std::string peer;
+    Timing timing;
+  };
+
+  std::string name;  ///< "get", "get x16", "search CLASS", "count CLASS", "50/50 CLASS".
+  double hits_per_operation = 0;  ///< Records found.
+  std::vector<Entry> entries;
+};
+
+struct Comparison {
+  std::uint64_t records = 0;
+  std::uint64_t raw_bytes = 0;  ///< Of values.
+  std::vector<PeerCost> peers;
+  std::vector<LeftOut> left_out;
+  std::vector<Workload> workloads;
+};
+
+/// Told what comes next: for a progress line.
+using OnStep = std::function<void(const std::string&)>;
+
+/// Builds all peers, verifies each against brute force, and measures them side by side. Throws
+/// std::runtime_error with the mismatch if one answers wrong, or with what else failed.
+[[nodiscard]] Comparison Compare(const CompareOptions& options, const OnStep& on_step);
+
+}  // namespace stout::bench::shard

@@ -1,0 +1,91 @@
+#include "shard/peers/blowfish_peer.h"
+
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "record_reader.h"
+#include "succinct_store.h"
+#include "succinct_store_writer.h"
+
+namespace stout::bench::shard {
+namespace {
+
+class BlowfishPeer : public ShardPeer {
+ public:
+  explicit BlowfishPeer(const BlowfishPeerOptions& options) : options_(options) {}
+  ~BlowfishPeer() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(options_.directory, ignored);
+  }
+
+  [[nodiscard]] std::string Name() const override { return options_.name; }
+
+  void Build(RecordSource& records) override {
+    std::filesystem::remove_all(options_.directory);
+    std::filesystem::create_directories(options_.directory);
+    const std::string path = options_.directory + "/records";
+    blowfish::SuccinctStoreWriter writer(records.schema());
+    records.Rewind();
+    while (const auto record = records.Next()) writer.Append(*record);
+    Diagnostics why;
+    if (writer.Finish(path, &why)) throw std::runtime_error(why.message);
+    auto opened = blowfish::SuccinctStore::Open(path, domain_, blowfish::Verify::kEverything, &why);
+    if (!opened) throw std::runtime_error(why.message);
+    store_ = std::move(*opened);
+    for (int i = 0; i < options_.record_layers; ++i) store_->index().records_at().Add();
+    for (int i = 0; i < options_.place_layers; ++i) store_->index().places_of().Add();
+    reader_.emplace(store_->index());
+    store_->index().FillLayers(0, store_->records());
+  }
+
+  bool Get(std::string_view key, std::string& value) override {
+    const auto record = store_->keys().Find(key);
+    if (!record) return false;
+    value = reader_->Get(static_cast<std::uint32_t>(*record));
+    return true;
+  }
+
+  void GetMany(std::span<const std::string_view> keys, std::span<std::string> values) override {
+    numbers_.clear();
+    for (const std::string_view key : keys) {
+      numbers_.push_back(static_cast<std::uint32_t>(store_->keys().Find(key).value()));
+    }
+    reader_->GetAll(numbers_, [&](std::size_t i, std::string_view value) { values[i] = value; });
+  }
+
+  void Search(std::size_t attribute, std::string_view value,
+              std::vector<RecordNumber>& records) override {
+    records.clear();
+    store_->index().Locate(store_->index().Search(attribute, value), [&](std::uint32_t record) {
+      records.push_back(record);
+      return true;
+    });
+  }
+
+  [[nodiscard]] std::uint64_t Count(std::size_t attribute, std::string_view value) override {
+    return store_->index().Search(attribute, value).size();
+  }
+
+  [[nodiscard]] Space Bytes() const override {
+    Space space;
+    for (const blowfish::Space& part : store_->SpaceByPart()) space.Add(part.name, part.bytes);
+    return space;
+  }
+
+ private:
+  BlowfishPeerOptions options_;
+  blowfish::ReclaimDomain domain_;
+  std::unique_ptr<blowfish::SuccinctStore> store_;
+  std::optional<blowfish::RecordReader> reader_;
+  std::vector<std::uint32_t> numbers_;
+};
+
+}  // namespace
+
+std::unique_ptr<ShardPeer> MakeBlowfishPeer(const BlowfishPeerOptions& options) {
+  return std::make_unique<BlowfishPeer>(options);
+}
+
+}  // namespace stout::bench::shard

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "bits.h"
+
+namespace stout::bench::shard {
+
+/// What was written, with the padding that readers need, in no more memory than that takes. Leaves
+/// the writer empty.
+[[nodiscard]] inline std::vector<std::byte> PaddedBytes(blowfish::BitWriter& writer) {
+  std::vector<std::byte> bytes = writer.Take();
+  bytes.resize(bytes.size() + blowfish::kBitPadding);
+  bytes.shrink_to_fit();
+  return bytes;
+}
+
+}  // namespace stout::bench::shard

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shard/oracle.h"
+#include "shard/record_source.h"
+#include "shard/space.h"
+
+namespace stout::bench::shard {
+
+/// A system that keeps the records of a shard and answers for them. All that are compared, ours
+/// and others', are measured through this.
+///
+/// Threads: one at a time.
+/// Errors: std::runtime_error, whose text says what failed; a run ends with it.
+class ShardPeer {
+ public:
+  virtual ~ShardPeer() = default;
+
+  /// For tables and the command line: "zstd".
+  [[nodiscard]] virtual std::string Name() const = 0;
+
+  /// Takes all records of a source, from its beginning. Once, before all else.
+  virtual void Build(RecordSource& records) = 0;
+
+  /// The whole value of a key; false if there is none such.
+  [[nodiscard]] virtual bool Get(std::string_view key, std::string& value) = 0;
+
+  /// As so many calls of Get for keys that are there; systems that gain from having several to do
+  /// at once override it. Requires a value for each key.
+  virtual void GetMany(std::span<const std::string_view> keys, std::span<std::string> values) {
+    for (std::size_t i = 0; i < keys.size(); ++i) (void)Get(keys[i], values[i]);
+  }
+
+  /// Whether it can do more than Get.
+  [[nodiscard]] virtual bool CanSearch() const { return true; }
+
+  /// The records with exactly this value of that attribute, in any order, each once. Replaces what
+  /// is in `records`.
+  virtual void Search(std::size_t attribute, std::string_view value,
+                      std::vector<RecordNumber>& records) = 0;
+
+  /// How many Search would find; systems that know without looking for them override it.
+  [[nodiscard]] virtual std::uint64_t Count(std::size_t attribute, std::string_view value) {
+    std::vector<RecordNumber> records;
+    Search(attribute, value, records);
+    return records.size();
+  }
+
+  /// What it takes to answer, once built.
+  [[nodiscard]] virtual Space Bytes() const = 0;
+};
+
+}  // namespace stout::bench::shard

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "load/workload.h"
+#include "load/zipf.h"
+#include "shard/oracle.h"
+#include "stout/core/random.h"
+
+namespace stout::bench::shard {
+
+/// Chooses one of so many things, all alike or by Zipf's law, the docstore load's.
+///
+/// The exponent is Zipf's: the i-th most frequent thing comes with a share of 1 / i^exponent. The
+/// BlowFish paper's "skewness" is 1 - exponent: its heavy skew, 0.01, is zipf:0.99 here, its low
+/// one, 0.99, is zipf:0.01, next to uniform.
+///
+/// Frequent things do not stand side by side: where a thing stands says nothing of how frequent it
+/// is, so that a shard's caches are not helped by the order of its records.
+///
+/// Owner: value type.   Threads: as a const value.   Cost: some 50 ns a draw, no memory.
+class Choice {
+ public:
+  /// Requires size > 0.
+  Choice(std::uint32_t size, const load::Distribution& distribution);
+
+  [[nodiscard]] std::uint32_t Draw(SplitMix64& random) const;
+
+  /// Where the thing of so high a rank stands, 0 being the most frequent; each has its own place.
+  [[nodiscard]] std::uint32_t PlaceOf(std::uint32_t rank) const;
+
+ private:
+  std::uint32_t size_;
+  std::uint32_t stride_;  // coprime to size_
+  std::optional<load::Zipf> zipf_;
+};
+
+/// One record by its key.
+struct Get {
+  RecordNumber record = 0;
+
+  friend bool operator==(const Get&, const Get&) = default;
+};
+
+/// All records with this value of that attribute.
+struct Search {
+  std::size_t attribute = 0;
+  std::string_view value;  ///< Of the oracle.
+
+  friend bool operator==(const Search&, const Search&) = default;
+};
+
+using Operation = std::variant<Get, Search>;
+
+/// Searches of one kind: by some attributes, each as likely.
+struct SearchClass {
+  std::string name;
+  std::vector<std::size_t> attributes;
+};
+
+/// One class an attribute, called like it; of lineitems also "mix8": the eight attributes that have
+/// many values, orderkey, partkey, suppkey, extendedprice, three dates, and comment.
+[[nodiscard]] std::vector<SearchClass> SearchClasses(const blowfish::Schema& schema);
+
+/// What bounds a batch of searches: whichever is reached first, so that the few values that half of
+/// the records have do not take hours. A batch has one search at least.
+struct SearchBounds {
+  std::size_t searches = 8'000;
+  std::uint64_t hits = 1'000'000;
+};
+
+/// A batch of operations: the same seed, data and bounds give the same batch. Requires records, and
+/// values of the attributes of a class.
+/// @{
+[[nodiscard]] std::vector<Get> DrawGets(const Oracle& oracle, const load::Distribution& keys,
+                                        std::size_t count, std::uint64_t seed);
+/// The value is drawn from the distinct ones: a value that many records have is as likely as one
+/// that a single record has.
+[[nodiscard]] std::vector<Search> DrawSearches(const Oracle& oracle, const SearchClass& of,
+                                               const load::Distribution& values,
+                                               const SearchBounds& bounds, std::uint64_t seed);
+/// The paper's mix: a get or a search, each with probability 1/2.
+[[nodiscard]] std::vector<Operation> DrawMix(const Oracle& oracle, const SearchClass& of,
+                                             const load::Distribution& keys_and_values,
+                                             const SearchBounds& bounds, std::uint64_t seed);
+/// Texts of 4 to 16 bytes that stand somewhere in a value, which may be shorter: then all of it.
+[[nodiscard]] std::vector<std::string_view> DrawSubstrings(const Oracle& oracle, std::size_t count,
+                                                           std::uint64_t seed);
+/// @}
+
+/// How many records a batch finds.
+[[nodiscard]] std::uint64_t Hits(const Oracle& oracle, const std::vector<Search>& searches);
+
+}  // namespace stout::bench::shard

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+
+#include "record.h"
+#include "schema.h"
+
+namespace stout::bench::shard {
+
+/// The records that a shard is built from, by ascending key, one at a time: never all in memory.
+///
+/// Threads: none of its own.
+class RecordSource {
+ public:
+  virtual ~RecordSource() = default;
+
+  /// Splits the values of these records.
+  [[nodiscard]] virtual const blowfish::Schema& schema() const = 0;
+
+  /// Valid until the next call of either function. Nothing at the end.
+  [[nodiscard]] virtual std::optional<blowfish::Record> Next() = 0;
+
+  /// What comes next is the first record again.
+  virtual void Rewind() = 0;
+};
+
+}  // namespace stout::bench::shard

@@ -1,0 +1,77 @@
+#include "shard/timing.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace stout::bench::shard {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double SecondsOf(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+double Least(const std::vector<double>& seconds) {
+  return *std::min_element(seconds.begin(), seconds.end());
+}
+
+/// Of an even number, the greater one of those in the middle: no repeat flatters.
+double Median(std::vector<double> seconds) {
+  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+  std::nth_element(seconds.begin(), middle, seconds.end());
+  return *middle;
+}
+
+void RunBatch(const Call& call, std::size_t calls, Timing& timing) {
+  const Clock::time_point start = Clock::now();
+  const double cpu_start = ThreadCpuSeconds();
+  for (std::size_t i = 0; i < calls; ++i) call(i);
+  timing.cpu_s.push_back(ThreadCpuSeconds() - cpu_start);
+  timing.wall_s.push_back(SecondsSince(start));
+}
+
+void RecordLatencies(const Call& call, std::size_t calls, Timing& timing) {
+  for (std::size_t i = 0; i < calls; ++i) {
+    const Clock::time_point start = Clock::now();
+    call(i);
+    timing.call_latency.Record(std::chrono::duration_cast<Duration>(Clock::now() - start));
+  }
+}
+
+}  // namespace
+
+double ThreadCpuSeconds() { return SecondsOf(CLOCK_THREAD_CPUTIME_ID); }
+double ProcessCpuSeconds() { return SecondsOf(CLOCK_PROCESS_CPUTIME_ID); }
+
+double Timing::BestPerCpuSecond() const { return static_cast<double>(operations) / Least(cpu_s); }
+double Timing::MedianPerCpuSecond() const {
+  return static_cast<double>(operations) / Median(cpu_s);
+}
+double Timing::BestPerSecond() const { return static_cast<double>(operations) / Least(wall_s); }
+double Timing::MedianPerSecond() const { return static_cast<double>(operations) / Median(wall_s); }
+
+std::vector<Timing> MeasureInTurns(const std::vector<Call>& contenders, const Batch& batch,
+                                   std::size_t repeats) {
+  std::vector<Timing> timings(contenders.size());
+  for (Timing& timing : timings) timing.operations = batch.calls * batch.operations_per_call;
+  for (std::size_t repeat = 0; repeat < repeats; ++repeat) {
+    for (std::size_t i = 0; i < contenders.size(); ++i) {
+      RunBatch(contenders[i], batch.calls, timings[i]);
+    }
+  }
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    RecordLatencies(contenders[i], batch.calls, timings[i]);
+  }
+  return timings;
+}
+
+}  // namespace stout::bench::shard

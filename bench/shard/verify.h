@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "shard/oracle.h"
+#include "shard/peers/shard_peer.h"
+#include "shard/queries.h"
+
+namespace stout::bench::shard {
+
+/// What is wrong with an answer, in a sentence that names peer, question and the first difference;
+/// nothing if it is right.
+using Mismatch = std::optional<std::string>;
+
+/// The value of a key that a record has, byte for byte.
+[[nodiscard]] Mismatch CheckGet(ShardPeer& peer, const Oracle& oracle, Get get);
+/// That no record has such a key.
+[[nodiscard]] Mismatch CheckNoGet(ShardPeer& peer, std::string_view key);
+/// The set of records, and their number as Count tells it.
+[[nodiscard]] Mismatch CheckSearch(ShardPeer& peer, const Oracle& oracle, const Search& search);
+
+/// How much of a peer is verified before it is measured.
+struct VerifyPlan {
+  std::size_t gets = 500;  ///< Of random records, one by one and at once, and of keys near.
+  /// Of each class of SearchClasses, and as many for no value: a self-index takes minutes to find
+  /// half of all records 30 times.
+  SearchBounds searches = {.searches = 30, .hits = 300'000};
+  std::uint64_t seed = 1;
+};
+
+/// The first mismatch that a sample finds. Requires records with keys that are not empty.
+[[nodiscard]] Mismatch Verify(ShardPeer& peer, const Oracle& oracle, const VerifyPlan& plan);
+
+}  // namespace stout::bench::shard
