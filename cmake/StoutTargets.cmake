@@ -17,6 +17,9 @@ function(stout_compile target)
       target_compile_options(${target} PRIVATE -Wno-tsan)  # Asio's fences
     endif()
   endif()
+  if(STOUT_FUZZ)
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)  # what libFuzzer steers by
+  endif()
 endfunction()
 
 # stout_library(NAME [INSTALL] HEADERS files... SOURCES files... [LINK libraries...])

@@ -1,0 +1,151 @@
+#include "command_table.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cctype>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "command_errors.h"
+#include "command_replies.h"
+
+namespace stout::blowfish {
+namespace {
+
+using namespace std::string_literals;
+
+const CommandTable kTable;
+
+std::vector<std::string_view> Views(const std::vector<std::string>& words) {
+  return {words.begin(), words.end()};
+}
+
+// What a command is refused with.
+std::string WhyNot(const std::vector<std::string>& words) {
+  std::string error;
+  CHECK(kTable.Resolve(Views(words), error) == nullptr);
+  return error;
+}
+
+CommandId IdOf(const std::vector<std::string>& words) {
+  std::string error;
+  const CommandSpec* const spec = kTable.Resolve(Views(words), error);
+  CAPTURE(error);
+  REQUIRE(spec != nullptr);
+  return spec->id;
+}
+
+// What COMMAND with these arguments answers.
+std::string Answer(const std::vector<std::string>& words, Resp version = Resp::k2) {
+  std::string error;
+  const CommandSpec* const spec = kTable.Resolve(Views(words), error);
+  REQUIRE(spec != nullptr);
+  std::string out;
+  ReplyWriter reply(out, version);
+  ReplyToCommand(kTable, *spec, Views(words), reply);
+  return out;
+}
+
+TEST_CASE("every command is found by its name, in any case", "[commands]") {
+  std::set<CommandId> ids;
+  for (const CommandSpec& spec : CommandList()) {
+    CAPTURE(spec.name);
+    CHECK(kTable.Find(spec.name) == &spec);
+    std::string upper(spec.name);
+    std::transform(upper.begin(), upper.end(), upper.begin(), [](char c) {
+      return static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    });
+    CHECK(kTable.Find(upper) == &spec);
+    CHECK(ids.insert(spec.id).second);
+    CHECK(spec.arity != 0);
+    CHECK_FALSE(spec.summary.empty());
+  }
+}
+
+TEST_CASE("what is no command is not found", "[commands]") {
+  for (const char* const name : {"", "ge", "gett", "gEt ", "config|", "config|gets", "get|x", "|",
+                                 "a name that is longer than any that there is"}) {
+    CAPTURE(name);
+    CHECK(kTable.Find(name) == nullptr);
+  }
+  // Letters that differ by more than case, though not by more than its bit.
+  CHECK(kTable.Find("stout\x0ewrite") == nullptr);
+}
+
+TEST_CASE("a command has a certain number of arguments", "[commands]") {
+  CHECK(IdOf({"Get", "k"}) == CommandId::kGet);
+  CHECK(WhyNot({"GET"}) == "ERR wrong number of arguments for 'get' command");
+  CHECK(WhyNot({"get", "k", "l"}) == "ERR wrong number of arguments for 'get' command");
+  CHECK(IdOf({"mget", "k"}) == CommandId::kMget);
+  CHECK(IdOf({"mget", "k", "l", "m"}) == CommandId::kMget);
+  CHECK(WhyNot({"MGET"}) == "ERR wrong number of arguments for 'mget' command");
+  CHECK(IdOf({"stout.shards"}) == CommandId::kStoutShards);
+}
+
+TEST_CASE("subcommands are found within their command", "[commands]") {
+  CHECK(IdOf({"CONFIG", "Get", "x"}) == CommandId::kConfigGet);
+  CHECK(IdOf({"command"}) == CommandId::kCommand);
+  CHECK(IdOf({"command", "COUNT"}) == CommandId::kCommandCount);
+  CHECK(WhyNot({"config"}) == "ERR wrong number of arguments for 'config' command");
+  CHECK(WhyNot({"CONFIG", "GET"}) == "ERR wrong number of arguments for 'config|get' command");
+  CHECK(WhyNot({"Config", "Gets", "x"}) == "ERR unknown subcommand 'Gets'. Try CONFIG HELP.");
+  // The full name is for COMMAND INFO alone.
+  CHECK(WhyNot({"config|get", "x"}) ==
+        "ERR unknown command 'config|get', with args beginning with: 'x' ");
+}
+
+TEST_CASE("an unknown command is repeated, up to a point", "[commands]") {
+  CHECK(WhyNot({"FOO", "a", "b"}) ==
+        "ERR unknown command 'FOO', with args beginning with: 'a' 'b' ");
+  CHECK(WhyNot({"FOO"}) == "ERR unknown command 'FOO', with args beginning with: ");
+  CHECK(WhyNot({""}) == "ERR unknown command '', with args beginning with: ");
+  CHECK(WhyNot({"a\0b"s, "c\0d"s}) == "ERR unknown command 'a', with args beginning with: 'c' ");
+  const std::string x(1000, 'x');
+  CHECK(WhyNot({x, x, x}) == "ERR unknown command '" + x.substr(0, 128) +
+                                 "', with args beginning with: '" + x.substr(0, 128) + "' ");
+  CHECK(WhyNot({"a", x.substr(0, 100), x, x}) ==
+        "ERR unknown command 'a', with args beginning with: '" + x.substr(0, 100) + "' '" +
+            x.substr(0, 25) + "' ");
+}
+
+TEST_CASE("COMMAND INFO describes commands as redis does", "[commands]") {
+  CHECK(Answer({"command", "info", "MSET"}) ==
+        "*1\r\n*10\r\n$4\r\nmset\r\n:-3\r\n*2\r\n+write\r\n+denyoom\r\n:1\r\n:-1\r\n:2\r\n"
+        "*3\r\n+@write\r\n+@string\r\n+@slow\r\n*0\r\n*0\r\n*0\r\n");
+  CHECK(Answer({"command", "info", "MSET"}, Resp::k3) ==
+        "*1\r\n*10\r\n$4\r\nmset\r\n:-3\r\n~2\r\n+write\r\n+denyoom\r\n:1\r\n:-1\r\n:2\r\n"
+        "~3\r\n+@write\r\n+@string\r\n+@slow\r\n~0\r\n~0\r\n~0\r\n");
+  const std::string config_get =
+      "*10\r\n$10\r\nconfig|get\r\n:-3\r\n*4\r\n+admin\r\n+noscript\r\n+loading\r\n+stale\r\n"
+      ":0\r\n:0\r\n:0\r\n*3\r\n+@admin\r\n+@slow\r\n+@dangerous\r\n*0\r\n*0\r\n*0\r\n";
+  CHECK(Answer({"command", "info", "nothing", "config|get"}) == "*2\r\n$-1\r\n" + config_get);
+  const std::string config = Answer({"command", "info", "config"});
+  CHECK(
+      config.starts_with("*1\r\n*10\r\n$6\r\nconfig\r\n:-2\r\n*0\r\n:0\r\n:0\r\n:0\r\n"
+                         "*1\r\n+@slow\r\n*0\r\n*0\r\n*2\r\n" +
+                         config_get));
+}
+
+TEST_CASE("COMMAND DOCS explains commands", "[commands]") {
+  CHECK(Answer({"command", "docs", "nothing", "get"}) ==
+        "*2\r\n$3\r\nget\r\n*6\r\n$7\r\nsummary\r\n$27\r\nReturns the value of a key.\r\n"
+        "$5\r\nsince\r\n$5\r\n1.0.0\r\n$5\r\ngroup\r\n$6\r\nstring\r\n");
+  const std::string config = Answer({"command", "docs", "config"}, Resp::k3);
+  CHECK(config.starts_with("%1\r\n$6\r\nconfig\r\n%4\r\n$7\r\nsummary\r\n"));
+  CHECK(config.find("$11\r\nsubcommands\r\n%2\r\n$10\r\nconfig|get\r\n%3\r\n") != config.npos);
+}
+
+TEST_CASE("COMMAND tells of all commands", "[commands]") {
+  const std::string count = std::to_string(kTable.commands().size());
+  CHECK(Answer({"command", "count"}) == ":" + count + "\r\n");
+  CHECK(Answer({"command"}).starts_with("*" + count + "\r\n*10\r\n$4\r\nauth\r\n"));
+  CHECK(Answer({"command", "info"}) == Answer({"command"}));
+  CHECK(Answer({"command", "docs"}, Resp::k3).starts_with("%" + count + "\r\n$4\r\nauth\r\n%3"));
+  CHECK(Answer({"command", "list"})
+            .starts_with("*" + count + "\r\n$4\r\nauth\r\n$6\r\nclient\r\n$4\r\necho\r\n"));
+  CHECK(Answer({"command", "list", "filterby"}) == "-ERR syntax error\r\n");
+}
+
+}  // namespace
+}  // namespace stout::blowfish

@@ -1,0 +1,545 @@
+#include "layered_sampled_array.h"
+
+#include <array>
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "stout/core/random.h"
+
+namespace stout::blowfish {
+
+std::ostream& operator<<(std::ostream& out, const SampleShape& shape) {
+  return out << "size " << shape.size << ", width " << shape.width << ", 2^"
+             << shape.coarsest_exponent << (shape.coarsest_implied ? " implied, " : ", ")
+             << shape.columns << " columns";
+}
+
+std::ostream& operator<<(std::ostream& out, const LayerInfo& layer) {
+  constexpr std::array kNames = {"implied", "filling", "full"};
+  return out << "{layer " << layer.distance << ": " << kNames[static_cast<int>(layer.state)] << ", "
+             << layer.filled << " of " << layer.entries << ", " << layer.bytes << " bytes}";
+}
+
+namespace {
+
+using Guard = ReclaimDomain::Guard;
+
+// The unsampled array.
+std::uint64_t ValueOf(std::uint64_t index, int width) {
+  return LowBits(SplitMix64(index + 1).Next(), width);
+}
+
+// The paper's words, index by index: which layers exist, and what has been filled.
+class Model {
+ public:
+  explicit Model(const SampleShape& shape)
+      : shape_(shape), finest_(shape.coarsest_implied ? shape.coarsest() : 0) {}
+
+  [[nodiscard]] std::uint32_t finest() const { return finest_; }
+
+  // The layer that an index belongs to: the largest sampling rate that divides it.
+  [[nodiscard]] std::uint32_t LayerOf(std::uint64_t index) const {
+    std::uint32_t distance = shape_.coarsest();
+    while (index % distance != 0) distance /= 2;
+    return distance;
+  }
+  [[nodiscard]] bool Occurs(std::uint64_t index) const {
+    return index < shape_.size && index % shape_.coarsest() < shape_.columns;
+  }
+  [[nodiscard]] bool Stored(std::uint64_t index) const {
+    const std::uint32_t layer = LayerOf(index);
+    if (layer == shape_.coarsest() && shape_.coarsest_implied) return false;
+    return finest_ != 0 && layer >= finest_;
+  }
+
+  bool Add() {
+    if (finest_ == 1) return false;
+    finest_ = finest_ == 0 ? shape_.coarsest() : finest_ / 2;
+    return true;
+  }
+  bool Remove() {
+    if (finest_ == (shape_.coarsest_implied ? shape_.coarsest() : 0)) return false;
+    std::erase_if(filled_, [&](const auto& entry) { return LayerOf(entry.first) == finest_; });
+    finest_ = finest_ == shape_.coarsest() ? 0 : finest_ * 2;
+    return true;
+  }
+  bool Fill(std::uint64_t index, std::uint64_t value) {
+    return Stored(index) && filled_.emplace(index, value).second;
+  }
+  [[nodiscard]] std::optional<std::uint64_t> Find(std::uint64_t index) const {
+    const auto found = filled_.find(index);
+    if (found == filled_.end()) return std::nullopt;
+    return found->second;
+  }
+
+  // Without the bytes.
+  [[nodiscard]] std::vector<LayerInfo> Layers() const {
+    std::vector<LayerInfo> layers;
+    for (std::uint32_t distance = shape_.coarsest(); finest_ != 0 && distance >= finest_;
+         distance /= 2) {
+      LayerInfo& layer = layers.emplace_back(LayerInfo{.distance = distance});
+      const bool implied = distance == shape_.coarsest() && shape_.coarsest_implied;
+      for (std::uint64_t index = 0; index < shape_.size; ++index) {
+        if (!Occurs(index) || LayerOf(index) != distance) continue;
+        ++layer.entries;
+        if (implied || Find(index)) ++layer.filled;
+      }
+      if (layer.filled == layer.entries) layer.state = LayerState::kFull;
+      if (implied) layer.state = LayerState::kImplied;
+    }
+    return layers;
+  }
+
+ private:
+  const SampleShape shape_;
+  std::uint32_t finest_;
+  std::map<std::uint64_t, std::uint64_t> filled_;
+};
+
+std::vector<LayerInfo> WithoutBytes(std::vector<LayerInfo> layers) {
+  for (LayerInfo& layer : layers) layer.bytes = 0;
+  return layers;
+}
+
+// Memory of a layer that is too small to be mapped, as the header promises it: packed values, a
+// bitmap while there are some to fill, and what rounding to words and
+// looking ahead costs.
+bool BytesAreAsPromised(const SampleShape& shape, const LayerInfo& layer) {
+  if (layer.state == LayerState::kImplied) return layer.bytes == 0;
+  const std::uint64_t bits_each = shape.width + (layer.state == LayerState::kFilling ? 1 : 0);
+  const std::uint64_t columns = shape.coarsest() / layer.distance;
+  const std::uint64_t packed = layer.entries * bits_each / 8;
+  return layer.bytes >= packed && layer.bytes <= packed + 16 * columns + 24;
+}
+
+void FillLayer(LayeredSampledArray& array, std::uint32_t distance) {
+  const SampleShape& shape = array.shape();
+  shape.ForEachIndex(distance, 0, shape.groups(), [&](std::uint64_t index) {
+    (void)array.Fill(index, ValueOf(index, shape.width));
+  });
+}
+
+TEST_CASE("the array of the paper's Figure 4", "[lsa]") {
+  constexpr std::array<std::uint64_t, 16> kValues = {9,  11, 15, 2, 3,  1, 0, 6,
+                                                     12, 13, 8,  7, 14, 4, 5, 10};
+  ReclaimDomain domain;
+  LayeredSampledArray array({.size = 16, .width = 4, .coarsest_exponent = 3, .columns = 8}, domain);
+  CHECK(array.finest() == 0);
+  CHECK_FALSE(array.Remove());
+  for (int layers = 0; layers < 3; ++layers) CHECK(array.Add());
+  CHECK(array.finest() == 2);
+  const Guard guard(domain);
+  for (std::uint64_t index = 0; index < 16; ++index) {
+    CHECK(array.Wants(index) == (index % 2 == 0));
+    CHECK(array.Fill(index, kValues[index]) == (index % 2 == 0));
+    CHECK_FALSE(array.Fill(index, kValues[index]));
+  }
+  for (std::uint64_t index = 0; index < 16; ++index) {
+    const auto found = array.Find(index);
+    CHECK(found.has_value() == (index % 2 == 0));
+    if (found) CHECK(*found == kValues[index]);
+  }
+  CHECK(WithoutBytes(array.Layers()) ==
+        std::vector<LayerInfo>{
+            {.distance = 8, .state = LayerState::kFull, .entries = 2, .filled = 2},
+            {.distance = 4, .state = LayerState::kFull, .entries = 2, .filled = 2},
+            {.distance = 2, .state = LayerState::kFull, .entries = 4, .filled = 4}});
+  std::array<std::uint32_t, 2> column{};
+  CHECK(array.Unpack(6, 0, column));
+  CHECK(column == std::array<std::uint32_t, 2>{0, 5});
+}
+
+TEST_CASE("shapes that cannot be are not valid", "[lsa]") {
+  const SampleShape good = {.size = 100, .width = 57, .coarsest_exponent = 3, .columns = 8};
+  CHECK(good.Valid());
+  const auto with = [&](auto change) {
+    SampleShape shape = good;
+    change(shape);
+    return shape.Valid();
+  };
+  CHECK(with([](SampleShape& s) { s.size = 0; }));
+  CHECK(with([](SampleShape& s) { s.columns = 1; }));
+  CHECK_FALSE(with([](SampleShape& s) { s.size = SampleShape::kMaxSize + 1; }));
+  CHECK_FALSE(with([](SampleShape& s) { s.width = 58; }));
+  CHECK_FALSE(with([](SampleShape& s) { s.width = -1; }));
+  CHECK_FALSE(with([](SampleShape& s) { s.columns = 0; }));
+  CHECK_FALSE(with([](SampleShape& s) { s.columns = 9; }));
+  CHECK_FALSE(with([](SampleShape& s) { s.coarsest_exponent = -1; }));
+  CHECK_FALSE(with([](SampleShape& s) { s.coarsest_exponent = SampleShape::kMaxExponent + 1; }));
+}
+
+// All layers are added, filled one after the other and removed; what is wrong, or "".
+std::string BuildUpAndDown(const SampleShape& shape) {
+  ReclaimDomain domain;
+  LayeredSampledArray array(shape, domain);
+  Model model(shape);
+  const auto compare = [&]() -> std::string {
+    const Guard guard(domain);
+    if (array.finest() != model.finest()) return "finest";
+    if (WithoutBytes(array.Layers()) != model.Layers()) return "layers";
+    for (std::uint64_t index = 0; index < shape.size; ++index) {
+      if (shape.Contains(index) != model.Occurs(index)) return "occurs";
+      if (!model.Occurs(index)) continue;
+      if (array.Find(index) != model.Find(index)) return "find " + std::to_string(index);
+      if (array.Wants(index)) return "wants " + std::to_string(index);
+    }
+    return domain.pending() == 0 ? "" : "pending";
+  };
+  std::string wrong = compare();
+  while (wrong.empty() && model.Add()) {
+    if (!array.Add()) return "not added";
+    {
+      const Guard guard(domain);
+      FillLayer(array, array.finest());
+    }
+    for (std::uint64_t index = 0; index < shape.size; ++index) {
+      if (model.Occurs(index)) model.Fill(index, ValueOf(index, shape.width));
+    }
+    wrong = compare();
+  }
+  if (wrong.empty() && array.Add()) return "added below 1";
+  while (wrong.empty() && model.Remove()) {
+    if (!array.Remove()) return "not removed";
+    wrong = compare();
+  }
+  if (wrong.empty() && array.Remove()) return "removed what is not there";
+  return wrong;
+}
+
+TEST_CASE("every small shape builds up and down", "[lsa]") {
+  for (std::uint64_t size = 0; size <= 18; ++size) {
+    for (int exponent = 0; exponent <= 3; ++exponent) {
+      for (std::uint32_t columns = 1; columns <= 1U << exponent; ++columns) {
+        for (const bool implied : {false, true}) {
+          for (const int width : {0, 1, 33, 57}) {
+            const SampleShape shape{.size = size,
+                                    .width = width,
+                                    .coarsest_exponent = exponent,
+                                    .coarsest_implied = implied,
+                                    .columns = columns};
+            const std::string wrong = BuildUpAndDown(shape);
+            if (!wrong.empty()) FAIL(shape << ": " << wrong);
+          }
+        }
+      }
+    }
+  }
+}
+
+SampleShape RandomShape(SplitMix64& random) {
+  SampleShape shape;
+  constexpr std::array<std::uint64_t, 4> kSizes = {1, 20, 300, 2000};
+  shape.size = 1 + random.Below(kSizes[random.Below(4)]);
+  shape.width = 1 + static_cast<int>(random.Below(kMaxBitWidth));
+  shape.coarsest_exponent = static_cast<int>(random.Below(6));
+  shape.coarsest_implied = random.Below(2) == 0;
+  shape.columns = shape.coarsest();
+  if (random.Below(2) == 0) {
+    shape.columns = 1 + static_cast<std::uint32_t>(random.Below(shape.coarsest()));
+  }
+  return shape;
+}
+
+// An index that occurs.
+std::uint64_t RandomIndex(SplitMix64& random, const SampleShape& shape) {
+  while (true) {
+    const std::uint64_t index = random.Below(shape.size);
+    if (shape.Contains(index)) return index;
+  }
+}
+
+// Whether a random part of a random column unpacks just when all of the column is there, and right.
+bool UnpacksAsInTheModel(SplitMix64& random, const LayeredSampledArray& array, const Model& model) {
+  const SampleShape& shape = array.shape();
+  const std::uint32_t ordinal = shape.Ordinal(RandomIndex(random, shape));
+  bool full = true;
+  std::vector<std::uint64_t> expected;
+  for (std::uint64_t index = ordinal; index < shape.size; index += shape.coarsest()) {
+    const auto value = model.Find(index);
+    if (!value) full = false;
+    expected.push_back(value.value_or(0));
+  }
+  const auto first = static_cast<std::ptrdiff_t>(random.Below(expected.size()));
+  expected.erase(expected.begin(), expected.begin() + first);
+  expected.resize(1 + random.Below(expected.size()));
+  std::vector<std::uint64_t> out(expected.size());
+  if (array.Unpack(ordinal, first, out) != full) return false;
+  return !full || out == expected;
+}
+
+TEST_CASE("a layered sampled array does what its model does", "[lsa]") {
+  const auto seed = GENERATE(take(100, random<std::uint64_t>(0, UINT64_MAX)));
+  SplitMix64 random(seed);
+  const SampleShape shape = RandomShape(random);
+  CAPTURE(seed, shape);
+  ReclaimDomain domain;
+  LayeredSampledArray array(shape, domain);
+  Model model(shape);
+  for (int step = 0; step < 500; ++step) {
+    const Guard guard(domain);
+    const std::uint64_t index = RandomIndex(random, shape);
+    const std::uint64_t value = ValueOf(index, shape.width);
+    switch (random.Below(40)) {
+      case 0:
+        REQUIRE(array.Remove() == model.Remove());
+        break;
+      case 1:
+      case 2:
+        REQUIRE(array.Add() == model.Add());
+        break;
+      case 3:
+        if (array.finest() == 0) break;
+        FillLayer(array, array.finest());
+        for (std::uint64_t i = 0; i < shape.size; ++i) {
+          if (model.Occurs(i) && model.LayerOf(i) == model.finest()) {
+            model.Fill(i, ValueOf(i, shape.width));
+          }
+        }
+        break;
+      case 4: {
+        const std::vector<LayerInfo> layers = array.Layers();
+        REQUIRE(WithoutBytes(layers) == model.Layers());
+        std::size_t bytes = 0;
+        for (const LayerInfo& layer : layers) {
+          bytes += layer.bytes;
+          CAPTURE(layer);
+          REQUIRE(BytesAreAsPromised(shape, layer));
+        }
+        REQUIRE(array.bytes() == bytes);
+        break;
+      }
+      case 5:
+      case 6:
+        REQUIRE(UnpacksAsInTheModel(random, array, model));
+        break;
+      default:
+        array.Prefetch(index);
+        REQUIRE(array.Find(index) == model.Find(index));
+        REQUIRE(array.Wants(index) == (model.Stored(index) && !model.Find(index)));
+        if (random.Below(2) == 0) REQUIRE(array.Fill(index, value) == model.Fill(index, value));
+    }
+    REQUIRE(array.finest() == model.finest());
+  }
+  CHECK(domain.pending() == 0);
+  const Guard guard(domain);
+  for (std::uint64_t index = 0; index < shape.size; ++index) {
+    if (model.Occurs(index)) REQUIRE(array.Find(index) == model.Find(index));
+  }
+}
+
+TEST_CASE("what is deleted goes with its last reader", "[lsa]") {
+  ReclaimDomain domain;
+  LayeredSampledArray array({.size = 1000, .width = 19, .coarsest_exponent = 1, .columns = 2},
+                            domain);
+  REQUIRE(array.Add());
+  REQUIRE(array.Add());
+
+  SECTION("the layer") {
+    std::optional<Guard> reader(std::in_place, domain);
+    (void)array.Fill(7, 5);
+    const std::size_t bytes = array.bytes();
+    CHECK(array.Remove());
+    CHECK_FALSE(array.Find(7));
+    CHECK_FALSE(array.Wants(7));
+    CHECK_FALSE(array.Fill(7, 5));
+    CHECK(array.bytes() <= bytes / 2 + 8);
+    CHECK(domain.pending() == 1);
+    const Guard later(domain);
+    CHECK(domain.pending() == 1);
+    reader.reset();
+    CHECK(domain.pending() == 0);
+    // A new one knows nothing of it.
+    CHECK(array.Add());
+    CHECK_FALSE(array.Find(7));
+    CHECK(array.Wants(7));
+  }
+  SECTION("the bitmap of a layer that becomes full") {
+    std::optional<Guard> reader(std::in_place, domain);
+    const std::size_t bytes = array.bytes();
+    FillLayer(array, 1);
+    CHECK(array.bytes() == bytes - 64);  // 500 bits
+    CHECK(domain.pending() == 1);
+    reader.reset();
+    CHECK(domain.pending() == 0);
+  }
+}
+
+TEST_CASE("layers of mapped memory", "[lsa]") {
+  ReclaimDomain domain;
+  const SampleShape shape{.size = 3'000'001, .width = 13, .coarsest_exponent = 1, .columns = 2};
+  LayeredSampledArray array(shape, domain);
+  REQUIRE(array.Add());
+  REQUIRE(array.Add());
+  const Guard guard(domain);
+  // The last entries of a layer lie before the end of its memory.
+  for (const std::uint64_t index : {0, 1, 2, 3, 64, 1'234'567, 2'999'998, 2'999'999, 3'000'000}) {
+    CHECK_FALSE(array.Find(index));
+    CHECK(array.Fill(index, ValueOf(index, 13)));
+    CHECK(array.Find(index) == ValueOf(index, 13));
+  }
+  FillLayer(array, 2);
+  std::vector<std::uint32_t> out(shape.Entries(0));
+  REQUIRE(array.Unpack(0, 0, out));
+  bool right = true;
+  for (std::uint64_t i = 0; i < out.size(); ++i) right = right && out[i] == ValueOf(2 * i, 13);
+  CHECK(right);
+  CHECK(array.Remove());
+  CHECK(array.bytes() < 1'500'001 * 13 / 8 + 65536);
+}
+
+// Finds what a random part of a column has, unless that is not full. What is found wrong.
+int WrongInColumn(SplitMix64& random, const LayeredSampledArray& array) {
+  const SampleShape& shape = array.shape();
+  const std::uint64_t index = RandomIndex(random, shape);
+  const std::uint32_t ordinal = shape.Ordinal(index);
+  const std::uint64_t first = shape.Offset(index);
+  std::vector<std::uint64_t> out(1 + random.Below(shape.Entries(ordinal) - first));
+  if (!array.Unpack(ordinal, first, out)) return 0;
+  int wrong = 0;
+  for (std::uint64_t i = 0; i < out.size(); ++i) {
+    if (out[i] != ValueOf(shape.Index(first + i, ordinal), shape.width)) ++wrong;
+  }
+  return wrong;
+}
+
+// A reader that fills what it lacks, one batch. What is found wrong.
+int FindAndFill(SplitMix64& random, LayeredSampledArray& array) {
+  int wrong = 0;
+  for (int query = 0; query < 16; ++query) {
+    const std::uint64_t index = RandomIndex(random, array.shape());
+    const std::uint64_t value = ValueOf(index, array.shape().width);
+    if (const auto found = array.Find(index)) {
+      if (*found != value) ++wrong;
+    } else {
+      (void)array.Fill(index, value);
+    }
+  }
+  return wrong + WrongInColumn(random, array);
+}
+
+SampleShape ShapeForThreads(std::uint64_t seed) {
+  SplitMix64 random(seed);
+  // The smaller, the more often layers are full.
+  constexpr std::array<std::uint64_t, 3> kSizes = {37, 499, 5003};
+  return {.size = kSizes[seed % 3],
+          .width = 1 + static_cast<int>(random.Below(kMaxBitWidth)),
+          .coarsest_exponent = 4,
+          .coarsest_implied = seed % 2 == 0,
+          .columns = 15};
+}
+
+// Runs `work` in several threads, each with random numbers of its own, and in this one `meanwhile`,
+// again and again, until they are done.
+void InThreads(std::uint64_t seed, const std::function<void(SplitMix64&)>& work,
+               const std::function<void()>& meanwhile) {
+  constexpr int kThreads = 3;
+  std::atomic<int> running = kThreads;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      SplitMix64 random(seed * kThreads + t);
+      work(random);
+      --running;
+    });
+  }
+  while (running > 0) {
+    meanwhile();
+    std::this_thread::yield();
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_CASE("threads find and fill while layers come and go", "[lsa]") {
+  const std::uint64_t seed = GENERATE(range(1, 7));
+  const SampleShape shape = ShapeForThreads(seed);
+  CAPTURE(seed, shape);
+  ReclaimDomain domain;
+  LayeredSampledArray array(shape, domain);
+  while (array.Add()) {
+  }
+  std::atomic<int> wrong = 0;
+  const auto work = [&](SplitMix64& random) {
+    for (int batch = 0; batch < 10000; ++batch) {
+      const Guard guard(domain);
+      wrong += FindAndFill(random, array);
+    }
+  };
+  SplitMix64 random(seed);
+  const auto add_or_remove = [&] {
+    if (random.Below(3) == 0) {
+      (void)array.Remove();
+    } else {
+      (void)array.Add();
+    }
+    for (const LayerInfo& layer : array.Layers()) {
+      if (layer.filled > layer.entries) ++wrong;
+    }
+  };
+  InThreads(seed, work, add_or_remove);
+  CHECK(wrong.load() == 0);
+  CHECK(domain.pending() == 0);
+}
+
+TEST_CASE("each entry is filled once, whoever else fills it", "[lsa]") {
+  const std::uint64_t seed = GENERATE(range(1, 7));
+  const SampleShape shape = ShapeForThreads(seed);
+  CAPTURE(seed, shape);
+  ReclaimDomain domain;
+  LayeredSampledArray array(shape, domain);
+  while (array.Add()) {
+  }
+  std::atomic<std::uint64_t> filled = 0;
+  std::atomic<int> wrong = 0;
+  // Every thread fills everything, from a random place on.
+  const auto work = [&](SplitMix64& random) {
+    const std::uint64_t start = random.Below(shape.size);
+    for (std::uint64_t i = 0; i < shape.size; ++i) {
+      const std::uint64_t index = (start + i) % shape.size;
+      if (!shape.Contains(index)) continue;
+      const Guard guard(domain);
+      const std::uint64_t value = ValueOf(index, shape.width);
+      if (array.Fill(index, value)) ++filled;
+      if (const auto found = array.Find(index); found && *found != value) ++wrong;
+      wrong += WrongInColumn(random, array);
+    }
+  };
+  std::uint64_t seen = 0;
+  bool falls = false;
+  const auto watch = [&] {
+    std::uint64_t sum = 0;
+    for (const LayerInfo& layer : array.Layers()) sum += layer.filled;
+    falls = falls || sum < seen;
+    seen = sum;
+  };
+  InThreads(seed, work, watch);
+  CHECK(wrong.load() == 0);
+  CHECK_FALSE(falls);
+  CHECK(domain.pending() == 0);
+
+  std::uint64_t entries = 0;
+  for (const LayerInfo& layer : array.Layers()) {
+    CHECK(layer.state != LayerState::kFilling);
+    CHECK(layer.filled == layer.entries);
+    if (layer.state == LayerState::kFull) entries += layer.entries;
+    CHECK(BytesAreAsPromised(shape, layer));
+  }
+  CHECK(filled.load() == entries);
+  const Guard guard(domain);
+  bool all = true;
+  for (std::uint64_t index = 0; index < shape.size; ++index) {
+    if (!shape.Contains(index) || (shape.coarsest_implied && shape.Ordinal(index) == 0)) continue;
+    all = all && array.Find(index) == ValueOf(index, shape.width);
+  }
+  CHECK(all);
+}
+
+}  // namespace
+}  // namespace stout::blowfish

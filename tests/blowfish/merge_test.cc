@@ -1,0 +1,109 @@
+// A merge of stores against a map that saw the same changes.
+
+#include "merge.h"
+
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "random_values.h"
+#include "record_reader.h"
+#include "tests/support/temp_directory.h"
+
+namespace stout::blowfish {
+namespace {
+
+constexpr std::uint64_t kNow = 1'000'000;
+
+struct State {
+  Stamp stamp;
+  bool deleted = false;
+  std::string value;
+  std::uint64_t deleted_at_ms = 0;
+};
+using Model = std::map<std::string, State>;
+
+// Stretches of log, each a store; the model has the newest state of every key.
+std::vector<std::shared_ptr<const SuffixStore>> RandomStores(SplitMix64& random,
+                                                             const RandomValues& made,
+                                                             Version& version, Model& model) {
+  std::vector<std::shared_ptr<const SuffixStore>> stores;
+  for (std::uint64_t i = random.Below(4); i > 0; --i) {
+    LogTable table(made.schema);
+    for (std::uint64_t n = random.Below(60); n > 0 && !made.values.empty(); --n) {
+      const std::string key = std::to_string(random.Below(100));
+      State state{.stamp = {1, ++version}};
+      if (random.Below(4) == 0) {
+        state.deleted = true;
+        state.deleted_at_ms = kNow - random.Below(2000);
+      } else {
+        state.value = made.values[random.Below(made.values.size())];
+      }
+      table.Apply({state.deleted ? Operation::Kind::kDelete : Operation::Kind::kPut, key,
+                   state.stamp, state.value, state.deleted_at_ms});
+      model[key] = state;
+    }
+    stores.push_back(std::make_shared<SuffixStore>(table));
+  }
+  return stores;
+}
+
+void CheckStore(SuccinctStore& store, const Model& model) {
+  RecordReader reader(store.index());
+  std::uint64_t records = 0;
+  std::uint64_t deleted = 0;
+  for (const auto& [key, state] : model) {
+    CAPTURE(key);
+    const auto record = store.keys().Find(key);
+    const auto tombstone = store.deleted_keys().Find(key);
+    CHECK(record.has_value() == !state.deleted);
+    if (record) {
+      CHECK(reader.Get(static_cast<std::uint32_t>(*record)) == state.value);
+      CHECK(store.StampOf(static_cast<std::uint32_t>(*record)) == state.stamp);
+      ++records;
+    }
+    if (tombstone) {
+      CHECK(store.TombstoneOf(*tombstone) == Tombstone{state.stamp, state.deleted_at_ms});
+      ++deleted;
+    }
+  }
+  CHECK(records == store.records());
+  CHECK(deleted == store.deleted_keys().size());
+}
+
+TEST_CASE("a merge has the newest state of every key, and the tombstones that count", "[merge]") {
+  const std::uint64_t seed = GENERATE(range(1, 80));
+  CAPTURE(seed);
+  SplitMix64 random(seed);
+  const test::TempDirectory directory;
+  const RandomValues made = MakeRandomValues(seed, 50);
+  ReclaimDomain domain;
+  std::unique_ptr<SuccinctStore> oldest;
+  Model model;
+  Version version = 0;
+  for (int round = 0; round < 3; ++round) {
+    CAPTURE(round);
+    const auto stores = RandomStores(random, made, version, model);
+    const std::uint64_t forget_before = kNow - 1000;
+    const std::string path = directory.path() + "/" + std::to_string(round);
+    Diagnostics why;
+    const auto report = Merge(oldest.get(), stores, made.schema, forget_before, path, &why);
+    CAPTURE(why.message);
+    REQUIRE(report.has_value());
+    std::erase_if(model, [&](const auto& entry) {
+      return entry.second.deleted && entry.second.deleted_at_ms < forget_before;
+    });
+    auto opened = SuccinctStore::Open(path, domain, Verify::kEverything, &why);
+    REQUIRE(opened.has_value());
+    oldest = std::move(*opened);
+    CheckStore(*oldest, model);
+    CHECK(report->records == oldest->records());
+    CHECK(report->tombstones == oldest->deleted_keys().size());
+  }
+}
+
+}  // namespace
+}  // namespace stout::blowfish

@@ -1,0 +1,190 @@
+// The navigation against the three patterns of Figure 5, and against shards whose speed follows
+// their layers.
+
+#include "navigator.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "stout/core/random.h"
+
+namespace stout::blowfish {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Shards with queues, in steps of the interval. Each layer doubles what a shard serves.
+class World {
+ public:
+  static constexpr std::uint64_t kLayerBytes = 100;
+  static constexpr std::size_t kMostLayers = 4;
+
+  World(NavigationOptions options, std::size_t shards)
+      : navigator_(options, shards, TimePoint()), shards_(shards), waiting_(shards), load_(shards) {
+    for (ShardState& shard : shards_) shard.next_bytes = kLayerBytes;
+  }
+
+  // Requests an interval.
+  void Load(std::size_t shard, double requests) { load_[shard] = requests; }
+  // Makes the queue this long, whatever is served.
+  void Spike(std::size_t shard, double queue) { waiting_[shard] = queue; }
+
+  void Run(Duration duration) {
+    for (Duration passed{}; passed < duration; passed += navigator_.options().interval) Step();
+  }
+  void Step() {
+    now_ += navigator_.options().interval;
+    for (const Navigation& n : navigator_.Observe(now_, shards_)) {
+      ShardState& shard = shards_[n.shard];
+      if (n.move == Navigation::Move::kAdd) Change(shard, 1);
+      if (n.move == Navigation::Move::kRemove) Change(shard, -1);
+      moves_.push_back(n);
+      within_budget_ = within_budget_ && bytes() <= navigator_.options().budget;
+    }
+    for (std::size_t s = 0; s < shards_.size(); ++s) {
+      const double served = static_cast<double>(1ULL << shards_[s].layers);
+      const double wanted = waiting_[s] + load_[s];
+      shards_[s].busy = std::min(1.0, wanted / served);
+      waiting_[s] = std::max(0.0, wanted - served);
+      shards_[s].queue = static_cast<std::uint64_t>(waiting_[s]);
+    }
+  }
+
+  [[nodiscard]] const std::vector<Navigation>& moves() const { return moves_; }
+  [[nodiscard]] std::size_t layers(std::size_t shard) const { return shards_[shard].layers; }
+  [[nodiscard]] std::uint64_t queue(std::size_t shard) const { return shards_[shard].queue; }
+  /// At every moment.
+  [[nodiscard]] bool within_budget() const { return within_budget_; }
+
+ private:
+  [[nodiscard]] std::uint64_t bytes() const {
+    return std::accumulate(shards_.begin(), shards_.end(), std::uint64_t{0},
+                           [](std::uint64_t sum, const ShardState& s) { return sum + s.bytes; });
+  }
+
+  static void Change(ShardState& shard, int layers) {
+    shard.layers += layers;
+    shard.bytes = shard.layers * kLayerBytes;
+    shard.finest_bytes = shard.layers > 0 ? kLayerBytes : 0;
+    shard.next_bytes = shard.layers < kMostLayers ? kLayerBytes : 0;
+  }
+
+  Navigator navigator_;
+  std::vector<ShardState> shards_;
+  std::vector<double> waiting_;
+  std::vector<double> load_;
+  TimePoint now_;
+  std::vector<Navigation> moves_;
+  bool within_budget_ = true;
+};
+
+using Move = Navigation::Move;
+
+TEST_CASE("a short spike moves nothing", "[navigator]") {
+  World world({.budget = 1000}, 1);
+  world.Run(5s);
+  for (int i = 0; i < 10; ++i) {
+    world.Spike(0, 400);
+    world.Run(50ms);  // of which the average hears little, at a beta of 0.01
+    world.Spike(0, 0);
+    world.Run(5s);
+  }
+  CHECK(world.moves().empty());
+}
+
+TEST_CASE("a longer spike and a plateau are answered with layers until they are served",
+          "[navigator]") {
+  World world({.budget = 1000}, 1);
+  world.Load(0, 3);  // three times what it serves without layers
+  world.Run(60s);
+  CHECK(world.layers(0) == 2);
+  CHECK(world.queue(0) == 0);
+  CHECK(world.moves().size() == 2);
+  // What it has it keeps, as nobody else needs it.
+  world.Load(0, 0);
+  world.Run(60s);
+  CHECK(world.layers(0) == 2);
+}
+
+TEST_CASE("an overloaded shard gets the layers of one that is idle", "[navigator]") {
+  World world({.budget = 2 * World::kLayerBytes}, 2);
+  world.Load(0, 3);
+  world.Run(60s);
+  REQUIRE(world.layers(0) == 2);
+  world.Load(0, 0);
+  world.Load(1, 3);
+  world.Run(60s);
+  CHECK(world.layers(0) == 0);
+  CHECK(world.layers(1) == 2);
+  CHECK(world.queue(1) == 0);
+}
+
+TEST_CASE("two shards that need the same layer do not take it from each other", "[navigator]") {
+  World world({.budget = World::kLayerBytes}, 2);
+  world.Load(0, 1.5);
+  world.Load(1, 1.5);
+  world.Run(600s);
+  CHECK(world.layers(0) + world.layers(1) == 1);
+  const auto removals = std::ranges::count(world.moves(), Move::kRemove, &Navigation::move);
+  CHECK(removals == 0);
+  CHECK(std::ranges::count(world.moves(), Move::kNoBudget, &Navigation::move) > 0);
+}
+
+TEST_CASE("a shard gives a layer up only while its queue is short, too", "[navigator]") {
+  for (const std::uint64_t queue : {0, 9}) {
+    Navigator navigator({.budget = 100, .beta = 0.5}, 2, TimePoint());
+    const std::vector<ShardState> shards = {
+        {.queue = queue, .layers = 1, .bytes = 100, .next_bytes = 100, .finest_bytes = 100},
+        {.queue = 1000, .next_bytes = 100}};
+    const auto moves = navigator.Observe(TimePoint() + 10ms, shards);
+    CHECK(navigator.average(0) < navigator.options().thresholds[0].lower);
+    REQUIRE_FALSE(moves.empty());
+    CHECK(moves.front().move == (queue == 0 ? Move::kRemove : Move::kNoBudget));
+  }
+}
+
+TEST_CASE("whatever the load, the budget holds and moves are rare", "[navigator]") {
+  const std::uint64_t seed = GENERATE(range(1, 50));
+  CAPTURE(seed);
+  SplitMix64 random(seed);
+  const std::size_t shards = 1 + random.Below(6);
+  const NavigationOptions options{.budget = random.Below(10) * World::kLayerBytes};
+  World world(options, shards);
+  const int changes = 20;
+  for (int i = 0; i < changes; ++i) {
+    world.Load(random.Below(shards), static_cast<double>(random.Below(20)));
+    world.Run(10s);
+  }
+  CHECK(world.within_budget());
+  // A shard changes once a dwell at most.
+  std::vector<std::size_t> changes_of(shards);
+  for (const Navigation& n : world.moves()) changes_of[n.shard] += n.move != Move::kNoBudget;
+  for (const std::size_t count : changes_of) {
+    CHECK(count <= static_cast<std::size_t>(changes * 10s / options.dwell) + 1);
+  }
+}
+
+TEST_CASE("steady load comes to rest", "[navigator]") {
+  const std::uint64_t seed = GENERATE(range(100, 150));
+  CAPTURE(seed);
+  SplitMix64 random(seed);
+  const std::size_t shards = 1 + random.Below(6);
+  World world({.budget = (1 + random.Below(12)) * World::kLayerBytes}, shards);
+  for (std::size_t s = 0; s < shards; ++s)
+    world.Load(s, 0.9 * static_cast<double>(random.Below(20)));
+  world.Run(300s);
+  const auto changed = [&] {
+    return std::ranges::count_if(world.moves(),
+                                 [](const Navigation& n) { return n.move != Move::kNoBudget; });
+  };
+  const auto before = changed();
+  world.Run(600s);
+  CHECK(changed() == before);
+}
+
+}  // namespace
+}  // namespace stout::blowfish

@@ -1,0 +1,116 @@
+// Psi against the rows that it was built from.
+
+#include "psi.h"
+
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <vector>
+
+#include "framed_array.h"
+#include "stout/core/random.h"
+
+namespace stout::blowfish {
+namespace {
+
+std::vector<Psi::Cursor> Build(const std::vector<Psi::Cursor>& rows, PsiWriter::Parts& parts) {
+  PsiWriter writer;
+  for (const Psi::Cursor& row : rows) writer.Append(row.symbol, row.next);
+  CHECK(writer.rows() == rows.size());
+  parts = writer.Finish();
+  std::vector<Psi::Cursor> read;
+  for (Row row = 0; row < parts.rows; ++row) read.push_back(parts.View().At(row));
+  return read;
+}
+
+// Symbols of some rows each, whose next rows go up by some, some more often by one only.
+std::vector<Psi::Cursor> RandomRows(SplitMix64& random) {
+  const std::uint64_t rows = 1 + random.Below(1000);
+  const std::uint64_t rows_per_symbol = 1 + random.Below(200);
+  const int jump_bits = static_cast<int>(random.Below(21));
+  const std::uint64_t one_in = 1 + random.Below(100);
+  std::vector<Psi::Cursor> text;
+  Symbol symbol = static_cast<Symbol>(random.Below(3));
+  Row next = 0;
+  for (Row row = 0; row < rows; ++row) {
+    if (row > 0 && random.Below(rows_per_symbol) == 0) {
+      symbol = static_cast<Symbol>(symbol + 1 + random.Below(4));
+      next = static_cast<Row>(random.Below(1 << 20));
+    }
+    text.push_back({row, symbol, next});
+    next += 1 + (random.Below(one_in) == 0 ? random.Below(std::uint64_t{1} << jump_bits) : 0);
+  }
+  return text;
+}
+
+TEST_CASE("psi gives back the symbol and the next row of every row", "[psi]") {
+  const std::uint64_t seed = GENERATE(range(1, 200));
+  CAPTURE(seed);
+  SplitMix64 random(seed);
+  const std::vector<Psi::Cursor> rows = RandomRows(random);
+  PsiWriter::Parts parts;
+  CHECK(Build(rows, parts) == rows);
+
+  const Psi psi = parts.View();
+  for (int i = 0; i < 20; ++i) {
+    std::vector<Psi::Cursor> cursors(random.Below(20));
+    std::vector<Psi::Cursor> expected;
+    for (Psi::Cursor& cursor : cursors) {
+      cursor.row = static_cast<Row>(random.Below(rows.size()));
+      expected.push_back(rows[cursor.row]);
+    }
+    psi.Step(cursors);
+    CHECK(cursors == expected);
+  }
+}
+
+TEST_CASE("psi holds the largest rows and symbols", "[psi]") {
+  const Row most = static_cast<Row>(kMaxRows - 1);
+  std::vector<Psi::Cursor> rows = {{0, 0, 0}, {1, 0, most}, {2, 1, 5}, {3, 65535, most}};
+  PsiWriter::Parts parts;
+  CHECK(Build(rows, parts) == rows);
+}
+
+TEST_CASE("rows that go up one by one take no space but the directory's", "[psi]") {
+  std::vector<Psi::Cursor> rows;
+  for (Row row = 0; row < 1000; ++row) rows.push_back({row, 7, 100 + row});
+  PsiWriter::Parts parts;
+  CHECK(Build(rows, parts) == rows);
+  CHECK(parts.numbers.size() == Psi::kPadding);
+}
+
+TEST_CASE("a next row is found among the rows of its symbol", "[psi]") {
+  const std::uint64_t seed = GENERATE(range(1, 50));
+  CAPTURE(seed);
+  SplitMix64 random(seed);
+  std::vector<Psi::Cursor> rows;
+  Row next = 0;
+  for (Row row = 0; row < 300; ++row) {
+    next += 1 + static_cast<Row>(random.Below(10));
+    rows.push_back({row, 0, next});
+  }
+  PsiWriter::Parts parts;
+  CHECK(Build(rows, parts) == rows);
+  for (int i = 0; i < 100; ++i) {
+    const Row first = static_cast<Row>(random.Below(301));
+    const Row last = first + static_cast<Row>(random.Below(301 - first));
+    const Row wanted = static_cast<Row>(random.Below(next + 10));
+    Row expected = first;
+    while (expected < last && rows[expected].next < wanted) ++expected;
+    CHECK(parts.View().LowerBound(first, last, wanted) == expected);
+  }
+}
+
+TEST_CASE("a framed array gives what was put in", "[framed_array]") {
+  const std::uint64_t seed = GENERATE(range(1, 60));
+  CAPTURE(seed);
+  SplitMix64 random(seed);
+  std::vector<std::uint32_t> numbers(random.Below(300));
+  for (std::uint32_t& number : numbers) {
+    number = static_cast<std::uint32_t>(random.Next() >> (32 + random.Below(32)));
+  }
+  const FramedArray::Parts parts = FramedArray::Build(numbers);
+  for (std::size_t i = 0; i < numbers.size(); ++i) CHECK(parts.View()[i] == numbers[i]);
+}
+
+}  // namespace
+}  // namespace stout::blowfish

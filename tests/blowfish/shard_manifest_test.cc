@@ -1,0 +1,37 @@
+#include "shard_manifest.h"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/support/temp_directory.h"
+
+namespace stout::blowfish {
+namespace {
+
+TEST_CASE("a manifest is read as it was written last", "[manifest]") {
+  const test::TempDirectory directory;
+  Diagnostics why;
+  CHECK(ReadManifest(directory.path(), &why).error() == Errc::kBadUrl);
+  CHECK(why.message.find(directory.path()) != std::string::npos);
+
+  ShardManifest manifest{.schema = Schema::Make({"a", "b"}, '|').value(), .shard = 3};
+  REQUIRE(WriteManifest(directory.path(), manifest) == ErrorCode());
+  CHECK(ReadManifest(directory.path()).value() == manifest);
+
+  manifest.records = "7.records";
+  manifest.first_sequence = 9;
+  REQUIRE(WriteManifest(directory.path(), manifest) == ErrorCode());
+  CHECK(ReadManifest(directory.path()).value() == manifest);
+}
+
+TEST_CASE("a manifest that was cut is refused", "[manifest]") {
+  const test::TempDirectory directory;
+  REQUIRE(WriteManifest(directory.path(), {.records = "1.records"}) == ErrorCode());
+  const std::string path = directory.path() + "/" + kManifestName;
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
+  CHECK(ReadManifest(directory.path()).error() == Errc::kCorrupt);
+}
+
+}  // namespace
+}  // namespace stout::blowfish

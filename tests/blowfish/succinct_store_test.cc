@@ -1,0 +1,164 @@
+// A file of records against the records.
+
+#include "succinct_store.h"
+
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "random_values.h"
+#include "record_reader.h"
+#include "succinct_store_format.h"
+#include "succinct_store_writer.h"
+#include "tests/support/temp_directory.h"
+
+namespace stout::blowfish {
+namespace {
+
+struct Stored {
+  Stamp stamp;
+  std::string value;
+};
+using Model = std::map<std::string, Stored>;
+
+Model RandomModel(std::uint64_t seed, RandomValues& made) {
+  SplitMix64 random(seed);
+  made = MakeRandomValues(seed, 200);
+  const bool numbered = random.Below(2) == 0;
+  Model model;
+  for (std::string& value : made.values) {
+    std::string key = numbered ? "user:" : "";
+    key += std::to_string(random.Below(1000));
+    if (!numbered) key.insert(key.begin(), static_cast<char>(random.Below(256)));
+    model[key] = {{random.Below(3), random.Next() >> random.Below(64)}, std::move(value)};
+  }
+  return model;
+}
+
+void Write(const Schema& schema, const Model& model, const std::string& path) {
+  SuccinctStoreWriter writer(schema);
+  for (const auto& [key, stored] : model) writer.Append({key, stored.stamp, stored.value});
+  CHECK(writer.records() == model.size());
+  Diagnostics why;
+  const ErrorCode failed = writer.Finish(path, &why);
+  CAPTURE(why.message);
+  REQUIRE(failed == ErrorCode());
+}
+
+TEST_CASE("a store gives back keys, stamps and values", "[succinct_store]") {
+  const std::uint64_t seed = GENERATE(range(1, 60));
+  CAPTURE(seed);
+  const test::TempDirectory directory;
+  const std::string path = directory.path() + "/0.records";
+  RandomValues made;
+  const Model model = RandomModel(seed, made);
+  Write(made.schema, model, path);
+
+  ReclaimDomain domain;
+  Diagnostics why;
+  auto opened = SuccinctStore::Open(path, domain, Verify::kEverything, &why);
+  CAPTURE(why.message);
+  REQUIRE(opened.has_value());
+  SuccinctStore& store = **opened;
+  CHECK(store.schema() == made.schema);
+  REQUIRE(store.records() == model.size());
+  RecordReader reader(store.index());
+  std::uint32_t record = 0;
+  for (const auto& [key, stored] : model) {
+    CHECK(store.keys().Find(key) == record);
+    std::string read;
+    store.keys().AppendKey(record, read);
+    CHECK(read == key);
+    CHECK(store.StampOf(record) == stored.stamp);
+    CHECK(reader.Get(record) == stored.value);
+    ++record;
+  }
+  CHECK_FALSE(store.keys().Find("no such key"));
+}
+
+TEST_CASE("a store gives back its tombstones", "[succinct_store]") {
+  const test::TempDirectory directory;
+  const std::string path = directory.path() + "/0.records";
+  SuccinctStoreWriter writer{Schema()};
+  writer.Append({"b", {3, 4}, "here"});
+  writer.AppendTombstone("a", {{1, 2}, 1000});
+  writer.AppendTombstone("c", {{5, 6}, 2000});
+  REQUIRE(writer.Finish(path) == ErrorCode());
+  ReclaimDomain domain;
+  auto opened = SuccinctStore::Open(path, domain);
+  REQUIRE(opened.has_value());
+  const SuccinctStore& store = **opened;
+  CHECK(store.deleted_keys().size() == 2);
+  const auto deleted = store.deleted_keys().Find("c");
+  REQUIRE(deleted);
+  CHECK(store.TombstoneOf(*deleted) == Tombstone{{5, 6}, 2000});
+  CHECK_FALSE(store.deleted_keys().Find("b"));
+  CHECK_FALSE(store.keys().Find("a"));
+}
+
+TEST_CASE("the account of a store's space has every byte of its file", "[succinct_store]") {
+  const test::TempDirectory directory;
+  const std::string path = directory.path() + "/0.records";
+  RandomValues made;
+  const Model model = RandomModel(1, made);
+  Write(made.schema, model, path);
+  ReclaimDomain domain;
+  auto opened = SuccinctStore::Open(path, domain);
+  REQUIRE(opened.has_value());
+  std::uint64_t bytes = 0;
+  for (const Space& space : (*opened)->SpaceByPart()) bytes += space.bytes;
+  CHECK(bytes == std::filesystem::file_size(path));
+  (*opened)->index().records_at().Add();
+  std::uint64_t more = 0;
+  for (const Space& space : (*opened)->SpaceByPart()) more += space.bytes;
+  CHECK(more - bytes == (*opened)->index().records_at().bytes());
+}
+
+TEST_CASE("keys that do not come in order are refused", "[succinct_store]") {
+  const test::TempDirectory directory;
+  SuccinctStoreWriter writer{Schema()};
+  writer.Append({"b", {}, "1"});
+  writer.Append({"a", {}, "2"});
+  CHECK(writer.Finish(directory.path() + "/0.records") == Errc::kBadOptions);
+  CHECK(std::filesystem::is_empty(directory.path()));
+}
+
+TEST_CASE("a file that was changed is refused, byte by byte", "[succinct_store]") {
+  const test::TempDirectory directory;
+  const std::string path = directory.path() + "/0.records";
+  Write(Schema(), {{"a", {{1, 1}, "one"}}, {"b", {{1, 2}, "two"}}}, path);
+  std::ifstream in(path, std::ios::binary);
+  const std::string whole{std::istreambuf_iterator<char>(in), {}};
+  ReclaimDomain domain;
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    CAPTURE(i);
+    std::string changed = whole;
+    changed[i] = static_cast<char>(changed[i] ^ (1 << i % 8));
+    const std::string name = directory.path() + "/changed";
+    std::ofstream(name, std::ios::binary) << changed;
+    Diagnostics why;
+    CHECK_FALSE(SuccinctStore::Open(name, domain, Verify::kEverything, &why).has_value());
+    CHECK(why.message.find(name) != std::string::npos);
+  }
+}
+
+TEST_CASE("a schema is encoded and decoded", "[succinct_store]") {
+  const Schema schema = Schema::Make({"a", "long name", std::string("\0x", 2)}, '\0').value();
+  const std::vector<std::byte> bytes = EncodeSchema(schema);
+  CHECK(DecodeSchema(bytes).value() == schema);
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    const auto cut = DecodeSchema(std::span(bytes).first(size));
+    // Names that are whole make a schema.
+    if (cut) CHECK(EncodeSchema(*cut).size() == size);
+  }
+}
+
+}  // namespace
+}  // namespace stout::blowfish

@@ -1,0 +1,156 @@
+// An index of texts against the texts themselves.
+
+#include "text_index.h"
+
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <numeric>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stout/core/random.h"
+#include "text_index_builder.h"
+
+namespace stout::blowfish {
+namespace {
+
+// Few letters, or all bytes; empty records too.
+std::vector<std::string> RandomTexts(SplitMix64& random) {
+  std::vector<std::string> texts(random.Below(60));
+  const std::uint64_t letters = random.Below(3) == 0 ? 256 : 1 + random.Below(4);
+  const std::uint64_t longest = random.Below(4) == 0 ? 200 : 10;
+  for (std::string& text : texts) {
+    for (std::uint64_t i = random.Below(longest + 1); i > 0; --i) {
+      text += static_cast<char>(random.Below(letters) + (letters < 256 ? 'a' : 0));
+    }
+  }
+  return texts;
+}
+
+class Indexed {
+ public:
+  explicit Indexed(std::vector<std::string> texts)
+      : texts_(std::move(texts)),
+        parts_(BuildTextIndex(std::vector<std::string_view>(texts_.begin(), texts_.end()))),
+        index_(parts_.index.View(), parts_.alphabet, parts_.Begins(), domain_) {}
+
+  [[nodiscard]] TextIndex& index() { return index_; }
+
+  void CheckGets() {
+    std::vector<std::uint32_t> records(texts_.size());
+    std::iota(records.begin(), records.end(), 0);
+    std::vector<std::string> read(texts_.size());
+    index_.GetAll(records, [&](std::size_t i, std::string_view text) { read[i] = text; });
+    CHECK(read == texts_);
+    for (const std::uint32_t r : records) CHECK(index_.SizeOf(r) == texts_[r].size());
+  }
+
+  void CheckExtracts(SplitMix64& random) {
+    for (int i = 0; i < 40 && !texts_.empty(); ++i) {
+      const auto record = static_cast<std::uint32_t>(random.Below(texts_.size()));
+      const std::string& text = texts_[record];
+      const std::uint64_t offset = random.Below(text.size() + 2);
+      const std::uint64_t size = random.Below(20);
+      TextBuffer extracted;
+      index_.Extract(record, offset, size, extracted);
+      CHECK(extracted.view() == (offset < text.size() ? text.substr(offset, size) : ""));
+    }
+  }
+
+  void CheckSearches(SplitMix64& random) {
+    for (int i = 0; i < 15; ++i) {
+      std::string wanted = "b";
+      if (!texts_.empty()) {
+        const std::string& text = texts_[random.Below(texts_.size())];
+        wanted = text.substr(random.Below(text.size() + 1), random.Below(5));
+      }
+      if (random.Below(4) == 0) wanted += static_cast<char>('a' + random.Below(4));
+      CAPTURE(wanted);
+      Places found;
+      const RowRange rows = index_.Search(wanted);
+      index_.Locate(rows, [&](std::uint32_t record, std::uint64_t offset) {
+        found.emplace(record, offset);
+        return true;
+      });
+      CHECK(found.size() == rows.size());
+      CHECK(found == Occurrences(wanted));
+    }
+  }
+
+ private:
+  using Places = std::set<std::pair<std::uint32_t, std::uint64_t>>;
+
+  Places Occurrences(const std::string& wanted) const {
+    Places places;
+    for (std::uint32_t record = 0; record < texts_.size(); ++record) {
+      for (std::size_t at = 0; at < texts_[record].size(); ++at) {
+        if (texts_[record].compare(at, wanted.size(), wanted) == 0) places.emplace(record, at);
+      }
+    }
+    return places;
+  }
+
+  std::vector<std::string> texts_;
+  TextIndexParts parts_;
+  ReclaimDomain domain_;
+  TextIndex index_;
+};
+
+TEST_CASE("an index of texts gives back texts, parts of them and what is searched",
+          "[text_index]") {
+  const std::uint64_t seed = GENERATE(range(1, 80));
+  CAPTURE(seed);
+  SplitMix64 random(seed);
+  Indexed indexed(RandomTexts(random));
+  indexed.CheckGets();
+  indexed.CheckExtracts(random);
+  indexed.CheckSearches(random);
+}
+
+TEST_CASE("layers of a text change no answer", "[text_index]") {
+  const std::uint64_t seed = GENERATE(range(200, 225));
+  CAPTURE(seed);
+  SplitMix64 random(seed);
+  Indexed indexed(RandomTexts(random));
+  TextIndex& index = indexed.index();
+  for (int step = 0; step < 10; ++step) {
+    CAPTURE(step);
+    LayeredSampledArray& array = random.Below(2) ? index.positions_at() : index.rows_of();
+    switch (random.Below(4)) {
+      case 0:
+      case 1:
+        array.Add();
+        break;
+      case 2:
+        array.Remove();
+        break;
+      default:
+        index.FillLayers(static_cast<std::uint32_t>(random.Below(index.records() + 1)),
+                         index.records());
+    }
+    indexed.CheckSearches(random);
+    indexed.CheckExtracts(random);
+  }
+}
+
+TEST_CASE("reading every text fills all layers", "[text_index]") {
+  SplitMix64 random(3);
+  Indexed indexed(std::vector<std::string>(50, "a text, the same in all records"));
+  TextIndex& index = indexed.index();
+  for (LayeredSampledArray* array : {&index.positions_at(), &index.rows_of()}) {
+    while (array->Add()) {
+    }
+  }
+  index.FillLayers(0, index.records());
+  for (LayeredSampledArray* array : {&index.positions_at(), &index.rows_of()}) {
+    for (const LayerInfo& layer : array->Layers()) CHECK(layer.state == LayerState::kFull);
+  }
+  indexed.CheckSearches(random);
+  indexed.CheckExtracts(random);
+}
+
+}  // namespace
+}  // namespace stout::blowfish

@@ -1,0 +1,145 @@
+#include "token_alphabet.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "random_values.h"
+#include "tokenize.h"
+
+namespace stout::blowfish {
+namespace {
+
+using Pieces = std::vector<std::string>;
+
+Pieces CutBy(CutRule rule, std::string_view value, const Pieces& words = {}) {
+  Pieces pieces;
+  Cut(
+      rule, value,
+      [&](bool, std::string_view word) {
+        return std::find(words.begin(), words.end(), word) != words.end();
+      },
+      [&](bool first, std::string_view piece) {
+        CHECK(first == pieces.empty());
+        pieces.emplace_back(piece);
+      });
+  return pieces;
+}
+
+TEST_CASE("values are cut by the rule of their attribute", "[alphabet]") {
+  CHECK(CutBy({CutRule::kWhole}, "12 345") == Pieces{"12 345"});
+  CHECK(CutBy({CutRule::kWhole}, "") == Pieces{""});
+  CHECK(CutBy({CutRule::kChunks, 2}, "12345") == Pieces{"12", "34", "5"});
+  CHECK(CutBy({CutRule::kChunks, 3}, "") == Pieces{""});
+  CHECK(CutBy({CutRule::kWords}, "a bc d", {"a ", "d"}) == Pieces{"a ", "b", "c", " ", "d"});
+  CHECK(CutBy({CutRule::kWords}, "a  b ", {"a ", "b "}) == Pieces{"a ", " ", "b "});
+  CHECK(CutBy({CutRule::kWords}, "") == Pieces{""});
+}
+
+// What the symbols of a record print, and the text of a value put together from them.
+TEST_CASE("symbols print the values that they were made of", "[alphabet]") {
+  const std::uint64_t seed = GENERATE(range(1, 100));
+  CAPTURE(seed);
+  const RandomValues made = MakeRandomValues(seed, 300);
+  const Tokens tokens = Tokenize(made.schema, made.views());
+  const TokenAlphabet alphabet = tokens.alphabet();
+  REQUIRE(alphabet.attributes() == made.schema.size());
+
+  std::vector<std::string> printed(made.values.size());
+  for (std::size_t a = 0; a < alphabet.attributes(); ++a) {
+    const TokenAlphabet::Attribute& attribute = alphabet.attribute(a);
+    const Field& field = tokens.fields[a];
+    CHECK(field.symbols == attribute.last - attribute.first);
+    CHECK(field.one_each == attribute.one_each());
+    std::size_t r = 0;
+    bool first = true;
+    for (const Symbol symbol : field.text) {
+      if (symbol == Field::kEnd) {
+        ++r;
+        first = true;
+        continue;
+      }
+      const auto global = static_cast<Symbol>(attribute.first + symbol);
+      // Symbols that begin values are below those that go on.
+      CHECK((global < attribute.next) == first);
+      printed[r] += alphabet.Print(global);
+      first = field.one_each;
+      r += field.one_each;
+    }
+    CHECK(r == printed.size());
+  }
+  CHECK(printed == made.values);
+}
+
+TEST_CASE("pieces are found, and spelled values are those of the records", "[alphabet]") {
+  const std::uint64_t seed = GENERATE(range(1, 40));
+  CAPTURE(seed);
+  const RandomValues made = MakeRandomValues(seed, 300);
+  const Tokens tokens = Tokenize(made.schema, made.views());
+  const TokenAlphabet alphabet = tokens.alphabet();
+  for (std::size_t a = 0; a < alphabet.attributes(); ++a) {
+    const TokenAlphabet::Attribute& attribute = alphabet.attribute(a);
+    std::string before;
+    for (std::uint32_t s = attribute.first + attribute.lacking; s < attribute.last; ++s) {
+      const bool first = s < attribute.next;
+      const auto symbol = static_cast<Symbol>(s);
+      const std::string piece(alphabet.Piece(a, symbol));
+      CHECK(alphabet.Find(a, first, piece) == symbol);
+      if (s > attribute.first + attribute.lacking && s != attribute.next) CHECK(before < piece);
+      before = piece;
+    }
+    CHECK_FALSE(alphabet.Find(a, true, "no such piece"));
+    CHECK(alphabet.FindPrefix(a, true, "no such piece").empty());
+    CHECK(alphabet.FindPrefix(a, true, "").last - alphabet.FindPrefix(a, true, "").first ==
+          attribute.next - attribute.first - attribute.lacking);
+  }
+  for (const std::string& value : made.values) {
+    made.schema.Split(value, [&](std::size_t a, std::string_view text) {
+      const auto symbols = alphabet.Spell(a, text);
+      REQUIRE(symbols);
+      std::string spelled;
+      for (const Symbol symbol : *symbols) spelled += alphabet.Piece(a, symbol);
+      CHECK(spelled == text);
+    });
+  }
+}
+
+TEST_CASE("an attribute of few values has a symbol for each, a number chunks, text words",
+          "[alphabet]") {
+  const Schema schema = Schema::Make({"mode", "key", "comment"}, '|').value();
+  SplitMix64 random(1);
+  std::vector<std::string> values;
+  for (int i = 0; i < 60000; ++i) {
+    std::string comment;
+    for (int w = 0; w < 6; ++w) comment += "word" + std::to_string(random.Below(200)) + ' ';
+    values.push_back("MODE" + std::to_string(random.Below(7)) + '|' +
+                     std::to_string(1000000000 + random.Below(1000000000)) + '|' + comment);
+  }
+  const Tokens tokens =
+      Tokenize(schema, std::vector<std::string_view>(values.begin(), values.end()));
+  CHECK(tokens.attributes[0].rule.kind == CutRule::kWhole);
+  CHECK(tokens.attributes[0].last - tokens.attributes[0].first == 7);
+  CHECK(tokens.attributes[1].rule.kind == CutRule::kChunks);
+  CHECK(tokens.attributes[1].rule.chunk > 1);
+  CHECK(tokens.attributes[2].rule.kind == CutRule::kWords);
+  CHECK(tokens.fields[2].text.size() == values.size() * 7);  // six words and an end
+}
+
+// A sample sees few values, and then there are too many for whole ones.
+TEST_CASE("an alphabet that grows beyond its sample falls back to shorter pieces", "[alphabet]") {
+  const int records = 80000;
+  const int sampled = 16384;
+  std::vector<std::string> values;
+  for (int i = 0; i < records; ++i) values.push_back(std::to_string(i));
+  for (std::int64_t i = 0; i < sampled; ++i) values[i * records / sampled] = "few";
+  const Tokens tokens =
+      Tokenize(Schema(), std::vector<std::string_view>(values.begin(), values.end()));
+  CHECK(tokens.texts.size() <= kMaxSymbols);
+  CHECK(tokens.attributes[0].rule.kind != CutRule::kWhole);
+}
+
+}  // namespace
+}  // namespace stout::blowfish
