@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <condition_variable>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -45,7 +46,9 @@ class Opened {
  public:
   explicit Opened(Schema schema) : schema_(std::move(schema)) { Open(); }
 
-  void Open() {
+  void Open() { REQUIRE(TryOpen() == ErrorCode()); }
+  void Close() { shard_.reset(); }
+  ErrorCode TryOpen() {
     shard_.reset();
     // Small enough that there is something to compact all the time.
     ShardOptions options{
@@ -54,10 +57,13 @@ class Opened {
     options.wake = [this] { wakeup_.Wake(); };
     Diagnostics why;
     auto opened = Shard::Open(directory_.path(), domain_, std::move(options), &report_, &why);
-    CAPTURE(why.message);
-    REQUIRE(opened.has_value());
+    UNSCOPED_INFO(why.message);
+    if (!opened) return opened.error();
     shard_ = std::move(*opened);
+    return {};
   }
+
+  [[nodiscard]] const std::string& directory() const { return directory_.path(); }
 
   [[nodiscard]] Shard& shard() { return *shard_; }
   [[nodiscard]] const ShardReport& report() const { return report_; }
@@ -73,11 +79,11 @@ class Opened {
     return *result;
   }
   void Rest() {
-    shard_->Poll();
-    while (!shard_->Idle()) {
-      wakeup_.Wait();
-      shard_->Poll();
-    }
+    PollUntil([this] { return shard_->Idle(); });
+  }
+  template <typename Condition>
+  void PollUntil(Condition condition) {
+    for (shard_->Poll(); !condition(); shard_->Poll()) wakeup_.Wait();
   }
 
  private:
@@ -259,6 +265,53 @@ TEST_CASE("a tombstone outlives a merge, and its life ends", "[shard]") {
   opened.shard().Compact();
   opened.Rest();
   CheckReads(opened.shard(), {});
+}
+
+TEST_CASE("the length of the log alone brings a merge", "[shard]") {
+  Opened opened{Schema()};
+  for (Version version = 1; version <= 100; ++version) {
+    WriteBatch batch{.epoch = 1};
+    batch.items.push_back({.key = "key1", .value = std::string(100, 'v'), .version = version});
+    REQUIRE(opened.Write(batch) == WriteResult());
+  }
+  opened.Rest();
+  CHECK(opened.shard().stats().merges > 0);
+  REQUIRE(opened.shard().succinct());
+  CHECK(opened.shard().succinct()->records() == 1);
+}
+
+TEST_CASE("a merge that failed is tried again", "[shard]") {
+  Opened opened{Schema()};
+  WriteBatch batch{.epoch = 1};
+  batch.items.push_back({.key = "key1", .value = "value", .version = 1});
+  REQUIRE(opened.Write(batch) == WriteResult());
+  // Where the merge's file should be.
+  const std::string in_the_way = opened.directory() + "/00000000000000000002.records";
+  std::filesystem::create_directory(in_the_way);
+  opened.shard().Compact();
+  opened.PollUntil([&] { return opened.shard().stats().failed_compactions > 0; });
+  CHECK(opened.shard().stats().merges == 0);
+  CHECK_FALSE(opened.shard().Idle());
+  std::filesystem::remove(in_the_way);
+  opened.Pass(6000);
+  opened.Rest();
+  CHECK(opened.shard().stats().merges == 1);
+}
+
+TEST_CASE("a shard without its manifest is left as it is", "[shard]") {
+  Opened opened{Schema()};
+  WriteBatch batch{.epoch = 1};
+  batch.items.push_back({.key = "key1", .value = "value", .version = 1});
+  REQUIRE(opened.Write(batch) == WriteResult());
+  opened.shard().Compact();
+  opened.Rest();
+  const std::string manifest = opened.directory() + "/" + kManifestName;
+  opened.Close();
+  std::filesystem::rename(manifest, manifest + ".lost");
+  CHECK(opened.TryOpen() == Errc::kCorrupt);
+  std::filesystem::rename(manifest + ".lost", manifest);
+  opened.Open();
+  CheckReads(opened.shard(), {{"key1", {{1, 1}, "value"}}});
 }
 
 TEST_CASE("a start reads the log since the last merge only", "[shard]") {

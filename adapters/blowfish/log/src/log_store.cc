@@ -280,7 +280,7 @@ void LogStore::CarryOver(std::uint64_t through, FreezeHandler handler) {
   append->done = [this, through, handler = std::move(handler)](Errc errc) mutable {
     freezing_ = false;
     if (errc != Errc::kOk) return handler(Errc::kTransient, {});
-    FrozenLog frozen{std::move(table_), through};
+    FrozenLog frozen{std::move(table_), through, log_bytes_};
     table_ = std::make_shared<LogTable>(options_.schema);
     log_bytes_ = 0;
     handler({}, std::move(frozen));

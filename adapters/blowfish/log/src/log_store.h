@@ -48,6 +48,7 @@ struct LogStoreOptions {
 struct FrozenLog {
   std::shared_ptr<const LogTable> table;  ///< Shared by the queries and the compaction.
   std::uint64_t through = 0;              ///< The last file of which the table has everything.
+  std::uint64_t bytes = 0;                ///< Of the log, since the Freeze() before it.
 };
 
 /// The part of a shard that takes writes: a log on disk, the states that it holds in memory, and
@@ -114,7 +115,7 @@ class LogStore {
   /// kTransient: nothing was frozen; the disk fails, or another Freeze() is under way.
   void Freeze(FreezeHandler handler);
 
-  /// About how much a start would read: when to freeze.
+  /// Of the log, about, since the last Freeze(), or in all that Open() read: when to freeze.
   [[nodiscard]] std::uint64_t log_bytes() const { return log_bytes_; }
   [[nodiscard]] std::size_t waiting_bytes() const { return waiting_bytes_; }
 

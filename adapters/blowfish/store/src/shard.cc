@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <filesystem>
 #include <numeric>
 #include <utility>
@@ -54,15 +55,7 @@ ErrorCode Shard::Recover(ShardReport* report, Diagnostics* diagnostics) {
   if (!log_directory) return log_directory.error();
   log_directory_ = std::move(*log_directory);
 
-  if (std::filesystem::exists(directory_ + "/" + kManifestName)) {
-    auto manifest = ReadManifest(directory_, diagnostics);
-    if (!manifest) return manifest.error();
-    manifest_ = std::move(*manifest);
-  } else {
-    manifest_ = {.schema = options_.schema, .shard = options_.shard};
-    if (const ErrorCode failed = WriteManifest(directory_, manifest_, diagnostics)) return failed;
-  }
-  RemoveStrays();
+  if (const ErrorCode failed = FindManifest(diagnostics)) return failed;
   if (!manifest_.records.empty()) {
     auto opened = SuccinctStore::Open(directory_ + "/" + manifest_.records, domain_,
                                       Verify::kEverything, diagnostics);
@@ -87,6 +80,7 @@ ErrorCode Shard::Recover(ShardReport* report, Diagnostics* diagnostics) {
   auto opened = LogStore::Open(*log_directory_, std::move(log), &found.log, diagnostics);
   if (!opened) return opened.error();
   log_ = std::move(*opened);
+  RemoveStrays();  // Only now: all that the manifest names is there.
   found.took = std::chrono::steady_clock::now() - start;
   if (report) *report = found;
   return {};
@@ -97,6 +91,28 @@ void Shard::Show(std::shared_ptr<SuccinctStore> store, HiddenRecords hidden) {
   succinct_ = std::move(store);
   reader_.emplace(succinct_->index());
   hidden_ = std::move(hidden);
+}
+
+// The manifest, or the one of a new shard. Without it, what a shard has left is not touched.
+ErrorCode Shard::FindManifest(Diagnostics* diagnostics) {
+  std::error_code ignored;
+  if (std::filesystem::exists(directory_ + "/" + kManifestName, ignored)) {
+    auto manifest = ReadManifest(directory_, diagnostics);
+    if (!manifest) return manifest.error();
+    manifest_ = std::move(*manifest);
+    return {};
+  }
+  for (const auto& file : std::filesystem::directory_iterator(directory_, ignored)) {
+    if (!file.path().filename().string().ends_with(kRecordsSuffix)) continue;
+    if (diagnostics) {
+      diagnostics->message = fmt::format(
+          "{}: there are records, but no file '{}' that names them; restore it from a copy",
+          directory_, kManifestName);
+    }
+    return Errc::kCorrupt;
+  }
+  manifest_ = {.schema = options_.schema, .shard = options_.shard};
+  return WriteManifest(directory_, manifest_, diagnostics);
 }
 
 // Files of compactions that did not come to their end.
@@ -279,8 +295,7 @@ void Shard::OnApply(const Operation& operation, const LogEntry* before) {
 // --- Compactions ---------------------------------------------------------------------------------
 
 bool Shard::Idle() const {
-  return job_ == Job::kNone && !compact_now_ && log_->table().bytes() < options_.freeze_bytes &&
-         log_->log_bytes() < options_.merge_bytes;
+  return job_ == Job::kNone && !frozen_ && !WantsMerge() && !WantsFreeze();
 }
 
 void Shard::Poll() {
@@ -298,17 +313,24 @@ void Shard::Poll() {
 void Shard::Begin() {
   if (options_.now_ms() < retry_at_ms_) return;
   if (frozen_) return BeginSort();
-  const bool much_log = log_->log_bytes() >= options_.merge_bytes;
-  if (log_->table().bytes() >= options_.freeze_bytes || much_log || compact_now_) {
-    return BeginFreeze();
-  }
+  if (WantsMerge()) return BeginMerge();
+  if (WantsFreeze()) return BeginFreeze();
+}
+
+bool Shard::WantsMerge() const { return merge_now_ || unmerged_bytes_ >= options_.merge_bytes; }
+
+bool Shard::WantsFreeze() const {
+  return compact_now_ || log_->table().bytes() >= options_.freeze_bytes ||
+         unmerged_bytes_ + log_->log_bytes() >= options_.merge_bytes;
 }
 
 void Shard::BeginFreeze() {
   job_ = Job::kFreezing;
+  merge_now_ = std::exchange(compact_now_, false);
   log_->Freeze([this](ErrorCode failed, FrozenLog frozen) {
     job_ = Job::kNone;
     if (failed) return Fail(failed.message());
+    unmerged_bytes_ += frozen.bytes;
     frozen_ = std::move(frozen);
     ++stats_.freezes;
     options_.wake();
@@ -346,7 +368,12 @@ void Shard::BeginMerge() {
 void Shard::Run(Job job, UniqueFunction<Finished()> work) {
   job_ = job;
   background_ = std::jthread([this, work = std::move(work)]() mutable {
-    Finished finished = work();
+    Finished finished;
+    try {
+      finished = work();
+    } catch (const std::exception& error) {  // Of memory, mostly.
+      finished = {.failed = Errc::kTransient, .why = error.what()};
+    }
     {
       const std::lock_guard lock(inbox_.mutex);
       inbox_.finished = std::move(finished);
@@ -362,8 +389,6 @@ void Shard::TakeOver(Finished finished) {
     suffixes_.push_back(std::move(finished.suffixes));
     suffixes_through_ = frozen_->through;
     frozen_.reset();
-    const bool much_log = log_->log_bytes() >= options_.merge_bytes;
-    if (much_log || std::exchange(compact_now_, false)) BeginMerge();
     return;
   }
   job_ = Job::kTakingOver;
@@ -402,6 +427,8 @@ void Shard::Install() {
   const std::string old = std::exchange(manifest_, std::move(manifest)).records;
   Show(std::move(merged.succinct), std::move(merged_hidden_));
   suffixes_.clear();
+  merge_now_ = false;
+  unmerged_bytes_ = 0;
   // What is left of these after an error, the next start removes.
   (void)RemoveLogs(*log_directory_, suffixes_through_);
   std::error_code ignored;

@@ -122,7 +122,7 @@ class Shard {
   /// time. Of what takes long it does a part, and wakes itself for the rest.
   void Poll();
 
-  /// Freezes and merges all that there is as soon as that can be.
+  /// Has all that there is frozen and merged as soon as that can be, by Poll().
   void Compact() { compact_now_ = true; }
 
   [[nodiscard]] const ShardStats& stats() const { return stats_; }
@@ -151,6 +151,7 @@ class Shard {
 
   Shard(std::string directory, ReclaimDomain& domain, ShardOptions options);
   [[nodiscard]] ErrorCode Recover(ShardReport* report, Diagnostics* diagnostics);
+  [[nodiscard]] ErrorCode FindManifest(Diagnostics* diagnostics);
   void RemoveStrays();
   void Show(std::shared_ptr<SuccinctStore> store, HiddenRecords hidden);
 
@@ -169,6 +170,8 @@ class Shard {
   bool ForEachMatchInSuffixes(const LogQuery& query, std::size_t i, const KeyVisitor& visit) const;
   bool ForEachMatchInSuccinct(const LogQuery& query, const KeyVisitor& visit);
 
+  [[nodiscard]] bool WantsMerge() const;
+  [[nodiscard]] bool WantsFreeze() const;
   void Begin();
   void BeginFreeze();
   void BeginSort();
@@ -195,7 +198,9 @@ class Shard {
   std::unique_ptr<LogStore> log_;
 
   Job job_ = Job::kNone;
-  bool compact_now_ = false;
+  bool compact_now_ = false;          // From the next freeze on.
+  bool merge_now_ = false;            // Whatever the log's length, once nothing is frozen.
+  std::uint64_t unmerged_bytes_ = 0;  // Of the log, before the last freeze.
   std::uint64_t retry_at_ms_ = 0;
   ShardStats stats_;
   // A merge that is being taken over: what is hidden in it, by how many entries of the log's table.
