@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run.sh BIN_DIR [--quick] [OPTION...]: what can keep a shard's records, side by side: zstd in small
-# blocks with postings, sdsl-lite, RocksDB, hash maps, Redis. Options are those of shard-bench.
+# run.sh BIN_DIR [--quick] [OPTION...]: what can keep a shard's records, side by side: ours, zstd in
+# small blocks with postings, sdsl-lite, RocksDB, hash maps, Redis. Options are shard-bench's.
 #
 #   --quick   4 MiB of values instead of 64, results to BIN_DIR/../shard-quick/
 #
