@@ -17,27 +17,50 @@
 namespace stout::test {
 namespace {
 
-[[noreturn]] void Become(const std::vector<std::string>& command, const std::string& log,
-                         const std::string& user) {
-  // Its own group: Ctrl-C is for the test, which stops its servers itself.
-  ::setpgid(0, 0);
-  const int out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
-  ::dup2(out, STDOUT_FILENO);
-  ::dup2(out, STDERR_FILENO);
-  if (const passwd* entry = user.empty() || ::geteuid() != 0 ? nullptr : ::getpwnam(user.c_str())) {
-    if (::initgroups(user.c_str(), entry->pw_gid) != 0 || ::setgid(entry->pw_gid) != 0 ||
-        ::setuid(entry->pw_uid) != 0) {
+// What the child does before it becomes the program. Between fork and exec it may not allocate:
+// another thread may have held the allocator's lock, for ever as the child sees it. So all that
+// takes memory is made before.
+class Launch {
+ public:
+  Launch(const std::vector<std::string>& command, const std::string& log, const std::string& user)
+      : log_(log) {
+    for (const std::string& argument : command)
+      arguments_.push_back(const_cast<char*>(argument.c_str()));
+    arguments_.push_back(nullptr);
+    if (user.empty() || ::geteuid() != 0) return;
+    const passwd* entry = ::getpwnam(user.c_str());
+    if (entry == nullptr) throw std::runtime_error("no user " + user);
+    user_ = entry->pw_uid;
+    group_ = entry->pw_gid;
+    int count = 64;
+    groups_.resize(static_cast<std::size_t>(count));
+    if (::getgrouplist(user.c_str(), group_, groups_.data(), &count) < 0)
+      throw std::runtime_error(user + " is in more groups than are looked at");
+    groups_.resize(static_cast<std::size_t>(count));
+  }
+
+  [[noreturn]] void Become() const {
+    // Its own group: Ctrl-C is for the test, which stops its servers itself.
+    ::setpgid(0, 0);
+    const int out = ::open(log_.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+    ::dup2(out, STDOUT_FILENO);
+    ::dup2(out, STDERR_FILENO);
+    if (user_ != 0 && (::setgroups(groups_.size(), groups_.data()) != 0 || ::setgid(group_) != 0 ||
+                       ::setuid(user_) != 0)) {
       ::_exit(126);
     }
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::execvp(arguments_[0], arguments_.data());
+    ::_exit(127);
   }
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  std::vector<char*> arguments;
-  for (const std::string& argument : command)
-    arguments.push_back(const_cast<char*>(argument.c_str()));
-  arguments.push_back(nullptr);
-  ::execvp(arguments[0], arguments.data());
-  ::_exit(127);
-}
+
+ private:
+  const std::string& log_;
+  std::vector<char*> arguments_;
+  uid_t user_ = 0;  // 0: stays who it is
+  gid_t group_ = 0;
+  std::vector<gid_t> groups_;
+};
 
 bool IsZombie(pid_t pid) {
   std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
@@ -51,9 +74,10 @@ bool IsZombie(pid_t pid) {
 Process::Process(std::vector<std::string> command, const std::filesystem::path& log,
                  const std::string& user) {
   const std::string log_path = log.string();
+  const Launch launch(command, log_path, user);
   pid_ = ::fork();
   if (pid_ < 0) throw std::runtime_error("cannot fork");
-  if (pid_ == 0) Become(command, log_path, user);
+  if (pid_ == 0) launch.Become();
 }
 
 Process::~Process() {

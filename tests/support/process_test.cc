@@ -1,0 +1,38 @@
+#include "tests/support/process.h"
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <future>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace stout::test {
+namespace {
+
+using Catch::Matchers::Contains;
+
+TEST_CASE("a program is run to its end, and what it writes is known") {
+  CHECK(RunToEnd({"echo", "a b", "c"}) == "a b c\n");
+  CHECK_THROWS_WITH(RunToEnd({"sh", "-c", "echo why; exit 3"}), Contains("sh failed: why"));
+  CHECK_THROWS_AS(RunToEnd({"there-is-no-such-program"}), std::runtime_error);
+  CHECK_THROWS_WITH(RunToEnd({"true"}, "nobody-knows-him"), Contains("nobody-knows-him"));
+}
+
+// Each from a new thread, which has not yet got any memory of its own from the allocator.
+TEST_CASE("a program starts while other threads allocate") {
+  std::atomic<bool> done = false;
+  std::vector<std::jthread> others;
+  for (int i = 0; i < 4; ++i) {
+    others.emplace_back([&] {
+      while (!done) std::jthread([] { std::vector<std::string>(100, std::string(100, 'x')); });
+    });
+  }
+  const auto run = [] { return RunToEnd({"true"}); };
+  for (int i = 0; i < 500; ++i) CHECK(std::async(std::launch::async, run).get().empty());
+  done = true;
+}
+
+}  // namespace
+}  // namespace stout::test
