@@ -95,6 +95,26 @@ struct Fixture {
 
 const WriteResult kDone;
 
+TEST_CASE("the newest stamp is that of a write under way, of the table, or older", "[log]") {
+  Fixture f;
+  f.older = Stamp{1, 1};
+  CHECK(f.store->NewestStamp("k") == Stamp{1, 1});
+  CHECK_FALSE(f.store->IsPending("k"));
+  f.Write(Batch(1, {PutItem("k", 2, "v")}));
+  CHECK(f.store->NewestStamp("k") == Stamp{1, 2});
+  CHECK(f.store->IsPending("k"));
+  CHECK_FALSE(f.store->IsPending("other"));
+  f.Commit();
+  CHECK(f.store->NewestStamp("k") == Stamp{1, 2});
+  CHECK_FALSE(f.store->IsPending("k"));
+  f.disk.errors.write = EIO;
+  f.Write(Batch(1, {DeleteItem("k", 3)}));
+  CHECK(f.store->NewestStamp("k") == Stamp{1, 3});
+  f.Commit();
+  CHECK(f.store->NewestStamp("k") == Stamp{1, 2});
+  CHECK_FALSE(f.store->IsPending("k"));
+}
+
 TEST_CASE("a write is seen and answered once it is durable, not before", "[log]") {
   Fixture f;
   const auto written = f.Write(Batch(1, {PutItem("ann", 1, "Ann|rome"), DeleteItem("bob", 2)}));

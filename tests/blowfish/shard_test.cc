@@ -121,7 +121,39 @@ void CheckReads(Shard& shard, const Model& model) {
     CHECK(read[key].value == state.value);
   }
   CHECK(read.size() == model.size());
+  for (const std::string& name : names) {
+    const auto state = model.find(name);
+    CAPTURE(name);
+    CHECK(shard.NewestStamp(name) ==
+          (state == model.end() ? std::nullopt : std::optional(state->second.stamp)));
+    CHECK_FALSE(shard.IsPending(name));
+  }
   CHECK(shard.size() == there);
+}
+
+// In steps, as whoever lists them all goes.
+void CheckOrder(SplitMix64& random, const Shard& shard, const Model& model) {
+  std::vector<std::string> expected;
+  for (const auto& [key, state] : model) {
+    if (state.value) expected.push_back(key);
+  }
+  std::vector<std::string> listed;
+  while (true) {
+    const std::size_t count = 1 + random.Below(30);
+    std::optional<std::string_view> after;
+    if (!listed.empty()) after = listed.back();
+    const std::vector<std::string> keys = shard.KeysAfter(after, count);
+    listed.insert(listed.end(), keys.begin(), keys.end());
+    CHECK(keys.size() <= count);
+    if (keys.size() < count) break;
+  }
+  CHECK(listed == expected);
+  // From a key that need not be there.
+  const std::string from = "key" + std::to_string(random.Below(1000));
+  const auto behind = std::ranges::upper_bound(expected, from);
+  const std::size_t count = std::min<std::size_t>(expected.end() - behind, 5);
+  CHECK(shard.KeysAfter(from, 5) == std::vector<std::string>(behind, behind + count));
+  CHECK(shard.KeysAfter(from, 0).empty());
 }
 
 void CheckSearches(SplitMix64& random, Shard& shard, const Model& model, const RandomValues& made) {
@@ -211,6 +243,7 @@ TEST_CASE("a shard has what was written, through freezes, merges and starts", "[
         break;
     }
     CheckReads(opened.shard(), model);
+    CheckOrder(random, opened.shard(), model);
     CheckSearches(random, opened.shard(), model, made);
   }
   opened.shard().Compact();
@@ -312,6 +345,25 @@ TEST_CASE("a shard without its manifest is left as it is", "[shard]") {
   std::filesystem::rename(manifest + ".lost", manifest);
   opened.Open();
   CheckReads(opened.shard(), {{"key1", {{1, 1}, "value"}}});
+}
+
+TEST_CASE("a shard has layers once it has records that are compressed", "[shard]") {
+  Opened opened{Schema::Make({"a", "b", "c"}, '|').value()};
+  Shard& shard = opened.shard();
+  CHECK_FALSE(shard.AddLayer());
+  CHECK(shard.next_layer_bytes() == 0);
+  WriteBatch batch{.epoch = 1};
+  batch.items.push_back({.key = "key1", .value = "x|y|z", .version = 1});
+  REQUIRE(opened.Write(batch) == WriteResult());
+  shard.Compact();
+  opened.Rest();
+  CHECK(shard.next_layer_bytes() > 0);
+  CHECK(shard.AddLayer());
+  CHECK(shard.layers() == 1);
+  CHECK(shard.layer_bytes() >= shard.finest_layer_bytes());
+  CHECK(shard.finest_layer_bytes() > 0);
+  CHECK(shard.RemoveLayer());
+  CHECK(shard.layers() == 0);
 }
 
 TEST_CASE("a start reads the log since the last merge only", "[shard]") {

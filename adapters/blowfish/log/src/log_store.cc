@@ -154,6 +154,11 @@ void LogStore::Compare(const WriteBatch& batch, std::uint32_t item, std::uint64_
   }
 }
 
+std::optional<Stamp> LogStore::NewestStamp(KeyView key) const {
+  const auto pending = pending_.find(key);
+  return pending != pending_.end() ? pending->second.stamp : DurableStamp(key);
+}
+
 std::optional<Stamp> LogStore::DurableStamp(KeyView key) const {
   if (const LogEntry* const entry = table_->Find(key)) return entry->record.stamp;
   return options_.older_stamp ? options_.older_stamp(key) : std::nullopt;

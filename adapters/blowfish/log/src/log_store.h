@@ -106,6 +106,12 @@ class LogStore {
   void NewEpoch(Store::EpochHandler handler);
   void Fence(const Scope& scope, Epoch epoch, Store::FenceHandler handler);
 
+  /// A write of the key is under way: queries do not see it yet.
+  [[nodiscard]] bool IsPending(KeyView key) const { return pending_.contains(key); }
+  /// What a write of the key is compared with: the stamp of the newest write under way, else that
+  /// of the table, else that of the older stores.
+  [[nodiscard]] std::optional<Stamp> NewestStamp(KeyView key) const;
+
   /// The durable states since the last Freeze(). Another table after each Freeze().
   [[nodiscard]] const LogTable& table() const { return *table_; }
 

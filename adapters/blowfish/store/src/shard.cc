@@ -184,6 +184,45 @@ void Shard::Read(std::span<const std::string_view> keys, const ReadVisitor& visi
   });
 }
 
+std::vector<std::string> Shard::KeysAfter(std::optional<std::string_view> after,
+                                          std::size_t count) const {
+  FirstKeys first(count);
+  OfferTable(log_->table(), after, first);
+  if (frozen_) OfferTable(*frozen_->table, after, first);
+  for (std::size_t i = 0; i < suffixes_.size(); ++i) OfferSuffixes(i, after, first);
+  if (succinct_) OfferSuccinct(after, first);
+  return first.Take();
+}
+
+void Shard::OfferTable(const LogTable& table, std::optional<std::string_view> after,
+                       FirstKeys& first) const {
+  const bool frozen = &table != &log_->table();
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const LogEntry& entry = table.At(i);
+    const KeyView key = entry.record.key;
+    if (entry.deleted || (after && key <= *after) || (frozen && IsInNewer(key))) continue;
+    (void)first.Offer(key);
+  }
+}
+
+void Shard::OfferSuffixes(std::size_t i, std::optional<std::string_view> after,
+                          FirstKeys& first) const {
+  const SuffixStore& store = *suffixes_[i];
+  for (std::uint32_t entry = after ? store.LowerBound(*after) : 0; entry < store.size(); ++entry) {
+    const LogEntry& at = store.At(entry);
+    const KeyView key = at.record.key;
+    if (at.deleted || key == after || IsInNewer(key, i)) continue;
+    if (!first.Offer(key)) return;
+  }
+}
+
+void Shard::OfferSuccinct(std::optional<std::string_view> after, FirstKeys& first) const {
+  const KeyDirectory& keys = succinct_->keys();
+  keys.Scan(after ? keys.LowerBound(*after) : 0, [&](std::uint64_t record, KeyView key) {
+    return key == after || hidden_.Has(static_cast<std::uint32_t>(record)) || first.Offer(key);
+  });
+}
+
 std::vector<std::string> Shard::Search(const LogQuery& query, std::size_t limit) {
   std::vector<std::string> keys;
   if (limit == 0) return keys;

@@ -13,7 +13,9 @@
 #include <thread>
 #include <vector>
 
+#include "first_keys.h"
 #include "hidden_records.h"
+#include "layer_ladder.h"
 #include "log_directory.h"
 #include "log_store.h"
 #include "merge.h"
@@ -111,6 +113,20 @@ class Shard {
       std::function<void(std::size_t i, Stamp stamp, std::optional<std::string_view> value)>;
   void Read(std::span<const std::string_view> keys, const ReadVisitor& visit);
 
+  /// See LogStore: a tombstone's stamp counts as a record's.
+  /// @{
+  [[nodiscard]] std::optional<Stamp> NewestStamp(KeyView key) const {
+    return log_->NewestStamp(key);
+  }
+  [[nodiscard]] bool IsPending(KeyView key) const { return log_->IsPending(key); }
+  /// @}
+
+  /// The first `count` of the keys that are there and behind `after`, in byte order; nothing: of
+  /// all keys. Fewer only where there are no more. Cost: a look at each key of the log's table,
+  /// which is bounded; a search in each other store.
+  [[nodiscard]] std::vector<std::string> KeysAfter(std::optional<std::string_view> after,
+                                                   std::size_t count) const;
+
   /// The keys of the records that match, at most `limit`, in no order.
   [[nodiscard]] std::vector<std::string> Search(const LogQuery& query, std::size_t limit);
   [[nodiscard]] std::uint64_t Count(const LogQuery& query);
@@ -124,6 +140,21 @@ class Shard {
 
   /// Has all that there is frozen and merged as soon as that can be, by Poll().
   void Compact() { compact_now_ = true; }
+
+  /// See LayerLadder; all 0 or false while there is no SuccinctStore. A merge keeps the number.
+  /// To fill a layer at once, a thread holds succinct() and calls its index's FillLayers().
+  /// @{
+  [[nodiscard]] std::size_t layers() const { return OnLadder(&LayerLadder::layers); }
+  [[nodiscard]] std::uint64_t layer_bytes() const { return OnLadder(&LayerLadder::bytes); }
+  [[nodiscard]] std::uint64_t next_layer_bytes() const {
+    return OnLadder(&LayerLadder::next_bytes);
+  }
+  [[nodiscard]] std::uint64_t finest_layer_bytes() const {
+    return OnLadder(&LayerLadder::finest_bytes);
+  }
+  bool AddLayer() { return succinct_ && LayerLadder(succinct_->index()).Add(); }
+  bool RemoveLayer() { return succinct_ && LayerLadder(succinct_->index()).Remove(); }
+  /// @}
 
   [[nodiscard]] const ShardStats& stats() const { return stats_; }
   [[nodiscard]] const std::shared_ptr<SuccinctStore>& succinct() const { return succinct_; }
@@ -163,6 +194,17 @@ class Shard {
   [[nodiscard]] bool IsInNewer(KeyView key, std::size_t i) const;
   [[nodiscard]] bool IsInNewer(KeyView key) const { return log_->table().Find(key) != nullptr; }
   void OnApply(const Operation& operation, const LogEntry* before);
+
+  // What each of the stores has to offer: a key that is there is there in one of them.
+  void OfferTable(const LogTable& table, std::optional<std::string_view> after,
+                  FirstKeys& first) const;
+  void OfferSuffixes(std::size_t i, std::optional<std::string_view> after, FirstKeys& first) const;
+  void OfferSuccinct(std::optional<std::string_view> after, FirstKeys& first) const;
+
+  template <typename Number>
+  [[nodiscard]] Number OnLadder(Number (LayerLadder::*number)() const) const {
+    return succinct_ ? (LayerLadder(succinct_->index()).*number)() : Number{};
+  }
 
   // Calls visit(key) for each record that matches, as long as it answers true.
   using KeyVisitor = std::function<bool(KeyView)>;

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace stout::blowfish {
+
+/// The first so many of the keys that it is offered, in byte order.
+///
+/// Space: those keys.   Cost: of a key that is not among them, a comparison.
+/// Threads: none of its own; callers serialise.
+class FirstKeys {
+ public:
+  explicit FirstKeys(std::size_t count) : count_(count) {}
+
+  /// A key that was not offered before. False: neither it nor any key behind it is among the first,
+  /// so that who offers keys in order can stop.
+  bool Offer(std::string_view key) {
+    if (keys_.size() == count_) {
+      if (count_ == 0 || key > keys_.front()) return false;
+      std::ranges::pop_heap(keys_);
+      keys_.back() = key;
+    } else {
+      keys_.emplace_back(key);
+    }
+    std::ranges::push_heap(keys_);
+    return true;
+  }
+
+  /// In order. It is of no more use then.
+  [[nodiscard]] std::vector<std::string> Take() {
+    std::ranges::sort_heap(keys_);
+    return std::move(keys_);
+  }
+
+ private:
+  std::size_t count_;
+  std::vector<std::string> keys_;  // A heap: the last one in front.
+};
+
+}  // namespace stout::blowfish

@@ -1,0 +1,77 @@
+#include "layer_ladder.h"
+
+#include <bit>
+
+namespace stout::blowfish {
+namespace {
+
+/// An allocation may be rounded up to whole pages.
+constexpr std::uint64_t kPageBytes = 4096;
+
+std::size_t LayersOf(const LayeredSampledArray& array) {
+  return array.shape().coarsest_exponent - std::countr_zero(array.finest());
+}
+
+struct LayerSize {
+  std::uint64_t values = 0;
+  std::uint64_t bitmap = 0;
+};
+
+LayerSize SizeOf(const SampleShape& shape, std::uint32_t distance) {
+  LayerSize size{.values = 2 * sizeof(std::uint64_t)};
+  shape.ForEachColumn(distance, [&](std::uint32_t ordinal) {
+    const std::uint64_t entries = shape.Entries(ordinal);
+    size.values += WordsOf(entries * shape.width) * sizeof(std::uint64_t);
+    size.bitmap += WordsOf(entries) * sizeof(std::uint64_t);
+  });
+  return size;
+}
+
+}  // namespace
+
+std::size_t LayerLadder::layers() const {
+  if (index_.records() == 0) return 0;
+  return LayersOf(index_.records_at()) + LayersOf(index_.places_of());
+}
+
+std::size_t LayerLadder::Steps() const {
+  if (index_.records() == 0) return 0;  // Nothing to sample.
+  return 2 * static_cast<std::size_t>(index_.records_at().shape().coarsest_exponent);
+}
+
+std::uint64_t LayerLadder::bytes() const {
+  return index_.records_at().bytes() + index_.places_of().bytes();
+}
+
+LayeredSampledArray& LayerLadder::ArrayOf(std::size_t step) const {
+  // They take turns, but for the first step and the last.
+  const bool records = step == 0 || (step % 2 == 1 && step + 1 < Steps());
+  return records ? index_.records_at() : index_.places_of();
+}
+
+std::uint64_t LayerLadder::next_bytes() const {
+  const std::size_t step = layers();
+  if (step == Steps()) return 0;
+  const LayeredSampledArray& array = ArrayOf(step);
+  const LayerSize size = SizeOf(array.shape(), array.finest() / 2);
+  return size.values + size.bitmap + 2 * kPageBytes;
+}
+
+std::uint64_t LayerLadder::finest_bytes() const {
+  const std::size_t step = layers();
+  if (step == 0) return 0;
+  const LayeredSampledArray& array = ArrayOf(step - 1);
+  return SizeOf(array.shape(), array.finest()).values;
+}
+
+bool LayerLadder::Add() {
+  const std::size_t step = layers();
+  return step < Steps() && ArrayOf(step).Add();
+}
+
+bool LayerLadder::Remove() {
+  const std::size_t step = layers();
+  return step > 0 && ArrayOf(step - 1).Remove();
+}
+
+}  // namespace stout::blowfish

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "record_index.h"
+
+namespace stout::blowfish {
+
+/// The order in which an index gets its layers, one step up being one layer more, of `records` (for
+/// searches) or of `places` (for single attributes):
+///
+///     records, records, places, records, places, records, ..., places, places
+///
+/// Searches come first: a hit costs a walk, and without a layer that is half a record long; each
+/// layer of records halves it. Places begin to tell when a record is cut in two or more, and from
+/// there on each kind halves what its walks have left. A ladder ends when both have every
+/// attribute.
+///
+/// The steps that an index stands on are in its arrays: a ladder has no state of its own.
+///
+/// Space: a step takes as much as all before it of its kind together.
+/// Cost: some arithmetic a column; climbing as LayeredSampledArray's Add() and Remove().
+/// Owner: the index outlives it.   Threads: one climbs; the index may be used meanwhile.
+/// Errors: as LayeredSampledArray's.
+class LayerLadder {
+ public:
+  explicit LayerLadder(RecordIndex& index) : index_(index) {}
+
+  /// Layers that the index has, those it always has not counted.
+  [[nodiscard]] std::size_t layers() const;
+  /// Of all of them, those being filled included.
+  [[nodiscard]] std::uint64_t bytes() const;
+  /// What one more takes at most, as long as it is being filled; 0: there is none.
+  [[nodiscard]] std::uint64_t next_bytes() const;
+  /// What removing the finest gives back at least; 0: there is none.
+  [[nodiscard]] std::uint64_t finest_bytes() const;
+
+  /// A layer more, empty: whoever reads fills it, and FillLayers() at once. False: there is none.
+  bool Add();
+  /// False: there is no layer.
+  bool Remove();
+
+ private:
+  [[nodiscard]] std::size_t Steps() const;
+  // The array that a step adds to; step < Steps().
+  [[nodiscard]] LayeredSampledArray& ArrayOf(std::size_t step) const;
+
+  RecordIndex& index_;
+};
+
+}  // namespace stout::blowfish
