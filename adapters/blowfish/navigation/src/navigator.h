@@ -104,6 +104,8 @@ class Navigator {
 
   [[nodiscard]] double average(std::size_t shard) const { return shards_[shard].average; }
   [[nodiscard]] const NavigationOptions& options() const { return options_; }
+  /// What the layers may take from now on.
+  void set_budget(std::uint64_t budget) { options_.budget = budget; }
 
  private:
   struct Shard {

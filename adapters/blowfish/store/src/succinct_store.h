@@ -60,6 +60,7 @@ class SuccinctStore {
     return {deleted_stamps_[deleted], deleted_times_[deleted]};
   }
 
+  [[nodiscard]] std::uint64_t file_bytes() const { return file_.bytes(); }
   /// Of the file, by part, and of the layers.
   [[nodiscard]] std::vector<Space> SpaceByPart() const;
 

@@ -1,0 +1,126 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "command_table.h"
+#include "reply_writer.h"
+#include "stout/unique_function.h"
+
+namespace stout::blowfish {
+
+/// How a command becomes pieces of work for shards, and their answers become its reply.
+enum class Spread : std::uint8_t {
+  kNone,       ///< None: the connection's thread answers.
+  kOneKey,     ///< The shard of the key answers.
+  kEachKey,    ///< A piece for each key: their answers are an array.
+  kSum,        ///< A piece for each key: their numbers are added up.
+  kAllOk,      ///< A piece for each shard concerned: OK, or the first error.
+  kKeys,       ///< A piece for each shard: the keys that they found, or their number.
+  kScan,       ///< A piece for the shard that the cursor is at.
+  kOneShard,   ///< The shard that is named answers.
+  kReadBatch,  ///< STOUT.READ: a piece for each key, all of one shard.
+  kEpoch,      ///< STOUT.EPOCH: the largest of all shards'.
+  kFence,      ///< STOUT.FENCE: the worst of all shards'.
+};
+
+/// Keys that a search finds at most whose client sets no limit.
+inline constexpr std::uint64_t kMostFound = 1'000'000;
+
+/// One command of a client.
+struct Request {
+  const CommandSpec* command = nullptr;  ///< Null: `error` is the reply.
+  std::span<const std::string_view> arguments;
+  Spread spread = Spread::kNone;
+  std::uint32_t first_piece = 0;  ///< In Batch::order.
+  std::uint32_t pieces = 0;
+  std::string error;                 ///< Not empty: the reply, whatever the command.
+  std::uint64_t limit = UINT64_MAX;  ///< Of keys that are found.
+  bool count = false;                ///< They are only counted.
+};
+
+/// What one shard does for a command, and what it answers.
+struct Piece {
+  std::uint32_t request = 0;   ///< In Batch::requests.
+  std::uint32_t argument = 0;  ///< The key that it is about; 0: see the command.
+
+  /// The answer: a part of the share's replies, or a number, or keys.
+  /// @{
+  std::uint32_t reply_begin = 0;
+  std::uint32_t reply_end = 0;
+  std::int64_t number = 0;
+  std::vector<std::string> keys;
+  /// @}
+  std::string error;  ///< Not empty: the reply, whatever else.
+};
+
+struct Batch;
+
+/// What one shard does for a batch: its pieces, begun in order.
+struct Share {
+  Batch* batch = nullptr;
+  std::vector<Piece> pieces;
+  std::string replies;
+  std::uint64_t queue = 0;  ///< Requests that waited at the shard when it was done.
+
+  // How far the shard is. Its thread alone.
+  std::size_t next = 0;    // The piece to begin.
+  std::size_t writes = 0;  // Begun and not answered.
+  std::size_t reads = 0;   // Gathered, to be done before anything else is.
+  bool waits = false;      // To go on when `writes` is 0.
+
+  [[nodiscard]] bool empty() const { return pieces.empty(); }
+  [[nodiscard]] bool begun() const { return next == pieces.size(); }
+};
+
+/// Commands of one connection that are carried out together: as many as one read brought.
+///
+/// The arguments lie in the connection's buffer, which is not touched meanwhile. Shards work on
+/// their shares side by side; who ends last says so.
+///
+/// Owner: its connection.   Threads: the connection's, except between Dispatch and `done`, when
+/// each share is its shard's.
+struct Batch {
+  struct Place {
+    std::uint32_t shard;
+    std::uint32_t piece;
+  };
+
+  Resp version = Resp::k2;
+  std::vector<Request> requests;
+  std::vector<Place> order;   ///< The pieces of all requests, of each in the order of its answer.
+  std::vector<Share> shares;  ///< By shard.
+  std::atomic<std::size_t> open = 0;  ///< Shares that are not done.
+  UniqueFunction<void()> done;        ///< Called once, on a shard's thread: it only passes it on.
+
+  explicit Batch(std::size_t shards) : shares(shards) {
+    for (Share& share : shares) share.batch = this;
+  }
+  Batch(const Batch&) = delete;
+  Batch& operator=(const Batch&) = delete;
+
+  /// A share is done. The last one's shard gives the batch back; it is not touched afterwards.
+  void Done() {
+    if (--open == 0) std::exchange(done, {})();
+  }
+
+  [[nodiscard]] Piece& PieceAt(Place place) { return shares[place.shard].pieces[place.piece]; }
+
+  void Clear() {
+    requests.clear();
+    order.clear();
+    for (Share& share : shares) {
+      share.pieces.clear();
+      share.replies.clear();
+      share.next = 0;
+    }
+  }
+};
+
+}  // namespace stout::blowfish

@@ -1,0 +1,149 @@
+#include "info.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <iterator>
+
+#include "ascii.h"
+
+namespace stout::blowfish {
+namespace {
+
+// Lines "name:value" below headings.
+class Text {
+ public:
+  explicit Text(std::span<const std::string_view> sections) : sections_(sections) {}
+
+  // Whether the section is asked for; it begins.
+  bool Section(std::string_view name) {
+    const bool asked =
+        sections_.empty() || std::ranges::any_of(sections_, [&](std::string_view section) {
+          return EqualIgnoringCase(section, name) || EqualIgnoringCase(section, "all") ||
+                 EqualIgnoringCase(section, "default") || EqualIgnoringCase(section, "everything");
+        });
+    if (!asked) return false;
+    if (!text_.empty()) text_ += "\r\n";
+    fmt::format_to(std::back_inserter(text_), "# {}\r\n", name);
+    return true;
+  }
+  template <typename Value>
+  void Line(std::string_view name, const Value& value) {
+    fmt::format_to(std::back_inserter(text_), "{}:{}\r\n", name, value);
+  }
+  [[nodiscard]] std::string Take() { return std::move(text_); }
+
+ private:
+  std::span<const std::string_view> sections_;
+  std::string text_;
+};
+
+std::uint64_t ResidentBytes() {
+  std::ifstream file("/proc/self/statm");
+  std::uint64_t size = 0, resident = 0;
+  file >> size >> resident;
+  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+std::string Info(const Service& service, std::span<const std::string_view> sections) {
+  Text text(sections);
+  std::vector<ShardStatus> shards;
+  ShardStatus sum;
+  std::uint64_t waiting = 0;
+  for (const auto& shard : service.shards) {
+    const ShardStatus& status = shards.emplace_back(shard->status());
+    sum.keys += status.keys;
+    sum.compressed_records += status.compressed_records;
+    sum.compressed_bytes += status.compressed_bytes;
+    sum.layer_bytes += status.layer_bytes;
+    sum.stats.freezes += status.stats.freezes;
+    sum.stats.merges += status.stats.merges;
+    sum.stats.failed_compactions += status.stats.failed_compactions;
+    waiting += shard->queue().waiting();
+  }
+  const ServiceStats& stats = service.stats;
+  if (text.Section("Server")) {
+    text.Line("redis_version", kRedisVersion);
+    text.Line("redis_mode", "standalone");
+    text.Line("blowfish_version", kServerVersion);
+    text.Line("process_id", ::getpid());
+    text.Line("tcp_port", service.port);
+    text.Line("uptime_in_seconds",
+              std::chrono::duration_cast<std::chrono::seconds>(ShardQueue::Now() - service.started)
+                  .count());
+  }
+  if (text.Section("Clients")) {
+    text.Line("connected_clients", service.sessions.size());
+    text.Line("slow_readers_cut_off", stats.slow_readers);
+  }
+  if (text.Section("Memory")) {
+    const std::uint64_t resident = ResidentBytes();
+    text.Line("used_memory", resident);
+    text.Line("used_memory_rss", resident);
+    text.Line("maxmemory", service.memory_budget);
+    text.Line("compressed_bytes", sum.compressed_bytes);
+    text.Line("layer_bytes", sum.layer_bytes);
+  }
+  if (text.Section("Persistence")) {
+    text.Line("loading", 0);
+    text.Line("aof_enabled", 1);
+    text.Line("freezes", sum.stats.freezes);
+    text.Line("merges", sum.stats.merges);
+    text.Line("failed_compactions", sum.stats.failed_compactions);
+    for (std::size_t i = 0; i < shards.size(); ++i) {
+      if (!shards[i].stats.last_failure.empty())
+        text.Line(fmt::format("shard{}_last_failure", i), shards[i].stats.last_failure);
+    }
+  }
+  if (text.Section("Stats")) {
+    text.Line("total_connections_received", stats.connections);
+    text.Line("total_commands_processed", stats.commands);
+    text.Line("rejected_connections", stats.refused_connections);
+    text.Line("protocol_errors", stats.protocol_errors);
+    text.Line("total_net_input_bytes", stats.input_bytes);
+    text.Line("total_net_output_bytes", stats.output_bytes);
+    text.Line("requests_waiting", waiting);
+  }
+  if (text.Section("Replication")) text.Line("role", "master");
+  if (text.Section("Shards")) {
+    for (std::size_t i = 0; i < shards.size(); ++i) {
+      const ShardStatus& shard = shards[i];
+      text.Line(fmt::format("shard{}", i),
+                fmt::format("keys={},compressed_records={},compressed_bytes={},queue={},layers={},"
+                            "layer_bytes={},next_layer_bytes={},filling={},freezes={},merges={}",
+                            shard.keys, shard.compressed_records, shard.compressed_bytes,
+                            service.shards[i]->queue().waiting(), shard.layers, shard.layer_bytes,
+                            shard.next_layer_bytes, shard.filling ? 1 : 0, shard.stats.freezes,
+                            shard.stats.merges));
+    }
+  }
+  if (text.Section("Navigation")) {
+    text.Line("layers_added", stats.layers_added);
+    text.Line("layers_removed", stats.layers_removed);
+    text.Line("no_budget", stats.no_budget);
+    for (std::size_t i = 0; i < stats.decisions.size(); ++i)
+      text.Line(fmt::format("decision{}", i), stats.decisions[i]);
+  }
+  if (text.Section("Keyspace") && sum.keys > 0)
+    text.Line("db0", fmt::format("keys={},expires=0,avg_ttl=0", sum.keys));
+  return text.Take();
+}
+
+std::vector<std::pair<std::string_view, std::string>> ConfigOf(const Service& service) {
+  return {{"appendfsync", "always"},
+          {"appendonly", "yes"},
+          {"databases", "1"},
+          {"max-batch-bytes", std::to_string(kMaxBatchBytes)},
+          {"max-batch-items", std::to_string(kMaxBatchItems)},
+          {"maxmemory", std::to_string(service.memory_budget)},
+          {"port", std::to_string(service.port)},
+          {"save", ""},
+          {"shards", std::to_string(service.shards.size())}};
+}
+
+}  // namespace stout::blowfish

@@ -1,0 +1,145 @@
+#include "options.h"
+
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <stdexcept>
+#include <vector>
+
+#include "info.h"
+
+namespace stout::blowfish {
+namespace {
+
+// "HOST:PORT", "[::1]:PORT" or ":PORT". What is wrong with it, if something is.
+std::string ParseAddress(const std::string& text, std::string& host, std::uint16_t& port) {
+  const std::size_t colon = text.rfind(':');
+  unsigned number = 0;
+  const bool is_number =
+      colon != std::string::npos && CLI::detail::lexical_cast(text.substr(colon + 1), number);
+  if (!is_number || number > 65535) return "'" + text + "' is not HOST:PORT, like 127.0.0.1:6480";
+  std::string name = text.substr(0, colon);
+  if (name.size() > 2 && name.front() == '[' && name.back() == ']')
+    name = name.substr(1, name.size() - 2);
+  host = name.empty() ? "0.0.0.0" : name;
+  port = static_cast<std::uint16_t>(number);
+  return {};
+}
+
+std::string ReadPassword(const std::string& path, std::string& password) {
+  std::ifstream file(path);
+  if (!std::getline(file, password) || password.empty())
+    return path + " cannot be read, or its first line is empty";
+  return {};
+}
+
+class Reader {
+ public:
+  explicit Reader(CLI::App& app) : app_(app) {}
+
+  template <typename Number>
+  void Bytes(const std::string& name, Number& value, const std::string& help) {
+    app_.add_option(name, value, help)->transform(CLI::AsSizeValue(false))->capture_default_str();
+  }
+  void Seconds(const std::string& name, Duration& value, const std::string& help) {
+    const auto shown = std::chrono::duration<double>(value).count();
+    app_.add_option_function<double>(
+            name,
+            [&value](double seconds) {
+              value = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+            },
+            help)
+        ->check(CLI::PositiveNumber)
+        ->default_str(fmt::format("{}", shown))
+        ->type_name("SECONDS");
+  }
+
+ private:
+  CLI::App& app_;
+};
+
+}  // namespace
+
+std::optional<int> ParseCommandLine(int argc, const char* const* argv, ProgramOptions& options) {
+  CLI::App app(
+      "Serves keys from compressed, searchable shards, to any client of redis.\n"
+      "Shards that are busy get memory, within a budget, to be faster.");
+  app.set_version_flag("--version", std::string(kServerVersion));
+  Reader reader(app);
+  ServerOptions& server = options.server;
+  ShardOptions& shard = options.shard;
+
+  app.add_option_function<std::string>(
+         "--listen",
+         [&](const std::string& text) {
+           const std::string wrong = ParseAddress(text, server.host, server.port);
+           if (!wrong.empty()) throw CLI::ValidationError("--listen", wrong);
+         },
+         "Where clients come; port 0: any that is free")
+      ->default_str("127.0.0.1:6480")
+      ->type_name("HOST:PORT");
+  app.add_option("--dir", options.directory, "Where the shards are kept; made if it is not there")
+      ->required()
+      ->type_name("DIR");
+  app.add_option("--shards", options.shards,
+                 "Of a new directory: how many; each has a thread (default: as many as processors)")
+      ->check(CLI::Range(1, 1024));
+  reader.Bytes("--memory-budget", server.memory_budget,
+               "For what is compressed and the layers that make it fast, like 4GB");
+  std::vector<std::string> names;
+  std::string delimiter = "|";
+  app.add_option("--attributes", names,
+                 "Of a new directory: what the parts of a value are called, for SEARCH")
+      ->delimiter(',')
+      ->type_name("NAME,...");
+  app.add_option("--delimiter", delimiter, "Of a new directory: the byte between the parts")
+      ->capture_default_str()
+      ->check([](const std::string& text) {
+        return text.size() == 1 ? "" : "it is one byte, not '" + text + "'";
+      });
+  std::string password_file;
+  app.add_option("--password-file", password_file,
+                 "Its first line is what clients must say with AUTH (default: none)")
+      ->type_name("FILE");
+  app.add_option("--metrics", options.metrics, "Where Prometheus finds /metrics (default: nowhere)")
+      ->type_name("HOST:PORT");
+  app.add_option("--max-clients", server.max_clients, "Connections at a time")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'000'000));
+  reader.Bytes("--max-request", server.connections.commands.max_request, "Size of a whole command");
+  reader.Bytes("--max-value", server.connections.commands.max_bulk, "Size of an argument");
+  reader.Bytes("--max-replies", server.connections.max_replies,
+               "Size of the replies to what one read of a connection brought");
+  reader.Seconds("--write-timeout", server.connections.write_timeout,
+                 "A client that takes no replies for so long is cut off");
+  reader.Bytes("--freeze-bytes", shard.freeze_bytes,
+               "Memory of what is not sorted yet, of a shard");
+  reader.Bytes("--merge-bytes", shard.merge_bytes,
+               "Log of a shard from which on it is compressed: what a start reads");
+  app.add_option("--log-level", options.log_level, "debug, info, warn or err")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"debug", "info", "warn", "err"}));
+  try {
+    app.parse(argc, argv);
+    if (!password_file.empty()) {
+      const std::string wrong = ReadPassword(password_file, server.password);
+      if (!wrong.empty()) throw CLI::ValidationError("--password-file", wrong);
+    }
+    if (const auto wrong = Validate(server.connections.commands))
+      throw CLI::ValidationError("limits", *wrong);
+    if (!names.empty()) {
+      Diagnostics why;
+      auto schema = Schema::Make(names, delimiter.front(), &why);
+      if (!schema) throw CLI::ValidationError("--attributes", why.message);
+      shard.schema = std::move(*schema);
+    }
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error);
+  }
+  return std::nullopt;
+}
+
+}  // namespace stout::blowfish

@@ -1,0 +1,238 @@
+#include "planner.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "ascii.h"
+#include "command_errors.h"
+#include "command_options.h"
+#include "integer.h"
+#include "shard_of.h"
+
+namespace stout::blowfish {
+namespace {
+
+Spread SpreadOf(const Request& request) {
+  switch (request.command->id) {
+    case CommandId::kGet:
+    case CommandId::kGetattr:
+    case CommandId::kGetset:
+    case CommandId::kSet:
+    case CommandId::kSetnx:
+    case CommandId::kStrlen:
+      return Spread::kOneKey;
+    case CommandId::kMget:
+      return Spread::kEachKey;
+    case CommandId::kDel:
+    case CommandId::kExists:
+      return Spread::kSum;
+    case CommandId::kFlushall:
+    case CommandId::kFlushdb:
+    case CommandId::kMset:
+      return Spread::kAllOk;
+    case CommandId::kDbsize:
+    case CommandId::kGrep:
+    case CommandId::kSearch:
+      return Spread::kKeys;
+    case CommandId::kScan:
+      return Spread::kScan;
+    case CommandId::kLayers:
+      return request.arguments.size() > 1 ? Spread::kOneShard : Spread::kNone;
+    case CommandId::kStoutWrite:
+      return Spread::kOneShard;
+    case CommandId::kStoutRead:
+      return Spread::kReadBatch;
+    case CommandId::kStoutEpoch:
+      return Spread::kEpoch;
+    case CommandId::kStoutFence:
+      return Spread::kFence;
+    default:
+      return Spread::kNone;
+  }
+}
+
+// After which the next command may be read, or run, otherwise.
+bool ChangesTheSession(CommandId id) {
+  switch (id) {
+    case CommandId::kAuth:
+    case CommandId::kHello:
+    case CommandId::kQuit:
+    case CommandId::kShutdown:
+    case CommandId::kStoutEpoch:  // One at a time: see Service.
+      return true;
+    default:
+      return false;
+  }
+}
+
+// SET's options that a store without clocks for keys cannot do.
+std::string SetError(const Request& request) {
+  const auto options = ParseSetOptions(request.arguments);
+  if (!options) return std::string(options.error());
+  if (options->expiry) return "ERR keys do not expire here: SET without EX, PX, EXAT and PXAT";
+  return {};
+}
+
+}  // namespace
+
+bool Planner::Add(std::span<const std::string_view> arguments, const Session& session,
+                  Batch& batch) const {
+  Request& request = batch.requests.emplace_back();
+  request.arguments = arguments;
+  request.command = table_.Resolve(arguments, request.error);
+  if (request.command == nullptr) return true;
+  if (!session.authenticated && (request.command->flags & CommandFlag::kNoAuth) == 0) {
+    request.error = "NOAUTH Authentication required.";
+    return true;
+  }
+  request.spread = SpreadOf(request);
+  Look(request);
+  if (request.error.empty()) Split(batch, request);
+  return !ChangesTheSession(request.command->id);
+}
+
+void Planner::Look(Request& request) const {
+  const auto arguments = request.arguments;
+  switch (request.command->id) {
+    case CommandId::kSet:
+      request.error = SetError(request);
+      return;
+    case CommandId::kMset:
+      if (arguments.size() % 2 == 0) request.error = WrongArityError("mset");
+      return;
+    case CommandId::kDbsize:
+      request.count = true;
+      return;
+    case CommandId::kGetattr:
+      if (!schema_.Find(arguments[2])) request.error = "ERR no such attribute; see SCHEMA";
+      return;
+    case CommandId::kGrep:
+    case CommandId::kSearch:
+      return LookAtSearch(request);
+    case CommandId::kScan: {
+      const auto options = ParseScanOptions(arguments);
+      if (!options) {
+        request.error = options.error();
+      } else if (options->cursor != 0 && cursors_.Find(options->cursor) == nullptr) {
+        request.error = "ERR the cursor is not known any more: begin again with 0";
+      } else {
+        request.limit = static_cast<std::uint64_t>(options->count);
+      }
+      return;
+    }
+    case CommandId::kLayers:
+      if (arguments.size() == 1) return;
+      if (arguments.size() != 2 &&
+          (arguments.size() != 4 || !EqualIgnoringCase(arguments[2], "SET") ||
+           !ParseUnsigned(arguments[3]))) {
+        request.error = kSyntaxError;
+      }
+      return LookAtShard(request);
+    case CommandId::kStoutRead:
+    case CommandId::kStoutWrite:
+      return LookAtShard(request);
+    case CommandId::kStoutFence:
+      if (arguments.size() != 3 || !ParseUnsigned(arguments[2]))
+        request.error = "ERR STOUT.FENCE scope epoch";
+      return;
+    default:
+      return;
+  }
+}
+
+void Planner::LookAtSearch(Request& request) const {
+  const bool grep = request.command->id == CommandId::kGrep;
+  const auto options =
+      grep ? ParseGrepOptions(request.arguments) : ParseSearchOptions(request.arguments);
+  if (!options) {
+    request.error = options.error();
+  } else if (!grep && !schema_.Find(request.arguments[1])) {
+    request.error = "ERR no such attribute; see SCHEMA";
+  } else if (options->limit.value_or(0) > kMostFound) {
+    request.error = fmt::format("ERR LIMIT is {} at most", kMostFound);
+  } else {
+    request.count = options->count;
+    // One more than may be, where the client sets no limit: to know whether there are more.
+    request.limit = options->limit.value_or(kMostFound + 1);
+  }
+}
+
+// The argument behind the name is the number of a shard.
+void Planner::LookAtShard(Request& request) const {
+  if (!request.error.empty()) return;
+  if (request.arguments.size() < 2) {
+    request.error = WrongArityError(request.command->name);
+    return;
+  }
+  const auto shard = ParseUnsigned(request.arguments[1]);
+  if (!shard || *shard >= shards_) {
+    request.error = fmt::format("ERR no such shard; they are numbered from 0 to {}", shards_ - 1);
+    return;
+  }
+  if (request.spread != Spread::kReadBatch) return;
+  for (const std::string_view key : request.arguments.subspan(2)) {
+    if (ShardOf(key, shards_) != *shard) {
+      request.error =
+          fmt::format("ERR a key is of shard {}, not {}", ShardOf(key, shards_), *shard);
+      return;
+    }
+  }
+}
+
+void Planner::AddPiece(Batch& batch, Request& request, std::size_t shard,
+                       std::size_t argument) const {
+  std::vector<Piece>& pieces = batch.shares[shard].pieces;
+  batch.order.push_back(
+      {static_cast<std::uint32_t>(shard), static_cast<std::uint32_t>(pieces.size())});
+  pieces.push_back({.request = static_cast<std::uint32_t>(&request - batch.requests.data()),
+                    .argument = static_cast<std::uint32_t>(argument)});
+  ++request.pieces;
+}
+
+void Planner::Split(Batch& batch, Request& request) const {
+  const auto arguments = request.arguments;
+  request.first_piece = static_cast<std::uint32_t>(batch.order.size());
+  switch (request.spread) {
+    case Spread::kNone:
+      return;
+    case Spread::kOneKey:
+      return AddPiece(batch, request, ShardOf(arguments[1], shards_), 1);
+    case Spread::kEachKey:
+    case Spread::kSum:
+      for (std::size_t i = 1; i < arguments.size(); ++i)
+        AddPiece(batch, request, ShardOf(arguments[i], shards_), i);
+      return;
+    case Spread::kReadBatch:
+      for (std::size_t i = 2; i < arguments.size(); ++i)
+        AddPiece(batch, request, ShardOf(arguments[i], shards_), i);
+      return;
+    case Spread::kOneShard:
+      return AddPiece(batch, request, *ParseUnsigned(arguments[1]), 0);
+    case Spread::kScan: {
+      const auto* const place = cursors_.Find(ParseScanOptions(arguments)->cursor);
+      const std::size_t shard = place ? place->shard : 0;
+      AddPiece(batch, request, shard, 0);
+      if (place && place->after) batch.shares[shard].pieces.back().keys = {*place->after};
+      return;
+    }
+    case Spread::kAllOk:
+      if (request.command->id == CommandId::kMset) {
+        std::vector<bool> concerned(shards_);
+        for (std::size_t i = 1; i < arguments.size(); i += 2)
+          concerned[ShardOf(arguments[i], shards_)] = true;
+        for (std::size_t shard = 0; shard < shards_; ++shard) {
+          if (concerned[shard]) AddPiece(batch, request, shard, 0);
+        }
+        return;
+      }
+      [[fallthrough]];
+    case Spread::kKeys:
+    case Spread::kEpoch:
+    case Spread::kFence:
+      for (std::size_t shard = 0; shard < shards_; ++shard) AddPiece(batch, request, shard, 0);
+  }
+}
+
+}  // namespace stout::blowfish

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "batch.h"
+#include "command_table.h"
+#include "scan_cursors.h"
+#include "schema.h"
+#include "session.h"
+
+namespace stout::blowfish {
+
+/// Makes of a command what shards have to do for it, and finds what is wrong with it before they
+/// see it.
+///
+/// Threads: one.
+class Planner {
+ public:
+  /// `schema` and `cursors` outlive it.
+  Planner(std::size_t shards, const Schema& schema, const ScanCursors& cursors)
+      : shards_(shards), schema_(schema), cursors_(cursors) {}
+
+  /// Adds a command to a batch. `arguments` outlive the batch's replies. False: the replies up to
+  /// this command must be made before the next is looked at, for it may change how.
+  [[nodiscard]] bool Add(std::span<const std::string_view> arguments, const Session& session,
+                         Batch& batch) const;
+
+  [[nodiscard]] const CommandTable& table() const { return table_; }
+
+ private:
+  // Sets how the command is spread and what is wrong with it.
+  void Look(Request& request) const;
+  void LookAtSearch(Request& request) const;
+  void LookAtShard(Request& request) const;
+  // Makes the pieces.
+  void Split(Batch& batch, Request& request) const;
+  void AddPiece(Batch& batch, Request& request, std::size_t shard, std::size_t argument) const;
+
+  const std::size_t shards_;
+  const Schema& schema_;
+  const ScanCursors& cursors_;
+  const CommandTable table_;
+};
+
+}  // namespace stout::blowfish

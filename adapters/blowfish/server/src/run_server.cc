@@ -1,0 +1,117 @@
+#include "run_server.h"
+
+#include <fmt/format.h>
+#include <prometheus/exposer.h>
+#include <spdlog/spdlog.h>
+#include <sys/resource.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <utility>
+
+#include "metrics.h"
+#include "options.h"
+#include "server.h"
+#include "shard_directory.h"
+
+namespace stout::blowfish {
+namespace {
+
+// As many open files as the system allows: one for each client.
+void RaiseFileLimit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+void TellRecovery(const Service& service) {
+  for (std::size_t i = 0; i < service.shards.size(); ++i) {
+    const ShardReport& report = service.shards[i]->report();
+    spdlog::info("shard {}: {} keys, {} of them compressed; opened in {:.3f} s", i,
+                 service.shards[i]->status().keys, report.records,
+                 std::chrono::duration<double>(report.took).count());
+  }
+}
+
+// From the first signal, or SHUTDOWN, to the end: clients get the replies that are due. A second
+// one ends at once.
+class Ending {
+ public:
+  Ending(boost::asio::io_context& context, Server& server)
+      : context_(context), server_(server), signals_(context, SIGINT, SIGTERM) {
+    Await();
+  }
+
+  void Begin() {
+    if (std::exchange(begun_, true)) return context_.stop();
+    spdlog::info("ending: clients get the replies that are due; again: at once");
+    server_.Drain([this] { context_.stop(); });
+  }
+
+ private:
+  void Await() {
+    signals_.async_wait([this](boost::system::error_code cancelled, int) {
+      if (cancelled) return;
+      Begin();
+      Await();
+    });
+  }
+
+  boost::asio::io_context& context_;
+  Server& server_;
+  boost::asio::signal_set signals_;
+  bool begun_ = false;
+};
+
+int Run(ProgramOptions options) {
+  RaiseFileLimit();
+  Diagnostics why;
+  auto shards = OpenShards(options.directory, options.shards, options.shard, &why);
+  if (!shards) {
+    fmt::print(stderr, "blowfish-server: {}\n", why.message);
+    return EXIT_FAILURE;
+  }
+  boost::asio::io_context context(1);
+  Server server(context, std::move(*shards), std::move(options.server));
+  TellRecovery(server.service());
+  if (server.Listen(&why)) {
+    fmt::print(stderr, "blowfish-server: {}\n", why.message);
+    return EXIT_FAILURE;
+  }
+  Ending ending(context, server);
+  server.service().shut_down = [&] { boost::asio::post(context, [&] { ending.Begin(); }); };
+
+  std::unique_ptr<prometheus::Exposer> exposer;
+  const auto metrics = std::make_shared<Metrics>(context, server.service());
+  if (!options.metrics.empty()) {
+    exposer = std::make_unique<prometheus::Exposer>(options.metrics, 1);
+    exposer->RegisterCollectable(metrics);
+  }
+  spdlog::info("{} shards of {} at port {}", server.service().shards.size(), options.directory,
+               server.port());
+  context.run();
+  return EXIT_SUCCESS;
+}
+
+}  // namespace
+
+int RunServer(int argc, const char* const* argv) {
+  ProgramOptions options;
+  if (const auto code = ParseCommandLine(argc, argv, options)) return *code;
+  spdlog::set_level(spdlog::level::from_str(options.log_level));
+  try {
+    return Run(std::move(options));
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "blowfish-server: {}\n", error.what());
+    return EXIT_FAILURE;
+  }
+}
+
+}  // namespace stout::blowfish

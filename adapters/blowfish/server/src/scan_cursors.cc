@@ -1,0 +1,23 @@
+#include "scan_cursors.h"
+
+#include <utility>
+
+namespace stout::blowfish {
+
+std::uint64_t ScanCursors::Keep(Place place) {
+  if (oldest_.size() == most_) {
+    places_.erase(oldest_.front());
+    oldest_.pop_front();
+  }
+  const std::uint64_t cursor = next_++;
+  places_.emplace(cursor, std::move(place));
+  oldest_.push_back(cursor);
+  return cursor;
+}
+
+const ScanCursors::Place* ScanCursors::Find(std::uint64_t cursor) const {
+  const auto place = places_.find(cursor);
+  return place == places_.end() ? nullptr : &place->second;
+}
+
+}  // namespace stout::blowfish

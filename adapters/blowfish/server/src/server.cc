@@ -1,0 +1,176 @@
+#include "server.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+namespace stout::blowfish {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+/// Decisions of the navigation that INFO tells.
+constexpr std::size_t kDecisionsKept = 16;
+
+/// How long nobody is taken when the process has no file left for one more.
+constexpr auto kAcceptPause = std::chrono::milliseconds(100);
+
+}  // namespace
+
+Server::Server(asio::io_context& context, std::vector<std::unique_ptr<ShardWorker>> shards,
+               ServerOptions options)
+    : context_(context),
+      options_(std::move(options)),
+      service_(context.get_executor(), std::move(shards), options_.password),
+      acceptor_(context),
+      tick_(context) {
+  service_.memory_budget = options_.memory_budget;
+  for (const auto& shard : service_.shards) {
+    shard->Start([](Share& share) { share.batch->Done(); });
+  }
+}
+
+ErrorCode Server::Listen(Diagnostics* diagnostics) {
+  error_code failed;
+  asio::ip::tcp::resolver resolver(context_);
+  const auto found = resolver.resolve(options_.host, std::to_string(options_.port),
+                                      asio::ip::tcp::resolver::passive, failed);
+  if (!failed) {
+    const asio::ip::tcp::endpoint endpoint = found.begin()->endpoint();
+    acceptor_.open(endpoint.protocol(), failed);
+    if (!failed) acceptor_.set_option(asio::socket_base::reuse_address(true), failed);
+    if (!failed) acceptor_.bind(endpoint, failed);
+    if (!failed) acceptor_.listen(asio::socket_base::max_listen_connections, failed);
+  }
+  if (failed) {
+    if (diagnostics) {
+      diagnostics->message = fmt::format("cannot listen on {}:{}: {}; choose another with --listen",
+                                         options_.host, options_.port, failed.message());
+    }
+    return Errc::kBadUrl;
+  }
+  service_.port = acceptor_.local_endpoint().port();
+  asio::co_spawn(context_, Accept(), asio::detached);
+  asio::co_spawn(context_, Navigate(), asio::detached);
+  return {};
+}
+
+asio::awaitable<void> Server::Accept() {
+  while (!draining_) {
+    error_code failed;
+    asio::ip::tcp::socket socket =
+        co_await acceptor_.async_accept(asio::redirect_error(asio::use_awaitable, failed));
+    if (draining_) co_return;
+    if (!failed) {
+      Take(std::move(socket));
+      continue;
+    }
+    spdlog::warn("a client could not be taken: {}", failed.message());
+    asio::steady_timer pause(context_, kAcceptPause);
+    co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, failed));
+  }
+}
+
+void Server::Take(asio::ip::tcp::socket socket) {
+  error_code ignored;
+  if (connections_.size() >= options_.max_clients) {
+    ++service_.stats.refused_connections;
+    constexpr std::string_view kFull = "-ERR max number of clients reached\r\n";
+    socket.non_blocking(true, ignored);
+    socket.write_some(asio::buffer(kFull), ignored);
+    return;
+  }
+  socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+  auto connection = std::make_unique<Connection>(std::move(socket), service_, options_.connections);
+  Connection* const key = connection.get();
+  connections_.insert(key);
+  asio::co_spawn(
+      context_,
+      [](Server& server, std::unique_ptr<Connection> connection) -> asio::awaitable<void> {
+        co_await connection->Run();
+        server.connections_.erase(connection.get());
+        server.EndIfDrained();
+      }(*this, std::move(connection)),
+      asio::detached);
+}
+
+void Server::Drain(UniqueFunction<void()> done) {
+  drained_ = std::move(done);
+  draining_ = true;
+  error_code ignored;
+  acceptor_.close(ignored);
+  tick_.cancel();
+  for (Connection* const connection : connections_) connection->Drain();
+  EndIfDrained();
+}
+
+void Server::EndIfDrained() {
+  if (draining_ && connections_.empty() && drained_) std::exchange(drained_, {})();
+}
+
+asio::awaitable<void> Server::Navigate() {
+  const std::size_t count = service_.shards.size();
+  Navigator navigator(options_.navigation, count, ShardQueue::Now());
+  std::vector<Duration> busy(count);
+  std::vector<ShardState> states(count);
+  TimePoint before = ShardQueue::Now();
+  while (!draining_) {
+    tick_.expires_after(options_.navigation.interval);
+    error_code cancelled;
+    co_await tick_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+    const TimePoint now = ShardQueue::Now();
+    const double passed = static_cast<double>((now - before).count());
+    std::uint64_t compressed = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const ShardWorker& shard = *service_.shards[i];
+      const ShardStatus status = shard.status();
+      const Duration worked = shard.busy();
+      states[i] = {.queue = shard.queue().waiting(),
+                   .busy = std::min(1.0, static_cast<double>((worked - busy[i]).count()) / passed),
+                   .layers = status.layers,
+                   .bytes = status.layer_bytes,
+                   .next_bytes = status.next_layer_bytes,
+                   .finest_bytes = status.finest_layer_bytes};
+      busy[i] = worked;
+      compressed += status.compressed_bytes;
+    }
+    before = now;
+    navigator.set_budget(options_.memory_budget - std::min(compressed, options_.memory_budget));
+    for (const Navigation& navigation : navigator.Observe(now, states)) Act(navigation);
+  }
+}
+
+void Server::Act(const Navigation& navigation) {
+  ServiceStats& stats = service_.stats;
+  ShardWorker& shard = *service_.shards[navigation.shard];
+  switch (navigation.move) {
+    case Navigation::Move::kAdd:
+      ++stats.layers_added;
+      shard.queue().Push([](Shard& shard) { shard.AddLayer(); });
+      break;
+    case Navigation::Move::kRemove:
+      ++stats.layers_removed;
+      shard.queue().Push([](Shard& shard) { shard.RemoveLayer(); });
+      break;
+    case Navigation::Move::kNoBudget:
+      // Every interval as long as it lasts: told once in a while.
+      if (stats.no_budget++ % 1000 != 0) return;
+  }
+  const std::string text =
+      fmt::format("{} shard {}: queue {:.1f} on average", Describe(navigation.move),
+                  navigation.shard, navigation.average);
+  spdlog::info("navigation: {}", text);
+  stats.decisions.insert(stats.decisions.begin(), text);
+  if (stats.decisions.size() > kDecisionsKept) stats.decisions.pop_back();
+}
+
+}  // namespace stout::blowfish

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "connection.h"
+#include "navigator.h"
+#include "service.h"
+#include "stout/error.h"
+#include "stout/unique_function.h"
+
+namespace stout::blowfish {
+
+struct ServerOptions {
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 6480;  ///< 0: any that is free.
+  std::string password;       ///< Empty: none is asked for.
+  std::size_t max_clients = 10'000;
+  /// For what is compressed, and its layers: what the files leave of it is the navigation's.
+  std::uint64_t memory_budget = std::uint64_t{1} << 30;
+  ConnectionLimits connections;
+  NavigationOptions navigation;  ///< Its budget follows from memory_budget.
+};
+
+/// Serves clients of some shards, and moves these along the curve between storage and speed.
+///
+/// Owner: outlives the run() of `context`.   Threads: one runs `context`, and calls all members.
+class Server {
+ public:
+  Server(boost::asio::io_context& context, std::vector<std::unique_ptr<ShardWorker>> shards,
+         ServerOptions options);
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  /// Takes the port, and clients from now on.   kBadUrl: it cannot be had; `diagnostics` says why.
+  [[nodiscard]] ErrorCode Listen(Diagnostics* diagnostics);
+
+  /// Takes no client any more, and no command of those that there are; calls `done` when the last
+  /// has its replies. Again: cuts off those that have not.
+  void Drain(UniqueFunction<void()> done);
+
+  [[nodiscard]] std::uint16_t port() const { return service_.port; }
+  [[nodiscard]] Service& service() { return service_; }
+
+ private:
+  [[nodiscard]] boost::asio::awaitable<void> Accept();
+  void Take(boost::asio::ip::tcp::socket socket);
+  [[nodiscard]] boost::asio::awaitable<void> Navigate();
+  void Act(const Navigation& navigation);
+  void EndIfDrained();
+
+  boost::asio::io_context& context_;
+  const ServerOptions options_;
+  Service service_;
+  boost::asio::ip::tcp::acceptor acceptor_;
+  boost::asio::steady_timer tick_;
+  std::unordered_set<Connection*> connections_;
+  UniqueFunction<void()> drained_;
+  bool draining_ = false;
+};
+
+}  // namespace stout::blowfish

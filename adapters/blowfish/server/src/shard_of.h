@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstddef>
+
+#include "log_hash.h"
+#include "stout/core/types.h"
+
+namespace stout::blowfish {
+
+/// The shard that has a key, of so many. Part of what is on disk and of what clients compute: it
+/// never changes.
+[[nodiscard]] inline std::size_t ShardOf(KeyView key, std::size_t shards) noexcept {
+  return Xxh3(key) % shards;
+}
+
+}  // namespace stout::blowfish

@@ -1,0 +1,61 @@
+#include "shard_queue.h"
+
+#include <chrono>
+#include <utility>
+
+namespace stout::blowfish {
+
+template <typename Change>
+void ShardQueue::Alter(Change change) {
+  bool wake;
+  {
+    const std::lock_guard lock(mutex_);
+    change();
+    woken_ = true;
+    wake = std::exchange(asleep_, false);
+  }
+  if (wake) changed_.notify_one();
+}
+
+void ShardQueue::Push(Share& share) {
+  waiting_ += share.pieces.size();
+  Alter([&] { taken_.shares.push_back(&share); });
+}
+
+void ShardQueue::Push(Errand errand) {
+  Alter([&] { taken_.errands.push_back(std::move(errand)); });
+}
+
+void ShardQueue::Wake() {
+  Alter([] {});
+}
+
+void ShardQueue::Stop() {
+  Alter([&] { taken_.stop = true; });
+}
+
+void ShardQueue::Take(TimePoint deadline, Taken& taken) {
+  taken.shares.clear();
+  taken.errands.clear();
+  std::unique_lock lock(mutex_);
+  while (!woken_) {
+    asleep_ = true;
+    if (deadline == kNever) {
+      changed_.wait(lock);
+    } else if (const Duration left = deadline - Now();
+               left <= Duration::zero() ||
+               changed_.wait_for(lock, left) == std::cv_status::timeout) {
+      break;
+    }
+  }
+  asleep_ = woken_ = false;
+  const bool stop = taken_.stop;
+  std::swap(taken, taken_);
+  taken.stop = taken_.stop = stop;
+}
+
+TimePoint ShardQueue::Now() {
+  return TimePoint(std::chrono::steady_clock::now().time_since_epoch());
+}
+
+}  // namespace stout::blowfish

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "batch.h"
+#include "stout/core/types.h"
+#include "stout/unique_function.h"
+
+namespace stout::blowfish {
+
+class Shard;
+
+/// What waits for a shard's worker, and how much that is: the length by which the server navigates.
+///
+/// Threads: any, but Take and Done, which are the worker's.
+class ShardQueue {
+ public:
+  using Errand = UniqueFunction<void(Shard&)>;
+  struct Taken {
+    std::vector<Share*> shares;
+    std::vector<Errand> errands;  ///< What has nothing to do with clients.
+    bool stop = false;
+  };
+
+  void Push(Share& share);
+  void Push(Errand errand);
+  /// The shard has something to do by itself.
+  void Wake();
+  /// The worker is to end.
+  void Stop();
+
+  /// Waits until something is there, the worker is woken, or the deadline has come; takes all.
+  /// `taken` is reused: what it had is dropped.
+  void Take(TimePoint deadline, Taken& taken);
+  /// A share that was taken is answered.
+  void Done(const Share& share) { waiting_ -= share.pieces.size(); }
+
+  /// Requests that have not been answered, those under way among them.
+  [[nodiscard]] std::uint64_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
+
+  /// The clock of deadlines.
+  [[nodiscard]] static TimePoint Now();
+
+ private:
+  template <typename Change>
+  void Alter(Change change);
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Taken taken_;
+  bool woken_ = false;
+  bool asleep_ = false;
+  std::atomic<std::uint64_t> waiting_ = 0;
+};
+
+}  // namespace stout::blowfish

@@ -1,0 +1,386 @@
+#include "shard_runner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "command_options.h"
+#include "integer.h"
+#include "shard_of.h"
+
+namespace stout::blowfish {
+namespace {
+
+/// Keys that FLUSHALL deletes in one batch: some milliseconds of work.
+constexpr std::size_t kFlushAtOnce = 1000;
+
+SetOptions OptionsOf(const Request& request) {
+  switch (request.command->id) {
+    case CommandId::kSetnx:
+      return {.condition = SetOptions::Condition::kIfAbsent};
+    case CommandId::kGetset:
+      return {.get = true};
+    default:
+      return *ParseSetOptions(request.arguments);  // The planner has looked at it.
+  }
+}
+
+}  // namespace
+
+ShardRunner::ShardRunner(Shard& shard, std::size_t number, std::size_t shards,
+                         std::function<std::uint64_t()> queue, std::function<void(Share&)> done)
+    : shard_(shard),
+      number_(number),
+      shards_(shards),
+      queue_(std::move(queue)),
+      done_(std::move(done)) {}
+
+void ShardRunner::Run() {
+  ready_.insert(ready_.end(), pending_.begin(), pending_.end());
+  pending_.clear();
+  while (!ready_.empty()) {
+    std::swap(running_, ready_);
+    ready_.clear();
+    for (Share* const share : running_) Advance(*share);
+    ReadAllGathered();
+  }
+}
+
+void ShardRunner::Advance(Share& share) {
+  while (!share.begun()) {
+    switch (Begin(share, share.pieces[share.next])) {
+      case Step::kBegun:
+        ++share.next;
+        break;
+      case Step::kAfterWrites:
+        share.waits = true;
+        return;
+      case Step::kAfterPending:
+        pending_.push_back(&share);
+        return;
+    }
+  }
+  EndIfDone(share);
+}
+
+void ShardRunner::EndIfDone(Share& share) {
+  if (!share.begun() || share.reads > 0) return;
+  if (share.writes > 0) {
+    share.waits = true;
+    return;
+  }
+  share.queue = queue_();
+  --open_;
+  done_(share);
+}
+
+void ShardRunner::OnWritten(Share& share) {
+  if (--share.writes == 0 && std::exchange(share.waits, false)) ready_.push_back(&share);
+}
+
+template <typename Encode>
+void ShardRunner::Reply(Share& share, Piece& piece, Encode encode) {
+  piece.reply_begin = static_cast<std::uint32_t>(share.replies.size());
+  ReplyWriter reply(share.replies, share.batch->version);
+  encode(reply);
+  piece.reply_end = static_cast<std::uint32_t>(share.replies.size());
+}
+
+ShardRunner::Step ShardRunner::Begin(Share& share, Piece& piece) {
+  const Request& request = RequestOf(share, piece);
+  switch (request.command->id) {
+    case CommandId::kExists:
+    case CommandId::kGet:
+    case CommandId::kGetattr:
+    case CommandId::kMget:
+    case CommandId::kStoutRead:
+    case CommandId::kStrlen:
+      return Gather(share, piece, request.arguments[piece.argument]);
+    case CommandId::kGetset:
+    case CommandId::kSet:
+    case CommandId::kSetnx:
+      return BeginSet(share, piece);
+    case CommandId::kDel:
+      return BeginDel(share, piece);
+    case CommandId::kMset:
+      BeginMset(share, piece);
+      return Step::kBegun;
+    case CommandId::kStoutWrite:
+      BeginStoutWrite(share, piece);
+      return Step::kBegun;
+    case CommandId::kStoutEpoch:
+      BeginEpoch(share, piece);
+      return Step::kBegun;
+    case CommandId::kStoutFence:
+      BeginFence(share, piece);
+      return Step::kBegun;
+    default:
+      break;
+  }
+  // What looks at all keys of the shard.
+  if (share.writes > 0) return Step::kAfterWrites;
+  switch (request.command->id) {
+    case CommandId::kDbsize:
+      piece.number = static_cast<std::int64_t>(shard_.size());
+      break;
+    case CommandId::kFlushall:
+    case CommandId::kFlushdb:
+      ++share.writes;
+      FlushFrom(share, piece, {});
+      break;
+    case CommandId::kGrep:
+    case CommandId::kSearch:
+      Find(piece, request);
+      break;
+    case CommandId::kLayers:
+      ChangeLayers(share, piece);
+      break;
+    case CommandId::kScan:
+      piece.keys = piece.keys.empty() ? shard_.KeysAfter(std::nullopt, request.limit)
+                                      : shard_.KeysAfter(piece.keys.front(), request.limit);
+      break;
+    default:
+      piece.error = "ERR no command of a shard";
+  }
+  return Step::kBegun;
+}
+
+// --- Reads ---------------------------------------------------------------------------------------
+
+ShardRunner::Step ShardRunner::Gather(Share& share, Piece& piece, std::string_view key) {
+  if (share.writes > 0) return Step::kAfterWrites;
+  gathered_.push_back({&share, &piece});
+  gathered_keys_.push_back(key);
+  ++share.reads;
+  return Step::kBegun;
+}
+
+void ShardRunner::ReadAllGathered() {
+  if (gathered_.empty()) return;
+  found_.assign(gathered_.size(), false);
+  shard_.Read(gathered_keys_,
+              [&](std::size_t i, Stamp stamp, std::optional<std::string_view> value) {
+                found_[i] = true;
+                AnswerRead(*gathered_[i].share, *gathered_[i].piece, stamp, value);
+              });
+  for (std::size_t i = 0; i < gathered_.size(); ++i) {
+    if (!found_[i]) AnswerUnknown(*gathered_[i].share, *gathered_[i].piece);
+  }
+  for (const Read& read : gathered_) {
+    if (--read.share->reads == 0) EndIfDone(*read.share);
+  }
+  gathered_.clear();
+  gathered_keys_.clear();
+}
+
+void ShardRunner::AnswerUnknown(Share& share, Piece& piece) {
+  if (RequestOf(share, piece).command->id == CommandId::kStoutRead) {
+    Reply(share, piece, [](ReplyWriter& reply) { reply.Null(); });
+  } else {
+    AnswerRead(share, piece, {}, std::nullopt);
+  }
+}
+
+void ShardRunner::AnswerRead(Share& share, Piece& piece, Stamp stamp,
+                             std::optional<std::string_view> value) {
+  const Request& request = RequestOf(share, piece);
+  const auto bulk = [](ReplyWriter& reply, std::optional<std::string_view> bytes) {
+    if (bytes) {
+      reply.BulkString(*bytes);
+    } else {
+      reply.Null();
+    }
+  };
+  switch (request.command->id) {
+    case CommandId::kExists:
+      piece.number = value.has_value();
+      break;
+    case CommandId::kGetattr: {
+      const auto attribute = shard_.schema().Find(request.arguments[2]);
+      if (value && attribute) value = shard_.schema().Attribute(*value, *attribute);
+      Reply(share, piece, [&](ReplyWriter& reply) { bulk(reply, value); });
+      break;
+    }
+    case CommandId::kStoutRead:
+      Reply(share, piece, [&](ReplyWriter& reply) {
+        reply.ArrayHeader(3);
+        reply.Integer(static_cast<std::int64_t>(stamp.epoch));
+        reply.Integer(static_cast<std::int64_t>(stamp.version));
+        bulk(reply, value);
+      });
+      break;
+    case CommandId::kStrlen:
+      Reply(share, piece, [&](ReplyWriter& reply) {
+        reply.Integer(value ? static_cast<std::int64_t>(value->size()) : 0);
+      });
+      break;
+    default:
+      Reply(share, piece, [&](ReplyWriter& reply) { bulk(reply, value); });
+  }
+}
+
+std::optional<std::string> ShardRunner::ReadNow(std::string_view key) {
+  std::optional<std::string> found;
+  shard_.Read(std::span(&key, 1), [&](std::size_t, Stamp, std::optional<std::string_view> value) {
+    if (value) found.emplace(*value);
+  });
+  return found;
+}
+
+void ShardRunner::Find(Piece& piece, const Request& request) {
+  LogQuery query{.kind = LogQuery::Kind::kContains, .text = request.arguments[1]};
+  if (request.command->id == CommandId::kSearch) {
+    const SearchOptions options = *ParseSearchOptions(request.arguments);
+    query.kind = options.prefix ? LogQuery::Kind::kPrefix : LogQuery::Kind::kEqual;
+    query.attribute = shard_.schema().Find(request.arguments[1]).value();
+    query.text = request.arguments[2];
+  }
+  if (request.count) {
+    piece.number = static_cast<std::int64_t>(shard_.Count(query));
+  } else {
+    piece.keys = shard_.Search(query, request.limit);
+  }
+}
+
+// --- Writes --------------------------------------------------------------------------------------
+
+void ShardRunner::Write(Share& share, Piece& piece, std::span<const PlainChange> changes,
+                        std::string reply) {
+  ++share.writes;
+  shard_.Write(StampBatch(shard_, changes),
+               [this, &share, &piece, reply = std::move(reply)](const WriteResult& result) {
+                 // The items of such a batch share one fate: it is whole or not at all.
+                 const Errc errc = result.items.empty() ? result.batch : result.items.front().errc;
+                 if (errc != Errc::kOk) piece.error = WriteError(errc);
+                 piece.reply_begin = static_cast<std::uint32_t>(share.replies.size());
+                 share.replies += reply;
+                 piece.reply_end = static_cast<std::uint32_t>(share.replies.size());
+                 OnWritten(share);
+               });
+}
+
+ShardRunner::Step ShardRunner::BeginSet(Share& share, Piece& piece) {
+  using Condition = SetOptions::Condition;
+  const Request& request = RequestOf(share, piece);
+  const SetOptions options = OptionsOf(request);
+  const PlainChange change{request.arguments[1], request.arguments[2]};
+  std::string text;
+  ReplyWriter reply(text, share.batch->version);
+
+  std::optional<std::string> before;
+  if (options.get || options.condition != Condition::kAlways) {
+    if (shard_.IsPending(change.key)) return Step::kAfterPending;
+    before = ReadNow(change.key);
+  }
+  const bool met = options.condition == Condition::kAlways ||
+                   before.has_value() == (options.condition == Condition::kIfPresent);
+  if (request.command->id == CommandId::kSetnx) {
+    reply.Integer(met);
+  } else if (options.get ? !before : !met) {
+    reply.Null();
+  } else if (options.get) {
+    reply.BulkString(*before);
+  } else {
+    reply.Ok();
+  }
+  if (met) {
+    Write(share, piece, std::span(&change, 1), std::move(text));
+  } else {
+    Reply(share, piece, [&](ReplyWriter&) { share.replies += text; });
+  }
+  return Step::kBegun;
+}
+
+ShardRunner::Step ShardRunner::BeginDel(Share& share, Piece& piece) {
+  const PlainChange change{RequestOf(share, piece).arguments[piece.argument], std::nullopt};
+  if (shard_.IsPending(change.key)) return Step::kAfterPending;
+  piece.number = ReadNow(change.key).has_value();
+  if (piece.number != 0) Write(share, piece, std::span(&change, 1), {});
+  return Step::kBegun;
+}
+
+void ShardRunner::BeginMset(Share& share, Piece& piece) {
+  const Request& request = RequestOf(share, piece);
+  std::vector<PlainChange> changes;
+  for (std::size_t i = 1; i + 1 < request.arguments.size(); i += 2) {
+    if (ShardOf(request.arguments[i], shards_) == number_)
+      changes.push_back({request.arguments[i], request.arguments[i + 1]});
+  }
+  Write(share, piece, changes, {});
+}
+
+void ShardRunner::FlushFrom(Share& share, Piece& piece, std::string after) {
+  const auto keys = shard_.KeysAfter(
+      after.empty() ? std::nullopt : std::optional<std::string_view>(after), kFlushAtOnce);
+  if (keys.empty()) return OnWritten(share);
+  std::vector<PlainChange> changes;
+  for (const std::string& key : keys) changes.push_back({key, std::nullopt});
+  shard_.Write(StampBatch(shard_, changes),
+               [this, &share, &piece, last = keys.back()](const WriteResult& result) {
+                 if (result.batch == Errc::kOk && result.items.empty())
+                   return FlushFrom(share, piece, last);
+                 piece.error = WriteError(result.batch);
+                 OnWritten(share);
+               });
+}
+
+// --- The adapter's -------------------------------------------------------------------------------
+
+void ShardRunner::BeginStoutWrite(Share& share, Piece& piece) {
+  WriteBatch batch;
+  if (!ParseStoutWrite(RequestOf(share, piece).arguments, number_, shards_, batch, piece.error))
+    return;
+  ++share.writes;
+  shard_.Write(batch, [this, &share, &piece](const WriteResult& result) {
+    Reply(share, piece, [&](ReplyWriter& reply) {
+      reply.ArrayHeader(2 + 2 * result.items.size());
+      reply.Integer(static_cast<std::int64_t>(queue_()));
+      reply.SimpleString(OutcomeName(result.batch));
+      for (const ItemError& item : result.items) {
+        reply.Integer(item.index);
+        reply.SimpleString(OutcomeName(item.errc));
+      }
+    });
+    OnWritten(share);
+  });
+}
+
+void ShardRunner::BeginEpoch(Share& share, Piece& piece) {
+  ++share.writes;
+  shard_.NewEpoch([this, &share, &piece](ErrorCode failed, Epoch epoch) {
+    if (failed) piece.error = WriteError(Errc::kTransient);
+    piece.number = static_cast<std::int64_t>(epoch);
+    OnWritten(share);
+  });
+}
+
+void ShardRunner::BeginFence(Share& share, Piece& piece) {
+  const Request& request = RequestOf(share, piece);
+  const Epoch epoch = ParseUnsigned(request.arguments[2]).value();
+  ++share.writes;
+  shard_.Fence(Scope(request.arguments[1]), epoch, [this, &share, &piece](ErrorCode failed) {
+    piece.number = failed.value();
+    OnWritten(share);
+  });
+}
+
+// LAYERS shard [SET n]
+void ShardRunner::ChangeLayers(Share& share, Piece& piece) {
+  const Request& request = RequestOf(share, piece);
+  if (request.arguments.size() == 4) {
+    const std::size_t wanted = ParseUnsigned(request.arguments[3]).value();
+    while (shard_.layers() < wanted && shard_.AddLayer()) continue;
+    while (shard_.layers() > wanted && shard_.RemoveLayer()) continue;
+  }
+  Reply(share, piece, [&](ReplyWriter& reply) {
+    const auto number = [&](std::string_view name, std::uint64_t value) {
+      reply.BulkString(name);
+      reply.Integer(static_cast<std::int64_t>(value));
+    };
+    reply.MapHeader(3);
+    number("layers", shard_.layers());
+    number("bytes", shard_.layer_bytes());
+    number("next-layer-bytes", shard_.next_layer_bytes());
+  });
+}
+
+}  // namespace stout::blowfish

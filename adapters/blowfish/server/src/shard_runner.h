@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "batch.h"
+#include "shard.h"
+#include "write_commands.h"
+
+namespace stout::blowfish {
+
+/// Carries out on one shard what batches want of it.
+///
+/// The pieces of a share are begun in order; those of different shares have none. All reads that
+/// can be done at a time are done together, in lock step, whoever asked for them; writes wait for
+/// the disk together. A read that follows a write of its own share waits for that one, so that a
+/// client reads what it wrote; and what depends on the state of a key (SET NX, GETSET, DEL) waits
+/// until no write of that key is under way.
+///
+/// Owner: `shard` outlives it; shares outlive their `done`.
+/// Threads: the shard's worker. The shard's handlers call it in Shard::Poll().
+class ShardRunner {
+ public:
+  /// `number`: of the shard, of so many. `queue`: its length, for replies. `done` is called for
+  /// each share that is answered.
+  ShardRunner(Shard& shard, std::size_t number, std::size_t shards,
+              std::function<std::uint64_t()> queue, std::function<void(Share&)> done);
+
+  void Add(Share& share) {
+    ++open_;
+    ready_.push_back(&share);
+  }
+  /// Begins all that can be; to be called after Add() and after each Poll() of the shard.
+  void Run();
+
+  /// No share is left.
+  [[nodiscard]] bool idle() const { return open_ == 0; }
+
+ private:
+  enum class Step {
+    kBegun,
+    kAfterWrites,   // Once the writes of its share are answered.
+    kAfterPending,  // Once no write of its key is under way.
+  };
+  struct Read {
+    Share* share;
+    Piece* piece;
+  };
+
+  void Advance(Share& share);
+  Step Begin(Share& share, Piece& piece);
+  Step Gather(Share& share, Piece& piece, std::string_view key);
+  void ReadAllGathered();
+  void AnswerRead(Share& share, Piece& piece, Stamp stamp, std::optional<std::string_view> value);
+  void AnswerUnknown(Share& share, Piece& piece);
+  void EndIfDone(Share& share);
+
+  Step BeginSet(Share& share, Piece& piece);
+  Step BeginDel(Share& share, Piece& piece);
+  void BeginMset(Share& share, Piece& piece);
+  void BeginStoutWrite(Share& share, Piece& piece);
+  void BeginEpoch(Share& share, Piece& piece);
+  void BeginFence(Share& share, Piece& piece);
+  void FlushFrom(Share& share, Piece& piece, std::string after);
+  void Find(Piece& piece, const Request& request);
+  void ChangeLayers(Share& share, Piece& piece);
+
+  [[nodiscard]] std::optional<std::string> ReadNow(std::string_view key);
+  // Writes; answers `reply`, which is encoded, when that is durable, or the error.
+  void Write(Share& share, Piece& piece, std::span<const PlainChange> changes, std::string reply);
+  void OnWritten(Share& share);
+
+  // The piece's reply is what `encode` gives the writer.
+  template <typename Encode>
+  void Reply(Share& share, Piece& piece, Encode encode);
+
+  [[nodiscard]] static const Request& RequestOf(const Share& share, const Piece& piece) {
+    return share.batch->requests[piece.request];
+  }
+
+  Shard& shard_;
+  const std::size_t number_;
+  const std::size_t shards_;
+  const std::function<std::uint64_t()> queue_;
+  const std::function<void(Share&)> done_;
+
+  std::size_t open_ = 0;
+  std::vector<Share*> ready_;    // To be advanced.
+  std::vector<Share*> pending_;  // To be advanced after the next Poll().
+  std::vector<Share*> running_;  // Scratch.
+  std::vector<Read> gathered_;
+  std::vector<std::string_view> gathered_keys_;
+  std::vector<bool> found_;  // Scratch.
+};
+
+}  // namespace stout::blowfish

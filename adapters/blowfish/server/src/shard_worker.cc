@@ -1,0 +1,108 @@
+#include "shard_worker.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace stout::blowfish {
+namespace {
+
+/// Records that are read to fill layers before the queue is looked at again: about a millisecond.
+constexpr std::uint32_t kFillAtOnce = 512;
+
+/// How often a shard without work is looked after.
+constexpr Duration kIdlePoll = std::chrono::milliseconds(500);
+
+}  // namespace
+
+Result<std::unique_ptr<ShardWorker>> ShardWorker::Open(const std::string& directory,
+                                                       std::size_t number, std::size_t shards,
+                                                       ShardOptions options,
+                                                       Diagnostics* diagnostics) {
+  std::unique_ptr<ShardWorker> worker(new ShardWorker);
+  worker->number_ = number;
+  worker->shards_ = shards;
+  options.shard = number;
+  options.wake = [queue = &worker->queue_] { queue->Wake(); };
+  auto shard =
+      Shard::Open(directory, worker->domain_, std::move(options), &worker->report_, diagnostics);
+  if (!shard) return shard.error();
+  worker->shard_ = std::move(*shard);
+  worker->schema_ = worker->shard_->schema();
+  worker->Publish();
+  return worker;
+}
+
+void ShardWorker::Start(Done done) {
+  thread_ = std::jthread([this, done = std::move(done)] { Work(done); });
+}
+
+void ShardWorker::Stop() {
+  if (!thread_.joinable()) return;
+  queue_.Stop();
+  thread_.join();
+}
+
+ShardStatus ShardWorker::status() const {
+  const std::lock_guard lock(mutex_);
+  return status_;
+}
+
+void ShardWorker::Work(Done done) {
+  ShardRunner runner(
+      *shard_, number_, shards_, [this] { return queue_.waiting(); },
+      [this, &done](Share& share) {
+        queue_.Done(share);
+        done(share);  // The share is not ours any more.
+      });
+  ShardQueue::Taken taken;
+  bool filling = false;
+  while (!taken.stop || !runner.idle()) {
+    queue_.Take(filling ? ShardQueue::Now() : ShardQueue::Now() + kIdlePoll, taken);
+    const TimePoint begin = ShardQueue::Now();
+    const bool served = !taken.shares.empty() || !runner.idle();
+    Serve(taken, runner);
+    if (served) busy_ += (ShardQueue::Now() - begin).count();
+    filling = FillSome();
+    Publish();
+  }
+  shard_.reset();  // Its handlers run here.
+}
+
+void ShardWorker::Serve(ShardQueue::Taken& taken, ShardRunner& runner) {
+  shard_->Poll();
+  for (ShardQueue::Errand& errand : taken.errands) errand(*shard_);
+  for (Share* const share : taken.shares) runner.Add(*share);
+  runner.Run();
+}
+
+bool ShardWorker::FillSome() {
+  const auto& store = shard_->succinct();
+  if (!store || shard_->layers() == 0) return false;
+  if (store.get() != filled_store_ || shard_->layers() > filled_layers_) filled_through_ = 0;
+  filled_store_ = store.get();
+  filled_layers_ = shard_->layers();
+  if (filled_through_ == store->records()) return false;
+  const std::uint32_t last = std::min(filled_through_ + kFillAtOnce, store->records());
+  store->index().FillLayers(filled_through_, last);
+  filled_through_ = last;
+  return filled_through_ < store->records();
+}
+
+void ShardWorker::Publish() {
+  ShardStatus status{.keys = shard_->size(),
+                     .layers = shard_->layers(),
+                     .layer_bytes = shard_->layer_bytes(),
+                     .next_layer_bytes = shard_->next_layer_bytes(),
+                     .finest_layer_bytes = shard_->finest_layer_bytes(),
+                     .stats = shard_->stats()};
+  if (const auto& store = shard_->succinct()) {
+    status.compressed_records = store->records();
+    status.compressed_bytes = store->file_bytes();
+    status.filling = status.layers > 0 && filled_through_ < store->records();
+  }
+  const std::lock_guard lock(mutex_);
+  status_ = std::move(status);
+}
+
+}  // namespace stout::blowfish

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "reclaim.h"
+#include "shard.h"
+#include "shard_queue.h"
+#include "shard_runner.h"
+#include "stout/error.h"
+
+namespace stout::blowfish {
+
+/// How a shard is, a moment ago.
+struct ShardStatus {
+  std::uint64_t keys = 0;
+  std::uint64_t compressed_records = 0;
+  std::uint64_t compressed_bytes = 0;  ///< Of the file; without the layers.
+  std::uint64_t log_table_bytes = 0;
+  std::size_t layers = 0;
+  std::uint64_t layer_bytes = 0;
+  std::uint64_t next_layer_bytes = 0;
+  std::uint64_t finest_layer_bytes = 0;
+  bool filling = false;  ///< Layers that lack values.
+  ShardStats stats;
+};
+
+/// A shard with the thread that works for it, and the queue of what it is to do.
+///
+/// Layers that were added are filled while the queue is empty; besides, by all who read.
+///
+/// Threads: any; the shard itself is its worker's alone.
+class ShardWorker {
+ public:
+  /// Called for each share that is answered, on the worker's thread.
+  using Done = std::function<void(Share&)>;
+
+  /// Opens what is in the directory, or makes a new shard there; blocks. Start() begins the work.
+  /// Errors: Shard::Open's.
+  [[nodiscard]] static Result<std::unique_ptr<ShardWorker>> Open(const std::string& directory,
+                                                                 std::size_t number,
+                                                                 std::size_t shards,
+                                                                 ShardOptions options,
+                                                                 Diagnostics* diagnostics);
+  ShardWorker(const ShardWorker&) = delete;
+  ShardWorker& operator=(const ShardWorker&) = delete;
+  ~ShardWorker() { Stop(); }
+
+  void Start(Done done);
+  /// Answers what was pushed, and waits for the thread's end.
+  void Stop();
+
+  [[nodiscard]] const Schema& schema() const { return schema_; }
+  [[nodiscard]] const ShardReport& report() const { return report_; }
+  [[nodiscard]] ShardQueue& queue() { return queue_; }
+  [[nodiscard]] const ShardQueue& queue() const { return queue_; }
+  [[nodiscard]] ShardStatus status() const;
+  /// Time in which it worked for clients, since the start.
+  [[nodiscard]] Duration busy() const { return Duration(busy_.load(std::memory_order_relaxed)); }
+
+ private:
+  ShardWorker() = default;
+  void Work(Done done);
+  void Serve(ShardQueue::Taken& taken, ShardRunner& runner);
+  // A part of what layers lack. False: nothing is left.
+  bool FillSome();
+  void Publish();
+
+  ShardQueue queue_;
+  ReclaimDomain domain_;
+  std::unique_ptr<Shard> shard_;
+  ShardReport report_;
+  Schema schema_;
+  std::size_t number_ = 0;
+  std::size_t shards_ = 1;
+  std::atomic<Duration::rep> busy_ = 0;
+
+  // What is being filled: of which store, how many layers, and from which record on.
+  const SuccinctStore* filled_store_ = nullptr;
+  std::size_t filled_layers_ = 0;
+  std::uint32_t filled_through_ = 0;
+
+  mutable std::mutex mutex_;
+  ShardStatus status_;
+  std::jthread thread_;
+};
+
+}  // namespace stout::blowfish
