@@ -1,0 +1,162 @@
+// Goal: a client of redis finds no difference. Method: the same random stream of commands, cut into
+// random pipelines, goes to redis-server and to blowfish-server, and the replies are compared. The
+// server freezes and merges all the time meanwhile.
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "stout/core/random.h"
+#include "tests/support/blowfish_server.h"
+#include "tests/support/redis_server.h"
+#include "tests/support/resp_client.h"
+
+namespace stout::blowfish {
+namespace {
+
+using test::BlowfishServer;
+using test::RedisServer;
+using test::RespClient;
+using Command = std::vector<std::string>;
+
+class Stream {
+ public:
+  explicit Stream(std::uint64_t seed) : random_(seed) {}
+
+  Command Next() {
+    switch (random_.Below(24)) {
+      case 0:
+        return {"DEL", Key(), Key()};
+      case 1:
+        return {"EXISTS", Key(), Key(), Key()};
+      case 2:
+        return {"MSET", Key(), Value(), Key(), Value(), Key(), Value()};
+      case 3:
+        return {"MGET", Key(), Key(), "never"};
+      case 4:
+        return {"SETNX", Key(), Value()};
+      case 5:
+        return {"GETSET", Key(), Value()};
+      case 6:
+        return {"SET", Key(), Value(), "NX"};
+      case 7:
+        return {"SET", Key(), Value(), "xx"};
+      case 8:
+        return {"SET", Key(), Value(), "GET"};
+      case 9:
+        return {"SET", Key(), Value(), "XX", "GET"};
+      case 10:
+        return {"STRLEN", Key()};
+      case 11:
+        return {"DBSIZE"};
+      case 12:
+        return {"ECHO", Value()};
+      case 13:
+        return Wrong();
+      case 14:
+        return {"SET", Key(), Value(), "KEEPTTL"};
+      case 15:
+      case 16:
+      case 17:
+      case 18:
+        return {"SET", Key(), Value()};
+      default:
+        return {"gEt", Key()};
+    }
+  }
+
+  [[nodiscard]] std::uint64_t Below(std::uint64_t bound) { return random_.Below(bound); }
+
+ private:
+  // What both refuse in the same words.
+  Command Wrong() {
+    static const std::vector<Command> kWrong = {
+        {"GET"},
+        {"GET", "a", "b"},
+        {"SET", "a"},
+        {"SET", "a", "b", "NX", "XX"},
+        {"SET", "a", "b", "EX", "0"},
+        {"SET", "a", "b", "EX", "soon"},
+        {"SET", "a", "b", "often"},
+        {"MSET", "a", "b", "c"},
+        {"SCAN", "first"},
+        {"SCAN", "0", "COUNT", "0"},
+        {"HELLO", "4"},
+        {"HELLO", "x"},
+        {"NOSUCH", "thing"},
+        {"CONFIG", "FORGET"},
+        {"PING", "a", "b"},
+        {"CLIENT", "SETNAME", "two words"},
+        {"AUTH", "somebody", "else"},
+        {"AUTH", "secret"},
+    };
+    return kWrong[random_.Below(kWrong.size())];
+  }
+  std::string Key() { return "key" + std::to_string(random_.Below(60)); }
+  std::string Value() {
+    std::string value(random_.Below(random_.Below(20) == 0 ? 3000 : 30), '\0');
+    for (char& c : value) c = static_cast<char>(random_.Below(256));
+    return value;
+  }
+
+  SplitMix64 random_;
+};
+
+std::vector<std::string> Batch(RespClient& client, const std::vector<Command>& commands) {
+  for (const Command& command : commands) client.Queue(command);
+  std::vector<std::string> replies;
+  for (std::size_t i = 0; i < commands.size(); ++i) replies.push_back(client.Receive());
+  return replies;
+}
+
+// The keys that a whole SCAN finds.
+std::multiset<std::string> ScanAll(RespClient& client) {
+  std::multiset<std::string> keys;
+  std::string cursor = "0";
+  do {
+    const std::string reply = client.Do({"SCAN", cursor, "COUNT", "7"});
+    const std::size_t comma = reply.find(',');
+    cursor = reply.substr(2, comma - 2);
+    for (std::size_t at = reply.find('$', comma); at != std::string::npos;
+         at = reply.find('$', at + 1)) {
+      keys.insert(reply.substr(at + 1, reply.find_first_of(",]", at) - at - 1));
+    }
+  } while (cursor != "0");
+  return keys;
+}
+
+TEST_CASE("redis and the shard server answer alike") {
+  const auto version = GENERATE(as<std::string>(), "2", "3");
+  const RedisServer redis;
+  const BlowfishServer blowfish(3, {"--freeze-bytes", "16KB", "--merge-bytes", "64KB"});
+  RespClient theirs(redis.port());
+  RespClient ours(blowfish.port());
+  REQUIRE(theirs.Do({"HELLO", version}).front() != '-');
+  REQUIRE(ours.Do({"HELLO", version}).front() != '-');
+
+  const std::uint64_t seed = 20 + version.front();
+  CAPTURE(seed);
+  Stream stream(seed);
+  for (int round = 0; round < 150; ++round) {
+    std::vector<Command> commands(1 + stream.Below(60));
+    std::ranges::generate(commands, [&] { return stream.Next(); });
+    const auto expected = Batch(theirs, commands);
+    const auto answers = Batch(ours, commands);
+    for (std::size_t i = 0; i < commands.size(); ++i) {
+      CAPTURE(round, i, commands[i]);
+      REQUIRE(answers[i] == expected[i]);
+    }
+  }
+  CHECK(ScanAll(ours) == ScanAll(theirs));
+  CHECK(ours.Do({"FLUSHALL"}) == "+OK");
+  CHECK(ours.Do({"DBSIZE"}) == ":0");
+  CHECK(ScanAll(ours).empty());
+  // It had something to do besides.
+  CHECK(ours.Do({"INFO", "persistence"}).find("merges:0") == std::string::npos);
+}
+
+}  // namespace
+}  // namespace stout::blowfish

@@ -1,0 +1,327 @@
+// What the shard server does beyond redis, and what it refuses, seen by a client.
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <fstream>
+#include <future>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "stout/core/random.h"
+#include "tests/support/blowfish_server.h"
+#include "tests/support/eventually.h"
+#include "tests/support/process.h"
+#include "tests/support/resp_client.h"
+#include "tests/support/temp_directory.h"
+
+namespace stout::blowfish {
+namespace {
+
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+using test::BlowfishServer;
+using test::Eventually;
+using test::RespClient;
+using test::RunToEnd;
+using test::TempDirectory;
+
+const std::vector<std::string> kRestless = {"--freeze-bytes", "16KB", "--merge-bytes", "64KB"};
+
+std::vector<std::string> With(std::vector<std::string> settings, std::vector<std::string> more) {
+  settings.insert(settings.end(), more.begin(), more.end());
+  return settings;
+}
+
+// The elements of a shown array of bulk strings.
+std::vector<std::string> Elements(const std::string& reply) {
+  std::vector<std::string> elements;
+  for (std::size_t at = reply.find('$'); at != std::string::npos; at = reply.find('$', at + 1))
+    elements.push_back(reply.substr(at + 1, reply.find_first_of(",]", at) - at - 1));
+  std::ranges::sort(elements);
+  return elements;
+}
+
+TEST_CASE("searches find what brute force finds, through freezes, merges and starts") {
+  BlowfishServer server(2, With(kRestless, {"--attributes", "name,city,age"}));
+  std::map<std::string, std::string> model;
+  SplitMix64 random(7);
+  const auto part = [&](std::uint64_t kinds) {
+    return std::string(random.Below(3), static_cast<char>('a' + random.Below(kinds)));
+  };
+  const auto attribute = [](const std::string& value, int number) {
+    std::string_view left = value;
+    for (; number > 0 && left.find('|') != std::string_view::npos; --number)
+      left.remove_prefix(left.find('|') + 1);
+    const bool is_last = left.find('|') == std::string_view::npos;
+    if (number > 0) return std::string("lacking");
+    return std::string(is_last ? left : left.substr(0, left.find('|')));
+  };
+  for (int round = 0; round < 6; ++round) {
+    RespClient client(server.port());
+    for (int i = 0; i < 400; ++i) {
+      const std::string key = "k" + std::to_string(random.Below(300));
+      if (random.Below(5) == 0) {
+        CHECK(client.Do({"DEL", key}) == (model.erase(key) != 0 ? ":1" : ":0"));
+        continue;
+      }
+      std::string value = part(3) + "|" + part(4);
+      if (random.Below(4) != 0) value += "|" + part(2) + std::string(40, 'x');
+      REQUIRE(client.Do({"SET", key, value}) == "+OK");
+      model[key] = value;
+    }
+    for (const std::string city : {"", "a", "aa", "b", "cc", "d", "zz"}) {
+      std::vector<std::string> equal, beginning;
+      for (const auto& [key, value] : model) {
+        const std::string its = attribute(value, 1);
+        if (its == city) equal.push_back(key);
+        if (its.starts_with(city)) beginning.push_back(key);
+      }
+      std::ranges::sort(equal);
+      std::ranges::sort(beginning);
+      CAPTURE(round, city);
+      CHECK(Elements(client.Do({"SEARCH", "city", city})) == equal);
+      CHECK(client.Do({"SEARCH", "city", city, "COUNT"}) == ":" + std::to_string(equal.size()));
+      CHECK(Elements(client.Do({"SEARCH", "city", city, "PREFIX"})) == beginning);
+      CHECK(Elements(client.Do({"SEARCH", "city", city, "LIMIT", "2"})).size() ==
+            std::min<std::size_t>(2, equal.size()));
+    }
+    const auto with_cx = std::ranges::count_if(
+        model, [](const auto& entry) { return entry.second.find("c|") != std::string::npos; });
+    CHECK(client.Do({"GREP", "c|", "COUNT"}) == ":" + std::to_string(with_cx));
+    CHECK(client.Do({"DBSIZE"}) == ":" + std::to_string(model.size()));
+    const auto& [key, value] = *model.begin();
+    CHECK(client.Do({"GETATTR", key, "city"}) == "$" + attribute(value, 1));
+    if (round % 2 == 1) {
+      server.Kill();
+      server.Start();
+    }
+  }
+  RespClient client(server.port());
+  CHECK(client.Do({"SEARCH", "colour", "red"}) == "-ERR no such attribute; see SCHEMA");
+  CHECK(client.Do({"GETATTR", "k1", "colour"}) == "-ERR no such attribute; see SCHEMA");
+  CHECK(client.Do({"SCHEMA"}) == "[$delimiter, $|, $attributes, [$name, $city, $age]]");
+}
+
+TEST_CASE("a client reads what it has written, in one pipeline too") {
+  const BlowfishServer server(3, kRestless);
+  RespClient client(server.port());
+  for (int round = 0; round < 50; ++round) {
+    const std::string value = std::to_string(round);
+    client.Queue({"SET", "k", value});
+    client.Queue({"GET", "k"});
+    client.Queue({"SET", "k", value + "'"});
+    client.Queue({"MGET", "k", "k"});
+    client.Queue({"DEL", "k"});
+    client.Queue({"EXISTS", "k"});
+    CHECK(client.Receive() == "+OK");
+    CHECK(client.Receive() == "$" + value);
+    CHECK(client.Receive() == "+OK");
+    CHECK(client.Receive() == "[$" + value + "', $" + value + "']");
+    CHECK(client.Receive() == ":1");
+    CHECK(client.Receive() == ":0");
+  }
+}
+
+TEST_CASE("of clients that race to set a key where there is none, one succeeds") {
+  const BlowfishServer server(2, kRestless);
+  constexpr int kKeys = 100;
+  std::vector<std::future<int>> racers;
+  for (int i = 0; i < 4; ++i) {
+    racers.push_back(std::async(std::launch::async, [&server, i] {
+      RespClient client(server.port());
+      int won = 0;
+      for (int k = 0; k < kKeys; ++k) client.Queue({"SETNX", std::to_string(k), std::to_string(i)});
+      for (int k = 0; k < kKeys; ++k) won += client.Receive() == ":1";
+      return won;
+    }));
+  }
+  int won = 0;
+  for (auto& racer : racers) won += racer.get();
+  CHECK(won == kKeys);
+}
+
+TEST_CASE("stamps decide, fences shut out, epochs grow") {
+  const BlowfishServer server(1, kRestless);
+  RespClient client(server.port());
+  const auto write = [&](const std::string& epoch, const std::string& version,
+                         const std::string& value) {
+    return client.Do({"STOUT.WRITE", "0", "scope", epoch, "PUT", "k", version, value});
+  };
+  const auto outcome = [](const std::string& reply) { return reply.substr(reply.find('+')); };
+  CHECK(client.Do({"STOUT.READ", "0", "k"}).ends_with("(nil)]"));
+  CHECK(outcome(write("5", "2", "new")) == "+OK]");
+  CHECK(outcome(write("5", "1", "overtaken")) == "+OK]");
+  CHECK(outcome(write("4", "9", "of before")).find("FENCED") != std::string::npos);
+  CHECK(client.Do({"STOUT.READ", "0", "k"}).ends_with("[:5, :2, $new]]"));
+  CHECK(outcome(client.Do({"STOUT.FENCE", "scope", "7"})) == "+OK]");
+  CHECK(outcome(client.Do({"STOUT.FENCE", "scope", "6"})) == "+FENCED]");
+  CHECK(outcome(write("6", "9", "shut out")).find("FENCED") != std::string::npos);
+  CHECK(client.Do({"STOUT.EPOCH"}).ends_with(":8]"));
+  CHECK(outcome(client.Do({"STOUT.WRITE", "0", "scope", "8", "DEL", "k", "1"})) == "+OK]");
+  CHECK(client.Do({"STOUT.READ", "0", "k"}).ends_with("[:8, :1, (nil)]]"));
+  CHECK(client.Do({"GET", "k"}) == "(nil)");
+  CHECK_THAT(client.Do({"STOUT.WRITE", "0", "s", "1", "PUT", "k", "1"}), StartsWith("-ERR"));
+  CHECK_THAT(client.Do({"STOUT.WRITE", "9", "s", "1"}), StartsWith("-ERR no such shard"));
+  CHECK_THAT(client.Do({"STOUT.WRITE", "0", "s", "1", "PUT", "k", "1", "v", "DEL", "k", "2"}),
+             Contains("stands twice"));
+}
+
+TEST_CASE("epochs that are asked for at the same time differ") {
+  const BlowfishServer server(3, kRestless);
+  std::vector<std::future<std::vector<std::string>>> askers;
+  for (int i = 0; i < 4; ++i) {
+    askers.push_back(std::async(std::launch::async, [&server] {
+      RespClient client(server.port());
+      std::vector<std::string> epochs;
+      for (int k = 0; k < 25; ++k) {
+        const std::string reply = client.Do({"STOUT.EPOCH"});
+        epochs.push_back(reply.substr(reply.find(", ")));
+      }
+      return epochs;
+    }));
+  }
+  std::vector<std::string> all;
+  for (auto& asker : askers) {
+    const auto epochs = asker.get();
+    all.insert(all.end(), epochs.begin(), epochs.end());
+  }
+  std::ranges::sort(all);
+  CHECK(std::ranges::adjacent_find(all) == all.end());
+}
+
+TEST_CASE("layers come and go while clients read") {
+  const BlowfishServer server(1, With(kRestless, {"--attributes", "a,b,c,d,e,f,g,h,i,j"}));
+  RespClient client(server.port());
+  for (int i = 0; i < 3000; ++i) {
+    client.Queue({"SET", std::to_string(i), "1|2|3|" + std::to_string(i % 7) + "|5|6|7|8|9|0"});
+  }
+  for (int i = 0; i < 3000; ++i) REQUIRE(client.Receive() == "+OK");
+  REQUIRE(Eventually([&] {
+    return client.Do({"INFO", "persistence"}).find("merges:0") == std::string::npos;
+  }));
+  CHECK_THAT(client.Do({"LAYERS", "0", "SET", "3"}), StartsWith("[$layers, :3"));
+  for (int layers = 0; layers < 4; ++layers) {
+    client.Queue({"LAYERS", "0", "SET", std::to_string(layers)});
+    client.Queue({"SEARCH", "d", "3", "COUNT"});
+    client.Queue({"GET", "77"});
+    CHECK_THAT(client.Receive(), StartsWith("[$layers, :" + std::to_string(layers)));
+    CHECK(client.Receive() == ":429");
+    CHECK(client.Receive() == "$1|2|3|0|5|6|7|8|9|0");
+  }
+  // They are filled when there is nothing else to do.
+  CHECK(Eventually([&] {
+    return client.Do({"INFO", "shards"}).find("filling=0") != std::string::npos;
+  }));
+  CHECK(client.Do({"LAYERS", "1"}) == "-ERR no such shard; they are numbered from 0 to 0");
+}
+
+TEST_CASE("who does not know the password is not let in") {
+  const TempDirectory directory;
+  const std::string file = directory.path() + "/password";
+  std::ofstream(file) << "secret\n";
+  const BlowfishServer server(1, {"--password-file", file});
+  RespClient client(server.port());
+  CHECK(client.Do({"GET", "k"}) == "-NOAUTH Authentication required.");
+  CHECK_THAT(client.Do({"HELLO", "3"}), StartsWith("-NOAUTH HELLO"));
+  CHECK_THAT(client.Do({"AUTH", "guess"}), StartsWith("-WRONGPASS"));
+  CHECK_THAT(client.Do({"AUTH", "somebody", "secret"}), StartsWith("-WRONGPASS"));
+  // In one pipeline: what follows sees it.
+  client.Queue({"AUTH", "default", "secret"});
+  client.Queue({"SET", "k", "v"});
+  CHECK(client.Receive() == "+OK");
+  CHECK(client.Receive() == "+OK");
+  RespClient other(server.port());
+  CHECK_THAT(other.Do({"HELLO", "3", "AUTH", "default", "secret", "SETNAME", "me"}),
+             StartsWith("{$server"));
+  CHECK(other.Do({"CLIENT", "GETNAME"}) == "$me");
+}
+
+TEST_CASE("what is too much is refused, and others are served") {
+  const BlowfishServer server(1, {"--max-clients", "2", "--max-value", "4KB", "--max-request",
+                                  "8KB", "--max-replies", "100KB"});
+  RespClient client(server.port());
+  CHECK(client.Do({"PING"}) == "+PONG");
+  {
+    RespClient large(server.port());
+    CHECK_THAT(large.Do({"SET", "k", std::string(5000, 'x')}), Contains("invalid bulk length"));
+    CHECK_THROWS_AS(large.Do({"PING"}), std::runtime_error);
+  }
+  {
+    RespClient rubbish(server.port());
+    rubbish.Send("*1\r\n!what\r\n");
+    CHECK_THAT(rubbish.Receive(), Contains("expected '$', got '!'"));
+    CHECK_THROWS_AS(rubbish.Do({"PING"}), std::runtime_error);
+  }
+  REQUIRE(client.Do({"SET", "k", std::string(4000, 'x')}) == "+OK");
+  {
+    RespClient greedy(server.port());
+    for (int i = 0; i < 100; ++i) greedy.Queue({"GET", "k"});
+    CHECK_THROWS_AS(greedy.Receive(), std::runtime_error);
+  }
+  REQUIRE(Eventually([&] {
+    return client.Do({"INFO", "clients"}).find("connected_clients:1") != std::string::npos;
+  }));
+  RespClient second(server.port());
+  CHECK(second.Do({"PING"}) == "+PONG");
+  RespClient third(server.port());
+  CHECK_THAT(third.Receive(), Contains("max number of clients"));
+}
+
+TEST_CASE("a client that takes no replies is cut off") {
+  const BlowfishServer server(1, {"--write-timeout", "0.2"});
+  RespClient client(server.port());
+  REQUIRE(client.Do({"SET", "k", std::string(1 << 20, 'x')}) == "+OK");
+  RespClient sleeper(server.port());
+  std::string gets;
+  for (int i = 0; i < 64; ++i) gets += "GET k\r\n";
+  sleeper.Send(gets);
+  CHECK(Eventually([&] {
+    return client.Do({"INFO", "clients"}).find("slow_readers_cut_off:1") != std::string::npos;
+  }));
+}
+
+TEST_CASE("SHUTDOWN writes the replies that are due") {
+  BlowfishServer server(2);
+  RespClient client(server.port());
+  for (int i = 0; i < 100; ++i) client.Queue({"SET", std::to_string(i), "v"});
+  client.Queue({"SHUTDOWN"});
+  for (int i = 0; i < 100; ++i) CHECK(client.Receive() == "+OK");
+  CHECK_THROWS_AS(client.Receive(), std::runtime_error);
+  REQUIRE(Eventually([&] { return !server.Up(); }));
+  server.Start();
+  CHECK(RespClient(server.port()).Do({"DBSIZE"}) == ":100");
+}
+
+TEST_CASE("a start that cannot be says why") {
+  const TempDirectory directory;
+  const auto fails = [](std::vector<std::string> options) {
+    options.insert(options.begin(), {"timeout", "20", STOUT_BLOWFISH_SERVER});
+    try {
+      RunToEnd(options);
+    } catch (const std::runtime_error& error) {
+      return std::string(error.what());
+    }
+    return std::string("it ended well");
+  };
+  const std::string path = directory.path() + "/shards";
+  {
+    const BlowfishServer other(2);
+    const std::string taken = "127.0.0.1:" + std::to_string(other.port());
+    CHECK_THAT(fails({"--dir", path, "--shards", "3", "--listen", taken}),
+               Contains("cannot listen on") && Contains("--listen"));
+  }
+  CHECK_THAT(fails({"--dir", path, "--shards", "4"}), Contains("has 3 shards, not 4"));
+  CHECK_THAT(fails({"--dir", "/proc/no"}), Contains("/proc/no: cannot be made"));
+  CHECK_THAT(fails({}), Contains("--dir is required"));
+  CHECK_THAT(fails({"--dir", path, "--listen", "nowhere"}), Contains("is not HOST:PORT"));
+  CHECK_THAT(fails({"--dir", path, "--attributes", "a,a"}), Contains("--attributes"));
+  CHECK_THAT(fails({"--dir", path, "--password-file", "/nowhere"}), Contains("/nowhere"));
+}
+
+}  // namespace
+}  // namespace stout::blowfish

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace stout::test {
+
+// A client of a server that speaks RESP2 or RESP3; blocks, for ten seconds at most. It throws
+// std::runtime_error if the connection is lost.
+class RespClient {
+ public:
+  explicit RespClient(int port);
+
+  // Replies are shown unambiguously: "+OK", "-ERR ...", ":7", "$text", "(nil)", "[$a, :1]",
+  // "{$name, $value}"; what version 2 has no type for, with the type's own sign.
+  std::string Do(const std::vector<std::string>& command);
+
+  // Commands that are sent together, and the next reply to them.
+  void Queue(const std::vector<std::string>& command);
+  std::string Receive();
+
+  // Any bytes, behind what is queued.
+  void Send(const std::string& bytes);
+
+ private:
+  std::string ReadLine();
+  std::string ReadBytes(std::size_t size);
+  void ReadMore();
+
+  boost::asio::io_context context_;
+  boost::asio::ip::tcp::socket socket_;
+  std::string unsent_;
+  std::string unread_;
+};
+
+}  // namespace stout::test
