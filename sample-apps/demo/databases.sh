@@ -65,6 +65,25 @@ redis_answers() { # SOCKET
   [[ $(redis-cli -s "$1" PING 2>/dev/null) == PONG ]]
 }
 
+# start_blowfish DIRECTORY [OPTION...]: a blowfish-server on a port of the loopback, of the programs in
+# `bin`: a new one, or again what is there, on its old port. Sets `blowfish_port`. Fails with the reason
+# on standard error.
+start_blowfish() {
+  mkdir -p "$1"
+  for _ in {1..50}; do
+    blowfish_port=$(cat "$1/port" 2>/dev/null || echo $((16384 + SRANDOM % 16000)))
+    "$bin/blowfish-server" --listen "127.0.0.1:$blowfish_port" --dir "$1/data" "${@:2}" \
+      >>"$1/log" 2>&1 &
+    database=$!
+    if await_database redis-cli -p "$blowfish_port" PING >/dev/null 2>&1; then
+      echo "$blowfish_port" >"$1/port"
+      return
+    fi
+  done
+  echo "blowfish-server did not start: $(tail -n 5 "$1/log")" >&2
+  return 1
+}
+
 # apart COMMAND...: what it leaves running does not get our Ctrl-C.
 apart() {
   set -m

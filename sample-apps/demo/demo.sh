@@ -17,9 +17,9 @@ offers a light, a heavy and again a light load. Prints one table; writes plots a
   --documents N         documents that the load works on       ($documents)
   --distribution D      uniform, or zipf:EXPONENT for hot ones ($distribution)
   --read-fraction F     share of reads, 0 to 1                 ($read_fraction)
-  --store URL           rocksdb: a new one in a temporary directory; postgres, redis: a private
-                        server, started and stopped; any other URL of docstore-server is used as
-                        it is
+  --store URL           rocksdb: a new one in a temporary directory; postgres, redis, blowfish: a
+                        private server, started and stopped; any other URL of docstore-server is
+                        used as it is
                                                                ($store)
   --out DIR             where results go                       ($out)
   --help
@@ -118,6 +118,10 @@ start_server() { # POLICY NAME; sets server and target
     rocksdb) url=rocksdb:$work/$2 ;;
     postgres) url="$postgres_url&table=${2/-/_}" ;;
     redis) url=$redis_url/${2#run-} ;; # a database of its own
+    blowfish)
+      redis-cli -p "$blowfish_port" FLUSHALL >/dev/null
+      url=blowfish://127.0.0.1:$blowfish_port
+      ;;
   esac
   : >"$work/$2.out" # The server's own redirection may come after the first look at it.
   "$bin/docstore-server" --store "$url" --policy "$1" --listen 127.0.0.1:0 --log-level warning \
@@ -177,6 +181,7 @@ case $store in
     start_postgres "$work/postgres" || die "no private PostgreSQL"
     ;;
   redis) start_redis "$work/redis" || die "no private Redis" ;;
+  blowfish) start_blowfish "$work/blowfish" || die "no private blowfish-server" ;;
 esac
 for policy in "${list[@]}"; do
   echo "$policy ..."

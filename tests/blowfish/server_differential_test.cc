@@ -27,7 +27,7 @@ class Stream {
   explicit Stream(std::uint64_t seed) : random_(seed) {}
 
   Command Next() {
-    switch (random_.Below(24)) {
+    switch (random_.Below(25)) {
       case 0:
         return {"DEL", Key(), Key()};
       case 1:
@@ -59,6 +59,7 @@ class Stream {
       case 14:
         return {"SET", Key(), Value(), "KEEPTTL"};
       case 15:
+        return {"TYPE", Key()};
       case 16:
       case 17:
       case 18:

@@ -10,17 +10,19 @@ set -euo pipefail
 usage() {
   cat <<'TEXT'
 usage: crash_test.sh BIN_DIR [OPTIONS]
-  --store S      rocksdb; postgres, redis or redis-cluster: private servers (rocksdb)
+  --store S      rocksdb; postgres, redis, redis-cluster or blowfish: private servers (rocksdb)
   --fault F,...  one a round, in turn (server)
                  server: kill -9 of docstore-server, and another takes over
-                 and with --store postgres and redis
+                 and with --store postgres, redis and blowfish
                  store: kill -9 of the store's server, which is started again
                  pause: it stands still for 10 s
                  delay, throttle, cut, swallow: what the network does to messages; cut: in their
                  middle, swallow: to answers
                  ghost: batches come late, after newer ones
+                 with --store postgres and blowfish
+                 full-data: no room for what it keeps, until there is again
                  with --store postgres
-                 full-data, full-wal: no room for tables, or for the log, until there is again
+                 full-wal: no room for its log
                  with --store redis-cluster
                  failover: kill -9 of a master, and its replica takes over
   --rounds N     how often (20)
@@ -72,7 +74,7 @@ declare -A lasts=([server]=0 [store]=0 [pause]=10 [full-data]=2 [full-wal]=2 [fa
 for fault in "${!network_faults[@]}"; do lasts[$fault]=${network_faults[$fault]}; done
 of_servers="server store pause ${!network_faults[*]}"
 declare -A faults_of=([rocksdb]=server [postgres]="$of_servers full-data full-wal"
-  [redis]=$of_servers [redis-cluster]="server failover")
+  [redis]=$of_servers [redis-cluster]="server failover" [blowfish]="$of_servers full-data")
 [[ -n ${faults_of[$store]-} ]] || die "--store is one of: ${!faults_of[*]}"
 for fault in "${faults[@]}"; do
   [[ " ${faults_of[$store]} " == *" $fault "* ]] ||
@@ -152,10 +154,11 @@ strike() { # FAULT
       signal_database CONT
       ;;
     full-*)
-      fill_disk "$work/postgres/${1#full-}"
+      fill_disk "$work/$store/${1#full-}"
       [[ $1 == full-data ]] || use_up_wal
       sleep "${lasts[$1]}"
-      empty_disk "$work/postgres/${1#full-}"
+      empty_disk "$work/$store/${1#full-}"
+      [[ $store == postgres ]] || return 0
       # Recovery needs room too, and without it PostgreSQL ends, which takes it a moment.
       until "$postgres_programs/pg_isready" -q -h "$work/postgres"; do
         kill -0 "$database" 2>/dev/null || restart_store
@@ -182,7 +185,10 @@ use_up_wal() {
 met() { # FAULT
   case $1 in
     server) grep -q '^open ' "$work/acknowledged" ;; # a write was under way
-    full-data) grep -q 'ERROR: .* No space left on device' "$work/postgres/log" ;;
+    full-data)
+      [[ $store == postgres ]] || { met store && return; }
+      grep -q 'ERROR: .* No space left on device' "$work/postgres/log"
+      ;;
     full-wal) grep -q 'PANIC: .* No space left on device' "$work/postgres/log" ;;
     store | pause | failover)
       # Into a file first: a grep that is content early would break the pipe of curl.
@@ -195,7 +201,7 @@ met() { # FAULT
 
 restart_store() {
   wait "$database" 2>/dev/null || true
-  "start_$store" "$work/$store" || die "$store did not come back"
+  "start_$store" "$work/$store" "${store_options[@]}" || die "$store did not come back"
 }
 
 start_store_postgres() {
@@ -217,6 +223,7 @@ start_store_postgres() {
   esac
 }
 
+store_options=()
 case $store in
   rocksdb) url=rocksdb:$work/db ;;
   postgres) start_store_postgres ;;
@@ -224,6 +231,14 @@ case $store in
     start_redis "$work/redis" || die "no private Redis"
     start_network "$work/redis/socket" || die "no network"
     url="redis://127.0.0.1:$network_port?timeout=1s&connect_timeout=1s"
+    ;;
+  blowfish)
+    [[ ${private_mounts-} != yes ]] || mount_disk "$work/blowfish/data" 64
+    # Small, so that it freezes and merges all the time.
+    store_options=(--shards 2 --freeze-bytes 256KB --merge-bytes 1MB)
+    start_blowfish "$work/blowfish" "${store_options[@]}" || die "no private blowfish-server"
+    start_network "$blowfish_port" || die "no network"
+    url="blowfish://127.0.0.1:$network_port?timeout=1s&connect_timeout=1s"
     ;;
   redis-cluster)
     start_redis_cluster "$work/redis" || die "no private Redis Cluster"

@@ -94,6 +94,8 @@ constexpr CommandSpec kCommands[] = {
      "string", "1.0.0", "Sets a key that there is not yet."},
     {kStrlen, "strlen", 2, kReadonly | kFast, {1, 1, 1}, kString,
      "string", "2.2.0", "Returns the size of the value of a key."},
+    {kType, "type", 2, kReadonly | kFast, {1, 1, 1}, kKeyspace,
+     "generic", "1.0.0", "Answers string, or none where there is no such key."},
     // What redis has not: attributes, and the shards that hold them.
     {kGetattr, "getattr", 3, kReadonly | kFast, {1, 1, 1}, kString,
      "blowfish", "0.1.0", "Returns an attribute of a key: GETATTR key attribute."},

@@ -53,6 +53,7 @@ enum class CommandId : std::uint8_t {
   kSet,
   kSetnx,
   kStrlen,
+  kType,
   // What redis has not: attributes, and the shards that hold them.
   kGetattr,
   kGrep,

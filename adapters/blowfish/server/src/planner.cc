@@ -22,6 +22,7 @@ Spread SpreadOf(const Request& request) {
     case CommandId::kSet:
     case CommandId::kSetnx:
     case CommandId::kStrlen:
+    case CommandId::kType:
       return Spread::kOneKey;
     case CommandId::kMget:
       return Spread::kEachKey;

@@ -94,6 +94,7 @@ ShardRunner::Step ShardRunner::Begin(Share& share, Piece& piece) {
     case CommandId::kMget:
     case CommandId::kStoutRead:
     case CommandId::kStrlen:
+    case CommandId::kType:
       return Gather(share, piece, request.arguments[piece.argument]);
     case CommandId::kGetset:
     case CommandId::kSet:
@@ -212,6 +213,10 @@ void ShardRunner::AnswerRead(Share& share, Piece& piece, Stamp stamp,
       Reply(share, piece, [&](ReplyWriter& reply) {
         reply.Integer(value ? static_cast<std::int64_t>(value->size()) : 0);
       });
+      break;
+    case CommandId::kType:
+      Reply(share, piece,
+            [&](ReplyWriter& reply) { reply.SimpleString(value ? "string" : "none"); });
       break;
     default:
       Reply(share, piece, [&](ReplyWriter& reply) { bulk(reply, value); });

@@ -1,0 +1,70 @@
+"""redis-py against blowfish-server, as an application would use it: redis_py_test.py PORT"""
+
+import random
+import sys
+import threading
+
+import redis
+
+
+def check(condition, what):
+    if not condition:
+        sys.exit(f"redis_py_test: {what}")
+
+
+def main():
+    port = int(sys.argv[1])
+    client = redis.Redis(port=port, decode_responses=False)
+    client.flushall()
+    check(client.ping(), "no PONG")
+    check(client.set(b"k\0\xff", b"v\r\n\0") is True, "SET is not OK")
+    check(client.get(b"k\0\xff") == b"v\r\n\0", "GET differs from what was SET")
+    check(client.set("k", "1", nx=True) is True, "SET NX where nothing is")
+    check(client.set("k", "2", nx=True) is None, "SET NX where something is")
+    check(client.set("k", "3", xx=True, get=True) == b"1", "SET XX GET")
+    check(client.getset("k", "4") == b"3", "GETSET")
+    check(client.setnx("k", "5") is False, "SETNX")
+    check(client.strlen("k") == 1, "STRLEN")
+    try:
+        client.set("k", "v", ex=10)
+        check(False, "SET EX is not refused")
+    except redis.ResponseError as error:
+        check("expire" in str(error), f"SET EX: {error}")
+
+    model = {f"key{i}".encode(): f"value{i}".encode() for i in range(500)}
+    check(client.mset(model) is True, "MSET")
+    keys = random.Random(1).sample(sorted(model), 100)
+    check(client.mget(keys) == [model[key] for key in keys], "MGET")
+    check(set(client.scan_iter(match="key*", count=7)) == set(model), "SCAN")
+    check(client.delete(*keys) == 100, "DEL")
+    check(client.exists(*keys) == 0, "EXISTS")
+    check(client.dbsize() == 402, "DBSIZE")
+
+    with client.pipeline(transaction=False) as pipeline:
+        for i in range(300):
+            pipeline.set(f"p{i}", i).get(f"p{i}")
+        answers = pipeline.execute()
+    check(answers[1::2] == [str(i).encode() for i in range(300)], "a pipeline reads its writes")
+
+    def work(number):
+        mine = redis.Redis(port=port)
+        for i in range(100):
+            mine.set(f"t{number}", i)
+            check(mine.get(f"t{number}") == str(i).encode(), "a thread reads its own write")
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    check(client.info()["role"] == "master", "INFO")
+    check(client.config_get("save") == {"save": ""}, "CONFIG GET")
+    client.client_setname("me")
+    check(client.client_getname() == "me", "CLIENT GETNAME")
+    check(client.execute_command("COMMAND COUNT") > 20, "COMMAND COUNT")
+    client.flushall()
+    check(client.dbsize() == 0, "FLUSHALL")
+
+
+main()
