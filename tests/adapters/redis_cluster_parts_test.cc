@@ -142,22 +142,5 @@ TEST_CASE("redis cluster: a fence lies in the slot that it guards") {
   }
 }
 
-TEST_CASE("redis cluster: the parts of a batch as one") {
-  const std::vector<std::vector<std::uint32_t>> items = {{1, 3}, {0, 2}};
-  const auto combine = [&](WriteResult a, WriteResult b) {
-    return Combine(std::vector{std::move(a), std::move(b)}, items);
-  };
-  CHECK(combine({}, {}) == WriteResult{});
-  CHECK(combine({Errc::kFenced, {}}, {Errc::kFenced, {}}) == WriteResult{Errc::kFenced, {}});
-  CHECK(combine({Errc::kUnknown, {}}, {}) ==
-        WriteResult{Errc::kOk, {{1, Errc::kUnknown}, {3, Errc::kUnknown}}});
-  CHECK(combine({Errc::kTransient, {}}, {Errc::kOk, {{2, Errc::kFenced}}}) ==
-        WriteResult{Errc::kOk, {{1, Errc::kTransient}, {2, Errc::kFenced}, {3, Errc::kTransient}}});
-  // One that is fenced key by key is not fenced as a whole.
-  CHECK(combine({Errc::kOk, {{1, Errc::kFenced}, {3, Errc::kFenced}}},
-                {Errc::kOk, {{0, Errc::kFenced}, {2, Errc::kFenced}}})
-            .batch == Errc::kOk);
-}
-
 }  // namespace
 }  // namespace stout::redis

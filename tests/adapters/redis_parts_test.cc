@@ -1,102 +1,25 @@
-// The parts of the Redis stores that need no server: the protocol, addresses, what errors mean.
+// The parts of the Redis stores that need no server: addresses, what servers tell of themselves.
 
 #include <catch2/catch.hpp>
-#include <numeric>
 #include <string>
 #include <vector>
 
-#include "adapters/redis/src/commands.h"
-#include "adapters/redis/src/errors.h"
 #include "adapters/redis/src/layout.h"
 #include "adapters/redis/src/operations.h"
 #include "adapters/redis/src/options.h"
-#include "adapters/redis/src/reply.h"
 #include "adapters/redis/src/server_facts.h"
+#include "reply_test_support.h"
 #include "store_test_support.h"
-
-namespace stout::redis {
-
-// For what Catch prints; beside the type, where it looks.
-std::ostream& operator<<(std::ostream& out, const Reply& reply) {
-  return out << static_cast<int>(reply.kind) << ' ' << reply.integer << ' ' << reply.text;
-}
-
-}  // namespace stout::redis
 
 namespace stout::test {
 namespace {
 
-using namespace std::string_literals;
 using redis::Commands;
 using redis::Reply;
-using redis::ReplyReader;
+using resp::Integer;
+using resp::List;
+using resp::Text;
 using Kind = Reply::Kind;
-
-Reply Integer(std::int64_t value) { return {.kind = Kind::kInteger, .integer = value}; }
-Reply Text(Kind kind, std::string text) { return {.kind = kind, .text = std::move(text)}; }
-Reply List(std::vector<Reply> elements) {
-  return {.kind = Kind::kArray, .elements = std::move(elements)};
-}
-
-TEST_CASE("redis: commands are arrays of any bytes", "[redis]") {
-  Commands commands;
-  commands.Add({"GET", "a\r\n\0b"s});
-  commands.Begin(2);
-  commands.Argument("DEL");
-  commands.Argument("front", "back");
-  CHECK(commands.count() == 2);
-  CHECK(commands.bytes() ==
-        "*2\r\n$3\r\nGET\r\n$5\r\na\r\n\0b\r\n*2\r\n$3\r\nDEL\r\n$9\r\nfrontback\r\n"s);
-}
-
-TEST_CASE("redis: replies come whole, however their bytes are cut", "[redis]") {
-  const std::string bytes =
-      "+OK\r\n:-7\r\n$5\r\na\r\n\0b\r\n$-1\r\n*3\r\n*2\r\n:1\r\n$1\r\nx\r\n*0\r\n-ERR no\r\n*-1\r\n"s;
-  const std::vector<Reply> expected = {
-      Text(Kind::kStatus, "OK"),
-      Integer(-7),
-      Text(Kind::kString, "a\r\n\0b"s),
-      {},
-      List({List({Integer(1), Text(Kind::kString, "x")}), List({}), Text(Kind::kError, "ERR no")}),
-      {}};
-  for (std::size_t piece = 1; piece <= bytes.size(); ++piece) {
-    CAPTURE(piece);
-    ReplyReader reader;
-    std::vector<Reply> replies;
-    for (std::size_t at = 0; at < bytes.size(); at += piece) {
-      reader.Feed(std::string_view(bytes).substr(at, piece));
-      while (auto reply = reader.Next()) replies.push_back(*std::move(reply));
-    }
-    CHECK(replies == expected);
-    CHECK(reader.error().empty());
-  }
-}
-
-TEST_CASE("redis: what is no reply is an error for good", "[redis]") {
-  ReplyReader reader;
-  reader.Feed("*2\r\n$1\r\nx\r\nHTTP/1.1 400\r\n");
-  CHECK_FALSE(reader.Next());
-  CHECK_FALSE(reader.error().empty());
-  reader.Feed("+OK\r\n");
-  CHECK_FALSE(reader.Next());
-}
-
-TEST_CASE("redis: the code of an error", "[redis]") {
-  CHECK(Text(Kind::kError, "MOVED 3999 127.0.0.1:6381").code() == "MOVED");
-  CHECK(Text(Kind::kError, "OOM").code() == "OOM");
-  CHECK(Text(Kind::kString, "MOVED on").code().empty());
-}
-
-TEST_CASE("redis: who is refused, and who may come again", "[redis]") {
-  for (const char* text : {"NOAUTH Authentication required.", "WRONGPASS invalid", "NOPERM no",
-                           "ERR DB index is out of range", "ERR invalid password"}) {
-    CHECK(redis::RefusesUs(Text(Kind::kError, text)));
-  }
-  for (const char* text : {"LOADING Redis is loading", "BUSY Redis is busy", "MASTERDOWN Link",
-                           "ERR max number of clients reached"}) {
-    CHECK_FALSE(redis::RefusesUs(Text(Kind::kError, text)));
-  }
-}
 
 TEST_CASE("redis: addresses in a URL", "[redis]") {
   RedisOptions options;

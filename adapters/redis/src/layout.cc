@@ -6,7 +6,6 @@
 #include <array>
 #include <chrono>
 
-#include "errors.h"
 #include "scripts.h"
 
 namespace stout::redis {

@@ -8,8 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "commands.h"
-#include "reply.h"
+#include "protocol.h"
 #include "stout/adapters/redis_options.h"
 #include "stout/core/batch.h"
 

@@ -1,45 +1,11 @@
 #include "options.h"
 
-#include <charconv>
 #include <chrono>
-#include <cstdint>
 #include <utility>
 
+#include "resp/address.h"
+
 namespace stout::redis {
-namespace {
-
-std::optional<RedisAddress> ReadAddress(std::string_view text) {
-  RedisAddress address;
-  // The colons of "[::1]" are its own.
-  const bool bracketed = text.starts_with('[');
-  const std::size_t end = bracketed ? text.find(']') : text.find(':');
-  if (bracketed && end == text.npos) return std::nullopt;
-  const std::string_view host = bracketed ? text.substr(1, end - 1) : text.substr(0, end);
-  std::string_view port = end == text.npos ? "" : text.substr(bracketed ? end + 1 : end);
-  const std::optional<std::string> decoded = PercentDecode(host);
-  if (!decoded || decoded->empty()) return std::nullopt;
-  address.host = *decoded;
-  if (!port.empty()) {
-    if (!port.starts_with(':')) return std::nullopt;
-    port.remove_prefix(1);
-    const auto [last, ec] = std::from_chars(port.data(), port.data() + port.size(), address.port);
-    if (ec != std::errc() || last != port.data() + port.size()) return std::nullopt;
-  }
-  return address;
-}
-
-bool ReadUser(std::string_view text, RedisOptions* options) {
-  const std::size_t colon = text.find(':');
-  if (colon == text.npos) return false;  // a user without a password has nothing to say
-  std::optional<std::string> user = PercentDecode(text.substr(0, colon));
-  std::optional<std::string> password = PercentDecode(text.substr(colon + 1));
-  if (!user || !password || password->empty()) return false;
-  options->user = *std::move(user);
-  options->password = *std::move(password);
-  return true;
-}
-
-}  // namespace
 
 void ReadOptions(UrlOptionReader& reader, RedisOptions* options) {
   constexpr std::chrono::milliseconds kShortest{1};
@@ -74,19 +40,17 @@ std::optional<std::string> Check(const RedisOptions& options) {
   return std::nullopt;
 }
 
-std::optional<std::vector<RedisAddress>> ReadAuthority(std::string_view authority,
+std::optional<std::vector<RedisAddress>> ReadAuthority(std::string_view text,
                                                        RedisOptions* options) {
-  if (const std::size_t at = authority.rfind('@'); at != authority.npos) {
-    if (!ReadUser(authority.substr(0, at), options)) return std::nullopt;
-    authority.remove_prefix(at + 1);
+  std::optional<resp::Authority> authority = resp::ReadAuthority(text, RedisAddress().port);
+  if (!authority) return std::nullopt;
+  if (!authority->password.empty()) {
+    options->user = std::move(authority->user);
+    options->password = std::move(authority->password);
   }
   std::vector<RedisAddress> addresses;
-  while (!authority.empty()) {
-    const std::size_t comma = authority.find(',');
-    std::optional<RedisAddress> address = ReadAddress(authority.substr(0, comma));
-    if (!address) return std::nullopt;
-    addresses.push_back(*std::move(address));
-    authority.remove_prefix(comma == authority.npos ? authority.size() : comma + 1);
+  for (resp::Address& address : authority->addresses) {
+    addresses.push_back({std::move(address.host), address.port});
   }
   return addresses;
 }

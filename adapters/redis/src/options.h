@@ -17,7 +17,7 @@ void ReadOptions(UrlOptionReader& reader, RedisOptions* options);
 
 // Reads "[[USER]:PASSWORD@]HOST[:PORT][,HOST[:PORT]...]": user and password into `options`, and the
 // addresses, of which there may be none. Nothing, if it is broken.
-[[nodiscard]] std::optional<std::vector<RedisAddress>> ReadAuthority(std::string_view authority,
+[[nodiscard]] std::optional<std::vector<RedisAddress>> ReadAuthority(std::string_view text,
                                                                      RedisOptions* options);
 
 }  // namespace stout::redis

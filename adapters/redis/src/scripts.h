@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "commands.h"
+#include "protocol.h"
 
 namespace stout::redis {
 

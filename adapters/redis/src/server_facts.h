@@ -4,9 +4,8 @@
 #include <span>
 #include <string>
 
-#include "commands.h"
 #include "operations.h"
-#include "reply.h"
+#include "protocol.h"
 #include "stout/adapters/redis_options.h"
 
 namespace stout::redis {

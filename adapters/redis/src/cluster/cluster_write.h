@@ -26,8 +26,4 @@ class ClusterWrite {
   std::vector<std::vector<std::uint32_t>> items_;  // Of each request.
 };
 
-// The answers of the parts of a batch, `items[i]` of it in `parts[i]`, as one.
-[[nodiscard]] WriteResult Combine(std::span<const WriteResult> parts,
-                                  std::span<const std::vector<std::uint32_t>> items);
-
 }  // namespace stout::redis

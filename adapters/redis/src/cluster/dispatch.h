@@ -6,9 +6,8 @@
 
 #include "cluster/hash_slot.h"
 #include "cluster/topology.h"
-#include "commands.h"
 #include "operations.h"
-#include "reply.h"
+#include "protocol.h"
 #include "server.h"
 #include "stout/core/errc.h"
 

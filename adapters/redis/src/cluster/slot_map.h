@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cluster/hash_slot.h"
-#include "reply.h"
+#include "protocol.h"
 #include "stout/adapters/redis_options.h"
 
 namespace stout::redis {

@@ -1,8 +1,8 @@
-#include "commands.h"
+#include "resp/commands.h"
 
 #include <fmt/format.h>
 
-namespace stout::redis {
+namespace stout::resp {
 
 void Commands::Add(std::initializer_list<std::string_view> arguments) {
   Begin(arguments.size());
@@ -30,4 +30,4 @@ void Commands::Header(char type, std::size_t number) {
   bytes_.append(digits.data(), digits.size()).append("\r\n");
 }
 
-}  // namespace stout::redis
+}  // namespace stout::resp

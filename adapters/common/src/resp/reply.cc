@@ -1,16 +1,18 @@
-#include "reply.h"
+#include "resp/reply.h"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
-namespace stout::redis {
+namespace stout::resp {
 namespace {
 
-// The place of a reply: in the array that it is an element of, or by itself.
+// The place of a reply: in the array that it is an element of, or by itself. An array grows as its
+// elements come, for a server may announce more than there is memory for. That moves no reply that
+// the parser still points to: elements before this one are whole.
 Reply* PlaceOf(const redisReadTask* task) {
   if (task->parent == nullptr) return new Reply;
-  auto& siblings = static_cast<Reply*>(task->parent->obj)->elements;
-  return &siblings[static_cast<std::size_t>(task->idx)];
+  return &static_cast<Reply*>(task->parent->obj)->elements.emplace_back();
 }
 
 Reply::Kind KindOf(int type) {
@@ -34,7 +36,8 @@ void* MakeText(const redisReadTask* task, char* text, std::size_t size) {
 void* MakeArray(const redisReadTask* task, std::size_t size) {
   Reply* reply = PlaceOf(task);
   reply->kind = Reply::Kind::kArray;
-  reply->elements.resize(size);
+  constexpr std::size_t kBelievable = 1024;
+  reply->elements.reserve(std::min(size, kBelievable));
   return reply;
 }
 
@@ -84,4 +87,4 @@ std::optional<Reply> ReplyReader::Next() {
   return std::move(*whole);
 }
 
-}  // namespace stout::redis
+}  // namespace stout::resp

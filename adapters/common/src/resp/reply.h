@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stout::redis {
+namespace stout::resp {
 
 // What a server answers to one command.
 struct Reply {
@@ -35,6 +35,8 @@ class ReplyReader {
   void Feed(std::string_view bytes);
   // The next whole reply, or none yet; see error().
   [[nodiscard]] std::optional<Reply> Next();
+  // All that came has been read.
+  [[nodiscard]] bool Empty() const { return reader_->pos == reader_->len; }
   // Empty, or why what came is no reply: there will be none any more.
   [[nodiscard]] std::string_view error() const { return reader_->errstr; }
 
@@ -45,4 +47,4 @@ class ReplyReader {
   std::unique_ptr<redisReader, Free> reader_;
 };
 
-}  // namespace stout::redis
+}  // namespace stout::resp

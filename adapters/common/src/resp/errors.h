@@ -1,9 +1,9 @@
 #pragma once
 
-#include "reply.h"
+#include "resp/reply.h"
 #include "stout/core/errc.h"
 
-namespace stout::redis {
+namespace stout::resp {
 
 // Of the greeting: the server will not have us, now or later (wrong password, no permission, no
 // such database), while others pass (it loads its data, a script keeps it busy).
@@ -13,4 +13,4 @@ namespace stout::redis {
 // its protocol, otherwise kTransient.
 [[nodiscard]] Errc Classify(const Reply& error);
 
-}  // namespace stout::redis
+}  // namespace stout::resp

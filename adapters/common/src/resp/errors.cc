@@ -1,10 +1,10 @@
-#include "errors.h"
+#include "resp/errors.h"
 
 #include <algorithm>
 #include <array>
 #include <string_view>
 
-namespace stout::redis {
+namespace stout::resp {
 namespace {
 
 using namespace std::string_view_literals;
@@ -28,4 +28,4 @@ Errc Classify(const Reply& error) {
   return error.text.starts_with(kProtocolLimit) ? Errc::kTooLarge : Errc::kTransient;
 }
 
-}  // namespace stout::redis
+}  // namespace stout::resp

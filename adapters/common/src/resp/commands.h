@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace stout::redis {
+namespace stout::resp {
 
 // Commands for one round trip, as the protocol (RESP) has them: each an array of its arguments,
 // which are any bytes.
@@ -29,4 +29,4 @@ class Commands {
   std::size_t count_ = 0;
 };
 
-}  // namespace stout::redis
+}  // namespace stout::resp
