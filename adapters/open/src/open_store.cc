@@ -5,6 +5,9 @@
 
 #include "schemes.h"
 #include "stout/adapters/memory_store.h"
+#ifdef STOUT_HAS_BLOWFISH
+#include "stout/adapters/blowfish_store.h"
+#endif
 #ifdef STOUT_HAS_POSTGRES
 #include "stout/adapters/postgres_store.h"
 #endif
@@ -33,6 +36,9 @@ constexpr Scheme<Store> kSchemes[] = {
     {"redis", RedisStore::kUrlSyntax, RedisStore::OpenUrl},
     {"redis-cluster", RedisClusterStore::kUrlSyntax, RedisClusterStore::OpenUrl},
     {"rediss", "", RedisStore::OpenUrl},  // which says that it is not
+#endif
+#ifdef STOUT_HAS_BLOWFISH
+    {"blowfish", BlowfishStore::kUrlSyntax, BlowfishStore::OpenUrl},
 #endif
 };
 

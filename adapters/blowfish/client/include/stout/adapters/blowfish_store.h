@@ -1,0 +1,98 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "stout/adapters/pending_calls.h"
+#include "stout/adapters/store_url.h"
+#include "stout/core/types.h"
+#include "stout/error.h"
+#include "stout/store.h"
+
+namespace stout {
+
+/// A store on a blowfish-server, which keeps states compressed.
+///
+///     blowfish://:secret@shards.example:6480?connections=2
+///
+/// Each shard of the server is a lane: PartitionOf(key) is XXH3_64bits(key) modulo their number, as
+/// the server has it, and each has connections of its own, so that one that is slow holds up no
+/// other. A batch of one shard is one round trip and atomic; one of several, which no lane sends,
+/// is split and is atomic in each. docs/STORES.md tells how to set a server up.
+///
+/// The number of shards is asked for when the store opens and whenever it connects. A server that
+/// comes back with another number is not written to: calls are kTransient, and the log says why,
+/// until the right one is there again, or the application has been restarted.
+///
+/// Owner: the executor's context must outlive the store; idle connections wait on it, so that an
+///   io_context has work until the store is gone. What is without an answer when the store is
+///   destroyed fails: a batch with kUnknown, anything else with kTransient.
+/// Threads: any; all I/O is on the executor, without blocking. Open() blocks. Handlers run on the
+///   executor, in a call that is refused at once, or in the destructor.
+/// Errors: kTransient while there is no connection, and for what the server answers with an error,
+///   which it then has not done; kUnknown when the connection is lost, or silent, after a batch was
+///   sent, and when the answer to it makes no sense; kTooLarge beyond the limits of traits(), which
+///   are the server's; what else the server says of a batch or of an item of it.
+/// Paper: BlowFish (NSDI'16), of which the server is made.
+class BlowfishStore final : public Store {
+ public:
+  struct Options {
+    // --- Behaviour ---------------------------------------------------------------------------
+
+    std::string host = "127.0.0.1";
+    std::uint16_t port = 6480;
+    std::string user{};      ///< Empty: the default user. A user needs a password.
+    std::string password{};  ///< Empty: AUTH is not sent.
+    /// No answer for so long: the connection is given up, and what was sent may yet happen. > 0
+    Duration timeout = std::chrono::seconds(10);
+    /// Time for a new connection: name, connect, AUTH, STOUT.SHARDS. (A look-up of the name that
+    /// takes longer is waited for all the same; addresses need none.) > 0
+    Duration connect_timeout = std::chrono::seconds(5);
+
+    // --- Performance -------------------------------------------------------------------------
+
+    /// Connections to a shard that write, each one batch at a time, opened when needed. 1..1000
+    std::size_t connections = 2;
+    /// Connections to a shard that read, of their own: a large batch holds up no reads. 1..1000
+    std::size_t read_connections = 2;
+    /// Writes, or reads, of a shard that wait or run, beyond which one fails with kTransient at
+    /// once. >= 1
+    std::size_t max_queue = 4096;
+  };
+
+  /// Connects and asks for the shards. Fails with kBadUrl (also: wrong password, no
+  /// blowfish-server) and kTransient (not reachable now, not ready).
+  [[nodiscard]] static Result<std::unique_ptr<BlowfishStore>> Open(
+      const Options& options, const boost::asio::any_io_executor& executor,
+      Diagnostics* diagnostics);
+  ~BlowfishStore() override;
+
+  static constexpr std::string_view kUrlSyntax =
+      "blowfish://[[USER]:PASSWORD@]HOST[:PORT][?connections=2][&read_connections=2][&timeout=10s]"
+      "[&connect_timeout=5s][&max_queue=4096]";
+  [[nodiscard]] static Result<std::unique_ptr<Store>> OpenUrl(
+      const StoreUrl& url, const boost::asio::any_io_executor& executor, Diagnostics* diagnostics);
+
+  [[nodiscard]] const StoreTraits& traits() const override { return traits_; }
+  [[nodiscard]] LaneId PartitionOf(KeyView key) const override;
+  void Write(const WriteBatch& batch, WriteHandler handler) override;
+  void Read(const ReadBatch& batch, ReadHandler handler) override;
+  void NewEpoch(EpochHandler handler) override;
+  void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override;
+
+ private:
+  class Engine;
+
+  BlowfishStore(StoreTraits traits, std::unique_ptr<Engine> engine);
+
+  const StoreTraits traits_;
+  PendingCalls pending_;
+  const std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace stout

@@ -1,0 +1,142 @@
+#include "answers.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+namespace stout::blowfish::client {
+namespace {
+
+using Kind = Reply::Kind;
+
+bool IsText(const Reply& reply) {
+  return reply.kind == Kind::kStatus || reply.kind == Kind::kString;
+}
+
+// RESP's integers end at 2^63; beyond it, numbers are text.
+std::optional<std::uint64_t> NumberOf(const Reply& reply) {
+  if (reply.kind == Kind::kInteger && reply.integer >= 0) {
+    return static_cast<std::uint64_t>(reply.integer);
+  }
+  if (!IsText(reply)) return std::nullopt;
+  std::uint64_t number = 0;
+  const char* const end = reply.text.data() + reply.text.size();
+  const auto [last, ec] = std::from_chars(reply.text.data(), end, number);
+  if (ec != std::errc() || last != end) return std::nullopt;
+  return number;
+}
+
+// WHAT became of a batch, an item or a fence.
+std::optional<Errc> WhatOf(const Reply& reply) {
+  constexpr std::array<std::pair<std::string_view, Errc>, 6> kWords = {
+      {{"OK", Errc::kOk},
+       {"TRANSIENT", Errc::kTransient},
+       {"UNKNOWN", Errc::kUnknown},
+       {"REFUSED", Errc::kRefused},
+       {"TOOLARGE", Errc::kTooLarge},
+       {"FENCED", Errc::kFenced}}};
+  const auto word = std::find_if(kWords.begin(), kWords.end(), [&](const auto& known) {
+    return IsText(reply) && known.first == reply.text;
+  });
+  if (word == kWords.end()) return std::nullopt;
+  return word->second;
+}
+
+// What follows the queue; nothing, if the reply does not begin with it.
+template <typename ReplyOrConst>
+std::optional<std::span<ReplyOrConst>> AfterQueue(ReplyOrConst& reply) {
+  if (reply.kind != Kind::kArray || reply.elements.empty() || !NumberOf(reply.elements.front())) {
+    return std::nullopt;
+  }
+  return std::span<ReplyOrConst>(reply.elements).subspan(1);
+}
+
+// null, or [epoch, version, value or null]
+std::optional<StoredState> StateOf(Reply& reply) {
+  if (reply.kind == Kind::kNil) return StoredState();
+  if (reply.kind != Kind::kArray || reply.elements.size() != 3) return std::nullopt;
+  const auto epoch = NumberOf(reply.elements[0]);
+  const auto version = NumberOf(reply.elements[1]);
+  Reply& value = reply.elements[2];
+  if (!epoch || !version || (value.kind != Kind::kString && value.kind != Kind::kNil)) {
+    return std::nullopt;
+  }
+  return StoredState{.found = value.kind == Kind::kString,
+                     .value = std::move(value.text),
+                     .stamp = {*epoch, *version}};
+}
+
+}  // namespace
+
+std::optional<ServerFacts> DecodeShards(const Reply& reply) {
+  if (reply.kind != Kind::kArray || reply.elements.size() % 2 != 0) return std::nullopt;
+  // Zero, where the server does not say it.
+  std::uint64_t version = 0;
+  std::uint64_t shards = 0;
+  std::uint64_t max_items = 0;
+  std::uint64_t max_bytes = 0;
+  const std::array<std::pair<std::string_view, std::uint64_t*>, 4> known = {
+      {{"version", &version},
+       {"shards", &shards},
+       {"max-batch-items", &max_items},
+       {"max-batch-bytes", &max_bytes}}};
+  for (std::size_t i = 0; i < reply.elements.size(); i += 2) {
+    for (const auto& [name, place] : known) {
+      if (IsText(reply.elements[i]) && reply.elements[i].text == name) {
+        *place = NumberOf(reply.elements[i + 1]).value_or(0);
+      }
+    }
+  }
+  if (version == 0) return std::nullopt;
+  if (version != kVersion) return ServerFacts{.version = version};
+  if (shards == 0 || shards > kMostShards || max_items == 0 || max_bytes == 0) return std::nullopt;
+  return ServerFacts{version, static_cast<LaneId>(shards), max_items, max_bytes};
+}
+
+std::optional<WriteResult> DecodeWrite(const Reply& reply, std::span<const std::uint32_t> items) {
+  const auto told = AfterQueue(reply);
+  if (!told || told->size() % 2 != 1) return std::nullopt;
+  const std::optional<Errc> batch = WhatOf(told->front());
+  if (!batch) return std::nullopt;
+  WriteResult result{.batch = *batch};
+  std::uint64_t least = 0;  // Indices ascend.
+  for (std::size_t i = 1; i < told->size(); i += 2) {
+    const std::optional<std::uint64_t> index = NumberOf((*told)[i]);
+    const std::optional<Errc> errc = WhatOf((*told)[i + 1]);
+    if (!index || *index < least || *index >= items.size()) return std::nullopt;
+    if (!errc || *errc == Errc::kOk) return std::nullopt;
+    result.items.push_back({items[*index], *errc});
+    least = *index + 1;
+  }
+  return result;
+}
+
+std::optional<std::vector<StoredState>> DecodeRead(Reply reply, std::size_t keys) {
+  const auto told = AfterQueue(reply);
+  if (!told || told->size() != keys) return std::nullopt;
+  std::vector<StoredState> states;
+  states.reserve(keys);
+  for (Reply& one : *told) {
+    std::optional<StoredState> state = StateOf(one);
+    if (!state) return std::nullopt;
+    states.push_back(*std::move(state));
+  }
+  return states;
+}
+
+std::optional<Epoch> DecodeNewEpoch(const Reply& reply) {
+  const auto told = AfterQueue(reply);
+  if (!told || told->size() != 1) return std::nullopt;
+  const std::optional<Epoch> epoch = NumberOf(told->front());
+  return epoch == Epoch{0} ? std::nullopt : epoch;
+}
+
+std::optional<Errc> DecodeFence(const Reply& reply) {
+  const auto told = AfterQueue(reply);
+  if (!told || told->size() != 1) return std::nullopt;
+  return WhatOf(told->front());
+}
+
+}  // namespace stout::blowfish::client

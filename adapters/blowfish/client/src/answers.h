@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "resp/reply.h"
+#include "stout/core/batch.h"
+#include "stout/core/errc.h"
+#include "stout/core/types.h"
+
+// What the answers to requests.h mean, of those that are no errors. Each begins with the number of
+// requests that wait at the shard, which the lanes, measuring latency, have no use for. Nothing:
+// the answer makes no sense.
+namespace stout::blowfish::client {
+
+using resp::Reply;
+
+// What a blowfish-server says of itself.
+struct ServerFacts {
+  std::uint64_t version = 0;  // Of the commands.
+  LaneId shards = 0;          // 1..kMostShards
+  std::size_t max_batch_items = 0;
+  std::size_t max_batch_bytes = 0;
+
+  bool operator==(const ServerFacts&) const = default;
+};
+
+// The version of the commands that this is written for.
+inline constexpr std::uint64_t kVersion = 1;
+// More than a server has; each is a lane of an application. (A guess.)
+inline constexpr LaneId kMostShards = 65'536;
+
+// Names that it does not know are passed over. Of another version, only that is told.
+[[nodiscard]] std::optional<ServerFacts> DecodeShards(const Reply& reply);
+// `items`: places in the batch of those that were sent, which the result names.
+[[nodiscard]] std::optional<WriteResult> DecodeWrite(const Reply& reply,
+                                                     std::span<const std::uint32_t> items);
+// One state for each key that was asked for, in that order.
+[[nodiscard]] std::optional<std::vector<StoredState>> DecodeRead(Reply reply, std::size_t keys);
+[[nodiscard]] std::optional<Epoch> DecodeNewEpoch(const Reply& reply);
+[[nodiscard]] std::optional<Errc> DecodeFence(const Reply& reply);
+
+}  // namespace stout::blowfish::client

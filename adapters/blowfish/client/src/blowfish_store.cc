@@ -1,0 +1,236 @@
+#include "stout/adapters/blowfish_store.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/awaitable.hpp>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "answers.h"
+#include "engine.h"
+#include "introduction.h"
+#include "parts.h"
+#include "requests.h"
+#include "resp/errors.h"
+#include "split.h"
+#include "stout/adapters/combine_parts.h"
+
+namespace stout {
+namespace {
+
+namespace asio = boost::asio;
+namespace client = blowfish::client;
+using client::Connection;
+using client::Split;
+using resp::Reply;
+using Pool = ConnectionPool<Connection>;
+
+// What is out of range, or nothing.
+std::optional<std::string> Check(const BlowfishStore::Options& options) {
+  if (options.connections < 1) return "connections must be at least 1";
+  if (options.read_connections < 1) return "read_connections must be at least 1";
+  if (options.max_queue < 1) return "max_queue must be at least 1";
+  if (options.timeout <= Duration::zero()) return "timeout must be positive";
+  if (options.connect_timeout <= Duration::zero()) return "connect_timeout must be positive";
+  if (!options.user.empty() && options.password.empty()) return "a user needs a password";
+  return std::nullopt;
+}
+
+// Only of a write does it matter whether it may yet happen: all else is simply asked again.
+template <typename T>
+T Failed(Errc errc) {
+  if constexpr (std::is_same_v<T, WriteResult>) {
+    return {errc, {}};
+  } else if constexpr (std::is_same_v<T, ReadResult>) {
+    return {Errc::kTransient, {}};
+  } else {
+    return Errc::kTransient;
+  }
+}
+
+template <typename T, typename Decode>
+asio::awaitable<T> Ask(Connection& connection, const resp::Commands& request,
+                       const Decode& decode) {
+  resp::Outcome outcome = co_await connection.Run(request);
+  if (outcome.errc != Errc::kOk) co_return Failed<T>(outcome.errc);
+  Reply& reply = outcome.replies.front();
+  if (reply.error()) co_return Failed<T>(resp::Classify(reply));
+  std::optional<T> answer = decode(std::move(reply));
+  if (answer) co_return *std::move(answer);
+  connection.Distrust("an answer makes no sense: the connection is given up");
+  co_return Failed<T>(Errc::kUnknown);
+}
+
+// Sends the request, which is one command, by a connection of the pool, and hands what came of it
+// to `answer`: what `decode` makes of the reply, unless that is nothing.
+template <typename T, typename Decode, typename Answer>
+void Submit(Pool& pool, resp::Commands request, Decode decode, Answer answer) {
+  const bool taken = pool.Submit([request = std::move(request), decode = std::move(decode),
+                                  answer](Connection* with) -> asio::awaitable<void> {
+    if (with == nullptr) {
+      answer(Failed<T>(Errc::kTransient));
+    } else {
+      T result = co_await Ask<T>(*with, request, decode);
+      answer(std::move(result));
+    }
+  });
+  if (!taken) answer(Failed<T>(Errc::kTransient));
+}
+
+ReadResult CombineReads(std::vector<ReadResult> parts, const Split& split, std::size_t keys) {
+  ReadResult result;
+  result.states.resize(keys);
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    if (parts[p].errc != Errc::kOk) return {parts[p].errc, {}};
+    for (std::size_t i = 0; i < split.items[p].size(); ++i) {
+      result.states[split.items[p][i]] = std::move(parts[p].states[i]);
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<BlowfishStore>> BlowfishStore::Open(const Options& options,
+                                                           const asio::any_io_executor& executor,
+                                                           Diagnostics* diagnostics) {
+  if (const std::optional<std::string> wrong = Check(options)) {
+    return Fail(Errc::kBadUrl, "blowfish: " + *wrong, diagnostics);
+  }
+  const auto peer = std::make_shared<const resp::Peer>(client::PeerOf(options));
+  const Result<client::ServerFacts> facts = client::AskServer(peer, diagnostics);
+  if (!facts) return facts.error();
+  StoreTraits traits{.name = "blowfish",
+                     .atomic_batches = true,
+                     .compares_stamps = true,
+                     .fences = true,
+                     .durable = true,
+                     .max_batch_items = facts->max_batch_items,
+                     .max_batch_bytes = facts->max_batch_bytes,
+                     .partitions = facts->shards};
+  auto engine = std::make_unique<Engine>(options, peer, facts->shards, executor);
+  return std::unique_ptr<BlowfishStore>(new BlowfishStore(std::move(traits), std::move(engine)));
+}
+
+BlowfishStore::BlowfishStore(StoreTraits traits, std::unique_ptr<Engine> engine)
+    : traits_(std::move(traits)), engine_(std::move(engine)) {}
+
+BlowfishStore::~BlowfishStore() {
+  engine_->Close();
+  pending_.Close();
+}
+
+LaneId BlowfishStore::PartitionOf(KeyView key) const {
+  return client::ShardOf(key, traits_.partitions);
+}
+
+void BlowfishStore::Write(const WriteBatch& batch, WriteHandler handler) {
+  if (batch.items.empty()) return handler({});
+  if (batch.bytes > traits_.max_batch_bytes || batch.items.size() > traits_.max_batch_items) {
+    return handler({Errc::kTooLarge, {}});
+  }
+  const auto call = pending_.Add<WriteResult>(std::move(handler), {Errc::kUnknown, {}});
+  const auto split =
+      std::make_shared<const Split>(client::SplitByShard(batch.items, traits_.partitions));
+  const auto parts = std::make_shared<client::Parts<WriteResult>>(
+      split->shards.size(), [call, split](const std::vector<WriteResult>& results) {
+        call->Answer(CombineParts(results, split->items));
+      });
+  for (std::size_t p = 0; p < split->shards.size(); ++p) {
+    const LaneId shard = split->shards[p];
+    Submit<WriteResult>(
+        engine_->WritersOf(shard), client::EncodeWrite(batch, split->items[p], shard),
+        [split, p](const Reply& reply) { return client::DecodeWrite(reply, split->items[p]); },
+        [parts, p](WriteResult result) { parts->Answer(p, std::move(result)); });
+  }
+}
+
+void BlowfishStore::Read(const ReadBatch& batch, ReadHandler handler) {
+  if (batch.keys.empty()) return handler({});
+  const auto call = pending_.Add<ReadResult>(std::move(handler), {Errc::kTransient, {}});
+  const auto split =
+      std::make_shared<const Split>(client::SplitByShard(batch.keys, traits_.partitions));
+  const auto parts = std::make_shared<client::Parts<ReadResult>>(
+      split->shards.size(), [call, split, keys = batch.keys.size()](std::vector<ReadResult> parts) {
+        call->Answer(CombineReads(std::move(parts), *split, keys));
+      });
+  for (std::size_t p = 0; p < split->shards.size(); ++p) {
+    const LaneId shard = split->shards[p];
+    Submit<ReadResult>(
+        engine_->ReadersOf(shard), client::EncodeRead(batch.keys, split->items[p], shard),
+        [keys = split->items[p].size()](Reply reply) -> std::optional<ReadResult> {
+          auto states = client::DecodeRead(std::move(reply), keys);
+          if (!states) return std::nullopt;
+          return ReadResult{Errc::kOk, *std::move(states)};
+        },
+        [parts, p](ReadResult result) { parts->Answer(p, std::move(result)); });
+  }
+}
+
+void BlowfishStore::NewEpoch(EpochHandler handler) {
+  const auto call = pending_.Add<Result<Epoch>>(
+      [handler = std::move(handler)](Result<Epoch> epoch) mutable {
+        handler(epoch ? ErrorCode() : epoch.error(), epoch ? *epoch : 0);
+      },
+      Errc::kTransient);
+  Submit<Result<Epoch>>(
+      engine_->common(), client::EncodeNewEpoch(),
+      [](const Reply& reply) -> std::optional<Result<Epoch>> {
+        const std::optional<Epoch> epoch = client::DecodeNewEpoch(reply);
+        if (!epoch) return std::nullopt;
+        return Result<Epoch>(*epoch);
+      },
+      [call](Result<Epoch> epoch) { call->Answer(std::move(epoch)); });
+}
+
+void BlowfishStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler) {
+  const auto call = pending_.Add<Errc>(
+      [handler = std::move(handler)](Errc errc) mutable {
+        handler(errc == Errc::kOk ? ErrorCode() : errc);
+      },
+      Errc::kTransient);
+  Submit<Errc>(
+      engine_->common(), client::EncodeFence(scope, epoch),
+      [](const Reply& reply) {
+        std::optional<Errc> errc = client::DecodeFence(reply);
+        // One that is lost on the way fences, now or later, whom the next attempt fences too.
+        if (errc == Errc::kUnknown) errc = Errc::kTransient;
+        return errc;
+      },
+      [call](Errc errc) { call->Answer(errc); });
+}
+
+Result<std::unique_ptr<Store>> BlowfishStore::OpenUrl(const StoreUrl& url,
+                                                      const asio::any_io_executor& executor,
+                                                      Diagnostics* diagnostics) {
+  constexpr std::chrono::milliseconds kShortest{1};
+  Options options;
+  UrlOptionReader reader(url);
+  reader.Count("connections", options.connections, 1, 1000);
+  reader.Count("read_connections", options.read_connections, 1, 1000);
+  reader.Duration("timeout", options.timeout, kShortest);
+  reader.Duration("connect_timeout", options.connect_timeout, kShortest);
+  reader.Count("max_queue", options.max_queue, 1, std::size_t{1} << 30);
+  std::optional<std::string> error = reader.Finish();
+  auto authority = resp::ReadAuthority(url.authority, options.port);
+  if (!error && (!authority || authority->addresses.size() != 1)) {
+    error = "a blowfish: URL names one server";
+  }
+  if (!error && !url.path.empty() && url.path != "/") {
+    error = "a blowfish: URL has no path: a server has one database";
+  }
+  if (error) {
+    return Fail(Errc::kBadUrl, fmt::format("{} (syntax: {})", *error, kUrlSyntax), diagnostics);
+  }
+  options.host = std::move(authority->addresses.front().host);
+  options.port = authority->addresses.front().port;
+  options.user = std::move(authority->user);
+  options.password = std::move(authority->password);
+  auto store = Open(options, executor, diagnostics);
+  if (!store) return store.error();
+  return std::unique_ptr<Store>(*std::move(store));
+}
+
+}  // namespace stout

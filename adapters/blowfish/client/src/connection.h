@@ -1,0 +1,27 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <memory>
+#include <string>
+
+#include "resp/connection.h"
+#include "stout/core/types.h"
+
+namespace stout::blowfish::client {
+
+// A connection to a server of so many shards: of what comes back with another number, the store
+// would find other keys in other shards than it wrote them to.
+class Connection : public resp::Connection {
+ public:
+  Connection(std::shared_ptr<const resp::Peer> peer, LaneId shards,
+             const boost::asio::any_io_executor& strand);
+
+  // For a pool: empty, or what is wrong.
+  [[nodiscard]] boost::asio::awaitable<std::string> Connect();
+
+ private:
+  const LaneId shards_;
+};
+
+}  // namespace stout::blowfish::client

@@ -1,0 +1,36 @@
+#include "engine.h"
+
+#include <boost/asio/strand.hpp>
+
+#include "stout/adapters/reconnection.h"
+
+namespace stout {
+
+BlowfishStore::Engine::Engine(const Options& options, const std::shared_ptr<const resp::Peer>& peer,
+                              LaneId shards, const boost::asio::any_io_executor& executor)
+    : shards_(shards) {
+  const boost::asio::any_io_executor strand = boost::asio::make_strand(executor);
+  // Shared: they reach the same server, and what one pool learns of it, the others know.
+  const auto reconnection = std::make_shared<Reconnection>(peer->name);
+  const auto make_pool = [&](std::size_t connections) {
+    return std::make_shared<Pool>(
+        strand, Pool::Options{.connections = connections, .max_queue = options.max_queue},
+        reconnection,
+        [peer, shards, strand] { return std::make_unique<Connection>(peer, shards, strand); });
+  };
+  for (Shard& shard : shards_) {
+    shard.writers = make_pool(options.connections);
+    shard.readers = make_pool(options.read_connections);
+  }
+  common_ = make_pool(1);
+}
+
+void BlowfishStore::Engine::Close() {
+  for (const Shard& shard : shards_) {
+    shard.writers->Close();
+    shard.readers->Close();
+  }
+  common_->Close();
+}
+
+}  // namespace stout

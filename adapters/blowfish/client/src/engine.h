@@ -1,0 +1,42 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <memory>
+#include <vector>
+
+#include "connection.h"
+#include "stout/adapters/blowfish_store.h"
+#include "stout/adapters/connection_pool.h"
+
+namespace stout {
+
+// The connections of a store: of each shard some to write and some to read, and one for what
+// concerns all shards, so that none of these waits for another.
+//
+// Threads: all members from any; jobs run on one strand.
+class BlowfishStore::Engine {
+ public:
+  using Connection = blowfish::client::Connection;
+  using Pool = ConnectionPool<Connection>;
+
+  Engine(const Options& options, const std::shared_ptr<const resp::Peer>& peer, LaneId shards,
+         const boost::asio::any_io_executor& executor);
+
+  [[nodiscard]] Pool& WritersOf(LaneId shard) { return *shards_[shard].writers; }
+  [[nodiscard]] Pool& ReadersOf(LaneId shard) { return *shards_[shard].readers; }
+  [[nodiscard]] Pool& common() { return *common_; }
+
+  // Ends all connections. Jobs that wait are dropped.
+  void Close();
+
+ private:
+  struct Shard {
+    std::shared_ptr<Pool> writers;
+    std::shared_ptr<Pool> readers;
+  };
+
+  std::vector<Shard> shards_;
+  std::shared_ptr<Pool> common_;
+};
+
+}  // namespace stout

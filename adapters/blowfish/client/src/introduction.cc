@@ -1,0 +1,82 @@
+#include "introduction.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "requests.h"
+
+namespace stout::blowfish::client {
+namespace {
+
+namespace asio = boost::asio;
+
+Introduction Stranger(std::string_view what_it_said) {
+  return {Errc::kBadUrl, fmt::format("it is no blowfish-server ({}): a Redis is opened as redis://",
+                                     what_it_said)};
+}
+
+Introduction Failure(resp::Outcome outcome) {
+  // Of all that is said, redis does not know this.
+  if (outcome.message.starts_with("ERR unknown command")) return Stranger(outcome.message);
+  return {outcome.errc, std::move(outcome.message)};
+}
+
+Introduction Read(const Reply& answer) {
+  const std::optional<ServerFacts> facts = DecodeShards(answer);
+  if (!facts) return Stranger("its answer to STOUT.SHARDS makes no sense");
+  if (facts->version != kVersion) {
+    return {Errc::kBadUrl, fmt::format("it speaks version {} of the commands STOUT.*, this library "
+                                       "version {}: install those of one release",
+                                       facts->version, kVersion)};
+  }
+  return {.facts = *facts};
+}
+
+}  // namespace
+
+resp::Peer PeerOf(const BlowfishStore::Options& options) {
+  resp::Address address{options.host, options.port};
+  Commands greeting;
+  resp::AppendAuth(options.user, options.password, &greeting);
+  greeting.Append(AskForShards());
+  return {.name = "blowfish " + NameOf(address),
+          .address = std::move(address),
+          .greeting = std::move(greeting),
+          .timeout = options.timeout,
+          .connect_timeout = options.connect_timeout};
+}
+
+asio::awaitable<Introduction> Introduce(resp::Connection& connection) {
+  resp::Outcome outcome = co_await connection.Open();
+  if (outcome.errc != Errc::kOk) co_return Failure(std::move(outcome));
+  Introduction introduction = Read(outcome.replies.back());
+  if (introduction.errc != Errc::kOk) connection.Drop();
+  co_return introduction;
+}
+
+Result<ServerFacts> AskServer(const std::shared_ptr<const resp::Peer>& peer,
+                              Diagnostics* diagnostics) {
+  // Of its own: the caller's executor may be the thread that waits here.
+  asio::io_context io;
+  resp::Connection connection(peer, io.get_executor());
+  Introduction introduction;
+  const auto ask = [&]() -> asio::awaitable<void> {
+    introduction = co_await Introduce(connection);
+  };
+  asio::co_spawn(io, ask, [](std::exception_ptr error) {
+    if (error) std::rethrow_exception(error);
+  });
+  io.run();
+  if (introduction.errc != Errc::kOk) {
+    return Fail(introduction.errc, fmt::format("{}: {}", peer->name, introduction.message),
+                diagnostics);
+  }
+  return introduction.facts;
+}
+
+}  // namespace stout::blowfish::client

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <memory>
+#include <string>
+
+#include "answers.h"
+#include "resp/connection.h"
+#include "stout/adapters/blowfish_store.h"
+#include "stout/core/errc.h"
+#include "stout/error.h"
+
+namespace stout::blowfish::client {
+
+// The server, which is asked for its shards first.
+[[nodiscard]] resp::Peer PeerOf(const BlowfishStore::Options& options);
+
+// What came of meeting it.
+struct Introduction {
+  Errc errc = Errc::kOk;  // kBadUrl, kTransient
+  std::string message{};
+  ServerFacts facts{};  // If kOk.
+};
+
+// Opens the connection, of a PeerOf(). Unless kOk, it is not open.
+[[nodiscard]] boost::asio::awaitable<Introduction> Introduce(resp::Connection& connection);
+
+// Blocks. Fails with kBadUrl and kTransient.
+[[nodiscard]] Result<ServerFacts> AskServer(const std::shared_ptr<const resp::Peer>& peer,
+                                            Diagnostics* diagnostics);
+
+}  // namespace stout::blowfish::client

@@ -1,0 +1,47 @@
+#include "split.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace stout::blowfish::client {
+namespace {
+
+const std::string& KeyOf(const WriteItem& item) { return item.key; }
+const std::string& KeyOf(const std::string& key) { return key; }
+
+template <typename T>
+Split SplitAll(std::span<const T> all, LaneId shards) {
+  std::vector<std::pair<LaneId, std::uint32_t>> places;
+  places.reserve(all.size());
+  for (std::uint32_t i = 0; i < all.size(); ++i) {
+    places.emplace_back(ShardOf(KeyOf(all[i]), shards), i);
+  }
+  std::sort(places.begin(), places.end());
+  Split split;
+  for (const auto& [shard, item] : places) {
+    if (split.shards.empty() || split.shards.back() != shard) {
+      split.shards.push_back(shard);
+      split.items.emplace_back();
+    }
+    split.items.back().push_back(item);
+  }
+  return split;
+}
+
+}  // namespace
+
+LaneId ShardOf(KeyView key, LaneId shards) {
+  return static_cast<LaneId>(XXH3_64bits(key.data(), key.size()) % shards);
+}
+
+Split SplitByShard(std::span<const WriteItem> items, LaneId shards) {
+  return SplitAll(items, shards);
+}
+
+Split SplitByShard(std::span<const std::string> keys, LaneId shards) {
+  return SplitAll(keys, shards);
+}
+
+}  // namespace stout::blowfish::client

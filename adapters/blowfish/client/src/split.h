@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stout/core/batch.h"
+#include "stout/core/types.h"
+
+namespace stout::blowfish::client {
+
+// As the server has it, for good: where its records lie depends on it.
+[[nodiscard]] LaneId ShardOf(KeyView key, LaneId shards);
+
+// The shards that a batch concerns, in their order, and its items in each, by their places.
+struct Split {
+  std::vector<LaneId> shards;
+  std::vector<std::vector<std::uint32_t>> items;
+
+  bool operator==(const Split&) const = default;
+};
+
+[[nodiscard]] Split SplitByShard(std::span<const WriteItem> items, LaneId shards);
+[[nodiscard]] Split SplitByShard(std::span<const std::string> keys, LaneId shards);
+
+}  // namespace stout::blowfish::client
