@@ -6,6 +6,7 @@
 #include <boost/asio/io_context.hpp>
 #include <exception>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "requests.h"
