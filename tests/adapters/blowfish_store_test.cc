@@ -1,12 +1,13 @@
 // What is particular to the store on a blowfish-server: how it is addressed, its lanes, and what it
-// makes of answers that are wrong, partial, late or that nobody asked for. The server is a script:
-// of the real one: store_contract_test.cc, and of networks that fail: remote_store_test.cc.
+// makes of answers that are wrong, partial, late or that nobody asked for. The server is a script,
+// but for its limits; what else the real one must do: store_contract_test.cc, remote_store_test.cc.
 
 #include "stout/adapters/blowfish_store.h"
 
 #include <algorithm>
 #include <boost/asio/thread_pool.hpp>
 #include <catch2/catch.hpp>
+#include <fstream>
 #include <future>
 #include <memory>
 #include <string>
@@ -16,6 +17,7 @@
 #include "scripted_resp_server.h"
 #include "store_test_support.h"
 #include "stout/adapters/open_store.h"
+#include "tests/support/blowfish_server.h"
 #ifdef STOUT_HAS_REDIS
 #include "tests/support/redis_server.h"
 #endif
@@ -452,6 +454,46 @@ TEST_CASE_METHOD(BlowfishTest, "blowfish: options that only a program can give a
   CHECK_THAT(why_not({.connections = 0}), Contains("connections"));
   CHECK_THAT(why_not({.read_connections = 0}), Contains("read_connections"));
   CHECK_THAT(why_not({.max_queue = 0}), Contains("max_queue"));
+}
+
+TEST_CASE_METHOD(BlowfishTest, "blowfish: a server takes the batches that it says it takes") {
+  const BlowfishServer server(2);
+  const auto store = OpenUrl(server.Url());
+  const StoreTraits& traits = store->traits();
+  CHECK(traits.partitions == 2);
+  SECTION("the largest") {
+    const std::string key = KeyOf(*store, 1);
+    const std::string value(traits.max_batch_bytes - key.size(), 'x');
+    CHECK(WriteNow(*store, Batch(1, {Put(key, value, 1)})) == kDone);
+    CHECK((ReadOne(*store, key) == Found(value, {1, 1})));  // which is not to be printed
+  }
+  SECTION("the one of most items, all of a shard") {
+    std::vector<WriteItem> items;
+    std::vector<std::string> keys;
+    for (int i = 0; items.size() < traits.max_batch_items; ++i) {
+      std::string key = std::to_string(i);
+      if (store->PartitionOf(key) != 0) continue;
+      keys.push_back(key);
+      items.push_back(Put(std::move(key), "v", 1));
+    }
+    CHECK(WriteNow(*store, Batch(1, items)) == kDone);
+    const std::vector<StoredState> all(keys.size(), Found("v", {1, 1}));
+    CHECK((ReadNow(*store, keys) == ReadResult{Errc::kOk, all}));
+  }
+}
+
+TEST_CASE_METHOD(BlowfishTest, "blowfish: a server that wants a password") {
+  const TempDirectory directory;
+  const std::string file = directory.path() + "/password";
+  std::ofstream(file) << "s3cret\n";
+  const BlowfishServer server(1, {"--password-file", file});
+  const std::string host = "127.0.0.1:" + std::to_string(server.port());
+  CHECK_THAT(WhyNot("blowfish://" + host), Contains("NOAUTH"));
+  CHECK_THAT(WhyNot("blowfish://:wrong@" + host), Contains("WRONGPASS"));
+  for (const char* user : {"", "default"}) {
+    const auto store = OpenUrl(std::string("blowfish://") + user + ":s3cret@" + host);
+    CHECK(WriteNow(*store, Batch(1, {Put("k", "v", 1)})) == kDone);
+  }
 }
 
 }  // namespace stout::test

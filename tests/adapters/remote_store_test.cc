@@ -11,6 +11,9 @@
 #include "remote_store_fixture.h"
 #include "tests/network/tcp_proxy.h"
 #include "tests/support/type_list.h"
+#ifdef STOUT_HAS_BLOWFISH
+#include "tests/support/blowfish_server.h"
+#endif
 #ifdef STOUT_HAS_POSTGRES
 #include "tests/support/postgres_server.h"
 #endif
@@ -41,7 +44,19 @@ class PlainRedis : public Redis {
 #else
 #define STOUT_TEST_REDIS
 #endif
-#define STOUT_TEST_REMOTE_STORES STOUT_TEST_TYPES(void STOUT_TEST_POSTGRES STOUT_TEST_REDIS)
+#ifdef STOUT_HAS_BLOWFISH
+// Of one shard, as here one connection is to meet what is done to the network.
+class OneShard : public BlowfishServer {
+ public:
+  OneShard() : BlowfishServer(1) {}
+};
+using Blowfish = RemoteStoreFixture<OneShard>;
+#define STOUT_TEST_BLOWFISH , Blowfish
+#else
+#define STOUT_TEST_BLOWFISH
+#endif
+#define STOUT_TEST_REMOTE_STORES \
+  STOUT_TEST_TYPES(void STOUT_TEST_POSTGRES STOUT_TEST_REDIS STOUT_TEST_BLOWFISH)
 
 TEMPLATE_TEST_CASE("a server that is killed and started again", "[remote]",
                    STOUT_TEST_REMOTE_STORES) {

@@ -9,6 +9,10 @@
 #include "stout/adapters/faulty_store.h"
 #include "stout/adapters/memory_store.h"
 #include "tests/support/type_list.h"
+#ifdef STOUT_HAS_BLOWFISH
+#include "stout/adapters/blowfish_store.h"
+#include "tests/support/blowfish_server.h"
+#endif
 #ifdef STOUT_HAS_POSTGRES
 #include "stout/adapters/postgres_store.h"
 #include "tests/support/pgbouncer.h"
@@ -127,6 +131,28 @@ using Redis = RedisIn<RedisMode::kVersioned>;
 using PlainRedis = RedisIn<RedisMode::kPlain>;
 #endif
 
+#ifdef STOUT_HAS_BLOWFISH
+class Blowfish : public FixtureBase {
+ public:
+  static constexpr bool kFinishesAtClose = false;
+
+  Blowfish() { Reopen(); }
+  ~Blowfish() { Close(); }
+  void Reopen() {
+    Close();
+    BlowfishStore::Options options;
+    options.port = static_cast<std::uint16_t>(server_.port());
+    Diagnostics why;
+    auto store = BlowfishStore::Open(options, executor(), &why);
+    if (!store) throw std::runtime_error(why.message);
+    store_ = *std::move(store);
+  }
+
+ private:
+  BlowfishServer server_;
+};
+#endif
+
 // For TEMPLATE_TEST_CASE, which names its cases after the types.
 #ifdef STOUT_HAS_ROCKSDB
 #define STOUT_TEST_ROCKSDB , RocksDb
@@ -147,16 +173,23 @@ using PlainRedis = RedisIn<RedisMode::kPlain>;
 #define STOUT_TEST_REDIS
 #define STOUT_TEST_PLAIN_REDIS
 #endif
+#ifdef STOUT_HAS_BLOWFISH
+#define STOUT_TEST_BLOWFISH , Blowfish
+#else
+#define STOUT_TEST_BLOWFISH
+#endif
 #define STOUT_TEST_VOLATILE_STORES Memory, SlowMemory, FaultlessMemory
-#define STOUT_TEST_COMPARING_STORES \
-  STOUT_TEST_VOLATILE_STORES STOUT_TEST_ROCKSDB STOUT_TEST_POSTGRES STOUT_TEST_REDIS
+#define STOUT_TEST_COMPARING_STORES                                                  \
+  STOUT_TEST_VOLATILE_STORES STOUT_TEST_ROCKSDB STOUT_TEST_POSTGRES STOUT_TEST_REDIS \
+      STOUT_TEST_BLOWFISH
 #define STOUT_TEST_ALL_STORES STOUT_TEST_COMPARING_STORES STOUT_TEST_PLAIN_REDIS
 #define STOUT_TEST_FENCING_STORES STOUT_TEST_COMPARING_STORES
-#if defined(STOUT_HAS_ROCKSDB) || defined(STOUT_HAS_POSTGRES) || defined(STOUT_HAS_REDIS)
+#if defined(STOUT_HAS_ROCKSDB) || defined(STOUT_HAS_POSTGRES) || defined(STOUT_HAS_REDIS) || \
+    defined(STOUT_HAS_BLOWFISH)
 #define STOUT_TEST_HAS_DURABLE_STORES
-#define STOUT_TEST_DURABLE_STORES \
-  STOUT_TEST_TYPES(               \
-      void STOUT_TEST_ROCKSDB STOUT_TEST_POSTGRES STOUT_TEST_REDIS STOUT_TEST_PLAIN_REDIS)
+#define STOUT_TEST_DURABLE_STORES                                               \
+  STOUT_TEST_TYPES(void STOUT_TEST_ROCKSDB STOUT_TEST_POSTGRES STOUT_TEST_REDIS \
+                       STOUT_TEST_PLAIN_REDIS STOUT_TEST_BLOWFISH)
 #endif
 
 }  // namespace stout::test
