@@ -1,0 +1,31 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+
+namespace stout::blowfish {
+
+/// Something has changed: a coroutine that waits for a condition asks it again.
+///
+///     while (!condition) co_await event.Wait();
+///
+/// Threads: one, of its executor; between the question and the wait nobody else runs.
+class Event {
+ public:
+  explicit Event(const boost::asio::any_io_executor& executor)
+      : timer_(executor, std::chrono::steady_clock::time_point::max()) {}
+
+  [[nodiscard]] boost::asio::awaitable<void> Wait() {
+    co_await timer_.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
+  }
+  void Notify() { timer_.cancel(); }
+
+ private:
+  boost::asio::steady_timer timer_;  // Never ends by itself.
+};
+
+}  // namespace stout::blowfish

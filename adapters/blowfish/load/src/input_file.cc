@@ -1,0 +1,79 @@
+#include "input_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "file_error.h"
+#include "stout/adapters/store_url.h"
+
+namespace stout::blowfish {
+namespace {
+
+constexpr std::string_view kStandardInput = "-";
+constexpr std::size_t kPackedBytes = std::size_t{128} << 10;  // zstd's blocks are no longer
+
+}  // namespace
+
+Result<InputFile> InputFile::Open(const std::string& path, Diagnostics* diagnostics) {
+  const bool standard = path == kStandardInput;
+  // A copy of the standard input's, for this one will be closed.
+  UniqueFd fd(standard ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                       : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  InputFile file(standard ? "standard input" : path, std::move(fd), path.ends_with(".zst"));
+  struct stat status {};
+  if (!file.fd_ || ::fstat(file.fd(), &status) != 0) {
+    return FailedCall(file.name_, "open", errno, diagnostics);
+  }
+  if (S_ISDIR(status.st_mode)) return FailedCall(file.name_, "read", EISDIR, diagnostics);
+  if (S_ISREG(status.st_mode)) file.size_ = static_cast<std::uint64_t>(status.st_size);
+  return file;
+}
+
+Result<std::size_t> InputFile::Read(std::span<char> out, Diagnostics* diagnostics) {
+  return is_packed_ ? ReadPacked(out, diagnostics) : ReadRaw(out, diagnostics);
+}
+
+Result<std::size_t> InputFile::ReadRaw(std::span<char> out, Diagnostics* diagnostics) {
+  ssize_t size;
+  do {
+    size = ::read(fd(), out.data(), out.size());
+  } while (size < 0 && errno == EINTR);
+  if (size < 0) return FailedCall(name_, "read", errno, diagnostics);
+  position_ += static_cast<std::uint64_t>(size);
+  return static_cast<std::size_t>(size);
+}
+
+Result<std::size_t> InputFile::ReadPacked(std::span<char> out, Diagnostics* diagnostics) {
+  if (!packed_) {
+    packed_ = std::make_unique<Packed>();
+    packed_->buffer.resize(kPackedBytes);
+  }
+  ZstdUnpacker& unpacker = packed_->unpacker;
+  for (;;) {
+    // Also where nothing is left of the input: of it, there may be more to say than had room.
+    const std::size_t size = unpacker.Unpack(packed_->rest, out);
+    if (!unpacker.error().empty()) {
+      return Fail(Errc::kCorrupt,
+                  fmt::format("{}: cannot unpack byte {}: {}; `zstd -t` says more", name_,
+                              position_ - packed_->rest.size(), unpacker.error()),
+                  diagnostics);
+    }
+    if (size > 0) return size;
+    if (!packed_->rest.empty()) continue;
+    const Result<std::size_t> read = ReadRaw(packed_->buffer, diagnostics);
+    if (!read) return read.error();
+    if (*read == 0 && !unpacker.at_end_of_frame()) {
+      return Fail(Errc::kCorrupt,
+                  fmt::format("{}: ends within a zstd frame; copy it again, it is cut off", name_),
+                  diagnostics);
+    }
+    if (*read == 0) return std::size_t{0};
+    packed_->rest = std::string_view(packed_->buffer).substr(0, *read);
+  }
+}
+
+}  // namespace stout::blowfish

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "stout/error.h"
+#include "unique_fd.h"
+#include "zstd_unpacker.h"
+
+namespace stout::blowfish {
+
+/// A file that is read from its beginning to its end: "-" is the standard input, and what is named
+/// *.zst is unpacked.
+class InputFile {
+ public:
+  /// kBadUrl or kTransient; the diagnostics name the file and the remedy.
+  [[nodiscard]] static Result<InputFile> Open(const std::string& path, Diagnostics* diagnostics);
+
+  /// Reads the next bytes, unpacked; none: the end. Blocks until there are some, see size().
+  /// Errors: as Open, and kCorrupt where it is no zstd, or is cut off.
+  [[nodiscard]] Result<std::size_t> Read(std::span<char> out, Diagnostics* diagnostics);
+
+  /// As errors call it.
+  [[nodiscard]] const std::string& name() const { return name_; }
+  /// Of a regular file, how many bytes it has on the disk. Others may come to wait for more, and
+  /// should be asked first whether there is something to read at fd().
+  [[nodiscard]] std::optional<std::uint64_t> size() const { return size_; }
+  /// Bytes read so far, as they are on the disk.
+  [[nodiscard]] std::uint64_t position() const { return position_; }
+  [[nodiscard]] int fd() const { return fd_.get(); }
+
+ private:
+  struct Packed {
+    ZstdUnpacker unpacker;
+    std::string buffer;
+    std::string_view rest{};  // Of the buffer, that is to be unpacked.
+  };
+
+  InputFile(std::string name, UniqueFd fd, bool packed)
+      : name_(std::move(name)), fd_(std::move(fd)), is_packed_(packed) {}
+  [[nodiscard]] Result<std::size_t> ReadRaw(std::span<char> out, Diagnostics* diagnostics);
+  [[nodiscard]] Result<std::size_t> ReadPacked(std::span<char> out, Diagnostics* diagnostics);
+
+  std::string name_;
+  UniqueFd fd_;
+  std::optional<std::uint64_t> size_;
+  std::uint64_t position_ = 0;
+  bool is_packed_;
+  std::unique_ptr<Packed> packed_;  // Once it is read: many files may be open.
+};
+
+}  // namespace stout::blowfish

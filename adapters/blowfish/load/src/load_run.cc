@@ -1,0 +1,273 @@
+#include "load_run.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "input_file.h"
+#include "line_cutter.h"
+#include "line_places.h"
+#include "loader.h"
+#include "progress.h"
+#include "record_splitter.h"
+
+namespace stout::blowfish {
+namespace {
+
+namespace asio = boost::asio;
+using std::chrono::steady_clock;
+
+constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
+constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
+constexpr std::uint64_t kShownErrors = 10;
+
+bool HasBytes(int fd) {
+  pollfd poll{.fd = fd, .events = POLLIN, .revents = 0};
+  return ::poll(&poll, 1, 0) != 0;  // An error is to be read, too.
+}
+
+class LoadRun {
+ public:
+  LoadRun(const LoadOptions& options, std::FILE* out, std::FILE* err)
+      : options_(options),
+        out_(out),
+        display_(err, !options.quiet),
+        splitter_(options.split),
+        signals_(context_, SIGINT, SIGTERM),
+        tick_(context_),
+        waiting_(context_),
+        loader_(context_.get_executor(), options.loader,
+                {.refused = [this](std::uint64_t line,
+                                   std::string_view error) { CountError(line, error); },
+                 .trouble =
+                     [this](std::string_view trouble) {
+                       display_.Print(fmt::format("blowfish-load: {}; trying again", trouble));
+                     }}) {}
+
+  ExitCode Run();
+
+ private:
+  [[nodiscard]] bool OpenAll();
+  [[nodiscard]] asio::awaitable<void> LoadAll();
+  [[nodiscard]] asio::awaitable<void> LoadFile(InputFile& file);
+  // Until something can be read, or reading is to end.
+  [[nodiscard]] asio::awaitable<void> WaitForBytes(const InputFile& file);
+  [[nodiscard]] asio::awaitable<void> TakeLine(const LineCutter::Line& line, bool header);
+  [[nodiscard]] asio::awaitable<void> ShowProgress();
+  [[nodiscard]] asio::awaitable<void> CatchInterrupts();
+
+  [[nodiscard]] bool stopping() const {
+    return interrupted_ || unreadable_ || !loader_.gave_up().empty();
+  }
+  [[nodiscard]] LoadProgress Progress() const;
+  // Lines that need not be loaded again.
+  [[nodiscard]] std::uint64_t FinishedLines() const;
+  [[nodiscard]] ExitCode Summarize();
+  void CountError(std::uint64_t line, std::string_view error);
+  void Complain(std::string_view what) { display_.Print(fmt::format("blowfish-load: {}", what)); }
+
+  const LoadOptions& options_;
+  std::FILE* const out_;
+  ProgressDisplay display_;
+  RecordSplitter splitter_;
+  asio::io_context context_{1};
+  asio::signal_set signals_;
+  asio::steady_timer tick_;
+  asio::posix::stream_descriptor waiting_;  // For what is no file.
+  Loader loader_;
+  std::vector<InputFile> files_;
+  std::optional<std::uint64_t> size_ = 0;  // Of all, on the disk.
+  LinePlaces places_;
+  const steady_clock::time_point start_ = steady_clock::now();
+  std::uint64_t lines_ = 0;  // Taken: with the loader, passed over, or wrong.
+  std::uint64_t errors_ = 0;
+  std::uint64_t checked_records_ = 0;  // Of a dry run.
+  std::uint64_t checked_bytes_ = 0;
+  bool interrupted_ = false;
+  bool unreadable_ = false;
+};
+
+ExitCode LoadRun::Run() {
+  if (!OpenAll()) return ExitCode::kFailed;
+  asio::co_spawn(context_, LoadAll(), [](std::exception_ptr error) {
+    if (error) std::rethrow_exception(error);
+  });
+  asio::co_spawn(context_, CatchInterrupts(), asio::detached);
+  if (!options_.quiet) asio::co_spawn(context_, ShowProgress(), asio::detached);
+  context_.run();
+  return Summarize();
+}
+
+// All before anything is loaded: a name that is wrong should be known at once.
+bool LoadRun::OpenAll() {
+  for (const std::string& path : options_.files) {
+    Diagnostics diagnostics;
+    Result<InputFile> file = InputFile::Open(path, &diagnostics);
+    if (!file) {
+      Complain(diagnostics.message);
+      return false;
+    }
+    if (!file->size()) size_.reset();
+    if (size_) *size_ += *file->size();
+    files_.push_back(*std::move(file));
+  }
+  return true;
+}
+
+asio::awaitable<void> LoadRun::LoadAll() {
+  if (!options_.dry_run) loader_.Start();
+  for (InputFile& file : files_) {
+    if (stopping()) break;
+    places_.BeginFile(file.name(), lines_);
+    co_await LoadFile(file);
+  }
+  if (!co_await loader_.Finish()) Complain(loader_.gave_up());
+  loader_.Close();
+  signals_.cancel();
+  tick_.cancel();
+}
+
+asio::awaitable<void> LoadRun::LoadFile(InputFile& file) {
+  LineCutter cutter(options_.max_line);
+  bool header = options_.skip_header;
+  for (bool more = true; more && !stopping();) {
+    if (!file.size()) co_await WaitForBytes(file);
+    if (stopping()) break;
+    Diagnostics diagnostics;
+    const Result<std::size_t> size = file.Read(cutter.Prepare(kPieceBytes), &diagnostics);
+    if (!size) {
+      Complain(diagnostics.message);
+      unreadable_ = true;
+      break;
+    }
+    cutter.Commit(*size);
+    more = *size > 0;
+    while (!stopping()) {
+      const std::optional<LineCutter::Line> line = more ? cutter.Next() : cutter.Finish();
+      if (!line) break;
+      co_await TakeLine(*line, std::exchange(header, false));
+    }
+    co_await asio::post(asio::use_awaitable);  // Others have to do with the thread, too.
+  }
+}
+
+asio::awaitable<void> LoadRun::WaitForBytes(const InputFile& file) {
+  if (HasBytes(file.fd())) co_return;
+  loader_.Flush();
+  boost::system::error_code ignored;
+  waiting_.assign(file.fd(), ignored);
+  co_await waiting_.async_wait(asio::posix::stream_descriptor::wait_read, kNoThrow);
+  // For the others who have it open, and for Read().
+  waiting_.native_non_blocking(false, ignored);
+  waiting_.release();
+}
+
+asio::awaitable<void> LoadRun::TakeLine(const LineCutter::Line& line, bool header) {
+  const std::uint64_t number = lines_ + 1;
+  if (number <= options_.skip_lines || header) {
+    lines_ = number;
+  } else if (line.too_long) {
+    lines_ = number;
+    CountError(number, fmt::format("is longer than {} bytes; give more --max-line, or check that "
+                                   "the file is a text",
+                                   options_.max_line));
+  } else if (!splitter_.Split(line.text, number)) {
+    lines_ = number;
+    CountError(number, fmt::format("has {} columns, and the key is of others; check --key and "
+                                   "--delimiter",
+                                   splitter_.columns()));
+  } else if (options_.dry_run) {
+    lines_ = number;
+    ++checked_records_;
+    checked_bytes_ += splitter_.key().size() + splitter_.value().size();
+  } else if (loader_.TryAdd(splitter_.key(), splitter_.value(), number) ||
+             co_await loader_.Add(splitter_.key(), splitter_.value(), number)) {
+    lines_ = number;
+  }
+}
+
+asio::awaitable<void> LoadRun::ShowProgress() {
+  const auto interval = std::chrono::duration_cast<steady_clock::duration>(
+      std::chrono::duration<double>(display_.interval()));
+  for (;;) {
+    tick_.expires_after(interval);
+    const auto [cancelled] = co_await tick_.async_wait(kNoThrow);
+    if (cancelled) co_return;
+    display_.Show(Progress());
+  }
+}
+
+asio::awaitable<void> LoadRun::CatchInterrupts() {
+  const auto [ended, first] = co_await signals_.async_wait(kNoThrow);
+  if (ended) co_return;
+  interrupted_ = true;
+  Complain("stops when all that is under way is loaded; once more Ctrl-C ends it at once");
+  boost::system::error_code ignored;
+  waiting_.cancel(ignored);
+  const auto [also_ended, second] = co_await signals_.async_wait(kNoThrow);
+  if (!also_ended) context_.stop();
+}
+
+LoadProgress LoadRun::Progress() const {
+  LoadProgress progress{
+      .of_bytes = size_,
+      .records = loader_.totals().records + checked_records_,
+      .bytes = loader_.totals().bytes + checked_bytes_,
+      .seconds = std::chrono::duration<double>(steady_clock::now() - start_).count()};
+  for (const InputFile& file : files_) progress.read += file.position();
+  return progress;
+}
+
+std::uint64_t LoadRun::FinishedLines() const {
+  const std::optional<std::uint64_t> unfinished = loader_.first_unfinished();
+  return unfinished ? *unfinished - 1 : lines_;
+}
+
+void LoadRun::CountError(std::uint64_t line, std::string_view error) {
+  ++errors_;
+  if (errors_ <= kShownErrors) {
+    display_.Print(fmt::format("{}: {}", places_.Describe(line), error));
+  } else if (errors_ == kShownErrors + 1) {
+    display_.Print("more errors are counted, but not shown");
+  }
+}
+
+ExitCode LoadRun::Summarize() {
+  display_.Clear();
+  const bool gave_up = !loader_.gave_up().empty();
+  if (!options_.quiet) {
+    fmt::print(out_, "{}; errors: {}; sent again: {}{}\n", FormatTotals(Progress()), errors_,
+               loader_.resent(), options_.dry_run ? "; a dry run, nothing was loaded" : "");
+  }
+  if (interrupted_ || gave_up || unreadable_) {
+    const std::uint64_t finished = FinishedLines();
+    fmt::print(out_, "{} lines are done: to go on, add --skip-lines {}\n", finished, finished);
+  }
+  if (interrupted_) return ExitCode::kInterrupted;
+  return gave_up || unreadable_ || errors_ > 0 ? ExitCode::kFailed : ExitCode::kOk;
+}
+
+}  // namespace
+
+ExitCode RunLoad(const LoadOptions& options, std::FILE* out, std::FILE* err) {
+  return LoadRun(options, out, err).Run();
+}
+
+}  // namespace stout::blowfish

@@ -1,0 +1,95 @@
+#include <unistd.h>
+#include <zstd.h>
+
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <fstream>
+#include <string>
+
+#include "input_file.h"
+#include "stout/core/random.h"
+#include "tests/support/temp_directory.h"
+
+namespace stout::blowfish {
+namespace {
+
+std::string Pack(const std::string& text) {
+  std::string packed(ZSTD_compressBound(text.size()), '\0');
+  packed.resize(ZSTD_compress(packed.data(), packed.size(), text.data(), text.size(), 1));
+  return packed;
+}
+
+// What a file is read as, and the diagnostics where it cannot be.
+struct Read {
+  std::string text{};
+  ErrorCode error{};
+  std::string message{};
+};
+
+Read ReadAll(const std::string& path, std::size_t piece = 1000) {
+  Read read;
+  Diagnostics diagnostics;
+  Result<InputFile> file = InputFile::Open(path, &diagnostics);
+  if (!file) return {.error = file.error(), .message = diagnostics.message};
+  std::string buffer(piece, '\0');
+  for (;;) {
+    const Result<std::size_t> size = file->Read(buffer, &diagnostics);
+    if (!size) return {read.text, size.error(), diagnostics.message};
+    if (*size == 0) break;
+    read.text.append(buffer, 0, *size);
+  }
+  CHECK(file->position() == file->size());
+  return read;
+}
+
+class Files {
+ public:
+  std::string Write(const std::string& name, const std::string& bytes) const {
+    const std::string path = folder_.path() + "/" + name;
+    std::ofstream(path, std::ios::binary) << bytes;
+    return path;
+  }
+
+ private:
+  stout::test::TempDirectory folder_;
+};
+
+TEST_CASE("a file is read as it is, or unpacked", "[load]") {
+  const Files files;
+  SplitMix64 random(1);
+  std::string text;
+  while (text.size() < 3'000'000) text += std::to_string(random.Next()) + "|\r\n";
+  const std::size_t piece = GENERATE(1000, 262'144);
+  CHECK(ReadAll(files.Write("a.tbl", text), piece).text == text);
+  CHECK(ReadAll(files.Write("a.tbl.zst", Pack(text)), piece).text == text);
+  // Files may be packed one behind the other, and empty ones too.
+  const std::string twice = Pack(text) + Pack("") + Pack("the end");
+  CHECK(ReadAll(files.Write("b.zst", twice), piece).text == text + "the end");
+  CHECK(ReadAll(files.Write("c.zst", ""), piece).text.empty());
+}
+
+TEST_CASE("a zstd file that is cut off, or none, is an error", "[load]") {
+  const Files files;
+  const std::string packed = Pack(std::string(100'000, 'x') + "end");
+  const std::string cut = files.Write("cut.zst", packed.substr(0, packed.size() - 1));
+  const Read read = ReadAll(cut);
+  CHECK(read.error == Errc::kCorrupt);
+  CHECK(read.message == cut + ": ends within a zstd frame; copy it again, it is cut off");
+  const std::string other = files.Write("other.zst", "1|ann|rome\n");
+  CHECK(ReadAll(other).error == Errc::kCorrupt);
+  CHECK(ReadAll(other).message ==
+        other + ": cannot unpack byte 11: Unknown frame descriptor; `zstd -t` says more");
+}
+
+TEST_CASE("a file that cannot be read is named, with the remedy", "[load]") {
+  const Files files;
+  const stout::test::TempDirectory folder;
+  const std::string missing = folder.path() + "/missing";
+  CHECK(ReadAll(missing).error == Errc::kBadUrl);
+  CHECK(ReadAll(missing).message.starts_with(missing + ": cannot open: "));
+  CHECK(ReadAll(folder.path()).error == Errc::kBadUrl);
+  CHECK(ReadAll(folder.path()).message.starts_with(folder.path() + ": cannot read: "));
+}
+
+}  // namespace
+}  // namespace stout::blowfish

@@ -1,0 +1,196 @@
+#include "load_run.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "load_servers.h"
+#include "load_text.h"
+#include "tests/support/eventually.h"
+#include "tests/support/redis_server.h"
+#include "tests/support/temp_directory.h"
+
+namespace stout::blowfish {
+namespace {
+
+using stout::test::RedisServer;
+
+struct Ended {
+  ExitCode code;
+  std::string out;
+  std::string err;
+};
+
+Ended Run(const LoadOptions& options) {
+  const TextFile out;
+  const TextFile err;
+  const ExitCode code = RunLoad(options, out.file(), err.file());
+  return {code, out.text(), err.text()};
+}
+
+class LoadRunFixture {
+ protected:
+  [[nodiscard]] std::string Path(const std::string& name) const {
+    return folder_.path() + "/" + name;
+  }
+  [[nodiscard]] std::string Write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(Path(name), std::ios::binary) << bytes;
+    return Path(name);
+  }
+  [[nodiscard]] LoadOptions Load(std::vector<std::string> files) const {
+    LoadOptions options{.files = std::move(files)};
+    options.loader.port = static_cast<std::uint16_t>(server_.port());
+    return options;
+  }
+  void CheckRecords(const Records& expected) const {
+    CHECK(ReadBack(server_.port(), expected) == expected);
+  }
+
+  const RedisServer server_;
+
+ private:
+  const stout::test::TempDirectory folder_;
+};
+
+TEST_CASE_METHOD(LoadRunFixture, "lines of files are records of the server", "[load]") {
+  LoadOptions options =
+      Load({Write("a", "id|name\n1|ann\r\n2|bob\n"), Write("b", "id|name\n3|eve")});
+  options.skip_header = true;
+  options.split.drop_key = true;
+  const Ended ended = Run(options);
+  CHECK(ended.code == ExitCode::kOk);
+  CHECK(ended.err.empty());
+  CHECK(ended.out.starts_with("3 records, 0.0 MB in "));
+  CHECK(ended.out.ends_with("; errors: 0; sent again: 0\n"));
+  CheckRecords({{"1", "ann\r"}, {"2", "bob"}, {"3", "eve"}});
+}
+
+TEST_CASE_METHOD(LoadRunFixture, "lines are numbered through packed files and others", "[load]") {
+  const std::string text = "a\nb\n";
+  std::string packed(ZSTD_compressBound(text.size()), '\0');
+  packed.resize(ZSTD_compress(packed.data(), packed.size(), text.data(), text.size(), 1));
+  LoadOptions options = Load({Write("a.zst", packed), Write("b", "c\nd\n")});
+  options.split.key_columns.clear();
+  options.split.key_prefix = "line:";
+  options.skip_lines = 1;
+  CHECK(Run(options).code == ExitCode::kOk);
+  CheckRecords({{"line:2", "b"}, {"line:3", "c"}, {"line:4", "d"}});
+}
+
+TEST_CASE_METHOD(LoadRunFixture, "wrong lines are named, the others are loaded", "[load]") {
+  const std::string a = Write("a", "1|ann\n2\n" + std::string(101, 'x') + "|\n3|eve\n");
+  const std::string b = Write("b", "wrong");
+  LoadOptions options = Load({a, b});
+  options.split.key_columns = {2};
+  options.max_line = 100;
+  const Ended ended = Run(options);
+  CHECK(ended.code == ExitCode::kFailed);
+  const std::string columns =
+      " has 1 columns, and the key is of others; check --key and --delimiter\n";
+  CHECK(ended.err == a + ":2:" + columns + a +
+                         ":3: is longer than 100 bytes; give more --max-line, or check that the "
+                         "file is a text\n" +
+                         b + ":1:" + columns);
+  CHECK(ended.out.ends_with("; errors: 3; sent again: 0\n"));
+  CheckRecords({{"ann", "1|ann"}, {"eve", "3|eve"}});
+}
+
+TEST_CASE_METHOD(LoadRunFixture, "of many errors the first ten are shown", "[load]") {
+  std::string text;
+  for (int i = 0; i < 50; ++i) text += "x\n";
+  LoadOptions options = Load({Write("a", text)});
+  options.split.key_columns = {2};
+  options.quiet = true;
+  const Ended ended = Run(options);
+  CHECK(ended.code == ExitCode::kFailed);
+  CHECK(std::count(ended.err.begin(), ended.err.end(), '\n') == 11);
+  CHECK(
+      ended.err.ends_with("a:10: has 1 columns, and the key is of others; check --key and "
+                          "--delimiter\nmore errors are counted, but not shown\n"));
+  CHECK(ended.out.empty());
+}
+
+TEST_CASE_METHOD(LoadRunFixture, "nothing is loaded where a file is missing", "[load]") {
+  const Ended ended = Run(Load({Write("a", "1|ann\n"), Path("missing")}));
+  CHECK(ended.code == ExitCode::kFailed);
+  CHECK(ended.err.starts_with("blowfish-load: " + Path("missing") + ": cannot open: "));
+  CheckRecords({});
+}
+
+TEST_CASE_METHOD(LoadRunFixture, "a dry run reads everything and sends nothing", "[load]") {
+  LoadOptions options = Load({Write("a", "1|ann\n2|bob\n")});
+  options.dry_run = true;
+  const Ended ended = Run(options);
+  CHECK(ended.code == ExitCode::kOk);
+  CHECK(ended.out.starts_with("2 records, "));
+  CHECK(ended.out.ends_with("; a dry run, nothing was loaded\n"));
+  CheckRecords({});
+}
+
+TEST_CASE("a load that gives up tells where to go on", "[load]") {
+  const stout::test::TempDirectory folder;
+  const std::string file = folder.path() + "/a";
+  std::ofstream(file) << "1|ann\n2|bob\n3|eve\n";
+  LoadOptions options{.files = {file}, .skip_lines = 1};
+  options.loader.port = static_cast<std::uint16_t>(stout::test::FreePort());
+  options.loader.patience = std::chrono::milliseconds(200);
+  const Ended ended = Run(options);
+  CHECK(ended.code == ExitCode::kFailed);
+  CHECK(ended.err.find(": Connection refused; trying again\n") != std::string::npos);
+  CHECK(ended.err.find(": nothing done for 0.2 s: Connection refused; ") != std::string::npos);
+  CHECK(ended.out.ends_with("1 lines are done: to go on, add --skip-lines 1\n"));
+}
+
+// Goal: Ctrl-C leaves nothing half done, and the rest can be loaded later. Method: a pipe that has
+// some lines, and never ends by itself; also these lines must be loaded before more come.
+TEST_CASE_METHOD(LoadRunFixture, "an interrupted load can go on where it stopped", "[load]") {
+  constexpr int kFirst = 1000;
+  constexpr int kLines = 1500;
+  const std::string pipe = Path("pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  Records records;
+  std::string all;
+  std::string first;
+  for (int i = 0; i < kLines; ++i) {
+    const std::string line = std::to_string(i) + "|some text";
+    records[std::to_string(i)] = line;
+    all += line + "\n";
+    if (i + 1 == kFirst) first = all;
+  }
+  bool loaded = false;
+  int fd = -1;
+  std::thread writer([&] {
+    fd = ::open(pipe.c_str(), O_WRONLY | O_CLOEXEC);
+    loaded = ::write(fd, first.data(), first.size()) == static_cast<ssize_t>(first.size()) &&
+             stout::test::Eventually(
+                 [&] { return server_.Execute({"DBSIZE"}) == std::to_string(kFirst); });
+    ::kill(::getpid(), SIGINT);
+  });
+  LoadOptions options = Load({pipe});
+  options.loader.window.batch = 16;  // Which must not wait for more lines.
+  const Ended ended = Run(options);
+  writer.join();
+  ::close(fd);
+  CHECK(loaded);
+  CHECK(ended.code == ExitCode::kInterrupted);
+  CHECK(ended.out.ends_with("1000 lines are done: to go on, add --skip-lines 1000\n"));
+
+  options = Load({Write("all", all)});
+  options.skip_lines = kFirst;
+  const Ended rest = Run(options);
+  CHECK(rest.code == ExitCode::kOk);
+  CHECK(rest.out.starts_with("500 records, "));
+  CheckRecords(records);
+}
+
+}  // namespace
+}  // namespace stout::blowfish
