@@ -18,7 +18,7 @@
 #include "metrics.h"
 #include "options.h"
 #include "server.h"
-#include "shard_directory.h"
+#include "open_shards.h"
 
 namespace stout::blowfish {
 namespace {

@@ -1,4 +1,4 @@
-#include "shard_directory.h"
+#include "open_shards.h"
 
 #include <fmt/format.h>
 
