@@ -24,17 +24,29 @@ SuffixStore::SuffixStore(const LogTable& table) : schema_(table.schema()), order
     kept.record.value = keep(entry->record.value);
   }
 
-  std::vector<std::vector<std::pair<std::string_view, std::uint32_t>>> texts(schema_.size());
-  for (std::uint32_t i = 0; i < size(); ++i) {
-    if (entries_[i].deleted) continue;
-    schema_.Split(entries_[i].record.value,
-                  [&](std::size_t a, std::string_view text) { texts[a].emplace_back(text, i); });
+  // Attribute by attribute, so that the texts of one alone are kept beside the store.
+  std::vector<std::optional<std::string_view>> rests;  // Of the values, what is not taken yet.
+  rests.reserve(size());
+  for (const LogEntry& entry : entries_) {
+    rests.push_back(entry.deleted ? std::nullopt : std::optional(entry.record.value));
   }
-  for (std::size_t a = 0; a < texts.size(); ++a) {
-    std::ranges::sort(texts[a]);
-    orders_[a].reserve(texts[a].size());
-    for (const auto& [text, entry] : texts[a]) orders_[a].push_back(entry);
-    texts[a] = {};
+  std::vector<std::pair<std::string_view, std::uint32_t>> texts;
+  for (std::size_t a = 0; a < schema_.size(); ++a) {
+    const bool last = a + 1 == schema_.size();
+    texts.clear();
+    for (std::uint32_t i = 0; i < size(); ++i) {
+      if (!rests[i]) continue;
+      const std::size_t end = last ? std::string_view::npos : rests[i]->find(schema_.delimiter());
+      texts.emplace_back(rests[i]->substr(0, end), i);
+      if (end == std::string_view::npos) {
+        rests[i].reset();
+      } else {
+        rests[i]->remove_prefix(end + 1);
+      }
+    }
+    std::ranges::sort(texts);
+    orders_[a].reserve(texts.size());
+    for (const auto& [text, entry] : texts) orders_[a].push_back(entry);
   }
 }
 
