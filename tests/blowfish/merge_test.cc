@@ -4,9 +4,12 @@
 
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "random_values.h"
@@ -90,7 +93,8 @@ TEST_CASE("a merge has the newest state of every key, and the tombstones that co
     const std::uint64_t forget_before = kNow - 1000;
     const std::string path = directory.path() + "/" + std::to_string(round);
     Diagnostics why;
-    const auto report = Merge(oldest.get(), stores, made.schema, forget_before, path, &why);
+    const auto report =
+        Merge(oldest.get(), stores, made.schema, path, {.forget_before_ms = forget_before}, &why);
     CAPTURE(why.message);
     REQUIRE(report.has_value());
     std::erase_if(model, [&](const auto& entry) {
@@ -103,6 +107,49 @@ TEST_CASE("a merge has the newest state of every key, and the tombstones that co
     CHECK(report->records == oldest->records());
     CHECK(report->tombstones == oldest->deleted_keys().size());
   }
+}
+
+// Three records in a store.
+std::shared_ptr<const SuffixStore> ThreeRecords() {
+  LogTable table{Schema()};
+  for (const char* key : {"a", "b", "c"}) {
+    table.Apply({Operation::Kind::kPut, key, {1, 1}, std::string_view("0123456789"), 0});
+  }
+  return std::make_shared<SuffixStore>(table);
+}
+
+TEST_CASE("a merge of more than an index takes says so, and leaves no file", "[merge]") {
+  const test::TempDirectory directory;
+  const std::string path = directory.path() + "/0";
+  const std::vector<std::shared_ptr<const SuffixStore>> stores = {ThreeRecords()};
+  Diagnostics why;
+  // Ten bytes a value, and one for its attribute.
+  const auto refused = Merge(nullptr, stores, Schema(), path, {.max_value_bytes = 32}, &why);
+  CHECK(refused.error() == Errc::kTooLarge);
+  CHECK(why.message.find("use more shards") != std::string::npos);
+  CHECK(std::filesystem::is_empty(directory.path()));
+  CHECK(Merge(nullptr, stores, Schema(), path, {.max_value_bytes = 33}).has_value());
+}
+
+TEST_CASE("a merge that is to stop leaves no file", "[merge]") {
+  const test::TempDirectory directory;
+  std::stop_source source;
+  source.request_stop();
+  const auto stopped = Merge(nullptr, std::vector{ThreeRecords()}, Schema(),
+                             directory.path() + "/0", {.stop = source.get_token()});
+  CHECK(stopped.error() == Errc::kTransient);
+  CHECK(std::filesystem::is_empty(directory.path()));
+}
+
+TEST_CASE("what an index takes is bounded by bytes, and by records", "[merge]") {
+  CHECK(FitsIndex(kMaxValueBytes, 0, 1));
+  CHECK_FALSE(FitsIndex(kMaxValueBytes + 1, 0, 1));
+  CHECK(FitsIndex(kMaxValueBytes - 15, 1, 15));
+  CHECK_FALSE(FitsIndex(kMaxValueBytes - 15, 1, 16));
+  // Empty values: two bytes for the attribute that each has, and five for the record's end.
+  const std::uint64_t most = ((std::uint64_t{1} << 31) - 1) / 7;
+  CHECK(FitsIndex(0, most, 1));
+  CHECK_FALSE(FitsIndex(0, most + 1, 1));
 }
 
 }  // namespace

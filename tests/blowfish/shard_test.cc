@@ -4,132 +4,22 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <condition_variable>
 #include <cstdint>
-#include <filesystem>
 #include <map>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "random_values.h"
-#include "tests/support/temp_directory.h"
+#include "shard_fixture.h"
 
 namespace stout::blowfish {
 namespace {
 
-// Says when Poll() has something to do.
-class Wakeup {
- public:
-  void Wake() {
-    const std::lock_guard lock(mutex_);
-    awake_ = true;
-    woken_.notify_one();
-  }
-  void Wait() {
-    std::unique_lock lock(mutex_);
-    woken_.wait(lock, [&] { return awake_; });
-    awake_ = false;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable woken_;
-  bool awake_ = false;
-};
-
-// A shard in a directory of its own, whose calls are waited for.
-class Opened {
- public:
-  explicit Opened(Schema schema) : schema_(std::move(schema)) { Open(); }
-
-  void Open() { REQUIRE(TryOpen() == ErrorCode()); }
-  void Close() { shard_.reset(); }
-  ErrorCode TryOpen() {
-    shard_.reset();
-    // Small enough that there is something to compact all the time.
-    ShardOptions options{
-        .shard = 7, .schema = schema_, .freeze_bytes = 1 << 17, .merge_bytes = 1 << 12};
-    options.now_ms = [this] { return now_ms_; };
-    options.wake = [this] { wakeup_.Wake(); };
-    Diagnostics why;
-    auto opened = Shard::Open(directory_.path(), domain_, std::move(options), &report_, &why);
-    UNSCOPED_INFO(why.message);
-    if (!opened) return opened.error();
-    shard_ = std::move(*opened);
-    return {};
-  }
-
-  [[nodiscard]] const std::string& directory() const { return directory_.path(); }
-
-  [[nodiscard]] Shard& shard() { return *shard_; }
-  [[nodiscard]] const ShardReport& report() const { return report_; }
-  void Pass(std::uint64_t ms) { now_ms_ += ms; }
-
-  WriteResult Write(const WriteBatch& batch) {
-    std::optional<WriteResult> result;
-    shard_->Write(batch, [&](WriteResult r) { result = std::move(r); });
-    while (!result) {
-      wakeup_.Wait();
-      shard_->Poll();
-    }
-    return *result;
-  }
-  void Rest() {
-    PollUntil([this] { return shard_->Idle(); });
-  }
-  template <typename Condition>
-  void PollUntil(Condition condition) {
-    for (shard_->Poll(); !condition(); shard_->Poll()) wakeup_.Wait();
-  }
-
- private:
-  const test::TempDirectory directory_;
-  ReclaimDomain domain_;
-  const Schema schema_;
-  std::uint64_t now_ms_ = 1'000'000;
-  Wakeup wakeup_;
-  ShardReport report_;
-  std::unique_ptr<Shard> shard_;
-};
-
-struct State {
-  Stamp stamp;
-  std::optional<std::string> value;
-};
-using Model = std::map<std::string, State>;
-
-void CheckReads(Shard& shard, const Model& model) {
-  std::vector<std::string> names;
-  for (int i = 0; i < 110; ++i) names.push_back("key" + std::to_string(i));
-  const std::vector<std::string_view> keys(names.begin(), names.end());
-  std::map<std::string, State> read;
-  shard.Read(keys, [&](std::size_t i, Stamp stamp, std::optional<std::string_view> value) {
-    State& state = read[names[i]];
-    state.stamp = stamp;
-    if (value) state.value = *value;
-  });
-  std::uint64_t there = 0;
-  for (const auto& [key, state] : model) {
-    CAPTURE(key);
-    there += state.value.has_value();
-    REQUIRE(read.contains(key));
-    CHECK(read[key].stamp == state.stamp);
-    CHECK(read[key].value == state.value);
-  }
-  CHECK(read.size() == model.size());
-  for (const std::string& name : names) {
-    const auto state = model.find(name);
-    CAPTURE(name);
-    CHECK(shard.NewestStamp(name) ==
-          (state == model.end() ? std::nullopt : std::optional(state->second.stamp)));
-    CHECK_FALSE(shard.IsPending(name));
-  }
-  CHECK(shard.size() == there);
-}
+using test::CheckReads;
+using test::Model;
+using test::OpenedShard;
+using test::State;
 
 // In steps, as whoever lists them all goes.
 void CheckOrder(SplitMix64& random, const Shard& shard, const Model& model) {
@@ -200,7 +90,7 @@ TEST_CASE("a shard has what was written, through freezes, merges and starts", "[
   SplitMix64 random(seed);
   RandomValues made = MakeRandomValues(seed, 60);
   if (made.values.empty()) made.values.emplace_back("x");
-  Opened opened(made.schema);
+  OpenedShard opened(made.schema);
   Model model;
   Version version = 0;
   for (int step = 0; step < 40; ++step) {
@@ -254,7 +144,7 @@ TEST_CASE("a shard has what was written, through freezes, merges and starts", "[
 }
 
 TEST_CASE("stamps are compared with those of every store", "[shard]") {
-  Opened opened{Schema()};
+  OpenedShard opened{Schema()};
   const auto write = [&](Epoch epoch, Version version, const std::string& value) {
     WriteBatch batch{.epoch = epoch};
     batch.items.push_back({.key = "key1", .value = value, .version = version});
@@ -277,78 +167,8 @@ TEST_CASE("stamps are compared with those of every store", "[shard]") {
   }
 }
 
-TEST_CASE("a tombstone outlives a merge, and its life ends", "[shard]") {
-  Opened opened{Schema()};
-  WriteBatch put{.epoch = 1};
-  put.items.push_back({.key = "key1", .value = "here", .version = 1});
-  WriteBatch erase{.epoch = 1};
-  erase.items.push_back({.key = "key1", .kind = WriteKind::kDelete, .version = 3});
-  WriteBatch late{.epoch = 1};
-  late.items.push_back({.key = "key1", .value = "late", .version = 2});
-  REQUIRE(opened.Write(put) == WriteResult());
-  REQUIRE(opened.Write(erase) == WriteResult());
-  opened.shard().Compact();
-  opened.Rest();
-  REQUIRE(opened.Write(late) == WriteResult());
-  CheckReads(opened.shard(), {{"key1", {{1, 3}, std::nullopt}}});
-
-  opened.Open();
-  CheckReads(opened.shard(), {{"key1", {{1, 3}, std::nullopt}}});
-  opened.Pass(2 * 3600 * 1000);
-  opened.shard().Compact();
-  opened.Rest();
-  CheckReads(opened.shard(), {});
-}
-
-TEST_CASE("the length of the log alone brings a merge", "[shard]") {
-  Opened opened{Schema()};
-  for (Version version = 1; version <= 100; ++version) {
-    WriteBatch batch{.epoch = 1};
-    batch.items.push_back({.key = "key1", .value = std::string(100, 'v'), .version = version});
-    REQUIRE(opened.Write(batch) == WriteResult());
-  }
-  opened.Rest();
-  CHECK(opened.shard().stats().merges > 0);
-  REQUIRE(opened.shard().succinct());
-  CHECK(opened.shard().succinct()->records() == 1);
-}
-
-TEST_CASE("a merge that failed is tried again", "[shard]") {
-  Opened opened{Schema()};
-  WriteBatch batch{.epoch = 1};
-  batch.items.push_back({.key = "key1", .value = "value", .version = 1});
-  REQUIRE(opened.Write(batch) == WriteResult());
-  // Where the merge's file should be.
-  const std::string in_the_way = opened.directory() + "/00000000000000000002.records";
-  std::filesystem::create_directory(in_the_way);
-  opened.shard().Compact();
-  opened.PollUntil([&] { return opened.shard().stats().failed_compactions > 0; });
-  CHECK(opened.shard().stats().merges == 0);
-  CHECK_FALSE(opened.shard().Idle());
-  std::filesystem::remove(in_the_way);
-  opened.Pass(6000);
-  opened.Rest();
-  CHECK(opened.shard().stats().merges == 1);
-}
-
-TEST_CASE("a shard without its manifest is left as it is", "[shard]") {
-  Opened opened{Schema()};
-  WriteBatch batch{.epoch = 1};
-  batch.items.push_back({.key = "key1", .value = "value", .version = 1});
-  REQUIRE(opened.Write(batch) == WriteResult());
-  opened.shard().Compact();
-  opened.Rest();
-  const std::string manifest = opened.directory() + "/" + kManifestName;
-  opened.Close();
-  std::filesystem::rename(manifest, manifest + ".lost");
-  CHECK(opened.TryOpen() == Errc::kCorrupt);
-  std::filesystem::rename(manifest + ".lost", manifest);
-  opened.Open();
-  CheckReads(opened.shard(), {{"key1", {{1, 1}, "value"}}});
-}
-
 TEST_CASE("a shard has layers once it has records that are compressed", "[shard]") {
-  Opened opened{Schema::Make({"a", "b", "c"}, '|').value()};
+  OpenedShard opened{Schema::Make({"a", "b", "c"}, '|').value()};
   Shard& shard = opened.shard();
   CHECK_FALSE(shard.AddLayer());
   CHECK(shard.next_layer_bytes() == 0);
@@ -367,7 +187,7 @@ TEST_CASE("a shard has layers once it has records that are compressed", "[shard]
 }
 
 TEST_CASE("a start reads the log since the last merge only", "[shard]") {
-  Opened opened{Schema()};
+  OpenedShard opened{Schema()};
   WriteBatch batch{.epoch = 1};
   for (int i = 0; i < 100; ++i) {
     batch.items.push_back({.key = "key" + std::to_string(i), .value = "v", .version = 1});

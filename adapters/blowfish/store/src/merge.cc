@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "record_reader.h"
-#include "succinct_store_writer.h"
 
 namespace stout::blowfish {
 namespace {
@@ -106,8 +105,8 @@ class TombstoneSource : public Source {
 
 Result<MergeReport> Merge(SuccinctStore* oldest,
                           std::span<const std::shared_ptr<const SuffixStore>> newer,
-                          const Schema& schema, std::uint64_t forget_before_ms,
-                          const std::string& path, Diagnostics* diagnostics) {
+                          const Schema& schema, const std::string& path,
+                          const MergeOptions& options, Diagnostics* diagnostics) {
   // The newest first: of those that have a key it is the first that counts.
   std::vector<std::unique_ptr<Source>> sources;
   for (const auto& store : newer) sources.push_back(std::make_unique<SuffixSource>(*store));
@@ -118,8 +117,9 @@ Result<MergeReport> Merge(SuccinctStore* oldest,
   }
 
   MergeReport report;
-  SuccinctStoreWriter writer(schema);
-  while (true) {
+  SuccinctStoreWriter writer(schema, options.max_value_bytes);
+  // What does not fit is given up before the rest of it is read.
+  while (writer.fits() && !options.stop.stop_requested()) {
     const LogEntry* least = nullptr;
     for (const auto& source : sources) {
       const LogEntry* const entry = source->entry();
@@ -129,7 +129,7 @@ Result<MergeReport> Merge(SuccinctStore* oldest,
     if (!least->deleted) {
       writer.Append(least->record);
       ++report.records;
-    } else if (least->deleted_at_ms >= forget_before_ms) {
+    } else if (least->deleted_at_ms >= options.forget_before_ms) {
       writer.AppendTombstone(least->record.key, {least->record.stamp, least->deleted_at_ms});
       ++report.tombstones;
     } else {
@@ -145,7 +145,7 @@ Result<MergeReport> Merge(SuccinctStore* oldest,
     }
     report.replaced += had - 1;
   }
-  if (const ErrorCode failed = writer.Finish(path, diagnostics)) return failed;
+  if (const ErrorCode failed = writer.Finish(path, diagnostics, options.stop)) return failed;
   return report;
 }
 

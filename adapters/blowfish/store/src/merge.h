@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 
 #include "stout/error.h"
 #include "succinct_store.h"
+#include "succinct_store_writer.h"
 #include "suffix_store.h"
 
 namespace stout::blowfish {
@@ -19,18 +21,28 @@ struct MergeReport {
   std::uint64_t expired = 0;     ///< Tombstones older than their life.
 };
 
+struct MergeOptions {
+  /// Tombstones of before, Unix time, are dropped.
+  std::uint64_t forget_before_ms = 0;
+  /// Of the values that live on; see SuccinctStoreWriter.
+  std::uint64_t max_value_bytes = kMaxValueBytes;
+  /// Asks it to end early. It is looked at a record, and between the parts of building the index,
+  /// of which one takes seconds where there are hundreds of megabytes.
+  std::stop_token stop;
+};
+
 /// Writes one SuccinctStore of all that some stores have: of each key what the newest of them has.
 /// A tombstone stays until its life is over, for late writes to be compared with.
 ///
 /// `newer`: from the oldest to the newest; `oldest` is older than all of them, and may be null.
-/// Tombstones of before `forget_before_ms`, Unix time, are dropped.
 /// Cost: one pass over all of them, and building the index.
 /// Threads: none of its own; the stores may be queried meanwhile.
-/// Errors: SuccinctStoreWriter's.
+/// Errors: SuccinctStoreWriter's: kTooLarge as soon as that is plain. kTransient, too, if it was
+/// asked to stop. There is no file then, unless an older one had its name.
 [[nodiscard]] Result<MergeReport> Merge(SuccinctStore* oldest,
                                         std::span<const std::shared_ptr<const SuffixStore>> newer,
-                                        const Schema& schema, std::uint64_t forget_before_ms,
-                                        const std::string& path,
+                                        const Schema& schema, const std::string& path,
+                                        const MergeOptions& options,
                                         Diagnostics* diagnostics = nullptr);
 
 }  // namespace stout::blowfish

@@ -4,30 +4,43 @@
 
 #include <algorithm>
 #include <exception>
-#include <filesystem>
 #include <numeric>
 #include <utility>
 
-#include "atomic_file.h"
+#include "log_recovery.h"
+#include "shard_directory.h"
+#include "stout/adapters/store_url.h"
 
 namespace stout::blowfish {
 namespace {
 
-constexpr std::string_view kRecordsSuffix = ".records";
-
 /// How many keys of a merge that is taken over are hidden in one go: a millisecond or two.
 constexpr std::size_t kHideAtOnce = 1000;
-
-/// How long a compaction rests that has failed: a full disk stays so for a while.
-constexpr std::uint64_t kRestMs = 5000;
 
 std::uint64_t SystemNowMs() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
+ErrorCode Check(const ShardOptions& options, Diagnostics* diagnostics) {
+  if (options.max_value_bytes == 0 || options.max_value_bytes > kMaxValueBytes) {
+    return stout::Fail(Errc::kBadOptions,
+                       fmt::format("max_value_bytes must be in 1..{}", kMaxValueBytes),
+                       diagnostics);
+  }
+  const CompactionOptions& compaction = options.compaction;
+  if (compaction.max_unmerged_bytes <= compaction.freeze_bytes) {
+    return stout::Fail(Errc::kBadOptions, "max_unmerged_bytes must be more than freeze_bytes",
+                       diagnostics);
+  }
+  return {};
+}
+
+TimePoint SteadyNow() { return TimePoint(std::chrono::steady_clock::now().time_since_epoch()); }
+
 ShardOptions WithDefaults(ShardOptions options) {
   if (!options.now_ms) options.now_ms = SystemNowMs;
+  if (!options.now) options.now = SteadyNow;
   if (!options.wake) options.wake = [] {};
   return options;
 }
@@ -37,11 +50,18 @@ ShardOptions WithDefaults(ShardOptions options) {
 Shard::Shard(std::string directory, ReclaimDomain& domain, ShardOptions options)
     : directory_(std::move(directory)),
       domain_(domain),
-      options_(WithDefaults(std::move(options))) {}
+      options_(WithDefaults(std::move(options))),
+      compaction_(options_.compaction) {}
+
+Shard::~Shard() {
+  background_.request_stop();
+  log_.reset();  // It answers what is open, and handlers use the rest.
+}
 
 Result<std::unique_ptr<Shard>> Shard::Open(const std::string& directory, ReclaimDomain& domain,
                                            ShardOptions options, ShardReport* report,
                                            Diagnostics* diagnostics) {
+  if (const ErrorCode failed = Check(options, diagnostics)) return failed;
   std::unique_ptr<Shard> shard(new Shard(directory, domain, std::move(options)));
   if (const ErrorCode failed = shard->Recover(report, diagnostics)) return failed;
   return shard;
@@ -55,7 +75,11 @@ ErrorCode Shard::Recover(ShardReport* report, Diagnostics* diagnostics) {
   if (!log_directory) return log_directory.error();
   log_directory_ = std::move(*log_directory);
 
-  if (const ErrorCode failed = FindManifest(diagnostics)) return failed;
+  auto manifest =
+      OpenManifest(directory_, {.schema = options_.schema, .shard = options_.shard}, diagnostics);
+  if (!manifest) return manifest.error();
+  manifest_ = std::move(*manifest);
+  found.other_schema = manifest_.schema != options_.schema;
   if (!manifest_.records.empty()) {
     auto opened = SuccinctStore::Open(directory_ + "/" + manifest_.records, domain_,
                                       Verify::kEverything, diagnostics);
@@ -80,7 +104,9 @@ ErrorCode Shard::Recover(ShardReport* report, Diagnostics* diagnostics) {
   auto opened = LogStore::Open(*log_directory_, std::move(log), &found.log, diagnostics);
   if (!opened) return opened.error();
   log_ = std::move(*opened);
-  RemoveStrays();  // Only now: all that the manifest names is there.
+  // Only now: all that the manifest names is there. What stays is found by the next merge.
+  (void)RemoveStrays(directory_, manifest_);
+  TellLog();
   found.took = std::chrono::steady_clock::now() - start;
   if (report) *report = found;
   return {};
@@ -91,39 +117,6 @@ void Shard::Show(std::shared_ptr<SuccinctStore> store, HiddenRecords hidden) {
   succinct_ = std::move(store);
   reader_.emplace(succinct_->index());
   hidden_ = std::move(hidden);
-}
-
-// The manifest, or the one of a new shard. Without it, what a shard has left is not touched.
-ErrorCode Shard::FindManifest(Diagnostics* diagnostics) {
-  std::error_code ignored;
-  if (std::filesystem::exists(directory_ + "/" + kManifestName, ignored)) {
-    auto manifest = ReadManifest(directory_, diagnostics);
-    if (!manifest) return manifest.error();
-    manifest_ = std::move(*manifest);
-    return {};
-  }
-  for (const auto& file : std::filesystem::directory_iterator(directory_, ignored)) {
-    if (!file.path().filename().string().ends_with(kRecordsSuffix)) continue;
-    if (diagnostics) {
-      diagnostics->message = fmt::format(
-          "{}: there are records, but no file '{}' that names them; restore it from a copy",
-          directory_, kManifestName);
-    }
-    return Errc::kCorrupt;
-  }
-  manifest_ = {.schema = options_.schema, .shard = options_.shard};
-  return WriteManifest(directory_, manifest_, diagnostics);
-}
-
-// Files of compactions that did not come to their end.
-void Shard::RemoveStrays() {
-  std::error_code ignored;
-  for (const auto& file : std::filesystem::directory_iterator(directory_, ignored)) {
-    const std::string name = file.path().filename().string();
-    const bool old = name.ends_with(kRecordsSuffix) && name != manifest_.records;
-    const bool unfinished = name.find(kTemporaryMark) != std::string::npos;
-    if (old || unfinished) std::filesystem::remove(file.path(), ignored);
-  }
 }
 
 // --- Queries -------------------------------------------------------------------------------------
@@ -320,7 +313,19 @@ bool Shard::ForEachMatchInSuccinct(const LogQuery& query, const KeyVisitor& visi
 // --- Writes --------------------------------------------------------------------------------------
 
 void Shard::Write(const WriteBatch& batch, Store::WriteHandler handler) {
+  if (!Takes(batch)) return handler({Errc::kTransient, {}});
   log_->Write(batch, options_.now_ms(), std::move(handler));
+}
+
+bool Shard::Takes(const WriteBatch& batch) const {
+  const auto puts = [](const WriteItem& item) { return item.kind == WriteKind::kPut; };
+  if (full() && std::ranges::any_of(batch.items, puts)) return false;
+  return UnmergedBytes() <= options_.compaction.max_unmerged_bytes;
+}
+
+std::uint64_t Shard::UnmergedBytes() const {
+  const std::uint64_t frozen = frozen_ ? frozen_->table->bytes() : 0;
+  return log_->table().bytes() + frozen + suffix_bytes_;
 }
 
 // The log's table is about to take an operation, and has `before` of the key.
@@ -333,107 +338,147 @@ void Shard::OnApply(const Operation& operation, const LogEntry* before) {
 
 // --- Compactions ---------------------------------------------------------------------------------
 
-bool Shard::Idle() const {
-  return job_ == Job::kNone && !frozen_ && !WantsMerge() && !WantsFreeze();
-}
-
 void Shard::Poll() {
   log_->Poll();
-  std::optional<Finished> finished;
-  {
-    const std::lock_guard lock(inbox_.mutex);
-    finished = std::exchange(inbox_.finished, std::nullopt);
+  if (auto finished = TakeFinished()) End(std::move(*finished));
+  if (compaction_.working() == Compaction::Action::kTakeOver) HideSome();
+  TellLog();
+  while (const auto action = compaction_.Next(options_.now())) Begin(*action);
+}
+
+void Shard::TellLog() {
+  compaction_.On(Compaction::LogGrew{log_->table().bytes(), log_->log_bytes(), UnmergedBytes()},
+                 options_.now());
+}
+
+void Shard::Begin(Compaction::Action action) {
+  switch (action) {
+    case Compaction::Action::kFreeze:
+      return BeginFreeze();
+    case Compaction::Action::kSort:
+      return Run(Sort());
+    case Compaction::Action::kMerge:
+      return Run(Merge());
+    case Compaction::Action::kPublish:
+      return Run(Publish());
+    case Compaction::Action::kTakeOver:
+      merged_hidden_ = HiddenRecords(merged_.store->records());
+      merged_seen_ = 0;
+      return HideSome();
+    case Compaction::Action::kRemove:
+      return Run(Remove());
   }
-  if (finished) TakeOver(std::move(*finished));
-  if (job_ == Job::kTakingOver) HideSome();
-  if (job_ == Job::kNone) Begin();
-}
-
-void Shard::Begin() {
-  if (options_.now_ms() < retry_at_ms_) return;
-  if (frozen_) return BeginSort();
-  if (WantsMerge()) return BeginMerge();
-  if (WantsFreeze()) return BeginFreeze();
-}
-
-bool Shard::WantsMerge() const { return merge_now_ || unmerged_bytes_ >= options_.merge_bytes; }
-
-bool Shard::WantsFreeze() const {
-  return compact_now_ || log_->table().bytes() >= options_.freeze_bytes ||
-         unmerged_bytes_ + log_->log_bytes() >= options_.merge_bytes;
 }
 
 void Shard::BeginFreeze() {
-  job_ = Job::kFreezing;
-  merge_now_ = std::exchange(compact_now_, false);
+  frozen_at_ms_ = options_.now_ms();
   log_->Freeze([this](ErrorCode failed, FrozenLog frozen) {
-    job_ = Job::kNone;
-    if (failed) return Fail(failed.message());
-    unmerged_bytes_ += frozen.bytes;
-    frozen_ = std::move(frozen);
+    if (failed) return Fail(failed, failed.message());
     ++stats_.freezes;
-    options_.wake();
+    const std::uint64_t bytes = frozen.bytes;
+    frozen_ = std::move(frozen);
+    compaction_.On(Compaction::Frozen{bytes}, options_.now());
   });
 }
 
-void Shard::BeginSort() {
-  Run(Job::kSorting, [table = frozen_->table] {
+Shard::Work Shard::Sort() const {
+  return [table = frozen_->table](const std::stop_token&) {
     return Finished{.suffixes = std::make_shared<const SuffixStore>(*table)};
-  });
+  };
 }
 
-void Shard::BeginMerge() {
-  const std::string name = fmt::format("{:020}{}", suffixes_through_ + 1, kRecordsSuffix);
-  const std::string path = directory_ + "/" + name;
+Shard::Work Shard::Merge() const {
   const auto life = static_cast<std::uint64_t>(options_.tombstone_life.count());
   const std::uint64_t now = options_.now_ms();
-  const std::uint64_t forget_before = now - std::min(now, life);
-  Run(Job::kMerging, [this, name, path, forget_before, oldest = succinct_, newer = suffixes_] {
-    Finished finished{.records = name};
+  MergeWork work{.directory = directory_,
+                 .name = fmt::format("{:020}{}", suffixes_through_ + 1, kRecordsSuffix),
+                 .schema = manifest_.schema,
+                 .oldest = succinct_,
+                 .newer = suffixes_,
+                 // What was deleted since the freeze is not in there to be forgotten.
+                 .forget_before_ms = std::min(now - std::min(now, life), frozen_at_ms_),
+                 .max_value_bytes = options_.max_value_bytes,
+                 .domain = &domain_};
+  return [work = std::move(work)](const std::stop_token& stop) {
+    Finished finished;
     Diagnostics why;
-    const auto merged = Merge(oldest.get(), newer, manifest_.schema, forget_before, path, &why);
+    auto merged = work.Run(stop, &why);
     finished.failed = merged ? ErrorCode() : merged.error();
-    if (merged) {
-      finished.report = *merged;
-      auto opened = SuccinctStore::Open(path, domain_, Verify::kHeader, &why);
-      finished.failed = opened ? ErrorCode() : opened.error();
-      if (opened) finished.succinct = std::move(*opened);
-    }
-    finished.why = why.message;
+    finished.why = std::move(why.message);
+    if (merged) finished.merged = std::move(*merged);
     return finished;
-  });
+  };
 }
 
-void Shard::Run(Job job, UniqueFunction<Finished()> work) {
-  job_ = job;
-  background_ = std::jthread([this, work = std::move(work)]() mutable {
+ShardManifest Shard::MergedManifest() const {
+  ShardManifest manifest = manifest_;
+  manifest.records = merged_.name;
+  manifest.first_sequence = suffixes_through_ + 1;
+  return manifest;
+}
+
+Shard::Work Shard::Publish() const {
+  return [directory = directory_, manifest = MergedManifest()](const std::stop_token&) {
+    Diagnostics why;
+    const ErrorCode failed = WriteManifest(directory, manifest, &why);
+    return Finished{.failed = failed, .why = std::move(why.message)};
+  };
+}
+
+// Also what earlier ones have left.
+Shard::Work Shard::Remove() {
+  return [this, manifest = manifest_, succinct = std::exchange(old_succinct_, nullptr),
+          suffixes = std::exchange(old_suffixes_, {})](const std::stop_token&) {
+    const ErrorCode logs = RemoveLogs(*log_directory_, manifest.first_sequence - 1);
+    const ErrorCode strays = RemoveStrays(directory_, manifest);
+    const ErrorCode failed = logs ? logs : strays;
+    return Finished{.failed = failed, .why = failed ? failed.message() : ""};
+  };
+}
+
+void Shard::Run(Work work) {
+  auto run = [this, work = std::move(work)](const std::stop_token& stop) mutable {
     Finished finished;
     try {
-      finished = work();
+      finished = work(stop);
     } catch (const std::exception& error) {  // Of memory, mostly.
       finished = {.failed = Errc::kTransient, .why = error.what()};
     }
+    work = {};  // What it holds is freed here, and not by the worker.
     {
       const std::lock_guard lock(inbox_.mutex);
       inbox_.finished = std::move(finished);
     }
     options_.wake();
-  });
+  };
+  try {
+    background_ = std::jthread(std::move(run));
+  } catch (const std::exception& error) {  // No more threads.
+    Fail(Errc::kTransient, error.what());
+  }
 }
 
-void Shard::TakeOver(Finished finished) {
-  const Job job = std::exchange(job_, Job::kNone);
-  if (finished.failed) return Fail(finished.why);
-  if (job == Job::kSorting) {
-    suffixes_.push_back(std::move(finished.suffixes));
-    suffixes_through_ = frozen_->through;
-    frozen_.reset();
-    return;
+std::optional<Shard::Finished> Shard::TakeFinished() {
+  const std::lock_guard lock(inbox_.mutex);
+  return std::exchange(inbox_.finished, std::nullopt);
+}
+
+void Shard::End(Finished finished) {
+  if (finished.failed) return Fail(finished.failed, finished.why);
+  switch (*compaction_.working()) {
+    case Compaction::Action::kSort:
+      suffix_bytes_ += finished.suffixes->bytes();
+      suffixes_.push_back(std::move(finished.suffixes));
+      suffixes_through_ = frozen_->through;
+      frozen_.reset();
+      break;
+    case Compaction::Action::kMerge:
+      merged_ = std::move(finished.merged);
+      break;
+    default:
+      break;
   }
-  job_ = Job::kTakingOver;
-  merged_hidden_ = HiddenRecords(finished.succinct->records());
-  merged_seen_ = 0;
-  merged_ = std::move(finished);
+  Done();
 }
 
 // The only store newer than what was merged is the log's table: nothing is frozen meanwhile. Its
@@ -443,43 +488,40 @@ void Shard::HideSome() {
   const std::size_t last = std::min(merged_seen_ + kHideAtOnce, table.size());
   for (; merged_seen_ < last; ++merged_seen_) {
     const KeyView key = table.At(merged_seen_).record.key;
-    if (const auto record = merged_->succinct->keys().Find(key)) {
+    if (const auto record = merged_.store->keys().Find(key)) {
       merged_hidden_.Hide(static_cast<std::uint32_t>(*record));
     }
   }
   if (merged_seen_ == table.size()) {
-    Install();
+    GoOver();
   } else {
     options_.wake();
   }
 }
 
-void Shard::Install() {
-  job_ = Job::kNone;
-  Finished merged = *std::exchange(merged_, std::nullopt);
-  ShardManifest manifest = manifest_;
-  manifest.records = merged.records;
-  manifest.first_sequence = suffixes_through_ + 1;
-  Diagnostics why;
-  if (WriteManifest(directory_, manifest, &why)) return Fail(why.message);
-
-  const std::string old = std::exchange(manifest_, std::move(manifest)).records;
-  Show(std::move(merged.succinct), std::move(merged_hidden_));
-  suffixes_.clear();
-  merge_now_ = false;
-  unmerged_bytes_ = 0;
-  // What is left of these after an error, the next start removes.
-  (void)RemoveLogs(*log_directory_, suffixes_through_);
-  std::error_code ignored;
-  if (!old.empty()) std::filesystem::remove(directory_ + "/" + old, ignored);
+void Shard::GoOver() {
+  // The old one's layers may have changed meanwhile; those that come now are filled by queries.
+  if (succinct_) {
+    LayerLadder ladder(merged_.store->index());
+    while (ladder.layers() > layers() && ladder.Remove()) {
+    }
+    while (ladder.layers() < layers() && ladder.Add()) {
+    }
+  }
+  manifest_ = MergedManifest();
+  stats_.last_merge = merged_.report;
   ++stats_.merges;
-  stats_.last_merge = merged.report;
+  old_succinct_ = succinct_;
+  Show(std::exchange(merged_, {}).store, std::move(merged_hidden_));
+  old_suffixes_ = std::exchange(suffixes_, {});
+  suffix_bytes_ = 0;
+  Done();
 }
 
-void Shard::Fail(std::string why) {
-  retry_at_ms_ = options_.now_ms() + kRestMs;
+void Shard::Fail(ErrorCode failed, std::string_view why) {
   ++stats_.failed_compactions;
-  stats_.last_failure = std::move(why);
+  stats_.last_failure = fmt::format("{}: {}", Describe(*compaction_.working()), why);
+  compaction_.On(Compaction::Failed{failed == Errc::kTooLarge}, options_.now());
 }
 
 }  // namespace stout::blowfish

@@ -8,17 +8,19 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
+#include "compaction.h"
 #include "first_keys.h"
 #include "hidden_records.h"
 #include "layer_ladder.h"
 #include "log_directory.h"
 #include "log_store.h"
-#include "merge.h"
+#include "merge_work.h"
 #include "reclaim.h"
 #include "record_reader.h"
 #include "shard_manifest.h"
@@ -31,19 +33,25 @@
 namespace stout::blowfish {
 
 struct ShardOptions {
+  /// The number of the shard. Another one's directory is refused.
   std::uint64_t shard = 0;
-  /// Of a new shard. One that is there keeps the schema that it was made with.
+  /// Of a new shard. One that is there keeps the schema that it was made with, whatever this is;
+  /// ShardReport tells.
   Schema schema;
 
-  /// Memory of the log's table from which on it is frozen.
-  std::uint64_t freeze_bytes = std::uint64_t{16} << 20;
-  /// Log since the last merge from which on there is one: what a start has to read.
-  std::uint64_t merge_bytes = std::uint64_t{64} << 20;
+  /// When the log is compacted. Its bytes since the last merge are what a start has to read.
+  CompactionOptions compaction;
   /// How long the stamp of a deleted key is kept, for late writes to be compared with.
   std::chrono::milliseconds tombstone_life = std::chrono::hours(1);
 
-  /// Unix time in milliseconds; for tests. Empty: the system's.
+  /// Of values that a merge takes, at most kMaxValueBytes. With more the shard is full: see
+  /// Write().
+  std::uint64_t max_value_bytes = kMaxValueBytes;
+
+  /// Unix time in milliseconds, which tombstones carry; for tests. Empty: the system's.
   std::function<std::uint64_t()> now_ms;
+  /// Never steps back; for tests. Empty: the steady clock.
+  std::function<TimePoint()> now;
   /// Says that Poll() has something to do. It is called on other threads and must not block.
   std::function<void()> wake;
 };
@@ -52,6 +60,7 @@ struct ShardOptions {
 struct ShardReport {
   RecoveryReport log;
   std::uint64_t records = 0;  ///< Of the SuccinctStore.
+  bool other_schema = false;  ///< The shard has another one than the options: Shard::schema().
   std::chrono::nanoseconds took{};
 };
 
@@ -70,13 +79,16 @@ struct ShardStats {
 ///
 /// The log's table is frozen when it is large, and becomes a SuffixStore; when the log is long, all
 /// SuffixStores and the SuccinctStore are merged into a new SuccinctStore, and the log is cut. Both
-/// happen in the background, while queries go on and see the old stores until they see the new.
+/// happen in the background, while queries go on and see the old stores until they see the new. See
+/// Compaction for what is done when, and what if it fails.
 ///
 /// Invariants:
 /// 1. Of the stores that have a key, the newest counts; each store is older than those left of it.
 /// 2. On disk, the manifest names the SuccinctStore and the first log file that is not in it; all
 ///    else is made of these. A SuffixStore is in memory alone, for the log has it.
-/// 3. A record of the SuccinctStore is hidden from the moment that a newer store has its key.
+/// 3. Nothing is removed before a manifest that does not name it is durable, and no query goes over
+///    to a store before. The log is written to meanwhile, in files that both manifests name.
+/// 4. A record of the SuccinctStore is hidden from the moment that a newer store has its key.
 ///
 /// Owner: `domain` outlives it.
 /// Threads: all members on one, the shard's worker; handlers run there. The log has a thread of its
@@ -93,14 +105,17 @@ class Shard {
                                                            Diagnostics* diagnostics = nullptr);
   Shard(const Shard&) = delete;
   Shard& operator=(const Shard&) = delete;
-  /// Waits for the compaction that is under way, and for the disk.
-  ~Shard() { log_.reset(); }  // It answers what is open, and handlers use the rest.
+  /// Waits for the disk; a compaction that is under way is given up.
+  ~Shard();
 
   [[nodiscard]] const Schema& schema() const { return manifest_.schema; }
 
+  /// See LogStore. Also kTransient: while the shard is full, a batch that puts anything, though
+  /// deletes make room; and above max_unmerged_bytes all.
+  void Write(const WriteBatch& batch, Store::WriteHandler handler);
+
   /// See LogStore.
   /// @{
-  void Write(const WriteBatch& batch, Store::WriteHandler handler);
   void NewEpoch(Store::EpochHandler handler) { log_->NewEpoch(std::move(handler)); }
   void Fence(const Scope& scope, Epoch epoch, Store::FenceHandler handler) {
     log_->Fence(scope, epoch, std::move(handler));
@@ -122,8 +137,9 @@ class Shard {
   /// @}
 
   /// The first `count` of the keys that are there and behind `after`, in byte order; nothing: of
-  /// all keys. Fewer only where there are no more. Cost: a look at each key of the log's table,
-  /// which is bounded; a search in each other store.
+  /// all keys. Fewer only where there are no more.
+  ///
+  /// Cost: a look at each key of the log's table, which is bounded; a search in each other store.
   [[nodiscard]] std::vector<std::string> KeysAfter(std::optional<std::string_view> after,
                                                    std::size_t count) const;
 
@@ -134,12 +150,21 @@ class Shard {
   /// Keys that are there.
   [[nodiscard]] std::uint64_t size() const { return size_; }
 
-  /// Applies what has become durable, takes a finished compaction over, and begins one where it is
-  /// time. Of what takes long it does a part, and wakes itself for the rest.
+  /// Applies what has become durable, takes what was compacted over, and begins what is next. Of
+  /// what takes long it does a part, and wakes itself for the rest.
   void Poll();
 
-  /// Has all that there is frozen and merged as soon as that can be, by Poll().
-  void Compact() { compact_now_ = true; }
+  /// When Poll() has to be called though nobody says wake; of long ago: at once. Nothing: it need
+  /// not.   Valid until the next call of anything.
+  [[nodiscard]] std::optional<TimePoint> next_poll() const { return compaction_.Deadline(); }
+
+  /// Has all that there is frozen and merged as soon as that can be, by Poll(). What rests after a
+  /// failure is tried again at once.
+  void Compact() { compaction_.On(Compaction::Asked{}, options_.now()); }
+
+  /// There are more values than one index takes: the server needs more shards. Found out by a
+  /// merge, and until another one succeeds.
+  [[nodiscard]] bool full() const { return compaction_.full(); }
 
   /// See LayerLadder; all 0 or false while there is no SuccinctStore. A merge keeps the number.
   /// To fill a layer at once, a thread holds succinct() and calls its index's FillLayers().
@@ -158,8 +183,8 @@ class Shard {
 
   [[nodiscard]] const ShardStats& stats() const { return stats_; }
   [[nodiscard]] const std::shared_ptr<SuccinctStore>& succinct() const { return succinct_; }
-  /// Nothing is being compacted, nor has to be.
-  [[nodiscard]] bool Idle() const;
+  /// Nothing is being compacted, nor has to be, as of the last Poll().
+  [[nodiscard]] bool Idle() const { return compaction_.idle(); }
 
  private:
   // What the newest store that has a key has of it.
@@ -169,21 +194,17 @@ class Shard {
     std::string_view value;               // Unless it is in the SuccinctStore:
     std::optional<std::uint32_t> record;  // then this.
   };
-  // A compaction's outcome, for the worker.
+  // How work in the background has ended, for the worker.
   struct Finished {
     ErrorCode failed;
     std::string why;
-    std::shared_ptr<const SuffixStore> suffixes;  // Of a frozen table.
-    std::shared_ptr<SuccinctStore> succinct;      // Of a merge.
-    std::string records;                          // The name of its file.
-    MergeReport report;
+    std::shared_ptr<const SuffixStore> suffixes;  // Of a sort.
+    MergedStore merged;                           // Of a merge.
   };
-  enum class Job { kNone, kFreezing, kSorting, kMerging, kTakingOver };
+  using Work = UniqueFunction<Finished(const std::stop_token&)>;
 
   Shard(std::string directory, ReclaimDomain& domain, ShardOptions options);
   [[nodiscard]] ErrorCode Recover(ShardReport* report, Diagnostics* diagnostics);
-  [[nodiscard]] ErrorCode FindManifest(Diagnostics* diagnostics);
-  void RemoveStrays();
   void Show(std::shared_ptr<SuccinctStore> store, HiddenRecords hidden);
 
   [[nodiscard]] static Newest Of(const LogEntry& entry);
@@ -212,17 +233,24 @@ class Shard {
   bool ForEachMatchInSuffixes(const LogQuery& query, std::size_t i, const KeyVisitor& visit) const;
   bool ForEachMatchInSuccinct(const LogQuery& query, const KeyVisitor& visit);
 
-  [[nodiscard]] bool WantsMerge() const;
-  [[nodiscard]] bool WantsFreeze() const;
-  void Begin();
+  [[nodiscard]] bool Takes(const WriteBatch& batch) const;
+  [[nodiscard]] std::uint64_t UnmergedBytes() const;
+  void TellLog();
+
+  void Begin(Compaction::Action action);
   void BeginFreeze();
-  void BeginSort();
-  void BeginMerge();
-  void Run(Job job, UniqueFunction<Finished()> work);
-  void TakeOver(Finished finished);
+  [[nodiscard]] Work Sort() const;
+  [[nodiscard]] Work Merge() const;
+  [[nodiscard]] Work Publish() const;
+  [[nodiscard]] Work Remove();
+  void Run(Work work);
+  [[nodiscard]] std::optional<Finished> TakeFinished();
+  void End(Finished finished);
   void HideSome();
-  void Install();
-  void Fail(std::string why);
+  void GoOver();
+  void Done() { compaction_.On(Compaction::Done{}, options_.now()); }
+  void Fail(ErrorCode failed, std::string_view why);
+  [[nodiscard]] ShardManifest MergedManifest() const;
 
   const std::string directory_;
   ReclaimDomain& domain_;
@@ -234,21 +262,22 @@ class Shard {
   std::optional<FrozenLog> frozen_;                           // Until it is sorted.
   std::vector<std::shared_ptr<const SuffixStore>> suffixes_;  // The oldest first.
   std::uint64_t suffixes_through_ = 0;  // The last log file that they have all of.
+  std::uint64_t suffix_bytes_ = 0;
   std::shared_ptr<SuccinctStore> succinct_;
   std::optional<RecordReader> reader_;  // Of its records.
   HiddenRecords hidden_;
   std::unique_ptr<LogStore> log_;
 
-  Job job_ = Job::kNone;
-  bool compact_now_ = false;          // From the next freeze on.
-  bool merge_now_ = false;            // Whatever the log's length, once nothing is frozen.
-  std::uint64_t unmerged_bytes_ = 0;  // Of the log, before the last freeze.
-  std::uint64_t retry_at_ms_ = 0;
+  Compaction compaction_;
+  std::uint64_t frozen_at_ms_ = 0;  // When the last freeze was asked for.
   ShardStats stats_;
-  // A merge that is being taken over: what is hidden in it, by how many entries of the log's table.
-  std::optional<Finished> merged_;
+  // A merge that is not gone over to: what is hidden in it, by how many entries of the log's table.
+  MergedStore merged_;
   HiddenRecords merged_hidden_;
   std::size_t merged_seen_ = 0;
+  // What the last merge has made useless, for the background to free.
+  std::shared_ptr<SuccinctStore> old_succinct_;
+  std::vector<std::shared_ptr<const SuffixStore>> old_suffixes_;
 
   // Shared with the background.
   struct Inbox {

@@ -8,15 +8,13 @@
 #include <utility>
 
 #include "index_file_writer.h"
-#include "record_index_builder.h"
+#include "self_index.h"
+#include "stout/adapters/store_url.h"
 #include "succinct_store_format.h"
+#include "tokenize.h"
 
 namespace stout::blowfish {
 namespace {
-
-/// A value has at most a symbol a byte and one an attribute, and a field's text takes up to two
-/// bytes a symbol, which divsufsort counts in 31 bits.
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 29;
 
 template <typename T>
 std::span<const std::byte> BytesOf(const std::vector<T>& array) {
@@ -43,15 +41,19 @@ void SuccinctStoreWriter::AppendTombstone(std::string_view key, const Tombstone&
   deleted_times_.push_back(tombstone.deleted_at_ms);
 }
 
-ErrorCode SuccinctStoreWriter::Finish(const std::string& path, Diagnostics* diagnostics) {
-  if (values_.size() + ends_.size() * schema_.size() > kMostBytes) {
-    if (diagnostics) {
-      diagnostics->message =
-          fmt::format("{}: {} bytes of values are more than one index takes: use more shards", path,
-                      values_.size());
-    }
-    return Errc::kTooLarge;
+ErrorCode SuccinctStoreWriter::Finish(const std::string& path, Diagnostics* diagnostics,
+                                      const std::stop_token& stop) {
+  if (!fits()) {
+    return Fail(Errc::kTooLarge,
+                fmt::format("{}: the shard is full: {} records with {} bytes of values are more "
+                            "than one index takes; use more shards",
+                            path, records(), value_bytes()),
+                diagnostics);
   }
+  const auto stopped = [&] {
+    return Fail(Errc::kTransient, fmt::format("{}: stopped", path), diagnostics);
+  };
+  if (stop.stop_requested()) return stopped();
   const Result<std::vector<std::byte>> keys = keys_.Finish();
   if (!keys) return keys.error();
   const Result<std::vector<std::byte>> deleted_keys = deleted_keys_.Finish();
@@ -67,19 +69,23 @@ ErrorCode SuccinctStoreWriter::Finish(const std::string& path, Diagnostics* diag
     values.push_back(std::string_view(values_).substr(begin, end - begin));
     begin = end;
   }
-  const RecordIndexParts parts = BuildRecordIndex(schema_, values);
+  Tokens tokens = Tokenize(schema_, values);
+  if (stop.stop_requested()) return stopped();
+  const SelfIndexParts index =
+      BuildSelfIndex(std::exchange(tokens.fields, {}), static_cast<std::uint32_t>(records()));
+  if (stop.stop_requested()) return stopped();
   file->Add(section::kSchema, EncodeSchema(schema_));
   file->Add(section::kKeys, *keys);
   file->Add(section::kStamps, stamps_.Finish());
-  file->Add(section::kPsiEntries, BytesOf(parts.index.psi.entries));
+  file->Add(section::kPsiEntries, BytesOf(index.psi.entries));
   // With its padding, which is more than a file gives.
-  file->Add(section::kPsiNumbers, BytesOf(parts.index.psi.numbers));
-  file->Add(section::kFirstRows, BytesOf(parts.index.first_rows));
-  file->Add(section::kStartEntries, BytesOf(parts.index.starts.entries));
-  file->Add(section::kStartNumbers, Unpadded(parts.index.starts.numbers, kBitPadding));
-  file->Add(section::kAttributes, BytesOf(parts.tokens.attributes));
-  file->Add(section::kTexts, BytesOf(parts.tokens.texts));
-  file->Add(section::kLongTexts, std::as_bytes(std::span(parts.tokens.long_texts)));
+  file->Add(section::kPsiNumbers, BytesOf(index.psi.numbers));
+  file->Add(section::kFirstRows, BytesOf(index.first_rows));
+  file->Add(section::kStartEntries, BytesOf(index.starts.entries));
+  file->Add(section::kStartNumbers, Unpadded(index.starts.numbers, kBitPadding));
+  file->Add(section::kAttributes, BytesOf(tokens.attributes));
+  file->Add(section::kTexts, BytesOf(tokens.texts));
+  file->Add(section::kLongTexts, std::as_bytes(std::span(tokens.long_texts)));
   file->Add(section::kDeletedKeys, *deleted_keys);
   file->Add(section::kDeletedStamps, deleted_stamps_.Finish());
   file->Add(section::kDeletedTimes, BytesOf(deleted_times_));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +16,20 @@
 
 namespace stout::blowfish {
 
+/// What one index takes of values in bytes, and one byte more for each attribute of each record. A
+/// value has at most a symbol a byte and one an attribute, and a field's text takes up to two bytes
+/// a symbol, which divsufsort counts in 31 bits; see RowOrder.
+inline constexpr std::uint64_t kMaxValueBytes = std::uint64_t{1} << 29;
+
+/// Whether that is what one index takes: the bytes, and in the text that is sorted five more for
+/// the end of each record.
+[[nodiscard]] constexpr bool FitsIndex(std::uint64_t value_bytes, std::uint64_t records,
+                                       std::uint64_t attributes,
+                                       std::uint64_t max_value_bytes = kMaxValueBytes) {
+  const std::uint64_t symbols = value_bytes + records * attributes;
+  return symbols <= max_value_bytes && 2 * symbols + 5 * records < std::uint64_t{1} << 31;
+}
+
 /// Writes the file of a SuccinctStore from records that come in strictly ascending order of their
 /// keys.
 ///
@@ -23,7 +38,9 @@ namespace stout::blowfish {
 /// Threads: none of its own; callers serialise.
 class SuccinctStoreWriter {
  public:
-  explicit SuccinctStoreWriter(Schema schema) : schema_(std::move(schema)) {}
+  /// `max_value_bytes`: in (0, kMaxValueBytes].
+  explicit SuccinctStoreWriter(Schema schema, std::uint64_t max_value_bytes = kMaxValueBytes)
+      : schema_(std::move(schema)), max_value_bytes_(max_value_bytes) {}
 
   void Append(const Record& record);
 
@@ -33,13 +50,20 @@ class SuccinctStoreWriter {
   [[nodiscard]] std::uint64_t records() const { return ends_.size(); }
   [[nodiscard]] std::uint64_t value_bytes() const { return values_.size(); }
 
+  /// Whether an index takes what there is so far.
+  [[nodiscard]] bool fits() const {
+    return FitsIndex(value_bytes(), records(), schema_.size(), max_value_bytes_);
+  }
+
   /// Builds the index and publishes the file. The writer is of no more use.
-  /// kBadOptions: keys did not come in order. kTooLarge: more symbols than an index has rows. For
-  /// the others see IndexFileWriter.
-  [[nodiscard]] ErrorCode Finish(const std::string& path, Diagnostics* diagnostics = nullptr);
+  /// kBadOptions: keys did not come in order. kTooLarge: it does not fit. kTransient: it was asked
+  /// to stop, which it looks at now and then. For the others see IndexFileWriter.
+  [[nodiscard]] ErrorCode Finish(const std::string& path, Diagnostics* diagnostics = nullptr,
+                                 const std::stop_token& stop = {});
 
  private:
   Schema schema_;
+  std::uint64_t max_value_bytes_;
   KeyDirectoryWriter keys_;
   StampColumnWriter stamps_;
   KeyDirectoryWriter deleted_keys_;

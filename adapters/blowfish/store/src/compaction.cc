@@ -1,0 +1,149 @@
+#include "compaction.h"
+
+#include <cassert>
+#include <utility>
+
+namespace stout::blowfish {
+
+void Compaction::On(const Event& event, TimePoint now) {
+  if (const auto* grew = std::get_if<LogGrew>(&event)) return On(*grew);
+  if (const auto* asked = std::get_if<Asked>(&event)) return On(*asked);
+  if (const auto* frozen = std::get_if<Frozen>(&event)) return On(*frozen);
+  if (const auto* failed = std::get_if<Failed>(&event)) return OnFailed(*failed, now);
+  OnDone();
+}
+
+void Compaction::On(const Asked&) {
+  asked_ = true;
+  EndRest();
+}
+
+void Compaction::On(const Frozen& frozen) {
+  assert(working() == Action::kFreeze);
+  unmerged_bytes_ += frozen.log_bytes;
+  log_ = {};
+  merge_now_ = merge_now_ || freeze_to_merge_;
+  state_ = Ready{Action::kSort};
+}
+
+void Compaction::OnDone() {
+  assert(working());
+  switch (*working()) {
+    case Action::kFreeze:
+      assert(!"a freeze ends with Frozen");
+      return;
+    case Action::kSort:
+    case Action::kRemove:
+      state_ = Idle{};
+      return;
+    case Action::kMerge:
+      state_ = Ready{Action::kPublish};
+      return;
+    case Action::kPublish:
+      state_ = Ready{Action::kTakeOver};
+      return;
+    case Action::kTakeOver:
+      unmerged_bytes_ = 0;
+      merge_now_ = full_ = false;
+      state_ = Ready{Action::kRemove};
+      return;
+  }
+}
+
+void Compaction::OnFailed(const Failed& failed, TimePoint now) {
+  assert(working() && working() != Action::kTakeOver);
+  const Action action = *working();
+  Resting resting{now + options_.rest, action};
+  switch (action) {
+    case Action::kFreeze:
+      asked_ = asked_ || freeze_to_merge_;
+      resting.again.reset();
+      break;
+    case Action::kMerge:
+      if (!failed.too_large) break;
+      full_ = true;
+      merge_now_ = false;
+      resting = {now + options_.full_rest, std::nullopt};
+      break;
+    case Action::kRemove:
+      state_ = Idle{};
+      return;
+    default:
+      break;
+  }
+  state_ = resting;
+}
+
+void Compaction::EndRest() {
+  const auto* const resting = std::get_if<Resting>(&state_);
+  if (!resting) return;
+  const std::optional<Action> again = resting->again;
+  state_ = again ? State(Ready{*again}) : Idle{};
+}
+
+bool Compaction::IsMergeDue() const {
+  return merge_now_ || (!full_ && unmerged_bytes_ > 0 && unmerged_bytes_ >= options_.merge_bytes);
+}
+
+bool Compaction::IsFreezeDue() const {
+  if (asked_ || IsTooMuch() || log_.table_bytes >= options_.freeze_bytes) return true;
+  if (log_.log_bytes == 0) return false;
+  return full_ || unmerged_bytes_ + log_.log_bytes >= options_.merge_bytes;
+}
+
+std::optional<Compaction::Action> Compaction::Due() const {
+  if (IsMergeDue()) return Action::kMerge;
+  if (IsFreezeDue()) return Action::kFreeze;
+  return std::nullopt;
+}
+
+std::optional<Compaction::Action> Compaction::Next(TimePoint now) {
+  if (const auto* const resting = std::get_if<Resting>(&state_)) {
+    if (now < resting->until) return std::nullopt;
+    EndRest();
+  }
+  std::optional<Action> next;
+  if (const auto* const ready = std::get_if<Ready>(&state_)) next = ready->next;
+  if (std::holds_alternative<Idle>(state_)) next = Due();
+  if (!next) return std::nullopt;
+  if (next == Action::kFreeze)
+    freeze_to_merge_ = std::exchange(asked_, false) || full_ || IsTooMuch();
+  state_ = Working{*next};
+  return next;
+}
+
+std::optional<TimePoint> Compaction::Deadline() const {
+  if (const auto* const resting = std::get_if<Resting>(&state_)) return resting->until;
+  const bool ready = std::holds_alternative<Ready>(state_) ||
+                     (std::holds_alternative<Idle>(state_) && Due().has_value());
+  if (ready) return TimePoint::min();
+  return std::nullopt;
+}
+
+std::optional<Compaction::Action> Compaction::working() const {
+  const auto* const working = std::get_if<Working>(&state_);
+  if (!working) return std::nullopt;
+  return working->action;
+}
+
+bool Compaction::idle() const { return std::holds_alternative<Idle>(state_) && !Due(); }
+
+std::string_view Describe(Compaction::Action action) {
+  switch (action) {
+    case Compaction::Action::kFreeze:
+      return "freeze";
+    case Compaction::Action::kSort:
+      return "sort";
+    case Compaction::Action::kMerge:
+      return "merge";
+    case Compaction::Action::kPublish:
+      return "publish";
+    case Compaction::Action::kTakeOver:
+      return "take over";
+    case Compaction::Action::kRemove:
+      return "remove";
+  }
+  return "";
+}
+
+}  // namespace stout::blowfish

@@ -1,0 +1,66 @@
+#include "merge_work.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "layer_ladder.h"
+#include "stout/adapters/store_url.h"
+
+namespace stout::blowfish {
+namespace {
+
+/// A tenth of a second: so long a stop may take.
+constexpr std::uint32_t kFillAtOnce = 1 << 14;
+
+void CopyLayers(SuccinctStore& from, SuccinctStore& to, const std::stop_token& stop) {
+  const std::size_t layers = LayerLadder(from.index()).layers();
+  LayerLadder ladder(to.index());
+  while (ladder.layers() < layers && ladder.Add()) {
+  }
+  if (ladder.layers() == 0) return;
+  for (std::uint32_t first = 0; first < to.records() && !stop.stop_requested();) {
+    const std::uint32_t last = std::min(to.records(), first + kFillAtOnce);
+    to.index().FillLayers(first, last);
+    first = last;
+  }
+}
+
+// Unless it is kept, a file goes with it.
+class NewFile {
+ public:
+  explicit NewFile(std::string path) : path_(std::move(path)) {}
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+  ~NewFile() {
+    if (!kept_) (void)::unlink(path_.c_str());  // What is left, a later removal of strays finds.
+  }
+  void Keep() { kept_ = true; }
+
+ private:
+  const std::string path_;
+  bool kept_ = false;
+};
+
+}  // namespace
+
+Result<MergedStore> MergeWork::Run(const std::stop_token& stop, Diagnostics* diagnostics) const {
+  const std::string path = directory + "/" + name;
+  NewFile file(path);
+  const auto merged = Merge(oldest.get(), newer, schema, path,
+                            {forget_before_ms, max_value_bytes, stop}, diagnostics);
+  if (!merged) return merged.error();
+  auto opened = SuccinctStore::Open(path, *domain, Verify::kHeader, diagnostics);
+  if (!opened) return opened.error();
+  MergedStore result{std::move(*opened), name, *merged};
+  if (oldest) CopyLayers(*oldest, *result.store, stop);
+  if (stop.stop_requested()) {
+    return Fail(Errc::kTransient, fmt::format("{}: stopped", path), diagnostics);
+  }
+  file.Keep();
+  return result;
+}
+
+}  // namespace stout::blowfish

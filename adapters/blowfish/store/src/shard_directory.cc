@@ -1,0 +1,90 @@
+#include "shard_directory.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "atomic_file.h"
+#include "file_error.h"
+#include "stout/adapters/store_url.h"
+#include "unique_fd.h"
+
+namespace stout::blowfish {
+namespace {
+
+Result<std::vector<std::string>> List(const std::string& directory, Diagnostics* diagnostics) {
+  std::vector<std::string> names;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(directory, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    names.push_back(entry->path().filename().string());
+  }
+  if (error) return FailedCall(directory, "list", error.value(), diagnostics);
+  return names;
+}
+
+ErrorCode SyncNames(const std::string& directory, Diagnostics* diagnostics) {
+  const UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd && ::fsync(fd.get()) == 0) return {};
+  return FailedCall(directory, "make the names of its files durable", errno, diagnostics);
+}
+
+Result<ShardManifest> MakeManifest(const std::string& directory, const ShardManifest& manifest,
+                                   const std::vector<std::string>& names,
+                                   Diagnostics* diagnostics) {
+  const auto records = [](std::string_view name) { return name.ends_with(kRecordsSuffix); };
+  if (std::ranges::any_of(names, records)) {
+    return Fail(Errc::kCorrupt,
+                fmt::format("{}: there are records, but no file '{}' that names them; restore it "
+                            "from a copy",
+                            directory, kManifestName),
+                diagnostics);
+  }
+  if (const ErrorCode failed = WriteManifest(directory, manifest, diagnostics)) return failed;
+  return manifest;
+}
+
+}  // namespace
+
+Result<ShardManifest> OpenManifest(const std::string& directory, const ShardManifest& if_new,
+                                   Diagnostics* diagnostics) {
+  const auto names = List(directory, diagnostics);
+  if (!names) return names.error();
+  if (std::ranges::find(*names, kManifestName) == names->end()) {
+    return MakeManifest(directory, if_new, *names, diagnostics);
+  }
+  auto manifest = ReadManifest(directory, diagnostics);
+  if (!manifest) return manifest.error();
+  if (manifest->shard != if_new.shard) {
+    return Fail(Errc::kBadOptions,
+                fmt::format("{}: it is the directory of shard {}, not of shard {}; check the order "
+                            "and the number of shards",
+                            directory, manifest->shard, if_new.shard),
+                diagnostics);
+  }
+  if (const ErrorCode failed = SyncNames(directory, diagnostics)) return failed;
+  return manifest;
+}
+
+ErrorCode RemoveStrays(const std::string& directory, const ShardManifest& manifest) {
+  const auto names = List(directory, nullptr);
+  if (!names) return names.error();
+  ErrorCode failed;
+  for (const std::string& name : *names) {
+    const bool old = name.ends_with(kRecordsSuffix) && name != manifest.records;
+    const bool unfinished = name.find(kTemporaryMark) != std::string::npos;
+    if (!old && !unfinished) continue;
+    std::error_code error;
+    std::filesystem::remove(fmt::format("{}/{}", directory, name), error);
+    if (error) failed = ErrorCode(error.value(), boost::system::system_category());
+  }
+  return failed;
+}
+
+}  // namespace stout::blowfish

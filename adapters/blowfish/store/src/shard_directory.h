@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+
+#include "shard_manifest.h"
+#include "stout/error.h"
+
+namespace stout::blowfish {
+
+/// A file of records in the directory of its shard ends so.
+inline constexpr std::string_view kRecordsSuffix = ".records";
+
+/// The manifest in a directory, durable: who finds it may remove what it does not name. Where there
+/// is none, and no records either, it is made to be `if_new`.
+///
+/// A manifest whose writer did not learn whether it was durable is there or is not, after a crash:
+/// so its name is made durable once more.
+///
+/// kCorrupt: there are records that no manifest names; they are left as they are. kBadOptions: it
+/// is the directory of another shard than if_new's. The others: ReadManifest's, WriteManifest's.
+[[nodiscard]] Result<ShardManifest> OpenManifest(const std::string& directory,
+                                                 const ShardManifest& if_new,
+                                                 Diagnostics* diagnostics = nullptr);
+
+/// Removes files of records that the manifest does not name, and unfinished ones. Nobody writes
+/// there meanwhile.   Errors: of the system; what is left then, the next call removes.
+[[nodiscard]] ErrorCode RemoveStrays(const std::string& directory, const ShardManifest& manifest);
+
+}  // namespace stout::blowfish

@@ -1,0 +1,252 @@
+// The compaction as a value: what it does next, whatever fails.
+
+#include "compaction.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "stout/core/random.h"
+
+namespace stout::blowfish {
+namespace {
+
+using namespace std::chrono_literals;
+using Action = Compaction::Action;
+
+constexpr CompactionOptions kOptions = {.freeze_bytes = 100,
+                                        .merge_bytes = 1000,
+                                        .max_unmerged_bytes = 500,
+                                        .rest = 5s,
+                                        .full_rest = 60s};
+
+// A compaction and what it is told.
+struct World {
+  Compaction compaction{kOptions};
+  TimePoint now;
+
+  void Grow(Compaction::LogGrew grew) { compaction.On(grew, now); }
+  void Ask() { compaction.On(Compaction::Asked{}, now); }
+  void Fail(bool too_large = false) { compaction.On(Compaction::Failed{too_large}, now); }
+  // What was to be begun is.
+  std::optional<Action> Next() { return compaction.Next(now); }
+  // Ends what is under way well; the freeze took so much.
+  void End(std::uint64_t frozen_bytes = 10) {
+    if (compaction.working() == Action::kFreeze) {
+      compaction.On(Compaction::Frozen{frozen_bytes}, now);
+    } else {
+      compaction.On(Compaction::Done{}, now);
+    }
+  }
+  // What it does until it is idle, as all goes well.
+  std::vector<Action> Run() {
+    std::vector<Action> actions;
+    while (const auto action = Next()) {
+      actions.push_back(*action);
+      End();
+    }
+    return actions;
+  }
+  void RunUntil(Action action) {
+    while (true) {
+      const auto next = Next();
+      REQUIRE(next);
+      if (next == action) return;
+      End();
+    }
+  }
+};
+
+const std::vector<Action> kAll = {Action::kFreeze,  Action::kSort,     Action::kMerge,
+                                  Action::kPublish, Action::kTakeOver, Action::kRemove};
+const std::vector<Action> kFreezing = {Action::kFreeze, Action::kSort};
+
+TEST_CASE("nothing is compacted while the log is short", "[compaction]") {
+  World world;
+  world.Grow({.table_bytes = 99, .log_bytes = 999, .unmerged_bytes = 500});
+  CHECK(world.compaction.idle());
+  CHECK(world.Next() == std::nullopt);
+  CHECK(world.compaction.Deadline() == std::nullopt);
+}
+
+TEST_CASE(
+    "a large table is frozen and sorted, and merged when the log is long, or takes much memory",
+    "[compaction]") {
+  World world;
+  world.Grow({.table_bytes = 100, .log_bytes = 10});
+  CHECK(world.compaction.Deadline() == TimePoint::min());
+  CHECK(world.Run() == kFreezing);
+  CHECK(world.compaction.idle());
+  // Frozen before, and now, together.
+  world.Grow({.table_bytes = 10, .log_bytes = 990});
+  REQUIRE(world.Next() == Action::kFreeze);
+  world.End(990);
+  CHECK(world.Run() == std::vector<Action>(kAll.begin() + 1, kAll.end()));
+  CHECK(world.compaction.idle());
+  world.Grow({.table_bytes = 10, .log_bytes = 10, .unmerged_bytes = 501});
+  CHECK(world.Run() == kAll);
+}
+
+TEST_CASE("what is asked for is merged, and that which came during the freeze once more",
+          "[compaction]") {
+  World world;
+  world.Ask();
+  REQUIRE(world.Next() == Action::kFreeze);
+  world.Ask();
+  world.End();
+  std::vector<Action> expected(kAll.begin() + 1, kAll.end());
+  expected.insert(expected.end(), kAll.begin(), kAll.end());
+  CHECK(world.Run() == expected);
+}
+
+TEST_CASE("a step that failed rests, then it is tried again, and it alone", "[compaction]") {
+  for (const Action failing : {Action::kFreeze, Action::kSort, Action::kMerge, Action::kPublish}) {
+    CAPTURE(Describe(failing));
+    World world;
+    world.Ask();
+    world.RunUntil(failing);
+    for (int times = 0; times < 3; ++times) {
+      world.Fail();
+      CHECK_FALSE(world.compaction.idle());
+      CHECK(world.compaction.Deadline() == world.now + 5s);
+      world.now += 4s;
+      CHECK(world.Next() == std::nullopt);
+      world.now += 1s;
+      REQUIRE(world.Next() == failing);
+    }
+    world.End();
+    std::vector<Action> rest(std::ranges::find(kAll, failing) + 1, kAll.end());
+    CHECK(world.Run() == rest);
+    CHECK(world.compaction.idle());
+  }
+}
+
+TEST_CASE("who asks ends a rest", "[compaction]") {
+  World world;
+  world.Ask();
+  world.RunUntil(Action::kMerge);
+  world.Fail();
+  world.Ask();
+  CHECK(world.Next() == Action::kMerge);
+}
+
+TEST_CASE("what could not be removed is left to the next merge", "[compaction]") {
+  World world;
+  world.Ask();
+  world.RunUntil(Action::kRemove);
+  world.Fail();
+  CHECK(world.compaction.idle());
+  CHECK(world.compaction.Deadline() == std::nullopt);
+}
+
+TEST_CASE("a full shard merges after something was logged, or when asked, but not at once",
+          "[compaction]") {
+  World world;
+  world.Grow({.log_bytes = 2000});
+  REQUIRE(world.Next() == Action::kFreeze);
+  world.End(2000);
+  world.RunUntil(Action::kMerge);
+  world.Fail(true);
+  CHECK(world.compaction.full());
+  CHECK(world.compaction.Deadline() == world.now + 60s);
+  SECTION("nothing was logged") {
+    world.now += 60s;
+    CHECK(world.Next() == std::nullopt);
+    CHECK(world.compaction.idle());
+    CHECK(world.compaction.Deadline() == std::nullopt);
+    world.Grow({.log_bytes = 1});
+  }
+  SECTION("something was logged") {
+    world.Grow({.log_bytes = 1});
+    world.now += 59s;
+    CHECK(world.Next() == std::nullopt);
+    world.now += 1s;
+  }
+  SECTION("it is asked") { world.Ask(); }
+  world.RunUntil(Action::kTakeOver);
+  CHECK(world.compaction.full());
+  world.End();
+  CHECK_FALSE(world.compaction.full());
+}
+
+TEST_CASE("whatever fails, one thing is done at a time, and all is merged in the end",
+          "[compaction]") {
+  const std::uint64_t seed = GENERATE(range(1, 200));
+  CAPTURE(seed);
+  SplitMix64 random(seed);
+  World world;
+  std::uint64_t table = 0;     // Writes that are in the log's table,
+  std::uint64_t unsorted = 0;  // frozen,
+  std::uint64_t unmerged = 0;  // sorted,
+  std::uint64_t merging = 0;   // and among them in the merge.
+  bool froze = false;          // Since the last take-over.
+  const auto tell = [&] {
+    world.Grow({.table_bytes = 10 * table,
+                .log_bytes = 10 * table,
+                .unmerged_bytes = 10 * (table + unsorted + unmerged)});
+  };
+  const auto end = [&] {
+    switch (*world.compaction.working()) {
+      case Action::kFreeze:
+        unsorted = std::exchange(table, 0);
+        froze = true;
+        return world.End(10 * unsorted);
+      case Action::kSort:
+        unmerged += std::exchange(unsorted, 0);
+        break;
+      case Action::kMerge:
+        merging = unmerged;
+        break;
+      case Action::kTakeOver:
+        CHECK(merging == unmerged);
+        unmerged = merging = 0;
+        froze = false;
+        break;
+      default:
+        break;
+    }
+    world.End();
+  };
+  for (int step = 0; step < 300; ++step) {
+    const auto working = world.compaction.working();
+    switch (random.Below(5)) {
+      case 0:
+        table += random.Below(8);
+        break;
+      case 1:
+        if (random.Below(4) == 0) world.Ask();
+        break;
+      case 2:
+        world.now += std::chrono::seconds(random.Below(70));
+        break;
+      case 3:
+        if (working) end();
+        break;
+      default:
+        if (working && working != Action::kTakeOver) world.Fail(random.Below(3) == 0);
+    }
+    tell();
+    const bool busy = world.compaction.working().has_value();
+    if (const auto next = world.Next()) {
+      CHECK_FALSE(busy);
+      if (next == Action::kMerge) CHECK((froze && unsorted == 0));
+    }
+    // Somebody has to come back: an end, a deadline, or what is new.
+    CHECK((world.compaction.working() || world.compaction.Deadline() || world.compaction.idle()));
+  }
+  world.Ask();
+  for (int step = 0; step < 100 && !world.compaction.idle(); ++step) {
+    (void)world.Next();
+    if (world.compaction.working()) end();
+    tell();
+  }
+  CHECK(world.compaction.idle());
+  CHECK(table + unsorted + unmerged == 0);
+}
+
+}  // namespace
+}  // namespace stout::blowfish

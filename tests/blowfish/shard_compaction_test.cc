@@ -1,0 +1,307 @@
+// What a shard keeps, and what it says, as its compactions succeed and fail.
+
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "shard.h"
+#include "shard_fixture.h"
+
+namespace stout::blowfish {
+namespace {
+
+using namespace std::chrono_literals;
+using test::CheckReads;
+using test::OpenedShard;
+
+// Where the file of the first merge will be.
+std::string FirstRecords(const OpenedShard& opened) {
+  return opened.directory() + "/00000000000000000002.records";
+}
+
+std::vector<std::string> FilesOfRecords(const OpenedShard& opened) {
+  std::vector<std::string> names;
+  for (const auto& file : std::filesystem::directory_iterator(opened.directory())) {
+    const std::string name = file.path().filename().string();
+    if (name.ends_with(".records")) names.push_back(name);
+  }
+  return names;
+}
+
+// No manifest can be written while this exists.
+class ManifestAway {
+ public:
+  explicit ManifestAway(const OpenedShard& opened)
+      : manifest_(opened.directory() + "/" + kManifestName) {
+    std::filesystem::rename(manifest_, manifest_ + ".away");
+    std::filesystem::create_directory(manifest_);
+  }
+  ManifestAway(const ManifestAway&) = delete;
+  ManifestAway& operator=(const ManifestAway&) = delete;
+  ~ManifestAway() {
+    std::filesystem::remove(manifest_);
+    std::filesystem::rename(manifest_ + ".away", manifest_);
+  }
+
+ private:
+  const std::string manifest_;
+};
+
+void PollUntilFailed(OpenedShard& opened) {
+  const std::uint64_t before = opened.shard().stats().failed_compactions;
+  opened.PollUntil([&] { return opened.shard().stats().failed_compactions > before; });
+}
+
+void CompactAll(OpenedShard& opened) {
+  opened.shard().Compact();
+  opened.Rest();
+}
+
+TEST_CASE("a tombstone outlives a merge, and its life ends", "[shard]") {
+  OpenedShard opened{Schema()};
+  REQUIRE(opened.Put("key1", 1, "here") == WriteResult());
+  REQUIRE(opened.Delete("key1", 3) == WriteResult());
+  CompactAll(opened);
+  REQUIRE(opened.Put("key1", 2, "late") == WriteResult());
+  CheckReads(opened.shard(), {{"key1", {{1, 3}, std::nullopt}}});
+
+  opened.Open();
+  CheckReads(opened.shard(), {{"key1", {{1, 3}, std::nullopt}}});
+  opened.Pass(2h);
+  CompactAll(opened);
+  CheckReads(opened.shard(), {});
+}
+
+TEST_CASE("a merge forgets no tombstone that is younger than its freeze", "[shard]") {
+  OpenedShard opened{Schema()};
+  opened.options.tombstone_life = 0ms;
+  opened.Open();
+  REQUIRE(opened.Delete("key1", 3) == WriteResult());
+  opened.shard().Compact();
+  opened.shard().Poll();  // The freeze is asked for.
+  opened.Pass(1s);
+  opened.Rest();
+  CheckReads(opened.shard(), {{"key1", {{1, 3}, std::nullopt}}});
+}
+
+TEST_CASE("the length of the log alone brings a merge", "[shard]") {
+  OpenedShard opened{Schema()};
+  for (Version version = 1; version <= 100; ++version) {
+    REQUIRE(opened.Put("key1", version, std::string(100, 'v')) == WriteResult());
+  }
+  opened.Rest();
+  CHECK(opened.shard().stats().merges > 0);
+  REQUIRE(opened.shard().succinct());
+  CHECK(opened.shard().succinct()->records() == 1);
+}
+
+TEST_CASE("a merge that failed is tried again when the shard has said, or is asked", "[shard]") {
+  OpenedShard opened{Schema()};
+  REQUIRE(opened.Put("key1", 1, "value") == WriteResult());
+  std::filesystem::create_directory(FirstRecords(opened));
+  CHECK(opened.shard().next_poll() == std::nullopt);
+  opened.shard().Compact();
+  CHECK(opened.shard().next_poll() == TimePoint::min());
+  PollUntilFailed(opened);
+  CHECK(opened.shard().stats().merges == 0);
+  CHECK(opened.shard().stats().last_failure.starts_with("merge: "));
+  CHECK_FALSE(opened.shard().Idle());
+  CHECK(opened.shard().next_poll() == opened.now() + 5s);
+  std::filesystem::remove(FirstRecords(opened));
+  SECTION("when it has said") { opened.Pass(5s); }
+  SECTION("when it is asked") { opened.shard().Compact(); }
+  opened.Rest();
+  CHECK(opened.shard().stats().merges > 0);
+  CHECK(opened.shard().next_poll() == std::nullopt);
+  CheckReads(opened.shard(), {{"key1", {{1, 1}, "value"}}});
+}
+
+TEST_CASE("a merge whose manifest could not be written is not built again", "[shard]") {
+  OpenedShard opened{Schema()};
+  REQUIRE(opened.Put("key1", 1, "value") == WriteResult());
+  std::optional<ManifestAway> away(opened);
+  opened.shard().Compact();
+  PollUntilFailed(opened);
+  CHECK(opened.shard().stats().last_failure.starts_with("publish: "));
+  CHECK(opened.shard().succinct() == nullptr);
+  // What is written meanwhile is newer than what was merged.
+  REQUIRE(opened.Put("key1", 2, "newer") == WriteResult());
+  struct stat before = {};
+  REQUIRE(::stat(FirstRecords(opened).c_str(), &before) == 0);
+
+  away.reset();
+  opened.Pass(5s);
+  opened.Rest();
+  struct stat after = {};
+  REQUIRE(::stat(FirstRecords(opened).c_str(), &after) == 0);
+  CHECK(before.st_ino == after.st_ino);
+  CHECK(before.st_mtim.tv_nsec == after.st_mtim.tv_nsec);
+  CHECK(opened.shard().stats().merges == 1);
+  CHECK(opened.shard().stats().failed_compactions == 1);
+  CheckReads(opened.shard(), {{"key1", {{1, 2}, "newer"}}});
+  opened.Open();
+  CheckReads(opened.shard(), {{"key1", {{1, 2}, "newer"}}});
+}
+
+TEST_CASE("a merge leaves one file of records, and no log of what is in it", "[shard]") {
+  OpenedShard opened{Schema()};
+  for (Version version = 1; version <= 3; ++version) {
+    REQUIRE(opened.Put("key1", version, "value") == WriteResult());
+    std::ofstream(opened.directory() + "/7.records") << "of a merge that did not come to its end";
+    CompactAll(opened);
+    const std::vector<std::string> records = FilesOfRecords(opened);
+    REQUIRE(records.size() == 1);
+    CHECK(records.front() != "7.records");
+    const auto logs = std::filesystem::directory_iterator(opened.directory() + "/log");
+    CHECK(std::distance(begin(logs), end(logs)) == 1);
+  }
+}
+
+TEST_CASE("a shard that is closed while it merges has no half of it", "[shard]") {
+  OpenedShard opened{Schema()};
+  test::Model model;
+  for (Version version = 1; version <= 100; ++version) {
+    const std::string key = "key" + std::to_string(version);
+    REQUIRE(opened.Put(key, version, "value") == WriteResult());
+    model[key] = {{1, version}, "value"};
+  }
+  const int polls = GENERATE(range(1, 8));
+  opened.shard().Compact();
+  opened.shard().Poll();
+  for (int i = 0; i < polls && !opened.shard().Idle(); ++i) opened.WaitAndPoll();
+  opened.Open();
+  CheckReads(opened.shard(), model);
+  CHECK(FilesOfRecords(opened).size() <= 1);
+}
+
+TEST_CASE("a merge keeps the layers, full", "[shard]") {
+  OpenedShard opened{Schema::Make({"a", "b", "c"}, '|').value()};
+  REQUIRE(opened.Put("key1", 1, "x|y|z") == WriteResult());
+  CompactAll(opened);
+  for (int i = 0; i < 3; ++i) REQUIRE(opened.shard().AddLayer());
+  REQUIRE(opened.Put("key2", 2, "x|y|zz") == WriteResult());
+  CompactAll(opened);
+  REQUIRE(opened.shard().succinct()->records() == 2);
+  CHECK(opened.shard().layers() == 3);
+  RecordIndex& index = opened.shard().succinct()->index();
+  for (const LayeredSampledArray* array : {&index.records_at(), &index.places_of()}) {
+    const auto layers = array->Layers();
+    CHECK(layers.size() > 1);
+    for (const LayerInfo& layer : layers) CHECK(layer.state != LayerState::kFilling);
+  }
+}
+
+TEST_CASE("a full shard takes no puts until deletes have made room", "[shard]") {
+  OpenedShard opened{Schema()};
+  opened.options.max_value_bytes = 100;
+  opened.Open();
+  const std::string value(60, 'v');
+  REQUIRE(opened.Put("key1", 1, value) == WriteResult());
+  REQUIRE(opened.Put("key2", 2, value) == WriteResult());
+  opened.shard().Compact();
+  PollUntilFailed(opened);
+  CHECK(opened.shard().full());
+  CHECK(opened.shard().stats().last_failure.find("use more shards") != std::string::npos);
+  CHECK(opened.shard().next_poll() == opened.now() + 60s);
+  CHECK(opened.Put("key3", 3, "v") == WriteResult{Errc::kTransient, {}});
+  CheckReads(opened.shard(), {{"key1", {{1, 1}, value}}, {"key2", {{1, 2}, value}}});
+
+  CHECK(opened.Delete("key1", 3) == WriteResult());
+  opened.Pass(60s);
+  opened.Rest();
+  CHECK_FALSE(opened.shard().full());
+  CHECK(opened.Put("key3", 4, "v") == WriteResult());
+  CheckReads(
+      opened.shard(),
+      {{"key1", {{1, 3}, std::nullopt}}, {"key2", {{1, 2}, value}}, {"key3", {{1, 4}, "v"}}});
+}
+
+TEST_CASE("what cannot be merged is bounded, and taken when it can", "[shard]") {
+  OpenedShard opened{Schema()};
+  opened.options.compaction.max_unmerged_bytes = 1 << 18;
+  opened.options.compaction.merge_bytes = 1 << 30;  // Nor does the log's length bring a merge.
+  opened.Open();
+  test::Model model;
+  Version version = 0;
+  WriteResult result;
+  const auto put = [&] {
+    const std::string key = "key" + std::to_string(version % 100);
+    std::string value(1000, static_cast<char>('a' + version % 26));
+    result = opened.Put(key, ++version, value);
+    if (result == WriteResult()) model[key] = {{1, version}, std::move(value)};
+  };
+  std::optional<ManifestAway> away(opened);
+  do {
+    put();
+    REQUIRE(version < 5000);
+  } while (result == WriteResult());
+  CHECK(result == WriteResult{Errc::kTransient, {}});
+  CheckReads(opened.shard(), model);
+
+  // There is one failure, which may be yet to come.
+  opened.PollUntil([&] { return opened.shard().stats().failed_compactions > 0; });
+  away.reset();
+  opened.Pass(5s);
+  opened.Rest();
+  CHECK(opened.shard().stats().merges > 0);
+  put();
+  CHECK(result == WriteResult());
+  CheckReads(opened.shard(), model);
+}
+
+TEST_CASE("a shard without its manifest is left as it is", "[shard]") {
+  OpenedShard opened{Schema()};
+  REQUIRE(opened.Put("key1", 1, "value") == WriteResult());
+  CompactAll(opened);
+  const std::string manifest = opened.directory() + "/" + kManifestName;
+  opened.Close();
+  std::filesystem::rename(manifest, manifest + ".lost");
+  CHECK(opened.TryOpen() == Errc::kCorrupt);
+  CHECK(opened.why.message.find("restore it") != std::string::npos);
+  std::filesystem::rename(manifest + ".lost", manifest);
+  opened.Open();
+  CheckReads(opened.shard(), {{"key1", {{1, 1}, "value"}}});
+}
+
+TEST_CASE("the directory of another shard is refused", "[shard]") {
+  OpenedShard opened{Schema()};
+  REQUIRE(opened.Put("key1", 1, "value") == WriteResult());
+  opened.options.shard = 8;
+  CHECK(opened.TryOpen() == Errc::kBadOptions);
+  CHECK(opened.why.message.find("shard 7, not of shard 8") != std::string::npos);
+  opened.options.shard = 7;
+  opened.Open();
+  CheckReads(opened.shard(), {{"key1", {{1, 1}, "value"}}});
+}
+
+TEST_CASE("a shard keeps its schema, and says that it was given another", "[shard]") {
+  const Schema made = Schema::Make({"a", "b"}, '|').value();
+  OpenedShard opened{made};
+  CHECK_FALSE(opened.report().other_schema);
+  opened.options.schema = Schema();
+  opened.Open();
+  CHECK(opened.report().other_schema);
+  CHECK(opened.shard().schema() == made);
+}
+
+TEST_CASE("bounds of a shard that make no sense are refused", "[shard]") {
+  OpenedShard opened{Schema()};
+  opened.options.max_value_bytes = kMaxValueBytes + 1;
+  CHECK(opened.TryOpen() == Errc::kBadOptions);
+  CHECK(opened.why.message.find("max_value_bytes") != std::string::npos);
+  opened.options.max_value_bytes = kMaxValueBytes;
+  opened.options.compaction.max_unmerged_bytes = opened.options.compaction.freeze_bytes;
+  CHECK(opened.TryOpen() == Errc::kBadOptions);
+  CHECK(opened.why.message.find("max_unmerged_bytes") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace stout::blowfish

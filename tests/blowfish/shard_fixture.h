@@ -1,0 +1,155 @@
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "shard.h"
+#include "tests/support/temp_directory.h"
+
+namespace stout::blowfish::test {
+
+using stout::test::TempDirectory;
+
+// Says when Poll() has something to do.
+class Wakeup {
+ public:
+  void Wake() {
+    const std::lock_guard lock(mutex_);
+    awake_ = true;
+    woken_.notify_one();
+  }
+  void Wait() {
+    std::unique_lock lock(mutex_);
+    woken_.wait(lock, [&] { return awake_; });
+    awake_ = false;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable woken_;
+  bool awake_ = false;
+};
+
+// A shard in a directory of its own, whose calls are waited for.
+class OpenedShard {
+ public:
+  // Small enough that there is something to compact all the time.
+  explicit OpenedShard(Schema schema) {
+    options.shard = 7;
+    options.schema = std::move(schema);
+    options.compaction.freeze_bytes = 1 << 17;
+    options.compaction.merge_bytes = 1 << 12;
+    options.now_ms = [this] { return now_ms_; };
+    options.now = [this] { return now(); };
+    options.wake = [this] { wakeup_.Wake(); };
+    Open();
+  }
+
+  ShardOptions options;  // From the next start on.
+  Diagnostics why;       // Of the last start.
+
+  void Open() { REQUIRE(TryOpen() == ErrorCode()); }
+  void Close() { shard_.reset(); }
+  ErrorCode TryOpen() {
+    shard_.reset();
+    auto opened = Shard::Open(directory_.path(), domain_, options, &report_, &why);
+    if (!opened) return opened.error();
+    shard_ = std::move(*opened);
+    return {};
+  }
+
+  [[nodiscard]] const std::string& directory() const { return directory_.path(); }
+
+  [[nodiscard]] Shard& shard() { return *shard_; }
+  [[nodiscard]] const ShardReport& report() const { return report_; }
+  [[nodiscard]] TimePoint now() const { return TimePoint(std::chrono::milliseconds(now_ms_)); }
+  void Pass(std::chrono::milliseconds time) { now_ms_ += time.count(); }
+
+  WriteResult Write(const WriteBatch& batch) {
+    std::optional<WriteResult> result;
+    shard_->Write(batch, [&](WriteResult r) { result = std::move(r); });
+    while (!result) {
+      wakeup_.Wait();
+      shard_->Poll();
+    }
+    return *result;
+  }
+  WriteResult Put(const std::string& key, Version version, const std::string& value) {
+    WriteBatch batch{.epoch = 1};
+    batch.items.push_back({.key = key, .value = value, .version = version});
+    batch.bytes = key.size() + value.size();
+    return Write(batch);
+  }
+  WriteResult Delete(const std::string& key, Version version) {
+    WriteBatch batch{.epoch = 1};
+    batch.items.push_back({.key = key, .kind = WriteKind::kDelete, .version = version});
+    batch.bytes = key.size();
+    return Write(batch);
+  }
+  void Rest() {
+    PollUntil([this] { return shard_->Idle(); });
+  }
+  void WaitAndPoll() {
+    wakeup_.Wait();
+    shard_->Poll();
+  }
+  template <typename Condition>
+  void PollUntil(Condition condition) {
+    for (shard_->Poll(); !condition(); shard_->Poll()) wakeup_.Wait();
+  }
+
+ private:
+  const TempDirectory directory_;
+  ReclaimDomain domain_;
+  std::uint64_t now_ms_ = 1'000'000;
+  Wakeup wakeup_;
+  ShardReport report_;
+  std::unique_ptr<Shard> shard_;
+};
+
+struct State {
+  Stamp stamp;
+  std::optional<std::string> value;
+};
+using Model = std::map<std::string, State>;
+
+inline void CheckReads(Shard& shard, const Model& model) {
+  std::vector<std::string> names;  // Some that are not there.
+  for (int i = 0; i < 110; ++i) names.push_back("key" + std::to_string(i));
+  const std::vector<std::string_view> keys(names.begin(), names.end());
+  std::map<std::string, State> read;
+  shard.Read(keys, [&](std::size_t i, Stamp stamp, std::optional<std::string_view> value) {
+    State& state = read[names[i]];
+    state.stamp = stamp;
+    if (value) state.value = *value;
+  });
+  std::uint64_t there = 0;
+  for (const auto& [key, state] : model) {
+    CAPTURE(key);
+    there += state.value.has_value();
+    REQUIRE(read.contains(key));
+    CHECK(read[key].stamp == state.stamp);
+    CHECK(read[key].value == state.value);
+  }
+  CHECK(read.size() == model.size());
+  for (const std::string& name : names) {
+    const auto state = model.find(name);
+    CAPTURE(name);
+    CHECK(shard.NewestStamp(name) ==
+          (state == model.end() ? std::nullopt : std::optional(state->second.stamp)));
+    CHECK_FALSE(shard.IsPending(name));
+  }
+  CHECK(shard.size() == there);
+}
+
+}  // namespace stout::blowfish::test
