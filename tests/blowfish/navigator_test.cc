@@ -7,7 +7,10 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <numeric>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "stout/core/random.h"
@@ -184,6 +187,77 @@ TEST_CASE("steady load comes to rest", "[navigator]") {
   const auto before = changed();
   world.Run(600s);
   CHECK(changed() == before);
+}
+
+// What an idle shard and an overloaded one say.
+ShardState IdleShard(std::uint64_t finest) {
+  return {.layers = 1, .bytes = finest, .next_bytes = finest, .finest_bytes = finest};
+}
+ShardState Overloaded(std::uint64_t next, std::uint64_t queue = 1000) {
+  return {.queue = queue, .next_bytes = next};
+}
+
+// The moves of a first look; of beta 1 the queues are their own averages.
+std::vector<std::pair<Move, std::size_t>> Moves(NavigationOptions options,
+                                                const std::vector<ShardState>& shards) {
+  options.beta = 1;
+  Navigator navigator(options, shards.size(), TimePoint());
+  std::vector<std::pair<Move, std::size_t>> moves;
+  for (const Navigation& n : navigator.Observe(TimePoint() + 10ms, shards)) {
+    moves.emplace_back(n.move, n.shard);
+  }
+  return moves;
+}
+
+using Expected = std::vector<std::pair<Move, std::size_t>>;
+
+TEST_CASE("nobody loses a layer in vain", "[navigator]") {
+  // All that can be spared, 200, is not enough.
+  CHECK(Moves({.budget = 200}, {IdleShard(100), IdleShard(100), Overloaded(201)}) ==
+        Expected{{Move::kNoBudget, 2}});
+  // The large one alone is enough.
+  CHECK(Moves({.budget = 1100}, {IdleShard(100), IdleShard(1000), Overloaded(1000)}) ==
+        Expected{{Move::kRemove, 1}, {Move::kAdd, 2}});
+}
+
+TEST_CASE("a layer that is too large for the budget keeps nobody from a smaller one",
+          "[navigator]") {
+  CHECK(Moves({.budget = 100}, {Overloaded(101, 2000), Overloaded(100, 1000)}) ==
+        Expected{{Move::kNoBudget, 0}, {Move::kAdd, 1}});
+  CHECK(Moves({.budget = 100}, {IdleShard(100), Overloaded(101, 2000), Overloaded(100, 1000)}) ==
+        Expected{{Move::kNoBudget, 1}, {Move::kRemove, 0}, {Move::kAdd, 2}});
+  // Of refusals, the neediest's is told.
+  CHECK(Moves({.budget = 10}, {Overloaded(100, 1000), Overloaded(100, 2000)}) ==
+        Expected{{Move::kNoBudget, 1}});
+}
+
+TEST_CASE("without a dwell a shard moves once a look, too", "[navigator]") {
+  CHECK(Moves({.budget = 300, .dwell = 0s},
+              {{.layers = 3, .bytes = 300, .next_bytes = 100, .finest_bytes = 100},
+               Overloaded(200)}) == Expected{{Move::kNoBudget, 1}});
+  CHECK(Moves({.budget = 100, .dwell = 0s}, {IdleShard(100), Overloaded(100), Overloaded(100)}) ==
+        Expected{{Move::kRemove, 0}, {Move::kAdd, 1}, {Move::kNoBudget, 2}});
+}
+
+TEST_CASE("options that make no sense are told by name", "[navigator]") {
+  CHECK_FALSE(Validate(NavigationOptions()));
+  CHECK_FALSE(Validate({.beta = 1, .most_busy = 0, .dwell = 0s}));
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto told = [](const NavigationOptions& options, const std::string& name) {
+    const auto error = Validate(options);
+    return error && error->find(name) != std::string::npos;
+  };
+  CHECK(told({.interval = 0s}, "interval"));
+  CHECK(told({.beta = 0}, "beta"));
+  CHECK(told({.beta = 1.1}, "beta"));
+  CHECK(told({.beta = nan}, "beta"));
+  CHECK(told({.thresholds = {}}, "thresholds"));
+  CHECK(told({.thresholds = {{.upper = 8, .lower = 8}}}, "thresholds"));
+  CHECK(told({.thresholds = {{.upper = 8, .lower = -1}}}, "thresholds"));
+  CHECK(told({.thresholds = {{.upper = nan, .lower = 1}}}, "thresholds"));
+  CHECK(told({.most_busy = 1.5}, "most_busy"));
+  CHECK(told({.most_busy = nan}, "most_busy"));
+  CHECK(told({.dwell = -1s}, "dwell"));
 }
 
 }  // namespace

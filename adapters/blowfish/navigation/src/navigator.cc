@@ -1,11 +1,62 @@
 #include "navigator.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
 #include <functional>
 #include <utility>
 
 namespace stout::blowfish {
+namespace {
+
+// Takes from `donors`, the least needy first, those whose finest layers have so many bytes
+// together; nobody, if they have not.
+std::vector<std::size_t> TakeDonors(std::vector<std::size_t>& donors,
+                                    std::span<const ShardState> shards, std::uint64_t bytes) {
+  std::vector<std::size_t> taken;
+  std::uint64_t spared = 0;
+  for (auto donor = donors.begin(); donor != donors.end() && spared < bytes; ++donor) {
+    taken.push_back(*donor);
+    spared += shards[*donor].finest_bytes;
+  }
+  if (spared < bytes) return {};
+  // A large one may have made those before it superfluous.
+  std::erase_if(taken, [&](std::size_t donor) {
+    const bool needed = spared - shards[donor].finest_bytes < bytes;
+    if (!needed) spared -= shards[donor].finest_bytes;
+    return !needed;
+  });
+  std::erase_if(donors,
+                [&](std::size_t donor) { return std::ranges::find(taken, donor) != taken.end(); });
+  return taken;
+}
+
+bool IsValid(const QueueThresholds& thresholds) {
+  return thresholds.lower >= 0 && thresholds.lower < thresholds.upper;
+}
+
+}  // namespace
+
+std::optional<std::string> Validate(const NavigationOptions& options) {
+  // What is no number is in no range.
+  if (options.interval <= Duration::zero()) return "interval must be more than 0";
+  if (!(options.beta > 0 && options.beta <= 1)) {
+    return fmt::format("beta must be above 0 and at most 1, not {}", options.beta);
+  }
+  if (options.thresholds.empty()) return "thresholds must have an entry, for shards without layers";
+  for (const QueueThresholds& thresholds : options.thresholds) {
+    if (!IsValid(thresholds)) {
+      return fmt::format("thresholds: lower must be at least 0 and below upper, not {} and {}",
+                         thresholds.lower, thresholds.upper);
+    }
+  }
+  if (!(options.most_busy >= 0 && options.most_busy <= 1)) {
+    return fmt::format("most_busy must be in 0 to 1, not {}", options.most_busy);
+  }
+  if (options.dwell < Duration::zero()) return "dwell must not be negative";
+  return std::nullopt;
+}
 
 std::string_view Describe(Navigation::Move move) {
   switch (move) {
@@ -21,7 +72,7 @@ std::string_view Describe(Navigation::Move move) {
 
 Navigator::Navigator(NavigationOptions options, std::size_t shards, TimePoint now)
     : options_(std::move(options)), shards_(shards, {.changed = now - options_.dwell}) {
-  assert(!options_.thresholds.empty());
+  assert(!Validate(options_));
 }
 
 const QueueThresholds& Navigator::ThresholdsOf(const ShardState& shard) const {
@@ -43,16 +94,17 @@ std::vector<std::size_t> Navigator::Needy(TimePoint now, std::span<const ShardSt
   return needy;
 }
 
-std::size_t Navigator::Donor(TimePoint now, std::span<const ShardState> shards) const {
-  std::size_t donor = shards.size();
+std::vector<std::size_t> Navigator::Donors(TimePoint now,
+                                           std::span<const ShardState> shards) const {
+  std::vector<std::size_t> donors;
   for (std::size_t s = 0; s < shards.size(); ++s) {
     const double lower = ThresholdsOf(shards[s]).lower;
     const bool idle = average(s) < lower && static_cast<double>(shards[s].queue) < lower &&
                       shards_[s].busy <= options_.most_busy;
-    if (shards[s].layers == 0 || !idle || Rests(s, now)) continue;
-    if (donor == shards.size() || average(s) < average(donor)) donor = s;
+    if (shards[s].layers > 0 && idle && !Rests(s, now)) donors.push_back(s);
   }
-  return donor;
+  std::ranges::stable_sort(donors, {}, [&](std::size_t s) { return average(s); });
+  return donors;
 }
 
 std::vector<Navigation> Navigator::Observe(TimePoint now, std::span<const ShardState> shards) {
@@ -69,13 +121,18 @@ std::vector<Navigation> Navigator::Observe(TimePoint now, std::span<const ShardS
     moves.push_back({what, s, average(s)});
     shards_[s].changed = now;
   };
+  bool refused = false;
+  std::vector<std::size_t> donors = Donors(now, shards);  // Who is needy is none.
   for (const std::size_t s : Needy(now, shards)) {
-    while (used + shards[s].next_bytes > options_.budget) {
-      const std::size_t donor = Donor(now, shards);
-      if (donor == shards.size()) {
+    const std::uint64_t wanted = used + shards[s].next_bytes;
+    const std::uint64_t missing = wanted - std::min(wanted, options_.budget);
+    const std::vector<std::size_t> taken = TakeDonors(donors, shards, missing);
+    if (missing > 0 && taken.empty()) {
+      if (!std::exchange(refused, true))
         moves.push_back({Navigation::Move::kNoBudget, s, average(s)});
-        return moves;  // Who needs it less does not get it instead.
-      }
+      continue;
+    }
+    for (const std::size_t donor : taken) {
       used -= shards[donor].finest_bytes;
       move(Navigation::Move::kRemove, donor);
     }

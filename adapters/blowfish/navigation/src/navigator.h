@@ -3,7 +3,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,27 +23,31 @@ struct NavigationOptions {
   /// All layers of all shards together, in bytes.
   std::uint64_t budget = 0;
 
-  /// How often queues are looked at: the paper's delta.
+  /// How often queues are looked at: the paper's delta. > 0.
   Duration interval = std::chrono::milliseconds(10);
 
   /// The weight of the newest length in the average, in (0, 1]: with the interval it tells a spike
   /// from a load. The average has come 63 % of the way to a new length after interval / beta, 1 s.
   double beta = 0.01;
 
-  /// By how many layers a shard has; the last holds for all beyond.
+  /// By how many layers a shard has; the last holds for all beyond. At least one, and in each
+  /// 0 <= lower < upper.
   ///
   /// A shard takes the requests of its queue 16 at a time, and is up to three times as fast so: a
   /// queue of that length is no sign of trouble. Guess, see bench shard.
   std::vector<QueueThresholds> thresholds = {{.upper = 48, .lower = 8}};
 
   /// A shard that is busy for more of the time than this, on average, gives no layer up: a layer
-  /// may double the speed of a shard, so that without it this one would be overloaded.
+  /// may double the speed of a shard, so that without it this one would be overloaded. In [0, 1].
   double most_busy = 0.4;
 
   /// A shard whose layers have changed is left alone so long: what it gained by them, or lost, must
-  /// show in its average first.
+  /// show in its average first. >= 0.
   Duration dwell = std::chrono::seconds(3);
 };
+
+/// Nothing if the options are in range, else one line that names the option and the remedy.
+[[nodiscard]] std::optional<std::string> Validate(const NavigationOptions& options);
 
 /// What the navigation is told of a shard.
 struct ShardState {
@@ -78,10 +84,12 @@ struct Navigation {
 ///
 /// A shard whose average is above its upper threshold is overloaded for good, and gets a layer, if
 /// the budget has room for it; but not while its queue drains, being shorter than the average: then
-/// it is fast enough, and has to make up for the past only. If there is no room, the shard that
-/// needs its layers least loses its finest one, one at a time until there is room: of those whose
-/// average and queue are both below the lower threshold, and that are idle most of the time. Nobody
-/// loses a layer for any other reason: memory that nobody needs is not missed.
+/// it is fast enough, and has to make up for the past only. If there is no room, the shards that
+/// need their layers least lose their finest ones, of one shard each, until there is room: of those
+/// whose average and queue are both below the lower threshold, and that are idle most of the time.
+/// Nobody loses a layer for any other reason, nor in vain: if all that can be spared is not enough,
+/// nobody does, and a shard that needs less is looked at next, as its layer may be a smaller one.
+/// Memory that nobody needs is not missed.
 ///
 /// The paper looks neither at whether a queue drains nor at how busy a shard is. Without the first,
 /// layers are added until the queue is gone. Without the second, two shards take a layer from each
@@ -95,7 +103,7 @@ struct Navigation {
 /// Paper: BlowFish (NSDI'16) 3.2.4 "Dynamically Navigating the Tradeoff", equation 1, Figure 5.
 class Navigator {
  public:
-  /// `now`: from when on shards may change.
+  /// `now`: from when on shards may change. Requires valid options (see Validate).
   Navigator(NavigationOptions options, std::size_t shards, TimePoint now);
 
   /// To be called every interval. At most one move a shard; in the order in which they are to be
@@ -119,8 +127,9 @@ class Navigator {
   // Overloaded shards that can have one more layer, the neediest first.
   [[nodiscard]] std::vector<std::size_t> Needy(TimePoint now,
                                                std::span<const ShardState> shards) const;
-  // The shard that needs its layers least; none if all need them.
-  [[nodiscard]] std::size_t Donor(TimePoint now, std::span<const ShardState> shards) const;
+  // Shards that can spare their finest layer, the one that needs it least first.
+  [[nodiscard]] std::vector<std::size_t> Donors(TimePoint now,
+                                                std::span<const ShardState> shards) const;
 
   NavigationOptions options_;
   std::vector<Shard> shards_;
