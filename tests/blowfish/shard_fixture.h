@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <condition_variable>
@@ -126,6 +127,9 @@ using Model = std::map<std::string, State>;
 inline void CheckReads(Shard& shard, const Model& model) {
   std::vector<std::string> names;  // Some that are not there.
   for (int i = 0; i < 110; ++i) names.push_back("key" + std::to_string(i));
+  for (const auto& [key, state] : model) {
+    if (std::ranges::find(names, key) == names.end()) names.push_back(key);
+  }
   const std::vector<std::string_view> keys(names.begin(), names.end());
   std::map<std::string, State> read;
   shard.Read(keys, [&](std::size_t i, Stamp stamp, std::optional<std::string_view> value) {

@@ -334,6 +334,7 @@ void Shard::OnApply(const Operation& operation, const LogEntry* before) {
   size_ += operation.kind == Operation::Kind::kPut;
   size_ -= newest && !newest->deleted;
   if (newest && newest->record) hidden_.Hide(*newest->record);
+  if (compaction_.working() == Compaction::Action::kTakeOver) HideMerged(operation.key);
 }
 
 // --- Compactions ---------------------------------------------------------------------------------
@@ -364,6 +365,7 @@ void Shard::Begin(Compaction::Action action) {
     case Compaction::Action::kTakeOver:
       merged_hidden_ = HiddenRecords(merged_.store->records());
       merged_seen_ = 0;
+      merged_after_ = log_->table().size();
       return HideSome();
     case Compaction::Action::kRemove:
       return Run(Remove());
@@ -482,20 +484,22 @@ void Shard::End(Finished finished) {
 }
 
 // The only store newer than what was merged is the log's table: nothing is frozen meanwhile. Its
-// entries stay where they are, so those that come while others are looked at are not missed.
+// entries stay where they are; those that come from now on are hidden as they come, so that this
+// ends whatever is written.
 void Shard::HideSome() {
   const LogTable& table = log_->table();
-  const std::size_t last = std::min(merged_seen_ + kHideAtOnce, table.size());
-  for (; merged_seen_ < last; ++merged_seen_) {
-    const KeyView key = table.At(merged_seen_).record.key;
-    if (const auto record = merged_.store->keys().Find(key)) {
-      merged_hidden_.Hide(static_cast<std::uint32_t>(*record));
-    }
-  }
-  if (merged_seen_ == table.size()) {
+  const std::size_t last = std::min(merged_seen_ + kHideAtOnce, merged_after_);
+  for (; merged_seen_ < last; ++merged_seen_) HideMerged(table.At(merged_seen_).record.key);
+  if (merged_seen_ == merged_after_) {
     GoOver();
   } else {
     options_.wake();
+  }
+}
+
+void Shard::HideMerged(KeyView key) {
+  if (const auto record = merged_.store->keys().Find(key)) {
+    merged_hidden_.Hide(static_cast<std::uint32_t>(*record));
   }
 }
 

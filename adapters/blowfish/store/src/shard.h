@@ -247,6 +247,7 @@ class Shard {
   [[nodiscard]] std::optional<Finished> TakeFinished();
   void End(Finished finished);
   void HideSome();
+  void HideMerged(KeyView key);
   void GoOver();
   void Done() { compaction_.On(Compaction::Done{}, options_.now()); }
   void Fail(ErrorCode failed, std::string_view why);
@@ -271,10 +272,12 @@ class Shard {
   Compaction compaction_;
   std::uint64_t frozen_at_ms_ = 0;  // When the last freeze was asked for.
   ShardStats stats_;
-  // A merge that is not gone over to: what is hidden in it, by how many entries of the log's table.
+  // A merge that is not gone over to, and what is hidden in it: by so many of the entries that the
+  // log's table had when that began, and by all that came since.
   MergedStore merged_;
   HiddenRecords merged_hidden_;
   std::size_t merged_seen_ = 0;
+  std::size_t merged_after_ = 0;
   // What the last merge has made useless, for the background to free.
   std::shared_ptr<SuccinctStore> old_succinct_;
   std::vector<std::shared_ptr<const SuffixStore>> old_suffixes_;
