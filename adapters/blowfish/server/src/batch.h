@@ -93,6 +93,7 @@ struct Batch {
   };
 
   Resp version = Resp::k2;
+  std::size_t max_replies = SIZE_MAX;  ///< Of a share, in bytes: more is an error.
   std::vector<Request> requests;
   std::vector<Place> order;   ///< The pieces of all requests, of each in the order of its answer.
   std::vector<Share> shares;  ///< By shard.

@@ -46,6 +46,7 @@ Connection::Connection(asio::ip::tcp::socket socket, Service& service,
       limits_(limits),
       parser_(limits.commands, service.password.empty()),
       batch_(service.shards.size()) {
+  batch_.max_replies = limits.max_replies;
   session_.id = ++service_.stats.connections;
   session_.address = AddressOf(socket_);
   session_.authenticated = service_.password.empty();

@@ -115,9 +115,9 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, ProgramOp
                "Size of the replies to what one read of a connection brought");
   reader.Seconds("--write-timeout", server.connections.write_timeout,
                  "A client that takes no replies for so long is cut off");
-  reader.Bytes("--freeze-bytes", shard.freeze_bytes,
+  reader.Bytes("--freeze-bytes", shard.compaction.freeze_bytes,
                "Memory of what is not sorted yet, of a shard");
-  reader.Bytes("--merge-bytes", shard.merge_bytes,
+  reader.Bytes("--merge-bytes", shard.compaction.merge_bytes,
                "Log of a shard from which on it is compressed: what a start reads");
   app.add_option("--log-level", options.log_level, "debug, info, warn or err")
       ->capture_default_str()

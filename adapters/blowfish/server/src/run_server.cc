@@ -16,9 +16,9 @@
 #include <utility>
 
 #include "metrics.h"
+#include "open_shards.h"
 #include "options.h"
 #include "server.h"
-#include "open_shards.h"
 
 namespace stout::blowfish {
 namespace {
@@ -34,6 +34,9 @@ void RaiseFileLimit() {
 void TellRecovery(const Service& service) {
   for (std::size_t i = 0; i < service.shards.size(); ++i) {
     const ShardReport& report = service.shards[i]->report();
+    if (report.other_schema) {
+      spdlog::warn("shard {} keeps the attributes that it was made with; see SCHEMA", i);
+    }
     spdlog::info("shard {}: {} keys, {} of them compressed; opened in {:.3f} s", i,
                  service.shards[i]->status().keys, report.records,
                  std::chrono::duration<double>(report.took).count());

@@ -39,6 +39,11 @@ Server::Server(asio::io_context& context, std::vector<std::unique_ptr<ShardWorke
   }
 }
 
+// Shards may be at work for connections that never got their replies.
+Server::~Server() {
+  for (const auto& shard : service_.shards) shard->Stop();
+}
+
 ErrorCode Server::Listen(Diagnostics* diagnostics) {
   error_code failed;
   asio::ip::tcp::resolver resolver(context_);
@@ -90,16 +95,16 @@ void Server::Take(asio::ip::tcp::socket socket) {
     return;
   }
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
-  auto connection = std::make_unique<Connection>(std::move(socket), service_, options_.connections);
-  Connection* const key = connection.get();
-  connections_.insert(key);
+  auto owner = std::make_unique<Connection>(std::move(socket), service_, options_.connections);
+  Connection* const connection = owner.get();
+  connections_.emplace(connection, std::move(owner));
   asio::co_spawn(
       context_,
-      [](Server& server, std::unique_ptr<Connection> connection) -> asio::awaitable<void> {
+      [](Server& server, Connection* connection) -> asio::awaitable<void> {
         co_await connection->Run();
-        server.connections_.erase(connection.get());
+        server.connections_.erase(connection);
         server.EndIfDrained();
-      }(*this, std::move(connection)),
+      }(*this, connection),
       asio::detached);
 }
 
@@ -109,7 +114,7 @@ void Server::Drain(UniqueFunction<void()> done) {
   error_code ignored;
   acceptor_.close(ignored);
   tick_.cancel();
-  for (Connection* const connection : connections_) connection->Drain();
+  for (const auto& [connection, owner] : connections_) connection->Drain();
   EndIfDrained();
 }
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include "connection.h"
@@ -39,6 +39,8 @@ class Server {
          ServerOptions options);
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
+  /// Waits for the shards. `context` does not run any more.
+  ~Server();
 
   /// Takes the port, and clients from now on.   kBadUrl: it cannot be had; `diagnostics` says why.
   [[nodiscard]] ErrorCode Listen(Diagnostics* diagnostics);
@@ -62,7 +64,7 @@ class Server {
   Service service_;
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::steady_timer tick_;
-  std::unordered_set<Connection*> connections_;
+  std::unordered_map<Connection*, std::unique_ptr<Connection>> connections_;
   UniqueFunction<void()> drained_;
   bool draining_ = false;
 };

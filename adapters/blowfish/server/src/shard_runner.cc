@@ -184,6 +184,10 @@ void ShardRunner::AnswerUnknown(Share& share, Piece& piece) {
 void ShardRunner::AnswerRead(Share& share, Piece& piece, Stamp stamp,
                              std::optional<std::string_view> value) {
   const Request& request = RequestOf(share, piece);
+  if (value && share.replies.size() + value->size() > share.batch->max_replies) {
+    piece.error = "ERR the replies are larger than --max-replies: ask for less at a time";
+    return;
+  }
   const auto bulk = [](ReplyWriter& reply, std::optional<std::string_view> bytes) {
     if (bytes) {
       reply.BulkString(*bytes);

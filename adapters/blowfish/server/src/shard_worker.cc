@@ -1,7 +1,6 @@
 #include "shard_worker.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 namespace stout::blowfish {
@@ -9,9 +8,6 @@ namespace {
 
 /// Records that are read to fill layers before the queue is looked at again: about a millisecond.
 constexpr std::uint32_t kFillAtOnce = 512;
-
-/// How often a shard without work is looked after.
-constexpr Duration kIdlePoll = std::chrono::milliseconds(500);
 
 }  // namespace
 
@@ -58,12 +54,12 @@ void ShardWorker::Work(Done done) {
   ShardQueue::Taken taken;
   bool filling = false;
   while (!taken.stop || !runner.idle()) {
-    queue_.Take(filling ? ShardQueue::Now() : ShardQueue::Now() + kIdlePoll, taken);
+    queue_.Take(filling ? ShardQueue::Now() : shard_->next_poll().value_or(kNever), taken);
     const TimePoint begin = ShardQueue::Now();
     const bool served = !taken.shares.empty() || !runner.idle();
     Serve(taken, runner);
     if (served) busy_ += (ShardQueue::Now() - begin).count();
-    filling = FillSome();
+    filling = queue_.waiting() == 0 && FillSome();
     Publish();
   }
   shard_.reset();  // Its handlers run here.
