@@ -26,6 +26,8 @@ class PrivateServer {
   void Signal(int signal);  // To all its processes: SIGSTOP, SIGCONT.
   // It runs, and was not told to stand still.
   [[nodiscard]] bool Up() const;
+  // What it has written to its standard output and error.
+  [[nodiscard]] std::string Log() const;
 
  protected:
   // `name`: in messages. `user`: who runs it and has its directory, where the test runs as root.
@@ -42,7 +44,6 @@ class PrivateServer {
   [[nodiscard]] virtual bool Answers() const = 0;
 
   void TryToStart();
-  [[nodiscard]] std::string Log() const;
 
   const std::string name_;
   const std::string user_;

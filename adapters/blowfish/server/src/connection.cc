@@ -118,7 +118,8 @@ asio::awaitable<void> Connection::CarryOut() {
   if (epoch) service_.epochs.Leave();
   Join(batch_, service_, session_, replies_);
   parser_.set_authenticated(session_.authenticated);
-  if (replies_.size() > limits_.max_replies)
+  // What a share may have, and as much again for what shards do not bound: keys that were found.
+  if (replies_.size() / (batch_.shares.size() + 1) > limits_.max_replies)
     throw std::length_error("its replies are larger than --max-replies");
 }
 

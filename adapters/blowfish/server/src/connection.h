@@ -20,7 +20,8 @@ struct ConnectionLimits {
   CommandLimits commands;
   /// A client that takes none of its replies for so long is cut off.
   Duration write_timeout = std::chrono::seconds(30);
-  /// Replies of one batch, in bytes; more is an error, and the end of the connection.
+  /// Values that one shard gives to one batch, in bytes; more is an error. Of all replies of a
+  /// batch so much for each shard, and once more; beyond is the end of the connection.
   std::size_t max_replies = std::size_t{512} << 20;
 };
 

@@ -112,7 +112,7 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, ProgramOp
   reader.Bytes("--max-request", server.connections.commands.max_request, "Size of a whole command");
   reader.Bytes("--max-value", server.connections.commands.max_bulk, "Size of an argument");
   reader.Bytes("--max-replies", server.connections.max_replies,
-               "Size of the replies to what one read of a connection brought");
+               "Size of the values that one shard gives to what one read of a connection brought");
   reader.Seconds("--write-timeout", server.connections.write_timeout,
                  "A client that takes no replies for so long is cut off");
   reader.Bytes("--freeze-bytes", shard.compaction.freeze_bytes,
