@@ -100,8 +100,10 @@ class OpenedShard {
   void Rest() {
     PollUntil([this] { return shard_->Idle(); });
   }
+  // Until Poll() has something to do.
+  void Wait() { wakeup_.Wait(); }
   void WaitAndPoll() {
-    wakeup_.Wait();
+    Wait();
     shard_->Poll();
   }
   template <typename Condition>
