@@ -261,6 +261,23 @@ TEST_CASE("a server that has too many clients is tried again", "[load]") {
 
 constexpr auto kShort = std::chrono::milliseconds(300);
 
+TEST_CASE("a record does not wait for ever for others to go with it", "[load]") {
+  Memory memory;
+  asio::io_context context(1);
+  ScriptedServer server(context, [&](const Words& command) { return memory.Answer(command); });
+  LoaderOptions options{.window = {.batch = 100}, .patience = kShort};
+  options.port = static_cast<std::uint16_t>(server.port());
+  Loader loader(context.get_executor(), options, {});
+  loader.Start();
+  REQUIRE(loader.TryAdd("a", "1", 1));
+  while (loader.totals().records == 0 && loader.gave_up().empty()) context.run_one();
+  CHECK(loader.gave_up().empty());
+  CHECK(memory.records == Records{{"a", "1"}});
+  loader.Close();
+  server.Close();
+  context.run();
+}
+
 TEST_CASE("a server that stays busy is given up, and what is not loaded is known", "[load]") {
   Memory memory;
   Scripted scripted(

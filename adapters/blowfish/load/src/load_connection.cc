@@ -110,7 +110,7 @@ asio::awaitable<std::string> LoadConnection::Authenticate() {
     if (const std::optional<std::string> line = NextAnswer()) {
       const Answer answer = Classify(*line);
       if (answer == Answer::kDone) co_return std::string();
-      const std::string error = line->substr(std::min<std::size_t>(1, line->size()));
+      std::string error = line->substr(std::min<std::size_t>(1, line->size()));
       if (answer != Answer::kAgain)
         GiveUp(fmt::format("the server refuses the password: {}", error));
       co_return error;
@@ -193,7 +193,7 @@ std::string LoadConnection::OnAnswer(const std::string& line) {
     GiveUp("what answers there is neither a blowfish-server nor a Redis; check --to");
     return line;
   }
-  const std::string error = line.substr(1);
+  std::string error = line.substr(1);
   if (answer == Answer::kForbidden) {
     GiveUp(
         fmt::format("the server wants a password, or another one: {}; give it in a file with "

@@ -28,7 +28,9 @@ namespace stout::blowfish {
 ///     loader.Close();
 ///
 /// What the server cannot do now, and what was not answered before a connection was lost, is sent
-/// again, with pauses; a refused record is told and passed over.
+/// again, with pauses; a refused record is told and passed over. (A network that delivers what it
+/// took on a lost connection after what came on the next one may undo a later record: SET has no
+/// versions.)
 ///
 /// Threads: one, of its executor. Owner: must outlive what its executor runs for it.
 /// Memory: of each connection a window of commands, at most 8 MiB and a record.
