@@ -111,8 +111,10 @@ asio::awaitable<std::string> LoadConnection::Authenticate() {
       const Answer answer = Classify(*line);
       if (answer == Answer::kDone) co_return std::string();
       std::string error = line->substr(std::min<std::size_t>(1, line->size()));
-      if (answer != Answer::kAgain)
-        GiveUp(fmt::format("the server refuses the password: {}", error));
+      if (answer != Answer::kAgain) {
+        GiveUp(fmt::format("the server refuses the password: {}; check that it is this server's",
+                           error));
+      }
       co_return error;
     }
     std::string lost = co_await ReadSome();
