@@ -182,7 +182,7 @@ void BlowfishStore::NewEpoch(EpochHandler handler) {
         if (!epoch) return std::nullopt;
         return Result<Epoch>(*epoch);
       },
-      [call](Result<Epoch> epoch) { call->Answer(std::move(epoch)); });
+      [call](Result<Epoch> epoch) { call->Answer(epoch); });
 }
 
 void BlowfishStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler) {

@@ -41,12 +41,12 @@ Introduction Read(const Reply& answer) {
 }  // namespace
 
 resp::Peer PeerOf(const BlowfishStore::Options& options) {
-  resp::Address address{options.host, options.port};
+  const resp::Address address{options.host, options.port};
   Commands greeting;
   resp::AppendAuth(options.user, options.password, &greeting);
   greeting.Append(AskForShards());
   return {.name = "blowfish " + NameOf(address),
-          .address = std::move(address),
+          .address = address,
           .greeting = std::move(greeting),
           .timeout = options.timeout,
           .connect_timeout = options.connect_timeout};
