@@ -258,6 +258,13 @@ TEST_CASE("a full shard takes no puts until deletes have made room", "[shard]") 
   CheckReads(opened.shard(), {{"key1", {{1, 1}, value}}, {"key2", {{1, 2}, value}}});
 
   CHECK(opened.Delete("key1", 3) == WriteResult());
+  bool fenced = false;
+  opened.shard().Fence("lost", 2, [&](ErrorCode) { fenced = true; });
+  opened.PollUntil([&] { return fenced; });
+  WriteBatch late{.epoch = 1, .scope = "lost"};
+  late.items.push_back({.key = "key4", .value = "v", .version = 1});
+  CHECK(opened.Write(late) == WriteResult{Errc::kFenced, {}});
+
   opened.Pass(60s);
   opened.Rest();
   CHECK_FALSE(opened.shard().full());

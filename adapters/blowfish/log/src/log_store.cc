@@ -123,11 +123,13 @@ void LogStore::Write(const WriteBatch& batch, std::uint64_t now_ms, Store::Write
   if (call->open == 0) Answer(*call);
 }
 
+bool LogStore::IsFenced(const Scope& scope, Epoch epoch) const {
+  const auto fence = fences_.find(scope);
+  return fence != fences_.end() && fence->second > epoch;
+}
+
 Errc LogStore::Admit(const WriteBatch& batch, std::size_t bytes) const {
-  if (const auto fence = fences_.find(batch.scope);
-      fence != fences_.end() && fence->second > batch.epoch) {
-    return Errc::kFenced;
-  }
+  if (IsFenced(batch.scope, batch.epoch)) return Errc::kFenced;
   if (const auto fence = pending_fences_.find(batch.scope);
       fence != pending_fences_.end() && fence->second.epoch > batch.epoch) {
     return Errc::kTransient;  // Durable soon, or not: until then nobody knows.

@@ -106,6 +106,9 @@ class LogStore {
   void NewEpoch(Store::EpochHandler handler);
   void Fence(const Scope& scope, Epoch epoch, Store::FenceHandler handler);
 
+  /// Whether a fence that is durable shuts out writes of this scope and epoch.
+  [[nodiscard]] bool IsFenced(const Scope& scope, Epoch epoch) const;
+
   /// A write of the key is under way: queries do not see it yet.
   [[nodiscard]] bool IsPending(KeyView key) const { return pending_.contains(key); }
   /// What a write of the key is compared with: the stamp of the newest write under way, else that

@@ -313,7 +313,11 @@ bool Shard::ForEachMatchInSuccinct(const LogQuery& query, const KeyVisitor& visi
 // --- Writes --------------------------------------------------------------------------------------
 
 void Shard::Write(const WriteBatch& batch, Store::WriteHandler handler) {
-  if (!Takes(batch)) return handler({Errc::kTransient, {}});
+  if (!Takes(batch)) {
+    // Who lost the keys must not wait for room.
+    const bool fenced = log_->IsFenced(batch.scope, batch.epoch);
+    return handler({fenced ? Errc::kFenced : Errc::kTransient, {}});
+  }
   log_->Write(batch, options_.now_ms(), std::move(handler));
 }
 
