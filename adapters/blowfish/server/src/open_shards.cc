@@ -77,6 +77,12 @@ Result<std::vector<std::unique_ptr<ShardWorker>>> OpenShards(const std::string& 
   const auto number = SettleNumber(directory, shards, diagnostics);
   if (!number) return number.error();
 
+  // What may wait in memory is the server's, and the shards share it.
+  ShardOptions of_each = options;
+  CompactionOptions& compaction = of_each.compaction;
+  compaction.max_unmerged_bytes =
+      std::max(compaction.max_unmerged_bytes / *number, 4 * compaction.freeze_bytes);
+
   struct Opened {
     Result<std::unique_ptr<ShardWorker>> worker;
     Diagnostics why;
@@ -86,7 +92,7 @@ Result<std::vector<std::unique_ptr<ShardWorker>>> OpenShards(const std::string& 
     opening.push_back(std::async(std::launch::async, [&, i] {
       Diagnostics why;
       auto worker =
-          ShardWorker::Open(fmt::format("{}/shard-{:04}", directory, i), i, *number, options, &why);
+          ShardWorker::Open(fmt::format("{}/shard-{:04}", directory, i), i, *number, of_each, &why);
       return Opened{std::move(worker), std::move(why)};
     }));
   }

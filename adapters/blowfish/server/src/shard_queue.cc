@@ -42,11 +42,12 @@ void ShardQueue::Take(TimePoint deadline, Taken& taken) {
     asleep_ = true;
     if (deadline == kNever) {
       changed_.wait(lock);
-    } else if (const Duration left = deadline - Now();
-               left <= Duration::zero() ||
-               changed_.wait_for(lock, left) == std::cv_status::timeout) {
-      break;
+      continue;
     }
+    // Compared before it is subtracted from: "at once" is the earliest time there is.
+    const TimePoint now = Now();
+    if (deadline <= now) break;
+    changed_.wait_for(lock, deadline - now);
   }
   asleep_ = woken_ = false;
   const bool stop = taken_.stop;

@@ -1,0 +1,60 @@
+#include "shard_queue.h"
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <thread>
+
+namespace stout::blowfish {
+namespace {
+
+TEST_CASE("a queue gives all that came, in order, and counts until it is answered") {
+  ShardQueue queue;
+  Batch batch(2);
+  batch.shares[0].pieces.resize(3);
+  batch.shares[1].pieces.resize(2);
+  queue.Push(batch.shares[0]);
+  queue.Push([](Shard&) {});
+  queue.Push(batch.shares[1]);
+  CHECK(queue.waiting() == 5);
+
+  ShardQueue::Taken taken;
+  queue.Take(kNever, taken);
+  CHECK(taken.shares == std::vector{&batch.shares[0], &batch.shares[1]});
+  CHECK(taken.errands.size() == 1);
+  CHECK(queue.waiting() == 5);
+  queue.Done(batch.shares[0]);
+  CHECK(queue.waiting() == 2);
+  queue.Done(batch.shares[1]);
+  CHECK(queue.waiting() == 0);
+}
+
+TEST_CASE("a queue waits until its deadline, and for none that has passed") {
+  ShardQueue queue;
+  ShardQueue::Taken taken;
+  queue.Take(TimePoint::min(), taken);
+  CHECK(taken.shares.empty());
+  const TimePoint deadline = ShardQueue::Now() + std::chrono::milliseconds(20);
+  queue.Take(deadline, taken);
+  CHECK(ShardQueue::Now() >= deadline);
+  CHECK(taken.shares.empty());
+}
+
+TEST_CASE("who waits at a queue is woken, and told to stop for good") {
+  ShardQueue queue;
+  ShardQueue::Taken taken;
+  {
+    const std::jthread other([&] { queue.Wake(); });
+    queue.Take(kNever, taken);
+  }
+  CHECK_FALSE(taken.stop);
+  {
+    const std::jthread other([&] { queue.Stop(); });
+    queue.Take(kNever, taken);
+  }
+  CHECK(taken.stop);
+  queue.Take(TimePoint::min(), taken);
+  CHECK(taken.stop);
+}
+
+}  // namespace
+}  // namespace stout::blowfish
