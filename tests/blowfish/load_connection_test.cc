@@ -19,12 +19,14 @@
 #include "load_servers.h"
 #include "loader.h"
 #include "stout/core/random.h"
+#include "tests/support/blowfish_server.h"
 #include "tests/support/redis_server.h"
 
 namespace stout::blowfish {
 namespace {
 
 namespace asio = boost::asio;
+using stout::test::BlowfishServer;
 using stout::test::RedisServer;
 using Strings = std::vector<std::string>;
 using Lines = std::vector<std::uint64_t>;
@@ -97,8 +99,9 @@ class Load {
   Strings troubles_;
 };
 
-TEST_CASE("all records are in the server, the last of each key, exactly", "[load]") {
-  const RedisServer server;
+TEMPLATE_TEST_CASE("all records are in the server, the last of each key, exactly", "[load]",
+                   BlowfishServer, RedisServer) {
+  const TestType server;
   const Input input = MakeInput(1, 5000, 3000);
   const std::size_t batch = GENERATE(1, 7);
   CAPTURE(batch);
@@ -118,8 +121,9 @@ TEST_CASE("all records are in the server, the last of each key, exactly", "[load
 
 // Goal: what the server has not answered when it is killed is sent again. Method: it stands still
 // while commands are sent, so that some surely wait for it, and dies.
-TEST_CASE("a server killed in the middle and started again has all records", "[load]") {
-  RedisServer server;
+TEMPLATE_TEST_CASE("a server killed in the middle and started again has all records", "[load]",
+                   BlowfishServer, RedisServer) {
+  TestType server;
   const Input input = MakeInput(2, 20'000, 5000);
   asio::io_context context(1);
   Load load(context, server.port(), {.window = {.commands = 50, .batch = 2}});
