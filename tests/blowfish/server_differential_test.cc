@@ -74,7 +74,7 @@ class Stream {
  private:
   // What both refuse in the same words.
   Command Wrong() {
-    static const std::vector<Command> kWrong = {
+    static const std::vector<Command> wrong = {
         {"GET"},
         {"GET", "a", "b"},
         {"SET", "a"},
@@ -94,7 +94,7 @@ class Stream {
         {"AUTH", "somebody", "else"},
         {"AUTH", "secret"},
     };
-    return kWrong[random_.Below(kWrong.size())];
+    return wrong[random_.Below(wrong.size())];
   }
   std::string Key() { return "key" + std::to_string(random_.Below(60)); }
   std::string Value() {

@@ -136,11 +136,11 @@ std::string ListClients(const Service& service) {
 
 void GetConfig(Arguments patterns, const Service& service, ReplyWriter& reply) {
   std::vector<std::pair<std::string_view, std::string>> found;
-  for (const auto& [name, value] : ConfigOf(service)) {
+  for (auto& setting : ConfigOf(service)) {
     const bool asked = std::ranges::any_of(patterns, [&](std::string_view pattern) {
-      return GlobMatch(pattern, name, GlobCase::kIgnore);
+      return GlobMatch(pattern, setting.first, GlobCase::kIgnore);
     });
-    if (asked) found.emplace_back(name, value);
+    if (asked) found.push_back(std::move(setting));
   }
   reply.MapHeader(found.size());
   for (const auto& [name, value] : found) {

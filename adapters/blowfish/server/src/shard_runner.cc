@@ -322,6 +322,7 @@ void ShardRunner::FlushFrom(Share& share, Piece& piece, std::string after) {
       after.empty() ? std::nullopt : std::optional<std::string_view>(after), kFlushAtOnce);
   if (keys.empty()) return OnWritten(share);
   std::vector<PlainChange> changes;
+  changes.reserve(keys.size());
   for (const std::string& key : keys) changes.push_back({key, std::nullopt});
   shard_.Write(StampBatch(shard_, changes),
                [this, &share, &piece, last = keys.back()](const WriteResult& result) {
