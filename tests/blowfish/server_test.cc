@@ -128,6 +128,27 @@ TEST_CASE("a client reads what it has written, in one pipeline too") {
   }
 }
 
+TEST_CASE("what follows FLUSHALL in a pipeline happens after it") {
+  const BlowfishServer server(1, kRestless);
+  RespClient client(server.port());
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 5000; ++i) client.Queue({"SET", std::to_string(i), "v"});
+    for (int i = 0; i < 5000; ++i) REQUIRE(client.Receive() == "+OK");
+    client.Queue({"FLUSHALL"});
+    client.Queue({"SET", "zzz", "new"});
+    client.Queue({"SETNX", "9", "new"});
+    client.Queue({"DEL", "8"});
+    CHECK(client.Receive() == "+OK");
+    CHECK(client.Receive() == "+OK");
+    CHECK(client.Receive() == ":1");
+    CHECK(client.Receive() == ":0");
+    CHECK(client.Do({"MGET", "zzz", "9"}) == "[$new, $new]");
+    CHECK(client.Do({"DBSIZE"}) == ":2");
+  }
+  CHECK(client.Do({"FLUSHALL", "SOMETIME"}) == "-ERR syntax error");
+  CHECK(client.Do({"FLUSHALL", "ASYNC"}) == "+OK");
+}
+
 TEST_CASE("of clients that race to set a key where there is none, one succeeds") {
   const BlowfishServer server(2, kRestless);
   constexpr int kKeys = 100;
@@ -168,6 +189,12 @@ TEST_CASE("stamps decide, fences shut out, epochs grow") {
   CHECK(client.Do({"GET", "k"}) == "(nil)");
   CHECK_THAT(client.Do({"STOUT.WRITE", "0", "s", "1", "PUT", "k", "1"}), StartsWith("-ERR"));
   CHECK_THAT(client.Do({"STOUT.WRITE", "9", "s", "1"}), StartsWith("-ERR no such shard"));
+  // Whose successor nobody could name.
+  const std::string most = std::to_string(INT64_MAX) + "0";
+  CHECK_THAT(client.Do({"STOUT.WRITE", "0", "s", most, "DEL", "k", "1"}), StartsWith("-ERR"));
+  CHECK_THAT(client.Do({"STOUT.WRITE", "0", "s", "9", "DEL", "k", most}), StartsWith("-ERR"));
+  CHECK_THAT(client.Do({"STOUT.FENCE", "s", most}), StartsWith("-ERR"));
+  CHECK_THAT(client.Do({"STOUT.FENCE", "s", "-1"}), StartsWith("-ERR"));
   CHECK_THAT(client.Do({"STOUT.WRITE", "0", "s", "1", "PUT", "k", "1", "v", "DEL", "k", "2"}),
              Contains("stands twice"));
 }
@@ -243,7 +270,7 @@ TEST_CASE("who does not know the password is not let in") {
 }
 
 TEST_CASE("what is too much is refused, and others are served") {
-  const BlowfishServer server(1, {"--max-clients", "2", "--max-value", "4KB", "--max-request",
+  const BlowfishServer server(1, {"--max-clients", "3", "--max-value", "4KB", "--max-request",
                                   "8KB", "--max-replies", "100KB"});
   RespClient client(server.port());
   CHECK(client.Do({"PING"}) == "+PONG");
@@ -264,6 +291,10 @@ TEST_CASE("what is too much is refused, and others are served") {
     for (int i = 0; i < 100; ++i) greedy.Queue({"GET", "k"});
     for (int i = 0; i < 25; ++i) CHECK(greedy.Receive().size() == 4001);
     CHECK_THAT(greedy.Receive(), StartsWith("-ERR the replies are larger than --max-replies"));
+    RespClient sly(server.port());
+    for (int i = 0; i < 100; ++i) sly.Queue({"SET", "k", "v", "NX", "GET"});
+    for (int i = 0; i < 25; ++i) CHECK(sly.Receive().size() == 4001);
+    CHECK_THAT(sly.Receive(), StartsWith("-ERR the replies are larger than --max-replies"));
   }
   REQUIRE(Eventually([&] {
     return client.Do({"INFO", "clients"}).find("connected_clients:1") != std::string::npos;
@@ -271,7 +302,11 @@ TEST_CASE("what is too much is refused, and others are served") {
   RespClient second(server.port());
   CHECK(second.Do({"PING"}) == "+PONG");
   RespClient third(server.port());
-  CHECK_THAT(third.Receive(), Contains("max number of clients"));
+  CHECK(third.Do({"PING"}) == "+PONG");
+  RespClient fourth(server.port());
+  CHECK_THAT(fourth.Receive(), Contains("max number of clients"));
+  // What adapters are told to send at most is what is taken.
+  CHECK_THAT(client.Do({"STOUT.SHARDS"}), Contains("$max-batch-bytes, :2048"));
 }
 
 TEST_CASE("a client that takes no replies is cut off") {

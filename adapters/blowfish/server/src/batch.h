@@ -33,6 +33,9 @@ enum class Spread : std::uint8_t {
 /// Keys that a search finds at most whose client sets no limit.
 inline constexpr std::uint64_t kMostFound = 1'000'000;
 
+/// Keys that one SCAN returns at most, whatever COUNT is.
+inline constexpr std::uint64_t kMostScanned = 10'000;
+
 /// One command of a client.
 struct Request {
   const CommandSpec* command = nullptr;  ///< Null: `error` is the reply.
@@ -52,8 +55,8 @@ struct Piece {
 
   /// The answer: a part of the share's replies, or a number, or keys.
   /// @{
-  std::uint32_t reply_begin = 0;
-  std::uint32_t reply_end = 0;
+  std::size_t reply_begin = 0;
+  std::size_t reply_end = 0;
   std::int64_t number = 0;
   std::vector<std::string> keys;
   /// @}
@@ -74,6 +77,8 @@ struct Share {
   std::size_t writes = 0;  // Begun and not answered.
   std::size_t reads = 0;   // Gathered, to be done before anything else is.
   bool waits = false;      // To go on when `writes` is 0.
+  bool flushing = false;   // Nothing is begun until that is over.
+  std::size_t kept = 0;    // Bytes of values and found keys for its replies.
 
   [[nodiscard]] bool empty() const { return pieces.empty(); }
   [[nodiscard]] bool begun() const { return next == pieces.size(); }
@@ -93,7 +98,7 @@ struct Batch {
   };
 
   Resp version = Resp::k2;
-  std::size_t max_replies = SIZE_MAX;  ///< Of a share, in bytes: more is an error.
+  std::size_t max_replies = SIZE_MAX;  ///< What a share may keep, in bytes: more is an error.
   std::vector<Request> requests;
   std::vector<Place> order;   ///< The pieces of all requests, of each in the order of its answer.
   std::vector<Share> shares;  ///< By shard.
@@ -113,13 +118,28 @@ struct Batch {
 
   [[nodiscard]] Piece& PieceAt(Place place) { return shares[place.shard].pieces[place.piece]; }
 
+  /// Of its memory it keeps what small batches need.
   void Clear() {
-    requests.clear();
-    order.clear();
+    Reset(requests, kPiecesKept);
+    Reset(order, kPiecesKept);
     for (Share& share : shares) {
-      share.pieces.clear();
-      share.replies.clear();
+      Reset(share.pieces, kPiecesKept);
+      Reset(share.replies, kRepliesKept);
       share.next = 0;
+      share.kept = 0;
+    }
+  }
+
+ private:
+  static constexpr std::size_t kPiecesKept = 1024;
+  static constexpr std::size_t kRepliesKept = std::size_t{64} << 10;
+
+  template <typename Container>
+  static void Reset(Container& container, std::size_t kept) {
+    if (container.capacity() > kept) {
+      container = Container();
+    } else {
+      container.clear();
     }
   }
 };

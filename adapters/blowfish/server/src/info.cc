@@ -138,7 +138,7 @@ std::vector<std::pair<std::string_view, std::string>> ConfigOf(const Service& se
   return {{"appendfsync", "always"},
           {"appendonly", "yes"},
           {"databases", "1"},
-          {"max-batch-bytes", std::to_string(kMaxBatchBytes)},
+          {"max-batch-bytes", std::to_string(service.max_batch_bytes)},
           {"max-batch-items", std::to_string(kMaxBatchItems)},
           {"maxmemory", std::to_string(service.memory_budget)},
           {"port", std::to_string(service.port)},

@@ -80,8 +80,10 @@ Result<std::vector<std::unique_ptr<ShardWorker>>> OpenShards(const std::string& 
   // What may wait in memory is the server's, and the shards share it.
   ShardOptions of_each = options;
   CompactionOptions& compaction = of_each.compaction;
+  // But a merge must have room for what is written meanwhile; records take more than their log.
   compaction.max_unmerged_bytes =
-      std::max(compaction.max_unmerged_bytes / *number, 4 * compaction.freeze_bytes);
+      std::max({compaction.max_unmerged_bytes / *number, 4 * compaction.freeze_bytes,
+                8 * compaction.merge_bytes});
 
   struct Opened {
     Result<std::unique_ptr<ShardWorker>> worker;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -68,6 +69,18 @@ bool ChangesTheSession(CommandId id) {
   }
 }
 
+// There is nothing to choose from, but what would mean something else must not end the server.
+std::string ShutdownError(std::span<const std::string_view> options) {
+  for (const std::string_view option : options) {
+    if (EqualIgnoringCase(option, "ABORT")) return "ERR No shutdown in progress.";
+    if (!EqualIgnoringCase(option, "NOSAVE") && !EqualIgnoringCase(option, "SAVE") &&
+        !EqualIgnoringCase(option, "NOW") && !EqualIgnoringCase(option, "FORCE")) {
+      return std::string(kSyntaxError);
+    }
+  }
+  return {};
+}
+
 // SET's options that a store without clocks for keys cannot do.
 std::string SetError(const Request& request) {
   const auto options = ParseSetOptions(request.arguments);
@@ -106,6 +119,17 @@ void Planner::Look(Request& request) const {
     case CommandId::kDbsize:
       request.count = true;
       return;
+    case CommandId::kFlushall:
+    case CommandId::kFlushdb:
+      if (arguments.size() > 2 ||
+          (arguments.size() == 2 && !EqualIgnoringCase(arguments[1], "ASYNC") &&
+           !EqualIgnoringCase(arguments[1], "SYNC"))) {
+        request.error = kSyntaxError;
+      }
+      return;
+    case CommandId::kShutdown:
+      request.error = ShutdownError(arguments.subspan(1));
+      return;
     case CommandId::kGetattr:
       if (!schema_.Find(arguments[2])) request.error = "ERR no such attribute; see SCHEMA";
       return;
@@ -119,7 +143,7 @@ void Planner::Look(Request& request) const {
       } else if (options->cursor != 0 && cursors_.Find(options->cursor) == nullptr) {
         request.error = "ERR the cursor is not known any more: begin again with 0";
       } else {
-        request.limit = static_cast<std::uint64_t>(options->count);
+        request.limit = std::min(static_cast<std::uint64_t>(options->count), kMostScanned);
       }
       return;
     }
@@ -135,8 +159,8 @@ void Planner::Look(Request& request) const {
     case CommandId::kStoutWrite:
       return LookAtShard(request);
     case CommandId::kStoutFence:
-      if (arguments.size() != 3 || !ParseUnsigned(arguments[2]))
-        request.error = "ERR STOUT.FENCE scope epoch";
+      if (arguments.size() != 3 || ParseInteger(arguments[2]).value_or(-1) < 0)
+        request.error = "ERR STOUT.FENCE scope epoch, which is 0 to 2^63 - 1";
       return;
     default:
       return;

@@ -53,7 +53,7 @@ class Ending {
   }
 
   void Begin() {
-    if (std::exchange(begun_, true)) return context_.stop();
+    if (std::exchange(begun_, true)) return;
     spdlog::info("ending: clients get the replies that are due; again: at once");
     server_.Drain([this] { context_.stop(); });
   }
@@ -62,6 +62,7 @@ class Ending {
   void Await() {
     signals_.async_wait([this](boost::system::error_code cancelled, int) {
       if (cancelled) return;
+      if (begun_) return context_.stop();
       Begin();
       Await();
     });

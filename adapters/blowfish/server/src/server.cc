@@ -1,6 +1,8 @@
 #include "server.h"
 
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -12,6 +14,8 @@
 #include <string_view>
 #include <utility>
 
+#include "info.h"
+
 namespace stout::blowfish {
 namespace {
 
@@ -20,6 +24,9 @@ using boost::system::error_code;
 
 /// Decisions of the navigation that INFO tells.
 constexpr std::size_t kDecisionsKept = 16;
+
+/// How long a connection is silent until the client is asked whether it is there.
+constexpr int kKeepAliveSeconds = 300;
 
 /// How long nobody is taken when the process has no file left for one more.
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);
@@ -34,6 +41,10 @@ Server::Server(asio::io_context& context, std::vector<std::unique_ptr<ShardWorke
       acceptor_(context),
       tick_(context) {
   service_.memory_budget = options_.memory_budget;
+  // Half of what a request may have: the rest is for what is not keys and values.
+  const CommandLimits& limits = options_.connections.commands;
+  service_.max_batch_bytes =
+      std::min({kMaxBatchBytes, limits.max_bulk / 2, limits.max_request / 2});
   for (const auto& shard : service_.shards) {
     shard->Start([](Share& share) { share.batch->Done(); });
   }
@@ -41,6 +52,7 @@ Server::Server(asio::io_context& context, std::vector<std::unique_ptr<ShardWorke
 
 // Shards may be at work for connections that never got their replies.
 Server::~Server() {
+  for (const auto& shard : service_.shards) shard->queue().Stop();  // All at a time.
   for (const auto& shard : service_.shards) shard->Stop();
 }
 
@@ -95,6 +107,10 @@ void Server::Take(asio::ip::tcp::socket socket) {
     return;
   }
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+  // Clients that have lost their power do not say so.
+  socket.set_option(asio::socket_base::keep_alive(true), ignored);
+  const int seconds = kKeepAliveSeconds;
+  ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
   auto owner = std::make_unique<Connection>(std::move(socket), service_, options_.connections);
   Connection* const connection = owner.get();
   connections_.emplace(connection, std::move(owner));

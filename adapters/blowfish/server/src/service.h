@@ -54,6 +54,7 @@ struct Service {
   ServiceStats stats;
   std::map<std::uint64_t, const Session*> sessions;
   std::uint64_t memory_budget = 0;
+  std::size_t max_batch_bytes = 0;  ///< Of one STOUT.WRITE.
   std::uint16_t port = 0;
   TimePoint started = ShardQueue::Now();
   std::function<void()> shut_down = [] {};  ///< SHUTDOWN.

@@ -183,7 +183,7 @@ void ShowShards(const Service& service, ReplyWriter& reply) {
   number("version", 1);
   number("shards", service.shards.size());
   number("max-batch-items", kMaxBatchItems);
-  number("max-batch-bytes", kMaxBatchBytes);
+  number("max-batch-bytes", service.max_batch_bytes);
   number("tombstone-ms", ShardOptions().tombstone_life.count());
 }
 

@@ -13,6 +13,13 @@ namespace {
 /// Keys that FLUSHALL deletes in one batch: some milliseconds of work.
 constexpr std::size_t kFlushAtOnce = 1000;
 
+// With what the strings themselves take.
+std::size_t SizeOf(const std::vector<std::string>& keys) {
+  std::size_t size = keys.size() * sizeof(std::string);
+  for (const std::string& key : keys) size += key.size();
+  return size;
+}
+
 SetOptions OptionsOf(const Request& request) {
   switch (request.command->id) {
     case CommandId::kSetnx:
@@ -35,7 +42,8 @@ ShardRunner::ShardRunner(Shard& shard, std::size_t number, std::size_t shards,
       done_(std::move(done)) {}
 
 void ShardRunner::Run() {
-  ready_.insert(ready_.end(), pending_.begin(), pending_.end());
+  // Who has waited comes first.
+  ready_.insert(ready_.begin(), pending_.begin(), pending_.end());
   pending_.clear();
   while (!ready_.empty()) {
     std::swap(running_, ready_);
@@ -79,13 +87,14 @@ void ShardRunner::OnWritten(Share& share) {
 
 template <typename Encode>
 void ShardRunner::Reply(Share& share, Piece& piece, Encode encode) {
-  piece.reply_begin = static_cast<std::uint32_t>(share.replies.size());
+  piece.reply_begin = share.replies.size();
   ReplyWriter reply(share.replies, share.batch->version);
   encode(reply);
-  piece.reply_end = static_cast<std::uint32_t>(share.replies.size());
+  piece.reply_end = share.replies.size();
 }
 
 ShardRunner::Step ShardRunner::Begin(Share& share, Piece& piece) {
+  if (share.flushing) return Step::kAfterWrites;
   const Request& request = RequestOf(share, piece);
   switch (request.command->id) {
     case CommandId::kExists:
@@ -126,11 +135,12 @@ ShardRunner::Step ShardRunner::Begin(Share& share, Piece& piece) {
     case CommandId::kFlushall:
     case CommandId::kFlushdb:
       ++share.writes;
+      share.flushing = true;
       FlushFrom(share, piece, {});
       break;
     case CommandId::kGrep:
     case CommandId::kSearch:
-      Find(piece, request);
+      Find(share, piece, request);
       break;
     case CommandId::kLayers:
       ChangeLayers(share, piece);
@@ -138,6 +148,7 @@ ShardRunner::Step ShardRunner::Begin(Share& share, Piece& piece) {
     case CommandId::kScan:
       piece.keys = piece.keys.empty() ? shard_.KeysAfter(std::nullopt, request.limit)
                                       : shard_.KeysAfter(piece.keys.front(), request.limit);
+      (void)Keep(share, piece, SizeOf(piece.keys));
       break;
     default:
       piece.error = "ERR no command of a shard";
@@ -184,47 +195,47 @@ void ShardRunner::AnswerUnknown(Share& share, Piece& piece) {
 void ShardRunner::AnswerRead(Share& share, Piece& piece, Stamp stamp,
                              std::optional<std::string_view> value) {
   const Request& request = RequestOf(share, piece);
-  if (value && share.replies.size() + value->size() > share.batch->max_replies) {
-    piece.error = "ERR the replies are larger than --max-replies: ask for less at a time";
-    return;
+  const CommandId command = request.command->id;
+  switch (command) {
+    case CommandId::kExists:
+      piece.number = value.has_value();
+      return;
+    case CommandId::kStrlen:
+      return Reply(share, piece, [&](ReplyWriter& reply) {
+        reply.Integer(value ? static_cast<std::int64_t>(value->size()) : 0);
+      });
+    case CommandId::kType:
+      return Reply(share, piece,
+                   [&](ReplyWriter& reply) { reply.SimpleString(value ? "string" : "none"); });
+    case CommandId::kGetattr:
+      if (value)
+        value = shard_.schema().Attribute(*value, *shard_.schema().Find(request.arguments[2]));
+      break;
+    default:
+      break;
   }
-  const auto bulk = [](ReplyWriter& reply, std::optional<std::string_view> bytes) {
-    if (bytes) {
-      reply.BulkString(*bytes);
+  if (value && !Keep(share, piece, value->size())) return;
+  Reply(share, piece, [&](ReplyWriter& reply) {
+    if (command == CommandId::kStoutRead) {
+      reply.ArrayHeader(3);
+      reply.Integer(static_cast<std::int64_t>(stamp.epoch));
+      reply.Integer(static_cast<std::int64_t>(stamp.version));
+    }
+    if (value) {
+      reply.BulkString(*value);
     } else {
       reply.Null();
     }
-  };
-  switch (request.command->id) {
-    case CommandId::kExists:
-      piece.number = value.has_value();
-      break;
-    case CommandId::kGetattr: {
-      const auto attribute = shard_.schema().Find(request.arguments[2]);
-      if (value && attribute) value = shard_.schema().Attribute(*value, *attribute);
-      Reply(share, piece, [&](ReplyWriter& reply) { bulk(reply, value); });
-      break;
-    }
-    case CommandId::kStoutRead:
-      Reply(share, piece, [&](ReplyWriter& reply) {
-        reply.ArrayHeader(3);
-        reply.Integer(static_cast<std::int64_t>(stamp.epoch));
-        reply.Integer(static_cast<std::int64_t>(stamp.version));
-        bulk(reply, value);
-      });
-      break;
-    case CommandId::kStrlen:
-      Reply(share, piece, [&](ReplyWriter& reply) {
-        reply.Integer(value ? static_cast<std::int64_t>(value->size()) : 0);
-      });
-      break;
-    case CommandId::kType:
-      Reply(share, piece,
-            [&](ReplyWriter& reply) { reply.SimpleString(value ? "string" : "none"); });
-      break;
-    default:
-      Reply(share, piece, [&](ReplyWriter& reply) { bulk(reply, value); });
+  });
+}
+
+bool ShardRunner::Keep(Share& share, Piece& piece, std::size_t bytes) {
+  if (share.kept + bytes > share.batch->max_replies) {
+    piece.error = "ERR the replies are larger than --max-replies: ask for less at a time";
+    return false;
   }
+  share.kept += bytes;
+  return true;
 }
 
 std::optional<std::string> ShardRunner::ReadNow(std::string_view key) {
@@ -235,7 +246,7 @@ std::optional<std::string> ShardRunner::ReadNow(std::string_view key) {
   return found;
 }
 
-void ShardRunner::Find(Piece& piece, const Request& request) {
+void ShardRunner::Find(Share& share, Piece& piece, const Request& request) {
   LogQuery query{.kind = LogQuery::Kind::kContains, .text = request.arguments[1]};
   if (request.command->id == CommandId::kSearch) {
     const SearchOptions options = *ParseSearchOptions(request.arguments);
@@ -247,6 +258,7 @@ void ShardRunner::Find(Piece& piece, const Request& request) {
     piece.number = static_cast<std::int64_t>(shard_.Count(query));
   } else {
     piece.keys = shard_.Search(query, request.limit);
+    if (!Keep(share, piece, SizeOf(piece.keys))) piece.keys.clear();
   }
 }
 
@@ -260,9 +272,9 @@ void ShardRunner::Write(Share& share, Piece& piece, std::span<const PlainChange>
                  // The items of such a batch share one fate: it is whole or not at all.
                  const Errc errc = result.items.empty() ? result.batch : result.items.front().errc;
                  if (errc != Errc::kOk) piece.error = WriteError(errc);
-                 piece.reply_begin = static_cast<std::uint32_t>(share.replies.size());
+                 piece.reply_begin = share.replies.size();
                  share.replies += reply;
-                 piece.reply_end = static_cast<std::uint32_t>(share.replies.size());
+                 piece.reply_end = share.replies.size();
                  OnWritten(share);
                });
 }
@@ -280,6 +292,7 @@ ShardRunner::Step ShardRunner::BeginSet(Share& share, Piece& piece) {
     if (shard_.IsPending(change.key)) return Step::kAfterPending;
     before = ReadNow(change.key);
   }
+  if (options.get && before && !Keep(share, piece, before->size())) return Step::kBegun;
   const bool met = options.condition == Condition::kAlways ||
                    before.has_value() == (options.condition == Condition::kIfPresent);
   if (request.command->id == CommandId::kSetnx) {
@@ -320,7 +333,7 @@ void ShardRunner::BeginMset(Share& share, Piece& piece) {
 void ShardRunner::FlushFrom(Share& share, Piece& piece, std::string after) {
   const auto keys = shard_.KeysAfter(
       after.empty() ? std::nullopt : std::optional<std::string_view>(after), kFlushAtOnce);
-  if (keys.empty()) return OnWritten(share);
+  if (keys.empty()) return OnFlushed(share);
   std::vector<PlainChange> changes;
   changes.reserve(keys.size());
   for (const std::string& key : keys) changes.push_back({key, std::nullopt});
@@ -329,8 +342,13 @@ void ShardRunner::FlushFrom(Share& share, Piece& piece, std::string after) {
                  if (result.batch == Errc::kOk && result.items.empty())
                    return FlushFrom(share, piece, last);
                  piece.error = WriteError(result.batch);
-                 OnWritten(share);
+                 OnFlushed(share);
                });
+}
+
+void ShardRunner::OnFlushed(Share& share) {
+  share.flushing = false;
+  OnWritten(share);
 }
 
 // --- The adapter's -------------------------------------------------------------------------------

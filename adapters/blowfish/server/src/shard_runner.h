@@ -55,6 +55,8 @@ class ShardRunner {
   Step Gather(Share& share, Piece& piece, std::string_view key);
   void ReadAllGathered();
   void AnswerRead(Share& share, Piece& piece, Stamp stamp, std::optional<std::string_view> value);
+  // Whether the share may keep so much more for its replies; if not, that is the piece's error.
+  [[nodiscard]] static bool Keep(Share& share, Piece& piece, std::size_t bytes);
   void AnswerUnknown(Share& share, Piece& piece);
   void EndIfDone(Share& share);
 
@@ -65,7 +67,8 @@ class ShardRunner {
   void BeginEpoch(Share& share, Piece& piece);
   void BeginFence(Share& share, Piece& piece);
   void FlushFrom(Share& share, Piece& piece, std::string after);
-  void Find(Piece& piece, const Request& request);
+  void OnFlushed(Share& share);
+  void Find(Share& share, Piece& piece, const Request& request);
   void ChangeLayers(Share& share, Piece& piece);
 
   [[nodiscard]] std::optional<std::string> ReadNow(std::string_view key);

@@ -20,6 +20,13 @@ WriteItem ItemOf(const PlainChange& change) {
           .kind = change.value ? WriteKind::kPut : WriteKind::kDelete};
 }
 
+// Of an epoch or a version: replies have integers of so many bits, and each has a successor.
+std::optional<std::uint64_t> ParseStamp(std::string_view text) {
+  const auto number = ParseInteger(text);
+  if (!number || *number < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(*number);
+}
+
 }  // namespace
 
 WriteBatch StampBatch(const Shard& shard, std::span<const PlainChange> changes) {
@@ -59,8 +66,8 @@ bool ParseStoutWrite(std::span<const std::string_view> arguments, std::size_t nu
   };
   if (arguments.size() < 4) return fail("STOUT.WRITE shard scope epoch, then its changes");
   batch.scope = arguments[2];
-  const auto epoch = ParseUnsigned(arguments[3]);
-  if (!epoch) return fail("the epoch is not a number");
+  const auto epoch = ParseStamp(arguments[3]);
+  if (!epoch) return fail("the epoch is not a number from 0 to 2^63 - 1");
   batch.epoch = *epoch;
 
   boost::unordered_flat_set<std::string_view, BytesHash> keys;
@@ -71,8 +78,8 @@ bool ParseStoutWrite(std::span<const std::string_view> arguments, std::size_t nu
       return fail("a change is PUT key version value, or DEL key version");
     if (arguments.size() - at < words) return fail("the last change is cut off");
     const std::string_view key = arguments[at + 1];
-    const auto version = ParseUnsigned(arguments[at + 2]);
-    if (!version) return fail("a version is not a number");
+    const auto version = ParseStamp(arguments[at + 2]);
+    if (!version) return fail("a version is not a number from 0 to 2^63 - 1");
     if (ShardOf(key, shards) != number) {
       return fail(fmt::format("change {} is of shard {}, not {}", batch.items.size(),
                               ShardOf(key, shards), number));
