@@ -9,6 +9,10 @@ function(stout_compile target)
   # bug 105651).
   target_compile_options(${target} PRIVATE
     $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-mismatched-new-delete -Wno-restrict>)
+  if(CMAKE_UNITY_BUILD)  # what is without a name in a source is no header's
+    target_compile_options(${target} PRIVATE
+      $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  endif()
   if(STOUT_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${STOUT_SANITIZE} -fno-omit-frame-pointer
                                              -fno-sanitize-recover=all)

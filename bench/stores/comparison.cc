@@ -21,7 +21,7 @@ constexpr double kNearlyBest = 0.8;
 /// Coarse step of a search that begins near its end.
 constexpr double kStepFromLike = 1.7;
 
-double Milliseconds(double seconds) { return seconds * 1000; }
+double ToMilliseconds(double seconds) { return seconds * 1000; }
 
 /// The comparison of one setting.
 class Match {
@@ -237,9 +237,9 @@ class Match {
     std::sort(seconds.begin(), seconds.end());
     const double sum = std::accumulate(seconds.begin(), seconds.end(), 0.0);
     return {.changes = seconds.size(),
-            .mean_ms = Milliseconds(sum / static_cast<double>(seconds.size())),
-            .p50_ms = Milliseconds(seconds[seconds.size() / 2]),
-            .max_ms = Milliseconds(seconds.back())};
+            .mean_ms = ToMilliseconds(sum / static_cast<double>(seconds.size())),
+            .p50_ms = ToMilliseconds(seconds[seconds.size() / 2]),
+            .max_ms = ToMilliseconds(seconds.back())};
   }
 
   const CompareOptions& options_;

@@ -17,7 +17,7 @@ StoreUrl Parsed(std::string_view text) {
   return *url;
 }
 
-std::string WhyNot(std::string_view text) {
+std::string WhyNotUrl(std::string_view text) {
   Diagnostics why;
   const Result<StoreUrl> url = ParseStoreUrl(text, &why);
   REQUIRE_FALSE(url.has_value());
@@ -44,17 +44,17 @@ TEST_CASE("escapes in paths and options are decoded", "[url]") {
 }
 
 TEST_CASE("a broken store URL is told what is wrong with it", "[url]") {
-  CHECK_THAT(WhyNot(""), Contains("SCHEME:"));
-  CHECK_THAT(WhyNot("/var/lib/app"), Contains("SCHEME:"));
-  CHECK_THAT(WhyNot(":x"), Contains("SCHEME:"));
-  CHECK_THAT(WhyNot("1st:x"), Contains("SCHEME:"));
-  CHECK_THAT(WhyNot("rocksdb:/a%2"), Contains("percent"));
-  CHECK_THAT(WhyNot("rocksdb:/a%zz"), Contains("percent"));
-  CHECK_THAT(WhyNot("memory:?a=%"), Contains("percent"));
-  CHECK_THAT(WhyNot("memory:?latency"), Contains("option=value"));
-  CHECK_THAT(WhyNot("memory:?latency="), Contains("option=value"));
-  CHECK_THAT(WhyNot("memory:?=2ms"), Contains("option=value"));
-  CHECK_THAT(WhyNot("memory:?seed=1&seed=2"), Contains("'seed' is given twice"));
+  CHECK_THAT(WhyNotUrl(""), Contains("SCHEME:"));
+  CHECK_THAT(WhyNotUrl("/var/lib/app"), Contains("SCHEME:"));
+  CHECK_THAT(WhyNotUrl(":x"), Contains("SCHEME:"));
+  CHECK_THAT(WhyNotUrl("1st:x"), Contains("SCHEME:"));
+  CHECK_THAT(WhyNotUrl("rocksdb:/a%2"), Contains("percent"));
+  CHECK_THAT(WhyNotUrl("rocksdb:/a%zz"), Contains("percent"));
+  CHECK_THAT(WhyNotUrl("memory:?a=%"), Contains("percent"));
+  CHECK_THAT(WhyNotUrl("memory:?latency"), Contains("option=value"));
+  CHECK_THAT(WhyNotUrl("memory:?latency="), Contains("option=value"));
+  CHECK_THAT(WhyNotUrl("memory:?=2ms"), Contains("option=value"));
+  CHECK_THAT(WhyNotUrl("memory:?seed=1&seed=2"), Contains("'seed' is given twice"));
 }
 
 struct Options {

@@ -5,17 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "padded.h"
 #include "select.h"
 #include "stout/core/random.h"
 
 namespace stout::blowfish {
 namespace {
-
-std::vector<std::byte> Padded(BitWriter& writer) {
-  std::vector<std::byte> bytes = writer.Take();
-  bytes.resize(bytes.size() + kBitPadding);
-  return bytes;
-}
 
 TEST_CASE("numbers of any width are read back", "[bits]") {
   const std::uint64_t seed = GENERATE(range(1, 20));
@@ -33,7 +28,7 @@ TEST_CASE("numbers of any width are read back", "[bits]") {
     }
   }
   SplitMix64 again(seed);
-  const std::vector<std::byte> bytes = Padded(writer);
+  const std::vector<std::byte> bytes = Padded(writer.Take());
   std::uint64_t bit = 0;
   for (const auto& [number, width] : numbers) {
     (void)again.Below(kMaxBitWidth + 1);
@@ -52,7 +47,7 @@ TEST_CASE("a packed array gives what was written", "[bits]") {
   BitWriter writer;
   for (std::uint64_t& number : numbers) writer.Put(number = LowBits(random.Next(), width), width);
   CHECK(PackedBytes(numbers.size(), width) == (writer.bits() + 7) / 8);
-  const std::vector<std::byte> bytes = Padded(writer);
+  const std::vector<std::byte> bytes = Padded(writer.Take());
   const PackedArray array(bytes.data(), width);
   for (std::size_t i = 0; i < numbers.size(); ++i) CHECK(array[i] == numbers[i]);
 }

@@ -31,7 +31,7 @@
 namespace stout::blowfish {
 namespace {
 
-const CommandTable kTable;
+const CommandTable kCommands;
 
 // A connection by the server's Unix socket: whatever was answered can be read even when the server
 // closed with some of the stream unread, which over TCP may be lost.
@@ -85,7 +85,7 @@ std::string AnswerOfRedis(const test::RedisServer& server, std::string_view stre
 void Run(const Words& words, bool authenticated, ReplyWriter& reply) {
   const std::vector<std::string_view> arguments(words.begin(), words.end());
   std::string error;
-  const CommandSpec* const spec = kTable.Resolve(arguments, error);
+  const CommandSpec* const spec = kCommands.Resolve(arguments, error);
   if (!spec) return reply.Error(error);
   if (!authenticated && !(spec->flags & CommandFlag::kNoAuth)) {
     return reply.Error("NOAUTH Authentication required.");
@@ -203,7 +203,7 @@ TEST_CASE("what redis says of its commands, we say", "[commands][differential]")
     std::string error;
     std::string ours;
     ReplyWriter reply(ours);
-    ReplyToCommand(kTable, *kTable.Resolve(arguments, error), arguments, reply);
+    ReplyToCommand(kCommands, *kCommands.Resolve(arguments, error), arguments, reply);
     const std::string theirs = AnswerOfRedis(server, AsArray(asked));
     if (theirs == "*1\r\n$-1\r\n") {
       // CLIENT SETINFO came with redis 7.2.

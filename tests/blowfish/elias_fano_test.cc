@@ -13,19 +13,13 @@
 #include <utility>
 #include <vector>
 
+#include "padded.h"
 #include "stout/core/random.h"
 
 namespace stout::blowfish {
 namespace {
 
 using Numbers = std::vector<std::uint64_t>;
-
-// The bytes are followed by just the padding: the sanitizer sees any read beyond.
-std::vector<std::byte> Padded(std::vector<std::byte> bytes) {
-  bytes.resize(bytes.size() + kBitPadding);
-  bytes.shrink_to_fit();
-  return bytes;
-}
 
 Result<EliasFano> Open(const std::vector<std::byte>& padded) {
   return EliasFano::Open(std::span(padded).first(padded.size() - kBitPadding));

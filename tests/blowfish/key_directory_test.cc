@@ -15,6 +15,7 @@
 #include "key_directory_writer.h"
 #include "key_numbering.h"
 #include "key_shapes.h"
+#include "padded.h"
 #include "stout/core/random.h"
 
 namespace stout::blowfish {
@@ -25,13 +26,6 @@ std::vector<std::byte> Encode(const Keys& keys) {
   for (const std::string& key : keys) writer.Append(key);
   CHECK(writer.size() == keys.size());
   return writer.Finish().value();
-}
-
-// The bytes are followed by just the padding: the sanitizer sees any read beyond.
-std::vector<std::byte> Padded(std::vector<std::byte> bytes) {
-  bytes.resize(bytes.size() + kBitPadding);
-  bytes.shrink_to_fit();
-  return bytes;
 }
 
 Result<KeyDirectory> Open(const std::vector<std::byte>& padded) {

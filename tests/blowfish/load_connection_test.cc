@@ -29,7 +29,7 @@ namespace asio = boost::asio;
 using stout::test::BlowfishServer;
 using stout::test::RedisServer;
 using Strings = std::vector<std::string>;
-using Lines = std::vector<std::uint64_t>;
+using LineNumbers = std::vector<std::uint64_t>;
 using Input = std::vector<std::pair<std::string, std::string>>;  // A record a line.
 
 // Records of which many have the same key, of all kinds of bytes.
@@ -68,7 +68,7 @@ class Load {
 
   [[nodiscard]] const Loader& loader() const { return loader_; }
   [[nodiscard]] bool finished() const { return finished_; }
-  [[nodiscard]] const Lines& refused() const { return refused_; }
+  [[nodiscard]] const LineNumbers& refused() const { return refused_; }
   [[nodiscard]] const Strings& troubles() const { return troubles_; }
 
  private:
@@ -95,7 +95,7 @@ class Load {
   asio::io_context& context_;
   Loader loader_;
   bool finished_ = false;
-  Lines refused_;
+  LineNumbers refused_;
   Strings troubles_;
 };
 
@@ -215,7 +215,7 @@ TEST_CASE("refused records are told by their lines, the others are loaded", "[lo
   const std::size_t batch = GENERATE(1, 5);
   Memory memory;
   Input input = MakeInput(4, 300, 1000);
-  Lines wrong;
+  LineNumbers wrong;
   for (std::uint64_t line = 7; line <= input.size(); line += 31) {
     input[line - 1].first = "wrong";
     wrong.push_back(line);

@@ -21,24 +21,24 @@ namespace {
 
 constexpr std::uint64_t kNow = 1'000'000;
 
-struct State {
+struct Merged {
   Stamp stamp;
   bool deleted = false;
   std::string value;
   std::uint64_t deleted_at_ms = 0;
 };
-using Model = std::map<std::string, State>;
+using MergedModel = std::map<std::string, Merged>;
 
 // Stretches of log, each a store; the model has the newest state of every key.
 std::vector<std::shared_ptr<const SuffixStore>> RandomStores(SplitMix64& random,
                                                              const RandomValues& made,
-                                                             Version& version, Model& model) {
+                                                             Version& version, MergedModel& model) {
   std::vector<std::shared_ptr<const SuffixStore>> stores;
   for (std::uint64_t i = random.Below(4); i > 0; --i) {
     LogTable table(made.schema);
     for (std::uint64_t n = random.Below(60); n > 0 && !made.values.empty(); --n) {
       const std::string key = std::to_string(random.Below(100));
-      State state{.stamp = {1, ++version}};
+      Merged state{.stamp = {1, ++version}};
       if (random.Below(4) == 0) {
         state.deleted = true;
         state.deleted_at_ms = kNow - random.Below(2000);
@@ -54,7 +54,7 @@ std::vector<std::shared_ptr<const SuffixStore>> RandomStores(SplitMix64& random,
   return stores;
 }
 
-void CheckStore(SuccinctStore& store, const Model& model) {
+void CheckStore(SuccinctStore& store, const MergedModel& model) {
   RecordReader reader(store.index());
   std::uint64_t records = 0;
   std::uint64_t deleted = 0;
@@ -85,7 +85,7 @@ TEST_CASE("a merge has the newest state of every key, and the tombstones that co
   const RandomValues made = MakeRandomValues(seed, 50);
   ReclaimDomain domain;
   std::unique_ptr<SuccinctStore> oldest;
-  Model model;
+  MergedModel model;
   Version version = 0;
   for (int round = 0; round < 3; ++round) {
     CAPTURE(round);

@@ -19,9 +19,9 @@
 namespace stout::blowfish {
 namespace {
 
-class Indexed {
+class IndexedRecords {
  public:
-  Indexed(const Schema& schema, std::vector<std::string> values)
+  IndexedRecords(const Schema& schema, std::vector<std::string> values)
       : schema_(schema),
         values_(std::move(values)),
         parts_(BuildRecordIndex(schema_,
@@ -116,7 +116,7 @@ TEST_CASE("an index gives back records, attributes and what is searched", "[reco
   CAPTURE(seed);
   SplitMix64 random(seed);
   RandomValues made = MakeRandomValues(seed, 200);
-  Indexed indexed(made.schema, std::move(made.values));
+  IndexedRecords indexed(made.schema, std::move(made.values));
   indexed.CheckGets();
   indexed.CheckAttributes();
   indexed.CheckSearches(random);
@@ -127,7 +127,7 @@ TEST_CASE("layers change no answer, empty, half full, full or gone", "[record_in
   CAPTURE(seed);
   SplitMix64 random(seed);
   RandomValues made = MakeRandomValues(seed, 200);
-  Indexed indexed(made.schema, std::move(made.values));
+  IndexedRecords indexed(made.schema, std::move(made.values));
   RecordIndex& index = indexed.index();
   for (int step = 0; step < 8; ++step) {
     CAPTURE(step);
@@ -154,7 +154,7 @@ TEST_CASE("layers change no answer, empty, half full, full or gone", "[record_in
 TEST_CASE("reading every record fills all layers", "[record_index]") {
   RandomValues made = MakeRandomValues(7, 500);
   REQUIRE(made.values.size() > 100);
-  Indexed indexed(made.schema, std::move(made.values));
+  IndexedRecords indexed(made.schema, std::move(made.values));
   RecordIndex& index = indexed.index();
   while (index.records_at().Add()) {
   }
@@ -173,7 +173,7 @@ TEST_CASE("reading every record fills all layers", "[record_index]") {
 }
 
 TEST_CASE("a search may end early", "[record_index]") {
-  Indexed indexed(Schema(), std::vector<std::string>(1000, "the same value in all of them"));
+  IndexedRecords indexed(Schema(), std::vector<std::string>(1000, "the same value in all of them"));
   std::size_t found = 0;
   indexed.index().Locate(indexed.index().Search(0, "the same value in all of them"),
                          [&](std::uint32_t) { return ++found < 10; });
@@ -185,7 +185,7 @@ TEST_CASE("an index of one record, and of none", "[record_index]") {
   SplitMix64 random(1);
   for (const std::vector<std::string>& values :
        {std::vector<std::string>{}, {""}, {"|"}, {"one|two"}, {"no more than one"}}) {
-    Indexed indexed(schema, values);
+    IndexedRecords indexed(schema, values);
     indexed.CheckGets();
     indexed.CheckAttributes();
     indexed.CheckSearches(random);

@@ -106,7 +106,7 @@ class Stream {
   SplitMix64 random_;
 };
 
-std::vector<std::string> Batch(RespClient& client, const std::vector<Command>& commands) {
+std::vector<std::string> Pipelined(RespClient& client, const std::vector<Command>& commands) {
   for (const Command& command : commands) client.Queue(command);
   std::vector<std::string> replies;
   for (std::size_t i = 0; i < commands.size(); ++i) replies.push_back(client.Receive());
@@ -144,8 +144,8 @@ TEST_CASE("redis and the shard server answer alike") {
   for (int round = 0; round < 150; ++round) {
     std::vector<Command> commands(1 + stream.Below(60));
     std::ranges::generate(commands, [&] { return stream.Next(); });
-    const auto expected = Batch(theirs, commands);
-    const auto answers = Batch(ours, commands);
+    const auto expected = Pipelined(theirs, commands);
+    const auto answers = Pipelined(ours, commands);
     for (std::size_t i = 0; i < commands.size(); ++i) {
       CAPTURE(round, i, commands[i]);
       REQUIRE(answers[i] == expected[i]);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "padded.h"
 #include "stout/core/random.h"
 
 namespace stout::blowfish {
@@ -16,20 +17,13 @@ namespace {
 
 using Stamps = std::vector<Stamp>;
 
-std::vector<std::byte> Encode(const Stamps& stamps) {
+std::vector<std::byte> EncodeStamps(const Stamps& stamps) {
   StampColumnWriter writer;
   for (const Stamp& stamp : stamps) writer.Append(stamp);
   return writer.Finish();
 }
 
-// The bytes are followed by just the padding: the sanitizer sees any read beyond.
-std::vector<std::byte> Padded(std::vector<std::byte> bytes) {
-  bytes.resize(bytes.size() + kBitPadding);
-  bytes.shrink_to_fit();
-  return bytes;
-}
-
-Result<StampColumn> Open(const std::vector<std::byte>& padded) {
+Result<StampColumn> OpenStamps(const std::vector<std::byte>& padded) {
   return StampColumn::Open(std::span(padded).first(padded.size() - kBitPadding));
 }
 
@@ -73,8 +67,8 @@ TEST_CASE("a stamp column gives what was written", "[stamps]") {
   CAPTURE(shape, seed);
   SplitMix64 random(seed * kShapes + shape);
   const Stamps stamps = MakeStamps(shape, seed < 4 ? seed - 1 : random.Below(2000), random);
-  const std::vector<std::byte> bytes = Padded(Encode(stamps));
-  const StampColumn column = Open(bytes).value();
+  const std::vector<std::byte> bytes = Padded(EncodeStamps(stamps));
+  const StampColumn column = OpenStamps(bytes).value();
   CHECK(column.bytes() == bytes.size() - kBitPadding);
   CHECK((All(column) == stamps));
 }
@@ -82,21 +76,21 @@ TEST_CASE("a stamp column gives what was written", "[stamps]") {
 TEST_CASE("versions may span all 64 bits", "[stamps]") {
   const std::uint64_t max = std::numeric_limits<std::uint64_t>::max();
   const Stamps stamps = {{max, max}, {max, 0}, {max, 1}, {0, max / 2}, {0, 0}};
-  const std::vector<std::byte> bytes = Padded(Encode(stamps));
-  CHECK((All(Open(bytes).value()) == stamps));
+  const std::vector<std::byte> bytes = Padded(EncodeStamps(stamps));
+  CHECK((All(OpenStamps(bytes).value()) == stamps));
 }
 
 TEST_CASE("stamps take the bits in which they differ", "[stamps]") {
   SplitMix64 random(1);
   constexpr std::uint64_t kSize = 10'000;
-  CHECK(Encode(MakeStamps(0, kSize, random)).size() == 40);
+  CHECK(EncodeStamps(MakeStamps(0, kSize, random)).size() == 40);
   // 14 bits of 10'000 versions; 4 of ten epochs and 10 of a thousand versions.
-  CHECK(Encode(MakeStamps(1, kSize, random)).size() <= 40 + kSize * 14 / 8);
-  CHECK(Encode(MakeStamps(2, kSize, random)).size() <= 24 + 160 + kSize * (4 + 10) / 8);
+  CHECK(EncodeStamps(MakeStamps(1, kSize, random)).size() <= 40 + kSize * 14 / 8);
+  CHECK(EncodeStamps(MakeStamps(2, kSize, random)).size() <= 24 + 160 + kSize * (4 + 10) / 8);
 }
 
 TEST_CASE("the layout of stamps is that of the example", "[stamps]") {
-  const std::vector<std::byte> bytes = Encode({{7, 100}, {9, 1003}, {7, 102}});
+  const std::vector<std::byte> bytes = EncodeStamps({{7, 100}, {9, 1003}, {7, 102}});
   REQUIRE(bytes.size() == 24 + 32 + 1 + 1);
   const std::vector<std::uint64_t> words = {3, 2, 2, 7, 100, 9, 1003};
   for (std::size_t i = 0; i < words.size(); ++i) CHECK(LoadWord(bytes.data() + 8 * i) == words[i]);
@@ -109,12 +103,12 @@ TEST_CASE("bytes that are no stamp column are refused or harmless", "[stamps]") 
   const std::uint64_t size = GENERATE(0, 1, 50);
   CAPTURE(shape, size);
   SplitMix64 random(shape);
-  std::vector<std::byte> bytes = Padded(Encode(MakeStamps(shape, size, random)));
+  std::vector<std::byte> bytes = Padded(EncodeStamps(MakeStamps(shape, size, random)));
   std::uint64_t sum = 0;
   for (std::size_t at = 0; at < bytes.size() - kBitPadding; ++at) {
     for (int bit = 0; bit < 8; ++bit) {
       bytes[at] ^= std::byte{1} << bit;
-      if (const auto column = Open(bytes)) {
+      if (const auto column = OpenStamps(bytes)) {
         // A column of stamps that take no bits can claim any size.
         for (std::uint64_t i = 0; i < column->size() && i < 100; ++i) sum += (*column)[i].version;
         if (column->size() > 0) sum += (*column)[column->size() - 1].epoch;
@@ -126,7 +120,7 @@ TEST_CASE("bytes that are no stamp column are refused or harmless", "[stamps]") 
   const std::vector<std::byte> whole(bytes.begin(), bytes.end() - kBitPadding);
   for (std::size_t length = 0; length < whole.size(); ++length) {
     const auto cut = Padded({whole.begin(), whole.begin() + length});
-    CHECK(Open(cut).error() == Errc::kCorrupt);
+    CHECK(OpenStamps(cut).error() == Errc::kCorrupt);
   }
 }
 

@@ -26,13 +26,13 @@ struct Stored {
   Stamp stamp;
   std::string value;
 };
-using Model = std::map<std::string, Stored>;
+using StoredModel = std::map<std::string, Stored>;
 
-Model RandomModel(std::uint64_t seed, RandomValues& made) {
+StoredModel RandomModel(std::uint64_t seed, RandomValues& made) {
   SplitMix64 random(seed);
   made = MakeRandomValues(seed, 200);
   const bool numbered = random.Below(2) == 0;
-  Model model;
+  StoredModel model;
   for (std::string& value : made.values) {
     std::string key = numbered ? "user:" : "";
     key += std::to_string(random.Below(1000));
@@ -42,7 +42,7 @@ Model RandomModel(std::uint64_t seed, RandomValues& made) {
   return model;
 }
 
-void Write(const Schema& schema, const Model& model, const std::string& path) {
+void Write(const Schema& schema, const StoredModel& model, const std::string& path) {
   SuccinctStoreWriter writer(schema);
   for (const auto& [key, stored] : model) writer.Append({key, stored.stamp, stored.value});
   CHECK(writer.records() == model.size());
@@ -58,7 +58,7 @@ TEST_CASE("a store gives back keys, stamps and values", "[succinct_store]") {
   const test::TempDirectory directory;
   const std::string path = directory.path() + "/0.records";
   RandomValues made;
-  const Model model = RandomModel(seed, made);
+  const StoredModel model = RandomModel(seed, made);
   Write(made.schema, model, path);
 
   ReclaimDomain domain;
@@ -107,7 +107,7 @@ TEST_CASE("the account of a store's space has every byte of its file", "[succinc
   const test::TempDirectory directory;
   const std::string path = directory.path() + "/0.records";
   RandomValues made;
-  const Model model = RandomModel(1, made);
+  const StoredModel model = RandomModel(1, made);
   Write(made.schema, model, path);
   ReclaimDomain domain;
   auto opened = SuccinctStore::Open(path, domain);

@@ -18,7 +18,7 @@ namespace stout::blowfish {
 namespace {
 
 // Few letters, or all bytes; empty records too.
-std::vector<std::string> RandomTexts(SplitMix64& random) {
+std::vector<std::string> RandomRecords(SplitMix64& random) {
   std::vector<std::string> texts(random.Below(60));
   const std::uint64_t letters = random.Below(3) == 0 ? 256 : 1 + random.Below(4);
   const std::uint64_t longest = random.Below(4) == 0 ? 200 : 10;
@@ -30,9 +30,9 @@ std::vector<std::string> RandomTexts(SplitMix64& random) {
   return texts;
 }
 
-class Indexed {
+class IndexedTexts {
  public:
-  explicit Indexed(std::vector<std::string> texts)
+  explicit IndexedTexts(std::vector<std::string> texts)
       : texts_(std::move(texts)),
         parts_(BuildTextIndex(std::vector<std::string_view>(texts_.begin(), texts_.end()))),
         index_(parts_.index.View(), parts_.alphabet, parts_.Begins(), domain_) {}
@@ -104,7 +104,7 @@ TEST_CASE("an index of texts gives back texts, parts of them and what is searche
   const std::uint64_t seed = GENERATE(range(1, 80));
   CAPTURE(seed);
   SplitMix64 random(seed);
-  Indexed indexed(RandomTexts(random));
+  IndexedTexts indexed(RandomRecords(random));
   indexed.CheckGets();
   indexed.CheckExtracts(random);
   indexed.CheckSearches(random);
@@ -114,7 +114,7 @@ TEST_CASE("layers of a text change no answer", "[text_index]") {
   const std::uint64_t seed = GENERATE(range(200, 225));
   CAPTURE(seed);
   SplitMix64 random(seed);
-  Indexed indexed(RandomTexts(random));
+  IndexedTexts indexed(RandomRecords(random));
   TextIndex& index = indexed.index();
   for (int step = 0; step < 10; ++step) {
     CAPTURE(step);
@@ -138,7 +138,7 @@ TEST_CASE("layers of a text change no answer", "[text_index]") {
 
 TEST_CASE("reading every text fills all layers", "[text_index]") {
   SplitMix64 random(3);
-  Indexed indexed(std::vector<std::string>(50, "a text, the same in all records"));
+  IndexedTexts indexed(std::vector<std::string>(50, "a text, the same in all records"));
   TextIndex& index = indexed.index();
   for (LayeredSampledArray* array : {&index.positions_at(), &index.rows_of()}) {
     while (array->Add()) {

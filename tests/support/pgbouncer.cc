@@ -5,21 +5,16 @@
 #include "tests/support/postgres_server.h"
 
 namespace stout::test {
-namespace {
-
-constexpr char kUser[] = "postgres";  // It refuses to run as root.
-
-}  // namespace
 
 Pgbouncer::Pgbouncer(int server_port)
-    : PrivateServer("pgbouncer", kUser), server_port_(server_port) {
+    : PrivateServer("pgbouncer", kPostgresUser), server_port_(server_port) {
   StartOnFreePort();
 }
 
 std::vector<std::string> Pgbouncer::Command() const {
   const std::string settings = directory() + "/pgbouncer.ini";
   std::ofstream(settings) << "[databases]\n* = host=127.0.0.1 port=" << server_port_
-                          << " user=" << kUser
+                          << " user=" << kPostgresUser
                           << "\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = " << port()
                           << "\nunix_socket_dir =\nauth_type = any\npool_mode = transaction\n"
                              "default_pool_size = 3\nmax_client_conn = 100\n";
@@ -27,7 +22,7 @@ std::vector<std::string> Pgbouncer::Command() const {
 }
 
 bool Pgbouncer::Answers() const {
-  return CanConnect("host=127.0.0.1 port=" + std::to_string(port()) + " user=" + kUser +
+  return CanConnect("host=127.0.0.1 port=" + std::to_string(port()) + " user=" + kPostgresUser +
                     " dbname=postgres connect_timeout=5");
 }
 

@@ -12,8 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kUser[] = "postgres";  // The server refuses to run as root.
-
 // Debian keeps the programs of each version beside each other.
 fs::path Programs() {
   std::vector<fs::path> found;
@@ -26,10 +24,10 @@ fs::path Programs() {
 
 }  // namespace
 
-PostgresServer::PostgresServer() : PrivateServer("PostgreSQL", kUser) {
-  RunToEnd({(Programs() / "initdb").string(), "-D", DataDirectory(), "--username", kUser, "--auth",
-            "trust", "--no-sync", "--encoding", "UTF8", "--locale", "C"},
-           kUser);
+PostgresServer::PostgresServer() : PrivateServer("PostgreSQL", kPostgresUser) {
+  RunToEnd({(Programs() / "initdb").string(), "-D", DataDirectory(), "--username", kPostgresUser,
+            "--auth", "trust", "--no-sync", "--encoding", "UTF8", "--locale", "C"},
+           kPostgresUser);
   StartOnFreePort();
 }
 
@@ -43,8 +41,8 @@ std::vector<std::string> PostgresServer::Command() const {
 
 // By its own socket, which no other server has.
 bool PostgresServer::Answers() const {
-  return CanConnect("host=" + directory() + " port=" + std::to_string(port()) + " user=" + kUser +
-                    " dbname=postgres");
+  return CanConnect("host=" + directory() + " port=" + std::to_string(port()) +
+                    " user=" + kPostgresUser + " dbname=postgres");
 }
 
 std::string PostgresServer::DataDirectory() const { return directory() + "/data"; }

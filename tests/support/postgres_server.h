@@ -27,6 +27,9 @@ class PostgresServer : public PrivateServer {
   [[nodiscard]] std::string DataDirectory() const;
 };
 
+// Who runs the servers and owns what is in them: as root they refuse to run.
+inline constexpr char kPostgresUser[] = "postgres";
+
 // Whether a server lets us in there; `connection`: as libpq reads it.
 [[nodiscard]] bool CanConnect(const std::string& connection);
 

@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-EngineOptions With(Policy policy) {
+EngineOptions WithQuickRetries(Policy policy) {
   EngineOptions options;
   options.lane.write_policy = std::move(policy);
   options.lane.retry_first = 10ms;
@@ -43,7 +43,7 @@ TEST_CASE("a key that no longer exists is deleted", "[lane]") {
 }
 
 TEST_CASE("at most one write of a key is in flight", "[lane]") {
-  EngineDriver server(With(Unbatched{}));
+  EngineDriver server(WithQuickRetries(Unbatched{}));
   server.Put("k", "v1");
   const Effects first = server.Poll();
   REQUIRE(first.writes == Writes{Batch(1, {Put("k", "v1", 1)})});
@@ -79,20 +79,20 @@ TEST_CASE("an idle lane sends at once under every policy but a ticking one", "[l
   const std::string name = GENERATE("unbatched", "fixed:20ms", "gap:20ms", "natural", "natural:4",
                                     "stout", "stout:guards=off");
   CAPTURE(name);
-  EngineDriver server(With(*MakePolicy(name)));
+  EngineDriver server(WithQuickRetries(*MakePolicy(name)));
   server.Put("k", "v");
   CHECK(server.Poll().writes.size() == 1);
 }
 
 TEST_CASE("unbatched sends each key by itself", "[lane]") {
-  EngineDriver server(With(Unbatched{}));
+  EngineDriver server(WithQuickRetries(Unbatched{}));
   server.Put("a", "1");
   server.Put("b", "2");
   CHECK(server.Poll().writes == Writes{Batch(1, {Put("a", "1", 1)}), Batch(2, {Put("b", "2", 2)})});
 }
 
 TEST_CASE("natural sends what has gathered when its batch is done", "[lane]") {
-  EngineDriver server(With(Natural{}));
+  EngineDriver server(WithQuickRetries(Natural{}));
   server.Put("a", "1");
   const Effects first = server.Poll();
   server.Put("b", "2");
@@ -103,7 +103,7 @@ TEST_CASE("natural sends what has gathered when its batch is done", "[lane]") {
 }
 
 TEST_CASE("fixed spaces the starts of sends and is no period to wait out", "[lane]") {
-  EngineDriver server(With(Fixed{.interval = 20ms}));
+  EngineDriver server(WithQuickRetries(Fixed{.interval = 20ms}));
   server.Put("a", "1");
   CHECK(server.Poll().writes.size() == 1);
   server.now += 5ms;
@@ -117,7 +117,7 @@ TEST_CASE("fixed spaces the starts of sends and is no period to wait out", "[lan
 }
 
 TEST_CASE("a full batch goes at once", "[lane]") {
-  EngineOptions options = With(Fixed{.interval = 20ms});
+  EngineOptions options = WithQuickRetries(Fixed{.interval = 20ms});
   options.lane.max_batch_items = 2;
   EngineDriver server(options);
   server.Put("a", "1");
@@ -129,7 +129,7 @@ TEST_CASE("a full batch goes at once", "[lane]") {
 }
 
 TEST_CASE("a change is sent after max_delay whatever interval and window say", "[lane]") {
-  EngineOptions options = With(Natural{});
+  EngineOptions options = WithQuickRetries(Natural{});
   options.lane.max_delay = 50ms;
   EngineDriver server(options);
   server.Put("a", "1");
@@ -142,7 +142,7 @@ TEST_CASE("a change is sent after max_delay whatever interval and window say", "
 }
 
 TEST_CASE("max_batches_in_flight holds against window and max_delay", "[lane]") {
-  EngineOptions options = With(Unbatched{});
+  EngineOptions options = WithQuickRetries(Unbatched{});
   options.lane.max_batches_in_flight = 1;
   options.lane.max_delay = 1ms;
   EngineDriver server(options);
@@ -180,7 +180,7 @@ TEST_CASE("beyond max_dirty_bytes a state may not grow", "[lane]") {
 }
 
 TEST_CASE("a batch holds to max_batch_items and max_batch_bytes", "[lane]") {
-  EngineOptions options = With(Natural{.window = 4});
+  EngineOptions options = WithQuickRetries(Natural{.window = 4});
   options.lane.max_batch_items = 2;
   options.lane.max_batch_bytes = 8;
   EngineDriver server(options);
@@ -229,7 +229,7 @@ TEST_CASE("a key that cannot be serialised is refused", "[lane]") {
 
 TEST_CASE("a failed batch is repeated after a pause, merged with newer changes", "[lane]") {
   const Errc errc = GENERATE(Errc::kTransient, Errc::kUnknown);
-  EngineDriver server(With(Natural{}));
+  EngineDriver server(WithQuickRetries(Natural{}));
   server.Put("k", "v1");
   server.SafeReply({"k"}, 1);
   const WriteBatch batch = server.Poll().writes[0];
@@ -245,7 +245,7 @@ TEST_CASE("a failed batch is repeated after a pause, merged with newer changes",
 }
 
 TEST_CASE("the pause of a lane doubles up to its cap", "[lane]") {
-  EngineOptions options = With(Natural{});
+  EngineOptions options = WithQuickRetries(Natural{});
   options.lane.prefix_ordering = true;  // so that the batch stays whole
   options.lane.max_dirty_keys = 10;
   options.lane.max_dirty_bytes = 100;
@@ -268,7 +268,7 @@ TEST_CASE("the pause of a lane doubles up to its cap", "[lane]") {
 }
 
 TEST_CASE("an attempt without an answer counts as unknown and is repeated", "[lane]") {
-  EngineOptions options = With(Natural{});
+  EngineOptions options = WithQuickRetries(Natural{});
   options.lane.attempt_timeout = 100ms;
   EngineDriver server(options);
   server.Put("k", "v1");
@@ -341,7 +341,7 @@ TEST_CASE("a batch that is too large is halved at once, down to the key that is 
 }
 
 TEST_CASE("batches that fail side by side do not cut the next one further", "[lane]") {
-  EngineOptions options = With(Natural{.window = 3});
+  EngineOptions options = WithQuickRetries(Natural{.window = 3});
   options.lane.max_batch_items = 8;
   EngineDriver server(options);
   for (int i = 0; i < 24; ++i) server.Put("k" + std::to_string(i), "v");
@@ -355,7 +355,7 @@ TEST_CASE("batches that fail side by side do not cut the next one further", "[la
 }
 
 TEST_CASE("batches that fail side by side make the lane pause once, not once each", "[lane]") {
-  EngineDriver server(With(Unbatched{}));
+  EngineDriver server(WithQuickRetries(Unbatched{}));
   for (int i = 0; i < 20; ++i) server.Put("k" + std::to_string(i), "v");
   const Effects effects = server.Poll();
   REQUIRE(effects.writes.size() == 20);
@@ -368,7 +368,7 @@ TEST_CASE("batches that fail side by side make the lane pause once, not once eac
 }
 
 TEST_CASE("a batch that was sent after the pause and fails makes the next pause longer", "[lane]") {
-  EngineDriver server(With(Natural{.window = 2}));
+  EngineDriver server(WithQuickRetries(Natural{.window = 2}));
   server.Put("a", "v");
   const WriteBatch first = server.Poll().writes.at(0);
   server.Put("b", "v");
@@ -407,7 +407,7 @@ int SendUntilOnlyPoisonIsLeft(EngineDriver& server) {
 }
 
 TEST_CASE("one poisoned key does not stop the queue", "[lane]") {
-  EngineDriver server(With(Natural{}));
+  EngineDriver server(WithQuickRetries(Natural{}));
   const int place = GENERATE(0, 13, 31);
   for (int i = 0; i < 32; ++i) server.Put(i == place ? "poison" : "k" + std::to_string(i), "v");
   CHECK(SendUntilOnlyPoisonIsLeft(server) <= 30);  // it is cornered by halving, three times
@@ -415,7 +415,7 @@ TEST_CASE("one poisoned key does not stop the queue", "[lane]") {
 }
 
 TEST_CASE("a key that failed often travels alone and holds up no other", "[lane]") {
-  EngineDriver server(With(Natural{.window = 2}));
+  EngineDriver server(WithQuickRetries(Natural{.window = 2}));
   server.Put("poison", "v");
   WriteBatch poisoned = server.Poll().writes.at(0);
   for (int i = 0; i < 5; ++i) {  // alone, so it is blamed each time
@@ -440,7 +440,7 @@ TEST_CASE("a key that failed often travels alone and holds up no other", "[lane]
 // -------------------------------------------------------------------------------
 
 EngineOptions Prefix() {
-  EngineOptions options = With(Natural{.window = 8});
+  EngineOptions options = WithQuickRetries(Natural{.window = 8});
   options.lane.prefix_ordering = true;
   options.lane.max_dirty_keys = 100;
   options.lane.max_dirty_bytes = 1000;
@@ -493,7 +493,7 @@ struct Recording {
 
 TEST_CASE("a policy observes each attempt by itself, not a sequence of retries", "[lane]") {
   std::vector<BatchSample> samples;
-  EngineDriver server(With(Recording{&samples}));
+  EngineDriver server(WithQuickRetries(Recording{&samples}));
   server.Put("k", "v");
   const WriteBatch first = server.Poll().writes[0];
   server.now += 3ms;
@@ -522,7 +522,7 @@ TEST_CASE("a policy observes each attempt by itself, not a sequence of retries",
 
 TEST_CASE("the oldest wait of a batch is that of its oldest change", "[lane]") {
   std::vector<BatchSample> samples;
-  EngineDriver server(With(Recording{&samples}));
+  EngineDriver server(WithQuickRetries(Recording{&samples}));
   server.Put("a", "1");
   server.Put("b", "1");
   server.Poll();  // not answered
@@ -540,7 +540,7 @@ TEST_CASE("the oldest wait of a batch is that of its oldest change", "[lane]") {
 }
 
 TEST_CASE("statistics add up", "[lane]") {
-  EngineDriver server(With(Natural{}));
+  EngineDriver server(WithQuickRetries(Natural{}));
   for (int i = 0; i < 10; ++i) server.Put("hot", "v");
   server.Put("cold", "v");
   const WriteBatch batch = server.Poll().writes[0];

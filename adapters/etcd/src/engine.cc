@@ -1,10 +1,8 @@
 #include "engine.h"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <exception>
@@ -12,6 +10,7 @@
 #include <utility>
 
 #include "requests.h"
+#include "stout/adapters/no_throw.h"
 
 namespace stout {
 namespace {
@@ -19,7 +18,6 @@ namespace {
 namespace asio = boost::asio;
 namespace json = boost::json;
 using namespace std::chrono_literals;
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 
 // Before a watch that has ended is begun again: a server that ends each at once is not to be worn
 // out by that.

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 #include <boost/json/parse.hpp>
 #include <utility>
+
+#include "stout/adapters/no_throw.h"
 
 namespace stout::etcd {
 namespace {
@@ -18,7 +18,6 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 namespace json = boost::json;
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 
 // A table of 65536 ranges is 20 MB in base64.
 constexpr std::size_t kMaxBody = std::size_t{64} << 20;

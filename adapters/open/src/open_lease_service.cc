@@ -27,7 +27,7 @@ Result<std::unique_ptr<LeaseService>> OpenInProcess(const StoreUrl& url,
 }
 
 // What is compiled in.
-constexpr Scheme<LeaseService> kSchemes[] = {
+constexpr Scheme<LeaseService> kLeaseSchemes[] = {
     {"in-process", kInProcessSyntax, OpenInProcess},
 #ifdef STOUT_HAS_POSTGRES
     {"postgres", PostgresLeases::kUrlSyntax, PostgresLeases::OpenUrl},
@@ -41,14 +41,14 @@ constexpr Scheme<LeaseService> kSchemes[] = {
 }  // namespace
 
 std::string_view LeaseServiceUrlSyntax() {
-  static const std::string text = JoinSyntax(std::span<const Scheme<LeaseService>>(kSchemes));
+  static const std::string text = JoinSyntax(std::span<const Scheme<LeaseService>>(kLeaseSchemes));
   return text;
 }
 
 Result<std::unique_ptr<LeaseService>> OpenLeaseService(std::string_view url,
                                                        const boost::asio::any_io_executor& executor,
                                                        Diagnostics* diagnostics) {
-  return OpenByScheme(std::span<const Scheme<LeaseService>>(kSchemes), "lease service", url,
+  return OpenByScheme(std::span<const Scheme<LeaseService>>(kLeaseSchemes), "lease service", url,
                       executor, diagnostics);
 }
 

@@ -23,7 +23,7 @@ namespace stout {
 namespace {
 
 // What is compiled in.
-constexpr Scheme<Store> kSchemes[] = {
+constexpr Scheme<Store> kStoreSchemes[] = {
     {"memory", MemoryStore::kUrlSyntax, MemoryStore::OpenUrl},
 #ifdef STOUT_HAS_ROCKSDB
     {"rocksdb", RocksDbStore::kUrlSyntax, RocksDbStore::OpenUrl},
@@ -45,14 +45,14 @@ constexpr Scheme<Store> kSchemes[] = {
 }  // namespace
 
 std::string_view StoreUrlSyntax() {
-  static const std::string text = JoinSyntax(std::span<const Scheme<Store>>(kSchemes));
+  static const std::string text = JoinSyntax(std::span<const Scheme<Store>>(kStoreSchemes));
   return text;
 }
 
 Result<std::unique_ptr<Store>> OpenStore(std::string_view url,
                                          const boost::asio::any_io_executor& executor,
                                          Diagnostics* diagnostics) {
-  return OpenByScheme(std::span<const Scheme<Store>>(kSchemes), "store", url, executor,
+  return OpenByScheme(std::span<const Scheme<Store>>(kStoreSchemes), "store", url, executor,
                       diagnostics);
 }
 

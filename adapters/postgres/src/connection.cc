@@ -6,20 +6,19 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <charconv>
 #include <chrono>
 #include <string_view>
 #include <utility>
+
+#include "stout/adapters/no_throw.h"
 
 namespace stout::postgres {
 namespace {
 
 namespace asio = boost::asio;
 using asio::experimental::awaitable_operators::operator||;
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 
 constexpr int kBinary = 1;
 

@@ -1,22 +1,21 @@
 #include "engine.h"
 
 #include <algorithm>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <utility>
 #include <vector>
+
+#include "stout/adapters/no_throw.h"
 
 namespace stout {
 namespace {
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 
 }  // namespace
 

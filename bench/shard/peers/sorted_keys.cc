@@ -10,7 +10,7 @@
 namespace stout::bench::shard {
 namespace {
 
-constexpr RecordNumber kBlock = 64;
+constexpr RecordNumber kKeysPerBlock = 64;
 
 }  // namespace
 
@@ -18,7 +18,7 @@ void SortedKeys::Add(std::string_view key) {
   const std::optional<std::uint64_t> number = ToNumber(key);
   if (!number) throw std::runtime_error("a key is not of 8 bytes");
   if (size_ > 0 && *number <= last_) throw std::runtime_error("keys do not ascend");
-  if (open_.size() == kBlock) EndBlock();
+  if (open_.size() == kKeysPerBlock) EndBlock();
   open_.push_back(last_ = *number);
   ++size_;
 }
@@ -47,8 +47,8 @@ std::optional<RecordNumber> SortedKeys::Find(std::string_view key) const {
       [](std::uint64_t wanted, const Block& block) { return wanted < block.first; });
   if (behind == blocks_.begin()) return std::nullopt;
   const Block& block = *std::prev(behind);
-  const auto first = static_cast<RecordNumber>(std::prev(behind) - blocks_.begin()) * kBlock;
-  const RecordNumber last = std::min(first + kBlock, size_) - 1;
+  const auto first = static_cast<RecordNumber>(std::prev(behind) - blocks_.begin()) * kKeysPerBlock;
+  const RecordNumber last = std::min(first + kKeysPerBlock, size_) - 1;
   RecordNumber record = first;
   std::uint64_t found = block.first;
   for (std::uint64_t bit = block.bit; found < *number && record < last; bit += block.width) {

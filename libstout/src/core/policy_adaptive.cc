@@ -10,10 +10,10 @@ namespace stout {
 namespace {
 
 using namespace std::chrono_literals;
-using Option = internal::PolicyOption<AdaptiveOptions>;
+using AdaptiveOption = internal::PolicyOption<AdaptiveOptions>;
 
-std::span<const Option> Table() {
-  static const std::vector<Option> table = {
+std::span<const AdaptiveOption> AdaptiveTable() {
+  static const std::vector<AdaptiveOption> table = {
       {"linear", &AdaptiveOptions::linear, 0.01, 100.0, "cycle for a queueing delay, linear part"},
       {"square", &AdaptiveOptions::square, 0.01, 100.0, "the same, in squares over the service"},
       {"cap", &AdaptiveOptions::cap, 1.0, 1000.0, "most cycles for a queueing delay"},
@@ -89,12 +89,14 @@ struct Dice {
 }  // namespace
 
 std::optional<AdaptiveOptions> ReadAdaptiveOptions(std::string_view text, std::string& error) {
-  return internal::ReadPolicyOptions(Table(), text, error);
+  return internal::ReadPolicyOptions(AdaptiveTable(), text, error);
 }
 
-std::string DescribeAdaptiveOptions() { return internal::DescribePolicyOptions(Table()); }
+std::string DescribeAdaptiveOptions() { return internal::DescribePolicyOptions(AdaptiveTable()); }
 
-std::string Adaptive::Name() const { return internal::PolicyName("adaptive", Table(), options_); }
+std::string Adaptive::Name() const {
+  return internal::PolicyName("adaptive", AdaptiveTable(), options_);
+}
 
 Decision Adaptive::Observe(const BatchSample& sample) {
   if (sample.errc != Errc::kOk) {

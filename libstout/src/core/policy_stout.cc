@@ -9,10 +9,10 @@ namespace stout {
 namespace {
 
 using namespace std::chrono_literals;
-using Option = internal::PolicyOption<StoutOptions>;
+using StoutOption = internal::PolicyOption<StoutOptions>;
 
-std::span<const Option> Table() {
-  static const std::vector<Option> table = {
+std::span<const StoutOption> StoutTable() {
+  static const std::vector<StoutOption> table = {
       {"alpha", &StoutOptions::alpha, 0.0, 10.0, "a back-off lengthens the interval by this share"},
       {"beta", &StoutOptions::beta, 0.0, 1.0, "weight of the root in an acceleration"},
       {"weight", &StoutOptions::weight, 0.0001, 1.0, "of the newest batch in the averages"},
@@ -45,7 +45,7 @@ double RootIn(Duration unit, double interval_ns) {
 }
 
 std::optional<StoutOptions> ReadStoutOptions(std::string_view text, std::string& error) {
-  auto options = internal::ReadPolicyOptions(Table(), text, error);
+  auto options = internal::ReadPolicyOptions(StoutTable(), text, error);
   if (options && options->ceiling < options->floor) {
     error = "takes no ceiling below its floor: raise ceiling or lower floor";
     return std::nullopt;
@@ -53,9 +53,9 @@ std::optional<StoutOptions> ReadStoutOptions(std::string_view text, std::string&
   return options;
 }
 
-std::string DescribeStoutOptions() { return internal::DescribePolicyOptions(Table()); }
+std::string DescribeStoutOptions() { return internal::DescribePolicyOptions(StoutTable()); }
 
-std::string Stout::Name() const { return internal::PolicyName("stout", Table(), options_); }
+std::string Stout::Name() const { return internal::PolicyName("stout", StoutTable(), options_); }
 
 Stout::Stout(const StoutOptions& options) : options_(options) {
   steps_[0].interval = std::clamp(options.start, options.floor, options.ceiling);

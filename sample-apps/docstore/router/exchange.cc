@@ -12,6 +12,7 @@
 
 #include "program/address.h"
 #include "router/fields.h"
+#include "router/request_body.h"
 
 namespace stout::docstore {
 namespace {
@@ -20,7 +21,6 @@ namespace asio = boost::asio;
 namespace http = boost::beast::http;
 using asio::ip::tcp;
 
-constexpr std::size_t kPartBytes = 16 * 1024;
 // Of a server's answers; ours are far smaller.
 constexpr std::uint32_t kMaxHeaderBytes = 64 * 1024;
 

@@ -9,8 +9,6 @@ namespace {
 
 namespace http = boost::beast::http;
 
-constexpr std::size_t kPartBytes = 16 * 1024;
-
 }  // namespace
 
 Task<ErrorCode> RequestBody::Keep(std::size_t bytes) {

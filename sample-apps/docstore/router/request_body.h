@@ -16,6 +16,9 @@
 
 namespace stout::docstore {
 
+/// Of a body that passes through, as much as is in memory at once.
+inline constexpr std::size_t kPartBytes = 16 * 1024;
+
 /// What a client sends after the header of its request: the first part is kept in memory, to be
 /// given again and again; the rest passes through once.
 ///

@@ -37,20 +37,20 @@ set key outside right top
 
 /// In single quotes, where gnuplot knows no escape but a doubled quote. A line's end would end the
 /// text, too: it becomes a space.
-std::string Quoted(std::string_view text) {
+std::string Literal(std::string_view text) {
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? "''" : std::string(1, c == '\n' ? ' ' : c);
   return quoted + "'";
 }
 
 /// A name that the enhanced text of gnuplot would read as markup: a_b.
-std::string Title(std::string_view text) { return Quoted(text) + " noenhanced"; }
+std::string Title(std::string_view text) { return Literal(text) + " noenhanced"; }
 
 std::string Begin(const std::filesystem::path& output, int width, int height) {
   return fmt::format(
       "set terminal svg size {},{} font 'sans,13' background 'white'\n"
       "set output {}\n{}",
-      width, height, Quoted(output.string()), kStyle);
+      width, height, Literal(output.string()), kStyle);
 }
 
 /// A curve: rows of numbers under a name.

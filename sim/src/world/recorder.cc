@@ -8,8 +8,6 @@
 namespace stout::sim::internal {
 namespace {
 
-constexpr TimePoint kStart{};
-
 /// The scenario's choice; else a second, or for short and long runs the round length (1, 2 or 5
 /// times a power of ten) that makes 100 to 300 slices.
 Duration SliceLength(const Scenario& scenario) {

@@ -9,8 +9,6 @@
 namespace stout::sim::internal {
 namespace {
 
-constexpr TimePoint kStart{};
-/// What the clients' clocks show then: some day in 2023. Servers tell policies the wall clock.
 constexpr Duration kWallClock = std::chrono::seconds(1'700'000'000);
 
 TimePoint At(double s) { return kStart + Seconds(s); }

@@ -9,6 +9,9 @@ namespace stout::sim::internal {
 
 // Scenarios are written in seconds, milliseconds and microseconds; a world runs in nanoseconds.
 
+/// When a world begins.
+constexpr TimePoint kStart{};
+
 constexpr double kNsPerUs = 1e3;
 constexpr double kNsPerMs = 1e6;
 constexpr double kNsPerS = 1e9;

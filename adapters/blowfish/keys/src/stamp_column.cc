@@ -6,7 +6,7 @@
 namespace stout::blowfish {
 namespace {
 
-constexpr std::uint64_t kHeaderBytes = 3 * 8;
+constexpr std::uint64_t kColumnHeaderBytes = 3 * 8;
 constexpr std::uint64_t kEpochBytes = 2 * 8;
 
 // Versions that need more than can be read at once take whole words, which can.
@@ -17,7 +17,7 @@ int PlaceWidth(std::uint64_t epochs) { return epochs == 0 ? 0 : BitWidth(epochs 
 }  // namespace
 
 Result<StampColumn> StampColumn::Open(std::span<const std::byte> bytes) {
-  if (bytes.size() < kHeaderBytes) return Errc::kCorrupt;
+  if (bytes.size() < kColumnHeaderBytes) return Errc::kCorrupt;
   StampColumn column;
   column.bytes_ = bytes.size();
   column.size_ = LoadWord(bytes.data());
@@ -26,7 +26,7 @@ Result<StampColumn> StampColumn::Open(std::span<const std::byte> bytes) {
   if (width > kMaxBitWidth && width != kWordWidth) return Errc::kCorrupt;
   column.version_width_ = static_cast<int>(width);
   if ((column.epochs_ == 0) != (column.size_ == 0) ||
-      column.epochs_ > (bytes.size() - kHeaderBytes) / kEpochBytes) {
+      column.epochs_ > (bytes.size() - kColumnHeaderBytes) / kEpochBytes) {
     return Errc::kCorrupt;
   }
   const int place_width = PlaceWidth(column.epochs_);
@@ -35,10 +35,10 @@ Result<StampColumn> StampColumn::Open(std::span<const std::byte> bytes) {
   const std::uint64_t table_bytes = column.epochs_ * kEpochBytes;
   const std::uint64_t place_bytes = PackedBytes(column.size_, place_width);
   const std::uint64_t version_bytes = PackedBytes(column.size_, column.version_width_);
-  if (kHeaderBytes + table_bytes + place_bytes + version_bytes != bytes.size()) {
+  if (kColumnHeaderBytes + table_bytes + place_bytes + version_bytes != bytes.size()) {
     return Errc::kCorrupt;
   }
-  column.table_ = bytes.data() + kHeaderBytes;
+  column.table_ = bytes.data() + kColumnHeaderBytes;
   column.places_ = PackedArray(column.table_ + table_bytes, place_width);
   column.versions_ = column.table_ + table_bytes + place_bytes;
   return column;

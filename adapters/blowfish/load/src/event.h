@@ -1,11 +1,11 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <chrono>
+
+#include "stout/adapters/no_throw.h"
 
 namespace stout::blowfish {
 
@@ -19,9 +19,7 @@ class Event {
   explicit Event(const boost::asio::any_io_executor& executor)
       : timer_(executor, std::chrono::steady_clock::time_point::max()) {}
 
-  [[nodiscard]] boost::asio::awaitable<void> Wait() {
-    co_await timer_.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
-  }
+  [[nodiscard]] boost::asio::awaitable<void> Wait() { co_await timer_.async_wait(kNoThrow); }
   void Notify() { timer_.cancel(); }
 
  private:

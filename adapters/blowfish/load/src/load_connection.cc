@@ -3,15 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <utility>
 #include <variant>
 
+#include "stout/adapters/no_throw.h"
 #include "stout/core/backoff.h"
 
 namespace stout::blowfish {
@@ -21,7 +20,6 @@ namespace asio = boost::asio;
 using asio::experimental::awaitable_operators::operator||;
 using std::chrono::steady_clock;
 
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t kSendBytes = std::size_t{64} << 10;
 constexpr std::size_t kReceiveBytes = std::size_t{16} << 10;
 constexpr std::size_t kLongestAnswer = std::size_t{64} << 10;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
@@ -27,6 +26,7 @@
 #include "loader.h"
 #include "progress.h"
 #include "record_splitter.h"
+#include "stout/adapters/no_throw.h"
 
 namespace stout::blowfish {
 namespace {
@@ -34,7 +34,6 @@ namespace {
 namespace asio = boost::asio;
 using std::chrono::steady_clock;
 
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
 constexpr std::uint64_t kShownErrors = 10;
 

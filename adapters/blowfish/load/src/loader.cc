@@ -4,13 +4,13 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <tuple>
 #include <utility>
+
+#include "stout/adapters/no_throw.h"
 
 namespace stout::blowfish {
 namespace {
@@ -104,7 +104,7 @@ asio::awaitable<void> Loader::Watch() {
     for (const auto& connection : connections_) connection->Watch(now);
     Flush();  // Where keys are few, a command may wait for ever to become larger.
     watch_.expires_after(options_.patience / kLooksInPatience);
-    co_await watch_.async_wait(asio::as_tuple(asio::use_awaitable));
+    co_await watch_.async_wait(kNoThrow);
   }
 }
 

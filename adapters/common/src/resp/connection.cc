@@ -4,23 +4,21 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <string_view>
 #include <utility>
 
 #include "resp/errors.h"
+#include "stout/adapters/no_throw.h"
 #include "stout/adapters/time_limit.h"
 
 namespace stout::resp {
 namespace {
 
 namespace asio = boost::asio;
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 
 Outcome Lost(std::string why) { return {.errc = Errc::kUnknown, .message = std::move(why)}; }
 

@@ -1,14 +1,14 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <cstddef>
 #include <memory>
 #include <utility>
+
+#include "stout/adapters/no_throw.h"
 
 namespace stout::redis {
 
@@ -48,7 +48,7 @@ class Gathering {
   [[nodiscard]] boost::asio::awaitable<void> WaitUnless(Enough enough) {
     state_->changed.expires_at(boost::asio::steady_timer::time_point::max());
     while (state_->tickets > 0 && !enough()) {
-      co_await state_->changed.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
+      co_await state_->changed.async_wait(kNoThrow);
     }
   }
   // Until no ticket is left; false: some are, after so long.
@@ -56,8 +56,7 @@ class Gathering {
     state_->changed.expires_after(patience);
     bool expired = false;
     while (state_->tickets > 0 && !expired) {
-      const auto [cancelled] =
-          co_await state_->changed.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
+      const auto [cancelled] = co_await state_->changed.async_wait(kNoThrow);
       expired = !cancelled;
     }
     co_return state_->tickets == 0;

@@ -1,23 +1,21 @@
 #include "cluster/topology.h"
 
 #include <algorithm>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <optional>
 #include <utility>
 
 #include "cluster/gathering.h"
+#include "stout/adapters/no_throw.h"
 
 namespace stout::redis {
 namespace {
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 
 // What is not noticed otherwise are new replicas; a moved slot tells by itself.
 constexpr auto kRefreshEvery = 30s;
