@@ -19,7 +19,7 @@ namespace asio = boost::asio;
 
 /// Of a pipelined connection. More does not help: the server executes one after the other, and
 /// syncs between them.
-constexpr std::size_t kPipelineWindow = 64;
+constexpr std::size_t kPostgresWindow = 64;
 
 constexpr char kCreate[] =
     "CREATE TABLE IF NOT EXISTS stout_bench_plain (key bytea PRIMARY KEY, value bytea)";
@@ -62,9 +62,9 @@ class Address {
 
 /// In libpq's pipeline mode, with a sync behind each statement: so each is a transaction of its
 /// own, and on the wire it is what it would be without. libpq 15 writes to the socket at each sync.
-class Connection final : public PooledConnection {
+class PostgresConnection final : public PooledConnection {
  public:
-  Connection(const Address& address, asio::io_context& context)
+  PostgresConnection(const Address& address, asio::io_context& context)
       : connection_(address.Connect()), socket_(context) {
     Check(PQstatus(connection_.get()) == CONNECTION_OK);
     PQsetNoticeProcessor(
@@ -76,7 +76,7 @@ class Connection final : public PooledConnection {
     socket_.assign(PQsocket(connection_.get()));
     AwaitAnswers();
   }
-  ~Connection() { socket_.release(); }  // libpq closes it
+  ~PostgresConnection() { socket_.release(); }  // libpq closes it
 
   void Send(KeyView key, std::string_view value, Writer::Done done) {
     constexpr int kBinary = 1;
@@ -150,12 +150,12 @@ class Connection final : public PooledConnection {
 std::unique_ptr<Writer> OpenPostgresWriter(const std::string& url, const WriterSpec& spec,
                                            asio::io_context& context) {
   const Address address(url);
-  std::vector<std::unique_ptr<Connection>> connections;
+  std::vector<std::unique_ptr<PostgresConnection>> connections;
   for (std::size_t i = 0; i < spec.connections; ++i) {
-    connections.push_back(std::make_unique<Connection>(address, context));
+    connections.push_back(std::make_unique<PostgresConnection>(address, context));
   }
-  return std::make_unique<WriterPool<Connection>>(context, std::move(connections),
-                                                  spec.pipelined ? kPipelineWindow : 1);
+  return std::make_unique<WriterPool<PostgresConnection>>(context, std::move(connections),
+                                                          spec.pipelined ? kPostgresWindow : 1);
 }
 
 }  // namespace stout::bench

@@ -22,14 +22,14 @@ using asio::ip::tcp;
 
 /// Of a pipelined connection: as good as without end. Redis executes all that has come, writes it
 /// to its log in one go, and only then answers.
-constexpr std::size_t kPipelineWindow = 16384;
+constexpr std::size_t kRedisWindow = 16384;
 
 constexpr std::string_view kStored = "+OK\r\n";
 
 /// What is sent while a write to the socket is under way goes together with the next.
-class Connection final : public PooledConnection {
+class RedisConnection final : public PooledConnection {
  public:
-  Connection(const tcp::resolver::results_type& addresses, asio::io_context& context)
+  RedisConnection(const tcp::resolver::results_type& addresses, asio::io_context& context)
       : socket_(context) {
     asio::connect(socket_, addresses);
     socket_.set_option(tcp::no_delay(true));
@@ -96,12 +96,12 @@ std::unique_ptr<Writer> OpenRedisWriter(const std::string& url, const WriterSpec
   const std::string port = colon == std::string::npos ? "6379" : address.substr(colon + 1);
   try {
     const auto addresses = tcp::resolver(context).resolve(address.substr(0, colon), port);
-    std::vector<std::unique_ptr<Connection>> connections;
+    std::vector<std::unique_ptr<RedisConnection>> connections;
     for (std::size_t i = 0; i < spec.connections; ++i) {
-      connections.push_back(std::make_unique<Connection>(addresses, context));
+      connections.push_back(std::make_unique<RedisConnection>(addresses, context));
     }
-    return std::make_unique<WriterPool<Connection>>(context, std::move(connections),
-                                                    spec.pipelined ? kPipelineWindow : 1);
+    return std::make_unique<WriterPool<RedisConnection>>(context, std::move(connections),
+                                                         spec.pipelined ? kRedisWindow : 1);
   } catch (const boost::system::system_error& error) {
     throw std::runtime_error(fmt::format("{}: {}", url, error.what()));
   }

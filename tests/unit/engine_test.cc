@@ -101,7 +101,7 @@ TEST_CASE("beyond max_replies a reply is pushed back", "[engine]") {
 // --- Flush
 // -----------------------------------------------------------------------------------------
 
-EngineOptions Slow() {  // a lane in no hurry
+EngineOptions Unhurried() {
   EngineOptions options;
   options.lane.write_policy = Fixed{.interval = 1s};
   options.lane.attempt_timeout = 1h;
@@ -115,7 +115,7 @@ TEST_CASE("a flush of nothing is done", "[engine]") {
 }
 
 TEST_CASE("a flush cancels the interval and waits for what is dirty, not for more", "[engine]") {
-  EngineDriver server(Slow());
+  EngineDriver server(Unhurried());
   server.Put("a", "1");
   const Effects first = server.Poll();
   server.Put("b", "2");
@@ -130,7 +130,7 @@ TEST_CASE("a flush cancels the interval and waits for what is dirty, not for mor
 }
 
 TEST_CASE("a flush covers keys in retry and cancels their pause", "[engine]") {
-  EngineDriver server(Slow());
+  EngineDriver server(Unhurried());
   server.Put("a", "1");
   server.Put("b", "2");
   const Effects first = server.Poll();
@@ -152,7 +152,7 @@ TEST_CASE("a flush covers keys in retry and cancels their pause", "[engine]") {
 
 TEST_CASE("a flush that fails on its way is repeated without waiting for the interval",
           "[engine]") {
-  EngineDriver server(Slow());
+  EngineDriver server(Unhurried());
   server.Put("k", "v");
   Effects effects = server.Poll();
   const bool while_in_flight = GENERATE(true, false);
@@ -170,7 +170,7 @@ TEST_CASE("a flush that fails on its way is repeated without waiting for the int
 }
 
 TEST_CASE("a flush that waits for one key does not hurry others", "[engine]") {
-  EngineDriver server(Slow());
+  EngineDriver server(Unhurried());
   server.Put("k", "v");
   server.Poll();
   server.Put("k", "w");  // cannot be sent before its first write ends
@@ -194,7 +194,7 @@ TEST_CASE("a flush tells of a refused key once all has ended", "[engine]") {
 }
 
 TEST_CASE("a flush has no deadline", "[engine]") {
-  EngineOptions options = Slow();
+  EngineOptions options = Unhurried();
   options.reply_deadline = 10ms;
   EngineDriver server(options);
   server.Put("k", "v");
@@ -208,7 +208,7 @@ TEST_CASE("a flush has no deadline", "[engine]") {
 // ---------------------------------------------------------------------------
 
 TEST_CASE("a drain takes no new change, sends at once and ends when all is answered", "[engine]") {
-  EngineDriver server(Slow());
+  EngineDriver server(Unhurried());
   server.Put("a", "1");
   const Effects first = server.Poll();
   server.Put("b", "2");
@@ -231,7 +231,7 @@ TEST_CASE("a drain of nothing ends at once", "[engine]") {
 }
 
 TEST_CASE("close fails what waits and sends nothing more", "[engine]") {
-  EngineDriver server(Slow());
+  EngineDriver server(Unhurried());
   server.Put("in flight", "1");
   const Effects effects = server.Poll();
   server.Put("unsent", "2");
