@@ -1,5 +1,6 @@
 #include "layered_sampled_array.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -307,6 +308,9 @@ TEST_CASE("a layered sampled array does what its model does", "[lsa]") {
       case 4: {
         const std::vector<LayerInfo> layers = array.Layers();
         REQUIRE(WithoutBytes(layers) == model.Layers());
+        REQUIRE(array.filling() == std::ranges::any_of(layers, [](const LayerInfo& layer) {
+                  return layer.state == LayerState::kFilling;
+                }));
         std::size_t bytes = 0;
         for (const LayerInfo& layer : layers) {
           bytes += layer.bytes;

@@ -2,6 +2,7 @@
 
 #include "psi.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <vector>
@@ -79,21 +80,21 @@ TEST_CASE("rows that go up one by one take no space but the directory's", "[psi]
 }
 
 TEST_CASE("a next row is found among the rows of its symbol", "[psi]") {
-  const std::uint64_t seed = GENERATE(range(1, 50));
+  const std::uint64_t seed = GENERATE(range(1, 100));
   CAPTURE(seed);
   SplitMix64 random(seed);
-  std::vector<Psi::Cursor> rows;
-  Row next = 0;
-  for (Row row = 0; row < 300; ++row) {
-    next += 1 + static_cast<Row>(random.Below(10));
-    rows.push_back({row, 0, next});
-  }
+  const std::vector<Psi::Cursor> rows = RandomRows(random);
   PsiWriter::Parts parts;
   CHECK(Build(rows, parts) == rows);
   for (int i = 0; i < 100; ++i) {
-    const Row first = static_cast<Row>(random.Below(301));
-    const Row last = first + static_cast<Row>(random.Below(301 - first));
-    const Row wanted = static_cast<Row>(random.Below(next + 10));
+    // Any part of the rows of a symbol, beside which there may be others in a block.
+    const Symbol symbol = rows[random.Below(rows.size())].symbol;
+    const auto same = std::ranges::equal_range(rows, symbol, {}, &Psi::Cursor::symbol);
+    const Row size = static_cast<Row>(same.size());
+    const Row first = same.front().row + static_cast<Row>(random.Below(size + 1));
+    const Row last = first + static_cast<Row>(random.Below(same.front().row + size + 1 - first));
+    const Row lowest = same.front().next;
+    const Row wanted = lowest + static_cast<Row>(random.Below(same.back().next - lowest + 10));
     Row expected = first;
     while (expected < last && rows[expected].next < wanted) ++expected;
     CHECK(parts.View().LowerBound(first, last, wanted) == expected);

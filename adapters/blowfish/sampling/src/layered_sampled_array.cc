@@ -23,6 +23,7 @@ bool LayeredSampledArray::Add() {
     columns_[column.ordinal()].store(ColumnRef::Filling(&column), std::memory_order_release);
   }
   finest_.store(distance, std::memory_order_relaxed);
+  NoteFilling();
   return true;
 }
 
@@ -38,6 +39,7 @@ bool LayeredSampledArray::Remove() {
     }
     const bool coarsest = removed->distance() == shape_.coarsest();
     finest_.store(coarsest ? 0 : 2 * removed->distance(), std::memory_order_relaxed);
+    NoteFilling();
   }
   domain_.Retire(std::move(removed));
   return true;
@@ -63,6 +65,7 @@ void LayeredSampledArray::Complete(FillingColumn& column) {
     const std::lock_guard lock(mutex_);
     if (!Exists(layer)) return;  // Its bitmap goes with it.
     bitmap = layer.TakeBitmap();
+    NoteFilling();
   }
   domain_.Retire(std::move(bitmap));
 }
@@ -71,6 +74,11 @@ void LayeredSampledArray::Complete(FillingColumn& column) {
 bool LayeredSampledArray::Exists(const SampleLayer& layer) const {
   return std::any_of(layers_.begin(), layers_.end(),
                      [&](const auto& existing) { return existing.get() == &layer; });
+}
+
+void LayeredSampledArray::NoteFilling() {
+  filling_.store(std::ranges::any_of(layers_, [](const auto& layer) { return !layer->full(); }),
+                 std::memory_order_relaxed);
 }
 
 std::vector<LayerInfo> LayeredSampledArray::Layers() const {

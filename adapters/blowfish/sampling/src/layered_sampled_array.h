@@ -100,6 +100,8 @@ class LayeredSampledArray {
 
   /// The sampling distance of the finest layer; 0 if none exists.
   [[nodiscard]] std::uint32_t finest() const { return finest_.load(std::memory_order_relaxed); }
+  /// Whether a layer lacks entries: if none does, whoever computes many values need not call Fill.
+  [[nodiscard]] bool filling() const { return filling_.load(std::memory_order_relaxed); }
   /// The coarsest first. Looks at the bitmaps of those being filled: 1 / 64 word an entry.
   [[nodiscard]] std::vector<LayerInfo> Layers() const;
   /// Memory of all that exist; what is deleted but still read is not among it.
@@ -171,6 +173,7 @@ class LayeredSampledArray {
   void Complete(FillingColumn& column);
   // The caller holds the mutex.
   [[nodiscard]] bool Exists(const SampleLayer& layer) const;
+  void NoteFilling();
 
   const SampleShape shape_;
   ReclaimDomain& domain_;
@@ -179,6 +182,7 @@ class LayeredSampledArray {
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<SampleLayer>> layers_;  // Those stored, the coarsest first.
   std::atomic<std::uint32_t> finest_;                 // Written with the mutex held.
+  std::atomic<bool> filling_ = false;                 // So is this.
 };
 
 }  // namespace stout::blowfish

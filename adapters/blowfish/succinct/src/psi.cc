@@ -1,5 +1,7 @@
 #include "psi.h"
 
+#include <algorithm>
+
 #include "psi_block.h"
 #include "select.h"
 
@@ -50,6 +52,16 @@ Psi::Cursor Psi::At(Row row) const {
 void Psi::Step(std::span<Cursor> cursors) const { kStep(entries_, numbers_, cursors); }
 
 Row Psi::LowerBound(Row first, Row last, Row next) const {
+  // Of a block that lies within the rows, the lowest next row is that of its first: the entries
+  // alone tell which block it is in, or between which.
+  const Row begin = (first + kBlock - 1) / kBlock;
+  const Row end = std::max(begin, last / kBlock);
+  const auto blocks = entries_.subspan(begin, end - begin);
+  const auto above =
+      std::ranges::partition_point(blocks, [&](const Entry& entry) { return entry.lowest < next; });
+  const Row below = begin + static_cast<Row>(above - blocks.begin());
+  if (below < end) last = below * kBlock;
+  if (below > begin) first = (below - 1) * kBlock;
   while (first < last) {
     const Row middle = first + (last - first) / 2;
     if (Next(middle) < next) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -100,6 +101,8 @@ class RecordIndex {
       value.Append(alphabet_.Print(symbol));
     }
   }
+  // Whether there is anything to tell the layers.
+  [[nodiscard]] bool Learns() const { return records_at_.filling() || places_of_.filling(); }
   // The layers learn of an anchor of a record.
   void Tell(Anchors::Anchor anchor, std::uint32_t record) {
     records_at_.Fill(IndexAt(anchor), record);
@@ -108,6 +111,11 @@ class RecordIndex {
   void TellAll(const Passed& passed, std::uint32_t record) {
     for (const Anchors::Anchor anchor : passed.anchors()) Tell(anchor, record);
   }
+
+  // Locates rows as long as their records stand side by side, in a layer that is full; leaves those
+  // that are left. True: it is done.
+  template <typename Visit>
+  [[nodiscard]] bool LocateSampled(RowRange& rows, Visit& visit);
 
   // The record of a row, if it is known without a walk.
   [[nodiscard]] std::optional<std::uint32_t> RecordAt(Row row, Passed& passed) const;
@@ -121,8 +129,24 @@ class RecordIndex {
 };
 
 template <typename Visit>
+bool RecordIndex::LocateSampled(RowRange& rows, Visit& visit) {
+  std::array<std::uint32_t, 256> records;
+  for (Anchors::Anchor at = anchors_.At(rows.first); !rows.empty();) {
+    const auto part = std::span(records).first(std::min<std::size_t>(rows.size(), records.size()));
+    if (!records_at_.Unpack(at.ordinal, at.place, part)) return false;
+    for (const std::uint32_t record : part) {
+      if (!visit(record)) return true;
+    }
+    at.place += static_cast<Row>(part.size());
+    rows.first += static_cast<Row>(part.size());
+  }
+  return true;
+}
+
+template <typename Visit>
 void RecordIndex::Locate(RowRange rows, Visit visit) {
   const ReclaimDomain::Guard guard(domain_);
+  if (rows.empty() || LocateSampled(rows, visit)) return;
   std::array<Passed, kWalks> passed;
   Row next = rows.first;
   bool more = true;
