@@ -22,32 +22,6 @@ std::uint32_t StrideFor(std::uint32_t size) {
   return stride;
 }
 
-/// Draws searches of a class.
-class Searcher {
- public:
-  Searcher(const Oracle& oracle, const SearchClass& of, const load::Distribution& values)
-      : oracle_(oracle) {
-    for (const std::size_t attribute : of.attributes) {
-      const auto distinct = static_cast<std::uint32_t>(oracle.Distinct(attribute).size());
-      choices_.push_back({attribute, Choice(distinct, values)});
-    }
-  }
-
-  Search Draw(SplitMix64& random) const {
-    const auto& [attribute, choice] = choices_[random.Below(choices_.size())];
-    return {attribute, oracle_.Distinct(attribute)[choice.Draw(random)]};
-  }
-
- private:
-  struct OfAttribute {
-    std::size_t attribute;
-    Choice choice;
-  };
-
-  const Oracle& oracle_;
-  std::vector<OfAttribute> choices_;
-};
-
 std::uint64_t Hits(const Oracle& oracle, const Search& search) {
   return oracle.Search(search.attribute, search.value).size();
 }
@@ -65,6 +39,19 @@ std::uint32_t Choice::Draw(SplitMix64& random) const {
 
 std::uint32_t Choice::PlaceOf(std::uint32_t rank) const {
   return static_cast<std::uint32_t>(std::uint64_t{rank} * stride_ % size_);
+}
+
+Searcher::Searcher(const Oracle& oracle, const SearchClass& of, const load::Distribution& values)
+    : oracle_(oracle) {
+  for (const std::size_t attribute : of.attributes) {
+    const auto distinct = static_cast<std::uint32_t>(oracle.Distinct(attribute).size());
+    choices_.push_back({attribute, Choice(distinct, values)});
+  }
+}
+
+Search Searcher::Draw(SplitMix64& random) const {
+  const auto& [attribute, choice] = choices_[random.Below(choices_.size())];
+  return {attribute, oracle_.Distinct(attribute)[choice.Draw(random)]};
 }
 
 std::vector<SearchClass> SearchClasses(const blowfish::Schema& schema) {

@@ -68,6 +68,27 @@ struct SearchClass {
 /// many values, orderkey, partkey, suppkey, extendedprice, three dates, and comment.
 [[nodiscard]] std::vector<SearchClass> SearchClasses(const blowfish::Schema& schema);
 
+/// Draws searches of a class. The value is drawn from the distinct ones: one that many records have
+/// is as likely as one that a single record has.
+///
+/// Owner: value type; the oracle outlives it.   Threads: as a const value.
+class Searcher {
+ public:
+  /// Requires values of the attributes of the class.
+  Searcher(const Oracle& oracle, const SearchClass& of, const load::Distribution& values);
+
+  [[nodiscard]] Search Draw(SplitMix64& random) const;
+
+ private:
+  struct OfAttribute {
+    std::size_t attribute;
+    Choice choice;
+  };
+
+  const Oracle& oracle_;
+  std::vector<OfAttribute> choices_;
+};
+
 /// What bounds a batch of searches: whichever is reached first, so that the few values that half of
 /// the records have do not take hours. A batch has one search at least.
 struct SearchBounds {
@@ -80,8 +101,6 @@ struct SearchBounds {
 /// @{
 [[nodiscard]] std::vector<Get> DrawGets(const Oracle& oracle, const load::Distribution& keys,
                                         std::size_t count, std::uint64_t seed);
-/// The value is drawn from the distinct ones: a value that many records have is as likely as one
-/// that a single record has.
 [[nodiscard]] std::vector<Search> DrawSearches(const Oracle& oracle, const SearchClass& of,
                                                const load::Distribution& values,
                                                const SearchBounds& bounds, std::uint64_t seed);

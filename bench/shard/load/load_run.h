@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "shard/load/load_settings.h"
+#include "shard/load/tally.h"
+#include "shard/oracle.h"
+#include "stout/core/histogram.h"
+
+namespace stout::bench::shard {
+
+/// What a run came to.
+struct LoadSummary {
+  Tally total;
+  double seconds = 0;         ///< In which load was offered.
+  double answered_per_s = 0;  ///< Within these.
+  Histogram lateness;         ///< From due to handed to a connection: the generator's own, ns.
+  std::string last_error;     ///< That the server answered, if it did.
+  std::string lost;           ///< Why the run ended early, if it did so by itself.
+  bool interrupted = false;
+};
+
+/// Offers the load, and writes a line to `csv` for each slice of it; the last one ends when all is
+/// answered, or patience has. The first SIGINT or SIGTERM ends the load, and what is under way is
+/// given up; the second ends the program.
+///
+/// What cannot be begun, such as a server that is not there or has other data, is in `lost`, too.
+///
+/// Threads: the caller's, until the end. It handles these two signals meanwhile.
+[[nodiscard]] LoadSummary RunLoad(const LoadSettings& settings, const Oracle& oracle,
+                                  std::ostream& csv);
+
+/// For people, a line or two.
+[[nodiscard]] std::string ToText(const LoadSummary& summary);
+/// README.md says what the members mean.
+[[nodiscard]] std::string ToJson(const LoadSummary& summary);
+
+}  // namespace stout::bench::shard

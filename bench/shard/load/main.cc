@@ -1,0 +1,55 @@
+// shard-load: load that does not wait for a shard server, and what it does to the server.
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <stdexcept>
+#include <variant>
+
+#include "load/json.h"
+#include "shard/lineitem.h"
+#include "shard/load/load_run.h"
+#include "shard/load/load_settings.h"
+
+namespace stout::bench::shard {
+namespace {
+
+ExitCode ExitCodeOf(const LoadSummary& summary) {
+  if (summary.interrupted) return kInterrupted;
+  return summary.lost.empty() && summary.total.failed == 0 ? kOk : kFailed;
+}
+
+ExitCode Execute(const LoadSettings& settings) {
+  std::ofstream file;
+  if (settings.csv != "-") {
+    file.open(settings.csv);
+    if (!file) throw std::runtime_error("--csv: cannot write " + settings.csv);
+  }
+  std::ostream& csv = settings.csv == "-" ? std::cout : file;
+  Lineitem records(settings.data);
+  const Oracle oracle(records);
+  const LoadSummary summary = RunLoad(settings, oracle, csv);
+  if (!summary.lost.empty()) fmt::print(stderr, "shard-load: {}\n", summary.lost);
+  if (summary.seconds > 0) fmt::print(stderr, "{}", ToText(summary));
+  if (!csv) throw std::runtime_error("--csv: cannot write all of it");
+  if (!settings.json.empty()) WriteFile(settings.json, ToJson(summary));
+  return ExitCodeOf(summary);
+}
+
+ExitCode Execute(ExitCode code) { return code; }
+
+}  // namespace
+}  // namespace stout::bench::shard
+
+int main(int argc, char** argv) {
+  using namespace stout::bench::shard;
+  try {
+    return std::visit([](const auto& parsed) { return Execute(parsed); },
+                      ParseLoadSettings(argc, argv));
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "shard-load: {}\n", error.what());
+    return stout::bench::kFailed;
+  }
+}

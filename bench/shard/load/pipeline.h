@@ -1,0 +1,79 @@
+#pragma once
+
+#include <array>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <string>
+
+#include "event.h"
+#include "load_options.h"
+#include "resp/commands.h"
+#include "resp/reply.h"
+#include "shard/load/requests.h"
+
+namespace stout::bench::shard {
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+/// A request on its way.
+struct Request {
+  SteadyTime due;
+  Requests::Kind kind = Requests::Kind::kGet;
+};
+
+/// Who is told what becomes of requests.
+class PipelineListener {
+ public:
+  virtual void OnReply(const Request& request, const resp::Reply& reply) = 0;
+  /// Once; what has no answer gets none.
+  virtual void OnLost(const std::string& why) = 0;
+
+ protected:
+  ~PipelineListener() = default;
+};
+
+/// A connection whose requests do not wait for each other's answers: what is added goes out with
+/// the next write, and replies are taken in the order of the requests.
+///
+/// Owner: must outlive its coroutines, and the listener it.   Threads: one, of its executor.
+/// Memory: what was added and is not answered; the caller bounds it.
+class Pipeline {
+ public:
+  Pipeline(const boost::asio::any_io_executor& executor, PipelineListener& listener)
+      : listener_(listener), resolver_(executor), socket_(executor), work_(executor) {}
+
+  /// Empty, or what is wrong.
+  [[nodiscard]] boost::asio::awaitable<std::string> Connect(const blowfish::HostPort& to);
+  /// Both run side by side until the connection is lost, or closed.
+  [[nodiscard]] boost::asio::awaitable<void> Write();
+  [[nodiscard]] boost::asio::awaitable<void> Read();
+
+  /// Where a command is put just before Added().
+  [[nodiscard]] resp::Commands& commands() { return commands_; }
+  void Added(const Request& request) {
+    under_way_.push_back(request);
+    work_.Notify();
+  }
+  /// Tells the listener nothing more.
+  void Close();
+
+ private:
+  [[nodiscard]] std::string TakeReplies();
+  void Lose(const std::string& why);
+
+  PipelineListener& listener_;
+  boost::asio::ip::tcp::resolver resolver_;
+  boost::asio::ip::tcp::socket socket_;
+  blowfish::Event work_;  // There is something to write.
+  resp::Commands commands_;
+  resp::ReplyReader replies_;
+  std::array<char, std::size_t{64} << 10> input_{};
+  std::deque<Request> under_way_;
+  bool closed_ = false;
+};
+
+}  // namespace stout::bench::shard

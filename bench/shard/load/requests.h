@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "resp/commands.h"
+#include "shard/oracle.h"
+#include "shard/queries.h"
+#include "stout/core/random.h"
+#include "stout/core/types.h"
+
+namespace stout::bench::shard {
+
+enum class Operations : std::uint8_t {
+  kGet,
+  kSearch,
+  kMix,  ///< The paper's: a get or a search, each with probability 1/2.
+};
+
+/// Which shards have the keys of gets: by Zipf's law, the hottest being shard 0 at first.
+struct ShardSkew {
+  load::Distribution distribution;
+  /// After each such time the next shard is the hottest; zero: always the same.
+  Duration turn{};
+};
+
+struct RequestOptions {
+  Operations operations = Operations::kMix;
+  std::string search_class = "mix8";  ///< See SearchClasses().
+  load::Distribution distribution;    ///< Of keys, and of values searched for.
+  std::optional<ShardSkew> skew;      ///< Of kGet alone: a search asks all shards.
+  std::uint64_t seed = 1;
+};
+
+/// Requests for the data that `shard-data --format keyed | blowfish-load --drop-key` has brought
+/// into a server, as shard-bench draws them, one at a time: its batches repeat themselves, and
+/// would be found among the samples that their first turn has left.
+///
+/// Owner: value type; the oracle outlives it.   Threads: none of its own.
+/// Cost: some 100 ns a request.   Memory: with a skew, 4 bytes a record.
+class Requests {
+ public:
+  enum class Kind : std::uint8_t { kGet, kSearch };
+
+  /// Requires that the oracle has records, the values of the class, and with a skew, some in each
+  /// of the shards. Throws std::runtime_error if there is no such class.
+  Requests(const Oracle& oracle, const RequestOptions& options, std::size_t shards);
+
+  /// Adds the command that is due so long after the start of the load.
+  Kind Add(Duration due, resp::Commands& commands);
+
+ private:
+  struct OfShard {
+    std::vector<RecordNumber> records;
+    Choice choice;
+  };
+
+  [[nodiscard]] RecordNumber DrawRecord(Duration due);
+
+  const Oracle& oracle_;
+  Operations operations_;
+  SplitMix64 random_;
+  Choice record_;
+  std::optional<Searcher> searcher_;
+  std::optional<ShardSkew> skew_;
+  std::optional<load::Zipf> shard_;
+  std::vector<OfShard> shards_;
+};
+
+/// The key of a record on the server: the number that it is, in decimal.
+[[nodiscard]] std::string ServedKey(const Oracle& oracle, RecordNumber record);
+
+}  // namespace stout::bench::shard

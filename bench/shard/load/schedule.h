@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "stout/core/types.h"
+
+namespace stout::bench::shard {
+
+/// Part of a schedule: the rate goes evenly from one to the other.
+struct Phase {
+  double from = 0;  ///< Requests per second at its beginning, >= 0,
+  double to = 0;    ///< and at its end.
+  Duration length{};
+
+  friend bool operator==(const Phase&, const Phase&) = default;
+};
+
+/// Reads RATE:SECONDS, such as "2000:10", or FROM-TO:SECONDS, "2000-6000:0.5". Nothing if the text
+/// is neither, or a number is out of range: rates up to 1e8, seconds above 0 and up to 1e6.
+[[nodiscard]] std::optional<Phase> ParsePhase(std::string_view text);
+
+/// How many requests are due when, one phase after the other.
+///
+/// A Poisson process of a changing rate is one of rate 1 through TimeOf():
+///
+///     for (double count = Exponential(); auto due = schedule.TimeOf(count); count +=
+///     Exponential())
+///
+/// Owner: value type.   Threads: as a const value.   Cost: some ns a phase.
+class Schedule {
+ public:
+  explicit Schedule(const std::vector<Phase>& phases);
+
+  [[nodiscard]] Duration length() const;
+  /// Requests that are due by then, on average.
+  [[nodiscard]] double CountAt(Duration time) const;
+  /// When so many are due; nothing if there are not so many.
+  [[nodiscard]] std::optional<Duration> TimeOf(double count) const;
+
+ private:
+  struct Part {
+    Phase phase;
+    Duration begin{};
+    double before = 0;  // due before it
+    double count = 0;   // due in it
+  };
+
+  std::vector<Part> parts_;
+};
+
+}  // namespace stout::bench::shard

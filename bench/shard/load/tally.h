@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+
+#include "stout/core/histogram.h"
+
+namespace stout::bench::shard {
+
+/// What happened in some time: of a slice, and of slices together.
+///
+/// A request is offered once, when it is due; later it is unsent, answered or failed once, unless
+/// it is still under way at the end. What is answered in a slice may have been offered in an
+/// earlier one.
+///
+/// Owner: value type.   Threads: none of its own.
+struct Tally {
+  std::uint64_t offered = 0;
+  std::uint64_t unsent = 0;    ///< As too many were under way.
+  std::uint64_t answered = 0;  ///< As it should be; what follows is of them.
+  std::uint64_t failed = 0;    ///< Answered an error, or that there is no such key.
+  Histogram latency;           ///< From due to answered, ns.
+
+  void Merge(const Tally& other) {
+    offered += other.offered;
+    unsent += other.unsent;
+    answered += other.answered;
+    failed += other.failed;
+    latency.Merge(other.latency);
+  }
+  /// Of which nothing has become anything yet.
+  [[nodiscard]] std::uint64_t UnderWay() const { return offered - unsent - answered - failed; }
+};
+
+}  // namespace stout::bench::shard
