@@ -149,6 +149,7 @@ TEST_CASE_METHOD(ShardLoadFixture, "skewed gets go to the shards whose turn it i
   settings_.closed = milliseconds(100);
   settings_.requests.operations = Operations::kGet;
   settings_.requests.skew = {{.theta = 10}, milliseconds(10)};
+  settings_.requests.keys = GENERATE(std::size_t{1}, std::size_t{5});
   const LoadSummary summary = Run();
   CHECK(summary.lost.empty());
   CHECK(summary.total.failed == 0);
@@ -182,6 +183,7 @@ TEST_CASE_METHOD(ShardLoadFixture, "errors of the server are counted and told", 
   }
   settings_.closed = milliseconds(50);
   settings_.requests.operations = Operations::kGet;
+  settings_.requests.keys = GENERATE(std::size_t{1}, std::size_t{5});
   const LoadSummary summary = Run();
   CHECK(summary.total.failed > 0);
   CHECK(summary.last_error == "a key is not there");

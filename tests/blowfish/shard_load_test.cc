@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "log_hash.h"
 #include "shard/lineitem.h"
 #include "shard/load/load_settings.h"
 #include "shard/load/requests.h"
@@ -189,6 +190,28 @@ TEST_CASE_METHOD(RequestsFixture, "a mix asks for keys and values that there are
   CHECK(gets < 600);
 }
 
+TEST_CASE_METHOD(RequestsFixture,
+                 "keys of a skewed get are of one shard, the hottest one takes turns",
+                 "[shard-load]") {
+  constexpr std::size_t kShards = 3;
+  constexpr std::size_t kKeys = 4;
+  const RequestOptions options{
+      .operations = Operations::kGet, .keys = kKeys, .skew = ShardSkew{{.theta = 20}, seconds(10)}};
+  Requests requests(oracle_, options, kShards);
+  for (int second = 0; second < 60; ++second) {
+    resp::Commands commands;
+    CHECK(requests.Add(seconds(second), commands) == Requests::Kind::kGet);
+    const std::vector<std::string> arguments = Arguments(commands);
+    REQUIRE(arguments.size() == 1 + kKeys);
+    CHECK(arguments[0] == "MGET");
+    for (std::size_t i = 1; i <= kKeys; ++i) {
+      CHECK(records_of_.contains(arguments[i]));
+      // The second shard comes with a share of 2^-20.
+      CHECK(blowfish::Xxh3(arguments[i]) % kShards == second / 10 % kShards);
+    }
+  }
+}
+
 TEST_CASE_METHOD(RequestsFixture, "the same seed gives the same requests", "[shard-load]") {
   const auto draw = [&](std::uint64_t seed) {
     Requests requests(oracle_, {.seed = seed}, 1);
@@ -240,6 +263,8 @@ TEST_CASE("what is wrong is told by the name of its option", "[shard-load]") {
       {"--shard-skew", {"--phase", "1:1", "--shard-skew", "zipf:1"}},
       {"--turn", {"--phase", "1:1", "--turn", "1s"}},
       {"--slice", {"--phase", "1:1", "--slice", "1us"}},
+      {"--slice", {"--phase", "1:1", "--slice", "1h"}},
+      {"--keys", {"--phase", "1:1", "--keys", "0"}},
   }));
   std::vector<const char*> all = {"shard-load"};
   all.insert(all.end(), arguments.begin(), arguments.end());

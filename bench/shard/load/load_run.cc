@@ -33,6 +33,12 @@ constexpr std::chrono::seconds kStatusTimeout{5};
 /// Distinguishes the times of requests from their choice.
 constexpr std::uint64_t kTimesSeed = 0x5eed;
 
+/// Whether a key of a get is not there.
+bool LacksKey(const resp::Reply& reply) {
+  return reply.kind == resp::Reply::Kind::kNil ||
+         std::any_of(reply.elements.begin(), reply.elements.end(), LacksKey);
+}
+
 class LoadRun final : public PipelineListener {
  public:
   LoadRun(const LoadSettings& settings, const Oracle& oracle, std::ostream& csv)
@@ -139,8 +145,7 @@ asio::awaitable<void> LoadRun::Work() {
     summary_.answered_per_s =
         static_cast<double>(summary_.total.answered + slice_.answered) / summary_.seconds;
     co_await AwaitAnswers();
-    over_ = true;
-    tick_.cancel();  // The last slice ends, and with it the run.
+    over_ = true;  // At the end of the slice, which would tell little if it were cut short.
   } else {
     End();
   }
@@ -223,8 +228,7 @@ void LoadRun::Issue(SteadyTime due) {
 void LoadRun::OnReply(const Request& request, const resp::Reply& reply) {
   const SteadyTime now = steady_clock::now();
   --under_way_;
-  const bool missing =
-      request.kind == Requests::Kind::kGet && reply.kind == resp::Reply::Kind::kNil;
+  const bool missing = request.kind == Requests::Kind::kGet && LacksKey(reply);
   if (reply.error() || missing) {
     ++slice_.failed;
     summary_.last_error = missing ? "a key is not there" : reply.text;

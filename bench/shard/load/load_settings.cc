@@ -117,6 +117,10 @@ void AddRequests(CLI::App& app, RequestOptions& requests) {
         return fmt::format("'{}' is neither an attribute nor mix8", name);
       })
       ->capture_default_str();
+  app.add_option("--keys", requests.keys,
+                 "Of a get; several are asked for by MGET, with --shard-skew of one shard")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
   AddParsed(
       app, "--distribution", load::ParseDistribution,
       [&requests](const load::Distribution& parsed) { requests.distribution = parsed; },
@@ -163,8 +167,8 @@ void CheckTogether(const LoadSettings& settings) {
   if (settings.requests.skew && settings.requests.operations != Operations::kGet) {
     RejectOption("--shard-skew", "needs --operations get: a search asks all shards");
   }
-  if (settings.slice < std::chrono::milliseconds(1)) {
-    RejectOption("--slice", "is 1ms or longer");
+  if (settings.slice < std::chrono::milliseconds(1) || settings.slice > std::chrono::seconds(10)) {
+    RejectOption("--slice", "is from 1ms to 10s");
   }
   if (settings.depth * settings.connections > settings.most_under_way && closed) {
     RejectOption("--depth", "on all connections is more than --most-under-way");

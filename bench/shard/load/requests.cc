@@ -37,6 +37,7 @@ std::string ServedKey(const Oracle& oracle, RecordNumber record) {
 Requests::Requests(const Oracle& oracle, const RequestOptions& options, std::size_t shards)
     : oracle_(oracle),
       operations_(options.operations),
+      keys_(options.keys),
       random_(options.seed),
       record_(oracle.size(), options.distribution),
       skew_(options.skew) {
@@ -61,16 +62,22 @@ Requests::Kind Requests::Add(Duration due, resp::Commands& commands) {
     commands.Add({"SEARCH", oracle_.schema().names()[search.attribute], search.value});
     return Kind::kSearch;
   }
-  commands.Add({"GET", ServedKey(oracle_, DrawRecord(due))});
+  const OfShard* const shard = DrawShard(due);
+  commands.Begin(1 + keys_);
+  commands.Argument(keys_ == 1 ? "GET" : "MGET");
+  for (std::size_t i = 0; i < keys_; ++i) {
+    const RecordNumber record =
+        shard != nullptr ? shard->records[shard->choice.Draw(random_)] : record_.Draw(random_);
+    commands.Argument(ServedKey(oracle_, record));
+  }
   return Kind::kGet;
 }
 
-RecordNumber Requests::DrawRecord(Duration due) {
-  if (!skew_) return record_.Draw(random_);
+const Requests::OfShard* Requests::DrawShard(Duration due) {
+  if (!skew_) return nullptr;
   const std::size_t turns =
       skew_->turn > Duration::zero() ? static_cast<std::size_t>(due / skew_->turn) : 0;
-  const OfShard& shard = shards_[(shard_->Draw(random_) + turns) % shards_.size()];
-  return shard.records[shard.choice.Draw(random_)];
+  return &shards_[(shard_->Draw(random_) + turns) % shards_.size()];
 }
 
 }  // namespace stout::bench::shard

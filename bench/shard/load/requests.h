@@ -30,6 +30,7 @@ struct ShardSkew {
 struct RequestOptions {
   Operations operations = Operations::kMix;
   std::string search_class = "mix8";  ///< See SearchClasses().
+  std::size_t keys = 1;               ///< Of a get; several, of one shard with a skew, by MGET.
   load::Distribution distribution;    ///< Of keys, and of values searched for.
   std::optional<ShardSkew> skew;      ///< Of kGet alone: a search asks all shards.
   std::uint64_t seed = 1;
@@ -58,10 +59,12 @@ class Requests {
     Choice choice;
   };
 
-  [[nodiscard]] RecordNumber DrawRecord(Duration due);
+  // The one whose keys a get is to have; null: of any.
+  [[nodiscard]] const OfShard* DrawShard(Duration due);
 
   const Oracle& oracle_;
   Operations operations_;
+  std::size_t keys_;
   SplitMix64 random_;
   Choice record_;
   std::optional<Searcher> searcher_;
