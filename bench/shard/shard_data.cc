@@ -17,6 +17,7 @@
 #include "load/command_line.h"
 #include "shard/delimited_file.h"
 #include "shard/lineitem.h"
+#include "shard/placed_records.h"
 
 namespace stout::bench::shard {
 namespace {
@@ -33,6 +34,7 @@ struct Command {
   std::string out;
   std::string keys;
   LineFormat format = LineFormat::kTable;
+  std::optional<Placement> placement;
 };
 
 std::variant<Command, ExitCode> Parse(int argc, const char* const* argv) {
@@ -52,6 +54,20 @@ std::variant<Command, ExitCode> Parse(int argc, const char* const* argv) {
                  "tbl: the attributes; keyed: before them the key, as a decimal number")
       ->transform(CLI::CheckedTransformer(kFormats))
       ->default_str("tbl");
+  app.add_option_function<std::string>(
+         "--placed-by",
+         [&command](const std::string& text) {
+           command.placement = ParsePlacement(text, Lineitem::GetSchema());
+           if (!command.placement) {
+             throw CLI::ValidationError(
+                 "--placed-by",
+                 fmt::format("'{}' is not ATTRIBUTE:SHARDS, such as partkey:3", text));
+           }
+         },
+         "With keys by which a blowfish-server of so many shards has the records of a value of "
+         "this "
+         "attribute on one of them")
+      ->type_name("ATTRIBUTE:SHARDS");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -95,7 +111,10 @@ ExitCode Execute(const Command& command) {
   if (!command.keys.empty()) keys = Create(command.keys);
   std::ostream& lines = file ? *file : std::cout;
 
-  Lineitem records(command.data);
+  Lineitem lineitem(command.data);
+  std::optional<PlacedRecords> placed;
+  if (command.placement) placed.emplace(lineitem, *command.placement);
+  RecordSource& records = placed ? static_cast<RecordSource&>(*placed) : lineitem;
   const Progress progress(command.data.bytes);
   const Written written =
       WriteLines(records, command.format, lines, keys ? &*keys : nullptr, progress);

@@ -79,7 +79,7 @@ class ShardLoadFixture {
   void Fill() {
     test::RespClient client(server_.port());
     for (RecordNumber record = 0; record < oracle_.size(); ++record) {
-      client.Queue({"SET", ServedKey(oracle_, record), std::string(oracle_.value(record))});
+      client.Queue({"SET", ServedKey(oracle_.key(record)), std::string(oracle_.value(record))});
     }
     for (RecordNumber record = 0; record < oracle_.size(); ++record) {
       REQUIRE(client.Receive() == "+OK");
@@ -175,11 +175,19 @@ TEST_CASE_METHOD(ShardLoadFixture, "a server without the records is refused with
   CHECK(summary.total.offered == 0);
 }
 
+TEST_CASE_METHOD(ShardLoadFixture, "records that are placed on other shards are refused",
+                 "[shard-load]") {
+  Fill();
+  settings_.closed = seconds(60);
+  settings_.placement = Placement{.attribute = 1, .shards = kShards + 1};
+  CHECK(Run().lost == "--placed-by: the server has 2 shards");
+}
+
 TEST_CASE_METHOD(ShardLoadFixture, "errors of the server are counted and told", "[shard-load]") {
   Fill();
   test::RespClient client(server_.port());
   for (RecordNumber record = 0; record + 1 < oracle_.size(); ++record) {
-    client.Do({"DEL", ServedKey(oracle_, record)});
+    client.Do({"DEL", ServedKey(oracle_.key(record))});
   }
   settings_.closed = milliseconds(50);
   settings_.requests.operations = Operations::kGet;

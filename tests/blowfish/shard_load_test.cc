@@ -15,7 +15,6 @@
 #include <variant>
 #include <vector>
 
-#include "log_hash.h"
 #include "shard/lineitem.h"
 #include "shard/load/load_settings.h"
 #include "shard/load/requests.h"
@@ -23,6 +22,9 @@
 #include "shard/load/shard_figures.h"
 #include "shard/load/tally.h"
 #include "shard/load/timeline.h"
+#include "shard/number_key.h"
+#include "shard/oracle.h"
+#include "shard/placed_records.h"
 #include "stout/core/random.h"
 
 namespace stout::bench::shard {
@@ -155,7 +157,7 @@ class RequestsFixture {
  protected:
   RequestsFixture() : records_({.bytes = 64 << 10}), oracle_(records_) {
     for (RecordNumber record = 0; record < oracle_.size(); ++record) {
-      records_of_[ServedKey(oracle_, record)] = record;
+      records_of_[ServedKey(oracle_.key(record))] = record;
     }
   }
 
@@ -207,8 +209,47 @@ TEST_CASE_METHOD(RequestsFixture,
     for (std::size_t i = 1; i <= kKeys; ++i) {
       CHECK(records_of_.contains(arguments[i]));
       // The second shard comes with a share of 2^-20.
-      CHECK(blowfish::Xxh3(arguments[i]) % kShards == second / 10 % kShards);
+      CHECK(ShardOf(arguments[i], kShards) == second / 10 % kShards);
     }
+  }
+}
+
+TEST_CASE("placed records lie where the value of their attribute has them", "[shard-load]") {
+  const Placement placement = ParsePlacement("partkey:5", Lineitem::GetSchema()).value();
+  CHECK(placement == Placement{.attribute = 1, .shards = 5});
+  Lineitem lineitem({.bytes = 64 << 10});
+  PlacedRecords placed(lineitem, placement);
+  const Oracle plain(lineitem);
+  const Oracle oracle(placed);
+  REQUIRE(oracle.size() == plain.size());
+  for (RecordNumber record = 0; record < oracle.size(); ++record) {
+    CHECK(oracle.value(record) == plain.value(record));
+    CHECK(ToNumber(oracle.key(record)).value() / 4096 == ToNumber(plain.key(record)));
+  }
+  for (const std::string_view value : oracle.Distinct(1)) {
+    for (const RecordNumber record : oracle.Search(1, value)) {
+      CHECK(ShardOf(ServedKey(oracle.key(record)), 5) == ShardOf(value, 5));
+    }
+  }
+
+  // Skewed searches, then, are for what one shard has.
+  const RequestOptions options{.operations = Operations::kSearch,
+                               .search_class = "partkey",
+                               .skew = ShardSkew{{.theta = 20}, seconds(10)}};
+  Requests requests(oracle, options, 5);
+  for (int second = 0; second < 60; ++second) {
+    resp::Commands commands;
+    CHECK(requests.Add(seconds(second), commands) == Requests::Kind::kSearch);
+    const std::vector<std::string> arguments = Arguments(commands);
+    CHECK(ShardOf(arguments.at(2), 5) == static_cast<std::size_t>(second / 10 % 5));
+  }
+}
+
+TEST_CASE("a placement is an attribute, and as many shards as there may be", "[shard-load]") {
+  for (const char* wrong :
+       {"", "partkey", "partkey:", "partkey:0", "partkey:65", "partkey:3x", "colour:3", ":3"}) {
+    CAPTURE(wrong);
+    CHECK(ParsePlacement(wrong, Lineitem::GetSchema()) == std::nullopt);
   }
 }
 
@@ -261,6 +302,10 @@ TEST_CASE("what is wrong is told by the name of its option", "[shard-load]") {
       {"--distribution", {"--phase", "1:1", "--distribution", "normal"}},
       {"--shard-skew", {"--phase", "1:1", "--operations", "get", "--shard-skew", "uniform"}},
       {"--shard-skew", {"--phase", "1:1", "--shard-skew", "zipf:1"}},
+      {"--shard-skew",
+       {"--phase", "1:1", "--shard-skew", "zipf:1", "--operations", "search", "--placed-by",
+        "partkey:2", "--class", "suppkey"}},
+      {"--placed-by", {"--phase", "1:1", "--placed-by", "colour:3"}},
       {"--turn", {"--phase", "1:1", "--turn", "1s"}},
       {"--slice", {"--phase", "1:1", "--slice", "1us"}},
       {"--slice", {"--phase", "1:1", "--slice", "1h"}},

@@ -160,8 +160,11 @@ asio::awaitable<std::string> LoadRun::Begin() {
   if (settings_.requests.skew && shards_ == 0) {
     co_return std::string("--shard-skew: the server tells of no shards; is it a blowfish-server?");
   }
+  if (settings_.placement && settings_.placement->shards != shards_) {
+    co_return fmt::format("--placed-by: the server has {} shards", shards_);
+  }
   resp::Commands probe;
-  probe.Add({"GET", ServedKey(oracle_, oracle_.size() - 1)});
+  probe.Add({"GET", ServedKey(oracle_.key(oracle_.size() - 1))});
   const resp::Outcome outcome = co_await status_.Run(probe);
   if (outcome.errc != Errc::kOk) co_return outcome.message;
   const resp::Reply& reply = outcome.replies.front();
@@ -169,7 +172,9 @@ asio::awaitable<std::string> LoadRun::Begin() {
   if (reply.text != oracle_.value(oracle_.size() - 1)) {
     co_return std::string(
         "the server does not have these records: fill it by shard-data --format keyed --out - | "
-        "blowfish-load --drop-key -, and give --size and --data-seed as they were given there");
+        "blowfish-load --drop-key -, and give --size, --data-seed and --placed-by as they were "
+        "given "
+        "there");
   }
   requests_.emplace(oracle_, settings_.requests, shards_);
   co_return std::string();

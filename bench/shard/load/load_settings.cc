@@ -70,6 +70,12 @@ void AddServer(CLI::App& app, LoadSettings& settings) {
       ->default_str("64MiB");
   app.add_option("--data-seed", settings.data.seed, "Of its data, as given to shard-data")
       ->capture_default_str();
+  AddParsed(
+      app, "--placed-by",
+      [](const std::string& text) { return ParsePlacement(text, Lineitem::GetSchema()); },
+      [&](const Placement& parsed) { settings.placement = parsed; },
+      "write ATTRIBUTE:SHARDS, such as partkey:3", "Of its data, as given to shard-data")
+      ->type_name("ATTRIBUTE:SHARDS");
 }
 
 void AddRates(CLI::App& app, LoadSettings& settings) {
@@ -139,7 +145,8 @@ void AddSkew(CLI::App& app, LoadSettings& settings, ShardSkew& skew) {
             settings.requests.skew = skew;
           },
           "write zipf:EXPONENT, such as zipf:0.99",
-          "Of the shards that the keys of gets are in; shard 0 is the hottest")
+          "Of the shards that have the keys of gets, or with --placed-by, what is searched for; "
+          "shard 0 is the hottest")
           ->type_name("zipf:EXPONENT");
   AddDuration(app, "--turn", skew.turn, "After each such time the next shard is the hottest");
   app.get_option("--turn")->needs(option);
@@ -154,6 +161,13 @@ void AddOutput(CLI::App& app, LoadSettings& settings) {
       ->type_name("FILE");
 }
 
+bool CanBeSkewed(const LoadSettings& settings) {
+  const RequestOptions& requests = settings.requests;
+  if (requests.operations != Operations::kSearch) return requests.operations == Operations::kGet;
+  return settings.placement &&
+         requests.search_class == Lineitem::GetSchema().names()[settings.placement->attribute];
+}
+
 /// What no option can see by itself.
 void CheckTogether(const LoadSettings& settings) {
   const bool closed = settings.closed > Duration::zero();
@@ -164,8 +178,10 @@ void CheckTogether(const LoadSettings& settings) {
   if (!settings.phases.empty() && closed) {
     RejectOption("--closed", "excludes --phase: it takes the rate from the server");
   }
-  if (settings.requests.skew && settings.requests.operations != Operations::kGet) {
-    RejectOption("--shard-skew", "needs --operations get: a search asks all shards");
+  if (settings.requests.skew && !CanBeSkewed(settings)) {
+    RejectOption("--shard-skew",
+                 "needs --operations get, for a search burdens all shards; or --operations search "
+                 "and --placed-by the attribute that is its --class");
   }
   if (settings.slice < std::chrono::milliseconds(1) || settings.slice > std::chrono::seconds(10)) {
     RejectOption("--slice", "is from 1ms to 10s");

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "shard/lineitem.h"
 #include "shard/load/requests.h"
 #include "shard/load/schedule.h"
+#include "shard/placed_records.h"
 #include "stout/core/types.h"
 
 namespace stout::bench::shard {
@@ -19,6 +21,7 @@ namespace stout::bench::shard {
 struct LoadSettings {
   blowfish::HostPort to{.host = "127.0.0.1", .port = 6480};
   LineitemOptions data;
+  std::optional<Placement> placement;  ///< Of the data.
   RequestOptions requests;
 
   std::vector<Phase> phases;  ///< The open loop; empty: a closed one.

@@ -21,6 +21,13 @@ ExitCode ExitCodeOf(const LoadSummary& summary) {
   return summary.lost.empty() && summary.total.failed == 0 ? kOk : kFailed;
 }
 
+Oracle ReadData(const LoadSettings& settings) {
+  Lineitem records(settings.data);
+  if (!settings.placement) return Oracle(records);
+  PlacedRecords placed(records, *settings.placement);
+  return Oracle(placed);
+}
+
 ExitCode Execute(const LoadSettings& settings) {
   std::ofstream file;
   if (settings.csv != "-") {
@@ -28,8 +35,7 @@ ExitCode Execute(const LoadSettings& settings) {
     if (!file) throw std::runtime_error("--csv: cannot write " + settings.csv);
   }
   std::ostream& csv = settings.csv == "-" ? std::cout : file;
-  Lineitem records(settings.data);
-  const Oracle oracle(records);
+  const Oracle oracle = ReadData(settings);
   const LoadSummary summary = RunLoad(settings, oracle, csv);
   if (!summary.lost.empty()) fmt::print(stderr, "shard-load: {}\n", summary.lost);
   if (summary.seconds > 0) fmt::print(stderr, "{}", ToText(summary));

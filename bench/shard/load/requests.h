@@ -20,7 +20,8 @@ enum class Operations : std::uint8_t {
   kMix,  ///< The paper's: a get or a search, each with probability 1/2.
 };
 
-/// Which shards have the keys of gets: by Zipf's law, the hottest being shard 0 at first.
+/// Which shards have the keys of gets, or, of records that are placed by the attribute of the
+/// class, the values of searches: by Zipf's law, the hottest being shard 0 at first.
 struct ShardSkew {
   load::Distribution distribution;
   /// After each such time the next shard is the hottest; zero: always the same.
@@ -32,7 +33,7 @@ struct RequestOptions {
   std::string search_class = "mix8";  ///< See SearchClasses().
   std::size_t keys = 1;               ///< Of a get; several, of one shard with a skew, by MGET.
   load::Distribution distribution;    ///< Of keys, and of values searched for.
-  std::optional<ShardSkew> skew;      ///< Of kGet alone: a search asks all shards.
+  std::optional<ShardSkew> skew;      ///< Not of kMix.
   std::uint64_t seed = 1;
 };
 
@@ -55,25 +56,29 @@ class Requests {
 
  private:
   struct OfShard {
-    std::vector<RecordNumber> records;
+    std::vector<std::uint32_t> things;  // records, or the distinct values of an attribute
     Choice choice;
+
+    [[nodiscard]] std::uint32_t Draw(SplitMix64& random) const {
+      return things[choice.Draw(random)];
+    }
   };
 
-  // The one whose keys a get is to have; null: of any.
+  void SplitByShard(const load::Distribution& distribution, std::size_t shards);
+  // The one that a request is for; null: any.
   [[nodiscard]] const OfShard* DrawShard(Duration due);
+  [[nodiscard]] Search DrawSearch(const OfShard* shard);
 
   const Oracle& oracle_;
   Operations operations_;
   std::size_t keys_;
   SplitMix64 random_;
   Choice record_;
+  SearchClass class_;
   std::optional<Searcher> searcher_;
   std::optional<ShardSkew> skew_;
   std::optional<load::Zipf> shard_;
   std::vector<OfShard> shards_;
 };
-
-/// The key of a record on the server: the number that it is, in decimal.
-[[nodiscard]] std::string ServedKey(const Oracle& oracle, RecordNumber record);
 
 }  // namespace stout::bench::shard
