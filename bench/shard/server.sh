@@ -35,11 +35,12 @@ all_compressed() {
   ((keys > 0)) && [[ $(total compressed_records) == "$keys" ]]
 }
 
-# fill NAME SHARDS: a directory with all records, all of them compressed.
+# fill NAME SHARDS [OPTION...]: a directory with all records, all of them compressed. Options are
+# shard-data's.
 fill() {
   say "filling a server of $2 shards"
   serve "$1" "$plenty" --shards "$2" --attributes "$attributes" --freeze-bytes 1 --merge-bytes 1
-  "$bin/shard-data" --size "$raw_bytes" --format keyed --out - 2>/dev/null |
+  "$bin/shard-data" --size "$raw_bytes" --format keyed --out - "${@:3}" 2>/dev/null |
     "$bin/blowfish-load" --to "127.0.0.1:$blowfish_port" --drop-key --quiet -
   until all_compressed; do
     kill -0 "$database" 2>/dev/null || { echo "bench shard: the server ended" >&2 && return 1; }
@@ -165,18 +166,18 @@ changing_load() {
     "$(columns gradual)"
 }
 
-# Three shards, each for a while the hottest, and memory for the layers of one of them. Searches ask
-# all shards, so these are gets.
+# Three shards, each for a while the hottest, and memory for the layer that one of them needs then. A
+# search asks all shards; so that one of them has most of the work, it has all that is found.
 sharing() {
-  local skew=(--operations get --shard-skew zipf:2) budget
-  fill three 3
-  redis-cli -p "$blowfish_port" LAYERS 0 SET 99 >/dev/null
-  budget=$(redis-cli -p "$blowfish_port" INFO shards | tr ':,\r' '\n' |
-    awk -F= '/^shard/ { ++shard } $1 == "compressed_bytes" { sum += $2 }
-      $1 == "layer_bytes" && shard == 1 { sum += $2 * 1.2 } END { printf "%.0f", sum }')
+  local placed=(--placed-by partkey:3) budget
+  local skew=("${placed[@]}" --operations search --class partkey --shard-skew zipf:3)
+  fill three 3 "${placed[@]}"
+  # Without layers it tells what the first one takes while it is being filled, somewhat more than then.
+  serve three 1
+  budget=$(($(total compressed_bytes) + $(total next_layer_bytes) / 2))
   measure_capacity three "${skew[@]}"
-  run sharing three "$budget" "$(percent 130):$((3 * turn))" "${skew[@]}" --turn "${turn}s"
-  picture sharing sharing 'Three shards share memory for the layers of one; gets, most of them of one shard' \
+  run sharing three "$budget" "$(percent 140):$((3 * turn))" "${skew[@]}" --turn "${turn}s"
+  picture sharing sharing 'Three shards share memory for a layer of one; most searches are of one shard' \
     "data='$results/shard/sharing.csv'; shards=3; turn=$turn; budget=$budget"
 }
 
