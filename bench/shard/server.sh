@@ -40,8 +40,9 @@ all_compressed() {
 fill() {
   say "filling a server of $2 shards"
   serve "$1" "$plenty" --shards "$2" --attributes "$attributes" --freeze-bytes 1 --merge-bytes 1
-  "$bin/shard-data" --size "$raw_bytes" --format keyed --out - "${@:3}" 2>/dev/null |
-    "$bin/blowfish-load" --to "127.0.0.1:$blowfish_port" --drop-key --quiet -
+  "$bin/shard-data" --size "$raw_bytes" --format keyed --out - "${@:3}" 2>"$scratch/errors" |
+    "$bin/blowfish-load" --to "127.0.0.1:$blowfish_port" --drop-key --quiet - ||
+    { cat "$scratch/errors" >&2 && return 1; }
   until all_compressed; do
     kill -0 "$database" 2>/dev/null || { echo "bench shard: the server ended" >&2 && return 1; }
     sleep 0.2
@@ -58,7 +59,8 @@ offer() {
 # have no layers answers in a closed loop.
 measure_capacity() {
   serve "$1" 1
-  offer /dev/null --closed "$calibration" "${@:2}" 2>/dev/null
+  offer /dev/null --closed "$calibration" "${@:2}" 2>"$scratch/errors" ||
+    { cat "$scratch/errors" >&2 && return 1; }
   capacity=$(jq '.answered_per_s | round' "$scratch/summary")
 }
 
@@ -176,7 +178,7 @@ sharing() {
   serve three 1
   budget=$(($(total compressed_bytes) + $(total next_layer_bytes) / 2))
   measure_capacity three "${skew[@]}"
-  run sharing three "$budget" "$(percent 140):$((3 * turn))" "${skew[@]}" --turn "${turn}s"
+  run sharing three "$budget" "$(percent 160):$((3 * turn))" "${skew[@]}" --turn "${turn}s"
   picture sharing sharing 'Three shards share memory for a layer of one; most searches are of one shard' \
     "data='$results/shard/sharing.csv'; shards=3; turn=$turn; budget=$budget"
 }
