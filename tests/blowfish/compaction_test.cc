@@ -173,6 +173,23 @@ TEST_CASE("a full shard merges after something was logged, or when asked, but no
   CHECK_FALSE(world.compaction.full());
 }
 
+TEST_CASE("a log that is empty is not frozen, however much is not merged", "[compaction]") {
+  World world;
+  world.Grow({.table_bytes = 100, .log_bytes = 10, .unmerged_bytes = 110});
+  CHECK(world.Run() == kFreezing);
+  // Sorted, it takes more than it may.
+  world.Grow({.unmerged_bytes = 501});
+  REQUIRE(world.Next() == Action::kMerge);
+  world.Fail(true);
+  world.now += 60s;
+  CHECK(world.Next() == std::nullopt);
+  CHECK(world.compaction.idle());
+  CHECK(world.compaction.Deadline() == std::nullopt);
+  // What makes room.
+  world.Grow({.table_bytes = 10, .log_bytes = 10, .unmerged_bytes = 511});
+  CHECK(world.Run() == kAll);
+}
+
 TEST_CASE("whatever fails, one thing is done at a time, and all is merged in the end",
           "[compaction]") {
   const std::uint64_t seed = GENERATE(range(1, 200));
@@ -184,6 +201,8 @@ TEST_CASE("whatever fails, one thing is done at a time, and all is merged in the
   std::uint64_t unmerged = 0;  // sorted,
   std::uint64_t merging = 0;   // and among them in the merge.
   bool froze = false;          // Since the last take-over.
+  bool asked = false;          // Since the last freeze began that succeeded,
+  bool freeze_asked = false;   // and when the one under way did.
   const auto tell = [&] {
     world.Grow({.table_bytes = 10 * table,
                 .log_bytes = 10 * table,
@@ -218,7 +237,9 @@ TEST_CASE("whatever fails, one thing is done at a time, and all is merged in the
         table += random.Below(8);
         break;
       case 1:
-        if (random.Below(4) == 0) world.Ask();
+        if (random.Below(4) > 0) break;
+        world.Ask();
+        asked = true;
         break;
       case 2:
         world.now += std::chrono::seconds(random.Below(70));
@@ -227,13 +248,19 @@ TEST_CASE("whatever fails, one thing is done at a time, and all is merged in the
         if (working) end();
         break;
       default:
-        if (working && working != Action::kTakeOver) world.Fail(random.Below(3) == 0);
+        if (!working || working == Action::kTakeOver) break;
+        world.Fail(random.Below(3) == 0);
+        if (working == Action::kFreeze) asked = asked || freeze_asked;
     }
     tell();
     const bool busy = world.compaction.working().has_value();
     if (const auto next = world.Next()) {
       CHECK_FALSE(busy);
       if (next == Action::kMerge) CHECK((froze && unsorted == 0));
+      if (next == Action::kFreeze) {
+        freeze_asked = std::exchange(asked, false);
+        CHECK((table > 0 || freeze_asked));
+      }
     }
     // Somebody has to come back: an end, a deadline, or what is new.
     CHECK((world.compaction.working() || world.compaction.Deadline() || world.compaction.idle()));

@@ -274,6 +274,53 @@ TEST_CASE("a full shard takes no puts until deletes have made room", "[shard]") 
       {{"key1", {{1, 3}, std::nullopt}}, {"key2", {{1, 2}, value}}, {"key3", {{1, 4}, "v"}}});
 }
 
+TEST_CASE("a full shard that keeps all that it may can be emptied", "[shard]") {
+  OpenedShard opened{Schema()};
+  opened.options.max_value_bytes = 100;
+  opened.options.compaction.max_unmerged_bytes = 1 << 18;
+  opened.Open();
+  REQUIRE(opened.Put("large", 1, std::string(300'000, 'v')) == WriteResult());
+  PollUntilFailed(opened);
+  REQUIRE(opened.shard().full());
+  SECTION("it waits for deletes, and freezes nothing meanwhile") {
+    const std::uint64_t freezes = opened.shard().stats().freezes;
+    opened.Pass(60s);
+    opened.shard().Poll();
+    CHECK(opened.shard().stats().freezes == freezes);
+    CHECK(opened.shard().next_poll() == std::nullopt);
+  }
+  SECTION("it waits for its rest") {}
+  CHECK(opened.Put("small", 1, "v") == WriteResult{Errc::kTransient, {}});
+  CHECK(opened.Delete("large", 2) == WriteResult());
+  opened.Pass(60s);
+  opened.Rest();
+  CHECK_FALSE(opened.shard().full());
+  CHECK(opened.Put("small", 1, "v") == WriteResult());
+  CheckReads(opened.shard(), {{"large", {{1, 2}, std::nullopt}}, {"small", {{1, 1}, "v"}}});
+}
+
+TEST_CASE("deletes of a full shard are bounded, too", "[shard]") {
+  OpenedShard opened{Schema()};
+  opened.options.max_value_bytes = 100;
+  opened.options.compaction.max_unmerged_bytes = 1 << 18;
+  opened.Open();
+  REQUIRE(opened.Put("large", 1, std::string(300'000, 'v')) == WriteResult());
+  PollUntilFailed(opened);
+  std::size_t deleted = 0;
+  WriteResult result;
+  while (result == WriteResult()) {
+    REQUIRE(deleted < 100'000);
+    WriteBatch batch{.epoch = 1};
+    for (int i = 0; i < 100; ++i) {
+      batch.items.push_back(
+          {.key = "key" + std::to_string(deleted++), .kind = WriteKind::kDelete, .version = 1});
+    }
+    result = opened.Write(batch);
+  }
+  CHECK(result == WriteResult{Errc::kTransient, {}});
+  CHECK(deleted > 1000);
+}
+
 TEST_CASE("what cannot be merged is bounded, and taken when it can", "[shard]") {
   OpenedShard opened{Schema()};
   opened.options.compaction.max_unmerged_bytes = 1 << 18;

@@ -82,13 +82,17 @@ void Compaction::EndRest() {
 }
 
 bool Compaction::IsMergeDue() const {
-  return merge_now_ || (!full_ && unmerged_bytes_ > 0 && unmerged_bytes_ >= options_.merge_bytes);
+  if (merge_now_) return true;
+  if (full_ || unmerged_bytes_ == 0) return false;
+  // While there is more to freeze, that comes first: one merge does for both.
+  return unmerged_bytes_ >= options_.merge_bytes || (IsTooMuch() && log_.log_bytes == 0);
 }
 
 bool Compaction::IsFreezeDue() const {
-  if (asked_ || IsTooMuch() || log_.table_bytes >= options_.freeze_bytes) return true;
+  if (asked_) return true;
   if (log_.log_bytes == 0) return false;
-  return full_ || unmerged_bytes_ + log_.log_bytes >= options_.merge_bytes;
+  return full_ || IsTooMuch() || log_.table_bytes >= options_.freeze_bytes ||
+         unmerged_bytes_ + log_.log_bytes >= options_.merge_bytes;
 }
 
 std::optional<Compaction::Action> Compaction::Due() const {

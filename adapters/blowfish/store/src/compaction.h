@@ -15,8 +15,9 @@ struct CompactionOptions {
   std::uint64_t freeze_bytes = std::uint64_t{16} << 20;
   /// Log since the last merge from which on there is one.
   std::uint64_t merge_bytes = std::uint64_t{64} << 20;
-  /// Memory of all that is not merged, above which there is a merge, too, and writes are kTransient
-  /// until it is done: merges fail, or do not keep up. More than freeze_bytes.
+  /// Memory of all that is not merged, above which there is a merge, too, and puts are kTransient
+  /// until it is done: merges fail, or do not keep up. Deletes are so above twice that. More than
+  /// freeze_bytes.
   std::uint64_t max_unmerged_bytes = std::uint64_t{1} << 30;
   /// How long a step that failed rests before it is tried again: a full disk stays so for a while.
   Duration rest = std::chrono::seconds(5);
@@ -45,7 +46,8 @@ struct CompactionOptions {
 ///
 /// From Idle it begins a merge if one is due, else a freeze if one is. A merge is due when the log
 /// since the last one is long, or when what was asked for has been frozen, or takes more memory
-/// than it may; so one always follows a freeze, and its file's name is new.
+/// than it may; so one always follows a freeze, and its file's name is new. A log that is empty is
+/// frozen for who asked alone: it frees nothing.
 ///
 /// A merge that failed because there is too much for one index makes the shard *full*: then the
 /// next one is tried when something was logged since, deletes for instance, and not before the

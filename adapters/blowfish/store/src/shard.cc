@@ -322,9 +322,13 @@ void Shard::Write(const WriteBatch& batch, Store::WriteHandler handler) {
 }
 
 bool Shard::Takes(const WriteBatch& batch) const {
-  const auto puts = [](const WriteItem& item) { return item.kind == WriteKind::kPut; };
-  if (full() && std::ranges::any_of(batch.items, puts)) return false;
-  return UnmergedBytes() <= options_.compaction.max_unmerged_bytes;
+  const bool deletes_only = std::ranges::all_of(
+      batch.items, [](const WriteItem& item) { return item.kind == WriteKind::kDelete; });
+  if (full() && !deletes_only) return false;
+  // A tombstone takes less than the record that it deletes: with as much again for deletes alone,
+  // all that is not merged can be deleted, and then the rest can be merged as it was before.
+  const std::uint64_t part = deletes_only ? 2 : 1;
+  return UnmergedBytes() / part <= options_.compaction.max_unmerged_bytes;
 }
 
 std::uint64_t Shard::UnmergedBytes() const {

@@ -110,8 +110,8 @@ class Shard {
 
   [[nodiscard]] const Schema& schema() const { return manifest_.schema; }
 
-  /// See LogStore. Also kTransient: while the shard is full, a batch that puts anything, though
-  /// deletes make room; and above max_unmerged_bytes all.
+  /// See LogStore. Also kTransient: while the shard is full, and above max_unmerged_bytes, a batch
+  /// that puts anything; above twice that, all. So there is room for deletes, which make room.
   void Write(const WriteBatch& batch, Store::WriteHandler handler);
 
   /// See LogStore.
