@@ -1,5 +1,7 @@
 // What the shard server does beyond redis, and what it refuses, seen by a client.
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <csignal>
@@ -11,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "stout/core/random.h"
@@ -320,6 +323,29 @@ TEST_CASE("a client that takes no replies is cut off") {
   CHECK(Eventually([&] {
     return client.Do({"INFO", "clients"}).find("slow_readers_cut_off:1") != std::string::npos;
   }));
+}
+
+TEST_CASE("a server that has no file left for a client takes it when there is one") {
+  const BlowfishServer server(1);
+  RespClient client(server.port());
+  const std::string info = client.Do({"INFO", "server"});
+  const int pid = std::stoi(info.substr(info.find("process_id:") + 11));
+  rlimit before = {};
+  REQUIRE(::prlimit(pid, RLIMIT_NOFILE, nullptr, &before) == 0);
+  const rlimit none = {.rlim_cur = 3, .rlim_max = before.rlim_max};
+  REQUIRE(::prlimit(pid, RLIMIT_NOFILE, &none, nullptr) == 0);
+  RespClient other(server.port());  // The system has its connection, the server has not.
+  const auto told = [&] {
+    const std::string log = server.Log();
+    const std::string_view what = "clients cannot be taken";
+    const auto first = log.find(what);
+    return std::pair(first != std::string::npos, first != log.rfind(what));
+  };
+  REQUIRE(Eventually([&] { return told().first; }));
+  CHECK(client.Do({"PING"}) == "+PONG");
+  REQUIRE(::prlimit(pid, RLIMIT_NOFILE, &before, nullptr) == 0);
+  CHECK(other.Do({"PING"}) == "+PONG");
+  CHECK_FALSE(told().second);
 }
 
 TEST_CASE("SHUTDOWN writes the replies that are due") {

@@ -107,19 +107,22 @@ void LogStore::Write(const WriteBatch& batch, std::uint64_t now_ms, Store::Write
   const auto call = std::make_shared<Call>();
   const auto append = std::make_shared<Append>();
   append->payload.reserve(bytes);  // It does not move: pending_ has views of the keys in it.
+  ReservePending(batch.items.size());
   if (batch.epoch > max_epoch_) {
-    max_epoch_ = batch.epoch;
     AppendOperation({.kind = Operation::Kind::kEpoch, .stamp = {batch.epoch, 0}}, &append->payload);
   }
   for (std::uint32_t item = 0; item < batch.items.size(); ++item) {
     Compare(batch, item, now_ms, call, append.get());
   }
-  call->handler = std::move(handler);
   if (!append->payload.empty()) {
-    ++call->open;
     append->waiters.push_back({call, kRestOfBatch, Errc::kOk});
     Submit(append);
+    ++call->open;
   }
+  // From here on nothing throws.
+  MarkPending(*append);
+  max_epoch_ = std::max(max_epoch_, batch.epoch);
+  call->handler = std::move(handler);
   if (call->open == 0) Answer(*call);
 }
 
@@ -149,8 +152,8 @@ void LogStore::Compare(const WriteBatch& batch, std::uint32_t item, std::uint64_
   if (!newest || *newest < stamp) return Log(batch.items[item], stamp, now_ms, append);
   const Errc verdict = newest->epoch > stamp.epoch ? Errc::kFenced : Errc::kOk;
   if (under_way) {
-    ++call->open;
     pending->second.append->waiters.push_back({call, item, verdict});  // S2
+    ++call->open;
   } else if (verdict != Errc::kOk) {
     call->result.items.push_back({item, verdict});
   }
@@ -174,26 +177,42 @@ void LogStore::Log(const WriteItem& item, Stamp stamp, std::uint64_t now_ms, App
   } else {
     operation.value = item.value;
   }
-  const KeyView key = AppendOperation(operation, &append->payload);
-  pending_.erase(key);  // The old entry's key is in a payload that goes earlier.
-  pending_.emplace(key, PendingStamp{stamp, append});
+  AppendOperation(operation, &append->payload);
+}
+
+// reserve() alone may also shrink.
+void LogStore::ReservePending(std::size_t more) {
+  const std::size_t size = pending_.size() + more;
+  if (size > pending_.max_load()) pending_.reserve(2 * size);
+}
+
+// There is room for all its keys.
+void LogStore::MarkPending(Append& append) {
+  for (std::string_view rest = append.payload; !rest.empty();) {
+    const Operation operation = *TakeOperation(&rest);
+    if (operation.kind == Operation::Kind::kEpoch) continue;
+    pending_.erase(operation.key);  // The old entry's key is in a payload that goes earlier.
+    pending_.emplace(operation.key, PendingStamp{operation.stamp, &append});
+  }
 }
 
 void LogStore::Submit(std::shared_ptr<Append> append) {
-  waiting_bytes_ += append->payload.size();
   const std::string_view payload = append->payload;
   writer_->Append(payload,
                   [this, append = std::move(append)](Errc errc) { OnCommitted(*append, errc); });
+  waiting_bytes_ += payload.size();
 }
 
 void LogStore::Submit(const Operation& operation, UniqueFunction<void(Errc)> done) {
   auto append = std::make_shared<Append>();
   AppendOperation(operation, &append->payload);
   append->done = std::move(done);
-  if (operation.kind == Operation::Kind::kFence) {
-    pending_fences_[Scope(operation.key)] = {operation.stamp.epoch, append.get()};
-  }
+  if (operation.kind != Operation::Kind::kFence) return Submit(std::move(append));
+  // Of epoch 0 it shuts nobody out, should the rest fail.
+  PendingFence& pending = pending_fences_[Scope(operation.key)];
+  const PendingFence fence{operation.stamp.epoch, append.get()};
   Submit(std::move(append));
+  pending = fence;
 }
 
 void LogStore::OnCommitted(Append& append, Errc errc) {
@@ -239,6 +258,7 @@ void LogStore::Resolve(const Waiter& waiter, Errc errc) {
 }
 
 void LogStore::Answer(Call& call) {
+  if (!call.handler) return;
   std::sort(call.result.items.begin(), call.result.items.end(),
             [](const ItemError& a, const ItemError& b) { return a.index < b.index; });
   call.handler(std::move(call.result));

@@ -79,8 +79,11 @@ struct FrozenLog {
 /// Owner: the shard; `directory` outlives it.
 /// Threads: all members on one, the shard's worker, and handlers run there: inside Poll(), or
 /// inside the call that took them if the answer is known at once. Files are written on the
-/// writer's. Errors: as stout::Store's calls; kTransient also when a bound is reached. Paper:
-/// BlowFish (NSDI'16) "Updates"; Succinct (NSDI'15) "LogStore".
+/// writer's.
+/// Errors: as stout::Store's calls; kTransient also when a bound is reached. Out of memory:
+/// Write(), NewEpoch() and Fence() throw, nothing was done, and their handlers are not called.
+/// Poll() may throw, too; then what is durable is not in the table, and only a new start helps.
+/// Paper: BlowFish (NSDI'16) "Updates"; Succinct (NSDI'15) "LogStore".
 class LogStore {
  public:
   using FreezeHandler = UniqueFunction<void(ErrorCode, FrozenLog)>;
@@ -137,8 +140,8 @@ class LogStore {
   // A Write() that has not been answered.
   struct Call {
     WriteResult result;
-    Store::WriteHandler handler;
-    std::size_t open = 0;  // Appends that it waits for.
+    Store::WriteHandler handler;  // Empty: there was no memory to begin it.
+    std::size_t open = 0;         // Appends that it waits for.
   };
   // What becomes of an item, or of all that have no fate of their own, when an append is durable.
   struct Waiter {
@@ -172,6 +175,8 @@ class LogStore {
                const std::shared_ptr<Call>& call, Append* append);
   [[nodiscard]] std::optional<Stamp> DurableStamp(KeyView key) const;
   void Log(const WriteItem& item, Stamp stamp, std::uint64_t now_ms, Append* append);
+  void ReservePending(std::size_t more);
+  void MarkPending(Append& append);
 
   [[nodiscard]] bool HasRoom(std::size_t bytes) const {
     return waiting_bytes_ + bytes <= options_.max_waiting_bytes;

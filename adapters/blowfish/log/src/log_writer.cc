@@ -29,8 +29,14 @@ void LogWriter::Append(std::string_view payload, Completion completion) {
   {
     const std::lock_guard lock(mutex_);
     assert(!closed_);
+    const std::size_t before = waiting_.frame.size();
     waiting_.frame.append(payload);
-    waiting_.appends.push_back(std::move(completion));
+    try {
+      waiting_.appends.push_back(std::move(completion));
+    } catch (...) {
+      waiting_.frame.resize(before);
+      throw;
+    }
   }
   work_.notify_one();
 }

@@ -48,7 +48,7 @@ class LogWriter {
   /// As Close(), and drops the completions that were not polled.
   ~LogWriter();
 
-  /// Adds a payload of operations to the next group.
+  /// Adds a payload of operations to the next group. Out of memory: throws, and adds nothing.
   void Append(std::string_view payload, Completion completion);
 
   /// Begins a new file after the next group, so that all that was appended before this call is in

@@ -11,6 +11,7 @@
 
 #include "command_table.h"
 #include "reply_writer.h"
+#include "stout/core/batch.h"
 #include "stout/unique_function.h"
 
 namespace stout::blowfish {
@@ -26,6 +27,7 @@ enum class Spread : std::uint8_t {
   kScan,       ///< A piece for the shard that the cursor is at.
   kOneShard,   ///< The shard that is named answers.
   kReadBatch,  ///< STOUT.READ: a piece for each key, all of one shard.
+  kWrite,      ///< STOUT.WRITE: the shard that is named, with a result.
   kEpoch,      ///< STOUT.EPOCH: the largest of all shards'.
   kFence,      ///< STOUT.FENCE: the worst of all shards'.
 };
@@ -59,9 +61,13 @@ struct Piece {
   std::size_t reply_end = 0;
   std::int64_t number = 0;
   std::vector<std::string> keys;
+  WriteResult written;
   /// @}
-  std::string error;  ///< Not empty: the reply, whatever else.
+  std::string_view error;  ///< Not empty: the reply, whatever else. Of static life.
 };
+
+/// The reply to what there was no memory for; nothing of it was done.
+inline constexpr std::string_view kNoMemory = "OOM there is no memory for this command at present";
 
 struct Batch;
 
@@ -77,11 +83,16 @@ struct Share {
   std::size_t writes = 0;  // Begun and not answered.
   std::size_t reads = 0;   // Gathered, to be done before anything else is.
   bool waits = false;      // To go on when `writes` is 0.
-  bool flushing = false;   // Nothing is begun until that is over.
   std::size_t kept = 0;    // Bytes of values and found keys for its replies.
 
   [[nodiscard]] bool empty() const { return pieces.empty(); }
   [[nodiscard]] bool begun() const { return next == pieces.size(); }
+
+  /// All of it is answered so, and nothing begun.
+  void Refuse(std::string_view error) {
+    for (Piece& piece : pieces) piece.error = error;
+    next = pieces.size();
+  }
 };
 
 /// Commands of one connection that are carried out together: as many as one read brought.

@@ -7,6 +7,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "joiner.h"
@@ -112,10 +113,11 @@ bool Connection::Gather() {
 }
 
 asio::awaitable<void> Connection::CarryOut() {
-  const bool epoch = batch_.requests.back().spread == Spread::kEpoch;
-  if (epoch) co_await service_.epochs.Enter();
-  if (!batch_.order.empty()) co_await Dispatch();
-  if (epoch) service_.epochs.Leave();
+  {
+    EpochTurn::Turn turn;
+    if (batch_.requests.back().spread == Spread::kEpoch) turn = co_await service_.epochs.Enter();
+    if (!batch_.order.empty()) co_await Dispatch();
+  }
   Join(batch_, service_, session_, replies_);
   parser_.set_authenticated(session_.authenticated);
   // What a share may have, and as much again for what shards do not bound: keys that were found.
@@ -135,7 +137,13 @@ asio::awaitable<void> Connection::Dispatch() {
         for (std::size_t i = 0; i < shards && left > 0; ++i) {
           if (batch_.shares[i].empty()) continue;
           --left;
-          service_.shards[i]->queue().Push(batch_.shares[i]);
+          try {
+            service_.shards[i]->queue().Push(batch_.shares[i]);
+          } catch (const std::bad_alloc&) {
+            // The other shards have theirs, or are about to: who waits, waits for them.
+            batch_.shares[i].Refuse(kNoMemory);
+            batch_.Done();
+          }
         }
       },
       asio::use_awaitable);

@@ -6,6 +6,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/error_code.hpp>
+#include <memory>
 
 #include "stout/core/types.h"
 
@@ -21,16 +22,22 @@ class EpochTurn {
     over_.expires_at(boost::asio::steady_timer::time_point::max());
   }
 
-  [[nodiscard]] boost::asio::awaitable<void> Enter() {
+  struct Leave {
+    void operator()(EpochTurn* turns) const {
+      turns->taken_ = false;
+      turns->over_.cancel_one();
+    }
+  };
+  /// Who has it, has its turn.
+  using Turn = std::unique_ptr<EpochTurn, Leave>;
+
+  [[nodiscard]] boost::asio::awaitable<Turn> Enter() {
     while (taken_) {
       boost::system::error_code woken;
       co_await over_.async_wait(boost::asio::redirect_error(boost::asio::use_awaitable, woken));
     }
     taken_ = true;
-  }
-  void Leave() {
-    taken_ = false;
-    over_.cancel_one();
+    co_return Turn(this);
   }
 
  private:

@@ -51,6 +51,8 @@ class Joint {
         reply_.ArrayHeader(1 + places_.size());
         reply_.Integer(Queue());
         return Copy();
+      case Spread::kWrite:
+        return Written(batch_.PieceAt(places_.front()));
       case Spread::kEpoch:
         reply_.ArrayHeader(2);
         reply_.Integer(Queue());
@@ -96,6 +98,18 @@ class Joint {
       if (worst == Errc::kOk || errc == Errc::kFenced) worst = errc;
     }
     return worst;
+  }
+
+  void Written(const Piece& piece) {
+    if (piece.reply_begin < piece.reply_end) return Copy();  // What is wrong with it.
+    const WriteResult& result = piece.written;
+    reply_.ArrayHeader(2 + 2 * result.items.size());
+    reply_.Integer(Queue());
+    reply_.SimpleString(OutcomeName(result.batch));
+    for (const ItemError& item : result.items) {
+      reply_.Integer(item.index);
+      reply_.SimpleString(OutcomeName(item.errc));
+    }
   }
 
   void Keys() {

@@ -43,7 +43,7 @@ Spread SpreadOf(const Request& request) {
     case CommandId::kLayers:
       return request.arguments.size() > 1 ? Spread::kOneShard : Spread::kNone;
     case CommandId::kStoutWrite:
-      return Spread::kOneShard;
+      return Spread::kWrite;
     case CommandId::kStoutRead:
       return Spread::kReadBatch;
     case CommandId::kStoutEpoch:
@@ -234,6 +234,7 @@ void Planner::Split(Batch& batch, Request& request) const {
         AddPiece(batch, request, ShardOf(arguments[i], shards_), i);
       return;
     case Spread::kOneShard:
+    case Spread::kWrite:
       return AddPiece(batch, request, *ParseUnsigned(arguments[1]), 0);
     case Spread::kScan: {
       const auto* const place = cursors_.Find(ParseScanOptions(arguments)->cursor);

@@ -11,6 +11,7 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
+#include <new>
 #include <string_view>
 #include <utility>
 
@@ -81,19 +82,30 @@ ErrorCode Server::Listen(Diagnostics* diagnostics) {
   return {};
 }
 
+// Whatever fails, the next client is waited for: there may be room again.
 asio::awaitable<void> Server::Accept() {
+  bool refusing = false;
   while (!draining_) {
     error_code failed;
-    asio::ip::tcp::socket socket =
-        co_await acceptor_.async_accept(asio::redirect_error(asio::use_awaitable, failed));
-    if (draining_) co_return;
+    try {
+      asio::ip::tcp::socket socket =
+          co_await acceptor_.async_accept(asio::redirect_error(asio::use_awaitable, failed));
+      if (draining_) co_return;
+      if (!failed) Take(std::move(socket));
+    } catch (const std::bad_alloc&) {
+      failed = asio::error::no_memory;
+    }
     if (!failed) {
-      Take(std::move(socket));
+      if (std::exchange(refusing, false)) spdlog::info("clients are taken again");
       continue;
     }
-    spdlog::warn("a client could not be taken: {}", failed.message());
-    asio::steady_timer pause(context_, kAcceptPause);
-    co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, failed));
+    if (!std::exchange(refusing, true))
+      spdlog::warn("clients cannot be taken at present: {}", failed.message());
+    try {
+      asio::steady_timer pause(context_, kAcceptPause);
+      co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, failed));
+    } catch (const std::bad_alloc&) {  // It is tried at once, then.
+    }
   }
 }
 
@@ -114,14 +126,19 @@ void Server::Take(asio::ip::tcp::socket socket) {
   auto owner = std::make_unique<Connection>(std::move(socket), service_, options_.connections);
   Connection* const connection = owner.get();
   connections_.emplace(connection, std::move(owner));
-  asio::co_spawn(
-      context_,
-      [](Server& server, Connection* connection) -> asio::awaitable<void> {
-        co_await connection->Run();
-        server.connections_.erase(connection);
-        server.EndIfDrained();
-      }(*this, connection),
-      asio::detached);
+  try {
+    asio::co_spawn(
+        context_,
+        [](Server& server, Connection* connection) -> asio::awaitable<void> {
+          co_await connection->Run();
+          server.connections_.erase(connection);
+          server.EndIfDrained();
+        }(*this, connection),
+        asio::detached);
+  } catch (...) {
+    connections_.erase(connection);
+    throw;
+  }
 }
 
 void Server::Drain(UniqueFunction<void()> done) {
@@ -166,7 +183,10 @@ asio::awaitable<void> Server::Navigate() {
     }
     before = now;
     navigator.set_budget(options_.memory_budget - std::min(compressed, options_.memory_budget));
-    for (const Navigation& navigation : navigator.Observe(now, states)) Act(navigation);
+    try {
+      for (const Navigation& navigation : navigator.Observe(now, states)) Act(navigation);
+    } catch (const std::bad_alloc&) {  // Decided again from what is there next time.
+    }
   }
 }
 

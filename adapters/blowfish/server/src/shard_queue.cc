@@ -18,8 +18,10 @@ void ShardQueue::Alter(Change change) {
 }
 
 void ShardQueue::Push(Share& share) {
-  waiting_ += share.pieces.size();
-  Alter([&] { taken_.shares.push_back(&share); });
+  Alter([&] {
+    taken_.shares.push_back(&share);
+    waiting_ += share.pieces.size();
+  });
 }
 
 void ShardQueue::Push(Errand errand) {

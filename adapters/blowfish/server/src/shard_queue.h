@@ -28,8 +28,11 @@ class ShardQueue {
     bool stop = false;
   };
 
+  /// Out of memory: they throw, and nothing was pushed.
+  /// @{
   void Push(Share& share);
   void Push(Errand errand);
+  /// @}
   /// The shard has something to do by itself.
   void Wake();
   /// The worker is to end.

@@ -1,6 +1,10 @@
 #include "shard_runner.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
+#include <exception>
+#include <new>
 #include <utility>
 
 #include "command_options.h"
@@ -12,6 +16,21 @@ namespace {
 
 /// Keys that FLUSHALL deletes in one batch: some milliseconds of work.
 constexpr std::size_t kFlushAtOnce = 1000;
+
+/// The reply to what failed for a reason that only the server's log can tell.
+constexpr std::string_view kCannot = "ERR internal error: see the log of the server";
+
+// What is told of the exception that is being handled.
+std::string_view ErrorOfException() {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return kNoMemory;
+  } catch (const std::exception& error) {
+    spdlog::error("a shard failed at a command: {}", error.what());
+    return kCannot;
+  }
+}
 
 // With what the strings themselves take.
 std::size_t SizeOf(const std::vector<std::string>& keys) {
@@ -41,6 +60,19 @@ ShardRunner::ShardRunner(Shard& shard, std::size_t number, std::size_t shards,
       queue_(std::move(queue)),
       done_(std::move(done)) {}
 
+void ShardRunner::Add(Share& share) {
+  ++open_;
+  try {
+    for (auto* const list : {&ready_, &pending_, &running_}) {
+      if (list->capacity() < open_) list->reserve(2 * open_);
+    }
+  } catch (const std::bad_alloc&) {
+    share.Refuse(kNoMemory);
+    return EndIfDone(share);
+  }
+  ready_.push_back(&share);
+}
+
 void ShardRunner::Run() {
   // Who has waited comes first.
   ready_.insert(ready_.begin(), pending_.begin(), pending_.end());
@@ -55,11 +87,12 @@ void ShardRunner::Run() {
 
 void ShardRunner::Advance(Share& share) {
   while (!share.begun()) {
-    switch (Begin(share, share.pieces[share.next])) {
+    switch (TryToBegin(share, share.pieces[share.next])) {
       case Step::kBegun:
         ++share.next;
         break;
       case Step::kAfterWrites:
+        if (share.writes == 0) break;  // It was answered at once.
         share.waits = true;
         return;
       case Step::kAfterPending:
@@ -68,6 +101,15 @@ void ShardRunner::Advance(Share& share) {
     }
   }
   EndIfDone(share);
+}
+
+ShardRunner::Step ShardRunner::TryToBegin(Share& share, Piece& piece) {
+  try {
+    return Begin(share, piece);
+  } catch (const std::exception&) {
+    piece.error = ErrorOfException();
+    return Step::kBegun;
+  }
 }
 
 void ShardRunner::EndIfDone(Share& share) {
@@ -94,7 +136,6 @@ void ShardRunner::Reply(Share& share, Piece& piece, Encode encode) {
 }
 
 ShardRunner::Step ShardRunner::Begin(Share& share, Piece& piece) {
-  if (share.flushing) return Step::kAfterWrites;
   const Request& request = RequestOf(share, piece);
   switch (request.command->id) {
     case CommandId::kExists:
@@ -134,10 +175,7 @@ ShardRunner::Step ShardRunner::Begin(Share& share, Piece& piece) {
       break;
     case CommandId::kFlushall:
     case CommandId::kFlushdb:
-      ++share.writes;
-      share.flushing = true;
-      FlushFrom(share, piece, {});
-      break;
+      return Flush(share, piece);
     case CommandId::kGrep:
     case CommandId::kSearch:
       Find(share, piece, request);
@@ -160,28 +198,49 @@ ShardRunner::Step ShardRunner::Begin(Share& share, Piece& piece) {
 
 ShardRunner::Step ShardRunner::Gather(Share& share, Piece& piece, std::string_view key) {
   if (share.writes > 0) return Step::kAfterWrites;
-  gathered_.push_back({&share, &piece});
-  gathered_keys_.push_back(key);
+  gathered_.push_back({&share, &piece, key});
   ++share.reads;
   return Step::kBegun;
 }
 
 void ShardRunner::ReadAllGathered() {
   if (gathered_.empty()) return;
-  found_.assign(gathered_.size(), false);
-  shard_.Read(gathered_keys_,
-              [&](std::size_t i, Stamp stamp, std::optional<std::string_view> value) {
-                found_[i] = true;
-                AnswerRead(*gathered_[i].share, *gathered_[i].piece, stamp, value);
-              });
-  for (std::size_t i = 0; i < gathered_.size(); ++i) {
-    if (!found_[i]) AnswerUnknown(*gathered_[i].share, *gathered_[i].piece);
+  found_.clear();
+  try {
+    AnswerAllGathered();
+  } catch (const std::exception&) {
+    // Who is not answered yet does not know whether there is something to read.
+    const std::string_view why = ErrorOfException();
+    for (std::size_t i = 0; i < gathered_.size(); ++i) {
+      if (found_.empty() || !found_[i]) gathered_[i].piece->error = why;
+    }
   }
   for (const Read& read : gathered_) {
     if (--read.share->reads == 0) EndIfDone(*read.share);
   }
   gathered_.clear();
+}
+
+void ShardRunner::AnswerAllGathered() {
   gathered_keys_.clear();
+  for (const Read& read : gathered_) gathered_keys_.push_back(read.key);
+  found_.assign(gathered_.size(), false);
+  const auto answer = [&](std::size_t i, auto reply) {
+    found_[i] = true;
+    try {
+      reply(*gathered_[i].share, *gathered_[i].piece);
+    } catch (const std::exception&) {
+      gathered_[i].piece->error = ErrorOfException();
+    }
+  };
+  shard_.Read(
+      gathered_keys_, [&](std::size_t i, Stamp stamp, std::optional<std::string_view> value) {
+        answer(i, [&](Share& share, Piece& piece) { AnswerRead(share, piece, stamp, value); });
+      });
+  for (std::size_t i = 0; i < gathered_.size(); ++i) {
+    if (found_[i]) continue;
+    answer(i, [&](Share& share, Piece& piece) { AnswerUnknown(share, piece); });
+  }
 }
 
 void ShardRunner::AnswerUnknown(Share& share, Piece& piece) {
@@ -264,19 +323,27 @@ void ShardRunner::Find(Share& share, Piece& piece, const Request& request) {
 
 // --- Writes --------------------------------------------------------------------------------------
 
-void ShardRunner::Write(Share& share, Piece& piece, std::span<const PlainChange> changes,
-                        std::string reply) {
+template <typename Call>
+void ShardRunner::Count(Share& share, Call call) {
   ++share.writes;
-  shard_.Write(StampBatch(shard_, changes),
-               [this, &share, &piece, reply = std::move(reply)](const WriteResult& result) {
-                 // The items of such a batch share one fate: it is whole or not at all.
-                 const Errc errc = result.items.empty() ? result.batch : result.items.front().errc;
-                 if (errc != Errc::kOk) piece.error = WriteError(errc);
-                 piece.reply_begin = share.replies.size();
-                 share.replies += reply;
-                 piece.reply_end = share.replies.size();
-                 OnWritten(share);
-               });
+  try {
+    call();
+  } catch (...) {
+    --share.writes;
+    throw;
+  }
+}
+
+void ShardRunner::Write(Share& share, Piece& piece, std::span<const PlainChange> changes) {
+  const WriteBatch batch = StampBatch(shard_, changes);
+  Count(share, [&] {
+    shard_.Write(batch, [this, &share, &piece](const WriteResult& result) {
+      // The items of such a batch share one fate: it is whole or not at all.
+      const Errc errc = result.items.empty() ? result.batch : result.items.front().errc;
+      if (errc != Errc::kOk) piece.error = WriteError(errc);
+      OnWritten(share);
+    });
+  });
 }
 
 ShardRunner::Step ShardRunner::BeginSet(Share& share, Piece& piece) {
@@ -304,11 +371,8 @@ ShardRunner::Step ShardRunner::BeginSet(Share& share, Piece& piece) {
   } else {
     reply.Ok();
   }
-  if (met) {
-    Write(share, piece, std::span(&change, 1), std::move(text));
-  } else {
-    Reply(share, piece, [&](ReplyWriter&) { share.replies += text; });
-  }
+  Reply(share, piece, [&](ReplyWriter&) { share.replies += text; });
+  if (met) Write(share, piece, std::span(&change, 1));
   return Step::kBegun;
 }
 
@@ -316,7 +380,7 @@ ShardRunner::Step ShardRunner::BeginDel(Share& share, Piece& piece) {
   const PlainChange change{RequestOf(share, piece).arguments[piece.argument], std::nullopt};
   if (shard_.IsPending(change.key)) return Step::kAfterPending;
   piece.number = ReadNow(change.key).has_value();
-  if (piece.number != 0) Write(share, piece, std::span(&change, 1), {});
+  if (piece.number != 0) Write(share, piece, std::span(&change, 1));
   return Step::kBegun;
 }
 
@@ -327,67 +391,58 @@ void ShardRunner::BeginMset(Share& share, Piece& piece) {
     if (ShardOf(request.arguments[i], shards_) == number_)
       changes.push_back({request.arguments[i], request.arguments[i + 1]});
   }
-  Write(share, piece, changes, {});
+  Write(share, piece, changes);
 }
 
-void ShardRunner::FlushFrom(Share& share, Piece& piece, std::string after) {
-  const auto keys = shard_.KeysAfter(
-      after.empty() ? std::nullopt : std::optional<std::string_view>(after), kFlushAtOnce);
-  if (keys.empty()) return OnFlushed(share);
+// A part, and again when that is durable. The last key that was deleted is the piece's.
+ShardRunner::Step ShardRunner::Flush(Share& share, Piece& piece) {
+  if (!piece.error.empty()) return Step::kBegun;
+  std::optional<std::string_view> after;
+  if (!piece.keys.empty()) after = piece.keys.front();
+  std::vector<std::string> keys = shard_.KeysAfter(after, kFlushAtOnce);
+  if (keys.empty()) return Step::kBegun;
   std::vector<PlainChange> changes;
   changes.reserve(keys.size());
   for (const std::string& key : keys) changes.push_back({key, std::nullopt});
-  shard_.Write(StampBatch(shard_, changes),
-               [this, &share, &piece, last = keys.back()](const WriteResult& result) {
-                 if (result.batch == Errc::kOk && result.items.empty())
-                   return FlushFrom(share, piece, last);
-                 piece.error = WriteError(result.batch);
-                 OnFlushed(share);
-               });
-}
-
-void ShardRunner::OnFlushed(Share& share) {
-  share.flushing = false;
-  OnWritten(share);
+  piece.keys.resize(1);
+  Write(share, piece, changes);
+  piece.keys.front() = std::move(keys.back());
+  return Step::kAfterWrites;
 }
 
 // --- The adapter's -------------------------------------------------------------------------------
 
 void ShardRunner::BeginStoutWrite(Share& share, Piece& piece) {
   WriteBatch batch;
-  if (!ParseStoutWrite(RequestOf(share, piece).arguments, number_, shards_, batch, piece.error))
-    return;
-  ++share.writes;
-  shard_.Write(batch, [this, &share, &piece](const WriteResult& result) {
-    Reply(share, piece, [&](ReplyWriter& reply) {
-      reply.ArrayHeader(2 + 2 * result.items.size());
-      reply.Integer(static_cast<std::int64_t>(queue_()));
-      reply.SimpleString(OutcomeName(result.batch));
-      for (const ItemError& item : result.items) {
-        reply.Integer(item.index);
-        reply.SimpleString(OutcomeName(item.errc));
-      }
+  std::string wrong;
+  if (!ParseStoutWrite(RequestOf(share, piece).arguments, number_, shards_, batch, wrong))
+    return Reply(share, piece, [&](ReplyWriter& reply) { reply.Error(wrong); });
+  Count(share, [&] {
+    shard_.Write(batch, [this, &share, &piece](WriteResult result) {
+      piece.written = std::move(result);
+      OnWritten(share);
     });
-    OnWritten(share);
   });
 }
 
 void ShardRunner::BeginEpoch(Share& share, Piece& piece) {
-  ++share.writes;
-  shard_.NewEpoch([this, &share, &piece](ErrorCode failed, Epoch epoch) {
-    if (failed) piece.error = WriteError(Errc::kTransient);
-    piece.number = static_cast<std::int64_t>(epoch);
-    OnWritten(share);
+  Count(share, [&] {
+    shard_.NewEpoch([this, &share, &piece](ErrorCode failed, Epoch epoch) {
+      if (failed) piece.error = WriteError(Errc::kTransient);
+      piece.number = static_cast<std::int64_t>(epoch);
+      OnWritten(share);
+    });
   });
 }
 
 void ShardRunner::BeginFence(Share& share, Piece& piece) {
   const Request& request = RequestOf(share, piece);
   const Epoch epoch = ParseUnsigned(request.arguments[2]).value();
-  ++share.writes;
-  shard_.Fence(Scope(request.arguments[1]), epoch, [this, &share, &piece](ErrorCode failed) {
-    piece.number = failed.value();
-    OnWritten(share);
+  Count(share, [&] {
+    shard_.Fence(Scope(request.arguments[1]), epoch, [this, &share, &piece](ErrorCode failed) {
+      piece.number = failed.value();
+      OnWritten(share);
+    });
   });
 }
 

@@ -20,6 +20,9 @@ namespace stout::blowfish {
 /// client reads what it wrote; and what depends on the state of a key (SET NX, GETSET, DEL) waits
 /// until no write of that key is under way.
 ///
+/// Where there is no memory for a piece, that one is answered kNoMemory, and the others go on. A
+/// write that is under way needs no more of it to be answered.
+///
 /// Owner: `shard` outlives it; shares outlive their `done`.
 /// Threads: the shard's worker. The shard's handlers call it in Shard::Poll().
 class ShardRunner {
@@ -29,10 +32,7 @@ class ShardRunner {
   ShardRunner(Shard& shard, std::size_t number, std::size_t shards,
               std::function<std::uint64_t()> queue, std::function<void(Share&)> done);
 
-  void Add(Share& share) {
-    ++open_;
-    ready_.push_back(&share);
-  }
+  void Add(Share& share);
   /// Begins all that can be; to be called after Add() and after each Poll() of the shard.
   void Run();
 
@@ -48,12 +48,16 @@ class ShardRunner {
   struct Read {
     Share* share;
     Piece* piece;
+    std::string_view key;
   };
 
   void Advance(Share& share);
+  // Begin(), and what could not be begun is answered.
+  Step TryToBegin(Share& share, Piece& piece);
   Step Begin(Share& share, Piece& piece);
   Step Gather(Share& share, Piece& piece, std::string_view key);
   void ReadAllGathered();
+  void AnswerAllGathered();
   void AnswerRead(Share& share, Piece& piece, Stamp stamp, std::optional<std::string_view> value);
   // Whether the share may keep so much more for its replies; if not, that is the piece's error.
   [[nodiscard]] static bool Keep(Share& share, Piece& piece, std::size_t bytes);
@@ -66,14 +70,16 @@ class ShardRunner {
   void BeginStoutWrite(Share& share, Piece& piece);
   void BeginEpoch(Share& share, Piece& piece);
   void BeginFence(Share& share, Piece& piece);
-  void FlushFrom(Share& share, Piece& piece, std::string after);
-  void OnFlushed(Share& share);
+  Step Flush(Share& share, Piece& piece);
   void Find(Share& share, Piece& piece, const Request& request);
   void ChangeLayers(Share& share, Piece& piece);
 
   [[nodiscard]] std::optional<std::string> ReadNow(std::string_view key);
-  // Writes; answers `reply`, which is encoded, when that is durable, or the error.
-  void Write(Share& share, Piece& piece, std::span<const PlainChange> changes, std::string reply);
+  // Writes; the piece is answered when that is durable, or the error is its answer.
+  void Write(Share& share, Piece& piece, std::span<const PlainChange> changes);
+  // Counts the write that `call` begins, unless it throws.
+  template <typename Call>
+  static void Count(Share& share, Call call);
   void OnWritten(Share& share);
 
   // The piece's reply is what `encode` gives the writer.
@@ -91,6 +97,7 @@ class ShardRunner {
   const std::function<void(Share&)> done_;
 
   std::size_t open_ = 0;
+  // A share is in one of them at most, and each has room for all that are open.
   std::vector<Share*> ready_;    // To be advanced.
   std::vector<Share*> pending_;  // To be advanced after the next Poll().
   std::vector<Share*> running_;  // Scratch.

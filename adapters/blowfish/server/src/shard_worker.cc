@@ -1,6 +1,9 @@
 #include "shard_worker.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace stout::blowfish {
@@ -67,7 +70,13 @@ void ShardWorker::Work(Done done) {
 
 void ShardWorker::Serve(ShardQueue::Taken& taken, ShardRunner& runner) {
   shard_->Poll();
-  for (ShardQueue::Errand& errand : taken.errands) errand(*shard_);
+  for (ShardQueue::Errand& errand : taken.errands) {
+    try {
+      errand(*shard_);
+    } catch (const std::exception& error) {
+      spdlog::warn("shard {}: what the server wanted failed: {}", number_, error.what());
+    }
+  }
   for (Share* const share : taken.shares) runner.Add(*share);
   runner.Run();
 }

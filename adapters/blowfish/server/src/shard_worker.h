@@ -35,6 +35,9 @@ struct ShardStatus {
 ///
 /// Layers that were added are filled while the queue is empty; besides, by all who read.
 ///
+/// A command that there is no memory for is answered so. Where there is none for what is durable
+/// already, the process ends: its next start has it.
+///
 /// Threads: any; the shard itself is its worker's alone.
 class ShardWorker {
  public:

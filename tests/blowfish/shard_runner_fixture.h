@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "batch.h"
+#include "planner.h"
+#include "scan_cursors.h"
+#include "session.h"
+#include "shard_fixture.h"
+#include "shard_runner.h"
+
+namespace stout::blowfish::test {
+
+using Command = std::vector<std::string>;
+
+inline ShardRunner MakeRunner(OpenedShard& opened) {
+  return ShardRunner(
+      opened.shard(), 0, 1, [] { return 0; }, [](Share& share) { share.batch->Done(); });
+}
+
+// A client of one shard, with one batch under way. The test is the shard's worker.
+class ShardClient {
+ public:
+  explicit ShardClient(OpenedShard& opened)
+      : opened_(opened), planner_(1, opened.shard().schema(), cursors_) {}
+
+  void Make(const std::vector<Command>& commands) {
+    words_.clear();
+    commands_ = commands;
+    for (const Command& command : commands_) words_.emplace_back(command.begin(), command.end());
+    batch_.Clear();
+    for (const auto& arguments : words_) (void)planner_.Add(arguments, session_, batch_);
+    batch_.open = 1;
+    done_ = false;
+    batch_.done = [this] { done_ = true; };
+  }
+  void Add(ShardRunner& runner) { runner.Add(batch_.shares[0]); }
+  [[nodiscard]] bool done() const { return done_; }
+  void Finish(ShardRunner& runner) {
+    while (!done_) {
+      opened_.WaitAndPoll();
+      runner.Run();
+    }
+  }
+  void Do(const std::vector<Command>& commands) {
+    ShardRunner runner = MakeRunner(opened_);
+    Make(commands);
+    Add(runner);
+    runner.Run();
+    Finish(runner);
+  }
+
+  [[nodiscard]] std::size_t pieces() const { return batch_.shares[0].pieces.size(); }
+  [[nodiscard]] const Piece& At(std::size_t piece) const { return batch_.shares[0].pieces[piece]; }
+  [[nodiscard]] std::string_view Error(std::size_t piece) const { return At(piece).error; }
+
+ private:
+  OpenedShard& opened_;
+  ScanCursors cursors_;
+  Planner planner_;
+  Session session_{.authenticated = true};
+  std::vector<Command> commands_;
+  std::vector<std::vector<std::string_view>> words_;
+  Batch batch_{1};
+  bool done_ = false;
+};
+
+inline std::optional<std::string> ValueOf(Shard& shard, std::string_view key) {
+  std::optional<std::string> found;
+  shard.Read(std::span(&key, 1), [&](std::size_t, Stamp, std::optional<std::string_view> value) {
+    if (value) found.emplace(*value);
+  });
+  return found;
+}
+
+}  // namespace stout::blowfish::test

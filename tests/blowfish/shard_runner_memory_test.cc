@@ -1,0 +1,142 @@
+// Goal: a command that there is no memory for is answered so, nothing of it is done, and all else
+// goes on. Method: of each allocation that a batch begins with, one after the other fails.
+#include <catch2/catch.hpp>
+#include <cstddef>
+#include <cstdlib>
+#include <map>
+#include <new>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shard_fixture.h"
+#include "shard_runner.h"
+#include "shard_runner_fixture.h"
+
+namespace {
+// Of this thread: others have memory. Zero: none fails any more.
+thread_local std::size_t allocations_until_failure = 0;
+}  // namespace
+
+void* operator new(std::size_t size) {
+  if (allocations_until_failure > 0 && --allocations_until_failure == 0) throw std::bad_alloc();
+  if (void* p = std::malloc(size)) return p;
+  throw std::bad_alloc();
+}
+void* operator new[](std::size_t size) { return operator new(size); }
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete[](void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+
+namespace stout::blowfish {
+namespace {
+
+using test::Command;
+using test::MakeRunner;
+using test::OpenedShard;
+using test::ShardClient;
+using test::ValueOf;
+
+// Of what the batch begins with at once, the n-th allocation fails. False: there are not so many.
+bool RunWithFailure(ShardClient& client, ShardRunner& runner, const std::vector<Command>& commands,
+                    std::size_t n) {
+  client.Make(commands);
+  allocations_until_failure = n;
+  client.Add(runner);
+  runner.Run();
+  const bool failed = allocations_until_failure == 0;
+  allocations_until_failure = 0;
+  client.Finish(runner);
+  return failed;
+}
+
+// Each changes the keys that it names to `value`, or to nothing.
+struct Change {
+  Command command;
+  std::vector<std::string> keys;
+  std::optional<std::string> value;
+};
+
+TEST_CASE("what there is no memory for is answered so, and nothing of it is done") {
+  OpenedShard opened{Schema()};
+  opened.options.compaction = {};
+  opened.Open();
+  ShardClient client(opened);
+  std::map<std::string, std::optional<std::string>> model;
+  std::size_t errors = 0;
+  bool failed = true;
+  for (std::size_t n = 1; failed; ++n) {
+    CAPTURE(n);
+    // Longer than what strings have room for in themselves.
+    const std::string value = std::string(40, 'v') + std::to_string(n);
+    const std::string version = std::to_string(n);
+    std::vector<Change> changes = {
+        {{"SET", "key1", value}, {"key1"}, value},
+        {{"MSET", "key2", value, "key3", value}, {"key2", "key3"}, value},
+        {{"GETSET", "key4", value}, {"key4"}, value},
+        {{"DEL", "key5"}, {"key5"}, std::nullopt},
+        {{"STOUT.WRITE", "0", "s", "1", "PUT", "key6", version, value}, {"key6"}, value},
+        {{"STOUT.WRITE", "0", "s", "1", "DEL", "key7", version}, {"key7"}, std::nullopt},
+        {{"STOUT.FENCE", "other", version}, {}, {}},
+        {{"STOUT.EPOCH"}, {}, {}}};
+    std::vector<Command> commands;
+    for (const Change& change : changes) commands.push_back(change.command);
+    // So that there is something to delete.
+    client.Do({{"SET", "key5", "v"}});
+    model["key5"] = "v";
+    ShardRunner runner = MakeRunner(opened);
+    failed = RunWithFailure(client, runner, commands, n);
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      CAPTURE(i, client.Error(i));
+      errors += !client.Error(i).empty();
+      if (!client.Error(i).empty()) CHECK(client.Error(i) == kNoMemory);
+      for (const std::string& key : changes[i].keys) {
+        if (client.Error(i).empty()) model[key] = changes[i].value;
+        CHECK(ValueOf(opened.shard(), key) == model[key]);
+        CHECK_FALSE(opened.shard().IsPending(key));
+      }
+    }
+  }
+  CHECK(errors > 20);
+  opened.Open();  // The log has what was answered, and nothing else.
+  for (const auto& [key, value] : model) CHECK(ValueOf(opened.shard(), key) == value);
+}
+
+TEST_CASE("queries that there is no memory for are answered so") {
+  OpenedShard opened{Schema::Make({"a", "b"}, '|').value()};
+  REQUIRE(opened.Put("key1", 1, std::string(100, 'x') + "|y") == WriteResult());
+  if (GENERATE(false, true)) {
+    opened.shard().Compact();
+    opened.Rest();
+  }
+  ShardClient client(opened);
+  const std::vector<Command> commands = {{"GET", "key1"},
+                                         {"STRLEN", "key1"},
+                                         {"GETATTR", "key1", "a"},
+                                         {"STOUT.READ", "0", "key1"},
+                                         {"SEARCH", "b", "y"},
+                                         {"GREP", "x"},
+                                         {"SCAN", "0"},
+                                         {"LAYERS", "0", "SET", "1"}};
+  std::size_t errors = 0;
+  bool failed = true;
+  for (std::size_t n = 1; failed; ++n) {
+    CAPTURE(n);
+    ShardRunner runner = MakeRunner(opened);
+    failed = RunWithFailure(client, runner, commands, n);
+    std::size_t now = 0;
+    for (std::size_t i = 0; i < commands.size(); ++i) {
+      now += !client.Error(i).empty();
+      if (!client.Error(i).empty()) CHECK(client.Error(i) == kNoMemory);
+    }
+    CHECK(now <= 8);
+    errors += now;
+  }
+  CHECK(errors > 5);
+  client.Do(commands);
+  for (std::size_t i = 0; i < commands.size(); ++i) CHECK(client.Error(i).empty());
+}
+
+}  // namespace
+}  // namespace stout::blowfish
