@@ -22,6 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::CheckReads;
+using test::ManifestAway;
 using test::OpenedShard;
 
 // Where the file of the first merge will be.
@@ -37,25 +38,6 @@ std::vector<std::string> FilesOfRecords(const OpenedShard& opened) {
   }
   return names;
 }
-
-// No manifest can be written while this exists.
-class ManifestAway {
- public:
-  explicit ManifestAway(const OpenedShard& opened)
-      : manifest_(opened.directory() + "/" + kManifestName) {
-    std::filesystem::rename(manifest_, manifest_ + ".away");
-    std::filesystem::create_directory(manifest_);
-  }
-  ManifestAway(const ManifestAway&) = delete;
-  ManifestAway& operator=(const ManifestAway&) = delete;
-  ~ManifestAway() {
-    std::filesystem::remove(manifest_);
-    std::filesystem::rename(manifest_ + ".away", manifest_);
-  }
-
- private:
-  const std::string manifest_;
-};
 
 void PollUntilFailed(OpenedShard& opened) {
   const std::uint64_t before = opened.shard().stats().failed_compactions;

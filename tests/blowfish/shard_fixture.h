@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -118,6 +119,25 @@ class OpenedShard {
   Wakeup wakeup_;
   ShardReport report_;
   std::unique_ptr<Shard> shard_;
+};
+
+// No manifest can be written while this exists.
+class ManifestAway {
+ public:
+  explicit ManifestAway(const OpenedShard& opened)
+      : manifest_(opened.directory() + "/" + kManifestName) {
+    std::filesystem::rename(manifest_, manifest_ + ".away");
+    std::filesystem::create_directory(manifest_);
+  }
+  ManifestAway(const ManifestAway&) = delete;
+  ManifestAway& operator=(const ManifestAway&) = delete;
+  ~ManifestAway() {
+    std::filesystem::remove(manifest_);
+    std::filesystem::rename(manifest_ + ".away", manifest_);
+  }
+
+ private:
+  const std::string manifest_;
 };
 
 struct State {

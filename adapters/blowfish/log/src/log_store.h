@@ -130,6 +130,11 @@ class LogStore {
   /// Of the log, about, since the last Freeze(), or in all that Open() read: when to freeze.
   [[nodiscard]] std::uint64_t log_bytes() const { return log_bytes_; }
   [[nodiscard]] std::size_t waiting_bytes() const { return waiting_bytes_; }
+  /// A batch of so many bytes, as MaxOperationBytes() of all its operations and one more, has no
+  /// room at present, and will have when what waits is on the disk, or has failed.
+  [[nodiscard]] bool WillHaveRoom(std::size_t bytes) const {
+    return !HasRoom(bytes) && bytes <= options_.max_waiting_bytes;
+  }
 
   /// Applies what has become durable and calls the handlers; see LogStoreOptions::wake.
   void Poll() { writer_->Poll(); }

@@ -77,6 +77,7 @@ void ShardRunner::Run() {
   // Who has waited comes first.
   ready_.insert(ready_.begin(), pending_.begin(), pending_.end());
   pending_.clear();
+  no_room_ = false;
   while (!ready_.empty()) {
     std::swap(running_, ready_);
     ready_.clear();
@@ -95,7 +96,7 @@ void ShardRunner::Advance(Share& share) {
         if (share.writes == 0) break;  // It was answered at once.
         share.waits = true;
         return;
-      case Step::kAfterPending:
+      case Step::kAfterPoll:
         pending_.push_back(&share);
         return;
     }
@@ -153,8 +154,7 @@ ShardRunner::Step ShardRunner::Begin(Share& share, Piece& piece) {
     case CommandId::kDel:
       return BeginDel(share, piece);
     case CommandId::kMset:
-      BeginMset(share, piece);
-      return Step::kBegun;
+      return BeginMset(share, piece);
     case CommandId::kStoutWrite:
       BeginStoutWrite(share, piece);
       return Step::kBegun;
@@ -334,6 +334,11 @@ void ShardRunner::Count(Share& share, Call call) {
   }
 }
 
+bool ShardRunner::MustWait(std::span<const PlainChange> changes) {
+  no_room_ = no_room_ || WillHaveRoom(shard_, changes);
+  return no_room_;
+}
+
 void ShardRunner::Write(Share& share, Piece& piece, std::span<const PlainChange> changes) {
   const WriteBatch batch = StampBatch(shard_, changes);
   Count(share, [&] {
@@ -351,12 +356,13 @@ ShardRunner::Step ShardRunner::BeginSet(Share& share, Piece& piece) {
   const Request& request = RequestOf(share, piece);
   const SetOptions options = OptionsOf(request);
   const PlainChange change{request.arguments[1], request.arguments[2]};
+  if (MustWait(std::span(&change, 1))) return Step::kAfterPoll;
   std::string text;
   ReplyWriter reply(text, share.batch->version);
 
   std::optional<std::string> before;
   if (options.get || options.condition != Condition::kAlways) {
-    if (shard_.IsPending(change.key)) return Step::kAfterPending;
+    if (shard_.IsPending(change.key)) return Step::kAfterPoll;
     before = ReadNow(change.key);
   }
   if (options.get && before && !Keep(share, piece, before->size())) return Step::kBegun;
@@ -378,20 +384,22 @@ ShardRunner::Step ShardRunner::BeginSet(Share& share, Piece& piece) {
 
 ShardRunner::Step ShardRunner::BeginDel(Share& share, Piece& piece) {
   const PlainChange change{RequestOf(share, piece).arguments[piece.argument], std::nullopt};
-  if (shard_.IsPending(change.key)) return Step::kAfterPending;
+  if (shard_.IsPending(change.key) || MustWait(std::span(&change, 1))) return Step::kAfterPoll;
   piece.number = ReadNow(change.key).has_value();
   if (piece.number != 0) Write(share, piece, std::span(&change, 1));
   return Step::kBegun;
 }
 
-void ShardRunner::BeginMset(Share& share, Piece& piece) {
+ShardRunner::Step ShardRunner::BeginMset(Share& share, Piece& piece) {
   const Request& request = RequestOf(share, piece);
   std::vector<PlainChange> changes;
   for (std::size_t i = 1; i + 1 < request.arguments.size(); i += 2) {
     if (ShardOf(request.arguments[i], shards_) == number_)
       changes.push_back({request.arguments[i], request.arguments[i + 1]});
   }
+  if (MustWait(changes)) return Step::kAfterPoll;
   Write(share, piece, changes);
+  return Step::kBegun;
 }
 
 // A part, and again when that is durable. The last key that was deleted is the piece's.
@@ -404,6 +412,7 @@ ShardRunner::Step ShardRunner::Flush(Share& share, Piece& piece) {
   std::vector<PlainChange> changes;
   changes.reserve(keys.size());
   for (const std::string& key : keys) changes.push_back({key, std::nullopt});
+  if (MustWait(changes)) return Step::kAfterPoll;
   piece.keys.resize(1);
   Write(share, piece, changes);
   piece.keys.front() = std::move(keys.back());

@@ -18,7 +18,9 @@ namespace stout::blowfish {
 /// can be done at a time are done together, in lock step, whoever asked for them; writes wait for
 /// the disk together. A read that follows a write of its own share waits for that one, so that a
 /// client reads what it wrote; and what depends on the state of a key (SET NX, GETSET, DEL) waits
-/// until no write of that key is under way.
+/// until no write of that key is under way. A plain write for which the shard has no room waits
+/// until there is some, or nothing is under way that makes it; and then, to be fair, so do all that
+/// come after it. STOUT.WRITE does not: its clients choose themselves when to try again.
 ///
 /// Where there is no memory for a piece, that one is answered kNoMemory, and the others go on. A
 /// write that is under way needs no more of it to be answered.
@@ -42,8 +44,8 @@ class ShardRunner {
  private:
   enum class Step {
     kBegun,
-    kAfterWrites,   // Once the writes of its share are answered.
-    kAfterPending,  // Once no write of its key is under way.
+    kAfterWrites,  // Once the writes of its share are answered.
+    kAfterPoll,    // Tried again after the next Poll(): somebody else's writes are in its way.
   };
   struct Read {
     Share* share;
@@ -66,7 +68,7 @@ class ShardRunner {
 
   Step BeginSet(Share& share, Piece& piece);
   Step BeginDel(Share& share, Piece& piece);
-  void BeginMset(Share& share, Piece& piece);
+  Step BeginMset(Share& share, Piece& piece);
   void BeginStoutWrite(Share& share, Piece& piece);
   void BeginEpoch(Share& share, Piece& piece);
   void BeginFence(Share& share, Piece& piece);
@@ -75,6 +77,8 @@ class ShardRunner {
   void ChangeLayers(Share& share, Piece& piece);
 
   [[nodiscard]] std::optional<std::string> ReadNow(std::string_view key);
+  // Whether these have to wait for room in the shard.
+  [[nodiscard]] bool MustWait(std::span<const PlainChange> changes);
   // Writes; the piece is answered when that is durable, or the error is its answer.
   void Write(Share& share, Piece& piece, std::span<const PlainChange> changes);
   // Counts the write that `call` begins, unless it throws.
@@ -101,6 +105,7 @@ class ShardRunner {
   std::vector<Share*> ready_;    // To be advanced.
   std::vector<Share*> pending_;  // To be advanced after the next Poll().
   std::vector<Share*> running_;  // Scratch.
+  bool no_room_ = false;         // For a plain write, in this Run().
   std::vector<Read> gathered_;
   std::vector<std::string_view> gathered_keys_;
   std::vector<bool> found_;  // Scratch.

@@ -9,6 +9,7 @@
 
 #include "ascii.h"
 #include "integer.h"
+#include "log_format.h"
 #include "shard_of.h"
 
 namespace stout::blowfish {
@@ -56,6 +57,16 @@ WriteBatch StampBatch(const Shard& shard, std::span<const PlainChange> changes) 
     batch.bytes += item.key.size() + item.value.size();
   }
   return batch;
+}
+
+bool WillHaveRoom(const Shard& shard, std::span<const PlainChange> changes) {
+  std::size_t bytes = MaxOperationBytes(0, 0);
+  bool deletes_only = true;
+  for (const PlainChange& change : changes) {
+    bytes += MaxOperationBytes(change.key.size(), change.value.value_or("").size());
+    deletes_only = deletes_only && !change.value;
+  }
+  return shard.WillHaveRoom(bytes, deletes_only);
 }
 
 bool ParseStoutWrite(std::span<const std::string_view> arguments, std::size_t number,

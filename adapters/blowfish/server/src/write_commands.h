@@ -23,6 +23,9 @@ struct PlainChange {
 /// Of a key that stands twice the last change counts.
 [[nodiscard]] WriteBatch StampBatch(const Shard& shard, std::span<const PlainChange> changes);
 
+/// Shard::WillHaveRoom() for a batch of these.
+[[nodiscard]] bool WillHaveRoom(const Shard& shard, std::span<const PlainChange> changes);
+
 /// STOUT.WRITE shard scope epoch (PUT key version value | DEL key version)*
 /// False: `error` says what is wrong with it. `number`: of this shard, of so many.
 [[nodiscard]] bool ParseStoutWrite(std::span<const std::string_view> arguments, std::size_t number,

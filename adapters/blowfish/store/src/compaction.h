@@ -113,6 +113,8 @@ class Compaction {
   [[nodiscard]] std::optional<Action> working() const;
   /// Nothing is under way, nor due.
   [[nodiscard]] bool idle() const;
+  /// What failed waits to be tried again.
+  [[nodiscard]] bool resting() const { return std::holds_alternative<Resting>(state_); }
   /// There was more than an index takes when a merge was last tried.
   [[nodiscard]] bool full() const { return full_; }
 

@@ -92,7 +92,9 @@ ErrorCode Shard::Recover(ShardReport* report, Diagnostics* diagnostics) {
   LogStoreOptions log{.shard = manifest_.shard,
                       .schema = manifest_.schema,
                       .first_sequence = manifest_.first_sequence,
-                      .wake = options_.wake};
+                      .wake = options_.wake,
+                      .max_waiting_bytes = options_.max_waiting_bytes,
+                      .max_table_bytes = LogTable::kMaxBytes};  // Takes() is stricter.
   log.older_stamp = [this](KeyView key) -> std::optional<Stamp> {
     const auto newest = FindOlder(key);
     if (!newest) return std::nullopt;
@@ -313,7 +315,9 @@ bool Shard::ForEachMatchInSuccinct(const LogQuery& query, const KeyVisitor& visi
 // --- Writes --------------------------------------------------------------------------------------
 
 void Shard::Write(const WriteBatch& batch, Store::WriteHandler handler) {
-  if (!Takes(batch)) {
+  const bool deletes_only = std::ranges::all_of(
+      batch.items, [](const WriteItem& item) { return item.kind == WriteKind::kDelete; });
+  if (!Takes(deletes_only)) {
     // Who lost the keys must not wait for room.
     const bool fenced = log_->IsFenced(batch.scope, batch.epoch);
     return handler({fenced ? Errc::kFenced : Errc::kTransient, {}});
@@ -321,14 +325,18 @@ void Shard::Write(const WriteBatch& batch, Store::WriteHandler handler) {
   log_->Write(batch, options_.now_ms(), std::move(handler));
 }
 
-bool Shard::Takes(const WriteBatch& batch) const {
-  const bool deletes_only = std::ranges::all_of(
-      batch.items, [](const WriteItem& item) { return item.kind == WriteKind::kDelete; });
+bool Shard::Takes(bool deletes_only) const {
   if (full() && !deletes_only) return false;
   // A tombstone takes less than the record that it deletes: with as much again for deletes alone,
   // all that is not merged can be deleted, and then the rest can be merged as it was before.
   const std::uint64_t part = deletes_only ? 2 : 1;
   return UnmergedBytes() / part <= options_.compaction.max_unmerged_bytes;
+}
+
+bool Shard::WillHaveRoom(std::size_t bytes, bool deletes_only) const {
+  if (Takes(deletes_only)) return log_->WillHaveRoom(bytes);
+  const bool full_for_it = full() && !deletes_only;
+  return !full_for_it && !compaction_.idle() && !compaction_.resting();
 }
 
 std::uint64_t Shard::UnmergedBytes() const {

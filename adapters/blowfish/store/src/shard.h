@@ -41,6 +41,8 @@ struct ShardOptions {
 
   /// When the log is compacted. Its bytes since the last merge are what a start has to read.
   CompactionOptions compaction;
+  /// Log bytes that may wait for the disk: see LogStoreOptions.
+  std::size_t max_waiting_bytes = LogStoreOptions().max_waiting_bytes;
   /// How long the stamp of a deleted key is kept, for late writes to be compared with.
   std::chrono::milliseconds tombstone_life = std::chrono::hours(1);
 
@@ -113,6 +115,12 @@ class Shard {
   /// See LogStore. Also kTransient: while the shard is full, and above max_unmerged_bytes, a batch
   /// that puts anything; above twice that, all. So there is room for deletes, which make room.
   void Write(const WriteBatch& batch, Store::WriteHandler handler);
+
+  /// Write() would answer kTransient, and need not after a Poll() to come: the disk is busy with
+  /// what waits, or a compaction that makes room goes on. False if there is room, or nothing that
+  /// is under way makes any: the shard is full, or a compaction has failed and rests.
+  /// `bytes`: as LogStore::WillHaveRoom().
+  [[nodiscard]] bool WillHaveRoom(std::size_t bytes, bool deletes_only) const;
 
   /// See LogStore.
   /// @{
@@ -233,7 +241,7 @@ class Shard {
   bool ForEachMatchInSuffixes(const LogQuery& query, std::size_t i, const KeyVisitor& visit) const;
   bool ForEachMatchInSuccinct(const LogQuery& query, const KeyVisitor& visit);
 
-  [[nodiscard]] bool Takes(const WriteBatch& batch) const;
+  [[nodiscard]] bool Takes(bool deletes_only) const;
   [[nodiscard]] std::uint64_t UnmergedBytes() const;
   void TellLog();
 

@@ -1,0 +1,136 @@
+// Who waits for whom at a shard, and that nobody waits for ever. The test is the shard's worker.
+
+#include "shard_runner.h"
+
+#include <sys/resource.h>
+
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "shard_fixture.h"
+#include "shard_runner_fixture.h"
+
+namespace stout::blowfish {
+namespace {
+
+using test::Command;
+using test::MakeRunner;
+using test::ManifestAway;
+using test::OpenedShard;
+using test::ShardClient;
+using test::ValueOf;
+
+// While it exists, the files of this process do not grow.
+class FullDisk {
+ public:
+  FullDisk() : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    REQUIRE(::getrlimit(RLIMIT_FSIZE, &before_) == 0);
+    const rlimit none = {.rlim_cur = 0, .rlim_max = before_.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &none) == 0);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+  ~FullDisk() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  void (*handler_)(int);
+  rlimit before_ = {};
+};
+
+std::vector<Command> Sets(int count, const std::string& value) {
+  std::vector<Command> commands;
+  for (int i = 0; i < count; ++i) commands.push_back({"SET", "key" + std::to_string(i), value});
+  return commands;
+}
+
+// How many pieces were answered so.
+std::size_t Count(const ShardClient& client, std::string_view error) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < client.pieces(); ++i) count += client.Error(i) == error;
+  return count;
+}
+
+TEST_CASE("plain writes wait for room in the log") {
+  OpenedShard opened{Schema()};
+  opened.options.max_waiting_bytes = 10'000;
+  opened.options.compaction = {};
+  opened.Open();
+  const std::string value(500, 'v');
+  std::vector<Command> commands = Sets(100, value);
+  commands.push_back({"MSET", "key1", value + "'", "key100", value});
+  commands.push_back({"DEL", "key2"});
+  commands.push_back({"SETNX", "key101", value});
+  ShardClient client(opened);
+  ShardClient adapter(opened);
+  ShardRunner runner = MakeRunner(opened);
+  client.Make(commands);
+  client.Add(runner);
+  adapter.Make({{"STOUT.WRITE", "0", "s", "1", "PUT", "key200", "1", value}});
+  adapter.Add(runner);
+  runner.Run();
+  // It is told at once.
+  REQUIRE(adapter.done());
+  CHECK(adapter.At(0).written == WriteResult{Errc::kTransient, {}});
+  client.Finish(runner);
+  CHECK(Count(client, "") == client.pieces());
+  CHECK(opened.shard().size() == 101);
+  CHECK(ValueOf(opened.shard(), "key1") == value + "'");
+
+  client.Do({{"FLUSHALL"}});
+  CHECK(client.Error(0).empty());
+  CHECK(opened.shard().size() == 0);
+  // What never has room does not wait for it.
+  client.Do({{"SET", "key1", std::string(10'000, 'v')}});
+  CHECK(client.Error(0) == WriteError(Errc::kTooLarge));
+}
+
+TEST_CASE("plain writes wait for compactions that make room, and for none that failed") {
+  OpenedShard opened{Schema()};
+  opened.options.compaction.max_unmerged_bytes = 1 << 18;
+  opened.options.compaction.merge_bytes = 1 << 30;
+  opened.Open();
+  ShardClient client(opened);
+  const auto write = [&](int batches) {
+    std::size_t written = 0;
+    for (int i = 0; i < batches; ++i) {
+      client.Do(Sets(100, std::string(1000, static_cast<char>('a' + i % 26))));
+      written += Count(client, "");
+      CHECK(Count(client, "") + Count(client, WriteError(Errc::kTransient)) == 100);
+    }
+    return written;
+  };
+  CHECK(write(20) == 2000);
+  CHECK(opened.shard().stats().merges > 0);
+  {
+    const ManifestAway away(opened);
+    CHECK(write(20) < 2000);
+    CHECK(opened.shard().stats().failed_compactions > 0);
+  }
+  opened.shard().Compact();
+  opened.Rest();
+  CHECK(write(20) == 2000);
+}
+
+TEST_CASE("plain writes to a full disk are answered") {
+  OpenedShard opened{Schema()};
+  opened.options.max_waiting_bytes = 10'000;
+  opened.options.compaction = {};
+  opened.Open();
+  ShardClient client(opened);
+  {
+    const FullDisk full;
+    client.Do(Sets(100, std::string(500, 'v')));
+  }
+  CHECK(Count(client, WriteError(Errc::kTransient)) == 100);
+  client.Do(Sets(100, std::string(500, 'v')));
+  CHECK(Count(client, "") == 100);
+}
+
+}  // namespace
+}  // namespace stout::blowfish
