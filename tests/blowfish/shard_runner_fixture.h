@@ -57,6 +57,10 @@ class ShardClient {
 
   [[nodiscard]] std::size_t pieces() const { return batch_.shares[0].pieces.size(); }
   [[nodiscard]] const Piece& At(std::size_t piece) const { return batch_.shares[0].pieces[piece]; }
+  [[nodiscard]] std::string Reply(std::size_t piece) const {
+    const Piece& at = At(piece);
+    return batch_.shares[0].replies.substr(at.reply_begin, at.reply_end - at.reply_begin);
+  }
   [[nodiscard]] std::string_view Error(std::size_t piece) const { return At(piece).error; }
 
  private:

@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -130,6 +131,61 @@ TEST_CASE("plain writes to a full disk are answered") {
   CHECK(Count(client, WriteError(Errc::kTransient)) == 100);
   client.Do(Sets(100, std::string(500, 'v')));
   CHECK(Count(client, "") == 100);
+}
+
+TEST_CASE("who waits for a key is not overtaken by those who write it all the time") {
+  const auto command =
+      GENERATE(Command{"DEL", "key"}, Command{"SETNX", "key", "new"},
+               Command{"GETSET", "key", "new"}, Command{"SET", "key", "new", "XX"});
+  CAPTURE(command[0]);
+  OpenedShard opened{Schema()};
+  ShardRunner runner = MakeRunner(opened);
+  std::vector<std::unique_ptr<ShardClient>> writers;
+  const auto write = [&](const Command& what) {
+    ShardClient& writer = *writers.emplace_back(std::make_unique<ShardClient>(opened));
+    writer.Make({what});
+    writer.Add(runner);
+    runner.Run();
+  };
+  write({"SET", "key", "0"});
+  ShardClient waiting(opened);
+  waiting.Make({command});
+  waiting.Add(runner);
+  runner.Run();
+  // Before a write is durable the next one is there, by commands of both kinds.
+  for (int i = 1; !waiting.done(); ++i) {
+    REQUIRE(i < 20);
+    opened.Wait();
+    write(i % 2 == 0 ? Command{"SET", "key", std::to_string(i)}
+                     : Command{"MSET", "other", "v", "key", std::to_string(i)});
+    opened.shard().Poll();
+    runner.Run();
+  }
+  CHECK(waiting.Error(0).empty());
+  for (const auto& writer : writers) {
+    writer->Finish(runner);
+    CHECK(writer->Error(0).empty());
+  }
+  CHECK(ValueOf(opened.shard(), "key") == std::to_string(writers.size() - 1));
+}
+
+TEST_CASE("those who wait for a key are served in the order in which they came") {
+  OpenedShard opened{Schema()};
+  ShardRunner runner = MakeRunner(opened);
+  ShardClient first(opened);
+  first.Make({{"SET", "key", "0"}});
+  ShardClient greedy(opened);
+  greedy.Make({{"GETSET", "key", "1"}, {"GETSET", "key", "3"}});
+  ShardClient modest(opened);
+  modest.Make({{"GETSET", "key", "2"}});
+  for (ShardClient* const client : {&first, &greedy, &modest}) {
+    client->Add(runner);
+    runner.Run();
+  }
+  for (ShardClient* const client : {&first, &greedy, &modest}) client->Finish(runner);
+  CHECK(greedy.Reply(0) == "$1\r\n0\r\n");
+  CHECK(modest.Reply(0) == "$1\r\n1\r\n");
+  CHECK(greedy.Reply(1) == "$1\r\n2\r\n");
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ ShardRunner::ShardRunner(Shard& shard, std::size_t number, std::size_t shards,
 void ShardRunner::Add(Share& share) {
   ++open_;
   try {
-    for (auto* const list : {&ready_, &pending_, &running_}) {
+    for (auto* const list : {&ready_, &pending_, &late_, &running_}) {
       if (list->capacity() < open_) list->reserve(2 * open_);
     }
   } catch (const std::bad_alloc&) {
@@ -78,15 +78,19 @@ void ShardRunner::Run() {
   ready_.insert(ready_.begin(), pending_.begin(), pending_.end());
   pending_.clear();
   no_room_ = false;
+  if (!claimed_.empty()) claimed_.clear();
   while (!ready_.empty()) {
     std::swap(running_, ready_);
     ready_.clear();
     for (Share* const share : running_) Advance(*share);
     ReadAllGathered();
   }
+  pending_.insert(pending_.end(), late_.begin(), late_.end());
+  late_.clear();
 }
 
 void ShardRunner::Advance(Share& share) {
+  const std::size_t first = share.next;
   while (!share.begun()) {
     switch (TryToBegin(share, share.pieces[share.next])) {
       case Step::kBegun:
@@ -97,7 +101,7 @@ void ShardRunner::Advance(Share& share) {
         share.waits = true;
         return;
       case Step::kAfterPoll:
-        pending_.push_back(&share);
+        (share.next == first ? pending_ : late_).push_back(&share);
         return;
     }
   }
@@ -336,7 +340,18 @@ void ShardRunner::Count(Share& share, Call call) {
 
 bool ShardRunner::MustWait(std::span<const PlainChange> changes) {
   no_room_ = no_room_ || WillHaveRoom(shard_, changes);
-  return no_room_;
+  if (no_room_) return true;
+  if (claimed_.empty()) return false;
+  const auto claimed = [&](const PlainChange& change) { return claimed_.contains(change.key); };
+  if (std::ranges::none_of(changes, claimed)) return false;
+  for (const PlainChange& change : changes) claimed_.insert(change.key);
+  return true;
+}
+
+bool ShardRunner::MustWaitForWrite(std::string_view key) {
+  if (!shard_.IsPending(key)) return false;
+  claimed_.insert(key);
+  return true;
 }
 
 void ShardRunner::Write(Share& share, Piece& piece, std::span<const PlainChange> changes) {
@@ -362,7 +377,7 @@ ShardRunner::Step ShardRunner::BeginSet(Share& share, Piece& piece) {
 
   std::optional<std::string> before;
   if (options.get || options.condition != Condition::kAlways) {
-    if (shard_.IsPending(change.key)) return Step::kAfterPoll;
+    if (MustWaitForWrite(change.key)) return Step::kAfterPoll;
     before = ReadNow(change.key);
   }
   if (options.get && before && !Keep(share, piece, before->size())) return Step::kBegun;
@@ -384,7 +399,7 @@ ShardRunner::Step ShardRunner::BeginSet(Share& share, Piece& piece) {
 
 ShardRunner::Step ShardRunner::BeginDel(Share& share, Piece& piece) {
   const PlainChange change{RequestOf(share, piece).arguments[piece.argument], std::nullopt};
-  if (shard_.IsPending(change.key) || MustWait(std::span(&change, 1))) return Step::kAfterPoll;
+  if (MustWait(std::span(&change, 1)) || MustWaitForWrite(change.key)) return Step::kAfterPoll;
   piece.number = ReadNow(change.key).has_value();
   if (piece.number != 0) Write(share, piece, std::span(&change, 1));
   return Step::kBegun;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/unordered/unordered_flat_set.hpp>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "batch.h"
+#include "log_hash.h"
 #include "shard.h"
 #include "write_commands.h"
 
@@ -18,7 +20,8 @@ namespace stout::blowfish {
 /// can be done at a time are done together, in lock step, whoever asked for them; writes wait for
 /// the disk together. A read that follows a write of its own share waits for that one, so that a
 /// client reads what it wrote; and what depends on the state of a key (SET NX, GETSET, DEL) waits
-/// until no write of that key is under way. A plain write for which the shard has no room waits
+/// until no write of that key is under way, and plain writes of that key that come later, of other
+/// shares, wait behind it. A plain write for which the shard has no room waits
 /// until there is some, or nothing is under way that makes it; and then, to be fair, so do all that
 /// come after it. STOUT.WRITE does not: its clients choose themselves when to try again.
 ///
@@ -77,8 +80,10 @@ class ShardRunner {
   void ChangeLayers(Share& share, Piece& piece);
 
   [[nodiscard]] std::optional<std::string> ReadNow(std::string_view key);
-  // Whether these have to wait for room in the shard.
+  // Whether these have to wait: for room in the shard, or behind who waits for one of their keys.
   [[nodiscard]] bool MustWait(std::span<const PlainChange> changes);
+  // Whether a write of the key is under way. Then who comes later must not write it first.
+  [[nodiscard]] bool MustWaitForWrite(std::string_view key);
   // Writes; the piece is answered when that is durable, or the error is its answer.
   void Write(Share& share, Piece& piece, std::span<const PlainChange> changes);
   // Counts the write that `call` begins, unless it throws.
@@ -105,7 +110,11 @@ class ShardRunner {
   std::vector<Share*> ready_;    // To be advanced.
   std::vector<Share*> pending_;  // To be advanced after the next Poll().
   std::vector<Share*> running_;  // Scratch.
+  std::vector<Share*> late_;     // Likewise, but others of them have waited for longer.
   bool no_room_ = false;         // For a plain write, in this Run().
+  // Keys that are waited for, in this Run(). First come, first served: shares are advanced in the
+  // order in which they began to wait, and plain writes of these keys wait behind.
+  boost::unordered_flat_set<std::string_view, BytesHash> claimed_;
   std::vector<Read> gathered_;
   std::vector<std::string_view> gathered_keys_;
   std::vector<bool> found_;  // Scratch.
