@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <utility>
 
 namespace stout::blowfish {
@@ -62,8 +63,12 @@ void ShardWorker::Work(Done done) {
     const bool served = !taken.shares.empty() || !runner.idle();
     Serve(taken, runner);
     if (served) busy_ += (ShardQueue::Now() - begin).count();
-    filling = queue_.waiting() == 0 && FillSome();
-    Publish();
+    try {
+      filling = queue_.waiting() == 0 && FillSome();
+      Publish();
+    } catch (const std::bad_alloc&) {  // Neither is owed to anybody: it is tried again.
+      filling = false;
+    }
   }
   shard_.reset();  // Its handlers run here.
 }
