@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
 #include "framed_array.h"
@@ -89,12 +90,13 @@ TEST_CASE("a next row is found among the rows of its symbol", "[psi]") {
   for (int i = 0; i < 100; ++i) {
     // Any part of the rows of a symbol, beside which there may be others in a block.
     const Symbol symbol = rows[random.Below(rows.size())].symbol;
-    const auto same = std::ranges::equal_range(rows, symbol, {}, &Psi::Cursor::symbol);
-    const Row size = static_cast<Row>(same.size());
-    const Row first = same.front().row + static_cast<Row>(random.Below(size + 1));
-    const Row last = first + static_cast<Row>(random.Below(same.front().row + size + 1 - first));
-    const Row lowest = same.front().next;
-    const Row wanted = lowest + static_cast<Row>(random.Below(same.back().next - lowest + 10));
+    const auto begin = std::ranges::lower_bound(rows, symbol, {}, &Psi::Cursor::symbol);
+    const auto end = std::ranges::upper_bound(rows, symbol, {}, &Psi::Cursor::symbol);
+    const Row first = begin->row + static_cast<Row>(random.Below(end - begin + 1));
+    const Row past = begin->row + static_cast<Row>(end - begin);
+    const Row last = first + static_cast<Row>(random.Below(past + 1 - first));
+    const Row span = std::prev(end)->next - begin->next;
+    const Row wanted = begin->next + static_cast<Row>(random.Below(span + 10));
     Row expected = first;
     while (expected < last && rows[expected].next < wanted) ++expected;
     CHECK(parts.View().LowerBound(first, last, wanted) == expected);
