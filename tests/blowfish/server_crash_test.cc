@@ -101,6 +101,7 @@ TEST_CASE("kill -9 loses nothing that was acknowledged") {
       writing.push_back(
           std::async(std::launch::async, [&writer, port = server.port()] { writer.Write(port); }));
     }
+    // No event to wait for: it is killed at any moment, of a write, a sync, a freeze or a merge.
     std::this_thread::sleep_for(std::chrono::milliseconds(50 + random.Below(400)));
     server.Kill();
     for (auto& writer : writing) writer.get();
