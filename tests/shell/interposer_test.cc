@@ -305,22 +305,24 @@ TEST_CASE("a fetch of a dirty key shows what the application has", "[interposer]
 }
 
 TEST_CASE("a fetch that cannot be answered says why", "[interposer][fetch]") {
-  EngineOptions options = Patient();
-  options.reply_deadline = std::chrono::milliseconds(1);
-  World world(options);
-  world.Open();
   std::vector<ErrorCode> fates;
-  const auto fetch = [&] {
+  const auto fetch = [&](World& world) {
+    world.Open();
     world.On([&] {
       world.interposer->Fetch("k", [&](ErrorCode ec, StoredState) { fates.push_back(ec); });
     });
   };
-  fetch();
-  world.store.TakeRead().handler({Errc::kCorrupt, {}});
-  world.Turn();
+  World broken;
+  fetch(broken);
+  broken.store.TakeRead().handler({Errc::kCorrupt, {}});
+  broken.Turn();
   CHECK(fates == std::vector<ErrorCode>{Errc::kCorrupt});
-  fetch();
-  world.RunUntil([&] { return fates.size() == 2; });
+
+  EngineOptions options = Patient();
+  options.reply_deadline = std::chrono::milliseconds(1);
+  World silent(options);
+  fetch(silent);
+  silent.RunUntil([&] { return fates.size() == 2; });
   CHECK(fates.back() == Errc::kDeadline);
 }
 
