@@ -27,7 +27,11 @@ class World {
   static constexpr std::size_t kMostLayers = 4;
 
   World(NavigationOptions options, std::size_t shards)
-      : navigator_(options, shards, TimePoint()), shards_(shards), waiting_(shards), load_(shards) {
+      : navigator_(options, shards, TimePoint()),
+        shards_(shards),
+        waiting_(shards),
+        load_(shards),
+        burst_(shards) {
     for (ShardState& shard : shards_) shard.next_bytes = kLayerBytes;
   }
 
@@ -35,6 +39,8 @@ class World {
   void Load(std::size_t shard, double requests) { load_[shard] = requests; }
   // Makes the queue this long, whatever is served.
   void Spike(std::size_t shard, double queue) { waiting_[shard] = queue; }
+  // Whenever somebody looks, so many more have just come at once.
+  void Burst(std::size_t shard, double requests) { burst_[shard] = requests; }
 
   void Run(Duration duration) {
     for (Duration passed{}; passed < duration; passed += navigator_.options().interval) Step();
@@ -53,7 +59,8 @@ class World {
       const double wanted = waiting_[s] + load_[s];
       shards_[s].busy = std::min(1.0, wanted / served);
       waiting_[s] = std::max(0.0, wanted - served);
-      shards_[s].queue = static_cast<std::uint64_t>(waiting_[s]);
+      shards_[s].shortest = static_cast<std::uint64_t>(waiting_[s]);
+      shards_[s].queue = shards_[s].shortest + static_cast<std::uint64_t>(burst_[s]);
     }
   }
 
@@ -80,12 +87,21 @@ class World {
   std::vector<ShardState> shards_;
   std::vector<double> waiting_;
   std::vector<double> load_;
+  std::vector<double> burst_;
   TimePoint now_;
   std::vector<Navigation> moves_;
   bool within_budget_ = true;
 };
 
 using Move = Navigation::Move;
+
+// What an idle shard and an overloaded one say.
+ShardState IdleShard(std::uint64_t finest) {
+  return {.layers = 1, .bytes = finest, .next_bytes = finest, .finest_bytes = finest};
+}
+ShardState Overloaded(std::uint64_t next, std::uint64_t queue = 1000) {
+  return {.queue = queue, .shortest = queue, .busy = 1, .next_bytes = next};
+}
 
 TEST_CASE("a short spike moves nothing", "[navigator]") {
   World world({.budget = 1000}, 1);
@@ -126,6 +142,28 @@ TEST_CASE("an overloaded shard gets the layers of one that is idle", "[navigator
   CHECK(world.queue(1) == 0);
 }
 
+TEST_CASE("requests that come in bursts keep no layer at an idle shard", "[navigator]") {
+  World world({.budget = World::kLayerBytes}, 2);
+  world.Load(0, 1.5);
+  world.Run(60s);
+  REQUIRE(world.layers(0) == 1);
+  world.Load(0, 0.1);
+  world.Burst(0, 1000);
+  world.Load(1, 1.5);
+  world.Run(60s);
+  CHECK(world.layers(0) == 0);
+  CHECK(world.layers(1) == 1);
+  CHECK(world.queue(1) == 0);
+}
+
+TEST_CASE("a shard that waits for something else than its worker gets no layer", "[navigator]") {
+  World world({.budget = World::kLayerBytes}, 1);
+  world.Load(0, 0.1);
+  world.Burst(0, 1000);
+  world.Run(60s);
+  CHECK(world.moves().empty());
+}
+
 TEST_CASE("two shards that need the same layer do not take it from each other", "[navigator]") {
   World world({.budget = World::kLayerBytes}, 2);
   world.Load(0, 1.5);
@@ -137,17 +175,19 @@ TEST_CASE("two shards that need the same layer do not take it from each other", 
   CHECK(std::ranges::count(world.moves(), Move::kNoBudget, &Navigation::move) > 0);
 }
 
-TEST_CASE("a shard gives a layer up only while its queue is short, too", "[navigator]") {
-  for (const std::uint64_t queue : {0, 9}) {
-    Navigator navigator({.budget = 100, .beta = 0.5}, 2, TimePoint());
-    const std::vector<ShardState> shards = {
-        {.queue = queue, .layers = 1, .bytes = 100, .next_bytes = 100, .finest_bytes = 100},
-        {.queue = 1000, .next_bytes = 100}};
-    const auto moves = navigator.Observe(TimePoint() + 10ms, shards);
-    CHECK(navigator.average(0) < navigator.options().thresholds[0].lower);
-    REQUIRE_FALSE(moves.empty());
-    CHECK(moves.front().move == (queue == 0 ? Move::kRemove : Move::kNoBudget));
-  }
+TEST_CASE("a shard gives a layer up only if its queue was short a moment ago", "[navigator]") {
+  Navigator navigator({.budget = 100, .beta = 0.5}, 2, TimePoint());
+  const std::vector<ShardState> idle = {IdleShard(100), Overloaded(101)};
+  std::vector<ShardState> waits = {IdleShard(100), Overloaded(100)};
+  waits[0].queue = waits[0].shortest = 9;
+  const auto move = [&](Duration at, const std::vector<ShardState>& shards) {
+    return navigator.Observe(TimePoint() + at, shards).front().move;
+  };
+  CHECK(move(0ms, waits) == Move::kNoBudget);  // It never was.
+  CHECK(move(10ms, idle) == Move::kNoBudget);
+  CHECK(move(110ms, waits) == Move::kNoBudget);  // Too long ago.
+  CHECK(move(120ms, idle) == Move::kNoBudget);
+  CHECK(move(219ms, waits) == Move::kRemove);
 }
 
 TEST_CASE("whatever the load, the budget holds and moves are rare", "[navigator]") {
@@ -187,14 +227,6 @@ TEST_CASE("steady load comes to rest", "[navigator]") {
   const auto before = changed();
   world.Run(600s);
   CHECK(changed() == before);
-}
-
-// What an idle shard and an overloaded one say.
-ShardState IdleShard(std::uint64_t finest) {
-  return {.layers = 1, .bytes = finest, .next_bytes = finest, .finest_bytes = finest};
-}
-ShardState Overloaded(std::uint64_t next, std::uint64_t queue = 1000) {
-  return {.queue = queue, .next_bytes = next};
 }
 
 // The moves of a first look; of beta 1 the queues are their own averages.
@@ -257,6 +289,7 @@ TEST_CASE("options that make no sense are told by name", "[navigator]") {
   CHECK(told({.thresholds = {{.upper = nan, .lower = 1}}}, "thresholds"));
   CHECK(told({.most_busy = 1.5}, "most_busy"));
   CHECK(told({.most_busy = nan}, "most_busy"));
+  CHECK(told({.burst = 0s}, "burst"));
   CHECK(told({.dwell = -1s}, "dwell"));
 }
 

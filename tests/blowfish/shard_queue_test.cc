@@ -28,6 +28,21 @@ TEST_CASE("a queue gives all that came, in order, and counts until it is answere
   CHECK(queue.waiting() == 0);
 }
 
+TEST_CASE("a queue knows how short it was since it was asked") {
+  ShardQueue queue;
+  Batch batch(2);
+  batch.shares[0].pieces.resize(3);
+  batch.shares[1].pieces.resize(2);
+  queue.Push(batch.shares[0]);
+  CHECK(queue.TakeShortest() == 0);  // before it came
+  CHECK(queue.TakeShortest() == 3);
+  queue.Push(batch.shares[1]);
+  queue.Done(batch.shares[0]);
+  queue.Push(batch.shares[0]);
+  CHECK(queue.TakeShortest() == 2);
+  CHECK(queue.TakeShortest() == 5);
+}
+
 TEST_CASE("a queue waits until its deadline, and for none that has passed") {
   ShardQueue queue;
   ShardQueue::Taken taken;

@@ -54,6 +54,7 @@ std::optional<std::string> Validate(const NavigationOptions& options) {
   if (!(options.most_busy >= 0 && options.most_busy <= 1)) {
     return fmt::format("most_busy must be in 0 to 1, not {}", options.most_busy);
   }
+  if (options.burst <= Duration::zero()) return "burst must be more than 0";
   if (options.dwell < Duration::zero()) return "dwell must not be negative";
   return std::nullopt;
 }
@@ -71,7 +72,8 @@ std::string_view Describe(Navigation::Move move) {
 }
 
 Navigator::Navigator(NavigationOptions options, std::size_t shards, TimePoint now)
-    : options_(std::move(options)), shards_(shards, {.changed = now - options_.dwell}) {
+    : options_(std::move(options)),
+      shards_(shards, {.changed = now - options_.dwell, .was_short = now - options_.burst}) {
   assert(!Validate(options_));
 }
 
@@ -88,7 +90,8 @@ std::vector<std::size_t> Navigator::Needy(TimePoint now, std::span<const ShardSt
   const auto need = [&](std::size_t s) { return average(s) / ThresholdsOf(shards[s]).upper; };
   for (std::size_t s = 0; s < shards.size(); ++s) {
     const bool drains = static_cast<double>(shards[s].queue) < average(s);
-    if (shards[s].next_bytes > 0 && !Rests(s, now) && need(s) > 1 && !drains) needy.push_back(s);
+    const bool overloaded = need(s) > 1 && !drains && shards_[s].busy > options_.most_busy;
+    if (overloaded && shards[s].next_bytes > 0 && !Rests(s, now)) needy.push_back(s);
   }
   std::ranges::stable_sort(needy, std::greater(), need);
   return needy;
@@ -98,21 +101,25 @@ std::vector<std::size_t> Navigator::Donors(TimePoint now,
                                            std::span<const ShardState> shards) const {
   std::vector<std::size_t> donors;
   for (std::size_t s = 0; s < shards.size(); ++s) {
-    const double lower = ThresholdsOf(shards[s]).lower;
-    const bool idle = average(s) < lower && static_cast<double>(shards[s].queue) < lower &&
-                      shards_[s].busy <= options_.most_busy;
+    const bool idle =
+        shards_[s].busy <= options_.most_busy && now - shards_[s].was_short < options_.burst;
     if (shards[s].layers > 0 && idle && !Rests(s, now)) donors.push_back(s);
   }
-  std::ranges::stable_sort(donors, {}, [&](std::size_t s) { return average(s); });
+  std::ranges::stable_sort(donors, {}, [&](std::size_t s) { return shards_[s].busy; });
   return donors;
 }
 
 std::vector<Navigation> Navigator::Observe(TimePoint now, std::span<const ShardState> shards) {
   assert(shards.size() == shards_.size());
   std::uint64_t used = 0;
+  const auto follow = [&](double& average, double value) {
+    average += options_.beta * (value - average);
+  };
   for (std::size_t s = 0; s < shards.size(); ++s) {
-    shards_[s].average += options_.beta * (static_cast<double>(shards[s].queue) - average(s));
-    shards_[s].busy += options_.beta * (shards[s].busy - shards_[s].busy);
+    follow(shards_[s].average, static_cast<double>(shards[s].queue));
+    follow(shards_[s].busy, shards[s].busy);
+    if (static_cast<double>(shards[s].shortest) < ThresholdsOf(shards[s]).lower)
+      shards_[s].was_short = now;
     used += shards[s].bytes;
   }
 

@@ -16,7 +16,7 @@ namespace stout::blowfish {
 /// Requests that wait at a shard.
 struct QueueThresholds {
   double upper = 0;  ///< An average above it asks for a layer;
-  double lower = 0;  ///< one below it, and a queue below it, lets one go.
+  double lower = 0;  ///< a queue that keeps getting below it lets one go.
 };
 
 struct NavigationOptions {
@@ -38,8 +38,14 @@ struct NavigationOptions {
   std::vector<QueueThresholds> thresholds = {{.upper = 48, .lower = 8}};
 
   /// A shard that is busy for more of the time than this, on average, gives no layer up: a layer
-  /// may double the speed of a shard, so that without it this one would be overloaded. In [0, 1].
+  /// may double the speed of a shard, so that without it this one would be overloaded. One that is
+  /// not gets none: its queue is of what layers do not make faster, like writes that wait for the
+  /// disk. In [0, 1].
   double most_busy = 0.4;
+
+  /// Requests come in bursts: a queue that is short at any moment of such a time is no standing
+  /// queue. > 0.
+  Duration burst = std::chrono::milliseconds(100);
 
   /// A shard whose layers have changed is left alone so long: what it gained by them, or lost, must
   /// show in its average first. >= 0.
@@ -52,7 +58,8 @@ struct NavigationOptions {
 /// What the navigation is told of a shard.
 struct ShardState {
   std::uint64_t queue = 0;         ///< Requests that wait now.
-  double busy = 0;                 ///< The share of the last interval in which it worked, 0 to 1.
+  std::uint64_t shortest = 0;      ///< The fewest that waited at any time in the last interval.
+  double busy = 0;                 ///< The work that ended in the last interval, in intervals.
   std::size_t layers = 0;          ///< That it has beyond those it always has.
   std::uint64_t bytes = 0;         ///< Of those layers.
   std::uint64_t next_bytes = 0;    ///< What one more would take; 0: it can have no more.
@@ -86,21 +93,25 @@ struct Navigation {
 /// the budget has room for it; but not while its queue drains, being shorter than the average: then
 /// it is fast enough, and has to make up for the past only. If there is no room, the shards that
 /// need their layers least lose their finest ones, of one shard each, until there is room: of those
-/// whose average and queue are both below the lower threshold, and that are idle most of the time.
+/// that are idle most of the time, and whose queue was below the lower threshold a moment ago.
 /// Nobody loses a layer for any other reason, nor in vain: if all that can be spared is not enough,
 /// nobody does, and a shard that needs less is looked at next, as its layer may be a smaller one.
 /// Memory that nobody needs is not missed.
 ///
 /// The paper looks neither at whether a queue drains nor at how busy a shard is. Without the first,
 /// layers are added until the queue is gone. Without the second, two shards take a layer from each
-/// other for ever: the one that has it has no queue, as it has the layer.
+/// other for ever: the one that has it has no queue, as it has the layer. And it asks of an idle
+/// shard that its average queue is short, too. But requests come in bursts, by which an idle shard
+/// has a long queue for a short time, and so on average: it is its idle time that is averaged here,
+/// and a queue counts by how short it was lately, as CoDel tells a standing queue from a burst.
 ///
 /// Who has changed is left alone for a while (dwell), and the two thresholds lie apart: so no layer
 /// goes back and forth between two shards that need it equally.
 ///
 /// Cost: some nanoseconds a shard and interval.
 /// Owner: value type; it decides, the caller acts.   Threads: none of its own; callers serialise.
-/// Paper: BlowFish (NSDI'16) 3.2.4 "Dynamically Navigating the Tradeoff", equation 1, Figure 5.
+/// Paper: BlowFish (NSDI'16) 3.2.4 "Dynamically Navigating the Tradeoff", equation 1, Figure 5;
+/// Nichols and Jacobson, "Controlling Queue Delay" (ACM Queue, 2012), of standing queues.
 class Navigator {
  public:
   /// `now`: from when on shards may change. Requires valid options (see Validate).
@@ -120,6 +131,7 @@ class Navigator {
     double average = 0;
     double busy = 0;  // likewise
     TimePoint changed;
+    TimePoint was_short;  // its queue, by the lower threshold
   };
 
   [[nodiscard]] const QueueThresholds& ThresholdsOf(const ShardState& shard) const;

@@ -169,11 +169,12 @@ asio::awaitable<void> Server::Navigate() {
     const double passed = static_cast<double>((now - before).count());
     std::uint64_t compressed = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      const ShardWorker& shard = *service_.shards[i];
+      ShardWorker& shard = *service_.shards[i];
       const ShardStatus status = shard.status();
       const Duration worked = shard.busy();
       states[i] = {.queue = shard.queue().waiting(),
-                   .busy = std::min(1.0, static_cast<double>((worked - busy[i]).count()) / passed),
+                   .shortest = shard.queue().TakeShortest(),
+                   .busy = static_cast<double>((worked - busy[i]).count()) / passed,
                    .layers = status.layers,
                    .bytes = status.layer_bytes,
                    .next_bytes = status.next_layer_bytes,

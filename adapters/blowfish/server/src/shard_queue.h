@@ -42,10 +42,13 @@ class ShardQueue {
   /// `taken` is reused: what it had is dropped.
   void Take(TimePoint deadline, Taken& taken);
   /// A share that was taken is answered.
-  void Done(const Share& share) { waiting_ -= share.pieces.size(); }
+  void Done(const Share& share);
 
   /// Requests that have not been answered, those under way among them.
   [[nodiscard]] std::uint64_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
+
+  /// The fewest that waited at any time since it was last asked. One thread asks.
+  [[nodiscard]] std::uint64_t TakeShortest();
 
   /// The clock of deadlines.
   [[nodiscard]] static TimePoint Now();
@@ -60,6 +63,7 @@ class ShardQueue {
   bool woken_ = false;
   bool asleep_ = false;
   std::atomic<std::uint64_t> waiting_ = 0;
+  std::atomic<std::uint64_t> shortest_ = 0;
 };
 
 }  // namespace stout::blowfish
