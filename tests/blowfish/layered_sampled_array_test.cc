@@ -276,6 +276,25 @@ bool UnpacksAsInTheModel(SplitMix64& random, const LayeredSampledArray& array, c
   return !full || out == expected;
 }
 
+// Likewise of random entries of a column, where their values are of 32 bits at most.
+bool GathersAsInTheModel(SplitMix64& random, const LayeredSampledArray& array, const Model& model) {
+  const SampleShape& shape = array.shape();
+  if (shape.width > 32) return true;
+  const std::uint32_t ordinal = shape.Ordinal(RandomIndex(random, shape));
+  bool full = true;
+  for (std::uint64_t index = ordinal; index < shape.size; index += shape.coarsest())
+    full = full && model.Find(index);
+  std::vector<std::uint32_t> numbers(random.Below(10));
+  std::vector<std::uint32_t> expected;
+  for (std::uint32_t& number : numbers) {
+    number = static_cast<std::uint32_t>(random.Below(shape.Entries(ordinal)));
+    const auto value = model.Find(shape.Index(number, ordinal));
+    expected.push_back(full ? static_cast<std::uint32_t>(*value) : number);
+  }
+  return array.full(ordinal) == full && array.Gather(ordinal, numbers) == full &&
+         numbers == expected;
+}
+
 TEST_CASE("a layered sampled array does what its model does", "[lsa]") {
   const auto seed = GENERATE(take(100, random<std::uint64_t>(0, UINT64_MAX)));
   SplitMix64 random(seed);
@@ -323,6 +342,7 @@ TEST_CASE("a layered sampled array does what its model does", "[lsa]") {
       case 5:
       case 6:
         REQUIRE(UnpacksAsInTheModel(random, array, model));
+        REQUIRE(GathersAsInTheModel(random, array, model));
         break;
       default:
         array.Prefetch(index);

@@ -65,6 +65,26 @@ TEST_CASE("psi gives back the symbol and the next row of every row", "[psi]") {
   }
 }
 
+TEST_CASE("psi steps from all rows of a block that stand side by side", "[psi]") {
+  const std::uint64_t seed = GENERATE(range(1, 100));
+  CAPTURE(seed);
+  SplitMix64 random(seed);
+  const std::vector<Psi::Cursor> rows = RandomRows(random);
+  PsiWriter::Parts parts;
+  CHECK(Build(rows, parts) == rows);
+  for (int i = 0; i < 20; ++i) {
+    const Row first = static_cast<Row>(random.Below(rows.size()));
+    const Row most =
+        std::min(static_cast<Row>(rows.size()) - first, Psi::kBlock - first % Psi::kBlock);
+    std::vector<Psi::Cursor> cursors(1 + random.Below(most));
+    parts.View().StepBlock(first, cursors);
+    for (std::size_t c = 0; c < cursors.size(); ++c) {
+      CHECK(cursors[c].row == rows[first + c].row);
+      CHECK(cursors[c].next == rows[first + c].next);
+    }
+  }
+}
+
 TEST_CASE("psi holds the largest rows and symbols", "[psi]") {
   const Row most = static_cast<Row>(kMaxRows - 1);
   std::vector<Psi::Cursor> rows = {{0, 0, 0}, {1, 0, most}, {2, 1, 5}, {3, 65535, most}};

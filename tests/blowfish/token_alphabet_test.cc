@@ -128,6 +128,22 @@ TEST_CASE("an attribute of few values has a symbol for each, a number chunks, te
   CHECK(tokens.fields[2].text.size() == values.size() * 7);  // six words and an end
 }
 
+// Words that are rare might be spelled, which saves a little space and takes more steps; and what a
+// sample has once only is not as frequent as it seems.
+TEST_CASE("an attribute of thousands of values has a symbol for each", "[alphabet]") {
+  const Schema schema = Schema::Make({"date", "part"}, '|').value();
+  SplitMix64 random(1);
+  std::vector<std::string> values;
+  for (int i = 0; i < 300000; ++i) {
+    values.push_back("1992-" + std::to_string(1000 + random.Below(1 + random.Below(2500))) + '|' +
+                     std::to_string(10000 + random.Below(12000)));
+  }
+  const Tokens tokens =
+      Tokenize(schema, std::vector<std::string_view>(values.begin(), values.end()));
+  CHECK(tokens.attributes[0].rule.kind == CutRule::kWhole);
+  CHECK(tokens.attributes[1].rule.kind == CutRule::kWhole);
+}
+
 // A sample sees few values, and then there are too many for whole ones.
 TEST_CASE("an alphabet that grows beyond its sample falls back to shorter pieces", "[alphabet]") {
   const int records = 80000;

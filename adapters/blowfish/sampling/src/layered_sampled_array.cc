@@ -117,6 +117,18 @@ bool LayeredSampledArray::Unpack(std::uint32_t ordinal, std::uint64_t first_offs
   return UnpackInto(ordinal, first_offset, out);
 }
 
+bool LayeredSampledArray::Gather(std::uint32_t ordinal, std::span<std::uint32_t> offsets) const {
+  assert(shape_.width <= std::numeric_limits<std::uint32_t>::digits);
+  const ColumnRef column = columns_[ordinal].load(std::memory_order_acquire);
+  if (!column.full()) return false;
+  for (std::uint32_t& number : offsets) {
+    assert(number < shape_.Entries(ordinal));
+    const std::uint64_t bit = std::uint64_t{number} * shape_.width;
+    number = static_cast<std::uint32_t>(ReadShared(column.words(), bit, shape_.width));
+  }
+  return true;
+}
+
 template <typename Number>
 bool LayeredSampledArray::UnpackInto(std::uint32_t ordinal, std::uint64_t first_offset,
                                      std::span<Number> out) const {

@@ -118,6 +118,11 @@ class LayeredSampledArray {
     return std::nullopt;
   }
 
+  /// Whether Find knows all entries of a column: until its layer is removed.
+  [[nodiscard]] bool full(std::uint32_t ordinal) const {
+    return columns_[ordinal].load(std::memory_order_relaxed).full();
+  }
+
   /// Whether its layer exists and lacks the entry.
   [[nodiscard]] bool Wants(std::uint64_t index) const {
     const FillingColumn* const filling = ColumnOf(index).filling();
@@ -148,6 +153,9 @@ class LayeredSampledArray {
                             std::span<std::uint32_t> out) const;
   [[nodiscard]] bool Unpack(std::uint32_t ordinal, std::uint64_t first_offset,
                             std::span<std::uint64_t> out) const;
+  /// Replaces offsets of a column by its entries there. False: the column is not full, and nothing
+  /// changed. Values fit into the numbers.
+  [[nodiscard]] bool Gather(std::uint32_t ordinal, std::span<std::uint32_t> offsets) const;
 
  private:
   // Invariants:

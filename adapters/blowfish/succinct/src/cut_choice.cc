@@ -15,6 +15,10 @@ constexpr std::size_t kSample = 1 << 14;
 /// What a symbol costs beyond its information: see the header.
 constexpr double kBitsPerSymbol = 4;
 
+/// What it is worth that every record has one symbol of an attribute: rows of others walk past it
+/// side by side (RecordIndex::Locate).
+constexpr double kBitsForWhole = 1;
+
 /// More whole values than this are not worth their place in the caches: guess, see the space that
 /// `bench shard` tells.
 constexpr double kMostSymbols = 1 << 15;
@@ -30,9 +34,16 @@ struct Counts {
   void Add(bool first, std::string_view piece) { ++of[first][piece]; }
 };
 
+// How many things there are in all, of which a sample has `distinct`, some of them once or twice.
+// If there are many more, nearly all in the sample are there once.
+double EstimateDistinct(double distinct, double once, double twice) {
+  return distinct + once * std::max(0.0, once - 1) / (2 * (twice + 1));  // Chao's estimator
+}
+
 // One of `scale` values of the shard is in the sample.
 double Cost(const Counts& counts, double scale, double most_pieces) {
   double once = 0;
+  double twice = 0;
   double distinct = 0;
   double text = 0;
   double bits = 0;
@@ -42,13 +53,16 @@ double Cost(const Counts& counts, double scale, double most_pieces) {
     for (const auto& [piece, count] : pieces) {
       bits += count * (std::log2(symbols / count) + kBitsPerSymbol);
       once += count == 1;
+      twice += count == 2;
       const bool is_long = piece.size() >= sizeof(TokenAlphabet::Text::bytes);
       text += sizeof(TokenAlphabet::Text) + (is_long ? static_cast<double>(piece.size()) : 0);
     }
     distinct += static_cast<double>(pieces.size());
   }
   if (distinct == 0) return 0;
-  const double all = std::min(distinct + once * (scale - 1), most_pieces);
+  const double rest = once * (scale - 1);  // as many more at most
+  const double all =
+      std::min({EstimateDistinct(distinct, once, twice), distinct + rest, most_pieces});
   if (all > kMostSymbols) return std::numeric_limits<double>::infinity();
   return bits + all * (text / distinct) * 8 / scale;
 }
@@ -80,6 +94,8 @@ CutChoice Consider(CutRule rule, const Values& values, double scale) {
   const bool single_bytes = rule == CutRule{CutRule::kChunks, 1};
   constexpr double kUnlimited = std::numeric_limits<double>::infinity();
   choice.cost = Cost(counts, scale, single_bytes ? 2 * 256 : kUnlimited);
+  if (rule.kind == CutRule::kWhole)
+    choice.cost -= kBitsForWhole * static_cast<double>(values.size());
   return choice;
 }
 

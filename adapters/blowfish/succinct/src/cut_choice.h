@@ -25,7 +25,7 @@ struct CutChoice {
 /// A sample of the values tells: a piece that comes `c` times among `n` costs log2(n / c) bits, as
 /// if it were independent of those beside it, 2 for what Psi takes beyond, and as much as 2 for the
 /// time that a step takes; a piece of the alphabet costs its text. How many pieces there are of
-/// which none is in the sample is estimated by how many are in it once (Good and Turing).
+/// which none is in the sample is estimated by how many are in it once and twice (Chao 1984).
 ///
 /// Words stay views of the values.
 [[nodiscard]] std::vector<std::vector<CutChoice>> ChooseCuts(

@@ -10,6 +10,8 @@ namespace {
 
 using StepFunction = void (*)(std::span<const Psi::Entry>, const std::byte*,
                               std::span<Psi::Cursor>);
+using StepBlockFunction = void (*)(const Psi::Entry&, const std::byte*, Row,
+                                   std::span<Psi::Cursor>);
 
 // The entries are there already; the numbers of all cursors are on their way before the first ones
 // are needed.
@@ -29,6 +31,10 @@ void StepPortable(std::span<const Psi::Entry> entries, const std::byte* numbers,
                   std::span<Psi::Cursor> cursors) {
   StepAll<SelectPortable>(entries, numbers, cursors);
 }
+void StepBlockPortable(const Psi::Entry& entry, const std::byte* numbers, Row first,
+                       std::span<Psi::Cursor> cursors) {
+  ReadCursors<SelectPortable>(entry, numbers, first, cursors);
+}
 
 #if defined(__x86_64__)
 [[gnu::target("bmi,bmi2,popcnt")]] void StepBmi2(std::span<const Psi::Entry> entries,
@@ -36,10 +42,56 @@ void StepPortable(std::span<const Psi::Entry> entries, const std::byte* numbers,
                                                  std::span<Psi::Cursor> cursors) {
   StepAll<SelectBmi2>(entries, numbers, cursors);
 }
+[[gnu::target("bmi,bmi2,popcnt")]] void StepBlockBmi2(const Psi::Entry& entry,
+                                                      const std::byte* numbers, Row first,
+                                                      std::span<Psi::Cursor> cursors) {
+  ReadCursors<SelectBmi2>(entry, numbers, first, cursors);
+}
 const StepFunction kStep = HasBmi2() ? StepBmi2 : StepPortable;
+const StepBlockFunction kStepBlock = HasBmi2() ? StepBlockBmi2 : StepBlockPortable;
 #else
 constexpr StepFunction kStep = StepPortable;
+constexpr StepBlockFunction kStepBlock = StepBlockPortable;
 #endif
+
+// The first of a symbol's blocks whose lowest next row is at least `next`. Next rows are spread
+// evenly, more or less: a guess, and ever longer steps away from it, find what halving takes seven
+// or eight looks for, each of which may miss the cache.
+Row FirstAbove(std::span<const Psi::Entry> blocks, Row next) {
+  const auto is_below = [&](const Psi::Entry& entry) { return entry.lowest < next; };
+  if (blocks.empty() || !is_below(blocks.front())) return 0;
+  const auto size = static_cast<Row>(blocks.size());
+  if (is_below(blocks.back())) return size;
+  const Row lowest = blocks.front().lowest;
+  const std::uint64_t share = std::uint64_t{next - lowest} * (size - 1);
+  const Row guess = static_cast<Row>(share / (blocks.back().lowest - lowest));
+  // All blocks before `first` are below, and none from `last` on is.
+  Row first = 0;
+  Row last = size;
+  if (is_below(blocks[guess])) {
+    first = guess + 1;
+    for (Row step = 1; first < last; step *= 2) {
+      const Row probe = first + std::min(step, last - first) - 1;
+      if (!is_below(blocks[probe])) {
+        last = probe;
+        break;
+      }
+      first = probe + 1;
+    }
+  } else {
+    last = guess;
+    for (Row step = 1; first < last; step *= 2) {
+      const Row probe = last - std::min(step, last - first);
+      if (is_below(blocks[probe])) {
+        first = probe + 1;
+        break;
+      }
+      last = probe;
+    }
+  }
+  const auto left = blocks.subspan(first, last - first);
+  return first + static_cast<Row>(std::ranges::partition_point(left, is_below) - left.begin());
+}
 
 }  // namespace
 
@@ -51,15 +103,16 @@ Psi::Cursor Psi::At(Row row) const {
 
 void Psi::Step(std::span<Cursor> cursors) const { kStep(entries_, numbers_, cursors); }
 
+void Psi::StepBlock(Row first, std::span<Cursor> cursors) const {
+  kStepBlock(entries_[first / kBlock], numbers_, first, cursors);
+}
+
 Row Psi::LowerBound(Row first, Row last, Row next) const {
   // Of a block that lies within the rows, the lowest next row is that of its first: the entries
   // alone tell which block it is in, or between which.
   const Row begin = (first + kBlock - 1) / kBlock;
   const Row end = std::max(begin, last / kBlock);
-  const auto blocks = entries_.subspan(begin, end - begin);
-  const auto above =
-      std::ranges::partition_point(blocks, [&](const Entry& entry) { return entry.lowest < next; });
-  const Row below = begin + static_cast<Row>(above - blocks.begin());
+  const Row below = begin + FirstAbove(entries_.subspan(begin, end - begin), next);
   if (below < end) last = below * kBlock;
   if (below > begin) first = (below - 1) * kBlock;
   while (first < last) {

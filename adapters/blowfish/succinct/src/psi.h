@@ -84,6 +84,10 @@ class Psi {
   /// blocks are better prefetched before, as soon as the row is known.
   void Step(std::span<Cursor> cursors) const;
 
+  /// Fills row and next of each cursor, the rows side by side from `first` on: some 2 ns each,
+  /// where Step takes ten times as much. At least one; all of one block.
+  void StepBlock(Row first, std::span<Cursor> cursors) const;
+
   void Prefetch(Row row) const { __builtin_prefetch(&entries_[row / kBlock]); }
 
   /// The first of the rows [first, last), of one symbol, whose next row is at least `next`; `last`

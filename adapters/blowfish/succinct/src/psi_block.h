@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <span>
 
 #include "bits.h"
 #include "psi.h"
@@ -59,25 +60,54 @@ struct Form {
   return i + ReadBits(numbers + 1 + count, bit, width);
 }
 
-/// v of a row in a block of gaps: kBlock low parts, then the high parts in unary: before the one of
-/// number i stand i ones and as many zeros as its high part says.
+/// The numbers of a block of gaps, from number i on: kBlock low parts, then the high parts in
+/// unary: before the one of number i stand i ones and as many zeros as its high part says.
 template <int (*kSelect)(std::uint64_t word, int rank)>
-[[gnu::always_inline]] inline std::uint64_t ReadGaps(const std::byte* numbers, int width,
-                                                     std::uint32_t i) {
-  const std::uint64_t low = ReadBits(numbers, std::uint64_t{i} * width, width);
-  const std::byte* at = numbers + std::size_t{Psi::kBlock} * width / 8;
-  auto rank = static_cast<int>(i);
-  std::uint64_t word = LoadWord(at);
-  std::uint64_t place = 0;
-  for (int ones; (ones = __builtin_popcountll(word)) <= rank;) {
-    rank -= ones;
-    place += 64;
-    at += 8;
-    word = LoadWord(at);
+class Gaps {
+ public:
+  [[gnu::always_inline]] Gaps(const std::byte* numbers, int width, std::uint32_t i)
+      : numbers_(numbers),
+        width_(width),
+        i_(i),
+        at_(numbers + std::size_t{Psi::kBlock} * width / 8),
+        word_(LoadWord(at_)) {
+    auto rank = static_cast<int>(i);
+    for (int ones; (ones = __builtin_popcountll(word_)) <= rank;) {
+      rank -= ones;
+      LoadNext();
+    }
+    bit_ = kSelect(word_, rank);
   }
-  const std::uint64_t high = place + kSelect(word, rank) - i;
-  return i + (high << width | low);
-}
+
+  /// v of number i.
+  [[gnu::always_inline]] [[nodiscard]] std::uint64_t v() const {
+    const std::uint64_t low = ReadBits(numbers_, std::uint64_t{i_} * width_, width_);
+    return i_ + ((place_ + bit_ - i_) << width_ | low);
+  }
+
+  /// On to number i + 1, which there is.
+  [[gnu::always_inline]] void Advance() {
+    ++i_;
+    word_ &= ~std::uint64_t{1} << bit_;
+    while (word_ == 0) LoadNext();
+    bit_ = __builtin_ctzll(word_);
+  }
+
+ private:
+  [[gnu::always_inline]] void LoadNext() {
+    place_ += 64;
+    at_ += 8;
+    word_ = LoadWord(at_);
+  }
+
+  const std::byte* numbers_;
+  int width_;
+  std::uint32_t i_;
+  const std::byte* at_;  // Where word_ is.
+  std::uint64_t word_;   // From number i on, the ones that are left.
+  std::uint64_t place_ = 0;
+  int bit_ = 0;  // Of number i in word_.
+};
 
 template <int (*kSelect)(std::uint64_t word, int rank)>
 [[gnu::always_inline]] inline void ReadBlock(const Psi::Entry& entry, const std::byte* numbers,
@@ -86,12 +116,37 @@ template <int (*kSelect)(std::uint64_t word, int rank)>
   const Form form = Form::Unpack(entry.form);
   std::uint64_t v = i;
   if (form.kind == Form::kGaps) {
-    v = ReadGaps<kSelect>(numbers + entry.place, form.width, i);
+    v = Gaps<kSelect>(numbers + entry.place, form.width, i).v();
   } else if (form.kind == Form::kBreaks) {
     v = ReadBreaks(numbers + entry.place, form.width, i);
   }
   cursor.symbol = static_cast<Symbol>(entry.symbol + (v >> form.symbol_shift));
   cursor.next = static_cast<Row>(entry.lowest + LowBits(v, form.symbol_shift));
+}
+
+/// As ReadBlock for each of the cursors, of rows side by side; but symbols are left as they are.
+template <int (*kSelect)(std::uint64_t word, int rank)>
+[[gnu::always_inline]] inline void ReadCursors(const Psi::Entry& entry, const std::byte* numbers,
+                                               Row first, std::span<Psi::Cursor> cursors) {
+  const Form form = Form::Unpack(entry.form);
+  auto set = [&, row = first](Psi::Cursor& cursor, std::uint64_t v) mutable {
+    cursor.row = row++;
+    cursor.next = static_cast<Row>(entry.lowest + LowBits(v, form.symbol_shift));
+  };
+  std::uint32_t i = first % Psi::kBlock;
+  numbers += entry.place;
+  if (form.kind == Form::kGaps) {
+    Gaps<kSelect> gaps(numbers, form.width, i);
+    set(cursors.front(), gaps.v());
+    for (Psi::Cursor& cursor : cursors.subspan(1)) {
+      gaps.Advance();
+      set(cursor, gaps.v());
+    }
+  } else if (form.kind == Form::kBreaks) {
+    for (Psi::Cursor& cursor : cursors) set(cursor, ReadBreaks(numbers, form.width, i++));
+  } else {
+    for (Psi::Cursor& cursor : cursors) set(cursor, i++);
+  }
 }
 
 }  // namespace stout::blowfish

@@ -40,6 +40,60 @@ void RecordIndex::FillLayers(std::uint32_t first, std::uint32_t last) {
   }
 }
 
+RecordIndex::Column::Column(const RecordIndex& index, RowRange rows)
+    : index_(index), rows_(rows), ordinal_(index.anchors_.At(rows.first).ordinal) {
+  if (index.Learns()) return;  // Every step is to be looked at.
+  const auto goes_on = [&] {
+    return ordinal_ > 0 && !index.records_at_.full(ordinal_) &&
+           index.alphabet_.attribute(index.anchors_.AttributeOf(ordinal_)).one_each();
+  };
+  for (; goes_on(); --ordinal_) ++steps_;
+}
+
+void RecordIndex::Column::March() {
+  at_ = 0;
+  size_ = std::min(rows_.size(), Psi::kBlock - rows_.first % Psi::kBlock);
+  const auto cursors = std::span(cursors_).first(size_);
+  Row row = rows_.first;
+  rows_.first += static_cast<Row>(size_);
+  if (steps_ == 0) {
+    for (Psi::Cursor& cursor : cursors) cursor.next = row++;
+    return;
+  }
+  const Psi& psi = index_.index_.psi();
+  psi.StepBlock(row, cursors);
+  for (std::uint32_t step = 1; step < steps_; ++step) {
+    for (Psi::Cursor& cursor : cursors) {
+      cursor.row = cursor.next;
+      psi.Prefetch(cursor.row);
+    }
+    psi.Step(cursors);
+  }
+}
+
+std::span<const std::uint32_t> RecordIndex::Column::TakeRecords() {
+  if (ordinal_ > 0 && !index_.records_at_.full(ordinal_)) return {};
+  if (at_ == size_) {
+    if (rows_.empty()) return {};
+    March();
+  }
+  const auto rows = std::span(cursors_).first(size_).subspan(at_);
+  const auto records = std::span(records_).first(rows.size());
+  if (ordinal_ == 0) {
+    std::ranges::transform(rows, records.begin(), [&](const Psi::Cursor& cursor) {
+      return index_.index_.EndedRecord(cursor.next);
+    });
+  } else {
+    // Places, and then the records there.
+    const Row first = index_.anchors_.RowsOf(ordinal_).first;
+    std::ranges::transform(rows, records.begin(),
+                           [&](const Psi::Cursor& cursor) { return cursor.next - first; });
+    if (!index_.records_at_.Gather(ordinal_, records)) return {};
+  }
+  at_ = size_;
+  return records;
+}
+
 std::optional<std::uint32_t> RecordIndex::RecordAt(Row row, Passed& passed) const {
   if (index_.IsEnd(row)) return index_.EndedRecord(row);
   const Anchors::Anchor anchor = anchors_.At(row);

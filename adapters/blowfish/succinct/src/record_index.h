@@ -117,6 +117,35 @@ class RecordIndex {
   template <typename Visit>
   [[nodiscard]] bool LocateSampled(RowRange& rows, Visit& visit);
 
+  // Rows of one attribute, side by side, a block at a time, as far as they walk in step: by
+  // attributes of which every record has one symbol, to where their records are known, if all goes
+  // well. Such steps need not be looked at.
+  class Column {
+   public:
+    Column(const RecordIndex& index, RowRange rows);
+
+    [[nodiscard]] bool empty() const { return at_ == size_ && rows_.empty(); }
+    /// Where the next one has come to. Requires that it is not empty.
+    [[nodiscard]] Row Take() {
+      if (at_ == size_) March();
+      return cursors_[at_++].next;
+    }
+    /// The records of the next ones; of none, if there is none, or walks are to find them.
+    [[nodiscard]] std::span<const std::uint32_t> TakeRecords();
+
+   private:
+    void March();
+
+    const RecordIndex& index_;
+    RowRange rows_;
+    std::uint32_t ordinal_;    // Where they come to,
+    std::uint32_t steps_ = 0;  // by so many steps.
+    std::array<Psi::Cursor, Psi::kBlock> cursors_;
+    std::size_t at_ = 0;  // Of cursors_, what is to be taken next.
+    std::size_t size_ = 0;
+    std::array<std::uint32_t, Psi::kBlock> records_;
+  };
+
   // The record of a row, if it is known without a walk.
   [[nodiscard]] std::optional<std::uint32_t> RecordAt(Row row, Passed& passed) const;
 
@@ -147,14 +176,20 @@ template <typename Visit>
 void RecordIndex::Locate(RowRange rows, Visit visit) {
   const ReclaimDomain::Guard guard(domain_);
   if (rows.empty() || LocateSampled(rows, visit)) return;
+  Column column(*this, rows);
+  for (auto records = column.TakeRecords(); !records.empty(); records = column.TakeRecords()) {
+    for (const std::uint32_t record : records) {
+      if (!visit(record)) return;
+    }
+  }
+  if (column.empty()) return;
   std::array<Passed, kWalks> passed;
-  Row next = rows.first;
   bool more = true;
   // Rows whose record is known take no walk, and no lane.
   const auto begin = [&](std::size_t lane) -> std::optional<Row> {
-    while (more && next < rows.last) {
+    while (more && !column.empty()) {
       passed[lane].Clear();
-      const Row row = next++;
+      const Row row = column.Take();
       const std::optional<std::uint32_t> record = RecordAt(row, passed[lane]);
       if (!record) return row;
       more = visit(*record);

@@ -26,7 +26,9 @@ std::vector<Row> FirstRows(const std::vector<Field>& fields) {
 RowRange SelfIndex::Precede(Symbol symbol, RowRange next) const {
   const RowRange rows = RowsOf(symbol, symbol + 1U);
   const Row first = psi_.LowerBound(rows.first, rows.last, next.first);
-  return {first, psi_.LowerBound(first, rows.last, next.last)};
+  // Each row has a next row of its own.
+  const Row most = first + std::min(next.size(), rows.last - first);
+  return {first, psi_.LowerBound(first, most, next.last)};
 }
 
 SelfIndexParts BuildSelfIndex(std::vector<Field> fields, std::uint32_t records) {

@@ -1,6 +1,7 @@
 #include "token_alphabet.h"
 
 #include <cstring>
+#include <utility>
 
 namespace stout::blowfish {
 namespace {
@@ -65,11 +66,16 @@ std::optional<std::vector<Symbol>> TokenAlphabet::Spell(std::size_t attribute,
                                                         std::string_view value) const {
   std::vector<Symbol> symbols;
   bool known = true;
+  std::optional<Symbol> word_symbol;  // Of a word that is the next piece.
   Cut(
       attributes_[attribute].rule, value,
-      [&](bool first, std::string_view word) { return Find(attribute, first, word).has_value(); },
+      [&](bool first, std::string_view word) {
+        word_symbol = Find(attribute, first, word);
+        return word_symbol.has_value();
+      },
       [&](bool first, std::string_view piece) {
-        const std::optional<Symbol> symbol = Find(attribute, first, piece);
+        const std::optional<Symbol> symbol =
+            word_symbol ? std::exchange(word_symbol, {}) : Find(attribute, first, piece);
         known = known && symbol;
         if (known) symbols.push_back(*symbol);
       });
