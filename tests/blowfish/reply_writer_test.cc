@@ -46,6 +46,7 @@ TEST_CASE("replies that both versions of the protocol have", "[reply]") {
           reply.Integer(1);
           reply.ArrayHeader(0);
         }) == "*2\r\n:1\r\n*0\r\n");
+  CHECK(InBoth([](ReplyWriter& reply) { reply.NamedInteger("n", -1); }) == "$1\r\nn\r\n:-1\r\n");
 }
 
 TEST_CASE("a line of a reply stays one line, whatever is in it", "[reply]") {

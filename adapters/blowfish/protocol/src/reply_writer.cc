@@ -25,6 +25,11 @@ void ReplyWriter::MapHeader(std::size_t entries) {
   }
 }
 
+void ReplyWriter::NamedInteger(std::string_view name, std::int64_t number) {
+  BulkString(name);
+  Integer(number);
+}
+
 void ReplyWriter::SetHeader(std::size_t elements) {
   Header(version_ == Resp::k3 ? '~' : '*', elements);
 }

@@ -42,6 +42,8 @@ class ReplyWriter {
   void ArrayHeader(std::size_t elements) { Header('*', elements); }
   /// `entries`: pairs of key and value.
   void MapHeader(std::size_t entries);
+  /// An entry of a map: the name as a bulk string, then the number.
+  void NamedInteger(std::string_view name, std::int64_t number);
   void SetHeader(std::size_t elements);
   /// What no command asked for. RESP2 has no such thing: there it is an array.
   void PushHeader(std::size_t elements);

@@ -103,10 +103,8 @@ void Hello(Arguments arguments, Service& service, Session& session, ReplyWriter&
   };
   text("server", "blowfish");
   text("version", kServerVersion);
-  reply.BulkString("proto");
-  reply.Integer(version == Resp::k2 ? 2 : 3);
-  reply.BulkString("id");
-  reply.Integer(static_cast<std::int64_t>(session.id));
+  reply.NamedInteger("proto", version == Resp::k2 ? 2 : 3);
+  reply.NamedInteger("id", session.id);
   text("mode", "standalone");
   text("role", "master");
   reply.BulkString("modules");
@@ -163,28 +161,20 @@ void ShowLayers(const Service& service, ReplyWriter& reply) {
   reply.ArrayHeader(service.shards.size());
   for (const auto& shard : service.shards) {
     const ShardStatus status = shard->status();
-    const auto number = [&](std::string_view name, std::uint64_t value) {
-      reply.BulkString(name);
-      reply.Integer(static_cast<std::int64_t>(value));
-    };
     reply.MapHeader(3);
-    number("layers", status.layers);
-    number("bytes", status.layer_bytes);
-    number("next-layer-bytes", status.next_layer_bytes);
+    reply.NamedInteger("layers", status.layers);
+    reply.NamedInteger("bytes", status.layer_bytes);
+    reply.NamedInteger("next-layer-bytes", status.next_layer_bytes);
   }
 }
 
 void ShowShards(const Service& service, ReplyWriter& reply) {
-  const auto number = [&](std::string_view name, std::uint64_t value) {
-    reply.BulkString(name);
-    reply.Integer(static_cast<std::int64_t>(value));
-  };
   reply.MapHeader(5);
-  number("version", 1);
-  number("shards", service.shards.size());
-  number("max-batch-items", kMaxBatchItems);
-  number("max-batch-bytes", service.max_batch_bytes);
-  number("tombstone-ms", ShardOptions().tombstone_life.count());
+  reply.NamedInteger("version", 1);
+  reply.NamedInteger("shards", service.shards.size());
+  reply.NamedInteger("max-batch-items", kMaxBatchItems);
+  reply.NamedInteger("max-batch-bytes", service.max_batch_bytes);
+  reply.NamedInteger("tombstone-ms", ShardOptions().tombstone_life.count());
 }
 
 }  // namespace

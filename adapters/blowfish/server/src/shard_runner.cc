@@ -479,14 +479,10 @@ void ShardRunner::ChangeLayers(Share& share, Piece& piece) {
     while (shard_.layers() > wanted && shard_.RemoveLayer()) continue;
   }
   Reply(share, piece, [&](ReplyWriter& reply) {
-    const auto number = [&](std::string_view name, std::uint64_t value) {
-      reply.BulkString(name);
-      reply.Integer(static_cast<std::int64_t>(value));
-    };
     reply.MapHeader(3);
-    number("layers", shard_.layers());
-    number("bytes", shard_.layer_bytes());
-    number("next-layer-bytes", shard_.next_layer_bytes());
+    reply.NamedInteger("layers", shard_.layers());
+    reply.NamedInteger("bytes", shard_.layer_bytes());
+    reply.NamedInteger("next-layer-bytes", shard_.next_layer_bytes());
   });
 }
 
