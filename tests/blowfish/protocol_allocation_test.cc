@@ -2,29 +2,13 @@
 // have grown. Method: count operator new around rounds of the same work.
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <cstdlib>
-#include <new>
 #include <string>
 
 #include "command_options.h"
 #include "command_table.h"
 #include "receive_all.h"
 #include "reply_writer.h"
-
-namespace {
-std::size_t allocations = 0;
-}  // namespace
-
-void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* p = std::malloc(size)) return p;
-  throw std::bad_alloc();
-}
-void* operator new[](std::size_t size) { return operator new(size); }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+#include "tests/support/allocations.h"
 
 namespace stout::blowfish {
 namespace {
@@ -58,10 +42,7 @@ TEST_CASE("commands cost no memory", "[parser][reply][commands]") {
   CHECK(out.starts_with("+OK\r\n$5\r\na key\r\n"));
   const std::size_t size = out.size();
   out.clear();
-  const std::size_t before = allocations;
-  run();
-  const std::size_t more = allocations - before;
-  CHECK(more == 0);
+  CHECK(stout::test::AllocationsOf(run) == 0);
   CHECK(out.size() == size);
 }
 

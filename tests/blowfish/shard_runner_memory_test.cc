@@ -2,9 +2,7 @@
 // goes on. Method: of each allocation that a batch begins with, one after the other fails.
 #include <catch2/catch.hpp>
 #include <cstddef>
-#include <cstdlib>
 #include <map>
-#include <new>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,22 +10,7 @@
 #include "shard_fixture.h"
 #include "shard_runner.h"
 #include "shard_runner_fixture.h"
-
-namespace {
-// Of this thread: others have memory. Zero: none fails any more.
-thread_local std::size_t allocations_until_failure = 0;
-}  // namespace
-
-void* operator new(std::size_t size) {
-  if (allocations_until_failure > 0 && --allocations_until_failure == 0) throw std::bad_alloc();
-  if (void* p = std::malloc(size)) return p;
-  throw std::bad_alloc();
-}
-void* operator new[](std::size_t size) { return operator new(size); }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+#include "tests/support/allocations.h"
 
 namespace stout::blowfish {
 namespace {
@@ -42,11 +25,10 @@ using test::ValueOf;
 bool RunWithFailure(ShardClient& client, ShardRunner& runner, const std::vector<Command>& commands,
                     std::size_t n) {
   client.Make(commands);
-  allocations_until_failure = n;
-  client.Add(runner);
-  runner.Run();
-  const bool failed = allocations_until_failure == 0;
-  allocations_until_failure = 0;
+  const bool failed = stout::test::RunWithFailure(n, [&] {
+    client.Add(runner);
+    runner.Run();
+  });
   client.Finish(runner);
   return failed;
 }

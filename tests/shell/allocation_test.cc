@@ -1,52 +1,19 @@
-// What costs no memory in the steady state. Counts every operator new of the binary while asked to.
+// What costs no memory in the steady state. Counts every operator new of the program meanwhile.
 
-#include <atomic>
 #include <catch2/catch.hpp>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
-#include <new>
 #include <string>
 #include <vector>
 
 #include "stout/interposer.h"
 #include "tests/shell/world.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define STOUT_TEST_SANITIZED 1  // the sanitizer's own operators are not to be replaced
-#endif
-
-#ifndef STOUT_TEST_SANITIZED
-
-namespace {
-std::atomic<bool> counting{false};
-std::atomic<std::uint64_t> allocations{0};
-
-void* Allocate(std::size_t size) {
-  if (counting.load(std::memory_order_relaxed)) ++allocations;
-  if (void* p = std::malloc(size == 0 ? 1 : size)) return p;
-  throw std::bad_alloc();
-}
-}  // namespace
-
-void* operator new(std::size_t size) { return Allocate(size); }
-void* operator new[](std::size_t size) { return Allocate(size); }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+#include "tests/support/allocations.h"
 
 namespace stout {
 namespace {
 
-template <typename Call>
-std::uint64_t AllocationsOf(Call call) {
-  allocations = 0;
-  counting = true;
-  call();
-  counting = false;
-  return allocations;
-}
+using test::AllocationsOf;
 
 std::vector<std::string> Keys(int count) {
   std::vector<std::string> keys;
@@ -111,5 +78,3 @@ TEST_CASE("a batch costs a few allocations, however many keys are in it", "[allo
 
 }  // namespace
 }  // namespace stout
-
-#endif

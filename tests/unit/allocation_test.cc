@@ -2,25 +2,12 @@
 // allocating. Method: count operator new around rounds of the same work.
 #include <array>
 #include <catch2/catch.hpp>
-#include <cstdlib>
-#include <new>
 #include <string>
 #include <vector>
 
 #include "stout/core/engine.h"
 #include "stout/core/policy/stout.h"
-
-namespace {
-std::size_t allocations = 0;
-}  // namespace
-
-void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* p = std::malloc(size)) return p;
-  throw std::bad_alloc();
-}
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+#include "tests/support/allocations.h"
 
 namespace stout {
 namespace {
@@ -41,8 +28,7 @@ class Server final : public StateSource {
   }
 
   /// Each round changes 300 keys, with a reply over two keys each, and answers all batches.
-  std::size_t AllocationsOf(int rounds) {
-    const std::size_t before = allocations;
+  void Run(int rounds) {
     for (int round = 0; round < rounds; ++round) {
       for (int i = 0; i < 300; ++i) {
         const std::string& key = keys_[next_];
@@ -55,7 +41,6 @@ class Server final : public StateSource {
       }
       while (ran_ < asked_) Turn();
     }
-    return allocations - before;
   }
 
   [[nodiscard]] bool Quiet() const { return ran_ == asked_; }
@@ -94,8 +79,8 @@ TEST_CASE("the steady state of an engine does not allocate", "[engine]") {
   options.lane.write_policy = GENERATE(Policy(Natural{}), Policy(Probing{}), Policy(Stout{}));
   options.lane.max_batch_items = GENERATE(1, 64, 4096);
   Server server(options);
-  server.AllocationsOf(20);  // grows the buffers
-  CHECK(server.AllocationsOf(20) == 0);
+  server.Run(20);  // grows the buffers
+  CHECK(test::AllocationsOf([&] { server.Run(20); }) == 0);
   CHECK(server.Quiet());
 }
 
