@@ -256,14 +256,19 @@ TEST_CASE("a full shard takes no puts until deletes have made room", "[shard]") 
       {{"key1", {{1, 3}, std::nullopt}}, {"key2", {{1, 2}, value}}, {"key3", {{1, 4}, "v"}}});
 }
 
-TEST_CASE("a full shard that keeps all that it may can be emptied", "[shard]") {
-  OpenedShard opened{Schema()};
+// By "large", more than may be kept unmerged, and than a merge takes.
+void MakeFull(OpenedShard& opened) {
   opened.options.max_value_bytes = 100;
   opened.options.compaction.max_unmerged_bytes = 1 << 18;
   opened.Open();
   REQUIRE(opened.Put("large", 1, std::string(300'000, 'v')) == WriteResult());
   PollUntilFailed(opened);
   REQUIRE(opened.shard().full());
+}
+
+TEST_CASE("a full shard that keeps all that it may can be emptied", "[shard]") {
+  OpenedShard opened{Schema()};
+  MakeFull(opened);
   SECTION("it waits for deletes, and freezes nothing meanwhile") {
     const std::uint64_t freezes = opened.shard().stats().freezes;
     opened.Pass(60s);
@@ -283,11 +288,7 @@ TEST_CASE("a full shard that keeps all that it may can be emptied", "[shard]") {
 
 TEST_CASE("deletes of a full shard are bounded, too", "[shard]") {
   OpenedShard opened{Schema()};
-  opened.options.max_value_bytes = 100;
-  opened.options.compaction.max_unmerged_bytes = 1 << 18;
-  opened.Open();
-  REQUIRE(opened.Put("large", 1, std::string(300'000, 'v')) == WriteResult());
-  PollUntilFailed(opened);
+  MakeFull(opened);
   std::size_t deleted = 0;
   WriteResult result;
   while (result == WriteResult()) {
