@@ -1,11 +1,12 @@
 #include "shard/placed_records.h"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <charconv>
 #include <cstdint>
 #include <stdexcept>
+
+#include "shard_of.h"
 
 namespace stout::bench::shard {
 namespace {
@@ -13,15 +14,6 @@ namespace {
 constexpr std::size_t kMostShards = 64;
 /// With 64 shards one record of 10^28 finds no place among so many keys.
 constexpr std::uint64_t kKeysOfARecord = 4096;
-
-std::string_view ValueOf(const blowfish::Schema& schema, std::size_t wanted,
-                         std::string_view record) {
-  std::string_view found;
-  schema.Split(record, [&](std::size_t attribute, std::string_view value) {
-    if (attribute == wanted) found = value;
-  });
-  return found;
-}
 
 }  // namespace
 
@@ -39,19 +31,16 @@ std::optional<Placement> ParsePlacement(std::string_view text, const blowfish::S
 
 std::string ServedKey(std::string_view key) { return fmt::format_int(ToNumber(key).value()).str(); }
 
-std::size_t ShardOf(std::string_view served_key_or_value, std::size_t shards) {
-  return XXH3_64bits(served_key_or_value.data(), served_key_or_value.size()) % shards;
-}
-
 std::optional<blowfish::Record> PlacedRecords::Next() {
   std::optional<blowfish::Record> record = source_.Next();
   if (!record) return record;
+  const auto value = schema().Attribute(record->value, placement_.attribute);
   const std::size_t shard =
-      ShardOf(ValueOf(schema(), placement_.attribute, record->value), placement_.shards);
+      blowfish::ShardOf(value.value_or(std::string_view()), placement_.shards);
   const std::uint64_t first = ToNumber(record->key).value() * kKeysOfARecord;
   for (std::uint64_t number = first; number < first + kKeysOfARecord; ++number) {
     key_ = ToKey(number);
-    if (ShardOf(ServedKey(View(key_)), placement_.shards) == shard) {
+    if (blowfish::ShardOf(ServedKey(View(key_)), placement_.shards) == shard) {
       record->key = View(key_);
       return record;
     }

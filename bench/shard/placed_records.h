@@ -27,13 +27,10 @@ struct Placement {
 /// NumberKey.
 [[nodiscard]] std::string ServedKey(std::string_view key);
 
-/// The shard that a server has a key on, by the rule that docs/SHARD.md keeps for good; and the one
-/// that records of a value are placed on.
-[[nodiscard]] std::size_t ShardOf(std::string_view served_key_or_value, std::size_t shards);
-
-/// Others' records, with keys by which a server puts them where the placement has them: the number
-/// that a key was comes 4096 times as large, and by some more, whatever it takes. Without it each
-/// value's records are on all shards, and so a search burdens all alike.
+/// Others' records, with keys by which a server puts those of a value on one shard, that which
+/// would have the value as its key (blowfish::ShardOf): the number that a key was comes 4096 times
+/// as large, and by some more, whatever it takes. Without it each value's records are on all
+/// shards, and so a search burdens all alike.
 ///
 /// Owner: `source` outlives it.   Requires keys below 2^52.
 class PlacedRecords final : public RecordSource {

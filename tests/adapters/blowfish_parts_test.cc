@@ -8,6 +8,7 @@
 #include "adapters/blowfish/client/src/answers.h"
 #include "adapters/blowfish/client/src/requests.h"
 #include "adapters/blowfish/client/src/split.h"
+#include "adapters/blowfish/hash/src/shard_of.h"
 #include "reply_test_support.h"
 #include "store_test_support.h"
 #include "stout/core/random.h"

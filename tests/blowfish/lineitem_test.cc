@@ -2,8 +2,6 @@
 
 #include "shard/lineitem.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
@@ -15,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bytes_hash.h"
 #include "shard/delimited_file.h"
 #include "shard/number_key.h"
 #include "shard/text_pool.h"
@@ -31,7 +30,7 @@ std::string AllBytes(Lineitem& lineitem) {
   return bytes;
 }
 
-std::uint64_t Digest(const std::string& bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+std::uint64_t Digest(const std::string& bytes) { return blowfish::Xxh3(bytes); }
 
 TEST_CASE("the same seed gives the same bytes on every machine", "[lineitem]") {
   Lineitem lineitem({.bytes = kMiB, .seed = 1});

@@ -25,6 +25,7 @@
 #include "shard/number_key.h"
 #include "shard/oracle.h"
 #include "shard/placed_records.h"
+#include "shard_of.h"
 #include "stout/core/random.h"
 
 namespace stout::bench::shard {
@@ -209,7 +210,7 @@ TEST_CASE_METHOD(RequestsFixture,
     for (std::size_t i = 1; i <= kKeys; ++i) {
       CHECK(records_of_.contains(arguments[i]));
       // The second shard comes with a share of 2^-20.
-      CHECK(ShardOf(arguments[i], kShards) == second / 10 % kShards);
+      CHECK(blowfish::ShardOf(arguments[i], kShards) == second / 10 % kShards);
     }
   }
 }
@@ -228,7 +229,7 @@ TEST_CASE("placed records lie where the value of their attribute has them", "[sh
   }
   for (const std::string_view value : oracle.Distinct(1)) {
     for (const RecordNumber record : oracle.Search(1, value)) {
-      CHECK(ShardOf(ServedKey(oracle.key(record)), 5) == ShardOf(value, 5));
+      CHECK(blowfish::ShardOf(ServedKey(oracle.key(record)), 5) == blowfish::ShardOf(value, 5));
     }
   }
 
@@ -241,7 +242,7 @@ TEST_CASE("placed records lie where the value of their attribute has them", "[sh
     resp::Commands commands;
     CHECK(requests.Add(seconds(second), commands) == Requests::Kind::kSearch);
     const std::vector<std::string> arguments = Arguments(commands);
-    CHECK(ShardOf(arguments.at(2), 5) == static_cast<std::size_t>(second / 10 % 5));
+    CHECK(blowfish::ShardOf(arguments.at(2), 5) == static_cast<std::size_t>(second / 10 % 5));
   }
 }
 

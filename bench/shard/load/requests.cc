@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "shard/placed_records.h"
+#include "shard_of.h"
 
 namespace stout::bench::shard {
 namespace {
@@ -33,12 +34,12 @@ void Requests::SplitByShard(const load::Distribution& distribution, std::size_t 
   std::vector<std::vector<std::uint32_t>> split(shards);
   if (operations_ == Operations::kGet) {
     for (RecordNumber record = 0; record < oracle_.size(); ++record) {
-      split[ShardOf(ServedKey(oracle_.key(record)), shards)].push_back(record);
+      split[blowfish::ShardOf(ServedKey(oracle_.key(record)), shards)].push_back(record);
     }
   } else {
     std::uint32_t number = 0;
     for (const std::string_view value : oracle_.Distinct(class_.attributes.front())) {
-      split[ShardOf(value, shards)].push_back(number++);
+      split[blowfish::ShardOf(value, shards)].push_back(number++);
     }
   }
   for (std::vector<std::uint32_t>& things : split) {

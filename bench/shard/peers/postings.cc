@@ -1,13 +1,12 @@
 #include "shard/peers/postings.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <span>
 #include <stdexcept>
 #include <tuple>
 
 #include "bits.h"
+#include "bytes_hash.h"
 #include "shard/peers/padded_bytes.h"
 #include "stout/core/random.h"
 
@@ -26,7 +25,7 @@ constexpr int kWidthBits = 6;       // of a width
 // Not as XXH3's seed: of short texts that only changes bits that the text changes, too, so that
 // attributes would share hashes.
 std::uint64_t Hash(std::size_t attribute, std::string_view value) {
-  return XXH3_64bits(value.data(), value.size()) ^ SplitMix64(attribute).Next();
+  return blowfish::Xxh3(value) ^ SplitMix64(attribute).Next();
 }
 
 /// 0 bits of a hash choose bucket 0: a shift by 64 would be undefined.

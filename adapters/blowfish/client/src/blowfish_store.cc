@@ -14,6 +14,7 @@
 #include "parts.h"
 #include "requests.h"
 #include "resp/errors.h"
+#include "shard_of.h"
 #include "split.h"
 #include "stout/adapters/combine_parts.h"
 
@@ -123,7 +124,7 @@ BlowfishStore::~BlowfishStore() {
 }
 
 LaneId BlowfishStore::PartitionOf(KeyView key) const {
-  return client::ShardOf(key, traits_.partitions);
+  return static_cast<LaneId>(blowfish::ShardOf(key, traits_.partitions));
 }
 
 void BlowfishStore::Write(const WriteBatch& batch, WriteHandler handler) {

@@ -1,9 +1,9 @@
 #include "split.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <utility>
+
+#include "shard_of.h"
 
 namespace stout::blowfish::client {
 namespace {
@@ -31,10 +31,6 @@ Split SplitAll(std::span<const T> all, LaneId shards) {
 }
 
 }  // namespace
-
-LaneId ShardOf(KeyView key, LaneId shards) {
-  return static_cast<LaneId>(XXH3_64bits(key.data(), key.size()) % shards);
-}
 
 Split SplitByShard(std::span<const WriteItem> items, LaneId shards) {
   return SplitAll(items, shards);

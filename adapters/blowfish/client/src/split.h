@@ -10,9 +10,6 @@
 
 namespace stout::blowfish::client {
 
-// As the server has it, for good: where its records lie depends on it.
-[[nodiscard]] LaneId ShardOf(KeyView key, LaneId shards);
-
 // The shards that a batch concerns, in their order, and its items in each, by their places.
 struct Split {
   std::vector<LaneId> shards;

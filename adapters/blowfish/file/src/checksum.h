@@ -1,7 +1,5 @@
 #pragma once
 
-#include <xxhash.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -23,9 +21,9 @@ class RunningChecksum {
 
  private:
   struct Free {
-    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+    void operator()(void* state) const;
   };
-  std::unique_ptr<XXH3_state_t, Free> state_;
+  std::unique_ptr<void, Free> state_;  // xxHash's, whose type has another name beside bytes_hash.h.
 };
 
 }  // namespace stout::blowfish

@@ -1,7 +1,6 @@
 #include "loader.h"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
@@ -10,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "bytes_hash.h"
 #include "stout/adapters/no_throw.h"
 
 namespace stout::blowfish {
@@ -42,7 +42,7 @@ void Loader::Start() {
 }
 
 LoadConnection& Loader::ConnectionOf(std::string_view key) {
-  return *connections_[XXH3_64bits(key.data(), key.size()) % connections_.size()];
+  return *connections_[Xxh3(key) % connections_.size()];
 }
 
 bool Loader::TryAdd(std::string_view key, std::string_view value, std::uint64_t line) {

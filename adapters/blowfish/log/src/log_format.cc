@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "log_hash.h"
+#include "bytes_hash.h"
 
 namespace stout::blowfish {
 namespace {

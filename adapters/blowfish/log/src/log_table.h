@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "bytes_hash.h"
 #include "log_arena.h"
 #include "log_format.h"
-#include "log_hash.h"
 #include "record.h"
 #include "schema.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "batch.h"
-#include "log_hash.h"
+#include "bytes_hash.h"
 #include "shard.h"
 #include "write_commands.h"
 
