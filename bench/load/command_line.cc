@@ -38,17 +38,13 @@ bool ReadStores(std::string_view program, const std::vector<std::string>& texts,
 }
 
 void AddDuration(CLI::App& app, const std::string& flag, Duration& value, const std::string& help) {
-  app.add_option_function<std::string>(
-         flag,
-         [&value, flag](const std::string& text) {
-           const std::optional<Duration> parsed = ParseDuration(text);
-           if (!parsed || *parsed <= Duration::zero()) {
-             throw CLI::ValidationError(
-                 flag, fmt::format("'{}' is not a duration such as 600ms or 2s", text));
-           }
-           value = *parsed;
-         },
-         help)
+  const auto positive = [](const std::string& text) {
+    const std::optional<Duration> parsed = ParseDuration(text);
+    return parsed && *parsed > Duration::zero() ? parsed : std::nullopt;
+  };
+  AddParsed(
+      app, flag, positive, [&value](Duration parsed) { value = parsed; },
+      "is not a duration such as 600ms or 2s", help)
       ->type_name("DURATION")
       ->default_str(value > Duration::zero() ? FormatDuration(value) : "none");
 }

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <exception>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "stout/core/types.h"
@@ -19,10 +21,43 @@ struct StoreChoice {
 
 enum ExitCode : int { kOk = 0, kFailed = 1, kBadOptions = 2, kInterrupted = 130 };
 
+/// The rest of a main(): executes what `parse()` has read from the command line, unless that is an
+/// ExitCode already. Exceptions are reported to stderr, as the program's.
+///
+///     int main(int argc, char** argv) {
+///       return RunCommand("my-bench", [&] { return Parse(argc, argv); }, Execute);
+///     }
+template <typename Parse, typename Execute>
+ExitCode RunCommand(std::string_view program, Parse parse, Execute execute) {
+  try {
+    const auto parsed = parse();  // std::variant<what to execute, ExitCode>
+    const auto* const exit_code = std::get_if<ExitCode>(&parsed);
+    return exit_code != nullptr ? *exit_code : execute(std::get<0>(parsed));
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}: {}\n", program, error.what());
+    return kFailed;
+  }
+}
+
 /// Reads `NAME=URL`, or a URL, which is named after its scheme, each; of names that would not do as
 /// part of a file's name it complains to stderr, as `program`. False: it has.
 [[nodiscard]] bool ReadStores(std::string_view program, const std::vector<std::string>& texts,
                               std::vector<StoreChoice>& stores);
+
+/// An option whose text `parse` reads: it answers something to `take`, or nothing. Then it is said
+/// that the text "is not SUCH AND SUCH", which is `wrong`.
+template <typename Parse, typename Take>
+CLI::Option* AddParsed(CLI::App& app, const std::string& flag, Parse parse, Take take,
+                       const std::string& wrong, const std::string& help) {
+  return app.add_option_function<std::string>(
+      flag,
+      [=](const std::string& text) {
+        const auto parsed = parse(text);
+        if (!parsed) throw CLI::ValidationError(flag, fmt::format("'{}' {}", text, wrong));
+        take(*parsed);
+      },
+      help);
+}
 
 /// A positive duration with a unit.
 void AddDuration(CLI::App& app, const std::string& flag, Duration& value, const std::string& help);

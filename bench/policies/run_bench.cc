@@ -1,63 +1,47 @@
 #include "policies/run_bench.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
-#include <exception>
+#include <cstddef>
 #include <string>
-#include <variant>
 #include <vector>
 
+#include "load/command_line.h"
 #include "load/interrupts.h"
 #include "load/json.h"
+#include "load/progress_line.h"
 #include "policies/bench_options.h"
 #include "policies/report.h"
 
 namespace stout::bench {
 namespace {
 
-/// Tells a person at the terminal what runs, and a log how long it may take.
-class Progress {
- public:
-  Progress(const BenchProgram& program, const BenchOptions& options)
-      : settings_(options.stores.size() * options.servers.size() * options.documents.size()) {
-    const double seconds = std::chrono::duration<double>(options.warmup + options.measure).count();
-    const auto trials = static_cast<double>(settings_ * options.rates.size() *
-                                            options.policies.size() * options.repetitions);
-    fmt::print(stderr,
-               "{}: {} policies, {} settings, {} rates, {} times: at most {:.0f} minutes{}\n",
-               program.name, options.policies.size(), settings_, options.rates.size(),
-               options.repetitions, trials * seconds / 60 + 1,
-               options.sustained.empty() ? "" : ", and the search for what is sustained");
-  }
-  ~Progress() {
-    if (terminal_) fmt::print(stderr, "\r{:78}\r", "");
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void OnTrial(const Setting& setting, const Policy& policy, double rate) {
-    ++trials_;
-    if (!terminal_) return;
-    fmt::print(stderr, "\r{:78}\rtrial {}: {}, {} servers, {} documents, {}/s: {}", "", trials_,
-               setting.store.name, setting.servers, setting.documents, rate, policy.Name());
-  }
-
- private:
-  std::size_t settings_;
-  std::size_t trials_ = 0;
-  const bool terminal_ = isatty(STDERR_FILENO) == 1;
-};
+/// For a log, too.
+void TellHowLong(const BenchProgram& program, const BenchOptions& options) {
+  const std::size_t settings =
+      options.stores.size() * options.servers.size() * options.documents.size();
+  const double seconds = std::chrono::duration<double>(options.warmup + options.measure).count();
+  const auto trials = static_cast<double>(settings * options.rates.size() *
+                                          options.policies.size() * options.repetitions);
+  fmt::print(stderr, "{}: {} policies, {} settings, {} rates, {} times: at most {:.0f} minutes{}\n",
+             program.name, options.policies.size(), settings, options.rates.size(),
+             options.repetitions, trials * seconds / 60 + 1,
+             options.sustained.empty() ? "" : ", and the search for what is sustained");
+}
 
 std::vector<Setting> MeasureWithProgress(const BenchProgram& program, const BenchOptions& options,
                                          const std::atomic<bool>& interrupted) {
-  Progress progress(program, options);
+  TellHowLong(program, options);
+  const ProgressLine progress;
+  std::size_t trials = 0;
   return Measure(
       options, program.run_trial,
       [&](const Setting& setting, const Policy& policy, double rate) {
-        progress.OnTrial(setting, policy, rate);
+        progress.Show(fmt::format("trial {}: {}, {} servers, {} documents, {}/s: {}", ++trials,
+                                  setting.store.name, setting.servers, setting.documents, rate,
+                                  policy.Name()));
       },
       interrupted);
 }
@@ -79,18 +63,12 @@ ExitCode Execute(const BenchProgram& program, const BenchOptions& options) {
   return interrupted ? kInterrupted : kOk;
 }
 
-ExitCode Execute(const BenchProgram&, ExitCode code) { return code; }
-
 }  // namespace
 
 ExitCode RunBench(int argc, const char* const* argv, const BenchProgram& program) {
-  try {
-    return std::visit([&](const auto& command) { return Execute(program, command); },
-                      ParseCommandLine(argc, argv, program.name));
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "{}: {}\n", program.name, error.what());
-    return kFailed;
-  }
+  return RunCommand(
+      program.name, [&] { return ParseCommandLine(argc, argv, program.name); },
+      [&](const BenchOptions& options) { return Execute(program, options); });
 }
 
 }  // namespace stout::bench

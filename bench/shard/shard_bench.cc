@@ -1,17 +1,16 @@
 // shard-bench: what keeps a shard's records, side by side: space, gets, searches.
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <exception>
 #include <string>
 #include <variant>
 
 #include "load/command_line.h"
 #include "load/json.h"
-#include "load/workload.h"
+#include "load/progress_line.h"
 #include "shard/comparison.h"
+#include "shard/data_options.h"
 #include "shard/report.h"
 
 namespace stout::bench::shard {
@@ -20,8 +19,7 @@ namespace {
 constexpr const char* kDescription =
     "Compares what can keep the records of a shard: bytes, gets by key, searches by (attribute, "
     "value). Each is first checked against brute force; then all take turns at the same batches, "
-    "on "
-    "one thread.";
+    "on one thread.";
 
 constexpr const char* kFooter =
     "Skew is zipf:EXPONENT, where the i-th most frequent key or value has a share of 1 / "
@@ -33,29 +31,8 @@ struct Command {
   std::string json_file;
 };
 
-void AddData(CLI::App& app, CompareOptions& options) {
-  app.add_option("--size", options.data.bytes, "Bytes of all values together")
-      ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 38))
-      ->default_str("64MiB");
-  app.add_option("--data-seed", options.data.seed, "Same seed, same records")
-      ->capture_default_str();
-  app.add_option("--seed", options.seed, "Same seed, same queries")->capture_default_str();
-}
-
 void AddLoad(CLI::App& app, CompareOptions& options) {
-  app.add_option_function<std::string>(
-         "--distribution",
-         [&options](const std::string& text) {
-           const auto parsed = load::ParseDistribution(text);
-           if (!parsed) {
-             throw CLI::ValidationError("--distribution",
-                                        fmt::format("'{}' is neither uniform nor zipf:0.99", text));
-           }
-           options.distribution = *parsed;
-         },
-         "Of keys, and of the values searched for: uniform or zipf:EXPONENT")
-      ->default_str("uniform");
+  AddDistribution(app, options.distribution);
   app.add_option("--classes", options.classes, "Searches: attributes, or mix8")
       ->type_name("CLASS...")
       ->capture_default_str();
@@ -80,7 +57,8 @@ std::variant<Command, ExitCode> Parse(int argc, const char* const* argv) {
   CompareOptions& options = command.compare;
   CLI::App app(kDescription, "shard-bench");
   app.footer(kFooter);
-  AddData(app, options);
+  AddDataOptions(app, options.data);
+  app.add_option("--seed", options.seed, "Same seed, same queries")->capture_default_str();
   app.add_option("--peers", options.peers, "Which ones")
       ->check(CLI::IsMember(PeerNames()))
       ->type_name("PEER...")
@@ -102,24 +80,8 @@ std::variant<Command, ExitCode> Parse(int argc, const char* const* argv) {
   return command;
 }
 
-/// One line that changes, for a person at the terminal.
-class Progress {
- public:
-  Progress() = default;
-  ~Progress() { Show(""); }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void Show(const std::string& step) const {
-    if (terminal_) fmt::print(stderr, "\r{:78}\r{}", "", step);
-  }
-
- private:
-  const bool terminal_ = isatty(STDERR_FILENO) == 1;
-};
-
 Comparison CompareWithProgress(const CompareOptions& options) {
-  const Progress progress;
+  const ProgressLine progress;
   return Compare(options, [&](const std::string& step) { progress.Show(step); });
 }
 
@@ -132,17 +94,11 @@ ExitCode Execute(const Command& command) {
   return kOk;
 }
 
-ExitCode Execute(ExitCode code) { return code; }
-
 }  // namespace
 }  // namespace stout::bench::shard
 
 int main(int argc, char** argv) {
   using namespace stout::bench::shard;
-  try {
-    return std::visit([](const auto& command) { return Execute(command); }, Parse(argc, argv));
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "shard-bench: {}\n", error.what());
-    return stout::bench::kFailed;
-  }
+  return stout::bench::RunCommand(
+      "shard-bench", [&] { return Parse(argc, argv); }, Execute);
 }

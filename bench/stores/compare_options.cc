@@ -16,10 +16,9 @@ constexpr const char* kProgram = "store-bench";
 
 constexpr const char* kDescription =
     "Compares what applications do today, one statement or command per change, with libstout on "
-    "the "
-    "same store: the highest rate of durable changes with a p99 within a bound, latency at that "
-    "rate, at the rate that is the most without libstout, and at one change a second. Users are an "
-    "open loop (Poisson), latency counts from the time at which a change was due, and the "
+    "the same store: the highest rate of durable changes with a p99 within a bound, latency at "
+    "that rate, at the rate that is the most without libstout, and at one change a second. Users "
+    "are an open loop (Poisson), latency counts from the time at which a change was due, and the "
     "contenders take turns in short trials.";
 
 constexpr const char* kNone = "none";

@@ -1,17 +1,16 @@
 // store-bench: libstout beside what applications do without it, on real stores.
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstddef>
-#include <exception>
 #include <string>
-#include <variant>
 #include <vector>
 
+#include "load/command_line.h"
 #include "load/interrupts.h"
 #include "load/json.h"
+#include "load/progress_line.h"
 #include "stores/compare_options.h"
 #include "stores/comparison.h"
 #include "stores/comparison_json.h"
@@ -19,35 +18,16 @@
 namespace stout::bench {
 namespace {
 
-/// One line that changes, for a person at the terminal.
-class Progress {
- public:
-  Progress() = default;
-  ~Progress() {
-    if (terminal_) fmt::print(stderr, "\r{:78}\r", "");
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void OnTrial(const Comparison& comparison, const std::string& name, double rate) {
-    ++trials_;
-    if (!terminal_) return;
-    fmt::print(stderr, "\r{:78}\r{}, {} documents, trial {}: {} at {:.0f}/s", "",
-               comparison.store.name, comparison.documents, trials_, name, rate);
-  }
-
- private:
-  std::size_t trials_ = 0;
-  const bool terminal_ = isatty(STDERR_FILENO) == 1;
-};
-
 std::vector<Comparison> CompareWithProgress(const CompareOptions& options,
                                             const std::atomic<bool>& interrupted) {
-  Progress progress;
+  const ProgressLine progress;
+  std::size_t trials = 0;
   return Compare(
       options,
       [&](const Comparison& comparison, const std::string& name, double rate) {
-        progress.OnTrial(comparison, name, rate);
+        progress.Show(fmt::format("{}, {} documents, trial {}: {} at {:.0f}/s",
+                                  comparison.store.name, comparison.documents, ++trials, name,
+                                  rate));
       },
       interrupted);
 }
@@ -60,18 +40,11 @@ ExitCode Execute(const StoreBenchCommand& command) {
   return interrupted ? kInterrupted : kOk;
 }
 
-ExitCode Execute(ExitCode code) { return code; }
-
 }  // namespace
 }  // namespace stout::bench
 
 int main(int argc, char** argv) {
   using namespace stout::bench;
-  try {
-    return std::visit([](const auto& command) { return Execute(command); },
-                      ParseStoreBench(argc, argv));
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "store-bench: {}\n", error.what());
-    return kFailed;
-  }
+  return RunCommand(
+      "store-bench", [&] { return ParseStoreBench(argc, argv); }, Execute);
 }

@@ -173,8 +173,7 @@ asio::awaitable<std::string> LoadRun::Begin() {
     co_return std::string(
         "the server does not have these records: fill it by shard-data --format keyed --out - | "
         "blowfish-load --drop-key -, and give --size, --data-seed and --placed-by as they were "
-        "given "
-        "there");
+        "given there");
   }
   requests_.emplace(oracle_, settings_.requests, shards_);
   co_return std::string();

@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <functional>
 #include <map>
 #include <optional>
+
+#include "shard/data_options.h"
 
 namespace stout::bench::shard {
 namespace {
@@ -14,8 +15,8 @@ constexpr const char* kLoadDescription =
     "Offers load to a blowfish-server, or with --operations get to a Redis, whether it keeps up or "
     "not, and writes a line of CSV for each slice of time: what was offered and answered, "
     "latencies, and each shard's queue and layers. The server has the records of shard-data "
-    "--format "
-    "keyed, which blowfish-load --drop-key has brought there.";
+    "--format keyed, by the same --size, --seed (here --data-seed) and --placed-by, which "
+    "blowfish-load --drop-key has brought there.";
 
 constexpr const char* kLoadFooter =
     "A spike:  shard-load --phase 2000:10 --phase 6000:20 --phase 2000:10\n"
@@ -31,20 +32,6 @@ const std::map<std::string, Operations> kOperations = {
   throw CLI::ValidationError(flag, why);
 }
 
-/// An option that is parsed by a function, which answers nothing if the text is wrong.
-template <typename Parse, typename Take>
-CLI::Option* AddParsed(CLI::App& app, const std::string& flag, Parse parse, Take take,
-                       const std::string& wrong, const std::string& help) {
-  return app.add_option_function<std::string>(
-      flag,
-      [=](const std::string& text) {
-        const auto parsed = parse(text);
-        if (!parsed) RejectOption(flag, fmt::format("'{}': {}", text, wrong));
-        take(*parsed);
-      },
-      help);
-}
-
 std::optional<blowfish::HostPort> ParseServer(const std::string& text) {
   const Result<blowfish::HostPort> parsed = blowfish::ParseHostPort(text);
   return parsed ? std::optional(*parsed) : std::nullopt;
@@ -58,24 +45,14 @@ std::optional<load::Distribution> ParseSkew(const std::string& text) {
 void AddServer(CLI::App& app, LoadSettings& settings) {
   AddParsed(
       app, "--to", ParseServer, [&](const auto& to) { settings.to = to; },
-      "write HOST:PORT, an IPv6 address as [::1]:6480", "The server")
+      "is not HOST:PORT, an IPv6 address as [::1]:6480", "The server")
       ->type_name("HOST:PORT")
       ->default_str(fmt::format("{}:{}", settings.to.host, settings.to.port));
   app.add_option("--connections", settings.connections, "To the server")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  app.add_option("--size", settings.data.bytes, "Of its data, as given to shard-data")
-      ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 38))
-      ->default_str("64MiB");
-  app.add_option("--data-seed", settings.data.seed, "Of its data, as given to shard-data")
-      ->capture_default_str();
-  AddParsed(
-      app, "--placed-by",
-      [](const std::string& text) { return ParsePlacement(text, Lineitem::GetSchema()); },
-      [&](const Placement& parsed) { settings.placement = parsed; },
-      "write ATTRIBUTE:SHARDS, such as partkey:3", "Of its data, as given to shard-data")
-      ->type_name("ATTRIBUTE:SHARDS");
+  AddDataOptions(app, settings.data);
+  AddPlacement(app, settings.placement);
 }
 
 void AddRates(CLI::App& app, LoadSettings& settings) {
@@ -127,12 +104,7 @@ void AddRequests(CLI::App& app, RequestOptions& requests) {
                  "Of a get; several are asked for by MGET, with --shard-skew of one shard")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  AddParsed(
-      app, "--distribution", load::ParseDistribution,
-      [&requests](const load::Distribution& parsed) { requests.distribution = parsed; },
-      "is neither uniform nor zipf:0.99",
-      "Of keys, and of the values searched for: uniform or zipf:EXPONENT")
-      ->default_str("uniform");
+  AddDistribution(app, requests.distribution);
   app.add_option("--seed", requests.seed, "Same seed, same requests")->capture_default_str();
 }
 
@@ -144,7 +116,7 @@ void AddSkew(CLI::App& app, LoadSettings& settings, ShardSkew& skew) {
             skew.distribution = parsed;
             settings.requests.skew = skew;
           },
-          "write zipf:EXPONENT, such as zipf:0.99",
+          "is not zipf:EXPONENT, such as zipf:0.99",
           "Of the shards that have the keys of gets, or with --placed-by, what is searched for; "
           "shard 0 is the hottest")
           ->type_name("zipf:EXPONENT");

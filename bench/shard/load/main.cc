@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <exception>
 #include <fstream>
 #include <iostream>
 #include <stdexcept>
-#include <variant>
 
+#include "load/command_line.h"
 #include "load/json.h"
 #include "shard/lineitem.h"
 #include "shard/load/load_run.h"
@@ -44,18 +43,11 @@ ExitCode Execute(const LoadSettings& settings) {
   return ExitCodeOf(summary);
 }
 
-ExitCode Execute(ExitCode code) { return code; }
-
 }  // namespace
 }  // namespace stout::bench::shard
 
 int main(int argc, char** argv) {
   using namespace stout::bench::shard;
-  try {
-    return std::visit([](const auto& parsed) { return Execute(parsed); },
-                      ParseLoadSettings(argc, argv));
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "shard-load: {}\n", error.what());
-    return stout::bench::kFailed;
-  }
+  return stout::bench::RunCommand(
+      "shard-load", [&] { return ParseLoadSettings(argc, argv); }, Execute);
 }
