@@ -5,7 +5,6 @@
 #include "stout/adapters/blowfish_store.h"
 
 #include <algorithm>
-#include <boost/asio/thread_pool.hpp>
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <future>
@@ -14,9 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "remote_store_fixture.h"
 #include "scripted_resp_server.h"
-#include "store_test_support.h"
-#include "stout/adapters/open_store.h"
 #include "tests/support/blowfish_server.h"
 #ifdef STOUT_HAS_REDIS
 #include "tests/support/redis_server.h"
@@ -61,27 +59,13 @@ Script Shards(int shards, std::string_view answer, bool close = false) {
                 [answer = Answer{std::string(answer), close}](const Command&) { return answer; });
 }
 
-class BlowfishTest {
+class BlowfishTest : public StoreOpener {
  protected:
   std::unique_ptr<Store> Open(const std::string& options = {}) {
     return OpenUrl(At("", options.empty() ? "" : "?" + options));
   }
-  std::unique_ptr<Store> OpenUrl(const std::string& url) {
-    Diagnostics why;
-    auto store = OpenStore(url, pool_.get_executor(), &why);
-    INFO(why.message);
-    REQUIRE(store);
-    return *std::move(store);
-  }
   [[nodiscard]] std::string At(const std::string& user, const std::string& rest = {}) const {
     return "blowfish://" + user + "127.0.0.1:" + std::to_string(server_.port()) + rest;
-  }
-  std::string WhyNot(const std::string& url, Errc errc = Errc::kBadUrl) {
-    Diagnostics why;
-    const auto store = OpenStore(url, pool_.get_executor(), &why);
-    REQUIRE_FALSE(store);
-    CHECK(store.error() == errc);
-    return why.message;
   }
   // Of a server that answers everything so.
   std::string WhyNotIf(const std::string& answer, Errc errc = Errc::kBadUrl) {
@@ -96,7 +80,6 @@ class BlowfishTest {
     return said;
   }
 
-  boost::asio::thread_pool pool_{2};
   ScriptedRespServer server_{Shards(1, kOk)};
 };
 

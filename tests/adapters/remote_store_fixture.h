@@ -11,17 +11,9 @@
 
 namespace stout::test {
 
-// Stores by URL on a private server: PostgresServer, RedisServer.
-template <typename Server>
-class RemoteStoreFixture {
+// Stores by URL, on threads of its own.
+class StoreOpener {
  public:
-  // `always`: options that every store has ("mode=plain").
-  explicit RemoteStoreFixture(std::string always = {}) : always_(std::move(always)) {}
-
-  std::unique_ptr<Store> Open(std::string options = {}, int port = 0) {
-    if (!always_.empty()) options = options.empty() ? always_ : always_ + "&" + options;
-    return OpenUrl(server().Url(options, port));
-  }
   std::unique_ptr<Store> OpenUrl(const std::string& url) {
     Diagnostics why;
     auto store = OpenStore(url, pool_.get_executor(), &why);
@@ -38,6 +30,22 @@ class RemoteStoreFixture {
     return why.message;
   }
 
+ protected:
+  boost::asio::thread_pool pool_{2};
+};
+
+// Those on a private server: PostgresServer, RedisServer.
+template <typename Server>
+class RemoteStoreFixture : public StoreOpener {
+ public:
+  // `always`: options that every store has ("mode=plain").
+  explicit RemoteStoreFixture(std::string always = {}) : always_(std::move(always)) {}
+
+  std::unique_ptr<Store> Open(std::string options = {}, int port = 0) {
+    if (!always_.empty()) options = options.empty() ? always_ : always_ + "&" + options;
+    return OpenUrl(server().Url(options, port));
+  }
+
   // Starts at its first use.
   Server& server() {
     if (!server_) server_ = std::make_unique<Server>();
@@ -45,7 +53,6 @@ class RemoteStoreFixture {
   }
 
  protected:
-  boost::asio::thread_pool pool_{2};
   std::unique_ptr<Server> server_;
 
  private:
