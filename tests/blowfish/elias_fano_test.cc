@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "damaged.h"
 #include "padded.h"
 #include "stout/core/random.h"
 
@@ -162,20 +163,13 @@ TEST_CASE("bytes that are no sequence are refused or harmless", "[elias_fano]") 
   const std::uint64_t size = GENERATE(0, 1, 300);
   CAPTURE(shape, size);
   SplitMix64 random(shape);
-  std::vector<std::byte> bytes = Padded(BuildEliasFano(MakeNumbers(shape, size, random)));
-  for (std::size_t at = 0; at < bytes.size() - kBitPadding; ++at) {
-    for (int bit = 0; bit < 8; ++bit) {
-      bytes[at] ^= std::byte{1} << bit;
-      if (const auto sequence = Open(bytes)) Exercise(*sequence, random);
-      bytes[at] ^= std::byte{1} << bit;
-    }
-  }
-  const std::vector<std::byte> whole(bytes.begin(), bytes.end() - kBitPadding);
-  for (std::size_t length = 0; length < whole.size(); ++length) {
-    const auto cut = Padded({whole.begin(), whole.begin() + length});
-    CHECK(Open(cut).error() == Errc::kCorrupt);
-  }
-  std::vector<std::byte> longer = whole;
+  const std::vector<std::byte> bytes = Padded(BuildEliasFano(MakeNumbers(shape, size, random)));
+  FlipEachBit(bytes, [&](const std::vector<std::byte>& flipped) {
+    if (const auto sequence = Open(flipped)) Exercise(*sequence, random);
+  });
+  CutAtEachLength(
+      bytes, [](const std::vector<std::byte>& cut) { CHECK(Open(cut).error() == Errc::kCorrupt); });
+  std::vector<std::byte> longer(bytes.begin(), bytes.end() - kBitPadding);
   longer.push_back(std::byte{0});
   CHECK(Open(Padded(longer)).error() == Errc::kCorrupt);
 }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "damaged.h"
 #include "key_directory_writer.h"
 #include "key_numbering.h"
 #include "key_shapes.h"
@@ -181,26 +182,19 @@ TEST_CASE("bytes that are no key directory are refused or harmless", "[keys]") {
   CAPTURE(shape);
   SplitMix64 random(shape);
   const Keys keys = MakeKeys(shape, shape == 6 ? 5 : 100, random);
-  std::vector<std::byte> bytes = Padded(Encode(keys));
+  const std::vector<std::byte> bytes = Padded(Encode(keys));
   Keys probes = {"", "user:1", "\xff"};
   for (int i = 0; i < 5; ++i) probes.push_back(RandomKey(shape, random));
   std::uint64_t opened = 0;
-  for (std::size_t at = 0; at < bytes.size() - kBitPadding; ++at) {
-    for (int bit = 0; bit < 8; ++bit) {
-      bytes[at] ^= std::byte{1} << bit;
-      if (const auto directory = Open(bytes)) {
-        Exercise(*directory, probes);
-        ++opened;
-      }
-      bytes[at] ^= std::byte{1} << bit;
+  FlipEachBit(bytes, [&](const std::vector<std::byte>& flipped) {
+    if (const auto directory = Open(flipped)) {
+      Exercise(*directory, probes);
+      ++opened;
     }
-  }
+  });
   CHECK(opened > 0);  // Keys themselves can change into others.
-  const std::vector<std::byte> whole(bytes.begin(), bytes.end() - kBitPadding);
-  for (std::size_t length = 0; length < whole.size(); ++length) {
-    const auto cut = Padded({whole.begin(), whole.begin() + length});
-    CHECK(Open(cut).error() == Errc::kCorrupt);
-  }
+  CutAtEachLength(
+      bytes, [](const std::vector<std::byte>& cut) { CHECK(Open(cut).error() == Errc::kCorrupt); });
 }
 
 }  // namespace

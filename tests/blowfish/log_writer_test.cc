@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cerrno>
-#include <condition_variable>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -12,6 +10,7 @@
 #include "log_fixture.h"
 #include "sim_disk.h"
 #include "tests/support/temp_directory.h"
+#include "wakeup.h"
 
 namespace stout::blowfish {
 namespace {
@@ -21,6 +20,7 @@ using test::kShard;
 using test::Recover;
 using test::Recovered;
 using test::SimDisk;
+using test::Wakeup;
 
 std::string EncodePut(const std::string& key) {
   std::string payload;
@@ -93,36 +93,16 @@ TEST_CASE("every group is told its own fate", "[log]") {
   CHECK(Recover(disk).keys == Group{"a", "c"});
 }
 
-// A worker that waits for the writer's wake.
-class Worker {
- public:
-  void Wake() {
-    const std::lock_guard lock(mutex_);
-    woken_ = true;
-    changed_.notify_one();
-  }
-  void WaitForWake() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return woken_; });
-    woken_ = false;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool woken_ = false;
-};
-
 TEST_CASE("appends of many threads are grouped, each ends once and in its thread's order",
           "[log]") {
   constexpr int kThreads = 4;
   constexpr int kAppends = 250;
   const stout::test::TempDirectory folder;
   const auto directory = OpenLogDirectory(folder.path() + "/a/log").value();
-  Worker worker;
+  Wakeup wakeup;                       // Of the worker.
   std::vector<int> done(kThreads, 0);  // The worker's.
   {
-    LogWriter writer(LogAppender(*directory, kShard, {}, 0, 1), {.wake = [&] { worker.Wake(); }});
+    LogWriter writer(LogAppender(*directory, kShard, {}, 0, 1), {.wake = [&] { wakeup.Wake(); }});
     std::vector<std::thread> threads;
     for (int thread = 0; thread < kThreads; ++thread) {
       threads.emplace_back([&, thread] {
@@ -137,7 +117,7 @@ TEST_CASE("appends of many threads are grouped, each ends once and in its thread
       });
     }
     while (done != std::vector<int>(kThreads, kAppends)) {
-      worker.WaitForWake();
+      wakeup.Wait();
       writer.Poll();
     }
     for (std::thread& thread : threads) thread.join();

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "change_layers.h"
 #include "random_values.h"
 #include "record_index_builder.h"
 #include "record_reader.h"
@@ -131,19 +132,7 @@ TEST_CASE("layers change no answer, empty, half full, full or gone", "[record_in
   RecordIndex& index = indexed.index();
   for (int step = 0; step < 8; ++step) {
     CAPTURE(step);
-    LayeredSampledArray& array = random.Below(2) ? index.records_at() : index.places_of();
-    switch (random.Below(4)) {
-      case 0:
-      case 1:
-        array.Add();
-        break;
-      case 2:
-        array.Remove();
-        break;
-      default:
-        index.FillLayers(static_cast<std::uint32_t>(random.Below(index.records() + 1)),
-                         index.records());
-    }
+    test::ChangeLayers(random, index, random.Below(2) ? index.records_at() : index.places_of());
     indexed.CheckSearches(random);
     indexed.CheckAttributes();
     indexed.CheckGets();

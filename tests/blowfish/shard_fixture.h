@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,30 +15,11 @@
 
 #include "shard.h"
 #include "tests/support/temp_directory.h"
+#include "wakeup.h"
 
 namespace stout::blowfish::test {
 
 using stout::test::TempDirectory;
-
-// Says when Poll() has something to do.
-class Wakeup {
- public:
-  void Wake() {
-    const std::lock_guard lock(mutex_);
-    awake_ = true;
-    woken_.notify_one();
-  }
-  void Wait() {
-    std::unique_lock lock(mutex_);
-    woken_.wait(lock, [&] { return awake_; });
-    awake_ = false;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable woken_;
-  bool awake_ = false;
-};
 
 // A shard in a directory of its own, whose calls are waited for.
 class OpenedShard {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "damaged.h"
 #include "padded.h"
 #include "stout/core/random.h"
 
@@ -103,25 +104,19 @@ TEST_CASE("bytes that are no stamp column are refused or harmless", "[stamps]") 
   const std::uint64_t size = GENERATE(0, 1, 50);
   CAPTURE(shape, size);
   SplitMix64 random(shape);
-  std::vector<std::byte> bytes = Padded(EncodeStamps(MakeStamps(shape, size, random)));
+  const std::vector<std::byte> bytes = Padded(EncodeStamps(MakeStamps(shape, size, random)));
   std::uint64_t sum = 0;
-  for (std::size_t at = 0; at < bytes.size() - kBitPadding; ++at) {
-    for (int bit = 0; bit < 8; ++bit) {
-      bytes[at] ^= std::byte{1} << bit;
-      if (const auto column = OpenStamps(bytes)) {
-        // A column of stamps that take no bits can claim any size.
-        for (std::uint64_t i = 0; i < column->size() && i < 100; ++i) sum += (*column)[i].version;
-        if (column->size() > 0) sum += (*column)[column->size() - 1].epoch;
-      }
-      bytes[at] ^= std::byte{1} << bit;
+  FlipEachBit(bytes, [&](const std::vector<std::byte>& flipped) {
+    if (const auto column = OpenStamps(flipped)) {
+      // A column of stamps that take no bits can claim any size.
+      for (std::uint64_t i = 0; i < column->size() && i < 100; ++i) sum += (*column)[i].version;
+      if (column->size() > 0) sum += (*column)[column->size() - 1].epoch;
     }
-  }
+  });
   CAPTURE(sum);
-  const std::vector<std::byte> whole(bytes.begin(), bytes.end() - kBitPadding);
-  for (std::size_t length = 0; length < whole.size(); ++length) {
-    const auto cut = Padded({whole.begin(), whole.begin() + length});
+  CutAtEachLength(bytes, [](const std::vector<std::byte>& cut) {
     CHECK(OpenStamps(cut).error() == Errc::kCorrupt);
-  }
+  });
 }
 
 }  // namespace

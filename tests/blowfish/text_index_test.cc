@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "change_layers.h"
 #include "stout/core/random.h"
 #include "text_index_builder.h"
 
@@ -118,19 +119,7 @@ TEST_CASE("layers of a text change no answer", "[text_index]") {
   TextIndex& index = indexed.index();
   for (int step = 0; step < 10; ++step) {
     CAPTURE(step);
-    LayeredSampledArray& array = random.Below(2) ? index.positions_at() : index.rows_of();
-    switch (random.Below(4)) {
-      case 0:
-      case 1:
-        array.Add();
-        break;
-      case 2:
-        array.Remove();
-        break;
-      default:
-        index.FillLayers(static_cast<std::uint32_t>(random.Below(index.records() + 1)),
-                         index.records());
-    }
+    test::ChangeLayers(random, index, random.Below(2) ? index.positions_at() : index.rows_of());
     indexed.CheckSearches(random);
     indexed.CheckExtracts(random);
   }

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "bits.h"
+#include "padded.h"
+
+namespace stout::blowfish {
+
+// What becomes of bytes in a file. All are given and visited padded; the padding stays as it is.
+
+// Calls visit(bytes) once for each bit, with that bit flipped.
+template <typename Visit>
+void FlipEachBit(std::vector<std::byte> bytes, Visit visit) {
+  for (std::size_t at = 0; at < bytes.size() - kBitPadding; ++at) {
+    for (int bit = 0; bit < 8; ++bit) {
+      bytes[at] ^= std::byte{1} << bit;
+      visit(bytes);
+      bytes[at] ^= std::byte{1} << bit;
+    }
+  }
+}
+
+// Calls visit(bytes) with the first 0, 1, 2... of them, but not all.
+template <typename Visit>
+void CutAtEachLength(const std::vector<std::byte>& bytes, Visit visit) {
+  for (std::size_t length = 0; length < bytes.size() - kBitPadding; ++length) {
+    visit(Padded({bytes.begin(), bytes.begin() + length}));
+  }
+}
+
+}  // namespace stout::blowfish
