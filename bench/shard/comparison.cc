@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "shard/oracle.h"
+#include "shard/oracle_records.h"
 #include "shard/verify.h"
 
 namespace stout::bench::shard {
@@ -32,8 +33,8 @@ class Match {
   Match(const CompareOptions& options, const OnStep& on_step)
       : options_(options),
         on_step_(on_step),
-        data_(options.data),
-        oracle_(Read(data_)),
+        oracle_(ReadRecords(options.data)),
+        records_(oracle_),
         classes_(SearchClasses(oracle_.schema())),
         peers_(MakePeers(options.peers, options.peer_options)) {
     answers_.values.resize(options.depth);
@@ -56,9 +57,10 @@ class Match {
   }
 
  private:
-  RecordSource& Read(RecordSource& data) {
+  Oracle ReadRecords(const LineitemOptions& options) {
     on_step_("making the data");
-    return data;
+    Lineitem lineitem(options);
+    return Oracle(lineitem);
   }
 
   PeerCost Build(ShardPeer& peer) {
@@ -66,7 +68,7 @@ class Match {
     const std::uint64_t pss_before = MeasureMemory().pss_bytes;
     const Clock::time_point start = Clock::now();
     const double cpu_start = ProcessCpuSeconds();
-    peer.Build(data_);
+    peer.Build(records_);
     PeerCost cost{.name = peer.Name()};
     cost.build_cpu_s = ProcessCpuSeconds() - cpu_start;
     cost.build_s = std::chrono::duration<double>(Clock::now() - start).count();
@@ -180,8 +182,8 @@ class Match {
 
   const CompareOptions& options_;
   const OnStep& on_step_;
-  Lineitem data_;
   const Oracle oracle_;
+  OracleRecords records_;
   const std::vector<SearchClass> classes_;
   Peers peers_;
   Answers answers_;

@@ -24,13 +24,6 @@ double Least(const std::vector<double>& seconds) {
   return *std::min_element(seconds.begin(), seconds.end());
 }
 
-/// Of an even number, the greater one of those in the middle: no repeat flatters.
-double Median(std::vector<double> seconds) {
-  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
-  std::nth_element(seconds.begin(), middle, seconds.end());
-  return *middle;
-}
-
 void RunBatch(const Call& call, std::size_t calls, Timing& timing) {
   const Clock::time_point start = Clock::now();
   const double cpu_start = ThreadCpuSeconds();
@@ -48,6 +41,12 @@ void RecordLatencies(const Call& call, std::size_t calls, Timing& timing) {
 }
 
 }  // namespace
+
+double Median(std::vector<double> numbers) {
+  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
+  std::nth_element(numbers.begin(), middle, numbers.end());
+  return *middle;
+}
 
 double ThreadCpuSeconds() { return SecondsOf(CLOCK_THREAD_CPUTIME_ID); }
 double ProcessCpuSeconds() { return SecondsOf(CLOCK_PROCESS_CPUTIME_ID); }

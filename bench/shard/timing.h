@@ -15,6 +15,9 @@ namespace stout::bench::shard {
 [[nodiscard]] double ProcessCpuSeconds();
 /// @}
 
+/// Of an even number, the greater one of those in the middle: of times, none flatters.
+[[nodiscard]] double Median(std::vector<double> numbers);
+
 /// A fixed batch: operations that are called by number, from 0.
 struct Batch {
   std::size_t calls = 0;

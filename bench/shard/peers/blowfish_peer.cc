@@ -2,12 +2,11 @@
 
 #include <filesystem>
 #include <optional>
-#include <stdexcept>
 #include <vector>
 
 #include "record_reader.h"
+#include "shard/peers/built_store.h"
 #include "succinct_store.h"
-#include "succinct_store_writer.h"
 
 namespace stout::bench::shard {
 namespace {
@@ -23,17 +22,7 @@ class BlowfishPeer : public ShardPeer {
   [[nodiscard]] std::string Name() const override { return options_.name; }
 
   void Build(RecordSource& records) override {
-    std::filesystem::remove_all(options_.directory);
-    std::filesystem::create_directories(options_.directory);
-    const std::string path = options_.directory + "/records";
-    blowfish::SuccinctStoreWriter writer(records.schema());
-    records.Rewind();
-    while (const auto record = records.Next()) writer.Append(*record);
-    Diagnostics why;
-    if (writer.Finish(path, &why)) throw std::runtime_error(why.message);
-    auto opened = blowfish::SuccinctStore::Open(path, domain_, blowfish::Verify::kEverything, &why);
-    if (!opened) throw std::runtime_error(why.message);
-    store_ = std::move(*opened);
+    store_ = BuildStore(records, options_.directory, domain_);
     for (int i = 0; i < options_.record_layers; ++i) store_->index().records_at().Add();
     for (int i = 0; i < options_.place_layers; ++i) store_->index().places_of().Add();
     reader_.emplace(store_->index());

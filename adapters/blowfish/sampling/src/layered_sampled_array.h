@@ -102,6 +102,10 @@ class LayeredSampledArray {
   [[nodiscard]] std::uint32_t finest() const { return finest_.load(std::memory_order_relaxed); }
   /// Whether a layer lacks entries: if none does, whoever computes many values need not call Fill.
   [[nodiscard]] bool filling() const { return filling_.load(std::memory_order_relaxed); }
+  /// Likewise, of one column.
+  [[nodiscard]] bool filling(std::uint32_t ordinal) const {
+    return columns_[ordinal].load(std::memory_order_relaxed).filling() != nullptr;
+  }
   /// The coarsest first. Looks at the bitmaps of those being filled: 1 / 64 word an entry.
   [[nodiscard]] std::vector<LayerInfo> Layers() const;
   /// Memory of all that exist; what is deleted but still read is not among it.

@@ -40,6 +40,18 @@ void RecordIndex::FillLayers(std::uint32_t first, std::uint32_t last) {
   }
 }
 
+RecordIndex::Lacking::Lacking(const RecordIndex& index) {
+  if (!index.Learns()) return;
+  // The higher the ordinal, the higher the rows.
+  for (std::uint32_t ordinal = 1; ordinal <= index.anchors_.attributes(); ++ordinal) {
+    if (!index.records_at_.filling(ordinal) && !index.places_of_.filling(ordinal)) continue;
+    const RowRange rows = index.anchors_.RowsOf(ordinal);
+    if (rows_.empty()) rows_.first = rows.first;
+    rows_.last = rows.last;
+    ordinals_.set(ordinal);
+  }
+}
+
 RecordIndex::Column::Column(const RecordIndex& index, RowRange rows)
     : index_(index), rows_(rows), ordinal_(index.anchors_.At(rows.first).ordinal) {
   if (index.Learns()) return;  // Every step is to be looked at.

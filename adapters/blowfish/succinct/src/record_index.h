@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "layered_sampled_array.h"
 #include "lock_step.h"
 #include "reclaim.h"
+#include "schema.h"
 #include "self_index.h"
 #include "text_buffer.h"
 #include "token_alphabet.h"
@@ -103,6 +105,21 @@ class RecordIndex {
   }
   // Whether there is anything to tell the layers.
   [[nodiscard]] bool Learns() const { return records_at_.filling() || places_of_.filling(); }
+  // Which anchors the layers may lack, at the time when it was made; so that who reads all of a
+  // record need not look for each.
+  class Lacking {
+   public:
+    explicit Lacking(const RecordIndex& index);
+
+    // False for most rows, at the cost of a comparison, as long as there are few layers.
+    [[nodiscard]] bool MayHave(Row row) const { return row - rows_.first < rows_.size(); }
+    [[nodiscard]] bool Has(Anchors::Anchor anchor) const { return ordinals_[anchor.ordinal]; }
+
+   private:
+    RowRange rows_;  // That all of them are among.
+    std::bitset<Schema::kMaxAttributes + 1> ordinals_;
+  };
+
   // The layers learn of an anchor of a record.
   void Tell(Anchors::Anchor anchor, std::uint32_t record) {
     records_at_.Fill(IndexAt(anchor), record);

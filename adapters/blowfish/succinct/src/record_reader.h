@@ -36,11 +36,12 @@ class RecordReader {
   using Begins = std::array<Row, kWalks>;
   [[nodiscard]] std::size_t FindBegins(std::uint32_t record, Begins& begins) const;
 
-  void Read(std::uint32_t record, const Psi::Cursor& cursor, bool tell, TextBuffer& text) {
+  void Read(std::uint32_t record, const Psi::Cursor& cursor, const RecordIndex::Lacking& lacking,
+            TextBuffer& text) {
     index_.Print(cursor.symbol, text);
-    if (!tell) return;
+    if (!lacking.MayHave(cursor.row)) return;
     const Anchors::Anchor anchor = index_.anchors_.At(cursor.row);
-    if (anchor.ordinal != 0) index_.Tell(anchor, record);
+    if (lacking.Has(anchor)) index_.Tell(anchor, record);
   }
 
   RecordIndex& index_;
@@ -51,7 +52,7 @@ template <typename Visit>
 void RecordReader::GetAll(std::span<const std::uint32_t> records, Visit visit) {
   const ReclaimDomain::Guard guard(index_.domain_);
   const SelfIndex& text = index_.index_;
-  const bool tell = index_.Learns();
+  const RecordIndex::Lacking lacking(index_);
   std::array<std::size_t, kWalks> reading;
   std::size_t next = 0;
   const auto begin = [&](std::size_t lane) -> std::optional<Row> {
@@ -63,7 +64,7 @@ void RecordReader::GetAll(std::span<const std::uint32_t> records, Visit visit) {
   };
   WalkInLockStep(text.psi(), begin, [&](std::size_t lane, const Psi::Cursor& cursor) {
     const std::size_t i = reading[lane];
-    Read(records[i], cursor, tell, texts_[lane]);
+    Read(records[i], cursor, lacking, texts_[lane]);
     if (!text.IsEnd(cursor.next)) return true;
     visit(i, texts_[lane].view());
     return false;

@@ -1,0 +1,27 @@
+#include "shard/peers/built_store.h"
+
+#include <filesystem>
+#include <stdexcept>
+#include <utility>
+
+#include "succinct_store_writer.h"
+
+namespace stout::bench::shard {
+
+std::unique_ptr<blowfish::SuccinctStore> BuildStore(RecordSource& records,
+                                                    const std::string& directory,
+                                                    blowfish::ReclaimDomain& domain) {
+  std::filesystem::remove_all(directory);
+  std::filesystem::create_directories(directory);
+  const std::string path = directory + "/records";
+  blowfish::SuccinctStoreWriter writer(records.schema());
+  records.Rewind();
+  while (const auto record = records.Next()) writer.Append(*record);
+  Diagnostics why;
+  if (writer.Finish(path, &why)) throw std::runtime_error(why.message);
+  auto store = blowfish::SuccinctStore::Open(path, domain, blowfish::Verify::kEverything, &why);
+  if (!store) throw std::runtime_error(why.message);
+  return std::move(*store);
+}
+
+}  // namespace stout::bench::shard

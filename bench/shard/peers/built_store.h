@@ -1,0 +1,19 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "reclaim.h"
+#include "shard/record_source.h"
+#include "succinct_store.h"
+
+namespace stout::bench::shard {
+
+/// A shard's compressed file, `records` in the directory, made of all records of a source, opened
+/// and verified. The directory is made, and emptied before. Throws std::runtime_error with what
+/// failed.
+[[nodiscard]] std::unique_ptr<blowfish::SuccinctStore> BuildStore(RecordSource& records,
+                                                                  const std::string& directory,
+                                                                  blowfish::ReclaimDomain& domain);
+
+}  // namespace stout::bench::shard
