@@ -172,8 +172,8 @@ TEST_CASE("what is written while a merge is taken over is newer than the merge",
   CheckReads(opened.shard(), model);
   const auto expected = std::ranges::count_if(
       model, [](const auto& entry) { return entry.second.value->starts_with('1'); });
-  const std::uint64_t found = opened.shard().Count({.kind = LogQuery::Kind::kPrefix, .text = "1"});
-  CHECK(found == static_cast<std::uint64_t>(expected));
+  const auto found = test::Search(opened.shard(), {.kind = LogQuery::Kind::kPrefix, .text = "1"});
+  CHECK(found.size() == static_cast<std::size_t>(expected));
 }
 
 TEST_CASE("a merge leaves one file of records, and no log of what is in it", "[shard]") {

@@ -119,6 +119,19 @@ class ManifestAway {
   const std::string manifest_;
 };
 
+// All of a search at once: the keys that match, at most `limit`.
+inline std::vector<std::string> Search(const Shard& shard, const LogQuery& query,
+                                       std::size_t limit = SIZE_MAX) {
+  std::vector<std::string> keys;
+  ShardSearch search = shard.BeginSearch(query);
+  const auto see = [&](KeyView key) {
+    keys.emplace_back(key);
+    return keys.size() < limit;
+  };
+  while (search.Step(see)) continue;
+  return keys;
+}
+
 struct State {
   Stamp stamp;
   std::optional<std::string> value;

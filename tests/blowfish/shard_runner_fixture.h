@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -18,9 +19,13 @@ namespace stout::blowfish::test {
 
 using Command = std::vector<std::string>;
 
+// Time passes as it is looked at: a slice is two looks.
 inline ShardRunner MakeRunner(OpenedShard& opened) {
   return ShardRunner(
-      opened.shard(), 0, 1, [] { return 0; }, [](Share& share) { share.batch->Done(); });
+      opened.shard(), 0, 1,
+      {.queue = [] { return 0; },
+       .done = [](Share& share) { share.batch->Done(); },
+       .now = [now = TimePoint()]() mutable { return now += std::chrono::milliseconds(1); }});
 }
 
 // A client of one shard, with one batch under way. The test is the shard's worker.
@@ -43,7 +48,8 @@ class ShardClient {
   [[nodiscard]] bool done() const { return done_; }
   void Finish(ShardRunner& runner) {
     while (!done_) {
-      opened_.WaitAndPoll();
+      if (!runner.wants_turn()) opened_.Wait();
+      opened_.shard().Poll();
       runner.Run();
     }
   }

@@ -120,6 +120,8 @@ class LogStore {
 
   /// The durable states since the last Freeze(). Another table after each Freeze().
   [[nodiscard]] const LogTable& table() const { return *table_; }
+  /// For who looks at it for longer than until the next Freeze().
+  [[nodiscard]] std::shared_ptr<const LogTable> shared_table() const { return table_; }
 
   /// Begins a new log file and then, before `handler` is called, a new table. What is written in
   /// between is in the frozen table, and in the new files as well: a start that reads those gives

@@ -68,6 +68,8 @@ class LogTable {
                                            std::size_t limit = kUnlimited) const;
   [[nodiscard]] std::size_t Count(const LogQuery& query) const;
 
+  [[nodiscard]] bool Matches(const LogEntry& entry, const LogQuery& query) const;
+
   /// Records and tombstones by key, for a compaction. Valid until Apply().   Cost: a sort.
   [[nodiscard]] std::vector<const LogEntry*> InKeyOrder() const;
 
@@ -95,7 +97,6 @@ class LogTable {
   void LinkAttribute(LinkId id, std::uint64_t fingerprint);
   void UnlinkAttribute(LinkId id, std::uint64_t fingerprint);
   [[nodiscard]] LinkId FirstLinkOf(const LogEntry& entry) const;
-  [[nodiscard]] bool Matches(const LogEntry& entry, const LogQuery& query) const;
 
   // Calls visit(record) for each match while it answers true.
   template <typename Visit>

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +13,7 @@
 
 #include "command_table.h"
 #include "reply_writer.h"
+#include "shard_search.h"
 #include "stout/core/batch.h"
 #include "stout/unique_function.h"
 
@@ -61,6 +64,7 @@ struct Piece {
   std::size_t reply_end = 0;
   std::int64_t number = 0;
   std::vector<std::string> keys;
+  std::optional<std::string> scanned;  ///< Of a scan that is not at its end: the last key it saw.
   WriteResult written;
   /// @}
   std::string_view error;  ///< Not empty: the reply, whatever else. Of static life.
@@ -79,11 +83,12 @@ struct Share {
   std::uint64_t queue = 0;  ///< Requests that waited at the shard when it was done.
 
   // How far the shard is. Its thread alone.
-  std::size_t next = 0;    // The piece to begin.
-  std::size_t writes = 0;  // Begun and not answered.
-  std::size_t reads = 0;   // Gathered, to be done before anything else is.
-  bool waits = false;      // To go on when `writes` is 0.
-  std::size_t kept = 0;    // Bytes of values and found keys for its replies.
+  std::size_t next = 0;                 // The piece to begin.
+  std::size_t writes = 0;               // Begun and not answered.
+  std::size_t reads = 0;                // Gathered, to be done before anything else is.
+  bool waits = false;                   // To go on when `writes` is 0.
+  std::size_t kept = 0;                 // Bytes of values and found keys for its replies.
+  std::unique_ptr<ShardSearch> search;  // That the piece is about.
 
   [[nodiscard]] bool empty() const { return pieces.empty(); }
   [[nodiscard]] bool begun() const { return next == pieces.size(); }

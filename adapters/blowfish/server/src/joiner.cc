@@ -6,8 +6,6 @@
 #include <span>
 #include <utility>
 
-#include "command_options.h"
-#include "glob.h"
 #include "session_commands.h"
 #include "write_commands.h"
 
@@ -136,22 +134,18 @@ class Joint {
 
   // A scan goes through one shard after the other.
   void Scan() {
-    const ScanOptions options = *ParseScanOptions(request_.arguments);
     const Batch::Place place = places_.front();
-    std::vector<std::string>& keys = batch_.PieceAt(place).keys;
+    const Piece& piece = batch_.PieceAt(place);
     std::uint64_t next = 0;
-    if (keys.size() == request_.limit) {
-      next = service_.cursors.Keep({place.shard, keys.back()});
+    if (piece.scanned) {
+      next = service_.cursors.Keep({place.shard, piece.scanned});
     } else if (place.shard + 1 < batch_.shares.size()) {
       next = service_.cursors.Keep({place.shard + 1, std::nullopt});
     }
-    if (options.match)
-      std::erase_if(keys, [&](const std::string& key) { return !GlobMatch(*options.match, key); });
-    if (options.type && *options.type != "string") keys.clear();  // There is nothing else.
     reply_.ArrayHeader(2);
     reply_.BulkString(std::to_string(next));
-    reply_.ArrayHeader(keys.size());
-    for (const std::string& key : keys) reply_.BulkString(key);
+    reply_.ArrayHeader(piece.keys.size());
+    for (const std::string& key : piece.keys) reply_.BulkString(key);
   }
 
   Batch& batch_;

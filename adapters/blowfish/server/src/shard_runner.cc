@@ -3,19 +3,27 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <new>
 #include <utility>
 
 #include "command_options.h"
+#include "glob.h"
 #include "integer.h"
 #include "shard_of.h"
 
 namespace stout::blowfish {
 namespace {
 
-/// Keys that FLUSHALL deletes in one batch: some milliseconds of work.
+/// Keys that FLUSHALL deletes in one batch, about: some milliseconds of work.
 constexpr std::size_t kFlushAtOnce = 1000;
+
+/// What those share who take turns, while others wait.
+constexpr auto kSlice = std::chrono::milliseconds(2);
+
+/// Searches that are under way at a time: each holds the stores that it began with.
+constexpr std::size_t kMostSearches = 8;
 
 /// The reply to what failed for a reason that only the server's log can tell.
 constexpr std::string_view kCannot = "ERR internal error: see the log of the server";
@@ -50,20 +58,25 @@ SetOptions OptionsOf(const Request& request) {
   }
 }
 
+// What is to be looked for, in the words of the request.
+LogQuery QueryOf(const Request& request, const Schema& schema) {
+  if (request.command->id != CommandId::kSearch)
+    return {.kind = LogQuery::Kind::kContains, .text = request.arguments[1]};
+  const bool prefix = ParseSearchOptions(request.arguments)->prefix;
+  return {.kind = prefix ? LogQuery::Kind::kPrefix : LogQuery::Kind::kEqual,
+          .attribute = schema.Find(request.arguments[1]).value(),
+          .text = request.arguments[2]};
+}
+
 }  // namespace
 
-ShardRunner::ShardRunner(Shard& shard, std::size_t number, std::size_t shards,
-                         std::function<std::uint64_t()> queue, std::function<void(Share&)> done)
-    : shard_(shard),
-      number_(number),
-      shards_(shards),
-      queue_(std::move(queue)),
-      done_(std::move(done)) {}
+ShardRunner::ShardRunner(Shard& shard, std::size_t number, std::size_t shards, Worker worker)
+    : shard_(shard), number_(number), shards_(shards), worker_(std::move(worker)) {}
 
 void ShardRunner::Add(Share& share) {
   ++open_;
   try {
-    for (auto* const list : {&ready_, &pending_, &late_, &running_}) {
+    for (auto* const list : {&ready_, &pending_, &late_, &running_, &turns_}) {
       if (list->capacity() < open_) list->reserve(2 * open_);
     }
   } catch (const std::bad_alloc&) {
@@ -79,14 +92,19 @@ void ShardRunner::Run() {
   pending_.clear();
   no_room_ = false;
   if (!claimed_.empty()) claimed_.clear();
+  RunReady();
+  if (!turns_.empty()) TakeTurns();
+  pending_.insert(pending_.end(), late_.begin(), late_.end());
+  late_.clear();
+}
+
+void ShardRunner::RunReady() {
   while (!ready_.empty()) {
     std::swap(running_, ready_);
     ready_.clear();
     for (Share* const share : running_) Advance(*share);
     ReadAllGathered();
   }
-  pending_.insert(pending_.end(), late_.begin(), late_.end());
-  late_.clear();
 }
 
 void ShardRunner::Advance(Share& share) {
@@ -103,6 +121,9 @@ void ShardRunner::Advance(Share& share) {
       case Step::kAfterPoll:
         (share.next == first ? pending_ : late_).push_back(&share);
         return;
+      case Step::kInTurn:
+        turns_.push_back(&share);
+        return;
     }
   }
   EndIfDone(share);
@@ -113,6 +134,7 @@ ShardRunner::Step ShardRunner::TryToBegin(Share& share, Piece& piece) {
     return Begin(share, piece);
   } catch (const std::exception&) {
     piece.error = ErrorOfException();
+    Close(share);
     return Step::kBegun;
   }
 }
@@ -123,9 +145,9 @@ void ShardRunner::EndIfDone(Share& share) {
     share.waits = true;
     return;
   }
-  share.queue = queue_();
+  share.queue = worker_.queue();
   --open_;
-  done_(share);
+  worker_.done(share);
 }
 
 void ShardRunner::OnWritten(Share& share) {
@@ -179,18 +201,13 @@ ShardRunner::Step ShardRunner::Begin(Share& share, Piece& piece) {
       break;
     case CommandId::kFlushall:
     case CommandId::kFlushdb:
-      return Flush(share, piece);
+      return BeginFlush(share, piece);
     case CommandId::kGrep:
+    case CommandId::kScan:
     case CommandId::kSearch:
-      Find(share, piece, request);
-      break;
+      return Step::kInTurn;
     case CommandId::kLayers:
       ChangeLayers(share, piece);
-      break;
-    case CommandId::kScan:
-      piece.keys = piece.keys.empty() ? shard_.KeysAfter(std::nullopt, request.limit)
-                                      : shard_.KeysAfter(piece.keys.front(), request.limit);
-      (void)Keep(share, piece, SizeOf(piece.keys));
       break;
     default:
       piece.error = "ERR no command of a shard";
@@ -309,20 +326,109 @@ std::optional<std::string> ShardRunner::ReadNow(std::string_view key) {
   return found;
 }
 
-void ShardRunner::Find(Share& share, Piece& piece, const Request& request) {
-  LogQuery query{.kind = LogQuery::Kind::kContains, .text = request.arguments[1]};
-  if (request.command->id == CommandId::kSearch) {
-    const SearchOptions options = *ParseSearchOptions(request.arguments);
-    query.kind = options.prefix ? LogQuery::Kind::kPrefix : LogQuery::Kind::kEqual;
-    query.attribute = shard_.schema().Find(request.arguments[1]).value();
-    query.text = request.arguments[2];
+// --- Turns ---------------------------------------------------------------------------------------
+
+ShardRunner::Turns::const_iterator ShardRunner::NextTurn() const {
+  if (searches_ < kMostSearches) return turns_.begin();
+  return std::ranges::find_if(turns_, [](const Share* share) {
+    return share->search || RequestOf(*share, share->pieces[share->next]).spread == Spread::kScan;
+  });
+}
+
+void ShardRunner::TakeTurns() {
+  const TimePoint end = worker_.now() + kSlice;
+  do {
+    const auto turn = NextTurn();
+    if (turn == turns_.end()) return;
+    Share& share = **turn;
+    turns_.erase(turn);
+    if (GoOn(share, share.pieces[share.next], end)) {
+      ready_.push_back(&share);
+      RunReady();
+    } else {
+      turns_.push_back(&share);
+    }
+  } while (worker_.now() < end);
+}
+
+bool ShardRunner::GoOn(Share& share, Piece& piece, TimePoint end) {
+  try {
+    if (no_turns_) {
+      piece.error = "ERR the server is ending";
+    } else if (RequestOf(share, piece).spread == Spread::kScan) {
+      Scan(share, piece);
+    } else if (RequestOf(share, piece).spread == Spread::kKeys) {
+      if (!GoOnFinding(share, piece, end)) return false;
+    } else {
+      if (!GoOnFlushing(share, piece, end)) return false;
+      if (!piece.keys.empty()) return true;  // It is begun again, to delete these.
+    }
+  } catch (const std::exception&) {
+    piece.error = ErrorOfException();
   }
-  if (request.count) {
-    piece.number = static_cast<std::int64_t>(shard_.Count(query));
-  } else {
-    piece.keys = shard_.Search(query, request.limit);
-    if (!Keep(share, piece, SizeOf(piece.keys))) piece.keys.clear();
+  Close(share);
+  ++share.next;
+  return true;
+}
+
+void ShardRunner::Open(Share& share, const LogQuery& query) {
+  if (share.search) return;
+  share.search = std::make_unique<ShardSearch>(shard_.BeginSearch(query));
+  ++searches_;
+}
+
+void ShardRunner::Close(Share& share) {
+  if (std::exchange(share.search, nullptr)) --searches_;
+}
+
+bool ShardRunner::GoOnFinding(Share& share, Piece& piece, TimePoint end) {
+  const Request& request = RequestOf(share, piece);
+  Open(share, QueryOf(request, shard_.schema()));
+  const auto see = [&](KeyView key) {
+    if (request.count) {
+      ++piece.number;
+      return true;
+    }
+    piece.keys.emplace_back(key);
+    return piece.keys.size() < request.limit;
+  };
+  while (share.search->Step(see)) {
+    if (worker_.now() >= end) return false;
   }
+  if (!Keep(share, piece, SizeOf(piece.keys))) piece.keys.clear();
+  return true;
+}
+
+// The piece has the key behind which it begins, if it does not begin with the first.
+void ShardRunner::Scan(Share& share, Piece& piece) {
+  const Request& request = RequestOf(share, piece);
+  const ScanOptions options = *ParseScanOptions(request.arguments);
+  std::optional<std::string> after;
+  if (!piece.keys.empty()) after = std::move(piece.keys.front());
+  piece.keys = shard_.KeysAfter(after, request.limit);
+  if (piece.keys.size() == request.limit) piece.scanned = piece.keys.back();
+  if (options.type && *options.type != "string") piece.keys.clear();  // There is nothing else.
+  if (options.match) {
+    std::erase_if(piece.keys,
+                  [&](const std::string& key) { return !GlobMatch(*options.match, key); });
+  }
+  (void)Keep(share, piece, SizeOf(piece.keys));
+}
+
+bool ShardRunner::GoOnFlushing(Share& share, Piece& piece, TimePoint end) {
+  Open(share, {.kind = LogQuery::Kind::kContains});
+  const auto see = [&](KeyView key) {
+    piece.keys.emplace_back(key);
+    return true;
+  };
+  while (piece.keys.size() < kFlushAtOnce) {
+    if (!share.search->Step(see)) {
+      Close(share);
+      break;
+    }
+    if (worker_.now() >= end) return false;
+  }
+  return true;
 }
 
 // --- Writes --------------------------------------------------------------------------------------
@@ -417,21 +523,21 @@ ShardRunner::Step ShardRunner::BeginMset(Share& share, Piece& piece) {
   return Step::kBegun;
 }
 
-// A part, and again when that is durable. The last key that was deleted is the piece's.
-ShardRunner::Step ShardRunner::Flush(Share& share, Piece& piece) {
-  if (!piece.error.empty()) return Step::kBegun;
-  std::optional<std::string_view> after;
-  if (!piece.keys.empty()) after = piece.keys.front();
-  std::vector<std::string> keys = shard_.KeysAfter(after, kFlushAtOnce);
-  if (keys.empty()) return Step::kBegun;
+// The keys that there are when it begins are found in turns, into the piece, and deleted a part at
+// a time, each when the one before is durable.
+ShardRunner::Step ShardRunner::BeginFlush(Share& share, Piece& piece) {
+  if (!piece.error.empty()) {
+    Close(share);
+    return Step::kBegun;
+  }
+  if (piece.keys.empty()) return Step::kInTurn;
   std::vector<PlainChange> changes;
-  changes.reserve(keys.size());
-  for (const std::string& key : keys) changes.push_back({key, std::nullopt});
+  changes.reserve(piece.keys.size());
+  for (const std::string& key : piece.keys) changes.push_back({key, std::nullopt});
   if (MustWait(changes)) return Step::kAfterPoll;
-  piece.keys.resize(1);
   Write(share, piece, changes);
-  piece.keys.front() = std::move(keys.back());
-  return Step::kAfterWrites;
+  piece.keys.clear();
+  return share.search ? Step::kAfterWrites : Step::kBegun;
 }
 
 // --- The adapter's -------------------------------------------------------------------------------

@@ -25,6 +25,11 @@ namespace stout::blowfish {
 /// until there is some, or nothing is under way that makes it; and then, to be fair, so do all that
 /// come after it. STOUT.WRITE does not: its clients choose themselves when to try again.
 ///
+/// What looks at many keys (GREP, SEARCH, SCAN, FLUSHALL) is done in turns, of a slice of time that
+/// all who want one share, first come, first served; who is not done then waits behind the others.
+/// So the short ones that come meanwhile wait for a slice, and not for all of that. What a search
+/// sees of what is written meanwhile: see ShardSearch.
+///
 /// Where there is no memory for a piece, that one is answered kNoMemory, and the others go on. A
 /// write that is under way needs no more of it to be answered.
 ///
@@ -32,23 +37,34 @@ namespace stout::blowfish {
 /// Threads: the shard's worker. The shard's handlers call it in Shard::Poll().
 class ShardRunner {
  public:
-  /// `number`: of the shard, of so many. `queue`: its length, for replies. `done` is called for
-  /// each share that is answered.
-  ShardRunner(Shard& shard, std::size_t number, std::size_t shards,
-              std::function<std::uint64_t()> queue, std::function<void(Share&)> done);
+  /// What the shard's worker has to say, and to hear.
+  struct Worker {
+    std::function<std::uint64_t()> queue;  ///< Its length, for replies.
+    std::function<void(Share&)> done;      ///< Called for each share that is answered.
+    std::function<TimePoint()> now;        ///< For slices.
+  };
+
+  /// `number`: of the shard, of so many.
+  ShardRunner(Shard& shard, std::size_t number, std::size_t shards, Worker worker);
 
   void Add(Share& share);
-  /// Begins all that can be; to be called after Add() and after each Poll() of the shard.
+  /// Begins all that can be, and gives a slice to those who wait for their turn; to be called after
+  /// Add() and after each Poll() of the shard.
   void Run();
 
   /// No share is left.
   [[nodiscard]] bool idle() const { return open_ == 0; }
+  /// Somebody could use another slice: Run() is to be called though nothing new is there.
+  [[nodiscard]] bool wants_turn() const { return NextTurn() != turns_.end(); }
+  /// From now on, turns end with an error at once: nobody reads what they would find.
+  void EndTurns() { no_turns_ = true; }
 
  private:
   enum class Step {
     kBegun,
     kAfterWrites,  // Once the writes of its share are answered.
     kAfterPoll,    // Tried again after the next Poll(): somebody else's writes are in its way.
+    kInTurn,       // In slices.
   };
   struct Read {
     Share* share;
@@ -56,6 +72,7 @@ class ShardRunner {
     std::string_view key;
   };
 
+  void RunReady();
   void Advance(Share& share);
   // Begin(), and what could not be begun is answered.
   Step TryToBegin(Share& share, Piece& piece);
@@ -75,9 +92,21 @@ class ShardRunner {
   void BeginStoutWrite(Share& share, Piece& piece);
   void BeginEpoch(Share& share, Piece& piece);
   void BeginFence(Share& share, Piece& piece);
-  Step Flush(Share& share, Piece& piece);
-  void Find(Share& share, Piece& piece, const Request& request);
+  Step BeginFlush(Share& share, Piece& piece);
   void ChangeLayers(Share& share, Piece& piece);
+
+  // --- Turns.
+  using Turns = std::vector<Share*>;
+  void TakeTurns();
+  // Whose turn it is: the end, if nobody's, for too many searches are open already.
+  [[nodiscard]] Turns::const_iterator NextTurn() const;
+  // Goes on with the piece until that time. False: it wants another turn.
+  [[nodiscard]] bool GoOn(Share& share, Piece& piece, TimePoint end);
+  [[nodiscard]] bool GoOnFinding(Share& share, Piece& piece, TimePoint end);
+  [[nodiscard]] bool GoOnFlushing(Share& share, Piece& piece, TimePoint end);
+  void Scan(Share& share, Piece& piece);
+  void Open(Share& share, const LogQuery& query);
+  void Close(Share& share);
 
   [[nodiscard]] std::optional<std::string> ReadNow(std::string_view key);
   // Whether these have to wait: for room in the shard, or behind who waits for one of their keys.
@@ -102,8 +131,7 @@ class ShardRunner {
   Shard& shard_;
   const std::size_t number_;
   const std::size_t shards_;
-  const std::function<std::uint64_t()> queue_;
-  const std::function<void(Share&)> done_;
+  const Worker worker_;
 
   std::size_t open_ = 0;
   // A share is in one of them at most, and each has room for all that are open.
@@ -111,7 +139,10 @@ class ShardRunner {
   std::vector<Share*> pending_;  // To be advanced after the next Poll().
   std::vector<Share*> running_;  // Scratch.
   std::vector<Share*> late_;     // Likewise, but others of them have waited for longer.
-  bool no_room_ = false;         // For a plain write, in this Run().
+  Turns turns_;                  // To be gone on with in slices: who has waited longest first.
+  std::size_t searches_ = 0;     // That are open.
+  bool no_turns_ = false;
+  bool no_room_ = false;  // For a plain write, in this Run().
   // Keys that are waited for, in this Run(). First come, first served: shares are advanced in the
   // order in which they began to wait, and plain writes of these keys wait behind.
   boost::unordered_flat_set<std::string_view, BytesHash> claimed_;

@@ -49,16 +49,20 @@ ShardStatus ShardWorker::status() const {
 }
 
 void ShardWorker::Work(Done done) {
-  ShardRunner runner(
-      *shard_, number_, shards_, [this] { return queue_.waiting(); },
-      [this, &done](Share& share) {
-        queue_.Done(share);
-        done(share);  // The share is not ours any more.
-      });
+  ShardRunner runner(*shard_, number_, shards_,
+                     {.queue = [this] { return queue_.waiting(); },
+                      .done =
+                          [this, &done](Share& share) {
+                            queue_.Done(share);
+                            done(share);  // The share is not ours any more.
+                          },
+                      .now = ShardQueue::Now});
   ShardQueue::Taken taken;
   bool filling = false;
   while (!taken.stop || !runner.idle()) {
-    queue_.Take(filling ? ShardQueue::Now() : shard_->next_poll().value_or(kNever), taken);
+    const bool at_once = filling || runner.wants_turn();
+    queue_.Take(at_once ? TimePoint::min() : shard_->next_poll().value_or(kNever), taken);
+    if (taken.stop) runner.EndTurns();
     const TimePoint begin = ShardQueue::Now();
     const bool served = !taken.shares.empty() || !runner.idle();
     Serve(taken, runner);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <numeric>
 #include <utility>
 
 #include "log_recovery.h"
@@ -218,98 +217,13 @@ void Shard::OfferSuccinct(std::optional<std::string_view> after, FirstKeys& firs
   });
 }
 
-std::vector<std::string> Shard::Search(const LogQuery& query, std::size_t limit) {
-  std::vector<std::string> keys;
-  if (limit == 0) return keys;
-  ForEachMatch(query, [&](KeyView key) {
-    keys.emplace_back(key);
-    return keys.size() < limit;
-  });
-  return keys;
-}
-
-std::uint64_t Shard::Count(const LogQuery& query) {
-  std::uint64_t count = 0;
-  ForEachMatch(query, [&](KeyView) {
-    ++count;
-    return true;
-  });
-  return count;
-}
-
-void Shard::ForEachMatch(const LogQuery& query, const KeyVisitor& visit) {
-  if (query.kind != LogQuery::Kind::kContains && query.attribute >= schema().size()) return;
-  for (const Record& record : log_->table().Search(query)) {
-    if (!visit(record.key)) return;
-  }
-  if (frozen_) {
-    for (const Record& record : frozen_->table->Search(query)) {
-      if (!IsInNewer(record.key) && !visit(record.key)) return;
-    }
-  }
-  for (std::size_t i = suffixes_.size(); i-- > 0;) {
-    if (!ForEachMatchInSuffixes(query, i, visit)) return;
-  }
-  if (succinct_) ForEachMatchInSuccinct(query, visit);
-}
-
-bool Shard::ForEachMatchInSuffixes(const LogQuery& query, std::size_t i,
-                                   const KeyVisitor& visit) const {
-  const SuffixStore& store = *suffixes_[i];
-  const auto see = [&](std::uint32_t entry) {
-    const KeyView key = store.At(entry).record.key;
-    return IsInNewer(key, i) || visit(key);
-  };
-  switch (query.kind) {
-    case LogQuery::Kind::kEqual:
-      return std::ranges::all_of(store.Search(query.attribute, query.text), see);
-    case LogQuery::Kind::kPrefix:
-      return std::ranges::all_of(store.SearchPrefix(query.attribute, query.text), see);
-    case LogQuery::Kind::kContains:
-      for (std::uint32_t entry = 0; entry < store.size(); ++entry) {
-        const LogEntry& at = store.At(entry);
-        if (at.deleted || at.record.value.find(query.text) == std::string_view::npos) continue;
-        if (!see(entry)) return false;
-      }
-      return true;
-  }
-  return true;
-}
-
-bool Shard::ForEachMatchInSuccinct(const LogQuery& query, const KeyVisitor& visit) {
-  RecordIndex& index = succinct_->index();
-  bool more = true;
-  std::string key;
-  const auto see = [&](std::uint32_t record) {
-    if (hidden_.Has(record)) return true;
-    key.clear();
-    succinct_->keys().AppendKey(record, key);
-    return more = visit(key);
-  };
-  switch (query.kind) {
-    case LogQuery::Kind::kEqual:
-      index.Locate(index.Search(query.attribute, query.text), see);
-      break;
-    case LogQuery::Kind::kPrefix:
-      for (const RowRange rows : index.SearchPrefix(query.attribute, query.text)) {
-        if (more) index.Locate(rows, see);
-      }
-      break;
-    case LogQuery::Kind::kContains: {
-      // An index of attributes does not know where within them a text stands: it reads them all.
-      constexpr std::uint32_t kPart = 1024;
-      std::vector<std::uint32_t> records;
-      for (std::uint32_t first = 0; more && first < index.records(); first += records.size()) {
-        records.resize(std::min(kPart, index.records() - first));
-        std::iota(records.begin(), records.end(), first);
-        reader_->GetAll(records, [&](std::size_t i, std::string_view value) {
-          if (more && value.find(query.text) != std::string_view::npos) see(records[i]);
-        });
-      }
-      break;
-    }
-  }
-  return more;
+ShardSearch Shard::BeginSearch(const LogQuery& query) const {
+  return {query,
+          {.table = log_->shared_table(),
+           .frozen = frozen_ ? frozen_->table : nullptr,
+           .suffixes = suffixes_,
+           .succinct = succinct_,
+           .hidden = &hidden_}};
 }
 
 // --- Writes --------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@
 #include "reclaim.h"
 #include "record_reader.h"
 #include "shard_manifest.h"
+#include "shard_search.h"
 #include "stout/error.h"
 #include "stout/store.h"
 #include "stout/unique_function.h"
@@ -151,9 +152,8 @@ class Shard {
   [[nodiscard]] std::vector<std::string> KeysAfter(std::optional<std::string_view> after,
                                                    std::size_t count) const;
 
-  /// The keys of the records that match, at most `limit`, in no order.
-  [[nodiscard]] std::vector<std::string> Search(const LogQuery& query, std::size_t limit);
-  [[nodiscard]] std::uint64_t Count(const LogQuery& query);
+  /// Of the records that match, in no order.
+  [[nodiscard]] ShardSearch BeginSearch(const LogQuery& query) const;
 
   /// Keys that are there.
   [[nodiscard]] std::uint64_t size() const { return size_; }
@@ -234,12 +234,6 @@ class Shard {
   [[nodiscard]] Number OnLadder(Number (LayerLadder::*number)() const) const {
     return succinct_ ? (LayerLadder(succinct_->index()).*number)() : Number{};
   }
-
-  // Calls visit(key) for each record that matches, as long as it answers true.
-  using KeyVisitor = std::function<bool(KeyView)>;
-  void ForEachMatch(const LogQuery& query, const KeyVisitor& visit);
-  bool ForEachMatchInSuffixes(const LogQuery& query, std::size_t i, const KeyVisitor& visit) const;
-  bool ForEachMatchInSuccinct(const LogQuery& query, const KeyVisitor& visit);
 
   [[nodiscard]] bool Takes(bool deletes_only) const;
   [[nodiscard]] std::uint64_t UnmergedBytes() const;

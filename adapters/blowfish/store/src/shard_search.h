@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hidden_records.h"
+#include "log_table.h"
+#include "record_reader.h"
+#include "succinct_store.h"
+#include "suffix_store.h"
+
+namespace stout::blowfish {
+
+/// What a shard has of keys, at one moment: see Shard.
+struct ShardStores {
+  std::shared_ptr<const LogTable> table;
+  std::shared_ptr<const LogTable> frozen;                    ///< May be null.
+  std::vector<std::shared_ptr<const SuffixStore>> suffixes;  ///< The oldest first.
+  std::shared_ptr<SuccinctStore> succinct;                   ///< May be null.
+  const HiddenRecords* hidden = nullptr;                     ///< Of its records.
+};
+
+/// A search of a shard in parts, between which the shard may be written to, frozen and merged.
+///
+///     ShardSearch search = shard.BeginSearch(query);
+///     while (search.Step([&](KeyView key) { return Show(key); })) shard.Poll();
+///
+/// It looks at the keys that the shard has when it begins, at each once, as that is at some moment
+/// between the beginning and the end. So what matches all the time is found, once; a key that is
+/// changed meanwhile is taken as it was before, or is then; one that comes meanwhile is not found.
+///
+/// That is so because it goes through the stores that there were: only the log's table among them
+/// still changes, and it numbers its keys in the order in which they came. Which records were
+/// hidden it copies, but for searches that end with their first part.
+///
+/// Cost of a part: some 64 KiB of values, or some hundred records that an index has found; but of
+/// the log's table, all that it has found by an index.
+/// Owner: it shares the stores, so the file of one that is merged stays as long as the search; what
+/// the query's text shows, and the shard until the first Step() returns, outlive it.
+/// Threads: the shard's worker.   Errors: out of memory, Step() throws; it is of no more use then.
+class ShardSearch {
+ public:
+  using Visitor = std::function<bool(KeyView)>;
+
+  /// A query kContains of no text finds all keys, and reads no values.
+  ShardSearch(const LogQuery& query, ShardStores stores);
+
+  /// Calls visit(key) for the matches of the next part, while it answers true. False: that is all.
+  [[nodiscard]] bool Step(const Visitor& visit);
+
+ private:
+  // Each does a part of a store; false: that was all of it.
+  [[nodiscard]] bool StepInStore(const Visitor& visit);
+  [[nodiscard]] bool StepInTable(const LogTable& table, std::size_t entries, const Visitor& visit);
+  [[nodiscard]] bool StepInSuffixes(const SuffixStore& store, const Visitor& visit);
+  [[nodiscard]] bool StepInSuccinct(const Visitor& visit);
+  [[nodiscard]] bool ReadRecords(const Visitor& visit);
+  [[nodiscard]] bool LocateRows(const Visitor& visit);
+
+  // False: the visitor has enough.
+  bool See(KeyView key, const Visitor& visit);
+  bool SeeRecord(std::uint32_t record, const Visitor& visit);
+
+  // The table had the key when the search began.
+  [[nodiscard]] bool WasInTable(KeyView key) const;
+  // A store newer than the one at hand had it then.
+  [[nodiscard]] bool WasInNewer(KeyView key) const;
+  [[nodiscard]] const SuffixStore& SuffixesAt(std::size_t store) const;
+
+  LogQuery query_;
+  ShardStores stores_;
+  std::size_t entries_;  // Of the table, when the search began.
+  std::optional<HiddenRecords> hidden_;
+
+  bool done_ = false;
+  std::size_t store_ = 0;   // The one at hand, the newest first: table, frozen, suffixes, succinct.
+  std::uint32_t next_ = 0;  // In it.
+  std::vector<RowRange> rows_;  // Of the SuccinctStore, what is left.
+  std::optional<RecordReader> reader_;
+  std::uint32_t part_;  // Records that it reads at a time.
+  std::string key_;     // Scratch.
+};
+
+}  // namespace stout::blowfish

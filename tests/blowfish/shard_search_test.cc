@@ -1,0 +1,156 @@
+// Goal: a search that is done in parts finds what matched all the time, each key once, and nothing
+// that never matched, whatever happens to the shard between its parts. Method: keys are written at
+// random between them, and stores frozen and merged; the model keeps, of each key, whether all of
+// the states that it had since the search began match, and whether any did.
+
+#include "shard_search.h"
+
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "shard_fixture.h"
+#include "stout/core/random.h"
+
+namespace stout::blowfish {
+namespace {
+
+using test::OpenedShard;
+
+constexpr std::uint64_t kKeys = 2000;
+
+// Values "red|..." and "blue|...", of some length: so that there are several parts.
+std::string RandomValue(SplitMix64& random) {
+  return (random.Below(2) == 0 ? "red|" : "blue|") + std::string(random.Below(300), 'x');
+}
+
+class SearchedShard {
+ public:
+  explicit SearchedShard(std::uint64_t seed)
+      : random_(seed), opened_(Schema::Make({"colour", "rest"}, '|').value()) {}
+
+  void WriteSome(std::uint64_t count) {
+    WriteBatch batch{.epoch = 1};
+    std::set<std::string> keys;
+    for (; count > 0; --count) {
+      const std::string key = "key" + std::to_string(random_.Below(kKeys));
+      if (!keys.insert(key).second) continue;
+      WriteItem& item = batch.items.emplace_back();
+      item.key = key;
+      item.version = ++version_;
+      if (random_.Below(4) == 0) {
+        item.kind = WriteKind::kDelete;
+        values_.erase(key);
+      } else {
+        item.value = values_[key] = RandomValue(random_);
+      }
+      batch.bytes += key.size() + item.value.size();
+      Note(key);
+    }
+    REQUIRE(opened_.Write(batch) == WriteResult());
+  }
+  void DoSomething() {
+    WriteSome(random_.Below(40));
+    switch (random_.Below(6)) {
+      case 0:
+        opened_.shard().Compact();
+        break;
+      case 1:
+        opened_.Rest();
+        break;
+      default:
+        opened_.shard().Poll();
+    }
+  }
+  void Compact() {
+    opened_.shard().Compact();
+    opened_.Rest();
+  }
+
+  // True: it was in several parts.
+  bool Search(const LogQuery& query) {
+    query_ = query;
+    always_.clear();
+    ever_.clear();
+    for (const auto& [key, value] : values_) {
+      if (Matches(key)) always_.insert(key);
+    }
+    ever_ = always_;
+    std::multiset<std::string> found;
+    ShardSearch search = opened_.shard().BeginSearch(query);
+    int parts = 1;
+    for (; search.Step([&](KeyView key) { return found.emplace(key), true; }); ++parts)
+      DoSomething();
+    std::vector<std::string> missed, wrong;
+    for (const std::string& key : always_) {
+      if (found.count(key) != 1) missed.push_back(key);
+    }
+    for (const std::string& key : found) {
+      if (!ever_.contains(key) || found.count(key) != 1) wrong.push_back(key);
+    }
+    CAPTURE(parts);
+    CHECK(missed == std::vector<std::string>());
+    CHECK(wrong == std::vector<std::string>());
+    return parts > 1;
+  }
+
+ private:
+  [[nodiscard]] bool Matches(const std::string& key) const {
+    const auto at = values_.find(key);
+    if (at == values_.end()) return false;
+    if (query_.kind == LogQuery::Kind::kContains)
+      return at->second.find(query_.text) != std::string::npos;
+    const std::string colour = at->second.substr(0, at->second.find('|'));
+    return query_.kind == LogQuery::Kind::kEqual ? colour == query_.text
+                                                 : colour.starts_with(query_.text);
+  }
+  void Note(const std::string& key) {
+    if (Matches(key)) {
+      ever_.insert(key);
+    } else {
+      always_.erase(key);
+    }
+  }
+
+  SplitMix64 random_;
+  OpenedShard opened_;
+  std::map<std::string, std::string> values_;
+  Version version_ = 0;
+  LogQuery query_;
+  std::set<std::string> always_;
+  std::set<std::string> ever_;
+};
+
+TEST_CASE("a search in parts finds what matched all the time", "[shard]") {
+  const std::uint64_t seed = GENERATE(range(1, 5));
+  CAPTURE(seed);
+  SearchedShard shard(seed);
+  shard.WriteSome(kKeys);
+  if (seed % 2 == 0) shard.Compact();
+  shard.WriteSome(kKeys / 4);
+  using Kind = LogQuery::Kind;
+  CHECK(shard.Search({Kind::kEqual, 0, "red"}));
+  CHECK(shard.Search({Kind::kPrefix, 0, "b"}));
+  CHECK(shard.Search({Kind::kContains, 0, "d|xx"}));
+  CHECK(shard.Search({Kind::kContains, 0, ""}));
+}
+
+TEST_CASE("a search ends when its visitor has enough, and of what is not there at once",
+          "[shard]") {
+  OpenedShard opened{Schema::Make({"colour"}, '|').value()};
+  for (int i = 0; i < 5; ++i) {
+    REQUIRE(opened.Put("key" + std::to_string(i), 1, "red") == WriteResult());
+  }
+  CHECK(test::Search(opened.shard(), {.text = "red"}, 2).size() == 2);
+  CHECK(test::Search(opened.shard(), {.attribute = 1, .text = "red"}).empty());
+  opened.shard().Compact();
+  opened.Rest();
+  CHECK(test::Search(opened.shard(), {.text = "red"}, 2).size() == 2);
+  CHECK(test::Search(opened.shard(), {.text = "blue"}).empty());
+}
+
+}  // namespace
+}  // namespace stout::blowfish
