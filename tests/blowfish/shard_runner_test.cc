@@ -317,5 +317,93 @@ TEST_CASE("FLUSHALL ends while others go on writing, and leaves nothing of what 
   CHECK(opened.shard().size() == 1 + static_cast<std::uint64_t>(number));
 }
 
+TEST_CASE("who waits for a key is not overtaken by those who write it with stamps") {
+  const auto command = GENERATE(Command{"DEL", "other", "key"}, Command{"SETNX", "key", "new"},
+                                Command{"GETSET", "key", "new"});
+  CAPTURE(command[0]);
+  OpenedShard opened{Schema()};
+  ShardRunner runner = MakeRunner(opened);
+  std::vector<std::unique_ptr<ShardClient>> writers;
+  const auto write = [&] {
+    const std::string version = std::to_string(1000 * (writers.size() + 1));
+    ShardClient& writer = *writers.emplace_back(std::make_unique<ShardClient>(opened));
+    writer.Make({{"STOUT.WRITE", "0", "s", "1", "PUT", "key", version, version}});
+    writer.Add(runner);
+    runner.Run();
+  };
+  write();
+  ShardClient waiting(opened);
+  waiting.Make({command});
+  waiting.Add(runner);
+  runner.Run();
+  for (int i = 1; i < 20 && !waiting.done(); ++i) {
+    opened.Wait();
+    write();
+    opened.shard().Poll();
+    runner.Run();
+  }
+  CHECK(waiting.done());
+  waiting.Finish(runner);
+  for (const auto& writer : writers) {
+    writer->Finish(runner);
+    CHECK(writer->At(0).written == WriteResult());
+  }
+  CHECK(ValueOf(opened.shard(), "key") == std::to_string(1000 * writers.size()));
+}
+
+TEST_CASE("DEL of several keys is one write, and counts each key once") {
+  OpenedShard opened{Schema()};
+  ShardClient client(opened);
+  client.Do({{"MSET", "a", "1", "b", "2", "c", "3"}});
+  ShardRunner runner = MakeRunner(opened);
+  ShardClient writer(opened);
+  writer.Make({{"SET", "b", "4"}});
+  writer.Add(runner);
+  client.Make({{"DEL", "a", "b", "a", "never"}, {"EXISTS", "a", "b", "c"}});
+  client.Add(runner);
+  runner.Run();
+  // One of them is being written: so it deletes none yet.
+  REQUIRE(opened.shard().IsPending("b"));
+  CHECK_FALSE(opened.shard().IsPending("a"));
+  writer.Finish(runner);
+  client.Finish(runner);
+  std::vector<std::int64_t> numbers;
+  for (std::size_t i = 0; i < client.pieces(); ++i) numbers.push_back(client.At(i).number);
+  CHECK(numbers == std::vector<std::int64_t>{1, 1, 0, 0, 0, 0, 1});
+}
+
+TEST_CASE("DEL of more keys than one batch takes deletes them all") {
+  OpenedShard opened{Schema()};
+  opened.options.compaction = {};
+  opened.Open();
+  ShardClient client(opened);
+  Command mset = {"MSET"};
+  Command del = {"DEL"};
+  for (int i = 0; i < 1000; ++i) {
+    del.push_back(std::string(4000, 'k') + std::to_string(i));
+    mset.insert(mset.end(), {del.back(), "v"});
+  }
+  client.Do({mset});
+  client.Do({del});
+  for (std::size_t i = 0; i < client.pieces(); ++i) REQUIRE(client.At(i).number == 1);
+  CHECK(opened.shard().size() == 0);
+}
+
+TEST_CASE("a plain write waits for a fence that is under way") {
+  OpenedShard opened{Schema()};
+  ShardRunner runner = MakeRunner(opened);
+  ShardClient owner(opened);
+  owner.Make({{"STOUT.FENCE", "", "5"}});
+  owner.Add(runner);
+  ShardClient client(opened);
+  client.Make({{"SET", "key", "v"}});
+  client.Add(runner);
+  runner.Run();
+  CHECK_FALSE(client.done());
+  owner.Finish(runner);
+  client.Finish(runner);
+  CHECK(client.Error(0) == WriteError(Errc::kFenced));
+}
+
 }  // namespace
 }  // namespace stout::blowfish

@@ -112,6 +112,12 @@ class LogStore {
   /// Whether a fence that is durable shuts out writes of this scope and epoch.
   [[nodiscard]] bool IsFenced(const Scope& scope, Epoch epoch) const;
 
+  /// A fence of the scope is under way: writes that it may shut out are kTransient.
+  [[nodiscard]] bool IsFencePending(const Scope& scope) const {
+    const auto fence = pending_fences_.find(scope);
+    return fence != pending_fences_.end() && fence->second.epoch > 0;
+  }
+
   /// A write of the key is under way: queries do not see it yet.
   [[nodiscard]] bool IsPending(KeyView key) const { return pending_.contains(key); }
   /// What a write of the key is compared with: the stamp of the newest write under way, else that

@@ -11,6 +11,7 @@
 #include "command_options.h"
 #include "glob.h"
 #include "integer.h"
+#include "log_format.h"
 #include "shard_of.h"
 
 namespace stout::blowfish {
@@ -18,6 +19,9 @@ namespace {
 
 /// Keys that FLUSHALL deletes in one batch, about: some milliseconds of work.
 constexpr std::size_t kFlushAtOnce = 1000;
+
+/// Of the keys that DEL deletes in one batch, about: some milliseconds of work.
+constexpr std::size_t kDelBytes = std::size_t{1} << 20;
 
 /// What those share who take turns, while others wait.
 constexpr auto kSlice = std::chrono::milliseconds(2);
@@ -90,7 +94,7 @@ void ShardRunner::Run() {
   // Who has waited comes first.
   ready_.insert(ready_.begin(), pending_.begin(), pending_.end());
   pending_.clear();
-  no_room_ = false;
+  plain_wait_ = false;
   if (!claimed_.empty()) claimed_.clear();
   RunReady();
   if (!turns_.empty()) TakeTurns();
@@ -133,7 +137,11 @@ ShardRunner::Step ShardRunner::TryToBegin(Share& share, Piece& piece) {
   try {
     return Begin(share, piece);
   } catch (const std::exception&) {
-    piece.error = ErrorOfException();
+    // Nor is what the same command has behind it begun.
+    const std::string_view why = ErrorOfException();
+    const auto pieces = OfSameRequest(share);
+    for (Piece& each : pieces) each.error = why;
+    share.next += pieces.size() - 1;
     Close(share);
     return Step::kBegun;
   }
@@ -152,6 +160,13 @@ void ShardRunner::EndIfDone(Share& share) {
 
 void ShardRunner::OnWritten(Share& share) {
   if (--share.writes == 0 && std::exchange(share.waits, false)) ready_.push_back(&share);
+}
+
+std::span<Piece> ShardRunner::OfSameRequest(Share& share) {
+  const std::span<Piece> pieces = std::span(share.pieces).subspan(share.next);
+  const auto other = std::ranges::find_if(
+      pieces, [&](const Piece& piece) { return piece.request != pieces.front().request; });
+  return pieces.first(static_cast<std::size_t>(other - pieces.begin()));
 }
 
 template <typename Encode>
@@ -178,12 +193,11 @@ ShardRunner::Step ShardRunner::Begin(Share& share, Piece& piece) {
     case CommandId::kSetnx:
       return BeginSet(share, piece);
     case CommandId::kDel:
-      return BeginDel(share, piece);
+      return BeginDel(share);
     case CommandId::kMset:
       return BeginMset(share, piece);
     case CommandId::kStoutWrite:
-      BeginStoutWrite(share, piece);
-      return Step::kBegun;
+      return BeginStoutWrite(share, piece);
     case CommandId::kStoutEpoch:
       BeginEpoch(share, piece);
       return Step::kBegun;
@@ -445,18 +459,23 @@ void ShardRunner::Count(Share& share, Call call) {
 }
 
 bool ShardRunner::MustWait(std::span<const PlainChange> changes) {
-  no_room_ = no_room_ || WillHaveRoom(shard_, changes);
-  if (no_room_) return true;
+  plain_wait_ = plain_wait_ || shard_.IsFencePending(Scope()) || WillHaveRoom(shard_, changes);
+  return plain_wait_ || MustWaitForTurn(changes);
+}
+
+template <typename Changes>
+bool ShardRunner::MustWaitForTurn(const Changes& changes) {
   if (claimed_.empty()) return false;
-  const auto claimed = [&](const PlainChange& change) { return claimed_.contains(change.key); };
+  const auto claimed = [&](const auto& change) { return claimed_.contains(change.key); };
   if (std::ranges::none_of(changes, claimed)) return false;
-  for (const PlainChange& change : changes) claimed_.insert(change.key);
+  for (const auto& change : changes) claimed_.insert(change.key);
   return true;
 }
 
-bool ShardRunner::MustWaitForWrite(std::string_view key) {
-  if (!shard_.IsPending(key)) return false;
-  claimed_.insert(key);
+bool ShardRunner::MustWaitForWrites(std::span<const PlainChange> changes) {
+  const auto pending = [&](const PlainChange& change) { return shard_.IsPending(change.key); };
+  if (std::ranges::none_of(changes, pending)) return false;
+  for (const PlainChange& change : changes) claimed_.insert(change.key);
   return true;
 }
 
@@ -483,7 +502,7 @@ ShardRunner::Step ShardRunner::BeginSet(Share& share, Piece& piece) {
 
   std::optional<std::string> before;
   if (options.get || options.condition != Condition::kAlways) {
-    if (MustWaitForWrite(change.key)) return Step::kAfterPoll;
+    if (MustWaitForWrites(std::span(&change, 1))) return Step::kAfterPoll;
     before = ReadNow(change.key);
   }
   if (options.get && before && !Keep(share, piece, before->size())) return Step::kBegun;
@@ -503,11 +522,30 @@ ShardRunner::Step ShardRunner::BeginSet(Share& share, Piece& piece) {
   return Step::kBegun;
 }
 
-ShardRunner::Step ShardRunner::BeginDel(Share& share, Piece& piece) {
-  const PlainChange change{RequestOf(share, piece).arguments[piece.argument], std::nullopt};
-  if (MustWait(std::span(&change, 1)) || MustWaitForWrite(change.key)) return Step::kAfterPoll;
-  piece.number = ReadNow(change.key).has_value();
-  if (piece.number != 0) Write(share, piece, std::span(&change, 1));
+// All keys of the command that are of this shard, or as many as one batch takes: the rest is begun
+// next.
+ShardRunner::Step ShardRunner::BeginDel(Share& share) {
+  std::span<Piece> pieces = OfSameRequest(share);
+  const auto arguments = RequestOf(share, pieces.front()).arguments;
+  std::vector<PlainChange> changes;
+  std::vector<std::string_view> keys;
+  for (std::size_t bytes = 0; keys.size() < pieces.size() && bytes < kDelBytes;) {
+    keys.push_back(arguments[pieces[keys.size()].argument]);
+    changes.push_back({keys.back(), std::nullopt});
+    bytes += MaxOperationBytes(keys.back().size(), 0);
+  }
+  pieces = pieces.first(keys.size());
+  if (MustWait(changes) || MustWaitForWrites(changes)) return Step::kAfterPoll;
+
+  changes.clear();
+  boost::unordered_flat_set<std::string_view, BytesHash> there;
+  shard_.Read(keys, [&](std::size_t i, Stamp, std::optional<std::string_view> value) {
+    if (!value || !there.insert(keys[i]).second) return;  // A key that stands twice counts once.
+    pieces[i].number = 1;
+    changes.push_back({keys[i], std::nullopt});
+  });
+  if (!changes.empty()) Write(share, pieces.front(), changes);
+  share.next += pieces.size() - 1;
   return Step::kBegun;
 }
 
@@ -542,17 +580,22 @@ ShardRunner::Step ShardRunner::BeginFlush(Share& share, Piece& piece) {
 
 // --- The adapter's -------------------------------------------------------------------------------
 
-void ShardRunner::BeginStoutWrite(Share& share, Piece& piece) {
+ShardRunner::Step ShardRunner::BeginStoutWrite(Share& share, Piece& piece) {
+  const auto arguments = RequestOf(share, piece).arguments;
   WriteBatch batch;
   std::string wrong;
-  if (!ParseStoutWrite(RequestOf(share, piece).arguments, number_, shards_, batch, wrong))
-    return Reply(share, piece, [&](ReplyWriter& reply) { reply.Error(wrong); });
+  if (!ParseStoutWrite(arguments, number_, shards_, batch, wrong)) {
+    Reply(share, piece, [&](ReplyWriter& reply) { reply.Error(wrong); });
+    return Step::kBegun;
+  }
+  if (MustWaitForTurn(batch.items)) return Step::kAfterPoll;
   Count(share, [&] {
     shard_.Write(batch, [this, &share, &piece](WriteResult result) {
       piece.written = std::move(result);
       OnWritten(share);
     });
   });
+  return Step::kBegun;
 }
 
 void ShardRunner::BeginEpoch(Share& share, Piece& piece) {

@@ -20,10 +20,11 @@ namespace stout::blowfish {
 /// can be done at a time are done together, in lock step, whoever asked for them; writes wait for
 /// the disk together. A read that follows a write of its own share waits for that one, so that a
 /// client reads what it wrote; and what depends on the state of a key (SET NX, GETSET, DEL) waits
-/// until no write of that key is under way, and plain writes of that key that come later, of other
-/// shares, wait behind it. A plain write for which the shard has no room waits
-/// until there is some, or nothing is under way that makes it; and then, to be fair, so do all that
-/// come after it. STOUT.WRITE does not: its clients choose themselves when to try again.
+/// until no write of that key is under way, and writes of that key that come later, of other
+/// shares, wait behind it. A plain write for which the shard has no room waits until there is some,
+/// or nothing is under way that makes it, and one that comes while all are being fenced waits for
+/// that; and then, to be fair, so do all that come after it. STOUT.WRITE does not wait for room:
+/// its clients choose themselves when to try again.
 ///
 /// What looks at many keys (GREP, SEARCH, SCAN, FLUSHALL) is done in turns, of a slice of time that
 /// all who want one share, first come, first served; who is not done then waits behind the others.
@@ -87,9 +88,9 @@ class ShardRunner {
   void EndIfDone(Share& share);
 
   Step BeginSet(Share& share, Piece& piece);
-  Step BeginDel(Share& share, Piece& piece);
+  Step BeginDel(Share& share);
   Step BeginMset(Share& share, Piece& piece);
-  void BeginStoutWrite(Share& share, Piece& piece);
+  Step BeginStoutWrite(Share& share, Piece& piece);
   void BeginEpoch(Share& share, Piece& piece);
   void BeginFence(Share& share, Piece& piece);
   Step BeginFlush(Share& share, Piece& piece);
@@ -109,10 +110,15 @@ class ShardRunner {
   void Close(Share& share);
 
   [[nodiscard]] std::optional<std::string> ReadNow(std::string_view key);
-  // Whether these have to wait: for room in the shard, or behind who waits for one of their keys.
+  // Whether these have to wait: for room in the shard, for a fence that could shut them out, or for
+  // their turn.
   [[nodiscard]] bool MustWait(std::span<const PlainChange> changes);
-  // Whether a write of the key is under way. Then who comes later must not write it first.
-  [[nodiscard]] bool MustWaitForWrite(std::string_view key);
+  // Whether one of their keys is waited for by somebody who was there first.
+  template <typename Changes>
+  [[nodiscard]] bool MustWaitForTurn(const Changes& changes);
+  // Whether a write of one of the keys is under way. Then who comes later must not write them
+  // first.
+  [[nodiscard]] bool MustWaitForWrites(std::span<const PlainChange> changes);
   // Writes; the piece is answered when that is durable, or the error is its answer.
   void Write(Share& share, Piece& piece, std::span<const PlainChange> changes);
   // Counts the write that `call` begins, unless it throws.
@@ -124,6 +130,8 @@ class ShardRunner {
   template <typename Encode>
   void Reply(Share& share, Piece& piece, Encode encode);
 
+  // The piece to begin, and those behind it that are of the same command.
+  [[nodiscard]] static std::span<Piece> OfSameRequest(Share& share);
   [[nodiscard]] static const Request& RequestOf(const Share& share, const Piece& piece) {
     return share.batch->requests[piece.request];
   }
@@ -142,9 +150,9 @@ class ShardRunner {
   Turns turns_;                  // To be gone on with in slices: who has waited longest first.
   std::size_t searches_ = 0;     // That are open.
   bool no_turns_ = false;
-  bool no_room_ = false;  // For a plain write, in this Run().
+  bool plain_wait_ = false;  // Plain writes have to wait, in this Run().
   // Keys that are waited for, in this Run(). First come, first served: shares are advanced in the
-  // order in which they began to wait, and plain writes of these keys wait behind.
+  // order in which they began to wait, and other writes of these keys wait behind.
   boost::unordered_flat_set<std::string_view, BytesHash> claimed_;
   std::vector<Read> gathered_;
   std::vector<std::string_view> gathered_keys_;

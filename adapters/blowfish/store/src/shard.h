@@ -143,6 +143,9 @@ class Shard {
     return log_->NewestStamp(key);
   }
   [[nodiscard]] bool IsPending(KeyView key) const { return log_->IsPending(key); }
+  [[nodiscard]] bool IsFencePending(const Scope& scope) const {
+    return log_->IsFencePending(scope);
+  }
   /// @}
 
   /// The first `count` of the keys that are there and behind `after`, in byte order; nothing: of
