@@ -3,6 +3,10 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <cstdint>
@@ -26,6 +30,7 @@
 namespace stout::blowfish {
 namespace {
 
+namespace asio = boost::asio;
 using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
 using test::BlowfishServer;
@@ -323,6 +328,56 @@ TEST_CASE("a client that takes no replies is cut off") {
   CHECK(Eventually([&] {
     return client.Do({"INFO", "clients"}).find("slow_readers_cut_off:1") != std::string::npos;
   }));
+}
+
+TEST_CASE("a client that takes its replies a bit at a time is cut off") {
+  const BlowfishServer server(1, {"--write-timeout", "1", "--min-read-rate", "1GB"});
+  RespClient client(server.port());
+  REQUIRE(client.Do({"SET", "k", std::string(1 << 20, 'x')}) == "+OK");
+  asio::io_context context;
+  asio::ip::tcp::socket sleepy(context);
+  sleepy.connect({asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(server.port())});
+  std::string gets;
+  for (int i = 0; i < 64; ++i) gets += "GET k\r\n";
+  asio::write(sleepy, asio::buffer(gets));
+  std::string bit(16 << 10, '\0');
+  CHECK(Eventually([&] {
+    boost::system::error_code gone;
+    sleepy.read_some(asio::buffer(bit), gone);
+    return gone || client.Do({"INFO", "clients"}).find("cut_off:1") != std::string::npos;
+  }));
+  CHECK_THAT(client.Do({"INFO", "clients"}), Contains("slow_readers_cut_off:1"));
+}
+
+TEST_CASE("who is still sending gets the last reply") {
+  const BlowfishServer server(1, {"--max-clients", "2"});
+  const std::string more(32 << 20, 'x');
+  RespClient client(server.port());
+  {
+    RespClient rubbish(server.port());
+    rubbish.Send("*1\r\n!what\r\n" + more);
+    CHECK_THAT(rubbish.Receive(), Contains("expected '$', got '!'"));
+    CHECK_THROWS_AS(rubbish.Receive(), std::runtime_error);
+  }
+  {
+    RespClient leaving(server.port());
+    leaving.Send("QUIT\r\n" + more);
+    CHECK(leaving.Receive() == "+OK");
+    // One that goes on sending is not listened to for ever.
+    CHECK(Eventually([&] {
+      try {
+        leaving.Send("more");
+        return false;
+      } catch (const std::exception&) {
+        return true;
+      }
+    }));
+  }
+  RespClient second(server.port());
+  CHECK(second.Do({"PING"}) == "+PONG");
+  RespClient third(server.port());
+  third.Send(more);
+  CHECK_THAT(third.Receive(), Contains("max number of clients"));
 }
 
 TEST_CASE("a server that has no file left for a client takes it when there is one") {

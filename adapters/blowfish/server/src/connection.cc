@@ -6,11 +6,13 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
+#include <chrono>
 #include <exception>
 #include <new>
 #include <utility>
 
 #include "joiner.h"
+#include "linger.h"
 #include "stout/adapters/time_limit.h"
 #include "stout/completion.h"
 
@@ -94,8 +96,7 @@ asio::awaitable<void> Connection::Serve() {
     }
     co_await WriteReplies();
   }
-  boost::system::error_code gone;
-  socket_.shutdown(asio::ip::tcp::socket::shutdown_send, gone);
+  co_await Linger(socket_);
 }
 
 bool Connection::Gather() {
@@ -151,10 +152,14 @@ asio::awaitable<void> Connection::Dispatch() {
 
 asio::awaitable<void> Connection::WriteReplies() {
   std::size_t written = 0;
+  // Who takes a byte now and then is not waited for, either.
+  const TimePoint end = ShardQueue::Now() + limits_.write_timeout +
+                        std::chrono::seconds(replies_.size() / limits_.min_read_rate);
   while (written < replies_.size()) {
-    const TimeLimit limit(socket_.get_executor(), limits_.write_timeout, [this] {
+    const Duration patience = std::min(limits_.write_timeout, end - ShardQueue::Now());
+    const TimeLimit limit(socket_.get_executor(), patience, [this] {
       ++service_.stats.slow_readers;
-      spdlog::warn("client {} is cut off: it takes no replies", session_.address);
+      spdlog::warn("client {} is cut off: it takes no replies, or too slowly", session_.address);
       socket_.close();
     });
     written += co_await socket_.async_write_some(

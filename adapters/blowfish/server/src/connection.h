@@ -20,6 +20,9 @@ struct ConnectionLimits {
   CommandLimits commands;
   /// A client that takes none of its replies for so long is cut off.
   Duration write_timeout = std::chrono::seconds(30);
+  /// And so is one that takes fewer bytes a second, on the whole: for replies of a size it has
+  /// write_timeout, and a second for each so many bytes. More than 0.
+  std::size_t min_read_rate = std::size_t{64} << 10;
   /// Values that one shard gives to one batch, in bytes; more is an error. Of all replies of a
   /// batch so much for each shard, and once more; beyond is the end of the connection.
   std::size_t max_replies = std::size_t{512} << 20;

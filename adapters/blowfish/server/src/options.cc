@@ -115,6 +115,8 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, ProgramOp
                "Size of the values that one shard gives to what one read of a connection brought");
   reader.Seconds("--write-timeout", server.connections.write_timeout,
                  "A client that takes no replies for so long is cut off");
+  reader.Bytes("--min-read-rate", server.connections.min_read_rate,
+               "And one that takes less a second, once it had that time");
   reader.Bytes("--freeze-bytes", shard.compaction.freeze_bytes,
                "Memory of what is not sorted yet, of a shard");
   reader.Bytes("--merge-bytes", shard.compaction.merge_bytes,
@@ -130,6 +132,8 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, ProgramOp
     }
     if (const auto wrong = Validate(server.connections.commands))
       throw CLI::ValidationError("limits", *wrong);
+    if (server.connections.min_read_rate == 0)
+      throw CLI::ValidationError("--min-read-rate", "it is more than 0");
     if (!names.empty()) {
       Diagnostics why;
       auto schema = Schema::Make(names, delimiter.front(), &why);

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "info.h"
+#include "linger.h"
 
 namespace stout::blowfish {
 namespace {
@@ -31,6 +32,9 @@ constexpr int kKeepAliveSeconds = 300;
 
 /// How long nobody is taken when the process has no file left for one more.
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);
+
+/// Clients beyond --max-clients that get to know why: the others may.
+constexpr std::size_t kMostRefused = 100;
 
 }  // namespace
 
@@ -113,10 +117,7 @@ void Server::Take(asio::ip::tcp::socket socket) {
   error_code ignored;
   if (connections_.size() >= options_.max_clients) {
     ++service_.stats.refused_connections;
-    constexpr std::string_view kFull = "-ERR max number of clients reached\r\n";
-    socket.non_blocking(true, ignored);
-    socket.write_some(asio::buffer(kFull), ignored);
-    return;
+    return Refuse(std::move(socket));
   }
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
   // Clients that have lost their power do not say so.
@@ -139,6 +140,25 @@ void Server::Take(asio::ip::tcp::socket socket) {
     connections_.erase(connection);
     throw;
   }
+}
+
+void Server::Refuse(asio::ip::tcp::socket socket) {
+  constexpr std::string_view kFull = "-ERR max number of clients reached\r\n";
+  error_code ignored;
+  socket.non_blocking(true, ignored);
+  socket.write_some(asio::buffer(kFull), ignored);
+  if (refused_ >= kMostRefused) return;
+  asio::co_spawn(
+      context_,
+      [](Server& server, asio::ip::tcp::socket refused) -> asio::awaitable<void> {
+        ++server.refused_;
+        try {
+          co_await Linger(refused);
+        } catch (const std::bad_alloc&) {  // It may not get to know, then.
+        }
+        --server.refused_;
+      }(*this, std::move(socket)),
+      asio::detached);
 }
 
 void Server::Drain(UniqueFunction<void()> done) {

@@ -55,6 +55,7 @@ class Server {
  private:
   [[nodiscard]] boost::asio::awaitable<void> Accept();
   void Take(boost::asio::ip::tcp::socket socket);
+  void Refuse(boost::asio::ip::tcp::socket socket);
   [[nodiscard]] boost::asio::awaitable<void> Navigate();
   void Act(const Navigation& navigation);
   void EndIfDrained();
@@ -65,6 +66,7 @@ class Server {
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::steady_timer tick_;
   std::unordered_map<Connection*, std::unique_ptr<Connection>> connections_;
+  std::size_t refused_ = 0;  // Clients that have been told, and are still there.
   UniqueFunction<void()> drained_;
   bool draining_ = false;
 };

@@ -149,8 +149,8 @@ class ShardRunner {
   std::vector<Share*> late_;     // Likewise, but others of them have waited for longer.
   Turns turns_;                  // To be gone on with in slices: who has waited longest first.
   std::size_t searches_ = 0;     // That are open.
-  bool no_turns_ = false;
-  bool plain_wait_ = false;  // Plain writes have to wait, in this Run().
+  bool no_turns_ = false;        // They end with an error.
+  bool plain_wait_ = false;      // Plain writes have to wait, in this Run().
   // Keys that are waited for, in this Run(). First come, first served: shares are advanced in the
   // order in which they began to wait, and other writes of these keys wait behind.
   boost::unordered_flat_set<std::string_view, BytesHash> claimed_;
