@@ -7,14 +7,13 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <memory>
 #include <utility>
 
+#include "ending_signals.h"
 #include "metrics.h"
 #include "open_shards.h"
 #include "options.h"
@@ -43,14 +42,12 @@ void TellRecovery(const Service& service) {
   }
 }
 
-// From the first signal, or SHUTDOWN, to the end: clients get the replies that are due. A second
-// one ends at once.
+// From the first signal, or SHUTDOWN, to the end: clients get the replies that are due. Another
+// signal ends at once, and does not wait for clients.
 class Ending {
  public:
   Ending(boost::asio::io_context& context, Server& server)
-      : context_(context), server_(server), signals_(context, SIGINT, SIGTERM) {
-    Await();
-  }
+      : context_(context), server_(server), signals_(context, [this] { OnSignal(); }) {}
 
   void Begin() {
     if (std::exchange(begun_, true)) return;
@@ -59,18 +56,15 @@ class Ending {
   }
 
  private:
-  void Await() {
-    signals_.async_wait([this](boost::system::error_code cancelled, int) {
-      if (cancelled) return;
-      if (begun_) return context_.stop();
-      Begin();
-      Await();
-    });
+  void OnSignal() {
+    if (!begun_) return Begin();
+    spdlog::info("ending at once; again: kills");
+    context_.stop();
   }
 
   boost::asio::io_context& context_;
   Server& server_;
-  boost::asio::signal_set signals_;
+  EndingSignals signals_;
   bool begun_ = false;
 };
 
