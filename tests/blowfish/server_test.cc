@@ -256,6 +256,20 @@ TEST_CASE("layers come and go while clients read") {
   CHECK(client.Do({"LAYERS", "1"}) == "-ERR no such shard; they are numbered from 0 to 0");
 }
 
+TEST_CASE("INFO tells how many shards may merge, and how many do") {
+  const BlowfishServer server(4, With(kRestless, {"--merges", "2"}));
+  RespClient client(server.port());
+  CHECK_THAT(client.Do({"INFO", "persistence"}), Contains("merges_at_once:2\r\n"));
+  for (int i = 0; i < 5000; ++i) client.Queue({"SET", std::to_string(i), std::string(50, 'x')});
+  for (int i = 0; i < 5000; ++i) REQUIRE(client.Receive() == "+OK");
+  CHECK(Eventually([&] {
+    const std::string info = client.Do({"INFO", "persistence"});
+    return info.find("merges:0\r") == std::string::npos &&
+           info.find("merges_running:0\r\nmerges_waiting:0\r\nmerge_memory_estimate:0\r") !=
+               std::string::npos;
+  }));
+}
+
 TEST_CASE("who does not know the password is not let in") {
   const TempDirectory directory;
   const std::string file = directory.path() + "/password";

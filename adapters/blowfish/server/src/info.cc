@@ -94,6 +94,13 @@ std::string Info(const Service& service, std::span<const std::string_view> secti
     text.Line("aof_enabled", 1);
     text.Line("freezes", sum.stats.freezes);
     text.Line("merges", sum.stats.merges);
+    if (service.merge_slots) {
+      const MergeSlots::Usage merges = service.merge_slots->usage();
+      text.Line("merges_at_once", service.merge_slots->limit());
+      text.Line("merges_running", merges.running);
+      text.Line("merges_waiting", merges.waiting);
+      text.Line("merge_memory_estimate", merges.bytes);
+    }
     text.Line("failed_compactions", sum.stats.failed_compactions);
     for (std::size_t i = 0; i < shards.size(); ++i) {
       if (!shards[i].stats.last_failure.empty())

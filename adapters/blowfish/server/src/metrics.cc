@@ -71,6 +71,14 @@ std::vector<MetricFamily> CollectNow(const Service& service) {
   families.Total("layers_removed_total", "Layers that it took away", stats.layers_removed);
   families.Total("no_budget_total", "Times that a shard needed a layer and there was no memory",
                  stats.no_budget);
+  if (service.merge_slots) {
+    const MergeSlots::Usage merges = service.merge_slots->usage();
+    families.Gauge("merges_running", "Merges under way", static_cast<double>(merges.running));
+    families.Gauge("merges_waiting", "Shards that wait to merge",
+                   static_cast<double>(merges.waiting));
+    families.Gauge("merge_memory_estimate_bytes", "Memory of the merges under way, about",
+                   static_cast<double>(merges.bytes));
+  }
 
   const auto gauge = [&](const std::string& name, const std::string& help, auto member) {
     families.ByShard(name, help, MetricType::Gauge, service,

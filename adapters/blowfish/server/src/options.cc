@@ -88,7 +88,8 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, ProgramOp
                  "Of a new directory: how many; each has a thread (default: as many as processors)")
       ->check(CLI::Range(1, 1024));
   reader.Bytes("--memory-budget", server.memory_budget,
-               "For what is compressed and the layers that make it fast, like 4GB");
+               "For what is compressed and the layers that make it fast, like 4GB; what --merges "
+               "take, and what is not compressed yet, comes on top");
   std::vector<std::string> names;
   std::string delimiter = "|";
   app.add_option("--attributes", names,
@@ -121,6 +122,11 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, ProgramOp
                "Memory of what is not sorted yet, of a shard");
   reader.Bytes("--merge-bytes", shard.compaction.merge_bytes,
                "Log of a shard from which on it is compressed: what a start reads");
+  app.add_option(
+         "--merges", options.merges,
+         "Shards that are compressed at a time, each with 3 to 25 bytes of memory for "
+         "each byte of its values; others wait (default: a quarter of the processors, at least 1)")
+      ->check(CLI::Range(1, 1024));
   app.add_option("--log-level", options.log_level, "debug, info, warn or err")
       ->capture_default_str()
       ->check(CLI::IsMember({"debug", "info", "warn", "err"}));

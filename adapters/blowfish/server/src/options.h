@@ -14,6 +14,7 @@ struct ProgramOptions {
   std::string directory;
   std::size_t shards = 0;  ///< 0: as many as the directory has, or as there are processors.
   ShardOptions shard;      ///< Of each: schema, and when it compacts.
+  std::size_t merges = 0;  ///< Shards that merge at a time; 0: a quarter of the processors.
   std::string metrics;     ///< Where Prometheus asks; empty: nowhere.
   std::string log_level = "info";
 };

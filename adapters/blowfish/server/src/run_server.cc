@@ -5,12 +5,14 @@
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <chrono>
 #include <cstdlib>
 #include <exception>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "ending_signals.h"
@@ -70,6 +72,9 @@ class Ending {
 
 int Run(ProgramOptions options) {
   RaiseFileLimit();
+  const std::size_t merges =
+      options.merges > 0 ? options.merges : std::max(1U, std::thread::hardware_concurrency() / 4);
+  options.shard.merge_slots = std::make_shared<MergeSlots>(merges);
   Diagnostics why;
   auto shards = OpenShards(options.directory, options.shards, options.shard, &why);
   if (!shards) {
@@ -78,6 +83,7 @@ int Run(ProgramOptions options) {
   }
   boost::asio::io_context context(1);
   Server server(context, std::move(*shards), std::move(options.server));
+  server.service().merge_slots = options.shard.merge_slots;
   TellRecovery(server.service());
   if (server.Listen(&why)) {
     fmt::print(stderr, "blowfish-server: {}\n", why.message);

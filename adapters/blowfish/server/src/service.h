@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "epoch_turn.h"
+#include "merge_slots.h"
 #include "planner.h"
 #include "scan_cursors.h"
 #include "session.h"
@@ -53,6 +54,7 @@ struct Service {
   Planner planner;
   ServiceStats stats;
   std::map<std::uint64_t, const Session*> sessions;
+  std::shared_ptr<const MergeSlots> merge_slots;  ///< Of the shards; null: they have none.
   std::uint64_t memory_budget = 0;
   std::size_t max_batch_bytes = 0;  ///< Of one STOUT.WRITE.
   std::uint16_t port = 0;

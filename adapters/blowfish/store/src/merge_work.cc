@@ -46,6 +46,22 @@ class NewFile {
 
 }  // namespace
 
+std::uint64_t MergeWork::EstimateBytes() const {
+  std::uint64_t records = oldest ? oldest->records() : 0;
+  std::uint64_t bytes = oldest ? oldest->value_bytes() : 0;
+  for (const auto& store : newer) {
+    records += store->size();
+    bytes += store->text_bytes();
+  }
+  double symbols_per_byte = 1;
+  if (oldest && oldest->value_bytes() > 0) {
+    symbols_per_byte =
+        static_cast<double>(oldest->symbols()) / static_cast<double>(oldest->value_bytes());
+  }
+  const double symbols = symbols_per_byte * static_cast<double>(bytes);
+  return bytes + static_cast<std::uint64_t>(12 * symbols) + 72 * records;
+}
+
 Result<MergedStore> MergeWork::Run(const std::stop_token& stop, Diagnostics* diagnostics) const {
   const std::string path = directory + "/" + name;
   NewFile file(path);

@@ -331,9 +331,12 @@ Shard::Work Shard::Merge() const {
                  .forget_before_ms = std::min(now - std::min(now, life), frozen_at_ms_),
                  .max_value_bytes = options_.max_value_bytes,
                  .domain = &domain_};
-  return [work = std::move(work)](const std::stop_token& stop) {
+  return [work = std::move(work), slots = options_.merge_slots](const std::stop_token& stop) {
     Finished finished;
     Diagnostics why;
+    // One that is asked to stop goes on without: it ends at once.
+    const std::optional<MergeSlots::Slot> slot =
+        slots ? slots->Take(work.EstimateBytes(), stop) : std::nullopt;
     auto merged = work.Run(stop, &why);
     finished.failed = merged ? ErrorCode() : merged.error();
     finished.why = std::move(why.message);

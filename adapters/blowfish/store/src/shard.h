@@ -20,6 +20,7 @@
 #include "layer_ladder.h"
 #include "log_directory.h"
 #include "log_store.h"
+#include "merge_slots.h"
 #include "merge_work.h"
 #include "reclaim.h"
 #include "record_reader.h"
@@ -50,6 +51,9 @@ struct ShardOptions {
   /// Of values that a merge takes, at most kMaxValueBytes. With more the shard is full: see
   /// Write().
   std::uint64_t max_value_bytes = kMaxValueBytes;
+
+  /// Of all shards together, how many merge at a time. Null: whoever wants to.
+  std::shared_ptr<MergeSlots> merge_slots;
 
   /// Unix time in milliseconds, which tombstones carry; for tests. Empty: the system's.
   std::function<std::uint64_t()> now_ms;

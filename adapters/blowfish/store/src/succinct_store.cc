@@ -104,6 +104,19 @@ struct SuccinctStore::Parts {
            AreWithin(texts, long_texts.size());
   }
 
+  [[nodiscard]] TokenAlphabet Alphabet() const { return {attributes, texts, long_texts}; }
+
+  // Each symbol prints its text in each of its rows.
+  [[nodiscard]] std::uint64_t ValueBytes() const {
+    const TokenAlphabet alphabet = Alphabet();
+    std::uint64_t bytes = 0;
+    for (std::size_t s = 0; s < alphabet.symbols(); ++s) {
+      const std::uint64_t rows = first_rows[s + 1] - first_rows[s];
+      bytes += rows * alphabet.Print(static_cast<Symbol>(s)).size();
+    }
+    return bytes;
+  }
+
   [[nodiscard]] SelfIndex Index() const {
     return {Psi(psi_entries, psi_numbers.data(), first_rows.back()), first_rows,
             FramedArray(start_entries, start_numbers.data()),
@@ -120,8 +133,9 @@ SuccinctStore::SuccinctStore(IndexFile file, Schema schema, const Parts& parts,
       deleted_keys_(parts.deleted_keys),
       deleted_stamps_(parts.deleted_stamps),
       deleted_times_(parts.deleted_times),
-      index_(parts.Index(), TokenAlphabet(parts.attributes, parts.texts, parts.long_texts),
-             domain) {}
+      value_bytes_(parts.ValueBytes()),
+      symbols_(parts.first_rows.back()),
+      index_(parts.Index(), parts.Alphabet(), domain) {}
 
 Result<std::unique_ptr<SuccinctStore>> SuccinctStore::Open(const std::string& path,
                                                            ReclaimDomain& domain, Verify verify,

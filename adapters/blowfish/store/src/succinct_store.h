@@ -60,6 +60,12 @@ class SuccinctStore {
     return {deleted_stamps_[deleted], deleted_times_[deleted]};
   }
 
+  /// Of all records: what their values have, and the symbols that the index has for them.
+  /// @{
+  [[nodiscard]] std::uint64_t value_bytes() const { return value_bytes_; }
+  [[nodiscard]] std::uint64_t symbols() const { return symbols_; }
+  /// @}
+
   [[nodiscard]] std::uint64_t file_bytes() const { return file_.bytes(); }
   /// Of the file, by part, and of the layers.
   [[nodiscard]] std::vector<Space> SpaceByPart() const;
@@ -76,6 +82,8 @@ class SuccinctStore {
   KeyDirectory deleted_keys_;
   StampColumn deleted_stamps_;
   std::span<const std::uint64_t> deleted_times_;
+  std::uint64_t value_bytes_;
+  std::uint64_t symbols_;
   RecordIndex index_;
 };
 

@@ -50,6 +50,8 @@ class SuffixStore {
   [[nodiscard]] std::span<const std::uint32_t> SearchPrefix(std::size_t attribute,
                                                             std::string_view prefix) const;
 
+  /// Of keys and values.
+  [[nodiscard]] std::size_t text_bytes() const { return text_.size(); }
   /// Memory in use.
   [[nodiscard]] std::size_t bytes() const;
 
