@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <stop_token>
 #include <vector>
 
 #include "lock_step.h"
@@ -188,6 +189,32 @@ TEST_CASE("walks in lock step see what single walks see", "[self_index]") {
     return false;
   });
   CHECK(read == made.records);
+}
+
+// One record of so many random symbols.
+std::vector<Field> OneLongText(std::size_t size) {
+  SplitMix64 random(1);
+  Field field{.symbols = 200};
+  for (std::size_t i = 0; i < size; ++i)
+    field.text.push_back(static_cast<Symbol>(random.Below(200)));
+  field.text.push_back(Field::kEnd);
+  return {field};
+}
+
+TEST_CASE("an index is the same whether it could be stopped or not", "[self_index]") {
+  const std::vector<Field> fields = OneLongText((1 << 20) + 7);
+  const std::stop_source source;
+  const SelfIndexParts stoppable = BuildSelfIndex(fields, 1, source.get_token());
+  const SelfIndexParts parts = BuildSelfIndex(fields, 1);
+  CHECK(stoppable.psi.numbers == parts.psi.numbers);
+  CHECK(stoppable.starts.numbers == parts.starts.numbers);
+  CHECK(stoppable.first_rows == parts.first_rows);
+}
+
+TEST_CASE("an index that is to stop is not built", "[self_index]") {
+  std::stop_source source;
+  source.request_stop();
+  CHECK(BuildSelfIndex(OneLongText(1 << 20), 1, source.get_token()).psi.rows == 0);
 }
 
 }  // namespace

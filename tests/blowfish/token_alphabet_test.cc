@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -155,6 +156,14 @@ TEST_CASE("an alphabet that grows beyond its sample falls back to shorter pieces
       Tokenize(Schema(), std::vector<std::string_view>(values.begin(), values.end()));
   CHECK(tokens.texts.size() <= kMaxSymbols);
   CHECK(tokens.attributes[0].rule.kind != CutRule::kWhole);
+}
+
+TEST_CASE("values are cut until it is to stop", "[alphabet]") {
+  std::stop_source source;
+  source.request_stop();
+  const std::vector<std::string_view> values{"one", "two"};
+  CHECK(Tokenize(Schema(), values).fields[0].text.size() == 2);
+  CHECK(Tokenize(Schema(), values, source.get_token()).fields[0].text.empty());
 }
 
 }  // namespace

@@ -26,8 +26,8 @@ struct MergeOptions {
   std::uint64_t forget_before_ms = 0;
   /// Of the values that live on; see SuccinctStoreWriter.
   std::uint64_t max_value_bytes = kMaxValueBytes;
-  /// Asks it to end early. It is looked at a record, and between the parts of building the index,
-  /// of which one takes seconds where there are hundreds of megabytes.
+  /// Asks it to end early. It is looked at a record, and in most loops of building the index; what
+  /// is left takes a second where there are hundreds of megabytes.
   std::stop_token stop;
 };
 

@@ -314,8 +314,10 @@ void Shard::BeginFreeze() {
 }
 
 Shard::Work Shard::Sort() const {
-  return [table = frozen_->table](const std::stop_token&) {
-    return Finished{.suffixes = std::make_shared<const SuffixStore>(*table)};
+  return [table = frozen_->table](const std::stop_token& stop) {
+    auto suffixes = std::make_shared<const SuffixStore>(*table, stop);
+    if (stop.stop_requested()) return Finished{.failed = Errc::kTransient, .why = "stopped"};
+    return Finished{.suffixes = std::move(suffixes)};
   };
 }
 

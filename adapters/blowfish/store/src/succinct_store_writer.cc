@@ -69,10 +69,10 @@ ErrorCode SuccinctStoreWriter::Finish(const std::string& path, Diagnostics* diag
     values.push_back(std::string_view(values_).substr(begin, end - begin));
     begin = end;
   }
-  Tokens tokens = Tokenize(schema_, values);
+  Tokens tokens = Tokenize(schema_, values, stop);
   if (stop.stop_requested()) return stopped();
   const SelfIndexParts index =
-      BuildSelfIndex(std::exchange(tokens.fields, {}), static_cast<std::uint32_t>(records()));
+      BuildSelfIndex(std::exchange(tokens.fields, {}), static_cast<std::uint32_t>(records()), stop);
   if (stop.stop_requested()) return stopped();
   file->Add(section::kSchema, EncodeSchema(schema_));
   file->Add(section::kKeys, *keys);
@@ -89,6 +89,7 @@ ErrorCode SuccinctStoreWriter::Finish(const std::string& path, Diagnostics* diag
   file->Add(section::kDeletedKeys, *deleted_keys);
   file->Add(section::kDeletedStamps, deleted_stamps_.Finish());
   file->Add(section::kDeletedTimes, BytesOf(deleted_times_));
+  if (stop.stop_requested()) return stopped();
   return file->Publish(diagnostics);
 }
 

@@ -57,7 +57,7 @@ class SuccinctStoreWriter {
 
   /// Builds the index and publishes the file. The writer is of no more use.
   /// kBadOptions: keys did not come in order. kTooLarge: it does not fit. kTransient: it was asked
-  /// to stop, which it looks at now and then. For the others see IndexFileWriter.
+  /// to stop, which takes a second at most. For the others see IndexFileWriter.
   [[nodiscard]] ErrorCode Finish(const std::string& path, Diagnostics* diagnostics = nullptr,
                                  const std::stop_token& stop = {});
 

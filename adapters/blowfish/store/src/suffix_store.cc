@@ -5,7 +5,8 @@
 
 namespace stout::blowfish {
 
-SuffixStore::SuffixStore(const LogTable& table) : schema_(table.schema()), orders_(schema_.size()) {
+SuffixStore::SuffixStore(const LogTable& table, const std::stop_token& stop)
+    : schema_(table.schema()), orders_(schema_.size()) {
   const std::vector<const LogEntry*> entries = table.InKeyOrder();
   std::size_t bytes = 0;
   for (const LogEntry* entry : entries) {
@@ -31,7 +32,7 @@ SuffixStore::SuffixStore(const LogTable& table) : schema_(table.schema()), order
     rests.push_back(entry.deleted ? std::nullopt : std::optional(entry.record.value));
   }
   std::vector<std::pair<std::string_view, std::uint32_t>> texts;
-  for (std::size_t a = 0; a < schema_.size(); ++a) {
+  for (std::size_t a = 0; a < schema_.size() && !stop.stop_requested(); ++a) {
     const bool last = a + 1 == schema_.size();
     texts.clear();
     for (std::uint32_t i = 0; i < size(); ++i) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string_view>
 #include <vector>
 
@@ -30,8 +31,8 @@ namespace stout::blowfish {
 /// Paper: BlowFish (NSDI'16) Section 2, after Succinct (NSDI'15) Section 4.1 "SuffixStore".
 class SuffixStore {
  public:
-  /// Copies what the table has.
-  explicit SuffixStore(const LogTable& table);
+  /// Copies what the table has. Once `stop` asks for it, it ends soon, and is of no use.
+  explicit SuffixStore(const LogTable& table, const std::stop_token& stop = {});
 
   [[nodiscard]] const Schema& schema() const { return schema_; }
 

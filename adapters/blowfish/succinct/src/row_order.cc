@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <cassert>
+#include <memory>
 #include <new>
 #include <numeric>
+#include <utility>
+
+#include "abandonable.h"
 
 namespace stout::blowfish {
 namespace {
@@ -67,11 +71,32 @@ class SortableText {
   std::vector<std::uint8_t> bytes_;
 };
 
-std::vector<saidx_t> SuffixArray(const SortableText& text) {
-  std::vector<saidx_t> places(text.size());
-  const auto size = static_cast<saidx_t>(text.size());
-  if (divsufsort(text.data(), places.data(), size) != 0) throw std::bad_alloc();
-  return places;
+// The places of a text in the order of the suffixes that begin there.
+struct SuffixSort {
+  explicit SuffixSort(SortableText sortable) : text(std::move(sortable)), places(text.size()) {}
+  void operator()() {
+    const auto size = static_cast<saidx_t>(text.size());
+    failed = divsufsort(text.data(), places.data(), size) != 0;
+  }
+
+  const SortableText text;
+  std::vector<saidx_t> places;
+  bool failed = false;
+};
+
+/// A text of so many bytes is sorted before anybody who waits for the end of it gets impatient: in
+/// a tenth of a second.
+constexpr std::size_t kSoonSorted = std::size_t{1} << 20;
+
+// False: it was told to stop.
+bool Sort(const std::shared_ptr<SuffixSort>& sort, const std::stop_token& stop) {
+  if (!stop.stop_possible() || sort->text.size() < kSoonSorted) {
+    (*sort)();
+  } else if (!RunAbandonably(sort, stop)) {
+    return false;
+  }
+  if (sort->failed) throw std::bad_alloc();
+  return true;
 }
 
 }  // namespace
@@ -80,18 +105,18 @@ RowOrder::RowOrder(std::uint32_t records, Row rows, PsiWriter& psi) : psi_(psi),
   std::iota(starts_.begin(), starts_.end(), rows);
 }
 
-void RowOrder::Prepend(const Field& field) {
+void RowOrder::Prepend(const Field& field, const std::stop_token& stop) {
   if (starts_.empty()) return;
   if (field.one_each) {
-    PrependOneEach(field);
+    PrependOneEach(field, stop);
   } else {
-    PrependText(field);
+    PrependText(field, stop);
   }
   first_symbol_ += field.symbols;
 }
 
 // By what follows first, which is an order that the rows tell, then by the symbol, which keeps it.
-void RowOrder::PrependOneEach(const Field& field) {
+void RowOrder::PrependOneEach(const Field& field, const std::stop_token& stop) {
   const std::size_t records = starts_.size();
   assert(field.text.size() == records);
   const Row lowest = *std::min_element(starts_.begin(), starts_.end());
@@ -106,12 +131,13 @@ void RowOrder::PrependOneEach(const Field& field) {
 
   std::vector<Row> next(records);
   const Row first = static_cast<Row>(psi_.rows());
-  for (std::uint32_t i = 0; i < records; ++i) {
+  for (std::uint32_t i = 0; i < records && !stop.stop_requested(); ++i) {
     const std::uint32_t record = record_at[i];
     const std::uint32_t place = end_of[field.text[record]]++;
     next[place] = lowest + i;
     starts_[record] = first + place;
   }
+  if (stop.stop_requested()) return;
   std::uint32_t place = 0;
   for (std::uint32_t symbol = 0; symbol < field.symbols; ++symbol) {
     for (; place < end_of[symbol]; ++place) {
@@ -120,9 +146,11 @@ void RowOrder::PrependOneEach(const Field& field) {
   }
 }
 
-void RowOrder::PrependText(const Field& field) {
+void RowOrder::PrependText(const Field& field, const std::stop_token& stop) {
   const Row first = static_cast<Row>(psi_.rows());
-  const SortableText text(field, starts_, starts_.front() > first);
+  const auto sort =
+      std::make_shared<SuffixSort>(SortableText(field, starts_, starts_.front() > first));
+  const SortableText& text = sort->text;
   // Where a symbol begins in the bytes, and later its row.
   std::vector<Row> row_at(text.size(), kNoRow);
   std::size_t place = 0;
@@ -131,12 +159,14 @@ void RowOrder::PrependText(const Field& field) {
     place += symbol == Field::kEnd ? text.end_bytes() : text.symbol_bytes();
   }
 
-  const std::vector<saidx_t> order = SuffixArray(text);
+  if (!Sort(sort, stop)) return;
   Row row = first;
-  for (const saidx_t at : order) {
+  for (const saidx_t at : sort->places) {
+    if (stop.stop_requested()) return;
     if (row_at[at] != kNoRow) row_at[at] = row++;
   }
-  for (const saidx_t at : order) {
+  for (const saidx_t at : sort->places) {
+    if (stop.stop_requested()) return;
     if (row_at[at] == kNoRow) continue;
     const std::size_t after = at + text.symbol_bytes();
     const Row next = row_at[after] != kNoRow ? row_at[after] : text.FollowingAt(after);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <vector>
 
 #include "field.h"
@@ -28,14 +29,15 @@ class RowOrder {
 
   /// In a field that is not the first, every record must have its first symbol from a part of the
   /// alphabet that later symbols are not in, and that is below them: so those rows stand together.
-  void Prepend(const Field& field);
+  /// Once `stop` asks for it, it ends soon, and nothing of this is of any use.
+  void Prepend(const Field& field, const std::stop_token& stop = {});
 
   /// Of each record, the row of the first suffix of the field given last.
   [[nodiscard]] const std::vector<Row>& starts() const { return starts_; }
 
  private:
-  void PrependOneEach(const Field& field);
-  void PrependText(const Field& field);
+  void PrependOneEach(const Field& field, const std::stop_token& stop);
+  void PrependText(const Field& field, const std::stop_token& stop);
 
   PsiWriter& psi_;
   std::vector<Row> starts_;

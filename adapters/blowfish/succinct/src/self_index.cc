@@ -31,11 +31,15 @@ RowRange SelfIndex::Precede(Symbol symbol, RowRange next) const {
   return {first, psi_.LowerBound(first, most, next.last)};
 }
 
-SelfIndexParts BuildSelfIndex(std::vector<Field> fields, std::uint32_t records) {
+SelfIndexParts BuildSelfIndex(std::vector<Field> fields, std::uint32_t records,
+                              const std::stop_token& stop) {
   SelfIndexParts parts{.first_rows = FirstRows(fields), .records = records};
   PsiWriter psi;
   RowOrder order(records, parts.first_rows.back(), psi);
-  for (; !fields.empty(); fields.pop_back()) order.Prepend(fields.back());
+  for (; !fields.empty(); fields.pop_back()) {
+    order.Prepend(fields.back(), stop);
+    if (stop.stop_requested()) return parts;
+  }
   parts.psi = psi.Finish();
   parts.starts = FramedArray::Build(order.starts());
   return parts;

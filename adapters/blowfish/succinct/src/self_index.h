@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "field.h"
@@ -81,6 +82,8 @@ struct SelfIndexParts {
 
 /// Builds an index of records whose fields are these, each with symbols of its own: those of the
 /// last field are the lowest. See RowOrder for what fields must be. `fields` is emptied as it goes.
-[[nodiscard]] SelfIndexParts BuildSelfIndex(std::vector<Field> fields, std::uint32_t records);
+/// Once `stop` asks for it, it ends soon, and what it answers is of no use.
+[[nodiscard]] SelfIndexParts BuildSelfIndex(std::vector<Field> fields, std::uint32_t records,
+                                            const std::stop_token& stop = {});
 
 }  // namespace stout::blowfish

@@ -98,7 +98,7 @@ class FieldBuilder {
 
 // Cuts the values of the attributes that have no field yet.
 void CutAll(const Schema& schema, std::span<const std::string_view> values,
-            const std::vector<std::vector<CutChoice>>& choices,
+            const std::vector<std::vector<CutChoice>>& choices, const std::stop_token& stop,
             std::vector<std::unique_ptr<FieldBuilder>>& fields) {
   std::vector<FieldBuilder*> missing(fields.size());
   for (std::size_t a = 0; a < fields.size(); ++a) {
@@ -107,6 +107,7 @@ void CutAll(const Schema& schema, std::span<const std::string_view> values,
     missing[a] = fields[a].get();
   }
   for (const std::string_view value : values) {
+    if (stop.stop_requested()) return;
     std::size_t has = 0;
     schema.Split(value, [&](std::size_t a, std::string_view text) {
       if (missing[a] && !missing[a]->overflown()) missing[a]->Add(text);
@@ -176,23 +177,24 @@ class AlphabetWriter {
 
 }  // namespace
 
-Tokens Tokenize(const Schema& schema, std::span<const std::string_view> values) {
+Tokens Tokenize(const Schema& schema, std::span<const std::string_view> values,
+                const std::stop_token& stop) {
   std::vector<std::vector<CutChoice>> choices = ChooseCuts(schema, values);
   std::vector<std::unique_ptr<FieldBuilder>> builders(schema.size());
-  CutAll(schema, values, choices, builders);
+  CutAll(schema, values, choices, stop, builders);
   while (const std::optional<std::size_t> a = TooLarge(builders)) {
     // The sample was wrong about it. Single bytes, the last choice, are never too many.
     assert(choices[*a].size() > 1);
     builders[*a].reset();
     choices[*a].erase(choices[*a].begin());
-    CutAll(schema, values, choices, builders);
+    CutAll(schema, values, choices, stop, builders);
   }
 
   Tokens tokens;
   tokens.fields.resize(schema.size());
   tokens.attributes.resize(schema.size());
   AlphabetWriter writer(tokens, schema.delimiter());
-  for (std::size_t a = schema.size(); a-- > 0;) {
+  for (std::size_t a = schema.size(); a-- > 0 && !stop.stop_requested();) {
     FieldBuilder::Finished finished = builders[a]->Finish();
     builders[a].reset();
     writer.Add(a, finished);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,7 +29,9 @@ struct Tokens {
 /// Chooses how each attribute is cut (cut_choice.h), and cuts all values so.
 ///
 /// `values` are what the records hold, in their order. Memory: 2 bytes a symbol, 3 where records
-/// have many in an attribute, and the alphabet.
-[[nodiscard]] Tokens Tokenize(const Schema& schema, std::span<const std::string_view> values);
+/// have many in an attribute, and the alphabet. Once `stop` asks for it, it ends soon, and what it
+/// answers is of no use.
+[[nodiscard]] Tokens Tokenize(const Schema& schema, std::span<const std::string_view> values,
+                              const std::stop_token& stop = {});
 
 }  // namespace stout::blowfish
