@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <span>
 #include <vector>
 
 #include "framed_array.h"
+#include "psi_block.h"
+#include "psi_check.h"
 #include "stout/core/random.h"
 
 namespace stout::blowfish {
@@ -133,6 +137,49 @@ TEST_CASE("a framed array gives what was put in", "[framed_array]") {
   }
   const FramedArray::Parts parts = FramedArray::Build(numbers);
   for (std::size_t i = 0; i < numbers.size(); ++i) CHECK(parts.View()[i] == numbers[i]);
+}
+
+TEST_CASE("a psi that was written is readable, and one that leads beyond its numbers is not",
+          "[psi]") {
+  const std::uint64_t seed = GENERATE(range(1, 50));
+  CAPTURE(seed);
+  SplitMix64 random(seed);
+  PsiWriter::Parts parts;
+  (void)Build(RandomRows(random), parts);
+  const auto readable = [&] { return IsReadable(parts.entries, parts.numbers, parts.rows); };
+  REQUIRE(readable());
+
+  Psi::Entry& entry = parts.entries[random.Below(parts.entries.size())];
+  const Psi::Entry before = entry;
+  entry.place = static_cast<std::uint32_t>(parts.numbers.size() - Psi::kPadding + 1);
+  CHECK_FALSE(readable());
+  entry = before;
+  Form form = Form::Unpack(entry.form);
+  if (form.kind == Form::kRun) return;
+  form.width = 63;
+  entry.form = form.Pack();
+  CHECK_FALSE(readable());
+  entry = before;
+  // No ones among the gaps; more breaks than a block has.
+  const std::byte wrong =
+      Form::Unpack(before.form).kind == Form::kGaps ? std::byte{0} : std::byte{17};
+  std::ranges::fill(parts.numbers.begin() + before.place, parts.numbers.end(), wrong);
+  CHECK_FALSE(readable());
+}
+
+TEST_CASE("a framed array that leads beyond its numbers is not readable", "[psi]") {
+  const std::vector<std::uint32_t> numbers{7, 9, 8, 10};
+  FramedArray::Parts parts = FramedArray::Build(numbers);
+  const auto readable = [&](std::uint64_t size, std::uint64_t limit) {
+    return FramedArray::IsReadable(
+        parts.entries, std::span(parts.numbers).first(parts.numbers.size() - kBitPadding), size,
+        limit);
+  };
+  CHECK(readable(4, 11));
+  CHECK_FALSE(readable(4, 10));
+  CHECK_FALSE(readable(65, 11));
+  ++parts.entries.back().place;
+  CHECK_FALSE(readable(4, 11));
 }
 
 }  // namespace

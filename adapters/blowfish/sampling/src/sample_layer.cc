@@ -19,10 +19,8 @@ FillingColumn::FillingColumn(SampleLayer& layer, std::uint32_t ordinal, std::uin
 
 FillingColumn::Filled FillingColumn::Fill(std::uint64_t offset, std::uint64_t value) {
   assert(LowBits(value, width_) == value);
-  if (Has(offset)) {
-    assert(Read(offset) == value);
-    return Filled::kBefore;
-  }
+  // With the same value, unless an index is wrong, whose file was made so: see RecordIndex.
+  if (Has(offset)) return Filled::kBefore;
   SetShared(words_, offset * width_, width_, value);
   // Releases the value, and acquires those of all who set bits of this word before.
   const std::uint64_t before = BitmapWord(offset).fetch_or(Bit(offset), std::memory_order_acq_rel);

@@ -7,7 +7,10 @@
 #include <cstring>
 #include <utility>
 
+#include "psi_check.h"
+#include "stout/adapters/store_url.h"
 #include "succinct_store_format.h"
+#include "succinct_store_writer.h"
 
 namespace stout::blowfish {
 namespace {
@@ -34,17 +37,26 @@ constexpr std::uint64_t Blocks(std::uint64_t rows, std::uint64_t block) {
   return (rows + block - 1) / block;
 }
 
-bool AreContiguous(std::span<const TokenAlphabet::Attribute> attributes, std::uint64_t symbols) {
+bool IsRule(CutRule rule) {
+  return rule.kind <= CutRule::kWords && (rule.kind != CutRule::kChunks || rule.chunk > 0);
+}
+
+// Whether the symbols stand as they must, and each record has one row of those that begin each
+// attribute.
+bool AreAttributes(std::span<const TokenAlphabet::Attribute> attributes,
+                   std::span<const Row> first_rows, std::uint64_t records) {
   std::uint32_t begin = 0;
   for (std::size_t a = attributes.size(); a-- > 0;) {
     const TokenAlphabet::Attribute& attribute = attributes[a];
     if (attribute.first != begin || attribute.next < begin || attribute.last < attribute.next ||
-        attribute.first + attribute.lacking > attribute.next) {
+        attribute.last >= first_rows.size() ||
+        attribute.lacking > attribute.next - attribute.first || !IsRule(attribute.rule) ||
+        first_rows[attribute.next] - first_rows[attribute.first] != records) {
       return false;
     }
     begin = attribute.last;
   }
-  return begin == symbols;
+  return begin + 1 == first_rows.size();
 }
 
 bool AreWithin(std::span<const TokenAlphabet::Text> texts, std::uint64_t long_bytes) {
@@ -94,27 +106,22 @@ struct SuccinctStore::Parts {
     const std::uint64_t records = keys.size();
     return records < kMaxRows && stamps.size() == records &&
            deleted_stamps.size() == deleted_keys.size() &&
-           deleted_times.size() == deleted_keys.size() && !first_rows.empty() &&
-           first_rows.front() == 0 && std::ranges::is_sorted(first_rows) &&
-           first_rows.back() < kMaxRows && first_rows.size() == texts.size() + 1 &&
-           psi_entries.size() == Blocks(first_rows.back(), Psi::kBlock) &&
-           psi_numbers.size() >= Psi::kPadding &&
-           start_entries.size() == Blocks(records, FramedArray::kFrame) + 1 &&
-           attributes.size() == schema.size() && AreContiguous(attributes, texts.size()) &&
+           deleted_times.size() == deleted_keys.size() && AreRows(records) &&
+           texts.size() <= kMaxSymbols && first_rows.size() == texts.size() + 1 &&
+           attributes.size() == schema.size() && AreAttributes(attributes, first_rows, records) &&
            AreWithin(texts, long_texts.size());
   }
 
-  [[nodiscard]] TokenAlphabet Alphabet() const { return {attributes, texts, long_texts}; }
-
-  // Each symbol prints its text in each of its rows.
-  [[nodiscard]] std::uint64_t ValueBytes() const {
-    const TokenAlphabet alphabet = Alphabet();
-    std::uint64_t bytes = 0;
-    for (std::size_t s = 0; s < alphabet.symbols(); ++s) {
-      const std::uint64_t rows = first_rows[s + 1] - first_rows[s];
-      bytes += rows * alphabet.Print(static_cast<Symbol>(s)).size();
+  // Whether those of Psi, of the symbols and of the records are the same.
+  [[nodiscard]] bool AreRows(std::uint64_t records) const {
+    if (first_rows.empty() || first_rows.front() != 0 || !std::ranges::is_sorted(first_rows)) {
+      return false;
     }
-    return bytes;
+    const std::uint64_t rows = first_rows.back();
+    return rows < kMaxRows && (records > 0 || rows == 0) &&
+           psi_entries.size() == Blocks(rows, Psi::kBlock) &&
+           IsReadable(psi_entries, psi_numbers, rows) &&
+           FramedArray::IsReadable(start_entries, start_numbers, records, rows);
   }
 
   [[nodiscard]] SelfIndex Index() const {
@@ -133,9 +140,16 @@ SuccinctStore::SuccinctStore(IndexFile file, Schema schema, const Parts& parts,
       deleted_keys_(parts.deleted_keys),
       deleted_stamps_(parts.deleted_stamps),
       deleted_times_(parts.deleted_times),
-      value_bytes_(parts.ValueBytes()),
-      symbols_(parts.first_rows.back()),
-      index_(parts.Index(), parts.Alphabet(), domain) {}
+      texts_(kMaxSymbols * sizeof(TokenAlphabet::Text) / sizeof(std::uint64_t)),
+      index_(parts.Index(), Alphabet(parts), domain) {}
+
+// Those of the file, and empty ones: so whatever symbol Psi tells has a text.
+TokenAlphabet SuccinctStore::Alphabet(const Parts& parts) {
+  auto* const texts = reinterpret_cast<TokenAlphabet::Text*>(texts_.data());
+  std::ranges::copy(parts.texts, texts);
+  return {parts.attributes, std::span<const TokenAlphabet::Text>(texts, kMaxSymbols),
+          parts.long_texts};
+}
 
 Result<std::unique_ptr<SuccinctStore>> SuccinctStore::Open(const std::string& path,
                                                            ReclaimDomain& domain, Verify verify,
@@ -145,16 +159,16 @@ Result<std::unique_ptr<SuccinctStore>> SuccinctStore::Open(const std::string& pa
   const auto schema_bytes = file->Find(section::kSchema);
   const Result<Schema> schema =
       schema_bytes ? DecodeSchema(*schema_bytes) : Result<Schema>(Errc::kCorrupt);
+  const auto misfit = [&] {
+    return Fail(Errc::kCorrupt,
+                fmt::format("{}: its parts do not fit each other; restore it from a copy", path),
+                diagnostics);
+  };
   Parts parts;
-  if (!schema || !parts.Read(*file, *schema)) {
-    if (diagnostics) {
-      diagnostics->message =
-          fmt::format("{}: its parts do not fit each other; restore it from a copy", path);
-    }
-    return Errc::kCorrupt;
-  }
-  return std::unique_ptr<SuccinctStore>(
-      new SuccinctStore(std::move(*file), *schema, parts, domain));
+  if (!schema || !parts.Read(*file, *schema)) return misfit();
+  std::unique_ptr<SuccinctStore> store(new SuccinctStore(std::move(*file), *schema, parts, domain));
+  if (!FitsIndex(store->value_bytes(), store->records(), schema->size())) return misfit();
+  return store;
 }
 
 std::vector<Space> SuccinctStore::SpaceByPart() const {

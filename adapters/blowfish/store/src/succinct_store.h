@@ -15,6 +15,8 @@
 #include "schema.h"
 #include "stamp_column.h"
 #include "stout/error.h"
+#include "token_alphabet.h"
+#include "zeroed_words.h"
 
 namespace stout::blowfish {
 
@@ -45,6 +47,11 @@ class SuccinctStore {
   static constexpr std::uint32_t kFileVersion = 1;
 
   /// kCorrupt: the file is not what a writer published. See IndexFile for the others.
+  ///
+  /// Whatever passes, checksums or not, nothing is read beyond it: where numbers lead is checked
+  /// here, or, as of Psi's, when they are used (RecordIndex).
+  /// Cost: a look at every block of Psi, and at where every record starts; a nanosecond or two a
+  /// record. Verify::kEverything reads all of the file.
   [[nodiscard]] static Result<std::unique_ptr<SuccinctStore>> Open(
       const std::string& path, ReclaimDomain& domain, Verify verify = Verify::kEverything,
       Diagnostics* diagnostics = nullptr);
@@ -62,8 +69,8 @@ class SuccinctStore {
 
   /// Of all records: what their values have, and the symbols that the index has for them.
   /// @{
-  [[nodiscard]] std::uint64_t value_bytes() const { return value_bytes_; }
-  [[nodiscard]] std::uint64_t symbols() const { return symbols_; }
+  [[nodiscard]] std::uint64_t value_bytes() const { return index_.value_bytes(); }
+  [[nodiscard]] std::uint64_t symbols() const { return index_.symbols(); }
   /// @}
 
   [[nodiscard]] std::uint64_t file_bytes() const { return file_.bytes(); }
@@ -74,6 +81,7 @@ class SuccinctStore {
   struct Parts;
 
   SuccinctStore(IndexFile file, Schema schema, const Parts& parts, ReclaimDomain& domain);
+  [[nodiscard]] TokenAlphabet Alphabet(const Parts& parts);
 
   IndexFile file_;
   Schema schema_;
@@ -82,8 +90,7 @@ class SuccinctStore {
   KeyDirectory deleted_keys_;
   StampColumn deleted_stamps_;
   std::span<const std::uint64_t> deleted_times_;
-  std::uint64_t value_bytes_;
-  std::uint64_t symbols_;
+  ZeroedWords texts_;  // Of all symbols that a Psi could have.
   RecordIndex index_;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -48,7 +49,8 @@ class Anchors {
     return place < records_ ? Anchor{ordinal, place} : Anchor{};
   }
   [[nodiscard]] Row RowOf(Anchor anchor) const {
-    return first_rows_[anchor.ordinal] + anchor.place;
+    // Where a Psi is wrong, the place may be, too: see RecordIndex.
+    return first_rows_[anchor.ordinal] + std::min(anchor.place, records_ - 1);
   }
   [[nodiscard]] RowRange RowsOf(std::uint32_t ordinal) const {
     return {first_rows_[ordinal], first_rows_[ordinal] + records_};

@@ -4,6 +4,22 @@
 
 namespace stout::blowfish {
 
+bool FramedArray::IsReadable(std::span<const Entry> entries, std::span<const std::byte> numbers,
+                             std::uint64_t size, std::uint64_t limit) {
+  if (entries.size() != (size + kFrame - 1) / kFrame + 1) return false;
+  if (std::uint64_t{entries.back().place} * 8 > numbers.size()) return false;
+  for (std::size_t frame = 0; frame + 1 < entries.size(); ++frame) {
+    const std::uint32_t begin = entries[frame].place;
+    const std::uint32_t end = entries[frame + 1].place;
+    if (end < begin || end - begin > kMaxBitWidth) return false;
+  }
+  const FramedArray array(entries, numbers.data());
+  for (std::uint64_t i = 0; i < size; ++i) {
+    if (array[i] >= limit) return false;
+  }
+  return true;
+}
+
 FramedArray::Parts FramedArray::Build(std::span<const std::uint32_t> numbers) {
   Parts parts;
   BitWriter bits;

@@ -18,12 +18,22 @@ SampleShape ShapeOf(std::uint32_t records, std::size_t attributes) {
           .columns = static_cast<std::uint32_t>(attributes) + 1};
 }
 
+// Each symbol prints its text in each of its rows.
+std::uint64_t ValueBytes(const SelfIndex& index, const TokenAlphabet& alphabet) {
+  std::uint64_t bytes = 0;
+  for (std::uint32_t s = 0; s < alphabet.symbols(); ++s) {
+    bytes += index.RowsOf(s, s + 1).size() * alphabet.Print(static_cast<Symbol>(s)).size();
+  }
+  return bytes;
+}
+
 }  // namespace
 
 RecordIndex::RecordIndex(SelfIndex index, TokenAlphabet alphabet, ReclaimDomain& domain)
     : index_(index),
       alphabet_(alphabet),
       anchors_(index_, alphabet_),
+      value_bytes_(ValueBytes(index_, alphabet_)),
       domain_(domain),
       records_at_(ShapeOf(index_.records(), alphabet_.attributes()), domain),
       places_of_(ShapeOf(index_.records(), alphabet_.attributes()), domain) {}
@@ -111,7 +121,7 @@ std::optional<std::uint32_t> RecordIndex::RecordAt(Row row, Passed& passed) cons
   const Anchors::Anchor anchor = anchors_.At(row);
   if (anchor.ordinal == 0) return std::nullopt;
   if (const auto record = records_at_.Find(IndexAt(anchor))) {
-    return static_cast<std::uint32_t>(*record);
+    return Known(*record);
   }
   if (records_at_.Wants(IndexAt(anchor))) passed.Add(anchor);
   return std::nullopt;
@@ -129,7 +139,9 @@ bool RecordIndex::GetAttribute(std::uint32_t record, std::size_t attribute, Text
     }
   }
   bool reading = false;
-  for (; !index_.IsEnd(row);) {
+  const std::size_t before = value.size();
+  for (std::uint64_t steps = 0; !index_.IsEnd(row) && steps <= index_.rows(); ++steps) {
+    if (value.size() - before > value_bytes_) break;
     const Anchors::Anchor anchor = anchors_.At(row);
     if (reading && anchor.ordinal != 0) break;
     const Psi::Cursor cursor = index_.psi().At(row);

@@ -41,6 +41,8 @@ namespace stout::blowfish {
 /// many steps as there are symbols to the next anchor that is sampled.
 /// Owner: `domain` and what the spans of `index` and `alphabet` show outlive it.
 /// Threads: any, for everything; a query holds a guard of the domain as long as it runs.
+/// Errors: a Psi that is wrong, in a file that nobody of ours made, gives wrong answers, or fewer,
+/// or std::bad_alloc; nothing is read beyond the spans, and walks end.
 /// Paper: BlowFish (NSDI'16) Section 3.1.
 class RecordIndex {
  public:
@@ -48,6 +50,9 @@ class RecordIndex {
 
   [[nodiscard]] std::uint32_t records() const { return index_.records(); }
   [[nodiscard]] std::size_t attributes() const { return alphabet_.attributes(); }
+  /// Of all records together.
+  [[nodiscard]] std::uint64_t value_bytes() const { return value_bytes_; }
+  [[nodiscard]] std::uint64_t symbols() const { return index_.rows(); }
 
   [[nodiscard]] LayeredSampledArray& records_at() { return records_at_; }
   [[nodiscard]] const LayeredSampledArray& records_at() const { return records_at_; }
@@ -92,6 +97,10 @@ class RecordIndex {
     std::size_t size_ = 0;
   };
 
+  // Where a Psi is wrong, two may fill an entry with different numbers, and there is another then.
+  [[nodiscard]] std::uint32_t Known(std::uint64_t record) const {
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(record, records() - 1));
+  }
   [[nodiscard]] std::uint64_t IndexAt(Anchors::Anchor anchor) const {
     return records_at_.shape().Index(anchor.place, anchor.ordinal);
   }
@@ -169,6 +178,7 @@ class RecordIndex {
   SelfIndex index_;
   TokenAlphabet alphabet_;
   Anchors anchors_;
+  std::uint64_t value_bytes_;
   ReclaimDomain& domain_;
   LayeredSampledArray records_at_;
   LayeredSampledArray places_of_;
@@ -181,7 +191,7 @@ bool RecordIndex::LocateSampled(RowRange& rows, Visit& visit) {
     const auto part = std::span(records).first(std::min<std::size_t>(rows.size(), records.size()));
     if (!records_at_.Unpack(at.ordinal, at.place, part)) return false;
     for (const std::uint32_t record : part) {
-      if (!visit(record)) return true;
+      if (!visit(Known(record))) return true;
     }
     at.place += static_cast<Row>(part.size());
     rows.first += static_cast<Row>(part.size());

@@ -37,7 +37,7 @@ std::string_view RecordReader::Get(std::uint32_t record) {
   };
   WalkInLockStep(index_.index_.psi(), begin, [&](std::size_t lane, const Psi::Cursor& cursor) {
     Read(record, cursor, lacking, texts_[lane]);
-    return cursor.next != end(lane);
+    return cursor.next != end(lane) && !index_.index_.IsEnd(cursor.next);
   });
   for (std::size_t lane = 1; lane < walks; ++lane) texts_[0].Append(texts_[lane].view());
   return texts_[0].view();

@@ -22,7 +22,9 @@ namespace stout::blowfish {
 /// Owner: the index outlives it.   Threads: one at a time; others have readers of their own.
 class RecordReader {
  public:
-  explicit RecordReader(RecordIndex& index) : index_(index) {}
+  explicit RecordReader(RecordIndex& index) : index_(index) {
+    for (TextBuffer& text : texts_) text = TextBuffer(index.value_bytes());
+  }
 
   /// The value of a record, until the next call.
   [[nodiscard]] std::string_view Get(std::uint32_t record);

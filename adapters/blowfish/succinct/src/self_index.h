@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <stop_token>
@@ -52,7 +53,9 @@ class SelfIndex {
 
   [[nodiscard]] bool IsEnd(Row row) const { return row >= rows(); }
   /// The record of which a row is the end.
-  [[nodiscard]] std::uint32_t EndedRecord(Row end) const { return end - rows(); }
+  [[nodiscard]] std::uint32_t EndedRecord(Row end) const {
+    return std::min(end - rows(), records_ - 1);  // A Psi that is wrong may go beyond.
+  }
   [[nodiscard]] RowRange Ends() const { return {rows(), rows() + records_}; }
 
   /// The rows that begin with one of the symbols [first, last).

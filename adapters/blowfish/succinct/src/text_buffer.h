@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
+#include <new>
 #include <string_view>
 
 namespace stout::blowfish {
@@ -11,10 +14,15 @@ namespace stout::blowfish {
 /// Text that is put together of many short pieces, each copied by one or two moves.
 ///
 /// Owner: it owns the text.   Threads: one.
+/// Errors: throws std::bad_alloc; also above its limit.
 class TextBuffer {
  public:
   /// So many bytes are copied of a short piece, whatever its size.
   static constexpr std::size_t kShort = 15;
+
+  TextBuffer() = default;
+  /// No text of those that are to come is longer, unless something is wrong.
+  explicit TextBuffer(std::uint64_t limit) : limit_(limit) {}
 
   /// `bytes` has kShort readable bytes, of which the first `size` count.
   void AppendShort(const char* bytes, std::size_t size) {
@@ -43,6 +51,7 @@ class TextBuffer {
     if (capacity_ - size_ < more) Grow(more);
   }
   void Grow(std::size_t more) {
+    if (size_ > limit_) throw std::bad_alloc();
     const std::size_t capacity = std::max({std::size_t{256}, 2 * capacity_, size_ + more});
     auto text = std::make_unique_for_overwrite<char[]>(capacity);
     if (size_ > 0) std::memcpy(text.get(), text_.get(), size_);
@@ -53,6 +62,7 @@ class TextBuffer {
   std::unique_ptr<char[]> text_;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
+  std::uint64_t limit_ = std::numeric_limits<std::uint64_t>::max();
 };
 
 }  // namespace stout::blowfish

@@ -58,12 +58,17 @@ class TokenAlphabet {
   static_assert(sizeof(Attribute) == 16);
 
   TokenAlphabet() = default;
+  /// `texts` may have more than the symbols of the attributes: those are only printed
+  /// where a Psi is wrong.
   TokenAlphabet(std::span<const Attribute> attributes, std::span<const Text> texts,
                 std::span<const char> long_texts)
       : attributes_(attributes), texts_(texts), long_texts_(long_texts) {}
 
   [[nodiscard]] std::size_t attributes() const { return attributes_.size(); }
-  [[nodiscard]] std::size_t symbols() const { return texts_.size(); }
+  /// Those of the first attribute are the highest.
+  [[nodiscard]] std::uint32_t symbols() const {
+    return attributes_.empty() ? 0 : attributes_.front().last;
+  }
   [[nodiscard]] const Attribute& attribute(std::size_t a) const { return attributes_[a]; }
 
   [[nodiscard]] const Text& text(Symbol symbol) const { return texts_[symbol]; }

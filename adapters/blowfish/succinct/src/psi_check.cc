@@ -1,0 +1,57 @@
+#include "psi_check.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "psi_block.h"
+
+namespace stout::blowfish {
+namespace {
+
+// Whether as many ones stand in these bytes.
+bool HaveOnes(std::span<const std::byte> bytes, std::uint64_t ones) {
+  std::uint64_t seen = 0;
+  for (const std::byte byte : bytes) {
+    seen += std::popcount(static_cast<unsigned>(byte));
+    if (seen >= ones) return true;
+  }
+  return false;
+}
+
+// `numbers`: those of the block alone; padding follows.
+bool IsReadableBlock(const Form& form, std::span<const std::byte> numbers, std::uint64_t rows) {
+  if (form.width > kMaxBitWidth) return false;
+  if (form.kind == Form::kGaps) {
+    const std::uint64_t low_bytes = PackedBytes(Psi::kBlock, form.width);
+    return low_bytes <= numbers.size() && HaveOnes(numbers.subspan(low_bytes), rows);
+  }
+  if (form.kind == Form::kBreaks) {
+    if (numbers.empty()) return false;
+    const auto count = static_cast<std::uint32_t>(numbers.front());
+    return count <= Form::kMaxBreaks &&
+           1 + count + PackedBytes(count, form.width) <= numbers.size();
+  }
+  return true;
+}
+
+}  // namespace
+
+bool IsReadable(std::span<const Psi::Entry> entries, std::span<const std::byte> numbers,
+                std::uint64_t rows) {
+  if (numbers.size() < Psi::kPadding) return false;
+  const std::uint64_t end = numbers.size() - Psi::kPadding;
+  for (std::size_t block = 0; block < entries.size(); ++block) {
+    const Psi::Entry& entry = entries[block];
+    const std::uint64_t next = block + 1 < entries.size() ? entries[block + 1].place : end;
+    if (next < entry.place || next > end) return false;
+    const std::uint64_t first_row = std::uint64_t{block} * Psi::kBlock;
+    const std::uint64_t rows_here = std::min<std::uint64_t>(Psi::kBlock, rows - first_row);
+    if (!IsReadableBlock(Form::Unpack(entry.form), numbers.subspan(entry.place, next - entry.place),
+                         rows_here)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace stout::blowfish
