@@ -10,7 +10,12 @@
 namespace stout::blowfish {
 namespace {
 
+/// Records of the sample, and their bytes, about. Each record is as likely to be in it as any
+/// other, so pieces are in proportion in it however uneven the sizes are.
 constexpr std::size_t kSample = 1 << 14;
+constexpr std::uint64_t kSampleBytes = std::uint64_t{16} << 20;
+/// But not fewer than this, however large they are.
+constexpr std::size_t kLeastSample = 16;
 
 /// What a symbol costs beyond its information: see the header.
 constexpr double kBitsPerSymbol = 4;
@@ -99,9 +104,18 @@ CutChoice Consider(CutRule rule, const Values& values, double scale) {
   return choice;
 }
 
-std::vector<Values> Sample(const Schema& schema, std::span<const std::string_view> values) {
+std::size_t SampleSize(std::span<const std::string_view> values) {
+  std::uint64_t bytes = 1;
+  for (const std::string_view value : values) bytes += value.size();
+  const double most = static_cast<double>(kSampleBytes) * static_cast<double>(values.size()) /
+                      static_cast<double>(bytes);
+  const auto size = static_cast<std::size_t>(std::min<double>(most, kSample));
+  return std::min(values.size(), std::max(size, kLeastSample));
+}
+
+std::vector<Values> Sample(const Schema& schema, std::span<const std::string_view> values,
+                           std::size_t size) {
   std::vector<Values> samples(schema.size());
-  const std::size_t size = std::min(values.size(), kSample);
   for (std::size_t i = 0; i < size; ++i) {
     const std::string_view value = values[i * values.size() / size];
     schema.Split(value, [&](std::size_t a, std::string_view text) { samples[a].push_back(text); });
@@ -113,10 +127,11 @@ std::vector<Values> Sample(const Schema& schema, std::span<const std::string_vie
 
 std::vector<std::vector<CutChoice>> ChooseCuts(const Schema& schema,
                                                std::span<const std::string_view> values) {
+  const std::size_t size = SampleSize(values);
   const double scale =
-      std::max(1.0, static_cast<double>(values.size()) / static_cast<double>(kSample));
+      size == 0 ? 1.0 : static_cast<double>(values.size()) / static_cast<double>(size);
   std::vector<std::vector<CutChoice>> choices;
-  for (const Values& sample : Sample(schema, values)) {
+  for (const Values& sample : Sample(schema, values, size)) {
     std::vector<CutChoice>& of = choices.emplace_back();
     of.push_back(Consider({CutRule::kWhole}, sample, scale));
     of.push_back(Consider({CutRule::kWords}, sample, scale));

@@ -119,16 +119,19 @@ void CutAll(const Schema& schema, std::span<const std::string_view> values,
   }
 }
 
-// The attribute that has too many symbols, or the most where all together have too many.
-std::optional<std::size_t> TooLarge(const std::vector<std::unique_ptr<FieldBuilder>>& fields) {
+// The attributes that have too many symbols, or the one that has most where all together have too
+// many. So values are gone through again for all at once.
+std::vector<std::size_t> TooLarge(const std::vector<std::unique_ptr<FieldBuilder>>& fields) {
+  std::vector<std::size_t> overflown;
   std::size_t all = 0;
   std::size_t largest = 0;
   for (std::size_t a = 0; a < fields.size(); ++a) {
     all += fields[a]->symbols();
     if (fields[a]->symbols() > fields[largest]->symbols()) largest = a;
+    if (fields[a]->overflown()) overflown.push_back(a);
   }
-  if (!fields[largest]->overflown() && all <= kMaxSymbols) return std::nullopt;
-  return largest;
+  if (overflown.empty() && all > kMaxSymbols) return {largest};
+  return overflown;
 }
 
 class AlphabetWriter {
@@ -182,11 +185,13 @@ Tokens Tokenize(const Schema& schema, std::span<const std::string_view> values,
   std::vector<std::vector<CutChoice>> choices = ChooseCuts(schema, values);
   std::vector<std::unique_ptr<FieldBuilder>> builders(schema.size());
   CutAll(schema, values, choices, stop, builders);
-  while (const std::optional<std::size_t> a = TooLarge(builders)) {
-    // The sample was wrong about it. Single bytes, the last choice, are never too many.
-    assert(choices[*a].size() > 1);
-    builders[*a].reset();
-    choices[*a].erase(choices[*a].begin());
+  for (auto large = TooLarge(builders); !large.empty(); large = TooLarge(builders)) {
+    // The sample was wrong about them. Single bytes, the last choice, are never too many.
+    for (const std::size_t a : large) {
+      assert(choices[a].size() > 1);
+      builders[a].reset();
+      choices[a].erase(choices[a].begin());
+    }
     CutAll(schema, values, choices, stop, builders);
   }
 
