@@ -20,7 +20,7 @@ namespace stout::blowfish {
 
 /// Brings records into a server, over several connections at once, with many commands under way on
 /// each. A record goes by the connection that its key's hash chooses, so of two with the same key
-/// the later one stays.
+/// the later one stays, but for what is said below.
 ///
 ///     loader.Start();
 ///     while (...) if (!co_await loader.Add(key, value, line)) break;
@@ -28,9 +28,9 @@ namespace stout::blowfish {
 ///     loader.Close();
 ///
 /// What the server cannot do now, and what was not answered before a connection was lost, is sent
-/// again, with pauses; a refused record is told and passed over. (A network that delivers what it
-/// took on a lost connection after what came on the next one may undo a later record: SET has no
-/// versions.)
+/// again, with pauses; a refused record is told and passed over. A server, or a network, that takes
+/// what it has of a lost connection after what came on the next one may undo a later record: SET
+/// has no versions.
 ///
 /// Threads: one, of its executor. Owner: must outlive what its executor runs for it.
 /// Memory: of each connection a window of commands, at most 8 MiB and a record.

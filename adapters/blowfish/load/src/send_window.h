@@ -18,7 +18,7 @@ namespace stout::blowfish {
 /// What has to be sent again, because the server was busy or the connection lost, is sent again
 /// with all that was sent behind it (go back N). So of two records with the same key the later one
 /// stays, as if each had been sent once: repeating the last part of a sequence of SETs changes
-/// nothing.
+/// nothing. (Unless commands of a lost connection come late: see Loader.)
 ///
 /// Invariants: the first sent_ of commands_ are sent and not answered; unless rewinding_, due_ ==
 /// sent_. While rewinding_ nothing is sent, sent_ is 0 and due_ answers are still to come, which do
