@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "random_values.h"
@@ -202,6 +203,33 @@ TEST_CASE("a start reads the log since the last merge only", "[shard]") {
   CHECK(opened.report().log.operations < 100);
   CHECK(opened.report().records == 100);
   CHECK(opened.shard().size() == 100);
+}
+
+TEST_CASE("one key is read as several are, however many layers there are", "[shard]") {
+  OpenedShard opened{Schema::Make({"a", "b", "c", "d", "e"}, '|').value()};
+  for (int i = 0; i < 50; ++i) {
+    const std::string n = std::to_string(i);
+    REQUIRE(opened.Put("key" + n, i + 1, n + "|x" + n + "||some words " + n + "|" + n) ==
+            WriteResult());
+  }
+  opened.shard().Compact();
+  opened.Rest();
+  REQUIRE(opened.shard().succinct());
+  do {
+    for (int i = 0; i < 50; ++i) {
+      const std::string n = std::to_string(i);
+      const std::string name = "key" + n;
+      const std::string_view key = name;
+      int visits = 0;
+      opened.shard().Read({&key, 1}, [&](std::size_t at, Stamp stamp, auto value) {
+        CHECK(at == 0);
+        CHECK(stamp == Stamp{1, static_cast<Version>(i + 1)});
+        CHECK(value == n + "|x" + n + "||some words " + n + "|" + n);
+        ++visits;
+      });
+      CHECK(visits == 1);
+    }
+  } while (opened.shard().AddLayer());
 }
 
 }  // namespace

@@ -173,6 +173,9 @@ void Shard::Read(std::span<const std::string_view> keys, const ReadVisitor& visi
     }
   }
   if (records.empty()) return;
+  if (records.size() == 1) {  // Its parts side by side: with layers, in half the time and less.
+    return visit(places[0], succinct_->StampOf(records[0]), reader_->Get(records[0]));
+  }
   reader_->GetAll(records, [&](std::size_t i, std::string_view value) {
     visit(places[i], succinct_->StampOf(records[i]), value);
   });
