@@ -84,9 +84,10 @@ void RecordIndex::Column::March() {
   }
   const Psi& psi = index_.index_.psi();
   psi.StepBlock(row, cursors);
+  const Row highest = index_.index_.rows() - 1;
   for (std::uint32_t step = 1; step < steps_; ++step) {
     for (Psi::Cursor& cursor : cursors) {
-      cursor.row = cursor.next;
+      cursor.row = std::min(cursor.next, highest);  // A Psi that is wrong may go beyond.
       psi.Prefetch(cursor.row);
     }
     psi.Step(cursors);
@@ -108,9 +109,11 @@ std::span<const std::uint32_t> RecordIndex::Column::TakeRecords() {
   } else {
     // Places, and then the records there.
     const Row first = index_.anchors_.RowsOf(ordinal_).first;
-    std::ranges::transform(rows, records.begin(),
-                           [&](const Psi::Cursor& cursor) { return cursor.next - first; });
+    std::ranges::transform(rows, records.begin(), [&](const Psi::Cursor& cursor) {
+      return index_.Known(cursor.next - first);
+    });
     if (!index_.records_at_.Gather(ordinal_, records)) return {};
+    for (std::uint32_t& record : records) record = index_.Known(record);
   }
   at_ = size_;
   return records;

@@ -97,7 +97,8 @@ class RecordIndex {
     std::size_t size_ = 0;
   };
 
-  // Where a Psi is wrong, two may fill an entry with different numbers, and there is another then.
+  // Where a Psi is wrong, there are records and places beyond the last; and two may fill an entry
+  // with different numbers, so that it is another then.
   [[nodiscard]] std::uint32_t Known(std::uint64_t record) const {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(record, records() - 1));
   }
