@@ -367,12 +367,16 @@ TEST_CASE("who is still sending gets the last reply") {
   const BlowfishServer server(1, {"--max-clients", "2"});
   const std::string more(32 << 20, 'x');
   RespClient client(server.port());
+  const auto is_alone = [&] {
+    return client.Do({"INFO", "clients"}).find("connected_clients:1\r") != std::string::npos;
+  };
   {
     RespClient rubbish(server.port());
     rubbish.Send("*1\r\n!what\r\n" + more);
     CHECK_THAT(rubbish.Receive(), Contains("expected '$', got '!'"));
     CHECK_THROWS_AS(rubbish.Receive(), std::runtime_error);
   }
+  REQUIRE(Eventually(is_alone));
   {
     RespClient leaving(server.port());
     leaving.Send("QUIT\r\n" + more);
@@ -387,6 +391,7 @@ TEST_CASE("who is still sending gets the last reply") {
       }
     }));
   }
+  REQUIRE(Eventually(is_alone));
   RespClient second(server.port());
   CHECK(second.Do({"PING"}) == "+PONG");
   RespClient third(server.port());
