@@ -2,10 +2,12 @@
 
 #include "text_index.h"
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <numeric>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,11 +33,18 @@ std::vector<std::string> RandomRecords(SplitMix64& random) {
   return texts;
 }
 
+TextIndexParts Build(const std::vector<std::string>& texts) {
+  TextIndexBuilder builder;
+  for (const std::string& text : texts) builder.Append(text);
+  CHECK(builder.records() == texts.size());
+  return builder.Finish();
+}
+
 class IndexedTexts {
  public:
   explicit IndexedTexts(std::vector<std::string> texts)
       : texts_(std::move(texts)),
-        parts_(BuildTextIndex(std::vector<std::string_view>(texts_.begin(), texts_.end()))),
+        parts_(Build(texts_)),
         index_(parts_.index.View(), parts_.alphabet, parts_.Begins(), domain_) {}
 
   [[nodiscard]] TextIndex& index() { return index_; }
@@ -46,7 +55,13 @@ class IndexedTexts {
     std::vector<std::string> read(texts_.size());
     index_.GetAll(records, [&](std::size_t i, std::string_view text) { read[i] = text; });
     CHECK(read == texts_);
-    for (const std::uint32_t r : records) CHECK(index_.SizeOf(r) == texts_[r].size());
+    for (const std::uint32_t r : records) {
+      CHECK(index_.SizeOf(r) == texts_[r].size());
+      TextBuffer text;
+      text.Append('<');
+      index_.Get(r, text);
+      CHECK(text.view() == "<" + texts_[r]);
+    }
   }
 
   void CheckExtracts(SplitMix64& random) {
@@ -122,6 +137,27 @@ TEST_CASE("layers of a text change no answer", "[text_index]") {
     test::ChangeLayers(random, index, random.Below(2) ? index.positions_at() : index.rows_of());
     indexed.CheckSearches(random);
     indexed.CheckExtracts(random);
+    indexed.CheckGets();
+  }
+}
+
+TEST_CASE("an alphabet of bytes is given back by what it is encoded to", "[text_index]") {
+  SplitMix64 random(1);
+  for (int some = 0; some <= 256; some += 8) {
+    std::array<bool, 256> occurs;
+    for (bool& byte : occurs) byte = random.Below(256) < static_cast<std::uint64_t>(some);
+    const ByteAlphabet alphabet(occurs);
+    const auto encoded = alphabet.Encode();
+    const Result<ByteAlphabet> opened = ByteAlphabet::Open(encoded);
+    REQUIRE(opened.has_value());
+    CHECK(opened->symbols() == alphabet.symbols());
+    for (int byte = 0; byte < 256; ++byte) {
+      const auto symbol = opened->Find(static_cast<char>(byte));
+      CHECK(symbol.has_value() == occurs[byte]);
+      CHECK(symbol == alphabet.Find(static_cast<char>(byte)));
+      if (symbol) CHECK(opened->Print(*symbol) == static_cast<char>(byte));
+    }
+    CHECK_FALSE(ByteAlphabet::Open(std::span(encoded).first(31)).has_value());
   }
 }
 

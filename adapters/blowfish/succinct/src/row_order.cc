@@ -24,6 +24,7 @@ class SortableText {
   // numbered.
   SortableText(const Field& field, const std::vector<Row>& following, bool ends_are_highest)
       : symbol_bytes_(field.symbols < 0xff ? 1 : 2),
+        end_(ends_are_highest ? 0xff : 0),
         shift_(ends_are_highest ? 0 : (symbol_bytes_ == 1 ? 1 : 0x100)) {
     const auto [lowest, highest] = std::minmax_element(following.begin(), following.end());
     lowest_following_ = *lowest;
@@ -35,7 +36,7 @@ class SortableText {
       if (symbol != Field::kEnd) {
         PutHighestFirst(symbol + shift_, symbol_bytes_);
       } else {
-        bytes_.push_back(ends_are_highest ? 0xff : 0);
+        bytes_.push_back(end_);
         PutHighestFirst(*next++ - lowest_following_, row_bytes_);
       }
     }
@@ -45,7 +46,16 @@ class SortableText {
   [[nodiscard]] std::size_t size() const { return bytes_.size(); }
   [[nodiscard]] const std::uint8_t* data() const { return bytes_.data(); }
   [[nodiscard]] int symbol_bytes() const { return symbol_bytes_; }
-  [[nodiscard]] int end_bytes() const { return 1 + row_bytes_; }
+
+  // Calls visit(place, is_end) for each symbol and each end, in their order.
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    for (std::size_t place = 0; place < bytes_.size();) {
+      const bool is_end = bytes_[place] == end_;
+      visit(place, is_end);
+      place += is_end ? 1 + row_bytes_ : symbol_bytes_;
+    }
+  }
 
   [[nodiscard]] Symbol SymbolAt(std::size_t place) const {
     return static_cast<Symbol>(HighestFirst(place, symbol_bytes_) - shift_);
@@ -65,6 +75,7 @@ class SortableText {
   }
 
   int symbol_bytes_;
+  std::uint8_t end_;
   std::uint32_t shift_;  // keeps symbols from beginning with the byte of an end
   Row lowest_following_ = 0;
   int row_bytes_ = 0;
@@ -105,14 +116,15 @@ RowOrder::RowOrder(std::uint32_t records, Row rows, PsiWriter& psi) : psi_(psi),
   std::iota(starts_.begin(), starts_.end(), rows);
 }
 
-void RowOrder::Prepend(const Field& field, const std::stop_token& stop) {
+void RowOrder::Prepend(Field field, const std::stop_token& stop) {
   if (starts_.empty()) return;
+  const std::size_t symbols = field.symbols;
   if (field.one_each) {
     PrependOneEach(field, stop);
   } else {
-    PrependText(field, stop);
+    PrependText(std::move(field), stop);
   }
-  first_symbol_ += field.symbols;
+  first_symbol_ += symbols;
 }
 
 // By what follows first, which is an order that the rows tell, then by the symbol, which keeps it.
@@ -146,18 +158,17 @@ void RowOrder::PrependOneEach(const Field& field, const std::stop_token& stop) {
   }
 }
 
-void RowOrder::PrependText(const Field& field, const std::stop_token& stop) {
+void RowOrder::PrependText(Field field, const std::stop_token& stop) {
   const Row first = static_cast<Row>(psi_.rows());
   const auto sort =
       std::make_shared<SuffixSort>(SortableText(field, starts_, starts_.front() > first));
+  field = {};  // The sort needs the memory.
   const SortableText& text = sort->text;
   // Where a symbol begins in the bytes, and later its row.
   std::vector<Row> row_at(text.size(), kNoRow);
-  std::size_t place = 0;
-  for (const Symbol symbol : field.text) {
-    if (symbol != Field::kEnd) row_at[place] = first;
-    place += symbol == Field::kEnd ? text.end_bytes() : text.symbol_bytes();
-  }
+  text.ForEach([&](std::size_t place, bool is_end) {
+    if (!is_end) row_at[place] = first;
+  });
 
   if (!Sort(sort, stop)) return;
   Row row = first;
@@ -174,15 +185,13 @@ void RowOrder::PrependText(const Field& field, const std::stop_token& stop) {
   }
 
   // A record without a symbol here begins with what follows.
-  place = 0;
   std::size_t record = 0;
   bool at_start = true;
-  for (const Symbol symbol : field.text) {
-    if (at_start && symbol != Field::kEnd) starts_[record] = row_at[place];
-    at_start = symbol == Field::kEnd;
-    record += at_start;
-    place += at_start ? text.end_bytes() : text.symbol_bytes();
-  }
+  text.ForEach([&](std::size_t place, bool is_end) {
+    if (at_start && !is_end) starts_[record] = row_at[place];
+    at_start = is_end;
+    record += is_end;
+  });
 }
 
 }  // namespace stout::blowfish

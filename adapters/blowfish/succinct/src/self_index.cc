@@ -37,7 +37,7 @@ SelfIndexParts BuildSelfIndex(std::vector<Field> fields, std::uint32_t records,
   PsiWriter psi;
   RowOrder order(records, parts.first_rows.back(), psi);
   for (; !fields.empty(); fields.pop_back()) {
-    order.Prepend(fields.back(), stop);
+    order.Prepend(std::move(fields.back()), stop);
     if (stop.stop_requested()) return parts;
   }
   parts.psi = psi.Finish();

@@ -42,6 +42,14 @@ class TextBuffer {
     text_[size_++] = byte;
   }
 
+  /// Room for so many bytes more, which the caller writes, in any order; until the next call.
+  [[nodiscard]] char* Extend(std::size_t more) {
+    Reserve(more);
+    char* const at = text_.get() + size_;
+    size_ += more;
+    return at;
+  }
+
   void Clear() { size_ = 0; }
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::string_view view() const { return {text_.get(), size_}; }

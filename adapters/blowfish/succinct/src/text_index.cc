@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace stout::blowfish {
 namespace {
@@ -14,14 +15,6 @@ SampleShape ShapeOf(std::uint64_t size) {
 }
 
 }  // namespace
-
-ByteAlphabet::ByteAlphabet(const std::array<bool, 256>& occurs) : occurs_(occurs) {
-  for (std::size_t byte = 0; byte < occurs.size(); ++byte) {
-    if (!occurs[byte]) continue;
-    symbol_of_[byte] = static_cast<std::uint8_t>(symbols_);
-    bytes_[symbols_++] = static_cast<char>(byte);
-  }
-}
 
 TextIndex::TextIndex(SelfIndex index, ByteAlphabet alphabet, EliasFano begins,
                      ReclaimDomain& domain)
@@ -47,30 +40,51 @@ void TextIndex::Extract(std::uint32_t record, std::uint64_t offset, std::uint64_
                         TextBuffer& text) {
   const std::uint64_t begin = begins_[record];
   const std::uint64_t end = begins_[record + 1];
-  if (offset >= end - begin) return;
+  if (offset >= end - begin || size == 0) return;
   const ReclaimDomain::Guard guard(domain_);
+  const bool tell = Learns();
   const std::uint64_t first = begin + offset;
   const std::uint64_t last = first + std::min(size, end - first);
-  // From the nearest position before it whose row is known, if it is nearer than the record's
-  // begin.
-  std::uint64_t position = begin;
-  Row row = index_.Start(record);
+  char* const extracted = text.Extend(last - first);
+  struct Part {
+    std::uint64_t position;
+    std::uint64_t end;
+  };
+  std::array<Part, kWalks> parts;
+  Begin next = LastBegin({begin, index_.Start(record)}, first);
+  const auto begin_part = [&](std::size_t lane) -> std::optional<Row> {
+    if (next.position == last) return std::nullopt;
+    const Begin from = std::exchange(next, NextBegin(next.position, last));
+    parts[lane] = {from.position, next.position};
+    return from.row;
+  };
+  WalkInLockStep(index_.psi(), begin_part, [&](std::size_t lane, const Psi::Cursor& cursor) {
+    Part& part = parts[lane];
+    if (part.position >= first) extracted[part.position - first] = alphabet_.Print(cursor.symbol);
+    if (tell) Tell(cursor.row, part.position);
+    return ++part.position < part.end;
+  });
+}
+
+TextIndex::Begin TextIndex::LastBegin(Begin start, std::uint64_t position) const {
   const std::uint64_t step = rows_of_.finest();
-  const std::uint64_t farthest = std::uint64_t{1} << kCoarsestExponent;
-  std::uint64_t known = step > 0 ? first / step * step : begin;
-  for (; known > begin && first - known < farthest; known -= step) {
-    if (const auto found = rows_of_.Find(known)) {
-      position = known;
-      row = static_cast<Row>(*found);
-      break;
-    }
+  if (step == 0) return start;
+  // The coarsest layer has one that is nearer, if it is full.
+  constexpr std::uint64_t kFarthest = std::uint64_t{1} << kCoarsestExponent;
+  for (std::uint64_t known = position / step * step;
+       known > start.position && position - known < kFarthest; known -= step) {
+    if (const auto row = rows_of_.Find(known)) return {known, static_cast<Row>(*row)};
   }
-  for (; position < last; ++position) {
-    const Psi::Cursor cursor = index_.psi().At(row);
-    if (position >= first) text.Append(alphabet_.Print(cursor.symbol));
-    Tell(row, position);
-    row = cursor.next;
+  return start;
+}
+
+TextIndex::Begin TextIndex::NextBegin(std::uint64_t position, std::uint64_t end) const {
+  const std::uint64_t step = rows_of_.finest();
+  if (step == 0) return {.position = end};
+  for (std::uint64_t known = (position / step + 1) * step; known < end; known += step) {
+    if (const auto row = rows_of_.Find(known)) return {known, static_cast<Row>(*row)};
   }
+  return {.position = end};
 }
 
 RowRange TextIndex::Search(std::string_view substring) const {

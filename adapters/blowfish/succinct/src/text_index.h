@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "byte_alphabet.h"
 #include "elias_fano.h"
 #include "layered_sampled_array.h"
 #include "lock_step.h"
@@ -16,30 +17,6 @@
 #include "text_buffer.h"
 
 namespace stout::blowfish {
-
-/// The bytes that occur in a text, and their symbols, in the order of the bytes.
-///
-/// Space: 512 bytes.   Owner: value type.
-class ByteAlphabet {
- public:
-  ByteAlphabet() = default;
-  explicit ByteAlphabet(const std::array<bool, 256>& occurs);
-
-  [[nodiscard]] std::size_t symbols() const { return symbols_; }
-  [[nodiscard]] char Print(Symbol symbol) const { return bytes_[symbol]; }
-  /// Nothing where the text has no such byte.
-  [[nodiscard]] std::optional<Symbol> Find(char byte) const {
-    const auto b = static_cast<unsigned char>(byte);
-    if (!occurs_[b]) return std::nullopt;
-    return symbol_of_[b];
-  }
-
- private:
-  std::array<bool, 256> occurs_{};
-  std::array<std::uint8_t, 256> symbol_of_{};
-  std::array<char, 256> bytes_{};
-  std::size_t symbols_ = 0;
-};
 
 /// Records of bytes, compressed, of which any part is read and any substring found: the setting of
 /// the paper. A record ends where a match ends that does not find enough: matches do not reach
@@ -77,7 +54,11 @@ class TextIndex {
   template <typename Visit>
   void GetAll(std::span<const std::uint32_t> records, Visit visit);
 
-  /// Appends the bytes [offset, offset + size) of a record, as far as it has them.
+  /// Appends a record.
+  void Get(std::uint32_t record, TextBuffer& text) { Extract(record, 0, SizeOf(record), text); }
+
+  /// Appends the bytes [offset, offset + size) of a record, as far as it has them. Walks begin
+  /// wherever `rows` knows a row, in lock step: so a dense layer makes even one record quick.
   void Extract(std::uint32_t record, std::uint64_t offset, std::uint64_t size, TextBuffer& text);
 
   /// The rows where the substring begins: as many as there are occurrences. Of the empty one, all.
@@ -91,6 +72,11 @@ class TextIndex {
   struct Place {
     std::uint32_t record;
     std::uint64_t offset;
+  };
+  // Where a walk can begin.
+  struct Begin {
+    std::uint64_t position = 0;
+    Row row = 0;
   };
   // Rows that a walk has passed which the layers lack, and the steps from its beginning.
   class Passed {
@@ -111,11 +97,17 @@ class TextIndex {
     std::size_t size_ = 0;
   };
 
+  // Whether there is anything to tell the layers.
+  [[nodiscard]] bool Learns() const { return positions_at_.filling() || rows_of_.filling(); }
   void Tell(Row row, std::uint64_t position) {
     positions_at_.Fill(row, position);
     rows_of_.Fill(position, row);
   }
   [[nodiscard]] Place PlaceOf(std::uint64_t position) const;
+  // The nearest to a position, not behind it, whose row is known; `start`, or better.
+  [[nodiscard]] Begin LastBegin(Begin start, std::uint64_t position) const;
+  // The first that is known behind a position and before `end`; if there is none, `end` and no row.
+  [[nodiscard]] Begin NextBegin(std::uint64_t position, std::uint64_t end) const;
   // The position of a row, if it is known without a walk.
   [[nodiscard]] std::optional<std::uint64_t> PositionOf(Row row) const;
 
@@ -130,9 +122,11 @@ class TextIndex {
 template <typename Visit>
 void TextIndex::GetAll(std::span<const std::uint32_t> records, Visit visit) {
   const ReclaimDomain::Guard guard(domain_);
+  const bool tell = Learns();
   struct Reading {
     std::size_t i = 0;
     std::uint64_t position = 0;
+    std::uint64_t end = 0;
     TextBuffer text;
   };
   std::array<Reading, kWalks> lanes;
@@ -140,13 +134,12 @@ void TextIndex::GetAll(std::span<const std::uint32_t> records, Visit visit) {
   const auto begin = [&](std::size_t lane) -> std::optional<Row> {
     Reading& reading = lanes[lane];
     while (next < records.size()) {
+      const std::uint32_t record = records[next];
       reading.i = next++;
+      reading.position = begins_[record];
+      reading.end = begins_[record + 1];
       reading.text.Clear();
-      const Row start = index_.Start(records[reading.i]);
-      if (!index_.IsEnd(start)) {
-        reading.position = begins_[records[reading.i]];
-        return start;
-      }
+      if (reading.position < reading.end) return index_.Start(record);
       visit(reading.i, std::string_view());
     }
     return std::nullopt;
@@ -154,8 +147,8 @@ void TextIndex::GetAll(std::span<const std::uint32_t> records, Visit visit) {
   WalkInLockStep(index_.psi(), begin, [&](std::size_t lane, const Psi::Cursor& cursor) {
     Reading& reading = lanes[lane];
     reading.text.Append(alphabet_.Print(cursor.symbol));
-    Tell(cursor.row, reading.position++);
-    if (!index_.IsEnd(cursor.next)) return true;
+    if (tell) Tell(cursor.row, reading.position);
+    if (++reading.position < reading.end) return true;
     visit(reading.i, reading.text.view());
     return false;
   });

@@ -1,7 +1,5 @@
 #include "text_index_builder.h"
 
-#include <array>
-#include <cstdint>
 #include <utility>
 
 namespace stout::blowfish {
@@ -10,25 +8,36 @@ EliasFano TextIndexParts::Begins() const {
   return EliasFano::Open(std::span(begins).first(begins.size() - kBitPadding)).value();
 }
 
-TextIndexParts BuildTextIndex(std::span<const std::string_view> records) {
-  std::array<bool, 256> occurs{};
-  std::vector<std::uint64_t> begins{0};
-  for (const std::string_view record : records) {
-    for (const char byte : record) occurs[static_cast<unsigned char>(byte)] = true;
-    begins.push_back(begins.back() + record.size());
+void TextIndexBuilder::Append(std::string_view record) {
+  for (const char c : record) {
+    const auto byte = static_cast<unsigned char>(c);
+    occurs_[byte] = true;
+    text_.push_back(byte);
   }
-  TextIndexParts parts{.alphabet = ByteAlphabet(occurs)};
-  parts.begins = BuildEliasFano(begins);
+  text_.push_back(Field::kEnd);
+  ++records_;
+}
+
+TextIndexParts TextIndexBuilder::Finish() {
+  TextIndexParts parts{.alphabet = ByteAlphabet(occurs_)};
+  EliasFanoWriter begins(records_ + 1, 0, text_bytes());
+  std::uint64_t position = 0;
+  begins.Append(position);
+  for (Symbol& symbol : text_) {
+    if (symbol == Field::kEnd) {
+      begins.Append(position);
+    } else {
+      symbol = *parts.alphabet.Find(static_cast<char>(symbol));
+      ++position;
+    }
+  }
+  parts.begins = begins.Take();
   parts.begins.resize(parts.begins.size() + kBitPadding);
 
   std::vector<Field> fields(1);
+  fields[0].text = std::move(text_);
   fields[0].symbols = parts.alphabet.symbols();
-  fields[0].text.reserve(begins.back() + records.size());
-  for (const std::string_view record : records) {
-    for (const char byte : record) fields[0].text.push_back(*parts.alphabet.Find(byte));
-    fields[0].text.push_back(Field::kEnd);
-  }
-  parts.index = BuildSelfIndex(std::move(fields), static_cast<std::uint32_t>(records.size()));
+  parts.index = BuildSelfIndex(std::move(fields), static_cast<std::uint32_t>(records_));
   return parts;
 }
 
