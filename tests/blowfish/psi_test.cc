@@ -18,8 +18,9 @@
 namespace stout::blowfish {
 namespace {
 
-std::vector<Psi::Cursor> Build(const std::vector<Psi::Cursor>& rows, PsiWriter::Parts& parts) {
-  PsiWriter writer;
+std::vector<Psi::Cursor> Build(const std::vector<Psi::Cursor>& rows, PsiWriter::Parts& parts,
+                               std::uint32_t block = Psi::kBlock) {
+  PsiWriter writer(block);
   for (const Psi::Cursor& row : rows) writer.Append(row.symbol, row.next);
   CHECK(writer.rows() == rows.size());
   parts = writer.Finish();
@@ -54,7 +55,7 @@ TEST_CASE("psi gives back the symbol and the next row of every row", "[psi]") {
   SplitMix64 random(seed);
   const std::vector<Psi::Cursor> rows = RandomRows(random);
   PsiWriter::Parts parts;
-  CHECK(Build(rows, parts) == rows);
+  CHECK(Build(rows, parts, random.Below(2) == 0 ? Psi::kBlock : Psi::kLongBlock) == rows);
 
   const Psi psi = parts.View();
   for (int i = 0; i < 20; ++i) {
@@ -110,7 +111,7 @@ TEST_CASE("a next row is found among the rows of its symbol", "[psi]") {
   SplitMix64 random(seed);
   const std::vector<Psi::Cursor> rows = RandomRows(random);
   PsiWriter::Parts parts;
-  CHECK(Build(rows, parts) == rows);
+  CHECK(Build(rows, parts, random.Below(2) == 0 ? Psi::kBlock : Psi::kLongBlock) == rows);
   for (int i = 0; i < 100; ++i) {
     // Any part of the rows of a symbol, beside which there may be others in a block.
     const Symbol symbol = rows[random.Below(rows.size())].symbol;

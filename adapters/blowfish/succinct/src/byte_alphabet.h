@@ -28,7 +28,8 @@ class ByteAlphabet {
   [[nodiscard]] std::array<std::byte, kFileBytes> Encode() const;
 
   [[nodiscard]] std::size_t symbols() const { return symbols_; }
-  [[nodiscard]] char Print(Symbol symbol) const { return bytes_[symbol]; }
+  /// Some byte for what is no symbol, as a Psi that is wrong has.
+  [[nodiscard]] char Print(Symbol symbol) const { return bytes_[symbol % bytes_.size()]; }
   /// Nothing where the text has no such byte.
   [[nodiscard]] std::optional<Symbol> Find(char byte) const {
     const auto b = static_cast<unsigned char>(byte);

@@ -8,44 +8,44 @@
 namespace stout::blowfish {
 namespace {
 
-using StepFunction = void (*)(std::span<const Psi::Entry>, const std::byte*,
+using StepFunction = void (*)(std::span<const Psi::Entry>, const std::byte*, int exponent,
                               std::span<Psi::Cursor>);
-using StepBlockFunction = void (*)(const Psi::Entry&, const std::byte*, Row,
+using StepBlockFunction = void (*)(const Psi::Entry&, const std::byte*, int exponent, Row,
                                    std::span<Psi::Cursor>);
 
 // The entries are there already; the numbers of all cursors are on their way before the first ones
 // are needed.
 template <int (*kSelect)(std::uint64_t word, int rank)>
 [[gnu::always_inline]] inline void StepAll(std::span<const Psi::Entry> entries,
-                                           const std::byte* numbers,
+                                           const std::byte* numbers, int exponent,
                                            std::span<Psi::Cursor> cursors) {
   for (const Psi::Cursor& cursor : cursors) {
-    __builtin_prefetch(numbers + entries[cursor.row / Psi::kBlock].place);
+    __builtin_prefetch(numbers + entries[cursor.row >> exponent].place);
   }
   for (Psi::Cursor& cursor : cursors) {
-    ReadBlock<kSelect>(entries[cursor.row / Psi::kBlock], numbers, cursor);
+    ReadBlock<kSelect>(entries[cursor.row >> exponent], numbers, exponent, cursor);
   }
 }
 
-void StepPortable(std::span<const Psi::Entry> entries, const std::byte* numbers,
+void StepPortable(std::span<const Psi::Entry> entries, const std::byte* numbers, int exponent,
                   std::span<Psi::Cursor> cursors) {
-  StepAll<SelectPortable>(entries, numbers, cursors);
+  StepAll<SelectPortable>(entries, numbers, exponent, cursors);
 }
-void StepBlockPortable(const Psi::Entry& entry, const std::byte* numbers, Row first,
+void StepBlockPortable(const Psi::Entry& entry, const std::byte* numbers, int exponent, Row first,
                        std::span<Psi::Cursor> cursors) {
-  ReadCursors<SelectPortable>(entry, numbers, first, cursors);
+  ReadCursors<SelectPortable>(entry, numbers, exponent, first, cursors);
 }
 
 #if defined(__x86_64__)
 [[gnu::target("bmi,bmi2,popcnt")]] void StepBmi2(std::span<const Psi::Entry> entries,
-                                                 const std::byte* numbers,
+                                                 const std::byte* numbers, int exponent,
                                                  std::span<Psi::Cursor> cursors) {
-  StepAll<SelectBmi2>(entries, numbers, cursors);
+  StepAll<SelectBmi2>(entries, numbers, exponent, cursors);
 }
 [[gnu::target("bmi,bmi2,popcnt")]] void StepBlockBmi2(const Psi::Entry& entry,
-                                                      const std::byte* numbers, Row first,
-                                                      std::span<Psi::Cursor> cursors) {
-  ReadCursors<SelectBmi2>(entry, numbers, first, cursors);
+                                                      const std::byte* numbers, int exponent,
+                                                      Row first, std::span<Psi::Cursor> cursors) {
+  ReadCursors<SelectBmi2>(entry, numbers, exponent, first, cursors);
 }
 const StepFunction kStep = HasBmi2() ? StepBmi2 : StepPortable;
 const StepBlockFunction kStepBlock = HasBmi2() ? StepBlockBmi2 : StepBlockPortable;
@@ -97,24 +97,27 @@ Row FirstAbove(std::span<const Psi::Entry> blocks, Row next) {
 
 Psi::Cursor Psi::At(Row row) const {
   Cursor cursor{.row = row};
-  kStep(entries_, numbers_, {&cursor, 1});
+  kStep(entries_, numbers_, block_exponent_, {&cursor, 1});
   return cursor;
 }
 
-void Psi::Step(std::span<Cursor> cursors) const { kStep(entries_, numbers_, cursors); }
+void Psi::Step(std::span<Cursor> cursors) const {
+  kStep(entries_, numbers_, block_exponent_, cursors);
+}
 
 void Psi::StepBlock(Row first, std::span<Cursor> cursors) const {
-  kStepBlock(entries_[first / kBlock], numbers_, first, cursors);
+  kStepBlock(entries_[first >> block_exponent_], numbers_, block_exponent_, first, cursors);
 }
 
 Row Psi::LowerBound(Row first, Row last, Row next) const {
   // Of a block that lies within the rows, the lowest next row is that of its first: the entries
   // alone tell which block it is in, or between which.
-  const Row begin = (first + kBlock - 1) / kBlock;
-  const Row end = std::max(begin, last / kBlock);
+  const Row block = Row{1} << block_exponent_;
+  const Row begin = (first + block - 1) / block;
+  const Row end = std::max(begin, last / block);
   const Row below = begin + FirstAbove(entries_.subspan(begin, end - begin), next);
-  if (below < end) last = below * kBlock;
-  if (below > begin) first = (below - 1) * kBlock;
+  if (below < end) last = below * block;
+  if (below > begin) first = (below - 1) * block;
   while (first < last) {
     const Row middle = first + (last - first) / 2;
     if (Next(middle) < next) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -23,8 +24,8 @@ inline constexpr std::size_t kMaxSymbols = std::size_t{1} << 16;
 /// that is one symbol shorter (NPA in the paper, Psi elsewhere). All that an index knows of its
 /// text.
 ///
-/// The rows of one symbol stand together, and within them the next rows increase. So the 64 rows of
-/// a block, whatever symbols they have, become increasing numbers
+/// The rows of one symbol stand together, and within them the next rows increase. So the rows of a
+/// block, 64 of them or more, whatever symbols they have, become increasing numbers
 ///
 ///     v = (symbol - symbol of the first row) << w | (next row - lowest next row of the block)
 ///
@@ -32,15 +33,15 @@ inline constexpr std::size_t kMaxSymbols = std::size_t{1} << 16;
 /// the least space of three:
 /// - run:    v = i for row i of the block: no space at all;
 /// - breaks: runs, of which at most 16 begin anew: their places (a byte each) and what to add to i;
-/// - gaps:   v - i in Elias-Fano: l low bits each; the rest in unary, 64 ones among zeros.
+/// - gaps:   v - i in Elias-Fano: l low bits each; the rest in unary, ones among zeros.
 ///
 /// Example, of 4 rows instead of 64: symbols a a b b, next rows 7 8 2 9: the lowest is 2, w = 3,
 /// and v = 5 6 8 15. As breaks: from row 0 add 5, from row 2 add 6, from row 3 add 12.
 ///
 /// A directory entry a block has the symbol, the lowest next row, w, and where its numbers are.
 ///
-/// Space: 1.5 bits a row for the directory, and 0 (runs) to log2(rows / occurrences of the symbol)
-/// + 2 bits.
+/// Space: 96 bits a block for the directory, and 0 (runs) to log2(rows / occurrences of the symbol)
+/// + 2 bits a row.
 /// Cost: two cache misses: the entry, the numbers. Walks that do not depend on each other overlap
 /// them (Cursor).
 /// Owner: none; the spans stay with the file.   Threads: any.
@@ -48,7 +49,11 @@ inline constexpr std::size_t kMaxSymbols = std::size_t{1} << 16;
 /// 2014), best of block.
 class Psi {
  public:
+  /// Rows of a block, unless it was built with more: these are the quickest to read.
   static constexpr std::uint32_t kBlock = 64;
+  /// For texts of bytes, which have many rows and few symbols: 0.4 instead of 1.5 bits a row are
+  /// worth more than the steps, which take a tenth longer.
+  static constexpr std::uint32_t kLongBlock = 256;
 
   /// As it is in the file.
   struct Entry {
@@ -69,9 +74,13 @@ class Psi {
   };
 
   Psi() = default;
-  /// `numbers` is followed by kPadding readable bytes.
-  Psi(std::span<const Entry> entries, const std::byte* numbers, std::uint64_t rows)
-      : entries_(entries), numbers_(numbers), rows_(rows) {}
+  /// `numbers` is followed by kPadding readable bytes. `block`: kBlock or kLongBlock, as built.
+  Psi(std::span<const Entry> entries, const std::byte* numbers, std::uint64_t rows,
+      std::uint32_t block = kBlock)
+      : entries_(entries),
+        numbers_(numbers),
+        rows_(rows),
+        block_exponent_(std::countr_zero(block)) {}
 
   static constexpr std::size_t kPadding = 16;
 
@@ -88,7 +97,7 @@ class Psi {
   /// where Step takes ten times as much. At least one; all of one block.
   void StepBlock(Row first, std::span<Cursor> cursors) const;
 
-  void Prefetch(Row row) const { __builtin_prefetch(&entries_[row / kBlock]); }
+  void Prefetch(Row row) const { __builtin_prefetch(&entries_[row >> block_exponent_]); }
 
   /// The first of the rows [first, last), of one symbol, whose next row is at least `next`; `last`
   /// if none is.
@@ -98,11 +107,15 @@ class Psi {
   std::span<const Entry> entries_;
   const std::byte* numbers_ = nullptr;
   std::uint64_t rows_ = 0;
+  int block_exponent_ = std::countr_zero(kBlock);
 };
 
 /// Builds a Psi, row after row.
 class PsiWriter {
  public:
+  /// `block`: kBlock or kLongBlock.
+  explicit PsiWriter(std::uint32_t block = Psi::kBlock) { parts_.block = block; }
+
   /// The symbol is not below the last one; rows of a symbol have increasing next rows. At most
   /// kMaxRows rows.
   void Append(Symbol symbol, Row next);
@@ -113,10 +126,11 @@ class PsiWriter {
     std::vector<Psi::Entry> entries;
     std::vector<std::byte> numbers;  ///< With Psi::kPadding.
     std::uint64_t rows = 0;
+    std::uint32_t block = Psi::kBlock;
 
-    [[nodiscard]] Psi View() const { return {entries, numbers.data(), rows}; }
+    [[nodiscard]] Psi View() const { return {entries, numbers.data(), rows, block}; }
   };
-  /// Leaves the writer empty.
+  /// The writer is of no more use.
   [[nodiscard]] Parts Finish();
 
  private:

@@ -60,16 +60,16 @@ struct Form {
   return i + ReadBits(numbers + 1 + count, bit, width);
 }
 
-/// The numbers of a block of gaps, from number i on: kBlock low parts, then the high parts in
+/// The numbers of a block of gaps, from number i on: 2^exponent low parts, then the high parts in
 /// unary: before the one of number i stand i ones and as many zeros as its high part says.
 template <int (*kSelect)(std::uint64_t word, int rank)>
 class Gaps {
  public:
-  [[gnu::always_inline]] Gaps(const std::byte* numbers, int width, std::uint32_t i)
+  [[gnu::always_inline]] Gaps(const std::byte* numbers, int exponent, int width, std::uint32_t i)
       : numbers_(numbers),
         width_(width),
         i_(i),
-        at_(numbers + std::size_t{Psi::kBlock} * width / 8),
+        at_(numbers + (static_cast<std::size_t>(width) << exponent) / 8),
         word_(LoadWord(at_)) {
     auto rank = static_cast<int>(i);
     for (int ones; (ones = __builtin_popcountll(word_)) <= rank;) {
@@ -111,12 +111,12 @@ class Gaps {
 
 template <int (*kSelect)(std::uint64_t word, int rank)>
 [[gnu::always_inline]] inline void ReadBlock(const Psi::Entry& entry, const std::byte* numbers,
-                                             Psi::Cursor& cursor) {
-  const std::uint32_t i = cursor.row % Psi::kBlock;
+                                             int exponent, Psi::Cursor& cursor) {
+  const auto i = static_cast<std::uint32_t>(LowBits(cursor.row, exponent));
   const Form form = Form::Unpack(entry.form);
   std::uint64_t v = i;
   if (form.kind == Form::kGaps) {
-    v = Gaps<kSelect>(numbers + entry.place, form.width, i).v();
+    v = Gaps<kSelect>(numbers + entry.place, exponent, form.width, i).v();
   } else if (form.kind == Form::kBreaks) {
     v = ReadBreaks(numbers + entry.place, form.width, i);
   }
@@ -127,16 +127,17 @@ template <int (*kSelect)(std::uint64_t word, int rank)>
 /// As ReadBlock for each of the cursors, of rows side by side; but symbols are left as they are.
 template <int (*kSelect)(std::uint64_t word, int rank)>
 [[gnu::always_inline]] inline void ReadCursors(const Psi::Entry& entry, const std::byte* numbers,
-                                               Row first, std::span<Psi::Cursor> cursors) {
+                                               int exponent, Row first,
+                                               std::span<Psi::Cursor> cursors) {
   const Form form = Form::Unpack(entry.form);
   auto set = [&, row = first](Psi::Cursor& cursor, std::uint64_t v) mutable {
     cursor.row = row++;
     cursor.next = static_cast<Row>(entry.lowest + LowBits(v, form.symbol_shift));
   };
-  std::uint32_t i = first % Psi::kBlock;
+  auto i = static_cast<std::uint32_t>(LowBits(first, exponent));
   numbers += entry.place;
   if (form.kind == Form::kGaps) {
-    Gaps<kSelect> gaps(numbers, form.width, i);
+    Gaps<kSelect> gaps(numbers, exponent, form.width, i);
     set(cursors.front(), gaps.v());
     for (Psi::Cursor& cursor : cursors.subspan(1)) {
       gaps.Advance();

@@ -19,10 +19,11 @@ bool HaveOnes(std::span<const std::byte> bytes, std::uint64_t ones) {
 }
 
 // `numbers`: those of the block alone; padding follows.
-bool IsReadableBlock(const Form& form, std::span<const std::byte> numbers, std::uint64_t rows) {
+bool IsReadableBlock(const Form& form, std::span<const std::byte> numbers, std::uint32_t block,
+                     std::uint64_t rows) {
   if (form.width > kMaxBitWidth) return false;
   if (form.kind == Form::kGaps) {
-    const std::uint64_t low_bytes = PackedBytes(Psi::kBlock, form.width);
+    const std::uint64_t low_bytes = PackedBytes(block, form.width);
     return low_bytes <= numbers.size() && HaveOnes(numbers.subspan(low_bytes), rows);
   }
   if (form.kind == Form::kBreaks) {
@@ -37,17 +38,16 @@ bool IsReadableBlock(const Form& form, std::span<const std::byte> numbers, std::
 }  // namespace
 
 bool IsReadable(std::span<const Psi::Entry> entries, std::span<const std::byte> numbers,
-                std::uint64_t rows) {
+                std::uint64_t rows, std::uint32_t block) {
   if (numbers.size() < Psi::kPadding) return false;
   const std::uint64_t end = numbers.size() - Psi::kPadding;
-  for (std::size_t block = 0; block < entries.size(); ++block) {
-    const Psi::Entry& entry = entries[block];
-    const std::uint64_t next = block + 1 < entries.size() ? entries[block + 1].place : end;
+  for (std::size_t b = 0; b < entries.size(); ++b) {
+    const Psi::Entry& entry = entries[b];
+    const std::uint64_t next = b + 1 < entries.size() ? entries[b + 1].place : end;
     if (next < entry.place || next > end) return false;
-    const std::uint64_t first_row = std::uint64_t{block} * Psi::kBlock;
-    const std::uint64_t rows_here = std::min<std::uint64_t>(Psi::kBlock, rows - first_row);
+    const std::uint64_t rows_here = std::min<std::uint64_t>(block, rows - b * block);
     if (!IsReadableBlock(Form::Unpack(entry.form), numbers.subspan(entry.place, next - entry.place),
-                         rows_here)) {
+                         block, rows_here)) {
       return false;
     }
   }

@@ -9,7 +9,7 @@
 namespace stout::blowfish {
 namespace {
 
-using Numbers = std::array<std::uint64_t, Psi::kBlock>;
+using Numbers = std::array<std::uint64_t, Psi::kLongBlock>;
 
 // What is to be added from a row of the block on, until the next break.
 struct Break {
@@ -34,14 +34,16 @@ std::uint64_t BitsOfBreaks(const std::vector<Break>& breaks, int width) {
 }
 
 // The last number has the largest high part.
-std::uint64_t BitsOfGaps(std::uint64_t largest, std::size_t size, int width) {
-  return Psi::kBlock * width + (largest >> width) + size;
+std::uint64_t BitsOfGaps(std::uint64_t largest, std::uint32_t block, std::size_t size, int width) {
+  return std::uint64_t{block} * width + (largest >> width) + size;
 }
 
-int BestWidthOfGaps(std::uint64_t largest, std::size_t size) {
+int BestWidthOfGaps(std::uint64_t largest, std::uint32_t block, std::size_t size) {
   int best = 0;
   for (int width = 1; width < kMaxBitWidth && (largest >> width) > 0; ++width) {
-    if (BitsOfGaps(largest, size, width) < BitsOfGaps(largest, size, best)) best = width;
+    if (BitsOfGaps(largest, block, size, width) < BitsOfGaps(largest, block, size, best)) {
+      best = width;
+    }
   }
   return best;
 }
@@ -52,8 +54,9 @@ void WriteBreaks(const std::vector<Break>& breaks, int width, BitWriter& bits) {
   for (const Break& b : breaks) bits.Put(b.added, width);
 }
 
-void WriteGaps(const Numbers& v, std::size_t size, int width, BitWriter& bits) {
-  for (std::uint32_t i = 0; i < Psi::kBlock; ++i) {
+void WriteGaps(const Numbers& v, std::uint32_t block, std::size_t size, int width,
+               BitWriter& bits) {
+  for (std::uint32_t i = 0; i < block; ++i) {
     bits.Put(i < size ? LowBits(v[i] - i, width) : 0, width);
   }
   std::uint64_t high = 0;
@@ -71,7 +74,7 @@ void PsiWriter::Append(Symbol symbol, Row next) {
   assert(rows_ < kMaxRows);
   block_.push_back({.symbol = symbol, .next = next});
   ++rows_;
-  if (block_.size() == Psi::kBlock) WriteBlock();
+  if (block_.size() == parts_.block) WriteBlock();
 }
 
 void PsiWriter::WriteBlock() {
@@ -93,12 +96,12 @@ void PsiWriter::WriteBlock() {
   const std::uint64_t largest = v[size - 1] - (size - 1);
   const std::vector<Break> breaks = FindBreaks(v, size);
   const int break_width = BitWidth(largest);
-  const int gap_width = BestWidthOfGaps(largest, size);
+  const int gap_width = BestWidthOfGaps(largest, parts_.block, size);
   parts_.entries.push_back({.lowest = lowest->next,
                             .place = static_cast<std::uint32_t>(parts_.numbers.size()),
                             .symbol = symbol});
   if (breaks.size() <= Form::kMaxBreaks &&
-      BitsOfBreaks(breaks, break_width) <= BitsOfGaps(largest, size, gap_width)) {
+      BitsOfBreaks(breaks, break_width) <= BitsOfGaps(largest, parts_.block, size, gap_width)) {
     if (!breaks.empty()) {
       form.kind = Form::kBreaks;
       form.width = break_width;
@@ -107,7 +110,7 @@ void PsiWriter::WriteBlock() {
   } else {
     form.kind = Form::kGaps;
     form.width = gap_width;
-    WriteGaps(v, size, gap_width, bits_);
+    WriteGaps(v, parts_.block, size, gap_width, bits_);
   }
   parts_.entries.back().form = form.Pack();
   const std::vector<std::byte> numbers = bits_.Take();
@@ -119,7 +122,7 @@ PsiWriter::Parts PsiWriter::Finish() {
   if (!block_.empty()) WriteBlock();
   parts_.numbers.resize(parts_.numbers.size() + Psi::kPadding);
   parts_.rows = std::exchange(rows_, 0);
-  return std::exchange(parts_, {});
+  return std::move(parts_);
 }
 
 }  // namespace stout::blowfish

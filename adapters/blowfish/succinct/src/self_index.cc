@@ -31,10 +31,10 @@ RowRange SelfIndex::Precede(Symbol symbol, RowRange next) const {
   return {first, psi_.LowerBound(first, most, next.last)};
 }
 
-SelfIndexParts BuildSelfIndex(std::vector<Field> fields, std::uint32_t records,
+SelfIndexParts BuildSelfIndex(std::vector<Field> fields, std::uint32_t records, std::uint32_t block,
                               const std::stop_token& stop) {
   SelfIndexParts parts{.first_rows = FirstRows(fields), .records = records};
-  PsiWriter psi;
+  PsiWriter psi(block);
   RowOrder order(records, parts.first_rows.back(), psi);
   for (; !fields.empty(); fields.pop_back()) {
     order.Prepend(std::move(fields.back()), stop);

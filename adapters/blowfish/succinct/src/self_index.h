@@ -85,8 +85,9 @@ struct SelfIndexParts {
 
 /// Builds an index of records whose fields are these, each with symbols of its own: those of the
 /// last field are the lowest. See RowOrder for what fields must be. `fields` is emptied as it goes.
-/// Once `stop` asks for it, it ends soon, and what it answers is of no use.
+/// `block`: of Psi. Once `stop` asks for it, it ends soon, and what it answers is of no use.
 [[nodiscard]] SelfIndexParts BuildSelfIndex(std::vector<Field> fields, std::uint32_t records,
+                                            std::uint32_t block = Psi::kBlock,
                                             const std::stop_token& stop = {});
 
 }  // namespace stout::blowfish

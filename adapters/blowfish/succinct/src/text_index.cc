@@ -1,6 +1,7 @@
 #include "text_index.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -46,6 +47,7 @@ void TextIndex::Extract(std::uint32_t record, std::uint64_t offset, std::uint64_
   const std::uint64_t first = begin + offset;
   const std::uint64_t last = first + std::min(size, end - first);
   char* const extracted = text.Extend(last - first);
+  std::memset(extracted, 0, last - first);  // Where a Psi is wrong, not all of it is read.
   struct Part {
     std::uint64_t position;
     std::uint64_t end;
@@ -62,7 +64,7 @@ void TextIndex::Extract(std::uint32_t record, std::uint64_t offset, std::uint64_
     Part& part = parts[lane];
     if (part.position >= first) extracted[part.position - first] = alphabet_.Print(cursor.symbol);
     if (tell) Tell(cursor.row, part.position);
-    return ++part.position < part.end;
+    return ++part.position < part.end && !index_.IsEnd(cursor.next);
   });
 }
 

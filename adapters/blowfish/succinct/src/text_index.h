@@ -30,6 +30,8 @@ namespace stout::blowfish {
 ///
 /// Owner: `domain` and what the spans of `index` and `begins` show outlive it.
 /// Threads: any, for everything; a query holds a guard of the domain as long as it runs.
+/// Errors: a Psi that is wrong, in a file that nobody of ours made, gives wrong answers; walks do
+/// not leave its rows.
 /// Paper: BlowFish (NSDI'16) Sections 2, 3.1.
 class TextIndex {
  public:
@@ -45,7 +47,9 @@ class TextIndex {
   }
 
   [[nodiscard]] LayeredSampledArray& positions_at() { return positions_at_; }
+  [[nodiscard]] const LayeredSampledArray& positions_at() const { return positions_at_; }
   [[nodiscard]] LayeredSampledArray& rows_of() { return rows_of_; }
+  [[nodiscard]] const LayeredSampledArray& rows_of() const { return rows_of_; }
 
   /// Fills the layers of both, by reading the records [first, last).
   void FillLayers(std::uint32_t first, std::uint32_t last);
@@ -148,7 +152,7 @@ void TextIndex::GetAll(std::span<const std::uint32_t> records, Visit visit) {
     Reading& reading = lanes[lane];
     reading.text.Append(alphabet_.Print(cursor.symbol));
     if (tell) Tell(cursor.row, reading.position);
-    if (++reading.position < reading.end) return true;
+    if (++reading.position < reading.end && !index_.IsEnd(cursor.next)) return true;
     visit(reading.i, reading.text.view());
     return false;
   });
@@ -171,6 +175,7 @@ void TextIndex::Locate(RowRange rows, Visit visit) {
       if (positions_at_.Wants(row)) walk.passed.Add({row, walk.steps});
       return false;
     }
+    if (walk.steps > *position) return true;  // Psi is wrong.
     const std::uint64_t first = *position - walk.steps;
     for (const Passed::At at : walk.passed.all()) Tell(at.row, first + at.steps);
     const Place place = PlaceOf(first);

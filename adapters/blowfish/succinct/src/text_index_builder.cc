@@ -37,7 +37,8 @@ TextIndexParts TextIndexBuilder::Finish() {
   std::vector<Field> fields(1);
   fields[0].text = std::move(text_);
   fields[0].symbols = parts.alphabet.symbols();
-  parts.index = BuildSelfIndex(std::move(fields), static_cast<std::uint32_t>(records_));
+  parts.index =
+      BuildSelfIndex(std::move(fields), static_cast<std::uint32_t>(records_), Psi::kLongBlock);
   return parts;
 }
 
