@@ -204,7 +204,7 @@ std::vector<Field> OneLongText(std::size_t size) {
 TEST_CASE("an index is the same whether it could be stopped or not", "[self_index]") {
   const std::vector<Field> fields = OneLongText((1 << 20) + 7);
   const std::stop_source source;
-  const SelfIndexParts stoppable = BuildSelfIndex(fields, 1, source.get_token());
+  const SelfIndexParts stoppable = BuildSelfIndex(fields, 1, Psi::kBlock, source.get_token());
   const SelfIndexParts parts = BuildSelfIndex(fields, 1);
   CHECK(stoppable.psi.numbers == parts.psi.numbers);
   CHECK(stoppable.starts.numbers == parts.starts.numbers);
@@ -214,7 +214,7 @@ TEST_CASE("an index is the same whether it could be stopped or not", "[self_inde
 TEST_CASE("an index that is to stop is not built", "[self_index]") {
   std::stop_source source;
   source.request_stop();
-  CHECK(BuildSelfIndex(OneLongText(1 << 20), 1, source.get_token()).psi.rows == 0);
+  CHECK(BuildSelfIndex(OneLongText(1 << 20), 1, Psi::kBlock, source.get_token()).psi.rows == 0);
 }
 
 }  // namespace

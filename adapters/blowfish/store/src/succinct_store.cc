@@ -7,35 +7,14 @@
 #include <cstring>
 #include <utility>
 
-#include "psi_check.h"
+#include "section_arrays.h"
+#include "self_index_sections.h"
 #include "stout/adapters/store_url.h"
 #include "succinct_store_format.h"
 #include "succinct_store_writer.h"
 
 namespace stout::blowfish {
 namespace {
-
-template <typename T>
-bool ReadArray(const IndexFile& file, std::string_view name, std::span<const T>& array) {
-  const auto bytes = file.Find(name);
-  if (!bytes || bytes->size() % sizeof(T) != 0) return false;
-  array = {reinterpret_cast<const T*>(bytes->data()), bytes->size() / sizeof(T)};
-  return true;
-}
-
-template <typename T>
-bool ReadPart(const IndexFile& file, std::string_view name, T& part) {
-  const auto bytes = file.Find(name);
-  if (!bytes) return false;
-  auto opened = T::Open(*bytes);
-  if (!opened) return false;
-  part = std::move(*opened);
-  return true;
-}
-
-constexpr std::uint64_t Blocks(std::uint64_t rows, std::uint64_t block) {
-  return (rows + block - 1) / block;
-}
 
 bool IsRule(CutRule rule) {
   return rule.kind <= CutRule::kWords && (rule.kind != CutRule::kChunks || rule.chunk > 0);
@@ -78,11 +57,7 @@ struct SuccinctStore::Parts {
   KeyDirectory deleted_keys;
   StampColumn deleted_stamps;
   std::span<const std::uint64_t> deleted_times;
-  std::span<const Psi::Entry> psi_entries;
-  std::span<const std::byte> psi_numbers;
-  std::span<const Row> first_rows;
-  std::span<const FramedArray::Entry> start_entries;
-  std::span<const std::byte> start_numbers;
+  SelfIndexSections index;
   std::span<const TokenAlphabet::Attribute> attributes;
   std::span<const TokenAlphabet::Text> texts;
   std::span<const char> long_texts;
@@ -92,42 +67,18 @@ struct SuccinctStore::Parts {
     if (!ReadPart(file, section::kKeys, keys) || !ReadPart(file, section::kStamps, stamps) ||
         !ReadPart(file, section::kDeletedKeys, deleted_keys) ||
         !ReadPart(file, section::kDeletedStamps, deleted_stamps) ||
-        !ReadArray(file, section::kDeletedTimes, deleted_times) ||
-        !ReadArray(file, section::kPsiEntries, psi_entries) ||
-        !ReadArray(file, section::kPsiNumbers, psi_numbers) ||
-        !ReadArray(file, section::kFirstRows, first_rows) ||
-        !ReadArray(file, section::kStartEntries, start_entries) ||
-        !ReadArray(file, section::kStartNumbers, start_numbers) ||
+        !ReadArray(file, section::kDeletedTimes, deleted_times) || !index.Read(file, keys.size()) ||
         !ReadArray(file, section::kAttributes, attributes) ||
         !ReadArray(file, section::kTexts, texts) ||
         !ReadArray(file, section::kLongTexts, long_texts)) {
       return false;
     }
     const std::uint64_t records = keys.size();
-    return records < kMaxRows && stamps.size() == records &&
-           deleted_stamps.size() == deleted_keys.size() &&
-           deleted_times.size() == deleted_keys.size() && AreRows(records) &&
-           texts.size() <= kMaxSymbols && first_rows.size() == texts.size() + 1 &&
-           attributes.size() == schema.size() && AreAttributes(attributes, first_rows, records) &&
+    return stamps.size() == records && deleted_stamps.size() == deleted_keys.size() &&
+           deleted_times.size() == deleted_keys.size() && texts.size() <= kMaxSymbols &&
+           index.symbols() == texts.size() && attributes.size() == schema.size() &&
+           AreAttributes(attributes, index.first_rows, records) &&
            AreWithin(texts, long_texts.size());
-  }
-
-  // Whether those of Psi, of the symbols and of the records are the same.
-  [[nodiscard]] bool AreRows(std::uint64_t records) const {
-    if (first_rows.empty() || first_rows.front() != 0 || !std::ranges::is_sorted(first_rows)) {
-      return false;
-    }
-    const std::uint64_t rows = first_rows.back();
-    return rows < kMaxRows && (records > 0 || rows == 0) &&
-           psi_entries.size() == Blocks(rows, Psi::kBlock) &&
-           IsReadable(psi_entries, psi_numbers, rows) &&
-           FramedArray::IsReadable(start_entries, start_numbers, records, rows);
-  }
-
-  [[nodiscard]] SelfIndex Index() const {
-    return {Psi(psi_entries, psi_numbers.data(), first_rows.back()), first_rows,
-            FramedArray(start_entries, start_numbers.data()),
-            static_cast<std::uint32_t>(keys.size())};
   }
 };
 
@@ -141,7 +92,7 @@ SuccinctStore::SuccinctStore(IndexFile file, Schema schema, const Parts& parts,
       deleted_stamps_(parts.deleted_stamps),
       deleted_times_(parts.deleted_times),
       texts_(kMaxSymbols * sizeof(TokenAlphabet::Text) / sizeof(std::uint64_t)),
-      index_(parts.Index(), Alphabet(parts), domain) {}
+      index_(parts.index.View(), Alphabet(parts), domain) {}
 
 // Those of the file, and empty ones: so whatever symbol Psi tells has a text.
 TokenAlphabet SuccinctStore::Alphabet(const Parts& parts) {
@@ -172,13 +123,7 @@ Result<std::unique_ptr<SuccinctStore>> SuccinctStore::Open(const std::string& pa
 }
 
 std::vector<Space> SuccinctStore::SpaceByPart() const {
-  std::vector<Space> space;
-  std::uint64_t sections = 0;
-  for (const IndexFile::Section& s : file_.sections()) {
-    space.push_back({s.name, s.bytes.size()});
-    sections += s.bytes.size();
-  }
-  space.push_back({"file", file_.bytes() - sections});
+  std::vector<Space> space = SpaceOf(file_);
   space.push_back({"layers of records", index_.records_at().bytes()});
   space.push_back({"layers of places", index_.places_of().bytes()});
   return space;

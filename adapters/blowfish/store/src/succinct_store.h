@@ -13,18 +13,13 @@
 #include "reclaim.h"
 #include "record_index.h"
 #include "schema.h"
+#include "space.h"
 #include "stamp_column.h"
 #include "stout/error.h"
 #include "token_alphabet.h"
 #include "zeroed_words.h"
 
 namespace stout::blowfish {
-
-/// A part of what a store takes, for the account of its space.
-struct Space {
-  std::string name;
-  std::uint64_t bytes = 0;
-};
 
 /// A key that is gone, and since when: its stamp is compared with those of late writes.
 struct Tombstone {

@@ -10,16 +10,12 @@
 
 namespace stout::blowfish::section {
 
-// The sections of a SuccinctStore's file: arrays as they are in memory, little-endian.
+// The sections of a SuccinctStore's file beside SelfIndexSections: arrays as they are in memory,
+// little-endian.
 
-inline constexpr std::string_view kSchema = "schema";           ///< See EncodeSchema.
-inline constexpr std::string_view kKeys = "keys";               ///< KeyDirectory.
-inline constexpr std::string_view kStamps = "stamps";           ///< StampColumn.
-inline constexpr std::string_view kPsiEntries = "psi entries";  ///< Psi::Entry
-inline constexpr std::string_view kPsiNumbers = "psi numbers";  ///< See psi_block.h.
-inline constexpr std::string_view kFirstRows = "first rows";    ///< Row, a symbol, and one more.
-inline constexpr std::string_view kStartEntries = "start entries";    ///< FramedArray::Entry
-inline constexpr std::string_view kStartNumbers = "start numbers";    ///< See FramedArray.
+inline constexpr std::string_view kSchema = "schema";                 ///< See EncodeSchema.
+inline constexpr std::string_view kKeys = "keys";                     ///< KeyDirectory.
+inline constexpr std::string_view kStamps = "stamps";                 ///< StampColumn.
 inline constexpr std::string_view kAttributes = "attributes";         ///< TokenAlphabet::Attribute
 inline constexpr std::string_view kTexts = "texts";                   ///< TokenAlphabet::Text
 inline constexpr std::string_view kLongTexts = "long texts";          ///< Bytes.

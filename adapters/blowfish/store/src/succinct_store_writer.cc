@@ -8,26 +8,13 @@
 #include <utility>
 
 #include "index_file_writer.h"
-#include "self_index.h"
+#include "section_arrays.h"
+#include "self_index_sections.h"
 #include "stout/adapters/store_url.h"
 #include "succinct_store_format.h"
 #include "tokenize.h"
 
 namespace stout::blowfish {
-namespace {
-
-template <typename T>
-std::span<const std::byte> BytesOf(const std::vector<T>& array) {
-  return std::as_bytes(std::span(array));
-}
-
-// What a reader finds behind the section of its file is not in the section.
-std::span<const std::byte> Unpadded(const std::vector<std::byte>& bytes, std::size_t padding) {
-  return std::span(bytes).first(bytes.size() - padding);
-}
-
-}  // namespace
-
 void SuccinctStoreWriter::Append(const Record& record) {
   keys_.Append(record.key);
   stamps_.Append(record.stamp);
@@ -71,18 +58,13 @@ ErrorCode SuccinctStoreWriter::Finish(const std::string& path, Diagnostics* diag
   }
   Tokens tokens = Tokenize(schema_, values, stop);
   if (stop.stop_requested()) return stopped();
-  const SelfIndexParts index =
-      BuildSelfIndex(std::exchange(tokens.fields, {}), static_cast<std::uint32_t>(records()), stop);
+  const SelfIndexParts index = BuildSelfIndex(
+      std::exchange(tokens.fields, {}), static_cast<std::uint32_t>(records()), Psi::kBlock, stop);
   if (stop.stop_requested()) return stopped();
   file->Add(section::kSchema, EncodeSchema(schema_));
   file->Add(section::kKeys, *keys);
   file->Add(section::kStamps, stamps_.Finish());
-  file->Add(section::kPsiEntries, BytesOf(index.psi.entries));
-  // With its padding, which is more than a file gives.
-  file->Add(section::kPsiNumbers, BytesOf(index.psi.numbers));
-  file->Add(section::kFirstRows, BytesOf(index.first_rows));
-  file->Add(section::kStartEntries, BytesOf(index.starts.entries));
-  file->Add(section::kStartNumbers, Unpadded(index.starts.numbers, kBitPadding));
+  SelfIndexSections::Write(index, *file);
   file->Add(section::kAttributes, BytesOf(tokens.attributes));
   file->Add(section::kTexts, BytesOf(tokens.texts));
   file->Add(section::kLongTexts, std::as_bytes(std::span(tokens.long_texts)));

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "index_file.h"
+
+namespace stout::blowfish {
+
+/// A part of what a store takes, for the account of its space.
+struct Space {
+  std::string name;
+  std::uint64_t bytes = 0;
+};
+
+/// Of a file: each section, and "file", what is between them.
+[[nodiscard]] std::vector<Space> SpaceOf(const IndexFile& file);
+
+}  // namespace stout::blowfish
