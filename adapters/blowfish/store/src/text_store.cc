@@ -1,0 +1,78 @@
+#include "text_store.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "section_arrays.h"
+#include "self_index_sections.h"
+#include "stout/adapters/store_url.h"
+#include "text_store_format.h"
+
+namespace stout::blowfish {
+namespace {
+
+// Whether these are where so many records of a text of so many bytes begin, and its end.
+bool AreBegins(const EliasFano& begins, std::uint64_t records, std::uint64_t text_bytes) {
+  if (begins.size() != records + 1) return false;
+  EliasFano::Cursor cursor(begins, 0);
+  std::uint64_t last = cursor.Next();
+  if (last != 0) return false;
+  while (cursor.index() < begins.size()) {
+    if (std::exchange(last, cursor.Next()) > last) return false;
+  }
+  return last == text_bytes;
+}
+
+}  // namespace
+
+struct TextStore::Parts {
+  KeyDirectory keys;
+  EliasFano begins;
+  ByteAlphabet alphabet;
+  SelfIndexSections index{.block = Psi::kLongBlock};
+
+  // Whether all are there, and as large as they must be for one another.
+  bool Read(const IndexFile& file) {
+    return ReadPart(file, text_section::kKeys, keys) &&
+           ReadPart(file, text_section::kBegins, begins) &&
+           ReadPart(file, text_section::kAlphabet, alphabet) && index.Read(file, keys.size()) &&
+           index.symbols() == alphabet.symbols() &&
+           AreBegins(begins, keys.size(), index.first_rows.back());
+  }
+};
+
+TextStore::TextStore(IndexFile file, const Parts& parts, ReclaimDomain& domain)
+    : file_(std::move(file)),
+      keys_(parts.keys),
+      index_(parts.index.View(), parts.alphabet, parts.begins, domain) {}
+
+Result<std::unique_ptr<TextStore>> TextStore::Open(const std::string& path, ReclaimDomain& domain,
+                                                   Verify verify, Diagnostics* diagnostics) {
+  Result<IndexFile> file = IndexFile::Open(path, kFileKind, kFileVersion, verify, diagnostics);
+  if (!file) return file.error();
+  Parts parts;
+  if (!parts.Read(*file)) {
+    return Fail(Errc::kCorrupt,
+                fmt::format("{}: its parts do not fit each other; restore it from a copy", path),
+                diagnostics);
+  }
+  parts.index.Advise();
+  return std::unique_ptr<TextStore>(new TextStore(std::move(*file), parts, domain));
+}
+
+bool TextStore::Get(std::string_view key, TextBuffer& text) {
+  const std::optional<std::uint64_t> record = keys_.Find(key);
+  if (!record) return false;
+  index_.Get(static_cast<std::uint32_t>(*record), text);
+  return true;
+}
+
+std::vector<Space> TextStore::SpaceByPart() const {
+  std::vector<Space> space = SpaceOf(file_);
+  space.push_back({"layers of positions", index_.positions_at().bytes()});
+  space.push_back({"layers of rows", index_.rows_of().bytes()});
+  return space;
+}
+
+}  // namespace stout::blowfish

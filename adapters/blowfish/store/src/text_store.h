@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "index_file.h"
+#include "key_directory.h"
+#include "reclaim.h"
+#include "space.h"
+#include "stout/error.h"
+#include "text_buffer.h"
+#include "text_index.h"
+
+namespace stout::blowfish {
+
+/// Texts by key that do not change any more, compressed in one file, which is mapped and read in
+/// place; any part of a text is read, and any substring found. A text is any bytes: what they mean,
+/// and whether there are attributes, is another's to know. For records that are searched by
+/// attribute alone, SuccinctStore is smaller and faster.
+///
+/// Texts are numbered in the byte order of their keys.
+///
+///     auto store = TextStore::Open(path, domain, Verify::kEverything, &why);
+///     if (!store) return store.error();
+///     TextIndex& index = (*store)->index();
+///     if (auto record = (*store)->keys().Find("ann")) index.Extract(*record, 100, 20, text);
+///     RowRange rows = index.Search("ro");  // rows.size() is how often it occurs
+///     index.Locate(rows, [&](std::uint32_t record, std::uint64_t offset) {
+///       ...;
+///       return --most > 0;
+///     });
+///
+/// Owner: `domain` outlives it.   Threads: any, for everything.
+/// Paper: BlowFish (NSDI'16) Section 2, after Succinct (NSDI'15) Section 3, "flat files".
+class TextStore {
+ public:
+  static constexpr std::string_view kFileKind = "texts";
+  static constexpr std::uint32_t kFileVersion = 1;
+
+  /// kCorrupt: the file is not what a writer published. See IndexFile for the others.
+  ///
+  /// Verify::kHeader notices a file that was cut, lengthened, or is another one, and parts that do
+  /// not fit each other; not, what became of single bytes: it is for files that were read whole
+  /// before.
+  [[nodiscard]] static Result<std::unique_ptr<TextStore>> Open(const std::string& path,
+                                                               ReclaimDomain& domain,
+                                                               Verify verify = Verify::kEverything,
+                                                               Diagnostics* diagnostics = nullptr);
+
+  [[nodiscard]] std::uint32_t records() const { return index_.records(); }
+  [[nodiscard]] const KeyDirectory& keys() const { return keys_; }
+  [[nodiscard]] TextIndex& index() { return index_; }
+
+  /// Appends the text of a key. False: there is none such.
+  [[nodiscard]] bool Get(std::string_view key, TextBuffer& text);
+
+  [[nodiscard]] std::uint64_t file_bytes() const { return file_.bytes(); }
+  /// Of the file, by part, and of the layers.
+  [[nodiscard]] std::vector<Space> SpaceByPart() const;
+
+ private:
+  struct Parts;
+
+  TextStore(IndexFile file, const Parts& parts, ReclaimDomain& domain);
+
+  IndexFile file_;
+  KeyDirectory keys_;
+  TextIndex index_;
+};
+
+}  // namespace stout::blowfish

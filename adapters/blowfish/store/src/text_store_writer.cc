@@ -1,0 +1,48 @@
+#include "text_store_writer.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "index_file_writer.h"
+#include "section_arrays.h"
+#include "self_index_sections.h"
+#include "stout/adapters/store_url.h"
+#include "succinct_store_writer.h"
+#include "text_store_format.h"
+
+namespace stout::blowfish {
+
+void TextStoreWriter::Append(std::string_view key, std::string_view text) {
+  keys_.Append(key);
+  builder_.Append(text);
+}
+
+bool TextStoreWriter::fits() const { return FitsIndex(text_bytes(), records(), 1); }
+
+ErrorCode TextStoreWriter::Finish(const std::string& path, Diagnostics* diagnostics) {
+  if (!fits()) {
+    return Fail(Errc::kTooLarge,
+                fmt::format("{}: {} texts of {} bytes are more than one index takes; write several "
+                            "files",
+                            path, records(), text_bytes()),
+                diagnostics);
+  }
+  const Result<std::vector<std::byte>> keys = keys_.Finish();
+  if (!keys) {
+    return Fail(Errc::kBadOptions, fmt::format("{}: its keys do not come in order", path),
+                diagnostics);
+  }
+  Result<IndexFileWriter> file =
+      IndexFileWriter::Create(path, TextStore::kFileKind, TextStore::kFileVersion, diagnostics);
+  if (!file) return file.error();
+  const TextIndexParts parts = builder_.Finish();
+  file->Add(text_section::kKeys, *keys);
+  file->Add(text_section::kBegins, Unpadded(parts.begins, kBitPadding));
+  file->Add(text_section::kAlphabet, parts.alphabet.Encode());
+  SelfIndexSections::Write(parts.index, *file);
+  return file->Publish(diagnostics);
+}
+
+}  // namespace stout::blowfish

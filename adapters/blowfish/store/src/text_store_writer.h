@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "key_directory_writer.h"
+#include "stout/error.h"
+#include "text_index_builder.h"
+#include "text_store.h"
+
+namespace stout::blowfish {
+
+/// Writes the file of a TextStore from texts that come in strictly ascending order of their keys.
+///
+///     TextStoreWriter writer;
+///     while (...) writer.Append(key, text);
+///     if (ErrorCode error = writer.Finish(path, &why)) ...
+///
+/// Memory: some 10 bytes a byte of text, see TextIndexBuilder; the keys, encoded.
+/// Threads: none of its own; callers serialise.
+class TextStoreWriter {
+ public:
+  void Append(std::string_view key, std::string_view text);
+
+  [[nodiscard]] std::uint64_t records() const { return builder_.records(); }
+  [[nodiscard]] std::uint64_t text_bytes() const { return builder_.text_bytes(); }
+
+  /// Whether one index takes what there is so far: half a GiB, less a byte a record.
+  [[nodiscard]] bool fits() const;
+
+  /// Builds the index and publishes the file. The writer is of no more use.
+  /// kBadOptions: keys did not come in order. kTooLarge: it does not fit. For the others see
+  /// IndexFileWriter.
+  [[nodiscard]] ErrorCode Finish(const std::string& path, Diagnostics* diagnostics = nullptr);
+
+ private:
+  KeyDirectoryWriter keys_;
+  TextIndexBuilder builder_;
+};
+
+}  // namespace stout::blowfish
