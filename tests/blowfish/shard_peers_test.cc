@@ -76,7 +76,7 @@ TEST_CASE("every peer answers all questions right", "[shard-peers]") {
 
 TEST_CASE("peers keep empty values, lacking attributes, and values that others begin with",
           "[shard-peers]") {
-  const std::string name = GENERATE("zstd", "rocksdb", "hash", "redis");
+  const std::string name = GENERATE("bytes", "bytes-4", "zstd", "rocksdb", "hash", "redis");
   CAPTURE(name);
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     CAPTURE(seed);
@@ -101,6 +101,24 @@ TEST_CASE("a self-index refuses what its text cannot tell apart", "[shard-peers]
     VectorSource source(schema, {{ToKey(1), value}});
     CHECK_THROWS_WITH(world.peer->Build(source), why);
   }
+}
+
+TEST_CASE("marks of attributes are bytes that no value has", "[shard-peers]") {
+  const auto source_of = [](int bytes) {
+    VectorSource::Made all{ToKey(1), "|"};
+    for (int byte = 0; byte < bytes; ++byte) all.value += static_cast<char>(byte);
+    return VectorSource(blowfish::Schema::Make({"a", "b"}, '|').value(), {all});
+  };
+  // Three marks for two attributes.
+  VectorSource source = source_of(253);
+  const Oracle oracle(source);
+  PeerWorld world("bytes");
+  world.peer->Build(source);
+  CHECK(VerifyAll(*world.peer, oracle).value_or("") == "");
+  VectorSource too_many = source_of(254);
+  PeerWorld other("bytes");
+  CHECK_THROWS_WITH(other.peer->Build(too_many),
+                    "values leave too few bytes to mark their attributes with");
 }
 
 TEST_CASE("a Redis with keys in it is refused", "[shard-peers]") {

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "shard/peers/blowfish_peer.h"
+#include "shard/peers/bytes_peer.h"
 #include "shard/peers/hash_peer.h"
 #ifdef STOUT_HAS_ZSTD
 #include "shard/peers/zstd_peer.h"
@@ -45,6 +46,15 @@ Made MakeBlowfish(const PeerOptions& options, const std::string& name, int recor
                            .directory = fmt::format("{}/{}", options.scratch, name),
                            .record_layers = record_layers,
                            .place_layers = place_layers});
+}
+
+Made MakeBytes(const PeerOptions& options, const std::string& name, int position_layers,
+               int row_layers) {
+  if (options.scratch.empty()) return "no directory for its files was given";
+  return MakeBytesPeer({.name = name,
+                        .directory = fmt::format("{}/{}", options.scratch, name),
+                        .position_layers = position_layers,
+                        .row_layers = row_layers});
 }
 
 Made MakeZstd(const PeerOptions&) {
@@ -111,6 +121,9 @@ const std::vector<Maker>& Makers() {
        [](const PeerOptions& options) { return MakeBlowfish(options, "blowfish-2", 2, 1); }},
       {"blowfish-4",
        [](const PeerOptions& options) { return MakeBlowfish(options, "blowfish-4", 4, 1); }},
+      {"bytes", [](const PeerOptions& options) { return MakeBytes(options, "bytes", 0, 0); }},
+      {"bytes-1", [](const PeerOptions& options) { return MakeBytes(options, "bytes-1", 0, 1); }},
+      {"bytes-4", [](const PeerOptions& options) { return MakeBytes(options, "bytes-4", 4, 2); }},
       {"zstd", MakeZstd},
       {"sdsl-sada", MakeSada},
       {"sdsl-wt", MakeWavelet},
