@@ -30,7 +30,7 @@ struct TextStore::Parts {
   KeyDirectory keys;
   EliasFano begins;
   ByteAlphabet alphabet;
-  SelfIndexSections index{.block = Psi::kLongBlock};
+  SelfIndexSections index{.block = Psi::kLongBlock, .empty_records = true};
 
   // Whether all are there, and as large as they must be for one another.
   bool Read(const IndexFile& file) {

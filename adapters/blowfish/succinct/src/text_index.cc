@@ -55,10 +55,12 @@ void TextIndex::Extract(std::uint32_t record, std::uint64_t offset, std::uint64_
   std::array<Part, kWalks> parts;
   Begin next = LastBegin({begin, index_.Start(record)}, first);
   const auto begin_part = [&](std::size_t lane) -> std::optional<Row> {
-    if (next.position == last) return std::nullopt;
-    const Begin from = std::exchange(next, NextBegin(next.position, last));
-    parts[lane] = {from.position, next.position};
-    return from.row;
+    while (next.position != last) {
+      const Begin from = std::exchange(next, NextBegin(next.position, last));
+      parts[lane] = {from.position, next.position};
+      if (!index_.IsEnd(from.row)) return from.row;  // It is none, unless Psi is wrong.
+    }
+    return std::nullopt;
   };
   WalkInLockStep(index_.psi(), begin_part, [&](std::size_t lane, const Psi::Cursor& cursor) {
     Part& part = parts[lane];

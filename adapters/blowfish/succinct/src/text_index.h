@@ -143,7 +143,8 @@ void TextIndex::GetAll(std::span<const std::uint32_t> records, Visit visit) {
       reading.position = begins_[record];
       reading.end = begins_[record + 1];
       reading.text.Clear();
-      if (reading.position < reading.end) return index_.Start(record);
+      const Row start = index_.Start(record);
+      if (!index_.IsEnd(start)) return start;
       visit(reading.i, std::string_view());
     }
     return std::nullopt;
