@@ -60,7 +60,7 @@ std::variant<Command, ExitCode> Parse(int argc, const char* const* argv) {
   AddDataOptions(app, options.data);
   app.add_option("--seed", options.seed, "Same seed, same queries")->capture_default_str();
   app.add_option("--peers", options.peers, "Which ones")
-      ->check(CLI::IsMember(PeerNames()))
+      ->check(CLI::Validator(IsPeer, ""))
       ->type_name("PEER...")
       ->capture_default_str();
   app.add_option("--scratch", options.peer_options.scratch,

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <map>
+#include <optional>
 #include <stdexcept>
+#include <system_error>
 #include <variant>
 
 #include "shard/peers/blowfish_peer.h"
@@ -39,22 +42,53 @@ struct Maker {
   return fmt::format("built without {}", package);
 }
 
-Made MakeBlowfish(const PeerOptions& options, const std::string& name, int record_layers,
-                  int place_layers) {
-  if (options.scratch.empty()) return "no directory for its files was given";
-  return MakeBlowfishPeer({.name = name,
-                           .directory = fmt::format("{}/{}", options.scratch, name),
-                           .record_layers = record_layers,
-                           .place_layers = place_layers});
+/// One of ours: "FAMILY", or "FAMILY:FIRST:SECOND", with so many layers in its two arrays.
+struct Layered {
+  std::string family;
+  int first = 0;
+  int second = 0;
+};
+
+/// As many layers as an array of the family has for line items, whose values have 15 attributes,
+/// or of any text.
+const std::map<std::string, int, std::less<>>& MostLayers() {
+  static const std::map<std::string, int, std::less<>> most = {{"blowfish", 4}, {"bytes", 8}};
+  return most;
 }
 
-Made MakeBytes(const PeerOptions& options, const std::string& name, int position_layers,
-               int row_layers) {
+std::optional<Layered> ParseLayered(const std::string& name) {
+  const std::size_t colon = std::min(name.find(':'), name.size());
+  const auto family = MostLayers().find(std::string_view(name).substr(0, colon));
+  if (family == MostLayers().end()) return std::nullopt;
+  Layered layered{.family = family->first};
+  if (colon == name.size()) return layered;
+  const char* const end = name.data() + name.size();
+  const auto first = std::from_chars(name.data() + colon + 1, end, layered.first);
+  if (first.ec != std::errc() || first.ptr == end || *first.ptr != ':') return std::nullopt;
+  const auto second = std::from_chars(first.ptr + 1, end, layered.second);
+  const auto is_number_of_layers = [&](int layers) {
+    return 0 <= layers && layers <= family->second;
+  };
+  if (second.ec != std::errc() || second.ptr != end || !is_number_of_layers(layered.first) ||
+      !is_number_of_layers(layered.second)) {
+    return std::nullopt;
+  }
+  return layered;
+}
+
+Made MakeLayered(const PeerOptions& options, const std::string& name, const Layered& layered) {
   if (options.scratch.empty()) return "no directory for its files was given";
-  return MakeBytesPeer({.name = name,
-                        .directory = fmt::format("{}/{}", options.scratch, name),
-                        .position_layers = position_layers,
-                        .row_layers = row_layers});
+  const std::string directory = fmt::format("{}/{}", options.scratch, name);
+  if (layered.family == "bytes") {
+    return MakeBytesPeer({.name = name,
+                          .directory = directory,
+                          .position_layers = layered.first,
+                          .row_layers = layered.second});
+  }
+  return MakeBlowfishPeer({.name = name,
+                           .directory = directory,
+                           .record_layers = layered.first,
+                           .place_layers = layered.second});
 }
 
 Made MakeZstd(const PeerOptions&) {
@@ -110,20 +144,11 @@ Made MakeRedis([[maybe_unused]] const PeerOptions& options) {
 #endif
 }
 
-/// Ours first, with no layers, some and all: line items have up to four.
+/// Others'.
 const std::vector<Maker>& Makers() {
   constexpr std::size_t kSmallCache = std::size_t{4} << 20;
   constexpr std::size_t kCacheForAll = std::size_t{64} << 30;  // what is not used costs nothing
   static const std::vector<Maker> makers = {
-      {"blowfish",
-       [](const PeerOptions& options) { return MakeBlowfish(options, "blowfish", 0, 0); }},
-      {"blowfish-2",
-       [](const PeerOptions& options) { return MakeBlowfish(options, "blowfish-2", 2, 1); }},
-      {"blowfish-4",
-       [](const PeerOptions& options) { return MakeBlowfish(options, "blowfish-4", 4, 1); }},
-      {"bytes", [](const PeerOptions& options) { return MakeBytes(options, "bytes", 0, 0); }},
-      {"bytes-1", [](const PeerOptions& options) { return MakeBytes(options, "bytes-1", 0, 1); }},
-      {"bytes-4", [](const PeerOptions& options) { return MakeBytes(options, "bytes-4", 4, 2); }},
       {"zstd", MakeZstd},
       {"sdsl-sada", MakeSada},
       {"sdsl-wt", MakeWavelet},
@@ -143,23 +168,30 @@ const std::vector<Maker>& Makers() {
 
 const std::vector<std::string>& PeerNames() {
   static const std::vector<std::string> names = [] {
-    std::vector<std::string> list;
-    list.reserve(Makers().size());
+    std::vector<std::string> list = {"blowfish", "blowfish:0:1", "blowfish:2:1", "blowfish:4:1",
+                                     "bytes",    "bytes:0:1",    "bytes:4:2"};
     for (const Maker& maker : Makers()) list.push_back(maker.name);
     return list;
   }();
   return names;
 }
 
+std::string IsPeer(const std::string& name) {
+  if (ParseLayered(name) || std::ranges::count(Makers(), name, &Maker::name) > 0) return "";
+  return fmt::format("there is no peer '{}'; there are {}, and ours with other numbers of layers",
+                     name, fmt::join(PeerNames(), ", "));
+}
+
 Peers MakePeers(const std::vector<std::string>& names, const PeerOptions& options) {
   Peers peers;
-  for (const Maker& maker : Makers()) {
-    if (std::find(names.begin(), names.end(), maker.name) == names.end()) continue;
-    Made made = maker.make(options);
+  for (const std::string& name : names) {
+    const auto layered = ParseLayered(name);
+    Made made = layered ? MakeLayered(options, name, *layered)
+                        : std::ranges::find(Makers(), name, &Maker::name)->make(options);
     if (auto* const peer = std::get_if<std::unique_ptr<ShardPeer>>(&made)) {
       peers.peers.push_back(std::move(*peer));
     } else {
-      peers.left_out.push_back({maker.name, std::get<std::string>(made)});
+      peers.left_out.push_back({name, std::get<std::string>(made)});
     }
   }
   return peers;

@@ -25,11 +25,16 @@ struct Peers {
   std::vector<LeftOut> left_out;
 };
 
-/// All that there are, compiled in or not, in the order in which they are reported.
+/// Those that are compared unless others are asked for, compiled in or not. Ours have other names,
+/// too: "blowfish:R:P" with so many layers for searches and for reading, the first of one column,
+/// the next of two; "bytes:P:R" likewise, the first of every 128th byte, the next of every 64th.
 [[nodiscard]] const std::vector<std::string>& PeerNames();
 
-/// Those of the names given that can be had, and why the others cannot. Requires names of
-/// PeerNames(). Throws std::runtime_error if a server that was named does not answer.
+/// Empty if it is one, else what is wrong: for CLI11.
+[[nodiscard]] std::string IsPeer(const std::string& name);
+
+/// Those of the names given that can be had, in this order, and why the others cannot. Requires
+/// that they are peers. Throws std::runtime_error if a server that was named does not answer.
 [[nodiscard]] Peers MakePeers(const std::vector<std::string>& names, const PeerOptions& options);
 
 }  // namespace stout::bench::shard
