@@ -295,5 +295,52 @@ TEST_CASE("parts of texts that do not fit each other are refused", "[text_store]
              Catch::Contains("its parts do not fit each other"));
 }
 
+// A file that was made to deceive: its checksums are right, some of its bytes are not. Sanitizers
+// see what is read beyond it.
+TEST_CASE("a file of texts with wrong bytes is refused, or answers something", "[text_store]") {
+  const std::uint64_t seed = GENERATE(range(1, 150));
+  CAPTURE(seed);
+  SplitMix64 random(seed);
+  Damaged file;
+  const std::string to = file.directory.path() + "/wrong";
+  {
+    auto from = IndexFile::Open(file.path, TextStore::kFileKind, 1, Verify::kEverything);
+    auto writer = IndexFileWriter::Create(to, TextStore::kFileKind, 1);
+    REQUIRE(writer.has_value());
+    const std::uint64_t wrong = random.Below(from->sections().size());
+    for (const IndexFile::Section& section : from->sections()) {
+      Bytes bytes(section.bytes.begin(), section.bytes.end());
+      if (&section == &from->sections()[wrong] && !bytes.empty()) {
+        bytes[random.Below(bytes.size())] = static_cast<std::byte>(random.Next());
+      }
+      writer->Add(section.name, bytes);
+    }
+    REQUIRE(writer->Publish() == ErrorCode());
+  }
+  const auto opened = TextStore::Open(to, file.domain);
+  if (!opened) return;
+  TextIndex& index = (*opened)->index();
+  for (int layers = 0; layers < 3; ++layers) {
+    for (std::uint32_t record = 0; record < index.records(); ++record) {
+      TextBuffer text;
+      index.Get(record, text);
+      CHECK(text.size() == index.SizeOf(record));
+    }
+    index.FillLayers(0, index.records());
+    for (const std::string_view wanted : {"", "o", "t", "two", "e"}) {
+      std::uint64_t found = 0;
+      const RowRange rows = index.Search(wanted);
+      index.Locate(rows, [&](std::uint32_t record, std::uint64_t) {
+        CHECK(record < index.records());
+        return ++found < 100;
+      });
+      CHECK(found <= rows.size());
+    }
+    while (index.rows_of().Add() && index.rows_of().finest() > 2) {
+    }
+    index.positions_at().Add();
+  }
+}
+
 }  // namespace
 }  // namespace stout::blowfish
