@@ -23,6 +23,7 @@
 #include "layer_ladder.h"
 #include "reclaim.h"
 #include "record_reader.h"
+#include "self_index_sections.h"
 #include "succinct_store.h"
 #include "succinct_store_format.h"
 #include "unique_fd.h"
