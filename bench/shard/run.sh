@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # run.sh BIN_DIR [OPTION...]: what can keep a shard's records, side by side: ours, zstd in small blocks
-# with postings, sdsl-lite, RocksDB, hash maps, Redis; and what our server does when its load changes,
-# as figures 9 and 12 of the BlowFish paper (NSDI'16) have it.
+# with postings, sdsl-lite, RocksDB, hash maps, Redis; what layers cost while they come and go; and what
+# our server does when its load changes, and beside redis-server. Of the BlowFish paper (NSDI'16) it
+# has figures 6, 9, 11 and 12.
 #
-#   --static-only   the comparison alone
+#   --static-only   the comparison alone, of 64, 16 and 190 MiB, and the layers
 #   --server-only   the server alone, some 12 minutes
-#   --quick         less of everything, some 2 minutes in all; to BIN_DIR/../shard-quick/
+#   --quick         less of everything, some 3 minutes in all; to BIN_DIR/../shard-quick/
 #
-# Other options are shard-bench's, and imply --static-only. Starts a private Redis and private
-# blowfish-servers, and stops them again. Tables go to the terminal, all figures of the comparison to
-# bench/results/shard.json, those of the server to bench/results/shard/, and pictures to docs/results/.
-# README.md says how it is measured.
+# Other options are shard-bench's, and imply the comparison alone, of 64 MiB. Starts a private Redis and
+# private blowfish-servers, and stops them again. Tables go to the terminal, all figures to
+# bench/results/shard/, and pictures to docs/results/. README.md says how it is measured.
 set -euo pipefail
 
 usage() { sed -n '2,14s/^# \{0,1\}//p' "$0"; }
@@ -41,8 +41,9 @@ if ((${#options[@]})); then
   server=''
 fi
 programs=(jq redis-cli)
-[[ ! $static ]] || programs+=("$bin/shard-bench")
-[[ ! $server ]] || programs+=(gnuplot "$bin"/{shard-data,shard-load,blowfish-load,blowfish-server})
+[[ ! $static ]] || programs+=(gnuplot "$bin"/{shard-bench,shard-layers})
+[[ ! $server ]] ||
+  programs+=(gnuplot redis-benchmark "$bin"/{shard-data,shard-load,blowfish-load,blowfish-server})
 for program in "${programs[@]}"; do
   command -v "$program" >/dev/null || { echo "bench shard: no $program" >&2 && exit 1; }
 done
@@ -70,20 +71,63 @@ say() { printf 'bench shard, %d:%02d: %s\n' $((SECONDS / 60)) $((SECONDS % 60)) 
 commit=$(git -C "$here" describe --always --dirty 2>/dev/null || true)
 machine=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
 
+# compare NAME [OPTION...]: shard-bench; its figures go to NAME.json.
 compare() {
-  [[ ! $quick ]] || options=(--size 4MiB --gets 10000 --searches 1000 --hits 100000 "${options[@]}")
+  say "comparing: ${*:2}"
   apart start_redis "$scratch/redis"
   redis-cli -s "$scratch/redis/socket" config set appendonly no >/dev/null  # memory is measured, not disks
-  "$bin/shard-bench" --scratch "$scratch" --redis "${redis_url#redis://}" --json "$scratch/json" \
-    "${options[@]}"
+  "$bin/shard-bench" --scratch "$scratch" --redis "${redis_url#redis://}" --json "$scratch/json" "${@:2}"
   jq --arg commit "$commit" --arg machine "$machine" '. + {commit: $commit, machine: $machine}' \
-    "$scratch/json" >"$results/shard.json"
+    "$scratch/json" >"$results/shard/$1.json"
   stop_database
-  say "$(cd "$results" && pwd)/shard.json"
+  rm -rf "$scratch/redis"
 }
 
-[[ ! $static ]] || compare
+# curve NAME: figures 6 and 11, of what compare found.
+curve() {
+  jq -r '
+    def rate($workload; $peer): first(.workloads[] | select(.name == $workload) | .peers[]
+      | select(.name == $peer) | .best_per_cpu_s) // null;
+    def family: if startswith("blowfish") then 1 elif startswith("bytes") then 2 else 0 end;
+    . as $all | [.peers[] | {family: (.name | family), name, ratio}] | group_by(.family)[]
+    | (sort_by(.ratio)[] | . as {family: $family, name: $name, ratio: $ratio} | $all
+      | [$family, $name, $ratio, rate("get"; $name), rate("search mix8"; $name),
+         rate("50/50 mix8"; $name)] | map(. // "null") | @tsv), "", ""
+    ' "$results/shard/$1.json" >"$scratch/curve"
+  gnuplot -e "out='$pictures/shard-curve.svg'; data='$scratch/curve'; \
+    caption='BlowFish figures 6 and 11: storage and throughput, one thread'" "$here/curve.gp"
+}
+
+layers() {
+  say "layers"
+  "$bin/shard-layers" --size "$1" --scratch "$scratch" --json "$scratch/json"
+  jq --arg commit "$commit" --arg machine "$machine" '. + {commit: $commit, machine: $machine}' \
+    "$scratch/json" >"$results/shard/layers.json"
+}
+
+less=(--gets 10000 --searches 1000 --hits 100000)
+if [[ $static && ${#options[@]} -gt 0 ]]; then
+  compare other ${quick:+"${less[@]}"} "${options[@]}"
+elif [[ $static && $quick ]]; then
+  compare static --size 4MiB "${less[@]}"
+  curve static
+  layers 4MiB
+elif [[ $static ]]; then
+  compare static --size 64MiB
+  curve static
+  compare static-16 --size 16MiB
+  compare static-190 --size 190MiB
+  layers 64MiB
+fi
 if [[ $server ]]; then
   # shellcheck source=/dev/null
   source "$here/server.sh"
+  # shellcheck source=/dev/null
+  source "$here/redis.sh"
+  : >"$scratch/runs"
+  changing_load
+  sharing
+  jq -s . "$scratch/runs" >"$results/shard/runs.json"
+  beside_redis
 fi
+say "$(cd "$pictures" && pwd)/shard-*.svg; figures in $(cd "$results/shard" && pwd)"

@@ -10,9 +10,10 @@ raw_bytes=$((64 << 20)) calibration=10s slice=500ms
 before=20 spike=60 after=40  # seconds of figure 9
 step=30                      # of each step of figure 12
 turn=30                      # in which one shard is the hottest
+set_count=1000000            # beside redis-server
 if [[ $quick ]]; then
   raw_bytes=$((4 << 20)) calibration=2s slice=250ms
-  before=3 spike=8 after=4 step=4 turn=6
+  before=3 spike=8 after=4 step=4 turn=6 set_count=100000
 fi
 plenty=$((raw_bytes * 8))  # of memory: more than all layers take
 distributions=(uniform zipf:0.99)
@@ -182,10 +183,3 @@ sharing() {
   picture sharing sharing 'Three shards share memory for a layer of one; most searches are of one shard' \
     "data='$results/shard/sharing.csv'; shards=3; turn=$turn; budget=$budget"
 }
-
-: >"$scratch/runs"
-changing_load
-sharing
-jq -s . "$scratch/runs" >"$results/shard/runs.json"
-stop_database
-say "$(cd "$pictures" && pwd)/shard-*.svg; lines in $(cd "$results/shard" && pwd)"

@@ -168,8 +168,10 @@ const std::vector<Maker>& Makers() {
 
 const std::vector<std::string>& PeerNames() {
   static const std::vector<std::string> names = [] {
-    std::vector<std::string> list = {"blowfish", "blowfish:0:1", "blowfish:2:1", "blowfish:4:1",
-                                     "bytes",    "bytes:0:1",    "bytes:4:2"};
+    std::vector<std::string> list = {"blowfish",     "blowfish:0:1", "blowfish:0:2", "blowfish:1:1",
+                                     "blowfish:2:1", "blowfish:3:1", "blowfish:4:1", "blowfish:4:4",
+                                     "bytes",        "bytes:0:1",    "bytes:2:1",    "bytes:4:2",
+                                     "bytes:6:3"};
     for (const Maker& maker : Makers()) list.push_back(maker.name);
     return list;
   }();

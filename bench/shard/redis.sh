@@ -1,0 +1,55 @@
+# Our server beside redis-server: gets and sets in pipelines, and the memory of their processes.
+# Sourced by run.sh behind server.sh.
+# shellcheck shell=bash disable=SC2154
+
+# resident: bytes of the database's process, its mapped files among them.
+resident() { awk '/^VmRSS:/ { print $2 * 1024 }' "/proc/$database/status"; }
+
+# sets PORT: per second, in pipelines of 16; of other keys than the records'.
+sets() {
+  redis-benchmark -p "$1" -t set -n "$set_count" -r "$set_count" -d 136 -P 16 -c 16 --csv 2>"$scratch/errors" |
+    awk -F'"' '$2 == "SET" { printf "%.0f", $4 }'
+}
+
+# of_server NAME PORT: measures it, which has the records; adds a line to $scratch/servers.
+of_server() {
+  local memory gets sets
+  memory=$(resident)
+  "$bin/shard-load" --to "127.0.0.1:$2" --size "$raw_bytes" --operations get --closed "$calibration" \
+    --depth 16 --connections 16 --csv /dev/null --json "$scratch/summary" 2>"$scratch/errors" ||
+    { cat "$scratch/errors" >&2 && return 1; }
+  gets=$(jq '.answered_per_s | round' "$scratch/summary")
+  sets=$(sets "$2")
+  [[ $sets ]] || { cat "$scratch/errors" >&2 && return 1; }
+  printf '%-24s %10d %10d %14d\n' "$1" "$gets" "$sets" "$memory"
+  jq -nc --arg name "$1" --argjson gets "$gets" --argjson sets "$sets" --argjson memory "$memory" \
+    '{name: $name, gets_per_s: $gets, sets_per_s: $sets, resident_bytes: $memory}' >>"$scratch/servers"
+}
+
+# of_redis NAME SETTING...: pairs for CONFIG SET, before the records come.
+of_redis() {
+  local name=$1 port
+  shift
+  stop_database
+  rm -rf "$scratch/redis"
+  apart start_redis "$scratch/redis"
+  port=${redis_url##*:}
+  redis-cli -p "$port" CONFIG SET "$@" >/dev/null
+  "$bin/shard-data" --size "$raw_bytes" --format keyed --out - 2>"$scratch/errors" |
+    "$bin/blowfish-load" --to "127.0.0.1:$port" --drop-key --quiet -
+  of_server "$name" "$port"
+}
+
+beside_redis() {
+  say "beside redis-server: $raw_bytes bytes of values"
+  : >"$scratch/servers"
+  printf '%-24s %10s %10s %14s\n' "" gets/s sets/s "resident bytes"
+  serve one "$plenty"
+  redis-cli -p "$blowfish_port" LAYERS 0 SET 0 >/dev/null
+  of_server blowfish-server "$blowfish_port"
+  of_redis redis-server appendonly no
+  of_redis "redis-server, synced" appendonly yes
+  jq -s --arg commit "$commit" --arg machine "$machine" --argjson raw "$raw_bytes" \
+    '{commit: $commit, machine: $machine, raw_bytes: $raw, servers: .}' "$scratch/servers" \
+    >"$results/shard/redis.json"
+}
