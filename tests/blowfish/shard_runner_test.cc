@@ -280,7 +280,7 @@ TEST_CASE("when the worker is to end, turns end with an error") {
   client.Add(runner);
   runner.Run();
   REQUIRE_FALSE(client.done());
-  runner.EndTurns();
+  runner.End();
   runner.Run();
   REQUIRE(client.done());
   CHECK(client.Error(0) == "ERR the server is ending");
@@ -349,6 +349,28 @@ TEST_CASE("who waits for a key is not overtaken by those who write it with stamp
     CHECK(writer->At(0).written == WriteResult());
   }
   CHECK(ValueOf(opened.shard(), "key") == std::to_string(1000 * writers.size()));
+}
+
+TEST_CASE("who waits for one of its keys is not overtaken at the others") {
+  OpenedShard opened{Schema()};
+  ShardRunner runner = MakeRunner(opened);
+  const std::string other(100, 'o');
+  ShardClient first(opened);
+  first.Make({{"SET", "key", "0"}});
+  first.Add(runner);
+  runner.Run();
+  ShardClient waiting(opened);
+  waiting.Make({{"SET", "key", "1", "NX"}});
+  ShardClient behind(opened);
+  behind.Make({{"STOUT.WRITE", "0", "s", "1", "PUT", "key", "9", "2", "PUT", other, "9", "2"}});
+  ShardClient last(opened);
+  last.Make({{"SET", other, "3"}});
+  for (ShardClient* const client : {&waiting, &behind, &last}) client->Add(runner);
+  runner.Run();
+  CHECK_FALSE(last.done());
+  for (ShardClient* const client : {&first, &waiting, &behind, &last}) client->Finish(runner);
+  CHECK(ValueOf(opened.shard(), "key") == "2");
+  CHECK(ValueOf(opened.shard(), other) == "3");
 }
 
 TEST_CASE("DEL of several keys is one write, and counts each key once") {

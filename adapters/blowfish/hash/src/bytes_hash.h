@@ -19,6 +19,7 @@ namespace stout::blowfish {
 /// For tables of byte strings.
 struct BytesHash {
   using is_avalanching = void;  // Boost's tables need not mix it again.
+  using is_transparent = void;  // Nor need a view become a string to be looked for.
   std::size_t operator()(std::string_view bytes) const noexcept { return Xxh3(bytes); }
 };
 

@@ -18,9 +18,8 @@ constexpr const char* kDescription =
     "Loads delimited files, a record a line, into a blowfish-server, or another server that speaks "
     "the protocol of Redis. '-' is the standard input; files named *.zst are unpacked.";
 constexpr const char* kFooter =
-    "Of lines with the same key the last one stays, unless a connection is lost meanwhile: what "
-    "the "
-    "server then takes late may undo a later line.\n"
+    "Of lines with the same key the last one stays, unless a connection is lost meanwhile: "
+    "what the server then takes late may undo a later line.\n"
     "The password comes from a file, or from the environment as BLOWFISH_PASSWORD.\n"
     "Exit status: 0 all is loaded, 1 there were errors, 2 bad options, 130 interrupted.";
 

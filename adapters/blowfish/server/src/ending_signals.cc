@@ -52,7 +52,11 @@ EndingSignals::EndingSignals(boost::asio::io_context& context, UniqueFunction<vo
   Await();
 }
 
-EndingSignals::~EndingSignals() { SetAll(SIG_DFL); }
+// The file stays open: a handler that runs on another thread may still write to it.
+EndingSignals::~EndingSignals() {
+  SetAll(SIG_DFL);
+  arrived_.release();
+}
 
 void EndingSignals::Await() {
   arrived_.async_read_some(boost::asio::buffer(&count_, sizeof count_),

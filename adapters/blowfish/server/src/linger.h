@@ -10,7 +10,7 @@ namespace stout::blowfish {
 /// Says that nothing more comes, and drops what comes, until the client closes, for a second at
 /// most.
 ///
-/// Threads: the socket's, which outlives it.   Errors: none; the socket may be closed.
+/// Threads: the socket's, which outlives it.   Errors: std::bad_alloc; the socket may be closed.
 [[nodiscard]] boost::asio::awaitable<void> Linger(boost::asio::ip::tcp::socket& socket);
 
 }  // namespace stout::blowfish

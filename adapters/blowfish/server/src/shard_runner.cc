@@ -20,7 +20,7 @@ namespace {
 /// Keys that FLUSHALL deletes in one batch, about: some milliseconds of work.
 constexpr std::size_t kFlushAtOnce = 1000;
 
-/// Of the keys that DEL deletes in one batch, about: some milliseconds of work.
+/// Of the keys that DEL or FLUSHALL deletes in one batch, about: some milliseconds of work.
 constexpr std::size_t kDelBytes = std::size_t{1} << 20;
 
 /// What those share who take turns, while others wait.
@@ -367,7 +367,7 @@ void ShardRunner::TakeTurns() {
 
 bool ShardRunner::GoOn(Share& share, Piece& piece, TimePoint end) {
   try {
-    if (no_turns_) {
+    if (ending_) {
       piece.error = "ERR the server is ending";
     } else if (RequestOf(share, piece).spread == Spread::kScan) {
       Scan(share, piece);
@@ -403,13 +403,14 @@ bool ShardRunner::GoOnFinding(Share& share, Piece& piece, TimePoint end) {
       ++piece.number;
       return true;
     }
+    if (!Keep(share, piece, sizeof(std::string) + key.size())) return false;
     piece.keys.emplace_back(key);
     return piece.keys.size() < request.limit;
   };
   while (share.search->Step(see)) {
     if (worker_.now() >= end) return false;
   }
-  if (!Keep(share, piece, SizeOf(piece.keys))) piece.keys.clear();
+  if (!piece.error.empty()) piece.keys = {};  // Their memory, too.
   return true;
 }
 
@@ -435,7 +436,7 @@ bool ShardRunner::GoOnFlushing(Share& share, Piece& piece, TimePoint end) {
     piece.keys.emplace_back(key);
     return true;
   };
-  while (piece.keys.size() < kFlushAtOnce) {
+  while (piece.keys.size() < kFlushAtOnce && SizeOf(piece.keys) < kDelBytes) {
     if (!share.search->Step(see)) {
       Close(share);
       break;
@@ -459,7 +460,8 @@ void ShardRunner::Count(Share& share, Call call) {
 }
 
 bool ShardRunner::MustWait(std::span<const PlainChange> changes) {
-  plain_wait_ = plain_wait_ || shard_.IsFencePending(Scope()) || WillHaveRoom(shard_, changes);
+  plain_wait_ =
+      plain_wait_ || shard_.IsFencePending(Scope()) || (!ending_ && WillHaveRoom(shard_, changes));
   return plain_wait_ || MustWaitForTurn(changes);
 }
 
@@ -468,14 +470,14 @@ bool ShardRunner::MustWaitForTurn(const Changes& changes) {
   if (claimed_.empty()) return false;
   const auto claimed = [&](const auto& change) { return claimed_.contains(change.key); };
   if (std::ranges::none_of(changes, claimed)) return false;
-  for (const auto& change : changes) claimed_.insert(change.key);
+  for (const auto& change : changes) claimed_.emplace(change.key);
   return true;
 }
 
 bool ShardRunner::MustWaitForWrites(std::span<const PlainChange> changes) {
   const auto pending = [&](const PlainChange& change) { return shard_.IsPending(change.key); };
   if (std::ranges::none_of(changes, pending)) return false;
-  for (const PlainChange& change : changes) claimed_.insert(change.key);
+  for (const PlainChange& change : changes) claimed_.emplace(change.key);
   return true;
 }
 

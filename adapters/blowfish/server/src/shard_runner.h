@@ -57,8 +57,9 @@ class ShardRunner {
   [[nodiscard]] bool idle() const { return open_ == 0; }
   /// Somebody could use another slice: Run() is to be called though nothing new is there.
   [[nodiscard]] bool wants_turn() const { return NextTurn() != turns_.end(); }
-  /// From now on, turns end with an error at once: nobody reads what they would find.
-  void EndTurns() { no_turns_ = true; }
+  /// From now on nothing takes long: turns end with an error, for nobody reads what they would
+  /// find, and plain writes do not wait for room.
+  void End() { ending_ = true; }
 
  private:
   enum class Step {
@@ -149,11 +150,11 @@ class ShardRunner {
   std::vector<Share*> late_;     // Likewise, but others of them have waited for longer.
   Turns turns_;                  // To be gone on with in slices: who has waited longest first.
   std::size_t searches_ = 0;     // That are open.
-  bool no_turns_ = false;        // They end with an error.
-  bool plain_wait_ = false;      // Plain writes have to wait, in this Run().
+  bool ending_ = false;
+  bool plain_wait_ = false;  // Plain writes have to wait, in this Run().
   // Keys that are waited for, in this Run(). First come, first served: shares are advanced in the
   // order in which they began to wait, and other writes of these keys wait behind.
-  boost::unordered_flat_set<std::string_view, BytesHash> claimed_;
+  boost::unordered_flat_set<std::string, BytesHash, std::equal_to<>> claimed_;
   std::vector<Read> gathered_;
   std::vector<std::string_view> gathered_keys_;
   std::vector<bool> found_;  // Scratch.

@@ -62,7 +62,7 @@ void ShardWorker::Work(Done done) {
   while (!taken.stop || !runner.idle()) {
     const bool at_once = filling || runner.wants_turn();
     queue_.Take(at_once ? TimePoint::min() : shard_->next_poll().value_or(kNever), taken);
-    if (taken.stop) runner.EndTurns();
+    if (taken.stop) runner.End();
     const TimePoint begin = ShardQueue::Now();
     const bool served = !taken.shares.empty() || !runner.idle();
     Serve(taken, runner);
@@ -92,13 +92,21 @@ void ShardWorker::Serve(ShardQueue::Taken& taken, ShardRunner& runner) {
 
 bool ShardWorker::FillSome() {
   const auto& store = shard_->succinct();
-  if (!store || shard_->layers() == 0) return false;
+  if (!store || shard_->layers() == 0) {
+    filled_layers_ = 0;
+    return false;
+  }
   if (store.get() != filled_store_ || shard_->layers() > filled_layers_) filled_through_ = 0;
   filled_store_ = store.get();
   filled_layers_ = shard_->layers();
+  // What a merge has copied is full already.
+  RecordIndex& index = store->index();
+  if (!index.records_at().filling() && !index.places_of().filling()) {
+    filled_through_ = store->records();
+  }
   if (filled_through_ == store->records()) return false;
   const std::uint32_t last = std::min(filled_through_ + kFillAtOnce, store->records());
-  store->index().FillLayers(filled_through_, last);
+  index.FillLayers(filled_through_, last);
   filled_through_ = last;
   return filled_through_ < store->records();
 }

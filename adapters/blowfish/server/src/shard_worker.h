@@ -56,7 +56,8 @@ class ShardWorker {
   ~ShardWorker() { Stop(); }
 
   void Start(Done done);
-  /// Answers what was pushed, searches with an error, and waits for the thread's end.
+  /// Answers what was pushed, searches and writes without room with an error, and waits for the
+  /// thread's end.
   void Stop();
 
   [[nodiscard]] const Schema& schema() const { return schema_; }

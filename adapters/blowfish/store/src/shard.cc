@@ -384,7 +384,7 @@ void Shard::Run(Work work) {
     } catch (const std::exception& error) {  // Of memory, mostly.
       finished = {.failed = Errc::kTransient, .why = error.what()};
     }
-    work = {};  // What it holds is freed here, and not by the worker.
+    work = {};  // What it holds is freed here, not by the worker, unless searches share it.
     {
       const std::lock_guard lock(inbox_.mutex);
       inbox_.finished = std::move(finished);

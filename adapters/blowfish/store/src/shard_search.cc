@@ -79,7 +79,7 @@ bool ShardSearch::StepInTable(const LogTable& table, std::size_t entries, const 
   }
   for (std::size_t bytes = 0; next_ < entries && bytes < kPartBytes; ++next_) {
     const LogEntry& entry = table.At(next_);
-    bytes += kBytesOfRecord + entry.record.value.size();
+    bytes += kBytesOfRecord + entry.record.key.size() + entry.record.value.size();
     if (table.Matches(entry, query_) && !See(entry.record.key, visit)) return false;
   }
   return next_ < entries;
@@ -89,7 +89,7 @@ bool ShardSearch::StepInSuffixes(const SuffixStore& store, const Visitor& visit)
   if (query_.kind == LogQuery::Kind::kContains) {
     for (std::size_t bytes = 0; next_ < store.size() && bytes < kPartBytes; ++next_) {
       const LogEntry& entry = store.At(next_);
-      bytes += kBytesOfRecord + entry.record.value.size();
+      bytes += kBytesOfRecord + entry.record.key.size() + entry.record.value.size();
       if (entry.deleted || entry.record.value.find(query_.text) == std::string_view::npos) continue;
       if (!See(entry.record.key, visit)) return false;
     }

@@ -10,8 +10,8 @@
 namespace stout::blowfish {
 namespace {
 
-/// Records of the sample, and their bytes, about. Each record is as likely to be in it as any
-/// other, so pieces are in proportion in it however uneven the sizes are.
+/// Records of the sample, and their bytes, about. It has every n-th record, whatever its size: so
+/// pieces are in proportion in it.
 constexpr std::size_t kSample = 1 << 14;
 constexpr std::uint64_t kSampleBytes = std::uint64_t{16} << 20;
 /// But not fewer than this, however large they are.

@@ -103,7 +103,10 @@ RowRange TextIndex::Search(std::string_view substring) const {
 
 std::optional<std::uint64_t> TextIndex::PositionOf(Row row) const {
   if (index_.IsEnd(row)) return begins_[index_.EndedRecord(row) + 1];
-  return positions_at_.Find(row);
+  const auto position = positions_at_.Find(row);
+  if (!position) return std::nullopt;
+  // Where a Psi is wrong, two may have filled it with different numbers.
+  return std::min<std::uint64_t>(*position, index_.rows() - 1);
 }
 
 TextIndex::Place TextIndex::PlaceOf(std::uint64_t position) const {

@@ -144,7 +144,7 @@ void TextIndex::GetAll(std::span<const std::uint32_t> records, Visit visit) {
       reading.end = begins_[record + 1];
       reading.text.Clear();
       const Row start = index_.Start(record);
-      if (!index_.IsEnd(start)) return start;
+      if (reading.position < reading.end && !index_.IsEnd(start)) return start;
       visit(reading.i, std::string_view());
     }
     return std::nullopt;
