@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "context_end.h"
 #include "stout/core/engine.h"
 #include "stout/core/pool.h"
 
@@ -61,8 +62,17 @@ EngineOptions Fit(EngineOptions options, const StoreTraits& traits) {
 /// A *turn* polls the engine and carries out its effects. It runs after the handlers that changed
 /// something (so that what they mark in one go is sent in one batch), after each answer of the
 /// store, and when the timer says so.
-class Interposer::Impl final : public std::enable_shared_from_this<Impl>, StateSource {
+class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
+                               public KeepsHandlers,
+                               StateSource {
  public:
+  static std::shared_ptr<Impl> Make(const asio::any_io_executor& executor, Store& store,
+                                    Application application, EngineOptions options) {
+    auto impl = std::make_shared<Impl>(executor, store, std::move(application), std::move(options));
+    impl->context_end_ = ForgetAtEndOf(executor, impl);
+    return impl;
+  }
+
   Impl(const asio::any_io_executor& executor, Store& store, Application application,
        EngineOptions options)
       : strand_(asio::make_strand(executor)),
@@ -172,6 +182,15 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>, StateS
   void Detach() {
     Stop(Errc::kClosed);
     application_.reset();
+  }
+
+  /// Their destructors may come back here: first they are out of the way.
+  void Forget() noexcept override {
+    const auto replies = std::exchange(replies_, {});
+    const auto fetches = std::exchange(fetches_, {});
+    const auto opens = std::exchange(opens_, {});
+    const auto drains = std::exchange(drains_, {});
+    const auto due = std::exchange(due_, {});
   }
 
   bool IsDirty(KeyView key) {
@@ -433,11 +452,12 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>, StateS
   TimePoint open_by_ = kNever;
   std::vector<Reply> drains_;
   std::vector<Due> due_;
+  std::shared_ptr<void> context_end_;
 };
 
 Interposer::Interposer(const asio::any_io_executor& executor, Store& store, Application application,
                        EngineOptions options)
-    : impl_(std::make_shared<Impl>(executor, store, std::move(application), std::move(options))) {}
+    : impl_(Impl::Make(executor, store, std::move(application), std::move(options))) {}
 
 Interposer::~Interposer() {
   impl_->Abandon();

@@ -246,6 +246,46 @@ TEST_CASE("a store that answers twice does no harm", "[lifetime]") {
   CHECK(world.log == Log{"open: ok", "first: ok", "fetch"});
 }
 
+TEST_CASE("a context that ends takes along what its interposers would have called", "[lifetime]") {
+  // Each handler owns the interposer that keeps it. That none leaks, LeakSanitizer says, too.
+  auto context = std::make_unique<boost::asio::io_context>();
+  auto store = std::make_unique<ScriptedStore>(1);
+  auto interposer = std::make_shared<Interposer>(
+      context->get_executor(), *store,
+      Application{.serialize = [](KeyView, std::string&) { return Serialized::kAbsent; }},
+      Patient());
+  const auto owning = [&](auto... what) { return [interposer](ErrorCode, decltype(what)...) {}; };
+  const std::weak_ptr<Interposer> fate = interposer;
+
+  SECTION("in the end of opening") {
+    store->hold_epochs = true;
+    interposer->Open(owning());
+    context->poll();
+  }
+  SECTION("while the store works, and before it is told of more") {
+    const bool told = GENERATE(true, false);
+    interposer->OpenWithEpoch(1);
+    boost::asio::post(interposer->get_executor(), [&] {
+      REQUIRE(interposer->MarkDirty("k"));
+      interposer->SafeReply("k", owning());
+      interposer->Fetch("other", owning(StoredState{}));
+      interposer->Flush(owning());
+      interposer->Drain(owning());
+    });
+    told ? context->poll() : context->run_one();
+    CHECK(store->writes.size() == (told ? 1 : 0));
+  }
+  SECTION("in a turn that would run them") {
+    boost::asio::post(interposer->get_executor(), [&] { interposer->SafeReply("k", owning()); });
+    context->run_one();
+  }
+  interposer.reset();
+  CHECK_FALSE(fate.expired());
+  store.reset();
+  context.reset();
+  CHECK(fate.expired());
+}
+
 TEST_CASE("a store may answer inside the call", "[lifetime]") {
   World world(Patient());
   world.store.answer_writes_inline = true;
