@@ -163,8 +163,9 @@ class Match {
 
   // `call(peer, i)` is the i-th call of the batch.
   template <typename CallOfPeer>
-  Workload Measure(std::string name, const Batch& batch, double hits_per_operation, bool searching,
+  Workload Measure(std::string name, Batch batch, double hits_per_operation, bool searching,
                    CallOfPeer call) {
+    batch.longest_s = options_.longest_s;
     on_step_("measuring " + name);
     Workload workload{.name = std::move(name), .hits_per_operation = hits_per_operation};
     std::vector<Call> calls;

@@ -37,6 +37,7 @@ json::object ToJson(const PeerCost& peer, std::uint64_t raw_bytes) {
 json::object ToJson(const Workload::Entry& entry) {
   const Timing& timing = entry.timing;
   return {{"name", entry.peer},
+          {"operations", timing.operations},
           {"best_per_cpu_s", Rounded(timing.BestPerCpuSecond())},
           {"median_per_cpu_s", Rounded(timing.MedianPerCpuSecond())},
           {"best_per_s", Rounded(timing.BestPerSecond())},
@@ -48,10 +49,7 @@ json::object ToJson(const Workload::Entry& entry) {
 json::object ToJson(const Workload& workload) {
   json::array entries;
   for (const Workload::Entry& entry : workload.entries) entries.push_back(ToJson(entry));
-  const std::size_t operations =
-      workload.entries.empty() ? 0 : workload.entries.front().timing.operations;
   return {{"name", workload.name},
-          {"operations", operations},
           {"hits_per_operation", Rounded(workload.hits_per_operation)},
           {"peers", std::move(entries)}};
 }
@@ -65,6 +63,7 @@ json::object ToJson(const CompareOptions& options) {
           {"most_searches", options.searches.searches},
           {"most_hits", options.searches.hits},
           {"repeats", options.repeats},
+          {"longest_s", options.longest_s},
           {"seed", options.seed}};
 }
 

@@ -50,6 +50,10 @@ void AddLoad(CLI::App& app, CompareOptions& options) {
   app.add_option("--repeats", options.repeats, "Times that each batch is run")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  app.add_option("--longest", options.longest_s,
+                 "Seconds of a batch at most; a peer that is slower runs the first part of it only")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
 }
 
 std::variant<Command, ExitCode> Parse(int argc, const char* const* argv) {

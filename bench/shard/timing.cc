@@ -24,6 +24,18 @@ double Least(const std::vector<double>& seconds) {
   return *std::min_element(seconds.begin(), seconds.end());
 }
 
+// How many of the calls come to their end in the time.
+std::size_t CallsWithin(const Call& call, std::size_t calls, double seconds) {
+  constexpr std::size_t kCallsALook = 16;  // at the clock
+  const Clock::time_point start = Clock::now();
+  std::size_t done = 0;
+  do {
+    const std::size_t end = std::min(calls, done + kCallsALook);
+    for (; done < end; ++done) call(done);
+  } while (done < calls && SecondsSince(start) < seconds);
+  return done;
+}
+
 void RunBatch(const Call& call, std::size_t calls, Timing& timing) {
   const Clock::time_point start = Clock::now();
   const double cpu_start = ThreadCpuSeconds();
@@ -61,14 +73,18 @@ double Timing::MedianPerSecond() const { return static_cast<double>(operations) 
 std::vector<Timing> MeasureInTurns(const std::vector<Call>& contenders, const Batch& batch,
                                    std::size_t repeats) {
   std::vector<Timing> timings(contenders.size());
-  for (Timing& timing : timings) timing.operations = batch.calls * batch.operations_per_call;
+  std::vector<std::size_t> calls(contenders.size());
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    calls[i] = CallsWithin(contenders[i], batch.calls, batch.longest_s);
+    timings[i].operations = calls[i] * batch.operations_per_call;
+  }
   for (std::size_t repeat = 0; repeat < repeats; ++repeat) {
     for (std::size_t i = 0; i < contenders.size(); ++i) {
-      RunBatch(contenders[i], batch.calls, timings[i]);
+      RunBatch(contenders[i], calls[i], timings[i]);
     }
   }
   for (std::size_t i = 0; i < contenders.size(); ++i) {
-    RecordLatencies(contenders[i], batch.calls, timings[i]);
+    RecordLatencies(contenders[i], calls[i], timings[i]);
   }
   return timings;
 }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "stout/core/histogram.h"
@@ -22,11 +23,12 @@ namespace stout::bench::shard {
 struct Batch {
   std::size_t calls = 0;
   std::size_t operations_per_call = 1;  ///< Of which a call makes several at once.
+  double longest_s = std::numeric_limits<double>::infinity();  ///< For one run of it.
 };
 
 /// What one contender took for a batch, time and again.
 struct Timing {
-  std::size_t operations = 0;  ///< Of a batch.
+  std::size_t operations = 0;  ///< Of the batch, or of as much of it as was run.
   std::vector<double> cpu_s;   ///< Of the calling thread, a batch each.
   std::vector<double> wall_s;
   Histogram call_latency;  ///< Of calls, by the wall's clock, in ns.
@@ -45,8 +47,10 @@ struct Timing {
 using Call = std::function<void(std::size_t)>;
 
 /// Runs the batch of each contender `repeats` times in turns, A B C A B C, so that whatever else
-/// happens on the machine hits all alike. Latencies come from one more turn, so that reading the
-/// clock around each call is not in the throughput. Requires calls and repeats.
+/// happens on the machine hits all alike. A turn before these warms up, and tells how far each
+/// comes in the longest time: who does not come to the end runs only so many calls of the batch
+/// from then on. Latencies come from one more turn, so that reading the clock around each call is
+/// not in the throughput. Requires calls and repeats.
 ///
 /// Threads: all calls are on the calling thread.   Errors: what a call throws ends it all.
 [[nodiscard]] std::vector<Timing> MeasureInTurns(const std::vector<Call>& contenders,

@@ -235,6 +235,7 @@ TEST_CASE("contenders take turns", "[shard-bench]") {
   const std::vector<Timing> timings =
       MeasureInTurns({contender('a'), contender('b')}, {.calls = 2, .operations_per_call = 8}, 3);
   CHECK(calls ==
+        "a0a1b0b1"
         "a0a1b0b1a0a1b0b1a0a1b0b1"
         "a0a1b0b1");
   for (const Timing& timing : timings) {
@@ -243,6 +244,20 @@ TEST_CASE("contenders take turns", "[shard-bench]") {
     CHECK(timing.wall_s.size() == 3);
     CHECK(timing.call_latency.count() == 2);
   }
+}
+
+TEST_CASE("who is slow runs the first part of a batch", "[shard-bench]") {
+  std::vector<std::size_t> calls;
+  const Timing timing = MeasureInTurns({[&](std::size_t i) { calls.push_back(i); }},
+                                       {.calls = 40, .operations_per_call = 2, .longest_s = 0}, 1)
+                            .front();
+  const std::size_t part =
+      calls.size() / 3;  // a turn to find it, one to measure, one for latencies
+  CHECK(part > 0);
+  CHECK(part < 40);
+  for (std::size_t i = 0; i < calls.size(); ++i) CHECK(calls[i] == i % part);
+  CHECK(timing.operations == part * 2);
+  CHECK(timing.call_latency.count() == part);
 }
 
 TEST_CASE("throughput is that of the best batch, and of the one in the middle", "[shard-bench]") {
