@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <optional>
 
 #include "stout/core/policy/basic.h"
 
@@ -23,6 +22,21 @@ std::optional<StoreChoice> ParseStore(const std::string& text) {
 }
 
 }  // namespace
+
+std::optional<ExitCode> ReadArguments(CLI::App& app, int argc, const char* const* argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kOk : kBadOptions;
+  }
+  return std::nullopt;
+}
+
+void AddJson(CLI::App& app, std::string& file) {
+  app.add_option("--json", file, "Write the results here; - is the standard output")
+      ->type_name("FILE")
+      ->capture_default_str();
+}
 
 bool ReadStores(std::string_view program, const std::vector<std::string>& texts,
                 std::vector<StoreChoice>& stores) {

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <exception>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -38,6 +39,15 @@ ExitCode RunCommand(std::string_view program, Parse parse, Execute execute) {
     return kFailed;
   }
 }
+
+/// Reads the command line. Nothing if it can be executed; otherwise what the program ends with, for
+/// the user has been told what is wrong, or what --help says. What app.callback() gets is called at
+/// the end: it may refuse, with a CLI::ValidationError, what no option can see by itself.
+[[nodiscard]] std::optional<ExitCode> ReadArguments(CLI::App& app, int argc,
+                                                    const char* const* argv);
+
+/// --json FILE, for the results.
+void AddJson(CLI::App& app, std::string& file);
 
 /// Reads `NAME=URL`, or a URL, which is named after its scheme, each; of names that would not do as
 /// part of a file's name it complains to stderr, as `program`. False: it has.

@@ -128,15 +128,10 @@ std::variant<BenchOptions, ExitCode> ParseCommandLine(int argc, const char* cons
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
   app.add_option("--seed", options.seed, "Same seed, same load")->capture_default_str();
-  app.add_option("--json", options.json_file, "Write all results here; - is the standard output")
-      ->type_name("FILE");
+  AddJson(app, options.json_file);
   app.add_option("--plot-data", options.plot_data, "Write a file for gnuplot per picture here")
       ->type_name("DIRECTORY");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kOk : kBadOptions;
-  }
+  if (const std::optional<ExitCode> end = ReadArguments(app, argc, argv)) return *end;
   if (!ReadStores(program, stores, options.stores)) return kBadOptions;
   std::erase(options.sustained, 0);
   std::sort(options.rates.begin(), options.rates.end());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -74,13 +75,8 @@ std::variant<Command, ExitCode> Parse(int argc, const char* const* argv) {
                  "A Redis without keys, which is left out without one")
       ->type_name("HOST:PORT");
   AddLoad(app, options);
-  app.add_option("--json", command.json_file, "Write the results here, too; - is standard output")
-      ->type_name("FILE");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kOk : kBadOptions;
-  }
+  AddJson(app, command.json_file);
+  if (const std::optional<ExitCode> end = ReadArguments(app, argc, argv)) return *end;
   return command;
 }
 

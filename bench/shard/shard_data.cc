@@ -51,11 +51,7 @@ std::variant<Command, ExitCode> Parse(int argc, const char* const* argv) {
       ->transform(CLI::CheckedTransformer(kFormats))
       ->default_str("tbl");
   AddPlacement(app, command.placement);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kOk : kBadOptions;
-  }
+  if (const std::optional<ExitCode> end = ReadArguments(app, argc, argv)) return *end;
   return command;
 }
 

@@ -110,14 +110,8 @@ std::variant<StoreBenchCommand, ExitCode> ParseStoreBench(int argc, const char* 
                  "Seconds for which each has one change a second; 0: leave that out")
       ->capture_default_str();
   app.add_option("--seed", options.seed, "Same seed, same load")->capture_default_str();
-  app.add_option("--json", command.json_file, "Write the results here; - is the standard output")
-      ->type_name("FILE")
-      ->capture_default_str();
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kOk : kBadOptions;
-  }
+  AddJson(app, command.json_file);
+  if (const std::optional<ExitCode> end = ReadArguments(app, argc, argv)) return *end;
   if (!ReadStores(kProgram, stores, options.stores) ||
       !ReadStores(kProgram, variants, options.variants) || !ReadWriters(writers, options.writers) ||
       !ReadPolicies(policies, options.policies)) {

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -60,13 +61,8 @@ std::variant<Command, ExitCode> Parse(int argc, const char* const* argv) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   app.add_option("--seed", costs.seed, "Same seed, same queries")->capture_default_str();
-  app.add_option("--json", command.json_file, "Write the results here, too; - is standard output")
-      ->type_name("FILE");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kOk : kBadOptions;
-  }
+  AddJson(app, command.json_file);
+  if (const std::optional<ExitCode> end = ReadArguments(app, argc, argv)) return *end;
   return command;
 }
 

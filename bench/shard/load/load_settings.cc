@@ -175,14 +175,12 @@ std::variant<LoadSettings, ExitCode> ParseLoadSettings(int argc, const char* con
   AddRequests(app, settings.requests);
   AddSkew(app, settings, skew);
   AddOutput(app, settings);
-  try {
-    app.parse(argc, argv);
+  app.callback([&] {
     // Whichever of the two came first.
     if (settings.requests.skew) settings.requests.skew->turn = skew.turn;
     CheckTogether(settings);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kOk : kBadOptions;
-  }
+  });
+  if (const std::optional<ExitCode> end = ReadArguments(app, argc, argv)) return *end;
   return settings;
 }
 
