@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <iterator>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "framed_array.h"
@@ -18,16 +19,22 @@
 namespace stout::blowfish {
 namespace {
 
-std::vector<Psi::Cursor> Build(const std::vector<Psi::Cursor>& rows, PsiWriter::Parts& parts,
-                               std::uint32_t block = Psi::kBlock) {
-  PsiWriter writer(block);
-  for (const Psi::Cursor& row : rows) writer.Append(row.symbol, row.next);
-  CHECK(writer.rows() == rows.size());
-  parts = writer.Finish();
-  std::vector<Psi::Cursor> read;
-  for (Row row = 0; row < parts.rows; ++row) read.push_back(parts.View().At(row));
-  return read;
-}
+// Rows and the psi that was built from them, which gives them back.
+struct BuiltPsi {
+  explicit BuiltPsi(std::vector<Psi::Cursor> from, std::uint32_t block = Psi::kBlock)
+      : rows(std::move(from)) {
+    PsiWriter writer(block);
+    for (const Psi::Cursor& row : rows) writer.Append(row.symbol, row.next);
+    CHECK(writer.rows() == rows.size());
+    parts = writer.Finish();
+    std::vector<Psi::Cursor> read;
+    for (Row row = 0; row < parts.rows; ++row) read.push_back(parts.View().At(row));
+    CHECK(read == rows);
+  }
+
+  std::vector<Psi::Cursor> rows;
+  PsiWriter::Parts parts;
+};
 
 // Symbols of some rows each, whose next rows go up by some, some more often by one only.
 std::vector<Psi::Cursor> RandomRows(SplitMix64& random) {
@@ -49,13 +56,17 @@ std::vector<Psi::Cursor> RandomRows(SplitMix64& random) {
   return text;
 }
 
+// In blocks of either length.
+BuiltPsi BuildRandom(SplitMix64& random) {
+  std::vector<Psi::Cursor> rows = RandomRows(random);
+  return BuiltPsi(std::move(rows), random.Below(2) == 0 ? Psi::kBlock : Psi::kLongBlock);
+}
+
 TEST_CASE("psi gives back the symbol and the next row of every row", "[psi]") {
   const std::uint64_t seed = GENERATE(range(1, 200));
   CAPTURE(seed);
   SplitMix64 random(seed);
-  const std::vector<Psi::Cursor> rows = RandomRows(random);
-  PsiWriter::Parts parts;
-  CHECK(Build(rows, parts, random.Below(2) == 0 ? Psi::kBlock : Psi::kLongBlock) == rows);
+  const auto [rows, parts] = BuildRandom(random);
 
   const Psi psi = parts.View();
   for (int i = 0; i < 20; ++i) {
@@ -74,9 +85,7 @@ TEST_CASE("psi steps from all rows of a block that stand side by side", "[psi]")
   const std::uint64_t seed = GENERATE(range(1, 100));
   CAPTURE(seed);
   SplitMix64 random(seed);
-  const std::vector<Psi::Cursor> rows = RandomRows(random);
-  PsiWriter::Parts parts;
-  CHECK(Build(rows, parts) == rows);
+  const auto [rows, parts] = BuiltPsi(RandomRows(random));
   for (int i = 0; i < 20; ++i) {
     const Row first = static_cast<Row>(random.Below(rows.size()));
     const Row most =
@@ -92,26 +101,21 @@ TEST_CASE("psi steps from all rows of a block that stand side by side", "[psi]")
 
 TEST_CASE("psi holds the largest rows and symbols", "[psi]") {
   const Row most = static_cast<Row>(kMaxRows - 1);
-  std::vector<Psi::Cursor> rows = {{0, 0, 0}, {1, 0, most}, {2, 1, 5}, {3, 65535, most}};
-  PsiWriter::Parts parts;
-  CHECK(Build(rows, parts) == rows);
+  const BuiltPsi built({{0, 0, 0}, {1, 0, most}, {2, 1, 5}, {3, 65535, most}});
+  CHECK(built.parts.rows == 4);
 }
 
 TEST_CASE("rows that go up one by one take no space but the directory's", "[psi]") {
   std::vector<Psi::Cursor> rows;
   for (Row row = 0; row < 1000; ++row) rows.push_back({row, 7, 100 + row});
-  PsiWriter::Parts parts;
-  CHECK(Build(rows, parts) == rows);
-  CHECK(parts.numbers.size() == Psi::kPadding);
+  CHECK(BuiltPsi(rows).parts.numbers.size() == Psi::kPadding);
 }
 
 TEST_CASE("a next row is found among the rows of its symbol", "[psi]") {
   const std::uint64_t seed = GENERATE(range(1, 100));
   CAPTURE(seed);
   SplitMix64 random(seed);
-  const std::vector<Psi::Cursor> rows = RandomRows(random);
-  PsiWriter::Parts parts;
-  CHECK(Build(rows, parts, random.Below(2) == 0 ? Psi::kBlock : Psi::kLongBlock) == rows);
+  const auto [rows, parts] = BuildRandom(random);
   for (int i = 0; i < 100; ++i) {
     // Any part of the rows of a symbol, beside which there may be others in a block.
     const Symbol symbol = rows[random.Below(rows.size())].symbol;
@@ -145,8 +149,7 @@ TEST_CASE("a psi that was written is readable, and one that leads beyond its num
   const std::uint64_t seed = GENERATE(range(1, 50));
   CAPTURE(seed);
   SplitMix64 random(seed);
-  PsiWriter::Parts parts;
-  (void)Build(RandomRows(random), parts);
+  PsiWriter::Parts parts = BuiltPsi(RandomRows(random)).parts;
   const auto readable = [&] { return IsReadable(parts.entries, parts.numbers, parts.rows); };
   REQUIRE(readable());
 
