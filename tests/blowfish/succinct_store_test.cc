@@ -126,7 +126,9 @@ TEST_CASE("keys that do not come in order are refused", "[succinct_store]") {
   SuccinctStoreWriter writer{Schema()};
   writer.Append({"b", {}, "1"});
   writer.Append({"a", {}, "2"});
-  CHECK(writer.Finish(directory.path() + "/0.records") == Errc::kBadOptions);
+  Diagnostics why;
+  CHECK(writer.Finish(directory.path() + "/0.records", &why) == Errc::kBadOptions);
+  CHECK_THAT(why.message, Catch::Contains("do not come in order"));
   CHECK(std::filesystem::is_empty(directory.path()));
 }
 

@@ -1,13 +1,12 @@
 #include "merge_work.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "layer_ladder.h"
-#include "stout/adapters/store_url.h"
+#include "store_failures.h"
 
 namespace stout::blowfish {
 namespace {
@@ -72,9 +71,7 @@ Result<MergedStore> MergeWork::Run(const std::stop_token& stop, Diagnostics* dia
   if (!opened) return opened.error();
   MergedStore result{std::move(*opened), name, *merged};
   if (oldest) CopyLayers(*oldest, *result.store, stop);
-  if (stop.stop_requested()) {
-    return Fail(Errc::kTransient, fmt::format("{}: stopped", path), diagnostics);
-  }
+  if (stop.stop_requested()) return FailStopped(path, diagnostics);
   file.Keep();
   return result;
 }

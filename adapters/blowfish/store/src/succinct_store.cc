@@ -1,7 +1,5 @@
 #include "succinct_store.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -9,7 +7,7 @@
 
 #include "section_arrays.h"
 #include "self_index_sections.h"
-#include "stout/adapters/store_url.h"
+#include "store_failures.h"
 #include "succinct_store_format.h"
 #include "succinct_store_writer.h"
 
@@ -110,15 +108,12 @@ Result<std::unique_ptr<SuccinctStore>> SuccinctStore::Open(const std::string& pa
   const auto schema_bytes = file->Find(section::kSchema);
   const Result<Schema> schema =
       schema_bytes ? DecodeSchema(*schema_bytes) : Result<Schema>(Errc::kCorrupt);
-  const auto misfit = [&] {
-    return Fail(Errc::kCorrupt,
-                fmt::format("{}: its parts do not fit each other; restore it from a copy", path),
-                diagnostics);
-  };
   Parts parts;
-  if (!schema || !parts.Read(*file, *schema)) return misfit();
+  if (!schema || !parts.Read(*file, *schema)) return FailMisfit(path, diagnostics);
   std::unique_ptr<SuccinctStore> store(new SuccinctStore(std::move(*file), *schema, parts, domain));
-  if (!FitsIndex(store->value_bytes(), store->records(), schema->size())) return misfit();
+  if (!FitsIndex(store->value_bytes(), store->records(), schema->size())) {
+    return FailMisfit(path, diagnostics);
+  }
   return store;
 }
 

@@ -10,6 +10,7 @@
 #include "index_file_writer.h"
 #include "section_arrays.h"
 #include "self_index_sections.h"
+#include "store_failures.h"
 #include "stout/adapters/store_url.h"
 #include "succinct_store_format.h"
 #include "tokenize.h"
@@ -37,13 +38,10 @@ ErrorCode SuccinctStoreWriter::Finish(const std::string& path, Diagnostics* diag
                             path, records(), value_bytes()),
                 diagnostics);
   }
-  const auto stopped = [&] {
-    return Fail(Errc::kTransient, fmt::format("{}: stopped", path), diagnostics);
-  };
-  if (stop.stop_requested()) return stopped();
-  const Result<std::vector<std::byte>> keys = keys_.Finish();
+  if (stop.stop_requested()) return FailStopped(path, diagnostics);
+  const Result<std::vector<std::byte>> keys = FinishKeys(keys_, path, diagnostics);
   if (!keys) return keys.error();
-  const Result<std::vector<std::byte>> deleted_keys = deleted_keys_.Finish();
+  const Result<std::vector<std::byte>> deleted_keys = FinishKeys(deleted_keys_, path, diagnostics);
   if (!deleted_keys) return deleted_keys.error();
   Result<IndexFileWriter> file = IndexFileWriter::Create(path, SuccinctStore::kFileKind,
                                                          SuccinctStore::kFileVersion, diagnostics);
@@ -57,10 +55,10 @@ ErrorCode SuccinctStoreWriter::Finish(const std::string& path, Diagnostics* diag
     begin = end;
   }
   Tokens tokens = Tokenize(schema_, values, stop);
-  if (stop.stop_requested()) return stopped();
+  if (stop.stop_requested()) return FailStopped(path, diagnostics);
   const SelfIndexParts index = BuildSelfIndex(
       std::exchange(tokens.fields, {}), static_cast<std::uint32_t>(records()), Psi::kBlock, stop);
-  if (stop.stop_requested()) return stopped();
+  if (stop.stop_requested()) return FailStopped(path, diagnostics);
   file->Add(section::kSchema, EncodeSchema(schema_));
   file->Add(section::kKeys, *keys);
   file->Add(section::kStamps, stamps_.Finish());
@@ -71,7 +69,7 @@ ErrorCode SuccinctStoreWriter::Finish(const std::string& path, Diagnostics* diag
   file->Add(section::kDeletedKeys, *deleted_keys);
   file->Add(section::kDeletedStamps, deleted_stamps_.Finish());
   file->Add(section::kDeletedTimes, BytesOf(deleted_times_));
-  if (stop.stop_requested()) return stopped();
+  if (stop.stop_requested()) return FailStopped(path, diagnostics);
   return file->Publish(diagnostics);
 }
 

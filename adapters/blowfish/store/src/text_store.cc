@@ -1,12 +1,10 @@
 #include "text_store.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "section_arrays.h"
 #include "self_index_sections.h"
-#include "stout/adapters/store_url.h"
+#include "store_failures.h"
 #include "text_store_format.h"
 
 namespace stout::blowfish {
@@ -52,11 +50,7 @@ Result<std::unique_ptr<TextStore>> TextStore::Open(const std::string& path, Recl
   Result<IndexFile> file = IndexFile::Open(path, kFileKind, kFileVersion, verify, diagnostics);
   if (!file) return file.error();
   Parts parts;
-  if (!parts.Read(*file)) {
-    return Fail(Errc::kCorrupt,
-                fmt::format("{}: its parts do not fit each other; restore it from a copy", path),
-                diagnostics);
-  }
+  if (!parts.Read(*file)) return FailMisfit(path, diagnostics);
   parts.index.Advise();
   return std::unique_ptr<TextStore>(new TextStore(std::move(*file), parts, domain));
 }

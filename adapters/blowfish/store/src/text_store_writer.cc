@@ -8,6 +8,7 @@
 #include "index_file_writer.h"
 #include "section_arrays.h"
 #include "self_index_sections.h"
+#include "store_failures.h"
 #include "stout/adapters/store_url.h"
 #include "succinct_store_writer.h"
 #include "text_store_format.h"
@@ -29,11 +30,8 @@ ErrorCode TextStoreWriter::Finish(const std::string& path, Diagnostics* diagnost
                             path, records(), text_bytes()),
                 diagnostics);
   }
-  const Result<std::vector<std::byte>> keys = keys_.Finish();
-  if (!keys) {
-    return Fail(Errc::kBadOptions, fmt::format("{}: its keys do not come in order", path),
-                diagnostics);
-  }
+  const Result<std::vector<std::byte>> keys = FinishKeys(keys_, path, diagnostics);
+  if (!keys) return keys.error();
   Result<IndexFileWriter> file =
       IndexFileWriter::Create(path, TextStore::kFileKind, TextStore::kFileVersion, diagnostics);
   if (!file) return file.error();
