@@ -67,7 +67,7 @@ Collection RandomTexts(SplitMix64& random) {
   made.records.resize(random.Below(40));
   Field& field = made.fields.emplace_back();
   field.symbols = 1 + random.Below(4);
-  if (random.Below(4) == 0) field.symbols = 256;
+  if (random.Below(4) == 0) field.symbols = 250 + random.Below(300);
   const std::uint64_t longest = random.Below(30);
   for (Text& record : made.records) {
     for (std::uint64_t i = random.Below(longest + 1); i > 0; --i) {

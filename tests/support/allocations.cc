@@ -1,5 +1,7 @@
 #include "tests/support/allocations.h"
 
+#include <malloc.h>
+
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -9,19 +11,37 @@ namespace stout::test {
 namespace {
 
 std::atomic<std::uint64_t> allocations{0};
+std::atomic<std::size_t> bytes{0};
+std::atomic<std::size_t> most_bytes{0};
 // Of this thread: others have memory. Zero: none fails.
 thread_local std::size_t until_failure = 0;
 
 void* Allocate(std::size_t size) {
   allocations.fetch_add(1, std::memory_order_relaxed);
   if (until_failure > 0 && --until_failure == 0) throw std::bad_alloc();
-  if (void* p = std::malloc(size == 0 ? 1 : size)) return p;
-  throw std::bad_alloc();
+  void* const p = std::malloc(size == 0 ? 1 : size);
+  if (p == nullptr) throw std::bad_alloc();
+  const std::size_t now = bytes.fetch_add(malloc_usable_size(p)) + malloc_usable_size(p);
+  std::size_t most = most_bytes.load();
+  while (most < now && !most_bytes.compare_exchange_weak(most, now)) {
+  }
+  return p;
+}
+
+void Free(void* p) {
+  bytes.fetch_sub(malloc_usable_size(p));
+  std::free(p);
 }
 
 }  // namespace
 
 std::uint64_t Allocations() { return allocations.load(std::memory_order_relaxed); }
+
+std::size_t Bytes() { return bytes.load(); }
+
+std::size_t MostBytes() { return most_bytes.load(); }
+
+void ForgetMostBytes() { most_bytes.store(bytes.load()); }
 
 std::size_t FailAllocation(std::size_t n) { return std::exchange(until_failure, n); }
 
@@ -29,7 +49,7 @@ std::size_t FailAllocation(std::size_t n) { return std::exchange(until_failure, 
 
 void* operator new(std::size_t size) { return stout::test::Allocate(size); }
 void* operator new[](std::size_t size) { return stout::test::Allocate(size); }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+void operator delete(void* p) noexcept { stout::test::Free(p); }
+void operator delete[](void* p) noexcept { stout::test::Free(p); }
+void operator delete(void* p, std::size_t) noexcept { stout::test::Free(p); }
+void operator delete[](void* p, std::size_t) noexcept { stout::test::Free(p); }

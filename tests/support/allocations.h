@@ -19,6 +19,23 @@ std::uint64_t AllocationsOf(Call call) {
   return Allocations() - before;
 }
 
+/// Bytes of operator new that are not deleted, in all threads, and the most there ever were since
+/// ForgetMostBytes().
+/// @{
+[[nodiscard]] std::size_t Bytes();
+[[nodiscard]] std::size_t MostBytes();
+void ForgetMostBytes();
+/// @}
+
+/// The most that there are, in all threads, while `call()` runs, beside those before.
+template <typename Call>
+std::size_t MostBytesOf(Call call) {
+  ForgetMostBytes();
+  const std::size_t before = Bytes();
+  call();
+  return MostBytes() - before;
+}
+
 /// Of this thread's calls of operator new, the n-th from now on throws std::bad_alloc, and none
 /// after it; 0: none does. Returns what is left of the n before: 0 if that one has been reached.
 std::size_t FailAllocation(std::size_t n);

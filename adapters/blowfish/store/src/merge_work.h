@@ -40,8 +40,8 @@ struct MergeWork {
 
   /// Memory that it will take, about: a byte a byte of values, 12 a symbol, 72 a record. How many
   /// symbols there will be the oldest store tells; without one they are taken for as many as there
-  /// are bytes. Measured: 3.2 a byte for line items of TPC-H, 13 for random letters; 25 for random
-  /// bytes, of which each symbol takes twice that.
+  /// are bytes. Measured: 3.2 a byte for line items of TPC-H, 13 for random letters, 11 for random
+  /// bytes.
   [[nodiscard]] std::uint64_t EstimateBytes() const;
 
   /// Errors: Merge()'s and SuccinctStore::Open()'s; the file is removed then.

@@ -17,7 +17,7 @@ namespace stout::blowfish {
 ///     while (...) writer.Append(key, text);
 ///     if (ErrorCode error = writer.Finish(path, &why)) ...
 ///
-/// Memory: some 10 bytes a byte of text, see TextIndexBuilder; the keys, encoded.
+/// Memory: 10 to 12 bytes a byte of text, see TextIndexBuilder; the keys, encoded.
 /// Threads: none of its own; callers serialise.
 class TextStoreWriter {
  public:

@@ -10,34 +10,32 @@
 #include <utility>
 
 #include "abandonable.h"
+#include "symbol_code.h"
 
 namespace stout::blowfish {
 namespace {
 
 constexpr Row kNoRow = std::numeric_limits<Row>::max();
 
-// A field's text as bytes whose order is that of its suffixes: symbols of one or two bytes, the
-// highest first; for a record's end a byte that no symbol begins with, and the row that follows.
+// A field's text as bytes whose order is that of its suffixes: the symbols' codes; for a record's
+// end the byte that begins none of these, and the row that follows, the highest byte first.
 class SortableText {
  public:
   // All ends come before the symbols, or all after them: whichever way the rows that follow are
   // numbered.
   SortableText(const Field& field, const std::vector<Row>& following, bool ends_are_highest)
-      : symbol_bytes_(field.symbols < 0xff ? 1 : 2),
-        end_(ends_are_highest ? 0xff : 0),
-        shift_(ends_are_highest ? 0 : (symbol_bytes_ == 1 ? 1 : 0x100)) {
+      : code_(field, ends_are_highest ? 0 : 1), end_(ends_are_highest ? 0xff : 0) {
     const auto [lowest, highest] = std::minmax_element(following.begin(), following.end());
     lowest_following_ = *lowest;
     row_bytes_ = (BitWidth(*highest - *lowest) + 7) / 8;
-    const std::size_t symbols = field.text.size() - following.size();
-    bytes_.reserve(symbols * symbol_bytes_ + following.size() * (1 + row_bytes_));
+    bytes_.reserve(code_.text_bytes() + following.size() * (1 + row_bytes_));
     auto next = following.begin();
     for (const Symbol symbol : field.text) {
       if (symbol != Field::kEnd) {
-        PutHighestFirst(symbol + shift_, symbol_bytes_);
+        code_.Append(symbol, bytes_);
       } else {
         bytes_.push_back(end_);
-        PutHighestFirst(*next++ - lowest_following_, row_bytes_);
+        PutRow(*next++ - lowest_following_);
       }
     }
     assert(next == following.end());
@@ -45,7 +43,6 @@ class SortableText {
 
   [[nodiscard]] std::size_t size() const { return bytes_.size(); }
   [[nodiscard]] const std::uint8_t* data() const { return bytes_.data(); }
-  [[nodiscard]] int symbol_bytes() const { return symbol_bytes_; }
 
   // Calls visit(place, is_end) for each symbol and each end, in their order.
   template <typename Visit>
@@ -53,30 +50,28 @@ class SortableText {
     for (std::size_t place = 0; place < bytes_.size();) {
       const bool is_end = bytes_[place] == end_;
       visit(place, is_end);
-      place += is_end ? 1 + row_bytes_ : symbol_bytes_;
+      place = is_end ? place + 1 + row_bytes_ : After(place);
     }
   }
 
-  [[nodiscard]] Symbol SymbolAt(std::size_t place) const {
-    return static_cast<Symbol>(HighestFirst(place, symbol_bytes_) - shift_);
+  [[nodiscard]] Symbol SymbolAt(std::size_t place) const { return code_.SymbolAt(&bytes_[place]); }
+  // The place after a symbol's.
+  [[nodiscard]] std::size_t After(std::size_t place) const {
+    return place + code_.BytesOf(bytes_[place]);
   }
   [[nodiscard]] Row FollowingAt(std::size_t end) const {
-    return lowest_following_ + HighestFirst(end + 1, row_bytes_);
+    Row row = 0;
+    for (int i = 1; i <= row_bytes_; ++i) row = row << 8 | bytes_[end + i];
+    return lowest_following_ + row;
   }
 
  private:
-  void PutHighestFirst(std::uint32_t number, int bytes) {
-    while (bytes-- > 0) bytes_.push_back(static_cast<std::uint8_t>(number >> (8 * bytes)));
-  }
-  [[nodiscard]] std::uint32_t HighestFirst(std::size_t place, int bytes) const {
-    std::uint32_t number = 0;
-    for (int i = 0; i < bytes; ++i) number = number << 8 | bytes_[place + i];
-    return number;
+  void PutRow(Row row) {
+    for (int i = row_bytes_; i-- > 0;) bytes_.push_back(static_cast<std::uint8_t>(row >> (8 * i)));
   }
 
-  int symbol_bytes_;
+  SymbolCode code_;
   std::uint8_t end_;
-  std::uint32_t shift_;  // keeps symbols from beginning with the byte of an end
   Row lowest_following_ = 0;
   int row_bytes_ = 0;
   std::vector<std::uint8_t> bytes_;
@@ -179,7 +174,7 @@ void RowOrder::PrependText(Field field, const std::stop_token& stop) {
   for (const saidx_t at : sort->places) {
     if (stop.stop_requested()) return;
     if (row_at[at] == kNoRow) continue;
-    const std::size_t after = at + text.symbol_bytes();
+    const std::size_t after = text.After(at);
     const Row next = row_at[after] != kNoRow ? row_at[after] : text.FollowingAt(after);
     psi_.Append(static_cast<Symbol>(first_symbol_ + text.SymbolAt(at)), next);
   }

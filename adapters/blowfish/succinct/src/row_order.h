@@ -21,8 +21,8 @@ namespace stout::blowfish {
 /// row rows + r was in record r.
 ///
 /// Cost: some 10 ns a row of a field of one symbol; 0.1 us a symbol of others.
-/// Memory: of a field of many symbols, 9 times the text that is sorted: a byte or two a symbol, and
-/// up to 5 for the end of a record.
+/// Memory: of a field of many symbols, 9 times the text that is sorted: a byte a symbol, of those
+/// that are rare among more than 255 two (SymbolCode), and up to 5 for the end of a record.
 /// Threads: none of its own; callers serialise.
 class RowOrder {
  public:

@@ -28,8 +28,7 @@ struct TextIndexParts {
 ///
 /// Cost: some 0.1 us a byte.
 /// Memory: twice the text, six times where it grows; at the end what RowOrder takes, and the index:
-/// some 10 bytes a byte of text and of five more for each record, or 18 where the text has more
-/// than 254 different bytes.
+/// 10 to 12 bytes a byte of text, the more the less it compresses, and of five more a record.
 /// Owner: value type.   Threads: none of its own; callers serialise.
 class TextIndexBuilder {
  public:

@@ -1,0 +1,38 @@
+// Goal: building an index takes no more memory because of the bytes that the text has. Method:
+// count what is allocated, of which some ends of vectors are never touched.
+
+#include <catch2/catch.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "stout/core/random.h"
+#include "tests/support/allocations.h"
+#include "text_index_builder.h"
+
+namespace stout::blowfish {
+namespace {
+
+// Out of so many different bytes.
+std::string RandomText(std::size_t size, std::uint64_t letters, SplitMix64& random) {
+  std::string text(size, '\0');
+  for (char& byte : text) byte = static_cast<char>(255 - random.Below(letters));
+  return text;
+}
+
+TEST_CASE("an index of texts takes at most 13 bytes a byte while it is built", "[memory]") {
+  const std::uint64_t letters = GENERATE(2, 26, 254, 255, 256);
+  CAPTURE(letters);
+  SplitMix64 random(letters);
+  const std::string text = RandomText(300'000, letters, random);
+  const std::size_t bytes = test::MostBytesOf([&] {
+    TextIndexBuilder builder;
+    for (int i = 0; i < 2; ++i) builder.Append(text);
+    CHECK(builder.Finish().index.records == 2);
+  });
+  CHECK(bytes > 0);
+  CHECK(bytes <= 13 * 2 * text.size());
+}
+
+}  // namespace
+}  // namespace stout::blowfish
