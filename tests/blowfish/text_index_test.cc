@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -175,6 +176,14 @@ TEST_CASE("reading every text fills all layers", "[text_index]") {
   }
   indexed.CheckSearches(random);
   indexed.CheckExtracts(random);
+}
+
+TEST_CASE("an index of texts that is to stop is not built", "[text_index]") {
+  TextIndexBuilder builder;
+  builder.Append("some text");
+  std::stop_source source;
+  source.request_stop();
+  CHECK(builder.Finish(source.get_token()).index.psi.rows == 0);
 }
 
 }  // namespace

@@ -4,14 +4,17 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -194,6 +197,37 @@ TEST_CASE("keys of texts that do not come in order are refused", "[text_store]")
   CHECK(writer.Finish(directory.path() + "/0.texts", &why) == Errc::kBadOptions);
   CHECK_THAT(why.message, Catch::Contains("do not come in order"));
   CHECK(std::filesystem::is_empty(directory.path()));
+}
+
+TEST_CASE("a file of texts that is to stop is not written", "[text_store]") {
+  const test::TempDirectory directory;
+  TextStoreWriter writer;
+  writer.Append("a", "1");
+  std::stop_source source;
+  source.request_stop();
+  Diagnostics why;
+  CHECK(writer.Finish(directory.path() + "/0.texts", &why, source.get_token()) == Errc::kTransient);
+  CHECK_THAT(why.message, Catch::Contains("stopped"));
+  CHECK(std::filesystem::is_empty(directory.path()));
+}
+
+TEST_CASE("a file of texts is written or not, whenever it is to stop", "[text_store]") {
+  SplitMix64 random(GENERATE(range(1, 5)));
+  const test::TempDirectory directory;
+  TextStoreWriter writer;
+  writer.Append("a", TextOf("", std::uint64_t{3} << 19, random));
+  std::stop_source source;
+  ErrorCode ended;
+  std::atomic<bool> begun = false;
+  std::jthread work([&] {
+    begun = true;
+    begun.notify_one();
+    ended = writer.Finish(directory.path() + "/0.texts", nullptr, source.get_token());
+  });
+  begun.wait(false);
+  source.request_stop();
+  work.join();
+  CHECK((ended == Errc::kTransient) == std::filesystem::is_empty(directory.path()));
 }
 
 struct Damaged {

@@ -22,7 +22,8 @@ void TextStoreWriter::Append(std::string_view key, std::string_view text) {
 
 bool TextStoreWriter::fits() const { return FitsIndex(text_bytes(), records(), 1); }
 
-ErrorCode TextStoreWriter::Finish(const std::string& path, Diagnostics* diagnostics) {
+ErrorCode TextStoreWriter::Finish(const std::string& path, Diagnostics* diagnostics,
+                                  const std::stop_token& stop) {
   if (!fits()) {
     return Fail(Errc::kTooLarge,
                 fmt::format("{}: {} texts of {} bytes are more than one index takes; write several "
@@ -35,11 +36,13 @@ ErrorCode TextStoreWriter::Finish(const std::string& path, Diagnostics* diagnost
   Result<IndexFileWriter> file =
       IndexFileWriter::Create(path, TextStore::kFileKind, TextStore::kFileVersion, diagnostics);
   if (!file) return file.error();
-  const TextIndexParts parts = builder_.Finish();
+  const TextIndexParts parts = builder_.Finish(stop);
+  if (stop.stop_requested()) return FailStopped(path, diagnostics);
   file->Add(text_section::kKeys, *keys);
   file->Add(text_section::kBegins, Unpadded(parts.begins, kBitPadding));
   file->Add(text_section::kAlphabet, parts.alphabet.Encode());
   SelfIndexSections::Write(parts.index, *file);
+  if (stop.stop_requested()) return FailStopped(path, diagnostics);
   return file->Publish(diagnostics);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -30,9 +31,10 @@ class TextStoreWriter {
   [[nodiscard]] bool fits() const;
 
   /// Builds the index and publishes the file. The writer is of no more use.
-  /// kBadOptions: keys did not come in order. kTooLarge: it does not fit. For the others see
-  /// IndexFileWriter.
-  [[nodiscard]] ErrorCode Finish(const std::string& path, Diagnostics* diagnostics = nullptr);
+  /// kBadOptions: keys did not come in order. kTooLarge: it does not fit. kTransient: it was asked
+  /// to stop, which takes some seconds at most. For the others see IndexFileWriter.
+  [[nodiscard]] ErrorCode Finish(const std::string& path, Diagnostics* diagnostics = nullptr,
+                                 const std::stop_token& stop = {});
 
  private:
   KeyDirectoryWriter keys_;

@@ -112,7 +112,7 @@ RowOrder::RowOrder(std::uint32_t records, Row rows, PsiWriter& psi) : psi_(psi),
 }
 
 void RowOrder::Prepend(Field field, const std::stop_token& stop) {
-  if (starts_.empty()) return;
+  if (starts_.empty() || stop.stop_requested()) return;
   const std::size_t symbols = field.symbols;
   if (field.one_each) {
     PrependOneEach(field, stop);
@@ -165,7 +165,7 @@ void RowOrder::PrependText(Field field, const std::stop_token& stop) {
     if (!is_end) row_at[place] = first;
   });
 
-  if (!Sort(sort, stop)) return;
+  if (stop.stop_requested() || !Sort(sort, stop)) return;
   Row row = first;
   for (const saidx_t at : sort->places) {
     if (stop.stop_requested()) return;

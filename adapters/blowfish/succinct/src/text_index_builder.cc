@@ -18,12 +18,13 @@ void TextIndexBuilder::Append(std::string_view record) {
   ++records_;
 }
 
-TextIndexParts TextIndexBuilder::Finish() {
+TextIndexParts TextIndexBuilder::Finish(const std::stop_token& stop) {
   TextIndexParts parts{.alphabet = ByteAlphabet(occurs_)};
   EliasFanoWriter begins(records_ + 1, 0, text_bytes());
   std::uint64_t position = 0;
   begins.Append(position);
   for (Symbol& symbol : text_) {
+    if (stop.stop_requested()) return parts;
     if (symbol == Field::kEnd) {
       begins.Append(position);
     } else {
@@ -37,8 +38,8 @@ TextIndexParts TextIndexBuilder::Finish() {
   std::vector<Field> fields(1);
   fields[0].text = std::move(text_);
   fields[0].symbols = parts.alphabet.symbols();
-  parts.index =
-      BuildSelfIndex(std::move(fields), static_cast<std::uint32_t>(records_), Psi::kLongBlock);
+  parts.index = BuildSelfIndex(std::move(fields), static_cast<std::uint32_t>(records_),
+                               Psi::kLongBlock, stop);
   return parts;
 }
 

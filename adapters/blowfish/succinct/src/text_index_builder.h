@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <stop_token>
 #include <string_view>
 #include <vector>
 
@@ -38,8 +39,9 @@ class TextIndexBuilder {
   [[nodiscard]] std::uint64_t records() const { return records_; }
   [[nodiscard]] std::uint64_t text_bytes() const { return text_.size() - records_; }
 
-  /// The builder is of no more use.
-  [[nodiscard]] TextIndexParts Finish();
+  /// The builder is of no more use. Once `stop` asks for it, it ends soon, and what it gives is of
+  /// none.
+  [[nodiscard]] TextIndexParts Finish(const std::stop_token& stop = {});
 
  private:
   std::array<bool, 256> occurs_{};
