@@ -7,38 +7,46 @@
 namespace stout::blowfish {
 namespace {
 
+// The shares of two shards in a batch.
+struct TwoShares {
+  TwoShares() {
+    first.pieces.resize(3);
+    second.pieces.resize(2);
+  }
+
+  Batch batch{2};
+  Share& first = batch.shares[0];
+  Share& second = batch.shares[1];
+};
+
 TEST_CASE("a queue gives all that came, in order, and counts until it is answered") {
   ShardQueue queue;
-  Batch batch(2);
-  batch.shares[0].pieces.resize(3);
-  batch.shares[1].pieces.resize(2);
-  queue.Push(batch.shares[0]);
+  TwoShares two;
+  queue.Push(two.first);
   queue.Push([](Shard&) {});
-  queue.Push(batch.shares[1]);
+  queue.Push(two.second);
   CHECK(queue.waiting() == 5);
 
   ShardQueue::Taken taken;
   queue.Take(kNever, taken);
-  CHECK(taken.shares == std::vector{&batch.shares[0], &batch.shares[1]});
+  CHECK(taken.shares == std::vector{&two.first, &two.second});
   CHECK(taken.errands.size() == 1);
   CHECK(queue.waiting() == 5);
-  queue.Done(batch.shares[0]);
+  queue.Done(two.first);
   CHECK(queue.waiting() == 2);
-  queue.Done(batch.shares[1]);
+  queue.Done(two.second);
   CHECK(queue.waiting() == 0);
 }
 
 TEST_CASE("a queue knows how short it was since it was asked") {
   ShardQueue queue;
-  Batch batch(2);
-  batch.shares[0].pieces.resize(3);
-  batch.shares[1].pieces.resize(2);
-  queue.Push(batch.shares[0]);
+  TwoShares two;
+  queue.Push(two.first);
   CHECK(queue.TakeShortest() == 0);  // before it came
   CHECK(queue.TakeShortest() == 3);
-  queue.Push(batch.shares[1]);
-  queue.Done(batch.shares[0]);
-  queue.Push(batch.shares[0]);
+  queue.Push(two.second);
+  queue.Done(two.first);
+  queue.Push(two.first);
   CHECK(queue.TakeShortest() == 2);
   CHECK(queue.TakeShortest() == 5);
 }
