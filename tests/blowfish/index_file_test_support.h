@@ -30,8 +30,9 @@ inline Bytes RandomBytes(std::uint64_t size, SplitMix64& random) {
 }
 
 inline ErrorCode Publish(const std::string& path, const Sections& sections,
-                         Diagnostics* why = nullptr) {
-  auto writer = IndexFileWriter::Create(path, kKind, kVersion, why);
+                         Diagnostics* why = nullptr, std::string_view kind = kKind,
+                         std::uint32_t version = kVersion) {
+  auto writer = IndexFileWriter::Create(path, kind, version, why);
   if (!writer) return writer.error();
   for (const auto& [name, bytes] : sections) writer->Add(name, bytes);
   return writer->Publish(why);
