@@ -17,87 +17,88 @@ namespace {
 class Source {
  public:
   virtual ~Source() = default;
-  [[nodiscard]] const LogEntry* entry() const { return ended_ ? nullptr : &entry_; }
-  virtual void Advance() = 0;
-
- protected:
-  LogEntry entry_;
-  bool ended_ = false;
-};
-
-class SuffixSource : public Source {
- public:
-  explicit SuffixSource(const SuffixStore& store) : store_(store) { Show(); }
-  void Advance() override {
+  [[nodiscard]] const LogEntry* entry() const { return at_ < entries_ ? &entry_ : nullptr; }
+  void Advance() {
     ++at_;
     Show();
   }
 
- private:
+ protected:
+  explicit Source(std::uint64_t entries) : entries_(entries) {}
+
+  // Makes it the entry at this place.
+  virtual void Read(std::uint64_t at, LogEntry& entry) = 0;
+  // Also called by constructors, at their end.
   void Show() {
-    ended_ = at_ == store_.size();
-    if (!ended_) entry_ = store_.At(at_);
+    if (at_ < entries_) Read(at_, entry_);
+  }
+
+ private:
+  const std::uint64_t entries_;
+  std::uint64_t at_ = 0;
+  LogEntry entry_;
+};
+
+class SuffixSource final : public Source {
+ public:
+  explicit SuffixSource(const SuffixStore& store) : Source(store.size()), store_(store) { Show(); }
+
+ private:
+  void Read(std::uint64_t at, LogEntry& entry) override {
+    entry = store_.At(static_cast<std::uint32_t>(at));
   }
 
   const SuffixStore& store_;
-  std::uint32_t at_ = 0;
 };
 
 // Records are read many at a time, which is ten times as fast.
-class SuccinctSource : public Source {
+class SuccinctSource final : public Source {
  public:
-  explicit SuccinctSource(SuccinctStore& store) : store_(store), reader_(store.index()) { Show(); }
-  void Advance() override {
-    ++at_;
+  explicit SuccinctSource(SuccinctStore& store)
+      : Source(store.records()), store_(store), reader_(store.index()) {
     Show();
   }
 
  private:
   static constexpr std::uint32_t kChunk = 1024;
 
-  void Show() {
-    ended_ = at_ == store_.records();
-    if (ended_) return;
-    if (at_ % kChunk == 0) ReadChunk();
+  void Read(std::uint64_t at, LogEntry& entry) override {
+    const auto record = static_cast<std::uint32_t>(at);
+    if (record % kChunk == 0) ReadChunk(record);
     key_.clear();
-    store_.keys().AppendKey(at_, key_);
-    entry_.record = {key_, store_.StampOf(at_), values_[at_ % kChunk]};
+    store_.keys().AppendKey(record, key_);
+    entry.record = {key_, store_.StampOf(record), values_[record % kChunk]};
   }
-  void ReadChunk() {
-    std::vector<std::uint32_t> records(std::min(kChunk, store_.records() - at_));
-    std::iota(records.begin(), records.end(), at_);
+  void ReadChunk(std::uint32_t first) {
+    std::vector<std::uint32_t> records(std::min(kChunk, store_.records() - first));
+    std::iota(records.begin(), records.end(), first);
     reader_.GetAll(records, [&](std::size_t i, std::string_view value) { values_[i] = value; });
   }
 
   SuccinctStore& store_;
   RecordReader reader_;
-  std::uint32_t at_ = 0;
   std::string key_;
   std::vector<std::string> values_{kChunk};
 };
 
-class TombstoneSource : public Source {
+class TombstoneSource final : public Source {
  public:
-  explicit TombstoneSource(const SuccinctStore& store) : store_(store) { Show(); }
-  void Advance() override {
-    ++at_;
+  explicit TombstoneSource(const SuccinctStore& store)
+      : Source(store.deleted_keys().size()), store_(store) {
     Show();
   }
 
  private:
-  void Show() {
-    ended_ = at_ == store_.deleted_keys().size();
-    if (ended_) return;
+  void Read(std::uint64_t at, LogEntry& entry) override {
     key_.clear();
-    store_.deleted_keys().AppendKey(at_, key_);
-    const Tombstone tombstone = store_.TombstoneOf(at_);
-    entry_ = {.record = {.key = key_, .stamp = tombstone.stamp},
-              .deleted = true,
-              .deleted_at_ms = tombstone.deleted_at_ms};
+    store_.deleted_keys().AppendKey(at, key_);
+    const Tombstone tombstone = store_.TombstoneOf(at);
+    entry = {.record = {.key = key_, .stamp = tombstone.stamp},
+             .deleted = true,
+             .deleted_at_ms = tombstone.deleted_at_ms};
   }
 
   const SuccinctStore& store_;
-  std::uint64_t at_ = 0;
   std::string key_;
 };
 
