@@ -9,7 +9,6 @@
 #include <iterator>
 #include <limits>
 #include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -21,10 +20,6 @@ namespace stout::blowfish {
 namespace {
 
 using Numbers = std::vector<std::uint64_t>;
-
-Result<EliasFano> Open(const std::vector<std::byte>& padded) {
-  return EliasFano::Open(std::span(padded).first(padded.size() - kBitPadding));
-}
 
 constexpr int kShapes = 6;
 
@@ -79,7 +74,7 @@ TEST_CASE("a sequence gives and finds what was written", "[elias_fano]") {
   const std::uint64_t size = seed < 5 ? seed - 1 : random.Below(8000);
   const Numbers numbers = MakeNumbers(shape, size, random);
   const std::vector<std::byte> bytes = Padded(BuildEliasFano(numbers));
-  const EliasFano sequence = Open(bytes).value();
+  const EliasFano sequence = OpenPadded<EliasFano>(bytes).value();
   REQUIRE(sequence.size() == numbers.size());
 
   Numbers read(size);
@@ -107,7 +102,7 @@ TEST_CASE("a sequence may span all 64 bits", "[elias_fano]") {
   const std::uint64_t max = std::numeric_limits<std::uint64_t>::max();
   const Numbers numbers = {0, 1, max / 2, max / 2 + 1, max - 1, max, max};
   const std::vector<std::byte> bytes = Padded(BuildEliasFano(numbers));
-  const EliasFano sequence = Open(bytes).value();
+  const EliasFano sequence = OpenPadded<EliasFano>(bytes).value();
   for (std::uint64_t i = 0; i < numbers.size(); ++i) CHECK(sequence[i] == numbers[i]);
   CHECK(sequence.LowerBound(max) == 5);
   CHECK(sequence.LowerBound(2) == 2);
@@ -165,13 +160,14 @@ TEST_CASE("bytes that are no sequence are refused or harmless", "[elias_fano]") 
   SplitMix64 random(shape);
   const std::vector<std::byte> bytes = Padded(BuildEliasFano(MakeNumbers(shape, size, random)));
   FlipEachBit(bytes, [&](const std::vector<std::byte>& flipped) {
-    if (const auto sequence = Open(flipped)) Exercise(*sequence, random);
+    if (const auto sequence = OpenPadded<EliasFano>(flipped)) Exercise(*sequence, random);
   });
-  CutAtEachLength(
-      bytes, [](const std::vector<std::byte>& cut) { CHECK(Open(cut).error() == Errc::kCorrupt); });
+  CutAtEachLength(bytes, [](const std::vector<std::byte>& cut) {
+    CHECK(OpenPadded<EliasFano>(cut).error() == Errc::kCorrupt);
+  });
   std::vector<std::byte> longer(bytes.begin(), bytes.end() - kBitPadding);
   longer.push_back(std::byte{0});
-  CHECK(Open(Padded(longer)).error() == Errc::kCorrupt);
+  CHECK(OpenPadded<EliasFano>(Padded(longer)).error() == Errc::kCorrupt);
 }
 
 TEST_CASE("more ones than numbers are refused, though all samples are right", "[elias_fano]") {
@@ -190,7 +186,7 @@ TEST_CASE("more ones than numbers are refused, though all samples are right", "[
   const std::vector<std::byte> deceit = writer.Take();
   REQUIRE(bytes.end() - samples < std::ssize(deceit));
   std::copy(deceit.begin(), deceit.begin() + (bytes.end() - samples), samples);
-  CHECK(Open(bytes).error() == Errc::kCorrupt);
+  CHECK(OpenPadded<EliasFano>(bytes).error() == Errc::kCorrupt);
 }
 
 }  // namespace

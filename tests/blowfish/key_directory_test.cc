@@ -6,7 +6,6 @@
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,10 +26,6 @@ std::vector<std::byte> Encode(const Keys& keys) {
   for (const std::string& key : keys) writer.Append(key);
   CHECK(writer.size() == keys.size());
   return writer.Finish().value();
-}
-
-Result<KeyDirectory> Open(const std::vector<std::byte>& padded) {
-  return KeyDirectory::Open(std::span(padded).first(padded.size() - kBitPadding));
 }
 
 Keys Scanned(const KeyDirectory& directory, std::uint64_t from, std::size_t most) {
@@ -71,7 +66,7 @@ TEST_CASE("a key directory gives and finds the keys it was written from", "[keys
   const std::uint64_t size = seed == 6 ? 3000 : std::vector{0, 1, 16, 17, 400}[seed - 1];
   const Keys keys = MakeKeys(shape, size, random);
   const std::vector<std::byte> bytes = Padded(Encode(keys));
-  const KeyDirectory directory = Open(bytes).value();
+  const KeyDirectory directory = OpenPadded<KeyDirectory>(bytes).value();
   REQUIRE(directory.size() == keys.size());
   CHECK(directory.bytes() >= bytes.size() - kBitPadding);
 
@@ -187,14 +182,15 @@ TEST_CASE("bytes that are no key directory are refused or harmless", "[keys]") {
   for (int i = 0; i < 5; ++i) probes.push_back(RandomKey(shape, random));
   std::uint64_t opened = 0;
   FlipEachBit(bytes, [&](const std::vector<std::byte>& flipped) {
-    if (const auto directory = Open(flipped)) {
+    if (const auto directory = OpenPadded<KeyDirectory>(flipped)) {
       Exercise(*directory, probes);
       ++opened;
     }
   });
   CHECK(opened > 0);  // Keys themselves can change into others.
-  CutAtEachLength(
-      bytes, [](const std::vector<std::byte>& cut) { CHECK(Open(cut).error() == Errc::kCorrupt); });
+  CutAtEachLength(bytes, [](const std::vector<std::byte>& cut) {
+    CHECK(OpenPadded<KeyDirectory>(cut).error() == Errc::kCorrupt);
+  });
 }
 
 }  // namespace

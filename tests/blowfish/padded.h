@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "bits.h"
+#include "stout/error.h"
 
 namespace stout::blowfish {
 
@@ -12,6 +14,12 @@ inline std::vector<std::byte> Padded(std::vector<std::byte> bytes) {
   bytes.resize(bytes.size() + kBitPadding);
   bytes.shrink_to_fit();
   return bytes;
+}
+
+/// What stands in them, without the padding.
+template <typename T>
+Result<T> OpenPadded(const std::vector<std::byte>& padded) {
+  return T::Open(std::span(padded).first(padded.size() - kBitPadding));
 }
 
 }  // namespace stout::blowfish

@@ -5,7 +5,6 @@
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <limits>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -22,10 +21,6 @@ std::vector<std::byte> EncodeStamps(const Stamps& stamps) {
   StampColumnWriter writer;
   for (const Stamp& stamp : stamps) writer.Append(stamp);
   return writer.Finish();
-}
-
-Result<StampColumn> OpenStamps(const std::vector<std::byte>& padded) {
-  return StampColumn::Open(std::span(padded).first(padded.size() - kBitPadding));
 }
 
 constexpr int kShapes = 5;
@@ -69,7 +64,7 @@ TEST_CASE("a stamp column gives what was written", "[stamps]") {
   SplitMix64 random(seed * kShapes + shape);
   const Stamps stamps = MakeStamps(shape, seed < 4 ? seed - 1 : random.Below(2000), random);
   const std::vector<std::byte> bytes = Padded(EncodeStamps(stamps));
-  const StampColumn column = OpenStamps(bytes).value();
+  const StampColumn column = OpenPadded<StampColumn>(bytes).value();
   CHECK(column.bytes() == bytes.size() - kBitPadding);
   CHECK((All(column) == stamps));
 }
@@ -78,7 +73,7 @@ TEST_CASE("versions may span all 64 bits", "[stamps]") {
   const std::uint64_t max = std::numeric_limits<std::uint64_t>::max();
   const Stamps stamps = {{max, max}, {max, 0}, {max, 1}, {0, max / 2}, {0, 0}};
   const std::vector<std::byte> bytes = Padded(EncodeStamps(stamps));
-  CHECK((All(OpenStamps(bytes).value()) == stamps));
+  CHECK((All(OpenPadded<StampColumn>(bytes).value()) == stamps));
 }
 
 TEST_CASE("stamps take the bits in which they differ", "[stamps]") {
@@ -107,7 +102,7 @@ TEST_CASE("bytes that are no stamp column are refused or harmless", "[stamps]") 
   const std::vector<std::byte> bytes = Padded(EncodeStamps(MakeStamps(shape, size, random)));
   std::uint64_t sum = 0;
   FlipEachBit(bytes, [&](const std::vector<std::byte>& flipped) {
-    if (const auto column = OpenStamps(flipped)) {
+    if (const auto column = OpenPadded<StampColumn>(flipped)) {
       // A column of stamps that take no bits can claim any size.
       for (std::uint64_t i = 0; i < column->size() && i < 100; ++i) sum += (*column)[i].version;
       if (column->size() > 0) sum += (*column)[column->size() - 1].epoch;
@@ -115,7 +110,7 @@ TEST_CASE("bytes that are no stamp column are refused or harmless", "[stamps]") 
   });
   CAPTURE(sum);
   CutAtEachLength(bytes, [](const std::vector<std::byte>& cut) {
-    CHECK(OpenStamps(cut).error() == Errc::kCorrupt);
+    CHECK(OpenPadded<StampColumn>(cut).error() == Errc::kCorrupt);
   });
 }
 
