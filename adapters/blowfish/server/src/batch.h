@@ -41,6 +41,9 @@ inline constexpr std::uint64_t kMostFound = 1'000'000;
 /// Keys that one SCAN returns at most, whatever COUNT is.
 inline constexpr std::uint64_t kMostScanned = 10'000;
 
+/// Of the keys that DEL or FLUSHALL deletes in one batch, about: some milliseconds of work.
+inline constexpr std::size_t kMostDeletedBytes = std::size_t{1} << 20;
+
 /// One command of a client.
 struct Request {
   const CommandSpec* command = nullptr;  ///< Null: `error` is the reply.
@@ -92,6 +95,11 @@ struct Share {
 
   [[nodiscard]] bool empty() const { return pieces.empty(); }
   [[nodiscard]] bool begun() const { return next == pieces.size(); }
+
+  /// What the piece is of.
+  [[nodiscard]] const Request& RequestOf(const Piece& piece) const;
+  /// Whether it may keep so much more for its replies; if not, that is the piece's error.
+  [[nodiscard]] bool Keep(Piece& piece, std::size_t bytes);
 
   /// All of it is answered so, and nothing begun.
   void Refuse(std::string_view error) {
@@ -159,5 +167,18 @@ struct Batch {
     }
   }
 };
+
+inline const Request& Share::RequestOf(const Piece& piece) const {
+  return batch->requests[piece.request];
+}
+
+inline bool Share::Keep(Piece& piece, std::size_t bytes) {
+  if (kept + bytes > batch->max_replies) {
+    piece.error = "ERR the replies are larger than --max-replies: ask for less at a time";
+    return false;
+  }
+  kept += bytes;
+  return true;
+}
 
 }  // namespace stout::blowfish

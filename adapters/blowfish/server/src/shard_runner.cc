@@ -1,55 +1,18 @@
 #include "shard_runner.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
-#include <chrono>
 #include <exception>
 #include <new>
 #include <utility>
 
 #include "command_options.h"
-#include "glob.h"
+#include "error_of_exception.h"
 #include "integer.h"
 #include "log_format.h"
 #include "shard_of.h"
 
 namespace stout::blowfish {
 namespace {
-
-/// Keys that FLUSHALL deletes in one batch, about: some milliseconds of work.
-constexpr std::size_t kFlushAtOnce = 1000;
-
-/// Of the keys that DEL or FLUSHALL deletes in one batch, about: some milliseconds of work.
-constexpr std::size_t kDelBytes = std::size_t{1} << 20;
-
-/// What those share who take turns, while others wait.
-constexpr auto kSlice = std::chrono::milliseconds(2);
-
-/// Searches that are under way at a time: each holds the stores that it began with.
-constexpr std::size_t kMostSearches = 8;
-
-/// The reply to what failed for a reason that only the server's log can tell.
-constexpr std::string_view kCannot = "ERR internal error: see the log of the server";
-
-// What is told of the exception that is being handled.
-std::string_view ErrorOfException() {
-  try {
-    throw;
-  } catch (const std::bad_alloc&) {
-    return kNoMemory;
-  } catch (const std::exception& error) {
-    spdlog::error("a shard failed at a command: {}", error.what());
-    return kCannot;
-  }
-}
-
-// With what the strings themselves take.
-std::size_t SizeOf(const std::vector<std::string>& keys) {
-  std::size_t size = keys.size() * sizeof(std::string);
-  for (const std::string& key : keys) size += key.size();
-  return size;
-}
 
 SetOptions OptionsOf(const Request& request) {
   switch (request.command->id) {
@@ -62,27 +25,22 @@ SetOptions OptionsOf(const Request& request) {
   }
 }
 
-// What is to be looked for, in the words of the request.
-LogQuery QueryOf(const Request& request, const Schema& schema) {
-  if (request.command->id != CommandId::kSearch)
-    return {.kind = LogQuery::Kind::kContains, .text = request.arguments[1]};
-  const bool prefix = ParseSearchOptions(request.arguments)->prefix;
-  return {.kind = prefix ? LogQuery::Kind::kPrefix : LogQuery::Kind::kEqual,
-          .attribute = schema.Find(request.arguments[1]).value(),
-          .text = request.arguments[2]};
-}
-
 }  // namespace
 
 ShardRunner::ShardRunner(Shard& shard, std::size_t number, std::size_t shards, Worker worker)
-    : shard_(shard), number_(number), shards_(shards), worker_(std::move(worker)) {}
+    : shard_(shard),
+      number_(number),
+      shards_(shards),
+      worker_(std::move(worker)),
+      turns_(shard, worker_.now) {}
 
 void ShardRunner::Add(Share& share) {
   ++open_;
   try {
-    for (auto* const list : {&ready_, &pending_, &late_, &running_, &turns_}) {
+    for (auto* const list : {&ready_, &pending_, &late_, &running_}) {
       if (list->capacity() < open_) list->reserve(2 * open_);
     }
+    turns_.Reserve(open_);
   } catch (const std::bad_alloc&) {
     share.Refuse(kNoMemory);
     return EndIfDone(share);
@@ -97,7 +55,10 @@ void ShardRunner::Run() {
   plain_wait_ = false;
   if (!claimed_.empty()) claimed_.clear();
   RunReady();
-  if (!turns_.empty()) TakeTurns();
+  turns_.Take([this](Share& share) {
+    ready_.push_back(&share);
+    RunReady();
+  });
   pending_.insert(pending_.end(), late_.begin(), late_.end());
   late_.clear();
 }
@@ -126,7 +87,7 @@ void ShardRunner::Advance(Share& share) {
         (share.next == first ? pending_ : late_).push_back(&share);
         return;
       case Step::kInTurn:
-        turns_.push_back(&share);
+        turns_.Add(share);
         return;
     }
   }
@@ -142,7 +103,7 @@ ShardRunner::Step ShardRunner::TryToBegin(Share& share, Piece& piece) {
     const auto pieces = OfSameRequest(share);
     for (Piece& each : pieces) each.error = why;
     share.next += pieces.size() - 1;
-    Close(share);
+    turns_.Close(share);
     return Step::kBegun;
   }
 }
@@ -178,7 +139,7 @@ void ShardRunner::Reply(Share& share, Piece& piece, Encode encode) {
 }
 
 ShardRunner::Step ShardRunner::Begin(Share& share, Piece& piece) {
-  const Request& request = RequestOf(share, piece);
+  const Request& request = share.RequestOf(piece);
   switch (request.command->id) {
     case CommandId::kExists:
     case CommandId::kGet:
@@ -279,7 +240,7 @@ void ShardRunner::AnswerAllGathered() {
 }
 
 void ShardRunner::AnswerUnknown(Share& share, Piece& piece) {
-  if (RequestOf(share, piece).command->id == CommandId::kStoutRead) {
+  if (share.RequestOf(piece).command->id == CommandId::kStoutRead) {
     Reply(share, piece, [](ReplyWriter& reply) { reply.Null(); });
   } else {
     AnswerRead(share, piece, {}, std::nullopt);
@@ -288,7 +249,7 @@ void ShardRunner::AnswerUnknown(Share& share, Piece& piece) {
 
 void ShardRunner::AnswerRead(Share& share, Piece& piece, Stamp stamp,
                              std::optional<std::string_view> value) {
-  const Request& request = RequestOf(share, piece);
+  const Request& request = share.RequestOf(piece);
   const CommandId command = request.command->id;
   switch (command) {
     case CommandId::kExists:
@@ -308,7 +269,7 @@ void ShardRunner::AnswerRead(Share& share, Piece& piece, Stamp stamp,
     default:
       break;
   }
-  if (value && !Keep(share, piece, value->size())) return;
+  if (value && !share.Keep(piece, value->size())) return;
   Reply(share, piece, [&](ReplyWriter& reply) {
     if (command == CommandId::kStoutRead) {
       reply.ArrayHeader(3);
@@ -323,127 +284,12 @@ void ShardRunner::AnswerRead(Share& share, Piece& piece, Stamp stamp,
   });
 }
 
-bool ShardRunner::Keep(Share& share, Piece& piece, std::size_t bytes) {
-  if (share.kept + bytes > share.batch->max_replies) {
-    piece.error = "ERR the replies are larger than --max-replies: ask for less at a time";
-    return false;
-  }
-  share.kept += bytes;
-  return true;
-}
-
 std::optional<std::string> ShardRunner::ReadNow(std::string_view key) {
   std::optional<std::string> found;
   shard_.Read(std::span(&key, 1), [&](std::size_t, Stamp, std::optional<std::string_view> value) {
     if (value) found.emplace(*value);
   });
   return found;
-}
-
-// --- Turns ---------------------------------------------------------------------------------------
-
-ShardRunner::Turns::const_iterator ShardRunner::NextTurn() const {
-  if (searches_ < kMostSearches) return turns_.begin();
-  return std::ranges::find_if(turns_, [](const Share* share) {
-    return share->search || RequestOf(*share, share->pieces[share->next]).spread == Spread::kScan;
-  });
-}
-
-void ShardRunner::TakeTurns() {
-  const TimePoint end = worker_.now() + kSlice;
-  do {
-    const auto turn = NextTurn();
-    if (turn == turns_.end()) return;
-    Share& share = **turn;
-    turns_.erase(turn);
-    if (GoOn(share, share.pieces[share.next], end)) {
-      ready_.push_back(&share);
-      RunReady();
-    } else {
-      turns_.push_back(&share);
-    }
-  } while (worker_.now() < end);
-}
-
-bool ShardRunner::GoOn(Share& share, Piece& piece, TimePoint end) {
-  try {
-    if (ending_) {
-      piece.error = "ERR the server is ending";
-    } else if (RequestOf(share, piece).spread == Spread::kScan) {
-      Scan(share, piece);
-    } else if (RequestOf(share, piece).spread == Spread::kKeys) {
-      if (!GoOnFinding(share, piece, end)) return false;
-    } else {
-      if (!GoOnFlushing(share, piece, end)) return false;
-      if (!piece.keys.empty()) return true;  // It is begun again, to delete these.
-    }
-  } catch (const std::exception&) {
-    piece.error = ErrorOfException();
-  }
-  Close(share);
-  ++share.next;
-  return true;
-}
-
-void ShardRunner::Open(Share& share, const LogQuery& query) {
-  if (share.search) return;
-  share.search = std::make_unique<ShardSearch>(shard_.BeginSearch(query));
-  ++searches_;
-}
-
-void ShardRunner::Close(Share& share) {
-  if (std::exchange(share.search, nullptr)) --searches_;
-}
-
-bool ShardRunner::GoOnFinding(Share& share, Piece& piece, TimePoint end) {
-  const Request& request = RequestOf(share, piece);
-  Open(share, QueryOf(request, shard_.schema()));
-  const auto see = [&](KeyView key) {
-    if (request.count) {
-      ++piece.number;
-      return true;
-    }
-    if (!Keep(share, piece, sizeof(std::string) + key.size())) return false;
-    piece.keys.emplace_back(key);
-    return piece.keys.size() < request.limit;
-  };
-  while (share.search->Step(see)) {
-    if (worker_.now() >= end) return false;
-  }
-  if (!piece.error.empty()) piece.keys = {};  // Their memory, too.
-  return true;
-}
-
-// The piece has the key behind which it begins, if it does not begin with the first.
-void ShardRunner::Scan(Share& share, Piece& piece) {
-  const Request& request = RequestOf(share, piece);
-  const ScanOptions options = *ParseScanOptions(request.arguments);
-  std::optional<std::string> after;
-  if (!piece.keys.empty()) after = std::move(piece.keys.front());
-  piece.keys = shard_.KeysAfter(after, request.limit);
-  if (piece.keys.size() == request.limit) piece.scanned = piece.keys.back();
-  if (options.type && *options.type != "string") piece.keys.clear();  // There is nothing else.
-  if (options.match) {
-    std::erase_if(piece.keys,
-                  [&](const std::string& key) { return !GlobMatch(*options.match, key); });
-  }
-  (void)Keep(share, piece, SizeOf(piece.keys));
-}
-
-bool ShardRunner::GoOnFlushing(Share& share, Piece& piece, TimePoint end) {
-  Open(share, {.kind = LogQuery::Kind::kContains});
-  const auto see = [&](KeyView key) {
-    piece.keys.emplace_back(key);
-    return true;
-  };
-  while (piece.keys.size() < kFlushAtOnce && SizeOf(piece.keys) < kDelBytes) {
-    if (!share.search->Step(see)) {
-      Close(share);
-      break;
-    }
-    if (worker_.now() >= end) return false;
-  }
-  return true;
 }
 
 // --- Writes --------------------------------------------------------------------------------------
@@ -495,7 +341,7 @@ void ShardRunner::Write(Share& share, Piece& piece, std::span<const PlainChange>
 
 ShardRunner::Step ShardRunner::BeginSet(Share& share, Piece& piece) {
   using Condition = SetOptions::Condition;
-  const Request& request = RequestOf(share, piece);
+  const Request& request = share.RequestOf(piece);
   const SetOptions options = OptionsOf(request);
   const PlainChange change{request.arguments[1], request.arguments[2]};
   if (MustWait(std::span(&change, 1))) return Step::kAfterPoll;
@@ -507,7 +353,7 @@ ShardRunner::Step ShardRunner::BeginSet(Share& share, Piece& piece) {
     if (MustWaitForWrites(std::span(&change, 1))) return Step::kAfterPoll;
     before = ReadNow(change.key);
   }
-  if (options.get && before && !Keep(share, piece, before->size())) return Step::kBegun;
+  if (options.get && before && !share.Keep(piece, before->size())) return Step::kBegun;
   const bool met = options.condition == Condition::kAlways ||
                    before.has_value() == (options.condition == Condition::kIfPresent);
   if (request.command->id == CommandId::kSetnx) {
@@ -528,10 +374,10 @@ ShardRunner::Step ShardRunner::BeginSet(Share& share, Piece& piece) {
 // next.
 ShardRunner::Step ShardRunner::BeginDel(Share& share) {
   std::span<Piece> pieces = OfSameRequest(share);
-  const auto arguments = RequestOf(share, pieces.front()).arguments;
+  const auto arguments = share.RequestOf(pieces.front()).arguments;
   std::vector<PlainChange> changes;
   std::vector<std::string_view> keys;
-  for (std::size_t bytes = 0; keys.size() < pieces.size() && bytes < kDelBytes;) {
+  for (std::size_t bytes = 0; keys.size() < pieces.size() && bytes < kMostDeletedBytes;) {
     keys.push_back(arguments[pieces[keys.size()].argument]);
     changes.push_back({keys.back(), std::nullopt});
     bytes += MaxOperationBytes(keys.back().size(), 0);
@@ -552,7 +398,7 @@ ShardRunner::Step ShardRunner::BeginDel(Share& share) {
 }
 
 ShardRunner::Step ShardRunner::BeginMset(Share& share, Piece& piece) {
-  const Request& request = RequestOf(share, piece);
+  const Request& request = share.RequestOf(piece);
   std::vector<PlainChange> changes;
   for (std::size_t i = 1; i + 1 < request.arguments.size(); i += 2) {
     if (ShardOf(request.arguments[i], shards_) == number_)
@@ -567,7 +413,7 @@ ShardRunner::Step ShardRunner::BeginMset(Share& share, Piece& piece) {
 // a time, each when the one before is durable.
 ShardRunner::Step ShardRunner::BeginFlush(Share& share, Piece& piece) {
   if (!piece.error.empty()) {
-    Close(share);
+    turns_.Close(share);
     return Step::kBegun;
   }
   if (piece.keys.empty()) return Step::kInTurn;
@@ -583,7 +429,7 @@ ShardRunner::Step ShardRunner::BeginFlush(Share& share, Piece& piece) {
 // --- The adapter's -------------------------------------------------------------------------------
 
 ShardRunner::Step ShardRunner::BeginStoutWrite(Share& share, Piece& piece) {
-  const auto arguments = RequestOf(share, piece).arguments;
+  const auto arguments = share.RequestOf(piece).arguments;
   WriteBatch batch;
   std::string wrong;
   if (!ParseStoutWrite(arguments, number_, shards_, batch, wrong)) {
@@ -611,7 +457,7 @@ void ShardRunner::BeginEpoch(Share& share, Piece& piece) {
 }
 
 void ShardRunner::BeginFence(Share& share, Piece& piece) {
-  const Request& request = RequestOf(share, piece);
+  const Request& request = share.RequestOf(piece);
   const Epoch epoch = ParseUnsigned(request.arguments[2]).value();
   Count(share, [&] {
     shard_.Fence(Scope(request.arguments[1]), epoch, [this, &share, &piece](ErrorCode failed) {
@@ -623,7 +469,7 @@ void ShardRunner::BeginFence(Share& share, Piece& piece) {
 
 // LAYERS shard [SET n]
 void ShardRunner::ChangeLayers(Share& share, Piece& piece) {
-  const Request& request = RequestOf(share, piece);
+  const Request& request = share.RequestOf(piece);
   if (request.arguments.size() == 4) {
     const std::size_t wanted = ParseUnsigned(request.arguments[3]).value();
     while (shard_.layers() < wanted && shard_.AddLayer()) continue;

@@ -10,6 +10,7 @@
 #include "batch.h"
 #include "bytes_hash.h"
 #include "shard.h"
+#include "shard_turns.h"
 #include "write_commands.h"
 
 namespace stout::blowfish {
@@ -26,10 +27,7 @@ namespace stout::blowfish {
 /// that; and then, to be fair, so do all that come after it. STOUT.WRITE does not wait for room:
 /// its clients choose themselves when to try again.
 ///
-/// What looks at many keys (GREP, SEARCH, SCAN, FLUSHALL) is done in turns, of a slice of time that
-/// all who want one share, first come, first served; who is not done then waits behind the others.
-/// So the short ones that come meanwhile wait for a slice, and not for all of that. What a search
-/// sees of what is written meanwhile: see ShardSearch.
+/// What looks at many keys (GREP, SEARCH, SCAN, FLUSHALL) is done in turns: see ShardTurns.
 ///
 /// Where there is no memory for a piece, that one is answered kNoMemory, and the others go on. A
 /// write that is under way needs no more of it to be answered.
@@ -56,10 +54,13 @@ class ShardRunner {
   /// No share is left.
   [[nodiscard]] bool idle() const { return open_ == 0; }
   /// Somebody could use another slice: Run() is to be called though nothing new is there.
-  [[nodiscard]] bool wants_turn() const { return NextTurn() != turns_.end(); }
+  [[nodiscard]] bool wants_turn() const { return turns_.wanted(); }
   /// From now on nothing takes long: turns end with an error, for nobody reads what they would
   /// find, and plain writes do not wait for room.
-  void End() { ending_ = true; }
+  void End() {
+    ending_ = true;
+    turns_.End();
+  }
 
  private:
   enum class Step {
@@ -83,8 +84,6 @@ class ShardRunner {
   void ReadAllGathered();
   void AnswerAllGathered();
   void AnswerRead(Share& share, Piece& piece, Stamp stamp, std::optional<std::string_view> value);
-  // Whether the share may keep so much more for its replies; if not, that is the piece's error.
-  [[nodiscard]] static bool Keep(Share& share, Piece& piece, std::size_t bytes);
   void AnswerUnknown(Share& share, Piece& piece);
   void EndIfDone(Share& share);
 
@@ -96,19 +95,6 @@ class ShardRunner {
   void BeginFence(Share& share, Piece& piece);
   Step BeginFlush(Share& share, Piece& piece);
   void ChangeLayers(Share& share, Piece& piece);
-
-  // --- Turns.
-  using Turns = std::vector<Share*>;
-  void TakeTurns();
-  // Whose turn it is: the end, if nobody's, for too many searches are open already.
-  [[nodiscard]] Turns::const_iterator NextTurn() const;
-  // Goes on with the piece until that time. False: it wants another turn.
-  [[nodiscard]] bool GoOn(Share& share, Piece& piece, TimePoint end);
-  [[nodiscard]] bool GoOnFinding(Share& share, Piece& piece, TimePoint end);
-  [[nodiscard]] bool GoOnFlushing(Share& share, Piece& piece, TimePoint end);
-  void Scan(Share& share, Piece& piece);
-  void Open(Share& share, const LogQuery& query);
-  void Close(Share& share);
 
   [[nodiscard]] std::optional<std::string> ReadNow(std::string_view key);
   // Whether these have to wait: for room in the shard, for a fence that could shut them out, or for
@@ -133,9 +119,6 @@ class ShardRunner {
 
   // The piece to begin, and those behind it that are of the same command.
   [[nodiscard]] static std::span<Piece> OfSameRequest(Share& share);
-  [[nodiscard]] static const Request& RequestOf(const Share& share, const Piece& piece) {
-    return share.batch->requests[piece.request];
-  }
 
   Shard& shard_;
   const std::size_t number_;
@@ -146,10 +129,9 @@ class ShardRunner {
   // A share is in one of them at most, and each has room for all that are open.
   std::vector<Share*> ready_;    // To be advanced.
   std::vector<Share*> pending_;  // To be advanced after the next Poll().
-  std::vector<Share*> running_;  // Scratch.
   std::vector<Share*> late_;     // Likewise, but others of them have waited for longer.
-  Turns turns_;                  // To be gone on with in slices: who has waited longest first.
-  std::size_t searches_ = 0;     // That are open.
+  std::vector<Share*> running_;  // Scratch.
+  ShardTurns turns_;             // To be gone on with in slices.
   bool ending_ = false;
   bool plain_wait_ = false;  // Plain writes have to wait, in this Run().
   // Keys that are waited for, in this Run(). First come, first served: shares are advanced in the

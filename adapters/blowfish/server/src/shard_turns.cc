@@ -1,0 +1,152 @@
+#include "shard_turns.h"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "command_options.h"
+#include "error_of_exception.h"
+#include "glob.h"
+
+namespace stout::blowfish {
+namespace {
+
+/// What those who take turns share, while others wait.
+constexpr auto kSlice = std::chrono::milliseconds(2);
+
+/// Searches that are under way at a time: each holds the stores that it began with.
+constexpr std::size_t kMostSearches = 8;
+
+/// Keys that FLUSHALL deletes in one batch, about: some milliseconds of work.
+constexpr std::size_t kFlushAtOnce = 1000;
+
+// With what the strings themselves take.
+std::size_t SizeOf(const std::vector<std::string>& keys) {
+  std::size_t size = keys.size() * sizeof(std::string);
+  for (const std::string& key : keys) size += key.size();
+  return size;
+}
+
+// What is to be looked for, in the words of the request.
+LogQuery QueryOf(const Request& request, const Schema& schema) {
+  if (request.command->id != CommandId::kSearch)
+    return {.kind = LogQuery::Kind::kContains, .text = request.arguments[1]};
+  const bool prefix = ParseSearchOptions(request.arguments)->prefix;
+  return {.kind = prefix ? LogQuery::Kind::kPrefix : LogQuery::Kind::kEqual,
+          .attribute = schema.Find(request.arguments[1]).value(),
+          .text = request.arguments[2]};
+}
+
+}  // namespace
+
+ShardTurns::Shares::const_iterator ShardTurns::First() const {
+  if (searches_ < kMostSearches) return waiting_.begin();
+  return std::ranges::find_if(waiting_, [](const Share* share) {
+    return share->search || share->RequestOf(share->pieces[share->next]).spread == Spread::kScan;
+  });
+}
+
+void ShardTurns::Take(const Next& next) {
+  if (waiting_.empty()) return;
+  const TimePoint end = now_() + kSlice;
+  do {
+    const auto first = First();
+    if (first == waiting_.end()) return;
+    Share& share = **first;
+    waiting_.erase(first);
+    if (GoOn(share, end)) {
+      next(share);
+    } else {
+      Add(share);
+    }
+  } while (now_() < end);
+}
+
+bool ShardTurns::GoOn(Share& share, TimePoint end) {
+  Piece& piece = share.pieces[share.next];
+  try {
+    const Spread spread = share.RequestOf(piece).spread;
+    if (ending_) {
+      piece.error = "ERR the server is ending";
+    } else if (spread == Spread::kScan) {
+      Scan(share, piece);
+    } else if (spread == Spread::kKeys) {
+      if (!GoOnFinding(share, piece, end)) return false;
+    } else {
+      if (!GoOnFlushing(share, piece, end)) return false;
+      if (!piece.keys.empty()) return true;  // It is begun again, to delete these.
+    }
+  } catch (const std::exception&) {
+    piece.error = ErrorOfException();
+  }
+  Close(share);
+  ++share.next;
+  return true;
+}
+
+void ShardTurns::Open(Share& share, const LogQuery& query) {
+  if (share.search) return;
+  share.search = std::make_unique<ShardSearch>(shard_.BeginSearch(query));
+  ++searches_;
+}
+
+void ShardTurns::Close(Share& share) {
+  if (std::exchange(share.search, nullptr)) --searches_;
+}
+
+bool ShardTurns::GoOnFinding(Share& share, Piece& piece, TimePoint end) {
+  const Request& request = share.RequestOf(piece);
+  Open(share, QueryOf(request, shard_.schema()));
+  const auto see = [&](KeyView key) {
+    if (request.count) {
+      ++piece.number;
+      return true;
+    }
+    if (!share.Keep(piece, sizeof(std::string) + key.size())) return false;
+    piece.keys.emplace_back(key);
+    return piece.keys.size() < request.limit;
+  };
+  while (share.search->Step(see)) {
+    if (now_() >= end) return false;
+  }
+  if (!piece.error.empty()) piece.keys = {};  // Their memory, too.
+  return true;
+}
+
+// The piece has the key behind which it begins, if it does not begin with the first.
+void ShardTurns::Scan(Share& share, Piece& piece) {
+  const Request& request = share.RequestOf(piece);
+  const ScanOptions options = *ParseScanOptions(request.arguments);
+  std::optional<std::string> after;
+  if (!piece.keys.empty()) after = std::move(piece.keys.front());
+  piece.keys = shard_.KeysAfter(after, request.limit);
+  if (piece.keys.size() == request.limit) piece.scanned = piece.keys.back();
+  if (options.type && *options.type != "string") piece.keys.clear();  // There is nothing else.
+  if (options.match) {
+    std::erase_if(piece.keys,
+                  [&](const std::string& key) { return !GlobMatch(*options.match, key); });
+  }
+  (void)share.Keep(piece, SizeOf(piece.keys));
+}
+
+bool ShardTurns::GoOnFlushing(Share& share, Piece& piece, TimePoint end) {
+  Open(share, {.kind = LogQuery::Kind::kContains});
+  const auto see = [&](KeyView key) {
+    piece.keys.emplace_back(key);
+    return true;
+  };
+  while (piece.keys.size() < kFlushAtOnce && SizeOf(piece.keys) < kMostDeletedBytes) {
+    if (!share.search->Step(see)) {
+      Close(share);
+      break;
+    }
+    if (now_() >= end) return false;
+  }
+  return true;
+}
+
+}  // namespace stout::blowfish

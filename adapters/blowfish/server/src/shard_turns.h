@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "batch.h"
+#include "shard.h"
+#include "stout/core/types.h"
+
+namespace stout::blowfish {
+
+/// Those who look at many keys of a shard (GREP, SEARCH, SCAN, FLUSHALL), and take turns.
+///
+/// All of them share a slice of time, first come, first served; who is not done at its end waits
+/// behind the others. So whatever else waits at the shard, and the short ones among them, wait for
+/// a slice, and not for all that takes long. Only so many searches are open at a time, for each
+/// holds the stores that it began with; more wait until one ends. What a search sees of what is
+/// written meanwhile: see ShardSearch.
+///
+/// Owner: `shard` outlives it; shares outlive their time in it.   Threads: the shard's worker.
+class ShardTurns {
+ public:
+  using Clock = std::function<TimePoint()>;
+  using Next = std::function<void(Share&)>;
+
+  ShardTurns(Shard& shard, Clock now) : shard_(shard), now_(std::move(now)) {}
+
+  /// Makes room for so many shares in all, before they are added: Add() does not throw. Out of
+  /// memory, this does.
+  void Reserve(std::size_t shares) {
+    if (waiting_.capacity() < shares) waiting_.reserve(2 * shares);
+  }
+  /// The share's next piece is to be gone on with in turns.
+  void Add(Share& share) { waiting_.push_back(&share); }
+
+  /// Somebody could use a slice.
+  [[nodiscard]] bool wanted() const { return First() != waiting_.end(); }
+  /// Gives away a slice. Calls next(share) for each that needs no further turn for now: its piece
+  /// is answered, and the next one is at hand, or has found keys that are to be deleted before it
+  /// is added again. That may add shares.
+  void Take(const Next& next);
+
+  /// Ends the search of the share, if there is one.
+  void Close(Share& share);
+  /// From now on turns end with an error, for nobody reads what they would find.
+  void End() { ending_ = true; }
+
+ private:
+  using Shares = std::vector<Share*>;
+
+  // Whose turn it is: the end, if nobody's, for too many searches are open already.
+  [[nodiscard]] Shares::const_iterator First() const;
+  // Each goes on with the piece until that time. False: it wants another turn.
+  [[nodiscard]] bool GoOn(Share& share, TimePoint end);
+  [[nodiscard]] bool GoOnFinding(Share& share, Piece& piece, TimePoint end);
+  [[nodiscard]] bool GoOnFlushing(Share& share, Piece& piece, TimePoint end);
+  void Scan(Share& share, Piece& piece);
+  void Open(Share& share, const LogQuery& query);
+
+  Shard& shard_;
+  const Clock now_;
+  Shares waiting_;            // Who has waited longest first.
+  std::size_t searches_ = 0;  // That are open.
+  bool ending_ = false;
+};
+
+}  // namespace stout::blowfish
