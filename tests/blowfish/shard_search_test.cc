@@ -5,7 +5,9 @@
 
 #include "shard_search.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -31,6 +33,12 @@ class SearchedShard {
  public:
   explicit SearchedShard(std::uint64_t seed)
       : random_(seed), opened_(Schema::Make({"colour", "rest"}, '|').value()) {}
+
+  // From now on it is all in the log's table, unless it is asked to compact.
+  void CompactNothing() {
+    opened_.options.compaction = {};
+    opened_.Open();
+  }
 
   void WriteSome(std::uint64_t count) {
     WriteBatch batch{.epoch = 1};
@@ -136,6 +144,38 @@ TEST_CASE("a search in parts finds what matched all the time", "[shard]") {
   CHECK(shard.Search({Kind::kPrefix, 0, "b"}));
   CHECK(shard.Search({Kind::kContains, 0, "d|xx"}));
   CHECK(shard.Search({Kind::kContains, 0, ""}));
+}
+
+TEST_CASE("so does a search of much that is in the log's table", "[shard]") {
+  const std::uint64_t seed = GENERATE(range(1, 4));
+  CAPTURE(seed);
+  SearchedShard shard(seed);
+  shard.CompactNothing();
+  shard.WriteSome(2 * kKeys);
+  using Kind = LogQuery::Kind;
+  for (int i = 0; i < 3; ++i) CHECK(shard.Search({Kind::kEqual, 0, "red"}));
+  CHECK(shard.Search({Kind::kPrefix, 0, "b"}));
+}
+
+TEST_CASE("a part of a search of the log's table finds so many at most", "[shard]") {
+  const auto kind = GENERATE(LogQuery::Kind::kEqual, LogQuery::Kind::kPrefix);
+  OpenedShard opened{Schema::Make({"colour"}, '|').value()};
+  opened.options.compaction = {};
+  opened.Open();
+  WriteBatch batch{.epoch = 1};
+  for (int i = 0; i < 5000; ++i)
+    batch.items.push_back({.key = "key" + std::to_string(i), .value = "red", .version = 1});
+  REQUIRE(opened.Write(batch) == WriteResult());
+  ShardSearch search = opened.shard().BeginSearch({.kind = kind, .text = "red"});
+  std::size_t found = 0;
+  std::size_t most = 0;
+  for (bool more = true; more;) {
+    const std::size_t before = found;
+    more = search.Step([&](KeyView) { return ++found, true; });
+    most = std::max(most, found - before);
+  }
+  CHECK(found == 5000);
+  CHECK(most < 1000);
 }
 
 TEST_CASE("a search ends when its visitor has enough, and of what is not there at once",

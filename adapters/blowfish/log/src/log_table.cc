@@ -103,6 +103,12 @@ bool LogTable::Matches(const LogEntry& entry, const LogQuery& query) const {
   return query.kind == LogQuery::Kind::kEqual ? *text == query.text : text->starts_with(query.text);
 }
 
+LogTable::LinkId LogTable::FirstListed(const LogQuery& query) const {
+  if (query.attribute >= schema_.size()) return kNone;
+  const auto list = lists_.find(Fingerprint(query.attribute, query.text));
+  return list == lists_.end() ? kNone : list->second;
+}
+
 template <typename Visit>
 void LogTable::ForEachMatch(const LogQuery& query, Visit visit) const {
   const bool whole = query.kind == LogQuery::Kind::kContains;
@@ -113,14 +119,9 @@ void LogTable::ForEachMatch(const LogQuery& query, Visit visit) const {
     }
     return;
   }
-  const auto list = lists_.find(Fingerprint(query.attribute, query.text));
-  if (list == lists_.end()) return;
-  for (LinkId id = list->second; id != kNone; id = links_[id].next) {
-    const LogEntry& entry = entries_[id / schema_.size()];
-    // The link of another attribute may be in the list, by a collision.
-    if (id % schema_.size() != query.attribute) continue;
-    if (Matches(entry, query) && !visit(entry.record)) return;
-  }
+  ForEachListed(query, [&](std::size_t entry) {
+    return !Matches(entries_[entry], query) || visit(entries_[entry].record);
+  });
 }
 
 std::vector<Record> LogTable::Search(const LogQuery& query, std::size_t limit) const {

@@ -70,6 +70,12 @@ class LogTable {
 
   [[nodiscard]] bool Matches(const LogEntry& entry, const LogQuery& query) const;
 
+  /// Calls visit(entry) with the number of each entry that is listed as equal to the query, which
+  /// is kEqual, while it answers true. What matches is among them, each once, and now and then
+  /// others are: see Matches(). Valid until Apply().   Cost: a look at a link for each.
+  template <typename Visit>
+  void ForEachListed(const LogQuery& query, Visit visit) const;
+
   /// Records and tombstones by key, for a compaction. Valid until Apply().   Cost: a sort.
   [[nodiscard]] std::vector<const LogEntry*> InKeyOrder() const;
 
@@ -97,6 +103,8 @@ class LogTable {
   void LinkAttribute(LinkId id, std::uint64_t fingerprint);
   void UnlinkAttribute(LinkId id, std::uint64_t fingerprint);
   [[nodiscard]] LinkId FirstLinkOf(const LogEntry& entry) const;
+  // The first of the links that may be equal.
+  [[nodiscard]] LinkId FirstListed(const LogQuery& query) const;
 
   // Calls visit(record) for each match while it answers true.
   template <typename Visit>
@@ -111,5 +119,13 @@ class LogTable {
   boost::unordered_flat_map<std::uint64_t, LinkId, HashItself>
       lists_;  // By fingerprint: the first.
 };
+
+template <typename Visit>
+void LogTable::ForEachListed(const LogQuery& query, Visit visit) const {
+  for (LinkId id = FirstListed(query); id != kNone; id = links_[id].next) {
+    // The link of another attribute may be in the list, by a collision.
+    if (id % schema_.size() == query.attribute && !visit(id / schema_.size())) return;
+  }
+}
 
 }  // namespace stout::blowfish

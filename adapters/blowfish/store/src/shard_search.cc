@@ -29,6 +29,7 @@ bool ShardSearch::Step(const Visitor& visit) {
   if (done_) return false;
   if (!StepInStore(visit)) {
     next_ = 0;
+    listed_.reset();
     ++store_;
     done_ = done_ || store_ == stores_.suffixes.size() + 3;
   }
@@ -69,20 +70,41 @@ bool ShardSearch::See(KeyView key, const Visitor& visit) {
 }
 
 bool ShardSearch::StepInTable(const LogTable& table, std::size_t entries, const Visitor& visit) {
-  if (query_.kind == LogQuery::Kind::kEqual) {
-    // A list of links that change cannot be gone on with later.
-    for (const Record& record : table.Search(query_)) {
-      const bool came_later = store_ == 0 && !WasInTable(record.key);
-      if (!came_later && !See(record.key, visit)) break;
-    }
-    return false;
-  }
+  if (query_.kind == LogQuery::Kind::kEqual) return StepInList(table, entries, visit);
   for (std::size_t bytes = 0; next_ < entries && bytes < kPartBytes; ++next_) {
     const LogEntry& entry = table.At(next_);
     bytes += kBytesOfRecord + entry.record.key.size() + entry.record.value.size();
     if (table.Matches(entry, query_) && !See(entry.record.key, visit)) return false;
   }
   return next_ < entries;
+}
+
+bool ShardSearch::StepInList(const LogTable& table, std::size_t entries, const Visitor& visit) {
+  if (!listed_) {
+    BeginList(table, entries, visit);
+  } else {
+    for (std::uint32_t seen = 0; next_ < listed_->size() && seen < kPartRecords; ++seen) {
+      const LogEntry& entry = table.At((*listed_)[next_++]);
+      if (table.Matches(entry, query_) && !See(entry.record.key, visit)) return false;
+    }
+  }
+  return !done_ && next_ < listed_->size();
+}
+
+// Links change between parts, so that a list cannot be gone on with: what is behind the first part
+// of it is noted. That takes a few nanoseconds each, for the values are not looked at.
+void ShardSearch::BeginList(const LogTable& table, std::size_t entries, const Visitor& visit) {
+  listed_.emplace();
+  std::uint32_t seen = 0;
+  table.ForEachListed(query_, [&](std::size_t number) {
+    if (number >= entries) return true;  // It came later.
+    if (seen++ >= kPartRecords) {
+      listed_->push_back(static_cast<std::uint32_t>(number));
+      return true;
+    }
+    const LogEntry& entry = table.At(number);
+    return !table.Matches(entry, query_) || See(entry.record.key, visit);
+  });
 }
 
 bool ShardSearch::StepInSuffixes(const SuffixStore& store, const Visitor& visit) {
@@ -141,20 +163,21 @@ bool ShardSearch::ReadRecords(const Visitor& visit) {
 
 bool ShardSearch::LocateRows(const Visitor& visit) {
   RecordIndex& index = stores_.succinct->index();
-  if (next_++ == 0) {
+  if (!rows_) {
+    rows_.emplace();
     if (query_.kind == LogQuery::Kind::kPrefix) {
-      rows_ = index.SearchPrefix(query_.attribute, query_.text);
+      *rows_ = index.SearchPrefix(query_.attribute, query_.text);
     } else {
-      rows_ = {index.Search(query_.attribute, query_.text)};
+      rows_->push_back(index.Search(query_.attribute, query_.text));
     }
   }
-  if (rows_.empty()) return false;
-  RowRange& left = rows_.back();
+  if (rows_->empty()) return false;
+  RowRange& left = rows_->back();
   const RowRange part{left.first, left.first + std::min<Row>(left.size(), kPartRecords)};
   index.Locate(part, [&](std::uint32_t record) { return SeeRecord(record, visit); });
   left.first = part.last;
-  if (left.empty()) rows_.pop_back();
-  return !done_ && !rows_.empty();
+  if (left.empty()) rows_->pop_back();
+  return !done_ && !rows_->empty();
 }
 
 }  // namespace stout::blowfish

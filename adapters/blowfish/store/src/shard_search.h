@@ -38,8 +38,9 @@ struct ShardStores {
 /// still changes, and it numbers its keys in the order in which they came. Which records were
 /// hidden it copies, but for searches that end with their first part.
 ///
-/// Cost of a part: some 64 KiB of values, or some hundred records that an index has found; but of
-/// the log's table, all that it has found by an index.
+/// Cost of a part: some 64 KiB of values, or some hundred records that an index has found. Of what
+/// the log's table has listed as equal, the first part also notes the numbers, 4 bytes each: they
+/// are as many as a table has keys at most, which is bounded, for it is frozen when it is large.
 /// Owner: it shares the stores, so the file of one that is merged stays as long as the search; what
 /// the query's text shows, and the shard until the first Step() returns, outlive it.
 /// Threads: the shard's worker.   Errors: out of memory, Step() throws; it is of no more use then.
@@ -57,6 +58,8 @@ class ShardSearch {
   // Each does a part of a store; false: that was all of it.
   [[nodiscard]] bool StepInStore(const Visitor& visit);
   [[nodiscard]] bool StepInTable(const LogTable& table, std::size_t entries, const Visitor& visit);
+  [[nodiscard]] bool StepInList(const LogTable& table, std::size_t entries, const Visitor& visit);
+  void BeginList(const LogTable& table, std::size_t entries, const Visitor& visit);
   [[nodiscard]] bool StepInSuffixes(const SuffixStore& store, const Visitor& visit);
   [[nodiscard]] bool StepInSuccinct(const Visitor& visit);
   [[nodiscard]] bool ReadRecords(const Visitor& visit);
@@ -80,7 +83,8 @@ class ShardSearch {
   bool done_ = false;
   std::size_t store_ = 0;   // The one at hand, the newest first: table, frozen, suffixes, succinct.
   std::uint32_t next_ = 0;  // In it.
-  std::vector<RowRange> rows_;  // Of the SuccinctStore, what is left.
+  std::optional<std::vector<std::uint32_t>> listed_;  // In it, if it is a table: to be looked at.
+  std::optional<std::vector<RowRange>> rows_;         // In the SuccinctStore, what is left.
   std::optional<RecordReader> reader_;
   std::uint32_t part_;  // Records that it reads at a time.
   std::string key_;     // Scratch.
