@@ -411,6 +411,36 @@ TEST_CASE("DEL of more keys than one batch takes deletes them all") {
   CHECK(opened.shard().size() == 0);
 }
 
+TEST_CASE("an attribute is the same alone as among many reads") {
+  OpenedShard opened{Schema::Make({"a", "b", "c"}, '|').value()};
+  ShardClient client(opened);
+  client.Do({{"MSET", "old", "x||z|z", "short", "x"}});
+  opened.shard().Compact();
+  opened.Rest();
+  client.Do({{"SET", "new", "1|2|3"}});
+  std::vector<Command> commands;
+  for (const std::string key : {"old", "short", "new", "never"}) {
+    for (const std::string attribute : {"a", "b", "c"})
+      commands.push_back({"GETATTR", key, attribute});
+  }
+  std::vector<std::string> alone;
+  for (const Command& command : commands) {
+    client.Do({command});
+    alone.push_back(client.Reply(0));
+  }
+  const std::string null = "$-1\r\n";
+  CHECK(alone == std::vector<std::string>{"$1\r\nx\r\n", "$0\r\n\r\n", "$3\r\nz|z\r\n",
+                                          "$1\r\nx\r\n", null, null, "$1\r\n1\r\n", "$1\r\n2\r\n",
+                                          "$1\r\n3\r\n", null, null, null});
+  client.Do(commands);
+  for (std::size_t i = 0; i < commands.size(); ++i) CHECK(client.Reply(i) == alone[i]);
+  // With others, of which each has its own answer.
+  client.Do({commands[0], {"GET", "old"}, commands[7]});
+  CHECK(client.Reply(0) == alone[0]);
+  CHECK(client.Reply(1) == "$6\r\nx||z|z\r\n");
+  CHECK(client.Reply(2) == alone[7]);
+}
+
 TEST_CASE("a plain write waits for a fence that is under way") {
   OpenedShard opened{Schema()};
   ShardRunner runner = MakeRunner(opened);

@@ -232,5 +232,47 @@ TEST_CASE("one key is read as several are, however many layers there are", "[sha
   } while (opened.shard().AddLayer());
 }
 
+TEST_CASE("an attribute is read as the whole value has it, wherever that is", "[shard]") {
+  const std::uint64_t seed = GENERATE(range(1, 20));
+  CAPTURE(seed);
+  RandomValues made = MakeRandomValues(seed, 60);
+  made.values.emplace_back();
+  SplitMix64 random(seed);
+  OpenedShard opened{made.schema};
+  const auto write = [&](int from, int to) {
+    for (int i = from; i < to; ++i) {
+      const std::string& value = made.values[random.Below(made.values.size())];
+      REQUIRE(opened.Put("key" + std::to_string(i), i + 1, value) == WriteResult());
+    }
+  };
+  const auto check = [&] {
+    for (int i = 0; i < 60; ++i) {
+      const std::string name = "key" + std::to_string(i);
+      const std::string_view key = name;
+      std::optional<std::string> value;
+      opened.shard().Read({&key, 1}, [&](std::size_t, Stamp, auto read) {
+        if (read) value.emplace(*read);
+      });
+      for (std::size_t a = 0; a < made.schema.size(); ++a) {
+        CAPTURE(name, value, a);
+        const auto expected = value ? made.schema.Attribute(*value, a) : std::nullopt;
+        CHECK(opened.shard().ReadAttribute(key, a) == expected);
+      }
+    }
+  };
+  write(0, 40);
+  check();
+  opened.shard().Compact();
+  opened.Rest();
+  REQUIRE(opened.shard().succinct());
+  // Some in the log again, some deleted, some new, some never there.
+  write(30, 50);
+  REQUIRE(opened.Delete("key1", 1000) == WriteResult());
+  REQUIRE(opened.Delete("key35", 1000) == WriteResult());
+  do {
+    check();
+  } while (opened.shard().AddLayer());
+}
+
 }  // namespace
 }  // namespace stout::blowfish

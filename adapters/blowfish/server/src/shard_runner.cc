@@ -14,6 +14,19 @@
 namespace stout::blowfish {
 namespace {
 
+/// So many reads at most are worth the way of a single attribute each: a walk to it takes 1.0 to
+/// 2.7 us, and a whole record 2 to 9.6 us alone, but about 1 us where 16 are read in lock step. In
+/// between it is a guess.
+constexpr std::size_t kFewReads = 3;
+
+void WriteValue(ReplyWriter& reply, std::optional<std::string_view> value) {
+  if (value) {
+    reply.BulkString(*value);
+  } else {
+    reply.Null();
+  }
+}
+
 SetOptions OptionsOf(const Request& request) {
   switch (request.command->id) {
     case CommandId::kSetnx:
@@ -218,8 +231,9 @@ void ShardRunner::ReadAllGathered() {
 }
 
 void ShardRunner::AnswerAllGathered() {
+  const std::size_t together = SetAttributesApart();
   gathered_keys_.clear();
-  for (const Read& read : gathered_) gathered_keys_.push_back(read.key);
+  for (std::size_t i = 0; i < together; ++i) gathered_keys_.push_back(gathered_[i].key);
   found_.assign(gathered_.size(), false);
   const auto answer = [&](std::size_t i, auto reply) {
     found_[i] = true;
@@ -233,10 +247,26 @@ void ShardRunner::AnswerAllGathered() {
       gathered_keys_, [&](std::size_t i, Stamp stamp, std::optional<std::string_view> value) {
         answer(i, [&](Share& share, Piece& piece) { AnswerRead(share, piece, stamp, value); });
       });
-  for (std::size_t i = 0; i < gathered_.size(); ++i) {
+  for (std::size_t i = 0; i < together; ++i) {
     if (found_[i]) continue;
     answer(i, [&](Share& share, Piece& piece) { AnswerUnknown(share, piece); });
   }
+  for (std::size_t i = together; i < gathered_.size(); ++i) {
+    answer(i, [&](Share& share, Piece& piece) { AnswerAttribute(share, piece, gathered_[i].key); });
+  }
+}
+
+std::size_t ShardRunner::SetAttributesApart() {
+  if (gathered_.size() > kFewReads) return gathered_.size();
+  const auto attributes = std::partition(gathered_.begin(), gathered_.end(), [](const Read& read) {
+    return read.share->RequestOf(*read.piece).command->id != CommandId::kGetattr;
+  });
+  return static_cast<std::size_t>(attributes - gathered_.begin());
+}
+
+void ShardRunner::AnswerAttribute(Share& share, Piece& piece, std::string_view key) {
+  const std::string_view name = share.RequestOf(piece).arguments[2];
+  AnswerValue(share, piece, shard_.ReadAttribute(key, *shard_.schema().Find(name)));
 }
 
 void ShardRunner::AnswerUnknown(Share& share, Piece& piece) {
@@ -250,8 +280,7 @@ void ShardRunner::AnswerUnknown(Share& share, Piece& piece) {
 void ShardRunner::AnswerRead(Share& share, Piece& piece, Stamp stamp,
                              std::optional<std::string_view> value) {
   const Request& request = share.RequestOf(piece);
-  const CommandId command = request.command->id;
-  switch (command) {
+  switch (request.command->id) {
     case CommandId::kExists:
       piece.number = value.has_value();
       return;
@@ -265,23 +294,23 @@ void ShardRunner::AnswerRead(Share& share, Piece& piece, Stamp stamp,
     case CommandId::kGetattr:
       if (value)
         value = shard_.schema().Attribute(*value, *shard_.schema().Find(request.arguments[2]));
-      break;
+      return AnswerValue(share, piece, value);
+    case CommandId::kStoutRead:
+      if (value && !share.Keep(piece, value->size())) return;
+      return Reply(share, piece, [&](ReplyWriter& reply) {
+        reply.ArrayHeader(3);
+        reply.Integer(static_cast<std::int64_t>(stamp.epoch));
+        reply.Integer(static_cast<std::int64_t>(stamp.version));
+        WriteValue(reply, value);
+      });
     default:
-      break;
+      return AnswerValue(share, piece, value);
   }
+}
+
+void ShardRunner::AnswerValue(Share& share, Piece& piece, std::optional<std::string_view> value) {
   if (value && !share.Keep(piece, value->size())) return;
-  Reply(share, piece, [&](ReplyWriter& reply) {
-    if (command == CommandId::kStoutRead) {
-      reply.ArrayHeader(3);
-      reply.Integer(static_cast<std::int64_t>(stamp.epoch));
-      reply.Integer(static_cast<std::int64_t>(stamp.version));
-    }
-    if (value) {
-      reply.BulkString(*value);
-    } else {
-      reply.Null();
-    }
-  });
+  Reply(share, piece, [&](ReplyWriter& reply) { WriteValue(reply, value); });
 }
 
 std::optional<std::string> ShardRunner::ReadNow(std::string_view key) {

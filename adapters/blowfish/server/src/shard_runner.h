@@ -18,14 +18,14 @@ namespace stout::blowfish {
 /// Carries out on one shard what batches want of it.
 ///
 /// The pieces of a share are begun in order; those of different shares have none. All reads that
-/// can be done at a time are done together, in lock step, whoever asked for them; writes wait for
-/// the disk together. A read that follows a write of its own share waits for that one, so that a
-/// client reads what it wrote; and what depends on the state of a key (SET NX, GETSET, DEL) waits
-/// until no write of that key is under way, and writes of that key that come later, of other
-/// shares, wait behind it. A plain write for which the shard has no room waits until there is some,
-/// or nothing is under way that makes it, and one that comes while all are being fenced waits for
-/// that; and then, to be fair, so do all that come after it. STOUT.WRITE does not wait for room:
-/// its clients choose themselves when to try again.
+/// can be done at a time are done together, in lock step, whoever asked for them, but for single
+/// attributes, where there are few; writes wait for the disk together. A read that follows a write
+/// of its own share waits for that one, so that a client reads what it wrote; and what depends on
+/// the state of a key (SET NX, GETSET, DEL) waits until no write of that key is under way, and
+/// writes of that key that come later, of other shares, wait behind it. A plain write for which the
+/// shard has no room waits until there is some, or nothing is under way that makes it, and one that
+/// comes while all are being fenced waits for that; and then, to be fair, so do all that come after
+/// it. STOUT.WRITE does not wait for room: its clients choose themselves when to try again.
 ///
 /// What looks at many keys (GREP, SEARCH, SCAN, FLUSHALL) is done in turns: see ShardTurns.
 ///
@@ -83,7 +83,11 @@ class ShardRunner {
   Step Gather(Share& share, Piece& piece, std::string_view key);
   void ReadAllGathered();
   void AnswerAllGathered();
+  // Of what is gathered, those from here on are single attributes that are read one by one.
+  [[nodiscard]] std::size_t SetAttributesApart();
   void AnswerRead(Share& share, Piece& piece, Stamp stamp, std::optional<std::string_view> value);
+  void AnswerAttribute(Share& share, Piece& piece, std::string_view key);
+  void AnswerValue(Share& share, Piece& piece, std::optional<std::string_view> value);
   void AnswerUnknown(Share& share, Piece& piece);
   void EndIfDone(Share& share);
 

@@ -117,6 +117,7 @@ void Shard::Show(std::shared_ptr<SuccinctStore> store, HiddenRecords hidden) {
   reader_.reset();
   succinct_ = std::move(store);
   reader_.emplace(succinct_->index());
+  attribute_ = TextBuffer(succinct_->index().value_bytes());
   hidden_ = std::move(hidden);
 }
 
@@ -179,6 +180,15 @@ void Shard::Read(std::span<const std::string_view> keys, const ReadVisitor& visi
   reader_->GetAll(records, [&](std::size_t i, std::string_view value) {
     visit(places[i], succinct_->StampOf(records[i]), value);
   });
+}
+
+std::optional<std::string_view> Shard::ReadAttribute(KeyView key, std::size_t attribute) {
+  const auto newest = Find(key);
+  if (!newest || newest->deleted) return std::nullopt;
+  if (!newest->record) return schema().Attribute(newest->value, attribute);
+  attribute_.Clear();
+  if (!succinct_->index().GetAttribute(*newest->record, attribute, attribute_)) return std::nullopt;
+  return attribute_.view();
 }
 
 std::vector<std::string> Shard::KeysAfter(std::optional<std::string_view> after,

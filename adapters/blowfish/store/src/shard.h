@@ -31,6 +31,7 @@
 #include "stout/unique_function.h"
 #include "succinct_store.h"
 #include "suffix_store.h"
+#include "text_buffer.h"
 
 namespace stout::blowfish {
 
@@ -140,6 +141,12 @@ class Shard {
   using ReadVisitor =
       std::function<void(std::size_t i, Stamp stamp, std::optional<std::string_view> value)>;
   void Read(std::span<const std::string_view> keys, const ReadVisitor& visit);
+
+  /// An attribute of the value of a key; nothing if the key is not there, or its value lacks it. It
+  /// lasts until the next call of anything.   Cost: less than a Read(), by as much as layers tell
+  /// where the attribute begins, and by what is behind it; but Read() does several keys in lock
+  /// step.
+  [[nodiscard]] std::optional<std::string_view> ReadAttribute(KeyView key, std::size_t attribute);
 
   /// See LogStore: a tombstone's stamp counts as a record's.
   /// @{
@@ -275,6 +282,7 @@ class Shard {
   std::uint64_t suffix_bytes_ = 0;
   std::shared_ptr<SuccinctStore> succinct_;
   std::optional<RecordReader> reader_;  // Of its records.
+  TextBuffer attribute_;                // Of one of them.
   HiddenRecords hidden_;
   std::unique_ptr<LogStore> log_;
 
