@@ -92,13 +92,10 @@ void ShardWorker::Serve(ShardQueue::Taken& taken, ShardRunner& runner) {
 
 bool ShardWorker::FillSome() {
   const auto& store = shard_->succinct();
-  if (!store || shard_->layers() == 0) {
-    filled_layers_ = 0;
-    return false;
-  }
-  if (store.get() != filled_store_ || shard_->layers() > filled_layers_) filled_through_ = 0;
+  if (!store || shard_->layers() == 0) return false;
+  if (store.get() != filled_store_ || shard_->added_layers() != filled_added_) filled_through_ = 0;
   filled_store_ = store.get();
-  filled_layers_ = shard_->layers();
+  filled_added_ = shard_->added_layers();
   // What a merge has copied is full already.
   RecordIndex& index = store->index();
   if (!index.records_at().filling() && !index.places_of().filling()) {

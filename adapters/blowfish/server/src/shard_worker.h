@@ -85,9 +85,10 @@ class ShardWorker {
   std::size_t shards_ = 1;
   std::atomic<Duration::rep> busy_ = 0;
 
-  // What is being filled: of which store, how many layers, and from which record on.
+  // What is being filled: of which store, from which record on, and when so many layers had been
+  // added.
   const SuccinctStore* filled_store_ = nullptr;
-  std::size_t filled_layers_ = 0;
+  std::uint64_t filled_added_ = 0;
   std::uint32_t filled_through_ = 0;
 
   mutable std::mutex mutex_;

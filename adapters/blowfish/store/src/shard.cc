@@ -121,6 +121,12 @@ void Shard::Show(std::shared_ptr<SuccinctStore> store, HiddenRecords hidden) {
   hidden_ = std::move(hidden);
 }
 
+bool Shard::AddLayer() {
+  const bool added = succinct_ && LayerLadder(succinct_->index()).Add();
+  added_layers_ += added;
+  return added;
+}
+
 // --- Queries -------------------------------------------------------------------------------------
 
 Shard::Newest Shard::Of(const LogEntry& entry) {

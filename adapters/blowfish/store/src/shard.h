@@ -199,9 +199,12 @@ class Shard {
   [[nodiscard]] std::uint64_t finest_layer_bytes() const {
     return OnLadder(&LayerLadder::finest_bytes);
   }
-  bool AddLayer() { return succinct_ && LayerLadder(succinct_->index()).Add(); }
+  bool AddLayer();
   bool RemoveLayer() { return succinct_ && LayerLadder(succinct_->index()).Remove(); }
   /// @}
+  /// How often AddLayer() has added one: who fills layers sees by it that there is another one to
+  /// fill, though there may be as many as before.
+  [[nodiscard]] std::uint64_t added_layers() const { return added_layers_; }
 
   [[nodiscard]] const ShardStats& stats() const { return stats_; }
   [[nodiscard]] const std::shared_ptr<SuccinctStore>& succinct() const { return succinct_; }
@@ -284,6 +287,7 @@ class Shard {
   std::optional<RecordReader> reader_;  // Of its records.
   TextBuffer attribute_;                // Of one of them.
   HiddenRecords hidden_;
+  std::uint64_t added_layers_ = 0;
   std::unique_ptr<LogStore> log_;
 
   Compaction compaction_;
