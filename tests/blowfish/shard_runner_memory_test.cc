@@ -120,5 +120,27 @@ TEST_CASE("queries that there is no memory for are answered so") {
   for (std::size_t i = 0; i < commands.size(); ++i) CHECK(client.Error(i).empty());
 }
 
+TEST_CASE("a batch with stamps that waits for its turn is not parsed anew all the time") {
+  OpenedShard opened{Schema()};
+  ShardRunner runner = MakeRunner(opened);
+  ShardClient first(opened);
+  first.Make({{"SET", "key", "0"}});
+  ShardClient waiting(opened);
+  waiting.Make({{"SETNX", "key", "1"}});
+  ShardClient behind(opened);
+  const std::string value(100, 'v');
+  behind.Make({{"STOUT.WRITE", "0", "s", "1", "PUT", "key", "2", value}});
+  for (ShardClient* const client : {&first, &waiting, &behind}) client->Add(runner);
+  runner.Run();
+  opened.Wait();  // Nobody else is at work now; but without a Poll() all of them go on waiting.
+  CHECK(stout::test::AllocationsOf([&] { runner.Run(); }) == 0);
+  CHECK_FALSE(waiting.done());
+  opened.shard().Poll();
+  runner.Run();
+  for (ShardClient* const client : {&first, &waiting, &behind}) client->Finish(runner);
+  CHECK(behind.At(0).written == WriteResult());
+  CHECK(ValueOf(opened.shard(), "key") == value);
+}
+
 }  // namespace
 }  // namespace stout::blowfish

@@ -458,16 +458,22 @@ ShardRunner::Step ShardRunner::BeginFlush(Share& share, Piece& piece) {
 // --- The adapter's -------------------------------------------------------------------------------
 
 ShardRunner::Step ShardRunner::BeginStoutWrite(Share& share, Piece& piece) {
-  const auto arguments = share.RequestOf(piece).arguments;
-  WriteBatch batch;
-  std::string wrong;
-  if (!ParseStoutWrite(arguments, number_, shards_, batch, wrong)) {
-    Reply(share, piece, [&](ReplyWriter& reply) { reply.Error(wrong); });
-    return Step::kBegun;
+  // Parsed once, however often it is tried.
+  std::optional<WriteBatch> batch = std::exchange(share.write, std::nullopt);
+  if (!batch) {
+    batch.emplace();
+    std::string wrong;
+    if (!ParseStoutWrite(share.RequestOf(piece).arguments, number_, shards_, *batch, wrong)) {
+      Reply(share, piece, [&](ReplyWriter& reply) { reply.Error(wrong); });
+      return Step::kBegun;
+    }
   }
-  if (MustWaitForTurn(batch.items)) return Step::kAfterPoll;
+  if (MustWaitForTurn(batch->items)) {
+    share.write = std::move(batch);
+    return Step::kAfterPoll;
+  }
   Count(share, [&] {
-    shard_.Write(batch, [this, &share, &piece](WriteResult result) {
+    shard_.Write(*batch, [this, &share, &piece](WriteResult result) {
       piece.written = std::move(result);
       OnWritten(share);
     });
