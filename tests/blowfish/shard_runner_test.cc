@@ -457,5 +457,54 @@ TEST_CASE("a plain write waits for a fence that is under way") {
   CHECK(client.Error(0) == WriteError(Errc::kFenced));
 }
 
+TEST_CASE("a plain write is not held up by fences that come all the time") {
+  OpenedShard opened{Schema()};
+  ShardRunner runner = MakeRunner(opened);
+  std::vector<std::unique_ptr<ShardClient>> owners;
+  const auto fence = [&] {
+    ShardClient& owner = *owners.emplace_back(std::make_unique<ShardClient>(opened));
+    owner.Make({{"STOUT.FENCE", "", std::to_string(owners.size())}});
+    owner.Add(runner);
+    runner.Run();
+  };
+  fence();
+  ShardClient client(opened);
+  client.Make({{"SET", "key", "v"}});
+  client.Add(runner);
+  runner.Run();
+  // Before one is decided the next one is there.
+  for (int i = 0; i < 20 && !client.done(); ++i) {
+    opened.Wait();
+    fence();
+    opened.shard().Poll();
+    runner.Run();
+  }
+  CHECK(client.done());
+  for (const auto& owner : owners) {
+    owner->Finish(runner);
+    CHECK(owner->At(0).number == 0);
+  }
+  client.Finish(runner);
+}
+
+TEST_CASE("a fence does not wait for who waits for room") {
+  OpenedShard opened{Schema()};
+  opened.options.max_waiting_bytes = 10'000;
+  opened.options.compaction = {};
+  opened.Open();
+  ShardRunner runner = MakeRunner(opened);
+  ShardClient client(opened);
+  client.Make(Sets(100, std::string(500, 'v')));
+  client.Add(runner);
+  ShardClient owner(opened);
+  owner.Make({{"STOUT.FENCE", "", "5"}});
+  owner.Add(runner);
+  runner.Run();
+  REQUIRE_FALSE(client.done());
+  CHECK(opened.shard().IsFencePending(Scope()));
+  owner.Finish(runner);
+  client.Finish(runner);
+}
+
 }  // namespace
 }  // namespace stout::blowfish

@@ -65,7 +65,7 @@ void ShardRunner::Run() {
   // Who has waited comes first.
   ready_.insert(ready_.begin(), pending_.begin(), pending_.end());
   pending_.clear();
-  plain_wait_ = false;
+  plain_wait_ = fence_first_ = false;
   if (!claimed_.empty()) claimed_.clear();
   RunReady();
   turns_.Take([this](Share& share) {
@@ -176,8 +176,7 @@ ShardRunner::Step ShardRunner::Begin(Share& share, Piece& piece) {
       BeginEpoch(share, piece);
       return Step::kBegun;
     case CommandId::kStoutFence:
-      BeginFence(share, piece);
-      return Step::kBegun;
+      return BeginFence(share, piece);
     default:
       break;
   }
@@ -335,8 +334,8 @@ void ShardRunner::Count(Share& share, Call call) {
 }
 
 bool ShardRunner::MustWait(std::span<const PlainChange> changes) {
-  plain_wait_ =
-      plain_wait_ || shard_.IsFencePending(Scope()) || (!ending_ && WillHaveRoom(shard_, changes));
+  fence_first_ = fence_first_ || shard_.IsFencePending(Scope());
+  plain_wait_ = plain_wait_ || fence_first_ || (!ending_ && WillHaveRoom(shard_, changes));
   return plain_wait_ || MustWaitForTurn(changes);
 }
 
@@ -491,15 +490,18 @@ void ShardRunner::BeginEpoch(Share& share, Piece& piece) {
   });
 }
 
-void ShardRunner::BeginFence(Share& share, Piece& piece) {
+ShardRunner::Step ShardRunner::BeginFence(Share& share, Piece& piece) {
   const Request& request = share.RequestOf(piece);
+  const Scope scope(request.arguments[1]);
+  if (fence_first_ && scope == Scope()) return Step::kAfterPoll;
   const Epoch epoch = ParseUnsigned(request.arguments[2]).value();
   Count(share, [&] {
-    shard_.Fence(Scope(request.arguments[1]), epoch, [this, &share, &piece](ErrorCode failed) {
+    shard_.Fence(scope, epoch, [this, &share, &piece](ErrorCode failed) {
       piece.number = failed.value();
       OnWritten(share);
     });
   });
+  return Step::kBegun;
 }
 
 // LAYERS shard [SET n]

@@ -25,7 +25,8 @@ namespace stout::blowfish {
 /// writes of that key that come later, of other shares, wait behind it. A plain write for which the
 /// shard has no room waits until there is some, or nothing is under way that makes it, and one that
 /// comes while all are being fenced waits for that; and then, to be fair, so do all that come after
-/// it. STOUT.WRITE does not wait for room: its clients choose themselves when to try again.
+/// it, and a fence of all behind one that waits for a fence. STOUT.WRITE does not wait for room:
+/// its clients choose themselves when to try again.
 ///
 /// What looks at many keys (GREP, SEARCH, SCAN, FLUSHALL) is done in turns: see ShardTurns.
 ///
@@ -96,7 +97,7 @@ class ShardRunner {
   Step BeginMset(Share& share, Piece& piece);
   Step BeginStoutWrite(Share& share, Piece& piece);
   void BeginEpoch(Share& share, Piece& piece);
-  void BeginFence(Share& share, Piece& piece);
+  Step BeginFence(Share& share, Piece& piece);
   Step BeginFlush(Share& share, Piece& piece);
   void ChangeLayers(Share& share, Piece& piece);
 
@@ -137,7 +138,8 @@ class ShardRunner {
   std::vector<Share*> running_;  // Scratch.
   ShardTurns turns_;             // To be gone on with in slices.
   bool ending_ = false;
-  bool plain_wait_ = false;  // Plain writes have to wait, in this Run().
+  bool plain_wait_ = false;   // Plain writes have to wait, in this Run(),
+  bool fence_first_ = false;  // one of them for a fence of all: further ones come behind it.
   // Keys that are waited for, in this Run(). First come, first served: shares are advanced in the
   // order in which they began to wait, and other writes of these keys wait behind.
   boost::unordered_flat_set<std::string, BytesHash, std::equal_to<>> claimed_;
