@@ -22,8 +22,7 @@ class SampleLayer;
 /// 1. A value's bits are zero, or on their way from zero to the value: whoever fills an entry fills
 ///    it with the same value, so it does no harm to do so twice, or late.
 /// 2. The bit of an entry in the bitmap is set after its value (release). Who finds it set
-/// (acquire)
-///    reads the value.
+///    (acquire) reads the value.
 /// 3. Bits of the bitmap are set for good. Of all who set one in a word, exactly one completes the
 ///    word; of all who complete words, exactly one the column, and by then it has acquired all its
 ///    values. So fillers share a counter once in 64 entries only.

@@ -28,8 +28,8 @@ struct CompactionOptions {
 /// What a shard compacts, and when: events in, actions out, no clock, thread or file.
 ///
 ///     compaction.On(Compaction::LogGrew{table.bytes(), log.bytes()}, now);
-///     while (const auto action = compaction.Next(now)) Begin(*action);  // ... later On(Done{},
-///     now)
+///     while (const auto action = compaction.Next(now)) Begin(*action);
+///     compaction.On(Compaction::Done{}, now);  // Later, when the action has ended.
 ///
 /// One action is under way at a time, and what comes next depends on how it ends:
 ///
@@ -40,9 +40,8 @@ struct CompactionOptions {
 ///                become one file
 ///     kPublish   the manifest names that file, durably        kTakeOver  kPublish: the merge holds
 ///     kTakeOver  queries go over to it                        kRemove    (cannot fail)
-///     kRemove    what the manifest does not name any more     Idle       Idle: the next one does
-///     it
-///                is removed
+///     kRemove    what the manifest does not name any more     Idle       Idle: the next one
+///                is removed                                              does it
 ///
 /// From Idle it begins a merge if one is due, else a freeze if one is. A merge is due when the log
 /// since the last one is long, or when what was asked for has been frozen, or takes more memory
