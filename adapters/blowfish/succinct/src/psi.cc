@@ -20,7 +20,7 @@ template <int (*kSelect)(std::uint64_t word, int rank)>
                                            const std::byte* numbers, int exponent,
                                            std::span<Psi::Cursor> cursors) {
   for (const Psi::Cursor& cursor : cursors) {
-    __builtin_prefetch(numbers + entries[cursor.row >> exponent].place);
+    PrefetchBlock(entries[cursor.row >> exponent], numbers, exponent, cursor.row);
   }
   for (Psi::Cursor& cursor : cursors) {
     ReadBlock<kSelect>(entries[cursor.row >> exponent], numbers, exponent, cursor);
