@@ -24,6 +24,8 @@ SuffixStore::SuffixStore(const LogTable& table, const std::stop_token& stop)
     kept.record.key = keep(entry->record.key);
     kept.record.value = keep(entry->record.value);
   }
+  by_key_ = KeyIndex(size(), HashOfKey{{}, entries_.data()}, SameKey{entries_.data()});
+  for (std::uint32_t i = 0; i < size() && !stop.stop_requested(); ++i) by_key_.insert(i);
 
   // Attribute by attribute, so that the texts of one alone are kept beside the store.
   std::vector<std::optional<std::string_view>> rests;  // Of the values, what is not taken yet.
@@ -58,9 +60,8 @@ std::uint32_t SuffixStore::LowerBound(std::string_view key) const {
 }
 
 std::optional<std::uint32_t> SuffixStore::Find(std::string_view key) const {
-  const std::uint32_t entry = LowerBound(key);
-  if (entry == size() || entries_[entry].record.key != key) return std::nullopt;
-  return entry;
+  const auto found = by_key_.find(key);
+  return found == by_key_.end() ? std::nullopt : std::optional(*found);
 }
 
 template <typename Part>
@@ -88,7 +89,9 @@ std::span<const std::uint32_t> SuffixStore::SearchPrefix(std::size_t attribute,
 }
 
 std::size_t SuffixStore::bytes() const {
-  std::size_t bytes = text_.capacity() + entries_.capacity() * sizeof(LogEntry);
+  constexpr std::size_t kBytesOfSlot = sizeof(std::uint32_t) + 1;  // With its part of the metadata.
+  std::size_t bytes = text_.capacity() + entries_.capacity() * sizeof(LogEntry) +
+                      by_key_.bucket_count() * kBytesOfSlot;
   for (const auto& order : orders_) bytes += order.capacity() * sizeof(std::uint32_t);
   return bytes;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/unordered/unordered_flat_set.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -8,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bytes_hash.h"
 #include "log_table.h"
 #include "record.h"
 #include "schema.h"
@@ -20,11 +22,12 @@ namespace stout::blowfish {
 ///
 /// Keys and values lie in the order of the keys, and each attribute has the order of its texts: a
 /// suffix array of those suffixes that a search can begin with. So a prefix is searched as fast as
-/// a whole value, and what is found is one stretch of that order.
+/// a whole value, and what is found is one stretch of that order. A key is found by its hash: each
+/// write asks whether there is an older one.
 ///
 ///     for (std::uint32_t r : store.SearchPrefix(city, "ro")) ... store.At(r) ...
 ///
-/// Space: keys and values; 64 bytes a record, and 4 for each of its attributes.
+/// Space: keys and values; 70 to 76 bytes a record, and 4 for each of its attributes.
 /// Building it takes 48 bytes a record on top, whatever the attributes.
 /// Cost: searches are binary, a cache miss or two a step.
 /// Owner: it owns all that it hands out.   Threads: as a const value.
@@ -33,6 +36,8 @@ class SuffixStore {
  public:
   /// Copies what the table has. Once `stop` asks for it, it ends soon, and is of no use.
   explicit SuffixStore(const LogTable& table, const std::stop_token& stop = {});
+  SuffixStore(const SuffixStore&) = delete;
+  SuffixStore& operator=(const SuffixStore&) = delete;
 
   [[nodiscard]] const Schema& schema() const { return schema_; }
 
@@ -57,6 +62,27 @@ class SuffixStore {
   [[nodiscard]] std::size_t bytes() const;
 
  private:
+  // Entries of the store, by their keys.
+  struct HashOfKey : BytesHash {
+    const LogEntry* entries;
+    using BytesHash::operator();
+    std::size_t operator()(std::uint32_t entry) const noexcept {
+      return (*this)(entries[entry].record.key);
+    }
+  };
+  struct SameKey {
+    using is_transparent = void;
+    const LogEntry* entries;
+    bool operator()(std::uint32_t a, std::uint32_t b) const noexcept { return a == b; }
+    bool operator()(std::string_view key, std::uint32_t entry) const noexcept {
+      return key == entries[entry].record.key;
+    }
+    bool operator()(std::uint32_t entry, std::string_view key) const noexcept {
+      return (*this)(key, entry);
+    }
+  };
+  using KeyIndex = boost::unordered_flat_set<std::uint32_t, HashOfKey, SameKey>;
+
   [[nodiscard]] std::string_view Text(std::uint32_t entry, std::size_t attribute) const {
     return *schema_.Attribute(entries_[entry].record.value, attribute);
   }
@@ -67,8 +93,9 @@ class SuffixStore {
                                                         std::string_view wanted, Part part) const;
 
   Schema schema_;
-  std::vector<char> text_;                          // Keys and values, one behind the other.
-  std::vector<LogEntry> entries_;                   // Views of text_.
+  std::vector<char> text_;         // Keys and values, one behind the other.
+  std::vector<LogEntry> entries_;  // Views of text_.
+  KeyIndex by_key_;
   std::vector<std::vector<std::uint32_t>> orders_;  // By attribute: the records that have it.
 };
 
