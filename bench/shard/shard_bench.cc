@@ -52,7 +52,7 @@ void AddLoad(CLI::App& app, CompareOptions& options) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   app.add_option("--longest", options.longest_s,
-                 "Seconds of a batch at most; a peer that is slower runs the first part of it only")
+                 "Seconds of a batch at most; a peer that is slower runs a part of it each time")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace stout::bench::shard {
 namespace {
@@ -24,33 +25,54 @@ double Least(const std::vector<double>& seconds) {
   return *std::min_element(seconds.begin(), seconds.end());
 }
 
-// How many of the calls come to their end in the time.
-std::size_t CallsWithin(const Call& call, std::size_t calls, double seconds) {
-  constexpr std::size_t kCallsALook = 16;  // at the clock
-  const Clock::time_point start = Clock::now();
-  std::size_t done = 0;
-  do {
-    const std::size_t end = std::min(calls, done + kCallsALook);
-    for (; done < end; ++done) call(done);
-  } while (done < calls && SecondsSince(start) < seconds);
-  return done;
-}
+/// A contender, and where in the batch it is: who runs a part of it each time goes on with the
+/// next, so that its caches know as little of it as those of the others.
+class Contender {
+ public:
+  Contender(const Call& call, const Batch& batch)
+      : call_(call), batch_(batch), calls_(batch.calls) {}
 
-void RunBatch(const Call& call, std::size_t calls, Timing& timing) {
-  const Clock::time_point start = Clock::now();
-  const double cpu_start = ThreadCpuSeconds();
-  for (std::size_t i = 0; i < calls; ++i) call(i);
-  timing.cpu_s.push_back(ThreadCpuSeconds() - cpu_start);
-  timing.wall_s.push_back(SecondsSince(start));
-}
-
-void RecordLatencies(const Call& call, std::size_t calls, Timing& timing) {
-  for (std::size_t i = 0; i < calls; ++i) {
+  // From now on, a run is as many calls as it takes to fill the longest time, or all.
+  void FindLength() {
     const Clock::time_point start = Clock::now();
-    call(i);
-    timing.call_latency.Record(std::chrono::duration_cast<Duration>(Clock::now() - start));
+    std::size_t done = 0;
+    do {
+      CallNext();
+    } while (++done < batch_.calls && SecondsSince(start) < batch_.longest_s);
+    calls_ = done;
+    timing_.operations = calls_ * batch_.operations_per_call;
   }
-}
+
+  void Run() {
+    const Clock::time_point start = Clock::now();
+    const double cpu_start = ThreadCpuSeconds();
+    for (std::size_t i = 0; i < calls_; ++i) CallNext();
+    timing_.cpu_s.push_back(ThreadCpuSeconds() - cpu_start);
+    timing_.wall_s.push_back(SecondsSince(start));
+  }
+
+  void RecordLatencies() {
+    for (std::size_t i = 0; i < calls_; ++i) {
+      const Clock::time_point start = Clock::now();
+      CallNext();
+      timing_.call_latency.Record(std::chrono::duration_cast<Duration>(Clock::now() - start));
+    }
+  }
+
+  [[nodiscard]] Timing&& TakeTiming() { return std::move(timing_); }
+
+ private:
+  void CallNext() {
+    call_(next_);
+    if (++next_ == batch_.calls) next_ = 0;
+  }
+
+  const Call& call_;
+  const Batch& batch_;
+  std::size_t calls_;  // Of a run.
+  std::size_t next_ = 0;
+  Timing timing_;
+};
 
 }  // namespace
 
@@ -70,21 +92,17 @@ double Timing::MedianPerCpuSecond() const {
 double Timing::BestPerSecond() const { return static_cast<double>(operations) / Least(wall_s); }
 double Timing::MedianPerSecond() const { return static_cast<double>(operations) / Median(wall_s); }
 
-std::vector<Timing> MeasureInTurns(const std::vector<Call>& contenders, const Batch& batch,
+std::vector<Timing> MeasureInTurns(const std::vector<Call>& calls, const Batch& batch,
                                    std::size_t repeats) {
-  std::vector<Timing> timings(contenders.size());
-  std::vector<std::size_t> calls(contenders.size());
-  for (std::size_t i = 0; i < contenders.size(); ++i) {
-    calls[i] = CallsWithin(contenders[i], batch.calls, batch.longest_s);
-    timings[i].operations = calls[i] * batch.operations_per_call;
-  }
+  std::vector<Contender> contenders;
+  for (const Call& call : calls) contenders.emplace_back(call, batch).FindLength();
   for (std::size_t repeat = 0; repeat < repeats; ++repeat) {
-    for (std::size_t i = 0; i < contenders.size(); ++i) {
-      RunBatch(contenders[i], calls[i], timings[i]);
-    }
+    for (Contender& contender : contenders) contender.Run();
   }
-  for (std::size_t i = 0; i < contenders.size(); ++i) {
-    RecordLatencies(contenders[i], calls[i], timings[i]);
+  std::vector<Timing> timings;
+  for (Contender& contender : contenders) {
+    contender.RecordLatencies();
+    timings.push_back(contender.TakeTiming());
   }
   return timings;
 }

@@ -46,14 +46,14 @@ struct Timing {
 /// Runs one call of a batch.
 using Call = std::function<void(std::size_t)>;
 
-/// Runs the batch of each contender `repeats` times in turns, A B C A B C, so that whatever else
-/// happens on the machine hits all alike. A turn before these warms up, and tells how far each
-/// comes in the longest time: who does not come to the end runs only so many calls of the batch
-/// from then on. Latencies come from one more turn, so that reading the clock around each call is
-/// not in the throughput. Requires calls and repeats.
+/// Runs the batch by the calls of each contender `repeats` times in turns, A B C A B C, so that
+/// whatever else happens on the machine hits all alike. A turn before these warms up, and tells how
+/// far each comes in the longest time: who does not come to the end runs so many calls in a turn,
+/// and goes on with the batch in the next. Latencies come from one more turn, so that reading the
+/// clock around each call is not in the throughput. Requires calls and repeats.
 ///
 /// Threads: all calls are on the calling thread.   Errors: what a call throws ends it all.
-[[nodiscard]] std::vector<Timing> MeasureInTurns(const std::vector<Call>& contenders,
-                                                 const Batch& batch, std::size_t repeats);
+[[nodiscard]] std::vector<Timing> MeasureInTurns(const std::vector<Call>& calls, const Batch& batch,
+                                                 std::size_t repeats);
 
 }  // namespace stout::bench::shard

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "context_end.h"
+#include "context_watch.h"
 #include "stout/core/engine.h"
 #include "stout/core/pool.h"
 
@@ -63,13 +63,13 @@ EngineOptions Fit(EngineOptions options, const StoreTraits& traits) {
 /// something (so that what they mark in one go is sent in one batch), after each answer of the
 /// store, and when the timer says so.
 class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
-                               public KeepsHandlers,
+                               public HandlerKeeper,
                                StateSource {
  public:
   static std::shared_ptr<Impl> Make(const asio::any_io_executor& executor, Store& store,
                                     Application application, EngineOptions options) {
     auto impl = std::make_shared<Impl>(executor, store, std::move(application), std::move(options));
-    impl->context_end_ = ForgetAtEndOf(executor, impl);
+    impl->watch_.emplace(executor, impl);
     return impl;
   }
 
@@ -184,8 +184,12 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
     application_.reset();
   }
 
-  /// Their destructors may come back here: first they are out of the way.
+  /// Destructors of what is kept may come back here: first all of it is out of the way.
   void Forget() noexcept override {
+    closed_ = Errc::kClosed;
+    forgotten_ = true;
+    const auto engine = std::exchange(engine_, {});
+    const auto application = std::exchange(application_, {});
     const auto replies = std::exchange(replies_, {});
     const auto fetches = std::exchange(fetches_, {});
     const auto opens = std::exchange(opens_, {});
@@ -370,6 +374,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
   // --- Handlers ------------------------------------------------------------------------------
 
   void Later(Reply reply, ErrorCode ec) {
+    if (forgotten_) return;
     due_.push_back({std::move(reply), ec});
     ScheduleTurn();
   }
@@ -440,6 +445,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
   std::unique_ptr<Engine> engine_;  // null until open
   Errc closed_ = Errc::kOk;         // or kClosed or kFenced
   std::atomic<bool> abandoned_ = false;
+  bool forgotten_ = false;  // nothing is ever run again
   std::weak_ptr<asio::any_io_executor> work_;
 
   bool turn_scheduled_ = false;
@@ -452,7 +458,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
   TimePoint open_by_ = kNever;
   std::vector<Reply> drains_;
   std::vector<Due> due_;
-  std::shared_ptr<void> context_end_;
+  std::optional<ContextWatch> watch_;
 };
 
 Interposer::Interposer(const asio::any_io_executor& executor, Store& store, Application application,

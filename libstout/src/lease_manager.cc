@@ -4,11 +4,13 @@
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "boot_clock.h"
+#include "context_watch.h"
 #include "stout/core/lease_keeper.h"
 #include "stout/lease_watcher.h"
 #include "stout/leases.h"
@@ -27,7 +29,7 @@ Errc ToErrc(const ErrorCode& ec) {
 }  // namespace
 
 /// The driver of a LeaseKeeper: it carries out what that asks for, and decides nothing.
-class LeaseManager::Impl : public std::enable_shared_from_this<Impl> {
+class LeaseManager::Impl final : public std::enable_shared_from_this<Impl>, public HandlerKeeper {
  public:
   Impl(const asio::any_io_executor& executor, LeaseService& service, LeaseMember member,
        LeaseHandlers handlers)
@@ -42,6 +44,7 @@ class LeaseManager::Impl : public std::enable_shared_from_this<Impl> {
   const Executor& strand() const { return strand_; }
 
   void Watch() {
+    context_watch_.emplace(strand_, shared_from_this());
     watcher_.emplace(service_, [gate = gate_] {
       gate->Post([](Impl& impl) { impl.keeper_.OnTable(*impl.watcher_->table(), BootNow()); });
     });
@@ -57,6 +60,8 @@ class LeaseManager::Impl : public std::enable_shared_from_this<Impl> {
       impl.keeper_.Leave(BootNow());
     });
   }
+
+  void Forget() noexcept override { const auto leaving = std::exchange(leaving_, {}); }
 
   void HandedOver(RangeId range, Epoch epoch) {
     Post([range, epoch](Impl& impl) { impl.keeper_.OnHandedOver(range, epoch, BootNow()); });
@@ -206,6 +211,7 @@ class LeaseManager::Impl : public std::enable_shared_from_this<Impl> {
   LeaseHandlers handlers_;
   LeaseKeeper keeper_;
   std::optional<LeaseWatcher> watcher_;  // from Watch() to Detach()
+  std::optional<ContextWatch> context_watch_;
   std::vector<UniqueFunction<void()>> leaving_;
   bool detached_ = false;
 

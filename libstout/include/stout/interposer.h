@@ -49,7 +49,7 @@ struct Application {
 /// Owner: value semantics of an Asio I/O object, neither copied nor moved. Refers to `store`, which
 ///   must outlive it; the executor's context must outlive the store. Destroying it is Close(): do
 ///   it on get_executor(), or while the context does not run. Handlers that still wait when the
-///   context is destroyed are destroyed with it, unrun.
+///   context is destroyed are destroyed with it, unrun, by the thread that does so.
 /// Threads: everything but AsyncOpen, AsyncOpenOwned and get_executor() is called on
 ///   get_executor(), a strand (asserted). Handlers run on their own executor, by default that
 ///   strand, never inside the call that took them.
