@@ -184,6 +184,33 @@ TEST_CASE("a lease is renewed for as long as the server runs", "[leases]") {
   process.RunUntil([&] { return service.renewals == 10; });
 }
 
+TEST_CASE("a context that ends takes along who waits for a manager to have left", "[leases]") {
+  // Who waits owns the manager, and the service never answers.
+  class Silence final : public LeaseService {
+   public:
+    void Join(const LeaseMember&, JoinHandler handler) override { handler({}, 1); }
+    void KeepAlive(SessionId, Handler) override {}
+    void Leave(SessionId, Handler) override { asked_to_leave = true; }
+    void Acquire(SessionId, RangeId, AcquireHandler) override {}
+    void Release(SessionId, RangeId, Epoch, Handler) override {}
+    Watch WatchTable(TableHandler) override { return {}; }
+    bool asked_to_leave = false;
+  } service;
+  std::weak_ptr<LeaseManager> fate;
+  {
+    Process process;
+    auto leases = std::make_shared<LeaseManager>(
+        process.context.get_executor(), service,
+        LeaseMember{.address = "a:1", .ranges = kRanges, .ttl = 10s}, LeaseHandlers{});
+    fate = leases;
+    leases->Start();
+    process.RunUntil([&] { return leases->joined(); });
+    leases->Leave([leases] {});
+    process.RunUntil([&] { return service.asked_to_leave; });
+  }
+  CHECK(fate.expired());
+}
+
 TEST_CASE("a server that dies is followed by another once its lease has ended", "[leases]") {
   Process process;
   auto a = std::make_unique<Server>(process, "a:1", 300ms);
