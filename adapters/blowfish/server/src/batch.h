@@ -92,7 +92,9 @@ struct Share {
   bool waits = false;                   // To go on when `writes` is 0.
   std::size_t kept = 0;                 // Bytes of values and found keys for its replies.
   std::unique_ptr<ShardSearch> search;  // That the piece is about.
-  std::optional<WriteBatch> write;      // Likewise, while it waits for its turn.
+  // Likewise, while it waits for its turn: parsed. So long its keys and values are in memory twice,
+  // here and among the arguments.
+  std::optional<WriteBatch> write;
 
   [[nodiscard]] bool empty() const { return pieces.empty(); }
   [[nodiscard]] bool begun() const { return next == pieces.size(); }

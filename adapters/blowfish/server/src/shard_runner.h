@@ -138,8 +138,11 @@ class ShardRunner {
   std::vector<Share*> running_;  // Scratch.
   ShardTurns turns_;             // To be gone on with in slices.
   bool ending_ = false;
-  bool plain_wait_ = false;   // Plain writes have to wait, in this Run(),
-  bool fence_first_ = false;  // one of them for a fence of all: further ones come behind it.
+  // A plain write was looked at, in this Run(), that has to wait: those that come later do, too.
+  bool plain_wait_ = false;
+  // A plain write was looked at, in this Run(), while a fence of all was under way: further such
+  // fences come behind it.
+  bool fence_first_ = false;
   // Keys that are waited for, in this Run(). First come, first served: shares are advanced in the
   // order in which they began to wait, and other writes of these keys wait behind.
   boost::unordered_flat_set<std::string, BytesHash, std::equal_to<>> claimed_;
