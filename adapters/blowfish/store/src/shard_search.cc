@@ -70,7 +70,8 @@ bool ShardSearch::See(KeyView key, const Visitor& visit) {
 }
 
 bool ShardSearch::StepInTable(const LogTable& table, std::size_t entries, const Visitor& visit) {
-  if (query_.kind == LogQuery::Kind::kEqual) return StepInList(table, entries, visit);
+  if (query_.kind == LogQuery::Kind::kEqual && next_ == 0) NoteList(table, entries);
+  if (listed_) return StepInList(table, visit);
   for (std::size_t bytes = 0; next_ < entries && bytes < kPartBytes; ++next_) {
     const LogEntry& entry = table.At(next_);
     bytes += kBytesOfRecord + entry.record.key.size() + entry.record.value.size();
@@ -79,32 +80,26 @@ bool ShardSearch::StepInTable(const LogTable& table, std::size_t entries, const 
   return next_ < entries;
 }
 
-bool ShardSearch::StepInList(const LogTable& table, std::size_t entries, const Visitor& visit) {
-  if (!listed_) {
-    BeginList(table, entries, visit);
-  } else {
-    for (std::uint32_t seen = 0; next_ < listed_->size() && seen < kPartRecords; ++seen) {
-      const LogEntry& entry = table.At((*listed_)[next_++]);
-      if (table.Matches(entry, query_) && !See(entry.record.key, visit)) return false;
-    }
+bool ShardSearch::StepInList(const LogTable& table, const Visitor& visit) {
+  for (std::uint32_t seen = 0; next_ < listed_->size() && seen < kPartRecords; ++seen) {
+    const LogEntry& entry = table.At((*listed_)[next_++]);
+    if (table.Matches(entry, query_) && !See(entry.record.key, visit)) return false;
   }
-  return !done_ && next_ < listed_->size();
+  return next_ < listed_->size();
 }
 
-// Links change between parts, so that a list cannot be gone on with: what is behind the first part
-// of it is noted. That takes a few nanoseconds each, for the values are not looked at.
-void ShardSearch::BeginList(const LogTable& table, std::size_t entries, const Visitor& visit) {
+// Links change between parts, so that a list cannot be gone on with: all of it is noted, or none.
+// While a merge goes on nothing is frozen, so that a table, and a list of it, may become very long.
+void ShardSearch::NoteList(const LogTable& table, std::size_t entries) {
   listed_.emplace();
-  std::uint32_t seen = 0;
+  std::size_t looked = 0;
   table.ForEachListed(query_, [&](std::size_t number) {
+    if (++looked > kMostListed) return false;
     if (number >= entries) return true;  // It came later.
-    if (seen++ >= kPartRecords) {
-      listed_->push_back(static_cast<std::uint32_t>(number));
-      return true;
-    }
-    const LogEntry& entry = table.At(number);
-    return !table.Matches(entry, query_) || See(entry.record.key, visit);
+    listed_->push_back(static_cast<std::uint32_t>(number));
+    return true;
   });
+  if (looked > kMostListed) listed_.reset();
 }
 
 bool ShardSearch::StepInSuffixes(const SuffixStore& store, const Visitor& visit) {

@@ -39,14 +39,17 @@ struct ShardStores {
 /// hidden it copies, but for searches that end with their first part.
 ///
 /// Cost of a part: some 64 KiB of values, or some hundred records that an index has found. Of what
-/// the log's table has listed as equal, the first part also notes the numbers, 4 bytes each: they
-/// are as many as a table has keys at most, which is bounded, for it is frozen when it is large.
+/// a log's table has listed as equal, the first part in it also notes the numbers, 4 bytes each. If
+/// that were more than kMostListed, it looks at all that the table has instead, in parts.
 /// Owner: it shares the stores, so the file of one that is merged stays as long as the search; what
 /// the query's text shows, and the shard until the first Step() returns, outlive it.
 /// Threads: the shard's worker.   Errors: out of memory, Step() throws; it is of no more use then.
 class ShardSearch {
  public:
   using Visitor = std::function<bool(KeyView)>;
+
+  /// Numbers that a part notes at most. A guess: a millisecond, if each were a miss of the cache.
+  static constexpr std::size_t kMostListed = std::size_t{1} << 13;
 
   /// A query kContains of no text finds all keys, and reads no values.
   ShardSearch(const LogQuery& query, ShardStores stores);
@@ -58,8 +61,8 @@ class ShardSearch {
   // Each does a part of a store; false: that was all of it.
   [[nodiscard]] bool StepInStore(const Visitor& visit);
   [[nodiscard]] bool StepInTable(const LogTable& table, std::size_t entries, const Visitor& visit);
-  [[nodiscard]] bool StepInList(const LogTable& table, std::size_t entries, const Visitor& visit);
-  void BeginList(const LogTable& table, std::size_t entries, const Visitor& visit);
+  [[nodiscard]] bool StepInList(const LogTable& table, const Visitor& visit);
+  void NoteList(const LogTable& table, std::size_t entries);
   [[nodiscard]] bool StepInSuffixes(const SuffixStore& store, const Visitor& visit);
   [[nodiscard]] bool StepInSuccinct(const Visitor& visit);
   [[nodiscard]] bool ReadRecords(const Visitor& visit);
@@ -83,8 +86,9 @@ class ShardSearch {
   bool done_ = false;
   std::size_t store_ = 0;   // The one at hand, the newest first: table, frozen, suffixes, succinct.
   std::uint32_t next_ = 0;  // In it.
-  std::optional<std::vector<std::uint32_t>> listed_;  // In it, if it is a table: to be looked at.
-  std::optional<std::vector<RowRange>> rows_;         // In the SuccinctStore, what is left.
+  // In it, if it is a table: all that is to be looked at. Nothing: every entry is.
+  std::optional<std::vector<std::uint32_t>> listed_;
+  std::optional<std::vector<RowRange>> rows_;  // In the SuccinctStore, what is left.
   std::optional<RecordReader> reader_;
   std::uint32_t part_;  // Records that it reads at a time.
   std::string key_;     // Scratch.

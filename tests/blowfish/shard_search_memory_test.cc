@@ -1,0 +1,34 @@
+// Goal: a part of a search looks at so much at most, however much matches. Method: of a list that
+// it walks it notes the numbers, which is memory.
+
+#include <catch2/catch.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "shard_fixture.h"
+#include "shard_search.h"
+#include "tests/support/allocations.h"
+
+namespace stout::blowfish {
+namespace {
+
+TEST_CASE("the first part of a search notes so many numbers at most") {
+  test::OpenedShard opened{Schema::Make({"colour"}, '|').value()};
+  opened.options.compaction = {};
+  opened.Open();
+  WriteBatch batch{.epoch = 1};
+  for (std::size_t i = 0; i < 8 * ShardSearch::kMostListed; ++i)
+    batch.items.push_back({.key = "key" + std::to_string(i), .value = "red", .version = 1});
+  REQUIRE(opened.Write(batch) == WriteResult());
+  ShardSearch search = opened.shard().BeginSearch({.text = "red"});
+  bool more = false;
+  const std::size_t bytes =
+      stout::test::MostBytesOf([&] { more = search.Step([](KeyView) { return true; }); });
+  CHECK(more);
+  // A vector that has just grown is there twice, the second time with room for as much again.
+  CHECK(bytes <= 3 * sizeof(std::uint32_t) * ShardSearch::kMostListed);
+}
+
+}  // namespace
+}  // namespace stout::blowfish
