@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,15 @@ TEST_CASE("a suffix store has what its table has", "[suffix_store]") {
     ++i;
   }
   CHECK_FALSE(store.Find("no such key"));
+}
+
+TEST_CASE("a suffix store that was told to stop indexes nothing", "[suffix_store]") {
+  RandomValues made;
+  const LogTable table = RandomTable(1, made);
+  std::stop_source stop;
+  REQUIRE(stop.request_stop());
+  const SuffixStore store(table, stop.get_token());
+  CHECK(store.bytes() == store.text_bytes() + store.size() * sizeof(LogEntry));
 }
 
 TEST_CASE("a suffix store finds what its table finds", "[suffix_store]") {

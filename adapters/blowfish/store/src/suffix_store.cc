@@ -24,6 +24,7 @@ SuffixStore::SuffixStore(const LogTable& table, const std::stop_token& stop)
     kept.record.key = keep(entry->record.key);
     kept.record.value = keep(entry->record.value);
   }
+  if (stop.stop_requested()) return;
   by_key_ = KeyIndex(size(), HashOfKey{{}, entries_.data()}, SameKey{entries_.data()});
   for (std::uint32_t i = 0; i < size() && !stop.stop_requested(); ++i) by_key_.insert(i);
 
