@@ -93,9 +93,12 @@ void ShardWorker::Serve(ShardQueue::Taken& taken, ShardRunner& runner) {
 bool ShardWorker::FillSome() {
   const auto& store = shard_->succinct();
   if (!store || shard_->layers() == 0) return false;
-  if (store.get() != filled_store_ || shard_->added_layers() != filled_added_) filled_through_ = 0;
-  filled_store_ = store.get();
-  filled_added_ = shard_->added_layers();
+  // Not by its address, which a later store may have, too.
+  const std::uint64_t merges = shard_->stats().merges;
+  const std::uint64_t added = shard_->added_layers();
+  if (merges != filled_merges_ || added != filled_added_) filled_through_ = 0;
+  filled_merges_ = merges;
+  filled_added_ = added;
   // What a merge has copied is full already.
   RecordIndex& index = store->index();
   if (!index.records_at().filling() && !index.places_of().filling()) {

@@ -85,9 +85,9 @@ class ShardWorker {
   std::size_t shards_ = 1;
   std::atomic<Duration::rep> busy_ = 0;
 
-  // What is being filled: of which store, from which record on, and when so many layers had been
-  // added.
-  const SuccinctStore* filled_store_ = nullptr;
+  // What is being filled: from which record on, of the store of so many merges, and when so many
+  // layers had been added.
+  std::uint64_t filled_merges_ = 0;
   std::uint64_t filled_added_ = 0;
   std::uint32_t filled_through_ = 0;
 
