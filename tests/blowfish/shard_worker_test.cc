@@ -5,6 +5,7 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "shard_fixture.h"
 
@@ -28,11 +29,12 @@ std::unique_ptr<ShardWorker> StartWorker(OpenedShard& opened, int records) {
   return std::move(*worker);
 }
 
-// On its thread; what it answers.
+// On its thread; what it answers, or throws.
 bool Ask(ShardWorker& worker, const std::function<bool(Shard&)>& question) {
-  std::promise<bool> answer;
-  worker.queue().Push([&](Shard& shard) { answer.set_value(question(shard)); });
-  return answer.get_future().get();
+  std::packaged_task<bool(Shard&)> task(question);
+  std::future<bool> answer = task.get_future();
+  worker.queue().Push(std::move(task));
+  return answer.get();
 }
 
 // Between two questions the worker, who has nothing else to do, reads some records.
