@@ -116,7 +116,7 @@ ShardRunner::Step ShardRunner::TryToBegin(Share& share, Piece& piece) {
     const auto pieces = OfSameRequest(share);
     for (Piece& each : pieces) each.error = why;
     share.next += pieces.size() - 1;
-    turns_.Close(share);
+    turns_.CloseSearch(share);
     return Step::kBegun;
   }
 }
@@ -335,7 +335,7 @@ void ShardRunner::Count(Share& share, Call call) {
 
 bool ShardRunner::MustWait(std::span<const PlainChange> changes) {
   fence_first_ = fence_first_ || shard_.IsFencePending(Scope());
-  plain_wait_ = plain_wait_ || fence_first_ || (!ending_ && WillHaveRoom(shard_, changes));
+  plain_wait_ = plain_wait_ || fence_first_ || (!turns_.ending() && WillHaveRoom(shard_, changes));
   return plain_wait_ || MustWaitForTurn(changes);
 }
 
@@ -441,7 +441,7 @@ ShardRunner::Step ShardRunner::BeginMset(Share& share, Piece& piece) {
 // a time, each when the one before is durable.
 ShardRunner::Step ShardRunner::BeginFlush(Share& share, Piece& piece) {
   if (!piece.error.empty()) {
-    turns_.Close(share);
+    turns_.CloseSearch(share);
     return Step::kBegun;
   }
   if (piece.keys.empty()) return Step::kInTurn;

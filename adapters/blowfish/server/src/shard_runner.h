@@ -58,10 +58,7 @@ class ShardRunner {
   [[nodiscard]] bool wants_turn() const { return turns_.wanted(); }
   /// From now on nothing takes long: turns end with an error, for nobody reads what they would
   /// find, and plain writes do not wait for room.
-  void End() {
-    ending_ = true;
-    turns_.End();
-  }
+  void End() { turns_.End(); }
 
  private:
   enum class Step {
@@ -137,7 +134,6 @@ class ShardRunner {
   std::vector<Share*> late_;     // Likewise, but others of them have waited for longer.
   std::vector<Share*> running_;  // Scratch.
   ShardTurns turns_;             // To be gone on with in slices.
-  bool ending_ = false;
   // A plain write was looked at, in this Run(), that has to wait: those that come later do, too.
   bool plain_wait_ = false;
   // A plain write was looked at, in this Run(), while a fence of all was under way: further such

@@ -43,23 +43,23 @@ LogQuery QueryOf(const Request& request, const Schema& schema) {
 
 }  // namespace
 
-ShardTurns::Shares::const_iterator ShardTurns::First() const {
+ShardTurns::Shares::const_iterator ShardTurns::NextTurn() const {
   if (searches_ < kMostSearches) return waiting_.begin();
   return std::ranges::find_if(waiting_, [](const Share* share) {
     return share->search || share->RequestOf(share->pieces[share->next]).spread == Spread::kScan;
   });
 }
 
-void ShardTurns::Take(const Next& next) {
+void ShardTurns::Take(const OnLeave& on_leave) {
   if (waiting_.empty()) return;
   const TimePoint end = now_() + kSlice;
   do {
-    const auto first = First();
-    if (first == waiting_.end()) return;
-    Share& share = **first;
-    waiting_.erase(first);
+    const auto next = NextTurn();
+    if (next == waiting_.end()) return;
+    Share& share = **next;
+    waiting_.erase(next);
     if (GoOn(share, end)) {
-      next(share);
+      on_leave(share);
     } else {
       Add(share);
     }
@@ -83,24 +83,24 @@ bool ShardTurns::GoOn(Share& share, TimePoint end) {
   } catch (const std::exception&) {
     piece.error = ErrorOfException();
   }
-  Close(share);
+  CloseSearch(share);
   ++share.next;
   return true;
 }
 
-void ShardTurns::Open(Share& share, const LogQuery& query) {
+void ShardTurns::OpenSearch(Share& share, const LogQuery& query) {
   if (share.search) return;
   share.search = std::make_unique<ShardSearch>(shard_.BeginSearch(query));
   ++searches_;
 }
 
-void ShardTurns::Close(Share& share) {
+void ShardTurns::CloseSearch(Share& share) {
   if (std::exchange(share.search, nullptr)) --searches_;
 }
 
 bool ShardTurns::GoOnFinding(Share& share, Piece& piece, TimePoint end) {
   const Request& request = share.RequestOf(piece);
-  Open(share, QueryOf(request, shard_.schema()));
+  OpenSearch(share, QueryOf(request, shard_.schema()));
   const auto see = [&](KeyView key) {
     if (request.count) {
       ++piece.number;
@@ -134,14 +134,14 @@ void ShardTurns::Scan(Share& share, Piece& piece) {
 }
 
 bool ShardTurns::GoOnFlushing(Share& share, Piece& piece, TimePoint end) {
-  Open(share, {.kind = LogQuery::Kind::kContains});
+  OpenSearch(share, {.kind = LogQuery::Kind::kContains});
   const auto see = [&](KeyView key) {
     piece.keys.emplace_back(key);
     return true;
   };
   while (piece.keys.size() < kFlushAtOnce && SizeOf(piece.keys) < kMostDeletedBytes) {
     if (!share.search->Step(see)) {
-      Close(share);
+      CloseSearch(share);
       break;
     }
     if (now_() >= end) return false;

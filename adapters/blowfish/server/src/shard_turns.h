@@ -23,7 +23,7 @@ namespace stout::blowfish {
 class ShardTurns {
  public:
   using Clock = std::function<TimePoint()>;
-  using Next = std::function<void(Share&)>;
+  using OnLeave = std::function<void(Share&)>;
 
   ShardTurns(Shard& shard, Clock now) : shard_(shard), now_(std::move(now)) {}
 
@@ -36,28 +36,29 @@ class ShardTurns {
   void Add(Share& share) { waiting_.push_back(&share); }
 
   /// Somebody could use a slice.
-  [[nodiscard]] bool wanted() const { return First() != waiting_.end(); }
-  /// Gives away a slice. Calls next(share) for each that needs no further turn for now: its piece
-  /// is answered, and the next one is at hand, or has found keys that are to be deleted before it
-  /// is added again. That may add shares.
-  void Take(const Next& next);
+  [[nodiscard]] bool wanted() const { return NextTurn() != waiting_.end(); }
+  /// Gives away a slice. Calls on_leave(share) for each that needs no further turn for now: its
+  /// piece is answered, and the next one is at hand, or has found keys that are to be deleted
+  /// before it is added again. That may add shares.
+  void Take(const OnLeave& on_leave);
 
   /// Ends the search of the share, if there is one.
-  void Close(Share& share);
+  void CloseSearch(Share& share);
   /// From now on turns end with an error, for nobody reads what they would find.
   void End() { ending_ = true; }
+  [[nodiscard]] bool ending() const { return ending_; }
 
  private:
   using Shares = std::vector<Share*>;
 
   // Whose turn it is: the end, if nobody's, for too many searches are open already.
-  [[nodiscard]] Shares::const_iterator First() const;
+  [[nodiscard]] Shares::const_iterator NextTurn() const;
   // Each goes on with the piece until that time. False: it wants another turn.
   [[nodiscard]] bool GoOn(Share& share, TimePoint end);
   [[nodiscard]] bool GoOnFinding(Share& share, Piece& piece, TimePoint end);
   [[nodiscard]] bool GoOnFlushing(Share& share, Piece& piece, TimePoint end);
   void Scan(Share& share, Piece& piece);
-  void Open(Share& share, const LogQuery& query);
+  void OpenSearch(Share& share, const LogQuery& query);
 
   Shard& shard_;
   const Clock now_;
