@@ -20,7 +20,7 @@ array titles[3] = ["gets/s", "searches/s", "half gets, half searches/s"]
 do for [i=1:3] {
   set title titles[i]
   plot data index 0 using 3:(column(3 + i)) with points pointtype 7 linecolor "gray50" notitle, \
-    "" index 0 using 3:(column(3 + i)):2 with labels left offset 0.6,0.3 font ",10" textcolor rgb "gray35" notitle, \
+    "" index 0 using 3:(column(3 + i)):2 with labels left offset 0.6,0.3 font ",10" textcolor rgb "gray30" notitle, \
     "" index 1 using 3:(column(3 + i)) with points pointtype 7 linecolor "#0072b2" title "records", \
     "" index 2 using 3:(column(3 + i)) with points pointtype 9 linecolor "#d55e00" title "bytes"
 }
