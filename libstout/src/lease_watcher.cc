@@ -8,7 +8,9 @@ namespace stout {
 struct LeaseWatcher::State {
   std::mutex mutex;
   std::shared_ptr<const LeaseTable> table = std::make_shared<LeaseTable>();
-  UniqueFunction<void()> on_change;  // Called by the watch alone.
+
+  std::mutex calling;  // Held while on_change runs.
+  UniqueFunction<void()> on_change;
 };
 
 LeaseWatcher::LeaseWatcher(LeaseService& service, UniqueFunction<void()> on_change)
@@ -22,8 +24,14 @@ LeaseWatcher::LeaseWatcher(LeaseService& service, UniqueFunction<void()> on_chan
       const std::lock_guard lock(state->mutex);
       state->table.swap(newest);
     }
+    const std::lock_guard calling(state->calling);
     if (state->on_change) state->on_change();
   });
+}
+
+LeaseWatcher::~LeaseWatcher() {
+  const std::lock_guard calling(state_->calling);
+  state_->on_change = {};
 }
 
 std::shared_ptr<const LeaseTable> LeaseWatcher::table() const {

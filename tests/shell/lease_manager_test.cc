@@ -271,6 +271,30 @@ TEST_CASE("a watcher knows the owners without being one", "[leases]") {
   CHECK(changes >= 2);
 }
 
+TEST_CASE("a watcher goes once its call has ended, and calls no more", "[leases]") {
+  asio::io_context context;
+  InProcessLeases service(context.get_executor());
+  std::promise<void> called;
+  std::atomic<int> ended = 0;
+  std::optional<LeaseWatcher> watcher;
+  watcher.emplace(service, [&] {
+    called.set_value();
+    std::this_thread::sleep_for(50ms);
+    ++ended;
+  });
+  service.Join({.address = "a:1", .ranges = kRanges, .ttl = 30s}, [](ErrorCode, SessionId) {});
+  std::thread thread([&] { context.run(); });
+  called.get_future().wait();
+  watcher.reset();
+  CHECK(ended == 1);
+  service.Join({.address = "b:1", .ranges = kRanges, .ttl = 30s}, [](ErrorCode, SessionId) {});
+  context.stop();
+  thread.join();
+  context.restart();
+  context.poll();
+  CHECK(ended == 1);
+}
+
 TEST_CASE("managers and watchers go at any time", "[leases]") {
   asio::io_context context;
   auto work = asio::make_work_guard(context);

@@ -19,11 +19,15 @@ namespace stout {
 /// What it knows is the newest that the service has told: it may be out of date, and the owner
 /// itself knows better (LeaseManager::Owns).
 /// Owner: refers to `service`, which must outlive it.
-/// Threads: any. `on_change` runs on a thread of the service's, one call at a time, also once
-///   while the watcher is being destroyed; it must not destroy the watcher. May be empty.
+/// Threads: any. `on_change` runs on a thread of the service's, one call at a time; it must not
+///   destroy the watcher. May be empty. The destructor waits for a call that is under way, and none
+///   comes after it: hold no lock there that `on_change` takes.
 class LeaseWatcher {
  public:
   explicit LeaseWatcher(LeaseService& service, UniqueFunction<void()> on_change = {});
+  LeaseWatcher(const LeaseWatcher&) = delete;
+  LeaseWatcher& operator=(const LeaseWatcher&) = delete;
+  ~LeaseWatcher();
 
   /// Never null; empty until the service has answered.
   [[nodiscard]] std::shared_ptr<const LeaseTable> table() const;

@@ -39,8 +39,10 @@ struct Owners::Subscribers {
 };
 
 Owners::Owners(LeaseService& service)
-    : subscribers_(std::make_shared<Subscribers>()),
-      watcher_(service, [subscribers = subscribers_] { subscribers->Notify(); }) {}
+    : subscribers_(std::make_unique<Subscribers>()),
+      watcher_(service, [this] { subscribers_->Notify(); }) {}
+
+Owners::~Owners() = default;
 
 std::optional<Lease> Owners::Of(std::string_view document) const {
   const auto table = watcher_.table();

@@ -21,6 +21,7 @@ class Owners {
   using Subscription = std::shared_ptr<void>;
 
   explicit Owners(LeaseService& service);
+  ~Owners();
 
   /// The lease of a document's range; nothing while nobody has it, or that is not known.
   [[nodiscard]] std::optional<Lease> Of(std::string_view document) const;
@@ -37,8 +38,8 @@ class Owners {
 
  private:
   struct Subscribers;
-  std::shared_ptr<Subscribers> subscribers_;  // shared with the watcher's last call
-  LeaseWatcher watcher_;
+  std::unique_ptr<Subscribers> subscribers_;
+  LeaseWatcher watcher_;  // Notifies them.
 };
 
 }  // namespace stout::docstore
