@@ -1,9 +1,12 @@
 #pragma once
 
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <catch2/catch.hpp>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "store_test_support.h"
@@ -34,6 +37,22 @@ class StoreOpener {
   boost::asio::thread_pool pool_{2};
 };
 
+// A store of a context that runs while it is opened, and from then on only when the test runs it.
+inline std::unique_ptr<Store> OpenOn(boost::asio::io_context& context, const std::string& url) {
+  Diagnostics why;
+  Result<std::unique_ptr<Store>> store = Errc::kTransient;
+  {
+    const auto work = boost::asio::make_work_guard(context);
+    const std::jthread runner([&] { context.run(); });
+    store = OpenStore(url, context.get_executor(), &why);
+    context.stop();
+  }
+  context.restart();
+  INFO(why.message);
+  REQUIRE(store);
+  return *std::move(store);
+}
+
 // Those on a private server: PostgresServer, RedisServer.
 template <typename Server>
 class RemoteStoreFixture : public StoreOpener {
@@ -41,9 +60,12 @@ class RemoteStoreFixture : public StoreOpener {
   // `always`: options that every store has ("mode=plain").
   explicit RemoteStoreFixture(std::string always = {}) : always_(std::move(always)) {}
 
-  std::unique_ptr<Store> Open(std::string options = {}, int port = 0) {
+  std::unique_ptr<Store> Open(const std::string& options = {}, int port = 0) {
+    return OpenUrl(Url(options, port));
+  }
+  std::string Url(std::string options = {}, int port = 0) {
     if (!always_.empty()) options = options.empty() ? always_ : always_ + "&" + options;
-    return OpenUrl(server().Url(options, port));
+    return server().Url(options, port);
   }
 
   // Starts at its first use.

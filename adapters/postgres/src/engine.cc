@@ -39,13 +39,17 @@ PostgresStore::Engine::Engine(PostgresOptions options, postgres::Schema schema,
   readers_ = make_pool(settings_->options.read_connections);
 }
 
+// Weak while it waits: the engine owns the pool, and an executor that is stopped first would leave
+// a cycle. Who waits when the engine is gone has been answered.
 bool PostgresStore::Engine::Submit(Kind kind, Job job) {
   const auto& pool = kind == Kind::kWrite ? writers_ : readers_;
-  return pool->Submit(
-      [self = shared_from_this(), job = std::move(job)](postgres::Connection* connection) mutable {
-        if (connection != nullptr) self->StartCollecting();
-        return job(connection);
-      });
+  return pool->Submit([weak = weak_from_this(), job = std::move(job)](
+                          postgres::Connection* connection) mutable -> asio::awaitable<void> {
+    const auto self = weak.lock();
+    if (self == nullptr) co_return;
+    if (connection != nullptr) self->StartCollecting();
+    co_await job(connection);
+  });
 }
 
 void PostgresStore::Engine::StartCollecting() {

@@ -30,19 +30,25 @@ bool ReadDatabase(std::string_view path, std::size_t* database) {
   return ec == std::errc() && last == end;
 }
 
-// Runs `work(connection)` and answers with what it returns; `otherwise` if there is no connection.
-template <typename T, typename Work>
-void Start(Server& server, Server::Kind kind, const std::shared_ptr<PendingCall<T>>& call,
-           T otherwise, Work work) {
-  const bool taken = server.Submit(
-      kind, [call, otherwise, work = std::move(work)](Connection* with) -> asio::awaitable<void> {
-        if (with == nullptr) {
-          call->Answer(otherwise);
-        } else {
-          T result = co_await work(*with);
-          call->Answer(std::move(result));
-        }
-      });
+// Runs `work(engine, connection)` and answers with what it returns; `otherwise` if there is no
+// connection. The engine is weak while that waits: it owns the pool, and an executor that is
+// stopped first would leave a cycle. Who waits when the engine is gone has been answered.
+template <typename T, typename Engine, typename Work>
+void Start(const std::shared_ptr<Engine>& engine, Server::Kind kind,
+           const std::shared_ptr<PendingCall<T>>& call, T otherwise, Work work) {
+  const bool taken =
+      engine->server.Submit(kind,
+                            [weak = std::weak_ptr(engine), call, otherwise,
+                             work = std::move(work)](Connection* with) -> asio::awaitable<void> {
+                              const auto engine = weak.lock();
+                              if (engine == nullptr) co_return;
+                              if (with == nullptr) {
+                                call->Answer(otherwise);
+                              } else {
+                                T result = co_await work(*engine, *with);
+                                call->Answer(std::move(result));
+                              }
+                            });
   if (!taken) call->Answer(std::move(otherwise));
 }
 
@@ -96,11 +102,11 @@ void RedisStore::Write(const WriteBatch& batch, WriteHandler handler) {
   auto call = pending_.Add<WriteResult>(std::move(handler), {Errc::kUnknown, {}});
   redis::EncodedWrite write(batch, engine_->layout, engine_->replication,
                             batch.epoch > engine_->noted_epoch);
-  Start<WriteResult>(engine_->server, Server::Kind::kWrite, call, {Errc::kTransient, {}},
-                     [engine = engine_, epoch = batch.epoch,
-                      write = std::move(write)](Connection& with) -> asio::awaitable<WriteResult> {
+  Start<WriteResult>(engine_, Server::Kind::kWrite, call, {Errc::kTransient, {}},
+                     [epoch = batch.epoch, write = std::move(write)](
+                         Engine& engine, Connection& with) -> asio::awaitable<WriteResult> {
                        WriteResult result = co_await redis::Write(with, write);
-                       if (result.batch == Errc::kOk) engine->NoteEpoch(epoch);
+                       if (result.batch == Errc::kOk) engine.NoteEpoch(epoch);
                        co_return result;
                      });
 }
@@ -112,10 +118,10 @@ void RedisStore::Read(const ReadBatch& batch, ReadHandler handler) {
   for (const std::string& key : batch.keys) keys.push_back(&key);
   redis::Commands read;
   engine_->layout.AppendRead(keys, &read);
-  Start<ReadResult>(engine_->server, Server::Kind::kRead, call, {Errc::kTransient, {}},
-                    [engine = engine_, read = std::move(read),
-                     count = keys.size()](Connection& with) -> asio::awaitable<ReadResult> {
-                      return redis::Read(with, engine->layout, read, count);
+  Start<ReadResult>(engine_, Server::Kind::kRead, call, {Errc::kTransient, {}},
+                    [read = std::move(read), count = keys.size()](
+                        Engine& engine, Connection& with) -> asio::awaitable<ReadResult> {
+                      return redis::Read(with, engine.layout, read, count);
                     });
 }
 
@@ -125,11 +131,11 @@ void RedisStore::NewEpoch(EpochHandler handler) {
         handler(epoch ? ErrorCode() : epoch.error(), epoch ? *epoch : 0);
       },
       Errc::kTransient);
-  Start<Result<Epoch>>(engine_->server, Server::Kind::kWrite, call, Errc::kTransient,
-                       [engine = engine_](Connection& with) -> asio::awaitable<Result<Epoch>> {
+  Start<Result<Epoch>>(engine_, Server::Kind::kWrite, call, Errc::kTransient,
+                       [](Engine& engine, Connection& with) -> asio::awaitable<Result<Epoch>> {
                          Result<Epoch> epoch =
-                             co_await redis::NewEpoch(with, engine->layout, engine->replication);
-                         if (epoch) engine->NoteEpoch(*epoch);
+                             co_await redis::NewEpoch(with, engine.layout, engine.replication);
+                         if (epoch) engine.NoteEpoch(*epoch);
                          co_return epoch;
                        });
 }
@@ -141,9 +147,9 @@ void RedisStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler) {
         handler(errc == Errc::kOk ? ErrorCode() : errc);
       },
       Errc::kTransient);
-  Start<Errc>(engine_->server, Server::Kind::kWrite, call, Errc::kTransient,
-              [engine = engine_, scope, epoch](Connection& with) -> asio::awaitable<Errc> {
-                return redis::Fence(with, engine->layout, engine->replication, scope, epoch);
+  Start<Errc>(engine_, Server::Kind::kWrite, call, Errc::kTransient,
+              [scope, epoch](Engine& engine, Connection& with) -> asio::awaitable<Errc> {
+                return redis::Fence(with, engine.layout, engine.replication, scope, epoch);
               });
 }
 

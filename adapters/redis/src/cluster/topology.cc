@@ -94,15 +94,19 @@ asio::awaitable<void> Topology::SearchMap() {
   const auto search = std::make_shared<Search>();
   Gathering gathering(strand_);
   for (const auto& node : WhomToAsk()) {
-    // It may still be at it when another has answered.
-    node->being_asked = node->server.Submit(
-        Server::Kind::kRead,
-        [node, search, ticket = gathering.Add()](Connection* with) -> asio::awaitable<void> {
-          std::optional<SlotMap> map;
-          if (with != nullptr) map = co_await Ask(*with, node->address);
-          node->being_asked = false;
-          if (map) search->found = std::move(map);
-        });
+    // It may still be at it when another has answered. Weak while it waits: the node owns the pool,
+    // and an executor that is stopped first would leave a cycle.
+    node->being_asked =
+        node->server.Submit(Server::Kind::kRead,
+                            [weak = std::weak_ptr(node), search,
+                             ticket = gathering.Add()](Connection* with) -> asio::awaitable<void> {
+                              const auto node = weak.lock();
+                              if (node == nullptr) co_return;
+                              std::optional<SlotMap> map;
+                              if (with != nullptr) map = co_await Ask(*with, node->address);
+                              node->being_asked = false;
+                              if (map) search->found = std::move(map);
+                            });
   }
   co_await gathering.WaitUnless([&search] { return search->found.has_value(); });
   if (closed_) co_return;
