@@ -5,7 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "cut_choice.h"
 #include "stout/core/random.h"
 #include "tests/support/allocations.h"
 #include "text_index_builder.h"
@@ -32,6 +35,16 @@ TEST_CASE("an index of texts takes at most 13 bytes a byte while it is built", "
   });
   CHECK(bytes > 0);
   CHECK(bytes <= 13 * 2 * text.size());
+}
+
+TEST_CASE("how values are cut is chosen by the beginnings of large ones", "[memory]") {
+  constexpr std::size_t kBeginning = std::size_t{1} << 20;
+  SplitMix64 random(1);
+  const std::string value = std::string(kBeginning, 'a') + RandomText(3 * kBeginning, 256, random);
+  const std::vector<std::string_view> values(2, value);
+  const std::size_t bytes =
+      test::MostBytesOf([&] { CHECK(ChooseCuts(Schema(), values).size() == 1); });
+  CHECK(bytes < kBeginning);  // Of all: 50 times as much.
 }
 
 }  // namespace

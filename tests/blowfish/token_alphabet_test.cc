@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "random_values.h"
+#include "speller.h"
 #include "tokenize.h"
 
 namespace stout::blowfish {
@@ -81,6 +82,7 @@ TEST_CASE("pieces are found, and spelled values are those of the records", "[alp
   const RandomValues made = MakeRandomValues(seed, 300);
   const Tokens tokens = Tokenize(made.schema, made.views());
   const TokenAlphabet alphabet = tokens.alphabet();
+  const Speller speller(alphabet);
   for (std::size_t a = 0; a < alphabet.attributes(); ++a) {
     const TokenAlphabet::Attribute& attribute = alphabet.attribute(a);
     std::string before;
@@ -88,23 +90,45 @@ TEST_CASE("pieces are found, and spelled values are those of the records", "[alp
       const bool first = s < attribute.next;
       const auto symbol = static_cast<Symbol>(s);
       const std::string piece(alphabet.Piece(a, symbol));
-      CHECK(alphabet.Find(a, first, piece) == symbol);
+      CHECK(speller.Find(a, first, piece) == symbol);
       if (s > attribute.first + attribute.lacking && s != attribute.next) CHECK(before < piece);
       before = piece;
     }
-    CHECK_FALSE(alphabet.Find(a, true, "no such piece"));
+    CHECK_FALSE(speller.Find(a, true, "no such piece"));
     CHECK(alphabet.FindPrefix(a, true, "no such piece").empty());
     CHECK(alphabet.FindPrefix(a, true, "").last - alphabet.FindPrefix(a, true, "").first ==
           attribute.next - attribute.first - attribute.lacking);
   }
   for (const std::string& value : made.values) {
     made.schema.Split(value, [&](std::size_t a, std::string_view text) {
-      const auto symbols = alphabet.Spell(a, text);
+      const auto symbols = speller.Spell(a, text);
       REQUIRE(symbols);
       std::string spelled;
       for (const Symbol symbol : *symbols) spelled += alphabet.Piece(a, symbol);
       CHECK(spelled == text);
     });
+  }
+}
+
+// The last symbol that there can be is found as others are.
+TEST_CASE("pieces are found where there are as many as can be", "[alphabet]") {
+  std::vector<TokenAlphabet::Text> texts(kMaxSymbols);
+  const auto piece = [](std::uint32_t symbol) { return std::to_string(100000 + symbol); };
+  for (std::uint32_t s = 0; s < kMaxSymbols; ++s) {
+    texts[s].size = static_cast<std::uint8_t>(piece(s).copy(texts[s].bytes, 6));
+  }
+  for (const bool first : {true, false}) {
+    const std::uint32_t all = kMaxSymbols;
+    const std::vector<TokenAlphabet::Attribute> attributes{
+        {.first = 0, .next = first ? all : 0, .last = all}};
+    const TokenAlphabet alphabet(attributes, texts, {});
+    const Speller speller(alphabet);
+    std::size_t found = 0;
+    for (std::uint32_t s = 0; s < all; ++s) found += speller.Find(0, first, piece(s)) == s;
+    CHECK(found == all);
+    CHECK_FALSE(speller.Find(0, !first, piece(all - 1)));
+    CHECK_FALSE(speller.Find(0, first, piece(all)));
+    CHECK_FALSE(speller.Find(0, first, ""));
   }
 }
 

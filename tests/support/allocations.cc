@@ -13,11 +13,13 @@ namespace {
 std::atomic<std::uint64_t> allocations{0};
 std::atomic<std::size_t> bytes{0};
 std::atomic<std::size_t> most_bytes{0};
+std::atomic<void (*)(std::size_t size)> on_allocation{nullptr};
 // Of this thread: others have memory. Zero: none fails.
 thread_local std::size_t until_failure = 0;
 
 void* Allocate(std::size_t size) {
   allocations.fetch_add(1, std::memory_order_relaxed);
+  if (auto* const hook = on_allocation.load()) hook(size);
   if (until_failure > 0 && --until_failure == 0) throw std::bad_alloc();
   void* const p = std::malloc(size == 0 ? 1 : size);
   if (p == nullptr) throw std::bad_alloc();
@@ -42,6 +44,8 @@ std::size_t Bytes() { return bytes.load(); }
 std::size_t MostBytes() { return most_bytes.load(); }
 
 void ForgetMostBytes() { most_bytes.store(bytes.load()); }
+
+void OnAllocation(void (*hook)(std::size_t size)) { on_allocation.store(hook); }
 
 std::size_t FailAllocation(std::size_t n) { return std::exchange(until_failure, n); }
 

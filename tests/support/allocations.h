@@ -36,6 +36,10 @@ std::size_t MostBytesOf(Call call) {
   return MostBytes() - before;
 }
 
+/// Has `hook` called first thing in each call of operator new, in all threads, with its size; null:
+/// nothing. It must not allocate.
+void OnAllocation(void (*hook)(std::size_t size));
+
 /// Of this thread's calls of operator new, the n-th from now on throws std::bad_alloc, and none
 /// after it; 0: none does. Returns what is left of the n before: 0 if that one has been reached.
 std::size_t FailAllocation(std::size_t n);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -34,12 +36,26 @@ inline constexpr int kWordBits = 64;
   return LowBits(low | high, width);
 }
 
-/// Numbers that lie one behind the other, from the one that begins at `bit`.
+/// Numbers that lie one behind the other, from the one that begins at `bit`. Words are looked at
+/// once; then as many as 64 numbers are taken from where nobody else writes, half as long each.
 template <typename Number>
 void ReadShared(std::uint64_t* words, std::uint64_t bit, int width, std::span<Number> out) {
-  for (Number& number : out) {
-    number = static_cast<Number>(ReadShared(words, bit, width));
-    bit += width;
+  // The first number begins within the first word; LoadWord looks beyond the last.
+  std::array<std::uint64_t, kMaxBitWidth + 2> copy;
+  while (!out.empty()) {
+    const auto part = out.first(std::min<std::size_t>(out.size(), kWordBits));
+    std::uint64_t* const at = words + bit / kWordBits;
+    std::uint64_t from = bit % kWordBits;
+    const std::size_t size = WordsOf(from + part.size() * width);
+    for (std::size_t i = 0; i < size; ++i) copy[i] = LoadShared(at + i);
+    copy[size] = 0;
+    for (Number& number : part) {
+      number = static_cast<Number>(
+          ReadBits(reinterpret_cast<const std::byte*>(copy.data()), from, width));
+      from += width;
+    }
+    bit += part.size() * width;
+    out = out.subspan(part.size());
   }
 }
 

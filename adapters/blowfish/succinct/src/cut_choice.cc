@@ -14,8 +14,12 @@ namespace {
 /// pieces are in proportion in it.
 constexpr std::size_t kSample = 1 << 14;
 constexpr std::uint64_t kSampleBytes = std::uint64_t{16} << 20;
-/// But not fewer than this, however large they are.
+/// But not fewer than this, however large they are: then of each only the beginning.
 constexpr std::size_t kLeastSample = 16;
+
+/// Memory for a byte of the sample: what is counted of chunks of 3 random bytes, of which nearly
+/// all differ. Measured.
+constexpr std::uint64_t kMemoryPerByte = 22;
 
 /// What a symbol costs beyond its information: see the header.
 constexpr double kBitsPerSymbol = 4;
@@ -115,15 +119,23 @@ std::size_t SampleSize(std::span<const std::string_view> values) {
 
 std::vector<Values> Sample(const Schema& schema, std::span<const std::string_view> values,
                            std::size_t size) {
+  const std::size_t longest = kSampleBytes / kLeastSample / schema.size();
   std::vector<Values> samples(schema.size());
   for (std::size_t i = 0; i < size; ++i) {
     const std::string_view value = values[i * values.size() / size];
-    schema.Split(value, [&](std::size_t a, std::string_view text) { samples[a].push_back(text); });
+    schema.Split(value, [&](std::size_t a, std::string_view text) {
+      samples[a].push_back(text.substr(0, longest));
+    });
   }
   return samples;
 }
 
 }  // namespace
+
+std::uint64_t MemoryToChooseCuts(std::uint64_t values, std::uint64_t bytes) {
+  const std::uint64_t most = values > kSample ? bytes * kSample / values : bytes;
+  return kMemoryPerByte * std::min(most, kSampleBytes);
+}
 
 std::vector<std::vector<CutChoice>> ChooseCuts(const Schema& schema,
                                                std::span<const std::string_view> values) {

@@ -27,8 +27,14 @@ struct CutChoice {
 /// time that a step takes; a piece of the alphabet costs its text. How many pieces there are of
 /// which none is in the sample is estimated by how many are in it once and twice (Chao 1984).
 ///
+/// Of values that are few and large the sample has the beginnings, so that it is no larger than
+/// others.
+///
 /// Words stay views of the values.
 [[nodiscard]] std::vector<std::vector<CutChoice>> ChooseCuts(
     const Schema& schema, std::span<const std::string_view> values);
+
+/// What ChooseCuts() takes at most, about, for so many values of so many bytes together.
+[[nodiscard]] std::uint64_t MemoryToChooseCuts(std::uint64_t values, std::uint64_t bytes);
 
 }  // namespace stout::blowfish

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "psi_block.h"
+#include "psi_search.h"
 #include "select.h"
 
 namespace stout::blowfish {
@@ -12,6 +13,8 @@ using StepFunction = void (*)(std::span<const Psi::Entry>, const std::byte*, int
                               std::span<Psi::Cursor>);
 using StepBlockFunction = void (*)(const Psi::Entry&, const std::byte*, int exponent, Row,
                                    std::span<Psi::Cursor>);
+using SeekFunction = Row (*)(const Psi::Entry&, const std::byte*, int exponent, std::uint32_t rows,
+                             Symbol, Row first, Row last, Row next);
 
 // The entries are there already; the numbers of all cursors are on their way before the first ones
 // are needed.
@@ -19,8 +22,10 @@ template <int (*kSelect)(std::uint64_t word, int rank)>
 [[gnu::always_inline]] inline void StepAll(std::span<const Psi::Entry> entries,
                                            const std::byte* numbers, int exponent,
                                            std::span<Psi::Cursor> cursors) {
-  for (const Psi::Cursor& cursor : cursors) {
-    PrefetchBlock(entries[cursor.row >> exponent], numbers, exponent, cursor.row);
+  if (cursors.size() > 1) {
+    for (const Psi::Cursor& cursor : cursors) {
+      PrefetchBlock(entries[cursor.row >> exponent], numbers, exponent, cursor.row);
+    }
   }
   for (Psi::Cursor& cursor : cursors) {
     ReadBlock<kSelect>(entries[cursor.row >> exponent], numbers, exponent, cursor);
@@ -35,6 +40,10 @@ void StepBlockPortable(const Psi::Entry& entry, const std::byte* numbers, int ex
                        std::span<Psi::Cursor> cursors) {
   ReadCursors<SelectPortable>(entry, numbers, exponent, first, cursors);
 }
+Row SeekPortable(const Psi::Entry& entry, const std::byte* numbers, int exponent,
+                 std::uint32_t rows, Symbol symbol, Row first, Row last, Row next) {
+  return SeekBlock<SelectPortable>(entry, numbers, exponent, rows, symbol, first, last, next);
+}
 
 #if defined(__x86_64__)
 [[gnu::target("bmi,bmi2,popcnt")]] void StepBmi2(std::span<const Psi::Entry> entries,
@@ -47,11 +56,18 @@ void StepBlockPortable(const Psi::Entry& entry, const std::byte* numbers, int ex
                                                       Row first, std::span<Psi::Cursor> cursors) {
   ReadCursors<SelectBmi2>(entry, numbers, exponent, first, cursors);
 }
+[[gnu::target("bmi,bmi2,popcnt")]] Row SeekBmi2(const Psi::Entry& entry, const std::byte* numbers,
+                                                int exponent, std::uint32_t rows, Symbol symbol,
+                                                Row first, Row last, Row next) {
+  return SeekBlock<SelectBmi2>(entry, numbers, exponent, rows, symbol, first, last, next);
+}
 const StepFunction kStep = HasBmi2() ? StepBmi2 : StepPortable;
 const StepBlockFunction kStepBlock = HasBmi2() ? StepBlockBmi2 : StepBlockPortable;
+const SeekFunction kSeek = HasBmi2() ? SeekBmi2 : SeekPortable;
 #else
 constexpr StepFunction kStep = StepPortable;
 constexpr StepBlockFunction kStepBlock = StepBlockPortable;
+constexpr SeekFunction kSeek = SeekPortable;
 #endif
 
 // The first of a symbol's blocks whose lowest next row is at least `next`. Next rows are spread
@@ -109,7 +125,15 @@ void Psi::StepBlock(Row first, std::span<Cursor> cursors) const {
   kStepBlock(entries_[first >> block_exponent_], numbers_, block_exponent_, first, cursors);
 }
 
-Row Psi::LowerBound(Row first, Row last, Row next) const {
+Row Psi::Seek(Symbol symbol, Row first, Row last, Row next) const {
+  const Row block = first >> block_exponent_;
+  const std::uint64_t begin = std::uint64_t{block} << block_exponent_;
+  const auto rows = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(rows_ - begin, std::uint64_t{1} << block_exponent_));
+  return kSeek(entries_[block], numbers_, block_exponent_, rows, symbol, first, last, next);
+}
+
+Row Psi::LowerBound(Symbol symbol, Row first, Row last, Row next) const {
   // Of a block that lies within the rows, the lowest next row is that of its first: the entries
   // alone tell which block it is in, or between which.
   const Row block = Row{1} << block_exponent_;
@@ -118,15 +142,11 @@ Row Psi::LowerBound(Row first, Row last, Row next) const {
   const Row below = begin + FirstAbove(entries_.subspan(begin, end - begin), next);
   if (below < end) last = below * block;
   if (below > begin) first = (below - 1) * block;
-  while (first < last) {
-    const Row middle = first + (last - first) / 2;
-    if (Next(middle) < next) {
-      first = middle + 1;
-    } else {
-      last = middle;
-    }
-  }
-  return first;
+  if (first == last) return last;
+  // That is one block, or two where the rows end within the second.
+  const Row middle = std::min(last, (first / block + 1) * block);
+  const Row found = Seek(symbol, first, middle, next);
+  return found < middle || middle == last ? found : Seek(symbol, middle, last, next);
 }
 
 }  // namespace stout::blowfish

@@ -99,11 +99,14 @@ class Psi {
 
   void Prefetch(Row row) const { __builtin_prefetch(&entries_[row >> block_exponent_]); }
 
-  /// The first of the rows [first, last), of one symbol, whose next row is at least `next`; `last`
-  /// if none is.
-  [[nodiscard]] Row LowerBound(Row first, Row last, Row next) const;
+  /// The first of the rows [first, last), all of this symbol, whose next row is at least `next`;
+  /// `last` if none is.
+  [[nodiscard]] Row LowerBound(Symbol symbol, Row first, Row last, Row next) const;
 
  private:
+  // The same of rows of one block; at least one.
+  [[nodiscard]] Row Seek(Symbol symbol, Row first, Row last, Row next) const;
+
   std::span<const Entry> entries_;
   const std::byte* numbers_ = nullptr;
   std::uint64_t rows_ = 0;

@@ -72,6 +72,16 @@ class Gaps {
         at_(numbers + (static_cast<std::size_t>(width) << exponent) / 8),
         word_(LoadWord(at_)) {
     auto rank = static_cast<int>(i);
+    // In most short blocks it is in the first word or the second, as often as not: no branch would
+    // be predicted.
+    if (exponent <= std::countr_zero(Psi::kBlock)) {
+      const int ones_of_first = __builtin_popcountll(word_);
+      const auto behind_first = -static_cast<std::int64_t>(rank >= ones_of_first);
+      rank -= ones_of_first & static_cast<int>(behind_first);
+      place_ = 64 & behind_first;
+      word_ ^= (word_ ^ LoadWord(at_ + 8)) & behind_first;
+      at_ += 8 & behind_first;
+    }
     for (int ones; (ones = __builtin_popcountll(word_)) <= rank;) {
       rank -= ones;
       LoadNext();

@@ -32,6 +32,7 @@ std::uint64_t ValueBytes(const SelfIndex& index, const TokenAlphabet& alphabet) 
 RecordIndex::RecordIndex(SelfIndex index, TokenAlphabet alphabet, ReclaimDomain& domain)
     : index_(index),
       alphabet_(alphabet),
+      speller_(alphabet_),
       anchors_(index_, alphabet_),
       value_bytes_(ValueBytes(index_, alphabet_)),
       domain_(domain),
@@ -163,10 +164,11 @@ bool RecordIndex::GetAttribute(std::uint32_t record, std::size_t attribute, Text
 }
 
 RowRange RecordIndex::Search(std::size_t attribute, std::string_view value) const {
-  const auto symbols = alphabet_.Spell(attribute, value);
+  const auto symbols = speller_.Spell(attribute, value);
   if (!symbols) return {};
   const TokenAlphabet::Attribute& a = alphabet_.attribute(attribute);
   if (a.one_each()) return index_.RowsOf(symbols->front(), symbols->front() + 1U);
+  for (const Symbol symbol : *symbols) index_.Prefetch(symbol);
   // What follows the value: the next attribute, or the end of the record. Else "1" would be found
   // in "10".
   const std::uint32_t ordinal = anchors_.OrdinalOf(attribute);
@@ -180,7 +182,7 @@ RowRange RecordIndex::Search(std::size_t attribute, std::string_view value) cons
 std::vector<RowRange> RecordIndex::SearchPrefix(std::size_t attribute,
                                                 std::string_view prefix) const {
   std::vector<RowRange> found;
-  for (const TokenAlphabet::Beginning& beginning : alphabet_.SpellPrefix(attribute, prefix)) {
+  for (const Speller::Beginning& beginning : speller_.SpellPrefix(attribute, prefix)) {
     RowRange rows = index_.RowsOf(beginning.last.first, beginning.last.last);
     const auto& symbols = beginning.symbols;
     for (auto symbol = symbols.rbegin(); symbol != symbols.rend() && !rows.empty(); ++symbol) {

@@ -16,6 +16,7 @@
 #include "reclaim.h"
 #include "schema.h"
 #include "self_index.h"
+#include "speller.h"
 #include "text_buffer.h"
 #include "token_alphabet.h"
 
@@ -53,6 +54,8 @@ class RecordIndex {
   /// Of all records together.
   [[nodiscard]] std::uint64_t value_bytes() const { return value_bytes_; }
   [[nodiscard]] std::uint64_t symbols() const { return index_.rows(); }
+  /// Memory beside what it was given, and the layers.
+  [[nodiscard]] std::size_t table_bytes() const { return speller_.bytes(); }
 
   [[nodiscard]] LayeredSampledArray& records_at() { return records_at_; }
   [[nodiscard]] const LayeredSampledArray& records_at() const { return records_at_; }
@@ -76,6 +79,9 @@ class RecordIndex {
   /// are of one attribute, as Search gives them.
   template <typename Visit>
   void Locate(RowRange rows, Visit visit);
+  /// The same with visit(records), a span of some of them: for who takes them all.
+  template <typename Visit>
+  void LocateSpans(RowRange rows, Visit visit);
 
  private:
   friend class RecordReader;
@@ -178,6 +184,7 @@ class RecordIndex {
 
   SelfIndex index_;
   TokenAlphabet alphabet_;
+  Speller speller_;
   Anchors anchors_;
   std::uint64_t value_bytes_;
   ReclaimDomain& domain_;
@@ -191,9 +198,8 @@ bool RecordIndex::LocateSampled(RowRange& rows, Visit& visit) {
   for (Anchors::Anchor at = anchors_.At(rows.first); !rows.empty();) {
     const auto part = std::span(records).first(std::min<std::size_t>(rows.size(), records.size()));
     if (!records_at_.Unpack(at.ordinal, at.place, part)) return false;
-    for (const std::uint32_t record : part) {
-      if (!visit(Known(record))) return true;
-    }
+    for (std::uint32_t& record : part) record = Known(record);
+    if (!visit(std::span<const std::uint32_t>(part))) return true;
     at.place += static_cast<Row>(part.size());
     rows.first += static_cast<Row>(part.size());
   }
@@ -202,15 +208,26 @@ bool RecordIndex::LocateSampled(RowRange& rows, Visit& visit) {
 
 template <typename Visit>
 void RecordIndex::Locate(RowRange rows, Visit visit) {
+  LocateSpans(rows, [&](std::span<const std::uint32_t> records) {
+    for (const std::uint32_t record : records) {
+      if (!visit(record)) return false;
+    }
+    return true;
+  });
+}
+
+template <typename Visit>
+void RecordIndex::LocateSpans(RowRange rows, Visit visit) {
   const ReclaimDomain::Guard guard(domain_);
   if (rows.empty() || LocateSampled(rows, visit)) return;
   Column column(*this, rows);
   for (auto records = column.TakeRecords(); !records.empty(); records = column.TakeRecords()) {
-    for (const std::uint32_t record : records) {
-      if (!visit(record)) return;
-    }
+    if (!visit(records)) return;
   }
   if (column.empty()) return;
+  const auto visit_one = [&](std::uint32_t record) {
+    return visit(std::span<const std::uint32_t>(&record, 1));
+  };
   std::array<Passed, kWalks> passed;
   bool more = true;
   // Rows whose record is known take no walk, and no lane.
@@ -220,7 +237,7 @@ void RecordIndex::Locate(RowRange rows, Visit visit) {
       const Row row = column.Take();
       const std::optional<std::uint32_t> record = RecordAt(row, passed[lane]);
       if (!record) return row;
-      more = visit(*record);
+      more = visit_one(*record);
     }
     return std::nullopt;
   };
@@ -229,7 +246,7 @@ void RecordIndex::Locate(RowRange rows, Visit visit) {
     const std::optional<std::uint32_t> record = RecordAt(cursor.next, passed[lane]);
     if (!record) return true;
     TellAll(passed[lane], *record);
-    more = visit(*record);
+    more = visit_one(*record);
     return false;
   };
   WalkInLockStep(index_.psi(), begin, walk);

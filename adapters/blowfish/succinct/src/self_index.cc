@@ -25,10 +25,10 @@ std::vector<Row> FirstRows(const std::vector<Field>& fields) {
 
 RowRange SelfIndex::Precede(Symbol symbol, RowRange next) const {
   const RowRange rows = RowsOf(symbol, symbol + 1U);
-  const Row first = psi_.LowerBound(rows.first, rows.last, next.first);
+  const Row first = psi_.LowerBound(symbol, rows.first, rows.last, next.first);
   // Each row has a next row of its own.
   const Row most = first + std::min(next.size(), rows.last - first);
-  return {first, psi_.LowerBound(first, most, next.last)};
+  return {first, psi_.LowerBound(symbol, first, most, next.last)};
 }
 
 SelfIndexParts BuildSelfIndex(std::vector<Field> fields, std::uint32_t records, std::uint32_t block,

@@ -63,6 +63,14 @@ class SelfIndex {
     return {first_rows_[first], first_rows_[last]};
   }
 
+  /// Brings what Precede looks at first into the cache; for symbols that are known beforehand.
+  void Prefetch(Symbol symbol) const {
+    const RowRange rows = RowsOf(symbol, symbol + 1U);
+    if (rows.empty()) return;
+    psi_.Prefetch(rows.first);
+    psi_.Prefetch(rows.last - 1);
+  }
+
   /// The rows that begin with the symbol and go on with a row of `next`.
   [[nodiscard]] RowRange Precede(Symbol symbol, RowRange next) const;
 

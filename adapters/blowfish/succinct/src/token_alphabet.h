@@ -1,11 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "cut.h"
 #include "psi.h"
@@ -30,7 +27,7 @@ struct SymbolRange {
 /// for that, below the others. The symbol that begins a value prints the delimiter before it.
 ///
 /// Space: 16 bytes a symbol, and the bytes of those that are longer than 15.
-/// Cost: printing a symbol is a copy of 16 bytes; finding one a binary search.
+/// Cost: printing a symbol is a copy of 16 bytes; Speller finds them.
 /// Owner: none; the spans stay with the file.   Threads: any.
 class TokenAlphabet {
  public:
@@ -80,33 +77,25 @@ class TokenAlphabet {
   }
 
   /// Print() without the delimiter.
-  [[nodiscard]] std::string_view Piece(std::size_t attribute, Symbol symbol) const;
+  [[nodiscard]] std::string_view Piece(std::size_t attribute, Symbol symbol) const {
+    std::string_view text = Print(symbol);
+    if (attribute > 0 && symbol < attributes_[attribute].next && !text.empty()) {
+      text.remove_prefix(1);
+    }
+    return text;
+  }
 
-  /// The symbol of a piece.
-  [[nodiscard]] std::optional<Symbol> Find(std::size_t attribute, bool first,
-                                           std::string_view piece) const;
+  /// The symbols of the pieces that begin values, or of those that go on, in the order of these.
+  [[nodiscard]] SymbolRange PiecesOf(std::size_t attribute, bool first) const {
+    const Attribute& a = attributes_[attribute];
+    return first ? SymbolRange{a.first + a.lacking, a.next} : SymbolRange{a.next, a.last};
+  }
   /// The symbols of all pieces that begin so.
   [[nodiscard]] SymbolRange FindPrefix(std::size_t attribute, bool first,
                                        std::string_view prefix) const;
 
-  /// The symbols of a value; nothing where no record can have that value.
-  [[nodiscard]] std::optional<std::vector<Symbol>> Spell(std::size_t attribute,
-                                                         std::string_view value) const;
-
-  /// Symbols, and then any one of a range.
-  struct Beginning {
-    std::vector<Symbol> symbols;
-    SymbolRange last;
-
-    friend bool operator==(const Beginning&, const Beginning&) = default;
-  };
-  /// How the values may begin that have a prefix: in at most two ways, of which no value has both.
-  [[nodiscard]] std::vector<Beginning> SpellPrefix(std::size_t attribute,
-                                                   std::string_view prefix) const;
-
  private:
   [[nodiscard]] std::string_view LongText(const Text& text) const;
-  [[nodiscard]] SymbolRange PiecesOf(std::size_t attribute, bool first) const;
 
   std::span<const Attribute> attributes_;
   std::span<const Text> texts_;

@@ -1,0 +1,88 @@
+#include "speller.h"
+
+#include <utility>
+
+#include "cut.h"
+
+namespace stout::blowfish {
+
+Speller::Speller(const TokenAlphabet& alphabet)
+    : alphabet_(alphabet), slots_(alphabet.symbols() + alphabet.symbols() / 2 + 1, kEmpty) {
+  for (std::size_t a = 0; a < alphabet.attributes(); ++a) {
+    for (const bool first : {true, false}) {
+      const SymbolRange pieces = alphabet.PiecesOf(a, first);
+      for (std::uint32_t s = pieces.first; s < pieces.last; ++s) {
+        const auto symbol = static_cast<Symbol>(s);
+        if (symbol == kEmpty) continue;
+        std::size_t slot = SlotOf(a, first, alphabet.Piece(a, symbol));
+        while (slots_[slot] != kEmpty) slot = After(slot);
+        slots_[slot] = symbol;
+      }
+    }
+  }
+}
+
+std::optional<Speller::Symbols> Speller::Spell(std::size_t attribute,
+                                               std::string_view value) const {
+  std::optional<Symbols> symbols(std::in_place);
+  std::optional<Symbol> word_symbol;  // Of a word that is the next piece.
+  Cut(
+      alphabet_.attribute(attribute).rule, value,
+      [&](bool first, std::string_view word) {
+        word_symbol = Find(attribute, first, word);
+        return word_symbol.has_value();
+      },
+      [&](bool first, std::string_view piece) {
+        if (!symbols) return;
+        const std::optional<Symbol> symbol =
+            word_symbol ? std::exchange(word_symbol, {}) : Find(attribute, first, piece);
+        if (symbol) {
+          symbols->push_back(*symbol);
+        } else {
+          symbols.reset();
+        }
+      });
+  return symbols;
+}
+
+std::vector<Speller::Beginning> Speller::SpellPrefix(std::size_t attribute,
+                                                     std::string_view prefix) const {
+  const CutRule rule = alphabet_.attribute(attribute).rule;
+  // What is certainly cut as it stands here, and the rest, which longer pieces may begin with.
+  std::size_t certain = 0;
+  if (rule.kind == CutRule::kChunks && !prefix.empty()) {
+    certain = (prefix.size() - 1) / rule.chunk * rule.chunk;
+  } else if (rule.kind == CutRule::kWords) {
+    certain = prefix.find_last_of(' ') + 1;  // of no space too
+  }
+  std::vector<Symbol> symbols;
+  if (certain > 0) {
+    const auto spelled = Spell(attribute, prefix.substr(0, certain));
+    if (!spelled) return {};
+    symbols.assign(spelled->begin(), spelled->end());
+  }
+  const std::string_view rest = prefix.substr(certain);
+  if (rest.empty() && !symbols.empty()) {
+    const Symbol last = symbols.back();
+    symbols.pop_back();
+    return {{symbols, {last, last + 1U}}};
+  }
+
+  std::vector<Beginning> beginnings;
+  const SymbolRange pieces = alphabet_.FindPrefix(attribute, certain == 0, rest);
+  if (!pieces.empty()) beginnings.push_back({symbols, pieces});
+  // The rest may also begin a word that is spelled byte by byte: then it ends in a piece of one.
+  if (rule.kind == CutRule::kWords && rest.size() > 1) {
+    for (std::size_t i = 0; i < rest.size(); ++i) {
+      const auto symbol = Find(attribute, certain + i == 0, rest.substr(i, 1));
+      if (!symbol) return beginnings;
+      symbols.push_back(*symbol);
+    }
+    const Symbol last = symbols.back();
+    symbols.pop_back();
+    beginnings.push_back({symbols, {last, last + 1U}});
+  }
+  return beginnings;
+}
+
+}  // namespace stout::blowfish
