@@ -130,6 +130,16 @@ TEST_CASE("what is no command is answered as by redis", "[parser]") {
   CHECK(ReceiveAll("PING\r\n" + stream + "PING\r\n", {}, true, [] { return 1; }) == expected);
 }
 
+TEST_CASE("what a browser was made to send is not carried out", "[parser]") {
+  const std::string first = GENERATE("POST / HTTP/1.1\r\n", "post /\n", "Host: localhost:6480\r\n");
+  CAPTURE(first);
+  const Received expected{{}, "ERR Protocol error: this is no HTTP server"};
+  CHECK(ReceiveWhole(first + "FLUSHALL\r\n") == expected);
+  CHECK(ReceiveAll(first + "FLUSHALL\r\n", {}, true, [] { return 1; }) == expected);
+  // As an array it is a command that there is not, and nothing but one who means it sends arrays.
+  CHECK(ReceiveWhole(AsArray({"POST", "/"})).commands.size() == 1);
+}
+
 TEST_CASE("each limit holds to the byte", "[parser]") {
   const CommandLimits limits{
       .max_line = 64, .max_arguments = 5, .max_bulk = 100, .max_request = 200};

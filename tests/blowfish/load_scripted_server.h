@@ -10,6 +10,7 @@
 #include <boost/asio/write.hpp>
 #include <functional>
 #include <list>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -34,6 +35,10 @@ class ScriptedServer {
   [[nodiscard]] std::size_t connections() const { return sockets_.size(); }
   // Said to the first who connects, before they ask.
   void Greet(std::string greeting) { greeting_ = std::move(greeting); }
+  // That connection, counted from 0 as they come, gets no answers.
+  void Silence(std::size_t connection) { silent_ = connection; }
+  // Commands that came by it.
+  [[nodiscard]] std::size_t unanswered() const { return unanswered_; }
   void Close() {
     acceptor_.close();
     for (Socket& socket : sockets_) socket.close();
@@ -47,19 +52,24 @@ class ScriptedServer {
     for (;;) {
       auto [failed, socket] = co_await acceptor_.async_accept(kNoThrow);
       if (failed) co_return;
+      const bool silent = sockets_.size() == silent_;
       sockets_.push_back(std::move(socket));
-      boost::asio::co_spawn(acceptor_.get_executor(), Serve(sockets_.back()),
+      boost::asio::co_spawn(acceptor_.get_executor(), Serve(sockets_.back(), silent),
                             boost::asio::detached);
     }
   }
 
-  boost::asio::awaitable<void> Serve(Socket& socket) {
+  boost::asio::awaitable<void> Serve(Socket& socket, bool silent) {
     ReceiveBuffer input;
     CommandParser parser(CommandLimits{}, true);
     std::string answers = std::exchange(greeting_, {});
     bool more = true;
     while (more) {
       while (const auto command = parser.Next(input)) {
+        if (silent) {
+          ++unanswered_;
+          continue;
+        }
         const std::string answer = script_({command->arguments.begin(), command->arguments.end()});
         answers += answer;
         more = !answer.empty();
@@ -82,6 +92,8 @@ class ScriptedServer {
   std::string greeting_;
   boost::asio::ip::tcp::acceptor acceptor_;
   std::list<Socket> sockets_;
+  std::optional<std::size_t> silent_;
+  std::size_t unanswered_ = 0;
 };
 
 }  // namespace stout::blowfish

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cerrno>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,21 +20,76 @@ using test::kShard;
 using test::Recover;
 using test::Recovered;
 using test::SimDisk;
+using test::WithoutRoom;
 
 TEST_CASE("a full disk takes nothing, and all again once it has space", "[log]") {
   SimDisk disk(GENERATE(range(1, 10)));
   LogAppender appender(disk, kShard, {}, 0, 1);
   REQUIRE(CommitGroup(appender, {"a"}) == Errc::kOk);
-  const auto before = disk.Contents();
+  const auto before = WithoutRoom(disk.Contents().at(LogFileName(1)));
   disk.errors.write = ENOSPC;
   disk.errors.create = ENOSPC;
   CHECK(CommitGroup(appender, {"b"}) == Errc::kTransient);
   CHECK(CommitGroup(appender, {"c"}) == Errc::kTransient);
-  CHECK(disk.Contents() == before);
+  CHECK(disk.Contents().size() == 1);
+  CHECK(disk.Contents().at(LogFileName(1)) == before);
   disk.errors = {};
   CHECK(CommitGroup(appender, {"d"}) == Errc::kOk);
   disk.Restart(true);
   CHECK(Recover(disk).keys == Group{"a", "d"});
+}
+
+TEST_CASE("a file grows ahead of its groups, by what a reader does not count", "[log]") {
+  SimDisk disk(1);
+  LogAppender appender(disk, kShard, {}, 0, 1);
+  const auto size = [&] { return disk.Contents().at(LogFileName(1)).size(); };
+  Group keys;
+  std::set<std::size_t> sizes;
+  for (int i = 0; i < 200; ++i) {
+    keys.push_back(std::to_string(i) + std::string(500, '.'));
+    REQUIRE(CommitGroup(appender, {keys.back()}) == Errc::kOk);
+    sizes.insert(size());
+  }
+  CHECK(sizes.size() < 12);
+  const std::size_t with_room = size();
+  SECTION("when it crashes") {}
+  SECTION("when it is closed, which cuts it") {
+    appender.Close();
+    CHECK(size() < with_room);
+  }
+  disk.Restart(true);
+  const Recovered recovered = Recover(disk);
+  CHECK(recovered.keys == keys);
+  CHECK(recovered.log.report.cut_bytes == 0);
+}
+
+TEST_CASE("on a full disk there is the room that was made before", "[log]") {
+  SimDisk disk(GENERATE(range(1, 10)));
+  LogAppender appender(disk, kShard, {}, 0, 1);
+  Group keys;
+  const auto commit = [&] {
+    const std::string key = std::to_string(keys.size()) + std::string(1000, '.');
+    const Errc errc = CommitGroup(appender, {key});
+    if (errc == Errc::kOk) keys.push_back(key);
+    return errc;
+  };
+  for (int i = 0; i < 5; ++i) REQUIRE(commit() == Errc::kOk);
+  const std::uint64_t space = disk.space;
+  disk.space = disk.Contents().at(LogFileName(1)).size();
+  const std::size_t before = keys.size();
+  Errc refused = Errc::kOk;
+  while (refused == Errc::kOk) refused = commit();
+  CHECK(refused == Errc::kTransient);
+  CHECK(keys.size() > before);
+  CHECK(commit() == Errc::kTransient);
+  // Some of the room, and then no more of it, is as good as none.
+  disk.space = disk.Contents().at(LogFileName(1)).size() + 1100;
+  CHECK(commit() == Errc::kOk);
+  CHECK(commit() == Errc::kTransient);
+  disk.space = space;
+  CHECK(commit() == Errc::kOk);
+  disk.Restart(true);
+  CHECK(Recover(disk).keys == keys);
 }
 
 TEST_CASE("a failed sync is not tried again: the next file says where the old one ended", "[log]") {

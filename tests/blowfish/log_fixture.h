@@ -29,6 +29,12 @@ inline Errc CommitGroup(LogAppender& appender, const Group& group) {
   return appender.Commit(&frame);
 }
 
+// Of a file that was not closed: without the room behind its groups.
+inline std::string WithoutRoom(std::string file) {
+  file.resize(file.find_last_not_of('\0') + 1);
+  return file;
+}
+
 struct Recovered {
   ErrorCode error;
   std::string message;

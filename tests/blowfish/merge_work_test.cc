@@ -34,7 +34,8 @@ TEST_CASE("a merge knows from the oldest store how many symbols there will be", 
                  .newer = {StoreOf(schema, values)},
                  .domain = &domain};
   const std::uint64_t text = work.newer.front()->text_bytes();
-  CHECK(work.EstimateBytes() == text + 12 * text + 72 * 1000);
+  CHECK(work.SymbolsPerByte() == 1);
+  CHECK(work.EstimateBytes() == EstimateMergeBytes(1000, text, 1));
 
   const auto merged = work.Run({}, nullptr);
   REQUIRE(merged.has_value());
@@ -42,7 +43,17 @@ TEST_CASE("a merge knows from the oldest store how many symbols there will be", 
   CHECK(merged->store->symbols() == 1000 * 2);
   work.oldest = merged->store;
   work.newer.clear();
-  CHECK(work.EstimateBytes() == 1000 * values.front().size() + 12 * 2000 + 72 * 1000);
+  CHECK(work.SymbolsPerByte() == 2.0 / static_cast<double>(values.front().size()));
+  CHECK(work.EstimateBytes() ==
+        EstimateMergeBytes(1000, 1000 * values.front().size(), work.SymbolsPerByte()));
+}
+
+TEST_CASE("a merge takes memory for symbols, or before that for a sample of the values",
+          "[merge]") {
+  constexpr std::uint64_t kMany = std::uint64_t{400} << 20;
+  CHECK(EstimateMergeBytes(1'000'000, kMany, 0.5) == kMany + 6 * kMany + 72'000'000);
+  CHECK(EstimateMergeBytes(10, 1'000'000, 0) == 23'000'000 + 720);  // All of it is sampled.
+  CHECK(EstimateMergeBytes(10, kMany, 0) == kMany + 22 * (std::uint64_t{16} << 20) + 720);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <future>
 #include <map>
@@ -471,8 +472,33 @@ TEST_CASE("a start that cannot be says why") {
     const std::string taken = "127.0.0.1:" + std::to_string(other.port());
     CHECK_THAT(fails({"--dir", path, "--shards", "3", "--listen", taken}),
                Contains("cannot listen on") && Contains("--listen"));
+    // A first start that ended among its shards is none that lost the others.
+    const std::string half = directory.path() + "/half";
+    std::filesystem::create_directories(half);
+    std::filesystem::copy(path + "/shard-0000", half + "/shard-0000",
+                          std::filesystem::copy_options::recursive);
+    std::ofstream(half + "/shards") << "3 new\n";
+    CHECK_THAT(fails({"--dir", half, "--listen", taken}), Contains("cannot listen on"));
+    CHECK(std::filesystem::exists(half + "/shard-0002/manifest"));
   }
   CHECK_THAT(fails({"--dir", path, "--shards", "4"}), Contains("has 3 shards, not 4"));
+  // Otherwise it would begin again without what it had, or look for keys in other shards.
+  std::filesystem::rename(path + "/shard-0001", path + "/lost");
+  CHECK_THAT(fails({"--dir", path}), Contains("shard-0001: not there"));
+  std::filesystem::create_directories(path + "/shard-0001/lost+found");
+  CHECK_THAT(fails({"--dir", path}), Contains("shard-0001: not there"));
+  std::filesystem::remove_all(path + "/shard-0001");
+  std::filesystem::rename(path + "/lost", path + "/shard-0001");
+  std::filesystem::rename(path + "/shards", path + "/lost");
+  CHECK_THAT(fails({"--dir", path, "--shards", "1"}), Contains("but not " + path + "/shards"));
+  std::filesystem::rename(path + "/lost", path + "/shards");
+  CHECK_THAT(fails({"--dir", path, "--metrics", "nowhere", "--listen", ":0"}),
+             Contains("--metrics"));
+  CHECK_THAT(fails({"--dir", path, "--memory-budget", "-1"}),
+             Contains("--memory-budget: '-1' is less than 0"));
+  CHECK_THAT(fails({"--dir", path, "--max-value", "1"}), Contains("--max-value: must be between"));
+  CHECK_THAT(fails({"--dir", path, "--delimiter", ","}),
+             Contains("--delimiter requires --attributes"));
   CHECK_THAT(fails({"--dir", "/proc/no"}), Contains("/proc/no: cannot be made"));
   CHECK_THAT(fails({}), Contains("--dir is required"));
   CHECK_THAT(fails({"--dir", path, "--listen", "nowhere"}), Contains("is not HOST:PORT"));

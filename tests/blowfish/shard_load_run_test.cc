@@ -3,6 +3,7 @@
 
 #include <signal.h>
 
+#include <boost/asio/io_context.hpp>
 #include <boost/json.hpp>
 #include <catch2/catch.hpp>
 #include <cstddef>
@@ -11,8 +12,10 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
+#include "load_scripted_server.h"
 #include "shard/lineitem.h"
 #include "shard/load/load_run.h"
 #include "shard/load/requests.h"
@@ -141,6 +144,30 @@ TEST_CASE_METHOD(ShardLoadFixture, "a closed loop has all its requests answered"
   CheckThatSlicesAddUp(summary);
   const boost::json::value json = boost::json::parse(ToJson(summary));
   CHECK(json.at("answered").to_number<std::uint64_t>() == summary.total.answered);
+}
+
+TEST_CASE_METHOD(ShardLoadFixture, "a closed loop has as many under way on each connection",
+                 "[shard-load]") {
+  boost::asio::io_context context;
+  const auto value = std::string(oracle_.value(oracle_.size() - 1));
+  blowfish::ScriptedServer server(context, [&](const blowfish::Words& command) {
+    const std::string answer = command.front() == "GET" ? value : "";
+    return "$" + std::to_string(answer.size()) + "\r\n" + answer + "\r\n";
+  });
+  server.Silence(1);  // The first one asks for the state of the server.
+  settings_.to.port = static_cast<std::uint16_t>(server.port());
+  settings_.requests.operations = Operations::kGet;
+  settings_.closed = milliseconds(200);
+  settings_.patience = milliseconds(1);
+  settings_.depth = 4;
+  LoadSummary summary;
+  {
+    const std::jthread serving([&] { context.run(); });
+    summary = Run();
+    context.stop();
+  }
+  CHECK(server.unanswered() == settings_.depth);
+  CHECK(summary.total.UnderWay() == settings_.depth);
 }
 
 TEST_CASE_METHOD(ShardLoadFixture, "skewed gets go to the shards whose turn it is",

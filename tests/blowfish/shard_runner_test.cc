@@ -57,6 +57,28 @@ std::size_t Count(const ShardClient& client, std::string_view error) {
   return count;
 }
 
+TEST_CASE("a share is answered once its own reads are, while others are being read") {
+  OpenedShard opened{Schema()};
+  ShardClient first(opened);
+  ShardClient second(opened);
+  first.Do({{"SET", "key1", "a"}, {"SET", "key2", "b"}});
+  std::vector<std::string> seen;  // Of the second's reply, when shares are answered.
+  ShardRunner runner(opened.shard(), 0, 1,
+                     {.queue = [] { return 0; },
+                      .done =
+                          [&](Share& share) {
+                            share.batch->Done();
+                            seen.push_back(second.Reply(0));
+                          },
+                      .now = [] { return TimePoint(); }});
+  first.Make({{"GET", "key1"}});
+  second.Make({{"GET", "key2"}});
+  first.Add(runner);
+  second.Add(runner);
+  runner.Run();
+  CHECK(seen == std::vector<std::string>{"", "$1\r\nb\r\n"});
+}
+
 TEST_CASE("plain writes wait for room in the log") {
   OpenedShard opened{Schema()};
   opened.options.max_waiting_bytes = 10'000;

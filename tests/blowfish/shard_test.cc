@@ -24,7 +24,7 @@ using test::Search;
 using test::State;
 
 // In steps, as whoever lists them all goes.
-void CheckOrder(SplitMix64& random, const Shard& shard, const Model& model) {
+void CheckOrder(SplitMix64& random, Shard& shard, const Model& model) {
   std::vector<std::string> expected;
   for (const auto& [key, state] : model) {
     if (state.value) expected.push_back(key);

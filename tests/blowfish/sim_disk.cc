@@ -18,8 +18,13 @@ class SimDisk::File : public LogFile {
 
   Result<std::size_t> Write(std::uint64_t offset, std::string_view bytes) override {
     if (disk_.crashed_) return SystemError(EIO);
-    const ErrorCode error = disk_.Fate(disk_.errors.write);
-    if (error) {
+    ErrorCode error = disk_.Fate(disk_.errors.write);
+    const std::uint64_t here = content_->seen.size() - std::min(content_->seen.size(), offset);
+    const std::uint64_t left = disk_.space - disk_.Used();
+    if (!error && bytes.size() > here && bytes.size() - here > left) {
+      error = SystemError(ENOSPC);
+      bytes = bytes.substr(0, here + left);
+    } else if (error) {
       if (disk_.Coin()) bytes = bytes.substr(0, disk_.random_.Below(bytes.size()));
     } else if (disk_.random_.Unit() < disk_.fault_rate) {
       bytes = bytes.substr(0, disk_.random_.Below(bytes.size()) + 1);
@@ -71,6 +76,12 @@ ErrorCode SimDisk::Fate(int error) {
   }
   if (error != 0) return SystemError(error);
   return random_.Unit() < fault_rate ? SystemError(EIO) : ErrorCode();
+}
+
+std::uint64_t SimDisk::Used() const {
+  std::uint64_t used = 0;
+  for (const auto& [name, content] : seen_) used += content->seen.size();
+  return used;
 }
 
 void SimDisk::WriteSector(Content& content, std::size_t sector) {

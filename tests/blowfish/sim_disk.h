@@ -38,6 +38,8 @@ class SimDisk : public LogDirectory {
   explicit SimDisk(std::uint64_t seed) : random_(seed) {}
 
   Errors errors;
+  // For the bytes of all files.
+  std::uint64_t space = std::numeric_limits<std::uint64_t>::max();
   int failing_syncs = 0;  // So many syncs of files fail.
   double fault_rate = 0;  // Of any call, in [0, 1]: it fails, or writes less.
   // The call during which the program dies. It may have done a part; later ones do nothing.
@@ -75,6 +77,7 @@ class SimDisk : public LogDirectory {
   // What becomes of a call that would end with `error`.
   [[nodiscard]] ErrorCode Fate(int error);
   [[nodiscard]] bool Coin() { return random_.Below(2) == 0; }
+  [[nodiscard]] std::uint64_t Used() const;
   void WriteSector(Content& content, std::size_t sector);
   // As if the system had been about to write it all, and something came between.
   void WriteSome(Content& content);

@@ -211,6 +211,8 @@ TEST_CASE("a file of texts that is to stop is not written", "[text_store]") {
   CHECK(std::filesystem::is_empty(directory.path()));
 }
 
+// How much it does then, stop_test.cc tells; here it sorts on a thread of its own, which may be
+// left alone.
 TEST_CASE("a file of texts is written or not, whenever it is to stop", "[text_store]") {
   SplitMix64 random(GENERATE(range(1, 5)));
   const test::TempDirectory directory;

@@ -1,26 +1,55 @@
 #include "log_appender.h"
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string_view>
 #include <utility>
 
 namespace stout::blowfish {
+namespace {
+
+/// Zeros that are added to a file: as many as it has bytes, so that small logs stay small, but not
+/// more than this.
+constexpr std::uint64_t kMostRoom = std::uint64_t{1} << 20;
+
+constexpr std::array<char, std::size_t{64} << 10> kZeros{};
+
+}  // namespace
 
 Errc LogAppender::Commit(std::string* frame) {
   if (!file_ && Begin()) return Errc::kTransient;  // Not a byte of it was written.
   SealFrame(header_, end_.offset, end_.offset, frame);
   const ErrorCode write_error = WriteAll(*file_, end_.offset, *frame);
+  // As much as that is worth a sync of its own, and the next one of its kind would not fit either.
+  if (!write_error && frame->size() < kMostRoom) MakeRoom(end_.offset + frame->size());
   if (!write_error && !file_->Sync()) {
     end_.offset += frame->size();
     return Errc::kOk;
   }
+  room_ = 0;
   const bool cut = write_error && !file_->Truncate(end_.offset) && !file_->Sync();
   if (cut) return Errc::kTransient;
   file_.reset();
   return Begin() ? Errc::kUnknown : Errc::kTransient;
 }
 
+void LogAppender::MakeRoom(std::uint64_t end) {
+  if (end <= room_) return;
+  const std::uint64_t wanted = end + std::min(end, kMostRoom);
+  for (room_ = end; room_ < wanted;) {
+    const auto size = std::min<std::uint64_t>(wanted - room_, kZeros.size());
+    // Where there is no more, as on a full disk, syncs take longer.
+    if (WriteAll(*file_, room_, std::string_view(kZeros.data(), size))) return;
+    room_ += size;
+  }
+}
+
 ErrorCode LogAppender::Rotate() {
   std::unique_ptr<LogFile> old = std::move(file_);
+  const std::uint64_t end = end_.offset;
   const ErrorCode error = Begin();
+  if (!error && old) (void)old->Truncate(end);  // Room that nobody needs: the next header says so.
   if (error && !stray_) file_ = std::move(old);
   return error;
 }
@@ -29,7 +58,10 @@ void LogAppender::Close() {
   if (!file_) return;
   std::string frame(kFrameHeadBytes, '\0');
   SealFrame(header_, end_.offset, end_.offset, &frame);
-  if (!WriteAll(*file_, end_.offset, frame)) (void)file_->Sync();
+  if (!WriteAll(*file_, end_.offset, frame)) {
+    (void)file_->Truncate(end_.offset + frame.size());
+    (void)file_->Sync();
+  }
   file_.reset();
 }
 
@@ -48,6 +80,7 @@ ErrorCode LogAppender::Begin() {
   }
   header_ = header;
   end_ = {header.sequence, kLogHeaderBytes};
+  room_ = 0;
   file_ = *std::move(file);
   return {};
 }

@@ -19,6 +19,10 @@ namespace stout::blowfish {
 /// well, the fate of the group is open until a next file can be begun, which every later call tries
 /// first. So nothing is ever acknowledged on top of a hole.
 ///
+/// A sync of a file that grows takes many times as long as one of bytes that were there before, for
+/// the file system writes down where they are. So the file is made longer now and then, by zeros:
+/// what is only set aside (fallocate) is written down when it is used, which costs the same.
+///
 /// Owner: `directory` outlives it.   Threads: one at a time.
 class LogAppender {
  public:
@@ -49,10 +53,13 @@ class LogAppender {
 
  private:
   [[nodiscard]] ErrorCode Begin();
+  // Writes zeros behind what is about to be synced, if that went beyond those that are there.
+  void MakeRoom(std::uint64_t end);
 
   LogDirectory* directory_;
   std::uint64_t shard_;
   LogPlace end_;                 // All before it is durable.
+  std::uint64_t room_ = 0;       // Where the zeros behind it end, if there are any.
   std::uint64_t last_sequence_;  // Tried or used: no number is used twice (F1).
   SplitMix64 nonces_;
   LogHeader header_;               // Of file_.

@@ -142,12 +142,11 @@ class PosixDirectory : public LogDirectory {
   const Descriptor fd_;  // Also holds the lock.
 };
 
-// The names of new folders must be durable, too: each lies in the one above it.
-ErrorCode MakeDurably(const std::filesystem::path& path) {
+ErrorCode MakeNormal(const std::filesystem::path& path) {
   std::error_code error;
   if (path.empty() || std::filesystem::is_directory(path, error)) return {};
   const std::filesystem::path above = path.parent_path();
-  if (const ErrorCode failed = MakeDurably(above)) return failed;
+  if (const ErrorCode failed = MakeNormal(above)) return failed;
   if (::mkdir(path.c_str(), 0777) < 0 && errno != EEXIST) return SystemError();
   const Descriptor folder(
       ::open(above.empty() ? "." : above.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -168,13 +167,17 @@ ErrorCode WriteAll(LogFile& file, std::uint64_t offset, std::string_view bytes) 
   return {};
 }
 
+ErrorCode MakeDurably(const std::string& path) {
+  return MakeNormal(std::filesystem::path(path).lexically_normal());
+}
+
 Result<std::unique_ptr<LogDirectory>> OpenLogDirectory(const std::string& path,
                                                        Diagnostics* diagnostics) {
   const auto refused = [&](std::string why) {
     if (diagnostics) diagnostics->message = fmt::format("{}: {}", path, why);
     return Errc::kTransient;
   };
-  if (const ErrorCode error = MakeDurably(std::filesystem::path(path).lexically_normal())) {
+  if (const ErrorCode error = MakeDurably(path)) {
     return refused(fmt::format("cannot make the folder: {}", error.message()));
   }
   Descriptor fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

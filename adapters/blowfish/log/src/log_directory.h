@@ -69,6 +69,10 @@ class LogDirectory {
   [[nodiscard]] virtual ErrorCode Sync() = 0;
 };
 
+/// Makes a folder, and those above it, where they are not there: names that stay, for each lies in
+/// the one above it.
+[[nodiscard]] ErrorCode MakeDurably(const std::string& path);
+
 /// A folder of the file system, made if it is not there, and locked: kTransient if this process or
 /// another one has it open, or if the system refuses it; the diagnostics say which.
 [[nodiscard]] Result<std::unique_ptr<LogDirectory>> OpenLogDirectory(

@@ -46,6 +46,9 @@ namespace stout::blowfish {
 /// F4. Checksums of frames are seeded with the nonce and the offset. So no frame is taken for one
 ///     that is a block of an older file, or that lies in a value, a copy of some log.
 ///
+/// Behind its frames a file may have zeros, room for frames to come. A reader takes them for the
+/// torn tail that they could be, for no frame looks so: the checksum of zeros is not 0.
+///
 /// A reader walks the frames to the first bad one. By F3 nothing before it is missing. It then
 /// looks for a later valid frame that is a witness against it (F2). There is one: the file is
 /// *damaged*. There is none: the rest is a *torn tail*. A crash may keep of unsynced frames any

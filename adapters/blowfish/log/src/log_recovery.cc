@@ -191,7 +191,8 @@ ErrorCode Recovery::JudgeEnd(const ChainLink& link, std::string_view file,
         sequence, reader.offset(),
         fmt::format("damaged: the group at byte {} says that this was durable", reader.witness()));
   }
-  log_.report.cut_bytes = file.size() - reader.offset();
+  // Without the room behind it; of room alone, nothing.
+  log_.report.cut_bytes = file.substr(reader.offset()).find_last_not_of('\0') + 1;
   const std::uint64_t proven = reader.proven();
   return WriteAgain(LogFileName(sequence), proven, file.substr(proven, reader.offset() - proven));
 }

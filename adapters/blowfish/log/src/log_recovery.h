@@ -17,7 +17,7 @@ struct RecoveryReport {
   std::size_t groups = 0;
   std::size_t operations = 0;
   std::uint64_t bytes = 0;      ///< Of the files, as far as they count.
-  std::uint64_t cut_bytes = 0;  ///< At the end of the last file: never acknowledged.
+  std::uint64_t cut_bytes = 0;  ///< At the end of the last file: never acknowledged. Without zeros.
   std::chrono::nanoseconds took{};
 };
 

@@ -104,7 +104,7 @@ constexpr CommandSpec kCommands[] = {
     {kLayers, "layers", -1, kAdmin, {}, 0,
      "blowfish", "0.1.0", "Shows or sets how much is kept for speed: LAYERS [shard [SET n]]."},
     {kSchema, "schema", -1, kAdmin, {}, 0,
-     "blowfish", "0.1.0", "Shows or sets how values are split: SCHEMA [SET delimiter name ...]."},
+     "blowfish", "0.1.0", "Shows how values are split, and what their parts are called."},
     {kSearch, "search", -3, kReadonly, {}, 0,
      "blowfish", "0.1.0", "Finds keys: SEARCH attribute value [PREFIX] [LIMIT n] [COUNT]."},
     // How stout::Store writes here.

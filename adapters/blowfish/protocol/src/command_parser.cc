@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "ascii.h"
 #include "inline_command.h"
 #include "integer.h"
 
@@ -23,6 +24,12 @@ void Clear(std::vector<T>& list) {
   constexpr std::size_t kKept = 1024;
   list.clear();
   if (list.capacity() > kKept) list.shrink_to_fit();
+}
+
+// A browser that a web page made send here what it chose, commands on lines of their own among it:
+// as in redis, these are not carried out.
+bool BeginsHttp(std::string_view word) {
+  return EqualIgnoringCase(word, "POST") || EqualIgnoringCase(word, "Host:");
 }
 
 }  // namespace
@@ -72,6 +79,7 @@ bool CommandParser::ReadInline(std::span<char> text) {
     return Fail("unbalanced quotes in request");
   }
   if (arguments_.size() > limits_.max_arguments) return Fail("too big inline request");
+  if (!arguments_.empty() && BeginsHttp(arguments_.front())) return Fail("this is no HTTP server");
   return true;
 }
 

@@ -15,7 +15,8 @@ namespace stout::blowfish {
 /// with.
 ///
 /// `shards`: 0: as many as the directory has; of a new one, as there are processors.
-/// kBadOptions: the directory has another number. Otherwise Shard::Open's.   Blocks.
+/// kBadOptions: the directory has another number. kCorrupt: a shard is missing, or the number.
+/// Otherwise Shard::Open's.   Blocks.
 [[nodiscard]] Result<std::vector<std::unique_ptr<ShardWorker>>> OpenShards(
     const std::string& directory, std::size_t shards, const ShardOptions& options,
     Diagnostics* diagnostics);

@@ -36,13 +36,30 @@ std::string ReadPassword(const std::string& path, std::string& password) {
   return {};
 }
 
+// CLI11 takes -1 for 2^64 - 1.
+std::string RefuseSign(const std::string& text) {
+  return text.starts_with('-') ? "'" + text + "' is less than 0" : "";
+}
+
+// What is wrong with the limits, by the name of the option.
+void CheckLimits(const CommandLimits& limits) {
+  const auto wrong = Validate(limits);
+  if (!wrong) return;
+  const bool of_value = wrong->starts_with("max_bulk");
+  throw CLI::ValidationError(of_value ? "--max-value" : "--max-request",
+                             wrong->substr(wrong->find(' ') + 1));
+}
+
 class Reader {
  public:
   explicit Reader(CLI::App& app) : app_(app) {}
 
   template <typename Number>
   void Bytes(const std::string& name, Number& value, const std::string& help) {
-    app_.add_option(name, value, help)->transform(CLI::AsSizeValue(false))->capture_default_str();
+    app_.add_option(name, value, help)
+        ->transform(CLI::AsSizeValue(false))
+        ->transform(CLI::Validator(RefuseSign, ""))  // Before the other.
+        ->capture_default_str();
   }
   void Seconds(const std::string& name, Duration& value, const std::string& help) {
     const auto shown = std::chrono::duration<double>(value).count();
@@ -52,7 +69,7 @@ class Reader {
               value = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
             },
             help)
-        ->check(CLI::PositiveNumber)
+        ->check(CLI::Range(1e-3, 1e9))
         ->default_str(fmt::format("{}", shown))
         ->type_name("SECONDS");
   }
@@ -92,14 +109,17 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, ProgramOp
                "take, and what is not compressed yet, comes on top");
   std::vector<std::string> names;
   std::string delimiter = "|";
-  app.add_option("--attributes", names,
-                 "Of a new directory: what the parts of a value are called, for SEARCH")
-      ->delimiter(',')
-      ->type_name("NAME,...");
-  app.add_option("--delimiter", delimiter, "Of a new directory: the byte between the parts")
+  CLI::Option* const attributes =
+      app.add_option("--attributes", names,
+                     "Of a new directory: what the parts of a value are called, for SEARCH")
+          ->delimiter(',')
+          ->type_name("NAME,...");
+  app.add_option("--delimiter", delimiter,
+                 "Of a new directory: the byte between the parts; \\t is a tab")
       ->capture_default_str()
+      ->needs(attributes)
       ->check([](const std::string& text) {
-        return text.size() == 1 ? "" : "it is one byte, not '" + text + "'";
+        return text.size() == 1 || text == "\\t" ? "" : "it is one byte, not '" + text + "'";
       });
   std::string password_file;
   app.add_option("--password-file", password_file,
@@ -124,7 +144,7 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, ProgramOp
                "Log of a shard from which on it is compressed: what a start reads");
   app.add_option(
          "--merges", options.merges,
-         "Shards that are compressed at a time, each with 3 to 25 bytes of memory for "
+         "Shards that are compressed at a time, each with 3 to 23 bytes of memory for "
          "each byte of its values; others wait (default: a quarter of the processors, at least 1)")
       ->check(CLI::Range(1, 1024));
   app.add_option("--log-level", options.log_level, "debug, info, warn or err")
@@ -136,15 +156,15 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, ProgramOp
       const std::string wrong = ReadPassword(password_file, server.password);
       if (!wrong.empty()) throw CLI::ValidationError("--password-file", wrong);
     }
-    if (const auto wrong = Validate(server.connections.commands))
-      throw CLI::ValidationError("limits", *wrong);
+    CheckLimits(server.connections.commands);
     if (server.connections.min_read_rate == 0)
       throw CLI::ValidationError("--min-read-rate", "it is more than 0");
     if (!names.empty()) {
       Diagnostics why;
-      auto schema = Schema::Make(names, delimiter.front(), &why);
+      auto schema = Schema::Make(names, delimiter == "\\t" ? '\t' : delimiter.front(), &why);
       if (!schema) throw CLI::ValidationError("--attributes", why.message);
       shard.schema = std::move(*schema);
+      options.has_schema = true;
     }
   } catch (const CLI::ParseError& error) {
     return app.exit(error);

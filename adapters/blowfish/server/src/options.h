@@ -12,10 +12,11 @@ namespace stout::blowfish {
 struct ProgramOptions {
   ServerOptions server;
   std::string directory;
-  std::size_t shards = 0;  ///< 0: as many as the directory has, or as there are processors.
-  ShardOptions shard;      ///< Of each: schema, and when it compacts.
-  std::size_t merges = 0;  ///< Shards that merge at a time; 0: a quarter of the processors.
-  std::string metrics;     ///< Where Prometheus asks; empty: nowhere.
+  std::size_t shards = 0;   ///< 0: as many as the directory has, or as there are processors.
+  ShardOptions shard;       ///< Of each: schema, and when it compacts.
+  bool has_schema = false;  ///< The command line has one.
+  std::size_t merges = 0;   ///< Shards that merge at a time; 0: a quarter of the processors.
+  std::string metrics;      ///< Where Prometheus asks; empty: nowhere.
   std::string log_level = "info";
 };
 

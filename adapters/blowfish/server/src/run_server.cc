@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <exception>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -32,10 +34,10 @@ void RaiseFileLimit() {
   (void)::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-void TellRecovery(const Service& service) {
+void TellRecovery(const Service& service, bool schema_asked_for) {
   for (std::size_t i = 0; i < service.shards.size(); ++i) {
     const ShardReport& report = service.shards[i]->report();
-    if (report.other_schema) {
+    if (schema_asked_for && report.other_schema) {
       spdlog::warn("shard {} keeps the attributes that it was made with; see SCHEMA", i);
     }
     spdlog::info("shard {}: {} keys, {} of them compressed; opened in {:.3f} s", i,
@@ -84,7 +86,7 @@ int Run(ProgramOptions options) {
   boost::asio::io_context context(1);
   Server server(context, std::move(*shards), std::move(options.server));
   server.service().merge_slots = options.shard.merge_slots;
-  TellRecovery(server.service());
+  TellRecovery(server.service(), options.has_schema);
   if (server.Listen(&why)) {
     fmt::print(stderr, "blowfish-server: {}\n", why.message);
     return EXIT_FAILURE;
@@ -95,7 +97,12 @@ int Run(ProgramOptions options) {
   std::unique_ptr<prometheus::Exposer> exposer;
   const auto metrics = std::make_shared<Metrics>(context, server.service());
   if (!options.metrics.empty()) {
-    exposer = std::make_unique<prometheus::Exposer>(options.metrics, 1);
+    try {
+      exposer = std::make_unique<prometheus::Exposer>(options.metrics, 1);
+    } catch (const std::exception&) {  // It does not say what is wrong.
+      throw std::runtime_error("no /metrics at '" + options.metrics +
+                               "': it is no HOST:PORT, or taken; choose another with --metrics");
+    }
     exposer->RegisterCollectable(metrics);
   }
   spdlog::info("{} shards of {} at port {}", server.service().shards.size(), options.directory,

@@ -121,7 +121,7 @@ ShardRunner::Step ShardRunner::TryToBegin(Share& share, Piece& piece) {
   }
 }
 
-void ShardRunner::EndIfDone(Share& share) {
+void ShardRunner::EndIfDone(Share& share) noexcept {
   if (!share.begun() || share.reads > 0) return;
   if (share.writes > 0) {
     share.waits = true;
@@ -220,11 +220,10 @@ void ShardRunner::ReadAllGathered() {
     // Who is not answered yet does not know whether there is something to read.
     const std::string_view why = ErrorOfException();
     for (std::size_t i = 0; i < gathered_.size(); ++i) {
-      if (found_.empty() || !found_[i]) gathered_[i].piece->error = why;
+      if (!found_.empty() && found_[i]) continue;
+      gathered_[i].piece->error = why;
+      OnRead(*gathered_[i].share);
     }
-  }
-  for (const Read& read : gathered_) {
-    if (--read.share->reads == 0) EndIfDone(*read.share);
   }
   gathered_.clear();
 }
@@ -235,12 +234,14 @@ void ShardRunner::AnswerAllGathered() {
   for (std::size_t i = 0; i < together; ++i) gathered_keys_.push_back(gathered_[i].key);
   found_.assign(gathered_.size(), false);
   const auto answer = [&](std::size_t i, auto reply) {
+    const Read& read = gathered_[i];
     found_[i] = true;
     try {
-      reply(*gathered_[i].share, *gathered_[i].piece);
+      reply(*read.share, *read.piece);
     } catch (const std::exception&) {
-      gathered_[i].piece->error = ErrorOfException();
+      read.piece->error = ErrorOfException();
     }
+    OnRead(*read.share);
   };
   shard_.Read(
       gathered_keys_, [&](std::size_t i, Stamp stamp, std::optional<std::string_view> value) {
@@ -253,6 +254,12 @@ void ShardRunner::AnswerAllGathered() {
   for (std::size_t i = together; i < gathered_.size(); ++i) {
     answer(i, [&](Share& share, Piece& piece) { AnswerAttribute(share, piece, gathered_[i].key); });
   }
+}
+
+// A share that has all its reads is answered while others are being read: so its client, and the
+// thread that writes its replies, have something to do meanwhile.
+void ShardRunner::OnRead(Share& share) {
+  if (--share.reads == 0) EndIfDone(share);
 }
 
 std::size_t ShardRunner::SetAttributesApart() {

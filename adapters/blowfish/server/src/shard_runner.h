@@ -40,8 +40,10 @@ class ShardRunner {
   /// What the shard's worker has to say, and to hear.
   struct Worker {
     std::function<std::uint64_t()> queue;  ///< Its length, for replies.
-    std::function<void(Share&)> done;      ///< Called for each share that is answered.
-    std::function<TimePoint()> now;        ///< For slices.
+    /// Called for each share that is answered, also while others are being read: it calls neither
+    /// the runner nor the shard.
+    std::function<void(Share&)> done;
+    std::function<TimePoint()> now;  ///< For slices.
   };
 
   /// `number`: of the shard, of so many.
@@ -87,7 +89,10 @@ class ShardRunner {
   void AnswerAttribute(Share& share, Piece& piece, std::string_view key);
   void AnswerValue(Share& share, Piece& piece, std::optional<std::string_view> value);
   void AnswerUnknown(Share& share, Piece& piece);
-  void EndIfDone(Share& share);
+  // One of its reads is answered.
+  void OnRead(Share& share);
+  // Where there is no memory to say so, the process ends: nobody would wait for less.
+  void EndIfDone(Share& share) noexcept;
 
   Step BeginSet(Share& share, Piece& piece);
   Step BeginDel(Share& share);

@@ -123,6 +123,9 @@ void ShardWorker::Publish() {
     status.compressed_bytes = store->file_bytes();
     status.filling = status.layers > 0 && filled_through_ < store->records();
   }
+  if (status.stats.last_failure != status_.stats.last_failure) {
+    spdlog::warn("shard {}: {}", number_, status.stats.last_failure);
+  }
   const std::lock_guard lock(mutex_);
   status_ = std::move(status);
 }

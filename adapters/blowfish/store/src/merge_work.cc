@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cut_choice.h"
 #include "layer_ladder.h"
 #include "store_failures.h"
 
@@ -45,6 +46,20 @@ class NewFile {
 
 }  // namespace
 
+std::uint64_t EstimateMergeBytes(std::uint64_t records, std::uint64_t value_bytes,
+                                 double symbols_per_byte) {
+  const double symbols = symbols_per_byte * static_cast<double>(value_bytes);
+  // One after the other.
+  const std::uint64_t most =
+      std::max(static_cast<std::uint64_t>(12 * symbols), MemoryToChooseCuts(records, value_bytes));
+  return value_bytes + most + 72 * records;
+}
+
+double MergeWork::SymbolsPerByte() const {
+  if (!oldest || oldest->value_bytes() == 0) return 1;
+  return static_cast<double>(oldest->symbols()) / static_cast<double>(oldest->value_bytes());
+}
+
 std::uint64_t MergeWork::EstimateBytes() const {
   std::uint64_t records = oldest ? oldest->records() : 0;
   std::uint64_t bytes = oldest ? oldest->value_bytes() : 0;
@@ -52,13 +67,7 @@ std::uint64_t MergeWork::EstimateBytes() const {
     records += store->size();
     bytes += store->text_bytes();
   }
-  double symbols_per_byte = 1;
-  if (oldest && oldest->value_bytes() > 0) {
-    symbols_per_byte =
-        static_cast<double>(oldest->symbols()) / static_cast<double>(oldest->value_bytes());
-  }
-  const double symbols = symbols_per_byte * static_cast<double>(bytes);
-  return bytes + static_cast<std::uint64_t>(12 * symbols) + 72 * records;
+  return EstimateMergeBytes(records, bytes, SymbolsPerByte());
 }
 
 Result<MergedStore> MergeWork::Run(const std::stop_token& stop, Diagnostics* diagnostics) const {

@@ -198,24 +198,19 @@ std::optional<std::string_view> Shard::ReadAttribute(KeyView key, std::size_t at
 }
 
 std::vector<std::string> Shard::KeysAfter(std::optional<std::string_view> after,
-                                          std::size_t count) const {
+                                          std::size_t count) {
   FirstKeys first(count);
-  OfferTable(log_->table(), after, first);
-  if (frozen_) OfferTable(*frozen_->table, after, first);
+  const auto is_there = [](const LogEntry& entry) { return !entry.deleted; };
+  table_keys_.Offer(log_->table(), after, count, is_there, first);
+  if (frozen_) {
+    const auto is_newest = [this](const LogEntry& entry) {
+      return !entry.deleted && !IsInNewer(entry.record.key);
+    };
+    frozen_keys_.Offer(*frozen_->table, after, count, is_newest, first);
+  }
   for (std::size_t i = 0; i < suffixes_.size(); ++i) OfferSuffixes(i, after, first);
   if (succinct_) OfferSuccinct(after, first);
   return first.Take();
-}
-
-void Shard::OfferTable(const LogTable& table, std::optional<std::string_view> after,
-                       FirstKeys& first) const {
-  const bool frozen = &table != &log_->table();
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    const LogEntry& entry = table.At(i);
-    const KeyView key = entry.record.key;
-    if (entry.deleted || (after && key <= *after) || (frozen && IsInNewer(key))) continue;
-    (void)first.Offer(key);
-  }
 }
 
 void Shard::OfferSuffixes(std::size_t i, std::optional<std::string_view> after,
@@ -283,6 +278,7 @@ void Shard::OnApply(const Operation& operation, const LogEntry* before) {
   size_ += operation.kind == Operation::Kind::kPut;
   size_ -= newest && !newest->deleted;
   if (newest && newest->record) hidden_.Hide(*newest->record);
+  table_keys_.OnApply(operation, before);
   if (compaction_.working() == Compaction::Action::kTakeOver) HideMerged(operation.key);
 }
 
@@ -328,6 +324,7 @@ void Shard::BeginFreeze() {
     ++stats_.freezes;
     const std::uint64_t bytes = frozen.bytes;
     frozen_ = std::move(frozen);
+    frozen_keys_ = std::exchange(table_keys_, TableKeys());
     compaction_.On(Compaction::Frozen{bytes}, options_.now());
   });
 }
@@ -427,6 +424,7 @@ void Shard::End(Finished finished) {
       suffixes_.push_back(std::move(finished.suffixes));
       suffixes_through_ = frozen_->through;
       frozen_.reset();
+      frozen_keys_ = TableKeys();
       break;
     case Compaction::Action::kMerge:
       merged_ = std::move(finished.merged);

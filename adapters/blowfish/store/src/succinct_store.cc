@@ -119,6 +119,7 @@ Result<std::unique_ptr<SuccinctStore>> SuccinctStore::Open(const std::string& pa
 
 std::vector<Space> SuccinctStore::SpaceByPart() const {
   std::vector<Space> space = SpaceOf(file_);
+  space.push_back({"table of texts", index_.table_bytes()});
   space.push_back({"layers of records", index_.records_at().bytes()});
   space.push_back({"layers of places", index_.places_of().bytes()});
   return space;

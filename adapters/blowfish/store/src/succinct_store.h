@@ -46,7 +46,7 @@ class SuccinctStore {
   /// Whatever passes, checksums or not, nothing is read beyond it: where numbers lead is checked
   /// here, or, as of Psi's, when they are used (RecordIndex).
   /// Cost: a look at every block of Psi, and at where every record starts; a nanosecond or two a
-  /// record. Verify::kEverything reads all of the file.
+  /// record, and some ten a symbol. Verify::kEverything reads all of the file.
   [[nodiscard]] static Result<std::unique_ptr<SuccinctStore>> Open(
       const std::string& path, ReclaimDomain& domain, Verify verify = Verify::kEverything,
       Diagnostics* diagnostics = nullptr);
@@ -69,7 +69,7 @@ class SuccinctStore {
   /// @}
 
   [[nodiscard]] std::uint64_t file_bytes() const { return file_.bytes(); }
-  /// Of the file, by part, and of the layers.
+  /// Of the file, by part, of the table of texts, and of the layers.
   [[nodiscard]] std::vector<Space> SpaceByPart() const;
 
  private:

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "first_keys.h"
+#include "log_table.h"
+
+namespace stout::blowfish {
+
+/// The keys of a log's table in their order, for those who ask for some at a time and then for the
+/// next. The table has no order: so from one look at all of it the first behind a place are kept,
+/// and what they are asked for by and by costs no look at the others.
+///
+/// Invariant: as long as valid_, keys_ has, of the entries below seen_, all that are there behind
+/// from_ up to its own last one; where whole_, all behind from_.
+///
+/// Space: twice as many keys as are asked for at a time, and some thousand at least.
+/// Cost: a look at each entry for every kKept keys that are asked for in order; two who ask from
+/// places far apart in turns take each other's keys away.
+/// Threads: none of its own; callers serialise.
+class TableKeys {
+ public:
+  /// Of what is kept it is asked again each time; what is not there at the look is not kept, and
+  /// does not come back but by OnApply().
+  using IsThere = std::function<bool(const LogEntry&)>;
+
+  explicit TableKeys(std::size_t kept = kKept) : kept_(kept) {}
+
+  /// Offers, in order, the keys behind `after` that are there, until no more are taken. `count`:
+  /// how many there is room for. Always of the same table.
+  void Offer(const LogTable& table, std::optional<std::string_view> after, std::size_t count,
+             const IsThere& is_there, FirstKeys& first);
+
+  /// The table is about to take an operation, and has `before` of the key.
+  void OnApply(const Operation& operation, const LogEntry* before);
+
+ private:
+  static constexpr std::size_t kKept = 1024;
+
+  [[nodiscard]] bool Has(std::optional<std::string_view> place) const;
+  void TakeNew(const LogTable& table);
+  void Look(const LogTable& table, std::optional<std::string_view> after, std::size_t count,
+            const IsThere& is_there);
+
+  std::size_t kept_;
+  bool valid_ = false;
+  std::size_t most_ = 0;             // That the look kept.
+  std::optional<std::string> from_;  // Nothing: from the first key on.
+  bool whole_ = false;
+  std::size_t seen_ = 0;
+  std::vector<std::string> keys_;  // In order.
+};
+
+}  // namespace stout::blowfish
