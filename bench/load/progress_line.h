@@ -2,24 +2,32 @@
 
 #include <unistd.h>
 
+#include <cstdio>
+#include <string>
 #include <string_view>
 
 namespace stout::bench {
 
-/// One line on standard error that changes, for a person at the terminal, and is gone at the end;
-/// nothing where there is no terminal.
+/// What a program is at, on standard error: for a person at the terminal one line that changes, and
+/// is gone at the end; elsewhere, in a file or a log, only the steps, a line each.
 class ProgressLine {
  public:
-  ProgressLine() = default;
+  /// `program`: what lines elsewhere begin with.   Owner: `to` outlives it.
+  explicit ProgressLine(std::string_view program, std::FILE* to = stderr)
+      : program_(program), to_(to), terminal_(isatty(fileno(to)) == 1) {}
   ~ProgressLine() { Show(""); }
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   /// In place of what was shown before.
   void Show(std::string_view text) const;
+  /// Likewise, of what takes long and comes some dozens of times at most.
+  void Step(std::string_view text) const;
 
  private:
-  const bool terminal_ = isatty(STDERR_FILENO) == 1;
+  const std::string program_;
+  std::FILE* const to_;
+  const bool terminal_;
 };
 
 }  // namespace stout::bench

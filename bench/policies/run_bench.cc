@@ -34,7 +34,7 @@ void TellHowLong(const BenchProgram& program, const BenchOptions& options) {
 std::vector<Setting> MeasureWithProgress(const BenchProgram& program, const BenchOptions& options,
                                          const std::atomic<bool>& interrupted) {
   TellHowLong(program, options);
-  const ProgressLine progress;
+  const ProgressLine progress(program.name);
   std::size_t trials = 0;
   return Measure(
       options, program.run_trial,

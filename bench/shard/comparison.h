@@ -59,7 +59,7 @@ struct Comparison {
   std::vector<Workload> workloads;
 };
 
-/// Told what comes next: for a progress line.
+/// Told what comes next: a build, a check, a workload.
 using OnStep = std::function<void(const std::string&)>;
 
 /// Builds all peers, verifies each against brute force, and measures them side by side. Throws

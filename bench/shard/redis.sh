@@ -11,14 +11,15 @@ sets() {
     awk -F'"' '$2 == "SET" { printf "%.0f", $4 }'
 }
 
-# of_server NAME PORT: measures it, which has the records; adds a line to $scratch/servers.
+# of_server NAME PORT: measures it, which has the records; adds a line to $scratch/servers. Its memory
+# is what it has after the gets.
 of_server() {
   local memory gets sets
-  memory=$(resident)
   "$bin/shard-load" --to "127.0.0.1:$2" --size "$raw_bytes" --operations get --closed "$calibration" \
     --depth 16 --connections 16 --csv /dev/null --json "$scratch/summary" 2>"$scratch/errors" ||
     { cat "$scratch/errors" >&2 && return 1; }
   gets=$(jq '.answered_per_s | round' "$scratch/summary")
+  memory=$(resident)  # with the layers that the load was given
   sets=$(sets "$2")
   [[ $sets ]] || { cat "$scratch/errors" >&2 && return 1; }
   printf '%-24s %10d %10d %14d\n' "$1" "$gets" "$sets" "$memory"

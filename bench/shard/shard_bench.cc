@@ -69,7 +69,7 @@ std::variant<Command, ExitCode> Parse(int argc, const char* const* argv) {
       ->type_name("PEER...")
       ->capture_default_str();
   app.add_option("--scratch", options.peer_options.scratch,
-                 "A directory for the files of RocksDB, which is left out without one")
+                 "A directory for the files of ours and of RocksDB, which are left out without one")
       ->type_name("DIRECTORY");
   app.add_option("--redis", options.peer_options.redis,
                  "A Redis without keys, which is left out without one")
@@ -81,8 +81,8 @@ std::variant<Command, ExitCode> Parse(int argc, const char* const* argv) {
 }
 
 Comparison CompareWithProgress(const CompareOptions& options) {
-  const ProgressLine progress;
-  return Compare(options, [&](const std::string& step) { progress.Show(step); });
+  const ProgressLine progress("shard-bench");
+  return Compare(options, [&](const std::string& step) { progress.Step(step); });
 }
 
 ExitCode Execute(const Command& command) {

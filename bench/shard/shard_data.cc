@@ -67,7 +67,7 @@ std::ofstream Create(const std::string& file) {
 
 Written WriteWithProgress(RecordSource& records, const Command& command, std::ostream& lines,
                           std::ostream* keys) {
-  const ProgressLine progress;
+  const ProgressLine progress("shard-data");
   return WriteLines(records, command.format, lines, keys, [&](const Written& written) {
     progress.Show(fmt::format("{} records, {} %", written.records,
                               100 * written.value_bytes / command.data.bytes));

@@ -20,7 +20,7 @@ namespace {
 
 std::vector<Comparison> CompareWithProgress(const CompareOptions& options,
                                             const std::atomic<bool>& interrupted) {
-  const ProgressLine progress;
+  const ProgressLine progress("store-bench");
   std::size_t trials = 0;
   return Compare(
       options,

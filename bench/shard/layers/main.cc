@@ -114,12 +114,12 @@ void Print(const LayerCosts& costs, std::uint64_t raw_bytes) {
 }
 
 LayerCosts Measure(const Command& command, const Oracle& oracle) {
-  const ProgressLine progress;
-  progress.Show("building");
+  const ProgressLine progress("shard-layers");
+  progress.Step("building");
   OracleRecords records(oracle);
   blowfish::ReclaimDomain domain;
   const auto store = BuildStore(records, command.scratch + "/shard-layers", domain);
-  progress.Show("measuring");
+  progress.Step("measuring");
   return MeasureLayers(store->index(), domain, oracle, command.costs);
 }
 

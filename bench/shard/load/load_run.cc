@@ -88,9 +88,10 @@ class LoadRun final : public PipelineListener {
   asio::awaitable<void> CatchInterrupts();
   asio::awaitable<std::vector<ShardFigures>> AskShards();
 
-  void Issue(SteadyTime due);
+  void Issue(SteadyTime due, Pipeline& pipeline);
+  [[nodiscard]] Pipeline& NextPipeline();
   void DrawNextDue();
-  void OnReply(const Request& request, const resp::Reply& reply) override;
+  void OnReply(Pipeline& pipeline, const Request& request, const resp::Reply& reply) override;
   void OnLost(const std::string& why) override;
   void WriteSlice(std::span<const ShardFigures> shards);
   // Whatever is waited for is over.
@@ -195,7 +196,7 @@ asio::awaitable<void> LoadRun::Offer() {
   const SteadyTime end = start_ + length_;
   for (DrawNextDue(); !ended();) {
     const SteadyTime now = steady_clock::now();
-    for (; next_due_ && *next_due_ <= now; DrawNextDue()) Issue(*next_due_);
+    for (; next_due_ && *next_due_ <= now; DrawNextDue()) Issue(*next_due_, NextPipeline());
     if (now >= end) co_return;
     pause_.expires_at(std::min(end, std::max(next_due_.value_or(end), now + kShortestPause)));
     co_await pause_.async_wait(kNoThrow);
@@ -204,7 +205,8 @@ asio::awaitable<void> LoadRun::Offer() {
 
 asio::awaitable<void> LoadRun::OfferClosed() {
   closed_loop_ = true;
-  for (std::size_t i = 0; i < settings_.depth * pipelines_.size(); ++i) Issue(steady_clock::now());
+  for (std::size_t i = 0; i < settings_.depth * pipelines_.size(); ++i)
+    Issue(steady_clock::now(), NextPipeline());
   pause_.expires_at(start_ + length_);
   if (!ended()) co_await pause_.async_wait(kNoThrow);
   closed_loop_ = false;
@@ -216,7 +218,9 @@ void LoadRun::DrawNextDue() {
   next_due_ = due ? std::optional(start_ + *due) : std::nullopt;
 }
 
-void LoadRun::Issue(SteadyTime due) {
+Pipeline& LoadRun::NextPipeline() { return *pipelines_[next_pipeline_++ % pipelines_.size()]; }
+
+void LoadRun::Issue(SteadyTime due, Pipeline& pipeline) {
   ++slice_.offered;
   if (under_way_ >= settings_.most_under_way) {
     ++slice_.unsent;
@@ -224,12 +228,11 @@ void LoadRun::Issue(SteadyTime due) {
   }
   ++under_way_;
   summary_.lateness.Record(Duration(steady_clock::now() - due));
-  Pipeline& pipeline = *pipelines_[next_pipeline_++ % pipelines_.size()];
   const Requests::Kind kind = requests_->Add(due - start_, pipeline.commands());
   pipeline.Added({.due = due, .kind = kind});
 }
 
-void LoadRun::OnReply(const Request& request, const resp::Reply& reply) {
+void LoadRun::OnReply(Pipeline& pipeline, const Request& request, const resp::Reply& reply) {
   const SteadyTime now = steady_clock::now();
   --under_way_;
   const bool missing = request.kind == Requests::Kind::kGet && LacksKey(reply);
@@ -240,7 +243,7 @@ void LoadRun::OnReply(const Request& request, const resp::Reply& reply) {
     ++slice_.answered;
     slice_.latency.Record(Duration(now - request.due));
   }
-  if (closed_loop_) Issue(now);
+  if (closed_loop_) Issue(now, pipeline);  // Each connection has as many under way as before.
   if (under_way_ == 0) answered_.Notify();
 }
 

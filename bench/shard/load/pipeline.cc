@@ -55,7 +55,7 @@ std::string Pipeline::TakeReplies() {
     if (under_way_.empty()) return "an answer that nobody asked for: " + reply->text;
     const Request request = under_way_.front();
     under_way_.pop_front();
-    listener_.OnReply(request, *reply);
+    listener_.OnReply(*this, request, *reply);
   }
   return std::string(replies_.error());
 }

@@ -19,6 +19,8 @@ namespace stout::bench::shard {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
+class Pipeline;
+
 /// A request on its way.
 struct Request {
   SteadyTime due;
@@ -28,7 +30,7 @@ struct Request {
 /// Who is told what becomes of requests.
 class PipelineListener {
  public:
-  virtual void OnReply(const Request& request, const resp::Reply& reply) = 0;
+  virtual void OnReply(Pipeline& pipeline, const Request& request, const resp::Reply& reply) = 0;
   /// Once; what has no answer gets none.
   virtual void OnLost(const std::string& why) = 0;
 

@@ -47,8 +47,9 @@ class BlowfishPeer : public ShardPeer {
   void Search(std::size_t attribute, std::string_view value,
               std::vector<RecordNumber>& records) override {
     records.clear();
-    store_->index().Locate(store_->index().Search(attribute, value), [&](std::uint32_t record) {
-      records.push_back(record);
+    blowfish::RecordIndex& index = store_->index();
+    index.LocateSpans(index.Search(attribute, value), [&](std::span<const std::uint32_t> found) {
+      records.insert(records.end(), found.begin(), found.end());
       return true;
     });
   }

@@ -1,0 +1,32 @@
+// What a bench says while it runs, where nobody watches.
+
+#include "load/progress_line.h"
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <string_view>
+
+namespace stout::bench {
+namespace {
+
+TEST_CASE("where there is no terminal, steps are lines and all else is nothing", "[bench]") {
+  std::FILE* const file = std::tmpfile();
+  REQUIRE(file != nullptr);
+  {
+    const ProgressLine progress("some-bench", file);
+    progress.Step("building zstd");
+    progress.Show("1 %");
+    progress.Show("2 %");
+    progress.Step("measuring get");
+  }
+  std::rewind(file);
+  std::array<char, 1000> text{};
+  const std::size_t size = std::fread(text.data(), 1, text.size(), file);
+  CHECK(std::string_view(text.data(), size) ==
+        "some-bench: building zstd\nsome-bench: measuring get\n");
+  std::fclose(file);
+}
+
+}  // namespace
+}  // namespace stout::bench
