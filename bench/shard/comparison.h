@@ -26,7 +26,7 @@ struct CompareOptions {
   /// Names of SearchClasses: one that asks for few records, one for hundreds, one for thousands.
   std::vector<std::string> classes = {"mix8", "orderkey", "suppkey", "quantity"};
   std::size_t repeats = 3;
-  double longest_s = 3;  ///< For a run of a batch; who is slower runs a part of it each time.
+  double longest_s = 1;  ///< For a run of a batch; who is slower runs a part of it each time.
   std::uint64_t seed = 1;
 };
 

@@ -92,8 +92,8 @@ class Searcher {
 /// What bounds a batch of searches: whichever is reached first, so that the few values that half of
 /// the records have do not take hours. A batch has one search at least.
 struct SearchBounds {
-  std::size_t searches = 8'000;
-  std::uint64_t hits = 1'000'000;
+  std::size_t searches = 64'000;
+  std::uint64_t hits = 10'000'000;
 };
 
 /// A batch of operations: the same seed, data and bounds give the same batch. Requires records, and

@@ -43,7 +43,7 @@ inline constexpr std::size_t kMaxSymbols = std::size_t{1} << 16;
 /// Space: 96 bits a block for the directory, and 0 (runs) to log2(rows / occurrences of the symbol)
 /// + 2 bits a row.
 /// Cost: two cache misses one behind the other: the entry, the numbers, which of gaps are often two
-/// lines, asked for at once. Walks that do not depend on each other overlap them (Cursor).
+/// lines or three, asked for at once. Walks that do not depend on each other overlap them (Cursor).
 /// Owner: none; the spans stay with the file.   Threads: any.
 /// Paper: BlowFish (NSDI'16) Section 2; blocks after Elias-Fano (Vigna 2013, Ottaviano & Venturini
 /// 2014), best of block.

@@ -119,14 +119,18 @@ class Gaps {
   int bit_ = 0;  // Of number i in word_.
 };
 
-// What ReadBlock reads for a row: of gaps two places, which are often of two cache lines.
+// What ReadBlock reads for a row: of gaps the low part, and the high parts from their beginning to
+// about as many bits behind it as two for each row before; often two or three cache lines.
 [[gnu::always_inline]] inline void PrefetchBlock(const Psi::Entry& entry, const std::byte* numbers,
                                                  int exponent, Row row) {
   const Form form = Form::Unpack(entry.form);
   const std::size_t width = form.kind == Form::kGaps ? form.width : 0;
-  numbers += entry.place;
-  __builtin_prefetch(numbers + LowBits(row, exponent) * width / 8);
-  __builtin_prefetch(numbers + (width << exponent) / 8);
+  const std::uint64_t i = LowBits(row, exponent);
+  const std::byte* low = numbers + entry.place;
+  const std::byte* high = low + (width << exponent) / 8;
+  __builtin_prefetch(low + i * width / 8);
+  __builtin_prefetch(high);
+  __builtin_prefetch(high + 2 * i / 8);
 }
 
 template <int (*kSelect)(std::uint64_t word, int rank)>
