@@ -179,7 +179,7 @@ sharing() {
   serve three 1
   budget=$(($(total compressed_bytes) + $(total next_layer_bytes) / 2))
   measure_capacity three "${skew[@]}"
-  run sharing three "$budget" "$(percent 125):$((3 * turn))" "${skew[@]}" --turn "${turn}s"
+  run sharing three "$budget" "$(percent 100):$((3 * turn))" "${skew[@]}" --turn "${turn}s"
   picture sharing sharing 'Three shards share memory for a layer of one; most searches are of one shard' \
     "data='$results/shard/sharing.csv'; shards=3; turn=$turn; budget=$budget"
 }
