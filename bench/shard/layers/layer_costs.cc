@@ -111,7 +111,10 @@ class Measurement {
     for (const std::size_t threads : options_.threads) costs.filling.push_back(Fill(threads));
     costs.bytes = bytes_;
     costs.removal = Remove();
-    for (const Work& work : Works()) costs.opportunism.push_back(Learn(work));
+    for (const Work& work : Works()) {
+      costs.opportunism.push_back(Learn(work, "records", index_.records_at()));
+      costs.opportunism.push_back(Learn(work, "places", index_.places_of()));
+    }
     return costs;
   }
 
@@ -182,17 +185,20 @@ class Measurement {
              }}};
   }
 
-  /// Batches without a layer and with an empty one of each array, in turns.
-  LayerCosts::Opportunism Learn(const Work& work) {
+  /// Batches without a layer and with an empty one of an array, in turns.
+  LayerCosts::Opportunism Learn(const Work& work, const char* of, LayeredSampledArray& array) {
     std::vector<double> without;
     std::vector<double> filling;
     for (std::size_t repeat = 0; repeat < options_.repeats; ++repeat) {
       without.push_back(NanosecondsEach(work));
-      for (LayeredSampledArray* const array : ArraysOf(index_)) (void)array->Add();
+      array.Add();
       filling.push_back(NanosecondsEach(work));
-      RemoveAll(index_);
+      array.Remove();
     }
-    return {.name = work.name, .without_ns = Median(without), .filling_ns = Median(filling)};
+    return {.name = work.name,
+            .layer_of = of,
+            .without_ns = Median(without),
+            .filling_ns = Median(filling)};
   }
 
   static double NanosecondsEach(const Work& work) {

@@ -31,9 +31,10 @@ struct LayerCosts {
   };
   Removal removal;
 
-  /// What a batch takes longer that fills the layers which it finds empty than one that finds none.
+  /// What a batch takes longer that fills the layer which it finds empty than one that finds none.
   struct Opportunism {
     std::string name;       ///< "get", "get x16", "search mix8".
+    std::string layer_of;   ///< "records", "places".
     double without_ns = 0;  ///< Of an operation: the median of the batches.
     double filling_ns = 0;  ///< Likewise.
   };

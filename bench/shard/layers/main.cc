@@ -78,6 +78,7 @@ std::string ToJson(const LayerCosts& costs, std::uint64_t raw_bytes) {
   json::array opportunism;
   for (const LayerCosts::Opportunism& learned : costs.opportunism) {
     opportunism.push_back({{"name", learned.name},
+                           {"layer_of", learned.layer_of},
                            {"without_ns", Rounded(learned.without_ns)},
                            {"filling_ns", Rounded(learned.filling_ns)},
                            {"overhead", Rounded(Overhead(learned))}});
@@ -106,10 +107,10 @@ void Print(const LayerCosts& costs, std::uint64_t raw_bytes) {
   fmt::print("removed {} layers among {} reads, {} wrong: freed after {:.3f} ms, {:.3f} at most\n",
              costs.removal.layers, costs.removal.reads, costs.removal.wrong, costs.removal.mean_ms,
              costs.removal.most_ms);
-  fmt::print("\n{:<16}{:>12}{:>12}{:>10}\n", "", "ns without", "ns filling", "");
+  fmt::print("\n{:<16}{:<10}{:>12}{:>12}{:>10}\n", "", "layer of", "ns without", "ns filling", "");
   for (const LayerCosts::Opportunism& learned : costs.opportunism) {
-    fmt::print("{:<16}{:>12.0f}{:>12.0f}{:>+9.1f}%\n", learned.name, learned.without_ns,
-               learned.filling_ns, 100 * Overhead(learned));
+    fmt::print("{:<16}{:<10}{:>12.0f}{:>12.0f}{:>+9.1f}%\n", learned.name, learned.layer_of,
+               learned.without_ns, learned.filling_ns, 100 * Overhead(learned));
   }
 }
 

@@ -21,7 +21,7 @@ std::size_t RecordReader::FindBegins(std::uint32_t record, Begins& begins) const
 
 std::string_view RecordReader::Get(std::uint32_t record) {
   const ReclaimDomain::Guard guard(index_.domain_);
-  const RecordIndex::Lacking lacking(index_);
+  Teller teller(index_);
   Begins begins;
   const std::size_t walks = FindBegins(record, begins);
   std::size_t next = 0;
@@ -36,9 +36,10 @@ std::string_view RecordReader::Get(std::uint32_t record) {
     return lane + 1 < walks ? begins[lane + 1] : index_.index_.rows() + record;
   };
   WalkInLockStep(index_.index_.psi(), begin, [&](std::size_t lane, const Psi::Cursor& cursor) {
-    Read(record, cursor, lacking, texts_[lane]);
+    Read(record, cursor, teller, texts_[lane]);
     return cursor.next != end(lane) && !index_.index_.IsEnd(cursor.next);
   });
+  teller.Finish();
   for (std::size_t lane = 1; lane < walks; ++lane) texts_[0].Append(texts_[lane].view());
   return texts_[0].view();
 }

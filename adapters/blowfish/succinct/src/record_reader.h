@@ -38,12 +38,43 @@ class RecordReader {
   using Begins = std::array<Row, kWalks>;
   [[nodiscard]] std::size_t FindBegins(std::uint32_t record, Begins& begins) const;
 
-  void Read(std::uint32_t record, const Psi::Cursor& cursor, const RecordIndex::Lacking& lacking,
-            TextBuffer& text) {
+  // Tells the layers what walks pass that they lack, some of it at a time: what is to be written
+  // has come by then from wherever it was, all at once.
+  class Teller {
+   public:
+    explicit Teller(RecordIndex& index) : index_(index), lacking_(index) {}
+
+    void Pass(Row row, std::uint32_t record) {
+      if (!lacking_.MayHave(row)) return;
+      const Anchors::Anchor anchor = index_.anchors_.At(row);
+      if (!lacking_.Has(anchor)) return;
+      index_.PrefetchTold(anchor, record);
+      passed_[size_++] = {anchor, record};
+      if (size_ == passed_.size()) Finish();
+    }
+    // What is left.
+    void Finish() {
+      for (const Passed& passed : std::span(passed_).first(size_)) {
+        index_.Tell(passed.anchor, passed.record);
+      }
+      size_ = 0;
+    }
+
+   private:
+    struct Passed {
+      Anchors::Anchor anchor;
+      std::uint32_t record;
+    };
+
+    RecordIndex& index_;
+    const RecordIndex::Lacking lacking_;
+    std::array<Passed, kWalks> passed_;
+    std::size_t size_ = 0;
+  };
+
+  void Read(std::uint32_t record, const Psi::Cursor& cursor, Teller& teller, TextBuffer& text) {
     index_.Print(cursor.symbol, text);
-    if (!lacking.MayHave(cursor.row)) return;
-    const Anchors::Anchor anchor = index_.anchors_.At(cursor.row);
-    if (lacking.Has(anchor)) index_.Tell(anchor, record);
+    teller.Pass(cursor.row, record);
   }
 
   RecordIndex& index_;
@@ -54,7 +85,7 @@ template <typename Visit>
 void RecordReader::GetAll(std::span<const std::uint32_t> records, Visit visit) {
   const ReclaimDomain::Guard guard(index_.domain_);
   const SelfIndex& text = index_.index_;
-  const RecordIndex::Lacking lacking(index_);
+  Teller teller(index_);
   std::array<std::size_t, kWalks> reading;
   std::size_t next = 0;
   const auto begin = [&](std::size_t lane) -> std::optional<Row> {
@@ -66,11 +97,12 @@ void RecordReader::GetAll(std::span<const std::uint32_t> records, Visit visit) {
   };
   WalkInLockStep(text.psi(), begin, [&](std::size_t lane, const Psi::Cursor& cursor) {
     const std::size_t i = reading[lane];
-    Read(records[i], cursor, lacking, texts_[lane]);
+    Read(records[i], cursor, teller, texts_[lane]);
     if (!text.IsEnd(cursor.next)) return true;
     visit(i, texts_[lane].view());
     return false;
   });
+  teller.Finish();
 }
 
 }  // namespace stout::blowfish
