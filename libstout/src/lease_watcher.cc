@@ -30,8 +30,9 @@ LeaseWatcher::LeaseWatcher(LeaseService& service, UniqueFunction<void()> on_chan
 }
 
 LeaseWatcher::~LeaseWatcher() {
+  UniqueFunction<void()> on_change;  // What it has captured goes without the lock.
   const std::lock_guard calling(state_->calling);
-  state_->on_change = {};
+  on_change = std::exchange(state_->on_change, {});
 }
 
 std::shared_ptr<const LeaseTable> LeaseWatcher::table() const {

@@ -20,8 +20,9 @@ namespace stout {
 /// itself knows better (LeaseManager::Owns).
 /// Owner: refers to `service`, which must outlive it.
 /// Threads: any. `on_change` runs on a thread of the service's, one call at a time; it must not
-///   destroy the watcher. May be empty. The destructor waits for a call that is under way, and none
-///   comes after it: hold no lock there that `on_change` takes.
+///   destroy the watcher, and may run before the constructor has returned. May be empty. The
+///   destructor waits for a call that is under way, and none comes after it: hold no lock there
+///   that `on_change` takes.
 class LeaseWatcher {
  public:
   explicit LeaseWatcher(LeaseService& service, UniqueFunction<void()> on_change = {});

@@ -14,7 +14,8 @@ namespace stout::docstore {
 /// Who serves which document, as the lease service tells it; and tells those who wait for it when
 /// that changes.
 ///
-/// Owner: refers to `service`, which must outlive it.   Threads: any.
+/// Owner: refers to `service`, which must outlive it.   Threads: any. The destructor waits for an
+///   `on_change` that is under way, so none of them may lead to it.
 class Owners {
  public:
   /// Drop it to hear no more; a call that is under way may still end after that.

@@ -65,7 +65,7 @@ RecordIndex::Lacking::Lacking(const RecordIndex& index) {
 
 RecordIndex::Column::Column(const RecordIndex& index, RowRange rows)
     : index_(index), rows_(rows), ordinal_(index.anchors_.At(rows.first).ordinal) {
-  if (index.records_at_.filling()) return;  // Every step is to be looked at: see RecordAt.
+  if (index.records_at_.filling()) return;  // RecordAt is to see every step.
   const auto goes_on = [&] {
     return ordinal_ > 0 && !index.records_at_.full(ordinal_) &&
            index.alphabet_.attribute(index.anchors_.AttributeOf(ordinal_)).one_each();

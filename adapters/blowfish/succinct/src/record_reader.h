@@ -38,8 +38,8 @@ class RecordReader {
   using Begins = std::array<Row, kWalks>;
   [[nodiscard]] std::size_t FindBegins(std::uint32_t record, Begins& begins) const;
 
-  // Tells the layers what walks pass that they lack, some of it at a time: what is to be written
-  // has come by then from wherever it was, all at once.
+  // Tells the layers what walks pass that they lack, some of it at a time: so what is to be written
+  // comes from memory all at once. Finish() it.
   class Teller {
    public:
     explicit Teller(RecordIndex& index) : index_(index), lacking_(index) {}
