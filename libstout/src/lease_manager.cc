@@ -45,8 +45,8 @@ class LeaseManager::Impl final : public std::enable_shared_from_this<Impl>, publ
 
   void Watch() {
     context_watch_.emplace(strand_, shared_from_this());
-    watcher_.emplace(service_, [gate = gate_] {
-      gate->Post([](Impl& impl) { impl.keeper_.OnTable(*impl.watcher_->table(), BootNow()); });
+    watcher_.emplace(service_, [gate = gate_](const LeaseWatcher::Table& table) {
+      gate->Post([table](Impl& impl) { impl.keeper_.OnTable(*table, BootNow()); });
     });
   }
 

@@ -7,47 +7,47 @@ namespace stout {
 
 struct LeaseWatcher::State {
   std::mutex mutex;
-  std::shared_ptr<const LeaseTable> table = std::make_shared<LeaseTable>();
+  Table table = std::make_shared<LeaseTable>();
 
   std::mutex calling;  // Held while on_change runs.
-  UniqueFunction<void()> on_change;
+  OnChange on_change;
 };
 
-LeaseWatcher::LeaseWatcher(LeaseService& service, UniqueFunction<void()> on_change)
+LeaseWatcher::LeaseWatcher(LeaseService& service, OnChange on_change)
     : state_(std::make_shared<State>()) {
   state_->on_change = std::move(on_change);
   watch_ = service.WatchTable([weak = std::weak_ptr(state_)](LeaseTable table) {
     const std::shared_ptr<State> state = weak.lock();
     if (state == nullptr) return;
-    auto newest = std::make_shared<const LeaseTable>(std::move(table));
+    const Table newest = std::make_shared<const LeaseTable>(std::move(table));
     {
       const std::lock_guard lock(state->mutex);
-      state->table.swap(newest);
+      state->table = newest;
     }
     const std::lock_guard calling(state->calling);
-    if (state->on_change) state->on_change();
+    if (state->on_change) state->on_change(newest);
   });
 }
 
 LeaseWatcher::~LeaseWatcher() {
-  UniqueFunction<void()> on_change;  // What it has captured goes without the lock.
+  OnChange on_change;  // What it has captured goes without the lock.
   const std::lock_guard calling(state_->calling);
   on_change = std::exchange(state_->on_change, {});
 }
 
-std::shared_ptr<const LeaseTable> LeaseWatcher::table() const {
+LeaseWatcher::Table LeaseWatcher::table() const {
   const std::lock_guard lock(state_->mutex);
   return state_->table;
 }
 
 std::optional<std::string> LeaseWatcher::OwnerOf(RangeId range) const {
-  const std::shared_ptr<const LeaseTable> known = table();
+  const Table known = table();
   if (range >= known->ranges.size() || !known->ranges[range]) return std::nullopt;
   return known->ranges[range]->address;
 }
 
 std::optional<std::string> LeaseWatcher::OwnerOf(std::string_view name) const {
-  const std::shared_ptr<const LeaseTable> known = table();
+  const Table known = table();
   if (known->ranges.empty()) return std::nullopt;
   const std::optional<Lease>& lease =
       known->ranges[RangeOf(name, static_cast<RangeId>(known->ranges.size()))];

@@ -105,7 +105,8 @@ ErrorCode AtLast(Call call) {
 // Waits for what a watch tells.
 class TableWatch {
  public:
-  explicit TableWatch(LeaseService& service) : watcher_(service, [this] { Changed(); }) {}
+  explicit TableWatch(LeaseService& service)
+      : watcher_(service, [this](const auto&) { Changed(); }) {}
 
   template <typename Predicate>
   [[nodiscard]] bool Until(Predicate holds) {

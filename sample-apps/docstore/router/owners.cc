@@ -40,7 +40,7 @@ struct Owners::Subscribers {
 
 Owners::Owners(LeaseService& service)
     : subscribers_(std::make_unique<Subscribers>()),
-      watcher_(service, [this] { subscribers_->Notify(); }) {}
+      watcher_(service, [this](const auto&) { subscribers_->Notify(); }) {}
 
 Owners::~Owners() = default;
 
