@@ -142,11 +142,11 @@ class PosixDirectory : public LogDirectory {
   const Descriptor fd_;  // Also holds the lock.
 };
 
-ErrorCode MakeNormal(const std::filesystem::path& path) {
+ErrorCode MakeWithThoseAbove(const std::filesystem::path& path) {
   std::error_code error;
   if (path.empty() || std::filesystem::is_directory(path, error)) return {};
   const std::filesystem::path above = path.parent_path();
-  if (const ErrorCode failed = MakeNormal(above)) return failed;
+  if (const ErrorCode failed = MakeWithThoseAbove(above)) return failed;
   if (::mkdir(path.c_str(), 0777) < 0 && errno != EEXIST) return SystemError();
   const Descriptor folder(
       ::open(above.empty() ? "." : above.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -168,7 +168,7 @@ ErrorCode WriteAll(LogFile& file, std::uint64_t offset, std::string_view bytes) 
 }
 
 ErrorCode MakeDurably(const std::string& path) {
-  return MakeNormal(std::filesystem::path(path).lexically_normal());
+  return MakeWithThoseAbove(std::filesystem::path(path).lexically_normal());
 }
 
 Result<std::unique_ptr<LogDirectory>> OpenLogDirectory(const std::string& path,

@@ -169,12 +169,7 @@ bool ShardSearch::LocateRows(const Visitor& visit) {
   if (rows_->empty()) return false;
   RowRange& left = rows_->back();
   const RowRange part{left.first, left.first + std::min<Row>(left.size(), kPartRecords)};
-  index.LocateSpans(part, [&](std::span<const std::uint32_t> records) {
-    for (const std::uint32_t record : records) {
-      if (!SeeRecord(record, visit)) return false;
-    }
-    return true;
-  });
+  index.Locate(part, [&](std::uint32_t record) { return SeeRecord(record, visit); });
   left.first = part.last;
   if (left.empty()) rows_->pop_back();
   return !done_ && !rows_->empty();

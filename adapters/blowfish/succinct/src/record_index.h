@@ -29,8 +29,8 @@ namespace stout::blowfish {
 /// - `records`: of an anchor, the record that it is in: for searches;
 /// - `places`: of a record and an ordinal, the place of that anchor among those of its ordinal: for
 ///   single attributes, and to read one record by several walks at once.
-/// Both are indexed by place, or record, << k | ordinal, and filled by whoever walks past.
-/// RecordReader reads whole records.
+/// Both are indexed by place, or record, << k | ordinal, and filled by who reads records; those of
+/// records by searches, too. RecordReader reads whole records.
 ///
 ///     RecordReader reader(index);
 ///     std::string_view value = reader.Get(7);
@@ -141,10 +141,12 @@ class RecordIndex {
     records_at_.Fill(IndexAt(anchor), record);
     places_of_.Fill(places_of_.shape().Index(record, anchor.ordinal), anchor.place);
   }
-  // Brings what Tell will look at into the cache.
-  void PrefetchTold(Anchors::Anchor anchor, std::uint32_t record) const {
-    records_at_.Prefetch(IndexAt(anchor));
-    places_of_.Prefetch(places_of_.shape().Index(record, anchor.ordinal));
+  // Brings what Tell will write to into the cache.
+  void PrefetchToTell(Anchors::Anchor anchor, std::uint32_t record) const {
+    if (records_at_.filling(anchor.ordinal)) records_at_.Prefetch(IndexAt(anchor));
+    if (places_of_.filling(anchor.ordinal)) {
+      places_of_.Prefetch(places_of_.shape().Index(record, anchor.ordinal));
+    }
   }
   void TellAll(const Passed& passed, std::uint32_t record) {
     for (const Anchors::Anchor anchor : passed.anchors()) Tell(anchor, record);

@@ -48,27 +48,26 @@ class RecordReader {
       if (!lacking_.MayHave(row)) return;
       const Anchors::Anchor anchor = index_.anchors_.At(row);
       if (!lacking_.Has(anchor)) return;
-      index_.PrefetchTold(anchor, record);
-      passed_[size_++] = {anchor, record};
-      if (size_ == passed_.size()) Finish();
+      index_.PrefetchToTell(anchor, record);
+      untold_[size_++] = {anchor, record};
+      if (size_ == untold_.size()) Finish();
     }
-    // What is left.
     void Finish() {
-      for (const Passed& passed : std::span(passed_).first(size_)) {
-        index_.Tell(passed.anchor, passed.record);
+      for (const Untold& untold : std::span(untold_).first(size_)) {
+        index_.Tell(untold.anchor, untold.record);
       }
       size_ = 0;
     }
 
    private:
-    struct Passed {
+    struct Untold {
       Anchors::Anchor anchor;
       std::uint32_t record;
     };
 
     RecordIndex& index_;
     const RecordIndex::Lacking lacking_;
-    std::array<Passed, kWalks> passed_;
+    std::array<Untold, kWalks> untold_;
     std::size_t size_ = 0;
   };
 
