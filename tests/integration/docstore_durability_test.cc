@@ -297,7 +297,7 @@ TEST_CASE("a drain answers what it has read, says 503 to the rest, and flushes",
   Client halfway(service.server.port());
   CHECK(idle.Do("GET", "/healthz").status == 200);
   halfway.Send(
-      "PUT /docs/d/sections/half HTTP/1.1\r\nContent-Length: 4\r\n"
+      "PUT /docs/d/sections/half HTTP/1.1\r\nHost: t\r\nContent-Length: 4\r\n"
       "Expect: 100-continue\r\n\r\n");
   CHECK(halfway.Receive().status == 100);
   service.store.Shut();

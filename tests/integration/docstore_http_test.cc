@@ -5,6 +5,7 @@
 #include <string>
 
 #include "docstore_support.h"
+#include "http_corpus.h"
 #include "stout/adapters/memory_store.h"
 
 namespace stout::docstore {
@@ -231,17 +232,44 @@ TEST_CASE("malformed HTTP closes that connection alone", "[docstore]") {
   };
   check("garbage\r\n\r\n", 400);
   check(std::string("\x16\x03\x01\x02\0\x01\0\x01\xFC\x03\x03\r\n\r\n", 15), 400);  // TLS
-  check("GET /healthz HTTP/1.1\r\nbad field\r\n\r\n", 400);
-  check("PUT /docs/d/sections/s HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400);
-  check("PUT /docs/d/sections/s HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400);
+  check("GET /healthz HTTP/1.1\r\nHost: t\r\nbad field\r\n\r\n", 400);
+  check("PUT /docs/d/sections/s HTTP/1.1\r\nHost: t\r\nContent-Length: -1\r\n\r\n", 400);
   check(
-      "PUT /docs/d/sections/s HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n"
+      "PUT /docs/d/sections/s HTTP/1.1\r\nHost: t\r\nContent-Length: 1\r\nContent-Length: "
+      "2\r\n\r\n",
+      400);
+  check(
+      "PUT /docs/d/sections/s HTTP/1.1\r\nHost: t\r\nContent-Length: 3\r\nTransfer-Encoding: "
+      "chunked\r\n"
       "\r\n",
       400);
-  check("PUT /docs/d/sections/s HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400);
+  check("PUT /docs/d/sections/s HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        400);
   check("GET /healthz HTTP/2.0\r\n\r\n", 505);
-  check("GET /" + std::string(600, 'x') + " HTTP/1.1\r\n\r\n", 431);
-  check("GET /healthz HTTP/1.1\r\nA: " + std::string(600, 'x') + "\r\n\r\n", 431);
+  check("GET /" + std::string(600, 'x') + " HTTP/1.1\r\nHost: t\r\n\r\n", 431);
+  check("GET /healthz HTTP/1.1\r\nHost: t\r\nA: " + std::string(600, 'x') + "\r\n\r\n", 431);
+}
+
+TEST_CASE("a malformed request is refused and nothing behind it is run", "[docstore]") {
+  std::size_t well_formed = 0;
+  for (const CorpusRequest& request : ReadHttpCorpus()) {
+    CAPTURE(request.name);
+    const Service service;
+    Client bystander = service.Connect();
+    CHECK(bystander.Do("PUT", "/docs/d/sections/victim", "kept").status == 201);
+    Client client = service.Connect();
+    client.Send(request.bytes);
+    CHECK(client.Receive().status == request.status);
+    if (request.well_formed()) {
+      ++well_formed;
+      CHECK(client.Do("GET", "/docs/d/sections/s").body == "abc");
+    } else {
+      CHECK(client.AtEnd());
+      CHECK(bystander.Do("GET", "/docs/d/sections/s").status == 404);
+    }
+    CHECK(bystander.Do("GET", "/docs/d/sections/victim").body == "kept");
+  }
+  CHECK(well_formed > 0);
 }
 
 TEST_CASE("what was well-formed before malformed input is answered", "[docstore]") {
@@ -256,7 +284,7 @@ TEST_CASE("what was well-formed before malformed input is answered", "[docstore]
 TEST_CASE("a request cut short is told so if the client still listens", "[docstore]") {
   const Service service;
   Client client = service.Connect();
-  client.Send("PUT /docs/d/sections/s HTTP/1.1\r\nContent-Length: 10\r\n\r\nhalf");
+  client.Send("PUT /docs/d/sections/s HTTP/1.1\r\nHost: t\r\nContent-Length: 10\r\n\r\nhalf");
   client.ShutdownSend();
   CHECK(client.Receive().status == 400);
   CHECK(client.AtEnd());
@@ -322,7 +350,8 @@ TEST_CASE("silent clients are disconnected", "[docstore]") {
 TEST_CASE("slow clients are told and disconnected", "[docstore]") {
   const Service service(TestServer::TwoShards(), {.request_timeout = 40ms});
   for (const char* begun :
-       {"GET /heal", "PUT /docs/d/sections/s HTTP/1.1\r\nContent-Length: 10\r\n\r\nhalf"}) {
+       {"GET /heal",
+        "PUT /docs/d/sections/s HTTP/1.1\r\nHost: t\r\nContent-Length: 10\r\n\r\nhalf"}) {
     CAPTURE(begun);
     Client client = service.Connect();
     client.Send(begun);

@@ -5,6 +5,7 @@
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
+#include <boost/beast/core/string.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/field.hpp>
 #include <utility>
@@ -85,18 +86,18 @@ void Connection::Advance() {
 void Connection::Parse() {
   while (!input_over_ && input_.size() > 0 && answers_.size() < options_.max_pipelined) {
     if (!parser_) {
-      parser_.emplace();
-      parser_->eager(true);
+      parser_.emplace();  // Not eager: it stops behind the header, which is checked first.
       parser_->header_limit(static_cast<std::uint32_t>(options_.max_header_bytes));
       parser_->body_limit(options_.max_body_bytes);
-      header_seen_ = false;
+      request_.reset();
       since_ = steady_clock::now();
     }
     error_code ec;
     const std::size_t used = parser_->put(input_.data(), ec);
     input_.consume(used);
     if (ec && ec != http::error::need_more) return Reject(ec);
-    if (parser_->is_header_done() && !header_seen_) OnHeader();
+    if (parser_->is_header_done() && !request_) OnHeader();
+    if (input_over_) return;
     if (parser_->is_done()) {
       Dispatch();
     } else if (used == 0) {
@@ -106,9 +107,21 @@ void Connection::Parse() {
 }
 
 void Connection::OnHeader() {
-  header_seen_ = true;
-  const auto& request = parser_->get();
-  if (parser_->is_done() || request[http::field::expect] != "100-continue") return;
+  const auto& header = parser_->get();
+  if (auto refusal = CheckFraming(header)) {
+    parser_.reset();
+    return AnswerAndEnd(std::move(*refusal));
+  }
+  parser_->eager(true);
+  // Taken now: the parser will add the fields of a trailer to those of the header.
+  request_.emplace();
+  request_->method = ToMethod(header.method());
+  request_->target = std::string(header.target());
+  request_->preconditions = {ListOf(header, http::field::if_match),
+                             ListOf(header, http::field::if_none_match)};
+  if (parser_->is_done() || !boost::beast::iequals(header[http::field::expect], "100-continue")) {
+    return;
+  }
   // In its place among the answers: earlier ones go first.
   Answer& interim = answers_.emplace_back();
   interim.ready = true;
@@ -121,14 +134,9 @@ void Connection::Dispatch() {
   // HTTP/1.0 clients that ask for keep-alive can do without.
   if (draining_ || !message.keep_alive() || message.version() < 11) input_over_ = true;
 
-  const std::uint64_t number = Await(ToMethod(message.method()));
+  const std::uint64_t number = Await(request_->method);
   if (draining_) return OnAnswer(number, MakeError(Errc::kDraining));
-  Request request;
-  request.method = answers_.back().method;
-  request.target = std::string(message.target());
-  request.preconditions = {ListOf(message, http::field::if_match),
-                           ListOf(message, http::field::if_none_match)};
-  request.body = std::move(message.body());
+  request_->body = std::move(message.body());
   auto respond = [self = shared_from_this(), number](Response response) mutable {
     // Posted, not called: the handler may answer inside Handle.
     asio::post(self->socket_.get_executor(),
@@ -137,7 +145,7 @@ void Connection::Dispatch() {
                  self->Advance();
                });
   };
-  handler_.Handle(std::move(request), std::move(respond));
+  handler_.Handle(std::move(*request_), std::move(respond));
 }
 
 // After malformed input nothing that follows can be trusted to begin a request.

@@ -61,6 +61,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
 
   void Advance();
   void Parse();
+  // Checks the header, and invites the body if the client waits for that.
   void OnHeader();
   void Dispatch();
   void Reject(boost::system::error_code ec);
@@ -90,7 +91,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
 
   boost::beast::flat_buffer input_;
   std::optional<Parser> parser_;
-  bool header_seen_ = false;
+  std::optional<Request> request_;  // Set once the header of parser_ is complete.
 
   std::deque<Answer> answers_;
   std::uint64_t first_answer_ = 0;  // number of answers_.front()

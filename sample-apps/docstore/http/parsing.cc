@@ -1,10 +1,29 @@
 #include "http/parsing.h"
 
+#include <algorithm>
+#include <boost/beast/core/string.hpp>
 #include <boost/beast/http/error.hpp>
 
 namespace stout::docstore {
+namespace {
 
 namespace http = boost::beast::http;
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+bool IsHostCharacter(char c) {
+  return c > ' ' && c < 0x7F && std::string_view("/\\?#@,\"<>").find(c) == std::string_view::npos;
+}
+
+Response RefuseFraming(int status, std::string_view error) {
+  Response response = MakeError(status, error,
+                                "send one Host, and the body with one Content-Length or with "
+                                "'Transfer-Encoding: chunked', on a new connection");
+  response.close = true;
+  return response;
+}
+
+}  // namespace
 
 Method ToMethod(http::verb verb) {
   switch (verb) {
@@ -30,6 +49,34 @@ std::optional<std::string> ListOf(const http::fields& fields, http::field name) 
     list->append(field->value().data(), field->value().size());
   }
   return list;
+}
+
+std::optional<Response> CheckFraming(const http::request_header<>& header) {
+  const auto lengths = header.count(http::field::content_length);
+  const auto codings = header.count(http::field::transfer_encoding);
+  if (lengths + codings > 1) {
+    return RefuseFraming(400, "the request frames its body more than once");
+  }
+  if (codings == 1) {
+    if (header.version() < 11) return RefuseFraming(400, "HTTP/1.0 has no Transfer-Encoding");
+    if (!boost::beast::iequals(header[http::field::transfer_encoding], "chunked")) {
+      return RefuseFraming(501, "the body has a transfer coding that is not supported");
+    }
+  }
+  const auto length = header[http::field::content_length];
+  if (!std::all_of(length.begin(), length.end(), IsDigit)) {
+    return RefuseFraming(400, "Content-Length is not a number");
+  }
+  const auto hosts = header.count(http::field::host);
+  if (hosts > 1) return RefuseFraming(400, "the request names more than one Host");
+  if (hosts == 0 && header.version() >= 11) {
+    return RefuseFraming(400, "the request names no Host");
+  }
+  const auto host = header[http::field::host];
+  if (!std::all_of(host.begin(), host.end(), IsHostCharacter)) {
+    return RefuseFraming(400, "Host is not a host name with an optional port");
+  }
+  return std::nullopt;
 }
 
 Response MakeParseError(boost::system::error_code ec, const HttpOptions& options) {

@@ -2,6 +2,7 @@
 
 #include <boost/beast/http/field.hpp>
 #include <boost/beast/http/fields.hpp>
+#include <boost/beast/http/message.hpp>
 #include <boost/beast/http/verb.hpp>
 #include <boost/system/error_code.hpp>
 #include <optional>
@@ -21,7 +22,18 @@ namespace stout::docstore {
 [[nodiscard]] std::optional<std::string> ListOf(const boost::beast::http::fields& fields,
                                                 boost::beast::http::field name);
 
-/// What a client is told whose request cannot be parsed, or is beyond a limit.
+/// Returns nullopt if the header leaves no doubt where the body ends and which host is meant.
+/// Otherwise returns the refusal, which closes the connection: the bytes that follow could be read
+/// as part of this request or as the next one, and two readers need not agree (request smuggling).
+///
+/// Accepts one Content-Length of digits or one `Transfer-Encoding: chunked`, not both, and in
+/// HTTP/1.1 exactly one Host. Call it after the header and before the body: a parser adds the
+/// fields of a trailer to those of the header.
+/// Source: RFC 9112, sections 3.2, 6.1, 6.3 and 11.2.
+[[nodiscard]] std::optional<Response> CheckFraming(
+    const boost::beast::http::request_header<>& header);
+
+/// The answer to a request that cannot be parsed, or that exceeds a limit.
 [[nodiscard]] Response MakeParseError(boost::system::error_code ec, const HttpOptions& options);
 
 }  // namespace stout::docstore

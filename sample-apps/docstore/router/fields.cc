@@ -3,7 +3,6 @@
 #include <boost/beast/core/string.hpp>
 #include <boost/beast/http/field.hpp>
 #include <boost/beast/http/rfc7230.hpp>
-#include <iterator>
 #include <vector>
 
 namespace stout::docstore {
@@ -57,12 +56,6 @@ void MakeForwarded(http::fields& request, const std::string& client) {
 void MakeReturned(http::fields& response) {
   RemoveHopByHop(response);
   Append(response, "Via", kVia);
-}
-
-bool HasUnknownCoding(const http::fields& fields) {
-  const auto [begin, end] = fields.equal_range(http::field::transfer_encoding);
-  if (begin == end) return false;
-  return std::next(begin) != end || !iequals(begin->value(), "chunked");
 }
 
 std::string_view ValueOf(const http::fields& fields, std::string_view name) {

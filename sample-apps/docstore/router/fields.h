@@ -20,10 +20,6 @@ void MakeForwarded(boost::beast::http::fields& request, const std::string& clien
 /// Of an answer to a client: removes hop-by-hop fields, adds the router to Via.
 void MakeReturned(boost::beast::http::fields& response);
 
-/// Whether the body has a coding that this router cannot undo: any but "chunked" by itself. To
-/// forward it would give the server a body that means something else.
-[[nodiscard]] bool HasUnknownCoding(const boost::beast::http::fields& fields);
-
 /// The value of a field as a standard string view.
 [[nodiscard]] std::string_view ValueOf(const boost::beast::http::fields& fields,
                                        std::string_view name);

@@ -171,11 +171,10 @@ Task<void> RoutingSession::Serve() {
   Response error;
   const auto target = head.target();
   const auto route = FindRoute(method_, {target.data(), target.size()}, error);
-  if (!route) {
+  if (auto refusal = CheckFraming(head)) {
+    co_await Reply(std::move(*refusal));
+  } else if (!route) {
     co_await Reply(std::move(error));
-  } else if (HasUnknownCoding(head)) {
-    co_await Reply(MakeError(501, "the body has a transfer coding that is not supported",
-                             "send it with Content-Length, or chunked and nothing else"));
   } else if (route->document.empty()) {
     co_await Reply(parts_.pages.Show(route->resource));
   } else {
@@ -188,6 +187,9 @@ Task<void> RoutingSession::Serve() {
 Task<void> RoutingSession::Forward(std::string document) {
   const auto until = received_ + parts_.options.retry_timeout;
   document_ = std::move(document);
+  // Taken now: the parser will add the fields of a trailer to those of the header.
+  http::request_header<> head = parser_->get().base();
+  MakeForwarded(head, client_);
   RequestBody body(socket_, input_, *parser_, deadline_, parts_.options.http.request_timeout);
   const bool complete = co_await AwaitBody(body);
   if (!complete) co_return;
@@ -198,7 +200,7 @@ Task<void> RoutingSession::Forward(std::string document) {
       co_await Reply(Unavailable("no server owned the document within --retry-timeout"));
       co_return;
     }
-    const Fate fate = co_await Attempt(*lease, body);
+    const Fate fate = co_await Attempt(*lease, head, body);
     if (ended_) co_return;
     if (body.error()) {
       co_await ReplyToBadRequest(body.error());
@@ -224,7 +226,8 @@ Task<void> RoutingSession::Forward(std::string document) {
 // Reads as much of the body as is kept. False: the client has been told what was wrong.
 Task<bool> RoutingSession::AwaitBody(RequestBody& body) {
   const auto& head = parser_->get();
-  if (!parser_->is_done() && input_.size() == 0 && head[http::field::expect] == "100-continue") {
+  if (!parser_->is_done() && input_.size() == 0 &&
+      boost::beast::iequals(head[http::field::expect], "100-continue")) {
     constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
     auto [ec, bytes] = co_await asio::async_write(socket_, asio::buffer(kContinue), kAwait);
     broken_ = bool(ec);
@@ -246,11 +249,10 @@ Task<std::optional<Lease>> RoutingSession::AwaitOwner(const std::string& documen
   co_return lease;
 }
 
-Task<Fate> RoutingSession::Attempt(Lease lease, RequestBody& body) {
+Task<Fate> RoutingSession::Attempt(Lease lease, const http::request_header<>& head,
+                                   RequestBody& body) {
   exchange_.emplace(parts_.context, socket_.get_executor(), parts_.pool, parts_.options,
                     std::move(lease));
-  http::request_header<> head = parser_->get().base();
-  MakeForwarded(head, client_);
   const Fate fate = co_await exchange_->Ask(head, body);
   parts_.metrics.OnAttempt(fate);
   spdlog::debug("{} {}: attempt at {}: {}", MethodName(method_), document_,

@@ -61,7 +61,8 @@ class RoutingSession final : public Session, public std::enable_shared_from_this
   Task<void> Forward(std::string document);
   Task<bool> AwaitBody(RequestBody& body);
   Task<std::optional<Lease>> AwaitOwner(const std::string& document, Clock::time_point until);
-  Task<Fate> Attempt(Lease lease, RequestBody& body);
+  Task<Fate> Attempt(Lease lease, const boost::beast::http::request_header<>& head,
+                     RequestBody& body);
   Task<void> PassOn();
   Task<void> Reply(Response response);
   Task<void> ReplyToBadRequest(ErrorCode ec);
