@@ -44,10 +44,13 @@ Totals Scaled(const Totals& totals, double factor) {
 /// One server, its users, and what its own counters say of the measured time.
 class Member {
  public:
-  Member(const std::string& program, const TrialSpec& spec, const Policy& policy)
-      : process_(program,
-                 {"--store", spec.store_url, "--policy", policy.Name(), "--listen", "127.0.0.1:0",
-                  "--threads", "1", "--cache-bytes", "64MiB", "--log-level", "error"}) {}
+  // `number`: this server's index, in [0, servers). The servers share the store, and each owns the
+  // scope of its number.
+  Member(const std::string& program, const TrialSpec& spec, const Policy& policy,
+         std::size_t number)
+      : process_(program, {"--store", spec.store_url, "--scope", fmt::format("fleet/{}", number),
+                           "--policy", policy.Name(), "--listen", "127.0.0.1:0", "--threads", "1",
+                           "--cache-bytes", "64MiB", "--log-level", "error"}) {}
 
   /// Waits until the server serves; its users come with Run. Both are called once.
   void Connect(asio::io_context& context, RemoteServer::Range documents, const TrialSpec& spec,
@@ -100,7 +103,7 @@ Fleet StartFleet(const std::string& program, const TrialSpec& spec, const Policy
                  asio::io_context& context, const std::atomic<bool>& interrupted) {
   Fleet fleet;
   for (std::size_t i = 0; i < spec.servers; ++i) {
-    fleet.push_back(std::make_unique<Member>(program, spec, policy));
+    fleet.push_back(std::make_unique<Member>(program, spec, policy, i));
   }
   const auto share =
       static_cast<std::uint32_t>(std::max<std::size_t>(spec.documents / spec.servers, 1));

@@ -110,6 +110,24 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
     });
   }
 
+  void OpenScope(Scope scope, Reply done) {
+    asio::dispatch(strand_, [self = shared_from_this(), scope = std::move(scope),
+                             done = std::move(done)]() mutable {
+      if (scope.empty()) return self->Later(std::move(done), Errc::kBadOptions);
+      const std::optional<std::uint64_t> attempt =
+          self->BeginOpen({std::move(scope)}, std::move(done));
+      if (!attempt) return;
+      self->store_.NewEpoch(
+          [self, attempt = *attempt, work = self->Working()](ErrorCode ec, Epoch epoch) mutable {
+            if (!self) return;  // the second answer
+            Impl& impl = *self;
+            asio::post(impl.strand_, [self = std::move(self), attempt, ec, epoch] {
+              ec ? self->Opened(attempt, ec, epoch) : self->FenceScope(attempt, epoch);
+            });
+          });
+    });
+  }
+
   ErrorCode OpenWithEpoch(Epoch epoch) {
     if (trouble_) return Errc::kBadOptions;
     if (closed_ != Errc::kOk) return closed_;
@@ -277,6 +295,16 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
     open_by_ = SaturatingAdd(Now(), options_.lane.attempt_timeout);
     Arm(open_by_);
     return ++open_attempt_;
+  }
+
+  // The second step of OpenScope, unless the first one took too long: a later attempt may have
+  // fenced the scope already, under an epoch that this one must not shut out.
+  void FenceScope(std::uint64_t attempt, Epoch epoch) {
+    if (opens_.empty() || attempt != open_attempt_) return;
+    if (!store_.traits().fences) return Opened(attempt, {}, epoch);
+    store_.Fence(ownership_.scope, epoch,
+                 [self = shared_from_this(), attempt, epoch, work = Working()](
+                     ErrorCode ec) mutable { PostOpened(std::move(self), attempt, ec, epoch); });
   }
 
   static void PostOpened(std::shared_ptr<Impl> self, std::uint64_t attempt, ErrorCode ec,
@@ -486,6 +514,9 @@ Interposer::Executor Interposer::get_executor() const { return impl_->strand(); 
 void Interposer::Open(Reply done) { impl_->Open(std::move(done)); }
 void Interposer::OpenOwned(Scope scope, Epoch epoch, Reply done) {
   impl_->OpenOwned(std::move(scope), epoch, std::move(done));
+}
+void Interposer::OpenScope(Scope scope, Reply done) {
+  impl_->OpenScope(std::move(scope), std::move(done));
 }
 ErrorCode Interposer::OpenWithEpoch(Epoch epoch) { return impl_->OpenWithEpoch(epoch); }
 Result<Stamp> Interposer::MarkDirty(KeyView key, std::size_t bytes) {

@@ -289,6 +289,69 @@ TEST_CASE("a server that another has replaced serves no more", "[docstore]") {
   CHECK(other.Do("GET", "/docs/d/sections/s").body == "newer");
 }
 
+// A rolling update: the newer server starts while the older one still serves.
+TEST_CASE("a server acknowledges no write after another has opened the store", "[docstore]") {
+  Runner runner;
+  Runner other_runner;
+  MemoryStore store(runner.context().get_executor());
+  TestServer older(runner, store);
+  Client client(older.port());
+  const std::vector<std::string> paths = {"/docs/a/sections/s", "/docs/b/sections/s",
+                                          "/docs/c/sections/s", "/docs/d/sections/s"};
+  for (const std::string& path : paths) REQUIRE(client.Do("PUT", path, "old").status == 201);
+  TestServer newer(other_runner, store);
+  Client other(newer.port());
+  for (const std::string& path : paths) CHECK(other.Do("GET", path).body == "old");
+  // Keys that the newer server has not written, in both shards.
+  int acknowledged = 0;
+  for (const std::string& path : paths) {
+    if (client.Do("PUT", path, "lost").status < 300) ++acknowledged;
+  }
+  CHECK(acknowledged == 0);
+  for (const std::string& path : paths) CHECK(client.Do("GET", path).status == 421);
+  for (const std::string& path : paths) CHECK(other.Do("GET", path).body == "old");
+}
+
+TEST_CASE("a server that only reads notices within max_stale that another took over",
+          "[docstore]") {
+  DocumentsOptions options = TestServer::TwoShards();
+  options.max_stale = 20ms;
+  Runner runner;
+  Runner other_runner;
+  MemoryStore store(runner.context().get_executor());
+  TestServer older(runner, store, options);
+  Client client(older.port());
+  REQUIRE(client.Do("PUT", "/docs/d/sections/s", "old").status == 201);
+  CHECK(client.Do("GET", "/docs/d/sections/s").body == "old");
+  TestServer newer(other_runner, store, options);
+  REQUIRE(Client(newer.port()).Do("PUT", "/docs/d/sections/s", "new").status == 204);
+  const auto replaced = ScopeProof::Clock::now();
+  // The answer of a read that was asked for later than that is never the old state.
+  Reply reply;
+  auto asked = replaced;
+  do {
+    asked = ScopeProof::Clock::now();
+    reply = client.Do("GET", "/docs/d/sections/s");
+    if (reply.status == 200) CHECK(asked <= replaced + options.max_stale);
+  } while (reply.status == 200);
+  CHECK(reply.status == 421);
+  CHECK(client.Do("GET", "/docs/none").status == 421);
+  CHECK(client.Do("GET", "/healthz").status == 421);
+}
+
+TEST_CASE("servers with scopes of their own do not shut each other out", "[docstore]") {
+  Runner runner;
+  Runner other_runner;
+  MemoryStore store(runner.context().get_executor());
+  DocumentsOptions options = TestServer::TwoShards();
+  TestServer one(runner, store, options);
+  options.scope = "two";
+  TestServer two(other_runner, store, options);
+  CHECK(Client(one.port()).Do("PUT", "/docs/a/sections/s", "x").status == 201);
+  CHECK(Client(two.port()).Do("PUT", "/docs/b/sections/s", "x").status == 201);
+  CHECK(Client(one.port()).Do("PUT", "/docs/a/sections/s", "y").status == 204);
+}
+
 TEST_CASE("a drain answers what it has read, says 503 to the rest, and flushes", "[docstore]") {
   // One thread: when one connection shows the drain, all have heard of it.
   GatedService service(OneShard(), 1);

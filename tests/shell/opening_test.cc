@@ -98,6 +98,51 @@ TEST_CASE("an owner shuts out the former one before it opens, and names its scop
   CHECK(write.batch.epoch == 12);
 }
 
+TEST_CASE("opening a scope takes a fresh epoch, fences, and names the scope in each write",
+          "[interposer][open]") {
+  World world;
+  world.store.last_epoch = 4;
+  world.On([&] { world.interposer->OpenScope("all", world.Logged("open")); });
+  REQUIRE(world.store.fences.size() == 1);
+  CHECK(world.store.fences.front().scope == "all");
+  CHECK(world.store.fences.front().epoch == 5);
+  CHECK(world.log.empty());
+  SECTION("the fence holds") {
+    world.store.fences.front().handler({});
+    world.Turn();
+    CHECK(world.log == Log{"open: ok"});
+    world.Set("k", "v");
+    CHECK(world.store.TakeWrite().batch.scope == "all");
+  }
+  SECTION("another server was quicker") {
+    world.store.fences.front().handler(Errc::kFenced);
+    world.Turn();
+    CHECK(world.log == Log{World::Entry("open", Errc::kFenced)});
+  }
+}
+
+TEST_CASE("an epoch that comes too late fences nothing", "[interposer][open]") {
+  EngineOptions options = Plain();
+  options.lane.attempt_timeout = std::chrono::milliseconds(50);
+  World world(options);
+  world.store.hold_epochs = true;
+  world.On([&] { world.interposer->OpenScope("all", world.Logged("first")); });
+  world.RunUntil([&] { return !world.log.empty(); });
+  CHECK(world.log == Log{World::Entry("first", Errc::kUnknown)});
+  world.On([&] { world.interposer->OpenScope("all", world.Logged("second")); });
+  REQUIRE(world.store.epochs.size() == 2);
+  world.store.epochs[1]({}, 6);
+  world.Turn();
+  REQUIRE(world.store.fences.size() == 1);
+  world.store.epochs[0]({}, 7);
+  world.Turn();
+  CHECK(world.store.fences.size() == 1);
+  world.store.fences.front().handler({});
+  world.Turn();
+  CHECK(world.log.back() == "second: ok");
+  CHECK(world.interposer->epoch() == 6);
+}
+
 TEST_CASE("an owner that has a successor does not open", "[interposer][open]") {
   World world;
   world.On([&] { world.interposer->OpenOwned("range/7", 12, world.Logged("open")); });

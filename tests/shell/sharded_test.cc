@@ -83,6 +83,26 @@ TEST_CASE("all shards open under one epoch", "[sharded]") {
   CHECK(world.store.last_epoch == 5);
 }
 
+TEST_CASE("all shards open one scope under one epoch", "[sharded]") {
+  ShardedWorld world;
+  world.store.last_epoch = 4;
+  ErrorCode fate = Errc::kUnknown;
+  world.sharded->AsyncOpenScope("all", [&](ErrorCode ec) { fate = ec; });
+  world.Turn();
+  REQUIRE(world.store.fences.size() == 1);
+  CHECK(world.store.fences[0].epoch == 5);
+  world.store.fences[0].handler({});
+  world.Turn();
+  REQUIRE(world.store.fences.size() == 2);  // the second shard's
+  CHECK(world.store.fences[1].scope == "all");
+  CHECK(world.store.fences[1].epoch == 5);
+  CHECK(fate == Errc::kUnknown);
+  world.store.fences[1].handler({});
+  world.Turn();
+  CHECK_FALSE(fate);
+  CHECK((*world.sharded)[1].epoch() == 5);
+}
+
 TEST_CASE("opening reports what the store says", "[sharded]") {
   ShardedWorld world;
   world.store.hold_epochs = true;

@@ -269,6 +269,7 @@ Errc RocksDbStore::Engine::Fence(const Scope& scope, Epoch epoch) noexcept {
     const std::optional<Epoch> fence = FenceOf(scope);
     if (!fence) return Errc::kTransient;
     if (*fence > epoch) return Errc::kFenced;
+    if (*fence == epoch) return Errc::kOk;  // what a look-up finds is durable
     rocksdb::WriteBatch update;
     rocksdb::Status status =
         PutEpoch(*database_, rocksdb_store::kFencePrefix + scope, epoch, &update);

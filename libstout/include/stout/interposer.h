@@ -50,7 +50,8 @@ struct Application {
 ///   must outlive it; the executor's context must outlive the store. Destroying it is Close(): do
 ///   it on get_executor(), or while the context does not run. Handlers that still wait when the
 ///   context is destroyed are destroyed with it, unrun, by the thread that does so.
-/// Threads: everything but AsyncOpen, AsyncOpenOwned and get_executor() is called on
+/// Threads: everything but AsyncOpen, AsyncOpenOwned, AsyncOpenScope and get_executor() is called
+/// on
 ///   get_executor(), a strand (asserted). Handlers run on their own executor, by default that
 ///   strand, never inside the call that took them.
 /// Errors: codes of stout::Errc; nothing throws but std::bad_alloc.
@@ -95,6 +96,16 @@ class Interposer {
                                      get_executor(), std::forward<Token>(token));
   }
   void OpenOwned(Scope scope, Epoch epoch, Reply done);
+  /// Opens as the owner of `scope`, not empty, under a fresh epoch of the store: AsyncOpen and then
+  /// AsyncOpenOwned, with their errors. Use it where no lease service decides who owns the scope:
+  /// the last server that opens it is the owner, and batches of the former owner end with kFenced.
+  template <typename Token>
+  auto AsyncOpenScope(Scope scope, Token&& token) {
+    return Initiate<void(ErrorCode)>(
+        [this, scope = std::move(scope)](Reply done) { OpenScope(scope, std::move(done)); },
+        get_executor(), std::forward<Token>(token));
+  }
+  void OpenScope(Scope scope, Reply done);
   /// Opens under an epoch that the caller has, say one shared by shards. It must be new: versions
   /// begin at 1 again, and under an epoch that an earlier incarnation used the store would take
   /// changes for repetitions and drop them.

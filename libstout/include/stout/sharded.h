@@ -111,6 +111,36 @@ class Sharded {
         std::forward<Token>(token));
   }
 
+  /// Takes one fresh epoch from the store and opens every shard with it as the owner of `scope`:
+  /// `void(ErrorCode)`, as Interposer::AsyncOpenScope.
+  template <typename Token>
+  auto AsyncOpenScope(Scope scope, Token&& token) {
+    return Async(
+        [this, scope = std::move(scope)](Reply done) {
+          // The first shard asks the store, the others follow it.
+          On(shards_, 0,
+             [weak = std::weak_ptr(shards_), scope,
+              done = std::move(done)](Interposer* first) mutable {
+               if (first == nullptr) return done(Errc::kClosed);
+               first->OpenScope(scope, [weak = std::move(weak), scope,
+                                        done = std::move(done)](ErrorCode ec) mutable {
+                 const std::shared_ptr<Shards> shards = weak.lock();
+                 if (ec || !shards) return done(ec ? ec : Errc::kClosed);
+                 const Epoch epoch = internal::InterposerOf(*shards->front()).epoch();
+                 Each(
+                     shards,
+                     [scope, epoch, first = &internal::InterposerOf(*shards->front())](
+                         Interposer& shard, Reply opened) {
+                       if (&shard == first) return opened({});
+                       shard.OpenOwned(scope, epoch, std::move(opened));
+                     },
+                     std::move(done));
+               });
+             });
+        },
+        std::forward<Token>(token));
+  }
+
   /// MarkDirty on the key's shard: `void(ErrorCode, Stamp)`.
   template <typename Token>
   auto AsyncMarkDirty(KeyView key, std::size_t bytes, Token&& token) {

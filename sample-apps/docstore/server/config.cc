@@ -36,6 +36,10 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
   options.Service(config);
   options.Count("--lanes", config.documents.shards, kMaxShards,
                 "Shards that documents are spread over, each with its own batches");
+  options.Text("--scope", config.documents.scope,
+               "Without --leases: the name under which one server at a time owns the store. A "
+               "server that starts shuts out the one that had the name before",
+               "NAME");
 
   options.Group("Sharing the store with other servers");
   options.Text("--leases", config.leases,
@@ -127,6 +131,7 @@ std::string CheckTogether(const Config& config) {
     return "--max-batch-bytes must exceed --max-section-bytes by 1KiB: raise the one or lower the "
            "other";
   }
+  if (config.documents.scope.empty()) return "--scope is empty: give it a name, like docstore";
   std::string wrong = Validate(engine).value_or("");
   std::replace(wrong.begin(), wrong.end(), '_', '-');  // names of fields to names of options
   return wrong;

@@ -235,11 +235,12 @@ bool SaysChanged(const Response& response, const DocumentRequest& request) {
 // Shared with the coroutines that serve, which may outlive the shard.
 struct DocumentShard::State {
   State(const asio::any_io_executor& executor, Store& store, WriteBackMapOptions options,
-        std::size_t max_sections, IsOurs is_ours)
+        std::size_t max_sections, IsOurs is_ours, std::shared_ptr<ScopeProof> proof)
       : map(executor, store, std::move(options)),
         turnstile(std::make_shared<Turnstile>()),
         max_sections(max_sections),
-        is_ours(std::move(is_ours)) {}
+        is_ours(std::move(is_ours)),
+        proof(std::move(proof)) {}
 
   static Task<Outcome> Serve(std::shared_ptr<State> self, DocumentRequest request) {
     WriteBackMap& map = self->map;
@@ -248,13 +249,20 @@ struct DocumentShard::State {
     if (found.error) co_return Outcome{.error = found.error};
     // What is in memory is the newest if it is ours at this moment, whatever happens later.
     if (self->is_ours && !self->is_ours()) co_return Outcome{.error = Errc::kFenced};
+    const auto decided = ScopeProof::Clock::now();
     Result<Response> response = Decide(map, keys, found, request, self->max_sections);
     found.turn.End();
     if (!response) co_return Outcome{.error = response.error()};
     const std::array<KeyView, 2> both = {keys.manifest, keys.section};
     const std::span<const KeyView> revealed(both.data(), keys.section.empty() ? 1 : 2);
     auto [ec] = co_await map.AsyncSafeReply(revealed, kAwait);
-    if (ec) co_return Outcome{.error = ec, .changed = SaysChanged(*response, request)};
+    const bool changed = SaysChanged(*response, request);
+    if (ec) co_return Outcome{.error = ec, .changed = changed};
+    // A durable change has proved by itself that the documents were ours.
+    if (self->proof && !changed && !self->proof->Covers(decided)) {
+      auto [unproved] = co_await self->proof->AsyncAwait(decided, kAwait);
+      if (unproved) co_return Outcome{.error = unproved};
+    }
     co_return Outcome{.response = std::move(*response)};
   }
 
@@ -262,12 +270,14 @@ struct DocumentShard::State {
   std::shared_ptr<Turnstile> turnstile;
   const std::size_t max_sections;
   const IsOurs is_ours;
+  const std::shared_ptr<ScopeProof> proof;
 };
 
 DocumentShard::DocumentShard(const asio::any_io_executor& executor, Store& store,
-                             WriteBackMapOptions options, std::size_t max_sections, IsOurs is_ours)
+                             WriteBackMapOptions options, std::size_t max_sections, IsOurs is_ours,
+                             std::shared_ptr<ScopeProof> proof)
     : state_(std::make_shared<State>(executor, store, std::move(options), max_sections,
-                                     std::move(is_ours))) {}
+                                     std::move(is_ours), std::move(proof))) {}
 
 Interposer& DocumentShard::interposer() { return state_->map.interposer(); }
 

@@ -8,6 +8,7 @@
 #include "http/message.h"
 #include "server/documents.h"
 #include "server/metrics.h"
+#include "server/scope_proof.h"
 #include "stout/store.h"
 #include "stout/unique_function.h"
 #include "stout/write_back_map.h"
@@ -37,9 +38,11 @@ class DocumentShard {
   /// Whether the documents are certainly ours at the moment of the call; on the strand.
   using IsOurs = std::function<bool()>;
 
-  /// An empty `is_ours` is always true.
+  /// An empty `is_ours` is always true. Answers that change nothing wait for `proof`, unless it is
+  /// null.
   DocumentShard(const boost::asio::any_io_executor& executor, Store& store,
-                WriteBackMapOptions options, std::size_t max_sections, IsOurs is_ours = {});
+                WriteBackMapOptions options, std::size_t max_sections, IsOurs is_ours = {},
+                std::shared_ptr<ScopeProof> proof = {});
 
   [[nodiscard]] Interposer& interposer();
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -19,6 +20,12 @@ struct DocumentsOptions {
   std::size_t shards = 1;
   /// Sections of one document, >= 1: its manifest is rewritten whenever one comes or goes.
   std::size_t max_sections = 10'000;
+  /// Without leases: the name under which one server at a time owns the documents of the store. A
+  /// server that opens it shuts out the one before. Not empty.
+  Scope scope = "docstore";
+  /// Without leases: an answer that changes nothing shows no state that another server replaced
+  /// longer ago than this. > 0.
+  Duration max_stale = std::chrono::seconds(2);
 };
 
 /// A request to a document, or to one of its sections.

@@ -89,10 +89,11 @@ class Program {
                          : fmt::format("{} shards", config_.documents.shards));
     const StoreTraits& traits = store_.traits();
     if (!traits.durable) spdlog::warn("{} is not durable", traits.name);
-    if (shared_ && !traits.fences) {
+    if (!traits.fences) {
       spdlog::warn(
-          "{} has no fences: a late write of a former owner of a range can still take "
-          "effect where the new one has not written",
+          "{} has no fences as it is opened: if a second server opens the same data, writes that "
+          "either has acknowledged can be lost, and its reads can be out of date; stop the old "
+          "server before you start the new one, or use a store with fences (docs/STORES.md)",
           traits.name);
     }
     fmt::print("listening on {}\n", listening_.Text());

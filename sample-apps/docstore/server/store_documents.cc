@@ -1,20 +1,103 @@
 #include "server/store_documents.h"
 
+#include <spdlog/spdlog.h>
+
 #include <atomic>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
+#include "stout/core/backoff.h"
+#include "stout/core/random.h"
+
 namespace stout::docstore {
+namespace {
+
+// Between attempts to open the scope: about five seconds in all.
+constexpr Backoff kPause{std::chrono::milliseconds(20), std::chrono::seconds(1)};
+constexpr std::uint32_t kMaxFailures = 10;
+
+std::shared_ptr<ScopeProof> MakeProof(const boost::asio::any_io_executor& executor, Store& store,
+                                      const DocumentsOptions& options) {
+  if (!store.traits().fences) return nullptr;
+  return std::make_shared<ScopeProof>(executor, store, options.max_stale,
+                                      options.map.engine.reply_deadline);
+}
+
+}  // namespace
 
 StoreDocuments::StoreDocuments(const boost::asio::any_io_executor& executor, Store& store,
                                const DocumentsOptions& options)
-    : shards_(executor, options.shards, [&](const auto& shard_executor, std::size_t) {
+    : scope_(options.scope),
+      proof_(MakeProof(executor, store, options)),
+      store_(store,
+             [proof = proof_](WatchedStore::Clock::time_point sent, ErrorCode ec) {
+               if (proof) proof->OnDone(sent, ec);
+             }),
+      shards_(executor, options.shards, [&](const auto& shard_executor, std::size_t) {
         WriteBackMapOptions map = options.map;
         map.cache_bytes /= options.shards;
-        return std::make_unique<DocumentShard>(shard_executor, store, std::move(map),
-                                               options.max_sections);
+        return std::make_unique<DocumentShard>(shard_executor, store_, std::move(map),
+                                               options.max_sections, DocumentShard::IsOurs(),
+                                               proof_);
       }) {}
+
+StoreDocuments::~StoreDocuments() {
+  if (proof_) proof_->Stop();
+}
+
+// An attempt to open, repeated while the store fails for the moment: a fence may have to wait for
+// batches of the server that is replaced.
+struct StoreDocuments::Opening {
+  Opening(const boost::asio::any_io_executor& executor, Done done)
+      : done(std::move(done)), pause(executor) {}
+
+  Done done;
+  boost::asio::steady_timer pause;
+  std::uint32_t failures = 0;
+};
+
+void StoreDocuments::Open(const std::string&, Done done) {
+  OpenScope(std::make_unique<Opening>(shards_.get_executor(), std::move(done)));
+}
+
+void StoreDocuments::OpenScope(std::unique_ptr<Opening> opening) {
+  shards_.AsyncOpenScope(scope_, [this, opening = std::move(opening)](ErrorCode ec) mutable {
+    const bool for_now = ec == Errc::kTransient || ec == Errc::kUnknown;
+    if (for_now && opening->failures < kMaxFailures) {
+      spdlog::warn("the store does not open scope '{}': {}; trying again", scope_, ec.message());
+      SplitMix64 random(opening->failures);
+      opening->pause.expires_after(kPause.Pause(++opening->failures, random));
+      boost::asio::steady_timer& pause = opening->pause;
+      return pause.async_wait([this, opening = std::move(opening)](ErrorCode cut) mutable {
+        cut ? opening->done(Errc::kClosed) : OpenScope(std::move(opening));
+      });
+    }
+    if (!ec && proof_) {
+      proof_->Start(scope_, shards_[0].interposer().epoch(), [this] { OnLost(); });
+    }
+    opening->done(ec);
+  });
+}
+
+void StoreDocuments::OnLost() {
+  spdlog::error(
+      "another server has taken over scope '{}' of this store: this server serves no more until it "
+      "is restarted; give servers that share a store --leases, or each its own --scope and store",
+      scope_);
+  for (std::size_t i = 0; i < shards_.size(); ++i) {
+    Interposer& interposer = shards_[i].interposer();
+    boost::asio::post(interposer.get_executor(), [&interposer] { interposer.Fence(); });
+  }
+}
+
+void StoreDocuments::Close(Done done) {
+  if (proof_) proof_->Stop();
+  shards_.AsyncClose(std::move(done));
+}
 
 void StoreDocuments::Handle(DocumentRequest request, Respond respond) {
   DocumentShard& shard = shards_.For(request.document);

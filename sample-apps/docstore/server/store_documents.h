@@ -1,35 +1,51 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "server/document_shard.h"
 #include "server/documents.h"
+#include "server/scope_proof.h"
+#include "server/watched_store.h"
 #include "stout/sharded.h"
 #include "stout/store.h"
 
 namespace stout::docstore {
 
-/// All documents of a store. A server that opens them shuts out whoever served them before, as far
-/// as the store compares stamps.
+/// All documents of a store, owned by the last server that opened their scope.
+///
+/// The former owner loses nothing that it acknowledged, because the store applies none of its
+/// batches after the fence. It answers 421 from its first refused batch on, and at most max_stale
+/// after the take-over if it only reads. A store without fences keeps neither promise.
 ///
 /// Owner: refers to the store, which outlives it.   Threads: any.
 class StoreDocuments final : public Documents {
  public:
   StoreDocuments(const boost::asio::any_io_executor& executor, Store& store,
                  const DocumentsOptions& options);
+  ~StoreDocuments() override;
 
-  void Open(const std::string&, Done done) override { shards_.AsyncOpen(std::move(done)); }
+  void Open(const std::string&, Done done) override;
   void Handle(DocumentRequest request, Respond respond) override;
   void Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> done) override;
   /// 421 when another server has taken over the store.
   void Health(Respond respond) override;
   void Leave(UniqueFunction<void()> done) override { done(); }  // there is nobody to hand over to
   void Drain(Done done) override { shards_.AsyncDrain(std::move(done)); }
-  void Close(Done done) override { shards_.AsyncClose(std::move(done)); }
+  void Close(Done done) override;
 
  private:
+  struct Opening;
+
+  void OpenScope(std::unique_ptr<Opening> opening);
+  /// Another server owns the scope: no shard of this one may go on.
+  void OnLost();
+
+  const Scope scope_;
+  const std::shared_ptr<ScopeProof> proof_;  // null: the store has no fences
+  WatchedStore store_;
   Sharded<DocumentShard> shards_;
 };
 

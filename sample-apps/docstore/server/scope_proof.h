@@ -1,0 +1,92 @@
+#pragma once
+
+#include <atomic>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "stout/completion.h"
+#include "stout/store.h"
+#include "stout/unique_function.h"
+
+namespace stout::docstore {
+
+/// Bounds how long a server answers from memory after another server has taken its scope over.
+///
+/// A write or a fence that succeeded proves that the scope was still ours when it was sent. An
+/// answer from memory needs a proof that is at most `max_age` older than the answer. If no write
+/// has given one for half of that time, the fence is repeated.
+///
+///     if (!proof->Covers(read_at)) co_await proof->AsyncAwait(read_at, kAwait);
+///
+/// Units: `max_age` is the longest age of a state that an answer may show, measured from the moment
+///   when another server took over.
+/// Owner: shared; refers to the store, which outlives its calls.
+/// Threads: any. `on_lost` runs on the executor, once.
+/// Errors: AsyncAwait ends with kFenced if another server owns the scope, kUnknown if the store has
+///   not proved anything within `patience`, and kClosed after Stop.
+class ScopeProof : public std::enable_shared_from_this<ScopeProof> {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  ScopeProof(const boost::asio::any_io_executor& executor, Store& store, Duration max_age,
+             Duration patience);
+
+  /// Begins to repeat the fence of `scope` under `epoch`. The store has fences.
+  void Start(Scope scope, Epoch epoch, UniqueFunction<void()> on_lost);
+  /// Asks the store no more, and ends all that wait.
+  void Stop();
+
+  /// Notes the end of a write or a fence under the scope, which was sent at `sent`.
+  void OnDone(Clock::time_point sent, ErrorCode ec);
+
+  /// Whether the scope is known to have been ours at most max_age before `read`.
+  [[nodiscard]] bool Covers(Clock::time_point read) const {
+    return Clock::duration(proven_.load(std::memory_order_acquire)) + max_age_ >=
+           read.time_since_epoch();
+  }
+  /// Waits until Covers(read): `void(ErrorCode)`.
+  template <typename Token>
+  auto AsyncAwait(Clock::time_point read, Token&& token) {
+    return Initiate<void(ErrorCode)>([this, read](Done done) { Await(read, std::move(done)); },
+                                     std::forward<Token>(token));
+  }
+
+ private:
+  using Done = UniqueFunction<void(ErrorCode)>;
+  struct Waiter {
+    Clock::time_point read;
+    Clock::time_point give_up;
+    Done done;
+  };
+
+  void Await(Clock::time_point read, Done done);
+  void Tick();
+  void Ask();
+  /// Ends those that are covered, late, or in vain.
+  void EndWaiters(Clock::time_point now);
+
+  const boost::asio::strand<boost::asio::any_io_executor> strand_;
+  boost::asio::steady_timer timer_;  // on the strand
+  Store& store_;
+  const Clock::duration max_age_;
+  const Clock::duration patience_;
+
+  std::atomic<Clock::rep> proven_ = Clock::duration::min().count() / 2;  // of the newest proof
+  std::atomic<bool> waited_for_ = false;  // whether waiters_ may have any
+
+  std::mutex mutex_;
+  std::vector<Waiter> waiters_;
+  std::optional<ErrorCode> over_;  // kFenced or kClosed: there will be no proof
+  Scope scope_;
+  Epoch epoch_ = 0;
+  Clock::time_point asked_{};
+  UniqueFunction<void()> on_lost_;
+};
+
+}  // namespace stout::docstore
