@@ -61,6 +61,13 @@ class LeaseManager::Impl final : public std::enable_shared_from_this<Impl>, publ
     });
   }
 
+  void Suspend() {
+    Post([](Impl& impl) { impl.keeper_.Suspend(BootNow()); });
+  }
+  void Resume() {
+    Post([](Impl& impl) { impl.keeper_.Resume(BootNow()); });
+  }
+
   void Forget() noexcept override { const auto leaving = std::exchange(leaving_, {}); }
 
   void HandedOver(RangeId range, Epoch epoch) {
@@ -231,6 +238,8 @@ LeaseManager::~LeaseManager() { impl_->Detach(); }
 LeaseManager::Executor LeaseManager::get_executor() const { return impl_->strand(); }
 void LeaseManager::Start() { impl_->Start(); }
 void LeaseManager::Leave(UniqueFunction<void()> done) { impl_->Leave(std::move(done)); }
+void LeaseManager::Suspend() { impl_->Suspend(); }
+void LeaseManager::Resume() { impl_->Resume(); }
 void LeaseManager::GiveUp(RangeId range, Epoch epoch) { impl_->HandedOver(range, epoch); }
 bool LeaseManager::Owns(RangeId range) const { return EpochOf(range) != 0; }
 Epoch LeaseManager::EpochOf(RangeId range) const { return impl_->EpochOf(range); }

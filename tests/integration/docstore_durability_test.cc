@@ -339,6 +339,26 @@ TEST_CASE("a server that only reads notices within max_stale that another took o
   CHECK(client.Do("GET", "/healthz").status == 421);
 }
 
+TEST_CASE("a server without leases says that its store does not answer", "[docstore]") {
+  DocumentsOptions options = OneShard();
+  options.unhealthy_after = 20ms;
+  GatedService service(options);
+  Client client(service.server.port());
+  CHECK(client.Do("GET", "/healthz").status == 200);
+  service.store.Shut();
+  Client waiting(service.server.port());
+  waiting.Send(Format("PUT", "/docs/d/sections/s", "x"));
+  Reply reply;
+  do {
+    reply = client.Do("GET", "/healthz");
+  } while (reply.status == 200);
+  CHECK(reply.status == 503);
+  CHECK(reply.body.find("the store (memory) has not answered") != std::string::npos);
+  service.store.Open();
+  CHECK(waiting.Receive().status == 201);
+  CHECK(client.Do("GET", "/healthz").status == 200);
+}
+
 TEST_CASE("servers with scopes of their own do not shut each other out", "[docstore]") {
   Runner runner;
   Runner other_runner;

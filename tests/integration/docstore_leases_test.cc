@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -232,6 +234,138 @@ TEST_CASE("a range that the store does not open is not lost for good", "[docstor
     CAPTURE(document);
     CHECK(Eventually([&] { return server.Serves(document); }));
   }
+  runner.Stop();
+}
+
+// A store that never takes the keys of sections named "stuck", and that can be cut off.
+class TroubledStore final : public Store {
+ public:
+  explicit TroubledStore(Store& store) : store_(store) {}
+
+  void Cut(bool cut) { cut_ = cut; }
+  // Writes that failed, of batches and of stuck keys.
+  [[nodiscard]] int failed() const { return failed_; }
+
+  [[nodiscard]] const StoreTraits& traits() const override { return store_.traits(); }
+  void Write(const WriteBatch& batch, WriteHandler handler) override {
+    if (cut_) {
+      ++failed_;
+      return handler({Errc::kUnknown, {}});
+    }
+    WriteResult result;
+    WriteBatch rest = batch;
+    rest.items.clear();
+    for (std::uint32_t i = 0; i < batch.items.size(); ++i) {
+      if (batch.items[i].key.ends_with("/s/stuck")) {
+        result.items.push_back({i, Errc::kTransient});
+        ++failed_;
+      } else {
+        rest.items.push_back(batch.items[i]);
+      }
+    }
+    auto owned = std::make_shared<WriteBatch>(std::move(rest));
+    store_.Write(*owned, [owned, result = std::move(result),
+                          handler = std::move(handler)](const WriteResult& written) mutable {
+      result.batch = written.batch;
+      handler(std::move(result));
+    });
+  }
+  void Read(const ReadBatch& batch, ReadHandler handler) override {
+    if (cut_) return handler({Errc::kUnknown, {}});
+    store_.Read(batch, std::move(handler));
+  }
+  void NewEpoch(EpochHandler handler) override {
+    if (cut_) return handler(Errc::kUnknown, 0);
+    store_.NewEpoch(std::move(handler));
+  }
+  void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override {
+    if (cut_) return handler(Errc::kUnknown);
+    store_.Fence(scope, epoch, std::move(handler));
+  }
+
+ private:
+  Store& store_;
+  std::atomic<bool> cut_ = false;
+  std::atomic<int> failed_ = 0;
+};
+
+TEST_CASE("a key that the store does not take delays a hand-over only so long",
+          "[docstore][leases]") {
+  Runner runner;
+  MemoryStore memory(runner.context().get_executor());
+  TroubledStore store(memory);
+  InProcessLeases leases(runner.context().get_executor());
+  LeaseOptions options = FleetServer::Brisk();
+  options.ttl = 10s;
+  options.handover_timeout = 3s;
+  FleetServer leaver(runner, store, leases, options);
+  const std::vector<std::string> documents = OneOfEachRange();
+  for (const std::string& document : documents) {
+    REQUIRE(Eventually([&] { return leaver.Serves(document); }));
+    REQUIRE(Client(leaver.port()).Do("PUT", Section(document), "kept").status == 201);
+  }
+  Client stuck(leaver.port());
+  stuck.Send(Format("PUT", "/docs/" + documents[0] + "/sections/stuck", "x"));
+  REQUIRE(Eventually([&] { return store.failed() > 0; }));
+
+  FleetServer heir(runner, store, leases, options);
+  ErrorCode ended = Errc::kUnknown;
+  std::jthread drain([&] { ended = leaver.Drain(); });
+  // The stuck key's range is served until its time is over, and the others do not wait for it.
+  for (const std::string& document : documents) {
+    CAPTURE(document);
+    REQUIRE(Eventually([&] { return leaver.Serves(document) || heir.Serves(document); }));
+  }
+  CHECK(leaver.Serves(documents[0]));
+  drain.join();
+  CHECK(ended == ErrorCode());
+  CHECK(stuck.Receive().status == 504);
+  for (const std::string& document : documents) {
+    CAPTURE(document);
+    REQUIRE(Eventually([&] { return heir.Serves(document); }));
+    CHECK(Client(heir.port()).Do("GET", Section(document)).body == "kept");
+  }
+  runner.Stop();
+}
+
+TEST_CASE("a server that is cut off from its store gives its ranges up", "[docstore][leases]") {
+  Runner runner;
+  MemoryStore memory(runner.context().get_executor());
+  TroubledStore store(memory);
+  InProcessLeases leases(runner.context().get_executor());
+  LeaseOptions options = FleetServer::Brisk();
+  options.ttl = 500ms;
+  FleetServer cut(runner, store, leases, options);
+  const std::vector<std::string> documents = OneOfEachRange();
+  for (const std::string& document : documents) {
+    REQUIRE(Eventually([&] { return cut.Serves(document); }));
+    REQUIRE(Client(cut.port()).Do("PUT", Section(document), "kept").status == 201);
+  }
+  store.Cut(true);
+  Client waiting(cut.port());
+  waiting.Send(Format("PUT", Section(documents[0]), "in vain"));
+  REQUIRE(Eventually([&] { return store.failed() > 0; }));
+  std::optional<FleetServer> other;
+  SECTION("others take them") {
+    FleetServer& healthy = other.emplace(runner, memory, leases, options);
+    for (const std::string& document : documents) {
+      CAPTURE(document);
+      REQUIRE(Eventually([&] { return healthy.Serves(document); }));
+      CHECK(Client(healthy.port()).Do("GET", Section(document)).body == "kept");
+    }
+    CHECK(Client(healthy.port()).Do("GET", "/healthz").status == 200);
+  }
+  CHECK(Eventually([&] { return Client(cut.port()).Do("GET", "/healthz").status == 503; }));
+  CHECK(Client(cut.port()).Do("GET", "/healthz").body.find("has not answered for") !=
+        std::string::npos);
+  CHECK(waiting.Receive().status == 504);
+  for (const std::string& document : documents) CHECK_FALSE(cut.Serves(document));
+  store.Cut(false);
+  CHECK(Eventually([&] { return Client(cut.port()).Do("GET", "/healthz").status == 200; }));
+  CHECK(Eventually([&] {
+    return std::any_of(documents.begin(), documents.end(),
+                       [&](const std::string& document) { return cut.Serves(document); });
+  }));
   runner.Stop();
 }
 

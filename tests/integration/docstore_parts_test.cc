@@ -12,6 +12,7 @@
 #include "server/documents.h"
 #include "server/manifest.h"
 #include "server/metrics.h"
+#include "server/store_health.h"
 
 namespace stout::docstore {
 namespace {
@@ -201,6 +202,41 @@ TEST_CASE("metrics are published in base units", "[docstore]") {
   const std::string json = ToJson({shard}, metrics.Snapshot());
   CHECK(json.starts_with(R"({"total":{"stout_keys_marked_total":12,)"));
   CHECK(json.find(R"("policy":"fixed:20ms")") != std::string::npos);
+}
+
+TEST_CASE("a store is asked in vain from the first call after its last answer", "[docstore]") {
+  using namespace std::chrono_literals;
+  using Call = StoreHealth::Call;
+  const StoreHealth::Clock::time_point start(1000s);
+  StoreHealth health;
+  CHECK(health.InVain(start) == 0s);
+  health.OnSent(Call::kWrite, start);
+  health.OnSent(Call::kWrite, start + 1s);
+  CHECK(health.InVain(start + 3s) == 3s);
+  CHECK_FALSE(health.last_error());
+  const Errc trouble = GENERATE(Errc::kTransient, Errc::kUnknown);
+  health.OnDone(Call::kWrite, trouble);
+  CHECK(health.InVain(start + 4s) == 4s);
+  CHECK(health.last_error() == trouble);
+  const Errc answer = GENERATE(Errc::kOk, Errc::kFenced, Errc::kRefused);
+  health.OnDone(Call::kWrite, answer);
+  CHECK(health.InVain(start + 5s) == 0s);
+  health.OnSent(Call::kWrite, start + 6s);
+  CHECK(health.InVain(start + 7s) == 1s);
+}
+
+TEST_CASE("a store that reads but does not write is asked in vain", "[docstore]") {
+  using namespace std::chrono_literals;
+  using Call = StoreHealth::Call;
+  const StoreHealth::Clock::time_point start(1000s);
+  StoreHealth health;
+  health.OnSent(Call::kWrite, start);
+  health.OnSent(Call::kRead, start + 1s);
+  health.OnDone(Call::kRead, {});
+  CHECK(health.InVain(start + 2s) == 2s);
+  health.OnSent(Call::kNewEpoch, start + 2s);
+  health.OnDone(Call::kNewEpoch, {});
+  CHECK(health.InVain(start + 3s) == 0s);
 }
 
 }  // namespace

@@ -20,14 +20,14 @@ using Clock = ScopeProof::Clock;
 // A proof over a store that the test answers for.
 struct ProofWorld {
   explicit ProofWorld(Duration max_age = 1h, Duration patience = 1h)
-      : proof(std::make_shared<ScopeProof>(context.get_executor(), store, max_age, patience)) {}
+      : proof(std::make_shared<ScopeProof>(context.get_executor(), max_age, patience)) {}
   ~ProofWorld() {
     proof->Stop();
     Turn();
   }
 
   void Start() {
-    proof->Start("all", 5, [this] { ++lost; });
+    proof->Start(store, "all", 5, [this] { ++lost; });
     Turn();
   }
   void Await(Clock::time_point read) {

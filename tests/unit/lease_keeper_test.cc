@@ -49,6 +49,39 @@ TEST_CASE("a session lasts from the sending, less a margin", "[leases]") {
   CHECK(member.keeper.valid_until() == kStart + 4s + kTtl - kTtl / 20);
 }
 
+TEST_CASE("a member that is suspended leaves at once and joins only when resumed", "[leases]") {
+  Member member;
+  member.Holding();
+  member.keeper.Suspend(kStart + 2s);
+  CHECK(member.keeper.TakeActions() == Actions{lease::Lost{0}, lease::Leave{7}});
+  CHECK(member.keeper.HeldEpoch(0) == 0);
+  CHECK(member.keeper.NextTick() == kNever);
+  member.keeper.Tick(kStart + 60s);
+  CHECK(member.keeper.TakeActions().empty());
+  member.keeper.Resume(kStart + 61s);
+  CHECK(member.keeper.TakeActions() == Actions{lease::Join{3}});
+}
+
+TEST_CASE("a session that begins while its member is suspended is left again", "[leases]") {
+  Member member;
+  CHECK(member.keeper.TakeActions() == Actions{lease::Join{1}});
+  member.keeper.Suspend(kStart + 1s);
+  member.keeper.OnJoined(1, Errc::kOk, 7, kStart + 2s);
+  CHECK(member.keeper.TakeActions() == Actions{lease::Leave{7}});
+  member.keeper.Resume(kStart + 3s);
+  member.keeper.Tick(kStart + 20s);
+  CHECK(member.keeper.TakeActions() == Actions{lease::Join{2}});
+}
+
+TEST_CASE("a member that is suspended can leave for good", "[leases]") {
+  Member member;
+  member.Holding();
+  member.keeper.Suspend(kStart + 2s);
+  (void)member.keeper.TakeActions();
+  member.keeper.Leave(kStart + 3s);
+  CHECK(member.keeper.TakeActions() == Actions{lease::Left{}});
+}
+
 TEST_CASE("an older renewal's answer shortens nothing", "[leases]") {
   Member member;
   member.Joined();

@@ -60,7 +60,7 @@ struct LeaseHandlers {
 /// Owner: refers to `service`, which must outlive it, as must the executor's context.
 ///   Destroy it on get_executor(), or while the context does not run; the lease then ends by itself
 ///   unless Leave() came first.
-/// Threads: Start, Leave, GiveUp and everything const from any thread.
+/// Threads: Start, Leave, Suspend, Resume, GiveUp and everything const from any thread.
 /// Errors: a service that cannot be reached is tried again, for ever; see on_refused.
 class LeaseManager {
  public:
@@ -85,6 +85,12 @@ class LeaseManager {
     return Initiate<void()>([this](UniqueFunction<void()> done) { Leave(std::move(done)); },
                             get_executor(), std::forward<Token>(token));
   }
+
+  /// Says that this server cannot serve, for example because its store does not answer: leaves at
+  /// once, so that others take its ranges, and joins again only after Resume. on_lost runs for each
+  /// range that was held.
+  void Suspend();
+  void Resume();
 
   /// Frees a range without further ado, for example because the store has fenced it: nothing is to
   /// be under way in it. It may be acquired again, a while later, under a newer epoch. Nothing if

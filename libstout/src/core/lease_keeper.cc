@@ -23,12 +23,28 @@ LeaseKeeper::LeaseKeeper(std::string address, RangeId ranges, Duration ttl)
       ranges_(ranges) {}
 
 void LeaseKeeper::Start(TimePoint now) {
-  if (stage_ == Stage::kNew) SendJoin(now);
+  if (stage_ != Stage::kNew) return;
+  stage_ = Stage::kJoining;
+  due_ = now;
+  Advance(now);
 }
 
 void LeaseKeeper::Leave(TimePoint now) {
   wants_to_leave_ = true;
   if (stage_ == Stage::kEnded) actions_.push_back(lease::Left{});
+  Advance(now);
+}
+
+void LeaseKeeper::Suspend(TimePoint now) {
+  suspended_ = true;
+  if (stage_ == Stage::kMember) EndSession(true, now);
+  join_attempt_ = 0;  // A session that an attempt under way begins is left again.
+  Advance(now);
+}
+
+void LeaseKeeper::Resume(TimePoint now) {
+  suspended_ = false;
+  due_ = std::max(due_, now);
   Advance(now);
 }
 
@@ -129,7 +145,7 @@ void LeaseKeeper::Advance(TimePoint now) {
     for (RangeId id = 0; id < ranges_.size(); ++id) Reconcile(id, now);
   }
   if (wants_to_leave_) FinishLeaving(now);
-  if (stage_ == Stage::kJoining && now >= due_) SendJoin(now);
+  if (stage_ == Stage::kJoining && !suspended_ && now >= due_) SendJoin(now);
 }
 
 void LeaseKeeper::Expire(TimePoint now) {
@@ -258,6 +274,7 @@ TimePoint LeaseKeeper::NextTick() const {
     case Stage::kEnded:
       return kNever;
     case Stage::kJoining:
+      return suspended_ ? kNever : due_;
     case Stage::kLeaving:
       return due_;
     case Stage::kMember:

@@ -60,6 +60,8 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
                 "Ranges that documents are cut into; the same for all servers, for good");
   options.Time("--lease-ttl", config.lease.ttl,
                "A server that is silent for so long has lost its ranges to others");
+  options.Time("--handover-timeout", config.lease.handover_timeout,
+               "A range that is not flushed by then is handed over without its unwritten changes");
 
   options.Group("Batching, of each shard");
   options.Parsed("--policy", fmt::format("When to send: {}", policies.syntax()), "POLICY",

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+
 namespace stout::docstore {
 namespace {
 
@@ -11,6 +13,21 @@ bool IsFinal(ErrorCode ec) {
 }
 
 }  // namespace
+
+std::optional<Response> StoreTrouble(const WatchedStore& store, Duration limit) {
+  const StoreHealth health = store.health();
+  const auto in_vain = health.InVain(StoreHealth::Clock::now());
+  if (in_vain < limit) return std::nullopt;
+  const ErrorCode last = health.last_error();
+  Response response = MakeError(
+      503,
+      fmt::format("the store ({}) has not answered for {} s: {}", store.traits().name,
+                  std::chrono::duration_cast<std::chrono::seconds>(in_vain).count(),
+                  last ? last.message() : "no call has ended"),
+      "look at the store and at the network to it; this server goes on by itself once it answers");
+  response.retry_after = std::chrono::seconds(1);
+  return response;
+}
 
 Response MakeError(ErrorCode ec, bool changed) {
   // kDeadline has words of its own, of the same meaning.

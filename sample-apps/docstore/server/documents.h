@@ -2,11 +2,13 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "http/message.h"
 #include "server/metrics.h"
+#include "server/watched_store.h"
 #include "stout/error.h"
 #include "stout/unique_function.h"
 #include "stout/write_back_map.h"
@@ -26,6 +28,9 @@ struct DocumentsOptions {
   /// Without leases: an answer that changes nothing shows no state that another server replaced
   /// longer ago than this. > 0.
   Duration max_stale = std::chrono::seconds(2);
+  /// Without leases: a store that has been asked in vain for this long makes the server unhealthy.
+  /// Under leases it is twice their ttl. > 0.
+  Duration unhealthy_after = std::chrono::seconds(20);
 };
 
 /// A request to a document, or to one of its sections.
@@ -68,6 +73,9 @@ class Documents {
   /// Answers everything that waits with an error.
   virtual void Close(Done done) = 0;
 };
+
+/// The answer of Documents::Health if the store has been asked in vain for `limit`, or nullopt.
+[[nodiscard]] std::optional<Response> StoreTrouble(const WatchedStore& store, Duration limit);
 
 /// What a client is told whose request ended with an error; `changed` as in DocumentShard::Outcome.
 [[nodiscard]] Response MakeError(ErrorCode ec, bool changed);

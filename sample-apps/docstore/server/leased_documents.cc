@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <utility>
@@ -27,12 +28,13 @@ std::string PathOf(const DocumentRequest& request) {
              : fmt::format("/docs/{}/sections/{}", request.document, request.section);
 }
 
-// Ends a shard on its strand, where it may be destroyed: `end` first.
-template <typename End>
-void EndOnStrand(std::shared_ptr<DocumentShard> shard, End end) {
+// Runs `call(Interposer&)` on a shard's strand, and gives the reference up there: the shard may be
+// destroyed only on its strand.
+template <typename Call>
+void OnStrand(std::shared_ptr<DocumentShard> shard, Call call) {
   const auto strand = shard->interposer().get_executor();
-  asio::post(strand, [shard = std::move(shard), end]() mutable {
-    end(shard->interposer());
+  asio::post(strand, [shard = std::move(shard), call = std::move(call)]() mutable {
+    call(shard->interposer());
     shard.reset();
   });
 }
@@ -50,6 +52,21 @@ struct LeasedDocuments::Opening {
   std::shared_ptr<DocumentShard> shard;
   asio::steady_timer pause;
   std::uint32_t failures = 0;
+};
+
+// The hand-over of one range, from the flush to the release.
+struct LeasedDocuments::Handover {
+  Handover(const LeaseManager::Executor& executor, RangeId range, const Slot& slot,
+           LeaseHandlers::Done done)
+      : range(range), slot(slot), done(std::move(done)), limit(executor) {}
+
+  enum class Step { kFlushing, kFlushed, kDraining, kOver };
+
+  RangeId range;
+  Slot slot;
+  LeaseHandlers::Done done;
+  asio::steady_timer limit;  // of the step
+  Step step = Step::kFlushing;
 };
 
 LeasedDocuments::LeasedDocuments(const asio::any_io_executor& executor, Store& store,
@@ -81,7 +98,9 @@ void LeasedDocuments::Open(const std::string& address, Done done) {
                     ec.message());
               }});
   leases_ = manager_.get();
+  check_.emplace(manager_->get_executor());
   manager_->Start();
+  asio::post(manager_->get_executor(), [this] { Check(); });
   done({});
 }
 
@@ -164,6 +183,9 @@ void LeasedDocuments::Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> d
 }
 
 void LeasedDocuments::Health(Respond respond) {
+  if (auto trouble = StoreTrouble(store_, 2 * lease_options_.ttl)) {
+    return respond(std::move(*trouble));
+  }
   const LeaseManager* const leases = leases_;
   if (leases != nullptr && leases->joined()) {
     return respond(MakeJson(200, "{\"status\":\"ok\"}\n"));
@@ -227,42 +249,109 @@ void LeasedDocuments::OnOpened(std::shared_ptr<Opening> opening, ErrorCode ec) {
     OnUnusable(range, opening->epoch, ec);
   }
   // A shard ends on its own strand.
-  EndOnStrand(std::move(opening->shard), [](Interposer&) {});
+  OnStrand(std::move(opening->shard), [](Interposer&) {});
 }
 
+// The range is served while it is flushed, so that the drain, which refuses requests, is short.
 void LeasedDocuments::OnRelease(RangeId range, LeaseHandlers::Done done) {
-  std::shared_ptr<DocumentShard> shard;
-  bool served = false;
+  Slot slot;
   {
     const std::lock_guard lock(mutex_);
-    shard = slots_[range].shard;
-    served = std::exchange(slots_[range].serving, false);
+    slot = slots_[range];
   }
-  if (!served) {                         // it is not open yet: nothing is under way
+  if (!slot.serving) {                   // it is not open yet: nothing is under way
     (void)TakeOut(range, std::nullopt);  // unless Close has done so meanwhile
-    if (shard) EndOnStrand(std::move(shard), [](Interposer&) {});
+    if (slot.shard) OnStrand(std::move(slot.shard), [](Interposer&) {});
     return done();
   }
-  const auto strand = shard->interposer().get_executor();
-  asio::post(strand, [this, range, shard = std::move(shard), done = std::move(done)]() mutable {
-    Interposer& interposer = shard->interposer();
-    interposer.Drain(
-        [this, range, shard = std::move(shard), done = std::move(done)](ErrorCode ec) mutable {
-          const Epoch epoch = shard->interposer().epoch();
-          if (ec == Errc::kClosed) return;  // the server ends without order
-          if (ec) return OnUnusable(range, epoch, ec);
-          spdlog::info("range {}: handed over", range);
-          (void)TakeOut(range, epoch);
-          done();
-        });
+  const auto handover =
+      std::make_shared<Handover>(manager_->get_executor(), range, slot, std::move(done));
+  handovers_.push_back(handover);
+  Limit(handover);
+  OnStrand(slot.shard, [this, handover](Interposer& interposer) {
+    interposer.Flush([this, handover](ErrorCode) {
+      asio::post(manager_->get_executor(), [this, handover] {
+        if (handover->step != Handover::Step::kFlushing) return;
+        handover->step = Handover::Step::kFlushed;
+        handover->limit.cancel();
+        DrainFlushed();
+      });
+    });
   });
+}
+
+void LeasedDocuments::Limit(const std::shared_ptr<Handover>& handover) {
+  handover->limit.expires_after(lease_options_.handover_timeout);
+  handover->limit.async_wait([this, handover](ErrorCode cut) {
+    if (!cut) CutHandover(handover);
+  });
+}
+
+// A server that leaves keeps the flushed ranges until all are: as long as it is a member, nobody
+// else would take those that are rightfully its own.
+void LeasedDocuments::DrainFlushed() {
+  const auto step_of = [](const auto& handover) { return handover->step; };
+  std::erase_if(handovers_,
+                [&](const auto& each) { return step_of(each) == Handover::Step::kOver; });
+  const bool flushing = std::any_of(handovers_.begin(), handovers_.end(), [&](const auto& each) {
+    return step_of(each) == Handover::Step::kFlushing;
+  });
+  if (leaving_ && flushing) return;
+  for (const auto& handover : handovers_) {
+    if (handover->step == Handover::Step::kFlushed) DrainShard(handover);
+  }
+}
+
+void LeasedDocuments::DrainShard(const std::shared_ptr<Handover>& handover) {
+  handover->step = Handover::Step::kDraining;
+  Limit(handover);
+  {
+    const std::lock_guard lock(mutex_);
+    Slot& slot = slots_[handover->range];
+    if (slot.shard == handover->slot.shard) slot.serving = false;
+  }
+  OnStrand(handover->slot.shard, [this, handover](Interposer& interposer) {
+    interposer.Drain([this, handover](ErrorCode ec) {
+      asio::post(manager_->get_executor(), [this, handover, ec] { EndHandover(handover, ec); });
+    });
+  });
+}
+
+void LeasedDocuments::EndHandover(const std::shared_ptr<Handover>& handover, ErrorCode ec) {
+  if (handover->step == Handover::Step::kOver) return;
+  handover->step = Handover::Step::kOver;
+  handover->limit.cancel();
+  if (!ec) {
+    spdlog::info("range {}: handed over", handover->range);
+    (void)TakeOut(handover->range, handover->slot.epoch);
+    handover->done();
+  } else if (ec != Errc::kClosed) {  // kClosed: the server ends without order
+    OnUnusable(handover->range, handover->slot.epoch, ec);
+  }
+  OnStrand(std::move(handover->slot.shard), [](Interposer&) {});
+  DrainFlushed();
+}
+
+// The successor fences the range, so what is still on its way to the store changes nothing.
+void LeasedDocuments::CutHandover(const std::shared_ptr<Handover>& handover) {
+  if (handover->step == Handover::Step::kOver) return;
+  handover->step = Handover::Step::kOver;
+  if (TakeOut(handover->range, handover->slot.epoch)) {
+    spdlog::warn(
+        "range {}: handed over after --handover-timeout with changes that the store did not take; "
+        "their clients are told that the outcome is unknown",
+        handover->range);
+    handover->done();
+  }
+  OnStrand(std::move(handover->slot.shard), [](Interposer& interposer) { interposer.Close(); });
+  DrainFlushed();
 }
 
 void LeasedDocuments::OnLost(RangeId range) {
   auto shard = TakeOut(range, std::nullopt);
   if (!shard) return;
   spdlog::warn("range {}: lost", range);
-  EndOnStrand(std::move(shard), [](Interposer& interposer) { interposer.Fence(); });
+  OnStrand(std::move(shard), [](Interposer& interposer) { interposer.Fence(); });
 }
 
 // The lease is of no use without the store: who has fenced us there owns the range, whatever the
@@ -272,7 +361,7 @@ void LeasedDocuments::OnUnusable(RangeId range, Epoch epoch, ErrorCode ec) {
   auto shard = TakeOut(range, epoch);
   if (!shard) return;
   spdlog::warn("range {}: given up, epoch {}: the store says: {}", range, epoch, ec.message());
-  EndOnStrand(std::move(shard), [](Interposer& interposer) { interposer.Fence(); });
+  OnStrand(std::move(shard), [](Interposer& interposer) { interposer.Fence(); });
   manager_->GiveUp(range, epoch);
 }
 
@@ -283,10 +372,40 @@ std::shared_ptr<DocumentShard> LeasedDocuments::TakeOut(RangeId range, std::opti
   return std::exchange(slot, {}).shard;
 }
 
+// --- The store's health -------------------------------------------------------------------------
+
+void LeasedDocuments::Check() {
+  const auto in_vain = store_.health().InVain(StoreHealth::Clock::now());
+  if (!suspended_ && in_vain >= 2 * lease_options_.ttl) {
+    suspended_ = true;
+    spdlog::error(
+        "the store ({}) has not answered for twice --lease-ttl: this server gives its ranges up "
+        "and takes none until the store answers",
+        store_.traits().name);
+    manager_->Suspend();
+  } else if (suspended_ && in_vain == in_vain.zero()) {
+    suspended_ = false;
+    spdlog::info("the store answers again: this server takes ranges");
+    manager_->Resume();
+  }
+  if (suspended_) Probe();
+  check_->expires_after(lease_options_.ttl / 4);
+  check_->async_wait([this](ErrorCode cut) {
+    if (!cut) Check();
+  });
+}
+
+// A small durable write, which every store has: a store that only reads could not serve.
+void LeasedDocuments::Probe() {
+  if (probing_->exchange(true)) return;
+  store_.NewEpoch([probing = probing_](ErrorCode, Epoch) { *probing = false; });
+}
+
 // --- The end ------------------------------------------------------------------------------------
 
 void LeasedDocuments::Leave(UniqueFunction<void()> done) {
   if (!manager_) return done();
+  asio::post(manager_->get_executor(), [this] { leaving_ = true; });
   manager_->Leave([this, done = std::move(done)]() mutable {
     const auto timer =
         std::make_shared<asio::steady_timer>(manager_->get_executor(), lease_options_.farewell);
@@ -305,7 +424,7 @@ void LeasedDocuments::Close(Done done) {
   if (slots.empty()) return done({});
   const auto join = internal::Join::Of(slots.size(), std::move(done));
   for (Slot& slot : slots) {
-    EndOnStrand(std::move(slot.shard), [join](Interposer& interposer) {
+    OnStrand(std::move(slot.shard), [join](Interposer& interposer) {
       interposer.Close();
       join->Finish({});
     });

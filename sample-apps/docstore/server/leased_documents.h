@@ -27,15 +27,22 @@ struct LeaseOptions {
   /// After it has left, a server goes on for so long to send away what still comes, until all who
   /// route to it know.
   Duration farewell = std::chrono::seconds(1);
+  /// A range that is not flushed, or then not drained, within this time is handed over without its
+  /// unwritten changes, whose answers then say that their outcome is unknown. > 0.
+  Duration handover_timeout = std::chrono::seconds(10);
 };
 
 /// The documents of those ranges that this server has a lease of, each range in a shard that is
 /// opened when the range is acquired and closed when it goes.
 ///
 /// Life of a range here: acquired (the store fences the former owner, then the shard opens),
-/// served, released (no new request, all answered, all durable) or lost (every held answer fails).
+/// served, released (flushed while it is served, then drained, within handover_timeout) or lost
+/// (every held answer fails).
 /// Invariant: a shard answers from memory only while the lease under whose epoch it was opened is
 /// certainly ours.
+///
+/// A store that has been asked in vain for twice the ttl ends the membership: all ranges are lost
+/// to others, and none is taken until the store answers again.
 ///
 /// Who asks for a document that is not served here gets 421 with the owner's address, or 503 with
 /// Retry-After while there is no other owner; both say that nothing was done.
@@ -51,7 +58,7 @@ class LeasedDocuments final : public Documents {
   void Open(const std::string& address, Done done) override;
   void Handle(DocumentRequest request, Respond respond) override;
   void Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> done) override;
-  /// 503 while this server is no member.
+  /// 503 while this server is no member, or while its store does not answer.
   void Health(Respond respond) override;
   /// Hands over every range, leaves, and says farewell.
   void Leave(UniqueFunction<void()> done) override;
@@ -66,15 +73,27 @@ class LeasedDocuments final : public Documents {
     bool serving = false;  // open, and not being handed over
   };
   struct Opening;
+  struct Handover;
 
   void OnAcquired(RangeId range, Epoch epoch);
   void OnRelease(RangeId range, LeaseHandlers::Done done);
   void OnLost(RangeId range);
 
+  // A hand-over; all on the manager's strand.
+  void Limit(const std::shared_ptr<Handover>& handover);
+  void DrainFlushed();
+  void DrainShard(const std::shared_ptr<Handover>& handover);
+  void EndHandover(const std::shared_ptr<Handover>& handover, ErrorCode ec);
+  void CutHandover(const std::shared_ptr<Handover>& handover);
+
   void OpenShard(std::shared_ptr<Opening> opening);
   void OnOpened(std::shared_ptr<Opening> opening, ErrorCode ec);
   /// The store refuses it under this epoch.
   void OnUnusable(RangeId range, Epoch epoch, ErrorCode ec);
+
+  /// Looks at the store's health again and again; on the manager's strand.
+  void Check();
+  void Probe();
 
   [[nodiscard]] RangeId RangeFor(const std::string& document) const;
   [[nodiscard]] bool IsOurs(RangeId range, Epoch epoch) const;
@@ -83,13 +102,19 @@ class LeasedDocuments final : public Documents {
   [[nodiscard]] std::shared_ptr<DocumentShard> TakeOut(RangeId range, std::optional<Epoch> epoch);
 
   const boost::asio::any_io_executor executor_;
-  Store& store_;
+  WatchedStore store_;
   LeaseService& service_;
   const DocumentsOptions options_;
   const LeaseOptions lease_options_;
   std::string address_;
   std::unique_ptr<LeaseManager> manager_;
-  std::atomic<LeaseManager*> leases_ = nullptr;  // manager_, once there is one
+  std::atomic<LeaseManager*> leases_ = nullptr;       // manager_, once there is one
+  std::optional<boost::asio::steady_timer> check_;    // on the manager's strand
+  std::vector<std::shared_ptr<Handover>> handovers_;  // on the manager's strand
+  bool leaving_ = false;                              // on the manager's strand
+  bool suspended_ = false;                            // on the manager's strand
+  // Shared with the probe under way, which may end after the destructor.
+  const std::shared_ptr<std::atomic<bool>> probing_ = std::make_shared<std::atomic<bool>>(false);
   mutable std::mutex mutex_;
   std::vector<Slot> slots_;  // by range
   bool closed_ = false;

@@ -8,17 +8,16 @@ namespace stout::docstore {
 
 namespace asio = boost::asio;
 
-ScopeProof::ScopeProof(const asio::any_io_executor& executor, Store& store, Duration max_age,
-                       Duration patience)
+ScopeProof::ScopeProof(const asio::any_io_executor& executor, Duration max_age, Duration patience)
     : strand_(asio::make_strand(executor)),
       timer_(strand_),
-      store_(store),
       max_age_(max_age),
       patience_(patience) {}
 
-void ScopeProof::Start(Scope scope, Epoch epoch, UniqueFunction<void()> on_lost) {
+void ScopeProof::Start(Store& store, Scope scope, Epoch epoch, UniqueFunction<void()> on_lost) {
   {
     const std::lock_guard lock(mutex_);
+    store_ = &store;
     scope_ = std::move(scope);
     epoch_ = epoch;
     on_lost_ = std::move(on_lost);
@@ -39,7 +38,7 @@ void ScopeProof::OnDone(Clock::time_point sent, ErrorCode ec) {
   if (ec == Errc::kFenced) {
     {
       const std::lock_guard lock(mutex_);
-      if (over_ || epoch_ == 0) return;  // before Start it is the opening that fails
+      if (over_ || store_ == nullptr) return;  // before Start it is the opening that fails
       over_ = Errc::kFenced;
     }
     EndWaiters(Clock::now());
@@ -110,7 +109,7 @@ void ScopeProof::Tick() {
 
 void ScopeProof::Ask() {
   // Weak: the store may answer after all is over.
-  store_.Fence(scope_, epoch_, [weak = weak_from_this(), sent = Clock::now()](ErrorCode ec) {
+  store_->Fence(scope_, epoch_, [weak = weak_from_this(), sent = Clock::now()](ErrorCode ec) {
     if (const auto self = weak.lock()) self->OnDone(sent, ec);
   });
 }

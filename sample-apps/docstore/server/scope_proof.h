@@ -26,7 +26,7 @@ namespace stout::docstore {
 ///
 /// Units: `max_age` is the longest age of a state that an answer may show, measured from the moment
 ///   when another server took over.
-/// Owner: shared; refers to the store, which outlives its calls.
+/// Owner: shared; refers to the store, which outlives it until Stop.
 /// Threads: any. `on_lost` runs on the executor, once.
 /// Errors: AsyncAwait ends with kFenced if another server owns the scope, kUnknown if the store has
 ///   not proved anything within `patience`, and kClosed after Stop.
@@ -34,11 +34,10 @@ class ScopeProof : public std::enable_shared_from_this<ScopeProof> {
  public:
   using Clock = std::chrono::steady_clock;
 
-  ScopeProof(const boost::asio::any_io_executor& executor, Store& store, Duration max_age,
-             Duration patience);
+  ScopeProof(const boost::asio::any_io_executor& executor, Duration max_age, Duration patience);
 
-  /// Begins to repeat the fence of `scope` under `epoch`. The store has fences.
-  void Start(Scope scope, Epoch epoch, UniqueFunction<void()> on_lost);
+  /// Begins to repeat the fence of `scope` under `epoch` at `store`, which has fences. Once.
+  void Start(Store& store, Scope scope, Epoch epoch, UniqueFunction<void()> on_lost);
   /// Asks the store no more, and ends all that wait.
   void Stop();
 
@@ -73,7 +72,6 @@ class ScopeProof : public std::enable_shared_from_this<ScopeProof> {
 
   const boost::asio::strand<boost::asio::any_io_executor> strand_;
   boost::asio::steady_timer timer_;  // on the strand
-  Store& store_;
   const Clock::duration max_age_;
   const Clock::duration patience_;
 
@@ -83,6 +81,7 @@ class ScopeProof : public std::enable_shared_from_this<ScopeProof> {
   std::mutex mutex_;
   std::vector<Waiter> waiters_;
   std::optional<ErrorCode> over_;  // kFenced or kClosed: there will be no proof
+  Store* store_ = nullptr;         // null until Start
   Scope scope_;
   Epoch epoch_ = 0;
   Clock::time_point asked_{};

@@ -23,7 +23,7 @@ constexpr std::uint32_t kMaxFailures = 10;
 std::shared_ptr<ScopeProof> MakeProof(const boost::asio::any_io_executor& executor, Store& store,
                                       const DocumentsOptions& options) {
   if (!store.traits().fences) return nullptr;
-  return std::make_shared<ScopeProof>(executor, store, options.max_stale,
+  return std::make_shared<ScopeProof>(executor, options.max_stale,
                                       options.map.engine.reply_deadline);
 }
 
@@ -32,6 +32,7 @@ std::shared_ptr<ScopeProof> MakeProof(const boost::asio::any_io_executor& execut
 StoreDocuments::StoreDocuments(const boost::asio::any_io_executor& executor, Store& store,
                                const DocumentsOptions& options)
     : scope_(options.scope),
+      unhealthy_after_(options.unhealthy_after),
       proof_(MakeProof(executor, store, options)),
       store_(store,
              [proof = proof_](WatchedStore::Clock::time_point sent, ErrorCode ec) {
@@ -77,7 +78,7 @@ void StoreDocuments::OpenScope(std::unique_ptr<Opening> opening) {
       });
     }
     if (!ec && proof_) {
-      proof_->Start(scope_, shards_[0].interposer().epoch(), [this] { OnLost(); });
+      proof_->Start(store_, scope_, shards_[0].interposer().epoch(), [this] { OnLost(); });
     }
     opening->done(ec);
   });
@@ -127,6 +128,7 @@ void StoreDocuments::Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> do
 }
 
 void StoreDocuments::Health(Respond respond) {
+  if (auto trouble = StoreTrouble(store_, unhealthy_after_)) return respond(std::move(*trouble));
   Collect([respond = std::move(respond)](const auto& shards) mutable {
     bool fenced = false;
     for (const ShardSnapshot& shard : shards) {

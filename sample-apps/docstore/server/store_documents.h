@@ -30,7 +30,7 @@ class StoreDocuments final : public Documents {
   void Open(const std::string&, Done done) override;
   void Handle(DocumentRequest request, Respond respond) override;
   void Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> done) override;
-  /// 421 when another server has taken over the store.
+  /// 421 when another server has taken over the store, 503 while the store does not answer.
   void Health(Respond respond) override;
   void Leave(UniqueFunction<void()> done) override { done(); }  // there is nobody to hand over to
   void Drain(Done done) override { shards_.AsyncDrain(std::move(done)); }
@@ -44,6 +44,7 @@ class StoreDocuments final : public Documents {
   void OnLost();
 
   const Scope scope_;
+  const Duration unhealthy_after_;
   const std::shared_ptr<ScopeProof> proof_;  // null: the store has no fences
   WatchedStore store_;
   Sharded<DocumentShard> shards_;

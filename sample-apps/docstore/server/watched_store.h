@@ -2,52 +2,99 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <utility>
 
+#include "server/store_health.h"
 #include "stout/error.h"
 #include "stout/store.h"
 
 namespace stout::docstore {
 
-/// Passes every call on to a store, and reports when it was sent and how it ended.
+/// Passes every call on to a store, and remembers how the calls fare.
 ///
 /// Owner: refers to the store, which outlives it and its calls.
-/// Threads: any; `observe` runs on the thread that brings the answer.
+/// Threads: any; `observe_owned` runs on the thread that brings the answer.
 class WatchedStore final : public Store {
  public:
-  using Clock = std::chrono::steady_clock;
-  /// The end of a call: when it was sent, and the outcome of the whole. For a batch with a key that
-  /// a newer epoch has written, that is kFenced.
-  using Observe = std::function<void(Clock::time_point sent, ErrorCode)>;
+  using Clock = StoreHealth::Clock;
+  /// The end of a write or a fence, which shows who owns its scope: when it was sent, and the
+  /// outcome of the whole. For a batch with a key that a newer epoch has written, that is kFenced.
+  using ObserveOwned = std::function<void(Clock::time_point sent, ErrorCode)>;
 
-  /// `observe_owned` hears of writes and fences, which show who owns the scope.
-  WatchedStore(Store& store, Observe observe_owned)
-      : store_(store), observe_owned_(std::move(observe_owned)) {}
+  /// `observe_owned` may be empty.
+  explicit WatchedStore(Store& store, ObserveOwned observe_owned = {})
+      : store_(store), watch_(std::make_shared<Watch>(std::move(observe_owned))) {}
+
+  /// As of now.
+  [[nodiscard]] StoreHealth health() const {
+    const std::lock_guard lock(watch_->mutex);
+    return watch_->health;
+  }
 
   [[nodiscard]] const StoreTraits& traits() const override { return store_.traits(); }
   [[nodiscard]] LaneId PartitionOf(KeyView key) const override { return store_.PartitionOf(key); }
 
   void Write(const WriteBatch& batch, WriteHandler handler) override {
-    store_.Write(batch, [observe = observe_owned_, sent = Clock::now(),
+    store_.Write(batch, [watch = watch_, sent = watch_->Begin(Call::kWrite),
                          handler = std::move(handler)](WriteResult result) mutable {
-      observe(sent, OutcomeOf(result));
+      watch->End(Call::kWrite, result.batch);
+      watch->EndOwned(sent, OutcomeOf(result));
       handler(std::move(result));
     });
   }
   void Read(const ReadBatch& batch, ReadHandler handler) override {
-    store_.Read(batch, std::move(handler));
+    watch_->Begin(Call::kRead);
+    store_.Read(batch, [watch = watch_, handler = std::move(handler)](ReadResult result) mutable {
+      watch->End(Call::kRead, result.errc);
+      handler(std::move(result));
+    });
   }
-  void NewEpoch(EpochHandler handler) override { store_.NewEpoch(std::move(handler)); }
+  void NewEpoch(EpochHandler handler) override {
+    watch_->Begin(Call::kNewEpoch);
+    store_.NewEpoch(
+        [watch = watch_, handler = std::move(handler)](ErrorCode ec, Epoch epoch) mutable {
+          watch->End(Call::kNewEpoch, ec);
+          handler(ec, epoch);
+        });
+  }
   void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override {
     store_.Fence(scope, epoch,
-                 [observe = observe_owned_, sent = Clock::now(),
+                 [watch = watch_, sent = watch_->Begin(Call::kRead),
                   handler = std::move(handler)](ErrorCode ec) mutable {
-                   observe(sent, ec);
+                   watch->End(Call::kRead, ec);
+                   watch->EndOwned(sent, ec);
                    handler(ec);
                  });
   }
 
  private:
+  using Call = StoreHealth::Call;
+
+  // Shared with the calls under way, which may end after the destructor.
+  struct Watch {
+    explicit Watch(ObserveOwned observe) : observe_owned(std::move(observe)) {}
+
+    Clock::time_point Begin(Call call) {
+      const auto now = Clock::now();
+      const std::lock_guard lock(mutex);
+      health.OnSent(call, now);
+      return now;
+    }
+    void End(Call call, ErrorCode ec) {
+      const std::lock_guard lock(mutex);
+      health.OnDone(call, ec);
+    }
+    void EndOwned(Clock::time_point sent, ErrorCode ec) const {
+      if (observe_owned) observe_owned(sent, ec);
+    }
+
+    const ObserveOwned observe_owned;
+    std::mutex mutex;
+    StoreHealth health;
+  };
+
   static ErrorCode OutcomeOf(const WriteResult& result) {
     for (const auto& item : result.items) {
       if (item.errc == Errc::kFenced) return Errc::kFenced;
@@ -56,7 +103,7 @@ class WatchedStore final : public Store {
   }
 
   Store& store_;
-  const Observe observe_owned_;
+  const std::shared_ptr<Watch> watch_;
 };
 
 }  // namespace stout::docstore

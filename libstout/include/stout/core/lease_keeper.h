@@ -103,6 +103,10 @@ class LeaseKeeper {
   void Start(TimePoint now);
   /// The application wants to leave, for good.
   void Leave(TimePoint now);
+  /// The application cannot serve: ends the session, so that others take the ranges, and joins no
+  /// more until Resume. Ranges that are held are Lost.
+  void Suspend(TimePoint now);
+  void Resume(TimePoint now);
   /// The service's newest table.
   void OnTable(LeaseTable table, TimePoint now);
   void OnJoined(lease::Attempt attempt, Errc errc, SessionId session, TimePoint now);
@@ -162,6 +166,7 @@ class LeaseKeeper {
 
   Stage stage_ = Stage::kNew;
   bool wants_to_leave_ = false;
+  bool suspended_ = false;
   lease::Attempt next_attempt_ = 1;
   lease::Attempt join_attempt_ = 0;
   TimePoint join_sent_{};

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "stout/core/errc.h"
+#include "stout/error.h"
+
+namespace stout::docstore {
+
+/// Says how long a store has been asked in vain.
+///
+/// A store is asked in vain from the first call after its last answer. An answer is any outcome
+/// that the store itself decided, a refusal included. A time-out, a lost connection and an overload
+/// are no answers. A store that nobody asks is not in trouble.
+///
+/// Reads and writes count apart, because a store with a full disk still reads. A fence counts as a
+/// read, because a repeated one may write nothing. A new epoch is durable, so it shows that both
+/// work.
+///
+/// Units: time points of the steady clock, passed in and never going back by much.
+/// Owner: value type.   Threads: none of its own.   Errors: cannot fail.
+class StoreHealth {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  enum class Call { kRead, kWrite, kNewEpoch };
+
+  void OnSent(Call call, Clock::time_point now) {
+    std::optional<Clock::time_point>& since = call == Call::kRead ? reads_ : writes_;
+    if (!since) since = now;
+  }
+  void OnDone(Call call, ErrorCode ec) {
+    if (ec == Errc::kTransient || ec == Errc::kUnknown) {
+      last_error_ = ec;
+      return;
+    }
+    if (call != Call::kWrite) reads_.reset();
+    if (call != Call::kRead) writes_.reset();
+  }
+
+  /// How long the store has been asked in vain; zero if it has not.
+  [[nodiscard]] Clock::duration InVain(Clock::time_point now) const {
+    return now - std::min(reads_.value_or(now), writes_.value_or(now));
+  }
+  /// The outcome of the last call that had no answer. None: no call has ended at all.
+  [[nodiscard]] ErrorCode last_error() const { return last_error_; }
+
+ private:
+  // Since then reads, or writes, have had no answer.
+  std::optional<Clock::time_point> reads_;
+  std::optional<Clock::time_point> writes_;
+  ErrorCode last_error_;
+};
+
+}  // namespace stout::docstore
