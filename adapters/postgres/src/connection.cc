@@ -49,12 +49,16 @@ std::vector<Oid> OidsOf(const Statement& statement) {
   return oids;
 }
 
+std::string SqlstateOf(const ResultPtr& result) {
+  const char* const state = PQresultErrorField(result.get(), PG_DIAG_SQLSTATE);
+  return state == nullptr ? "" : state;
+}
+
 // Of a transaction that the server has rolled back.
-Errc Classify(const char* sqlstate) {
+Errc Classify(std::string_view state) {
   constexpr std::array<std::string_view, 3> kOfTheRow = {"22", "23",
                                                          "54"};  // data, constraint, limit
   constexpr std::array<std::string_view, 2> kOfTheRowToo = {"44000", "P0001"};  // view, trigger
-  const std::string_view state = sqlstate == nullptr ? "" : sqlstate;
   const auto begins = [state](std::string_view prefix) { return state.starts_with(prefix); };
   const bool row = std::any_of(kOfTheRow.begin(), kOfTheRow.end(), begins) ||
                    std::any_of(kOfTheRowToo.begin(), kOfTheRowToo.end(), begins);
@@ -210,7 +214,8 @@ asio::awaitable<Outcome> Connection::Receive(std::size_t commands) {
       case PGRES_PIPELINE_ABORTED:
         break;
       default:
-        outcome.errc = Classify(PQresultErrorField(result.get(), PG_DIAG_SQLSTATE));
+        outcome.sqlstate = SqlstateOf(result);
+        outcome.errc = Classify(outcome.sqlstate);
         outcome.message = TrimRight(PQresultErrorMessage(result.get()));
         break;
     }

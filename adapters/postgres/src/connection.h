@@ -46,6 +46,7 @@ struct Outcome {
   // rolled back, or never sent. kUnknown: the connection was lost on the way.
   Errc errc = Errc::kOk;
   std::string message{};
+  std::string sqlstate{};            // of the first query that failed
   std::vector<ResultPtr> results{};  // One a query, up to the first that failed.
 };
 
