@@ -17,7 +17,8 @@ std::vector<std::string> Pgbouncer::Command() const {
                           << " user=" << kPostgresUser
                           << "\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = " << port()
                           << "\nunix_socket_dir =\nauth_type = any\npool_mode = transaction\n"
-                             "default_pool_size = 3\nmax_client_conn = 100\n";
+                             "default_pool_size = 3\nmax_client_conn = 100\n"
+                             "server_login_retry = 0.2\n";
   return {"/usr/sbin/pgbouncer", settings};
 }
 

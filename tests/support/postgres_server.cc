@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "tests/support/eventually.h"
+
 namespace stout::test {
 namespace {
 
@@ -29,6 +31,37 @@ PostgresServer::PostgresServer() : PrivateServer("PostgreSQL", kPostgresUser) {
             "--auth", "trust", "--no-sync", "--encoding", "UTF8", "--locale", "C"},
            kPostgresUser);
   StartOnFreePort();
+}
+
+PostgresServer::PostgresServer(StandbyOf of) : PrivateServer("PostgreSQL", kPostgresUser) {
+  RunToEnd({(Programs() / "pg_basebackup").string(), "-D", DataDirectory(), "--no-sync",
+            "--checkpoint=fast", "--write-recovery-conf", "-d", of.primary.Connection()},
+           kPostgresUser);
+  StartOnFreePort();
+}
+
+void PostgresServer::Detach(const PostgresServer& primary) const {
+  const std::string position = primary.Execute("SELECT pg_current_wal_lsn()");
+  const auto holds = [this](const std::string& condition) {
+    return Eventually([&] { return Execute("SELECT " + condition) == "t"; });
+  };
+  const bool caught_up = holds("pg_last_wal_replay_lsn() >= '" + position + "'");
+  PostgresSession session(*this);
+  session.Execute("ALTER SYSTEM SET primary_conninfo = ''");
+  session.Execute("SELECT pg_reload_conf()");
+  if (!caught_up || !holds("count(*) = 0 FROM pg_stat_wal_receiver")) {
+    throw std::runtime_error("the standby does not come to rest: " + Log());
+  }
+}
+
+void PostgresServer::Promote() const {
+  if (Execute("SELECT pg_promote()") != "t") {
+    throw std::runtime_error("the standby is not promoted: " + Log());
+  }
+}
+
+void PostgresServer::Demote() const {
+  RunToEnd({"touch", DataDirectory() + "/standby.signal"}, kPostgresUser);
 }
 
 std::vector<std::string> PostgresServer::Command() const {

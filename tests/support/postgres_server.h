@@ -9,10 +9,25 @@ struct pg_conn;  // libpq's
 
 namespace stout::test {
 
+class PostgresServer;
+
+struct StandbyOf {
+  const PostgresServer& primary;
+};
+
 // A private PostgreSQL with durable settings.
 class PostgresServer : public PrivateServer {
  public:
   PostgresServer();
+  // A hot standby, from a copy of the primary's data.
+  explicit PostgresServer(StandbyOf of);
+
+  // A standby receives nothing more. It keeps all that the primary has committed before.
+  void Detach(const PostgresServer& primary) const;
+  // A standby becomes a primary.
+  void Promote() const;
+  // After Kill(): the next Start() makes a hot standby of it.
+  void Demote() const;
 
   // Of a store: "postgres://...", with the options given ("table=t&timeout=1s").
   [[nodiscard]] std::string Url(const std::string& options = {}, int port = 0) const;

@@ -31,6 +31,14 @@ const Statement kSession = {"",
                             "set_config('tcp_keepalives_count', '3', false)",
                             {Type::kInt8}};
 
+const Statement kInRecovery = {"stout_in_recovery", "SELECT pg_is_in_recovery()::int4::int8", {}};
+
+// A write was asked of a standby, or of a role or database that is set to read only.
+constexpr std::string_view kReadOnly = "25006";
+
+// Operator intervention that ends the connection: shutdown, crash, a dropped database.
+bool EndsConnection(std::string_view sqlstate) { return sqlstate.starts_with("57P"); }
+
 std::string_view TrimRight(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
   return text;
@@ -48,6 +56,15 @@ std::vector<Oid> OidsOf(const Statement& statement) {
   for (const Type type : statement.parameters) oids.push_back(static_cast<Oid>(type));
   return oids;
 }
+
+std::vector<const Statement*> AndInRecovery(std::vector<const Statement*> statements) {
+  statements.push_back(&kInRecovery);
+  return statements;
+}
+
+struct FreeParsed {
+  void operator()(PQconninfoOption* parsed) const { PQconninfoFree(parsed); }
+};
 
 std::string SqlstateOf(const ResultPtr& result) {
   const char* const state = PQresultErrorField(result.get(), PG_DIAG_SQLSTATE);
@@ -79,6 +96,26 @@ Errc ClassifyRefusal(std::string_view error) {
   return for_good ? Errc::kBadUrl : Errc::kTransient;
 }
 
+std::string WhyNoConnection(const std::string& connection) {
+  constexpr std::array<std::string_view, 3> kTargets = {"read-write", "primary", "any"};
+  char* why = nullptr;
+  const std::unique_ptr<PQconninfoOption, FreeParsed> parsed(
+      PQconninfoParse(connection.c_str(), &why));
+  const std::string error = why == nullptr ? "" : why;
+  PQfreemem(why);
+  if (parsed == nullptr) return error.empty() ? "out of memory" : error;
+  for (const PQconninfoOption* option = parsed.get(); option->keyword != nullptr; ++option) {
+    if (std::string_view(option->keyword) != "target_session_attrs") continue;
+    if (option->val == nullptr || std::count(kTargets.begin(), kTargets.end(), option->val) > 0) {
+      continue;
+    }
+    return fmt::format(
+        "target_session_attrs is {}: a standby may lack acknowledged writes; use read-write",
+        option->val);
+  }
+  return {};
+}
+
 std::size_t RowsTouched(const ResultPtr& result) {
   const std::string_view count = PQcmdTuples(result.get());
   std::size_t rows = 0;
@@ -92,14 +129,14 @@ ConnectionParameters::ConnectionParameters(const PostgresOptions& options)
           "{}",
           std::max<std::int64_t>(2, std::chrono::ceil<std::chrono::seconds>(options.connect_timeout)
                                         .count()))),  // libpq takes less for 2 s, too
-      keywords_{"connect_timeout", "fallback_application_name", "client_encoding", "dbname",
-                nullptr},
-      values_{timeout_.c_str(), "libstout", "UTF8", connection_.c_str(), nullptr} {}
+      keywords_{"target_session_attrs", "connect_timeout", "fallback_application_name",
+                "client_encoding",      "dbname",          nullptr},
+      values_{"read-write", timeout_.c_str(), "libstout", "UTF8", connection_.c_str(), nullptr} {}
 
 Connection::Connection(const PostgresOptions& options, std::vector<const Statement*> statements,
                        const asio::any_io_executor& strand)
     : options_(options),
-      statements_(std::move(statements)),
+      statements_(AndInRecovery(std::move(statements))),
       parameters_(options),
       socket_(strand) {}
 
@@ -126,6 +163,7 @@ asio::awaitable<std::string> Connection::Connect() {
     error = "libpq cannot pipeline";
   }
   if (error.empty() && options_.prepare) error = (co_await Prepare()).message;
+  if (error.empty()) error = (co_await RunOnPrimary({})).message;
   if (!error.empty()) Drop();
   co_return error;
 }
@@ -160,6 +198,18 @@ asio::awaitable<Outcome> Connection::Prepare() {
   const Query session{&kSession, {Int8(timeout.count())}};
   if (!Send(session) || PQpipelineSync(connection_.get()) != 1) co_return Lost();
   co_return co_await Receive(statements_.size() + 1);
+}
+
+asio::awaitable<Outcome> Connection::RunOnPrimary(std::vector<Query> queries) {
+  queries.insert(queries.begin(), Query{&kInRecovery});
+  Outcome outcome = co_await Run(queries);
+  if (outcome.results.empty()) co_return outcome;
+  if (DecodeInt8(PQgetvalue(outcome.results[0].get(), 0, 0)) == 1) {
+    Drop();
+    co_return Outcome{.errc = Errc::kTransient, .message = "the server is a standby"};
+  }
+  outcome.results.erase(outcome.results.begin());
+  co_return outcome;
 }
 
 asio::awaitable<Outcome> Connection::Run(std::span<const Query> queries) {
@@ -206,7 +256,7 @@ asio::awaitable<Outcome> Connection::Receive(std::size_t commands) {
     separated = false;
     switch (PQresultStatus(result.get())) {
       case PGRES_PIPELINE_SYNC:
-        co_return outcome;
+        co_return Settle(std::move(outcome));
       case PGRES_COMMAND_OK:
       case PGRES_TUPLES_OK:
         outcome.results.push_back(std::move(result));
@@ -217,6 +267,7 @@ asio::awaitable<Outcome> Connection::Receive(std::size_t commands) {
         outcome.sqlstate = SqlstateOf(result);
         outcome.errc = Classify(outcome.sqlstate);
         outcome.message = TrimRight(PQresultErrorMessage(result.get()));
+        if (EndsConnection(outcome.sqlstate)) co_return Settle(std::move(outcome));
         break;
     }
   }
@@ -256,6 +307,17 @@ TimeLimit Connection::Limit(Duration timeout) {
     boost::system::error_code ignored;
     socket_.cancel(ignored);
   });
+}
+
+Outcome Connection::Settle(Outcome outcome) {
+  if (EndsConnection(outcome.sqlstate)) {
+    // It may have come between a commit and its answer.
+    outcome.errc = Errc::kUnknown;
+    Drop();
+  } else if (outcome.sqlstate == kReadOnly) {
+    Drop();
+  }
+  return outcome;
 }
 
 Outcome Connection::Lost() {

@@ -50,6 +50,9 @@ struct Outcome {
   std::vector<ResultPtr> results{};  // One a query, up to the first that failed.
 };
 
+// What is wrong with PostgresOptions::connection before anything is asked of a server, or empty.
+[[nodiscard]] std::string WhyNoConnection(const std::string& connection);
+
 // What a connection that could not be made means: kBadUrl, the server is there and will not have
 // us, or kTransient.
 [[nodiscard]] Errc ClassifyRefusal(std::string_view error);
@@ -73,15 +76,16 @@ class ConnectionParameters {
   std::vector<const char*> values_;
 };
 
-// A connection in pipeline mode. Its coroutines run one at a time, on the executor's strand, and
-// must have ended before it is destroyed.
+// A connection to a primary in pipeline mode. Its coroutines run one at a time, on the executor's
+// strand, and must have ended before it is destroyed.
 class Connection {
  public:
   // `options` and `statements`, which Connect() prepares, must outlive it.
   Connection(const PostgresOptions& options, std::vector<const Statement*> statements,
              const boost::asio::any_io_executor& strand);
 
-  // Connects, and prepares the statements and the session. Empty, or what is wrong.
+  // Connects, and prepares the statements and the session. Empty, or what is wrong; a standby is
+  // wrong.
   [[nodiscard]] boost::asio::awaitable<std::string> Connect();
   // False: nothing has been connected, or it broke, perhaps while nobody used it.
   [[nodiscard]] bool Usable();
@@ -89,6 +93,10 @@ class Connection {
   // Sends the queries at once and waits for all answers: one round trip, and one transaction unless
   // the queries begin or end one themselves.
   [[nodiscard]] boost::asio::awaitable<Outcome> Run(std::span<const Query> queries);
+  // As Run(), after the question whether the server is a standby. If it is, the answers are not
+  // used: the connection is dropped, and the outcome is kTransient. Behind a pooler a connection
+  // may reach a standby at any time. The question comes first, because a standby may be promoted.
+  [[nodiscard]] boost::asio::awaitable<Outcome> RunOnPrimary(std::vector<Query> queries);
 
   // Ends the connection, of which nothing may be running; Connect() makes a new one.
   void Drop();
@@ -112,6 +120,8 @@ class Connection {
   // Ends what waits for the socket when the time is over.
   [[nodiscard]] TimeLimit Limit(Duration timeout);
   [[nodiscard]] Outcome Lost();
+  // What the answers mean once all are there.
+  [[nodiscard]] Outcome Settle(Outcome outcome);
   [[nodiscard]] bool WatchSocket();
 
   const PostgresOptions& options_;

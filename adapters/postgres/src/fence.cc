@@ -45,7 +45,7 @@ asio::awaitable<Errc> Fence(Connection& connection, const Schema& schema, const 
       With(schema.raise_fence, {scope, number}), With(schema.note_epoch, {number})};
   const std::vector<Query> evict = {With(schema.evict, {scope})};
   for (int attempt = 1;; ++attempt) {
-    const Outcome outcome = co_await connection.Run(raise);
+    const Outcome outcome = co_await connection.RunOnPrimary(raise);
     if (outcome.errc == Errc::kOk) {
       co_return RowsTouched(outcome.results[kRaise]) == 1 ? Errc::kOk : Errc::kFenced;
     }

@@ -39,6 +39,7 @@ class SettingUp {
   Result<Server> Run() {
     if (const ErrorCode error = CheckOptions()) return error;
     if (const ErrorCode error = Connect()) return error;
+    if (const ErrorCode error = CheckPrimary()) return error;
     if (const ErrorCode error = CheckVersion()) return error;
     if (const ErrorCode error = CheckIsolation()) return error;
     if (const ErrorCode error = CreateTables()) return error;
@@ -72,7 +73,8 @@ class SettingUp {
   }
 
   ErrorCode Connect() {
-    if (const ErrorCode error = CheckSyntax()) return error;
+    const std::string wrong = WhyNoConnection(options_.connection);
+    if (!wrong.empty()) return Fail(Errc::kBadUrl, "postgres: " + wrong, diagnostics_);
     const ConnectionParameters parameters(options_);
     connection_.reset(PQconnectdbParams(parameters.keywords(), parameters.values(), 1));
     PQsetNoticeProcessor(
@@ -82,14 +84,10 @@ class SettingUp {
     return Fail(ClassifyRefusal(why), "postgres: " + why, diagnostics_);
   }
 
-  ErrorCode CheckSyntax() {
-    char* why = nullptr;
-    PQconninfoOption* parsed = PQconninfoParse(options_.connection.c_str(), &why);
-    const std::string error = why == nullptr ? "" : why;
-    PQfreemem(why);
-    if (parsed == nullptr) return Fail(Errc::kBadUrl, "postgres: " + error, diagnostics_);
-    PQconninfoFree(parsed);
-    return {};
+  ErrorCode CheckPrimary() {
+    const ResultPtr recovery = Execute("SELECT pg_is_in_recovery()");
+    if (TextOf(recovery) == "f") return {};
+    return Fail(Errc::kTransient, "postgres: the server is a standby", diagnostics_);
   }
 
   ErrorCode CheckVersion() {

@@ -162,7 +162,7 @@ asio::awaitable<bool> CompareAll(Connection& connection, const Schema& schema,
     if (rows->size() == 0) continue;
     std::vector<Query> queries(1, Query{&schema.stamps});
     queries[0].parameters.push_back(rows->keys.Slice(0, rows->size()));
-    const Outcome outcome = co_await connection.Run(queries);
+    const Outcome outcome = co_await connection.RunOnPrimary(std::move(queries));
     if (outcome.errc != Errc::kOk) co_return false;
     Compare(batch, *rows, refused, outcome.results[0].get(), errors);
   }
@@ -216,7 +216,7 @@ asio::awaitable<ReadResult> Read(Connection& connection, const Schema& schema, c
   ReadResult result;
   std::vector<Query> queries(1, Query{&schema.select});
   queries[0].parameters.push_back(keys.Slice(0, keys.size()));
-  const Outcome outcome = co_await connection.Run(queries);
+  const Outcome outcome = co_await connection.RunOnPrimary(std::move(queries));
   if (outcome.errc != Errc::kOk) {
     result.errc = Errc::kTransient;  // Nothing that a read could have done.
     co_return result;

@@ -82,7 +82,7 @@ bool PostgresLeases::Engine::Run(Kind kind, std::vector<postgres::Query> queries
         const auto self = weak.lock();
         if (self == nullptr) co_return;
         postgres::Outcome outcome{.errc = Errc::kTransient};
-        if (connection != nullptr) outcome = co_await connection->Run(queries);
+        if (connection != nullptr) outcome = co_await connection->RunOnPrimary(queries);
         handler(outcome);
         if (kind == Kind::kChange) self->Poll();
       });

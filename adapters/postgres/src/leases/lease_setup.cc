@@ -22,6 +22,8 @@ struct Trouble {
 
 asio::awaitable<Trouble> SetUp(Connection& connection, const PostgresOptions& options,
                                const LeaseSchema& schema, const TableNames& names) {
+  const std::string wrong = WhyNoConnection(options.connection);
+  if (!wrong.empty()) co_return Trouble{Errc::kBadUrl, wrong};
   const std::string refusal = co_await connection.Connect();
   if (!refusal.empty()) co_return Trouble{ClassifyRefusal(refusal), refusal};
   std::vector<Query> exist(1, Query{&schema.exists});

@@ -15,7 +15,7 @@
 namespace stout {
 
 struct PostgresLeasesOptions {
-  /// As libpq reads it; what it does not say comes from libpq's environment (PGHOST, ...).
+  /// As PostgresOptions::connection: a primary.
   std::string connection{};
   /// Of the three tables, with a schema or without: this name with "_number", "_members" and
   /// "_ranges" behind it. One name for each deployment.

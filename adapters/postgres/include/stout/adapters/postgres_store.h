@@ -43,7 +43,9 @@ struct PostgresOptions {
   // --- Behaviour -----------------------------------------------------------------------------
 
   /// As libpq reads it: a URI ("postgresql://user:password@host:5432/database?sslmode=require") or
-  /// "host=... dbname=...". What it does not say comes from libpq's environment (PGHOST, ...).
+  /// "host=... dbname=...". What it does not say comes from libpq's environment (PGHOST, ...),
+  /// except target_session_attrs, which is read-write by default. `primary` and `any` are allowed
+  /// too; other values are refused, because a standby may lack acknowledged writes.
   std::string connection{};
   /// The store's table, with a schema or without: key bytea primary key, value bytea, epoch and
   /// version int8, deleted timestamptz. Epochs are given out by a table of the same name with
@@ -92,7 +94,8 @@ struct PostgresOptions {
 /// Threads: any; all I/O is on the executor, without blocking, except that libpq looks up host
 ///   names in the call that connects. Open() blocks. Handlers run on the executor, in a call that
 ///   is refused at once, or in the destructor.
-/// Errors: kTransient while there is no connection, and for a transaction that the server rolled
+/// Errors: kTransient while there is no connection to a primary, and for a transaction that the
+/// server rolled
 ///   back (deadlock, serialization failure, disk full, a missing table); kUnknown when the
 ///   connection is lost, or silent, after a batch was sent; kTooLarge beyond
 ///   traits().max_batch_bytes; per item kFenced, and kRefused for a row that the server refuses.
