@@ -33,6 +33,17 @@ const Statement kSession = {"",
 
 const Statement kInRecovery = {"stout_in_recovery", "SELECT pg_is_in_recovery()::int4::int8", {}};
 
+// $1 int8[], $2 int8[]: former processes, by number and start. Returns this one's number and start.
+// A process of another role shows no start, and so cannot be ended by mistake.
+const Statement kIntroduce = {
+    "",
+    "SELECT pg_backend_pid()::int8, (extract(epoch FROM mine.backend_start) * 1000000)::int8, "
+    "(SELECT count(pg_terminate_backend(a.pid)) FROM unnest($1::int8[], $2::int8[]) AS f (pid, us) "
+    "CROSS JOIN LATERAL pg_stat_get_activity(f.pid::int4) AS a WHERE a.usesysid = mine.usesysid "
+    "AND (extract(epoch FROM a.backend_start) * 1000000)::int8 = f.us) "
+    "FROM pg_stat_get_activity(pg_backend_pid()) AS mine",
+    {Type::kInt8Array, Type::kInt8Array}};
+
 // A write was asked of a standby, or of a role or database that is set to read only.
 constexpr std::string_view kReadOnly = "25006";
 
@@ -43,8 +54,6 @@ std::string_view TrimRight(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
   return text;
 }
-
-void IgnoreNotice(void*, const char*) {}
 
 std::string ErrorOf(const PGconn* connection) {
   const std::string_view text = TrimRight(PQerrorMessage(connection));
@@ -134,11 +143,12 @@ ConnectionParameters::ConnectionParameters(const PostgresOptions& options)
       values_{"read-write", timeout_.c_str(), "libstout", "UTF8", connection_.c_str(), nullptr} {}
 
 Connection::Connection(const PostgresOptions& options, std::vector<const Statement*> statements,
-                       const asio::any_io_executor& strand)
+                       const asio::any_io_executor& strand, std::shared_ptr<FormerProcesses> former)
     : options_(options),
       statements_(AndInRecovery(std::move(statements))),
       parameters_(options),
-      socket_(strand) {}
+      socket_(strand),
+      former_(std::move(former)) {}
 
 bool Connection::Usable() {
   // What a server says as it ends comes first, the end itself with the next look.
@@ -156,14 +166,14 @@ void Connection::Close() {
 asio::awaitable<std::string> Connection::Connect() {
   connection_.reset(PQconnectStartParams(parameters_.keywords(), parameters_.values(), 1));
   if (connection_ == nullptr) co_return "out of memory";
-  PQsetNoticeProcessor(connection_.get(), IgnoreNotice, nullptr);
+  PQsetNoticeReceiver(connection_.get(), OnNotice, this);
   std::string error = co_await Handshake();
   if (error.empty() && (PQsetnonblocking(connection_.get(), 1) != 0 ||
                         PQenterPipelineMode(connection_.get()) != 1)) {
     error = "libpq cannot pipeline";
   }
   if (error.empty() && options_.prepare) error = (co_await Prepare()).message;
-  if (error.empty()) error = (co_await RunOnPrimary({})).message;
+  if (error.empty()) error = co_await Introduce();
   if (!error.empty()) Drop();
   co_return error;
 }
@@ -198,6 +208,34 @@ asio::awaitable<Outcome> Connection::Prepare() {
   const Query session{&kSession, {Int8(timeout.count())}};
   if (!Send(session) || PQpipelineSync(connection_.get()) != 1) co_return Lost();
   co_return co_await Receive(statements_.size() + 1);
+}
+
+asio::awaitable<std::string> Connection::Introduce() {
+  FormerProcesses former = std::exchange(*former_, {});
+  Array pids(Type::kInt8);
+  Array starts(Type::kInt8);
+  pids.Add(std::int64_t{0});  // An array that is sent is not empty.
+  starts.Add(std::int64_t{0});
+  for (const ServerProcess& process : former) {
+    pids.Add(process.pid);
+    starts.Add(process.started_us);
+  }
+  std::vector<Query> queries(1, Query{&kIntroduce});
+  queries[0].parameters = {pids.Slice(0, pids.size()), starts.Slice(0, starts.size())};
+  const Outcome outcome = co_await RunOnPrimary(std::move(queries));
+  if (connection_ == nullptr) {
+    former_->insert(former_->end(), former.begin(), former.end());
+    co_return outcome.message;
+  }
+  // Where the server does not show its processes to this role, none is ended.
+  if (outcome.errc != Errc::kOk || PQntuples(outcome.results[0].get()) != 1) co_return "";
+  const PGresult* mine = outcome.results[0].get();
+  const std::int64_t pid = DecodeInt8(PQgetvalue(mine, 0, 0));
+  // A pooler has numbers of its own. Its server processes are not ours to end.
+  if (pid == PQbackendPID(connection_.get()) && PQgetisnull(mine, 0, 1) == 0) {
+    process_ = {pid, DecodeInt8(PQgetvalue(mine, 0, 1))};
+  }
+  co_return "";
 }
 
 asio::awaitable<Outcome> Connection::RunOnPrimary(std::vector<Query> queries) {
@@ -310,18 +348,33 @@ TimeLimit Connection::Limit(Duration timeout) {
 }
 
 Outcome Connection::Settle(Outcome outcome) {
+  std::string warning = std::exchange(unreplicated_, {});
   if (EndsConnection(outcome.sqlstate)) {
     // It may have come between a commit and its answer.
     outcome.errc = Errc::kUnknown;
     Drop();
   } else if (outcome.sqlstate == kReadOnly) {
     Drop();
+  } else if (outcome.errc == Errc::kOk && !warning.empty()) {
+    outcome.errc = Errc::kUnknown;
+    outcome.message = std::move(warning);
+    outcome.sqlstate = "01000";
   }
   return outcome;
 }
 
+// A commit whose wait for a synchronous standby was cancelled is answered with success, after a
+// warning. Its text is localised and its SQLSTATE is that of any warning; the function that sends
+// it is neither.
+void Connection::OnNotice(void* self, const PGresult* notice) {
+  const char* const function = PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
+  if (function == nullptr || std::string_view(function) != "SyncRepWaitForLSN") return;
+  static_cast<Connection*>(self)->unreplicated_ = TrimRight(PQresultErrorMessage(notice));
+}
+
 Outcome Connection::Lost() {
   Outcome outcome{.errc = Errc::kUnknown, .message = ErrorOf(connection_.get())};
+  if (process_.pid != 0) former_->push_back(process_);
   Drop();
   return outcome;
 }
@@ -331,6 +384,8 @@ void Connection::Drop() {
   boost::system::error_code ignored;
   socket_.close(ignored);
   connection_.reset();
+  process_ = {};
+  unreplicated_.clear();
 }
 
 bool Connection::WatchSocket() {

@@ -5,6 +5,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -76,16 +77,27 @@ class ConnectionParameters {
   std::vector<const char*> values_;
 };
 
+// A process of the server. Its number may come again, but not with the same time of its start.
+struct ServerProcess {
+  std::int64_t pid = 0;
+  std::int64_t started_us = 0;
+};
+
+// Processes of the server that may still run what a lost connection had sent, and hold its locks.
+// The next connection that is made ends them. All connections that share this are on one strand.
+using FormerProcesses = std::vector<ServerProcess>;
+
 // A connection to a primary in pipeline mode. Its coroutines run one at a time, on the executor's
 // strand, and must have ended before it is destroyed.
 class Connection {
  public:
   // `options` and `statements`, which Connect() prepares, must outlive it.
   Connection(const PostgresOptions& options, std::vector<const Statement*> statements,
-             const boost::asio::any_io_executor& strand);
+             const boost::asio::any_io_executor& strand,
+             std::shared_ptr<FormerProcesses> former = std::make_shared<FormerProcesses>());
 
-  // Connects, and prepares the statements and the session. Empty, or what is wrong; a standby is
-  // wrong.
+  // Connects, prepares the statements and the session, and ends former processes. Empty, or what is
+  // wrong; a standby is wrong.
   [[nodiscard]] boost::asio::awaitable<std::string> Connect();
   // False: nothing has been connected, or it broke, perhaps while nobody used it.
   [[nodiscard]] bool Usable();
@@ -109,6 +121,8 @@ class Connection {
 
   [[nodiscard]] boost::asio::awaitable<std::string> Handshake();
   [[nodiscard]] boost::asio::awaitable<Outcome> Prepare();
+  // Learns which process of the server is ours, and ends the former ones. Empty, or what is wrong.
+  [[nodiscard]] boost::asio::awaitable<std::string> Introduce();
   [[nodiscard]] bool Send(const Query& query);
   // Reads all answers up to the end of the transaction.
   [[nodiscard]] boost::asio::awaitable<Outcome> Receive(std::size_t commands);
@@ -122,6 +136,7 @@ class Connection {
   [[nodiscard]] Outcome Lost();
   // What the answers mean once all are there.
   [[nodiscard]] Outcome Settle(Outcome outcome);
+  static void OnNotice(void* self, const PGresult* notice);
   [[nodiscard]] bool WatchSocket();
 
   const PostgresOptions& options_;
@@ -129,6 +144,9 @@ class Connection {
   const ConnectionParameters parameters_;
   boost::asio::posix::stream_descriptor socket_;  // Of a duplicate: libpq closes its own.
   ConnectionPtr connection_;
+  const std::shared_ptr<FormerProcesses> former_;
+  ServerProcess process_;     // pid 0: not known, as behind a pooler
+  std::string unreplicated_;  // the server's warning since the last outcome
   bool closed_ = false;
 };
 
