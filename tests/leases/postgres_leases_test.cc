@@ -2,6 +2,8 @@
 
 #include "stout/adapters/postgres_leases.h"
 
+#include <future>
+
 #include "lease_fixtures.h"
 
 namespace stout::test {
@@ -55,6 +57,91 @@ TEST_CASE("postgres leases: who is held for dead is told so", "[leases]") {
       "UPDATE " + name + "_members SET expires_at = now() WHERE session = " + std::to_string(a));
   CHECK(Take(*service, b, 0) > epoch);
   CHECK(KeepAlive(*service, a) == Errc::kFenced);
+}
+
+TEST_CASE("postgres leases: a promoted standby that lacks leases waits one ttl", "[leases]") {
+  constexpr auto kTtl = 2s;
+  boost::asio::thread_pool pool(2);
+  PostgresServer primary;
+  const PostgresServer standby(StandbyOf{primary});
+  const auto service = OpenNow("postgres://postgres@127.0.0.1:" + std::to_string(primary.port()) +
+                                   ",127.0.0.1:" + std::to_string(standby.port()) +
+                                   "/postgres?poll=20ms&timeout=1s&connect_timeout=1s",
+                               pool.get_executor());
+  const SessionId a = Join(*service, "a:1", kTtl);
+  standby.Detach(primary);
+  Epoch last = 0;
+  for (RangeId range = 0; range < kRanges; ++range) last = Take(*service, a, range);
+  primary.Kill();
+  // Nothing is heard from a standby: neither that a session is over, nor that a range is free.
+  CHECK(KeepAlive(*service, a) != Errc::kFenced);
+  CHECK(Acquire(*service, a, 0).ec);
+  standby.Promote();
+
+  const auto before = std::chrono::steady_clock::now();
+  Joined b;
+  REQUIRE_FALSE(AtLast([&] {
+    b = Join(*service, LeaseMember{"b:1", kRanges, kTtl});
+    return b.ec;
+  }));
+  CHECK_FALSE(Acquire(*service, b.session, 0).epoch);
+  // The new server does not know what `a` holds, so `a` may not go on.
+  CHECK(KeepAlive(*service, a) == Errc::kFenced);
+  Acquired acquired;
+  REQUIRE(Eventually([&] {
+    (void)KeepAlive(*service, b.session);
+    acquired = Acquire(*service, b.session, 0);
+    return acquired.epoch.has_value();
+  }));
+  CHECK(std::chrono::steady_clock::now() - before >= kTtl);
+  CHECK(*acquired.epoch > last);
+}
+
+TEST_CASE("postgres leases: a server that restarts keeps its leases", "[leases]") {
+  boost::asio::thread_pool pool(2);
+  PostgresServer server;
+  const auto service =
+      OpenNow(server.Url("poll=20ms&timeout=1s&connect_timeout=1s"), pool.get_executor());
+  const SessionId a = Join(*service, "a:1");
+  const Epoch epoch = Take(*service, a, 0);
+  server.Kill();
+  server.Start();
+  CHECK_FALSE(AtLast([&] { return KeepAlive(*service, a); }));
+  CHECK(Take(*service, a, 0) == epoch);
+  CHECK(Take(*service, a, 1) > epoch);
+}
+
+TEST_CASE("postgres leases: a lease whose commit no longer waits for a standby is unknown",
+          "[leases]") {
+  boost::asio::thread_pool pool(2);
+  PostgresServer server;
+  const auto service = OpenNow(server.Url("timeout=60s"), pool.get_executor());
+  const SessionId a = Join(*service, "a:1");
+  server.Execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+  server.Execute("SELECT pg_reload_conf()");
+  REQUIRE(Eventually([&] { return server.Execute("SHOW synchronous_standby_names") == "nobody"; }));
+  auto acquired = std::async(std::launch::async, [&] { return Acquire(*service, a, 0); });
+  CHECK(Eventually([&] {
+    return server.Execute(
+               "SELECT bool_or(pg_cancel_backend(pid)) FROM pg_stat_activity "
+               "WHERE wait_event = 'SyncRep' AND application_name = 'libstout'") == "t";
+  }));
+  CHECK(acquired.get().ec == Errc::kUnknown);
+}
+
+TEST_CASE("postgres leases: a role that may not ask for the system identifier has leases",
+          "[leases]") {
+  boost::asio::thread_pool pool(2);
+  PostgresServer server;
+  server.Execute("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC");
+  server.Execute("CREATE ROLE app LOGIN");
+  server.Execute("GRANT CREATE ON SCHEMA public TO app");
+  const auto service =
+      OpenNow("postgres://app@127.0.0.1:" + std::to_string(server.port()) + "/postgres?timeout=1s",
+              pool.get_executor());
+  const SessionId a = Join(*service, "a:1");
+  CHECK(Take(*service, a, 0) != 0);
+  CHECK_FALSE(KeepAlive(*service, a));
 }
 
 }  // namespace stout::test

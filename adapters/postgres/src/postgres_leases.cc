@@ -1,6 +1,7 @@
 #include "stout/adapters/postgres_leases.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <limits>
 #include <optional>
@@ -49,10 +50,20 @@ Result<std::unique_ptr<PostgresLeases>> PostgresLeases::Open(const PostgresLease
   const auto names = postgres::TableNames::Parse(options.table, &error);
   if (!names) why = error;
   if (why) return Fail(Errc::kBadUrl, "postgres leases: " + *why, diagnostics);
-  auto engine = std::make_shared<Engine>(postgres::MakeLeaseSchema(*names), options, executor);
-  const ErrorCode failed =
+  const auto make_engine = [&](postgres::Identity identity) {
+    return std::make_shared<Engine>(postgres::MakeLeaseSchema(*names, identity), options, executor);
+  };
+  auto engine = make_engine(postgres::Identity::kSystemAndTimeline);
+  const auto identity =
       postgres::SetUpLeases(engine->options(), engine->schema(), *names, diagnostics);
-  if (failed) return failed;
+  if (!identity) return identity.error();
+  if (*identity != postgres::Identity::kSystemAndTimeline) {
+    spdlog::warn(
+        "postgres leases: this role may not execute pg_control_system(): a database that is "
+        "restored from a dump is not noticed; remedy: GRANT EXECUTE ON FUNCTION "
+        "pg_control_system() TO the role");
+    engine = make_engine(*identity);
+  }
   return std::unique_ptr<PostgresLeases>(new PostgresLeases(std::move(engine)));
 }
 
@@ -74,7 +85,10 @@ void PostgresLeases::Join(const LeaseMember& member, JoinHandler handler) {
   const LeaseSchema& schema = engine_->schema();
   std::vector<Query> queries;
   queries.push_back({&schema.next_number});
+  queries.push_back({&schema.note_server});
   queries.push_back({&schema.bury});
+  queries.push_back(
+      {&schema.know_server, {postgres::Int8(static_cast<std::int64_t>(ttl.count()))}});
   queries.push_back({&schema.fix_ranges, {Number(member.ranges)}});
   queries.push_back({&schema.fill_ranges});
   queries.push_back({&schema.join,
@@ -92,6 +106,7 @@ void PostgresLeases::Join(const LeaseMember& member, JoinHandler handler) {
 void PostgresLeases::KeepAlive(SessionId session, Handler handler) {
   auto call = AddCall(std::move(handler));
   std::vector<Query> queries;
+  queries.push_back({&engine_->schema().note_server});
   queries.push_back({&engine_->schema().keep_alive, {Number(session)}});
   engine_->Submit(Engine::Kind::kRenewal, std::move(queries), [call](const Outcome& outcome) {
     const bool over = outcome.errc == Errc::kOk && RowsTouched(outcome.results.back()) == 0;
@@ -117,6 +132,7 @@ void PostgresLeases::Acquire(SessionId session, RangeId range, AcquireHandler ha
   const LeaseSchema& schema = engine_->schema();
   std::vector<Query> queries;
   queries.push_back({&schema.next_number});
+  queries.push_back({&schema.note_server});
   queries.push_back({&schema.bury});
   queries.push_back({&schema.take, {Number(session), Number(range)}});
   queries.push_back({&schema.holds, {Number(session), Number(range)}});

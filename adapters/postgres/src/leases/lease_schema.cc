@@ -5,11 +5,23 @@
 #include <string_view>
 
 namespace stout::postgres {
+namespace {
 
-LeaseSchema MakeLeaseSchema(const TableNames& names) {
+// The timeline of what is written now. pg_control_checkpoint() shows that of the last checkpoint,
+// which stays the former one for minutes after a promotion.
+constexpr std::string_view kTimelineSql = "left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)";
+constexpr std::string_view kSystemSql =
+    "(SELECT system_identifier FROM pg_control_system()) || '/' || ";
+
+}  // namespace
+
+LeaseSchema MakeLeaseSchema(const TableNames& names, Identity identity) {
+  std::string id(identity == Identity::kSystemAndTimeline ? kSystemSql : "");
+  id += kTimelineSql;
   const auto with_tables = [&](std::string_view sql) {
     return fmt::format(fmt::runtime(sql), fmt::arg("n", names.With("_number")),
-                       fmt::arg("m", names.With("_members")), fmt::arg("r", names.With("_ranges")));
+                       fmt::arg("m", names.With("_members")), fmt::arg("r", names.With("_ranges")),
+                       fmt::arg("id", id));
   };
   constexpr Type kInt = Type::kInt8;
   LeaseSchema schema;
@@ -17,9 +29,26 @@ LeaseSchema MakeLeaseSchema(const TableNames& names) {
                     "SELECT set_config('synchronous_commit', 'on', true) "
                     "WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')",
                     {}};
+  // The number is locked before the members, as in all that locks both.
+  schema.note_server = {"stout_note_server",
+                        with_tables(
+                            R"(WITH changed AS (
+  UPDATE {n} SET next = greatest(next, (extract(epoch FROM clock_timestamp()) * 1000000)::int8)
+  WHERE EXISTS (SELECT FROM {m} WHERE session = -1 AND address <> {id}) RETURNING next),
+ended AS (DELETE FROM {m} WHERE session <> -1 AND EXISTS (SELECT FROM changed))
+UPDATE {m} SET address = {id}, expires_at = clock_timestamp() + ttl_us * interval '1 microsecond'
+FROM changed WHERE session = -1)"),
+                        {}};
+  schema.know_server = {"stout_know_server",
+                        with_tables("INSERT INTO {m} AS m VALUES (-1, {id}, $1::int8, '-infinity') "
+                                    "ON CONFLICT (session) DO UPDATE SET ttl_us = excluded.ttl_us "
+                                    "WHERE m.ttl_us < excluded.ttl_us"),
+                        {kInt}};
   schema.next_number = {"stout_next_number", with_tables("UPDATE {n} SET next = next + 1"), {}};
   schema.bury = {
-      "stout_bury", with_tables("DELETE FROM {m} WHERE expires_at <= clock_timestamp()"), {}};
+      "stout_bury",
+      with_tables("DELETE FROM {m} WHERE session <> -1 AND expires_at <= clock_timestamp()"),
+      {}};
   schema.fix_ranges = {"stout_fix_ranges",
                        with_tables("UPDATE {n} SET ranges = $1::int8 WHERE ranges IS NULL"),
                        {kInt}};
@@ -42,7 +71,8 @@ LeaseSchema MakeLeaseSchema(const TableNames& names) {
                  with_tables("UPDATE {r} r SET session = $1::int8, epoch = (SELECT next FROM {n}) "
                              "WHERE range = $2::int8 "
                              "AND EXISTS (SELECT FROM {m} m WHERE m.session = $1::int8) "
-                             "AND NOT EXISTS (SELECT FROM {m} m WHERE m.session = r.session)"),
+                             "AND NOT EXISTS (SELECT FROM {m} m WHERE m.session = r.session "
+                             "OR (m.session = -1 AND m.expires_at > clock_timestamp()))"),
                  {kInt, kInt}};
   schema.holds = {"stout_holds",
                   with_tables("SELECT (SELECT count(*) FROM {m} WHERE session = $1::int8 "
@@ -57,7 +87,7 @@ LeaseSchema MakeLeaseSchema(const TableNames& names) {
   schema.table = {
       "stout_table",
       with_tables("WITH alive AS (SELECT session, address FROM {m} "
-                  "WHERE expires_at > clock_timestamp()) "
+                  "WHERE session <> -1 AND expires_at > clock_timestamp()) "
                   "SELECT NULL::int8 AS range, address, session, NULL::int8 FROM alive UNION ALL "
                   "SELECT r.range, a.address, a.session, r.epoch FROM {r} r "
                   "LEFT JOIN alive a USING (session) ORDER BY range NULLS FIRST"),
@@ -66,6 +96,8 @@ LeaseSchema MakeLeaseSchema(const TableNames& names) {
                    "SELECT (to_regclass($1) IS NOT NULL AND to_regclass($2) IS NOT NULL "
                    "AND to_regclass($3) IS NOT NULL)::int4::int8",
                    {Type::kText, Type::kText, Type::kText}};
+  schema.may_identify = {
+      "", "SELECT has_function_privilege('pg_control_system()', 'execute')::int4::int8", {}};
   // One at a time: IF NOT EXISTS does not keep two from creating the same. Numbers begin at the
   // time, so that those of tables made anew are larger than the old ones'.
   for (const std::string_view sql :
@@ -83,8 +115,8 @@ LeaseSchema MakeLeaseSchema(const TableNames& names) {
 }
 
 std::vector<const Statement*> LeaseSchema::statements() const {
-  return {&durably,    &next_number, &bury, &fix_ranges, &fill_ranges, &join,
-          &keep_alive, &leave,       &take, &holds,      &release,     &table};
+  return {&durably, &note_server, &know_server, &next_number, &bury,  &fix_ranges, &fill_ranges,
+          &join,    &keep_alive,  &leave,       &take,        &holds, &release,    &table};
 }
 
 }  // namespace stout::postgres

@@ -13,8 +13,16 @@ namespace stout::postgres {
 // the number, so that one takes at a time and sees what those before have done, and then deletes
 // the rows that have expired: a renewal that comes at the same time either is seen, or finds its
 // row gone. So nobody is told that a session lives which another holds for dead.
+//
+// A row of the members whose session is -1 is about the server: its identity, as an address, and
+// the longest ttl that was ever asked for. If the identity changes, a standby was promoted or a
+// backup restored, and the last records may be missing. Then all sessions end, numbers go on from
+// the time, and this row bars every range until one ttl has passed: by then the leases whose
+// records are missing have ended by their owners' clocks.
 struct LeaseSchema {
   Statement durably;      // The transaction is durable when it is answered.
+  Statement note_server;  // Ends all sessions if the server's identity has changed.
+  Statement know_server;  // $1 int8 ttl in µs. Notes the identity, if it is new, and the ttl.
   Statement next_number;  // Locks; numbers are sessions and epochs.
   Statement bury;         // Deletes what has expired.
 
@@ -36,9 +44,14 @@ struct LeaseSchema {
   [[nodiscard]] std::vector<const Statement*> statements() const;
 
   Statement exists;               // int8 1: the tables are there.
+  Statement may_identify;         // int8 1: the role may ask for the system identifier.
   std::vector<Statement> create;  // One transaction.
 };
 
-[[nodiscard]] LeaseSchema MakeLeaseSchema(const TableNames& names);
+// The identity of a server: its timeline, which grows at each promotion, and where the role may ask
+// for it the system identifier, which is another after a restore from a dump.
+enum class Identity { kSystemAndTimeline, kTimeline };
+
+[[nodiscard]] LeaseSchema MakeLeaseSchema(const TableNames& names, Identity identity);
 
 }  // namespace stout::postgres

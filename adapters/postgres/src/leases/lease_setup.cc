@@ -21,7 +21,8 @@ struct Trouble {
 };
 
 asio::awaitable<Trouble> SetUp(Connection& connection, const PostgresOptions& options,
-                               const LeaseSchema& schema, const TableNames& names) {
+                               const LeaseSchema& schema, const TableNames& names,
+                               Identity* identity) {
   const std::string wrong = WhyNoConnection(options.connection);
   if (!wrong.empty()) co_return Trouble{Errc::kBadUrl, wrong};
   const std::string refusal = co_await connection.Connect();
@@ -30,8 +31,11 @@ asio::awaitable<Trouble> SetUp(Connection& connection, const PostgresOptions& op
   for (const char* suffix : {"_number", "_members", "_ranges"}) {
     exist[0].parameters.push_back(names.With(suffix));
   }
+  exist.push_back({&schema.may_identify});
   const Outcome found = co_await connection.Run(exist);
   if (found.errc != Errc::kOk) co_return Trouble{Errc::kTransient, found.message};
+  const bool may_identify = DecodeInt8(PQgetvalue(found.results[1].get(), 0, 0)) == 1;
+  *identity = may_identify ? Identity::kSystemAndTimeline : Identity::kTimeline;
   if (DecodeInt8(PQgetvalue(found.results[0].get(), 0, 0)) == 1) co_return Trouble{};
   std::string why = "create=false";
   if (options.create) {
@@ -51,18 +55,19 @@ asio::awaitable<Trouble> SetUp(Connection& connection, const PostgresOptions& op
 
 }  // namespace
 
-ErrorCode SetUpLeases(const PostgresOptions& options, const LeaseSchema& schema,
-                      const TableNames& names, Diagnostics* diagnostics) {
+Result<Identity> SetUpLeases(const PostgresOptions& options, const LeaseSchema& schema,
+                             const TableNames& names, Diagnostics* diagnostics) {
   asio::io_context context;
   Connection connection(options, {}, context.get_executor());
   Trouble trouble;
-  asio::co_spawn(context, SetUp(connection, options, schema, names),
+  Identity identity = Identity::kTimeline;
+  asio::co_spawn(context, SetUp(connection, options, schema, names, &identity),
                  [&](const std::exception_ptr& thrown, Trouble result) {
                    if (thrown) std::rethrow_exception(thrown);
                    trouble = std::move(result);
                  });
   context.run();
-  if (trouble.errc == Errc::kOk) return {};
+  if (trouble.errc == Errc::kOk) return identity;
   return Fail(trouble.errc, "postgres leases: " + trouble.why, diagnostics);
 }
 

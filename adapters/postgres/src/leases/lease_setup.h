@@ -6,8 +6,10 @@
 
 namespace stout::postgres {
 
-// Blocks: connects, and creates the tables where allowed. Fails with kBadUrl and kTransient.
-[[nodiscard]] ErrorCode SetUpLeases(const PostgresOptions& options, const LeaseSchema& schema,
-                                    const TableNames& names, Diagnostics* diagnostics);
+// Blocks: connects, and creates the tables where allowed. Returns how the server can be identified.
+// Fails with kBadUrl and kTransient.
+[[nodiscard]] Result<Identity> SetUpLeases(const PostgresOptions& options,
+                                           const LeaseSchema& schema, const TableNames& names,
+                                           Diagnostics* diagnostics);
 
 }  // namespace stout::postgres

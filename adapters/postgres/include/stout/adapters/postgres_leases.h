@@ -39,8 +39,9 @@ struct PostgresLeasesOptions {
 /// All time is the server's (clock_timestamp()), which must not be stepped forward by hand: that
 /// would end sessions early. A session is over once its row has expired; only then may another take
 /// what it held. Numbers of sessions and epochs come from one row, locked by whoever takes a range.
-/// Changes are committed durably even where the server's synchronous_commit is off; a fail-over to
-/// a replica that lacks them may let a range have two owners, of which one is fenced by no epoch.
+/// Changes are committed durably even where the server's synchronous_commit is off. A promoted
+/// standby may lack the last of them: when the server's timeline or system identifier has changed,
+/// all sessions end, and no range is granted for one ttl.
 /// The watch polls: expiry makes no notification.
 ///
 /// Owner, threads: as LeaseService; the executor's context must outlive it. All I/O is on the
