@@ -46,6 +46,19 @@ def main():
         answers = pipeline.execute()
     check(answers[1::2] == [str(i).encode() for i in range(300)], "a pipeline reads its writes")
 
+    try:
+        client.pipeline().set("t", "1").set("t", "2").delete("k").execute()
+        check(False, "a transaction is not refused")
+    except redis.ResponseError as error:
+        check("transaction=False" in str(error), f"a transaction: {error}")
+    check(client.exists("t") == 0 and client.exists("k") == 1, "a refused transaction did something")
+    try:
+        client.transaction(lambda pipeline: pipeline.set("t", "1"), "k")
+        check(False, "WATCH is not refused")
+    except redis.ResponseError as error:
+        check("WATCH" in str(error), f"WATCH: {error}")
+    check(client.exists("t") == 0, "a refused WATCH did something")
+
     def work(number):
         mine = redis.Redis(port=port)
         for i in range(100):

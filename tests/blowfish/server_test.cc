@@ -137,6 +137,60 @@ TEST_CASE("a client reads what it has written, in one pipeline too") {
   }
 }
 
+TEST_CASE("the commands between a refused MULTI and its end are not carried out") {
+  const BlowfishServer server(2);
+  RespClient client(server.port());
+  REQUIRE(client.Do({"SET", "k", "before"}) == "+OK");
+  const std::string end = GENERATE(as<std::string>(), "EXEC", "exec", "DISCARD", "RESET");
+  const bool one_batch = GENERATE(true, false);
+  CAPTURE(end, one_batch);
+  const std::vector<std::vector<std::string>> inside = {{"SET", "k", "after"},
+                                                        {"MSET", "a", "1", "b", "2"},
+                                                        {"DEL", "k"},
+                                                        {"FLUSHALL"},
+                                                        {"MULTI"},
+                                                        {"WATCH", "k"},
+                                                        {"GET", "k"},
+                                                        {"STOUT.WRITE", "0", "", "1"},
+                                                        {"NOSUCH"},
+                                                        {"HELLO", "3"},
+                                                        {"CLIENT", "SETNAME", "inside"},
+                                                        {"SHUTDOWN"},
+                                                        {end, "argument"},
+                                                        {"SET", "k", "after a wrong EXEC"},
+                                                        {"AUTH", "p"}};
+  client.Queue({"multi"});
+  std::vector<std::string> replies;
+  if (!one_batch) replies.push_back(client.Receive());
+  for (const auto& command : inside) {
+    client.Queue(command);
+    if (!one_batch) replies.push_back(client.Receive());
+  }
+  client.Queue({end});
+  while (replies.size() < inside.size() + 2) replies.push_back(client.Receive());
+  for (const std::string& reply : replies) CHECK_THAT(reply, StartsWith("-"));
+  CHECK_THAT(replies.front(), Contains("pipeline(transaction=False)"));
+  CHECK(replies.back().starts_with("-EXECABORT ") == (end != "DISCARD" && end != "RESET"));
+  // It has ended, and nothing was done.
+  CHECK(client.Do({"GET", "k"}) == "$before");
+  CHECK(client.Do({"DBSIZE"}) == ":1");
+  CHECK(client.Do({"CLIENT", "GETNAME"}) == "(nil)");
+  CHECK(client.Do({"SET", "k", "later"}) == "+OK");
+}
+
+TEST_CASE("a transaction's commands outside of one get Redis's errors") {
+  const BlowfishServer server(1, {});
+  RespClient client(server.port());
+  CHECK(client.Do({"EXEC"}) == "-ERR EXEC without MULTI");
+  CHECK(client.Do({"DISCARD"}) == "-ERR DISCARD without MULTI");
+  CHECK_THAT(client.Do({"WATCH", "k"}), StartsWith("-ERR WATCH is not supported"));
+  CHECK(client.Do({"SET", "k", "v"}) == "+OK");  // WATCH begins no transaction.
+  CHECK_THAT(client.Do({"MULTI"}), StartsWith("-ERR MULTI is not supported"));
+  CHECK(client.Do({"QUIT"}) == "+OK");
+  RespClient other(server.port());  // The state is a connection's.
+  CHECK(other.Do({"GET", "k"}) == "$v");
+}
+
 TEST_CASE("what follows FLUSHALL in a pipeline happens after it") {
   const BlowfishServer server(1, kRestless);
   RespClient client(server.port());

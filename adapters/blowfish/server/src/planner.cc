@@ -89,13 +89,58 @@ std::string SetError(const Request& request) {
   return {};
 }
 
+constexpr std::string_view kNoTransactions =
+    "ERR MULTI is not supported and nothing up to EXEC is done: send the commands in a pipeline "
+    "without a transaction, in redis-py pipeline(transaction=False)";
+
+// The commands of a transaction are in no table, so that COMMAND does not promise them. Returns
+// false if the command is none of them and may be carried out.
+bool RefuseTransaction(Request& request, Session& session) {
+  const auto is = [&](std::string_view name) {
+    return EqualIgnoringCase(request.arguments.front(), name);
+  };
+  const bool inside = session.refuses_until_exec;
+  if (!inside && request.command != nullptr) return false;
+  const bool exec = is("EXEC");
+  if (is("MULTI")) {
+    session.refuses_until_exec = true;
+    request.error = inside ? "ERR MULTI calls can not be nested" : kNoTransactions;
+  } else if (is("WATCH")) {
+    request.error = inside ? "ERR WATCH inside MULTI is not allowed"
+                           : "ERR WATCH is not supported, because MULTI is not";
+  } else if (exec || is("DISCARD") || is("RESET")) {
+    if (!inside && is("RESET")) return false;
+    // Redis stays inside where arguments are wrong, and so what follows is not done.
+    if (request.arguments.size() == 1) session.refuses_until_exec = false;
+    if (!inside) {
+      request.error = exec ? "ERR EXEC without MULTI" : "ERR DISCARD without MULTI";
+    } else {
+      request.error = exec ? "EXECABORT Transaction discarded because MULTI is not supported."
+                           : kNoTransactions;
+    }
+  } else if (inside) {
+    if (request.command != nullptr && request.command->id == CommandId::kQuit) return false;
+    request.error =
+        "ERR not done, because it follows a MULTI that was refused; EXEC or DISCARD "
+        "ends the transaction";
+  } else {
+    return false;
+  }
+  request.command = nullptr;
+  return true;
+}
+
 }  // namespace
 
-bool Planner::Add(std::span<const std::string_view> arguments, const Session& session,
+bool Planner::Add(std::span<const std::string_view> arguments, Session& session,
                   Batch& batch) const {
   Request& request = batch.requests.emplace_back();
   request.arguments = arguments;
   request.command = table_.Resolve(arguments, request.error);
+  if ((session.refuses_until_exec || request.command == nullptr) && session.authenticated &&
+      RefuseTransaction(request, session)) {
+    return true;
+  }
   if (request.command == nullptr) return true;
   if (!session.authenticated && (request.command->flags & CommandFlag::kNoAuth) == 0) {
     request.error = "NOAUTH Authentication required.";

@@ -25,7 +25,8 @@ class Planner {
 
   /// Adds a command to a batch. `arguments` outlive the batch's replies. False: the replies up to
   /// this command must be made before the next is looked at, for it may change how.
-  [[nodiscard]] bool Add(std::span<const std::string_view> arguments, const Session& session,
+  /// After a MULTI, which is refused, every command up to EXEC gets an error and no pieces.
+  [[nodiscard]] bool Add(std::span<const std::string_view> arguments, Session& session,
                          Batch& batch) const;
 
   [[nodiscard]] const CommandTable& table() const { return table_; }
