@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iostream>
+#include <sstream>
 
+#include "stout/adapters/store_url.h"
 #include "stout/core/policy/basic.h"
 
 namespace stout::bench {
@@ -27,7 +30,10 @@ std::optional<ExitCode> ReadArguments(CLI::App& app, int argc, const char* const
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kOk : kBadOptions;
+    std::ostringstream why;
+    const int code = app.exit(error, std::cout, why);
+    std::cerr << RedactedMessage(why.str(), {argv, static_cast<std::size_t>(argc)});
+    return code == 0 ? kOk : kBadOptions;
   }
   return std::nullopt;
 }
@@ -43,7 +49,8 @@ bool ReadStores(std::string_view program, const std::vector<std::string>& texts,
   for (const std::string& text : texts) {
     const std::optional<StoreChoice> store = ParseStore(text);
     if (!store) {
-      fmt::print(stderr, "{}: '{}': write NAME=URL, the name in a-z, 0-9 and _\n", program, text);
+      fmt::print(stderr, "{}: '{}': write NAME=URL, the name in a-z, 0-9 and _\n", program,
+                 Redacted(text));
       return false;
     }
     stores.push_back(*store);

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "load/json.h"
+#include "stout/adapters/store_url.h"
 #include "stout/sim/json_text.h"
 
 namespace stout::bench {
@@ -92,7 +93,7 @@ json::object ToJson(const Setting& setting, Duration max_p99) {
   }
   json::array headlines;
   for (const Headline& headline : Headlines(setting)) headlines.push_back(ToJson(headline));
-  return {{"store", setting.store.name},     {"url", setting.store.url},
+  return {{"store", setting.store.name},     {"url", Redacted(setting.store.url)},
           {"servers", setting.servers},      {"documents", setting.documents},
           {"policies", std::move(policies)}, {"headlines", std::move(headlines)}};
 }

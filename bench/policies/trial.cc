@@ -13,6 +13,7 @@
 
 #include "load/app_server.h"
 #include "stout/adapters/open_store.h"
+#include "stout/adapters/store_url.h"
 
 namespace stout::bench {
 namespace {
@@ -133,7 +134,7 @@ TrialResult RunTrial(const TrialSpec& spec, const Policy& policy,
   const std::unique_ptr<Store> store = Open(spec.store_url, store_thread.get_executor());
   const EngineOptions options{.lane = {.write_policy = policy}};
   if (const auto trouble = Interposer::Check(options, store->traits())) {
-    throw std::runtime_error(fmt::format("{}: {}", spec.store_url, *trouble));
+    throw std::runtime_error(fmt::format("{}: {}", Redacted(spec.store_url), *trouble));
   }
   Fleet fleet(spec, *store, policy, context, interrupted);
   fleet.Open();

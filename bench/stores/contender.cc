@@ -12,6 +12,7 @@
 
 #include "load/app_server.h"
 #include "stout/adapters/open_store.h"
+#include "stout/adapters/store_url.h"
 #include "stout/interposer.h"
 
 namespace stout::bench {
@@ -132,7 +133,7 @@ class Stout final : public Contender {
       if (!store) throw std::runtime_error(why.message);
       const EngineOptions options{.lane = {.write_policy = stout.policy_}};
       if (const auto trouble = Interposer::Check(options, (*store)->traits())) {
-        throw std::runtime_error(fmt::format("{}: {}", stout.url_, *trouble));
+        throw std::runtime_error(fmt::format("{}: {}", Redacted(stout.url_), *trouble));
       }
       return std::move(*store);
     }

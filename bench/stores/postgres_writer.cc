@@ -31,7 +31,8 @@ constexpr char kUpsert[] =
 /// A store's URL without the options that are the store's own.
 class Address {
  public:
-  explicit Address(const std::string& text) : url_(ParseStoreUrl(text, nullptr).value()) {
+  explicit Address(const std::string& text)
+      : text_(text), url_(ParseStoreUrl(text, nullptr).value()) {
     server_ = "postgresql://" + url_.authority + url_.path;
     PQconninfoOption* const known = PQconndefaults();
     for (const PQconninfoOption* option = known; option != nullptr && option->keyword != nullptr;
@@ -39,6 +40,11 @@ class Address {
       known_.emplace_back(option->keyword);
     }
     PQconninfoFree(known);
+  }
+
+  /// `message` without parts of a password.
+  [[nodiscard]] std::string Redact(std::string_view message) const {
+    return RedactedMessage(message, text_);
   }
 
   [[nodiscard]] PGconn* Connect() const {
@@ -55,6 +61,7 @@ class Address {
   }
 
  private:
+  const std::string text_;
   const StoreUrl url_;
   std::string server_;
   std::vector<std::string> known_;
@@ -66,7 +73,9 @@ class PostgresConnection final : public PooledConnection {
  public:
   PostgresConnection(const Address& address, asio::io_context& context)
       : connection_(address.Connect()), socket_(context) {
-    Check(PQstatus(connection_.get()) == CONNECTION_OK);
+    if (PQstatus(connection_.get()) != CONNECTION_OK) {
+      throw std::runtime_error("plain libpq: " + address.Redact(PQerrorMessage(connection_.get())));
+    }
     PQsetNoticeProcessor(
         connection_.get(), [](void*, const char*) {}, nullptr);
     Execute(PQexec(connection_.get(), kCreate));

@@ -103,7 +103,7 @@ std::unique_ptr<Writer> OpenRedisWriter(const std::string& url, const WriterSpec
     return std::make_unique<WriterPool<RedisConnection>>(context, std::move(connections),
                                                          spec.pipelined ? kRedisWindow : 1);
   } catch (const boost::system::system_error& error) {
-    throw std::runtime_error(fmt::format("{}: {}", url, error.what()));
+    throw std::runtime_error(fmt::format("{}: {}", Redacted(url), error.what()));
   }
 }
 

@@ -38,8 +38,21 @@ std::string LowerScheme(std::string_view text) {
   return scheme;
 }
 
+// Returns `text`, a part of an option, or "***" if it may be a part of a password: "/" and "?" in a
+// password end the authority before its "@".
+std::string_view Shown(std::string_view text, const StoreUrl& url) {
+  const auto has_at = [](std::string_view part) { return part.find('@') != part.npos; };
+  const bool at_is_behind =
+      has_at(url.path) ||
+      std::any_of(url.options.begin(), url.options.end(), [&](const auto& option) {
+        return has_at(option.first) || has_at(option.second);
+      });
+  return at_is_behind && !url.authority.empty() && !has_at(url.authority) ? "***" : text;
+}
+
 // What is wrong, or nothing.
 std::optional<std::string> ParseOptions(std::string_view query, StoreUrl* url) {
+  const bool ambiguous = query.find('@') != query.npos;
   while (!query.empty()) {
     std::string_view rest;
     const std::string_view pair = CutAt(query, '&', &rest);
@@ -48,13 +61,11 @@ std::optional<std::string> ParseOptions(std::string_view query, StoreUrl* url) {
     std::string_view value;
     const std::optional<std::string> name = PercentDecode(CutAt(pair, '=', &value));
     const std::optional<std::string> decoded = PercentDecode(value);
-    if (!name || !decoded) return fmt::format("'{}' has a broken percent escape", pair);
-    if (name->empty() || decoded->empty()) {
-      return fmt::format("'{}' is not of the form option=value", pair);
-    }
+    if (!name || !decoded) return "an option has a broken percent escape: write % as %25";
+    if (name->empty() || decoded->empty()) return "an option is not of the form option=value";
     const auto same = [&](const auto& option) { return option.first == *name; };
     if (std::any_of(url->options.begin(), url->options.end(), same)) {
-      return fmt::format("the option '{}' is given twice", *name);
+      return fmt::format("the option '{}' is given twice", ambiguous ? "***" : *name);
     }
     url->options.emplace_back(*name, *decoded);
   }
@@ -125,9 +136,7 @@ Result<StoreUrl> ParseStoreUrl(std::string_view text, Diagnostics* diagnostics) 
   const std::size_t colon = text.find(':');
   if (colon != text.npos) url.scheme = LowerScheme(text.substr(0, colon));
   if (url.scheme.empty()) {
-    return Fail(Errc::kBadUrl,
-                fmt::format("'{}' is not a store URL: it does not begin with SCHEME:", text),
-                diagnostics);
+    return Fail(Errc::kBadUrl, "the store URL does not begin with SCHEME:", diagnostics);
   }
   std::string_view query;
   std::string_view address = CutAt(text.substr(colon + 1), '?', &query);
@@ -139,12 +148,15 @@ Result<StoreUrl> ParseStoreUrl(std::string_view text, Diagnostics* diagnostics) 
   }
   std::optional<std::string> path = PercentDecode(address);
   if (!path) {
-    return Fail(Errc::kBadUrl,
-                fmt::format("'{}' has a broken percent escape: write % as %25", text), diagnostics);
+    return Fail(
+        Errc::kBadUrl,
+        fmt::format("store URL '{}' has a broken percent escape: write % as %25", Redacted(text)),
+        diagnostics);
   }
   url.path = *std::move(path);
   if (std::optional<std::string> error = ParseOptions(query, &url)) {
-    return Fail(Errc::kBadUrl, fmt::format("store URL '{}': {}", text, *error), diagnostics);
+    return Fail(Errc::kBadUrl, fmt::format("store URL '{}': {}", Redacted(text), *error),
+                diagnostics);
   }
   return url;
 }
@@ -159,7 +171,11 @@ const std::string* UrlOptionReader::Find(std::string_view name) {
 
 void UrlOptionReader::Reject(std::string_view name, const std::string& text,
                              const std::string& expected) {
-  if (!error_) error_ = fmt::format("option '{}={}': expected {}", name, text, expected);
+  Refuse(fmt::format("option '{}={}': expected {}", name, Shown(text, url_), expected));
+}
+
+void UrlOptionReader::Refuse(std::string why) {
+  if (!error_) error_ = std::move(why);
 }
 
 void UrlOptionReader::Duration(std::string_view name, stout::Duration& value, stout::Duration min) {
@@ -239,7 +255,8 @@ void UrlOptionReader::Flag(std::string_view name, bool& value) {
 std::optional<std::string> UrlOptionReader::Finish() const {
   for (const auto& option : url_.options) {
     if (std::find(known_.begin(), known_.end(), option.first) == known_.end()) {
-      return fmt::format("unknown option '{}': a {}: URL takes {}", option.first, url_.scheme,
+      return fmt::format("unknown option '{}': a {}: URL takes {}", Shown(option.first, url_),
+                         url_.scheme,
                          known_.empty() ? "none" : fmt::format("{}", fmt::join(known_, ", ")));
     }
   }

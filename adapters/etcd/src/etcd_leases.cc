@@ -109,6 +109,7 @@ asio::awaitable<Errc> Ask(Gateway& gateway, Message request, Errc (*judge)(const
 }
 
 bool IsEndpoint(std::string_view text) {
+  if (text.find('@') != text.npos) return false;
   const std::size_t colon = text.rfind(':');
   if (colon == text.npos || colon == 0) return false;
   const std::string_view digits = text.substr(colon + 1);
@@ -120,7 +121,10 @@ bool IsEndpoint(std::string_view text) {
 std::optional<std::string> WhyNot(const EtcdLeasesOptions& options) {
   if (options.endpoints.empty()) return "needs an endpoint: HOST:PORT";
   for (const std::string& endpoint : options.endpoints) {
-    if (!IsEndpoint(endpoint)) return fmt::format("'{}' is not of the form HOST:PORT", endpoint);
+    if (!IsEndpoint(endpoint)) {
+      return fmt::format("endpoint {} is not of the form HOST:PORT, without user and password",
+                         &endpoint - options.endpoints.data() + 1);
+    }
   }
   if (options.name.empty()) return "the name of the deployment is empty";
   if (options.timeout < kShortest || options.silence < kShortest) {

@@ -81,13 +81,27 @@ class SettingUp {
         connection_.get(), [](void*, const char*) {}, nullptr);
     if (PQstatus(connection_.get()) == CONNECTION_OK) return {};
     const std::string why = ErrorOf();
-    return Fail(ClassifyRefusal(why), "postgres: " + why, diagnostics_);
+    return Fail(ClassifyRefusal(why), "postgres: " + RedactedMessage(why, options_.connection),
+                diagnostics_);
   }
 
   ErrorCode CheckPrimary() {
     const ResultPtr recovery = Execute("SELECT pg_is_in_recovery()");
     if (TextOf(recovery) == "f") return {};
     return Fail(Errc::kTransient, "postgres: the server is a standby", diagnostics_);
+  }
+
+  ErrorCode CheckSyntax() {
+    char* why = nullptr;
+    PQconninfoOption* parsed = PQconninfoParse(options_.connection.c_str(), &why);
+    const std::string error = why == nullptr ? "" : why;
+    PQfreemem(why);
+    if (parsed == nullptr) {
+      return Fail(Errc::kBadUrl, "postgres: " + RedactedMessage(error, options_.connection),
+                  diagnostics_);
+    }
+    PQconninfoFree(parsed);
+    return {};
   }
 
   ErrorCode CheckVersion() {

@@ -24,6 +24,12 @@ std::string PercentEncode(std::string_view text) {
 }  // namespace
 
 std::string ConnectionOf(const StoreUrl& url, UrlOptionReader& reader) {
+  if (url.authority.find('@') != url.authority.rfind('@')) {
+    reader.Refuse("postgres: write @ in a user or a password as %40");
+  }
+  if (!url.path.empty() && !url.path.starts_with('/')) {
+    reader.Refuse("postgres: write //HOST or /DATABASE behind the scheme");
+  }
   std::string connection = "postgresql://" + url.authority + "/";
   if (url.path.size() > 1) connection += PercentEncode(url.path.substr(1));
   char separator = '?';

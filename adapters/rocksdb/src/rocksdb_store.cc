@@ -80,7 +80,7 @@ Result<std::unique_ptr<Store>> RocksDbStore::OpenUrl(const StoreUrl& url,
   reader.Bytes("cache", options.cache_bytes, kMiB, kMiB * kMiB);
   std::optional<std::string> error = reader.Finish();
   if (!error && !url.authority.empty()) {
-    error = fmt::format("rocksdb: takes no host: write rocksdb:/{}{}", url.authority, url.path);
+    error = "rocksdb: takes no host: write rocksdb:/PATH, with one slash";
   }
   if (!error && url.path.empty()) error = "rocksdb: needs a path";
   if (error) {

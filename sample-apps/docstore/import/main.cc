@@ -12,8 +12,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,6 +24,7 @@
 #include "import/document_id.h"
 #include "import/text_sections.h"
 #include "import/uploader.h"
+#include "stout/adapters/store_url.h"
 
 namespace stout::docstore {
 namespace {
@@ -230,10 +233,17 @@ int Main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--max-file-bytes", arguments.max_file_bytes, "Larger files are skipped")
       ->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    std::ostringstream why;
+    const int code = app.exit(error, std::cout, why);
+    std::cerr << RedactedMessage(why.str(), {argv, static_cast<std::size_t>(argc)});
+    return code;
+  }
   const auto endpoint = ParseTarget(arguments.target);
   if (!endpoint) {
-    fmt::print(stderr, "--target {}: use http://HOST:PORT\n", arguments.target);
+    fmt::print(stderr, "--target {}: use http://HOST:PORT\n", Redacted(arguments.target));
     return EXIT_FAILURE;
   }
   return Run(arguments, *endpoint);

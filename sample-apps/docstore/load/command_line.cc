@@ -5,9 +5,12 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
+#include <iostream>
 #include <optional>
+#include <sstream>
 
 #include "load/value_body.h"
+#include "stout/adapters/store_url.h"
 #include "stout/core/policy/basic.h"
 
 namespace stout::load {
@@ -181,7 +184,10 @@ Command ParseCommandLine(int argc, const char* const* argv) {
     Check(load, rate);
     return load;
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kOk : kBadOptions;
+    std::ostringstream why;
+    const int code = app.exit(error, std::cout, why);
+    std::cerr << RedactedMessage(why.str(), {argv, static_cast<std::size_t>(argc)});
+    return code == 0 ? kOk : kBadOptions;
   }
 }
 

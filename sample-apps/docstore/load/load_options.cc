@@ -22,7 +22,8 @@ std::optional<Target> ParseTarget(std::string_view url) {
   const bool is_port =
       !port.empty() && port.size() <= 5 &&
       std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (host.empty() || host.find('/') != std::string_view::npos || !is_port) return std::nullopt;
+  if (host.empty() || host.find_first_of("/@") != std::string_view::npos || !is_port)
+    return std::nullopt;
   return Target{std::string(host), std::string(port)};
 }
 

@@ -6,10 +6,12 @@
 #include <iostream>
 #include <limits>
 #include <memory>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
 #include "program/config_file.h"
+#include "stout/adapters/store_url.h"
 #include "stout/core/policy/basic.h"
 
 namespace stout::docstore {
@@ -157,7 +159,10 @@ std::optional<int> Parse(CLI::App& app, int argc, const char* const* argv,
         text.substr(text.rfind(' ') + 1));
     return static_cast<int>(CLI::ExitCodes::ConfigError);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error, std::cout, std::cerr);
+    std::ostringstream why;
+    const int code = app.exit(error, std::cout, why);
+    std::cerr << RedactedMessage(why.str(), {argv, static_cast<std::size_t>(argc)});
+    return code;
   }
   return std::nullopt;
 }

@@ -16,6 +16,7 @@
 #include "router/config.h"
 #include "router/router.h"
 #include "stout/adapters/open_lease_service.h"
+#include "stout/adapters/store_url.h"
 
 namespace stout::docstore {
 namespace {
@@ -48,7 +49,8 @@ int Serve(const RouterConfig& config, asio::io_context& context, LeaseService& l
                   port.error().message());
     return stop(EXIT_FAILURE);
   }
-  spdlog::info("routing to the servers of {} on {} threads", config.leases, config.threads);
+  spdlog::info("routing to the servers of {} on {} threads", Redacted(config.leases),
+               config.threads);
   fmt::print("listening on {}\n", Address{config.listen.host, *port}.Text());
   std::fflush(stdout);
 
@@ -67,7 +69,7 @@ int Main(int argc, char** argv) {
   Diagnostics why;
   const auto leases = OpenLeaseService(config.leases, context.get_executor(), &why);
   if (!leases) {
-    spdlog::error("cannot open lease service {}: {}", config.leases,
+    spdlog::error("cannot open lease service {}: {}", Redacted(config.leases),
                   why.message.empty() ? leases.error().message() : why.message);
     return EXIT_FAILURE;
   }

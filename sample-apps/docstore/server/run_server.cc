@@ -21,6 +21,7 @@
 #include "server/server.h"
 #include "stout/adapters/open_lease_service.h"
 #include "stout/adapters/open_store.h"
+#include "stout/adapters/store_url.h"
 
 namespace stout::docstore {
 namespace {
@@ -67,7 +68,7 @@ class Program {
     std::promise<ErrorCode> opened;
     server_->Open(Advertised(), [&](ErrorCode ec) { opened.set_value(ec); });
     const ErrorCode ec = opened.get_future().get();
-    if (ec) spdlog::error("cannot take over store {}: {}", config_.store, ec.message());
+    if (ec) spdlog::error("cannot take over store {}: {}", Redacted(config_.store), ec.message());
     return !ec;
   }
 
@@ -83,9 +84,10 @@ class Program {
   }
 
   bool Announce() const {
-    spdlog::info("serving {} with policy {} on {} threads and {}", config_.store,
+    spdlog::info("serving {} with policy {} on {} threads and {}", Redacted(config_.store),
                  config_.documents.map.engine.lane.write_policy.Name(), config_.threads,
-                 shared_ ? fmt::format("{} ranges, shared under {}", config_.ranges, config_.leases)
+                 shared_ ? fmt::format("{} ranges, shared under {}", config_.ranges,
+                                       Redacted(config_.leases))
                          : fmt::format("{} shards", config_.documents.shards));
     const StoreTraits& traits = store_.traits();
     if (!traits.durable) spdlog::warn("{} is not durable", traits.name);
@@ -114,7 +116,7 @@ class Program {
 };
 
 int Complain(std::string_view what, const std::string& url, ErrorCode ec, const Diagnostics& why) {
-  spdlog::error("cannot open {} {}: {}", what, url,
+  spdlog::error("cannot open {} {}: {}", what, Redacted(url),
                 why.message.empty() ? ec.message() : why.message);
   return EXIT_FAILURE;
 }

@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <optional>
+#include <sstream>
 
+#include "stout/adapters/store_url.h"
 #include "stout/core/options.h"
 
 namespace stout::blowfish {
@@ -176,7 +179,10 @@ std::variant<LoadOptions, ExitCode> ParseLoadOptions(int argc, const char* const
     CheckColumns(options.split.key_columns);
     CheckFiles(options.files);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? ExitCode::kOk : ExitCode::kBadOptions;
+    std::ostringstream why;
+    const int code = app.exit(error, std::cout, why);
+    std::cerr << RedactedMessage(why.str(), {argv, static_cast<std::size_t>(argc)});
+    return code == 0 ? ExitCode::kOk : ExitCode::kBadOptions;
   }
   return options;
 }

@@ -70,7 +70,8 @@ asio::awaitable<Outcome> Connection::Handshake() {
                                     [](const Reply& reply) { return reply.error(); });
   if (refused != outcome.replies.end()) {
     outcome.errc = RefusesUs(*refused) ? Errc::kBadUrl : Errc::kTransient;
-    outcome.message = refused->text;
+    // "ERR unknown command 'AUTH', with args beginning with:" ends in the password.
+    outcome.message = refused->text.substr(0, refused->text.find(", with args beginning with"));
   }
   co_return outcome;
 }

@@ -68,7 +68,8 @@ Result<Identity> SetUpLeases(const PostgresOptions& options, const LeaseSchema& 
                  });
   context.run();
   if (trouble.errc == Errc::kOk) return identity;
-  return Fail(trouble.errc, "postgres leases: " + trouble.why, diagnostics);
+  return Fail(trouble.errc, "postgres leases: " + RedactedMessage(trouble.why, options.connection),
+              diagnostics);
 }
 
 }  // namespace stout::postgres

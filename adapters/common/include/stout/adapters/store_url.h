@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,6 +31,27 @@ struct StoreUrl {
 /// Fails with kBadUrl on a missing scheme, a broken percent escape, an option without a value or
 /// one that is given twice.
 [[nodiscard]] Result<StoreUrl> ParseStoreUrl(std::string_view url, Diagnostics* diagnostics);
+
+/// Returns `url` without its secrets, for logs, errors and reports:
+///
+///     postgres://app:secret@db:5432/app?sslpassword=x
+///     postgres://app:***@db:5432/app?sslpassword=*** redis://:secret@h1,h2 redis://:***@h1,h2
+///     postgres:host=db password='a b'                   postgres:host=db password=***
+///     postgres://app:a/b@db                             postgres:***
+///
+/// Secrets are: the password before the host, and the options password, sslpassword, auth, pass,
+/// pwd, apikey and those with passwd, secret or token in their names. If a URL is malformed or
+/// ambiguous, its scheme alone is returned. Accepts any text.
+[[nodiscard]] std::string Redacted(std::string_view url);
+
+/// Returns `message` without the parts of `url` that Redacted() hides. Use it for messages of
+/// libraries, which quote parts of URLs.
+[[nodiscard]] std::string RedactedMessage(std::string_view message, std::string_view url);
+
+/// The same for each URL among the arguments of a program. Use it for errors of command line
+/// parsers.
+[[nodiscard]] std::string RedactedMessage(std::string_view message,
+                                          std::span<const char* const> arguments);
 
 /// Nothing, if an escape is broken.
 [[nodiscard]] std::optional<std::string> PercentDecode(std::string_view text);
@@ -69,6 +91,9 @@ class UrlOptionReader {
 
   /// Nothing if every option was read, else one line that names the option and the remedy.
   [[nodiscard]] std::optional<std::string> Finish() const;
+
+  /// Makes Finish() return `why`, unless an earlier error or an unknown option comes first.
+  void Refuse(std::string why);
 
  private:
   const std::string* Find(std::string_view name);
