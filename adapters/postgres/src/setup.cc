@@ -74,7 +74,10 @@ class SettingUp {
 
   ErrorCode Connect() {
     const std::string wrong = WhyNoConnection(options_.connection);
-    if (!wrong.empty()) return Fail(Errc::kBadUrl, "postgres: " + wrong, diagnostics_);
+    if (!wrong.empty()) {
+      return Fail(Errc::kBadUrl, "postgres: " + RedactedMessage(wrong, options_.connection),
+                  diagnostics_);
+    }
     const ConnectionParameters parameters(options_);
     connection_.reset(PQconnectdbParams(parameters.keywords(), parameters.values(), 1));
     PQsetNoticeProcessor(
@@ -89,19 +92,6 @@ class SettingUp {
     const ResultPtr recovery = Execute("SELECT pg_is_in_recovery()");
     if (TextOf(recovery) == "f") return {};
     return Fail(Errc::kTransient, "postgres: the server is a standby", diagnostics_);
-  }
-
-  ErrorCode CheckSyntax() {
-    char* why = nullptr;
-    PQconninfoOption* parsed = PQconninfoParse(options_.connection.c_str(), &why);
-    const std::string error = why == nullptr ? "" : why;
-    PQfreemem(why);
-    if (parsed == nullptr) {
-      return Fail(Errc::kBadUrl, "postgres: " + RedactedMessage(error, options_.connection),
-                  diagnostics_);
-    }
-    PQconninfoFree(parsed);
-    return {};
   }
 
   ErrorCode CheckVersion() {
