@@ -41,6 +41,24 @@ TEST_CASE_METHOD(PostgresTest, "postgres: a fence shuts out what comes through a
   CHECK(ReadOne(*successor, "k") == Found("1", {1, 1}));
 }
 
+TEST_CASE_METHOD(PostgresTest, "postgres: a pooler that knew its server as a standby is used") {
+  Pgbouncer pooler(server().port());
+  const auto store = Open("", pooler.port());
+  REQUIRE(WriteNow(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
+  // The pooler goes on telling clients what its server reported when it logged in.
+  pooler.Kill();
+  server().Kill();
+  server().Demote();
+  server().Start();
+  pooler.Start();
+  CHECK_FALSE(WhyNot(Url("", pooler.port()), Errc::kTransient).empty());
+  server().Promote();
+  REQUIRE_FALSE(CanConnect("host=127.0.0.1 port=" + std::to_string(pooler.port()) +
+                           " user=postgres dbname=postgres target_session_attrs=read-write"));
+  CHECK(WriteAtLast(*store, Batch(1, {Put("k", "2", 2)})) == WriteResult{});
+  CHECK(ReadOne(*Open("", pooler.port()), "k") == Found("2", {1, 2}));
+}
+
 TEST_CASE_METHOD(PostgresTest, "postgres: without prepared statements where there is no pooler") {
   const auto store = Open("prepare=false");
   CHECK(WriteNow(*store, Batch(1, {Put("k", "v", 1), Delete("l", 2)})) == WriteResult{});

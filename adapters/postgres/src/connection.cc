@@ -132,7 +132,12 @@ std::size_t RowsTouched(const ResultPtr& result) {
   return rows;
 }
 
-ConnectionParameters::ConnectionParameters(const PostgresOptions& options)
+bool FoundNoPrimary(std::string_view error) {
+  return error.find("session is read-only") != error.npos ||
+         error.find("server is in hot standby mode") != error.npos;
+}
+
+ConnectionParameters::ConnectionParameters(const PostgresOptions& options, Target target)
     : connection_(options.connection),
       timeout_(fmt::format(
           "{}",
@@ -140,13 +145,17 @@ ConnectionParameters::ConnectionParameters(const PostgresOptions& options)
                                         .count()))),  // libpq takes less for 2 s, too
       keywords_{"target_session_attrs", "connect_timeout", "fallback_application_name",
                 "client_encoding",      "dbname",          nullptr},
-      values_{"read-write", timeout_.c_str(), "libstout", "UTF8", connection_.c_str(), nullptr} {}
+      values_{target == Target::kByLogin ? "read-write" : "any",
+              timeout_.c_str(),
+              "libstout",
+              "UTF8",
+              connection_.c_str(),
+              nullptr} {}
 
 Connection::Connection(const PostgresOptions& options, std::vector<const Statement*> statements,
                        const asio::any_io_executor& strand, std::shared_ptr<FormerProcesses> former)
     : options_(options),
       statements_(AndInRecovery(std::move(statements))),
-      parameters_(options),
       socket_(strand),
       former_(std::move(former)) {}
 
@@ -164,7 +173,14 @@ void Connection::Close() {
 }
 
 asio::awaitable<std::string> Connection::Connect() {
-  connection_.reset(PQconnectStartParams(parameters_.keywords(), parameters_.values(), 1));
+  std::string error = co_await ConnectTo(Target::kByLogin);
+  if (FoundNoPrimary(error)) error = co_await ConnectTo(Target::kByQuestion);
+  co_return error;
+}
+
+asio::awaitable<std::string> Connection::ConnectTo(Target target) {
+  const ConnectionParameters parameters(options_, target);
+  connection_.reset(PQconnectStartParams(parameters.keywords(), parameters.values(), 1));
   if (connection_ == nullptr) co_return "out of memory";
   PQsetNoticeReceiver(connection_.get(), OnNotice, this);
   std::string error = co_await Handshake();

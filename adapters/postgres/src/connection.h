@@ -61,10 +61,18 @@ struct Outcome {
 // Rows inserted, updated or deleted by a query.
 [[nodiscard]] std::size_t RowsTouched(const ResultPtr& result);
 
+// How a connection finds a primary. By libpq, which passes over standbys where a host has several
+// addresses, by what a server reports at login; or by our own question later. A pooler repeats what
+// its server reported long ago, so a server that was promoted since is a standby to libpq.
+enum class Target { kByLogin, kByQuestion };
+
+// libpq's error: no server takes writes, by what they reported at login.
+[[nodiscard]] bool FoundNoPrimary(std::string_view error);
+
 // The parameters of a libpq connection that all of a store's have: blocking and asynchronous.
 class ConnectionParameters {
  public:
-  explicit ConnectionParameters(const PostgresOptions& options);
+  ConnectionParameters(const PostgresOptions& options, Target target);
   ConnectionParameters(const ConnectionParameters&) = delete;
   ConnectionParameters& operator=(const ConnectionParameters&) = delete;
   [[nodiscard]] const char* const* keywords() const { return keywords_.data(); }
@@ -119,6 +127,7 @@ class Connection {
  private:
   using WaitType = boost::asio::posix::stream_descriptor::wait_type;
 
+  [[nodiscard]] boost::asio::awaitable<std::string> ConnectTo(Target target);
   [[nodiscard]] boost::asio::awaitable<std::string> Handshake();
   [[nodiscard]] boost::asio::awaitable<Outcome> Prepare();
   // Learns which process of the server is ours, and ends the former ones. Empty, or what is wrong.
@@ -141,7 +150,6 @@ class Connection {
 
   const PostgresOptions& options_;
   const std::vector<const Statement*> statements_;
-  const ConnectionParameters parameters_;
   boost::asio::posix::stream_descriptor socket_;  // Of a duplicate: libpq closes its own.
   ConnectionPtr connection_;
   const std::shared_ptr<FormerProcesses> former_;

@@ -74,18 +74,27 @@ class SettingUp {
 
   ErrorCode Connect() {
     const std::string wrong = WhyNoConnection(options_.connection);
-    if (!wrong.empty()) {
-      return Fail(Errc::kBadUrl, "postgres: " + RedactedMessage(wrong, options_.connection),
-                  diagnostics_);
+    if (!wrong.empty()) return Refuse(Errc::kBadUrl, wrong);
+    ConnectTo(Target::kByLogin);
+    std::string why = ErrorOf();
+    if (FoundNoPrimary(why)) {
+      ConnectTo(Target::kByQuestion);
+      why = ErrorOf();
     }
-    const ConnectionParameters parameters(options_);
+    if (PQstatus(connection_.get()) == CONNECTION_OK) return {};
+    return Refuse(ClassifyRefusal(why), why);
+  }
+
+  // libpq may repeat parts of the connection string.
+  ErrorCode Refuse(Errc errc, const std::string& why) {
+    return Fail(errc, "postgres: " + RedactedMessage(why, options_.connection), diagnostics_);
+  }
+
+  void ConnectTo(Target target) {
+    const ConnectionParameters parameters(options_, target);
     connection_.reset(PQconnectdbParams(parameters.keywords(), parameters.values(), 1));
     PQsetNoticeProcessor(
         connection_.get(), [](void*, const char*) {}, nullptr);
-    if (PQstatus(connection_.get()) == CONNECTION_OK) return {};
-    const std::string why = ErrorOf();
-    return Fail(ClassifyRefusal(why), "postgres: " + RedactedMessage(why, options_.connection),
-                diagnostics_);
   }
 
   ErrorCode CheckPrimary() {
