@@ -13,6 +13,7 @@ namespace {
 
 // What a script tells of an item that it did not write.
 constexpr std::int64_t kToldFenced = 1;
+constexpr std::int64_t kToldNoState = 2;
 
 // Of a state: "s", its kind, epoch and version.
 using Header = std::array<char, Layout::kHeader>;
@@ -52,6 +53,47 @@ const Reply* FirstError(std::span<const Reply> replies) {
     if (const Reply* inner = FirstError(reply.elements)) return inner;
   }
   return nullptr;
+}
+
+bool IsStatus(const Reply& reply, std::string_view text) {
+  return reply.kind == Reply::Kind::kStatus && reply.text == text;
+}
+
+// The answer of the script `write`: pairs of the place of a state, ascending from 1, and the reason
+// why it was not written; or the pair 0, 1 if the batch has a fence.
+std::optional<WriteResult> DecodeScript(const Reply& reply, std::span<const std::uint32_t> items,
+                                        bool fenced) {
+  const std::vector<Reply>& told = reply.elements;
+  const bool integers = std::all_of(
+      told.begin(), told.end(), [](const Reply& one) { return one.kind == Reply::Kind::kInteger; });
+  if (reply.kind != Reply::Kind::kArray || told.size() % 2 != 0 || !integers) return std::nullopt;
+  if (fenced && told.size() == 2 && told[0].integer == 0 && told[1].integer == kToldFenced) {
+    return WriteResult{Errc::kFenced, {}};
+  }
+  WriteResult result;
+  std::int64_t last = 0;
+  for (std::size_t i = 0; i < told.size(); i += 2) {
+    const std::int64_t place = told[i].integer;
+    const std::int64_t why = told[i + 1].integer;
+    if (place <= last || place > static_cast<std::int64_t>(items.size())) return std::nullopt;
+    if (why != kToldFenced && why != kToldNoState) return std::nullopt;
+    const Errc errc = why == kToldFenced ? Errc::kFenced : Errc::kRefused;
+    result.items.push_back({items[static_cast<std::size_t>(place - 1)], errc});
+    last = place;
+  }
+  return result;
+}
+
+// MSET, DEL, or MULTI with both of them.
+bool IsAnswerToPlain(std::span<const Reply> replies) {
+  const auto is_count = [](const Reply& reply) {
+    return reply.kind == Reply::Kind::kInteger && reply.integer >= 0;
+  };
+  if (replies.size() == 1) return IsStatus(replies[0], "OK") || is_count(replies[0]);
+  return replies.size() == 4 && IsStatus(replies[0], "OK") && IsStatus(replies[1], "QUEUED") &&
+         IsStatus(replies[2], "QUEUED") && replies[3].kind == Reply::Kind::kArray &&
+         replies[3].elements.size() == 2 && IsStatus(replies[3].elements[0], "OK") &&
+         is_count(replies[3].elements[1]);
 }
 
 void DecodeVersioned(std::string&& stored, StoredState* state) {
@@ -138,26 +180,16 @@ void Layout::AppendPlain(const WriteBatch& batch, std::span<const std::uint32_t>
   if (both) commands->Add({"EXEC"});
 }
 
-WriteResult Layout::DecodeWrite(std::span<const Reply> replies,
-                                std::span<const std::uint32_t> items) {
-  WriteResult result;
-  if (const Reply* error = FirstError(replies)) {
-    result.batch = Classify(*error);
-    return result;
+std::optional<WriteResult> Layout::DecodeWrite(std::span<const Reply> replies,
+                                               std::span<const std::uint32_t> items,
+                                               bool fenced) const {
+  if (mode_ == RedisMode::kVersioned) {
+    if (replies.size() != 1) return std::nullopt;
+    if (replies[0].error()) return WriteResult{Classify(replies[0]), {}};
+    return DecodeScript(replies[0], items, fenced);
   }
-  // Of a script; what MSET, DEL and EXEC answer does not matter.
-  const std::vector<Reply>& told = replies.back().elements;
-  if (replies.size() > 1 || told.size() < 2) return result;
-  if (told[0].integer == 0) {
-    result.batch = Errc::kFenced;
-    return result;
-  }
-  for (std::size_t i = 0; i + 1 < told.size(); i += 2) {
-    const auto place = static_cast<std::size_t>(told[i].integer) - 1;
-    const bool fenced = told[i + 1].integer == kToldFenced;
-    result.items.push_back({items[place], fenced ? Errc::kFenced : Errc::kRefused});
-  }
-  return result;
+  if (const Reply* error = FirstError(replies)) return WriteResult{Classify(*error), {}};
+  return IsAnswerToPlain(replies) ? std::optional(WriteResult()) : std::nullopt;
 }
 
 // A key that is not there is deleted, which is not replicated, nor kept in the AOF.
@@ -175,7 +207,8 @@ bool Layout::DecodeRead(Reply reply, std::span<StoredState* const> states) const
   if (reply.kind != Reply::Kind::kArray || reply.elements.size() != states.size()) return false;
   for (std::size_t i = 0; i < states.size(); ++i) {
     Reply& stored = reply.elements[i];
-    if (stored.kind != Reply::Kind::kString) continue;
+    if (stored.kind == Reply::Kind::kNil) continue;
+    if (stored.kind != Reply::Kind::kString) return false;
     if (mode_ == RedisMode::kVersioned) {
       DecodeVersioned(std::move(stored.text), states[i]);
     } else {
@@ -195,6 +228,19 @@ void Layout::AppendNewEpoch(Commands* commands) const { commands->Add({"INCR", E
 void Layout::AppendFence(std::string_view fence, Epoch epoch, Commands* commands) const {
   const Bytes8 bytes = Encode8(epoch);
   commands->Add({"EVALSHA", kFence.sha1, "1", fence, View(bytes)});
+}
+
+bool Layout::DecodeNoteEpoch(const Reply& reply) { return IsStatus(reply, "OK"); }
+
+std::optional<Epoch> Layout::DecodeNewEpoch(const Reply& reply) {
+  if (reply.kind != Reply::Kind::kInteger || reply.integer < 1) return std::nullopt;
+  return static_cast<Epoch>(reply.integer);
+}
+
+std::optional<Errc> Layout::DecodeFence(const Reply& reply) {
+  if (reply.kind != Reply::Kind::kInteger) return std::nullopt;
+  if (reply.integer == 1) return Errc::kOk;
+  return reply.integer == 0 ? std::optional(Errc::kFenced) : std::nullopt;
 }
 
 }  // namespace stout::redis

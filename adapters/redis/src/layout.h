@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,20 +37,29 @@ class Layout {
   void AppendWrite(const WriteBatch& batch, std::span<const std::uint32_t> items,
                    std::string_view fence, Commands* commands) const;
   // What became of them: `replies` are those to what AppendWrite() appended, none of them lost.
-  [[nodiscard]] static WriteResult DecodeWrite(std::span<const Reply> replies,
-                                               std::span<const std::uint32_t> items);
+  // Returns nullopt if they are not exactly of the shape that the commands answer in.
+  [[nodiscard]] std::optional<WriteResult> DecodeWrite(std::span<const Reply> replies,
+                                                       std::span<const std::uint32_t> items,
+                                                       bool fenced) const;
 
   // A command that does nothing, and that only a master does: a replica answers READONLY.
   void AppendMasterOnly(Commands* commands) const;
   // One command, one answer.
   void AppendRead(std::span<const std::string* const> keys, Commands* commands) const;
-  // Fills in the states of the keys, in their order; false: the server would not read.
+  // Fills in the states of the keys, in their order. False: `reply` is an error, or of another
+  // shape.
   [[nodiscard]] bool DecodeRead(Reply reply, std::span<StoredState* const> states) const;
 
   // One command each.
   void AppendNoteEpoch(Epoch epoch, Commands* commands) const;
   void AppendNewEpoch(Commands* commands) const;
   void AppendFence(std::string_view fence, Epoch epoch, Commands* commands) const;
+
+  // The answers to these commands. Nullopt or false: an error, or of another shape.
+  [[nodiscard]] static bool DecodeNoteEpoch(const Reply& reply);
+  [[nodiscard]] static std::optional<Epoch> DecodeNewEpoch(const Reply& reply);
+  // kOk or kFenced.
+  [[nodiscard]] static std::optional<Errc> DecodeFence(const Reply& reply);
 
  private:
   void AppendVersioned(const WriteBatch& batch, std::span<const std::uint32_t> items,

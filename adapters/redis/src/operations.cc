@@ -1,6 +1,7 @@
 #include "operations.h"
 
 #include <numeric>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -30,7 +31,10 @@ bool Replication::Reached(const Reply& reply) const {
 
 EncodedWrite::EncodedWrite(const WriteBatch& batch, const Layout& layout,
                            const Replication& replication, bool note_epoch)
-    : items(batch.items.size()), notes_epoch(note_epoch), replication(replication) {
+    : items(batch.items.size()),
+      fenced(!batch.scope.empty()),
+      notes_epoch(note_epoch),
+      replication(replication) {
   std::iota(items.begin(), items.end(), 0U);
   if (note_epoch) layout.AppendNoteEpoch(batch.epoch, &commands);
   const std::string fence = batch.scope.empty() ? std::string() : layout.FenceKey(batch.scope);
@@ -38,7 +42,17 @@ EncodedWrite::EncodedWrite(const WriteBatch& batch, const Layout& layout,
   replication.Append(&commands);
 }
 
-asio::awaitable<WriteResult> Write(Connection& connection, const EncodedWrite& write) {
+namespace {
+
+// The connection may have answers that are not ours: whatever follows cannot be trusted either.
+void DistrustAnswer(Connection& connection) {
+  connection.Distrust("an answer makes no sense: the connection is given up");
+}
+
+}  // namespace
+
+asio::awaitable<WriteResult> Write(Connection& connection, const Layout& layout,
+                                   const EncodedWrite& write) {
   const Outcome outcome = co_await connection.RunScripts(write.commands);
   WriteResult result;
   if (outcome.errc != Errc::kOk) {
@@ -48,14 +62,21 @@ asio::awaitable<WriteResult> Write(Connection& connection, const EncodedWrite& w
   std::span<const Reply> replies = outcome.replies;
   bool safe = true;
   if (write.notes_epoch) {
-    safe = !replies.front().error();
+    safe = Layout::DecodeNoteEpoch(replies.front());
+    if (!safe && !replies.front().error()) DistrustAnswer(connection);
     replies = replies.subspan(1);
   }
   if (write.replication.replicas > 0) {
     safe = safe && write.replication.Reached(replies.back());
     replies = replies.first(replies.size() - 1);
   }
-  result = Layout::DecodeWrite(replies, write.items);
+  std::optional<WriteResult> decoded = layout.DecodeWrite(replies, write.items, write.fenced);
+  if (!decoded) {
+    DistrustAnswer(connection);
+    result.batch = Errc::kUnknown;
+    co_return result;
+  }
+  result = *std::move(decoded);
   if (result.batch == Errc::kOk && !safe) result.batch = Errc::kUnknown;
   co_return result;
 }
@@ -92,7 +113,9 @@ asio::awaitable<ReadResult> Read(Connection& connection, const Layout& layout, c
   places.reserve(keys);
   for (StoredState& state : states) places.push_back(&state);
   // A read that failed has done nothing.
-  if (!answered || !layout.DecodeRead(std::move(outcome.replies.back()), places)) {
+  const bool decoded = answered && layout.DecodeRead(std::move(outcome.replies.back()), places);
+  if (answered && !decoded) DistrustAnswer(connection);
+  if (!decoded) {
     result.errc = Errc::kTransient;
   } else {
     result.states = std::move(states);
@@ -107,11 +130,12 @@ asio::awaitable<Result<Epoch>> NewEpoch(Connection& connection, const Layout& la
   replication.Append(&commands);
   const Outcome outcome = co_await connection.Run(commands);
   // One that is lost on the way is given to nobody.
-  if (outcome.errc != Errc::kOk || outcome.replies[0].kind != Reply::Kind::kInteger ||
-      (replication.replicas > 0 && !replication.Reached(outcome.replies[1]))) {
-    co_return Errc::kTransient;
-  }
-  co_return static_cast<Epoch>(outcome.replies[0].integer);
+  if (outcome.errc != Errc::kOk || outcome.replies[0].error()) co_return Errc::kTransient;
+  const std::optional<Epoch> epoch = Layout::DecodeNewEpoch(outcome.replies[0]);
+  if (!epoch) DistrustAnswer(connection);
+  const bool safe = replication.replicas == 0 || replication.Reached(outcome.replies[1]);
+  if (!epoch || !safe) co_return Errc::kTransient;
+  co_return *epoch;
 }
 
 asio::awaitable<Errc> Fence(Connection& connection, const Layout& layout,
@@ -122,11 +146,15 @@ asio::awaitable<Errc> Fence(Connection& connection, const Layout& layout,
   replication.Append(&commands);
   const Outcome outcome = co_await connection.RunScripts(commands);
   // One that is lost on the way fences, now or later, whom the next attempt fences too.
-  if (outcome.errc != Errc::kOk || outcome.replies[0].error() ||
-      outcome.replies[1].kind != Reply::Kind::kInteger) {
+  if (outcome.errc != Errc::kOk || outcome.replies[0].error() || outcome.replies[1].error()) {
     co_return Errc::kTransient;
   }
-  if (outcome.replies[1].integer == 0) co_return Errc::kFenced;
+  const std::optional<Errc> fence = Layout::DecodeFence(outcome.replies[1]);
+  if (!Layout::DecodeNoteEpoch(outcome.replies[0]) || !fence) {
+    DistrustAnswer(connection);
+    co_return Errc::kTransient;
+  }
+  if (*fence == Errc::kFenced) co_return Errc::kFenced;
   if (replication.replicas > 0 && !replication.Reached(outcome.replies[2])) {
     co_return Errc::kTransient;
   }

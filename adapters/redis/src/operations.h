@@ -31,12 +31,15 @@ struct EncodedWrite {
 
   Commands commands;
   std::vector<std::uint32_t> items;
+  bool fenced;  // The batch has a fence.
   bool notes_epoch;
   Replication replication;
 };
 
 // Each is one round trip, or two for a read where the first left open who is master.
+// An answer of another shape than the commands': kUnknown.
 [[nodiscard]] boost::asio::awaitable<WriteResult> Write(Connection& connection,
+                                                        const Layout& layout,
                                                         const EncodedWrite& write);
 // Of a master only: a replica may lag, and who owns the keys now would start from an old state.
 [[nodiscard]] boost::asio::awaitable<ReadResult> Read(Connection& connection, const Layout& layout,

@@ -105,7 +105,7 @@ void RedisStore::Write(const WriteBatch& batch, WriteHandler handler) {
   Start<WriteResult>(engine_, Server::Kind::kWrite, call, {Errc::kTransient, {}},
                      [epoch = batch.epoch, write = std::move(write)](
                          Engine& engine, Connection& with) -> asio::awaitable<WriteResult> {
-                       WriteResult result = co_await redis::Write(with, write);
+                       WriteResult result = co_await redis::Write(with, engine.layout, write);
                        if (result.batch == Errc::kOk) engine.NoteEpoch(epoch);
                        co_return result;
                      });

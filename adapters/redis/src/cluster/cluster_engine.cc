@@ -1,6 +1,9 @@
 #include "cluster/cluster_engine.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "cluster/placement.h"
@@ -34,7 +37,10 @@ asio::awaitable<WriteResult> RedisClusterStore::Engine::Write(Epoch epoch,
     co_return nothing_done;
   }
   co_await Run(write.requests());
-  co_return write.Result();
+  bool understood = true;
+  WriteResult result = write.Result(layout, &understood);
+  if (!understood) ReportSenseless();
+  co_return result;
 }
 
 asio::awaitable<ReadResult> RedisClusterStore::Engine::Read(std::vector<Request> requests) {
@@ -45,8 +51,10 @@ asio::awaitable<ReadResult> RedisClusterStore::Engine::Read(std::vector<Request>
   result.states.resize(requests.size());
   for (std::size_t i = 0; i < requests.size(); ++i) {
     StoredState* const state = &result.states[i];
-    if (requests[i].errc != Errc::kOk ||
-        !layout.DecodeRead(std::move(requests[i].reply), {&state, 1})) {
+    const bool answered = requests[i].errc == Errc::kOk && !requests[i].reply.error();
+    const bool decoded = answered && layout.DecodeRead(std::move(requests[i].reply), {&state, 1});
+    if (answered && !decoded) ReportSenseless();
+    if (!decoded) {
       const ReadResult failed{Errc::kTransient, {}};
       co_return failed;
     }
@@ -64,6 +72,10 @@ asio::awaitable<bool> RedisClusterStore::Engine::NoteEpoch(Epoch epoch) {
   layout.AppendNoteEpoch(epoch, &request.command);
   co_await Run({&request, 1});
   if (request.errc != Errc::kOk || request.reply.error()) co_return false;
+  if (!redis::Layout::DecodeNoteEpoch(request.reply)) {
+    ReportSenseless();
+    co_return false;
+  }
   noted_epoch_ = std::max(noted_epoch_, epoch);
   co_return true;
 }
@@ -73,12 +85,14 @@ asio::awaitable<Result<Epoch>> RedisClusterStore::Engine::NewEpoch() {
   layout.AppendNewEpoch(&request.command);
   co_await Run({&request, 1});
   // One that is lost on the way is given to nobody.
-  if (request.errc != Errc::kOk || request.reply.kind != Reply::Kind::kInteger) {
+  if (request.errc != Errc::kOk || request.reply.error()) co_return Errc::kTransient;
+  const std::optional<Epoch> epoch = redis::Layout::DecodeNewEpoch(request.reply);
+  if (!epoch) {
+    ReportSenseless();
     co_return Errc::kTransient;
   }
-  const auto epoch = static_cast<Epoch>(request.reply.integer);
-  noted_epoch_ = std::max(noted_epoch_, epoch);
-  co_return epoch;
+  noted_epoch_ = std::max(noted_epoch_, *epoch);
+  co_return *epoch;
 }
 
 asio::awaitable<Errc> RedisClusterStore::Engine::Fence(Scope scope, Epoch epoch) {
@@ -92,13 +106,24 @@ asio::awaitable<Errc> RedisClusterStore::Engine::Fence(Scope scope, Epoch epoch)
   }
   co_await Run(requests);
   // Where one is lost on the way it fences, now or later, whom the next attempt fences too.
-  const bool everywhere = std::all_of(requests.begin(), requests.end(), [](const Request& r) {
-    return r.errc == Errc::kOk && r.reply.kind == Reply::Kind::kInteger;
-  });
+  bool everywhere = true;
+  bool fenced = false;
+  for (const Request& done : requests) {
+    const bool answered = done.errc == Errc::kOk && !done.reply.error();
+    std::optional<Errc> errc;
+    if (answered) errc = redis::Layout::DecodeFence(done.reply);
+    if (answered && !errc) ReportSenseless();
+    everywhere = everywhere && errc;
+    fenced = fenced || errc == Errc::kFenced;
+  }
   if (!everywhere) co_return Errc::kTransient;
-  const bool first = std::all_of(requests.begin(), requests.end(),
-                                 [](const Request& r) { return r.reply.integer != 0; });
-  co_return first ? Errc::kOk : Errc::kFenced;
+  co_return fenced ? Errc::kFenced : Errc::kOk;
+}
+
+void RedisClusterStore::Engine::ReportSenseless() {
+  if (!std::exchange(reported_senseless_, true)) {
+    spdlog::warn("redis-cluster: an answer makes no sense: it counts as lost");
+  }
 }
 
 }  // namespace stout

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <compare>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -34,7 +35,8 @@ std::vector<Place> SortBySlot(const WriteBatch& batch, const Layout& layout, Red
 
 }  // namespace
 
-ClusterWrite::ClusterWrite(const WriteBatch& batch, const Layout& layout, RedisMode mode) {
+ClusterWrite::ClusterWrite(const WriteBatch& batch, const Layout& layout, RedisMode mode)
+    : fenced_(!batch.scope.empty()) {
   const std::vector<Place> places = SortBySlot(batch, layout, mode);
   for (auto first = places.begin(); first != places.end();) {
     const auto last = std::find_if(first, places.end(), [first](const Place& place) {
@@ -50,12 +52,18 @@ ClusterWrite::ClusterWrite(const WriteBatch& batch, const Layout& layout, RedisM
   }
 }
 
-WriteResult ClusterWrite::Result() const {
+WriteResult ClusterWrite::Result(const Layout& layout, bool* understood) const {
   std::vector<WriteResult> parts;
   for (std::size_t r = 0; r < requests_.size(); ++r) {
     const Request& request = requests_[r];
-    parts.push_back(request.errc == Errc::kOk ? Layout::DecodeWrite({&request.reply, 1}, items_[r])
-                                              : WriteResult{request.errc, {}});
+    WriteResult part{request.errc, {}};
+    if (request.errc == Errc::kOk) {
+      std::optional<WriteResult> decoded =
+          layout.DecodeWrite({&request.reply, 1}, items_[r], fenced_);
+      if (!decoded) *understood = false;
+      part = std::move(decoded).value_or(WriteResult{Errc::kUnknown, {}});
+    }
+    parts.push_back(std::move(part));
   }
   return CombineParts(parts, items_);
 }

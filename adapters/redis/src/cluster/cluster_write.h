@@ -19,9 +19,12 @@ class ClusterWrite {
 
   [[nodiscard]] std::span<Request> requests() { return requests_; }
   // Of the batch, once the requests have been dispatched.
-  [[nodiscard]] WriteResult Result() const;
+  // If an answer is not of the shape that the commands answer in, its part is kUnknown, and
+  // `*understood` becomes false.
+  [[nodiscard]] WriteResult Result(const Layout& layout, bool* understood) const;
 
  private:
+  const bool fenced_;
   std::vector<Request> requests_;
   std::vector<std::vector<std::uint32_t>> items_;  // Of each request.
 };
