@@ -80,7 +80,8 @@ Result<std::unique_ptr<Store>> RocksDbStore::OpenUrl(const StoreUrl& url,
   reader.Bytes("cache", options.cache_bytes, kMiB, kMiB * kMiB);
   std::optional<std::string> error = reader.Finish();
   if (!error && !url.authority.empty()) {
-    error = "rocksdb: takes no host: write rocksdb:/PATH, with one slash";
+    error = fmt::format("rocksdb: takes no host: write {}",
+                        Redacted("rocksdb:/" + url.authority + url.path));
   }
   if (!error && url.path.empty()) error = "rocksdb: needs a path";
   if (error) {
