@@ -48,6 +48,22 @@ TEST_CASE_METHOD(FenceTest, "postgres: a fence waits for a batch that is under w
   CHECK(ReadOne(*successor, "k") == seen);
 }
 
+TEST_CASE_METHOD(FenceTest, "postgres: a repeated fence does not wait for the owner's batches") {
+  const auto store = Open();
+  CHECK_FALSE(FenceNow(*store, "s", 1));
+  CHECK(WriteNow(*store, Scoped("s", Batch(1, {Put("k", "1", 1)}))) == WriteResult{});
+  PostgresSession stranger(server());
+  stranger.Execute("BEGIN; UPDATE stout SET value = value");
+  auto batch = std::async(std::launch::async, [&] {
+    return WriteNow(*store, Scoped("s", Batch(1, {Put("k", "2", 2)})));
+  });
+  REQUIRE(Eventually([&] { return Locks("locktype = 'transactionid' AND NOT granted"); }));
+  CHECK_FALSE(FenceNow(*store, "s", 1));
+  CHECK(Locks("locktype = 'transactionid' AND NOT granted"));
+  stranger.Execute("COMMIT");
+  CHECK(batch.get() == WriteResult{});
+}
+
 TEST_CASE_METHOD(FenceTest, "postgres: a batch that stands still does not hold up a fence") {
   TcpProxy network(server().port());
   const auto former = Open("timeout=60s", network.port());

@@ -24,19 +24,13 @@ Query With(const Statement& statement, const std::vector<std::string>& parameter
   return {&statement, parameters};
 }
 
-}  // namespace
-
-std::vector<Query> CheckFence(const Schema& schema, const Scope& scope, Epoch epoch) {
-  return {With(schema.share_scope, {scope}),
-          With(schema.check_fence, {scope, Int8(static_cast<std::int64_t>(epoch))})};
+std::vector<Query> HoldsFence(const Schema& schema, const Scope& scope, Epoch epoch) {
+  return {With(schema.holds_fence, {scope, Int8(static_cast<std::int64_t>(epoch))})};
 }
 
-bool IsFenced(const Outcome& outcome) {
-  return outcome.errc == Errc::kRefused && outcome.results.size() == kCheck;
-}
-
-asio::awaitable<Errc> Fence(Connection& connection, const Schema& schema, const Scope& scope,
-                            Epoch epoch, Duration timeout) {
+// Waits for the batches under way, or ends them.
+asio::awaitable<Errc> TakeFence(Connection& connection, const Schema& schema, const Scope& scope,
+                                Epoch epoch, Duration timeout) {
   const std::string number = Int8(static_cast<std::int64_t>(epoch));
   const auto patience =
       std::clamp(std::chrono::floor<std::chrono::milliseconds>(timeout / 2), 1ms, kPatience);
@@ -54,6 +48,27 @@ asio::awaitable<Errc> Fence(Connection& connection, const Schema& schema, const 
     const Outcome evicted = co_await connection.Run(evict);
     if (evicted.errc != Errc::kOk) co_return Errc::kTransient;
   }
+}
+
+}  // namespace
+
+std::vector<Query> CheckFence(const Schema& schema, const Scope& scope, Epoch epoch) {
+  return {With(schema.share_scope, {scope}),
+          With(schema.check_fence, {scope, Int8(static_cast<std::int64_t>(epoch))})};
+}
+
+bool IsFenced(const Outcome& outcome) {
+  return outcome.errc == Errc::kRefused && outcome.results.size() == kCheck;
+}
+
+// A fence that is repeated takes no lock: it would wait for the owner's own batches, and end them.
+asio::awaitable<Errc> Fence(Connection& connection, const Schema& schema, const Scope& scope,
+                            Epoch epoch, Duration timeout) {
+  const Outcome held = co_await connection.RunOnPrimary(HoldsFence(schema, scope, epoch));
+  if (held.errc == Errc::kUnknown) co_return Errc::kUnknown;
+  if (held.errc != Errc::kOk) co_return Errc::kTransient;
+  if (PQntuples(held.results[0].get()) == 1) co_return Errc::kOk;
+  co_return co_await TakeFence(connection, schema, scope, epoch, timeout);
 }
 
 }  // namespace stout::postgres

@@ -25,6 +25,10 @@ void AddFences(const WithTables& with_tables, Schema* schema) {
       with_tables("SELECT CASE WHEN epoch > $2::int8 THEN ('fenced by epoch ' || "
                   "epoch)::int8 END FROM {f} WHERE scope = $1::bytea"),
       {Type::kBytea, Type::kInt8}};
+  schema->holds_fence = {
+      "stout_holds_fence",
+      with_tables("SELECT FROM {f} WHERE scope = $1::bytea AND epoch = $2::int8"),
+      {Type::kBytea, Type::kInt8}};
   schema->patience = {
       "stout_patience",
       "SELECT set_config('lock_timeout', $1::int8 || 'ms', true), "
@@ -137,7 +141,7 @@ std::vector<const Statement*> Schema::statements() const {
   std::vector<const Statement*> all;
   for (const Statement* s :
        {&upsert, &upsert_one, &remove, &select, &stamps, &note_epoch, &new_epoch, &collect,
-        &share_scope, &check_fence, &patience, &take_scope, &raise_fence, &evict}) {
+        &share_scope, &check_fence, &holds_fence, &patience, &take_scope, &raise_fence, &evict}) {
     if (!s->sql.empty()) all.push_back(s);
   }
   return all;

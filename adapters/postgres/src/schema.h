@@ -24,6 +24,7 @@ struct Schema {
   Statement check_fence;  // Fails if the scope is fenced by a newer epoch.
   Statement patience;     // $1 int8: milliseconds to wait for a lock in this transaction.
   Statement take_scope;
+  Statement holds_fence;  // A row if the fence has this epoch.
   Statement raise_fence;  // Touches no row if there is a newer one.
   Statement evict;        // Ends the connections that hold the lock of the scope.
   bool own = true;
