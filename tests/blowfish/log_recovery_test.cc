@@ -177,6 +177,50 @@ TEST_CASE("in a file that has a next one nothing may be missing", "[log]") {
 }
 
 // Frames that one sync was to cover, and that a crash kept in part.
+TEST_CASE("the newest file may not be missing, nor a closed one cut off", "[log]") {
+  SimDisk disk(1);
+  LogAppender appender(disk, kShard, {}, 0, 1);
+  const int files = GENERATE(1, 3);
+  for (int file = 1; file <= files; ++file) {
+    REQUIRE(CommitGroup(appender, {"a"}) == Errc::kOk);
+    if (file < files) REQUIRE_FALSE(appender.Rotate());
+  }
+  const std::string newest = LogFileName(files);
+  SECTION("missing") {
+    REQUIRE_FALSE(disk.Remove(newest));
+    const Recovered recovered = Recover(disk);
+    CHECK(recovered.error == Errc::kCorrupt);
+    CHECK_THAT(recovered.message,
+               Catch::Matchers::Contains(newest + ": ") && Catch::Matchers::Contains("missing"));
+  }
+  SECTION("without its header") {
+    disk.SetContent(newest, disk.Contents().at(newest).substr(0, 20));
+    const Recovered recovered = Recover(disk);
+    CHECK(recovered.error == Errc::kCorrupt);
+    CHECK_THAT(recovered.message,
+               Catch::Matchers::Contains(newest + ": ") && Catch::Matchers::Contains("cut off"));
+  }
+  SECTION("cut off after it was closed") {
+    appender.Close();
+    const std::string whole = disk.Contents().at(newest);
+    CHECK_FALSE(Recover(disk).error);
+    for (std::size_t size = kLogHeaderBytes; size < whole.size(); ++size) {
+      CAPTURE(size);
+      disk.SetContent(newest, whole.substr(0, size));
+      CHECK(Recover(disk).error == Errc::kCorrupt);
+    }
+  }
+  SECTION("a log without marks, as older versions wrote it, is read") {
+    for (int file = 1; file <= files; ++file) REQUIRE_FALSE(disk.Remove(LogMarkName(file)));
+    CHECK(Recover(disk).keys.size() == static_cast<std::size_t>(files));
+  }
+  SECTION("files that were compacted go with their marks") {
+    REQUIRE_FALSE(RemoveLogs(disk, files - 1));
+    CHECK(disk.Contents().size() == 2);
+    CHECK_FALSE(Recover(disk, files).error);
+  }
+}
+
 TEST_CASE("a later group that was not durable either proves nothing", "[log]") {
   const LogHeader header{kShard, 1, {}, 5};
   std::string file = EncodeHeader(header);

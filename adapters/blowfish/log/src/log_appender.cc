@@ -58,11 +58,19 @@ void LogAppender::Close() {
   if (!file_) return;
   std::string frame(kFrameHeadBytes, '\0');
   SealFrame(header_, end_.offset, end_.offset, &frame);
-  if (!WriteAll(*file_, end_.offset, frame)) {
-    (void)file_->Truncate(end_.offset + frame.size());
-    (void)file_->Sync();
-  }
+  ErrorCode error = WriteAll(*file_, end_.offset, frame);
+  if (!error) error = file_->Truncate(end_.offset + frame.size());
+  if (!error) error = file_->Sync();
   file_.reset();
+  if (!error) MarkEnd({end_.sequence, end_.offset + frame.size()});
+}
+
+// A mark that is torn says nothing of the end.
+void LogAppender::MarkEnd(LogPlace end) {
+  const Result<std::unique_ptr<LogFile>> mark = directory_->Open(LogMarkName(end.sequence));
+  if (!mark) return;
+  const LogHeader next{shard_, end.sequence + 1, end, header_.nonce};
+  if (!WriteAll(**mark, 0, EncodeHeader(next))) (void)(*mark)->Sync();
 }
 
 ErrorCode LogAppender::Begin() {
@@ -74,8 +82,12 @@ ErrorCode LogAppender::Begin() {
   if (!error) error = WriteAll(**file, 0, EncodeHeader(header));
   if (!error) error = (*file)->Sync();
   if (!error) error = directory_->Sync();
+  if (!error) error = directory_->Create(LogMarkName(header.sequence)).error();
+  if (!error) error = directory_->Sync();
   if (error) {
-    stray_ = directory_->Remove(name) || directory_->Sync();
+    // A mark without its file would say that the file was lost.
+    stray_ = directory_->Remove(LogMarkName(header.sequence)) || directory_->Sync() ||
+             directory_->Remove(name) || directory_->Sync();
     return error;
   }
   header_ = header;

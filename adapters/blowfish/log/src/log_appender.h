@@ -10,7 +10,7 @@
 
 namespace stout::blowfish {
 
-/// Writes the log files of a shard, a group at a time, and keeps the promises F1 to F3 of
+/// Writes the log files of a shard, a group at a time, and keeps the promises F1 to F5 of
 /// log_format.h whatever the disk does.
 ///
 /// A failed write leaves nothing behind: the file is cut to where it was, and the cut made durable.
@@ -44,8 +44,8 @@ class LogAppender {
   /// Begins the next file. After an error the log goes on in the old one, if it can.
   [[nodiscard]] ErrorCode Rotate();
 
-  /// Writes an empty group, the witness of all before it, and closes the file. Whether that
-  /// succeeds changes nothing else.
+  /// Writes an empty group, the witness of all before it, closes the file, and writes its end to
+  /// its mark. Whether that succeeds changes nothing else.
   void Close();
 
   /// The file that is being written, or was last.
@@ -53,6 +53,7 @@ class LogAppender {
 
  private:
   [[nodiscard]] ErrorCode Begin();
+  void MarkEnd(LogPlace end);
   // Writes zeros behind what is about to be synced, if that went beyond those that are there.
   void MakeRoom(std::uint64_t end);
 

@@ -16,6 +16,7 @@ static_assert(std::endian::native == std::endian::little, "integers are copied a
 
 constexpr std::string_view kMagic = "stoutlg1";
 constexpr std::string_view kExtension = ".log";
+constexpr std::string_view kMarkExtension = ".begun";
 constexpr std::size_t kSequenceDigits = 20;
 
 template <typename Number>
@@ -41,6 +42,20 @@ void Store(Number number, std::size_t offset, std::string* bytes) {
 // Any odd factor makes neighbouring offsets differ in all bits; this one is that of SplitMix64.
 std::uint64_t FrameSeed(const LogHeader& header, std::uint64_t offset) {
   return header.nonce + offset * 0x9e3779b97f4a7c15;
+}
+
+std::string NameOf(std::uint64_t sequence, std::string_view extension) {
+  return fmt::format("{:0{}}{}", sequence, kSequenceDigits, extension);
+}
+
+std::optional<std::uint64_t> SequenceIn(std::string_view file_name, std::string_view extension) {
+  if (file_name.size() != kSequenceDigits + extension.size()) return std::nullopt;
+  if (!file_name.ends_with(extension)) return std::nullopt;
+  const char* const end = file_name.data() + kSequenceDigits;
+  std::uint64_t sequence = 0;
+  const auto [parsed, error] = std::from_chars(file_name.data(), end, sequence);
+  if (error != std::errc() || parsed != end) return std::nullopt;
+  return sequence;
 }
 
 }  // namespace
@@ -69,18 +84,14 @@ std::optional<LogHeader> DecodeHeader(std::string_view file) {
   return header;
 }
 
-std::string LogFileName(std::uint64_t sequence) {
-  return fmt::format("{:0{}}{}", sequence, kSequenceDigits, kExtension);
+std::string LogFileName(std::uint64_t sequence) { return NameOf(sequence, kExtension); }
+std::optional<std::uint64_t> SequenceOf(std::string_view file_name) {
+  return SequenceIn(file_name, kExtension);
 }
 
-std::optional<std::uint64_t> SequenceOf(std::string_view file_name) {
-  if (file_name.size() != kSequenceDigits + kExtension.size()) return std::nullopt;
-  if (!file_name.ends_with(kExtension)) return std::nullopt;
-  const char* const end = file_name.data() + kSequenceDigits;
-  std::uint64_t sequence = 0;
-  const auto [parsed, error] = std::from_chars(file_name.data(), end, sequence);
-  if (error != std::errc() || parsed != end) return std::nullopt;
-  return sequence;
+std::string LogMarkName(std::uint64_t sequence) { return NameOf(sequence, kMarkExtension); }
+std::optional<std::uint64_t> MarkedSequenceOf(std::string_view file_name) {
+  return SequenceIn(file_name, kMarkExtension);
 }
 
 std::string_view AppendOperation(const Operation& operation, std::string* payload) {

@@ -46,6 +46,12 @@ namespace stout::blowfish {
 /// F4. Checksums of frames are seeded with the nonce and the offset. So no frame is taken for one
 ///     that is a block of an older file, or that lies in a value, a copy of some log.
 ///
+/// F5. Beside each file that may take frames is a *mark*, a file whose name says that the file was
+///     begun. It is made after F1's header and name are durable, and is durable before the first
+///     frame is written. So if the newest mark has no file with a whole header, that file was lost.
+///     A mark is removed, and that is durable, before its file is. When a file is closed, its mark
+///     gets the header that a next file would have: so the closed file's end is known as well.
+///
 /// Behind its frames a file may have zeros, room for frames to come. A reader takes them for the
 /// torn tail that they could be, for no frame looks so: the checksum of zeros is not 0.
 ///
@@ -55,9 +61,9 @@ namespace stout::blowfish {
 /// sectors, also later ones whole and earlier ones not, but none of those is a witness, and by F3
 /// none was acknowledged.
 ///
-/// The one thing that a reader cannot tell: damage to the very last frame, acknowledged or not,
-/// looks like a tear. A file that was closed or continued in a next one has a witness against that,
-/// too: an empty frame, or the header of the next.
+/// The one thing that a reader cannot detect: after a crash, damage to the very last frame, or a
+/// cut after any frame, looks like a tear. A file that was closed, or continued in a next one, has
+/// a witness against that, too: its mark, or the header of the next file.
 
 inline constexpr std::size_t kLogHeaderBytes = 56;
 inline constexpr std::size_t kFrameHeadBytes = 20;
@@ -92,6 +98,12 @@ struct LogHeader {
 [[nodiscard]] std::string LogFileName(std::uint64_t sequence);
 /// Nothing if the name is not one of a log file.
 [[nodiscard]] std::optional<std::uint64_t> SequenceOf(std::string_view file_name);
+
+/// The same for a file's mark: see F5.
+/// @{
+[[nodiscard]] std::string LogMarkName(std::uint64_t sequence);
+[[nodiscard]] std::optional<std::uint64_t> MarkedSequenceOf(std::string_view file_name);
+/// @}
 
 /// What is logged. It owns nothing.
 struct Operation {

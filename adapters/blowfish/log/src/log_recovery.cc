@@ -17,21 +17,43 @@ namespace {
 
 constexpr std::uint64_t kOpenEnd = LogDirectory::kWhole;
 
-// A file of the log, and where the header of the next one says that it ends.
+// A file of the log, and where the header of the next one, or its own mark, says that it ends.
 struct ChainLink {
   LogHeader header;
   std::uint64_t end = kOpenEnd;
 };
 
-Result<std::vector<std::uint64_t>> ListSequences(LogDirectory& directory) {
+// Sorted.
+struct Sequences {
+  std::vector<std::uint64_t> files;
+  std::vector<std::uint64_t> marks;
+};
+
+Result<Sequences> ListSequences(LogDirectory& directory) {
   const Result<std::vector<std::string>> names = directory.List();
   if (!names) return names.error();
-  std::vector<std::uint64_t> sequences;
+  Sequences sequences;
   for (const std::string& name : *names) {
-    if (const auto sequence = SequenceOf(name)) sequences.push_back(*sequence);
+    if (const auto sequence = SequenceOf(name)) sequences.files.push_back(*sequence);
+    if (const auto marked = MarkedSequenceOf(name)) sequences.marks.push_back(*marked);
   }
-  std::sort(sequences.begin(), sequences.end());
+  std::sort(sequences.files.begin(), sequences.files.end());
+  std::sort(sequences.marks.begin(), sequences.marks.end());
   return sequences;
+}
+
+// The mark first, and for good: alone it would say that the file was lost.
+ErrorCode RemoveMarksAndFiles(LogDirectory& directory, const Sequences& sequences) {
+  for (const std::uint64_t sequence : sequences.marks) {
+    if (const ErrorCode error = directory.Remove(LogMarkName(sequence))) return error;
+  }
+  if (!sequences.marks.empty()) {
+    if (const ErrorCode error = directory.Sync()) return error;
+  }
+  for (const std::uint64_t sequence : sequences.files) {
+    if (const ErrorCode error = directory.Remove(LogFileName(sequence))) return error;
+  }
+  return {};
 }
 
 class Recovery {
@@ -50,6 +72,10 @@ class Recovery {
   // The chain, the newest file first.
   Result<std::vector<ChainLink>> FindChain();
   Result<std::optional<ChainLink>> FindNewest();
+  // Refuses a log whose newest mark has no file: see F5.
+  ErrorCode CheckNewestMark(const std::optional<ChainLink>& newest);
+  // The end that the file's mark has, if the file was closed.
+  Result<std::uint64_t> MarkedEnd(const LogHeader& header);
   // Nothing: the file was never finished.
   Result<std::optional<LogHeader>> ReadHeader(std::uint64_t sequence);
   ErrorCode ReplayFile(const ChainLink& link);
@@ -77,15 +103,17 @@ class Recovery {
   const std::uint64_t first_sequence_;
   UniqueFunction<void(const Operation&)> replay_;
   Diagnostics* const diagnostics_;
-  std::vector<std::uint64_t> sequences_;  // Of the files there are, sorted.
+  Sequences sequences_;  // Of the files there are.
   RecoveredLog log_;
 };
 
 Result<RecoveredLog> Recovery::Run() {
-  Result<std::vector<std::uint64_t>> sequences = ListSequences(directory_);
+  Result<Sequences> sequences = ListSequences(directory_);
   if (!sequences) return Refused("", sequences.error());
   sequences_ = *std::move(sequences);
-  if (!sequences_.empty()) log_.last_sequence = sequences_.back();
+  for (const auto* const of : {&sequences_.files, &sequences_.marks}) {
+    if (!of->empty()) log_.last_sequence = std::max(log_.last_sequence, of->back());
+  }
   const Result<std::vector<ChainLink>> chain = FindChain();
   if (!chain) return chain.error();
   for (auto link = chain->rbegin(); link != chain->rend(); ++link) {
@@ -98,12 +126,15 @@ Result<RecoveredLog> Recovery::Run() {
 Result<std::vector<ChainLink>> Recovery::FindChain() {
   const Result<std::optional<ChainLink>> newest = FindNewest();
   if (!newest) return newest.error();
+  if (const ErrorCode error = CheckNewestMark(*newest)) return error;
   std::vector<ChainLink> chain;
   if (!newest->has_value()) {
     if (first_sequence_ <= 1) return chain;  // A new shard.
     return Damaged(first_sequence_, 0, "this file and all that follow are missing");
   }
-  chain.push_back(**newest);
+  const Result<std::uint64_t> end = MarkedEnd((*newest)->header);
+  if (!end) return end.error();
+  chain.push_back({(*newest)->header, *end});
   for (;;) {
     const LogHeader& next = chain.back().header;
     const auto [sequence, end] = next.previous;
@@ -111,7 +142,7 @@ Result<std::vector<ChainLink>> Recovery::FindChain() {
     if (sequence >= next.sequence) {
       return Damaged(next.sequence, 0, "names a later file as the one before it");
     }
-    if (!std::binary_search(sequences_.begin(), sequences_.end(), sequence)) {
+    if (!std::binary_search(sequences_.files.begin(), sequences_.files.end(), sequence)) {
       return Damaged(sequence, 0, "this file is missing");
     }
     const Result<std::optional<LogHeader>> header = ReadHeader(sequence);
@@ -122,13 +153,36 @@ Result<std::vector<ChainLink>> Recovery::FindChain() {
 }
 
 Result<std::optional<ChainLink>> Recovery::FindNewest() {
-  for (auto sequence = sequences_.rbegin(); sequence != sequences_.rend(); ++sequence) {
+  for (auto sequence = sequences_.files.rbegin(); sequence != sequences_.files.rend(); ++sequence) {
     if (*sequence < first_sequence_) break;
     const Result<std::optional<LogHeader>> header = ReadHeader(*sequence);
     if (!header) return header.error();
     if (header->has_value()) return std::optional(ChainLink{**header});
   }
   return std::optional<ChainLink>();
+}
+
+ErrorCode Recovery::CheckNewestMark(const std::optional<ChainLink>& newest) {
+  if (sequences_.marks.empty()) return {};
+  const std::uint64_t marked = sequences_.marks.back();
+  if (marked < first_sequence_ || (newest && newest->header.sequence >= marked)) return {};
+  const bool there = std::binary_search(sequences_.files.begin(), sequences_.files.end(), marked);
+  return Damaged(marked, 0,
+                 fmt::format("this file is {}, and with it the newest writes; {} says that there "
+                             "was one",
+                             there ? "cut off" : "missing", LogMarkName(marked)));
+}
+
+Result<std::uint64_t> Recovery::MarkedEnd(const LogHeader& header) {
+  if (!std::binary_search(sequences_.marks.begin(), sequences_.marks.end(), header.sequence))
+    return kOpenEnd;
+  const std::string name = LogMarkName(header.sequence);
+  const Result<std::string> mark = directory_.Read(name, kLogHeaderBytes);
+  if (!mark) return Refused(name, mark.error());
+  const std::optional<LogHeader> next = DecodeHeader(*mark);
+  const bool closed = next && next->shard == shard_ && next->nonce == header.nonce &&
+                      next->previous.sequence == header.sequence;
+  return closed ? next->previous.offset : kOpenEnd;
 }
 
 Result<std::optional<LogHeader>> Recovery::ReadHeader(std::uint64_t sequence) {
@@ -182,9 +236,8 @@ ErrorCode Recovery::JudgeEnd(const ChainLink& link, std::string_view file,
   const std::uint64_t sequence = link.header.sequence;
   if (link.end != kOpenEnd) {
     if (reader.offset() == link.end) return {};
-    return Damaged(
-        sequence, reader.offset(),
-        fmt::format("damaged: the next file says that this one was good to byte {}", link.end));
+    return Damaged(sequence, reader.offset(),
+                   fmt::format("damaged or cut off: this file was good to byte {} once", link.end));
   }
   if (reader.end() == LogReader::End::kDamaged) {
     return Damaged(
@@ -208,12 +261,14 @@ ErrorCode Recovery::WriteAgain(const std::string& name, std::uint64_t offset,
 }
 
 void Recovery::RemoveOthers(const std::vector<ChainLink>& chain) {
-  for (const std::uint64_t sequence : sequences_) {
-    const auto used = [&](const ChainLink& link) { return link.header.sequence == sequence; };
-    if (std::any_of(chain.begin(), chain.end(), used)) continue;
-    // One that stays does no harm: its sequence is not used again.
-    (void)directory_.Remove(LogFileName(sequence));
-  }
+  const auto is_used = [&](std::uint64_t sequence) {
+    return std::any_of(chain.begin(), chain.end(),
+                       [&](const ChainLink& link) { return link.header.sequence == sequence; });
+  };
+  std::erase_if(sequences_.files, is_used);
+  std::erase_if(sequences_.marks, is_used);
+  // One that stays does no harm: its sequence is not used again.
+  (void)RemoveMarksAndFiles(directory_, sequences_);
 }
 
 }  // namespace
@@ -226,12 +281,12 @@ Result<RecoveredLog> RecoverLog(LogDirectory& directory, std::uint64_t shard,
 }
 
 ErrorCode RemoveLogs(LogDirectory& directory, std::uint64_t through) {
-  const Result<std::vector<std::uint64_t>> sequences = ListSequences(directory);
+  Result<Sequences> sequences = ListSequences(directory);
   if (!sequences) return sequences.error();
-  for (const std::uint64_t sequence : *sequences) {
-    if (sequence > through) break;
-    if (const ErrorCode error = directory.Remove(LogFileName(sequence))) return error;
-  }
+  const auto stays = [&](std::uint64_t sequence) { return sequence > through; };
+  std::erase_if(sequences->files, stays);
+  std::erase_if(sequences->marks, stays);
+  if (const ErrorCode error = RemoveMarksAndFiles(directory, *sequences)) return error;
   return directory.Sync();
 }
 

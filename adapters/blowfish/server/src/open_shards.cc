@@ -3,18 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 #include "atomic_file.h"
+#include "checksum.h"
 #include "log_directory.h"
 #include "shard_manifest.h"
 #include "stout/adapters/store_url.h"
@@ -23,46 +27,67 @@ namespace stout::blowfish {
 namespace {
 
 constexpr const char* kNumberName = "shards";
-constexpr const char* kShardPrefix = "shard-";
+constexpr std::string_view kShardPrefix = "shard-";
 
 std::string ShardPath(const std::string& directory, std::size_t shard) {
   return fmt::format("{}/{}{:04}", directory, kShardPrefix, shard);
 }
 
-// What a directory says of itself. It is written before the first shard is made, and again when all
-// are: so what is missing then was lost.
+// The directory's note about its shards. It is written before the first shard is made, and again
+// when all are made: so a shard that is missing then was lost.
 struct Made {
   std::size_t number = 0;  // Of shards.
   bool whole = false;
+  bool checked = true;  // It had a checksum; older versions wrote none.
 };
 
-constexpr const char* kNotWhole = "new";
+std::string WithoutChecksum(const Made& made) {
+  return fmt::format("{}{}\n", made.number, made.whole ? "" : " new");
+}
 
-// Nothing: it is new.
+// Older versions read the number and " new", and ignore the rest.
+std::string Encode(const Made& made) {
+  const std::string text = fmt::format("{} {}", made.number, made.whole ? "whole" : "new");
+  return fmt::format("{} {:016x}\n", text, Checksum(std::as_bytes(std::span(text))));
+}
+
+// Returns nullopt if the text is none that any version writes.
+std::optional<Made> Decode(const std::string& text) {
+  Made made;
+  const char* const end = text.data() + text.size();
+  if (std::from_chars(text.data(), end, made.number).ec != std::errc() || made.number == 0)
+    return std::nullopt;
+  for (const bool checked : {true, false}) {
+    for (const bool whole : {true, false}) {
+      made.whole = whole;
+      made.checked = checked;
+      if (text == (checked ? Encode(made) : WithoutChecksum(made))) return made;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string NumberPath(const std::string& directory) { return directory + "/" + kNumberName; }
+
+// Returns nullopt if the directory is new.
 Result<std::optional<Made>> ReadMade(const std::string& directory, Diagnostics* diagnostics) {
-  const std::string path = directory + "/" + kNumberName;
+  const std::string path = NumberPath(directory);
   std::error_code failed;
   if (!std::filesystem::exists(path, failed) && !failed) return std::optional<Made>();
   std::ifstream file(path);
-  Made made;
-  if (file >> made.number && made.number > 0) {
-    std::string state;
-    made.whole = !(file >> state) || state != kNotWhole;
-    return std::optional(made);
-  }
-  return Fail(
-      Errc::kCorrupt,
-      fmt::format("{}: it should have the number of the shards beside it; restore it from a "
-                  "copy",
-                  path),
-      diagnostics);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (const auto made = Decode(text)) return made;
+  return Fail(Errc::kCorrupt,
+              fmt::format("{}: damaged; restore it from a copy, or write into it the number of the "
+                          "directories {}NNNN beside it, which is checked",
+                          path, kShardPrefix),
+              diagnostics);
 }
 
 ErrorCode WriteMade(const std::string& directory, const Made& made, Diagnostics* diagnostics) {
-  auto file = AtomicFile::Create(directory + "/" + kNumberName, diagnostics);
+  auto file = AtomicFile::Create(NumberPath(directory), diagnostics);
   if (!file) return file.error();
-  const std::string text =
-      fmt::format("{}{}\n", made.number, made.whole ? "" : fmt::format(" {}", kNotWhole));
+  const std::string text = Encode(made);
   if (const auto failed = file->WriteAt(0, std::as_bytes(std::span(text)), diagnostics))
     return failed;
   return file->Publish(diagnostics);
@@ -91,6 +116,29 @@ ErrorCode CheckAllThere(const std::string& directory, std::size_t number,
                 fmt::format("{}: not there, and with it what it has of the {} shards: restore it "
                             "from a copy",
                             ShardPath(directory, i), number),
+                diagnostics);
+  }
+  return {};
+}
+
+// A shard with a number that the directory should not have: then its note is of another directory,
+// or has no checksum and was damaged.
+ErrorCode CheckNoneElse(const std::string& directory, std::size_t number,
+                        Diagnostics* diagnostics) {
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, failed)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kShardPrefix) || !IsShard(entry.path())) continue;
+    const std::string_view digits = std::string_view(name).substr(kShardPrefix.size());
+    std::size_t shard = 0;
+    const auto [parsed, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), shard);
+    if (error != std::errc() || parsed != digits.data() + digits.size() || shard < number) continue;
+    return Fail(Errc::kCorrupt,
+                fmt::format("{}: it has the number {} of shards, but {} is there; restore the file "
+                            "from a copy, or move the directory away if it is no shard of this "
+                            "server",
+                            NumberPath(directory), number, entry.path().string()),
                 diagnostics);
   }
   return {};
@@ -128,6 +176,7 @@ Result<Made> Settle(const std::string& directory, std::size_t wanted, Diagnostic
   if (made.whole) {
     if (const auto failed = CheckAllThere(directory, made.number, diagnostics)) return failed;
   }
+  if (const auto failed = CheckNoneElse(directory, made.number, diagnostics)) return failed;
   return made;
 }
 
@@ -177,7 +226,7 @@ Result<std::vector<std::unique_ptr<ShardWorker>>> OpenShards(const std::string& 
     }
   }
   if (first) return first;
-  if (!made->whole) {
+  if (!made->whole || !made->checked) {
     made->whole = true;
     if (const auto failed = WriteMade(directory, *made, diagnostics)) return failed;
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <filesystem>
 #include <utility>
 
 #include "log_recovery.h"
@@ -69,8 +70,9 @@ Result<std::unique_ptr<Shard>> Shard::Open(const std::string& directory, Reclaim
 ErrorCode Shard::Recover(ShardReport* report, Diagnostics* diagnostics) {
   const auto start = std::chrono::steady_clock::now();
   ShardReport found;
+  if (const auto failed = CheckLogThere(directory_, diagnostics)) return failed;
   // It makes the directory, and keeps others out of it.
-  auto log_directory = OpenLogDirectory(directory_ + "/log", diagnostics);
+  auto log_directory = OpenLogDirectory(directory_ + "/" + kLogName, diagnostics);
   if (!log_directory) return log_directory.error();
   log_directory_ = std::move(*log_directory);
 
@@ -80,8 +82,16 @@ ErrorCode Shard::Recover(ShardReport* report, Diagnostics* diagnostics) {
   manifest_ = std::move(*manifest);
   found.other_schema = manifest_.schema != options_.schema;
   if (!manifest_.records.empty()) {
-    auto opened = SuccinctStore::Open(directory_ + "/" + manifest_.records, domain_,
-                                      Verify::kEverything, diagnostics);
+    const std::string path = directory_ + "/" + manifest_.records;
+    std::error_code unreadable;
+    if (!std::filesystem::exists(path, unreadable) && !unreadable) {
+      return stout::Fail(Errc::kCorrupt,
+                         fmt::format("{}: not there, and with it most records; restore it from a "
+                                     "copy",
+                                     path),
+                         diagnostics);
+    }
+    auto opened = SuccinctStore::Open(path, domain_, Verify::kEverything, diagnostics);
     if (!opened) return opened.error();
     const std::uint32_t records = (*opened)->records();
     Show(std::move(*opened), HiddenRecords(records));

@@ -39,10 +39,14 @@ Result<ShardManifest> MakeManifest(const std::string& directory, const ShardMani
                                    const std::vector<std::string>& names,
                                    Diagnostics* diagnostics) {
   const auto records = [](std::string_view name) { return name.ends_with(kRecordsSuffix); };
-  if (std::ranges::any_of(names, records)) {
+  // No log file is written before the manifest is durable.
+  std::error_code unreadable;
+  const std::string log = directory + "/" + kLogName;
+  const bool logged = !std::filesystem::is_empty(log, unreadable) && !unreadable;
+  if (logged || std::ranges::any_of(names, records)) {
     return Fail(Errc::kCorrupt,
-                fmt::format("{}: there are records, but no file '{}' that names them; restore it "
-                            "from a copy",
+                fmt::format("{}: there are records or a log, but no file '{}' that belongs to "
+                            "them; restore it from a copy",
                             directory, kManifestName),
                 diagnostics);
   }
@@ -70,6 +74,17 @@ Result<ShardManifest> OpenManifest(const std::string& directory, const ShardMani
   }
   if (const ErrorCode failed = SyncNames(directory, diagnostics)) return failed;
   return manifest;
+}
+
+ErrorCode CheckLogThere(const std::string& directory, Diagnostics* diagnostics) {
+  std::error_code failed;
+  const std::string log = directory + "/" + kLogName;
+  const std::string manifest = directory + "/" + kManifestName;
+  if (!std::filesystem::exists(manifest, failed) || std::filesystem::exists(log, failed)) return {};
+  return Fail(
+      Errc::kCorrupt,
+      fmt::format("{}: not there, and with it the newest writes; restore it from a copy", log),
+      diagnostics);
 }
 
 ErrorCode RemoveStrays(const std::string& directory, const ShardManifest& manifest) {

@@ -10,14 +10,23 @@ namespace stout::blowfish {
 /// A file of records in the directory of its shard ends so.
 inline constexpr std::string_view kRecordsSuffix = ".records";
 
+/// The directory of the log in the directory of its shard.
+inline constexpr const char* kLogName = "log";
+
+/// kCorrupt: the shard has a manifest and no directory for its log, which is made before it. Called
+/// before the log's directory is opened, because that makes it.
+[[nodiscard]] ErrorCode CheckLogThere(const std::string& directory,
+                                      Diagnostics* diagnostics = nullptr);
+
 /// The manifest in a directory, durable: who finds it may remove what it does not name. Where there
-/// is none, and no records either, it is made to be `if_new`.
+/// is none, and neither records nor log files, it is made to be `if_new`.
 ///
 /// A manifest whose writer did not learn whether it was durable is there or is not, after a crash:
 /// so its name is made durable once more.
 ///
-/// kCorrupt: there are records that no manifest names; they are left as they are. kBadOptions: it
-/// is the directory of another shard than if_new's. The others: ReadManifest's, WriteManifest's.
+/// kCorrupt: there are records or log files, and no manifest; they are left as they are.
+/// kBadOptions: it is the directory of another shard than if_new's. The others: ReadManifest's,
+/// WriteManifest's.
 [[nodiscard]] Result<ShardManifest> OpenManifest(const std::string& directory,
                                                  const ShardManifest& if_new,
                                                  Diagnostics* diagnostics = nullptr);

@@ -1,0 +1,271 @@
+// Goal: whatever becomes of a file of a server that was ended, the next start refuses it and names
+// the file, or has all that was acknowledged. Method: a directory with known content is copied, one
+// file is damaged or removed, and what the start makes of it is compared.
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "open_shards.h"
+#include "shard.h"
+#include "shard_of.h"
+#include "stout/core/random.h"
+#include "tests/support/temp_directory.h"
+#include "wakeup.h"
+
+namespace stout::blowfish {
+namespace {
+
+namespace fs = std::filesystem;
+using stout::test::TempDirectory;
+
+constexpr std::size_t kShards = 3;
+constexpr int kKeysOfEach = 60;
+constexpr Epoch kFenced = 9;
+
+std::string ReadFile(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void WriteFile(const fs::path& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+std::string ShardName(std::size_t shard) { return "shard-000" + std::to_string(shard); }
+
+ShardOptions Options(std::size_t shard) {
+  ShardOptions options;
+  options.shard = shard;
+  options.schema = Schema::Make({"name", "city"}, '|').value();
+  return options;
+}
+
+// A shard that answers each call before the next.
+class Opened {
+ public:
+  Opened(const std::string& directory, std::size_t number, Schema schema) {
+    ShardOptions options = Options(number);
+    options.schema = std::move(schema);
+    options.wake = [this] { wakeup_.Wake(); };
+    auto opened = Shard::Open(directory + "/" + ShardName(number), domain_, std::move(options));
+    REQUIRE(opened.has_value());
+    shard_ = std::move(*opened);
+  }
+
+  Shard& shard() { return *shard_; }
+
+  template <typename Condition>
+  void PollUntil(Condition condition) {
+    for (shard_->Poll(); !condition(); shard_->Poll()) wakeup_.Wait();
+  }
+
+  Errc Write(const Scope& scope, Epoch epoch, Version version,
+             const std::map<std::string, std::optional<std::string>>& states) {
+    WriteBatch batch{.epoch = epoch, .scope = scope};
+    for (const auto& [key, value] : states) {
+      batch.items.push_back({.key = key,
+                             .value = value.value_or(""),
+                             .kind = value ? WriteKind::kPut : WriteKind::kDelete,
+                             .version = version});
+      batch.bytes += key.size() + batch.items.back().value.size();
+    }
+    std::optional<WriteResult> result;
+    shard_->Write(batch, [&](WriteResult r) { result = std::move(r); });
+    PollUntil([&] { return result.has_value(); });
+    return result->items.empty() ? result->batch : result->items.front().errc;
+  }
+
+ private:
+  ReclaimDomain domain_;
+  test::Wakeup wakeup_;
+  std::unique_ptr<Shard> shard_;
+};
+
+// Records in a merged file, in a log that is continued, and in one that was closed.
+class Content {
+ public:
+  Content() {
+    REQUIRE(OpenShards(path(), kShards, Options(0), nullptr).has_value());
+    for (std::size_t shard = 0; shard < kShards; ++shard) {
+      std::vector<std::string> keys;
+      for (int i = 0; keys.size() < kKeysOfEach; ++i) {
+        const std::string key = "key" + std::to_string(i);
+        if (ShardOf(key, kShards) == shard) keys.push_back(key);
+      }
+      Version version = 0;
+      for (const bool merge : {true, false, false}) {
+        Opened opened(path(), shard, Options(shard).schema);
+        for (int part = 0; part < 4; ++part) Put(opened, keys, ++version);
+        std::optional<ErrorCode> fenced;
+        opened.shard().Fence("scope", kFenced, [&](ErrorCode error) { fenced = error; });
+        opened.PollUntil([&] { return fenced.has_value(); });
+        REQUIRE_FALSE(*fenced);
+        if (!merge) continue;
+        opened.shard().Compact();
+        opened.PollUntil([&] { return opened.shard().Idle(); });
+        REQUIRE(opened.shard().stats().merges == 1);
+      }
+    }
+  }
+
+  [[nodiscard]] std::string path() const { return directory_.path() + "/content"; }
+
+  // Relative to path(), in order.
+  [[nodiscard]] std::vector<fs::path> Files() const {
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::recursive_directory_iterator(path())) {
+      if (entry.is_regular_file()) files.push_back(fs::relative(entry.path(), path()));
+    }
+    std::ranges::sort(files);
+    return files;
+  }
+
+  // Copies the directory, changes the copy, and requires a start that refuses it, naming `file`, or
+  // has all. Returns whether it was refused.
+  template <typename Damage>
+  bool Start(const fs::path& file, Damage damage) const {
+    const TempDirectory directory;
+    const std::string copy = directory.path() + "/copy";
+    fs::copy(path(), copy, fs::copy_options::recursive);
+    damage(copy);
+    Diagnostics why;
+    {
+      const auto workers = OpenShards(copy, 0, ShardOptions(), &why);
+      if (!workers) {
+        CHECK_THAT(why.message,
+                   Catch::Matchers::Contains((copy / file).string()) ||
+                       Catch::Matchers::Contains((copy / file).parent_path().string()));
+        CHECK_THAT(why.message, Catch::Matchers::Contains("restore"));
+        return true;
+      }
+      REQUIRE(workers->size() == kShards);
+    }
+    for (std::size_t shard = 0; shard < kShards; ++shard) CheckAll(copy, shard);
+    return false;
+  }
+
+ private:
+  void Put(Opened& opened, const std::vector<std::string>& keys, Version version) {
+    std::map<std::string, std::optional<std::string>> states;
+    for (int i = 0; i < 25; ++i) {
+      const std::string& key = keys[random_.Below(keys.size())];
+      const std::string value = "name" + std::to_string(random_.Below(20)) + "|rome";
+      states[key] = random_.Below(5) == 0 ? std::nullopt : std::optional(value);
+    }
+    REQUIRE(opened.Write("", 1, version, states) == Errc::kOk);
+    for (const auto& [key, value] : states) model_[key] = value;
+  }
+
+  void CheckAll(const std::string& copy, std::size_t number) const {
+    Opened opened(copy, number, Schema());
+    Shard& shard = opened.shard();
+    CHECK(shard.schema() == Options(number).schema);
+    std::uint64_t there = 0;
+    for (const auto& [key, value] : model_) {
+      if (ShardOf(key, kShards) != number) continue;
+      there += value.has_value();
+      std::optional<std::string> read;
+      const std::string_view its = key;
+      shard.Read(std::span(&its, 1),
+                 [&](std::size_t, Stamp, std::optional<std::string_view> found) {
+                   if (found) read = *found;
+                 });
+      CAPTURE(key);
+      CHECK(read == value);
+    }
+    CHECK(shard.size() == there);
+    CHECK(opened.Write("scope", kFenced - 1, 1, {{"late", "late"}}) == Errc::kFenced);
+  }
+
+  const TempDirectory directory_;
+  SplitMix64 random_{11};
+  std::map<std::string, std::optional<std::string>> model_;
+};
+
+TEST_CASE("a start without one of its files refuses, or has all keys") {
+  const Content content;
+  std::vector<fs::path> missing = content.Files();
+  for (std::size_t shard = 0; shard < kShards; ++shard) {
+    missing.emplace_back(ShardName(shard));
+    missing.emplace_back(ShardName(shard) + "/log");
+  }
+  for (const fs::path& path : missing) {
+    CAPTURE(path.string());
+    const bool refused =
+        content.Start(path, [&](const fs::path& copy) { fs::remove_all(copy / path); });
+    CHECK(refused == (path.extension() != ".begun"));  // Without its mark a log is whole.
+  }
+}
+
+TEST_CASE("a start with a file that is damaged or cut off refuses, or has all keys") {
+  const Content content;
+  const std::vector<fs::path> files = content.Files();
+  SplitMix64 random(5);
+  const char* const rounds = std::getenv("STOUT_DAMAGE_ROUNDS");
+  std::map<std::string, int> refused;  // By kind of file.
+  for (int round = rounds != nullptr ? std::atoi(rounds) : 150; round > 0; --round) {
+    const fs::path& path = files[random.Below(files.size())];
+    std::string bytes = ReadFile(content.path() / path);
+    if (bytes.empty()) continue;
+    const std::uint64_t at = random.Below(bytes.size());
+    const bool cut = random.Below(3) == 0;
+    if (cut) {
+      bytes.resize(at);
+    } else {
+      bytes[at] = static_cast<char>(bytes[at] ^ (1 << random.Below(8)));
+    }
+    CAPTURE(path.string(), at, cut);
+    const std::string kind = path.has_extension() ? path.extension() : path.filename();
+    refused[kind] +=
+        content.Start(path, [&](const fs::path& copy) { WriteFile(copy / path, bytes); });
+  }
+  CHECK(refused.contains("manifest"));
+  CHECK(refused.contains(".records"));
+  CHECK(refused.contains(".log"));
+}
+
+TEST_CASE("each flipped bit and each cut of the number of shards is noticed") {
+  const Content content;
+  const std::string text = ReadFile(content.path() + "/shards");
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    CAPTURE(at);
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string bytes = text;
+      bytes[at] = static_cast<char>(bytes[at] ^ (1 << bit));
+      CHECK(content.Start("shards",
+                          [&](const fs::path& copy) { WriteFile(copy / "shards", bytes); }));
+    }
+    CHECK(content.Start(
+        "shards", [&](const fs::path& copy) { WriteFile(copy / "shards", text.substr(0, at)); }));
+  }
+}
+
+TEST_CASE("a number of shards without a checksum is checked against the shards, and written anew") {
+  const Content content;
+  const std::string checked = ReadFile(content.path() + "/shards");
+  for (const std::string number : {"1\n", "2\n", "4\n", "0\n", "-3\n", "2 new\n", "3", "\n"}) {
+    CAPTURE(number);
+    CHECK(
+        content.Start("shards", [&](const fs::path& copy) { WriteFile(copy / "shards", number); }));
+  }
+  const TempDirectory directory;
+  const std::string copy = directory.path() + "/copy";
+  fs::copy(content.path(), copy, fs::copy_options::recursive);
+  const std::string old = GENERATE("3\n", "3 new\n");
+  WriteFile(copy + "/shards", old);
+  REQUIRE(OpenShards(copy, 0, ShardOptions(), nullptr).has_value());
+  CHECK(ReadFile(copy + "/shards") == checked);
+}
+
+}  // namespace
+}  // namespace stout::blowfish
