@@ -113,6 +113,26 @@ class SearchedShard {
     return parts > 1;
   }
 
+  // Counts while the shard is changed, and then while it is not.
+  void Count(const LogQuery& query) {
+    query_ = query;
+    for (const bool changing : {true, false}) {
+      always_.clear();
+      for (const auto& [key, value] : values_) {
+        if (Matches(key)) always_.insert(key);
+      }
+      ever_ = always_;
+      std::uint64_t matches = 0;
+      ShardSearch search = opened_.shard().BeginSearch(query);
+      while (search.StepToCount(matches)) {
+        if (changing) WriteSome(20);
+      }
+      CAPTURE(changing);
+      CHECK(matches >= always_.size());
+      CHECK(matches <= ever_.size());
+    }
+  }
+
  private:
   [[nodiscard]] bool Matches(const std::string& key) const {
     const auto at = values_.find(key);
@@ -153,6 +173,59 @@ TEST_CASE("a search in parts finds what matched all the time", "[shard]") {
   CHECK(shard.Search({Kind::kPrefix, 0, "b"}));
   CHECK(shard.Search({Kind::kContains, 0, "d|xx"}));
   CHECK(shard.Search({Kind::kContains, 0, ""}));
+}
+
+TEST_CASE("a count in parts is that of a brute-force model", "[shard]") {
+  SearchedShard shard(GENERATE(range(1, 4)));
+  for (int round = 0; round < 3; ++round) {
+    shard.WriteSome(200);
+    shard.DoSomething();
+    if (round != 1) shard.Compact();
+    shard.WriteSome(60);
+    for (const char* const text : {"red", "blue", "green", ""}) {
+      for (const auto kind : {LogQuery::Kind::kEqual, LogQuery::Kind::kPrefix}) {
+        CAPTURE(round, text, kind);
+        shard.Count({.kind = kind, .text = text});
+      }
+    }
+    shard.Count({.kind = LogQuery::Kind::kPrefix, .text = "r"});
+    shard.Count({.kind = LogQuery::Kind::kContains, .text = "d|xx"});
+    shard.Count({.kind = LogQuery::Kind::kContains});
+  }
+}
+
+TEST_CASE("a count sees the hidden records, or the hits if these are fewer", "[shard]") {
+  OpenedShard opened{Schema::Make({"colour"}, '|').value()};
+  opened.options.compaction = {};
+  opened.Open();
+  WriteBatch batch{.epoch = 1};
+  for (int i = 0; i < 3000; ++i)
+    batch.items.push_back(
+        {.key = "key" + std::to_string(i), .value = i < 2990 ? "red" : "blue", .version = 1});
+  REQUIRE(opened.Write(batch) == WriteResult());
+  opened.shard().Compact();
+  opened.Rest();
+  const auto count = [&](const std::string& text, LogQuery::Kind kind, std::uint64_t& seen) {
+    std::uint64_t matches = 0;
+    ShardSearch search = opened.shard().BeginSearch({.kind = kind, .text = text});
+    while (search.StepToCount(matches)) continue;
+    seen = search.records_seen();
+    return matches;
+  };
+  const auto kind = GENERATE(LogQuery::Kind::kEqual, LogQuery::Kind::kPrefix);
+  std::uint64_t seen = 0;
+  CHECK(count("red", kind, seen) == 2990);
+  CHECK(seen == 0);
+  for (int i = 0; i < 20; ++i)
+    REQUIRE(opened.Delete("key" + std::to_string(i), 2) == WriteResult());
+  for (int i = 20; i < 50; ++i)
+    REQUIRE(opened.Put("key" + std::to_string(i), 2, "red") == WriteResult());
+  REQUIRE(opened.Put("key50", 2, "blue") == WriteResult());
+  REQUIRE(opened.Put("key2999", 2, "red") == WriteResult());
+  CHECK(count("red", kind, seen) == 2990 - 20 - 1 + 1);
+  CHECK(seen == 52);  // So many are hidden.
+  CHECK(count("blue", kind, seen) == 10);
+  CHECK(seen == 10);  // So many hits there are in the compressed file.
 }
 
 TEST_CASE("a search of much that is in the log's table finds what matched all the time",

@@ -101,11 +101,13 @@ void ShardTurns::CloseSearch(Share& share) {
 bool ShardTurns::GoOnFinding(Share& share, Piece& piece, TimePoint end) {
   const Request& request = share.RequestOf(piece);
   OpenSearch(share, QueryOf(request, shard_.schema()));
+  if (request.count) {
+    auto matches = static_cast<std::uint64_t>(piece.number);
+    const bool more = CountOn(*share.search, matches, end);
+    piece.number = static_cast<std::int64_t>(matches);
+    return !more;
+  }
   const auto see = [&](KeyView key) {
-    if (request.count) {
-      ++piece.number;
-      return true;
-    }
     if (!share.Keep(piece, sizeof(std::string) + key.size())) return false;
     piece.keys.emplace_back(key);
     return piece.keys.size() < request.limit;
@@ -115,6 +117,13 @@ bool ShardTurns::GoOnFinding(Share& share, Piece& piece, TimePoint end) {
   }
   if (!piece.error.empty()) piece.keys = {};  // Their memory, too.
   return true;
+}
+
+bool ShardTurns::CountOn(ShardSearch& search, std::uint64_t& matches, TimePoint end) {
+  while (search.StepToCount(matches)) {
+    if (now_() >= end) return true;
+  }
+  return false;
 }
 
 // The piece has the key behind which it begins, if it does not begin with the first.

@@ -56,6 +56,8 @@ class ShardTurns {
   // Each goes on with the piece until that time. False: it wants another turn.
   [[nodiscard]] bool GoOn(Share& share, TimePoint end);
   [[nodiscard]] bool GoOnFinding(Share& share, Piece& piece, TimePoint end);
+  // Counts until that time. True: there is more.
+  [[nodiscard]] bool CountOn(ShardSearch& search, std::uint64_t& matches, TimePoint end);
   [[nodiscard]] bool GoOnFlushing(Share& share, Piece& piece, TimePoint end);
   void Scan(Share& share, Piece& piece);
   void OpenSearch(Share& share, const LogQuery& query);

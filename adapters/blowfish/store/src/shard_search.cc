@@ -37,6 +37,13 @@ bool ShardSearch::Step(const Visitor& visit) {
   return !done_;
 }
 
+bool ShardSearch::StepToCount(std::uint64_t& matches) {
+  count_ = &matches;
+  const bool more = Step([&](KeyView) { return ++matches, true; });
+  count_ = nullptr;
+  return more;
+}
+
 bool ShardSearch::StepInStore(const Visitor& visit) {
   if (store_ == 0) return StepInTable(*stores_.table, entries_, visit);
   if (store_ == 1) {
@@ -122,11 +129,18 @@ bool ShardSearch::StepInSuffixes(const SuffixStore& store, const Visitor& visit)
 }
 
 bool ShardSearch::StepInSuccinct(const Visitor& visit) {
-  return query_.kind == LogQuery::Kind::kContains ? ReadRecords(visit) : LocateRows(visit);
+  if (query_.kind == LogQuery::Kind::kContains) return ReadRecords(visit);
+  if (!rows_) {
+    const std::uint64_t found = FindRows();
+    subtracts_ = count_ != nullptr && hidden_->count() < found;
+    if (subtracts_) *count_ += found;
+  }
+  return subtracts_ ? SubtractHidden() : LocateRows(visit);
 }
 
 bool ShardSearch::SeeRecord(std::uint32_t record, const Visitor& visit) {
   if (done_) return false;
+  ++records_seen_;
   if ((hidden_ ? *hidden_ : *stores_.hidden).Has(record)) return true;
   key_.clear();
   stores_.succinct->keys().AppendKey(record, key_);
@@ -156,16 +170,40 @@ bool ShardSearch::ReadRecords(const Visitor& visit) {
   return !done_ && next_ < all;
 }
 
+std::uint64_t ShardSearch::FindRows() {
+  const RecordIndex& index = stores_.succinct->index();
+  rows_.emplace();
+  if (query_.kind == LogQuery::Kind::kPrefix) {
+    *rows_ = index.SearchPrefix(query_.attribute, query_.text);
+  } else {
+    rows_->push_back(index.Search(query_.attribute, query_.text));
+  }
+  std::uint64_t found = 0;
+  for (const RowRange& rows : *rows_) found += rows.size();
+  return found;
+}
+
+// The index has one row for each record whose attribute matches: so a hidden record is among the
+// rows exactly if its attribute matches.
+bool ShardSearch::SubtractHidden() {
+  RecordIndex& index = stores_.succinct->index();
+  const std::uint32_t all = stores_.succinct->records();
+  for (std::uint32_t seen = 0; seen < kPartRecords; ++seen, ++next_) {
+    next_ = hidden_->NextFrom(next_);
+    if (next_ == all) return false;
+    ++records_seen_;
+    attribute_.Clear();
+    if (!index.GetAttribute(next_, query_.attribute, attribute_)) continue;
+    const std::string_view value = attribute_.view();
+    const bool matches = query_.kind == LogQuery::Kind::kEqual ? value == query_.text
+                                                               : value.starts_with(query_.text);
+    if (matches) --*count_;
+  }
+  return true;
+}
+
 bool ShardSearch::LocateRows(const Visitor& visit) {
   RecordIndex& index = stores_.succinct->index();
-  if (!rows_) {
-    rows_.emplace();
-    if (query_.kind == LogQuery::Kind::kPrefix) {
-      *rows_ = index.SearchPrefix(query_.attribute, query_.text);
-    } else {
-      rows_->push_back(index.Search(query_.attribute, query_.text));
-    }
-  }
   if (rows_->empty()) return false;
   RowRange& left = rows_->back();
   const RowRange part{left.first, left.first + std::min<Row>(left.size(), kPartRecords)};

@@ -13,6 +13,7 @@
 #include "record_reader.h"
 #include "succinct_store.h"
 #include "suffix_store.h"
+#include "text_buffer.h"
 
 namespace stout::blowfish {
 
@@ -57,6 +58,19 @@ class ShardSearch {
   /// Calls visit(key) for the matches of the next part, while it answers true. False: that is all.
   [[nodiscard]] bool Step(const Visitor& visit);
 
+  /// Adds the matches of the next part to `matches`. Returns false if there is no further part.
+  /// Requires that only this, and not Step(), is called. `matches` is a result at the end, and may
+  /// be too large before. The caller may write to the shard between parts.
+  ///
+  /// Cost: as Step(), except in the SuccinctStore for kEqual and kPrefix: there the index has the
+  /// number of matching records, hidden ones included. The search reads the attribute of each
+  /// hidden record and subtracts those that match. If fewer records match than are hidden, it
+  /// locates these instead.
+  [[nodiscard]] bool StepToCount(std::uint64_t& matches);
+
+  /// Records of the SuccinctStore that were located, or read, so far.
+  [[nodiscard]] std::uint64_t records_seen() const { return records_seen_; }
+
  private:
   // Each does a part of a store; false: that was all of it.
   [[nodiscard]] bool StepInStore(const Visitor& visit);
@@ -67,6 +81,9 @@ class ShardSearch {
   [[nodiscard]] bool StepInSuccinct(const Visitor& visit);
   [[nodiscard]] bool ReadRecords(const Visitor& visit);
   [[nodiscard]] bool LocateRows(const Visitor& visit);
+  // Finds the rows; returns how many they are.
+  std::uint64_t FindRows();
+  [[nodiscard]] bool SubtractHidden();
 
   // False: the visitor has enough.
   bool See(KeyView key, const Visitor& visit);
@@ -89,6 +106,10 @@ class ShardSearch {
   // In it, if it is a table: all that is to be looked at. Nothing: every entry is.
   std::optional<std::vector<std::uint32_t>> listed_;
   std::optional<std::vector<RowRange>> rows_;  // In the SuccinctStore, what is left.
+  std::uint64_t* count_ = nullptr;             // Of StepToCount(), as long as that runs.
+  bool subtracts_ = false;                     // Of rows_, the hidden ones; they are not located.
+  std::uint64_t records_seen_ = 0;
+  TextBuffer attribute_;  // Scratch.
   std::optional<RecordReader> reader_;
   std::uint32_t part_;  // Records that it reads at a time.
   std::string key_;     // Scratch.
