@@ -17,7 +17,7 @@ namespace stout::docstore {
 namespace {
 
 // Between attempts to open the scope: about five seconds in all.
-constexpr Backoff kPause{std::chrono::milliseconds(20), std::chrono::seconds(1)};
+constexpr Backoff kOpeningPause{std::chrono::milliseconds(20), std::chrono::seconds(1)};
 constexpr std::uint32_t kMaxFailures = 10;
 
 std::shared_ptr<ScopeProof> MakeProof(const boost::asio::any_io_executor& executor, Store& store,
@@ -71,7 +71,7 @@ void StoreDocuments::OpenScope(std::unique_ptr<Opening> opening) {
     if (for_now && opening->failures < kMaxFailures) {
       spdlog::warn("the store does not open scope '{}': {}; trying again", scope_, ec.message());
       SplitMix64 random(opening->failures);
-      opening->pause.expires_after(kPause.Pause(++opening->failures, random));
+      opening->pause.expires_after(kOpeningPause.Pause(++opening->failures, random));
       boost::asio::steady_timer& pause = opening->pause;
       return pause.async_wait([this, opening = std::move(opening)](ErrorCode cut) mutable {
         cut ? opening->done(Errc::kClosed) : OpenScope(std::move(opening));

@@ -95,10 +95,10 @@ struct PostgresOptions {
 ///   names in the call that connects. Open() blocks. Handlers run on the executor, in a call that
 ///   is refused at once, or in the destructor.
 /// Errors: kTransient while there is no connection to a primary, and for a transaction that the
-///   server rolled back (deadlock, serialization failure, disk full, a missing table); kUnknown when
-///   the connection is lost, or silent, after a batch was sent, and when a commit no longer waits
-///   for its synchronous standby; kTooLarge beyond traits().max_batch_bytes; per item kFenced, and
-///   kRefused for a row that the server refuses.
+///   server rolled back (deadlock, serialization failure, disk full, a missing table); kUnknown
+///   when the connection is lost, or silent, after a batch was sent, and when a commit no longer
+///   waits for its synchronous standby; kTooLarge beyond traits().max_batch_bytes; per item
+///   kFenced, and kRefused for a row that the server refuses.
 class PostgresStore final : public Store {
  public:
   /// Connects, checks or creates the tables. Fails with kBadUrl (also: no such database, wrong
