@@ -217,8 +217,14 @@ start_store_postgres() {
   case $broken in
     unsynced) run_sql 'ALTER ROLE postgres SET synchronous_commit = off' ;;
     unstamped)
+      # A store ends the server processes that it abandons, and their ghosts with them. This role
+      # may not.
+      run_sql 'CREATE ROLE app LOGIN'
+      run_sql 'GRANT CREATE ON SCHEMA public TO app'
+      run_sql 'REVOKE EXECUTE ON FUNCTION pg_terminate_backend FROM PUBLIC'
       run_sql 'CREATE TABLE documents (key bytea PRIMARY KEY, value bytea, epoch int8, version int8)'
-      url+="&templates=$here/unstamped.sql"
+      run_sql 'ALTER TABLE documents OWNER TO app'
+      url="${url/postgres@/app@}&templates=$here/unstamped.sql"
       ;;
   esac
 }
