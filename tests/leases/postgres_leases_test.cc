@@ -2,7 +2,6 @@
 
 #include "stout/adapters/postgres_leases.h"
 
-#include <future>
 
 #include "lease_fixtures.h"
 
@@ -120,13 +119,14 @@ TEST_CASE("postgres leases: a lease whose commit no longer waits for a standby i
   server.Execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
   server.Execute("SELECT pg_reload_conf()");
   REQUIRE(Eventually([&] { return server.Execute("SHOW synchronous_standby_names") == "nobody"; }));
-  auto acquired = std::async(std::launch::async, [&] { return Acquire(*service, a, 0); });
+  Answer<Acquired> acquired;
+  service->Acquire(a, 0, acquired.Handler<ErrorCode, std::optional<Epoch>>());
   CHECK(Eventually([&] {
     return server.Execute(
                "SELECT bool_or(pg_cancel_backend(pid)) FROM pg_stat_activity "
                "WHERE wait_event = 'SyncRep' AND application_name = 'libstout'") == "t";
   }));
-  CHECK(acquired.get().ec == Errc::kUnknown);
+  CHECK(acquired.Get().ec == Errc::kUnknown);
 }
 
 TEST_CASE("postgres leases: a role that may not ask for the system identifier has leases",
