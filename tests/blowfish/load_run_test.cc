@@ -104,6 +104,52 @@ TEST_CASE_METHOD(LoadRunFixture, "wrong lines are named, the others are loaded",
   CheckRecords({{"ann", "1|ann"}, {"eve", "3|eve"}});
 }
 
+TEST_CASE_METHOD(LoadRunFixture, "empty lines are skipped and counted in every mode", "[load]") {
+  const std::string text = "\n1|ann\n\r\n\n2|bob\n\n";
+  std::string packed(ZSTD_compressBound(text.size()), '\0');
+  packed.resize(ZSTD_compress(packed.data(), packed.size(), text.data(), text.size(), 1));
+  LoadOptions options = Load({Write("a", text), Write("b.zst", packed)});
+  options.dry_run = GENERATE(false, true);
+  Records expected;
+  SECTION("the key is a column") { expected = {{"1", "1|ann"}, {"2", "2|bob"}}; }
+  SECTION("the key is a later column, with a prefix") {
+    options.split.key_columns = {2};
+    options.split.key_prefix = "o:";
+    expected = {{"o:ann", "1|ann"}, {"o:bob", "2|bob"}};
+  }
+  SECTION("the key is the line's number") {
+    options.split.key_columns.clear();
+    expected = {{"2", "1|ann"}, {"5", "2|bob"}, {"8", "1|ann"}, {"11", "2|bob"}};
+  }
+  const Ended ended = Run(options);
+  CHECK(ended.code == ExitCode::kOk);
+  CHECK(ended.err.empty());
+  CHECK(ended.out.starts_with("4 records, "));
+  const std::string dry = options.dry_run ? "; a dry run, nothing was loaded" : "";
+  CHECK(ended.out.ends_with("; errors: 0; sent again: 0; empty lines skipped: 8" + dry + "\n"));
+  CheckRecords(options.dry_run ? Records() : expected);
+}
+
+TEST_CASE_METHOD(LoadRunFixture, "a line with an empty key is an error with its number", "[load]") {
+  const std::string a = Write("a", "1|ann|x\n|bob|x\n\n|\n2||x\n");
+  LoadOptions options = Load({a});
+  const std::string why = " has an empty key; check --key and --delimiter\n";
+  std::string errors = a + ":2:" + why + a + ":4:" + why;
+  Records expected = {{"1", "1|ann|x"}, {"2", "2||x"}};
+  SECTION("of one column") {}
+  SECTION("of two columns, with a prefix") {
+    options.split.key_columns = {1, 2};
+    options.split.key_prefix = "o:";
+    expected = {{"o:1|ann", "1|ann|x"}, {"o:|bob", "|bob|x"}, {"o:2|", "2||x"}};
+    errors = a + ":4:" + why;
+  }
+  const Ended ended = Run(options);
+  CHECK(ended.code == ExitCode::kFailed);
+  CHECK(ended.err == errors);
+  CHECK(ended.out.ends_with("; empty lines skipped: 1\n"));
+  CheckRecords(expected);
+}
+
 TEST_CASE_METHOD(LoadRunFixture, "of many errors the first ten are shown", "[load]") {
   std::string text;
   for (int i = 0; i < 50; ++i) text += "x\n";

@@ -21,6 +21,8 @@ constexpr const char* kDescription =
     "Loads delimited files, a record a line, into a blowfish-server, or another server that speaks "
     "the protocol of Redis. '-' is the standard input; files named *.zst are unpacked.";
 constexpr const char* kFooter =
+    "Empty lines are skipped, and their number is printed. A line whose key columns are all empty "
+    "is an error, and so is one that lacks a key column.\n"
     "Of lines with the same key the last one stays, unless a connection is lost meanwhile: "
     "what the server then takes late may undo a later line.\n"
     "The password comes from a file, or from the environment as BLOWFISH_PASSWORD.\n"

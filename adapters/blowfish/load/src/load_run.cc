@@ -37,6 +37,11 @@ using std::chrono::steady_clock;
 constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
 constexpr std::uint64_t kShownErrors = 10;
 
+// Also of a file whose lines end with "\r\n".
+bool IsEmpty(const LineCutter::Line& line) {
+  return !line.too_long && (line.text.empty() || line.text == "\r");
+}
+
 bool HasBytes(int fd) {
   pollfd poll{.fd = fd, .events = POLLIN, .revents = 0};
   return ::poll(&poll, 1, 0) != 0;  // An error is to be read, too.
@@ -97,6 +102,7 @@ class LoadRun {
   const steady_clock::time_point start_ = steady_clock::now();
   std::uint64_t lines_ = 0;  // Taken: with the loader, passed over, or wrong.
   std::uint64_t errors_ = 0;
+  std::uint64_t empty_lines_ = 0;
   std::uint64_t checked_records_ = 0;  // Of a dry run.
   std::uint64_t checked_bytes_ = 0;
   bool interrupted_ = false;
@@ -182,6 +188,9 @@ asio::awaitable<void> LoadRun::TakeLine(const LineCutter::Line& line, bool heade
   const std::uint64_t number = lines_ + 1;
   if (number <= options_.skip_lines || header) {
     lines_ = number;
+  } else if (IsEmpty(line)) {
+    lines_ = number;
+    ++empty_lines_;
   } else if (line.too_long) {
     lines_ = number;
     CountError(number, fmt::format("is longer than {} bytes; give more --max-line, or check that "
@@ -192,6 +201,9 @@ asio::awaitable<void> LoadRun::TakeLine(const LineCutter::Line& line, bool heade
     CountError(number, fmt::format("has {} columns, and the key is of others; check --key and "
                                    "--delimiter",
                                    splitter_.columns()));
+  } else if (splitter_.lacks_key()) {
+    lines_ = number;
+    CountError(number, "has an empty key; check --key and --delimiter");
   } else if (options_.dry_run) {
     lines_ = number;
     ++checked_records_;
@@ -252,8 +264,10 @@ ExitCode LoadRun::Summarize() {
   display_.Clear();
   const bool gave_up = !loader_.gave_up().empty();
   if (!options_.quiet) {
-    fmt::print(out_, "{}; errors: {}; sent again: {}{}\n", FormatTotals(Progress()), errors_,
-               loader_.resent(), options_.dry_run ? "; a dry run, nothing was loaded" : "");
+    const std::string empty =
+        empty_lines_ > 0 ? fmt::format("; empty lines skipped: {}", empty_lines_) : "";
+    fmt::print(out_, "{}; errors: {}; sent again: {}{}{}\n", FormatTotals(Progress()), errors_,
+               loader_.resent(), empty, options_.dry_run ? "; a dry run, nothing was loaded" : "");
   }
   if (interrupted_ || gave_up || unreadable_) {
     const std::uint64_t finished = FinishedLines();

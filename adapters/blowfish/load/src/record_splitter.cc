@@ -24,9 +24,11 @@ bool RecordSplitter::Split(std::string_view line, std::uint64_t number) {
     key_.append(digits.data(), digits.size());
   }
   bool first = true;
+  lacks_key_ = !options_.key_columns.empty();
   for (const std::size_t column : options_.key_columns) {
     if (!std::exchange(first, false)) key_ += options_.delimiter;
     key_ += columns_[column - 1];
+    lacks_key_ = lacks_key_ && columns_[column - 1].empty();
   }
   value_ = line;
   if (options_.drop_key && last_key_column_ > 0) DropKey();
