@@ -84,6 +84,22 @@ TEST_CASE("a message that quotes a URL loses its secrets", "[url]") {
         "unexpected: --threads --stor=redis://:***@h");
 }
 
+TEST_CASE("a message about arguments loses secrets, and keeps names of options and files",
+          "[url]") {
+  const auto [argument, expected] = GENERATE(table<const char*, std::string>({
+      {"--password-file", "--password-file"},
+      {"--password-file=/etc/password", "--password-file=/etc/password"},
+      {"/etc/password", "/etc/password"},
+      {"--store=redis://:hunter2@h", "--store=redis://:***@h"},
+      {"--password=hunter2", "--password=***"},
+      {"postgres:host=h password=hunter2", "postgres:host=h password=***"},
+      {"postgres:host=h password hunter2", "postgres:***"},
+      {"host=h password=hunter2", "host=***"},
+  }));
+  const char* const arguments[] = {"program", argument};
+  CHECK(RedactedMessage(std::string("wrong: ") + argument, arguments) == "wrong: " + expected);
+}
+
 // What OpenStore() and OpenLeaseService() report about URLs that cannot be opened. Port 1 is
 // closed.
 TEST_CASE("no error of opening a store or a lease service has the password in it", "[url]") {

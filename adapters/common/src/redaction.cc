@@ -259,7 +259,11 @@ std::string RedactedMessage(std::string_view message, std::string_view url) {
 std::string RedactedMessage(std::string_view message, std::span<const char* const> arguments) {
   std::string text(message);
   for (const std::string_view argument : arguments) {
-    if (!Contains(argument, "://") && !Contains(argument, "password")) continue;
+    // libpq's other syntax has a "=" or, by mistake, a space behind the word. The names of options
+    // and files that have the word in them are to be shown.
+    const bool may_be_secret = Contains(argument, "://") || Contains(argument, "password=") ||
+                               Contains(argument, "password ");
+    if (!may_be_secret) continue;
     // URLs are also given as --store=URL and NAME=URL.
     const std::size_t equals = argument.find('=');
     const bool named = equals < argument.find(':');

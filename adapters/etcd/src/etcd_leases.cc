@@ -118,12 +118,20 @@ bool IsEndpoint(std::string_view text) {
   return error == std::errc() && end == digits.data() + digits.size() && port != 0;
 }
 
+// Returns the endpoint in quotes, or its number if its text may be a part of a password. The name
+// is looked at because a "/" in a password ends the endpoints before the password's "@".
+std::string ShownEndpoint(const std::string& endpoint, const EtcdLeasesOptions& options) {
+  const std::string url = fmt::format("etcd://{}/{}", endpoint, options.name);
+  if (Redacted(url) == url) return fmt::format("'{}'", endpoint);
+  return fmt::format("{}", &endpoint - options.endpoints.data() + 1);
+}
+
 std::optional<std::string> WhyNot(const EtcdLeasesOptions& options) {
   if (options.endpoints.empty()) return "needs an endpoint: HOST:PORT";
   for (const std::string& endpoint : options.endpoints) {
     if (!IsEndpoint(endpoint)) {
       return fmt::format("endpoint {} is not of the form HOST:PORT, without user and password",
-                         &endpoint - options.endpoints.data() + 1);
+                         ShownEndpoint(endpoint, options));
     }
   }
   if (options.name.empty()) return "the name of the deployment is empty";
