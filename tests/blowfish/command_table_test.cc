@@ -95,6 +95,44 @@ TEST_CASE("subcommands are found within their command", "[commands]") {
         "ERR unknown command 'config|get', with args beginning with: 'x' ");
 }
 
+TEST_CASE("the hint at HELP of an unknown subcommand names a command", "[commands]") {
+  int hints = 0;
+  for (const CommandSpec* const spec : kTable.commands()) {
+    std::string error;
+    CAPTURE(spec->name);
+    if (kTable.Resolve(Views({std::string(spec->name), "no-such"}), error)) continue;
+    const std::size_t hint = error.find("Try ");
+    if (hint == error.npos) continue;
+    ++hints;
+    const std::string named = error.substr(hint + 4, error.size() - hint - 5);
+    const std::size_t space = named.find(' ');
+    CHECK(named.substr(space) == " HELP");
+    const CommandSpec* const help =
+        kTable.Resolve(Views({named.substr(0, space), named.substr(space + 1)}), error);
+    REQUIRE(help != nullptr);
+    std::string out;
+    ReplyWriter reply(out);
+    ReplyToHelp(kTable, *help, reply);
+    const std::size_t lines = 1 + 2 * Subcommands(*spec).size();
+    CHECK(out.starts_with("*" + std::to_string(lines) + "\r\n+" + named.substr(0, space) + " "));
+    CHECK(std::ranges::count(out, '\n') == static_cast<std::ptrdiff_t>(lines) + 1);
+  }
+  CHECK(hints == 3);  // CLIENT, COMMAND, CONFIG
+}
+
+TEST_CASE("HELP lists subcommands with their parameters", "[commands]") {
+  std::string error, out;
+  ReplyWriter reply(out);
+  ReplyToHelp(kTable, *kTable.Resolve(Views({"Config", "help"}), error), reply);
+  CHECK(out ==
+        "*7\r\n+CONFIG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:\r\n"
+        "+GET pattern [pattern ...]\r\n+    Returns the settings whose names match.\r\n"
+        "+HELP\r\n+    Lists the subcommands.\r\n"
+        "+SET name value [name value ...]\r\n+    Changes settings.\r\n");
+  CHECK(WhyNot({"CLIENT", "HELP", "me"}) ==
+        "ERR wrong number of arguments for 'client|help' command");
+}
+
 TEST_CASE("an unknown command is repeated, up to a point", "[commands]") {
   CHECK(WhyNot({"FOO", "a", "b"}) ==
         "ERR unknown command 'FOO', with args beginning with: 'a' 'b' ");
@@ -123,7 +161,7 @@ TEST_CASE("COMMAND INFO describes commands as redis does", "[commands]") {
   const std::string config = Answer({"command", "info", "config"});
   CHECK(
       config.starts_with("*1\r\n*10\r\n$6\r\nconfig\r\n:-2\r\n*0\r\n:0\r\n:0\r\n:0\r\n"
-                         "*1\r\n+@slow\r\n*0\r\n*0\r\n*2\r\n" +
+                         "*1\r\n+@slow\r\n*0\r\n*0\r\n*3\r\n" +
                          config_get));
 }
 
@@ -133,7 +171,7 @@ TEST_CASE("COMMAND DOCS explains commands", "[commands]") {
         "$5\r\nsince\r\n$5\r\n1.0.0\r\n$5\r\ngroup\r\n$6\r\nstring\r\n");
   const std::string config = Answer({"command", "docs", "config"}, Resp::k3);
   CHECK(config.starts_with("%1\r\n$6\r\nconfig\r\n%4\r\n$7\r\nsummary\r\n"));
-  CHECK(config.find("$11\r\nsubcommands\r\n%2\r\n$10\r\nconfig|get\r\n%3\r\n") != config.npos);
+  CHECK(config.find("$11\r\nsubcommands\r\n%3\r\n$10\r\nconfig|get\r\n%3\r\n") != config.npos);
 }
 
 TEST_CASE("COMMAND tells of all commands", "[commands]") {

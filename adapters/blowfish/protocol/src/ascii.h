@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 
 namespace stout::blowfish {
@@ -8,6 +9,12 @@ namespace stout::blowfish {
 /// Of A to Z alone, whatever the locale.
 [[nodiscard]] constexpr char ToLower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+}
+
+[[nodiscard]] inline std::string UpperCase(std::string_view text) {
+  std::string upper(text);
+  for (char& c : upper) c = c >= 'a' && c <= 'z' ? static_cast<char>(c & ~0x20) : c;
+  return upper;
 }
 
 [[nodiscard]] constexpr bool EqualIgnoringCase(std::string_view a, std::string_view b) {

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstddef>
+
+#include "ascii.h"
 
 namespace stout::blowfish {
 namespace {
@@ -28,10 +29,8 @@ std::string UnknownCommandError(std::span<const std::string_view> arguments) {
 }
 
 std::string UnknownSubcommandError(std::span<const std::string_view> arguments) {
-  std::string command(arguments[0]);
-  std::transform(command.begin(), command.end(), command.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return fmt::format("ERR unknown subcommand '{}'. Try {} HELP.", Shortened(arguments[1]), command);
+  return fmt::format("ERR unknown subcommand '{}'. Try {} HELP.", Shortened(arguments[1]),
+                     UpperCase(arguments[0]));
 }
 
 std::string WrongArityError(std::string_view name) {

@@ -15,8 +15,8 @@ constexpr unsigned kUnloaded = kLoading | kStale;
 constexpr unsigned kAnyTime = kNoscript | kUnloaded;
 constexpr unsigned kGreeting = kAnyTime | kFast | kNoAuth | kAllowBusy;
 
-// Identity and arity, flags, keys, categories; group, version, summary. Of those that redis has,
-// the first line is what redis says of them itself: a test compares.
+// Identity and arity, flags, keys, categories; group, version, summary, and arguments for HELP. Of
+// those that redis has, the first line is what redis says of them itself: a test compares.
 // clang-format off
 constexpr CommandSpec kCommands[] = {
     // Connections.
@@ -26,6 +26,8 @@ constexpr CommandSpec kCommands[] = {
      "connection", "2.4.0", "Of the connections of clients."},
     {kClientGetname, "client|getname", 2, kAnyTime, {}, kConnection,
      "connection", "2.6.9", "Returns the name of the connection."},
+    {kClientHelp, "client|help", 2, kUnloaded, {}, kConnection,
+     "connection", "5.0.0", "Lists the subcommands."},
     {kClientId, "client|id", 2, kAnyTime, {}, kConnection,
      "connection", "5.0.0", "Returns the number of the connection."},
     {kClientInfo, "client|info", 2, kAnyTime, {}, kConnection,
@@ -33,9 +35,9 @@ constexpr CommandSpec kCommands[] = {
     {kClientList, "client|list", -2, kAdmin | kAnyTime, {}, kConnection,
      "connection", "2.4.0", "Describes all connections."},
     {kClientSetinfo, "client|setinfo", 4, kAnyTime, {}, kConnection,
-     "connection", "7.2.0", "Tells the name or version of the client library."},
+     "connection", "7.2.0", "Tells the name or version of the client library.", "LIB-NAME|LIB-VER text"},
     {kClientSetname, "client|setname", 3, kAnyTime, {}, kConnection,
-     "connection", "2.6.9", "Names the connection."},
+     "connection", "2.6.9", "Names the connection.", "name"},
     {kEcho, "echo", 2, kUnloaded | kFast, {}, kConnection,
      "connection", "1.0.0", "Returns the given string."},
     {kHello, "hello", -1, kGreeting, {}, kConnection,
@@ -52,17 +54,21 @@ constexpr CommandSpec kCommands[] = {
     {kCommandCount, "command|count", 2, kUnloaded, {}, kConnection,
      "server", "2.8.13", "Counts the commands."},
     {kCommandDocs, "command|docs", -2, kUnloaded, {}, kConnection,
-     "server", "7.0.0", "Explains commands."},
+     "server", "7.0.0", "Explains commands.", "[name ...]"},
+    {kCommandHelp, "command|help", 2, kUnloaded, {}, kConnection,
+     "server", "5.0.0", "Lists the subcommands."},
     {kCommandInfo, "command|info", -2, kUnloaded, {}, kConnection,
-     "server", "2.8.13", "Describes commands."},
+     "server", "2.8.13", "Describes commands.", "[name ...]"},
     {kCommandList, "command|list", -2, kUnloaded, {}, kConnection,
      "server", "7.0.0", "Lists the names of commands."},
     {kConfig, "config", -2, 0, {}, 0,
      "server", "2.0.0", "Of the configuration."},
     {kConfigGet, "config|get", -3, kAdmin | kAnyTime, {}, 0,
-     "server", "2.0.0", "Returns the settings whose names match."},
+     "server", "2.0.0", "Returns the settings whose names match.", "pattern [pattern ...]"},
+    {kConfigHelp, "config|help", 2, kUnloaded, {}, 0,
+     "server", "5.0.0", "Lists the subcommands."},
     {kConfigSet, "config|set", -4, kAdmin | kAnyTime, {}, 0,
-     "server", "2.0.0", "Changes settings."},
+     "server", "2.0.0", "Changes settings.", "name value [name value ...]"},
     {kDbsize, "dbsize", 1, kReadonly | kFast, {}, kKeyspace,
      "server", "1.0.0", "Counts the keys."},
     {kFlushall, "flushall", -1, kWrite, {}, kKeyspace | kDangerous,

@@ -1,10 +1,14 @@
 #include "command_replies.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "ascii.h"
 #include "command_errors.h"
 
 namespace stout::blowfish {
@@ -123,6 +127,20 @@ std::vector<const CommandSpec*> Named(const CommandTable& table,
 }
 
 }  // namespace
+
+void ReplyToHelp(const CommandTable& table, const CommandSpec& asked, ReplyWriter& reply) {
+  const CommandSpec& parent = *table.Find(asked.name.substr(0, asked.name.find('|')));
+  const auto subcommands = Subcommands(parent);
+  reply.ArrayHeader(1 + 2 * subcommands.size());
+  reply.SimpleString(fmt::format("{} <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+                                 UpperCase(parent.name)));
+  for (const CommandSpec& subcommand : subcommands) {
+    const std::string name = UpperCase(subcommand.name.substr(parent.name.size() + 1));
+    const std::string_view space = subcommand.parameters.empty() ? "" : " ";
+    reply.SimpleString(fmt::format("{}{}{}", name, space, subcommand.parameters));
+    reply.SimpleString(fmt::format("    {}", subcommand.summary));
+  }
+}
 
 void ReplyToCommand(const CommandTable& table, const CommandSpec& asked,
                     std::span<const std::string_view> arguments, ReplyWriter& reply) {

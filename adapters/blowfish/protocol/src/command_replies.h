@@ -16,4 +16,8 @@ namespace stout::blowfish {
 void ReplyToCommand(const CommandTable& table, const CommandSpec& asked,
                     std::span<const std::string_view> arguments, ReplyWriter& reply);
 
+/// Answers `asked`, the HELP of a command with subcommands, in the form of redis: an array of
+/// lines, two for each subcommand.
+void ReplyToHelp(const CommandTable& table, const CommandSpec& asked, ReplyWriter& reply);
+
 }  // namespace stout::blowfish

@@ -18,6 +18,7 @@ enum class CommandId : std::uint8_t {
   kAuth,
   kClient,
   kClientGetname,
+  kClientHelp,
   kClientId,
   kClientInfo,
   kClientList,
@@ -32,10 +33,12 @@ enum class CommandId : std::uint8_t {
   kCommand,
   kCommandCount,
   kCommandDocs,
+  kCommandHelp,
   kCommandInfo,
   kCommandList,
   kConfig,
   kConfigGet,
+  kConfigHelp,
   kConfigSet,
   kDbsize,
   kFlushall,
@@ -121,6 +124,8 @@ struct CommandSpec {
   std::string_view group;    ///< For people: "string", "connection", ...
   std::string_view since;    ///< The version of redis, or of ours, that brought it.
   std::string_view summary;  ///< One sentence.
+  /// Of a subcommand: what follows its name, for HELP.
+  std::string_view parameters = {};
 
   [[nodiscard]] bool Accepts(std::size_t arguments) const {
     return arity >= 0 ? arguments == static_cast<std::size_t>(arity)

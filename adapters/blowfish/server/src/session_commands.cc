@@ -195,6 +195,10 @@ void AnswerSession(const Request& request, Service& service, Session& session, s
       return Auth(arguments, service, session, reply);
     case CommandId::kClientGetname:
       return session.name.empty() ? reply.Null() : reply.BulkString(session.name);
+    case CommandId::kClientHelp:
+    case CommandId::kCommandHelp:
+    case CommandId::kConfigHelp:
+      return ReplyToHelp(service.planner.table(), *request.command, reply);
     case CommandId::kClientId:
       return reply.Integer(static_cast<std::int64_t>(session.id));
     case CommandId::kClientInfo:
