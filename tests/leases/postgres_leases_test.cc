@@ -2,7 +2,6 @@
 
 #include "stout/adapters/postgres_leases.h"
 
-
 #include "lease_fixtures.h"
 
 namespace stout::test {
