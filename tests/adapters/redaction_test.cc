@@ -49,6 +49,7 @@ TEST_CASE("a redacted URL shows all but its secrets", "[url]") {
       // Malformed, or not clear where the password ends.
       {"postgres:host=db password='hunter2", "postgres:***"},
       {"postgres:host=db password = hunter2", "postgres:***"},
+      {"postgres:password= aHVudGVyMg== host=db", "postgres:***"},
       {"postgres://app:hun/ter2@db/app", "postgres:***"},
       {"postgres://app:hun?ter2@db/app", "postgres:***"},
       {"postgres://app:1?hunter=2@db/app", "postgres:***"},

@@ -43,11 +43,12 @@ awk -v values=$((budget / 160)) 'BEGIN {
 
 # figure NAME: of INFO.
 figure() { redis-cli -p "$blowfish_port" INFO | tr -d '\r' | sed -n "s/^$1://p"; }
+merged() { (($(figure merges) > 0 && $(figure merges_running) + $(figure merges_waiting) == 0)); }
 for _ in {1..600}; do
-  (($(figure merges) > 0 && $(figure merges_running) + $(figure merges_waiting) == 0)) && break
+  merged && break
   sleep 0.1
 done
-(($(figure merges) > 0)) || die "nothing was merged"
+merged || die "the merges have not ended"
 resident=$(figure used_memory_rss)
 limit=$((budget * 11 / 10 + 20 * 1000 * 1000))
 ((resident <= limit)) || die "$resident bytes are resident after all merges, more than $limit"

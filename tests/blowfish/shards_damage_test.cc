@@ -229,9 +229,9 @@ TEST_CASE("a start with a file that is damaged or cut off refuses, or has all ke
     refused[kind] +=
         content.Start(path, [&](const fs::path& copy) { WriteFile(copy / path, bytes); });
   }
-  CHECK(refused.contains("manifest"));
-  CHECK(refused.contains(".records"));
-  CHECK(refused.contains(".log"));
+  CHECK(refused["manifest"] > 0);
+  CHECK(refused[".records"] > 0);
+  CHECK(refused[".log"] > 0);
 }
 
 TEST_CASE("each flipped bit and each cut of the number of shards is noticed") {

@@ -148,7 +148,8 @@ std::optional<Redaction> RedactConninfo(std::string_view scheme, std::string_vie
     const std::string_view name = text.substr(0, equals);
     text.remove_prefix(equals + 1);
     const std::optional<std::size_t> length = ConninfoValue(text);
-    if (!length) return std::nullopt;
+    // libpq allows blanks before a value: then this is no pair of its own.
+    if (!length || (*length == 0 && !text.empty())) return std::nullopt;
     redaction.Show(name);
     redaction.Show("=");
     const std::string_view value = text.substr(0, *length);

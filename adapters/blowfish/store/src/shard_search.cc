@@ -188,13 +188,15 @@ std::uint64_t ShardSearch::FindRows() {
 bool ShardSearch::SubtractHidden() {
   RecordIndex& index = stores_.succinct->index();
   const std::uint32_t all = stores_.succinct->records();
-  for (std::uint32_t seen = 0; seen < kPartRecords; ++seen, ++next_) {
+  std::size_t bytes = 0;
+  for (std::uint32_t seen = 0; seen < kPartRecords && bytes < kPartBytes; ++seen, ++next_) {
     next_ = hidden_->NextFrom(next_);
     if (next_ == all) return false;
     ++records_seen_;
     attribute_.Clear();
     if (!index.GetAttribute(next_, query_.attribute, attribute_)) continue;
     const std::string_view value = attribute_.view();
+    bytes += value.size();
     const bool matches = query_.kind == LogQuery::Kind::kEqual ? value == query_.text
                                                                : value.starts_with(query_.text);
     if (matches) --*count_;
