@@ -125,9 +125,10 @@ TEST_CASE("HELP lists subcommands with their parameters", "[commands]") {
   ReplyWriter reply(out);
   ReplyToHelp(kTable, *kTable.Resolve(Views({"Config", "help"}), error), reply);
   CHECK(out ==
-        "*7\r\n+CONFIG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:\r\n"
+        "*9\r\n+CONFIG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:\r\n"
         "+GET pattern [pattern ...]\r\n+    Returns the settings whose names match.\r\n"
         "+HELP\r\n+    Lists the subcommands.\r\n"
+        "+RESETSTAT\r\n+    Sets the counts of commands, latencies and errors to 0.\r\n"
         "+SET name value [name value ...]\r\n+    Changes settings.\r\n");
   CHECK(WhyNot({"CLIENT", "HELP", "me"}) ==
         "ERR wrong number of arguments for 'client|help' command");
@@ -161,7 +162,7 @@ TEST_CASE("COMMAND INFO describes commands as redis does", "[commands]") {
   const std::string config = Answer({"command", "info", "config"});
   CHECK(
       config.starts_with("*1\r\n*10\r\n$6\r\nconfig\r\n:-2\r\n*0\r\n:0\r\n:0\r\n:0\r\n"
-                         "*1\r\n+@slow\r\n*0\r\n*0\r\n*3\r\n" +
+                         "*1\r\n+@slow\r\n*0\r\n*0\r\n*4\r\n" +
                          config_get));
 }
 
@@ -171,7 +172,7 @@ TEST_CASE("COMMAND DOCS explains commands", "[commands]") {
         "$5\r\nsince\r\n$5\r\n1.0.0\r\n$5\r\ngroup\r\n$6\r\nstring\r\n");
   const std::string config = Answer({"command", "docs", "config"}, Resp::k3);
   CHECK(config.starts_with("%1\r\n$6\r\nconfig\r\n%4\r\n$7\r\nsummary\r\n"));
-  CHECK(config.find("$11\r\nsubcommands\r\n%3\r\n$10\r\nconfig|get\r\n%3\r\n") != config.npos);
+  CHECK(config.find("$11\r\nsubcommands\r\n%4\r\n$10\r\nconfig|get\r\n%3\r\n") != config.npos);
 }
 
 TEST_CASE("COMMAND tells of all commands", "[commands]") {

@@ -16,6 +16,7 @@ def main():
     port = int(sys.argv[1])
     client = redis.Redis(port=port, decode_responses=False)
     client.flushall()
+    check(client.config_resetstat() is True, "CONFIG RESETSTAT")
     check(client.ping(), "no PONG")
     check(client.set(b"k\0\xff", b"v\r\n\0") is True, "SET is not OK")
     check(client.get(b"k\0\xff") == b"v\r\n\0", "GET differs from what was SET")
@@ -72,6 +73,17 @@ def main():
         thread.join()
 
     check(client.info()["role"] == "master", "INFO")
+    calls = client.info("commandstats")
+    check(calls["cmdstat_mset"]["calls"] == 1, f"INFO commandstats: {calls}")
+    check(calls["cmdstat_set"]["failed_calls"] >= 1, f"INFO commandstats: {calls}")
+    check(calls["cmdstat_get"]["usec_per_call"] > 0, f"INFO commandstats: {calls}")
+    latencies = client.info("latencystats")["latency_percentiles_usec_get"]
+    check(0 < latencies["p50"] <= latencies["p99"] <= latencies["p99.9"], f"INFO: {latencies}")
+    keys = client.info("keyspace")["db0"]
+    check(keys == {"keys": client.dbsize(), "expires": 0, "avg_ttl": 0}, f"INFO keyspace: {keys}")
+    check("cmdstat_get" not in client.info(), "INFO has more than the default sections")
+    check(client.config_resetstat() is True, "CONFIG RESETSTAT")
+    check("cmdstat_get" not in client.info("commandstats"), "CONFIG RESETSTAT left something")
     check(client.config_get("save") == {"save": ""}, "CONFIG GET")
     client.client_setname("me")
     check(client.client_getname() == "me", "CLIENT GETNAME")

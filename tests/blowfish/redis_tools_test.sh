@@ -36,6 +36,10 @@ expect bob GREP os
 [[ $(cli --scan --pattern '*' | sort) == $'ann\nbob\ncyd' ]] || die "--scan misses keys"
 [[ $(cli --bigkeys 2>&1) == *"3 strings"* ]] || die "--bigkeys does not find three strings"
 [[ $(cli -3 HELLO 3) == *blowfish* ]] || die "no RESP3"
+for command in CLIENT COMMAND CONFIG; do
+  [[ $(cli "$command" HELP) == "$command <subcommand>"*HELP* ]] || die "$command HELP"
+done
+[[ $(cli INFO commandstats) == *cmdstat_getattr:calls=1,* ]] || die "INFO commandstats"
 seq 1 1000 | sed 's/.*/SET key& value&/' | cli --pipe | grep -q 'errors: 0, replies: 1000' ||
   die "--pipe failed"
 expect 1003 DBSIZE

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -129,6 +131,18 @@ std::multiset<std::string> ScanAll(RespClient& client) {
   return keys;
 }
 
+// The lines of a section of INFO, without the times in them.
+std::vector<std::string> CountsOf(RespClient& client, const std::string& section) {
+  const std::string info = client.Do({"INFO", section});
+  const std::regex times(",usec=.*,rejected");
+  std::vector<std::string> lines;
+  std::istringstream text(info.substr(info.find('\n') + 1));
+  for (std::string line; std::getline(text, line);)
+    lines.push_back(std::regex_replace(line, times, ",rejected"));
+  std::ranges::sort(lines);
+  return lines;
+}
+
 TEST_CASE("redis and the shard server answer alike") {
   const auto version = GENERATE(as<std::string>(), "2", "3");
   const RedisServer redis;
@@ -137,6 +151,9 @@ TEST_CASE("redis and the shard server answer alike") {
   RespClient ours(blowfish.port());
   REQUIRE(theirs.Do({"HELLO", version}).front() != '-');
   REQUIRE(ours.Do({"HELLO", version}).front() != '-');
+
+  REQUIRE(theirs.Do({"CONFIG", "RESETSTAT"}) == "+OK");
+  REQUIRE(ours.Do({"CONFIG", "RESETSTAT"}) == "+OK");
 
   const std::uint64_t seed = 20 + version.front();
   CAPTURE(seed);
@@ -151,6 +168,10 @@ TEST_CASE("redis and the shard server answer alike") {
       REQUIRE(answers[i] == expected[i]);
     }
   }
+  const auto counts = CountsOf(theirs, "commandstats");
+  CHECK(counts.size() > 15);
+  CHECK(CountsOf(ours, "commandstats") == counts);
+  CHECK(CountsOf(ours, "errorstats") == CountsOf(theirs, "errorstats"));
   CHECK(ScanAll(ours) == ScanAll(theirs));
   CHECK(ours.Do({"FLUSHALL"}) == "+OK");
   CHECK(ours.Do({"DBSIZE"}) == ":0");

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <future>
 #include <map>
+#include <regex>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -325,6 +326,53 @@ TEST_CASE("INFO tells how many shards may merge, and how many do") {
   }));
 }
 
+TEST_CASE("INFO tells calls, errors, latencies and keys in redis's form") {
+  BlowfishServer server(2);
+  {
+    RespClient client(server.port());
+    for (int i = 0; i < 100; ++i) client.Queue({"SET", std::to_string(i), "v"});
+    for (int i = 0; i < 100; ++i) REQUIRE(client.Receive() == "+OK");
+    REQUIRE(client.Do({"GET", "1"}) == "$v");
+    REQUIRE_THAT(client.Do({"GET"}), StartsWith("-ERR wrong number"));
+    REQUIRE_THAT(client.Do({"SET", "1", "v", "EX", "0"}), StartsWith("-ERR invalid expire"));
+    REQUIRE_THAT(client.Do({"CLIENT", "LIST"}), Contains("id="));
+    REQUIRE_THAT(client.Do({"NOSUCH"}), StartsWith("-ERR unknown"));
+    const auto is = [&](const std::string& section, const std::string& line) {
+      return std::regex_search(client.Do({"INFO", section}), std::regex(line + "\r\n"));
+    };
+    const std::string time = "usec=[0-9]+,usec_per_call=[0-9]+\\.[0-9]{2},";
+    CHECK(is("commandstats", "cmdstat_get:calls=1," + time + "rejected_calls=1,failed_calls=0"));
+    CHECK(is("commandstats", "cmdstat_set:calls=101," + time + "rejected_calls=0,failed_calls=1"));
+    CHECK(is("commandstats",
+             "cmdstat_client\\|list:calls=1," + time + "rejected_calls=0,failed_calls=0"));
+    CHECK(is("errorstats", "errorstat_ERR:count=3"));
+    CHECK(is("stats", "total_error_replies:3"));
+    const std::string number = "[0-9]+\\.[0-9]{3}";
+    CHECK(is("latencystats",
+             "latency_percentiles_usec_set:p50=" + number + ",p99=" + number + ",p99.9=" + number));
+    CHECK(Eventually([&] { return is("keyspace", "db0:keys=100,expires=0,avg_ttl=0"); }));
+
+    // As redis: only by name, or with all others.
+    for (const std::string all : {"all", "everything"}) {
+      CHECK_THAT(client.Do({"INFO", all}), Contains("cmdstat_") && Contains("_usec_set:"));
+    }
+    CHECK_THAT(client.Do({"INFO"}), !Contains("cmdstat_") && !Contains("_usec_") &&
+                                        Contains("errorstat_") && Contains("db0:"));
+    CHECK(client.Do({"INFO", "default", "latencystats"}).find("cmdstat_") == std::string::npos);
+
+    REQUIRE(client.Do({"CONFIG", "RESETSTAT"}) == "+OK");
+    CHECK_THAT(client.Do({"INFO", "commandstats"}), !Contains("cmdstat_set"));
+    CHECK_THAT(client.Do({"INFO", "errorstats", "latencystats"}),
+               !Contains("errorstat_") && !Contains("_usec_set"));
+  }
+  server.Kill();
+  server.Start();
+  RespClient client(server.port());
+  CHECK_THAT(client.Do({"INFO", "keyspace"}), Contains("db0:keys=100,"));
+  REQUIRE(client.Do({"FLUSHALL"}) == "+OK");
+  CHECK(Eventually([&] { return client.Do({"INFO", "keyspace"}) == "$# Keyspace\r\n"; }));
+}
+
 TEST_CASE("who does not know the password is not let in") {
   const TempDirectory directory;
   const std::string file = directory.path() + "/password";
@@ -332,6 +380,7 @@ TEST_CASE("who does not know the password is not let in") {
   const BlowfishServer server(1, {"--password-file", file});
   RespClient client(server.port());
   CHECK(client.Do({"GET", "k"}) == "-NOAUTH Authentication required.");
+  CHECK(client.Do({"CLIENT", "HELP"}) == "-NOAUTH Authentication required.");
   CHECK_THAT(client.Do({"HELLO", "3"}), StartsWith("-NOAUTH HELLO"));
   CHECK_THAT(client.Do({"AUTH", "guess"}), StartsWith("-WRONGPASS"));
   CHECK_THAT(client.Do({"AUTH", "somebody", "secret"}), StartsWith("-WRONGPASS"));
@@ -344,6 +393,8 @@ TEST_CASE("who does not know the password is not let in") {
   CHECK_THAT(other.Do({"HELLO", "3", "AUTH", "default", "secret", "SETNAME", "me"}),
              StartsWith("{$server"));
   CHECK(other.Do({"CLIENT", "GETNAME"}) == "$me");
+  CHECK_THAT(other.Do({"INFO", "commandstats"}), Contains("cmdstat_get:calls=0,usec=0,usec_per_call"
+                                                          "=0.00,rejected_calls=1,failed_calls=0"));
 }
 
 TEST_CASE("what is too much is refused, and others are served") {

@@ -67,6 +67,8 @@ constexpr CommandSpec kCommands[] = {
      "server", "2.0.0", "Returns the settings whose names match.", "pattern [pattern ...]"},
     {kConfigHelp, "config|help", 2, kUnloaded, {}, 0,
      "server", "5.0.0", "Lists the subcommands."},
+    {kConfigResetstat, "config|resetstat", 2, kAdmin | kAnyTime, {}, 0,
+     "server", "2.0.0", "Sets the counts of commands, latencies and errors to 0."},
     {kConfigSet, "config|set", -4, kAdmin | kAnyTime, {}, 0,
      "server", "2.0.0", "Changes settings.", "name value [name value ...]"},
     {kDbsize, "dbsize", 1, kReadonly | kFast, {}, kKeyspace,

@@ -32,23 +32,23 @@ CommandTable::CommandTable() {
 
 const CommandSpec* CommandTable::Resolve(std::span<const std::string_view> arguments,
                                          std::string& error) const {
-  const CommandSpec* found = FindCommand(arguments.front());
+  const CommandSpec* const found = Named(arguments);
   if (!found) {
-    error = UnknownCommandError(arguments);
+    const bool known = FindCommand(arguments.front()) != nullptr;
+    error = known ? UnknownSubcommandError(arguments) : UnknownCommandError(arguments);
     return nullptr;
-  }
-  if (arguments.size() > 1 && !Subcommands(*found).empty()) {
-    found = FindSubcommand(*found, arguments[1]);
-    if (!found) {
-      error = UnknownSubcommandError(arguments);
-      return nullptr;
-    }
   }
   if (!found->Accepts(arguments.size())) {
     error = WrongArityError(found->name);
     return nullptr;
   }
   return found;
+}
+
+const CommandSpec* CommandTable::Named(std::span<const std::string_view> arguments) const {
+  const CommandSpec* const command = FindCommand(arguments.front());
+  const bool whole = !command || arguments.size() == 1 || Subcommands(*command).empty();
+  return whole ? command : FindSubcommand(*command, arguments[1]);
 }
 
 const CommandSpec* CommandTable::Find(std::string_view full_name) const {

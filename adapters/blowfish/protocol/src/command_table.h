@@ -39,6 +39,7 @@ enum class CommandId : std::uint8_t {
   kConfig,
   kConfigGet,
   kConfigHelp,
+  kConfigResetstat,
   kConfigSet,
   kDbsize,
   kFlushall,
@@ -158,6 +159,9 @@ class CommandTable {
   /// null, and in `error` what redis says: "ERR unknown command ...", "ERR wrong number of ...".
   [[nodiscard]] const CommandSpec* Resolve(std::span<const std::string_view> arguments,
                                            std::string& error) const;
+
+  /// The command or subcommand that is named, whatever its other arguments. Null: there is none.
+  [[nodiscard]] const CommandSpec* Named(std::span<const std::string_view> arguments) const;
 
   /// By a full name: "get", "config|get". Null: there is no such thing.
   [[nodiscard]] const CommandSpec* Find(std::string_view full_name) const;

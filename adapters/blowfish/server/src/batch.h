@@ -46,7 +46,7 @@ inline constexpr std::size_t kMostDeletedBytes = std::size_t{1} << 20;
 
 /// One command of a client.
 struct Request {
-  const CommandSpec* command = nullptr;  ///< Null: `error` is the reply.
+  const CommandSpec* command = nullptr;  ///< Null: rejected; `error` is the reply.
   std::span<const std::string_view> arguments;
   Spread spread = Spread::kNone;
   std::uint32_t first_piece = 0;  ///< In Batch::order.
@@ -54,6 +54,7 @@ struct Request {
   std::string error;                 ///< Not empty: the reply, whatever the command.
   std::uint64_t limit = UINT64_MAX;  ///< Of keys that are found.
   bool count = false;                ///< They are only counted.
+  bool failed = false;               ///< The reply was an error.
 };
 
 /// What one shard does for a command, and what it answers.

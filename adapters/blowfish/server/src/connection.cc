@@ -40,6 +40,17 @@ std::string AddressOf(const asio::ip::tcp::socket& socket) {
   return gone ? "" : endpoint.address().to_string() + ":" + std::to_string(endpoint.port());
 }
 
+// Each command has the latency of its batch: its reply leaves with the others.
+void CountCommands(const Batch& batch, Duration latency, Service& service) {
+  for (const Request& request : batch.requests) {
+    if (request.command != nullptr) {
+      service.command_stats.Done(*request.command, latency, request.failed);
+    } else if (const auto* const named = service.planner.table().Named(request.arguments)) {
+      service.command_stats.Rejected(*named);
+    }
+  }
+}
+
 }  // namespace
 
 Connection::Connection(asio::ip::tcp::socket socket, Service& service,
@@ -114,12 +125,14 @@ bool Connection::Gather() {
 }
 
 asio::awaitable<void> Connection::CarryOut() {
+  const TimePoint begin = ShardQueue::Now();
   {
     EpochTurn::Turn turn;
     if (batch_.requests.back().spread == Spread::kEpoch) turn = co_await service_.epochs.Enter();
     if (!batch_.order.empty()) co_await Dispatch();
   }
   Join(batch_, service_, session_, replies_);
+  CountCommands(batch_, ShardQueue::Now() - begin, service_);
   parser_.set_authenticated(session_.authenticated);
   // What a share may have, and as much again for what shards do not bound: keys that were found.
   if (replies_.size() / (batch_.shares.size() + 1) > limits_.max_replies)

@@ -18,13 +18,15 @@ class Text {
  public:
   explicit Text(std::span<const std::string_view> sections) : sections_(sections) {}
 
-  // Whether the section is asked for; it begins.
-  bool Section(std::string_view name) {
-    const bool asked =
-        sections_.empty() || std::ranges::any_of(sections_, [&](std::string_view section) {
-          return EqualIgnoringCase(section, name) || EqualIgnoringCase(section, "all") ||
-                 EqualIgnoringCase(section, "default") || EqualIgnoringCase(section, "everything");
-        });
+  // Whether the section is asked for; it begins. `by_default`: also by an INFO without names.
+  bool Section(std::string_view name, bool by_default = true) {
+    const bool asked = (sections_.empty() && by_default) ||
+                       std::ranges::any_of(sections_, [&](std::string_view section) {
+                         return EqualIgnoringCase(section, name) ||
+                                EqualIgnoringCase(section, "all") ||
+                                (EqualIgnoringCase(section, "default") && by_default) ||
+                                EqualIgnoringCase(section, "everything");
+                       });
     if (!asked) return false;
     if (!text_.empty()) text_ += "\r\n";
     fmt::format_to(std::back_inserter(text_), "# {}\r\n", name);
@@ -46,6 +48,39 @@ std::uint64_t ResidentBytes() {
   std::uint64_t size = 0, resident = 0;
   file >> size >> resident;
   return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// These three are in the form of redis 7, which other programs parse.
+void TellCommands(const CommandStats& stats, Text& text) {
+  for (const CommandSpec& command : CommandList()) {
+    const CommandStats::Counts& counts = stats.of(command);
+    const std::uint64_t calls = counts.calls();
+    if (calls == 0 && counts.rejected == 0) continue;
+    const double us = calls == 0 ? 0 : counts.latency->sum() / 1000;
+    text.Line(
+        fmt::format("cmdstat_{}", command.name),
+        fmt::format("calls={},usec={:.0f},usec_per_call={:.2f},rejected_calls={},failed_calls={}",
+                    calls, us, calls == 0 ? 0 : us / static_cast<double>(calls), counts.rejected,
+                    counts.failed));
+  }
+}
+
+void TellErrors(const CommandStats& stats, Text& text) {
+  for (const auto& [code, count] : stats.errors()) {
+    text.Line(fmt::format("errorstat_{}", code), fmt::format("count={}", count));
+  }
+}
+
+void TellLatencies(const CommandStats& stats, Text& text) {
+  for (const CommandSpec& command : CommandList()) {
+    const CommandStats::Counts& counts = stats.of(command);
+    if (counts.calls() == 0) continue;
+    const auto us = [&](double q) {
+      return static_cast<double>(counts.latency->Quantile(q)) / 1000;
+    };
+    text.Line(fmt::format("latency_percentiles_usec_{}", command.name),
+              fmt::format("p50={:.3f},p99={:.3f},p99.9={:.3f}", us(0.5), us(0.99), us(0.999)));
+  }
 }
 
 }  // namespace
@@ -112,11 +147,15 @@ std::string Info(const Service& service, std::span<const std::string_view> secti
     text.Line("total_commands_processed", stats.commands);
     text.Line("rejected_connections", stats.refused_connections);
     text.Line("protocol_errors", stats.protocol_errors);
+    text.Line("total_error_replies", service.command_stats.total_errors());
     text.Line("total_net_input_bytes", stats.input_bytes);
     text.Line("total_net_output_bytes", stats.output_bytes);
     text.Line("requests_waiting", waiting);
   }
   if (text.Section("Replication")) text.Line("role", "master");
+  if (text.Section("Commandstats", false)) TellCommands(service.command_stats, text);
+  if (text.Section("Errorstats")) TellErrors(service.command_stats, text);
+  if (text.Section("Latencystats", false)) TellLatencies(service.command_stats, text);
   if (text.Section("Shards")) {
     for (std::size_t i = 0; i < shards.size(); ++i) {
       const ShardStatus& shard = shards[i];

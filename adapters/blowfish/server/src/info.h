@@ -19,7 +19,8 @@ inline constexpr std::string_view kServerVersion = "0.1.0";
 inline constexpr std::size_t kMaxBatchItems = 100'000;
 inline constexpr std::size_t kMaxBatchBytes = std::size_t{16} << 20;
 
-/// The text of INFO, of these sections; of none: of all.
+/// The text of INFO, of these sections; of none: of all but commandstats and latencystats, as in
+/// redis.
 [[nodiscard]] std::string Info(const Service& service, std::span<const std::string_view> sections);
 
 /// What CONFIG GET shows, by name.

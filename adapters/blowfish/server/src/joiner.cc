@@ -159,7 +159,8 @@ class Joint {
 }  // namespace
 
 void Join(Batch& batch, Service& service, Session& session, std::string& out) {
-  for (const Request& request : batch.requests) {
+  for (Request& request : batch.requests) {
+    const std::size_t begin = out.size();
     if (!request.error.empty()) {
       ReplyWriter(out, session.version).Error(request.error);
     } else if (request.spread == Spread::kNone) {
@@ -167,6 +168,8 @@ void Join(Batch& batch, Service& service, Session& session, std::string& out) {
     } else {
       Joint(batch, request, service, out).Reply();
     }
+    request.failed = begin < out.size() && out[begin] == '-';
+    if (request.failed) service.command_stats.Error(std::string_view(out).substr(begin));
   }
 }
 

@@ -144,6 +144,7 @@ bool Planner::Add(std::span<const std::string_view> arguments, Session& session,
   if (request.command == nullptr) return true;
   if (!session.authenticated && (request.command->flags & CommandFlag::kNoAuth) == 0) {
     request.error = "NOAUTH Authentication required.";
+    request.command = nullptr;
     return true;
   }
   request.spread = SpreadOf(request);

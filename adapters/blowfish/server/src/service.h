@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "command_stats.h"
 #include "epoch_turn.h"
 #include "merge_slots.h"
 #include "planner.h"
@@ -53,6 +54,7 @@ struct Service {
   EpochTurn epochs;
   Planner planner;
   ServiceStats stats;
+  CommandStats command_stats;
   std::map<std::uint64_t, const Session*> sessions;
   std::shared_ptr<const MergeSlots> merge_slots;  ///< Of the shards; null: they have none.
   std::uint64_t memory_budget = 0;

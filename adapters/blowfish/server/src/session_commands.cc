@@ -219,6 +219,9 @@ void AnswerSession(const Request& request, Service& service, Session& session, s
       return ReplyToCommand(service.planner.table(), *request.command, arguments, reply);
     case CommandId::kConfigGet:
       return GetConfig(arguments.subspan(2), service, reply);
+    case CommandId::kConfigResetstat:
+      service.command_stats.Reset();
+      return reply.Ok();
     case CommandId::kConfigSet:
       return reply.Error(
           "ERR settings are made when the server starts; see blowfish-server --help");
