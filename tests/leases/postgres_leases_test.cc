@@ -143,4 +143,44 @@ TEST_CASE("postgres leases: a role that may not ask for the system identifier ha
   CHECK_FALSE(KeepAlive(*service, a));
 }
 
+TEST_CASE("postgres leases: roles that may and may not know the server share a deployment",
+          "[leases]") {
+  boost::asio::thread_pool pool(1);
+  PostgresServer server;
+  server.Execute("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC");
+  server.Execute("CREATE ROLE app LOGIN");
+  server.Execute("GRANT CREATE ON SCHEMA public TO app");
+  const auto limited =
+      OpenNow("postgres://app@127.0.0.1:" + std::to_string(server.port()) + "/postgres?timeout=1s",
+              pool.get_executor());
+  const auto full = OpenNow(server.Url("timeout=1s"), pool.get_executor());
+  LeaseService* const first = GENERATE(true, false) ? limited.get() : full.get();
+  LeaseService* const second = first == full.get() ? limited.get() : full.get();
+  const SessionId a = Join(*first, "a:1");
+  CHECK(Take(*first, a, 0) != 0);
+  const SessionId b = Join(*second, "b:1");
+  CHECK(Take(*second, b, 1) != 0);
+  CHECK_FALSE(KeepAlive(*first, a));
+  CHECK(Take(*first, a, 2) != 0);
+  CHECK_FALSE(KeepAlive(*second, b));
+
+  // Another cluster.
+  server.Execute(
+      "UPDATE stout_lease_members SET address = '7/' || split_part(address, '/', 2) "
+      "WHERE session = -1");
+  CHECK(KeepAlive(*full, first == full.get() ? a : b) == Errc::kFenced);
+}
+
+TEST_CASE("postgres leases: no number is given out again when an older copy comes back",
+          "[leases]") {
+  boost::asio::thread_pool pool(1);
+  const std::string name = FreshName();
+  const auto service = OpenNow(Postgres::Url(name, 0), pool.get_executor());
+  const std::string before = Postgres::server().Execute("SELECT next FROM " + name + "_number");
+  const SessionId a = Join(*service, "a:1");
+  const Epoch last = Take(*service, a, 0);
+  Postgres::server().Execute("UPDATE " + name + "_number SET next = " + before);
+  CHECK(Take(*service, a, 1) > last);
+}
+
 }  // namespace stout::test

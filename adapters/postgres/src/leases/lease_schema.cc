@@ -10,18 +10,24 @@ namespace {
 // The timeline of what is written now. pg_control_checkpoint() shows that of the last checkpoint,
 // which stays the former one for minutes after a promotion.
 constexpr std::string_view kTimelineSql = "left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)";
-constexpr std::string_view kSystemSql =
-    "(SELECT system_identifier FROM pg_control_system()) || '/' || ";
+constexpr std::string_view kSystemSql = "(SELECT system_identifier::text FROM pg_control_system())";
+
+// Larger than any earlier number, also where a copy of older tables has come back.
+constexpr std::string_view kTimeSql = "(extract(epoch FROM clock_timestamp()) * 1000000)::int8";
 
 }  // namespace
 
 LeaseSchema MakeLeaseSchema(const TableNames& names, Identity identity) {
-  std::string id(identity == Identity::kSystemAndTimeline ? kSystemSql : "");
-  id += kTimelineSql;
+  // A role that may not ask for the system identifier leaves that part empty, and compares none.
+  const bool asks = identity == Identity::kSystemAndTimeline;
+  const std::string id = fmt::format("{} || '/' || {}", asks ? kSystemSql : "''", kTimelineSql);
+  std::string differs = fmt::format("split_part(address, '/', 2) <> {}", kTimelineSql);
+  if (asks) differs += fmt::format(" OR split_part(address, '/', 1) NOT IN ('', {})", kSystemSql);
   const auto with_tables = [&](std::string_view sql) {
     return fmt::format(fmt::runtime(sql), fmt::arg("n", names.With("_number")),
                        fmt::arg("m", names.With("_members")), fmt::arg("r", names.With("_ranges")),
-                       fmt::arg("id", id));
+                       fmt::arg("id", id), fmt::arg("differs", differs),
+                       fmt::arg("time", kTimeSql));
   };
   constexpr Type kInt = Type::kInt8;
   LeaseSchema schema;
@@ -33,18 +39,21 @@ LeaseSchema MakeLeaseSchema(const TableNames& names, Identity identity) {
   schema.note_server = {"stout_note_server",
                         with_tables(
                             R"(WITH changed AS (
-  UPDATE {n} SET next = greatest(next, (extract(epoch FROM clock_timestamp()) * 1000000)::int8)
-  WHERE EXISTS (SELECT FROM {m} WHERE session = -1 AND address <> {id}) RETURNING next),
+  UPDATE {n} SET next = greatest(next, {time})
+  WHERE EXISTS (SELECT FROM {m} WHERE session = -1 AND ({differs})) RETURNING next),
 ended AS (DELETE FROM {m} WHERE session <> -1 AND EXISTS (SELECT FROM changed))
-UPDATE {m} SET address = {id}, expires_at = clock_timestamp() + ttl_us * interval '1 microsecond'
-FROM changed WHERE session = -1)"),
+UPDATE {m} SET address = {id}, expires_at = CASE WHEN EXISTS (SELECT FROM changed)
+  THEN clock_timestamp() + ttl_us * interval '1 microsecond' ELSE expires_at END
+WHERE session = -1
+AND (EXISTS (SELECT FROM changed) OR (address LIKE '/%' AND {id} NOT LIKE '/%')))"),
                         {}};
   schema.know_server = {"stout_know_server",
                         with_tables("INSERT INTO {m} AS m VALUES (-1, {id}, $1::int8, '-infinity') "
                                     "ON CONFLICT (session) DO UPDATE SET ttl_us = excluded.ttl_us "
                                     "WHERE m.ttl_us < excluded.ttl_us"),
                         {kInt}};
-  schema.next_number = {"stout_next_number", with_tables("UPDATE {n} SET next = next + 1"), {}};
+  schema.next_number = {
+      "stout_next_number", with_tables("UPDATE {n} SET next = greatest(next + 1, {time})"), {}};
   schema.bury = {
       "stout_bury",
       with_tables("DELETE FROM {m} WHERE session <> -1 AND expires_at <= clock_timestamp()"),
@@ -98,8 +107,7 @@ FROM changed WHERE session = -1)"),
                    {Type::kText, Type::kText, Type::kText}};
   schema.may_identify = {
       "", "SELECT has_function_privilege('pg_control_system()', 'execute')::int4::int8", {}};
-  // One at a time: IF NOT EXISTS does not keep two from creating the same. Numbers begin at the
-  // time, so that those of tables made anew are larger than the old ones'.
+  // One at a time: IF NOT EXISTS does not keep two from creating the same.
   for (const std::string_view sql :
        {"SELECT pg_advisory_xact_lock(7305241)",
         "CREATE TABLE IF NOT EXISTS {n} (one boolean PRIMARY KEY DEFAULT true CHECK (one), "
@@ -107,8 +115,7 @@ FROM changed WHERE session = -1)"),
         "CREATE TABLE IF NOT EXISTS {m} (session int8 PRIMARY KEY, address text NOT NULL, "
         "ttl_us int8 NOT NULL, expires_at timestamptz NOT NULL)",
         "CREATE TABLE IF NOT EXISTS {r} (range int8 PRIMARY KEY, session int8, epoch int8)",
-        "INSERT INTO {n} (next) VALUES ((extract(epoch FROM clock_timestamp()) * 1000000)::int8) "
-        "ON CONFLICT DO NOTHING"}) {
+        "INSERT INTO {n} (next) VALUES ({time}) ON CONFLICT DO NOTHING"}) {
     schema.create.push_back({"", with_tables(sql), {}});
   }
   return schema;

@@ -14,11 +14,12 @@ namespace stout::postgres {
 // the rows that have expired: a renewal that comes at the same time either is seen, or finds its
 // row gone. So nobody is told that a session lives which another holds for dead.
 //
-// A row of the members whose session is -1 is about the server: its identity, as an address, and
-// the longest ttl that was ever asked for. If the identity changes, a standby was promoted or a
-// backup restored, and the last records may be missing. Then all sessions end, numbers go on from
-// the time, and this row bars every range until one ttl has passed: by then the leases whose
-// records are missing have ended by their owners' clocks.
+// A row of the members whose session is -1 is about the server: its identity, as an address
+// "SYSTEM/TIMELINE", and the longest ttl that was ever asked for. If the identity changes, a
+// standby was promoted or a backup restored, and the last records may be missing. Then all sessions
+// end, and this row bars every range until one ttl has passed: by then the leases whose records are
+// missing have ended by their owners' clocks. Numbers are at least the time in microseconds, so
+// none is given out twice.
 struct LeaseSchema {
   Statement durably;      // The transaction is durable when it is answered.
   Statement note_server;  // Ends all sessions if the server's identity has changed.
@@ -48,8 +49,9 @@ struct LeaseSchema {
   std::vector<Statement> create;  // One transaction.
 };
 
-// The identity of a server: its timeline, which grows at each promotion, and where the role may ask
-// for it the system identifier, which is another after a restore from a dump.
+// What a role may know of a server's identity: its timeline, which grows at each promotion, and the
+// system identifier, which differs in a cluster that was restored from a dump. Roles that may know
+// more and less share one deployment.
 enum class Identity { kSystemAndTimeline, kTimeline };
 
 [[nodiscard]] LeaseSchema MakeLeaseSchema(const TableNames& names, Identity identity);
