@@ -445,10 +445,14 @@ TEST_CASE_METHOD(BlowfishTest, "blowfish: a server takes the batches that it say
   const StoreTraits& traits = store->traits();
   CHECK(traits.partitions == 2);
   SECTION("the largest") {
-    const std::string key = KeyOf(*store, 1);
-    const std::string value(traits.max_batch_bytes - key.size(), 'x');
-    CHECK(WriteNow(*store, Batch(1, {Put(key, value, 1)})) == kDone);
-    CHECK((ReadOne(*store, key) == Found(value, {1, 1})));  // which is not to be printed
+    const std::string value(traits.max_batch_bytes / 4 - 10, 'x');  // it is no value's limit
+    std::vector<WriteItem> items;
+    for (int i = 0; items.size() < 4; ++i) {
+      std::string key = std::to_string(i);
+      if (store->PartitionOf(key) == 1) items.push_back(Put(std::move(key), value, 1));
+    }
+    CHECK((WriteNow(*store, Batch(1, items)) == kDone));  // which is not to be printed
+    CHECK((ReadOne(*store, items.back().key) == Found(value, {1, 1})));
   }
   SECTION("the one of most items, all of a shard") {
     std::vector<WriteItem> items;
@@ -463,6 +467,21 @@ TEST_CASE_METHOD(BlowfishTest, "blowfish: a server takes the batches that it say
     const std::vector<StoredState> all(keys.size(), Found("v", {1, 1}));
     CHECK((ReadNow(*store, keys) == ReadResult{Errc::kOk, all}));
   }
+}
+
+TEST_CASE_METHOD(BlowfishTest, "blowfish: a value of --max-value is written, a larger one is not") {
+  const std::string option = GENERATE(as<std::string>(), "1KiB", "1MiB", "64MiB");
+  CAPTURE(option);
+  const BlowfishServer server(2, {"--max-value", option, "--merge-bytes", "64GiB"});
+  const auto store = OpenUrl("blowfish://127.0.0.1:" + std::to_string(server.port()));
+  const std::size_t most = std::stoul(option) << (option.ends_with("KiB") ? 10 : 20);
+  const std::string key(1000, 'k');  // up to 64 KiB, but an argument, too
+  REQUIRE(store->traits().max_batch_bytes >= key.size() + most);
+  const std::string value(most, 'v');
+  CHECK(WriteNow(*store, Batch(1, {Put(key, value, 1)})) == kDone);
+  CHECK((ReadNow(*store, {key}) == ReadResult{Errc::kOk, {Found(value, {1, 1})}}));
+  CHECK(WriteNow(*store, Batch(1, {Put(key, value + "v", 2)})) == WriteResult{Errc::kTooLarge, {}});
+  CHECK(WriteNow(*store, Batch(1, {Put(key, "v", 3)})) == kDone);
 }
 
 TEST_CASE_METHOD(BlowfishTest, "blowfish: a server that wants a password") {

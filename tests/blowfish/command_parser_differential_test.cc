@@ -109,7 +109,9 @@ std::string OurAnswer(std::string_view stream, bool authenticated) {
   std::string answer;
   ReplyWriter reply(answer);
   for (const Words& words : received.commands) Run(words, authenticated, reply);
-  if (!received.error.empty()) reply.Error(received.error);
+  // Behind redis's words ours tells the limit.
+  const std::string_view error = received.error;
+  if (!error.empty()) reply.Error(error.substr(0, error.find(": at most ")));
   return answer;
 }
 

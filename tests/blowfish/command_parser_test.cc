@@ -117,7 +117,7 @@ TEST_CASE("what is no command is answered as by redis", "[parser]") {
       {"*1\r\n$\r\n", "invalid bulk length"},
       {"*1\r\n$-1\r\n", "invalid bulk length"},
       {"*1\r\n$1x\r\n", "invalid bulk length"},
-      {"*1\r\n$67108865\r\n", "invalid bulk length"},
+      {"*1\r\n$67108865\r\n", "invalid bulk length: at most 67108864 bytes, see --max-value"},
       {"SET \"k\n", "unbalanced quotes in request"},
       {"SET 'k\r\n", "unbalanced quotes in request"},
       {"SET \"k\"v\n", "unbalanced quotes in request"},
@@ -167,12 +167,13 @@ TEST_CASE("each limit holds to the byte", "[parser]") {
   CHECK(error(AsArray(Words(6, "a"))) == protocol_error + "invalid multibulk length");
 
   CHECK(error(AsArray({std::string(100, 'a')})).empty());
-  CHECK(error(AsArray({std::string(101, 'a')})) == protocol_error + "invalid bulk length");
+  CHECK(error(AsArray({std::string(101, 'a')})) ==
+        protocol_error + "invalid bulk length: at most 100 bytes, see --max-value");
 
   // 4 + 6 + 100 + 2 + 5 bytes stand before the second argument.
   CHECK(error(AsArray({std::string(100, 'a'), std::string(83, 'a')})).empty());
   CHECK(error(AsArray({std::string(100, 'a'), std::string(84, 'a')})) ==
-        protocol_error + "too big request");
+        protocol_error + "too big request: at most 200 bytes, see --max-request");
 }
 
 TEST_CASE("a stranger is allowed less", "[parser]") {

@@ -15,6 +15,7 @@
 
 #include "load_servers.h"
 #include "load_text.h"
+#include "tests/support/blowfish_server.h"
 #include "tests/support/eventually.h"
 #include "tests/support/redis_server.h"
 #include "tests/support/temp_directory.h"
@@ -180,6 +181,32 @@ TEST_CASE_METHOD(LoadRunFixture, "a dry run reads everything and sends nothing",
   CHECK(ended.out.starts_with("2 records, "));
   CHECK(ended.out.ends_with("; a dry run, nothing was loaded\n"));
   CheckRecords({});
+}
+
+TEST_CASE("a value of the server's --max-value is loaded, a larger one refused", "[load]") {
+  const stout::test::BlowfishServer server(2, {"--max-value", "20KiB"});
+  const stout::test::TempDirectory folder;
+  const std::string file = folder.path() + "/a";
+  const std::string most = std::string((20 << 10) - 2, 'x');
+  Records expected;
+  {
+    std::ofstream lines(file);
+    for (int i = 0; i < 9; ++i) {
+      const std::string line = std::to_string(i) + "|" + most + (i == 4 ? "x" : "");
+      lines << line << "\n";
+      if (i != 4) expected[std::to_string(i)] = line;
+    }
+  }
+  LoadOptions options{.files = {file}};
+  options.loader.port = static_cast<std::uint16_t>(server.port());
+  options.loader.window.batch = GENERATE(1, 4);
+  const Ended ended = Run(options);
+  CHECK(ended.code == ExitCode::kFailed);
+  CHECK(ended.err.find(":5: ERR Protocol error: invalid bulk length: at most 20480 bytes, see "
+                       "--max-value\n") != std::string::npos);
+  CHECK(ended.out.starts_with("8 records, "));
+  CHECK(ended.out.find("; errors: 1; ") != std::string::npos);
+  CHECK(ReadBack(server.port(), expected) == expected);
 }
 
 TEST_CASE("a load that gives up tells where to go on", "[load]") {

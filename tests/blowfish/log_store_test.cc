@@ -347,6 +347,7 @@ TEST_CASE("a freeze that fails changes nothing", "[log]") {
 TEST_CASE("bounds push back and harm nobody", "[log]") {
   Fixture f;
   f.options.max_waiting_bytes = 1000;
+  f.options.max_batch_bytes = 1000;
   f.options.max_table_bytes = 300'000;
   f.Open();
   CHECK(*f.Write(Batch(1, {PutItem("k", 1, std::string(1000, 'v'))})) ==
@@ -375,6 +376,31 @@ TEST_CASE("bounds push back and harm nobody", "[log]") {
   CHECK(*after == kDone);
 }
 
+TEST_CASE("a batch that is larger than all that may wait has room behind little", "[log]") {
+  Fixture f;
+  f.options.max_waiting_bytes = 1000;
+  f.Open();
+  const auto write = [&](const std::string& key, std::size_t bytes) {
+    return f.Write(Batch(1, {PutItem(key, 1, std::string(bytes, 'v'))}));
+  };
+  const std::size_t large = MaxOperationBytes(1, 5000);
+  const auto little = write("a", 300);
+  CHECK_FALSE(f.store->WillHaveRoom(large));
+  const auto first = write("b", 5000);
+  CHECK(f.store->WillHaveRoom(large));
+  CHECK(*write("c", 5000) == WriteResult{Errc::kTransient, {}});
+  CHECK(*write("d", 1) == WriteResult{Errc::kTransient, {}});
+  f.Commit();
+  CHECK(*little == kDone);
+  CHECK(*first == kDone);
+  const auto middle = write("e", 600);
+  CHECK(*write("f", 5000) == WriteResult{Errc::kTransient, {}});
+  CHECK(f.store->WillHaveRoom(large));
+  f.Commit();
+  CHECK(*middle == kDone);
+  CHECK(f.store->table().Find("b")->record.value == std::string(5000, 'v'));
+}
+
 TEST_CASE("options out of range are refused", "[log]") {
   SimDisk disk(1);
   const auto why = [&](const LogStoreOptions& options) {
@@ -382,7 +408,9 @@ TEST_CASE("options out of range are refused", "[log]") {
     CHECK(LogStore::Open(disk, options, nullptr, &diagnostics).error() == Errc::kBadOptions);
     return diagnostics.message;
   };
-  CHECK(why({.max_waiting_bytes = 0}) == "max_waiting_bytes must be in 1..536870912");
+  CHECK(why({.max_waiting_bytes = 0}) == "max_waiting_bytes must be in 1..1073741824");
+  CHECK(why({.max_batch_bytes = (std::size_t{1} << 30) + 1}) ==
+        "max_batch_bytes must be in 1..1073741824");
   CHECK(why({.max_table_bytes = (std::size_t{32} << 30) + 1}) ==
         "max_table_bytes must be in 1..34359738368");
 }

@@ -10,6 +10,7 @@
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -404,7 +405,8 @@ TEST_CASE("what is too much is refused, and others are served") {
   CHECK(client.Do({"PING"}) == "+PONG");
   {
     RespClient large(server.port());
-    CHECK_THAT(large.Do({"SET", "k", std::string(5000, 'x')}), Contains("invalid bulk length"));
+    CHECK_THAT(large.Do({"SET", "k", std::string(5000, 'x')}),
+               Contains("at most 4096 bytes, see --max-value"));
     CHECK_THROWS_AS(large.Do({"PING"}), std::runtime_error);
   }
   {
@@ -434,7 +436,61 @@ TEST_CASE("what is too much is refused, and others are served") {
   RespClient fourth(server.port());
   CHECK_THAT(fourth.Receive(), Contains("max number of clients"));
   // What adapters are told to send at most is what is taken.
-  CHECK_THAT(client.Do({"STOUT.SHARDS"}), Contains("$max-batch-bytes, :2048"));
+  CHECK_THAT(client.Do({"STOUT.SHARDS"}),
+             Contains("$max-batch-items, :12, $max-batch-bytes, :6144"));
+}
+
+// Goal: what --max-value promises is kept by all limits behind it. Method: values of just that
+// size, and of a byte more, by each command that writes, with small and large options. A whole test
+// takes the largest option as well, STOUT_MAX_VALUE=256MiB, which takes seconds and gigabytes.
+TEST_CASE("a value of --max-value is written and read, and a larger one is refused by its name") {
+  std::vector<std::string> options = {"1KiB", "1MiB", "64MiB"};
+  if (const char* const more = std::getenv("STOUT_MAX_VALUE")) options.emplace_back(more);
+  for (const std::string& option : options) {
+    CAPTURE(option);
+    const std::size_t most = std::stoul(option) << (option.ends_with("KiB") ? 10 : 20);
+    // Without merges, which take longer than the rest; see the next test.
+    BlowfishServer server(2, {"--max-value", option, "--merge-bytes", "64GiB"});
+    const std::string size = std::to_string(most);
+    const std::string value(most, 'v');
+    {
+      RespClient client(server.port());
+      CHECK_THAT(client.Do({"CONFIG", "GET", "max-value"}), Contains("$" + size + "]"));
+      CHECK(client.Do({"SET", "set", value}) == "+OK");
+      CHECK((client.Do({"GET", "set"}) == "$" + value));  // a failure is not to print it
+      CHECK(client.Do({"STRLEN", "set"}) == ":" + size);
+      CHECK(client.Do({"SETNX", "setnx", value}) == ":1");
+      CHECK((client.Do({"GETSET", "set", "short"}) == "$" + value));
+      CHECK(client.Do({"MSET", "a", value, "b", "short"}) == "+OK");
+      for (const std::string command : {"SET", "SETNX", "GETSET", "MSET"}) {
+        CAPTURE(command);
+        RespClient other(server.port());
+        CHECK(other.Do({command, "large", value + "v"}) ==
+              "-ERR Protocol error: invalid bulk length: at most " + size +
+                  " bytes, see --max-value");
+      }
+      CHECK(client.Do({"EXISTS", "large"}) == ":0");
+    }
+    server.Kill();
+    server.Start();
+    RespClient client(server.port());
+    for (const std::string key : {"setnx", "a"}) CHECK((client.Do({"GET", key}) == "$" + value));
+  }
+}
+
+TEST_CASE("a key and a value of --max-value are written together, merged and read") {
+  const BlowfishServer server(1, {"--max-value", "1MiB", "--merge-bytes", "1MiB"});
+  RespClient client(server.port());
+  const std::string key(1 << 20, 'k');
+  SplitMix64 random(3);
+  std::string value(1 << 20, ' ');
+  for (char& c : value) c = static_cast<char>('a' + random.Below(26));
+  CHECK(client.Do({"SET", key, value}) == "+OK");
+  CHECK(Eventually([&] {
+    return client.Do({"INFO", "persistence"}).find("merges:0\r") == std::string::npos;
+  }));
+  CHECK((client.Do({"GET", key}) == "$" + value));
+  CHECK(client.Do({"SET", "key", "after"}) == "+OK");
 }
 
 TEST_CASE("a client that takes no replies is cut off") {
@@ -602,6 +658,12 @@ TEST_CASE("a start that cannot be says why") {
   CHECK_THAT(fails({"--dir", path, "--memory-budget", "-1"}),
              Contains("--memory-budget: '-1' is less than 0"));
   CHECK_THAT(fails({"--dir", path, "--max-value", "1"}), Contains("--max-value: must be between"));
+  CHECK_THAT(fails({"--dir", path, "--max-value", "257MiB"}),
+             Contains("--max-value: must be between 64 and 268435456 bytes"));
+  CHECK_THAT(fails({"--dir", path, "--max-value", "1MiB", "--max-request", "1MiB"}),
+             Contains("--max-request: must be between 1052672 bytes"));
+  CHECK_THAT(fails({"--dir", path, "--max-value", "1MiB", "--max-replies", "1000KiB"}),
+             Contains("--max-replies: must be at least 1048576 bytes"));
   CHECK_THAT(fails({"--dir", path, "--delimiter", ","}),
              Contains("--delimiter requires --attributes"));
   CHECK_THAT(fails({"--dir", "/proc/no"}), Contains("/proc/no: cannot be made"));

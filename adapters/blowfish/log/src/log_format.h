@@ -70,7 +70,7 @@ inline constexpr std::size_t kFrameHeadBytes = 20;
 inline constexpr std::size_t kOperationHeadBytes = 25;
 
 /// The longest payload. Far above what a writer gathers for one sync.
-inline constexpr std::size_t kMaxPayloadBytes = std::size_t{1} << 30;
+inline constexpr std::size_t kMaxPayloadBytes = std::size_t{2} << 30;
 
 /// A place in a log.
 struct LogPlace {

@@ -26,8 +26,8 @@ ErrorCode CheckOptions(const LogStoreOptions& options, Diagnostics* diagnostics)
     if (diagnostics) diagnostics->message = fmt::format("{} must be in 1..{}", name, max);
     return Errc::kBadOptions;
   };
-  const ErrorCode error =
-      check("max_waiting_bytes", options.max_waiting_bytes, kMaxPayloadBytes / 2);
+  ErrorCode error = check("max_waiting_bytes", options.max_waiting_bytes, kMaxPayloadBytes / 2);
+  if (!error) error = check("max_batch_bytes", options.max_batch_bytes, kMaxPayloadBytes / 2);
   if (error) return error;
   return check("max_table_bytes", options.max_table_bytes, LogTable::kMaxBytes);
 }
@@ -137,7 +137,7 @@ Errc LogStore::Admit(const WriteBatch& batch, std::size_t bytes) const {
       fence != pending_fences_.end() && fence->second.epoch > batch.epoch) {
     return Errc::kTransient;  // Durable soon, or not: until then nobody knows.
   }
-  if (bytes > options_.max_waiting_bytes) return Errc::kTooLarge;
+  if (bytes > options_.max_batch_bytes) return Errc::kTooLarge;
   const bool room = HasRoom(bytes) && table_->bytes() <= options_.max_table_bytes;
   return room ? Errc::kOk : Errc::kTransient;
 }

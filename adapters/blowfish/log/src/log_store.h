@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -35,9 +36,11 @@ struct LogStoreOptions {
   /// As LogWriter::Options.
   std::function<void()> wake;
   bool own_thread = true;
-  /// Log bytes that may wait for the disk, in (0, kMaxPayloadBytes / 2]; a larger batch is
-  /// kTooLarge.
+  /// Log bytes that may wait for the disk, in (0, kMaxPayloadBytes / 2]. A batch counts as half of
+  /// this at most. So a larger one has room as well, and does not wait until nothing else does.
   std::size_t max_waiting_bytes = std::size_t{64} << 20;
+  /// Log bytes of a batch, in (0, kMaxPayloadBytes / 2]; a larger one is kTooLarge.
+  std::size_t max_batch_bytes = kMaxPayloadBytes / 2;
   /// Memory of the table, in (0, LogTable::kMaxBytes], above which writes are kTransient: the
   /// compaction does not keep up. Also bounds the time of a recovery.
   std::size_t max_table_bytes = std::size_t{1} << 30;
@@ -141,7 +144,7 @@ class LogStore {
   /// A batch of so many bytes, as MaxOperationBytes() of all its operations and one more, has no
   /// room at present, and will have when what waits is on the disk, or has failed.
   [[nodiscard]] bool WillHaveRoom(std::size_t bytes) const {
-    return !HasRoom(bytes) && bytes <= options_.max_waiting_bytes;
+    return !HasRoom(bytes) && bytes <= options_.max_batch_bytes;
   }
 
   /// Applies what has become durable and calls the handlers; see LogStoreOptions::wake.
@@ -192,7 +195,8 @@ class LogStore {
   void MarkPending(Append& append);
 
   [[nodiscard]] bool HasRoom(std::size_t bytes) const {
-    return waiting_bytes_ + bytes <= options_.max_waiting_bytes;
+    const std::size_t counted = std::min(bytes, options_.max_waiting_bytes / 2);
+    return waiting_bytes_ + counted <= options_.max_waiting_bytes;
   }
   void Submit(std::shared_ptr<Append> append);
   void Submit(const Operation& operation, UniqueFunction<void(Errc)> done);

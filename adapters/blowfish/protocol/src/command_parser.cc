@@ -127,12 +127,15 @@ bool CommandParser::ReadBulkSize(std::string_view text) {
     return Fail(fmt::format("expected '$', got '{}'", c));
   }
   const auto size = ParseInteger(line->substr(1));
-  if (!size || *size < 0 || *size > static_cast<std::int64_t>(limits_.max_bulk)) {
-    return Fail("invalid bulk length");
+  if (!size || *size < 0) return Fail("invalid bulk length");
+  if (*size > static_cast<std::int64_t>(limits_.max_bulk)) {
+    return Fail(
+        fmt::format("invalid bulk length: at most {} bytes, see --max-value", limits_.max_bulk));
   }
   if (!authenticated_ && *size > kStrangersBulk) return Fail("unauthenticated bulk length");
   if (position_ + static_cast<std::size_t>(*size) > limits_.max_request) {
-    return Fail("too big request");
+    return Fail(
+        fmt::format("too big request: at most {} bytes, see --max-request", limits_.max_request));
   }
   bulk_ = static_cast<std::size_t>(*size);
   return true;

@@ -184,10 +184,13 @@ std::vector<std::pair<std::string_view, std::string>> ConfigOf(const Service& se
   return {{"appendfsync", "always"},
           {"appendonly", "yes"},
           {"databases", "1"},
-          {"max-batch-bytes", std::to_string(service.max_batch_bytes)},
-          {"max-batch-items", std::to_string(kMaxBatchItems)},
+          {"max-batch-bytes", std::to_string(service.batch_limits.bytes)},
+          {"max-batch-items", std::to_string(service.batch_limits.items)},
+          {"max-request", std::to_string(service.command_limits.max_request)},
+          {"max-value", std::to_string(service.command_limits.max_bulk)},
           {"maxmemory", std::to_string(service.memory_budget)},
           {"port", std::to_string(service.port)},
+          {"proto-max-bulk-len", std::to_string(service.command_limits.max_bulk)},
           {"save", ""},
           {"shards", std::to_string(service.shards.size())}};
 }

@@ -15,10 +15,6 @@ namespace stout::blowfish {
 inline constexpr std::string_view kRedisVersion = "7.0.0";
 inline constexpr std::string_view kServerVersion = "0.1.0";
 
-/// What one STOUT.WRITE may have.
-inline constexpr std::size_t kMaxBatchItems = 100'000;
-inline constexpr std::size_t kMaxBatchBytes = std::size_t{16} << 20;
-
 /// The text of INFO, of these sections; of none: of all but commandstats and latencystats, as in
 /// redis.
 [[nodiscard]] std::string Info(const Service& service, std::span<const std::string_view> sections);

@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "info.h"
+#include "value_limits.h"
 
 namespace stout::blowfish {
 namespace {
@@ -39,15 +41,6 @@ std::string ReadPassword(const std::string& path, std::string& password) {
 // CLI11 takes -1 for 2^64 - 1.
 std::string RefuseSign(const std::string& text) {
   return text.starts_with('-') ? "'" + text + "' is less than 0" : "";
-}
-
-// What is wrong with the limits, by the name of the option.
-void CheckLimits(const CommandLimits& limits) {
-  const auto wrong = Validate(limits);
-  if (!wrong) return;
-  const bool of_value = wrong->starts_with("max_bulk");
-  throw CLI::ValidationError(of_value ? "--max-value" : "--max-request",
-                             wrong->substr(wrong->find(' ') + 1));
 }
 
 class Reader {
@@ -130,10 +123,15 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, ProgramOp
   app.add_option("--max-clients", server.max_clients, "Connections at a time")
       ->capture_default_str()
       ->check(CLI::Range(1, 1'000'000));
-  reader.Bytes("--max-request", server.connections.commands.max_request, "Size of a whole command");
-  reader.Bytes("--max-value", server.connections.commands.max_bulk, "Size of an argument");
-  reader.Bytes("--max-replies", server.connections.max_replies,
-               "Size of the values that one shard gives to what one read of a connection brought");
+  reader.Bytes("--max-request", server.connections.commands.max_request,
+               "Most bytes of a whole command; at least --max-value and 4KiB, by default twice as "
+               "much or 256MiB");
+  reader.Bytes("--max-value", server.connections.commands.max_bulk,
+               "Most bytes of a value, without its key, and of any other argument: 64 to 256MiB");
+  reader.Bytes(
+      "--max-replies", server.connections.max_replies,
+      "Most bytes of values that one shard gives to what one read of a connection brought; "
+      "at least --max-value");
   reader.Seconds("--write-timeout", server.connections.write_timeout,
                  "A client that takes no replies for so long is cut off");
   reader.Bytes("--min-read-rate", server.connections.min_read_rate,
@@ -156,7 +154,13 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, ProgramOp
       const std::string wrong = ReadPassword(password_file, server.password);
       if (!wrong.empty()) throw CLI::ValidationError("--password-file", wrong);
     }
-    CheckLimits(server.connections.commands);
+    CommandLimits& commands = server.connections.commands;
+    if (app.count("--max-request") == 0) {  // a key may be as large as a value
+      commands.max_request = std::max(
+          commands.max_request, 2 * std::min(commands.max_bulk, kMostMaxValue) + kRequestRoom);
+    }
+    if (const auto wrong = CheckLimits(commands, server.connections.max_replies))
+      throw CLI::ValidationError(wrong->option, wrong->why);
     if (server.connections.min_read_rate == 0)
       throw CLI::ValidationError("--min-read-rate", "it is more than 0");
     if (!names.empty()) {

@@ -46,10 +46,8 @@ Server::Server(asio::io_context& context, std::vector<std::unique_ptr<ShardWorke
       acceptor_(context),
       tick_(context) {
   service_.memory_budget = options_.memory_budget;
-  // Half of what a request may have: the rest is for what is not keys and values.
-  const CommandLimits& limits = options_.connections.commands;
-  service_.max_batch_bytes =
-      std::min({kMaxBatchBytes, limits.max_bulk / 2, limits.max_request / 2});
+  service_.command_limits = options_.connections.commands;
+  service_.batch_limits = BatchLimitsOf(service_.command_limits);
   for (const auto& shard : service_.shards) {
     shard->Start([](Share& share) { share.batch->Done(); });
   }

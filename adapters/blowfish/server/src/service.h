@@ -17,6 +17,7 @@
 #include "scan_cursors.h"
 #include "session.h"
 #include "shard_worker.h"
+#include "value_limits.h"
 
 namespace stout::blowfish {
 
@@ -58,7 +59,8 @@ struct Service {
   std::map<std::uint64_t, const Session*> sessions;
   std::shared_ptr<const MergeSlots> merge_slots;  ///< Of the shards; null: they have none.
   std::uint64_t memory_budget = 0;
-  std::size_t max_batch_bytes = 0;  ///< Of one STOUT.WRITE.
+  CommandLimits command_limits;
+  BatchLimits batch_limits;  ///< Of one STOUT.WRITE.
   std::uint16_t port = 0;
   TimePoint started = ShardQueue::Now();
   std::function<void()> shut_down = [] {};  ///< SHUTDOWN.

@@ -172,8 +172,8 @@ void ShowShards(const Service& service, ReplyWriter& reply) {
   reply.MapHeader(5);
   reply.NamedInteger("version", 1);
   reply.NamedInteger("shards", service.shards.size());
-  reply.NamedInteger("max-batch-items", kMaxBatchItems);
-  reply.NamedInteger("max-batch-bytes", service.max_batch_bytes);
+  reply.NamedInteger("max-batch-items", service.batch_limits.items);
+  reply.NamedInteger("max-batch-bytes", service.batch_limits.bytes);
   reply.NamedInteger("tombstone-ms", ShardOptions().tombstone_life.count());
 }
 

@@ -124,6 +124,8 @@ std::string_view OutcomeName(Errc errc) {
   }
 }
 
+static_assert(kMaxPayloadBytes / 2 == std::size_t{1} << 30, "see kTooLarge below");
+
 std::string_view WriteError(Errc errc) {
   switch (errc) {
     case Errc::kTransient:
@@ -132,7 +134,7 @@ std::string_view WriteError(Errc errc) {
     case Errc::kUnknown:
       return "MISCONF It is not known whether this was written: the disk has failed";
     case Errc::kTooLarge:
-      return "ERR more than a shard takes: see CONFIG GET max-batch-bytes";
+      return "ERR the command changes more than 1 GiB of a shard: split it";
     case Errc::kFenced:
       return "FENCED The key belongs to a newer owner";
     default:
