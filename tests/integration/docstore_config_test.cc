@@ -162,6 +162,9 @@ TEST_CASE("a wrong option is named, with the remedy", "[docstore]") {
   says({"--log-level", "loud"}, "--log-level");
   says({"--max-section-bytes", "9MiB"}, "--max-batch-bytes must exceed --max-section-bytes");
   says({"--prefix-ordering"}, "max-batch-items");
+  says({"--scope", ""}, "--scope is empty");
+  says({"--leases", "in-process:", "--handover-timeout", "15s"},
+       "--drain-timeout must exceed twice --handover-timeout");
   says({"--no-such-option"}, "--no-such-option");
   says({"--config", "/no/such/file"}, "/no/such/file");
 }

@@ -16,11 +16,13 @@
 #include "docstore_support.h"
 #include "stout/adapters/faulty_store.h"
 #include "stout/adapters/memory_store.h"
+#include "tests/support/eventually.h"
 
 namespace stout::docstore {
 namespace {
 
 using namespace std::chrono_literals;
+using test::Eventually;
 
 DocumentsOptions OneShard() {
   DocumentsOptions options = TestServer::TwoShards();
@@ -357,6 +359,44 @@ TEST_CASE("a server without leases says that its store does not answer", "[docst
   service.store.Open();
   CHECK(waiting.Receive().status == 201);
   CHECK(client.Do("GET", "/healthz").status == 200);
+}
+
+// A read that was given up is not repeated, and the writes replace the repeated fence.
+TEST_CASE("a server is healthy again after a read in vain though it only writes", "[docstore]") {
+  DocumentsOptions options = OneShard();
+  options.unhealthy_after = 1ns;
+  options.map.engine.reply_deadline = 100ms;
+  Runner runner;
+  FaultyStore store(runner.context().get_executor(),
+                    std::make_unique<MemoryStore>(runner.context().get_executor()));
+  TestServer server(runner, store, options);
+  Client client(server.port());
+  REQUIRE(client.Do("PUT", "/docs/d/sections/s", "x").status == 201);
+  for (int i = 0; i < 50; ++i) store.ScriptRead(Fault::kFail);
+  CHECK(client.Do("GET", "/docs/cold").status >= 500);
+  CHECK(Eventually([&] {
+    REQUIRE(client.Do("PUT", "/docs/d/sections/s", "x").status < 300);
+    return client.Do("GET", "/healthz").status == 200;
+  }));
+}
+
+TEST_CASE("a server that was replaced says so, though its store did not answer", "[docstore]") {
+  DocumentsOptions options = OneShard();
+  options.unhealthy_after = 1ns;
+  options.map.engine.reply_deadline = 100ms;
+  Runner runner;
+  Runner other_runner;
+  FaultyStore store(runner.context().get_executor(),
+                    std::make_unique<MemoryStore>(runner.context().get_executor()));
+  TestServer older(runner, store, options);
+  Client client(older.port());
+  REQUIRE(client.Do("PUT", "/docs/d/sections/s", "x").status == 201);
+  for (int i = 0; i < 1000; ++i) store.ScriptRead(Fault::kFail);
+  CHECK(client.Do("GET", "/docs/cold").status >= 500);
+  TestServer newer(other_runner, store.underneath(), options);
+  CHECK(client.Do("PUT", "/docs/d/sections/s", "late").status >= 400);
+  CHECK(client.Do("GET", "/healthz").status == 421);
+  CHECK_FALSE(older.Drain());
 }
 
 TEST_CASE("servers with scopes of their own do not shut each other out", "[docstore]") {

@@ -225,6 +225,23 @@ TEST_CASE("a store is asked in vain from the first call after its last answer", 
   CHECK(health.InVain(start + 7s) == 1s);
 }
 
+TEST_CASE("a call that was given up needs a probe", "[docstore]") {
+  using namespace std::chrono_literals;
+  using Call = StoreHealth::Call;
+  const StoreHealth::Clock::time_point start(1000s);
+  StoreHealth health;
+  CHECK_FALSE(health.NeedsProbe());
+  health.OnSent(Call::kRead, start);
+  CHECK_FALSE(health.NeedsProbe());
+  health.OnDone(Call::kRead, Errc::kUnknown);
+  CHECK(health.NeedsProbe());
+  health.OnSent(Call::kNewEpoch, start);
+  CHECK_FALSE(health.NeedsProbe());
+  health.OnDone(Call::kNewEpoch, {});
+  CHECK_FALSE(health.NeedsProbe());
+  CHECK_FALSE(health.last_error());
+}
+
 TEST_CASE("a store that reads but does not write is asked in vain", "[docstore]") {
   using namespace std::chrono_literals;
   using Call = StoreHealth::Call;

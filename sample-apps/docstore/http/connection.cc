@@ -89,6 +89,7 @@ void Connection::Parse() {
       parser_.emplace();  // Not eager: it stops behind the header, which is checked first.
       parser_->header_limit(static_cast<std::uint32_t>(options_.max_header_bytes));
       parser_->body_limit(options_.max_body_bytes);
+      RefuseOddChunkExtensions(*parser_);
       request_.reset();
       since_ = steady_clock::now();
     }

@@ -51,6 +51,12 @@ std::optional<std::string> ListOf(const http::fields& fields, http::field name) 
   return list;
 }
 
+bool IsOddChunkExtension(std::string_view extensions) {
+  return std::any_of(extensions.begin(), extensions.end(), [](unsigned char c) {
+    return c == '"' || (c < ' ' && c != '\t') || c == 0x7F;
+  });
+}
+
 std::optional<Response> CheckFraming(const http::request_header<>& header) {
   const auto lengths = header.count(http::field::content_length);
   const auto codings = header.count(http::field::transfer_encoding);

@@ -22,6 +22,8 @@ namespace stout::docstore {
 [[nodiscard]] std::optional<std::string> ListOf(const boost::beast::http::fields& fields,
                                                 boost::beast::http::field name);
 
+[[nodiscard]] bool IsOddChunkExtension(std::string_view extensions);
+
 /// Returns nullopt if the header leaves no doubt where the body ends and which host is meant.
 /// Otherwise returns the refusal, which closes the connection: the bytes that follow could be read
 /// as part of this request or as the next one, and two readers need not agree (request smuggling).
@@ -32,6 +34,21 @@ namespace stout::docstore {
 /// Source: RFC 9112, sections 3.2, 6.1, 6.3 and 11.2.
 [[nodiscard]] std::optional<Response> CheckFraming(
     const boost::beast::http::request_header<>& header);
+
+/// Makes a parser refuse chunk extensions with a quote or a control character: readers that end a
+/// chunk's line at a bare LF and readers that take it as quoted text see different bodies. Call it
+/// before the parser gets its first byte. Extensions without these are ignored.
+template <typename Parser>
+void RefuseOddChunkExtensions(Parser& parser) {
+  // The parser keeps a reference.
+  static auto check = [](std::uint64_t, boost::beast::string_view extensions,
+                         boost::system::error_code& ec) {
+    if (IsOddChunkExtension({extensions.data(), extensions.size()})) {
+      ec = boost::beast::http::error::bad_chunk_extension;
+    }
+  };
+  parser.on_chunk_header(check);
+}
 
 /// The answer to a request that cannot be parsed, or that exceeds a limit.
 [[nodiscard]] Response MakeParseError(boost::system::error_code ec, const HttpOptions& options);

@@ -147,6 +147,7 @@ Task<bool> RoutingSession::ReadHead() {
   parser_.emplace();
   parser_->header_limit(static_cast<std::uint32_t>(parts_.options.http.max_header_bytes));
   parser_->body_limit(boost::none);
+  RefuseOddChunkExtensions(*parser_);
   method_ = Method::kOther;
   if (input_.size() == 0) {
     if (draining_) co_return false;

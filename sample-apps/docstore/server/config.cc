@@ -61,7 +61,8 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
   options.Time("--lease-ttl", config.lease.ttl,
                "A server that is silent for so long has lost its ranges to others");
   options.Time("--handover-timeout", config.lease.handover_timeout,
-               "A range that is not flushed by then is handed over without its unwritten changes");
+               "Longest flush of a range that is handed over, and then the longest end of its "
+               "requests; what is not written by then is left out");
 
   options.Group("Batching, of each shard");
   options.Parsed("--policy", fmt::format("When to send: {}", policies.syntax()), "POLICY",
@@ -132,6 +133,11 @@ std::string CheckTogether(const Config& config) {
   if (config.http.max_body_bytes + 1024 > engine.lane.max_batch_bytes) {
     return "--max-batch-bytes must exceed --max-section-bytes by 1KiB: raise the one or lower the "
            "other";
+  }
+  if (!config.leases.empty() &&
+      2 * config.lease.handover_timeout + config.lease.farewell >= config.drain_timeout) {
+    return "--drain-timeout must exceed twice --handover-timeout by more than 1s: raise the one or "
+           "lower the other";
   }
   if (config.documents.scope.empty()) return "--scope is empty: give it a name, like docstore";
   std::string wrong = Validate(engine).value_or("");

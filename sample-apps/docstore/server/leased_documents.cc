@@ -282,8 +282,9 @@ void LeasedDocuments::OnRelease(RangeId range, LeaseHandlers::Done done) {
 
 void LeasedDocuments::Limit(const std::shared_ptr<Handover>& handover) {
   handover->limit.expires_after(lease_options_.handover_timeout);
-  handover->limit.async_wait([this, handover](ErrorCode cut) {
-    if (!cut) CutHandover(handover);
+  handover->limit.async_wait([this, handover, step = handover->step](ErrorCode cut) {
+    // An expiry that is queued already is not cancelled.
+    if (!cut && handover->step == step) CutHandover(handover);
   });
 }
 
@@ -334,7 +335,6 @@ void LeasedDocuments::EndHandover(const std::shared_ptr<Handover>& handover, Err
 
 // The successor fences the range, so what is still on its way to the store changes nothing.
 void LeasedDocuments::CutHandover(const std::shared_ptr<Handover>& handover) {
-  if (handover->step == Handover::Step::kOver) return;
   handover->step = Handover::Step::kOver;
   if (TakeOut(handover->range, handover->slot.epoch)) {
     spdlog::warn(
@@ -388,17 +388,11 @@ void LeasedDocuments::Check() {
     spdlog::info("the store answers again: this server takes ranges");
     manager_->Resume();
   }
-  if (suspended_) Probe();
+  store_.ProbeIfNeeded();
   check_->expires_after(lease_options_.ttl / 4);
   check_->async_wait([this](ErrorCode cut) {
     if (!cut) Check();
   });
-}
-
-// A small durable write, which every store has: a store that only reads could not serve.
-void LeasedDocuments::Probe() {
-  if (probing_->exchange(true)) return;
-  store_.NewEpoch([probing = probing_](ErrorCode, Epoch) { *probing = false; });
 }
 
 // --- The end ------------------------------------------------------------------------------------

@@ -93,7 +93,6 @@ class LeasedDocuments final : public Documents {
 
   /// Looks at the store's health again and again; on the manager's strand.
   void Check();
-  void Probe();
 
   [[nodiscard]] RangeId RangeFor(const std::string& document) const;
   [[nodiscard]] bool IsOurs(RangeId range, Epoch epoch) const;
@@ -114,7 +113,6 @@ class LeasedDocuments final : public Documents {
   bool leaving_ = false;                              // on the manager's strand
   bool suspended_ = false;                            // on the manager's strand
   // Shared with the probe under way, which may end after the destructor.
-  const std::shared_ptr<std::atomic<bool>> probing_ = std::make_shared<std::atomic<bool>>(false);
   mutable std::mutex mutex_;
   std::vector<Slot> slots_;  // by range
   bool closed_ = false;

@@ -51,19 +51,14 @@ class Program {
     for (std::size_t i = 0; i < config_.threads; ++i) {
       threads.emplace_back([this] { context_.run(); });
     }
-    const int code = Begin() ? shutdown.Wait() : EXIT_FAILURE;
+    // Listens first: a second server on one address must not shut the first one out of the store.
+    const int code = Listen() && Open() && Announce() ? shutdown.Wait() : EXIT_FAILURE;
     spdlog::info("ended with exit code {}", code);
     context_.stop();
     return code;
   }
 
  private:
-  // Who shares the store must be reachable before others are told so; who has it alone serves when
-  // it has taken it over.
-  bool Begin() {
-    return shared_ ? Listen() && Open() && Announce() : Open() && Listen() && Announce();
-  }
-
   bool Open() {
     std::promise<ErrorCode> opened;
     server_->Open(Advertised(), [&](ErrorCode ec) { opened.set_value(ec); });

@@ -8,11 +8,13 @@ namespace stout::docstore {
 
 namespace asio = boost::asio;
 
-ScopeProof::ScopeProof(const asio::any_io_executor& executor, Duration max_age, Duration patience)
+ScopeProof::ScopeProof(const asio::any_io_executor& executor, Duration max_age, Duration patience,
+                       std::size_t max_waiters)
     : strand_(asio::make_strand(executor)),
       timer_(strand_),
       max_age_(max_age),
-      patience_(patience) {}
+      patience_(patience),
+      max_waiters_(max_waiters) {}
 
 void ScopeProof::Start(Store& store, Scope scope, Epoch epoch, UniqueFunction<void()> on_lost) {
   {
@@ -34,11 +36,12 @@ void ScopeProof::Stop() {
   asio::post(strand_, [self = shared_from_this()] { self->timer_.cancel(); });
 }
 
-void ScopeProof::OnDone(Clock::time_point sent, ErrorCode ec) {
+void ScopeProof::OnDone(Epoch epoch, Clock::time_point sent, ErrorCode ec) {
+  if (epoch != epoch_) return;
   if (ec == Errc::kFenced) {
     {
       const std::lock_guard lock(mutex_);
-      if (over_ || store_ == nullptr) return;  // before Start it is the opening that fails
+      if (over_) return;
       over_ = Errc::kFenced;
     }
     EndWaiters(Clock::now());
@@ -58,27 +61,34 @@ void ScopeProof::OnDone(Clock::time_point sent, ErrorCode ec) {
 
 void ScopeProof::Await(Clock::time_point read, Done done) {
   const auto now = Clock::now();
+  std::optional<ErrorCode> outcome;
   {
     const std::lock_guard lock(mutex_);
-    waiters_.push_back({read, now + patience_, std::move(done)});
+    // Before the question: a proof that comes from now on looks for waiters.
     waited_for_ = true;
+    Waiter waiter{read, now + patience_, std::move(done)};
+    outcome = OutcomeOf(waiter, now);
+    if (!outcome && waiters_.size() >= max_waiters_) outcome = Errc::kPushedBack;
+    if (!outcome) return waiters_.push_back(std::move(waiter));
+    done = std::move(waiter.done);
   }
-  EndWaiters(now);  // the proof may have come meanwhile
+  done(*outcome);
+}
+
+std::optional<ErrorCode> ScopeProof::OutcomeOf(const Waiter& waiter, Clock::time_point now) const {
+  if (over_ == ErrorCode(Errc::kFenced)) return over_;
+  if (Covers(waiter.read)) return ErrorCode();
+  if (over_) return over_;
+  if (waiter.give_up <= now) return Errc::kUnknown;
+  return std::nullopt;
 }
 
 void ScopeProof::EndWaiters(Clock::time_point now) {
   std::vector<std::pair<Done, ErrorCode>> ended;
   {
     const std::lock_guard lock(mutex_);
-    const auto outcome = [&](const Waiter& waiter) -> std::optional<ErrorCode> {
-      if (over_ == ErrorCode(Errc::kFenced)) return over_;
-      if (Covers(waiter.read)) return ErrorCode();
-      if (over_) return over_;
-      if (waiter.give_up <= now) return Errc::kUnknown;
-      return std::nullopt;
-    };
     std::erase_if(waiters_, [&](Waiter& waiter) {
-      const auto ec = outcome(waiter);
+      const auto ec = OutcomeOf(waiter, now);
       if (ec) ended.emplace_back(std::move(waiter.done), *ec);
       return ec.has_value();
     });
@@ -109,8 +119,9 @@ void ScopeProof::Tick() {
 
 void ScopeProof::Ask() {
   // Weak: the store may answer after all is over.
-  store_->Fence(scope_, epoch_, [weak = weak_from_this(), sent = Clock::now()](ErrorCode ec) {
-    if (const auto self = weak.lock()) self->OnDone(sent, ec);
+  const Epoch epoch = epoch_;
+  store_->Fence(scope_, epoch, [weak = weak_from_this(), epoch, sent = Clock::now()](ErrorCode ec) {
+    if (const auto self = weak.lock()) self->OnDone(epoch, sent, ec);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -19,30 +20,34 @@ namespace stout::docstore {
 /// Bounds how long a server answers from memory after another server has taken its scope over.
 ///
 /// A write or a fence that succeeded proves that the scope was still ours when it was sent. An
-/// answer from memory needs a proof that is at most `max_age` older than the answer. If no write
+/// answer from memory needs a proof that is at most `max_age` older than its decision. If no write
 /// has given one for half of that time, the fence is repeated.
 ///
 ///     if (!proof->Covers(read_at)) co_await proof->AsyncAwait(read_at, kAwait);
 ///
-/// Units: `max_age` is the longest age of a state that an answer may show, measured from the moment
-///   when another server took over.
+/// Units: `max_age` is the longest time for which another server may have owned the scope when an
+///   answer was decided. Time for which the machine was suspended does not count.
+/// Bounds: `max_waiters` answers wait at most; another one is refused.
 /// Owner: shared; refers to the store, which outlives it until Stop.
 /// Threads: any. `on_lost` runs on the executor, once.
 /// Errors: AsyncAwait ends with kFenced if another server owns the scope, kUnknown if the store has
-///   not proved anything within `patience`, and kClosed after Stop.
+///   not proved anything within `patience`, kPushedBack if too many wait, and kClosed after Stop.
 class ScopeProof : public std::enable_shared_from_this<ScopeProof> {
  public:
   using Clock = std::chrono::steady_clock;
 
-  ScopeProof(const boost::asio::any_io_executor& executor, Duration max_age, Duration patience);
+  ScopeProof(const boost::asio::any_io_executor& executor, Duration max_age, Duration patience,
+             std::size_t max_waiters);
 
   /// Begins to repeat the fence of `scope` under `epoch` at `store`, which has fences. Once.
   void Start(Store& store, Scope scope, Epoch epoch, UniqueFunction<void()> on_lost);
   /// Asks the store no more, and ends all that wait.
   void Stop();
 
-  /// Notes the end of a write or a fence under the scope, which was sent at `sent`.
-  void OnDone(Clock::time_point sent, ErrorCode ec);
+  /// Notes the end of a write or a fence under the scope, which was sent at `sent`. Has no effect
+  /// if `epoch` is not the one of Start: earlier attempts to open had epochs of their own, and the
+  /// last of them fenced the others.
+  void OnDone(Epoch epoch, Clock::time_point sent, ErrorCode ec);
 
   /// Whether the scope is known to have been ours at most max_age before `read`.
   [[nodiscard]] bool Covers(Clock::time_point read) const {
@@ -69,11 +74,15 @@ class ScopeProof : public std::enable_shared_from_this<ScopeProof> {
   void Ask();
   /// Ends those that are covered, late, or in vain.
   void EndWaiters(Clock::time_point now);
+  /// Requires mutex_. Returns nullopt if the waiter has to wait.
+  [[nodiscard]] std::optional<ErrorCode> OutcomeOf(const Waiter& waiter,
+                                                   Clock::time_point now) const;
 
   const boost::asio::strand<boost::asio::any_io_executor> strand_;
   boost::asio::steady_timer timer_;  // on the strand
   const Clock::duration max_age_;
   const Clock::duration patience_;
+  const std::size_t max_waiters_;
 
   std::atomic<Clock::rep> proven_ = Clock::duration::min().count() / 2;  // of the newest proof
   std::atomic<bool> waited_for_ = false;  // whether waiters_ may have any
@@ -81,9 +90,9 @@ class ScopeProof : public std::enable_shared_from_this<ScopeProof> {
   std::mutex mutex_;
   std::vector<Waiter> waiters_;
   std::optional<ErrorCode> over_;  // kFenced or kClosed: there will be no proof
-  Store* store_ = nullptr;         // null until Start
+  Store* store_ = nullptr;
   Scope scope_;
-  Epoch epoch_ = 0;
+  std::atomic<Epoch> epoch_ = 0;  // 0 until Start
   Clock::time_point asked_{};
   UniqueFunction<void()> on_lost_;
 };

@@ -24,7 +24,8 @@ std::shared_ptr<ScopeProof> MakeProof(const boost::asio::any_io_executor& execut
                                       const DocumentsOptions& options) {
   if (!store.traits().fences) return nullptr;
   return std::make_shared<ScopeProof>(executor, options.max_stale,
-                                      options.map.engine.reply_deadline);
+                                      options.map.engine.reply_deadline,
+                                      options.map.engine.max_replies);
 }
 
 }  // namespace
@@ -35,8 +36,8 @@ StoreDocuments::StoreDocuments(const boost::asio::any_io_executor& executor, Sto
       unhealthy_after_(options.unhealthy_after),
       proof_(MakeProof(executor, store, options)),
       store_(store,
-             [proof = proof_](WatchedStore::Clock::time_point sent, ErrorCode ec) {
-               if (proof) proof->OnDone(sent, ec);
+             [proof = proof_](Epoch epoch, WatchedStore::Clock::time_point sent, ErrorCode ec) {
+               if (proof) proof->OnDone(epoch, sent, ec);
              }),
       shards_(executor, options.shards, [&](const auto& shard_executor, std::size_t) {
         WriteBackMapOptions map = options.map;
@@ -128,13 +129,15 @@ void StoreDocuments::Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> do
 }
 
 void StoreDocuments::Health(Respond respond) {
-  if (auto trouble = StoreTrouble(store_, unhealthy_after_)) return respond(std::move(*trouble));
-  Collect([respond = std::move(respond)](const auto& shards) mutable {
+  store_.ProbeIfNeeded();
+  Collect([this, respond = std::move(respond)](const auto& shards) mutable {
     bool fenced = false;
     for (const ShardSnapshot& shard : shards) {
       for (const auto& lane : shard.engine.lanes) fenced |= lane.fenced;
     }
-    respond(fenced ? MakeError(Errc::kFenced) : MakeJson(200, "{\"status\":\"ok\"}\n"));
+    if (fenced) return respond(MakeError(Errc::kFenced));
+    if (auto trouble = StoreTrouble(store_, unhealthy_after_)) return respond(std::move(*trouble));
+    respond(MakeJson(200, "{\"status\":\"ok\"}\n"));
   });
 }
 

@@ -33,7 +33,12 @@ class StoreDocuments final : public Documents {
   /// 421 when another server has taken over the store, 503 while the store does not answer.
   void Health(Respond respond) override;
   void Leave(UniqueFunction<void()> done) override { done(); }  // there is nobody to hand over to
-  void Drain(Done done) override { shards_.AsyncDrain(std::move(done)); }
+  /// A server that was replaced has nothing to write.
+  void Drain(Done done) override {
+    shards_.AsyncDrain([done = std::move(done)](ErrorCode ec) mutable {
+      done(ec == Errc::kFenced ? ErrorCode() : ec);
+    });
+  }
   void Close(Done done) override;
 
  private:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <optional>
 
 #include "stout/core/errc.h"
@@ -13,7 +14,10 @@ namespace stout::docstore {
 ///
 /// A store is asked in vain from the first call after its last answer. An answer is any outcome
 /// that the store itself decided, a refusal included. A time-out, a lost connection and an overload
-/// are no answers. A store that nobody asks is not in trouble.
+/// are no answers.
+///
+/// A call that is given up without an answer leaves its mark until a later one is answered. So a
+/// caller with NeedsProbe() asks the store once more.
 ///
 /// Reads and writes count apart, because a store with a full disk still reads. A fence counts as a
 /// read, because a repeated one may write nothing. A new epoch is durable, so it shows that both
@@ -28,23 +32,30 @@ class StoreHealth {
   enum class Call { kRead, kWrite, kNewEpoch };
 
   void OnSent(Call call, Clock::time_point now) {
+    ++pending_;
     std::optional<Clock::time_point>& since = call == Call::kRead ? reads_ : writes_;
     if (!since) since = now;
   }
   void OnDone(Call call, ErrorCode ec) {
+    --pending_;
     if (ec == Errc::kTransient || ec == Errc::kUnknown) {
       last_error_ = ec;
       return;
     }
     if (call != Call::kWrite) reads_.reset();
     if (call != Call::kRead) writes_.reset();
+    if (!reads_ && !writes_) last_error_ = {};
   }
+
+  /// Whether the store was asked in vain, and nothing is under way that could show the contrary.
+  [[nodiscard]] bool NeedsProbe() const { return pending_ == 0 && (reads_ || writes_); }
 
   /// How long the store has been asked in vain; zero if it has not.
   [[nodiscard]] Clock::duration InVain(Clock::time_point now) const {
     return now - std::min(reads_.value_or(now), writes_.value_or(now));
   }
-  /// The outcome of the last call that had no answer. None: no call has ended at all.
+  /// The outcome of the last call that had no answer. None: no call has ended since the last
+  /// answer.
   [[nodiscard]] ErrorCode last_error() const { return last_error_; }
 
  private:
@@ -52,6 +63,7 @@ class StoreHealth {
   std::optional<Clock::time_point> reads_;
   std::optional<Clock::time_point> writes_;
   ErrorCode last_error_;
+  std::size_t pending_ = 0;
 };
 
 }  // namespace stout::docstore

@@ -21,7 +21,7 @@ class WatchedStore final : public Store {
   using Clock = StoreHealth::Clock;
   /// The end of a write or a fence, which shows who owns its scope: when it was sent, and the
   /// outcome of the whole. For a batch with a key that a newer epoch has written, that is kFenced.
-  using ObserveOwned = std::function<void(Clock::time_point sent, ErrorCode)>;
+  using ObserveOwned = std::function<void(Epoch epoch, Clock::time_point sent, ErrorCode)>;
 
   /// `observe_owned` may be empty.
   explicit WatchedStore(Store& store, ObserveOwned observe_owned = {})
@@ -33,14 +33,20 @@ class WatchedStore final : public Store {
     return watch_->health;
   }
 
+  /// Asks the store for a new epoch if its health needs a probe. Such a small durable write shows
+  /// that it reads and writes, and every store has it.
+  void ProbeIfNeeded() {
+    if (health().NeedsProbe()) NewEpoch([](ErrorCode, Epoch) {});
+  }
+
   [[nodiscard]] const StoreTraits& traits() const override { return store_.traits(); }
   [[nodiscard]] LaneId PartitionOf(KeyView key) const override { return store_.PartitionOf(key); }
 
   void Write(const WriteBatch& batch, WriteHandler handler) override {
-    store_.Write(batch, [watch = watch_, sent = watch_->Begin(Call::kWrite),
+    store_.Write(batch, [watch = watch_, epoch = batch.epoch, sent = watch_->Begin(Call::kWrite),
                          handler = std::move(handler)](WriteResult result) mutable {
       watch->End(Call::kWrite, result.batch);
-      watch->EndOwned(sent, OutcomeOf(result));
+      watch->EndOwned(epoch, sent, OutcomeOf(result));
       handler(std::move(result));
     });
   }
@@ -61,10 +67,10 @@ class WatchedStore final : public Store {
   }
   void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override {
     store_.Fence(scope, epoch,
-                 [watch = watch_, sent = watch_->Begin(Call::kRead),
+                 [watch = watch_, epoch, sent = watch_->Begin(Call::kRead),
                   handler = std::move(handler)](ErrorCode ec) mutable {
                    watch->End(Call::kRead, ec);
-                   watch->EndOwned(sent, ec);
+                   watch->EndOwned(epoch, sent, ec);
                    handler(ec);
                  });
   }
@@ -86,8 +92,8 @@ class WatchedStore final : public Store {
       const std::lock_guard lock(mutex);
       health.OnDone(call, ec);
     }
-    void EndOwned(Clock::time_point sent, ErrorCode ec) const {
-      if (observe_owned) observe_owned(sent, ec);
+    void EndOwned(Epoch epoch, Clock::time_point sent, ErrorCode ec) const {
+      if (observe_owned) observe_owned(epoch, sent, ec);
     }
 
     const ObserveOwned observe_owned;
