@@ -16,6 +16,7 @@
 #include "log_store.h"
 #include "sim_disk.h"
 #include "stout/core/random.h"
+#include "tests/support/rounds.h"
 
 namespace stout::blowfish {
 namespace {
@@ -262,7 +263,8 @@ class World {
 };
 
 TEST_CASE("a store keeps its word through crashes", "[log]") {
-  const std::uint64_t seed = GENERATE(range(0, 400));
+  const std::uint64_t seed =
+      GENERATE(range(std::uint64_t{0}, stout::test::Rounds("STOUT_SEEDS", 400)));
   CAPTURE(seed);
   World world(seed);
   for (int life = 0; life < 6; ++life) world.LiveAndCrash();

@@ -6,7 +6,6 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <future>
 #include <map>
 #include <stdexcept>
@@ -18,6 +17,7 @@
 #include "tests/support/blowfish_server.h"
 #include "tests/support/eventually.h"
 #include "tests/support/resp_client.h"
+#include "tests/support/rounds.h"
 
 namespace stout::blowfish {
 namespace {
@@ -87,14 +87,13 @@ class Writer {
 };
 
 TEST_CASE("kill -9 loses nothing that was acknowledged") {
-  const char* const asked = std::getenv("STOUT_CRASH_ROUNDS");
-  const int rounds = asked != nullptr ? std::atoi(asked) : 8;
+  const std::uint64_t rounds = stout::test::Rounds("STOUT_CRASH_ROUNDS", 8);
   const std::uint64_t seed = 11;
   SplitMix64 random(seed);
   BlowfishServer server(2, {"--freeze-bytes", "16KB", "--merge-bytes", "48KB"});
   std::vector<Writer> writers;
   for (int i = 0; i < kWriters; ++i) writers.emplace_back(i, seed + i);
-  for (int round = 0; round < rounds; ++round) {
+  for (std::uint64_t round = 0; round < rounds; ++round) {
     CAPTURE(seed, round);
     std::vector<std::future<void>> writing;
     for (Writer& writer : writers) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -19,6 +18,7 @@
 #include "shard.h"
 #include "shard_of.h"
 #include "stout/core/random.h"
+#include "tests/support/rounds.h"
 #include "tests/support/temp_directory.h"
 #include "wakeup.h"
 
@@ -211,9 +211,8 @@ TEST_CASE("a start with a file that is damaged or cut off refuses, or has all ke
   const Content content;
   const std::vector<fs::path> files = content.Files();
   SplitMix64 random(5);
-  const char* const rounds = std::getenv("STOUT_DAMAGE_ROUNDS");
   std::map<std::string, int> refused;  // By kind of file.
-  for (int round = rounds != nullptr ? std::atoi(rounds) : 150; round > 0; --round) {
+  for (std::uint64_t left = stout::test::Rounds("STOUT_DAMAGE_ROUNDS", 150); left > 0; --left) {
     const fs::path& path = files[random.Below(files.size())];
     std::string bytes = ReadFile(content.path() / path);
     if (bytes.empty()) continue;

@@ -16,6 +16,7 @@
 #include "stout/core/lease_keeper.h"
 #include "stout/core/lease_ledger.h"
 #include "stout/core/random.h"
+#include "tests/support/rounds.h"
 
 namespace stout {
 namespace {
@@ -358,7 +359,8 @@ class World {
 
 TEST_CASE("a range has one owner at most in any weather, and the right one soon after",
           "[leases]") {
-  const std::uint64_t seed = GENERATE(range(std::uint64_t{1}, std::uint64_t{101}));
+  const std::uint64_t seed =
+      GENERATE(range(std::uint64_t{1}, test::Rounds("STOUT_SEEDS", 100) + 1));
   CAPTURE(seed);
   SplitMix64 random(seed);
   World world(seed);

@@ -10,6 +10,7 @@
 #include "stout/core/policy/basic.h"
 #include "stout/core/policy/stout.h"
 #include "stout/sim/random.h"
+#include "tests/support/rounds.h"
 
 namespace stout {
 namespace {
@@ -51,7 +52,7 @@ std::string AnyStout(Random& random) {
 }
 
 TEST_CASE("whatever a policy sees, a lane can follow it", "[policy]") {
-  const auto seed = GENERATE(range<std::uint64_t>(0, 300));
+  const auto seed = GENERATE(range<std::uint64_t>(0, test::Rounds("STOUT_SEEDS", 300)));
   CAPTURE(seed);
   Random random(seed);
   const std::string text =
@@ -89,7 +90,7 @@ TEST_CASE("whatever a policy sees, a lane can follow it", "[policy]") {
 }
 
 TEST_CASE("the interval of Stout is never derived from what is no number", "[policy]") {
-  const auto seed = GENERATE(range<std::uint64_t>(0, 100));
+  const auto seed = GENERATE(range<std::uint64_t>(0, test::Rounds("STOUT_SEEDS", 100)));
   CAPTURE(seed);
   Random random(seed);
   StoutOptions options;
