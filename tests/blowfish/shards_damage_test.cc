@@ -210,7 +210,9 @@ TEST_CASE("a start without one of its files refuses, or has all keys") {
 TEST_CASE("a start with a file that is damaged or cut off refuses, or has all keys") {
   const Content content;
   const std::vector<fs::path> files = content.Files();
-  SplitMix64 random(5);
+  const std::uint64_t seed = stout::test::Rounds("STOUT_DAMAGE_SEED", 5);
+  CAPTURE(seed);
+  SplitMix64 random(seed);
   std::map<std::string, int> refused;  // By kind of file.
   for (std::uint64_t left = stout::test::Rounds("STOUT_DAMAGE_ROUNDS", 150); left > 0; --left) {
     const fs::path& path = files[random.Below(files.size())];
