@@ -94,6 +94,9 @@ TEST_CASE("blowfish: what a server says of itself", "[blowfish]") {
   CHECK(facts({Word("max-batch-bytes"), Bytes("65536"), Word("colour"), List({}), Word("shards"),
                Bytes("1"), Word("max-batch-items"), Bytes("1"), Word("version"), Bytes("1")}) ==
         ServerFacts{1, 1, 1, 65536});
+  CHECK(facts({Word("max-value"), Integer(100), Word("max-batch-bytes"), Integer(65536),
+               Word("shards"), Integer(1), Word("max-batch-items"), Integer(1), Word("version"),
+               Integer(1)}) == ServerFacts{1, 1, 1, 65536, 100});
   CHECK(facts({Bytes("version"), Integer(2), Bytes("shards"), List({})}) ==
         ServerFacts{.version = 2});
   const auto with = [&](Reply version, Reply shards, Reply items, Reply bytes) {

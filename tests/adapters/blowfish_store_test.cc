@@ -480,7 +480,12 @@ TEST_CASE_METHOD(BlowfishTest, "blowfish: a value of --max-value is written, a l
   const std::string value(most, 'v');
   CHECK(WriteNow(*store, Batch(1, {Put(key, value, 1)})) == kDone);
   CHECK((ReadNow(*store, {key}) == ReadResult{Errc::kOk, {Found(value, {1, 1})}}));
-  CHECK(WriteNow(*store, Batch(1, {Put(key, value + "v", 2)})) == WriteResult{Errc::kTooLarge, {}});
+  const WriteItem large = Put(key, value + "v", 2);
+  CHECK((WriteNow(*store, Batch(1, {large})) == WriteResult{Errc::kTooLarge, {}}));
+  CHECK((WriteNow(*store, Batch(1, {Put("a", "v", 1), large, Put("b", "v", 1)})) ==
+         WriteResult{Errc::kOk, {{1, Errc::kTooLarge}}}));
+  CHECK(ReadOne(*store, "a") == Found("v", {1, 1}));
+  CHECK(ReadOne(*store, "b") == Found("v", {1, 1}));
   CHECK(WriteNow(*store, Batch(1, {Put(key, "v", 3)})) == kDone);
 }
 

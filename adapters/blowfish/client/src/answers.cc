@@ -77,11 +77,13 @@ std::optional<ServerFacts> DecodeShards(const Reply& reply) {
   std::uint64_t shards = 0;
   std::uint64_t max_items = 0;
   std::uint64_t max_bytes = 0;
-  const std::array<std::pair<std::string_view, std::uint64_t*>, 4> known = {
+  std::uint64_t max_value = 0;
+  const std::array<std::pair<std::string_view, std::uint64_t*>, 5> known = {
       {{"version", &version},
        {"shards", &shards},
        {"max-batch-items", &max_items},
-       {"max-batch-bytes", &max_bytes}}};
+       {"max-batch-bytes", &max_bytes},
+       {"max-value", &max_value}}};
   for (std::size_t i = 0; i < reply.elements.size(); i += 2) {
     for (const auto& [name, place] : known) {
       if (IsText(reply.elements[i]) && reply.elements[i].text == name) {
@@ -92,7 +94,9 @@ std::optional<ServerFacts> DecodeShards(const Reply& reply) {
   if (version == 0) return std::nullopt;
   if (version != kVersion) return ServerFacts{.version = version};
   if (shards == 0 || shards > kMostShards || max_items == 0 || max_bytes == 0) return std::nullopt;
-  return ServerFacts{version, static_cast<LaneId>(shards), max_items, max_bytes};
+  ServerFacts facts{version, static_cast<LaneId>(shards), max_items, max_bytes};
+  if (max_value != 0) facts.max_value = max_value;
+  return facts;
 }
 
 std::optional<WriteResult> DecodeWrite(const Reply& reply, std::span<const std::uint32_t> items) {

@@ -24,6 +24,7 @@ struct ServerFacts {
   LaneId shards = 0;          // 1..kMostShards
   std::size_t max_batch_items = 0;
   std::size_t max_batch_bytes = 0;
+  std::size_t max_value = SIZE_MAX;  // bytes of an argument; not told by older servers
 
   bool operator==(const ServerFacts&) const = default;
 };

@@ -1,6 +1,7 @@
 #include "stout/adapters/blowfish_store.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <boost/asio/awaitable.hpp>
 #include <optional>
@@ -112,11 +113,13 @@ Result<std::unique_ptr<BlowfishStore>> BlowfishStore::Open(const Options& option
                      .max_batch_bytes = facts->max_batch_bytes,
                      .partitions = facts->shards};
   auto engine = std::make_unique<Engine>(options, peer, facts->shards, executor);
-  return std::unique_ptr<BlowfishStore>(new BlowfishStore(std::move(traits), std::move(engine)));
+  return std::unique_ptr<BlowfishStore>(
+      new BlowfishStore(std::move(traits), facts->max_value, std::move(engine)));
 }
 
-BlowfishStore::BlowfishStore(StoreTraits traits, std::unique_ptr<Engine> engine)
-    : traits_(std::move(traits)), engine_(std::move(engine)) {}
+BlowfishStore::BlowfishStore(StoreTraits traits, std::size_t max_value,
+                             std::unique_ptr<Engine> engine)
+    : traits_(std::move(traits)), max_value_(max_value), engine_(std::move(engine)) {}
 
 BlowfishStore::~BlowfishStore() {
   engine_->Close();
@@ -133,10 +136,12 @@ void BlowfishStore::Write(const WriteBatch& batch, WriteHandler handler) {
     return handler({Errc::kTooLarge, {}});
   }
   const auto call = pending_.Add<WriteResult>(std::move(handler), {Errc::kUnknown, {}});
-  const auto split =
-      std::make_shared<const Split>(client::SplitByShard(batch.items, traits_.partitions));
+  Split by_shard = client::SplitByShard(batch.items, traits_.partitions);
+  // The server would end the connection for these, and with it what else is under way.
+  const bool some_are_large = client::SetLargeApart(batch.items, max_value_, &by_shard);
+  const auto split = std::make_shared<const Split>(std::move(by_shard));
   const auto parts = std::make_shared<client::Parts<WriteResult>>(
-      split->shards.size(), [call, split](const std::vector<WriteResult>& results) {
+      split->items.size(), [call, split](const std::vector<WriteResult>& results) {
         call->Answer(CombineParts(results, split->items));
       });
   for (std::size_t p = 0; p < split->shards.size(); ++p) {
@@ -146,6 +151,12 @@ void BlowfishStore::Write(const WriteBatch& batch, WriteHandler handler) {
         [split, p](const Reply& reply) { return client::DecodeWrite(reply, split->items[p]); },
         [parts, p](WriteResult result) { parts->Answer(p, std::move(result)); });
   }
+  if (!some_are_large) return;
+  if (!told_of_large_.exchange(true)) {
+    spdlog::warn("blowfish: a key or a value is larger than the server's --max-value of {} bytes",
+                 max_value_);
+  }
+  parts->Answer(split->shards.size(), {Errc::kTooLarge, {}});
 }
 
 void BlowfishStore::Read(const ReadBatch& batch, ReadHandler handler) {

@@ -40,4 +40,24 @@ Split SplitByShard(std::span<const std::string> keys, LaneId shards) {
   return SplitAll(keys, shards);
 }
 
+bool SetLargeApart(std::span<const WriteItem> items, std::size_t most, Split* split) {
+  const auto is_large = [&](std::uint32_t item) {
+    return items[item].key.size() > most || items[item].value.size() > most;
+  };
+  std::vector<std::uint32_t> large;
+  for (std::uint32_t i = 0; i < items.size(); ++i) {
+    if (is_large(i)) large.push_back(i);
+  }
+  if (large.empty()) return false;
+  for (std::size_t p = split->shards.size(); p-- > 0;) {
+    std::erase_if(split->items[p], is_large);
+    if (!split->items[p].empty()) continue;
+    const auto at = static_cast<std::ptrdiff_t>(p);
+    split->shards.erase(split->shards.begin() + at);
+    split->items.erase(split->items.begin() + at);
+  }
+  split->items.push_back(std::move(large));
+  return true;
+}
+
 }  // namespace stout::blowfish::client

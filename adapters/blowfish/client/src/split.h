@@ -21,4 +21,8 @@ struct Split {
 [[nodiscard]] Split SplitByShard(std::span<const WriteItem> items, LaneId shards);
 [[nodiscard]] Split SplitByShard(std::span<const std::string> keys, LaneId shards);
 
+// Moves the items whose key or value has more than `most` bytes into one more element of
+// `split->items`, behind those of shards. Returns false if there are none.
+[[nodiscard]] bool SetLargeApart(std::span<const WriteItem> items, std::size_t most, Split* split);
+
 }  // namespace stout::blowfish::client

@@ -169,11 +169,12 @@ void ShowLayers(const Service& service, ReplyWriter& reply) {
 }
 
 void ShowShards(const Service& service, ReplyWriter& reply) {
-  reply.MapHeader(5);
+  reply.MapHeader(6);
   reply.NamedInteger("version", 1);
   reply.NamedInteger("shards", service.shards.size());
   reply.NamedInteger("max-batch-items", service.batch_limits.items);
   reply.NamedInteger("max-batch-bytes", service.batch_limits.bytes);
+  reply.NamedInteger("max-value", service.command_limits.max_bulk);
   reply.NamedInteger("tombstone-ms", ShardOptions().tombstone_life.count());
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <chrono>
 #include <cstddef>
@@ -37,7 +38,8 @@ namespace stout {
 /// Errors: kTransient while there is no connection, and for what the server answers with an error,
 ///   which it then has not done; kUnknown when the connection is lost, or silent, after a batch was
 ///   sent, and when the answer to it makes no sense; kTooLarge beyond the limits of traits(), which
-///   are the server's; what else the server says of a batch or of an item of it.
+///   are the server's, and for an item whose key or value exceeds the server's --max-value, which
+///   is logged once; what else the server says of a batch or of an item of it.
 /// Paper: BlowFish (NSDI'16), of which the server is made.
 class BlowfishStore final : public Store {
  public:
@@ -88,9 +90,11 @@ class BlowfishStore final : public Store {
  private:
   class Engine;
 
-  BlowfishStore(StoreTraits traits, std::unique_ptr<Engine> engine);
+  BlowfishStore(StoreTraits traits, std::size_t max_value, std::unique_ptr<Engine> engine);
 
   const StoreTraits traits_;
+  const std::size_t max_value_;  // the server's --max-value
+  std::atomic<bool> told_of_large_ = false;
   PendingCalls pending_;
   const std::unique_ptr<Engine> engine_;
 };
