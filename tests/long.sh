@@ -33,6 +33,7 @@ check seeds-worlds "$fast/world_test --seeds 10000 --first 10000"
 check seeds-leases "env STOUT_SEEDS=10000 $asan/property_test [leases]"
 check seeds-policies "env STOUT_SEEDS=10000 $asan/property_test [policy]"
 check seeds-log "env STOUT_SEEDS=10000 $asan/blowfish_log_test *crashes*"
+check seeds-counts "env STOUT_SEARCH_ROUNDS=1000 $asan/blowfish_store_test *count*"
 
 if [[ $fast == --help || $asan == "" ]]; then
   usage

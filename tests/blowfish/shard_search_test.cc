@@ -9,7 +9,6 @@
 #include <catch2/catch.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
@@ -17,6 +16,7 @@
 
 #include "shard_fixture.h"
 #include "stout/core/random.h"
+#include "tests/support/rounds.h"
 
 namespace stout::blowfish {
 namespace {
@@ -24,12 +24,6 @@ namespace {
 using test::OpenedShard;
 
 constexpr std::uint64_t kKeys = 2000;
-
-// Seeds of the test of counts; STOUT_SEARCH_ROUNDS=1000 takes minutes.
-int Rounds() {
-  const char* const asked = std::getenv("STOUT_SEARCH_ROUNDS");
-  return asked != nullptr ? std::atoi(asked) : 3;
-}
 
 // Values "red|..." and "blue|...", of some length: so that there are several parts.
 std::string RandomValue(SplitMix64& random) {
@@ -184,7 +178,8 @@ TEST_CASE("a search in parts finds what matched all the time", "[shard]") {
 
 // In some rounds more records are hidden than match, in some fewer, and in some none.
 TEST_CASE("a count in parts is that of a brute-force model", "[shard]") {
-  const int seed = GENERATE(range(1, 1 + Rounds()));
+  const std::uint64_t seed =
+      GENERATE(range(std::uint64_t{1}, 1 + stout::test::Rounds("STOUT_SEARCH_ROUNDS", 3)));
   CAPTURE(seed);
   SplitMix64 random(static_cast<std::uint64_t>(seed));
   SearchedShard shard(random.Next(), seed % 3 == 0 ? kKeys : 200);
