@@ -1,0 +1,450 @@
+// Goal: servers that share a store under leases stay linearizable, and lose nothing that they
+// acknowledged, whatever becomes of them, of their stores and of the network between.
+// Method: real processes. Clients write and read a few documents, each from any server or through
+// the router, and record what they see. Meanwhile faults come from a seeded schedule and overlap.
+// Then the faults end, every server must recover, and each document is read once more. A checker
+// that knows nothing of servers judges the history.
+//
+// STOUT_CHAOS_SECONDS: how long the faults last (60). STOUT_CHAOS_SEED: of the schedule and of the
+// operations (1); the timing of processes differs from run to run all the same. A run that fails
+// leaves the history, the faults and the logs in the working directory.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "chaos_client.h"
+#include "stout/core/random.h"
+#include "tests/network/tcp_proxy.h"
+#include "tests/support/etcd_server.h"
+#include "tests/support/eventually.h"
+#include "tests/support/history_file.h"
+#include "tests/support/postgres_server.h"
+#include "tests/support/process.h"
+#include "tests/support/redis_server.h"
+
+namespace stout::docstore {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+using test::EtcdServer;
+using test::Eventually;
+using test::Judgement;
+using test::Operation;
+using test::PostgresServer;
+using test::PrivateServer;
+using test::Process;
+using test::RedisServer;
+using test::StandbyOf;
+using test::TcpProxy;
+using test::TempDirectory;
+
+constexpr int kKeys = 24;
+constexpr int kClients = 8;
+constexpr int kServers = 3;
+
+std::uint64_t Setting(const char* name, std::uint64_t otherwise) {
+  const char* const text = std::getenv(name);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+// A program on a port of its own, again and again.
+class Program {
+ public:
+  Program(std::string name, std::vector<std::string> command, const fs::path& log)
+      : name_(std::move(name)), command_(std::move(command)), log_(log), port_(test::FreePort()) {
+    command_.insert(command_.end(), {"--listen", fmt::format("127.0.0.1:{}", port_)});
+    Start();
+  }
+
+  void Start() {
+    ending_ = false;
+    process_ = std::make_unique<Process>(command_, log_);
+  }
+  // What a service manager does: a server that cannot reach its store at its start ends.
+  void KeepUp() {
+    if (process_ && !ending_ && !process_->Running()) Start();
+  }
+  void Kill() { process_.reset(); }
+  void Signal(int signal) {
+    process_->Signal(signal);
+    if (signal == SIGTERM) ending_ = true;
+  }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] int port() const { return port_; }
+
+ private:
+  const std::string name_;
+  std::vector<std::string> command_;
+  const fs::path log_;
+  const int port_;
+  std::unique_ptr<Process> process_;
+  bool ending_ = false;
+};
+
+// A document server, and the ways to its store and to its leases.
+struct Member {
+  std::unique_ptr<TcpProxy> to_store, to_leases;
+  std::unique_ptr<Program> program;
+};
+
+enum class Setup { kPostgres, kRedis, kTwoOwners };
+
+// All processes of one run.
+class Fleet {
+ public:
+  explicit Fleet(Setup setup) {
+    if (setup == Setup::kPostgres) {
+      postgres_ = std::make_unique<PostgresServer>();
+      standby_ = std::make_unique<PostgresServer>(StandbyOf{*postgres_});
+      database_ = postgres_.get();
+    } else {
+      redis_ = std::make_unique<RedisServer>();
+      database_ = redis_.get();
+      if (setup == Setup::kRedis) etcd_ = std::make_unique<EtcdServer>();
+    }
+    for (int i = 0; i < kServers; ++i) {
+      Member& member = members_.emplace_back();
+      member.to_store = std::make_unique<TcpProxy>(database_->port());
+      const int leases_port = etcd_ ? etcd_->port() : database_->port();
+      member.to_leases = std::make_unique<TcpProxy>(leases_port);
+      std::vector<std::string> options = {"--threads", "1", "--retry-cap", "500ms"};
+      options.insert(options.end(), {"--store", StoreUrl(setup, member.to_store->port())});
+      if (setup != Setup::kTwoOwners) {
+        options.insert(options.end(),
+                       {"--leases", LeasesUrl(member.to_leases->port()), "--lease-ttl", "2s",
+                        "--ranges", "8", "--handover-timeout", "2s"});
+      }
+      member.program = Run(fmt::format("server{}", i), STOUT_DOCSTORE_SERVER, options);
+    }
+    if (setup == Setup::kTwoOwners) return;
+    router_ = Run("router", STOUT_DOCSTORE_ROUTER,
+                  {"--leases", LeasesUrl(etcd_ ? etcd_->port() : database_->port()),
+                   "--retry-timeout", "2500ms", "--answer-timeout", "2500ms"});
+  }
+
+  [[nodiscard]] std::vector<int> ports() const {
+    std::vector<int> ports;
+    for (const Member& member : members_) ports.push_back(member.program->port());
+    if (router_) ports.push_back(router_->port());
+    return ports;
+  }
+  void KeepUp() {
+    for (Member& member : members_) member.program->KeepUp();
+  }
+  [[nodiscard]] std::vector<Member>& members() { return members_; }
+  [[nodiscard]] PrivateServer& database() { return *database_; }
+  [[nodiscard]] PostgresServer* standby() { return standby_.get(); }
+  [[nodiscard]] const fs::path& logs() const { return logs_path_; }
+
+ private:
+  [[nodiscard]] std::string StoreUrl(Setup setup, int port) const {
+    const std::string timeouts = "timeout=1s&connect_timeout=1s";
+    if (setup == Setup::kPostgres) return PostgresUrl(port) + "?" + timeouts;
+    return fmt::format("redis://127.0.0.1:{}?{}{}", port, timeouts,
+                       setup == Setup::kTwoOwners ? "&mode=plain" : "");
+  }
+  [[nodiscard]] std::string LeasesUrl(int port) const {
+    if (etcd_) return fmt::format("etcd://127.0.0.1:{}/docs", port);
+    return PostgresUrl(port) + "?poll=100ms&timeout=1s&connect_timeout=1s";
+  }
+  [[nodiscard]] std::string PostgresUrl(int port) const {
+    return fmt::format("postgres://postgres@127.0.0.1:{},127.0.0.1:{}/postgres", port,
+                       standby_->port());
+  }
+  std::unique_ptr<Program> Run(const std::string& name, const std::string& binary,
+                               std::vector<std::string> options) {
+    options.insert(options.begin(), binary);
+    return std::make_unique<Program>(name, std::move(options), logs_path_ / (name + ".log"));
+  }
+
+  const TempDirectory logs_;
+  const fs::path logs_path_ = logs_.path();
+  std::unique_ptr<PostgresServer> postgres_, standby_;
+  std::unique_ptr<RedisServer> redis_;
+  PrivateServer* database_ = nullptr;  // The one that the documents are in.
+  std::unique_ptr<EtcdServer> etcd_;
+  std::vector<Member> members_;
+  std::unique_ptr<Program> router_;
+};
+
+// Strikes the fleet by a seeded schedule. A fault consists of steps; those to come are in a queue.
+class Faults {
+ public:
+  Faults(Fleet& fleet, std::uint64_t seed, std::ostream& log)
+      : fleet_(fleet), random_(seed), log_(log), server_busy_(fleet.members().size()) {
+    kinds_ = {"kill",  "stop",       "drain",   "cut",           "swallow",
+              "ghost", "cut leases", "restart", "stop database", "cut within a message"};
+    if (fleet.standby() != nullptr) kinds_.emplace_back("lagging standby");
+  }
+
+  void RunFor(milliseconds time) {
+    const Time end = Clock::now() + time;
+    Shuffle();
+    while (Clock::now() < end) {
+      Strike();
+      Pass(Random(200ms, 2500ms));
+    }
+    while (!steps_.empty()) Pass(100ms);
+  }
+
+  // Every kind came at least once.
+  [[nodiscard]] bool complete() const { return struck_.size() == kinds_.size(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Time = Clock::time_point;
+
+  milliseconds Random(milliseconds low, milliseconds high) {
+    return low + milliseconds(random_.Below(static_cast<std::uint64_t>((high - low).count())));
+  }
+  void Shuffle() {
+    for (std::size_t i = kinds_.size(); i > 1; --i) {
+      std::swap(kinds_[i - 1], kinds_[random_.Below(i)]);
+    }
+  }
+  void Say(const std::string& what) {
+    log_ << fmt::format("{:>15} ns  {}\n", ChaosNow(), what) << std::flush;
+  }
+  // `step` comes `after` from now.
+  void Later(milliseconds after, std::function<void()> step) {
+    steps_.emplace(Clock::now() + after, std::move(step));
+  }
+  // Carries out the steps that are due meanwhile.
+  void Pass(milliseconds time) {
+    for (const Time until = Clock::now() + time; Clock::now() < until;) {
+      while (!steps_.empty() && steps_.begin()->first <= Clock::now()) {
+        steps_.extract(steps_.begin()).mapped()();
+      }
+      fleet_.KeepUp();
+      std::this_thread::sleep_for(20ms);
+    }
+  }
+
+  // The kind of fault that has waited longest and can strike now.
+  void Strike() {
+    for (std::size_t i = 0; i < kinds_.size(); ++i) {
+      const std::string kind = kinds_[i];
+      if (kind == "restart" || kind == "stop database" || kind == "lagging standby") {
+        if (std::exchange(database_busy_, true)) continue;
+        StrikeDatabase(kind);
+      } else {
+        const std::size_t server = random_.Below(server_busy_.size());
+        if (server_busy_[server]) continue;
+        server_busy_[server] = true;
+        StrikeServer(kind, server);
+      }
+      struck_.insert(kind);
+      std::rotate(kinds_.begin() + static_cast<std::ptrdiff_t>(i),
+                  kinds_.begin() + static_cast<std::ptrdiff_t>(i) + 1, kinds_.end());
+      return;
+    }
+  }
+
+  void StrikeDatabase(const std::string& kind) {
+    Say(kind);
+    PrivateServer& database = fleet_.database();
+    const milliseconds lasts = Random(300ms, 4s);
+    const auto done = [this, kind] {
+      Say("end of " + kind);
+      database_busy_ = false;
+    };
+    const auto restart = [&database, done] {
+      database.Start();
+      done();
+    };
+    if (kind == "stop database") {
+      database.Signal(SIGSTOP);
+      Later(lasts, [&database, done] {
+        database.Signal(SIGCONT);
+        done();
+      });
+    } else if (kind == "restart") {
+      database.Kill();
+      Later(lasts, restart);
+    } else {
+      // The standby has an older state when the primary goes away.
+      PostgresServer& standby = *fleet_.standby();
+      standby.Execute("SELECT pg_wal_replay_pause()");
+      const milliseconds behind = Random(300ms, 2s);
+      Later(behind, [&database] { database.Kill(); });
+      Later(behind + lasts, [&database, &standby, done] {
+        database.Start();
+        standby.Execute("SELECT pg_wal_replay_resume()");
+        done();
+      });
+    }
+  }
+
+  void StrikeServer(const std::string& kind, std::size_t i) {
+    Member& member = fleet_.members()[i];
+    Program& program = *member.program;
+    const std::string what = fmt::format("{} {}", kind, program.name());
+    Say(what);
+    const milliseconds lasts = Random(200ms, 6s);
+    const auto done = [this, what, i] {
+      Say("end of " + what);
+      server_busy_[i] = false;
+    };
+    if (kind == "kill" || kind == "drain") {
+      if (kind == "kill") program.Kill();
+      if (kind == "drain") program.Signal(SIGTERM);
+      Later(lasts, [&program, done] {
+        program.Kill();
+        program.Start();
+        done();
+      });
+    } else if (kind == "stop") {
+      program.Signal(SIGSTOP);
+      Later(lasts, [&program, done] {
+        program.Signal(SIGCONT);
+        done();
+      });
+    } else {
+      TcpProxy& proxy = kind == "cut leases" ? *member.to_leases : *member.to_store;
+      TcpProxy::Behaviour behaviour;
+      if (kind.starts_with("cut")) behaviour.refuse = true;
+      if (kind == "cut within a message") behaviour = {.cut_after = random_.Below(20'000)};
+      if (kind == "swallow") behaviour.swallow_answers = true;
+      if (kind == "ghost") behaviour.hold_connected = true;
+      proxy.Behave(behaviour);
+      if (behaviour.refuse) proxy.Cut();
+      Later(lasts, [&proxy, done] {
+        proxy.Behave({});
+        done();
+      });
+    }
+  }
+
+  Fleet& fleet_;
+  SplitMix64 random_;
+  std::ostream& log_;
+  std::vector<std::string> kinds_;
+  std::set<std::string> struck_;
+  std::vector<bool> server_busy_;
+  bool database_busy_ = false;
+  std::multimap<Time, std::function<void()>> steps_;
+};
+
+struct Outcome {
+  std::vector<Operation> history;
+  Judgement judgement;
+  bool recovered = true;  // Each key could be read at the end.
+  bool complete = true;   // Each kind of fault came.
+};
+
+Outcome Run(Setup setup, const std::string& name, milliseconds time) {
+  const std::uint64_t seed = Setting("STOUT_CHAOS_SEED", 1);
+  fmt::print("chaos, {}: STOUT_CHAOS_SEED={}, {} s\n", name, seed, time.count() / 1000);
+  std::fflush(stdout);
+  Fleet fleet(setup);
+  std::ofstream fault_log(fleet.logs() / "faults.log");
+  Outcome outcome;
+  {
+    ChaosClient reader(-1, seed, fleet.ports(), kKeys);
+    const auto read_all = [&] {
+      for (int key = 0; key < kKeys; ++key) {
+        const auto read = [&] {
+          fleet.KeepUp();
+          return reader.Read(key);
+        };
+        if (!Eventually(read)) outcome.recovered = false;
+      }
+    };
+    read_all();  // the fleet serves
+    std::vector<std::unique_ptr<ChaosClient>> clients;
+    for (int i = 0; i < kClients; ++i) {
+      clients.push_back(std::make_unique<ChaosClient>(i, seed * 1000 + static_cast<unsigned>(i),
+                                                      fleet.ports(), kKeys));
+    }
+    std::atomic<bool> stop = false;
+    std::vector<std::jthread> threads;
+    for (const auto& client : clients) {
+      threads.emplace_back([&stop, &client = *client] {
+        while (!stop) {
+          client.Step();
+          std::this_thread::sleep_for(5ms);  // leaves the processors to the servers
+        }
+      });
+    }
+    Faults faults(fleet, seed, fault_log);
+    faults.RunFor(time);
+    outcome.complete = faults.complete();
+    stop = true;
+    threads.clear();
+    read_all();
+    for (const auto& client : clients) {
+      outcome.history.insert(outcome.history.end(), client->history().begin(),
+                             client->history().end());
+    }
+    outcome.history.insert(outcome.history.end(), reader.history().begin(), reader.history().end());
+  }
+  outcome.judgement = JudgeHistory(outcome.history);
+  if (setup != Setup::kTwoOwners &&
+      (!outcome.recovered || outcome.judgement.verdict != Judgement::Verdict::kLinearizable)) {
+    const fs::path kept = fs::absolute(fmt::format("chaos-{}-{}", name, seed));
+    fs::create_directories(kept);
+    fs::copy(fleet.logs(), kept,
+             fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+    std::ofstream lines(kept / "history.jsonl");
+    WriteHistory(lines, outcome.history);
+    fmt::print("chaos, {}: kept in {}\n", name, kept.string());
+  }
+  return outcome;
+}
+
+std::size_t Count(const std::vector<Operation>& history, Operation::Outcome outcome) {
+  return static_cast<std::size_t>(
+      std::count_if(history.begin(), history.end(),
+                    [outcome](const Operation& op) { return op.outcome == outcome; }));
+}
+
+void Check(Setup setup, const std::string& name) {
+  const std::uint64_t seconds = Setting("STOUT_CHAOS_SECONDS", 60);
+  const Outcome outcome = Run(setup, name, std::chrono::seconds(seconds));
+  const std::size_t ok = Count(outcome.history, Operation::Outcome::kOk);
+  const std::size_t unknown = Count(outcome.history, Operation::Outcome::kUnknown);
+  fmt::print("chaos, {}: {} operations ok, {} failed, {} unknown\n", name, ok,
+             Count(outcome.history, Operation::Outcome::kFail), unknown);
+  CAPTURE(outcome.judgement.key, outcome.judgement.reason);
+  CHECK(outcome.judgement.verdict == Judgement::Verdict::kLinearizable);
+  CHECK(outcome.recovered);
+  // A test that tested nothing must not pass.
+  CHECK(ok > 20 * seconds);
+  if (seconds < 60) return;
+  CHECK(unknown > 0);
+  CHECK(outcome.complete);
+}
+
+}  // namespace
+
+TEST_CASE("a fleet on PostgreSQL stays linearizable under faults", "[chaos][long]") {
+  Check(Setup::kPostgres, "postgres");
+}
+
+TEST_CASE("a fleet on Redis stays linearizable under faults", "[chaos][long]") {
+  Check(Setup::kRedis, "redis");
+}
+
+TEST_CASE("servers that all believe to own one plain store are found out", "[chaos]") {
+  const Outcome outcome = Run(Setup::kTwoOwners, "plain", 5s);
+  CHECK(outcome.judgement.verdict == Judgement::Verdict::kViolated);
+}
+
+}  // namespace stout::docstore
