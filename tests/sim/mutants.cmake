@@ -252,6 +252,10 @@ stout_mutant(prefix_ordering_with_batches_side_by_side src/core/lane.cc
   OLD [[  if (options_.prefix_ordering && !attempts_.empty()) return false;]]
   NEW [[]])
 
+stout_mutant(prefix_ordering_untold src/core/lane.cc
+  OLD [[  batch.all_or_nothing = options_.prefix_ordering;]]
+  NEW [[]])
+
 stout_mutant(prefix_ordering_broken_by_pauses src/core/lane.cc
   OLD [[const bool alone = count == 1 && !options_.prefix_ordering;]]
   NEW [[const bool alone = count == 1;]])
@@ -332,6 +336,14 @@ stout_mutant(poison_travels_in_company src/core/lane.cc
 stout_mutant(poison_holds_up_the_lane src/core/lane.cc
   OLD [[  if (suspect) return;]]
   NEW [[]])
+
+stout_mutant(items_that_fail_by_themselves_hold_up_the_lane src/core/lane.cc
+  OLD [[  if (settled == 0 && !each_by_itself) {]]
+  NEW [[  if (settled == 0) {]])
+
+stout_mutant(items_that_fail_by_themselves_are_observed src/core/lane.cc
+  OLD [[  if (!each_by_itself) decision_ =]]
+  NEW [[  decision_ =]])
 
 stout_mutant(neighbours_of_a_refused_key_scattered src/core/lane.cc
   OLD [[} else if (named && !options_.prefix_ordering) {]]

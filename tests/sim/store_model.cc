@@ -109,6 +109,11 @@ WriteResult StoreModel::Apply(const WriteBatch& batch, bool partial) {
       return result;
     }
   }
+  const bool all_locked =
+      result.items.size() == batch.items.size() &&
+      std::all_of(result.items.begin(), result.items.end(),
+                  [](const ItemError& e) { return e.errc == Errc::kTransient; });
+  if (all_locked && random_.Chance(500)) result.batch = Errc::kTransient;  // the store is well
   for (const WriteItem* item : good) ApplyItem(batch.epoch, *item);
   if (!good.empty()) on_applied(batch.lane, batch.epoch);
   return result;

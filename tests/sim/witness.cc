@@ -225,16 +225,22 @@ void Witness::Finish(LaneId id, Attempt attempt, const WriteResult& result) {
                                                     : result.batch;
   const bool alone = count == 1 && !prefix;
   const bool suspect = alone && keys_[attempt.items[0].key].failures >= kAloneAfter;
+  const bool each_by_itself =
+      settled == 0 && result.batch == Errc::kTransient && result.items.size() == count && !prefix;
   const bool cuts = settled == 0 && !suspect && !prefix;
-  samples_.push_back({.lane = id,
-                      .sample = attempt.sample,
-                      .part_known = attempt.part_known,
-                      .in_flight = lane.attempts.size() + 1,
-                      .settled = settled == count,
-                      .limit = std::max<std::size_t>(1, count / 2),
-                      .cuts = cuts});
+  if (each_by_itself) {
+    lane.pace.last_answer = lane.pace.open_since = now_;  // no policy observes it
+  } else {
+    samples_.push_back({.lane = id,
+                        .sample = attempt.sample,
+                        .part_known = attempt.part_known,
+                        .in_flight = lane.attempts.size() + 1,
+                        .settled = settled == count,
+                        .limit = std::max<std::size_t>(1, count / 2),
+                        .cuts = cuts});
+  }
 
-  bool whole = settled == 0;  // or at least all that nobody named
+  bool whole = settled == 0 && !each_by_itself;  // or at least all that nobody named
   for (std::size_t i = 0; i < count; ++i) {
     const Item& item = attempt.items[i];
     if (IsSettled(fates[i])) {
@@ -243,7 +249,7 @@ void Witness::Finish(LaneId id, Attempt attempt, const WriteResult& result) {
       continue;
     }
     Requeue(item);
-    if (alone || (settled > 0 && named[i] && !prefix)) {
+    if (alone || each_by_itself || (settled > 0 && named[i] && !prefix)) {
       PauseKey(item.key);
     } else {
       whole = true;

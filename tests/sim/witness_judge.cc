@@ -282,6 +282,7 @@ void Witness::JudgeWrite(const WriteBatch& batch, BatchPart part, bool part_know
     Fail("batch {} makes {} in flight", batch.id, lane.attempts.size() + 1);
   }
   if (prefix && !lane.attempts.empty()) Fail("batch {} overtakes another", batch.id);
+  if (batch.all_or_nothing != prefix) Fail("batch {} tells the store the wrong order", batch.id);
   if (part != BatchPart::kRest) JudgeSendTime(batch);
 
   Attempt attempt{.id = batch.id, .items = {}, .sample = {}, .part_known = part_known};

@@ -325,6 +325,30 @@ TEST_CASE("items that failed are repeated and the rest is done", "[lane]") {
   CHECK(server.Done(again.writes[0]).replies == Replies{{1, Errc::kOk}});
 }
 
+TEST_CASE("items that each failed by themselves pause, and the lane does not", "[lane]") {
+  EngineOptions options = WithQuickRetries(Natural{});
+  options.lane.retry_first = options.lane.retry_cap = 80ms;
+  EngineDriver server(options);
+  server.Put("a", "v");
+  server.Put("b", "v");
+  const WriteBatch batch = server.Poll().writes[0];
+  for (const char* key : {"c", "d", "e"}) server.Put(key, "v");
+  const bool named = GENERATE(true, false);
+  CAPTURE(named);
+  WriteResult result = Whole(Errc::kTransient);
+  if (named) result.items = {{0, Errc::kTransient}, {1, Errc::kTransient}};
+  const Effects effects = server.Done(batch, result);
+  CHECK(server.Stats().batches_failed == 1);
+  if (named) {
+    REQUIRE(effects.writes.size() == 1);
+    CHECK(KeysOf(effects.writes[0]) == Keys{"c", "d", "e"});
+    server.Done(effects.writes[0]);
+    CHECK(KeysOf(server.NextSend().writes.at(0)).size() <= 2);
+  } else {
+    CHECK(effects.writes.empty());  // the store itself may be in trouble
+  }
+}
+
 TEST_CASE("a batch that is too large is halved at once, down to the key that is refused",
           "[lane]") {
   EngineDriver server;
@@ -457,8 +481,9 @@ TEST_CASE("prefix ordering sends one whole batch after another", "[lane]") {
   server.Put("c", "4");
   server.engine.Flush(1, server.now);
   CHECK(server.Poll().writes.empty());  // not even for a flush
-  CHECK(server.Done(first.writes[0]).writes ==
-        Writes{Batch(2, {Put("b", "2", 2), Put("c", "4", 4), Put("a", "3", 3)})});
+  WriteBatch second = Batch(2, {Put("b", "2", 2), Put("c", "4", 4), Put("a", "3", 3)});
+  second.all_or_nothing = true;
+  CHECK(server.Done(first.writes[0]).writes == Writes{second});
 }
 
 TEST_CASE("under prefix ordering all that failed goes again in one batch", "[lane]") {
@@ -518,6 +543,17 @@ TEST_CASE("a policy observes each attempt by itself, not a sequence of retries",
                                              .spacing = retried - TimePoint(0ms),
                                              .in_flight = 1,
                                              .errc = Errc::kOk}});
+}
+
+TEST_CASE("a policy does not observe a batch whose items each failed by themselves", "[lane]") {
+  std::vector<BatchSample> samples;
+  EngineDriver server(WithQuickRetries(Recording{&samples}));
+  server.Put("k", "v");
+  server.Done(server.Poll().writes.at(0),
+              {.batch = Errc::kTransient, .items = {{0, Errc::kTransient}}});
+  CHECK(samples.empty());
+  server.Done(server.NextSend().writes.at(0));
+  CHECK(samples.size() == 1);
 }
 
 TEST_CASE("the oldest wait of a batch is that of its oldest change", "[lane]") {

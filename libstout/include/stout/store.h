@@ -18,7 +18,7 @@ struct StoreTraits {
   static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
 
   std::string name;              ///< For logs and metrics: "rocksdb".
-  bool atomic_batches = false;   ///< A batch is applied whole or not at all, also in a crash.
+  bool atomic_batches = false;   ///< What a result does not name is applied whole or not at all.
   bool compares_stamps = false;  ///< An older (epoch, version) of a key changes nothing.
   bool fences = false;           ///< It has Fence().
   bool durable = false;          ///< What was answered kOk survives a crash of the store.

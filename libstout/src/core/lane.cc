@@ -361,6 +361,7 @@ void Lane::Send(WriteBatch&& batch, Attempt&& attempt, BatchPart part, Duration 
   }
   const double mean = sum / static_cast<double>(attempt.items.size());
   batch.id = attempt.id = ++last_batch_;
+  batch.all_or_nothing = options_.prefix_ordering;
   attempts_.push_back(std::move(attempt));
   // Filled in place: to build it elsewhere and copy it costs a tenth of a small batch.
   BatchSample& sample = attempts_.back().sample;
@@ -430,23 +431,32 @@ void Lane::Finish(Attempt&& attempt, const WriteResult& result, TimePoint now) {
   stats_.store_latency.Record(sample.latency());
   const bool was_held_back = !HasRoom(attempts_.size() + 1) || settled < count;
   const Duration tick = decision_.tick;
-  decision_ = policy_.Observe(sample);
+  // The store looked at each item and could write none: it is in no trouble itself, and the latency
+  // is that of what held the items up.
+  const bool each_by_itself = settled == 0 && result.batch == Errc::kTransient &&
+                              result.items.size() == count && !options_.prefix_ordering;
+  if (!each_by_itself) decision_ = policy_.Observe(sample);
   pacer_.OnAnswer(now);
   if (was_held_back || decision_.tick != tick) pacer_.OnReopen(now);
 
-  if (settled == 0) {
-    FailWhole(attempt, sample.errc, now);
-  } else {
+  if (settled > 0) {
     hold_.OnSuccess();
     cut_ = std::min(options_.max_batch_items, cut_ * 2);
+  } else {
+    ++stats_.batches_failed;
+  }
+  if (settled == 0 && !each_by_itself) {
+    FailWhole(attempt, sample.errc, now);
+  } else {
     FinishItems(attempt, result, batch_settled, now);
   }
   attempt.items.clear();
   spare_sent_.push_back(std::move(attempt.items));
 }
 
-// Some items are settled. Those that the result names failed by themselves and pause; the rest only
-// shared the fate of a batch in which another was refused, and goes again together.
+// Some items are settled, or each failed by itself. Those that the result names failed by
+// themselves and pause; the rest only shared the fate of a batch in which another was refused, and
+// goes again together.
 void Lane::FinishItems(const Attempt& attempt, const WriteResult& result, bool batch_settled,
                        TimePoint now) {
   std::size_t rest = 0;
@@ -511,7 +521,6 @@ void Lane::Pause(Slot slot, TimePoint now) {
 }
 
 void Lane::FailWhole(const Attempt& attempt, Errc errc, TimePoint now) {
-  ++stats_.batches_failed;
   const std::size_t count = attempt.items.size();
   // One that failed alone stands aside, or it would bar the others for ever.
   const bool alone = count == 1 && !options_.prefix_ordering;

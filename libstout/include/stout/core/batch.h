@@ -37,6 +37,8 @@ struct WriteBatch {
   Scope scope;  ///< All keys belong to it, if there is one.
   std::vector<WriteItem> items;
   std::size_t bytes = 0;  ///< Sum of the sizes of keys and values.
+  /// Prefix ordering: no item becomes durable unless all do that the store does not refuse.
+  bool all_or_nothing = false;
 
   bool operator==(const WriteBatch&) const = default;
 };
@@ -63,6 +65,9 @@ struct ItemError {
 /// `batch` is the fate of every item that `items` does not name:
 /// kOk (durable, or superseded by a newer stamp of the same epoch), kTransient (nothing was done),
 /// kUnknown (no telling), kTooLarge (send less at once), kRefused, kFenced.
+///
+/// If `batch` is kTransient and `items` names every item, each item failed by itself, and the store
+/// is well: each key pauses, and the lane does not.
 struct WriteResult {
   Errc batch = Errc::kOk;
   std::vector<ItemError> items;  ///< Sorted by index.

@@ -46,7 +46,7 @@ struct MarkResult {
 ///  - The batch as a whole failed: its keys go back to the head of the queue, the lane pauses (once
 ///    for all that were in flight together, see HoldBack), and the next batch has half as many
 ///    items, so that one which poisons its batch ends up alone.
-///  - Some of its keys failed: each pauses by itself; one that failed kAloneAfter times travels
+///  - Some keys failed, or each by itself: these pause; one that failed kAloneAfter times travels
 ///    alone from then on, and neither its company nor the lane suffers when it fails again.
 ///  - Some were refused and the rest failed with them: the rest goes back to the head of the queue.
 ///  - Under prefix ordering whatever failed goes back to the head of the queue, all together.

@@ -24,8 +24,8 @@ enum class BatchPart : std::uint8_t {
 ///
 /// | attempt                        | sample? | errc                                  |
 /// |--------------------------------|---------|---------------------------------------|
-/// | answered, all or some done     | yes     | kOk                                   |
-/// | answered, all refused          | yes     | kOk: the store is not in trouble      |
+/// | answered, some done or refused | yes     | kOk: the store is not in trouble      |
+/// | each item failed by itself     | no      | as above; see WriteResult             |
 /// | overload, refused connection   | yes     | kTransient                            |
 /// | timed out, connection lost     | yes     | kUnknown; `done` is the time-out      |
 /// | too large as a whole           | yes     | kTooLarge                             |
