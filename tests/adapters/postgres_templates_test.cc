@@ -70,6 +70,53 @@ TEST_CASE_METHOD(PostgresTest, "postgres: statements that do not fit are refused
         std::string::npos);
 }
 
+TEST_CASE_METHOD(PostgresTest, "postgres: templates that keep another value are refused") {
+  const bool pooled = GENERATE(false, true);
+  CAPTURE(pooled);
+  const int port = PortOf(pooled);
+  server().Execute("CREATE TABLE notes (id text PRIMARY KEY, body text, epoch int8, version int8)");
+  // The statements for these expressions over a key k and a value v, and over the columns.
+  const auto notes = [](const std::string& key, const std::string& value, const std::string& id,
+                        const std::string& body) {
+    PostgresOptions options;
+    options.templates = PostgresTemplates{
+        .upsert = "INSERT INTO notes AS t SELECT " + key + ", " + value +
+                  ", $3::int8, n FROM unnest($1::bytea[], $2::bytea[], $4::int8[]) AS u (k, v, n) "
+                  "ORDER BY k ON CONFLICT (id) DO UPDATE SET body = excluded.body, "
+                  "epoch = excluded.epoch, version = excluded.version "
+                  "WHERE (t.epoch, t.version) < (excluded.epoch, excluded.version)",
+        .remove =
+            "DELETE FROM notes t USING unnest($1::bytea[], $3::int8[]) AS u (k, n) WHERE id = " +
+            key + " AND (t.epoch, t.version) < ($2::int8, n)",
+        .select = "SELECT " + id + ", " + body + ", epoch, version FROM notes WHERE " + id +
+                  " = ANY ($1::bytea[])"};
+    return options;
+  };
+  const std::string k = "convert_from(k, 'UTF8')";
+  const std::string v = "convert_from(v, 'UTF8')";
+  const std::string id = "convert_to(id, 'UTF8')";
+  const std::string body = "convert_to(body, 'UTF8')";
+
+  const std::string why = WhyNot(notes(k, "v::text", id, body), port);
+  CHECK(why.find("templates=") != std::string::npos);
+  CHECK(why.find("returns another value") != std::string::npos);
+  CHECK(why.find("convert_from(v, 'UTF8')") != std::string::npos);
+  CHECK(WhyNot(notes("k::text", v, id, body), port).find("does not find the key") !=
+        std::string::npos);
+  // Text that looks like bytes is read as bytes.
+  CHECK(WhyNot(notes(k, v, id, "body::bytea"), port).find("templates=") != std::string::npos);
+  PostgresOptions keeps = notes(k, v, id, body);
+  keeps.templates->remove =
+      "DELETE FROM notes USING unnest($1::bytea[], $3::int8[]) AS u (k, n) WHERE id = k::text "
+      "AND (epoch, notes.version) < ($2::int8, n)";
+  CHECK(WhyNot(keeps, port).find("still finds the key") != std::string::npos);
+
+  CHECK(Open(notes(k, v, id, body), port) != nullptr);
+  CHECK(Open(notes(k, "encode(v, 'base64')", id, "decode(body, 'base64')"), port) != nullptr);
+  CHECK(Open(notes(k, "v::text", id, "body::bytea"), port) != nullptr);
+  CHECK(server().Execute("SELECT count(*) FROM notes") == "0");
+}
+
 TEST_CASE_METHOD(PostgresTest, "postgres: templates from a file that the URL names") {
   server().Execute(kDocuments);
   const TempDirectory directory;

@@ -1,12 +1,16 @@
 #include "setup.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <array>
+#include <random>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "connection.h"
+#include "rows.h"
 
 namespace stout::postgres {
 namespace {
@@ -45,6 +49,9 @@ class SettingUp {
     if (const ErrorCode error = CreateTables()) return error;
     for (const Statement* statement : schema_.statements()) {
       if (const ErrorCode error = Check(*statement)) return error;
+    }
+    if (!schema_.own) {
+      if (const ErrorCode error = CheckRoundTrip()) return error;
     }
     const ResultPtr durable = Execute(
         "SELECT current_setting('fsync') = 'on' AND "
@@ -209,6 +216,103 @@ class SettingUp {
                                 TypeName(static_cast<unsigned>(type))));
     }
     return {};
+  }
+
+  // The user's statements may take a value and keep another: v::text stores "\\x53".
+  ErrorCode CheckRoundTrip() {
+    for (const std::string& value : {EachByte(), std::string(R"(\x53 is text, too)")}) {
+      (void)Execute("BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '10s'");
+      bool taken = false;
+      const std::string why = TryRoundTrip(value, &taken);
+      (void)Execute("ROLLBACK");
+      if (!why.empty()) {
+        return Fail(
+            Errc::kBadUrl,
+            fmt::format("postgres: templates= does not keep what it is given: {}; upsert and "
+                        "select must be the inverse of each other, for a text column "
+                        "convert_from(v, 'UTF8') and convert_to(column, 'UTF8'), not v::text",
+                        why),
+            diagnostics_);
+      }
+      if (taken) return {};
+    }
+    spdlog::info(
+        "postgres: templates= was not tried out: its tables refuse keys and values that are no "
+        "documents of theirs");
+    return {};
+  }
+
+  static std::string EachByte() {
+    std::string bytes;
+    for (int byte = 0; byte < 256; ++byte) bytes += static_cast<char>(byte);
+    return bytes;
+  }
+
+  // Empty, or what comes back wrong. `taken`: the table takes this value.
+  std::string TryRoundTrip(const std::string& value, bool* taken) {
+    WriteItem item{.key = fmt::format(R"(libstout\trial-{:08x})", std::random_device()()),
+                   .value = value,
+                   .version = 1};
+    if (!Written(item, [](const EncodedBatch& batch) { return batch.Whole(batch.upserts); })) {
+      return {};
+    }
+    *taken = true;
+    ResultPtr found = Selected(item.key);
+    if (PQresultStatus(found.get()) != PGRES_TUPLES_OK) return "select fails: " + ErrorOf();
+    if (PQntuples(found.get()) != 1 || Field(found, 0) != item.key) {
+      return "select does not find the key that upsert wrote";
+    }
+    if (PQgetisnull(found.get(), 0, 1) != 0 || Field(found, 1) != value) {
+      return "select returns another value than upsert wrote";
+    }
+    if (schema_.compares_stamps && (Field(found, 2) != Int8(1) || Field(found, 3) != Int8(1))) {
+      return "select returns another epoch or version than upsert wrote";
+    }
+    item.kind = WriteKind::kDelete;
+    item.version = 2;
+    if (!Written(item, [](const EncodedBatch& batch) { return batch.Whole(batch.removes); })) {
+      return "remove fails: " + ErrorOf();
+    }
+    found = Selected(item.key);
+    const bool gone = PQntuples(found.get()) == 0 || PQgetisnull(found.get(), 0, 1) != 0;
+    return gone ? "" : "select still finds the key that remove was given";
+  }
+
+  template <typename QueryOf>
+  bool Written(const WriteItem& item, QueryOf query_of) {
+    WriteBatch batch;
+    batch.epoch = 1;
+    batch.items.push_back(item);
+    const ResultPtr result = Execute(query_of(EncodedBatch(batch, schema_)));
+    const ExecStatusType status = PQresultStatus(result.get());
+    return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
+  }
+
+  ResultPtr Selected(const std::string& key) {
+    Array keys(Type::kBytea);
+    keys.Add(key);
+    return Execute(Query{&schema_.select, {keys.Slice(0, 1)}});
+  }
+
+  static std::string_view Field(const ResultPtr& rows, int column) {
+    return {PQgetvalue(rows.get(), 0, column),
+            static_cast<std::size_t>(PQgetlength(rows.get(), 0, column))};
+  }
+
+  ResultPtr Execute(const Query& query) {
+    constexpr int kBinaryFormat = 1;
+    std::vector<Oid> types;
+    std::vector<const char*> values;
+    std::vector<int> lengths;
+    for (std::size_t i = 0; i < query.parameters.size(); ++i) {
+      types.push_back(static_cast<Oid>(query.statement->parameters[i]));
+      values.push_back(query.parameters[i].data());
+      lengths.push_back(static_cast<int>(query.parameters[i].size()));
+    }
+    const std::vector<int> formats(values.size(), kBinaryFormat);
+    return ResultPtr(PQexecParams(connection_.get(), query.statement->sql.c_str(),
+                                  static_cast<int>(values.size()), types.data(), values.data(),
+                                  lengths.data(), formats.data(), kBinaryFormat));
   }
 
   ErrorCode Misfit(const Statement& statement, const std::string& why) {

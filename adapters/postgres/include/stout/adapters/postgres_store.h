@@ -31,6 +31,9 @@ namespace stout {
 /// values again. Statements should take their rows in the order of keys, or two servers may
 /// deadlock each other (PostgreSQL then ends one of the batches, and it is sent again).
 ///
+/// When the store opens it writes, reads and removes a trial row in a transaction that it rolls
+/// back. It refuses statements that take a value and return another.
+///
 /// A store's URL names a file with them, `?templates=FILE.sql`: each below a line of its own that
 /// says `-- upsert`, `-- remove` or `-- select`.
 struct PostgresTemplates {
