@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -75,20 +76,15 @@ struct FreeParsed {
   void operator()(PQconninfoOption* parsed) const { PQconninfoFree(parsed); }
 };
 
+// Without the detail, which may show the values of a row.
+std::string_view PrimaryMessage(const ResultPtr& result) {
+  const char* const message = PQresultErrorField(result.get(), PG_DIAG_MESSAGE_PRIMARY);
+  return message == nullptr ? "" : message;
+}
+
 std::string SqlstateOf(const ResultPtr& result) {
   const char* const state = PQresultErrorField(result.get(), PG_DIAG_SQLSTATE);
   return state == nullptr ? "" : state;
-}
-
-// Of a transaction that the server has rolled back.
-Errc Classify(std::string_view state) {
-  constexpr std::array<std::string_view, 3> kOfTheRow = {"22", "23",
-                                                         "54"};  // data, constraint, limit
-  constexpr std::array<std::string_view, 2> kOfTheRowToo = {"44000", "P0001"};  // view, trigger
-  const auto begins = [state](std::string_view prefix) { return state.starts_with(prefix); };
-  const bool row = std::any_of(kOfTheRow.begin(), kOfTheRow.end(), begins) ||
-                   std::any_of(kOfTheRowToo.begin(), kOfTheRowToo.end(), begins);
-  return row ? Errc::kRefused : Errc::kTransient;
 }
 
 }  // namespace
@@ -153,11 +149,11 @@ ConnectionParameters::ConnectionParameters(const PostgresOptions& options, Targe
               nullptr} {}
 
 Connection::Connection(const PostgresOptions& options, std::vector<const Statement*> statements,
-                       const asio::any_io_executor& strand, std::shared_ptr<FormerProcesses> former)
+                       const asio::any_io_executor& strand, std::shared_ptr<SharedState> shared)
     : options_(options),
       statements_(AndInRecovery(std::move(statements))),
       socket_(strand),
-      former_(std::move(former)) {}
+      shared_(std::move(shared)) {}
 
 bool Connection::Usable() {
   // What a server says as it ends comes first, the end itself with the next look.
@@ -227,7 +223,7 @@ asio::awaitable<Outcome> Connection::Prepare() {
 }
 
 asio::awaitable<std::string> Connection::Introduce() {
-  FormerProcesses former = std::exchange(*former_, {});
+  FormerProcesses former = std::exchange(shared_->former, {});
   Array pids(Type::kInt8);
   Array starts(Type::kInt8);
   pids.Add(std::int64_t{0});  // An array that is sent is not empty.
@@ -240,7 +236,7 @@ asio::awaitable<std::string> Connection::Introduce() {
   queries[0].parameters = {pids.Slice(0, pids.size()), starts.Slice(0, starts.size())};
   const Outcome outcome = co_await RunOnPrimary(std::move(queries));
   if (connection_ == nullptr) {
-    former_->insert(former_->end(), former.begin(), former.end());
+    shared_->former.insert(shared_->former.end(), former.begin(), former.end());
     co_return outcome.message;
   }
   // Where the server does not show its processes to this role, none is ended.
@@ -319,8 +315,10 @@ asio::awaitable<Outcome> Connection::Receive(std::size_t commands) {
         break;
       default:
         outcome.sqlstate = SqlstateOf(result);
-        outcome.errc = Classify(outcome.sqlstate);
+        outcome.errc = ExplainSqlstate(outcome.sqlstate).blame == Blame::kRow ? Errc::kRefused
+                                                                              : Errc::kTransient;
         outcome.message = TrimRight(PQresultErrorMessage(result.get()));
+        Log(outcome.sqlstate, PrimaryMessage(result));
         if (EndsConnection(outcome.sqlstate)) co_return Settle(std::move(outcome));
         break;
     }
@@ -375,8 +373,15 @@ Outcome Connection::Settle(Outcome outcome) {
     outcome.errc = Errc::kUnknown;
     outcome.message = std::move(warning);
     outcome.sqlstate = "01000";
+    Log(outcome.sqlstate, outcome.message);
   }
   return outcome;
+}
+
+void Connection::Log(std::string_view sqlstate, std::string_view message) {
+  if (message.find(kFencedBy) != message.npos) return;  // no error: see fence.h
+  const auto line = shared_->errors.Line(sqlstate, message, std::chrono::steady_clock::now());
+  if (line) spdlog::warn("{}", *line);
 }
 
 // A commit whose wait for a synchronous standby was cancelled is answered with success, after a
@@ -385,12 +390,13 @@ Outcome Connection::Settle(Outcome outcome) {
 void Connection::OnNotice(void* self, const PGresult* notice) {
   const char* const function = PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
   if (function == nullptr || std::string_view(function) != "SyncRepWaitForLSN") return;
-  static_cast<Connection*>(self)->unreplicated_ = TrimRight(PQresultErrorMessage(notice));
+  const char* const message = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
+  static_cast<Connection*>(self)->unreplicated_ = message == nullptr ? "no text" : message;
 }
 
 Outcome Connection::Lost() {
   Outcome outcome{.errc = Errc::kUnknown, .message = ErrorOf(connection_.get())};
-  if (process_.pid != 0) former_->push_back(process_);
+  if (process_.pid != 0) shared_->former.push_back(process_);
   Drop();
   return outcome;
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "array.h"
+#include "sql_errors.h"
 #include "stout/adapters/postgres_store.h"
 #include "stout/adapters/time_limit.h"
 
@@ -43,8 +44,8 @@ struct Query {
 
 // What became of a round trip.
 struct Outcome {
-  // kOk: committed. kRefused: rolled back, for a row that the server does not take. kTransient:
-  // rolled back, or never sent. kUnknown: the connection was lost on the way.
+  // kOk: committed. kRefused: rolled back, because the server never takes a row. kTransient: rolled
+  // back, or never sent. kUnknown: the connection was lost on the way.
   Errc errc = Errc::kOk;
   std::string message{};
   std::string sqlstate{};            // of the first query that failed
@@ -95,6 +96,12 @@ struct ServerProcess {
 // The next connection that is made ends them. All connections that share this are on one strand.
 using FormerProcesses = std::vector<ServerProcess>;
 
+// What the connections of a store, all of which are on one strand, have in common.
+struct SharedState {
+  FormerProcesses former;
+  SqlErrorLog errors;
+};
+
 // A connection to a primary in pipeline mode. Its coroutines run one at a time, on the executor's
 // strand, and must have ended before it is destroyed.
 class Connection {
@@ -102,7 +109,7 @@ class Connection {
   // `options` and `statements`, which Connect() prepares, must outlive it.
   Connection(const PostgresOptions& options, std::vector<const Statement*> statements,
              const boost::asio::any_io_executor& strand,
-             std::shared_ptr<FormerProcesses> former = std::make_shared<FormerProcesses>());
+             std::shared_ptr<SharedState> shared = std::make_shared<SharedState>());
 
   // Connects, prepares the statements and the session, and ends former processes. Empty, or what is
   // wrong; a standby is wrong.
@@ -145,6 +152,7 @@ class Connection {
   [[nodiscard]] Outcome Lost();
   // What the answers mean once all are there.
   [[nodiscard]] Outcome Settle(Outcome outcome);
+  void Log(std::string_view sqlstate, std::string_view message);
   static void OnNotice(void* self, const PGresult* notice);
   [[nodiscard]] bool WatchSocket();
 
@@ -152,7 +160,7 @@ class Connection {
   const std::vector<const Statement*> statements_;
   boost::asio::posix::stream_descriptor socket_;  // Of a duplicate: libpq closes its own.
   ConnectionPtr connection_;
-  const std::shared_ptr<FormerProcesses> former_;
+  const std::shared_ptr<SharedState> shared_;
   ServerProcess process_;     // pid 0: not known, as behind a pooler
   std::string unreplicated_;  // the server's warning since the last outcome
   bool closed_ = false;

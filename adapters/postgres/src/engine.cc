@@ -26,14 +26,14 @@ PostgresStore::Engine::Engine(PostgresOptions options, postgres::Schema schema,
       collect_timer_(strand_) {
   // Shared: what one pool learns of the server, the other knows.
   const auto reconnection = std::make_shared<Reconnection>("postgres");
-  const auto former = std::make_shared<postgres::FormerProcesses>();
+  const auto shared = std::make_shared<postgres::SharedState>();
   const auto make_pool = [&](std::size_t connections) {
     return std::make_shared<Pool>(
         strand_,
         Pool::Options{.connections = connections, .max_queue = settings_->options.max_queue},
-        reconnection, [settings = settings_, strand = strand_, former] {
+        reconnection, [settings = settings_, strand = strand_, shared] {
           return std::make_unique<postgres::Connection>(
-              settings->options, settings->schema.statements(), strand, former);
+              settings->options, settings->schema.statements(), strand, shared);
         });
   };
   writers_ = make_pool(settings_->options.connections);

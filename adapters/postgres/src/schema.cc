@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "sql_errors.h"
 #include "table_names.h"
 
 namespace stout::postgres {
@@ -20,11 +21,10 @@ void AddFences(const WithTables& with_tables, Schema* schema) {
   schema->share_scope = {"stout_share_scope",
                          with_tables("SELECT pg_advisory_xact_lock_shared({lock})"),
                          {Type::kBytea}};
-  schema->check_fence = {
-      "stout_check_fence",
-      with_tables("SELECT CASE WHEN epoch > $2::int8 THEN ('fenced by epoch ' || "
-                  "epoch)::int8 END FROM {f} WHERE scope = $1::bytea"),
-      {Type::kBytea, Type::kInt8}};
+  schema->check_fence = {"stout_check_fence",
+                         with_tables("SELECT CASE WHEN epoch > $2::int8 THEN ('{fenced}' || "
+                                     "epoch)::int8 END FROM {f} WHERE scope = $1::bytea"),
+                         {Type::kBytea, Type::kInt8}};
   schema->holds_fence = {
       "stout_holds_fence",
       with_tables("SELECT FROM {f} WHERE scope = $1::bytea AND epoch = $2::int8"),
@@ -64,7 +64,7 @@ Result<Schema> MakeSchema(const PostgresOptions& options, std::string* error) {
     return fmt::format(fmt::runtime(sql), fmt::arg("t", schema.table),
                        fmt::arg("e", schema.epoch_table), fmt::arg("f", schema.fence_table),
                        fmt::arg("i", index), fmt::arg("rows", kCollectRows),
-                       fmt::arg("lock", kScopeLock));
+                       fmt::arg("lock", kScopeLock), fmt::arg("fenced", kFencedBy));
   };
   schema.create = with_tables(R"(CREATE TABLE IF NOT EXISTS {e} (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),

@@ -88,6 +88,8 @@ struct PostgresOptions {
 /// refused alone. A deleted key is read as not found, with the stamp of the delete while its
 /// tombstone lives.
 ///
+/// The log shows the first error of each SQLSTATE, and then at most one a minute, with a remedy.
+///
 /// Durable means what the server is set up for: `fsync = on` and `synchronous_commit` not `off`, as
 /// seen when the store opens.
 ///
