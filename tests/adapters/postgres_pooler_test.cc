@@ -1,4 +1,6 @@
-// PostgreSQL behind pgbouncer, which gives each transaction another session.
+// PostgreSQL behind pgbouncer, which gives each transaction another session. Tests of standbys
+// (postgres_standby_test.cc), locks (postgres_locks_test.cc), isolation (postgres_fence_test.cc)
+// and templates (postgres_templates_test.cc) run behind it, too: there, `pooled` is true.
 
 #include <catch2/catch.hpp>
 #include <future>

@@ -23,14 +23,21 @@ using asio::experimental::awaitable_operators::operator||;
 
 constexpr int kBinary = 1;
 
-// $1 int8: the milliseconds after which we give up. Who has, or has died without a word, is to hold
-// no locks for long, nor wait for any.
+// $1 int8: milliseconds. A client that has given up, or has died without a word, is to hold no
+// locks for long, nor wait for any. A fence is not seen by transactions that see the past.
 const Statement kSession = {"",
                             "SELECT set_config('lock_timeout', $1::int8 || 'ms', false), "
+                            "set_config('default_transaction_isolation', 'read committed', false), "
                             "set_config('tcp_keepalives_idle', '10', false), "
                             "set_config('tcp_keepalives_interval', '5', false), "
                             "set_config('tcp_keepalives_count', '3', false)",
                             {Type::kInt8}};
+
+// The same behind a pooler, for one transaction. The first must come before any SELECT. It is no
+// SET LOCAL, which warns outside of BEGIN, and yet no later transaction keeps what it sets.
+const Statement kIsolation = {"", "SET transaction_isolation = 'read committed'", {}};
+const Statement kLockTimeout = {
+    "", "SELECT set_config('lock_timeout', $1::int8 || 'ms', true)", {Type::kInt8}};
 
 const Statement kInRecovery = {"stout_in_recovery", "SELECT pg_is_in_recovery()::int4::int8", {}};
 
@@ -85,6 +92,10 @@ std::string_view PrimaryMessage(const ResultPtr& result) {
 std::string SqlstateOf(const ResultPtr& result) {
   const char* const state = PQresultErrorField(result.get(), PG_DIAG_SQLSTATE);
   return state == nullptr ? "" : state;
+}
+
+std::string Milliseconds(Duration duration) {
+  return Int8(std::chrono::ceil<std::chrono::milliseconds>(duration).count());
 }
 
 }  // namespace
@@ -148,9 +159,11 @@ ConnectionParameters::ConnectionParameters(const PostgresOptions& options, Targe
               connection_.c_str(),
               nullptr} {}
 
-Connection::Connection(const PostgresOptions& options, std::vector<const Statement*> statements,
+Connection::Connection(const PostgresOptions& options, Duration lock_timeout,
+                       std::vector<const Statement*> statements,
                        const asio::any_io_executor& strand, std::shared_ptr<SharedState> shared)
     : options_(options),
+      lock_timeout_ms_(Milliseconds(lock_timeout)),
       statements_(AndInRecovery(std::move(statements))),
       socket_(strand),
       shared_(std::move(shared)) {}
@@ -216,8 +229,7 @@ asio::awaitable<Outcome> Connection::Prepare() {
       co_return Lost();
     }
   }
-  const auto timeout = std::chrono::ceil<std::chrono::milliseconds>(options_.timeout);
-  const Query session{&kSession, {Int8(timeout.count())}};
+  const Query session{&kSession, {lock_timeout_ms_}};
   if (!Send(session) || PQpipelineSync(connection_.get()) != 1) co_return Lost();
   co_return co_await Receive(statements_.size() + 1);
 }
@@ -263,6 +275,19 @@ asio::awaitable<Outcome> Connection::RunOnPrimary(std::vector<Query> queries) {
 }
 
 asio::awaitable<Outcome> Connection::Run(std::span<const Query> queries) {
+  if (options_.prepare) co_return co_await Continue(queries);
+  constexpr std::size_t kSettings = 2;
+  std::vector<Query> with_settings(kSettings, Query{&kIsolation});
+  with_settings[1] = {&kLockTimeout, {lock_timeout_ms_}};
+  with_settings.insert(with_settings.end(), queries.begin(), queries.end());
+  Outcome outcome = co_await Continue(with_settings);
+  const auto end = outcome.results.begin() +
+                   static_cast<std::ptrdiff_t>(std::min(kSettings, outcome.results.size()));
+  outcome.results.erase(outcome.results.begin(), end);
+  co_return outcome;
+}
+
+asio::awaitable<Outcome> Connection::Continue(std::span<const Query> queries) {
   const bool sent = std::all_of(queries.begin(), queries.end(),
                                 [this](const Query& query) { return Send(query); });
   if (!sent || PQpipelineSync(connection_.get()) != 1) co_return Lost();

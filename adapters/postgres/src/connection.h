@@ -106,9 +106,10 @@ struct SharedState {
 // strand, and must have ended before it is destroyed.
 class Connection {
  public:
-  // `options` and `statements`, which Connect() prepares, must outlive it.
-  Connection(const PostgresOptions& options, std::vector<const Statement*> statements,
-             const boost::asio::any_io_executor& strand,
+  // `options` and `statements`, which Connect() prepares, must outlive it. `lock_timeout`: how long
+  // a query waits for a lock; <= options.timeout.
+  Connection(const PostgresOptions& options, Duration lock_timeout,
+             std::vector<const Statement*> statements, const boost::asio::any_io_executor& strand,
              std::shared_ptr<SharedState> shared = std::make_shared<SharedState>());
 
   // Connects, prepares the statements and the session, and ends former processes. Empty, or what is
@@ -118,8 +119,11 @@ class Connection {
   [[nodiscard]] bool Usable();
 
   // Sends the queries at once and waits for all answers: one round trip, and one transaction unless
-  // the queries begin or end one themselves.
+  // the queries begin or end one themselves. Where nothing is prepared, what a session would be set
+  // to is set in each transaction.
   [[nodiscard]] boost::asio::awaitable<Outcome> Run(std::span<const Query> queries);
+  // As Run(), within the transaction that an earlier Run() began.
+  [[nodiscard]] boost::asio::awaitable<Outcome> Continue(std::span<const Query> queries);
   // As Run(), after the question whether the server is a standby. If it is, the answers are not
   // used: the connection is dropped, and the outcome is kTransient. Behind a pooler a connection
   // may reach a standby at any time. The question comes first, because a standby may be promoted.
@@ -157,6 +161,7 @@ class Connection {
   [[nodiscard]] bool WatchSocket();
 
   const PostgresOptions& options_;
+  const std::string lock_timeout_ms_;  // In binary format.
   const std::vector<const Statement*> statements_;
   boost::asio::posix::stream_descriptor socket_;  // Of a duplicate: libpq closes its own.
   ConnectionPtr connection_;

@@ -33,7 +33,8 @@ PostgresStore::Engine::Engine(PostgresOptions options, postgres::Schema schema,
         Pool::Options{.connections = connections, .max_queue = settings_->options.max_queue},
         reconnection, [settings = settings_, strand = strand_, shared] {
           return std::make_unique<postgres::Connection>(
-              settings->options, settings->schema.statements(), strand, shared);
+              settings->options, settings->options.timeout, settings->schema.statements(), strand,
+              shared);
         });
   };
   writers_ = make_pool(settings_->options.connections);

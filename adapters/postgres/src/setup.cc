@@ -45,7 +45,6 @@ class SettingUp {
     if (const ErrorCode error = Connect()) return error;
     if (const ErrorCode error = CheckPrimary()) return error;
     if (const ErrorCode error = CheckVersion()) return error;
-    if (const ErrorCode error = CheckIsolation()) return error;
     if (const ErrorCode error = CreateTables()) return error;
     for (const Statement* statement : schema_.statements()) {
       if (const ErrorCode error = Check(*statement)) return error;
@@ -116,18 +115,6 @@ class SettingUp {
     return Fail(Errc::kBadUrl,
                 fmt::format("postgres: the server is of version {}, 14 or newer is needed",
                             version / 10000),
-                diagnostics_);
-  }
-
-  // A fence is seen by what comes after it: not by transactions that see the past.
-  ErrorCode CheckIsolation() {
-    const ResultPtr isolation = Execute("SHOW default_transaction_isolation");
-    if (TextOf(isolation) == "read committed") return {};
-    return Fail(Errc::kBadUrl,
-                fmt::format("postgres: default_transaction_isolation is '{}', and must be 'read "
-                            "committed' here; run: ALTER ROLE {} SET default_transaction_isolation "
-                            "= 'read committed'",
-                            TextOf(isolation), PQuser(connection_.get())),
                 diagnostics_);
   }
 

@@ -63,13 +63,13 @@ class Search {
     if (errc == Errc::kOk) {
       std::vector<Query> commit = AfterFailure();
       commit.push_back({&kCommit});
-      outcome = co_await connection_.Run(commit);
+      outcome = co_await connection_.Continue(commit);
       errc = outcome.errc;
     }
     if (errc != Errc::kOk && connection_.Usable()) {
       std::vector<Query> rollback;
       rollback.push_back({&kRollback});
-      outcome = co_await connection_.Run(rollback);
+      outcome = co_await connection_.Continue(rollback);
     }
     // What is refused now is no row of ours.
     co_return errc == Errc::kRefused ? Errc::kTransient : errc;
@@ -91,7 +91,7 @@ class Search {
     queries.push_back({&kSavepoint});
     queries.push_back(batch_.Part(*part.rows, part.first, part.last));
     queries.push_back({&kRelease});
-    const Outcome outcome = co_await connection_.Run(queries);
+    const Outcome outcome = co_await connection_.Continue(queries);
     if (outcome.errc == Errc::kOk) written_ += RowsTouched(outcome.results[write]);
     if (outcome.errc != Errc::kRefused) co_return outcome.errc;
     failed_ = true;

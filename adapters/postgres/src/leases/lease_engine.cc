@@ -58,8 +58,8 @@ PostgresLeases::Engine::Engine(postgres::LeaseSchema schema, const PostgresLease
   const auto make_pool = [this](const char* name) {
     return MakeLeasePool<postgres::Connection>(
         strand_, name, [settings = settings_, strand = strand_] {
-          return std::make_unique<postgres::Connection>(settings->options,
-                                                        settings->schema.statements(), strand);
+          return std::make_unique<postgres::Connection>(
+              settings->options, settings->options.timeout, settings->schema.statements(), strand);
         });
   };
   renewals_ = make_pool("postgres lease renewals");

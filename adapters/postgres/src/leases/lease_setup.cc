@@ -58,7 +58,7 @@ asio::awaitable<Trouble> SetUp(Connection& connection, const PostgresOptions& op
 Result<Identity> SetUpLeases(const PostgresOptions& options, const LeaseSchema& schema,
                              const TableNames& names, Diagnostics* diagnostics) {
   asio::io_context context;
-  Connection connection(options, {}, context.get_executor());
+  Connection connection(options, options.timeout, {}, context.get_executor());
   Trouble trouble;
   Identity identity = Identity::kTimeline;
   asio::co_spawn(context, SetUp(connection, options, schema, names, &identity),

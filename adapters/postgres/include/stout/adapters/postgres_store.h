@@ -73,8 +73,9 @@ struct PostgresOptions {
   std::size_t read_connections = 2;
   /// Calls of either kind waiting or running, beyond which one fails with kTransient at once. >= 1
   std::size_t max_queue = 4096;
-  /// Statements are prepared once a connection: not behind a pooler, which may give each
-  /// transaction another session (pgbouncer with pool_mode = transaction). False: nowhere.
+  /// Statements are prepared, and sessions set up, once a connection: not behind a pooler, which
+  /// may give each transaction another session (pgbouncer with pool_mode = transaction). There, or
+  /// everywhere if false, each transaction sets what it needs.
   bool prepare = true;
 };
 
