@@ -76,5 +76,28 @@ TEST_CASE("a batch costs a few allocations, however many keys are in it", "[allo
   CHECK(cost <= 20);
 }
 
+TEST_CASE("the copies of large values are freed with their batch", "[allocation][memory]") {
+  EngineOptions options = Patient();
+  options.lane.max_batch_bytes = std::size_t{3} << 20;
+  World world(options);
+  world.store.answer_writes_inline = true;
+  world.Open();
+  const auto write = [&](std::size_t size) {
+    const std::vector<std::string> keys = Keys(20);
+    for (const std::string& key : keys) world.state[key] = std::string(size, 'x');
+    world.On([&] {
+      for (const std::string& key : keys) (void)world.interposer->MarkDirty(key, size);
+      world.interposer->Flush([](ErrorCode) {});
+    });
+    for (int i = 0; i < 20; ++i) world.Turn();
+    REQUIRE(world.interposer->Stats().lanes[0].dirty_keys == 0);
+    world.state.clear();
+  };
+  write(100);
+  const std::size_t before = test::Bytes();
+  write(std::size_t{1} << 20);  // batches of two, and one that did not fit
+  CHECK(test::Bytes() < before + (std::size_t{1} << 19));
+}
+
 }  // namespace
 }  // namespace stout

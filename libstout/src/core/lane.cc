@@ -18,6 +18,11 @@ bool IsSettled(Errc errc) {
          errc == Errc::kCorrupt;
 }
 
+/// Frees a buffer that is not worth holding on to. (To assign an empty string would keep it.)
+void Trim(std::string& value, std::size_t most) {
+  if (value.capacity() > most) std::string().swap(value);
+}
+
 /// One of the spares, if there is one.
 template <typename T>
 T TakeSpare(std::vector<T>& spares) {
@@ -271,6 +276,7 @@ void Lane::Form(TimePoint now, StateSource& source) {
     if (!Append(batch, attempt, PopReady(), source, now) || alone) break;
   }
   for (; batch.items.size() > attempt.items.size(); batch.items.pop_back()) {
+    Trim(batch.items.back().value, kMaxSpareBytes);
     spare_items_.push_back(std::move(batch.items.back()));
   }
   if (batch.items.empty()) {  // every key was refused by its own serialiser
@@ -383,9 +389,7 @@ void Lane::Send(WriteBatch&& batch, Attempt&& attempt, BatchPart part, Duration 
 }
 
 void Lane::Recycle(WriteBatch batch) {
-  for (WriteItem& item : batch.items) {
-    if (item.value.capacity() > kMaxSpareBytes) item.value = {};  // rare: not worth holding on to
-  }
+  for (WriteItem& item : batch.items) Trim(item.value, kMaxSpareBytes);
   spare_batches_.push_back(std::move(batch.items));
 }
 

@@ -98,8 +98,9 @@ class Lane {
   static constexpr Slot kNone = KeyIndex::kNone;
   /// A key that failed this often is sent in a batch of its own. Guess; see world_test.
   static constexpr std::uint32_t kAloneAfter = 3;
-  /// Buffers of values beyond this are not kept for later batches.
-  static constexpr std::size_t kMaxSpareBytes = std::size_t{64} << 10;
+  /// Buffers of values beyond this are not kept for later batches. There are as many spares as
+  /// items were ever in flight at once, and each grows to the largest value that it ever held.
+  static constexpr std::size_t kMaxSpareBytes = std::size_t{4} << 10;
 
   struct Entry {
     std::string key;
