@@ -141,6 +141,24 @@ TEST_CASE("beyond max_pending_reads a fetch is pushed back", "[read]") {
   CHECK(server.Poll().fetched.empty());
 }
 
+TEST_CASE("beyond max_reads_in_flight keys wait until the store has answered", "[read]") {
+  EngineOptions options;
+  options.lane.max_reads_in_flight = 3;
+  EngineDriver server(options);
+  server.engine.Fetch({0, "a"}, 1, server.now);
+  server.engine.Fetch({0, "b"}, 2, server.now);
+  const Effects first = server.Poll();
+  REQUIRE(first.reads == Reads{Read(1, {"a", "b"})});
+  for (const FetchId fetch : {3, 4, 5}) {
+    server.engine.Fetch({0, "k" + std::to_string(fetch)}, fetch, server.now);
+  }
+  CHECK(server.Poll().reads == Reads{Read(2, {"k3"})});
+  CHECK(server.Poll().reads.empty());
+  const Effects answered = server.ReadDone(first.reads[0], {.states = {{}, {}}});
+  CHECK(answered.fetched.size() == 2);
+  CHECK(answered.reads == Reads{Read(3, {"k4", "k5"})});
+}
+
 TEST_CASE("one corrupt key fails its own fetches only", "[read]") {
   EngineDriver server;
   server.engine.Fetch({0, "good"}, 1, server.now);

@@ -18,6 +18,7 @@ std::optional<std::string> Validate(const EngineOptions& options) {
   require(lane.max_batch_bytes >= 1, "max_batch_bytes", "at least 1");
   require(lane.max_batches_in_flight >= 1, "max_batches_in_flight", "at least 1");
   require(lane.max_pending_reads >= 1, "max_pending_reads", "at least 1");
+  require(lane.max_reads_in_flight >= 1, "max_reads_in_flight", "at least 1");
   require(lane.attempt_timeout > Duration::zero(), "attempt_timeout", "positive");
   require(lane.retry_first > Duration::zero(), "retry_first", "positive");
   require(lane.retry_cap >= lane.retry_first, "retry_cap", "at least retry_first");

@@ -134,7 +134,7 @@ TimePoint ReadLane::Poll(TimePoint now, StateSource& source) {
     next = SaturatingAdd(attempts_.front().sample.sent, options_.attempt_timeout);
   }
   if (!ages_.empty()) next = std::min(next, SaturatingAdd(ages_.front().asked, deadline_));
-  if (!ready_.empty() && HasRoom(attempts_.size())) {
+  if (!ready_.empty() && HasRoom(attempts_.size(), reading_)) {
     next = std::min(next, std::max(NextByPolicy(), hold_.until()));
   }
   return next;
@@ -156,13 +156,14 @@ void ReadLane::Expire(TimePoint now) {
   }
 }
 
-bool ReadLane::HasRoom(std::size_t in_flight) const {
-  return in_flight < std::min(decision_.window, options_.max_batches_in_flight);
+bool ReadLane::HasRoom(std::size_t in_flight, std::size_t keys) const {
+  return in_flight < std::min(decision_.window, options_.max_batches_in_flight) &&
+         keys < options_.max_reads_in_flight;
 }
 
 bool ReadLane::MaySend(TimePoint now) const {
   if (ready_.empty() || now < hold_.until()) return false;
-  return HasRoom(attempts_.size()) && now >= NextByPolicy();
+  return HasRoom(attempts_.size(), reading_) && now >= NextByPolicy();
 }
 
 TimePoint ReadLane::NextByPolicy() const {
@@ -174,7 +175,8 @@ void ReadLane::Send(TimePoint now) {
   ReadBatch batch{.id = ++last_batch_, .lane = id_, .keys = {}};
   Attempt attempt{.id = batch.id, .slots = {}, .sample = {}};
   const std::size_t limit =
-      std::max<std::size_t>(1, std::min(options_.max_batch_items, decision_.max_items));
+      std::max<std::size_t>(1, std::min({options_.max_batch_items, decision_.max_items,
+                                         options_.max_reads_in_flight - reading_}));
   double waits = 0;
   while (!ready_.empty() && batch.keys.size() < limit) {
     const Slot slot = ready_.front();
@@ -203,6 +205,7 @@ void ReadLane::Send(TimePoint now) {
   attempt.sample.in_flight = attempts_.size() + 1;
   ++batches_sent_;
   reads_sent_ += batch.keys.size();
+  reading_ += batch.keys.size();
   attempts_.push_back(std::move(attempt));
   effects_.reads.push_back(std::move(batch));
 }
@@ -230,7 +233,8 @@ void ReadLane::Finish(Attempt attempt, ReadResult result, TimePoint now) {
   attempt.sample.done = now;
   attempt.sample.backlog = ready_.size();
   attempt.sample.errc = again ? result.errc : Errc::kOk;
-  bool was_held_back = !HasRoom(attempts_.size() + 1);
+  bool was_held_back = !HasRoom(attempts_.size() + 1, reading_);
+  reading_ -= attempt.slots.size();
   const Duration tick = decision_.tick;
   decision_ = policy_.Observe(attempt.sample);
   pacer_.OnAnswer(now);
@@ -274,6 +278,7 @@ void ReadLane::FailAll(Errc errc) {
   ages_.clear();
   ready_.clear();
   attempts_.clear();
+  reading_ = 0;
 }
 
 void ReadLane::AddTo(LaneStats& stats) const {

@@ -44,6 +44,9 @@ struct LaneOptions {
   std::size_t max_batches_in_flight = 64;
   /// Fetches that may wait, beyond which a further one fails with kPushedBack. >= 1.
   std::size_t max_pending_reads = 1'000'000;
+  /// Keys in the read batches that the store has not answered: the largest number of values that
+  /// reads bring into memory at once. Further fetches wait. >= 1.
+  std::size_t max_reads_in_flight = 4096;
 
   // --- Failure -------------------------------------------------------------------------------
 

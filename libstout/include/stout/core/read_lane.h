@@ -93,7 +93,7 @@ class ReadLane {
   void Expire(TimePoint now);
   void TimeOutAttempts(TimePoint now);
   void Finish(Attempt attempt, ReadResult result, TimePoint now);
-  [[nodiscard]] bool HasRoom(std::size_t in_flight) const;
+  [[nodiscard]] bool HasRoom(std::size_t in_flight, std::size_t keys) const;
   [[nodiscard]] bool MaySend(TimePoint now) const;
   [[nodiscard]] TimePoint NextByPolicy() const;
   void Send(TimePoint now);
@@ -116,6 +116,7 @@ class ReadLane {
   std::deque<Slot> ready_;
   std::deque<Age> ages_;  // oldest first; may name entries that are gone
   InFlight<Attempt> attempts_;
+  std::size_t reading_ = 0;  // keys in them
   Pacer pacer_;
   HoldBack hold_;
 
