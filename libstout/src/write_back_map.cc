@@ -1,5 +1,6 @@
 #include "stout/write_back_map.h"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/intrusive/list.hpp>
 #include <iterator>
@@ -15,6 +16,58 @@ struct KeyHash {
   std::size_t operator()(KeyView key) const { return std::hash<KeyView>{}(key); }
 };
 
+// Bytes that a block of `size` takes in glibc's heap, with its header.
+constexpr std::size_t BlockBytes(std::size_t size) {
+  return std::max<std::size_t>(32, (size + 8 + 15) / 16 * 16);
+}
+
+// What a string takes beside itself.
+std::size_t HeapBytes(const std::string& string) {
+  static const std::size_t inside = std::string().capacity();
+  return string.capacity() > inside ? BlockBytes(string.capacity() + 1) : 0;
+}
+
+// Counts the bytes of values that are alive although no map holds them.   Threads: any.
+class Ledger {
+ public:
+  explicit Ledger(std::shared_ptr<std::atomic<std::size_t>> all) : all_(std::move(all)) {}
+
+  void Add(std::size_t bytes) {
+    lent_.fetch_add(bytes, std::memory_order_relaxed);
+    if (all_) all_->fetch_add(bytes, std::memory_order_relaxed);
+  }
+  void Subtract(std::size_t bytes) {
+    lent_.fetch_sub(bytes, std::memory_order_relaxed);
+    if (all_) all_->fetch_sub(bytes, std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::size_t lent() const { return lent_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::size_t> lent_ = 0;
+  const std::shared_ptr<std::atomic<std::size_t>> all_;
+};
+
+// A value that is lent, except while a map holds it: see WriteBackMap::State::Keep and Drop.
+struct Value {
+  Value(std::string text, std::shared_ptr<Ledger> books)
+      : bytes(std::move(text)), ledger(std::move(books)) {
+    ledger->Add(SizeOf(bytes));
+  }
+  Value(const Value&) = delete;
+  Value& operator=(const Value&) = delete;
+  ~Value() { ledger->Subtract(SizeOf(bytes)); }
+
+  // What a value takes: itself, the counts of its references, and the text.
+  static std::size_t SizeOf(const std::string& text);
+
+  const std::string bytes;
+  const std::shared_ptr<Ledger> ledger;
+};
+
+std::size_t Value::SizeOf(const std::string& text) {
+  return BlockBytes(2 * sizeof(void*) + sizeof(Value)) + HeapBytes(text);
+}
+
 }  // namespace
 
 struct WriteBackMap::State : std::enable_shared_from_this<State> {
@@ -24,18 +77,31 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
     const std::string* key = nullptr;  // in `nodes`, whose elements do not move
   };
   using Nodes = std::unordered_map<std::string, Node, KeyHash, std::equal_to<>>;
+  // The node of libstdc++, for its size.
+  struct NodeShape {
+    void* next;
+    Nodes::value_type value;
+    std::size_t hash;
+  };
+  // With a key's share of the buckets, of which there are up to two for each key.
+  static constexpr std::size_t kNodeBytes = BlockBytes(sizeof(NodeShape)) + 2 * sizeof(void*);
   /// Dirty keys met when room is needed before giving up: they cannot be dropped.
   static constexpr int kEvictionTries = 16;
 
   State(const boost::asio::any_io_executor& executor, Store& store, WriteBackMapOptions options)
       : store(store),
         cache_bytes(options.cache_bytes),
+        ledger(std::make_shared<Ledger>(std::move(options.lent_bytes))),
         interposer(
             executor, store,
             {.serialize = [this](KeyView key, std::string& out) { return Serialize(key, out); },
              .on_refused = [this](KeyView key, ErrorCode) { Forget(key); },
              .on_fenced = [this](LaneId lane) { ForgetLane(lane); }},
             std::move(options.engine)) {}
+
+  ~State() {
+    for (auto& [key, node] : nodes) Drop(node.entry);
+  }
 
   Serialized Serialize(KeyView key, std::string& out) {
     const auto found = nodes.find(key);
@@ -56,20 +122,38 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
       found = nodes.try_emplace(std::string(key)).first;
       found->second.key = &found->first;
       recent.push_back(found->second);
-      bytes += key.size();
+      bytes += SizeOf(found->first);
     }
     Node& node = found->second;
-    bytes -= SizeOf(node.entry);
-    bytes += SizeOf(entry);
+    Drop(node.entry);
     node.entry = std::move(entry);
+    if (node.entry.value) {
+      bytes += Value::SizeOf(*node.entry.value);
+      ledger->Subtract(Value::SizeOf(*node.entry.value));
+    }
     Touch(node);
     MakeRoom();
   }
 
+  // The entry holds its value no longer; a caller may.
+  void Drop(Entry& entry) {
+    if (!entry.value) return;
+    bytes -= Value::SizeOf(*entry.value);
+    ledger->Add(Value::SizeOf(*entry.value));
+    entry.value = nullptr;
+  }
+
+  std::shared_ptr<const std::string> MakeValue(std::string text) const {
+    const auto value = std::make_shared<const Value>(std::move(text), ledger);
+    return {value, &value->bytes};
+  }
+
   void Touch(Node& node) { recent.splice(recent.end(), recent, recent.iterator_to(node)); }
 
+  // To drop a key whose value a caller holds frees nothing, but the next one may.
   void MakeRoom() {
-    for (int tries = 0; tries < kEvictionTries && bytes > cache_bytes && recent.size() > 1;) {
+    for (int tries = 0; tries < kEvictionTries && recent.size() > 1;) {
+      if (bytes + ledger->lent() <= cache_bytes) return;
       Node& oldest = recent.front();
       if (interposer.IsDirty(*oldest.key)) {
         Touch(oldest);
@@ -81,7 +165,8 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
   }
 
   void Erase(Nodes::iterator node) {
-    bytes -= node->first.size() + SizeOf(node->second.entry);
+    bytes -= SizeOf(node->first);
+    Drop(node->second.entry);
     recent.erase(recent.iterator_to(node->second));
     nodes.erase(node);
   }
@@ -122,18 +207,20 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
   Entry Learn(const std::string& key, StoredState read) {
     if (const auto found = nodes.find(key); found != nodes.end()) return found->second.entry;
     Entry entry{.value = nullptr, .stamp = read.stamp};
-    if (read.found) entry.value = std::make_shared<const std::string>(std::move(read.value));
+    if (read.found) entry.value = MakeValue(std::move(read.value));
     Keep(key, entry);
     return entry;
   }
 
-  static std::size_t SizeOf(const Entry& entry) { return entry.value ? entry.value->size() : 0; }
+  // What a key takes without its value.
+  static std::size_t SizeOf(const std::string& key) { return kNodeBytes + HeapBytes(key); }
 
   Store& store;
   std::size_t cache_bytes;
   Nodes nodes;
   boost::intrusive::list<Node> recent;  // least recently used first
   std::size_t bytes = 0;
+  const std::shared_ptr<Ledger> ledger;
   Interposer interposer;
 };
 
@@ -148,7 +235,7 @@ WriteBackMap::Executor WriteBackMap::get_executor() const {
 }
 
 Result<Stamp> WriteBackMap::Put(KeyView key, std::string value) {
-  return state_->Change(key, std::make_shared<const std::string>(std::move(value)));
+  return state_->Change(key, state_->MakeValue(std::move(value)));
 }
 
 Result<Stamp> WriteBackMap::Delete(KeyView key) { return state_->Change(key, nullptr); }
@@ -164,6 +251,12 @@ std::optional<WriteBackMap::Entry> WriteBackMap::Peek(KeyView key) {
 
 Interposer& WriteBackMap::interposer() { return state_->interposer; }
 
+std::shared_ptr<const std::string> WriteBackMap::Lend(std::string value) {
+  return state_->MakeValue(std::move(value));
+}
+
 std::size_t WriteBackMap::cached_bytes() const { return state_->bytes; }
+
+std::size_t WriteBackMap::lent_bytes() const { return state_->ledger->lent(); }
 
 }  // namespace stout

@@ -1,5 +1,6 @@
 #include "stout/write_back_map.h"
 
+#include <atomic>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
@@ -164,24 +165,40 @@ TEST_CASE("a get that fails says why and remembers nothing", "[map]") {
 
 // --- Memory ------------------------------------------------------------------------------------
 
+// What the map counts for one key.
+std::size_t BytesOf(const std::string& key, const std::string& value) {
+  MapWorld world;
+  world.Put(key, value);
+  return world.map->cached_bytes();
+}
+
 TEST_CASE("bytes are counted, and all forgotten when all is gone", "[map]") {
   MapWorld world({.engine = Hasty(), .cache_bytes = 0});
-  world.Put("key", "12345");
-  CHECK(world.map->cached_bytes() == 8);
+  world.Put("key", std::string(1000, 'x'));
+  const std::size_t large = world.map->cached_bytes();
+  CHECK(large > 1000);
   world.Put("key", "1");
-  CHECK(world.map->cached_bytes() == 4);
+  const std::size_t small = world.map->cached_bytes();
+  CHECK(small < large - 990);
   world.On([&] { CHECK(world.map->Delete("key")); });
-  CHECK(world.map->cached_bytes() == 3);
+  const std::size_t absent = world.map->cached_bytes();
+  CHECK(absent < small);
+  CHECK(absent > 100);  // a key without a value takes memory, too
+  world.AnswerAll();
+  world.Put("other key", "1");
+  CHECK(world.map->cached_bytes() == small);
 }
 
 TEST_CASE("the least recently used clean keys make room", "[map]") {
-  MapWorld world({.engine = Hasty(), .cache_bytes = 30});
-  for (const char* key : {"a", "b", "c"}) world.Put(key, std::string(9, 'x'));
-  CHECK(world.map->cached_bytes() == 30);
+  const std::string value(9, 'x');
+  const std::size_t limit = 3 * BytesOf("a", value);
+  MapWorld world({.engine = Hasty(), .cache_bytes = limit});
+  for (const char* key : {"a", "b", "c"}) world.Put(key, value);
+  CHECK(world.map->cached_bytes() == limit);
   world.AnswerAll();
   CHECK(world.Peek("a"));  // now b is the least recently used
-  world.Put("d", std::string(9, 'x'));
-  CHECK(world.map->cached_bytes() == 30);
+  world.Put("d", value);
+  CHECK(world.map->cached_bytes() == limit);
   CHECK_FALSE(world.Peek("b"));
   CHECK(world.Peek("a"));
   CHECK(world.Peek("c"));
@@ -191,17 +208,18 @@ TEST_CASE("the least recently used clean keys make room", "[map]") {
 }
 
 TEST_CASE("dirty keys are kept, whatever the limit", "[map]") {
-  MapWorld world({.engine = Hasty(), .cache_bytes = 10});
+  const std::size_t limit = BytesOf("last", "value");
+  MapWorld world({.engine = Hasty(), .cache_bytes = limit});
   for (int i = 0; i < 100; ++i) world.Put("key" + std::to_string(i), "value");
   for (int i = 0; i < 100; ++i) CHECK(world.Peek("key" + std::to_string(i)));
   world.AnswerAll();
   // All are clean now; what comes next makes room for all of them that are too many.
   world.Put("last", "value");
-  CHECK(world.map->cached_bytes() <= 10);
+  CHECK(world.map->cached_bytes() <= limit);
 }
 
 TEST_CASE("one large value makes room for itself, however many small ones that takes", "[map]") {
-  const std::size_t limit = 100'000;
+  const std::size_t limit = 1000 * BytesOf("1000", std::string(96, 'x'));
   MapWorld world({.engine = Hasty(), .cache_bytes = limit});
   for (int i = 0; i < 1000; ++i) world.Put(std::to_string(1000 + i), std::string(96, 'x'));
   world.AnswerAll();
@@ -211,6 +229,37 @@ TEST_CASE("one large value makes room for itself, however many small ones that t
     world.AnswerAll();
     CHECK(world.map->cached_bytes() <= limit);
   }
+}
+
+TEST_CASE("a value that a caller still holds counts until it is released", "[map]") {
+  const auto all = std::make_shared<std::atomic<std::size_t>>(0);
+  const std::string value(10'000, 'x');
+  const std::size_t two = 2 * BytesOf("a", value);
+  MapWorld world({.engine = Hasty(), .cache_bytes = two, .lent_bytes = all});
+  world.Put("a", value);
+  world.AnswerAll();
+  std::optional<Entry> held = world.Peek("a");
+  CHECK(world.map->lent_bytes() == 0);  // it is the map's own
+  world.Put("a", "small");
+  CHECK(world.map->lent_bytes() > value.size());
+  CHECK(all->load() == world.map->lent_bytes());
+  world.AnswerAll();
+  // There is room for one more beside it, not for two.
+  world.Put("b", value);
+  world.AnswerAll();
+  world.Put("c", value);
+  world.AnswerAll();
+  CHECK_FALSE(world.Peek("b"));
+  CHECK(world.map->cached_bytes() + world.map->lent_bytes() <= two);
+  held.reset();
+  CHECK(world.map->lent_bytes() == 0);
+  auto lent = world.map->Lend(value);
+  CHECK(*lent == value);
+  CHECK(all->load() > value.size());
+  world.map.reset();
+  world.Turn();
+  lent.reset();
+  CHECK(all->load() == 0);
 }
 
 // --- Trouble -----------------------------------------------------------------------------------
@@ -281,7 +330,7 @@ TEST_CASE("a fenced lane's keys are forgotten, and those only", "[map]") {
   CHECK_FALSE(world.Peek("0 clean"));
   REQUIRE(world.Peek("1"));
   CHECK(ValueOf(*world.Peek("1")) == "mine, still unsent");
-  CHECK(world.map->cached_bytes() == 1 + std::string("mine, still unsent").size());
+  CHECK(world.map->cached_bytes() == BytesOf("1", "mine, still unsent"));
   mine.handler({});
   world.Turn();
   REQUIRE(world.store.writes.size() == 1);

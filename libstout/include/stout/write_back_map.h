@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -12,9 +13,11 @@ namespace stout {
 
 struct WriteBackMapOptions {
   EngineOptions engine;
-  /// Keys and values kept in memory after they are durable, least recently used dropped first.
-  /// Dirty ones are always kept and count.
+  /// Bytes of memory for keys and values, as cached_bytes() and lent_bytes() count them. The least
+  /// recently used keys are dropped first. Dirty ones are always kept and count.
   std::size_t cache_bytes = std::size_t{256} << 20;
+  /// If set, the map adds its lent_bytes() to it. Several maps may share it.
+  std::shared_ptr<std::atomic<std::size_t>> lent_bytes;
 };
 
 /// For applications without a state of their own: an interposer that also holds the values.
@@ -85,8 +88,16 @@ class WriteBackMap {
   /// Flush, drain, close, statistics.
   [[nodiscard]] Interposer& interposer();
 
-  /// Bytes of keys and values held, dirty and clean.
+  /// A value of the caller that counts in lent_bytes() until its last reference is gone.
+  [[nodiscard]] std::shared_ptr<const std::string> Lend(std::string value);
+
+  /// Bytes of memory that the map's keys take, dirty, clean and absent ones: each with its value,
+  /// and with what the map and the allocator add. An estimate, made for libstdc++ and glibc.
   [[nodiscard]] std::size_t cached_bytes() const;
+
+  /// Bytes of memory of values that callers still hold although the map has replaced or dropped
+  /// them. On any thread.
+  [[nodiscard]] std::size_t lent_bytes() const;
 
  private:
   struct State;
