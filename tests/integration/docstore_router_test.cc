@@ -246,6 +246,27 @@ TEST_CASE("a client that asks before it sends is invited", "[router]") {
 
 // --- Trying again -------------------------------------------------------------------------------
 
+TEST_CASE("kept bodies beyond the budget wait until there is room", "[router]") {
+  RouterOptions options = Routed::Brisk();
+  options.http.max_body_bytes_in_flight = 100;
+  Routed routed(options);
+  ScriptedHttpServer server(Always(FormatAnswer(204)));
+  routed.MoveTo(server.address());
+  Client slow = routed.Connect();
+  slow.Send("PUT " + kSection + " HTTP/1.1\r\nHost: t\r\nContent-Length: 80\r\n\r\nhalf");
+  REQUIRE(Eventually([&] { return routed.Counts("docstore_body_bytes_in_flight 80"); }));
+  Client waiting = routed.Connect();
+  waiting.Send(Format("PUT", kSection, std::string(30, 'y')));
+  REQUIRE(Eventually([&] { return routed.Counts("docstore_connections_waiting 1"); }));
+  CHECK(waiting.Silent());
+  slow.Send(std::string(76, 'x'));
+  CHECK(slow.Receive().status == 204);
+  CHECK(waiting.Receive().status == 204);
+  // A larger body passes in parts, of which the first is kept.
+  CHECK(waiting.Do("PUT", kSection, std::string(1000, 'z')).status == 204);
+  REQUIRE(Eventually([&] { return routed.Counts("docstore_body_bytes_in_flight 0"); }));
+}
+
 TEST_CASE("a request follows its range to the new owner, body and all", "[router]") {
   ScriptedHttpServer heir(Always(FormatAnswer(204)));
   const std::string body(40'000, 'b');

@@ -30,11 +30,12 @@ constexpr std::chrono::seconds kLinger{1};
 }  // namespace
 
 Connection::Connection(SessionSocket socket, HttpHandler& handler, HttpMetrics& metrics,
-                       const HttpOptions& options, OnEnd on_end)
+                       const HttpOptions& options, BodyBudget bodies, OnEnd on_end)
     : socket_(std::move(socket)),
       handler_(handler),
       metrics_(metrics),
       options_(options),
+      bodies_(std::move(bodies)),
       on_end_(std::move(on_end)),
       timer_(socket_.get_executor()),
       since_(steady_clock::now()) {}
@@ -65,6 +66,10 @@ void Connection::Drain() {
     self->draining_ = true;
     // Between requests there is nothing to wait for; else the request under way is told 503.
     if (!self->InsideRequest() && self->input_.size() == 0) self->input_over_ = true;
+    if (self->place_) {
+      self->DropRequest();
+      self->AnswerAndEnd(MakeError(Errc::kDraining));
+    }
     self->Advance();
   });
 }
@@ -84,11 +89,11 @@ void Connection::Advance() {
 // --- Requests -----------------------------------------------------------------------------------
 
 void Connection::Parse() {
-  while (!input_over_ && input_.size() > 0 && answers_.size() < options_.max_pipelined) {
+  while (!input_over_ && !place_ && input_.size() > 0 && answers_.size() < options_.max_pipelined) {
     if (!parser_) {
       parser_.emplace();  // Not eager: it stops behind the header, which is checked first.
       parser_->header_limit(static_cast<std::uint32_t>(options_.max_header_bytes));
-      parser_->body_limit(options_.max_body_bytes);
+      parser_->body_limit(MostBodyBytes());
       RefuseOddChunkExtensions(*parser_);
       request_.reset();
       since_ = steady_clock::now();
@@ -110,19 +115,44 @@ void Connection::Parse() {
 void Connection::OnHeader() {
   const auto& header = parser_->get();
   if (auto refusal = CheckFraming(header)) {
-    parser_.reset();
+    DropRequest();
     return AnswerAndEnd(std::move(*refusal));
   }
-  parser_->eager(true);
   // Taken now: the parser will add the fields of a trailer to those of the header.
   request_.emplace();
   request_->method = ToMethod(header.method());
   request_->target = std::string(header.target());
   request_->preconditions = {ListOf(header, http::field::if_match),
                              ListOf(header, http::field::if_none_match)};
-  if (parser_->is_done() || !boost::beast::iequals(header[http::field::expect], "100-continue")) {
-    return;
-  }
+  if (parser_->is_done()) return;
+  // A body in chunks may become as large as any, so it takes that much now: a body that took room
+  // as it grows could hold the last room while it waits for more.
+  const auto length = parser_->content_length();
+  const std::size_t bytes = length ? static_cast<std::size_t>(*length) : MostBodyBytes();
+  share_ = bodies_.TryTake(bytes);
+  if (share_) return InviteBody();
+  place_.emplace(bodies_.Wait(bytes, [weak = weak_from_this()](BodyBudget::Share share) {
+    const auto self = weak.lock();
+    if (!self) return;
+    asio::post(self->socket_.get_executor(),
+               [self, share = std::move(share)]() mutable { self->OnShare(std::move(share)); });
+  }));
+}
+
+void Connection::OnShare(BodyBudget::Share share) {
+  if (!place_) return;  // the request has ended meanwhile
+  place_.reset();
+  share_.emplace(std::move(share));
+  since_ = steady_clock::now();
+  InviteBody();
+  Advance();
+}
+
+void Connection::InviteBody() {
+  parser_->eager(true);
+  // Otherwise a body in chunks would grow by doubling, and take twice its share meanwhile.
+  if (parser_->chunked()) parser_->get().body().reserve(MostBodyBytes());
+  if (!boost::beast::iequals(parser_->get()[http::field::expect], "100-continue")) return;
   // In its place among the answers: earlier ones go first.
   Answer& interim = answers_.emplace_back();
   interim.ready = true;
@@ -131,14 +161,21 @@ void Connection::OnHeader() {
 
 void Connection::Dispatch() {
   auto message = parser_->release();
-  parser_.reset();
+  std::string body = std::move(message.body());
+  // A body that came in chunks has grown beyond what it needs.
+  if (body.capacity() - body.size() > body.size() / 8) body.shrink_to_fit();
+  if (share_) share_->Shrink(body.size());
+  std::optional<BodyBudget::Share> share = std::move(share_);
+  DropRequest();
   // HTTP/1.0 clients that ask for keep-alive can do without.
   if (draining_ || !message.keep_alive() || message.version() < 11) input_over_ = true;
 
   const std::uint64_t number = Await(request_->method);
   if (draining_) return OnAnswer(number, MakeError(Errc::kDraining));
-  request_->body = std::move(message.body());
-  auto respond = [self = shared_from_this(), number](Response response) mutable {
+  request_->body = std::move(body);
+  auto respond = [self = shared_from_this(), number,
+                  share = std::move(share)](Response response) mutable {
+    share.reset();
     // Posted, not called: the handler may answer inside Handle.
     asio::post(self->socket_.get_executor(),
                [self, number, response = std::move(response)]() mutable {
@@ -151,8 +188,14 @@ void Connection::Dispatch() {
 
 // After malformed input nothing that follows can be trusted to begin a request.
 void Connection::Reject(error_code ec) {
-  parser_.reset();
+  DropRequest();
   AnswerAndEnd(MakeParseError(ec, options_));
+}
+
+void Connection::DropRequest() {
+  parser_.reset();
+  share_.reset();
+  place_.reset();
 }
 
 void Connection::AnswerAndEnd(Response response) {
@@ -213,7 +256,7 @@ void Connection::OnWritten(error_code ec) {
 
 void Connection::Read() {
   // A full pipeline is the client's turn to read.
-  if (reading_ || input_over_ || answers_.size() >= options_.max_pipelined) return;
+  if (reading_ || input_over_ || place_ || answers_.size() >= options_.max_pipelined) return;
   reading_ = true;
   socket_.async_read_some(
       input_.prepare(kReadBytes),
@@ -257,9 +300,14 @@ void Connection::OnTick() {
   // While the server owes an answer, the client owes nothing.
   if (!input_over_ && answers_.empty()) {
     if (InsideRequest() && now - since_ > options_.request_timeout) {
-      parser_.reset();
-      AnswerAndEnd(MakeError(408, "the request did not arrive within --request-timeout",
-                             "send the request at once, on a new connection"));
+      const bool waited = place_.has_value();
+      DropRequest();
+      AnswerAndEnd(waited
+                       ? MakeError(408, "there was no room for the body within --request-timeout",
+                                   "nothing was done: send the request again, on a new "
+                                   "connection, or raise --max-body-bytes-in-flight")
+                       : MakeError(408, "the request did not arrive within --request-timeout",
+                                   "send the request at once, on a new connection"));
     } else if (!InsideRequest() && now - since_ > options_.idle_timeout) {
       input_over_ = true;
     }
@@ -298,6 +346,7 @@ void Connection::Discard() {
 void Connection::End() {
   if (ended_) return;
   ended_ = true;
+  DropRequest();
   error_code ignored;
   socket_.close(ignored);
   timer_.cancel();

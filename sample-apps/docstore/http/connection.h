@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -12,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "http/body_budget.h"
 #include "http/http_server.h"
 #include "http/listener.h"
 
@@ -28,6 +30,9 @@ namespace stout::docstore {
 /// 4. While a read is outstanding, input_ holds nothing that Parse could consume: the read's buffer
 ///    lies behind it and must not move.
 /// 5. The client is timed only while it is the client's turn: while no answer is owed.
+/// 6. The bytes of a body are in memory, beyond one read of the socket, only while the request has
+///    its share of the budget: from the header until the answer is ready. While the request waits
+///    for its share, the socket is not read.
 ///
 /// Owner: itself, through its pending operations.   Threads: its strand, but for Drain and Abort.
 class Connection final : public Session, public std::enable_shared_from_this<Connection> {
@@ -35,7 +40,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   using OnEnd = UniqueFunction<void()>;
 
   Connection(SessionSocket socket, HttpHandler& handler, HttpMetrics& metrics,
-             const HttpOptions& options, OnEnd on_end);
+             const HttpOptions& options, BodyBudget bodies, OnEnd on_end);
 
   /// Begins to read. On any thread; the first call.
   void Start() override;
@@ -61,10 +66,14 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
 
   void Advance();
   void Parse();
-  // Checks the header, and invites the body if the client waits for that.
+  // Checks the header, and takes room for the body.
   void OnHeader();
+  void OnShare(BodyBudget::Share share);
+  // Reads the body from now on, and tells the client so if it waits for that.
+  void InviteBody();
   void Dispatch();
   void Reject(boost::system::error_code ec);
+  void DropRequest();
   void AnswerAndEnd(Response response);
 
   std::uint64_t Await(Method method);
@@ -81,17 +90,23 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   void Discard();
   void End();
 
+  [[nodiscard]] std::size_t MostBodyBytes() const {
+    return std::min(options_.max_body_bytes, bodies_.limit());
+  }
   [[nodiscard]] bool InsideRequest() const { return parser_ && parser_->got_some(); }
 
   SessionSocket socket_;
   HttpHandler& handler_;
   HttpMetrics& metrics_;
   const HttpOptions options_;
+  BodyBudget bodies_;
   OnEnd on_end_;
 
   boost::beast::flat_buffer input_;
   std::optional<Parser> parser_;
-  std::optional<Request> request_;  // Set once the header of parser_ is complete.
+  std::optional<Request> request_;          // Set once the header of parser_ is complete.
+  std::optional<BodyBudget::Share> share_;  // of the request's body, if it has one
+  std::optional<BodyBudget::Place> place_;  // while it waits for its share
 
   std::deque<Answer> answers_;
   std::uint64_t first_answer_ = 0;  // number of answers_.front()

@@ -14,6 +14,11 @@ constexpr Scalar<HttpSnapshot> kHttpScalars[] = {
      Get<&HttpSnapshot::connections_total>},
     {"docstore_connections_refused_total", kCounter, "Connections refused at --max-connections",
      Get<&HttpSnapshot::connections_refused>},
+    {"docstore_body_bytes_in_flight", kGauge, "Bytes of request bodies in memory or invited",
+     Get<&HttpSnapshot::body_bytes_in_flight>},
+    {"docstore_connections_waiting", kGauge,
+     "Connections that are not read because --max-body-bytes-in-flight is reached",
+     Get<&HttpSnapshot::connections_waiting>},
 };
 
 }  // namespace
@@ -41,7 +46,17 @@ void HttpMetrics::OnRefuse() {
 
 HttpSnapshot HttpMetrics::Snapshot() const {
   const std::lock_guard lock(mutex_);
-  return now_;
+  HttpSnapshot snapshot = now_;
+  if (bodies_) {
+    snapshot.body_bytes_in_flight = bodies_->used();
+    snapshot.connections_waiting = bodies_->waiting();
+  }
+  return snapshot;
+}
+
+void HttpMetrics::Watch(const BodyBudget& bodies) {
+  const std::lock_guard lock(mutex_);
+  bodies_ = bodies;
 }
 
 void AppendHttp(std::vector<MetricFamily>& families, const HttpSnapshot& http) {

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "http/body_budget.h"
 #include "http/figures.h"
 #include "http/message.h"
 #include "stout/core/histogram.h"
@@ -22,6 +24,8 @@ struct HttpSnapshot {
   std::size_t connections = 0;
   std::uint64_t connections_total = 0;
   std::uint64_t connections_refused = 0;
+  std::size_t body_bytes_in_flight = 0;
+  std::size_t connections_waiting = 0;  ///< For room for a body.
 };
 
 /// Counts requests and connections.   Threads: any.
@@ -31,12 +35,15 @@ class HttpMetrics {
   void OnConnect();
   void OnDisconnect();
   void OnRefuse();
+  /// Publishes this budget.
+  void Watch(const BodyBudget& bodies);
 
   [[nodiscard]] HttpSnapshot Snapshot() const;
 
  private:
   mutable std::mutex mutex_;
   HttpSnapshot now_;
+  std::optional<BodyBudget> bodies_;
 };
 
 void AppendHttp(std::vector<MetricFamily>& families, const HttpSnapshot& http);

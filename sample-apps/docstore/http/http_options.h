@@ -16,6 +16,9 @@ struct HttpOptions {
   std::size_t max_header_bytes = 8192;
   /// Bytes of a request body; beyond it 413. >= 1.
   std::size_t max_body_bytes = std::size_t{1} << 20;
+  /// Bytes of the request bodies in memory, over all connections: see BodyBudget. Connections are
+  /// not read beyond it; a body that is larger by itself is answered 413. >= 1.
+  std::size_t max_body_bytes_in_flight = std::size_t{64} << 20;
   /// A connection without a request for this long is closed. > 0.
   std::chrono::nanoseconds idle_timeout = std::chrono::seconds(60);
   /// From the first byte of a request to its last (else 408), and for the client to take what it is

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "http/body_budget.h"
 #include "http/http_metrics.h"
 #include "http/http_options.h"
 #include "http/listener.h"
@@ -32,7 +33,9 @@ class HttpHandler {
 class HttpServer {
  public:
   HttpServer(boost::asio::io_context& context, HttpHandler& handler, HttpMetrics& metrics,
-             const HttpOptions& options);
+             const HttpOptions& options)
+      : HttpServer(context, handler, metrics, options,
+                   BodyBudget(options.max_body_bytes_in_flight)) {}
 
   /// As Listener::Listen.
   Result<std::uint16_t> Listen(const std::string& host, std::uint16_t port) {
@@ -47,6 +50,9 @@ class HttpServer {
   void Close() { listener_.Close(); }
 
  private:
+  HttpServer(boost::asio::io_context& context, HttpHandler& handler, HttpMetrics& metrics,
+             const HttpOptions& options, const BodyBudget& bodies);
+
   Listener listener_;
 };
 

@@ -86,6 +86,10 @@ std::optional<Response> CheckFraming(const http::request_header<>& header) {
 }
 
 Response MakeParseError(boost::system::error_code ec, const HttpOptions& options) {
+  if (ec == http::error::body_limit && options.max_body_bytes_in_flight < options.max_body_bytes) {
+    return MakeError(413, "the body is larger than --max-body-bytes-in-flight",
+                     "send at most " + std::to_string(options.max_body_bytes_in_flight) + " bytes");
+  }
   if (ec == http::error::body_limit) {
     return MakeError(413, "the body is larger than --max-section-bytes",
                      "send at most " + std::to_string(options.max_body_bytes) + " bytes");

@@ -32,6 +32,9 @@ void AddOptions(CLI::App& app, RouterConfig& config) {
                "--reply-deadline");
   options.Bytes("--kept-body-bytes", router.kept_body_bytes, 1,
                 "First part of a request's body, kept to be sent once more");
+  options.Bytes("--max-body-bytes-in-flight", http.max_body_bytes_in_flight, 1,
+                "Most of these bytes in memory, over all connections: beyond it bodies are not "
+                "read");
   options.Count("--max-idle", router.max_idle, kMaxCount,
                 "Most connections to one server that wait for requests");
   options.Time("--server-idle-timeout", router.upstream_idle_timeout,

@@ -52,6 +52,7 @@ class Router {
 
   const RouterOptions options_;
   HttpMetrics http_;
+  BodyBudget bodies_;
   RouterMetrics metrics_;
   UpstreamPool pool_;
   Owners owners_;

@@ -180,6 +180,7 @@ Task<void> RoutingSession::Serve() {
     co_await Reply(parts_.pages.Show(route->resource));
   } else {
     co_await Forward(std::string(route->document));
+    share_.reset();
   }
 }
 
@@ -224,8 +225,41 @@ Task<void> RoutingSession::Forward(std::string document) {
   }
 }
 
+// False: the client has been told that there was no room, or the session has ended.
+Task<bool> RoutingSession::AwaitRoom(std::size_t bytes) {
+  share_ = parts_.bodies.TryTake(bytes);
+  if (share_) co_return true;
+  const auto until = Clock::now() + parts_.options.http.request_timeout;
+  auto on_share = [weak = weak_from_this()](BodyBudget::Share share) {
+    const auto self = weak.lock();
+    if (!self) return;
+    asio::post(self->socket_.get_executor(), [self, share = std::move(share)]() mutable {
+      self->share_.emplace(std::move(share));
+      self->pause_.cancel();
+    });
+  };
+  {
+    const BodyBudget::Place place = parts_.bodies.Wait(bytes, std::move(on_share));
+    deadline_.Clear();  // it is not the client that is slow
+    while (!share_ && !ended_ && Clock::now() < until) co_await Wait(until - Clock::now());
+  }
+  if (!share_ && !ended_) {
+    co_await Reply(MakeError(408, "there was no room for the body within --request-timeout",
+                             "nothing was done: send the request again, on a new connection, or "
+                             "raise --max-body-bytes-in-flight"));
+  }
+  if (share_) deadline_.Set(parts_.options.http.request_timeout);
+  co_return share_ && !ended_;
+}
+
 // Reads as much of the body as is kept. False: the client has been told what was wrong.
 Task<bool> RoutingSession::AwaitBody(RequestBody& body) {
+  if (!parser_->is_done()) {
+    const auto rest = parser_->content_length_remaining();
+    const std::size_t kept = std::min(parts_.options.kept_body_bytes, parts_.bodies.limit());
+    const bool room = co_await AwaitRoom(rest ? std::min<std::uint64_t>(*rest, kept) : kept);
+    if (!room) co_return false;
+  }
   const auto& head = parser_->get();
   if (!parser_->is_done() && input_.size() == 0 &&
       boost::beast::iequals(head[http::field::expect], "100-continue")) {
@@ -233,7 +267,8 @@ Task<bool> RoutingSession::AwaitBody(RequestBody& body) {
     auto [ec, bytes] = co_await asio::async_write(socket_, asio::buffer(kContinue), kAwait);
     broken_ = bool(ec);
   }
-  const ErrorCode ec = co_await body.Keep(parts_.options.kept_body_bytes);
+  const ErrorCode ec =
+      co_await body.Keep(std::min(parts_.options.kept_body_bytes, parts_.bodies.limit()));
   if (ec) co_await ReplyToBadRequest(ec);
   deadline_.Clear();
   co_return !ec && !broken_;

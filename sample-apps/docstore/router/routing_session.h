@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "http/body_budget.h"
 #include "http/listener.h"
 #include "http/message.h"
 #include "router/deadline.h"
@@ -31,12 +32,13 @@ struct RouterParts {
   HttpMetrics& http;
   RouterMetrics& metrics;
   const RouterPages& pages;
+  BodyBudget& bodies;
 };
 
 /// One client's connection to the router: its requests one after another, each forwarded to the
 /// owner of its document until an answer can be given.
 ///
-/// Memory: header, kept body and one part of a body in each direction.
+/// Memory: header, kept body and one part of a body in each direction. Kept bodies share a budget.
 /// Owner: itself, through its pending operations.   Threads: its strand, but for Session's members.
 class RoutingSession final : public Session, public std::enable_shared_from_this<RoutingSession> {
  public:
@@ -59,6 +61,7 @@ class RoutingSession final : public Session, public std::enable_shared_from_this
   Task<bool> ReadHead();
   Task<void> Serve();
   Task<void> Forward(std::string document);
+  Task<bool> AwaitRoom(std::size_t bytes);
   Task<bool> AwaitBody(RequestBody& body);
   Task<std::optional<Lease>> AwaitOwner(const std::string& document, Clock::time_point until);
   Task<Fate> Attempt(Lease lease, const boost::beast::http::request_header<>& head,
@@ -83,8 +86,9 @@ class RoutingSession final : public Session, public std::enable_shared_from_this
   Clock::time_point received_;
   Method method_ = Method::kOther;
 
-  std::string document_;              // of the request that is being forwarded
-  std::optional<Exchange> exchange_;  // of the attempt that is under way
+  std::optional<BodyBudget::Share> share_;  // of the request's kept body
+  std::string document_;                    // of the request that is being forwarded
+  std::optional<Exchange> exchange_;        // of the attempt that is under way
   Owners::Subscription subscription_;
   boost::asio::basic_waitable_timer<Clock, boost::asio::wait_traits<Clock>, SessionStrand> pause_;
   SplitMix64 random_;

@@ -100,8 +100,13 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
 
   options.Group("Limits");
   options.Bytes("--cache-bytes", config.documents.map.cache_bytes, 1 << 20,
-                "States kept in memory, over all shards");
+                "Memory for documents, also for ids that were asked for and do not exist, over all "
+                "shards");
   options.Bytes("--max-section-bytes", http.max_body_bytes, 1, "Largest section; beyond it 413");
+  options.Bytes(
+      "--max-body-bytes-in-flight", http.max_body_bytes_in_flight, 1,
+      "Most bytes of requests' bodies in memory, over all connections: beyond it they are "
+      "not read");
   options.Count("--max-sections", config.documents.max_sections, kMaxCount,
                 "Most sections of a document; beyond it 507");
   options.Bytes("--max-header-bytes", http.max_header_bytes, 256,

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "stout/unique_function.h"
+
+namespace stout::docstore {
+
+/// Bounds the bytes of request bodies in memory, over all connections.
+///
+/// A body takes a share for all its bytes before its first byte is read. If there is no room, it
+/// waits in one line, first come, first served. A share is given back when it is destroyed.
+///
+/// No deadlock: the owner of a share never waits for another share in order to end. A request has
+/// one share. It takes it whole, so half-read bodies do not wait for room. The share ends with the
+/// request's answer, which waits for the client until --request-timeout and for the store until
+/// --reply-deadline, but for no other request that waits for room: requests of one connection take
+/// their shares in their order.
+///
+/// Owner: copies refer to the same budget, and so do shares and places in the line.   Threads: any.
+class BodyBudget {
+ private:
+  struct State;
+
+ public:
+  /// Bytes of the budget, until it is destroyed.   Threads: one at a time.
+  class Share {
+   public:
+    Share(Share&& other) noexcept = default;
+    Share& operator=(Share&& other) noexcept;
+    ~Share() { Shrink(0); }
+
+    /// Gives back what is beyond `bytes`.
+    void Shrink(std::size_t bytes);
+
+   private:
+    friend class BodyBudget;
+    Share(std::shared_ptr<State> state, std::size_t bytes)
+        : state_(std::move(state)), bytes_(bytes) {}
+
+    std::shared_ptr<State> state_;  // null: moved from
+    std::size_t bytes_;
+  };
+  using OnShare = UniqueFunction<void(Share)>;
+
+  /// A place in the line, which its destruction gives up.   Threads: one at a time.
+  class Place {
+   public:
+    Place(Place&& other) noexcept = default;
+    Place& operator=(Place&& other) noexcept = delete;
+    ~Place();
+
+   private:
+    friend class BodyBudget;
+    Place(std::shared_ptr<State> state, std::uint64_t number)
+        : state_(std::move(state)), number_(number) {}
+
+    std::shared_ptr<State> state_;
+    std::uint64_t number_;
+  };
+
+  explicit BodyBudget(std::size_t limit);
+
+  [[nodiscard]] std::size_t limit() const;
+  /// Bytes of all shares.
+  [[nodiscard]] std::size_t used() const;
+  /// Places in the line.
+  [[nodiscard]] std::size_t waiting() const;
+
+  /// Returns nullopt if there is no room, or if the line is not empty. Requires bytes <= limit().
+  [[nodiscard]] std::optional<Share> TryTake(std::size_t bytes);
+
+  /// Calls `on_share` once there is room, unless the place is given up before. The call may come
+  /// on any thread, also before Wait returns, and must be brief. Requires bytes <= limit().
+  [[nodiscard]] Place Wait(std::size_t bytes, OnShare on_share);
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace stout::docstore

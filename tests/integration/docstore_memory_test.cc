@@ -1,0 +1,259 @@
+// What the document service holds in memory for its clients, and what bounds it.
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <future>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "docstore_support.h"
+#include "http/body_budget.h"
+#include "stout/adapters/memory_store.h"
+
+namespace stout::docstore {
+namespace {
+
+using namespace std::chrono_literals;
+
+// --- The budget of bodies -----------------------------------------------------------------------
+
+TEST_CASE("bodies that find no room wait in one line", "[docstore]") {
+  BodyBudget budget(100);
+  std::vector<std::pair<int, BodyBudget::Share>> got;
+  const auto wait = [&](int who, std::size_t bytes) {
+    return budget.Wait(
+        bytes, [&, who](BodyBudget::Share share) { got.emplace_back(who, std::move(share)); });
+  };
+  std::optional<BodyBudget::Share> first = budget.TryTake(80);
+  REQUIRE(first);
+  CHECK_FALSE(budget.TryTake(21));
+  const auto large = wait(1, 60);
+  const auto small = wait(2, 10);
+  CHECK_FALSE(budget.TryTake(1));  // it does not jump the line
+  CHECK(got.empty());              // nor does the small one
+  CHECK(budget.used() == 80);
+  CHECK(budget.waiting() == 2);
+  first->Shrink(30);
+  REQUIRE(got.size() == 2);
+  CHECK(got[0].first == 1);
+  CHECK(got[1].first == 2);
+  CHECK(budget.used() == 100);
+  first.reset();
+  got.clear();
+  CHECK(budget.used() == 0);
+  CHECK(budget.TryTake(100));
+}
+
+TEST_CASE("a body that gives its place up lets those behind it pass", "[docstore]") {
+  BodyBudget budget(100);
+  std::vector<BodyBudget::Share> got;
+  const auto keep = [&](BodyBudget::Share share) { got.push_back(std::move(share)); };
+  const auto first = budget.TryTake(80);
+  {
+    const auto large = budget.Wait(60, keep);
+    const auto small = budget.Wait(20, keep);
+    auto moved = std::optional(budget.Wait(1, keep));
+    CHECK(got.empty());
+    CHECK(budget.waiting() == 3);
+  }
+  CHECK(budget.waiting() == 0);
+  CHECK(got.empty());  // places are given up in the opposite order
+  std::optional<BodyBudget::Place> large = budget.Wait(60, keep);
+  const auto small = budget.Wait(20, keep);
+  large.reset();
+  REQUIRE(got.size() == 1);
+  CHECK(budget.used() == 100);
+}
+
+TEST_CASE("a share outlives the budget's owner", "[docstore]") {
+  std::optional<BodyBudget::Share> share;
+  {
+    BodyBudget budget(10);
+    share = budget.TryTake(10);
+  }
+  CHECK(share);
+}
+
+// --- Over sockets -------------------------------------------------------------------------------
+
+class GatedServer {
+ public:
+  explicit GatedServer(const HttpOptions& http,
+                       const DocumentsOptions& documents = TestServer::TwoShards())
+      : memory_(runner_.context().get_executor()),
+        store(memory_),
+        server_(runner_, store, documents, http) {}
+
+  [[nodiscard]] Client Connect() const { return Client(server_.port()); }
+
+  // Waits until the gauge has this value; a value of -1: any but 0.
+  void AwaitGauge(const std::string& name, double value) const {
+    Client client = Connect();
+    for (;;) {
+      const std::string text = "\n" + client.Do("GET", "/metrics").body;
+      double sum = 0;
+      for (auto at = text.find("\n" + name); at != std::string::npos;
+           at = text.find("\n" + name, at + 1)) {
+        const auto space = text.find(' ', at);
+        sum += std::stod(text.substr(space));
+      }
+      if (value < 0 ? sum != 0 : sum == value) return;
+    }
+  }
+  void AwaitWaiting(int connections) const {
+    AwaitGauge("docstore_connections_waiting", connections);
+  }
+
+ private:
+  Runner runner_;
+  MemoryStore memory_;
+
+ public:
+  GateStore store;
+
+ private:
+  TestServer server_;
+};
+
+std::string Header(const std::string& target, std::string_view framing) {
+  return "PUT " + target + " HTTP/1.1\r\nHost: t\r\n" + std::string(framing) + "\r\n\r\n";
+}
+
+TEST_CASE("a body beyond the budget is not read until there is room", "[docstore]") {
+  const GatedServer service({.max_body_bytes_in_flight = 100});
+  const bool chunked = GENERATE(false, true);
+  CAPTURE(chunked);
+  Client slow = service.Connect();
+  slow.Send(Header("/docs/a/sections/s", "Content-Length: 80") + std::string(40, 'x'));
+  service.AwaitGauge("docstore_body_bytes_in_flight", 80);
+  Client waiting = service.Connect();
+  if (chunked) {
+    waiting.Send(Header("/docs/b/sections/s", "Transfer-Encoding: chunked") +
+                 "2\r\nyy\r\n0\r\n\r\n");
+  } else {
+    waiting.Send(Format("PUT", "/docs/b/sections/s", std::string(30, 'y')));
+  }
+  service.AwaitWaiting(1);
+  CHECK(waiting.Silent());
+  Client reader = service.Connect();  // has no body, and does not wait
+  CHECK(reader.Do("GET", "/docs/b/sections/s").status == 404);
+  slow.Send(std::string(40, 'x'));
+  CHECK(slow.Receive().status == 201);
+  CHECK(waiting.Receive().status == 201);
+  CHECK(reader.Do("GET", "/docs/b/sections/s").body == (chunked ? "yy" : std::string(30, 'y')));
+  service.AwaitGauge("docstore_body_bytes_in_flight", 0);
+}
+
+TEST_CASE("a client that asks first is told to go on when there is room", "[docstore]") {
+  const GatedServer service({.max_body_bytes_in_flight = 100});
+  Client slow = service.Connect();
+  slow.Send(Header("/docs/a/sections/s", "Content-Length: 100") + std::string(40, 'x'));
+  service.AwaitGauge("docstore_body_bytes_in_flight", 100);
+  Client asking = service.Connect();
+  asking.Send(Header("/docs/b/sections/s", "Content-Length: 1\r\nExpect: 100-continue"));
+  service.AwaitWaiting(1);
+  CHECK(asking.Silent());
+  slow.Send(std::string(60, 'x'));
+  CHECK(asking.Receive().status == 100);
+  asking.Send("y");
+  CHECK(asking.Receive().status == 201);
+}
+
+TEST_CASE("a body counts until it is answered", "[docstore]") {
+  GatedServer service({.max_body_bytes_in_flight = 100});
+  Client first = service.Connect();
+  service.store.Shut();
+  first.Send(Format("PUT", "/docs/a/sections/s", std::string(80, 'x')));
+  Client second = service.Connect();
+  service.AwaitGauge("docstore_body_bytes_in_flight", 80);
+  second.Send(Format("PUT", "/docs/b/sections/s", std::string(80, 'y')));
+  service.AwaitWaiting(1);
+  CHECK(second.Silent());
+  service.store.Open();
+  CHECK(first.Receive().status == 201);
+  CHECK(second.Receive().status == 201);
+}
+
+TEST_CASE("the room of a client that goes, or is too slow, is free again", "[docstore]") {
+  const GatedServer service({.max_body_bytes_in_flight = 100, .request_timeout = 40ms});
+  const std::string half =
+      Header("/docs/a/sections/s", "Content-Length: 100") + std::string(40, 'x');
+  Client slow = service.Connect();
+  slow.Send(half);
+  CHECK(slow.Receive().status == 408);
+  {
+    Client gone = service.Connect();
+    gone.Send(half);
+  }
+  service.AwaitGauge("docstore_body_bytes_in_flight", 0);
+  CHECK(service.Connect().Do("PUT", "/docs/b/sections/s", std::string(100, 'y')).status == 201);
+}
+
+TEST_CASE("a client that waits for room too long is told so", "[docstore]") {
+  GatedServer service({.max_body_bytes_in_flight = 100, .request_timeout = 40ms});
+  service.store.Shut();
+  Client first = service.Connect();
+  first.Send(Format("PUT", "/docs/a/sections/s", std::string(80, 'x')));
+  service.AwaitGauge("docstore_body_bytes_in_flight", 80);
+  Client second = service.Connect();
+  second.Send(Format("PUT", "/docs/b/sections/s", std::string(80, 'y')));
+  const Reply reply = second.Receive();
+  CHECK(reply.status == 408);
+  CHECK(reply.body.find("--max-body-bytes-in-flight") != std::string::npos);
+  CHECK(second.AtEnd());
+  service.AwaitWaiting(0);
+  service.store.Open();
+  CHECK(first.Receive().status == 201);
+}
+
+TEST_CASE("a body that is larger than the budget is refused", "[docstore]") {
+  const GatedServer service({.max_body_bytes_in_flight = 100});
+  for (const std::string& request : {Header("/docs/a/sections/s", "Content-Length: 101"),
+                                     Header("/docs/a/sections/s", "Transfer-Encoding: chunked") +
+                                         "65\r\n" + std::string(101, 'x')}) {
+    Client client = service.Connect();
+    client.Send(request);
+    const Reply reply = client.Receive();
+    CHECK(reply.status == 413);
+    CHECK(reply.body.find("--max-body-bytes-in-flight") != std::string::npos);
+    CHECK(client.AtEnd());
+  }
+}
+
+TEST_CASE("pipelined bodies share a small budget and are all answered", "[docstore]") {
+  const GatedServer service({.max_body_bytes_in_flight = 100});
+  std::vector<std::future<int>> clients;
+  for (int id = 0; id < 4; ++id) {
+    clients.push_back(std::async(std::launch::async, [&service, id] {
+      Client client = service.Connect();
+      std::string requests;
+      constexpr int kRequests = 50;
+      for (int i = 0; i < kRequests; ++i) {
+        const std::string target =
+            "/docs/d" + std::to_string(id) + "/sections/s" + std::to_string(i);
+        const std::string body(static_cast<std::size_t>(1 + i * 7 % 90), 'x');
+        if (i % 3 == 0) {
+          requests += Header(target, "Transfer-Encoding: chunked") + "2\r\nyy\r\n0\r\n\r\n";
+        } else {
+          requests += Format("PUT", target, body);
+        }
+        requests += Format("GET", target);
+      }
+      client.Send(requests);
+      int answered = 0;
+      for (int i = 0; i < kRequests; ++i) {
+        answered += client.Receive().status == 201;
+        answered += client.Receive().status == 200;
+      }
+      return answered;
+    }));
+  }
+  for (auto& client : clients) CHECK(client.get() == 100);
+  service.AwaitGauge("docstore_body_bytes_in_flight", 0);
+}
+
+}  // namespace
+}  // namespace stout::docstore
