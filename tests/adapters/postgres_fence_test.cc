@@ -29,7 +29,7 @@ class FenceTest : public PostgresTest {
 }  // namespace
 
 TEST_CASE_METHOD(FenceTest, "postgres: a fence waits for a batch that is under way") {
-  const auto former = Open();
+  const auto former = Open("lock_timeout=60s");
   const auto successor = Open();
   CHECK(WriteNow(*former, Scoped("s", Batch(1, {Put("k", "1", 1)}))) == WriteResult{});
   PostgresSession stranger(server());
@@ -49,7 +49,7 @@ TEST_CASE_METHOD(FenceTest, "postgres: a fence waits for a batch that is under w
 }
 
 TEST_CASE_METHOD(FenceTest, "postgres: a repeated fence does not wait for the owner's batches") {
-  const auto store = Open();
+  const auto store = Open("lock_timeout=60s");
   CHECK_FALSE(FenceNow(*store, "s", 1));
   CHECK(WriteNow(*store, Scoped("s", Batch(1, {Put("k", "1", 1)}))) == WriteResult{});
   PostgresSession stranger(server());
@@ -133,16 +133,21 @@ TEST_CASE_METHOD(FenceTest, "postgres: fences, epochs and batches do not deadloc
 TEST_CASE_METHOD(FenceTest, "postgres: the search for refused rows keeps its scope locked") {
   const auto store = Open();
   CHECK(WriteNow(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
-  server().Execute("ALTER TABLE stout ADD CHECK (key <> 'bad')");
-  PostgresSession stranger(server());
-  stranger.Execute("BEGIN; UPDATE stout SET value = value");
-  // "bad" comes first, so that only the search meets the lock of "k".
+  server().Execute(
+      "ALTER TABLE stout ADD CHECK (key <> 'bad'); "
+      "CREATE TABLE gate (shut int); INSERT INTO gate VALUES (1); "
+      "CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+      "WHILE NEW.key = 'k' AND EXISTS (SELECT FROM gate) LOOP PERFORM pg_sleep(0.01); END LOOP; "
+      "RETURN NEW; END $$; "
+      "CREATE TRIGGER waits BEFORE INSERT ON stout FOR EACH ROW EXECUTE FUNCTION wait()");
+  // "bad" comes first, so that only the search meets the trigger that waits for the gate.
   auto batch = std::async(std::launch::async, [&] {
     return WriteNow(*store, Scoped("s", Batch(1, {Put("bad", "x", 2), Put("k", "2", 3)})));
   });
-  REQUIRE(Eventually([&] { return Locks("locktype = 'transactionid' AND NOT granted"); }));
+  REQUIRE(Eventually(
+      [&] { return Sees("EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep')"); }));
   CHECK(Locks("locktype = 'advisory' AND granted"));
-  stranger.Execute("COMMIT");
+  server().Execute("DELETE FROM gate");
   CHECK(batch.get() == WriteResult{Errc::kOk, {{0, Errc::kRefused}}});
 }
 
@@ -153,7 +158,7 @@ TEST_CASE_METHOD(FenceTest, "postgres: transactions that see the past by default
   for (const char* level : {"repeatable read", "serializable"}) {
     server().Execute(std::string("ALTER ROLE postgres SET default_transaction_isolation = '") +
                      level + "'");
-    const auto store = Open("timeout=60s", PortOf(pooled));
+    const auto store = Open("lock_timeout=60s&timeout=60s", PortOf(pooled));
     const std::string scope = level;
     PostgresSession successor(server());
     successor.Execute("BEGIN ISOLATION LEVEL READ COMMITTED");

@@ -27,18 +27,18 @@ PostgresStore::Engine::Engine(PostgresOptions options, postgres::Schema schema,
   // Shared: what one pool learns of the server, the other knows.
   const auto reconnection = std::make_shared<Reconnection>("postgres");
   const auto shared = std::make_shared<postgres::SharedState>();
-  const auto make_pool = [&](std::size_t connections) {
+  const auto make_pool = [&](std::size_t connections, Duration lock_timeout) {
     return std::make_shared<Pool>(
         strand_,
         Pool::Options{.connections = connections, .max_queue = settings_->options.max_queue},
-        reconnection, [settings = settings_, strand = strand_, shared] {
+        reconnection, [settings = settings_, strand = strand_, shared, lock_timeout] {
           return std::make_unique<postgres::Connection>(
-              settings->options, settings->options.timeout, settings->schema.statements(), strand,
-              shared);
+              settings->options, lock_timeout, settings->schema.statements(), strand, shared);
         });
   };
-  writers_ = make_pool(settings_->options.connections);
-  readers_ = make_pool(settings_->options.read_connections);
+  const PostgresOptions& limits = settings_->options;
+  writers_ = make_pool(limits.connections, std::min(limits.lock_timeout, limits.timeout));
+  readers_ = make_pool(limits.read_connections, limits.timeout);
 }
 
 // Weak while it waits: the engine owns the pool, and an executor that is stopped first would leave

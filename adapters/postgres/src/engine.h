@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "connection.h"
+#include "row_faults.h"
 #include "schema.h"
 #include "stout/adapters/connection_pool.h"
 #include "stout/adapters/postgres_store.h"
@@ -33,6 +34,8 @@ class PostgresStore::Engine : public std::enable_shared_from_this<Engine> {
 
   // On the strand: the largest epoch that the server is known to remember.
   Epoch noted_epoch = 0;
+  // On the strand.
+  postgres::RowFaults faults;
 
  private:
   // Connections refer to it.

@@ -57,8 +57,8 @@ std::vector<Query> CheckFence(const Schema& schema, const Scope& scope, Epoch ep
           With(schema.check_fence, {scope, Int8(static_cast<std::int64_t>(epoch))})};
 }
 
-bool IsFenced(const Outcome& outcome) {
-  return outcome.errc == Errc::kRefused && outcome.results.size() == kCheck;
+bool IsFenced(const Outcome& outcome, std::size_t before) {
+  return outcome.errc == Errc::kRefused && outcome.results.size() == before + kCheck;
 }
 
 // A fence that is repeated takes no lock: it would wait for the owner's own batches, and end them.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <cstddef>
 #include <vector>
 
 #include "connection.h"
@@ -18,8 +19,9 @@ namespace stout::postgres {
 
 // What a batch of `scope` under `epoch` begins with.
 [[nodiscard]] std::vector<Query> CheckFence(const Schema& schema, const Scope& scope, Epoch epoch);
-// Of what begins with CheckFence(): nothing was done, for the scope has a newer fence.
-[[nodiscard]] bool IsFenced(const Outcome& outcome);
+// Whether nothing was done because the scope has a newer fence. CheckFence() was sent behind
+// `before` other queries.
+[[nodiscard]] bool IsFenced(const Outcome& outcome, std::size_t before = 0);
 
 // kFenced, kTransient or kUnknown. A batch that is under way for long is not waited for: its client
 // may stand still in the middle of sending it, or may have died without a word. Its connection is

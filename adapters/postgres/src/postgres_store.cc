@@ -70,22 +70,22 @@ void PostgresStore::Write(const WriteBatch& batch, WriteHandler handler) {
   if (batch.epoch > kLargestInt8) return handler({Errc::kRefused, {}});
   auto call = pending_.Add<WriteResult>(std::move(handler), {Errc::kUnknown, {}});
   auto encoded = std::make_unique<postgres::EncodedBatch>(batch, engine_->schema());
-  const bool taken = engine_->Submit(
-      Engine::Kind::kWrite,
-      [engine = engine_.get(), call,
-       encoded = std::move(encoded)](postgres::Connection* connection) -> asio::awaitable<void> {
-        if (connection == nullptr) {
-          call->Answer({Errc::kTransient, {}});
-          co_return;
-        }
-        const bool note_epoch = encoded->epoch > engine->noted_epoch;
-        WriteResult result =
-            co_await postgres::Write(*connection, engine->schema(), *encoded, note_epoch);
-        if (result.batch == Errc::kOk) {
-          engine->noted_epoch = std::max(engine->noted_epoch, encoded->epoch);
-        }
-        call->Answer(std::move(result));
-      });
+  const bool taken =
+      engine_->Submit(Engine::Kind::kWrite,
+                      [engine = engine_.get(), call, encoded = std::move(encoded)](
+                          postgres::Connection* connection) -> asio::awaitable<void> {
+                        if (connection == nullptr) {
+                          call->Answer({Errc::kTransient, {}});
+                          co_return;
+                        }
+                        const bool note_epoch = encoded->epoch > engine->noted_epoch;
+                        WriteResult result = co_await postgres::Write(
+                            *connection, engine->schema(), *encoded, note_epoch, engine->faults);
+                        if (result.batch == Errc::kOk) {
+                          engine->noted_epoch = std::max(engine->noted_epoch, encoded->epoch);
+                        }
+                        call->Answer(std::move(result));
+                      });
   if (!taken) call->Answer({Errc::kTransient, {}});
 }
 
@@ -120,7 +120,8 @@ void PostgresStore::NewEpoch(EpochHandler handler) {
         if (connection == nullptr) {
           call->Answer(Errc::kTransient);
         } else {
-          Result<Epoch> epoch = co_await postgres::NewEpoch(*connection, engine->schema());
+          Result<Epoch> epoch =
+              co_await postgres::NewEpoch(*connection, engine->schema(), engine->timeout());
           call->Answer(epoch);
         }
       });
@@ -157,6 +158,7 @@ Result<std::unique_ptr<Store>> PostgresStore::OpenUrl(const StoreUrl& url,
   reader.Count("connections", options.connections, 1, 1000);
   reader.Count("read_connections", options.read_connections, 1, 1000);
   reader.Duration("timeout", options.timeout, std::chrono::milliseconds(1));
+  reader.Duration("lock_timeout", options.lock_timeout, std::chrono::milliseconds(1));
   reader.Duration("connect_timeout", options.connect_timeout, std::chrono::milliseconds(1));
   reader.Duration("tombstone_ttl", options.tombstone_ttl);
   std::string templates;

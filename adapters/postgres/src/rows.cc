@@ -9,6 +9,7 @@ EncodedBatch::EncodedBatch(const WriteBatch& batch, const Schema& schema)
     : epoch(batch.epoch),
       scope(batch.scope),
       compares_stamps(schema.compares_stamps),
+      all_or_nothing(batch.all_or_nothing),
       upserts{&schema.upsert, schema.own ? &schema.upsert_one : nullptr},
       removes{&schema.remove, nullptr} {
   // The order in which all lock rows.

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "array.h"
@@ -31,10 +32,15 @@ struct EncodedBatch {
   // The statement with the rows [first, last) of `rows`, which are this batch's.
   [[nodiscard]] Query Part(const Rows& rows, std::size_t first, std::size_t last) const;
   [[nodiscard]] Query Whole(const Rows& rows) const { return Part(rows, 0, rows.size()); }
+  // Requires size() == 1.
+  [[nodiscard]] std::string_view only_key() const {
+    return upserts.size() > 0 ? upserts.keys[0] : removes.keys[0];
+  }
 
   Epoch epoch;
   Scope scope;
   bool compares_stamps;
+  bool all_or_nothing;
   Rows upserts;  // Deletes too, where the store's own table is written.
   Rows removes;
 };

@@ -68,6 +68,7 @@ class SettingUp {
     if (options_.read_connections < 1) wrong = "read_connections must be at least 1";
     if (options_.max_queue < 1) wrong = "max_queue must be at least 1";
     if (options_.timeout <= Duration::zero()) wrong = "timeout must be positive";
+    if (options_.lock_timeout <= Duration::zero()) wrong = "lock_timeout must be positive";
     if (options_.connect_timeout <= Duration::zero()) wrong = "connect_timeout must be positive";
     if (options_.tombstone_ttl < Duration::zero()) wrong = "tombstone_ttl must not be negative";
     if (schema_.upsert.sql.empty() || schema_.select.sql.empty() ||

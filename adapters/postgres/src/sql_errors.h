@@ -15,7 +15,7 @@ enum class Blame {
   kRow,      // the server never takes this row
   kLock,     // another session holds a lock of the row or of its table
   kServer,   // the server or the transaction, not a row
-  kUnknown,  // the SQLSTATE is in no list
+  kUnknown,  // the SQLSTATE is in no list: if it repeats for one row, it is the row
 };
 
 // The server's message, before the epoch, if the store itself ends a batch that is fenced.

@@ -4,24 +4,17 @@
 #include <array>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
+#include <chrono>
 #include <string_view>
 #include <utility>
 
 #include "fence.h"
+#include "row_search.h"
 
 namespace stout::postgres {
 namespace {
 
 namespace asio = boost::asio;
-
-// Without a name: used too rarely to be prepared.
-const Statement kBegin = {"", "BEGIN", {}};
-const Statement kImmediate = {"", "SET CONSTRAINTS ALL IMMEDIATE", {}};
-const Statement kSavepoint = {"", "SAVEPOINT part", {}};
-const Statement kRelease = {"", "RELEASE part", {}};
-const Statement kRollbackTo = {"", "ROLLBACK TO part", {}};
-const Statement kRollback = {"", "ROLLBACK", {}};
-const Statement kCommit = {"", "COMMIT", {}};
 
 std::string_view Column(const PGresult* result, int row, int column) {
   return {PQgetvalue(result, row, column),
@@ -37,92 +30,6 @@ Stamp StampOf(const PGresult* result, int row) {
   return {static_cast<Epoch>(DecodeInt8(PQgetvalue(result, row, 2))),
           static_cast<Version>(DecodeInt8(PQgetvalue(result, row, 3)))};
 }
-
-// The search for rows that the server refuses: in one transaction, part by part, each behind a
-// savepoint; of a part that fails the halves are tried.
-class Search {
- public:
-  Search(Connection& connection, const EncodedBatch& batch)
-      : connection_(connection), batch_(batch) {
-    for (const Rows* rows : {&batch.removes, &batch.upserts}) {
-      if (rows->size() > 0) parts_.push_back({rows, 0, rows->size()});
-    }
-  }
-
-  // kOk: all but `refused()` is written and committed.
-  asio::awaitable<Errc> Run(std::vector<Query> first) {
-    first.insert(first.begin(), {&kImmediate});
-    first.insert(first.begin(), {&kBegin});
-    Outcome outcome = co_await connection_.Run(first);
-    Errc errc = outcome.errc;
-    while (errc == Errc::kOk && !parts_.empty()) {
-      const Part part = parts_.back();
-      parts_.pop_back();
-      errc = co_await Try(part);
-    }
-    if (errc == Errc::kOk) {
-      std::vector<Query> commit = AfterFailure();
-      commit.push_back({&kCommit});
-      outcome = co_await connection_.Continue(commit);
-      errc = outcome.errc;
-    }
-    if (errc != Errc::kOk && connection_.Usable()) {
-      std::vector<Query> rollback;
-      rollback.push_back({&kRollback});
-      outcome = co_await connection_.Continue(rollback);
-    }
-    // What is refused now is no row of ours.
-    co_return errc == Errc::kRefused ? Errc::kTransient : errc;
-  }
-
-  [[nodiscard]] std::size_t written() const { return written_; }
-  [[nodiscard]] const std::vector<std::uint32_t>& refused() const { return refused_; }
-
- private:
-  struct Part {
-    const Rows* rows;
-    std::size_t first;
-    std::size_t last;
-  };
-
-  asio::awaitable<Errc> Try(Part part) {
-    std::vector<Query> queries = AfterFailure();
-    const std::size_t write = queries.size() + 1;
-    queries.push_back({&kSavepoint});
-    queries.push_back(batch_.Part(*part.rows, part.first, part.last));
-    queries.push_back({&kRelease});
-    const Outcome outcome = co_await connection_.Continue(queries);
-    if (outcome.errc == Errc::kOk) written_ += RowsTouched(outcome.results[write]);
-    if (outcome.errc != Errc::kRefused) co_return outcome.errc;
-    failed_ = true;
-    const std::size_t size = part.last - part.first;
-    if (size == 1) {
-      refused_.push_back(part.rows->items[part.first]);
-    } else {
-      const std::size_t middle = part.first + size / 2;
-      parts_.push_back({part.rows, middle, part.last});
-      parts_.push_back({part.rows, part.first, middle});
-    }
-    co_return Errc::kOk;
-  }
-
-  // Undoes the part that failed, in the round trip of what comes next.
-  std::vector<Query> AfterFailure() {
-    std::vector<Query> queries;
-    if (std::exchange(failed_, false)) {
-      queries.push_back({&kRollbackTo});
-      queries.push_back({&kRelease});
-    }
-    return queries;
-  }
-
-  Connection& connection_;
-  const EncodedBatch& batch_;
-  std::vector<Part> parts_;
-  bool failed_ = false;  // The last part, and it has not been undone.
-  std::size_t written_ = 0;
-  std::vector<std::uint32_t> refused_;
-};
 
 using Items = boost::unordered_flat_set<std::uint32_t>;
 
@@ -169,46 +76,98 @@ asio::awaitable<bool> CompareAll(Connection& connection, const Schema& schema,
   co_return true;
 }
 
+// The one write that may wait for a lock that it has met before.
+class Turn {
+ public:
+  Turn(RowFaults& faults, bool taken) : waiting_(taken ? &faults.waiting : nullptr) {
+    if (taken) *waiting_ = true;
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() {
+    if (waiting_ != nullptr) *waiting_ = false;
+  }
+
+ private:
+  bool* waiting_;
+};
+
+std::vector<Query> BeforeRows(const Schema& schema, const EncodedBatch& batch, bool note_epoch) {
+  std::vector<Query> queries;
+  if (!batch.scope.empty()) queries = CheckFence(schema, batch.scope, batch.epoch);
+  if (note_epoch) {
+    queries.push_back({&schema.note_epoch});
+    queries.back().parameters.push_back(Int8(static_cast<std::int64_t>(batch.epoch)));
+  }
+  return queries;
+}
+
+std::vector<Query> WithRows(std::vector<Query> queries, const EncodedBatch& batch) {
+  if (batch.upserts.size() > 0) queries.push_back(batch.Whole(batch.upserts));
+  if (batch.removes.size() > 0) queries.push_back(batch.Whole(batch.removes));
+  return queries;
+}
+
+std::size_t RowsTouchedFrom(std::size_t first, const Outcome& outcome) {
+  std::size_t rows = 0;
+  for (std::size_t i = first; i < outcome.results.size(); ++i) {
+    rows += RowsTouched(outcome.results[i]);
+  }
+  return rows;
+}
+
+// The result of a batch of one row.
+WriteResult OneFailed(Errc errc) {
+  return {errc == Errc::kRefused ? Errc::kOk : errc, {{0, errc}}};
+}
+
+bool AllAreTransient(const std::vector<ItemError>& errors, std::size_t items) {
+  return errors.size() == items &&
+         std::all_of(errors.begin(), errors.end(),
+                     [](const ItemError& error) { return error.errc == Errc::kTransient; });
+}
+
 }  // namespace
 
 asio::awaitable<WriteResult> Write(Connection& connection, const Schema& schema,
-                                   const EncodedBatch& batch, bool note_epoch) {
+                                   const EncodedBatch& batch, bool note_epoch, RowFaults& faults) {
+  const bool alone = batch.size() == 1;
+  const bool doubtful = faults.ContainsAny(batch.upserts) || faults.ContainsAny(batch.removes);
+  if (doubtful && alone && faults.waiting) co_return OneFailed(Errc::kTransient);
+  const Turn turn(faults, doubtful && alone);
+
   WriteResult result;
-  std::vector<Query> first;
-  if (!batch.scope.empty()) first = CheckFence(schema, batch.scope, batch.epoch);
-  if (note_epoch) {
-    first.push_back({&schema.note_epoch});
-    first.back().parameters.push_back(Int8(static_cast<std::int64_t>(batch.epoch)));
-  }
-  std::vector<Query> queries = first;
-  if (batch.upserts.size() > 0) queries.push_back(batch.Whole(batch.upserts));
-  if (batch.removes.size() > 0) queries.push_back(batch.Whole(batch.removes));
-  const Outcome outcome = co_await connection.Run(queries);
-  result.batch = outcome.errc;
-  if (!batch.scope.empty() && IsFenced(outcome)) {
-    result.batch = Errc::kFenced;
-    co_return result;
-  }
+  const std::vector<Query> first = BeforeRows(schema, batch, note_epoch);
   std::size_t written = 0;
-  for (std::size_t i = first.size(); i < outcome.results.size(); ++i) {
-    written += RowsTouched(outcome.results[i]);
-  }
-  if (outcome.errc == Errc::kRefused) {
-    Search search(connection, batch);
-    result.batch = co_await search.Run(std::move(first));
-    written = search.written();
-    for (const std::uint32_t item : search.refused()) {
-      result.items.push_back({item, Errc::kRefused});
+  bool search = doubtful && !alone;
+  if (!search) {
+    const Outcome outcome = co_await connection.Run(WithRows(first, batch));
+    const bool fenced = !batch.scope.empty() && IsFenced(outcome);
+    search = !fenced && IsOfRows(outcome, first.size());
+    if (search && alone) co_return OneFailed(FateOfRow(batch.only_key(), outcome, faults));
+    result.batch = fenced                           ? Errc::kFenced
+                   : outcome.errc == Errc::kRefused ? Errc::kTransient
+                                                    : outcome.errc;
+    if (result.batch == Errc::kOk) {
+      written = RowsTouchedFrom(first.size(), outcome);
+      faults.ForgetAll(batch.upserts, 0, batch.upserts.size());
+      faults.ForgetAll(batch.removes, 0, batch.removes.size());
     }
+  }
+  if (search) {
+    RowSearch rows(connection, batch, faults);
+    result.batch = co_await rows.Run(first);
+    written = rows.written();
+    if (result.batch == Errc::kOk) result.items = std::move(rows.errors());
   }
   if (result.batch == Errc::kOk && batch.compares_stamps &&
       written + result.items.size() < batch.size()) {
     const bool compared = co_await CompareAll(connection, schema, batch, &result.items);
-    if (!compared) result.batch = Errc::kUnknown;  // committed, but what of it?
+    if (!compared) result = {Errc::kUnknown, {}};  // committed, but what of it?
   }
-  if (result.batch != Errc::kOk) result.items.clear();
   std::sort(result.items.begin(), result.items.end(),
             [](const ItemError& a, const ItemError& b) { return a.index < b.index; });
+  if (AllAreTransient(result.items, batch.size())) result.batch = Errc::kTransient;
   co_return result;
 }
 
@@ -236,14 +195,18 @@ asio::awaitable<ReadResult> Read(Connection& connection, const Schema& schema, c
   co_return result;
 }
 
-asio::awaitable<Result<Epoch>> NewEpoch(Connection& connection, const Schema& schema) {
-  const std::vector<Query> queries(1, Query{&schema.new_epoch});
+asio::awaitable<Result<Epoch>> NewEpoch(Connection& connection, const Schema& schema,
+                                        Duration patience) {
+  std::vector<Query> queries(2, Query{&schema.patience});
+  queries[0].parameters.push_back(
+      Int8(std::chrono::ceil<std::chrono::milliseconds>(patience).count()));
+  queries[1].statement = &schema.new_epoch;
   const Outcome outcome = co_await connection.Run(queries);
   // One that is lost on the way is given to nobody.
-  if (outcome.errc != Errc::kOk || PQntuples(outcome.results[0].get()) != 1) {
+  if (outcome.errc != Errc::kOk || PQntuples(outcome.results[1].get()) != 1) {
     co_return Errc::kTransient;
   }
-  co_return static_cast<Epoch>(DecodeInt8(PQgetvalue(outcome.results[0].get(), 0, 0)));
+  co_return static_cast<Epoch>(DecodeInt8(PQgetvalue(outcome.results[1].get(), 0, 0)));
 }
 
 }  // namespace stout::postgres

@@ -3,23 +3,26 @@
 #include <boost/asio/awaitable.hpp>
 
 #include "connection.h"
+#include "row_faults.h"
 #include "rows.h"
 #include "stout/core/batch.h"
 
 namespace stout::postgres {
 
-// Writes a batch: one round trip, if no row is refused and none has a newer stamp already.
-// `note_epoch`: the epoch is new to this store and is to be remembered with the batch.
+// Writes a batch: one round trip, if no row is refused or locked, and none has a newer stamp
+// already. `note_epoch`: the epoch is new to this store and is to be remembered with the batch.
 [[nodiscard]] boost::asio::awaitable<WriteResult> Write(Connection& connection,
                                                         const Schema& schema,
-                                                        const EncodedBatch& batch, bool note_epoch);
+                                                        const EncodedBatch& batch, bool note_epoch,
+                                                        RowFaults& faults);
 
 // Reads the states of keys, in their order.
 [[nodiscard]] boost::asio::awaitable<ReadResult> Read(Connection& connection, const Schema& schema,
                                                       const Array& keys);
 
-// Fails with kTransient.
+// Fails with kTransient. `patience`: how long it waits for others that take an epoch.
 [[nodiscard]] boost::asio::awaitable<Result<Epoch>> NewEpoch(Connection& connection,
-                                                             const Schema& schema);
+                                                             const Schema& schema,
+                                                             Duration patience);
 
 }  // namespace stout::postgres

@@ -62,6 +62,9 @@ struct PostgresOptions {
   Duration tombstone_ttl = std::chrono::hours(1);
   /// No answer for so long: the connection is given up, and what was sent may yet happen. > 0
   Duration timeout = std::chrono::seconds(10);
+  /// How long a batch waits for a lock that another session holds. Then it is cut until the locked
+  /// rows stand alone; they fail with kTransient, and the rest is written. > 0
+  Duration lock_timeout = std::chrono::milliseconds(100);
   /// Time for a new connection, on all addresses of the host together. > 0
   Duration connect_timeout = std::chrono::seconds(5);
 
@@ -85,9 +88,10 @@ struct PostgresOptions {
 ///
 /// A batch is one round trip and one transaction whatever its size, and atomic. Stamps are compared
 /// inside the statement (ON CONFLICT ... WHERE). A row that the server refuses (a constraint, a key
-/// beyond an index's limit) is searched for by halving, in savepoints of one transaction, and
-/// refused alone. A deleted key is read as not found, with the stamp of the delete while its
-/// tombstone lives.
+/// beyond an index's limit), or that another session keeps locked, is searched for by halving, in
+/// savepoints of one transaction, and fails alone. An SQLSTATE that the store does not know is a
+/// refusal once it has come 8 times in a row for one row alone. A deleted key is read as not found,
+/// with the stamp of the delete while its tombstone lives.
 ///
 /// The log shows the first error of each SQLSTATE, and then at most one a minute, with a remedy.
 ///
@@ -104,7 +108,7 @@ struct PostgresOptions {
 ///   server rolled back (deadlock, serialization failure, disk full, a missing table); kUnknown
 ///   when the connection is lost, or silent, after a batch was sent, and when a commit no longer
 ///   waits for its synchronous standby; kTooLarge beyond traits().max_batch_bytes; per item
-///   kFenced, and kRefused for a row that the server refuses.
+///   kFenced, kRefused for a row that the server refuses, and kTransient for one that is locked.
 class PostgresStore final : public Store {
  public:
   /// Connects, checks or creates the tables. Fails with kBadUrl (also: no such database, wrong
@@ -116,8 +120,9 @@ class PostgresStore final : public Store {
 
   static constexpr std::string_view kUrlSyntax =
       "postgres://[USER[:PASSWORD]@]HOST[:PORT]/DATABASE[?table=stout][&connections=4]"
-      "[&read_connections=2][&timeout=10s][&connect_timeout=5s][&tombstone_ttl=1h][&create=true]"
-      "[&prepare=true][&max_queue=4096][&templates=FILE.sql][&sslmode=...]";
+      "[&read_connections=2][&timeout=10s][&lock_timeout=100ms][&connect_timeout=5s]"
+      "[&tombstone_ttl=1h][&create=true][&prepare=true][&max_queue=4096][&templates=FILE.sql]"
+      "[&sslmode=...]";
   [[nodiscard]] static Result<std::unique_ptr<Store>> OpenUrl(
       const StoreUrl& url, const boost::asio::any_io_executor& executor, Diagnostics* diagnostics);
 
