@@ -24,10 +24,12 @@ using asio::experimental::awaitable_operators::operator||;
 constexpr int kBinary = 1;
 
 // $1 int8: milliseconds. A client that has given up, or has died without a word, is to hold no
-// locks for long, nor wait for any. A fence is not seen by transactions that see the past.
+// locks for long, nor wait for any. A fence is not seen by transactions that see the past. Without
+// warnings an unreplicated commit looks like success: see OnNotice().
 const Statement kSession = {"",
                             "SELECT set_config('lock_timeout', $1::int8 || 'ms', false), "
                             "set_config('default_transaction_isolation', 'read committed', false), "
+                            "set_config('client_min_messages', 'warning', false), "
                             "set_config('tcp_keepalives_idle', '10', false), "
                             "set_config('tcp_keepalives_interval', '5', false), "
                             "set_config('tcp_keepalives_count', '3', false)",
@@ -36,20 +38,25 @@ const Statement kSession = {"",
 // The same behind a pooler, for one transaction. The first must come before any SELECT. It is no
 // SET LOCAL, which warns outside of BEGIN, and yet no later transaction keeps what it sets.
 const Statement kIsolation = {"", "SET transaction_isolation = 'read committed'", {}};
-const Statement kLockTimeout = {
-    "", "SELECT set_config('lock_timeout', $1::int8 || 'ms', true)", {Type::kInt8}};
+const Statement kLockTimeout = {"",
+                                "SELECT set_config('lock_timeout', $1::int8 || 'ms', true), "
+                                "set_config('client_min_messages', 'warning', true)",
+                                {Type::kInt8}};
 
 const Statement kInRecovery = {"stout_in_recovery", "SELECT pg_is_in_recovery()::int4::int8", {}};
 
-// $1 int8[], $2 int8[]: former processes, by number and start. Returns this one's number and start.
-// A process of another role shows no start, and so cannot be ended by mistake.
+// $1 int8[], $2 int8[]: former processes, by number and start. Returns a row for each that waits
+// for a standby, and ends the others: an ended wait would show rows that no standby has. A last row
+// has this process. A process of another role shows no start, and so cannot be ended by mistake.
 const Statement kIntroduce = {
     "",
-    "SELECT pg_backend_pid()::int8, (extract(epoch FROM mine.backend_start) * 1000000)::int8, "
-    "(SELECT count(pg_terminate_backend(a.pid)) FROM unnest($1::int8[], $2::int8[]) AS f (pid, us) "
-    "CROSS JOIN LATERAL pg_stat_get_activity(f.pid::int4) AS a WHERE a.usesysid = mine.usesysid "
-    "AND (extract(epoch FROM a.backend_start) * 1000000)::int8 = f.us) "
-    "FROM pg_stat_get_activity(pg_backend_pid()) AS mine",
+    R"(SELECT a.pid::int8, f.us FROM unnest($1::int8[], $2::int8[]) AS f (pid, us)
+CROSS JOIN LATERAL pg_stat_get_activity(f.pid::int4) AS a
+CROSS JOIN LATERAL pg_stat_get_activity(pg_backend_pid()) AS mine
+WHERE a.usesysid = mine.usesysid AND (extract(epoch FROM a.backend_start) * 1000000)::int8 = f.us
+AND CASE WHEN a.wait_event = 'SyncRep' THEN true ELSE NOT pg_terminate_backend(a.pid) END
+UNION ALL SELECT pg_backend_pid()::int8, (extract(epoch FROM mine.backend_start) * 1000000)::int8
+FROM pg_stat_get_activity(pg_backend_pid()) AS mine)",
     {Type::kInt8Array, Type::kInt8Array}};
 
 // A write was asked of a standby, or of a role or database that is set to read only.
@@ -152,12 +159,12 @@ ConnectionParameters::ConnectionParameters(const PostgresOptions& options, Targe
                                         .count()))),  // libpq takes less for 2 s, too
       keywords_{"target_session_attrs", "connect_timeout", "fallback_application_name",
                 "client_encoding",      "dbname",          nullptr},
-      values_{target == Target::kByLogin ? "read-write" : "any",
-              timeout_.c_str(),
-              "libstout",
-              "UTF8",
-              connection_.c_str(),
-              nullptr} {}
+      values_{"read-write", timeout_.c_str(), "libstout", "UTF8", connection_.c_str(), nullptr} {
+  if (target == Target::kByLogin) return;
+  // Of two values the last one counts, and the URL may have one too.
+  keywords_.insert(keywords_.end() - 1, "target_session_attrs");
+  values_.insert(values_.end() - 1, "any");
+}
 
 Connection::Connection(const PostgresOptions& options, Duration lock_timeout,
                        std::vector<const Statement*> statements,
@@ -252,12 +259,22 @@ asio::awaitable<std::string> Connection::Introduce() {
     co_return outcome.message;
   }
   // Where the server does not show its processes to this role, none is ended.
-  if (outcome.errc != Errc::kOk || PQntuples(outcome.results[0].get()) != 1) co_return "";
-  const PGresult* mine = outcome.results[0].get();
-  const std::int64_t pid = DecodeInt8(PQgetvalue(mine, 0, 0));
+  if (outcome.errc != Errc::kOk) co_return "";
+  const PGresult* const rows = outcome.results[0].get();
+  const int mine = PQntuples(rows) - 1;
+  for (int row = 0; row < mine; ++row) {
+    shared_->former.push_back(
+        {DecodeInt8(PQgetvalue(rows, row, 0)), DecodeInt8(PQgetvalue(rows, row, 1))});
+  }
+  if (shared_->former.size() >= options_.connections) {
+    co_return fmt::format("{} commits that were given up still wait for a synchronous standby",
+                          shared_->former.size());
+  }
+  if (mine < 0) co_return "";
+  const std::int64_t pid = DecodeInt8(PQgetvalue(rows, mine, 0));
   // A pooler has numbers of its own. Its server processes are not ours to end.
-  if (pid == PQbackendPID(connection_.get()) && PQgetisnull(mine, 0, 1) == 0) {
-    process_ = {pid, DecodeInt8(PQgetvalue(mine, 0, 1))};
+  if (pid == PQbackendPID(connection_.get()) && PQgetisnull(rows, mine, 1) == 0) {
+    process_ = {pid, DecodeInt8(PQgetvalue(rows, mine, 1))};
   }
   co_return "";
 }
@@ -405,7 +422,7 @@ Outcome Connection::Settle(Outcome outcome) {
 
 void Connection::Log(std::string_view sqlstate, std::string_view message) {
   if (message.find(kFencedBy) != message.npos) return;  // no error: see fence.h
-  const auto line = shared_->errors.Line(sqlstate, message, std::chrono::steady_clock::now());
+  const auto line = shared_->errors->Line(sqlstate, message, std::chrono::steady_clock::now());
   if (line) spdlog::warn("{}", *line);
 }
 

@@ -96,10 +96,11 @@ struct ServerProcess {
 // The next connection that is made ends them. All connections that share this are on one strand.
 using FormerProcesses = std::vector<ServerProcess>;
 
-// What the connections of a store, all of which are on one strand, have in common.
+// What the connections of a pool have in common, which are on one strand. The pools of a store
+// share its log of errors.
 struct SharedState {
   FormerProcesses former;
-  SqlErrorLog errors;
+  std::shared_ptr<SqlErrorLog> errors = std::make_shared<SqlErrorLog>();
 };
 
 // A connection to a primary in pipeline mode. Its coroutines run one at a time, on the executor's
@@ -113,7 +114,8 @@ class Connection {
              std::shared_ptr<SharedState> shared = std::make_shared<SharedState>());
 
   // Connects, prepares the statements and the session, and ends former processes. Empty, or what is
-  // wrong; a standby is wrong.
+  // wrong. A standby is wrong, and so are `connections` commits of former processes that still wait
+  // for a synchronous standby: more of them would pile up.
   [[nodiscard]] boost::asio::awaitable<std::string> Connect();
   // False: nothing has been connected, or it broke, perhaps while nobody used it.
   [[nodiscard]] bool Usable();

@@ -3,6 +3,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <map>
 #include <memory>
 
 #include "connection.h"
@@ -36,6 +37,8 @@ class PostgresStore::Engine : public std::enable_shared_from_this<Engine> {
   Epoch noted_epoch = 0;
   // On the strand.
   postgres::RowFaults faults;
+  // On the strand: the fences that this store has raised, by scope.
+  std::map<Scope, Epoch> fences;
 
  private:
   // Connections refer to it.

@@ -62,8 +62,10 @@ bool IsFenced(const Outcome& outcome, std::size_t before) {
 }
 
 // A fence that is repeated takes no lock: it would wait for the owner's own batches, and end them.
+// One whose outcome was unknown is raised again, because its row may be on no standby.
 asio::awaitable<Errc> Fence(Connection& connection, const Schema& schema, const Scope& scope,
-                            Epoch epoch, Duration timeout) {
+                            Epoch epoch, bool again, Duration timeout) {
+  if (!again) co_return co_await TakeFence(connection, schema, scope, epoch, timeout);
   const Outcome held = co_await connection.RunOnPrimary(HoldsFence(schema, scope, epoch));
   if (held.errc == Errc::kUnknown) co_return Errc::kUnknown;
   if (held.errc != Errc::kOk) co_return Errc::kTransient;

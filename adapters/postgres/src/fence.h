@@ -25,8 +25,10 @@ namespace stout::postgres {
 
 // kFenced, kTransient or kUnknown. A batch that is under way for long is not waited for: its client
 // may stand still in the middle of sending it, or may have died without a word. Its connection is
-// ended, and the batch undone.
+// ended, and the batch undone, unless it waits for a synchronous standby. `again`: this fence was
+// raised before, and that was durable.
 [[nodiscard]] boost::asio::awaitable<Errc> Fence(Connection& connection, const Schema& schema,
-                                                 const Scope& scope, Epoch epoch, Duration timeout);
+                                                 const Scope& scope, Epoch epoch, bool again,
+                                                 Duration timeout);
 
 }  // namespace stout::postgres

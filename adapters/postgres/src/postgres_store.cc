@@ -132,19 +132,23 @@ void PostgresStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler)
   if (epoch > kLargestInt8) return handler(Errc::kRefused);
   auto call = pending_.Add<Errc>(
       [handler = std::move(handler)](Errc errc) mutable { handler(errc); }, Errc::kUnknown);
-  const bool taken =
-      engine_->Submit(Engine::Kind::kWrite,
-                      [engine = engine_.get(), call, scope,
-                       epoch](postgres::Connection* connection) -> asio::awaitable<void> {
-                        Errc errc = Errc::kTransient;
-                        if (connection != nullptr) {
-                          errc = co_await postgres::Fence(*connection, engine->schema(), scope,
-                                                          epoch, engine->timeout());
-                        }
-                        if (errc == Errc::kOk)
-                          engine->noted_epoch = std::max(engine->noted_epoch, epoch);
-                        call->Answer(errc);
-                      });
+  const bool taken = engine_->Submit(
+      Engine::Kind::kWrite,
+      [engine = engine_.get(), call, scope,
+       epoch](postgres::Connection* connection) -> asio::awaitable<void> {
+        Errc errc = Errc::kTransient;
+        if (connection != nullptr) {
+          const auto raised = engine->fences.find(scope);
+          const bool again = raised != engine->fences.end() && raised->second == epoch;
+          errc = co_await postgres::Fence(*connection, engine->schema(), scope, epoch, again,
+                                          engine->timeout());
+        }
+        if (errc == Errc::kOk) {
+          engine->noted_epoch = std::max(engine->noted_epoch, epoch);
+          engine->fences[scope] = epoch;
+        }
+        call->Answer(errc);
+      });
   if (!taken) call->Answer(Errc::kTransient);
 }
 

@@ -43,8 +43,9 @@ void AddFences(const WithTables& with_tables, Schema* schema) {
                   "SET epoch = excluded.epoch WHERE f.epoch <= excluded.epoch"),
       {Type::kBytea, Type::kInt8}};
   schema->evict = {"stout_evict",
-                   with_tables(R"(SELECT pg_terminate_backend(pid, 1000) FROM pg_locks
-WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND pid <> pg_backend_pid()
+                   with_tables(R"(SELECT pg_terminate_backend(pid, 1000)
+FROM pg_locks JOIN pg_stat_activity USING (pid)
+WHERE wait_event IS DISTINCT FROM 'SyncRep' AND locktype = 'advisory' AND granted AND objsubid = 2 AND pid <> pg_backend_pid()
 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 AND (classid::int8::bit(32)::int4, objid::int8::bit(32)::int4) = ({lock}))"),
                    {Type::kBytea}};
@@ -80,6 +81,7 @@ CREATE TABLE IF NOT EXISTS {f} (
   schema.new_epoch = {
       "stout_new_epoch", with_tables("UPDATE {e} SET epoch = epoch + 1 RETURNING epoch"), {}};
   AddFences(with_tables, &schema);
+  schema.take_number = {"stout_take_number", "SELECT txid_current()", {}};
   if (options.templates) {
     schema.own = false;
     const PostgresTemplates& own = *options.templates;
@@ -139,9 +141,9 @@ ORDER BY key LIMIT {rows} FOR UPDATE SKIP LOCKED)))"),
 
 std::vector<const Statement*> Schema::statements() const {
   std::vector<const Statement*> all;
-  for (const Statement* s :
-       {&upsert, &upsert_one, &remove, &select, &stamps, &note_epoch, &new_epoch, &collect,
-        &share_scope, &check_fence, &holds_fence, &patience, &take_scope, &raise_fence, &evict}) {
+  for (const Statement* s : {&upsert, &upsert_one, &remove, &select, &stamps, &note_epoch,
+                             &new_epoch, &collect, &take_number, &share_scope, &check_fence,
+                             &holds_fence, &patience, &take_scope, &raise_fence, &evict}) {
     if (!s->sql.empty()) all.push_back(s);
   }
   return all;

@@ -99,6 +99,9 @@ std::vector<Query> BeforeRows(const Schema& schema, const EncodedBatch& batch, b
     queries.push_back({&schema.note_epoch});
     queries.back().parameters.push_back(Int8(static_cast<std::int64_t>(batch.epoch)));
   }
+  // A delete of a user's table that finds no row, because an earlier attempt took it, writes
+  // nothing. Its commit must wait all the same until a standby has that earlier attempt.
+  if (!schema.own) queries.push_back({&schema.take_number});
   return queries;
 }
 
