@@ -255,5 +255,42 @@ TEST_CASE("pipelined bodies share a small budget and are all answered", "[docsto
   service.AwaitGauge("docstore_body_bytes_in_flight", 0);
 }
 
+TEST_CASE("states that answers hold beyond the cache are bounded", "[docstore]") {
+  DocumentsOptions documents = TestServer::TwoShards();
+  documents.max_lent_bytes = 1000;
+  GatedServer service({}, documents);
+  Client reader = service.Connect();
+  CHECK(reader.Do("PUT", "/docs/other/sections/s", "small").status == 201);
+  service.store.Shut();
+  Client client = service.Connect();
+  // The answer of the GET waits for the store, and holds what is replaced meanwhile.
+  client.Send(Format("PUT", "/docs/d/sections/s", std::string(100'000, 'x')) +
+              Format("GET", "/docs/d/sections/s") + Format("PUT", "/docs/d/sections/s", "small"));
+  service.AwaitGauge("stout_lent_bytes", -1);
+  const Reply refused = reader.Do("GET", "/docs/other/sections/s");
+  CHECK(refused.status == 503);
+  CHECK(refused.Field("retry-after") == "1");
+  CHECK(reader.Do("GET", "/docs/none/sections/s").status == 404);  // holds nothing
+  service.store.Open();
+  CHECK(client.Receive().status == 201);
+  CHECK(client.Receive().body == std::string(100'000, 'x'));
+  CHECK(client.Receive().status == 204);
+  service.AwaitGauge("stout_lent_bytes", 0);
+  CHECK(reader.Do("GET", "/docs/other/sections/s").status == 200);
+}
+
+TEST_CASE("a state that is larger than the cache and the limit is read alone", "[docstore]") {
+  DocumentsOptions documents = TestServer::TwoShards();
+  documents.map.cache_bytes = 2;
+  documents.max_lent_bytes = 1;
+  const GatedServer service({}, documents);
+  Client client = service.Connect();
+  const std::string large(100'000, 'x');
+  CHECK(client.Do("PUT", "/docs/d/sections/s", large).status == 201);
+  CHECK(client.Do("GET", "/docs/other/sections/s").status == 404);
+  CHECK(client.Do("GET", "/docs/d/sections/s").body == large);
+  CHECK(client.Do("GET", "/docs/d").status == 200);
+}
+
 }  // namespace
 }  // namespace stout::docstore

@@ -16,6 +16,8 @@ namespace stout::docstore {
 namespace {
 
 constexpr std::size_t kMaxShards = 4096;
+// Of each shard. Sections of 1 MiB then bring at most 64 MiB into memory at once.
+constexpr std::size_t kMaxReadsInFlight = 64;
 
 std::string ReadPolicy(const PolicyLanguage& policies, const std::string& text, Policy& policy) {
   std::string error;
@@ -81,6 +83,8 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
                 "Most batches that the store has not answered");
   options.Count("--max-dirty-keys", lane.max_dirty_keys, kMaxCount,
                 "Most states that are not durable; changes beyond are answered 503");
+  options.Count("--max-reads-in-flight", lane.max_reads_in_flight, kMaxCount,
+                "Most states that the store is asked for at once; further reads wait");
   options.Bytes("--max-dirty-bytes", lane.max_dirty_bytes, 1,
                 "Most bytes that are not durable; changes beyond are answered 503");
   options.Count("--max-replies", engine.max_replies, kMaxCount,
@@ -106,7 +110,8 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
   options.Bytes(
       "--max-body-bytes-in-flight", http.max_body_bytes_in_flight, 1,
       "Most bytes of requests' bodies in memory, over all connections: beyond it they are "
-      "not read");
+      "not read. Also the most bytes that answers hold beyond the cache: beyond it reads "
+      "are answered 503");
   options.Count("--max-sections", config.documents.max_sections, kMaxCount,
                 "Most sections of a document; beyond it 507");
   options.Bytes("--max-header-bytes", http.max_header_bytes, 256,
@@ -155,6 +160,7 @@ std::string CheckTogether(const Config& config) {
 std::optional<int> ParseCommandLine(int argc, const char* const* argv, Config& config,
                                     const PolicyLanguage& policies) {
   config.documents.shards = 0;  // as many as threads
+  config.documents.map.engine.lane.max_reads_in_flight = kMaxReadsInFlight;
   CLI::App app("Serves sectioned documents over HTTP, from memory, durably.", "docstore-server");
   app.footer(
       PolicyOptions() +
@@ -167,6 +173,7 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, Config& c
     }
     if (config.documents.shards == 0) config.documents.shards = config.threads;
     config.lease.ranges = static_cast<RangeId>(config.ranges);
+    config.documents.max_lent_bytes = config.http.max_body_bytes_in_flight;
     return CheckTogether(config);
   });
 }

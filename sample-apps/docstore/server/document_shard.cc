@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <atomic>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <chrono>
 #include <exception>
 #include <optional>
 #include <span>
@@ -49,6 +51,12 @@ struct Found {
   WriteBackMap::Entry manifest;
   Turnstile::Turn turn;
 
+  // At least what the values take in memory.
+  [[nodiscard]] std::size_t bytes() const {
+    constexpr std::size_t kOverhead = 4096;
+    return (section.value ? section.value->capacity() + kOverhead : 0) +
+           (manifest.value ? manifest.value->capacity() + kOverhead : 0);
+  }
   [[nodiscard]] std::string_view names() const {
     return manifest.value ? std::string_view(*manifest.value) : std::string_view();
   }
@@ -56,17 +64,29 @@ struct Found {
 
 // --- Reading ------------------------------------------------------------------------------------
 
-// Begins to read what is not in memory: all at once, so that a miss costs one round trip.
+// Begins to read what is not in memory.
 void Prefetch(WriteBackMap& map, const Keys& keys) {
   const auto ignore = [](ErrorCode, const WriteBackMap::Entry&) {};
   if (!keys.section.empty() && !map.Peek(keys.section)) map.Get(keys.section, ignore);
   if (!map.Peek(keys.manifest)) map.Get(keys.manifest, ignore);
 }
 
+// Reads a key, and keeps what comes for a caller that waits for another key meanwhile.
+std::shared_ptr<std::optional<WriteBackMap::Entry>> Begin(WriteBackMap& map, KeyView key) {
+  auto read = std::make_shared<std::optional<WriteBackMap::Entry>>();
+  map.Get(key, [read](ErrorCode ec, WriteBackMap::Entry entry) {
+    if (!ec) *read = std::move(entry);
+  });
+  return read;
+}
+
 // What follows it without co_await decides and changes in one step.
 //
 // While the turn is held, no other request changes the document: what was read from the store stays
 // true, even if the cache has dropped it again by the time that the other key has come.
+//
+// Both keys are read at once, so that a miss costs one round trip, and the manifest first: it
+// is mostly the smaller one, and it is what waits in memory for the other.
 Task<Found> Load(WriteBackMap& map, Turnstile& turnstile, const DocumentRequest& request,
                  const Keys& keys) {
   Found found;
@@ -88,10 +108,15 @@ Task<Found> Load(WriteBackMap& map, Turnstile& turnstile, const DocumentRequest&
       co_return std::move(found);
     }
     if (!found.turn) found.turn = turnstile.Take(request.document);
-    Prefetch(map, keys);
-    auto [ec, entry] = co_await map.AsyncGet(section ? keys.manifest : keys.section, kAwait);
+    std::shared_ptr<std::optional<WriteBackMap::Entry>> beside;
+    if (!section && !manifest) beside = Begin(map, keys.manifest);
+    const bool has_section = section.has_value();
+    section.reset();  // what is in the cache need not be held
+    manifest.reset();
+    auto [ec, entry] = co_await map.AsyncGet(has_section ? keys.manifest : keys.section, kAwait);
     found.error = ec;
-    (section ? manifest_read : section_read) = std::move(entry);
+    (has_section ? manifest_read : section_read) = std::move(entry);
+    if (beside && *beside) manifest_read = std::move(*beside);
   }
   found.turn.Fail(found.error);
   co_return std::move(found);
@@ -129,15 +154,27 @@ std::string CurrentETag(const Found& found, const DocumentRequest& request) {
   return FormatETag(entry.stamp);
 }
 
-Response Read(const Found& found, const DocumentRequest& request) {
+Response TooMuchLent() {
+  Response response = MakeError(503,
+                                "answers that clients have not read yet hold as much memory as "
+                                "--max-body-bytes-in-flight allows",
+                                "repeat the request after Retry-After seconds");
+  response.retry_after = std::chrono::seconds(1);
+  return response;
+}
+
+// `may_lend`: whether the answer may hold what it shows.
+Response Read(WriteBackMap& map, const Found& found, const DocumentRequest& request,
+              bool may_lend) {
   std::string etag = CurrentETag(found, request);
   const Verdict verdict = Evaluate(request.preconditions, etag);
   if (verdict == Verdict::kFailed) return PreconditionFailed(std::move(etag));
   if (etag.empty()) return NotFound(request.section.empty() ? "document" : "section");
   if (verdict == Verdict::kUnchanged) return WithETag(304, std::move(etag));
+  if (!may_lend) return TooMuchLent();
   Response response;
   if (request.section.empty()) {
-    response = MakeJson(200, manifest::ToJson(request.document, found.names()));
+    response.body = map.Lend(manifest::ToJson(request.document, found.names()));
   } else {
     response.content_type = "application/octet-stream";
     response.body = found.section.value;
@@ -213,14 +250,14 @@ Result<Response> Delete(WriteBackMap& map, const Keys& keys, const Found& found,
 }
 
 Result<Response> Decide(WriteBackMap& map, const Keys& keys, const Found& found,
-                        DocumentRequest& request, std::size_t max_sections) {
+                        DocumentRequest& request, std::size_t max_sections, bool may_lend) {
   switch (request.method) {
     case Method::kPut:
       return Put(map, keys, found, request, max_sections);
     case Method::kDelete:
       return Delete(map, keys, found, request);
     default:
-      return Read(found, request);
+      return Read(map, found, request, may_lend);
   }
 }
 
@@ -235,10 +272,11 @@ bool SaysChanged(const Response& response, const DocumentRequest& request) {
 // Shared with the coroutines that serve, which may outlive the shard.
 struct DocumentShard::State {
   State(const asio::any_io_executor& executor, Store& store, WriteBackMapOptions options,
-        std::size_t max_sections, IsOurs is_ours, std::shared_ptr<ScopeProof> proof)
-      : map(executor, store, std::move(options)),
+        const Limits& limits, IsOurs is_ours, std::shared_ptr<ScopeProof> proof)
+      : lent_bytes(options.lent_bytes),
+        map(executor, store, std::move(options)),
         turnstile(std::make_shared<Turnstile>()),
-        max_sections(max_sections),
+        limits(limits),
         is_ours(std::move(is_ours)),
         proof(std::move(proof)) {}
 
@@ -250,8 +288,11 @@ struct DocumentShard::State {
     // What is in memory is the newest if it is ours at this moment, whatever happens later.
     if (self->is_ours && !self->is_ours()) co_return Outcome{.error = Errc::kFenced};
     const auto decided = ScopeProof::Clock::now();
-    Result<Response> response = Decide(map, keys, found, request, self->max_sections);
-    found.turn.End();
+    // Without what this request holds: it is served if it is the only one.
+    const bool may_lend = *self->lent_bytes < self->limits.max_lent_bytes + found.bytes();
+    Result<Response> response =
+        Decide(map, keys, found, request, self->limits.max_sections, may_lend);
+    found = Found();  // ends the turn, and the answer alone holds what it reveals
     if (!response) co_return Outcome{.error = response.error()};
     const std::array<KeyView, 2> both = {keys.manifest, keys.section};
     const std::span<const KeyView> revealed(both.data(), keys.section.empty() ? 1 : 2);
@@ -266,17 +307,18 @@ struct DocumentShard::State {
     co_return Outcome{.response = std::move(*response)};
   }
 
+  const std::shared_ptr<const std::atomic<std::size_t>> lent_bytes;
   WriteBackMap map;
   std::shared_ptr<Turnstile> turnstile;
-  const std::size_t max_sections;
+  const Limits limits;
   const IsOurs is_ours;
   const std::shared_ptr<ScopeProof> proof;
 };
 
 DocumentShard::DocumentShard(const asio::any_io_executor& executor, Store& store,
-                             WriteBackMapOptions options, std::size_t max_sections, IsOurs is_ours,
+                             WriteBackMapOptions options, const Limits& limits, IsOurs is_ours,
                              std::shared_ptr<ScopeProof> proof)
-    : state_(std::make_shared<State>(executor, store, std::move(options), max_sections,
+    : state_(std::make_shared<State>(executor, store, std::move(options), limits,
                                      std::move(is_ours), std::move(proof))) {}
 
 Interposer& DocumentShard::interposer() { return state_->map.interposer(); }
@@ -294,7 +336,7 @@ void DocumentShard::Handle(DocumentRequest request, UniqueFunction<void(Outcome)
 }
 
 ShardSnapshot DocumentShard::Snapshot(std::size_t number) {
-  return {number, interposer().Stats(), state_->map.cached_bytes()};
+  return {number, interposer().Stats(), state_->map.cached_bytes(), state_->map.lent_bytes()};
 }
 
 }  // namespace stout::docstore

@@ -35,13 +35,17 @@ class DocumentShard {
     ErrorCode error;
     bool changed = false;  ///< Of an error: a change was made in memory, and may become durable.
   };
+  struct Limits {
+    std::size_t max_sections;
+    std::size_t max_lent_bytes;  ///< Of what counts in WriteBackMapOptions::lent_bytes.
+  };
   /// Whether the documents are certainly ours at the moment of the call; on the strand.
   using IsOurs = std::function<bool()>;
 
-  /// An empty `is_ours` is always true. Answers that change nothing wait for `proof`, unless it is
-  /// null.
+  /// Requires options.lent_bytes. An empty `is_ours` is always true. Answers that change nothing
+  /// wait for `proof`, unless it is null.
   DocumentShard(const boost::asio::any_io_executor& executor, Store& store,
-                WriteBackMapOptions options, std::size_t max_sections, IsOurs is_ours = {},
+                WriteBackMapOptions options, const Limits& limits, IsOurs is_ours = {},
                 std::shared_ptr<ScopeProof> proof = {});
 
   [[nodiscard]] Interposer& interposer();

@@ -22,6 +22,9 @@ struct DocumentsOptions {
   std::size_t shards = 1;
   /// Sections of one document, >= 1: its manifest is rewritten whenever one comes or goes.
   std::size_t max_sections = 10'000;
+  /// Bytes of states in answers that wait for their readers, beyond those in the cache: see
+  /// WriteBackMapOptions::lent_bytes. Further reads are answered 503. >= 1.
+  std::size_t max_lent_bytes = std::size_t{64} << 20;
   /// Without leases: the name under which one server at a time owns the documents of the store. A
   /// server that opens it shuts out the one before. Not empty.
   Scope scope = "docstore";

@@ -201,9 +201,11 @@ void LeasedDocuments::Health(Respond respond) {
 void LeasedDocuments::OnAcquired(RangeId range, Epoch epoch) {
   WriteBackMapOptions map = options_.map;
   map.cache_bytes /= lease_options_.ranges;
-  auto shard =
-      std::make_shared<DocumentShard>(executor_, store_, std::move(map), options_.max_sections,
-                                      [this, range, epoch] { return IsOurs(range, epoch); });
+  map.lent_bytes = lent_bytes_;
+  auto shard = std::make_shared<DocumentShard>(
+      executor_, store_, std::move(map),
+      DocumentShard::Limits{options_.max_sections, options_.max_lent_bytes},
+      [this, range, epoch] { return IsOurs(range, epoch); });
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return;

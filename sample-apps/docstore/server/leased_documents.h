@@ -3,6 +3,7 @@
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -104,6 +105,8 @@ class LeasedDocuments final : public Documents {
   WatchedStore store_;
   LeaseService& service_;
   const DocumentsOptions options_;
+  const std::shared_ptr<std::atomic<std::size_t>> lent_bytes_ =
+      std::make_shared<std::atomic<std::size_t>>(0);
   const LeaseOptions lease_options_;
   std::string address_;
   std::unique_ptr<LeaseManager> manager_;

@@ -66,8 +66,10 @@ constexpr Scalar<ShardSnapshot> kShardScalars[] = {
      [](const ShardSnapshot& shard) { return static_cast<double>(shard.engine.replies_failed); }},
     {"stout_replies_held", kGauge, "Replies that wait for durability",
      [](const ShardSnapshot& shard) { return static_cast<double>(shard.engine.replies_held); }},
-    {"stout_cached_bytes", kGauge, "Keys and values in memory, dirty and clean",
+    {"stout_cached_bytes", kGauge, "Memory of the cached keys and values, dirty and clean",
      [](const ShardSnapshot& shard) { return static_cast<double>(shard.cached_bytes); }},
+    {"stout_lent_bytes", kGauge, "Memory of values that answers hold after the cache dropped them",
+     [](const ShardSnapshot& shard) { return static_cast<double>(shard.lent_bytes); }},
 };
 
 constexpr Distribution<LaneStats> kLaneDistributions[] = {

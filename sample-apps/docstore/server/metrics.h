@@ -14,6 +14,7 @@ struct ShardSnapshot {
   std::size_t shard = 0;  ///< Its number; under leases that of its range.
   EngineStats engine;
   std::size_t cached_bytes = 0;
+  std::size_t lent_bytes = 0;
 };
 
 /// All figures in the Prometheus text format; names and units in the README.

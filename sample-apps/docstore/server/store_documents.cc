@@ -42,9 +42,11 @@ StoreDocuments::StoreDocuments(const boost::asio::any_io_executor& executor, Sto
       shards_(executor, options.shards, [&](const auto& shard_executor, std::size_t) {
         WriteBackMapOptions map = options.map;
         map.cache_bytes /= options.shards;
-        return std::make_unique<DocumentShard>(shard_executor, store_, std::move(map),
-                                               options.max_sections, DocumentShard::IsOurs(),
-                                               proof_);
+        map.lent_bytes = lent_bytes_;
+        return std::make_unique<DocumentShard>(
+            shard_executor, store_, std::move(map),
+            DocumentShard::Limits{options.max_sections, options.max_lent_bytes},
+            DocumentShard::IsOurs(), proof_);
       }) {}
 
 StoreDocuments::~StoreDocuments() {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <atomic>
 #include <boost/asio/any_io_executor.hpp>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -52,6 +54,8 @@ class StoreDocuments final : public Documents {
   const Duration unhealthy_after_;
   const std::shared_ptr<ScopeProof> proof_;  // null: the store has no fences
   WatchedStore store_;
+  const std::shared_ptr<std::atomic<std::size_t>> lent_bytes_ =
+      std::make_shared<std::atomic<std::size_t>>(0);
   Sharded<DocumentShard> shards_;
 };
 
