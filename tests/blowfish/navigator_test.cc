@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,7 +21,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Shards with queues, in steps of the interval. Each layer doubles what a shard serves.
+// Shards with queues, in steps of the interval. Each layer doubles what a shard serves of reads;
+// writes take the worker's time whatever its layers are.
 class World {
  public:
   static constexpr std::uint64_t kLayerBytes = 100;
@@ -31,12 +33,21 @@ class World {
         shards_(shards),
         waiting_(shards),
         load_(shards),
+        clients_(shards),
+        writes_(shards),
         burst_(shards) {
     for (ShardState& shard : shards_) shard.next_bytes = kLayerBytes;
   }
 
-  // Requests an interval.
+  // Reads an interval.
   void Load(std::size_t shard, double requests) { load_[shard] = requests; }
+  // Clients that wait for each answer of a read before they ask again, for as long as `pause`
+  // intervals; `pause` > 0.
+  void Clients(std::size_t shard, double clients, double pause) {
+    clients_[shard] = {clients, pause};
+  }
+  // The worker writes all the time, and this many writes wait.
+  void Writes(std::size_t shard, double waiting) { writes_[shard] = waiting; }
   // Makes the queue this long, whatever is served.
   void Spike(std::size_t shard, double queue) { waiting_[shard] = queue; }
   // Whenever somebody looks, so many more have just come at once.
@@ -56,11 +67,13 @@ class World {
     }
     for (std::size_t s = 0; s < shards_.size(); ++s) {
       const double served = static_cast<double>(1ULL << shards_[s].layers);
-      const double wanted = waiting_[s] + load_[s];
-      shards_[s].busy = std::min(1.0, wanted / served);
+      // Each of them asks once in a pause and the time of a read; all of them at most what is
+      // served.
+      const double asked = std::min(served, clients_[s].count / (clients_[s].pause + 1 / served));
+      const double wanted = waiting_[s] + load_[s] + asked;
+      shards_[s].reads = writes_[s] > 0 ? 0 : std::min(1.0, wanted / served);
       waiting_[s] = std::max(0.0, wanted - served);
-      shards_[s].shortest = static_cast<std::uint64_t>(waiting_[s]);
-      shards_[s].queue = shards_[s].shortest + static_cast<std::uint64_t>(burst_[s]);
+      shards_[s].queue = static_cast<std::uint64_t>(waiting_[s] + burst_[s] + writes_[s]);
     }
   }
 
@@ -86,7 +99,13 @@ class World {
   Navigator navigator_;
   std::vector<ShardState> shards_;
   std::vector<double> waiting_;
+  struct Waiting {
+    double count = 0;
+    double pause = 1;
+  };
   std::vector<double> load_;
+  std::vector<Waiting> clients_;
+  std::vector<double> writes_;
   std::vector<double> burst_;
   TimePoint now_;
   std::vector<Navigation> moves_;
@@ -100,7 +119,7 @@ ShardState IdleShard(std::uint64_t finest) {
   return {.layers = 1, .bytes = finest, .next_bytes = finest, .finest_bytes = finest};
 }
 ShardState Overloaded(std::uint64_t next, std::uint64_t queue = 1000) {
-  return {.queue = queue, .shortest = queue, .busy = 1, .next_bytes = next};
+  return {.reads = 1, .queue = queue, .next_bytes = next};
 }
 
 TEST_CASE("a short spike moves nothing", "[navigator]") {
@@ -145,6 +164,29 @@ TEST_CASE("an overloaded shard gets the layers of one that is idle, also between
   CHECK(world.queue(1) == 0);
 }
 
+TEST_CASE("clients that wait for each answer get layers though the queue stays short",
+          "[navigator]") {
+  World world({.budget = 1000}, 1);
+  world.Clients(0, 16, 6);
+  world.Run(60s);
+  CHECK(world.queue(0) == 0);
+  // They ask 2 to 3 times an interval. A shard with one layer serves 2 reads then, with two 4.
+  CHECK(world.layers(0) == 2);
+  CHECK(world.moves().size() == 2);
+}
+
+TEST_CASE("writes get no layer, however long their queue is", "[navigator]") {
+  World world({.budget = 1000}, 1);
+  world.Writes(0, 10'000);
+  world.Run(60s);
+  CHECK(world.moves().empty());
+  // Negative control: reads do.
+  world.Writes(0, 0);
+  world.Load(0, 3);
+  world.Run(10s);
+  CHECK_FALSE(world.moves().empty());
+}
+
 TEST_CASE("a shard that waits for something else than its worker gets no layer", "[navigator]") {
   World world({.budget = World::kLayerBytes}, 1);
   world.Load(0, 0.1);
@@ -164,19 +206,21 @@ TEST_CASE("two shards that need the same layer do not take it from each other", 
   CHECK(std::ranges::count(world.moves(), Move::kNoBudget, &Navigation::move) > 0);
 }
 
-TEST_CASE("a shard gives a layer up only if its queue was short a moment ago", "[navigator]") {
+TEST_CASE("a shard gives a layer up only while reads take little of its time", "[navigator]") {
   Navigator navigator({.budget = 100, .beta = 0.5}, 2, TimePoint());
-  const std::vector<ShardState> idle = {IdleShard(100), Overloaded(101)};
-  std::vector<ShardState> waits = {IdleShard(100), Overloaded(100)};
-  waits[0].queue = waits[0].shortest = 9;
-  const auto move = [&](Duration at, const std::vector<ShardState>& shards) {
-    return navigator.Observe(TimePoint() + at, shards).front().move;
+  TimePoint now;
+  const auto move = [&](double reads) {
+    std::vector<ShardState> shards = {IdleShard(100), Overloaded(100)};
+    shards[0].reads = reads;
+    now += 10ms;
+    const auto moves = navigator.Observe(now, shards);
+    return moves.empty() ? std::nullopt : std::optional(moves.front());
   };
-  CHECK(move(0ms, waits) == Move::kNoBudget);  // It never was.
-  CHECK(move(10ms, idle) == Move::kNoBudget);
-  CHECK(move(110ms, waits) == Move::kNoBudget);  // Too long ago.
-  CHECK(move(120ms, idle) == Move::kNoBudget);
-  CHECK(move(219ms, waits) == Move::kRemove);
+  // Its share is 0.5, 0.5, 0.3, 0.2; the other's 0.5, 0.75, 0.875, 0.9375.
+  CHECK(move(1) == std::nullopt);
+  CHECK(move(0.5) == std::nullopt);
+  CHECK(move(0.1) == Navigation{Move::kNoBudget, 1, 0.875, 875});
+  CHECK(move(0.1) == Navigation{Move::kRemove, 0, 0.2, 0});
 }
 
 TEST_CASE("whatever the load, the budget holds and moves are rare", "[navigator]") {
@@ -218,7 +262,7 @@ TEST_CASE("steady load comes to rest", "[navigator]") {
   CHECK(changed() == before);
 }
 
-// The moves of a first look; of beta 1 the queues are their own averages.
+// The moves of a first look; with a beta of 1 all that is seen is its own average.
 std::vector<std::pair<Move, std::size_t>> Moves(NavigationOptions options,
                                                 const std::vector<ShardState>& shards) {
   options.beta = 1;
@@ -262,7 +306,7 @@ TEST_CASE("without a dwell a shard moves once a look, too", "[navigator]") {
 
 TEST_CASE("options that make no sense are told by name", "[navigator]") {
   CHECK_FALSE(Validate(NavigationOptions()));
-  CHECK_FALSE(Validate({.beta = 1, .most_busy = 0, .dwell = 0s}));
+  CHECK_FALSE(Validate({.beta = 1, .lower = 0, .dwell = 0s}));
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const auto told = [](const NavigationOptions& options, const std::string& name) {
     const auto error = Validate(options);
@@ -272,13 +316,12 @@ TEST_CASE("options that make no sense are told by name", "[navigator]") {
   CHECK(told({.beta = 0}, "beta"));
   CHECK(told({.beta = 1.1}, "beta"));
   CHECK(told({.beta = nan}, "beta"));
-  CHECK(told({.thresholds = {}}, "thresholds"));
-  CHECK(told({.thresholds = {{.upper = 8, .lower = 8}}}, "thresholds"));
-  CHECK(told({.thresholds = {{.upper = 8, .lower = -1}}}, "thresholds"));
-  CHECK(told({.thresholds = {{.upper = nan, .lower = 1}}}, "thresholds"));
-  CHECK(told({.most_busy = 1.5}, "most_busy"));
-  CHECK(told({.most_busy = nan}, "most_busy"));
-  CHECK(told({.burst = 0s}, "burst"));
+  CHECK(told({.upper = 0}, "upper"));
+  CHECK(told({.upper = 1}, "upper"));
+  CHECK(told({.upper = nan}, "upper"));
+  CHECK(told({.upper = 0.5, .lower = 0.5}, "lower"));
+  CHECK(told({.lower = -0.1}, "lower"));
+  CHECK(told({.lower = nan}, "lower"));
   CHECK(told({.dwell = -1s}, "dwell"));
 }
 

@@ -38,19 +38,6 @@ TEST_CASE("a queue gives all that came, in order, and counts until it is answere
   CHECK(queue.waiting() == 0);
 }
 
-TEST_CASE("a queue knows how short it was since it was asked") {
-  ShardQueue queue;
-  TwoShares two;
-  queue.Push(two.first);
-  CHECK(queue.TakeShortest() == 0);  // before it came
-  CHECK(queue.TakeShortest() == 3);
-  queue.Push(two.second);
-  queue.Done(two.first);
-  queue.Push(two.first);
-  CHECK(queue.TakeShortest() == 2);
-  CHECK(queue.TakeShortest() == 5);
-}
-
 TEST_CASE("a queue waits until its deadline, and for none that has passed") {
   ShardQueue queue;
   ShardQueue::Taken taken;

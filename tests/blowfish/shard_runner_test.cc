@@ -5,12 +5,14 @@
 #include <sys/resource.h>
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "navigator.h"
 #include "shard_fixture.h"
 #include "shard_runner_fixture.h"
 
@@ -50,6 +52,67 @@ std::vector<Command> Sets(int count, const std::string& value) {
   return commands;
 }
 
+// A runner whose shard gets the layer that a navigation decides on: one at most. Time passes by
+// 0.1 ms whenever the runner looks at it, and where the test lets it pass.
+class NavigatedShard {
+ public:
+  explicit NavigatedShard(OpenedShard& opened)
+      : runner(opened.shard(), 0, 1,
+               {.queue = [] { return 0; },
+                .done = [](Share& share) { share.batch->Done(); },
+                .now = [this] { return now_ += std::chrono::microseconds(100); }}),
+        shard_(opened.shard()),
+        navigator_({.budget = 1 << 20, .beta = 0.1, .dwell = std::chrono::hours(1)}, 1, now_) {}
+
+  ShardRunner runner;
+
+  // The worker was busy without a look at the clock, and so many requests wait.
+  void Look(std::uint64_t queue, Duration busy = {}) {
+    now_ += busy;
+    const Duration read = runner.read_time();
+    const ShardState state{
+        .reads = static_cast<double>((read - read_).count()) /
+                 static_cast<double>((now_ - looked_).count()),
+        .queue = queue,
+        .layers = shard_.layers(),
+        .bytes = shard_.layer_bytes(),
+        .next_bytes = shard_.next_layer_bytes(),
+        .finest_bytes = shard_.finest_layer_bytes(),
+    };
+    read_ = read;
+    looked_ = now_;
+    for (const Navigation& move : navigator_.Observe(now_, std::span(&state, 1))) {
+      if (move.move == Navigation::Move::kAdd) shard_.AddLayer();
+    }
+  }
+
+ private:
+  Shard& shard_;
+  TimePoint now_;
+  TimePoint looked_;
+  Duration read_{};
+  Navigator navigator_;
+};
+
+// A shard with compressed records "NUMBER|city|...", half of them of one city.
+class Cities {
+ public:
+  Cities() {
+    ShardClient client(opened);
+    Command mset = {"MSET"};
+    for (int i = 0; i < 2000; ++i) {
+      const std::string number = std::to_string(i);
+      mset.insert(mset.end(), {"key" + number, number + (i % 2 == 0 ? "|rome" : "|oslo") + "|c|d"});
+    }
+    client.Do({mset});
+    opened.shard().Compact();
+    opened.Rest();
+    REQUIRE(opened.shard().next_layer_bytes() > 0);
+  }
+
+  OpenedShard opened{Schema::Make({"number", "city", "c", "d"}, '|').value()};
+};
+
 // How many pieces were answered so.
 std::size_t Count(const ShardClient& client, std::string_view error) {
   std::size_t count = 0;
@@ -77,6 +140,56 @@ TEST_CASE("a share is answered once its own reads are, while others are being re
   second.Add(runner);
   runner.Run();
   CHECK(seen == std::vector<std::string>{"", "$1\r\nb\r\n"});
+}
+
+TEST_CASE("clients that wait for each answer of a search get their shard a layer") {
+  Cities cities;
+  NavigatedShard shard(cities.opened);
+  constexpr std::size_t kClients = 16;  // Their queue is never longer.
+  std::vector<std::unique_ptr<ShardClient>> clients;
+  const auto ask = [&](ShardClient& client) {
+    client.Make({{"SEARCH", "city", "rome"}});
+    client.Add(shard.runner);
+  };
+  for (std::size_t i = 0; i < kClients; ++i)
+    ask(*clients.emplace_back(std::make_unique<ShardClient>(cities.opened)));
+  int answered = 0;
+  for (int run = 0; run < 1000 && cities.opened.shard().layers() == 0; ++run) {
+    shard.runner.Run();
+    shard.Look(kClients);
+    for (const auto& client : clients) {
+      if (!client->done()) continue;
+      CHECK(client->At(0).keys.size() == 1000);
+      ++answered;
+      ask(*client);
+    }
+  }
+  CHECK(cities.opened.shard().layers() == 1);
+  CHECK(answered > 0);
+  for (const auto& client : clients) client->Finish(shard.runner);
+}
+
+TEST_CASE("writes, scans and deletes alone get their shard no layer, gets do") {
+  Cities cities;
+  NavigatedShard shard(cities.opened);
+  ShardClient client(cities.opened);
+  const auto run = [&](const std::vector<Command>& commands) {
+    client.Make(commands);
+    client.Add(shard.runner);
+    shard.runner.Run();
+    client.Finish(shard.runner);
+    shard.Look(1000, std::chrono::milliseconds(10));
+  };
+  for (int i = 0; i < 50; ++i) {
+    run(Sets(100, std::to_string(i) + "|rome|c|d"));
+    run({{"MSET", "key1", "1|oslo|c|d", "key2", "2|oslo|c|d"}, {"DEL", "key3"}, {"SCAN", "0"}});
+  }
+  run({{"FLUSHALL"}});
+  CHECK(shard.runner.read_time() == Duration());
+  CHECK(cities.opened.shard().layers() == 0);
+  // Negative control.
+  run({{"GET", "key1"}, {"GETATTR", "key1", "city"}});
+  CHECK(shard.runner.read_time() > Duration());
 }
 
 TEST_CASE("plain writes wait for room in the log") {
@@ -306,8 +419,7 @@ TEST_CASE("when the worker is to end, turns end with an error") {
   runner.Run();
   REQUIRE_FALSE(client.done());
   runner.End();
-  runner.Run();
-  REQUIRE(client.done());
+  client.Finish(runner);
   CHECK(client.Error(0) == "ERR the server is ending");
   CHECK(client.Error(1).empty());
   CHECK(client.Error(2) == "ERR the server is ending");

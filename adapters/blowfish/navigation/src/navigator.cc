@@ -32,10 +32,6 @@ std::vector<std::size_t> TakeDonors(std::vector<std::size_t>& donors,
   return taken;
 }
 
-bool IsValid(const QueueThresholds& thresholds) {
-  return thresholds.lower >= 0 && thresholds.lower < thresholds.upper;
-}
-
 }  // namespace
 
 std::optional<std::string> Validate(const NavigationOptions& options) {
@@ -44,17 +40,12 @@ std::optional<std::string> Validate(const NavigationOptions& options) {
   if (!(options.beta > 0 && options.beta <= 1)) {
     return fmt::format("beta must be above 0 and at most 1, not {}", options.beta);
   }
-  if (options.thresholds.empty()) return "thresholds must have an entry, for shards without layers";
-  for (const QueueThresholds& thresholds : options.thresholds) {
-    if (!IsValid(thresholds)) {
-      return fmt::format("thresholds: lower must be at least 0 and below upper, not {} and {}",
-                         thresholds.lower, thresholds.upper);
-    }
+  if (!(options.upper > 0 && options.upper < 1)) {
+    return fmt::format("upper must be above 0 and below 1, not {}", options.upper);
   }
-  if (!(options.most_busy >= 0 && options.most_busy <= 1)) {
-    return fmt::format("most_busy must be in 0 to 1, not {}", options.most_busy);
+  if (!(options.lower >= 0 && options.lower < options.upper)) {
+    return fmt::format("lower must be at least 0 and below upper, not {}", options.lower);
   }
-  if (options.burst <= Duration::zero()) return "burst must be more than 0";
   if (options.dwell < Duration::zero()) return "dwell must not be negative";
   return std::nullopt;
 }
@@ -72,13 +63,8 @@ std::string_view Describe(Navigation::Move move) {
 }
 
 Navigator::Navigator(NavigationOptions options, std::size_t shards, TimePoint now)
-    : options_(std::move(options)),
-      shards_(shards, {.changed = now - options_.dwell, .was_short = now - options_.burst}) {
+    : options_(options), shards_(shards, {.changed = now - options_.dwell}) {
   assert(!Validate(options_));
-}
-
-const QueueThresholds& Navigator::ThresholdsOf(const ShardState& shard) const {
-  return options_.thresholds[std::min(shard.layers, options_.thresholds.size() - 1)];
 }
 
 bool Navigator::Rests(std::size_t shard, TimePoint now) const {
@@ -87,13 +73,13 @@ bool Navigator::Rests(std::size_t shard, TimePoint now) const {
 
 std::vector<std::size_t> Navigator::Needy(TimePoint now, std::span<const ShardState> shards) const {
   std::vector<std::size_t> needy;
-  const auto need = [&](std::size_t s) { return average(s) / ThresholdsOf(shards[s]).upper; };
   for (std::size_t s = 0; s < shards.size(); ++s) {
-    const bool drains = static_cast<double>(shards[s].queue) < average(s);
-    const bool overloaded = need(s) > 1 && !drains && shards_[s].busy > options_.most_busy;
+    const bool drains = static_cast<double>(shards[s].queue) < shards_[s].queue;
+    const bool overloaded = shards_[s].reads > options_.upper && !drains;
     if (overloaded && shards[s].next_bytes > 0 && !Rests(s, now)) needy.push_back(s);
   }
-  std::ranges::stable_sort(needy, std::greater(), need);
+  // Overloaded shards have equal shares: the queue tells which of them is needier.
+  std::ranges::stable_sort(needy, std::greater(), [&](std::size_t s) { return shards_[s].queue; });
   return needy;
 }
 
@@ -101,11 +87,10 @@ std::vector<std::size_t> Navigator::Donors(TimePoint now,
                                            std::span<const ShardState> shards) const {
   std::vector<std::size_t> donors;
   for (std::size_t s = 0; s < shards.size(); ++s) {
-    const bool idle =
-        shards_[s].busy <= options_.most_busy && now - shards_[s].was_short < options_.burst;
+    const bool idle = shards_[s].reads <= options_.lower;
     if (shards[s].layers > 0 && idle && !Rests(s, now)) donors.push_back(s);
   }
-  std::ranges::stable_sort(donors, {}, [&](std::size_t s) { return shards_[s].busy; });
+  std::ranges::stable_sort(donors, {}, [&](std::size_t s) { return shards_[s].reads; });
   return donors;
 }
 
@@ -116,27 +101,25 @@ std::vector<Navigation> Navigator::Observe(TimePoint now, std::span<const ShardS
     average += options_.beta * (value - average);
   };
   for (std::size_t s = 0; s < shards.size(); ++s) {
-    follow(shards_[s].average, static_cast<double>(shards[s].queue));
-    follow(shards_[s].busy, shards[s].busy);
-    if (static_cast<double>(shards[s].shortest) < ThresholdsOf(shards[s]).lower)
-      shards_[s].was_short = now;
+    follow(shards_[s].reads, shards[s].reads);
+    follow(shards_[s].queue, static_cast<double>(shards[s].queue));
     used += shards[s].bytes;
   }
 
   std::vector<Navigation> moves;
   const auto move = [&](Navigation::Move what, std::size_t s) {
-    moves.push_back({what, s, average(s)});
+    moves.push_back({what, s, shards_[s].reads, shards_[s].queue});
     shards_[s].changed = now;
   };
   bool refused = false;
-  std::vector<std::size_t> donors = Donors(now, shards);  // Who is needy is none.
+  std::vector<std::size_t> donors = Donors(now, shards);  // No needy shard is among them.
   for (const std::size_t s : Needy(now, shards)) {
     const std::uint64_t wanted = used + shards[s].next_bytes;
     const std::uint64_t missing = wanted - std::min(wanted, options_.budget);
     const std::vector<std::size_t> taken = TakeDonors(donors, shards, missing);
     if (missing > 0 && taken.empty()) {
       if (!std::exchange(refused, true))
-        moves.push_back({Navigation::Move::kNoBudget, s, average(s)});
+        moves.push_back({Navigation::Move::kNoBudget, s, shards_[s].reads, shards_[s].queue});
       continue;
     }
     for (const std::size_t donor : taken) {

@@ -93,6 +93,10 @@ std::vector<MetricFamily> CollectNow(const Service& service) {
   families.ByShard(
       "busy_seconds_total", "Time spent for clients", MetricType::Counter, service,
       [](const ShardWorker& shard) { return std::chrono::duration<double>(shard.busy()).count(); });
+  families.ByShard("read_seconds_total", "Time spent on gets and searches", MetricType::Counter,
+                   service, [](const ShardWorker& shard) {
+                     return std::chrono::duration<double>(shard.read_time()).count();
+                   });
   gauge("keys", "Keys", &ShardStatus::keys);
   gauge("compressed_records", "Records in the compressed file", &ShardStatus::compressed_records);
   gauge("compressed_bytes", "Size of the compressed file", &ShardStatus::compressed_bytes);

@@ -176,7 +176,7 @@ void Server::EndIfDrained() {
 asio::awaitable<void> Server::Navigate() {
   const std::size_t count = service_.shards.size();
   Navigator navigator(options_.navigation, count, ShardQueue::Now());
-  std::vector<Duration> busy(count);
+  std::vector<Duration> read_time(count);  // As of the look before.
   std::vector<ShardState> states(count);
   TimePoint before = ShardQueue::Now();
   while (!draining_) {
@@ -189,15 +189,14 @@ asio::awaitable<void> Server::Navigate() {
     for (std::size_t i = 0; i < count; ++i) {
       ShardWorker& shard = *service_.shards[i];
       const ShardStatus status = shard.status();
-      const Duration worked = shard.busy();
-      states[i] = {.queue = shard.queue().waiting(),
-                   .shortest = shard.queue().TakeShortest(),
-                   .busy = static_cast<double>((worked - busy[i]).count()) / passed,
+      const Duration read = shard.read_time();
+      states[i] = {.reads = static_cast<double>((read - read_time[i]).count()) / passed,
+                   .queue = shard.queue().waiting(),
                    .layers = status.layers,
                    .bytes = status.layer_bytes,
                    .next_bytes = status.next_layer_bytes,
                    .finest_bytes = status.finest_layer_bytes};
-      busy[i] = worked;
+      read_time[i] = read;
       compressed += status.compressed_bytes;
     }
     before = now;
@@ -225,9 +224,9 @@ void Server::Act(const Navigation& navigation) {
       // Every interval as long as it lasts: told once in a while.
       if (stats.no_budget++ % 1000 != 0) return;
   }
-  const std::string text =
-      fmt::format("{} shard {}: queue {:.1f} on average", Describe(navigation.move),
-                  navigation.shard, navigation.average);
+  const std::string text = fmt::format(
+      "{} shard {}: reads take {:.0f} % of its time, queue {:.1f} on average",
+      Describe(navigation.move), navigation.shard, 100 * navigation.reads, navigation.queue);
   spdlog::info("navigation: {}", text);
   stats.decisions.insert(stats.decisions.begin(), text);
   if (stats.decisions.size() > kDecisionsKept) stats.decisions.pop_back();

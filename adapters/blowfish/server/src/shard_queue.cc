@@ -57,14 +57,7 @@ void ShardQueue::Take(TimePoint deadline, Taken& taken) {
   taken.stop = taken_.stop = stop;
 }
 
-// Only here is it shorter than before. That the other thread may have just begun anew does not
-// matter: then the new interval has it.
-void ShardQueue::Done(const Share& share) {
-  const std::uint64_t left = waiting_ -= share.pieces.size();
-  if (left < shortest_) shortest_ = left;
-}
-
-std::uint64_t ShardQueue::TakeShortest() { return shortest_.exchange(waiting()); }
+void ShardQueue::Done(const Share& share) { waiting_ -= share.pieces.size(); }
 
 TimePoint ShardQueue::Now() {
   return TimePoint(std::chrono::steady_clock::now().time_since_epoch());

@@ -16,7 +16,7 @@ namespace stout::blowfish {
 
 class Shard;
 
-/// What waits for a shard's worker, and how much that is: the length by which the server navigates.
+/// What waits for a shard's worker, and how much that is.
 ///
 /// Threads: any, but Take and Done, which are the worker's.
 class ShardQueue {
@@ -47,9 +47,6 @@ class ShardQueue {
   /// Requests that have not been answered, those under way among them.
   [[nodiscard]] std::uint64_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
 
-  /// The fewest that waited at any time since it was last asked. One thread asks.
-  [[nodiscard]] std::uint64_t TakeShortest();
-
   /// The clock of deadlines.
   [[nodiscard]] static TimePoint Now();
 
@@ -63,7 +60,6 @@ class ShardQueue {
   bool woken_ = false;
   bool asleep_ = false;
   std::atomic<std::uint64_t> waiting_ = 0;
-  std::atomic<std::uint64_t> shortest_ = 0;
 };
 
 }  // namespace stout::blowfish

@@ -213,6 +213,7 @@ ShardRunner::Step ShardRunner::Gather(Share& share, Piece& piece, std::string_vi
 
 void ShardRunner::ReadAllGathered() {
   if (gathered_.empty()) return;
+  const TimePoint begin = worker_.now();
   found_.clear();
   try {
     AnswerAllGathered();
@@ -226,6 +227,7 @@ void ShardRunner::ReadAllGathered() {
     }
   }
   gathered_.clear();
+  read_time_ += worker_.now() - begin;
 }
 
 void ShardRunner::AnswerAllGathered() {

@@ -43,7 +43,7 @@ class ShardRunner {
     /// Called for each share that is answered, also while others are being read: it calls neither
     /// the runner nor the shard.
     std::function<void(Share&)> done;
-    std::function<TimePoint()> now;  ///< For slices.
+    std::function<TimePoint()> now;  ///< For slices, and for read_time().
   };
 
   /// `number`: of the shard, of so many.
@@ -58,6 +58,9 @@ class ShardRunner {
   [[nodiscard]] bool idle() const { return open_ == 0; }
   /// Somebody could use another slice: Run() is to be called though nothing new is there.
   [[nodiscard]] bool wants_turn() const { return turns_.wanted(); }
+  /// The time that reads (gets and searches, neither writes nor SCAN) and their answers took so
+  /// far.
+  [[nodiscard]] Duration read_time() const { return read_time_ + turns_.search_time(); }
   /// From now on nothing takes long: turns end with an error, for nobody reads what they would
   /// find, and plain writes do not wait for room.
   void End() { turns_.End(); }
@@ -148,6 +151,7 @@ class ShardRunner {
   // order in which they began to wait, and other writes of these keys wait behind.
   boost::unordered_flat_set<std::string, BytesHash, std::equal_to<>> claimed_;
   std::vector<Read> gathered_;
+  Duration read_time_{};  // Of what was gathered.
   std::vector<std::string_view> gathered_keys_;
   std::vector<bool> found_;  // Scratch.
 };

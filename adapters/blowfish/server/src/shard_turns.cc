@@ -52,18 +52,27 @@ ShardTurns::Shares::const_iterator ShardTurns::NextTurn() const {
 
 void ShardTurns::Take(const OnLeave& on_leave) {
   if (waiting_.empty()) return;
-  const TimePoint end = now_() + kSlice;
+  TimePoint now = now_();
+  const TimePoint end = now + kSlice;
   do {
     const auto next = NextTurn();
     if (next == waiting_.end()) return;
     Share& share = **next;
     waiting_.erase(next);
-    if (GoOn(share, end)) {
+    const bool searches = share.RequestOf(share.pieces[share.next]).spread == Spread::kKeys;
+    const bool leaves = GoOn(share, end);
+    // If the share has more pieces, on_leave() begins them, and they may be writes. If not, it
+    // answers the search.
+    const bool last = !leaves || share.begun();
+    if (searches && !last) search_time_ += now_() - now;
+    if (leaves) {
       on_leave(share);
     } else {
       Add(share);
     }
-  } while (now_() < end);
+    const TimePoint before = std::exchange(now, now_());
+    if (searches && last) search_time_ += now - before;
+  } while (now < end);
 }
 
 bool ShardTurns::GoOn(Share& share, TimePoint end) {

@@ -42,6 +42,9 @@ class ShardTurns {
   /// before it is added again. That may add shares.
   void Take(const OnLeave& on_leave);
 
+  /// The time that searches (GREP, SEARCH) and their answers took so far.
+  [[nodiscard]] Duration search_time() const { return search_time_; }
+
   /// Ends the search of the share, if there is one.
   void CloseSearch(Share& share);
   /// From now on turns end with an error, for nobody reads what they would find.
@@ -66,6 +69,7 @@ class ShardTurns {
   const Clock now_;
   Shares waiting_;            // Who has waited longest first.
   std::size_t searches_ = 0;  // That are open.
+  Duration search_time_{};
   bool ending_ = false;
 };
 

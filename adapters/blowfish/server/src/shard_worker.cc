@@ -67,6 +67,7 @@ void ShardWorker::Work(Done done) {
     const bool served = !taken.shares.empty() || !runner.idle();
     Serve(taken, runner);
     if (served) busy_ += (ShardQueue::Now() - begin).count();
+    read_time_ = runner.read_time().count();
     try {
       filling = queue_.waiting() == 0 && FillSome();
       Publish();

@@ -67,6 +67,10 @@ class ShardWorker {
   [[nodiscard]] ShardStatus status() const;
   /// Time in which it worked for clients, since the start.
   [[nodiscard]] Duration busy() const { return Duration(busy_.load(std::memory_order_relaxed)); }
+  /// The part of it that reads took: see ShardRunner::read_time().
+  [[nodiscard]] Duration read_time() const {
+    return Duration(read_time_.load(std::memory_order_relaxed));
+  }
 
  private:
   ShardWorker() = default;
@@ -84,6 +88,7 @@ class ShardWorker {
   std::size_t number_ = 0;
   std::size_t shards_ = 1;
   std::atomic<Duration::rep> busy_ = 0;
+  std::atomic<Duration::rep> read_time_ = 0;
 
   // What is being filled: from which record on, of the store of so many merges, and when so many
   // layers had been added.
