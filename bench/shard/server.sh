@@ -18,9 +18,10 @@ fi
 plenty=$((raw_bytes * 8))  # of memory: more than all layers take
 distributions=(uniform zipf:0.99)
 
-# serve NAME BUDGET [OPTION...]: the server of a directory; again, it has no layers.
+# serve NAME BUDGET [OPTION...]: the server of a directory, without the layers that it had before.
 serve() {
   stop_database
+  rm -f "$scratch/$1"/data/*/layers
   apart start_blowfish "$scratch/$1" --memory-budget "$2" "${@:3}"
 }
 

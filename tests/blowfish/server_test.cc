@@ -313,6 +313,33 @@ TEST_CASE("layers come and go while clients read") {
   CHECK(client.Do({"LAYERS", "1"}) == "-ERR no such shard; they are numbered from 0 to 0");
 }
 
+TEST_CASE("layers survive the death of the server") {
+  BlowfishServer server(2, With(kRestless, {"--attributes", "a,b,c,d"}));
+  {
+    RespClient client(server.port());
+    for (int i = 0; i < 6000; ++i)
+      client.Queue({"SET", std::to_string(i), "1|2|" + std::to_string(i % 7) + "|4"});
+    for (int i = 0; i < 6000; ++i) REQUIRE(client.Receive() == "+OK");
+    for (const std::string shard : {"0", "1"}) {
+      const std::string layers = shard == "0" ? "3" : "1";
+      REQUIRE(Eventually([&] {
+        return client.Do({"LAYERS", shard, "SET", layers}).starts_with("[$layers, :" + layers);
+      }));
+    }
+    // It is written down behind the reply, and before the next one.
+    CHECK_THAT(client.Do({"SEARCH", "c", "3", "COUNT"}), StartsWith(":"));
+  }
+  server.Kill();
+  server.Start();
+  RespClient client(server.port());
+  CHECK_THAT(client.Do({"LAYERS", "0"}), StartsWith("[$layers, :3"));
+  CHECK_THAT(client.Do({"LAYERS", "1"}), StartsWith("[$layers, :1"));
+  CHECK(client.Do({"SEARCH", "c", "3", "COUNT"}) == ":857");
+  CHECK(Eventually([&] {
+    return client.Do({"INFO", "shards"}).find("filling=1") == std::string::npos;
+  }));
+}
+
 TEST_CASE("INFO tells how many shards may merge, and how many do") {
   const BlowfishServer server(4, With(kRestless, {"--merges", "2"}));
   RespClient client(server.port());

@@ -1,12 +1,18 @@
 #include "shard_worker.h"
 
+#include <boost/asio/io_context.hpp>
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <future>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "layer_file.h"
+#include "server.h"
 #include "shard_fixture.h"
 
 namespace stout::blowfish {
@@ -26,6 +32,13 @@ std::unique_ptr<ShardWorker> StartWorker(OpenedShard& opened, int records) {
   auto worker = ShardWorker::Open(opened.directory(), opened.options.shard, 8, {}, nullptr);
   REQUIRE(worker.has_value());
   (*worker)->Start([](Share&) {});
+  return std::move(*worker);
+}
+
+// The worker of the same shard, after the end of the one before; it has not started.
+std::unique_ptr<ShardWorker> OpenAgain(const OpenedShard& opened) {
+  auto worker = ShardWorker::Open(opened.directory(), opened.options.shard, 8, {}, nullptr);
+  REQUIRE(worker.has_value());
   return std::move(*worker);
 }
 
@@ -56,6 +69,62 @@ TEST_CASE("a worker without work fills layers, one that came in place of another
   REQUIRE(GetsFull(*worker));
   REQUIRE(Ask(*worker, [](Shard& shard) { return shard.RemoveLayer() && shard.AddLayer(); }));
   CHECK(GetsFull(*worker));
+}
+
+TEST_CASE("a shard has as many layers after a restart as before, and they are filled again") {
+  OpenedShard opened{Schema::Make({"one", "two", "three", "four"}, '|').value()};
+  auto worker = StartWorker(opened, 3000);
+  REQUIRE(Ask(*worker, [](Shard& shard) {
+    return shard.AddLayer() && shard.AddLayer() && shard.AddLayer() && shard.RemoveLayer();
+  }));
+  worker.reset();
+  worker = OpenAgain(opened);
+  CHECK(worker->status().layers == 0);
+  CHECK(worker->AddKeptLayer());
+  CHECK(worker->AddKeptLayer());
+  CHECK_FALSE(worker->AddKeptLayer());
+  CHECK(worker->status().layers == 2);
+  worker->Start([](Share&) {});
+  CHECK(GetsFull(*worker));
+  CHECK(worker->status().layers == 2);
+}
+
+TEST_CASE("a shard starts without layers if the file with their number is damaged or missing") {
+  const bool missing = GENERATE(false, true);
+  OpenedShard opened{Schema::Make({"one", "two", "three", "four"}, '|').value()};
+  auto worker = StartWorker(opened, 100);
+  REQUIRE(Ask(*worker, [](Shard& shard) { return shard.AddLayer(); }));
+  worker.reset();
+  const std::string path = opened.directory() + "/" + kLayersName;
+  REQUIRE(std::filesystem::exists(path));
+  if (missing) {
+    std::filesystem::remove(path);
+  } else {
+    std::ofstream(path) << "layers 1\nchecksum 0000000000000000\n";
+  }
+  worker = OpenAgain(opened);
+  CHECK_FALSE(worker->AddKeptLayer());
+  CHECK(worker->status().keys == 100);
+}
+
+TEST_CASE("a restart adds only the layers that the memory budget has room for") {
+  OpenedShard opened{Schema::Make({"one", "two", "three", "four"}, '|').value()};
+  auto worker = StartWorker(opened, 3000);
+  REQUIRE(Ask(*worker, [](Shard& shard) { return shard.AddLayer() && shard.AddLayer(); }));
+  worker.reset();
+  const auto layers_with = [&](auto budget) {
+    std::vector<std::unique_ptr<ShardWorker>> workers;
+    workers.push_back(OpenAgain(opened));
+    ServerOptions options;
+    options.memory_budget = budget(workers.front()->status());
+    boost::asio::io_context context;
+    Server server(context, std::move(workers), options);
+    return server.service().shards.front()->status().layers;
+  };
+  CHECK(layers_with([](const ShardStatus&) { return 1 << 30; }) == 2);
+  const auto one = [](const ShardStatus& s) { return s.compressed_bytes + s.next_layer_bytes; };
+  CHECK(layers_with(one) == 1);
+  CHECK(layers_with([&](const ShardStatus& s) { return one(s) - 1; }) == 0);
 }
 
 }  // namespace

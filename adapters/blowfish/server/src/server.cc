@@ -48,6 +48,7 @@ Server::Server(asio::io_context& context, std::vector<std::unique_ptr<ShardWorke
   service_.memory_budget = options_.memory_budget;
   service_.command_limits = options_.connections.commands;
   service_.batch_limits = BatchLimitsOf(service_.command_limits);
+  AddKeptLayers();
   for (const auto& shard : service_.shards) {
     shard->Start([](Share& share) { share.batch->Done(); });
   }
@@ -171,6 +172,22 @@ void Server::Drain(UniqueFunction<void()> done) {
 
 void Server::EndIfDrained() {
   if (draining_ && connections_.empty() && drained_) std::exchange(drained_, {})();
+}
+
+// In turns, so that a smaller budget than before is shared by all.
+void Server::AddKeptLayers() {
+  std::uint64_t used = 0;
+  for (const auto& shard : service_.shards) used += shard->status().compressed_bytes;
+  for (bool added = true; added;) {
+    added = false;
+    for (const auto& shard : service_.shards) {
+      const ShardStatus before = shard->status();
+      if (used + before.next_layer_bytes > options_.memory_budget || !shard->AddKeptLayer())
+        continue;
+      used += shard->status().layer_bytes - before.layer_bytes;
+      added = true;
+    }
+  }
 }
 
 asio::awaitable<void> Server::Navigate() {

@@ -56,6 +56,8 @@ class Server {
   [[nodiscard]] boost::asio::awaitable<void> Accept();
   void Take(boost::asio::ip::tcp::socket socket);
   void Refuse(boost::asio::ip::tcp::socket socket);
+  // Gives the shards the layers that they had at their last end, as far as the budget allows.
+  void AddKeptLayers();
   [[nodiscard]] boost::asio::awaitable<void> Navigate();
   void Act(const Navigation& navigation);
   void EndIfDrained();

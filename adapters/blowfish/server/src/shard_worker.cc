@@ -7,6 +7,8 @@
 #include <new>
 #include <utility>
 
+#include "layer_file.h"
+
 namespace stout::blowfish {
 namespace {
 
@@ -29,8 +31,16 @@ Result<std::unique_ptr<ShardWorker>> ShardWorker::Open(const std::string& direct
   if (!shard) return shard.error();
   worker->shard_ = std::move(*shard);
   worker->schema_ = worker->shard_->schema();
+  worker->directory_ = directory;
+  worker->kept_layers_ = ReadLayers(directory);
   worker->Publish();
   return worker;
+}
+
+bool ShardWorker::AddKeptLayer() {
+  if (shard_->layers() >= kept_layers_ || !shard_->AddLayer()) return false;
+  Publish();
+  return true;
 }
 
 void ShardWorker::Start(Done done) {
@@ -58,7 +68,7 @@ void ShardWorker::Work(Done done) {
                           },
                       .now = ShardQueue::Now});
   ShardQueue::Taken taken;
-  bool filling = false;
+  bool filling = true;  // A start may have added layers.
   while (!taken.stop || !runner.idle()) {
     const bool at_once = filling || runner.wants_turn();
     queue_.Take(at_once ? TimePoint::min() : shard_->next_poll().value_or(kNever), taken);
@@ -71,7 +81,8 @@ void ShardWorker::Work(Done done) {
     try {
       filling = queue_.waiting() == 0 && FillSome();
       Publish();
-    } catch (const std::bad_alloc&) {  // Neither is owed to anybody: it is tried again.
+      KeepLayers();
+    } catch (const std::bad_alloc&) {  // None of it is owed to anybody: it is tried again.
       filling = false;
     }
   }
@@ -129,6 +140,14 @@ void ShardWorker::Publish() {
   }
   const std::lock_guard lock(mutex_);
   status_ = std::move(status);
+}
+
+void ShardWorker::KeepLayers() {
+  if (status_.layers == kept_layers_) return;
+  Diagnostics why;
+  if (WriteLayers(directory_, status_.layers, &why))
+    spdlog::warn("shard {}: the next start will not know its layers: {}", number_, why.message);
+  kept_layers_ = status_.layers;  // Otherwise each turn would try again.
 }
 
 }  // namespace stout::blowfish

@@ -33,7 +33,8 @@ struct ShardStatus {
 
 /// A shard with the thread that works for it, and the queue of what it is to do.
 ///
-/// Layers that were added are filled while the queue is empty; besides, by all who read.
+/// Layers that were added are filled while the queue is empty; besides, by all who read. Their
+/// number is kept for the next start: see layer_file.h.
 ///
 /// A command that there is no memory for is answered so. Where there is none for what is durable
 /// already, the process ends: its next start has it.
@@ -54,6 +55,10 @@ class ShardWorker {
   ShardWorker(const ShardWorker&) = delete;
   ShardWorker& operator=(const ShardWorker&) = delete;
   ~ShardWorker() { Stop(); }
+
+  /// Adds a layer, empty, if the shard had more of them at its last end. Returns false if not.
+  /// Requires that Start() was not called: from then on the shard's number is what it has.
+  bool AddKeptLayer();
 
   void Start(Done done);
   /// Answers what was pushed, searches and writes without room with an error, and waits for the
@@ -79,12 +84,16 @@ class ShardWorker {
   // A part of what layers lack. False: nothing is left.
   bool FillSome();
   void Publish();
+  // Writes the number of layers down if it has changed.
+  void KeepLayers();
 
   ShardQueue queue_;
   ReclaimDomain domain_;
   std::unique_ptr<Shard> shard_;
   ShardReport report_;
   Schema schema_;
+  std::string directory_;
+  std::size_t kept_layers_ = 0;  // As of the file.
   std::size_t number_ = 0;
   std::size_t shards_ = 1;
   std::atomic<Duration::rep> busy_ = 0;

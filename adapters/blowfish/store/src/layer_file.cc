@@ -1,0 +1,57 @@
+#include "layer_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <string_view>
+
+#include "checksum.h"
+#include "file_error.h"
+#include "unique_fd.h"
+
+namespace stout::blowfish {
+namespace {
+
+constexpr std::string_view kLayersStart = "layers ";
+
+std::string LayersPath(const std::string& directory) { return directory + "/" + kLayersName; }
+
+std::string ChecksumLine(std::string_view above) {
+  return fmt::format("checksum {:016x}\n", Checksum(std::as_bytes(std::span(above))));
+}
+
+}  // namespace
+
+std::size_t ReadLayers(const std::string& directory) {
+  std::ifstream file(LayersPath(directory), std::ios::binary);
+  const std::string all{std::istreambuf_iterator<char>(file), {}};
+  const std::string_view text = all;
+  if (!text.starts_with(kLayersStart) || !text.ends_with('\n')) return 0;
+  const std::size_t last = text.rfind('\n', text.size() - 2) + 1;  // npos + 1 is 0
+  if (text.substr(last) != ChecksumLine(text.substr(0, last))) return 0;
+  std::size_t layers = 0;
+  const char* const number = text.data() + kLayersStart.size();
+  const auto [end, failed] = std::from_chars(number, text.data() + last, layers);
+  return failed == std::errc() && *end == '\n' ? layers : 0;
+}
+
+ErrorCode WriteLayers(const std::string& directory, std::size_t layers, Diagnostics* diagnostics) {
+  const std::string path = LayersPath(directory);
+  std::string text = fmt::format("{}{}\n", kLayersStart, layers);
+  text += ChecksumLine(text);
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!file) return FailedCall(path, "open", errno, diagnostics);
+  const ssize_t written = ::write(file.get(), text.data(), text.size());
+  if (written < 0) return FailedCall(path, "write", errno, diagnostics);
+  // The rest did not fit. The checksum notices it.
+  if (written != std::ssize(text)) return FailedCall(path, "write", ENOSPC, diagnostics);
+  return {};
+}
+
+}  // namespace stout::blowfish
