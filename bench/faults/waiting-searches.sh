@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# waiting-searches.sh BIN_DIR [SECONDS]: 16 clients that each wait for their answer search a
+# blowfish-server that starts without layers. Searches per second after 30 s of that, and after 1 s.
+set -euo pipefail
+# shellcheck source=/dev/null
+source "$(dirname "$0")/lib/measure.sh"
+seconds=${2:-30}
+size=$((16 << 20))
+
+attributes=orderkey,partkey,suppkey,quantity,extendedprice,discount,tax,returnflag,linestatus
+attributes+=,shipdate,commitdate,receiptdate,shipinstruct,shipmode,comment
+start_blowfish "$scratch/blowfish" --shards 1 --attributes "$attributes" --memory-budget 128MiB \
+  --freeze-bytes 1 --merge-bytes 1
+"$bin/shard-data" --size "$size" --format keyed --out - 2>"$scratch/errors" |
+  "$bin/blowfish-load" --to "127.0.0.1:$blowfish_port" --drop-key --quiet -
+figure() {
+  redis-cli -p "$blowfish_port" INFO shards | tr ':,\r' '\n' | sed -n "s/^$1=//p" | paste -sd+ | bc
+}
+is_compressed() { [[ $(figure compressed_records) == "$(figure keys)" ]]; }
+seconds_until 600 is_compressed >"$scratch/ready"
+
+search_for() { # TIME: sets `rate`
+  "$bin/shard-load" --to "127.0.0.1:$blowfish_port" --size "$size" --closed "$1" --connections 16 \
+    --depth 1 --operations search --class mix8 --csv /dev/null --json "$scratch/summary" 2>&1 |
+    tail -n 3 >"$scratch/errors"
+  rate=$(jq '.answered_per_s | round' "$scratch/summary")
+}
+search_for 1s
+report "16 clients that wait, searches in the first second" "$rate" /s
+search_for "${seconds}s"
+search_for 2s
+report "16 clients that wait, searches after $seconds s" "$rate" /s
