@@ -342,20 +342,20 @@ class Faults {
   std::multimap<Time, std::function<void()>> steps_;
 };
 
-struct Outcome {
+struct ChaosRun {
   std::vector<Operation> history;
   Judgement judgement;
   bool recovered = true;  // Each key could be read at the end.
   bool complete = true;   // Each kind of fault came.
 };
 
-Outcome Run(Setup setup, const std::string& name, milliseconds time) {
+ChaosRun Run(Setup setup, const std::string& name, milliseconds time) {
   const std::uint64_t seed = Setting("STOUT_CHAOS_SEED", 1);
   fmt::print("chaos, {}: STOUT_CHAOS_SEED={}, {} s\n", name, seed, time.count() / 1000);
   std::fflush(stdout);
   Fleet fleet(setup);
   std::ofstream fault_log(fleet.logs() / "faults.log");
-  Outcome outcome;
+  ChaosRun outcome;
   {
     ChaosClient reader(-1, seed, fleet.ports(), kKeys);
     const auto read_all = [&] {
@@ -417,7 +417,7 @@ std::size_t Count(const std::vector<Operation>& history, Operation::Outcome outc
 
 void Check(Setup setup, const std::string& name) {
   const std::uint64_t seconds = Setting("STOUT_CHAOS_SECONDS", 60);
-  const Outcome outcome = Run(setup, name, std::chrono::seconds(seconds));
+  const ChaosRun outcome = Run(setup, name, std::chrono::seconds(seconds));
   const std::size_t ok = Count(outcome.history, Operation::Outcome::kOk);
   const std::size_t unknown = Count(outcome.history, Operation::Outcome::kUnknown);
   fmt::print("chaos, {}: {} operations ok, {} failed, {} unknown\n", name, ok,
@@ -443,7 +443,7 @@ TEST_CASE("a fleet on Redis stays linearizable under faults", "[chaos][long]") {
 }
 
 TEST_CASE("servers that all believe to own one plain store are found out", "[chaos]") {
-  const Outcome outcome = Run(Setup::kTwoOwners, "plain", 5s);
+  const ChaosRun outcome = Run(Setup::kTwoOwners, "plain", 5s);
   CHECK(outcome.judgement.verdict == Judgement::Verdict::kViolated);
 }
 
