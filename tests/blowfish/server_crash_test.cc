@@ -86,7 +86,7 @@ class Writer {
   std::map<std::string, std::vector<std::string>> sent_;  // And not acknowledged.
 };
 
-TEST_CASE("kill -9 loses nothing that was acknowledged") {
+TEST_CASE("kill -9 loses nothing that was acknowledged", "[long]") {
   const std::uint64_t rounds = stout::test::Rounds("STOUT_CRASH_ROUNDS", 8);
   const std::uint64_t seed = 11;
   SplitMix64 random(seed);

@@ -207,7 +207,7 @@ TEST_CASE("a start without one of its files refuses, or has all keys") {
   }
 }
 
-TEST_CASE("a start with a file that is damaged or cut off refuses, or has all keys") {
+TEST_CASE("a start with a file that is damaged or cut off refuses, or has all keys", "[long]") {
   const Content content;
   const std::vector<fs::path> files = content.Files();
   const std::uint64_t seed = stout::test::Rounds("STOUT_DAMAGE_SEED", 5);

@@ -6,12 +6,14 @@
 #include <unordered_map>
 
 #include "stout/core/random.h"
+#include "tests/support/rounds.h"
 
 namespace stout {
 namespace {
 
-TEST_CASE("KeyIndex is a map from keys to slots", "[key_index]") {
-  const auto seed = GENERATE(take(50, random<std::uint64_t>(0, UINT64_MAX)));
+TEST_CASE("KeyIndex is a map from keys to slots", "[key_index][long]") {
+  const auto seed =
+      GENERATE(take(test::Rounds("STOUT_SEEDS", 50), random<std::uint64_t>(0, UINT64_MAX)));
   CAPTURE(seed);
   SplitMix64 random(seed);
   // Few hashes make long runs, few keys make them empty and full again.

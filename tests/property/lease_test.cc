@@ -358,9 +358,9 @@ class World {
 }  // namespace
 
 TEST_CASE("a range has one owner at most in any weather, and the right one soon after",
-          "[leases]") {
+          "[leases][long]") {
   const std::uint64_t seed =
-      GENERATE(range(std::uint64_t{1}, test::Rounds("STOUT_SEEDS", 100) + 1));
+      GENERATE(range<std::uint64_t>(1, 1 + test::Rounds("STOUT_SEEDS", 100)));
   CAPTURE(seed);
   SplitMix64 random(seed);
   World world(seed);

@@ -51,7 +51,7 @@ std::string AnyStout(Random& random) {
          random.Pick<std::string>({"", ",floor=1us,ceiling=1us", ",floor=10s,ceiling=60s"});
 }
 
-TEST_CASE("whatever a policy sees, a lane can follow it", "[policy]") {
+TEST_CASE("whatever a policy sees, a lane can follow it", "[policy][long]") {
   const auto seed = GENERATE(range<std::uint64_t>(0, test::Rounds("STOUT_SEEDS", 300)));
   CAPTURE(seed);
   Random random(seed);
@@ -89,7 +89,7 @@ TEST_CASE("whatever a policy sees, a lane can follow it", "[policy]") {
   REQUIRE(policy->Name() == MakePolicy(policy->Name())->Name());
 }
 
-TEST_CASE("the interval of Stout is never derived from what is no number", "[policy]") {
+TEST_CASE("the interval of Stout is never derived from what is no number", "[policy][long]") {
   const auto seed = GENERATE(range<std::uint64_t>(0, test::Rounds("STOUT_SEEDS", 100)));
   CAPTURE(seed);
   Random random(seed);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "stout/core/random.h"
+#include "tests/support/rounds.h"
 
 namespace stout {
 namespace {
@@ -58,8 +59,9 @@ struct Model {
   }
 };
 
-TEST_CASE("ReplyTable runs what a set of needs says, once", "[reply]") {
-  const auto seed = GENERATE(take(100, random<std::uint64_t>(0, UINT64_MAX)));
+TEST_CASE("ReplyTable runs what a set of needs says, once", "[reply][long]") {
+  const auto seed =
+      GENERATE(take(test::Rounds("STOUT_SEEDS", 100), random<std::uint64_t>(0, UINT64_MAX)));
   CAPTURE(seed);
   SplitMix64 random(seed);
   Effects effects;
