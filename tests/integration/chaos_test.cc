@@ -15,7 +15,6 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -36,6 +35,7 @@
 #include "tests/support/postgres_server.h"
 #include "tests/support/process.h"
 #include "tests/support/redis_server.h"
+#include "tests/support/rounds.h"
 
 namespace stout::docstore {
 namespace {
@@ -58,11 +58,6 @@ using test::TempDirectory;
 constexpr int kKeys = 24;
 constexpr int kClients = 8;
 constexpr int kServers = 3;
-
-std::uint64_t Setting(const char* name, std::uint64_t otherwise) {
-  const char* const text = std::getenv(name);
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
-}
 
 // A program on a port of its own, again and again.
 class Program {
@@ -350,7 +345,7 @@ struct ChaosRun {
 };
 
 ChaosRun Run(Setup setup, const std::string& name, milliseconds time) {
-  const std::uint64_t seed = Setting("STOUT_CHAOS_SEED", 1);
+  const std::uint64_t seed = test::Rounds("STOUT_CHAOS_SEED", 1);
   fmt::print("chaos, {}: STOUT_CHAOS_SEED={}, {} s\n", name, seed, time.count() / 1000);
   std::fflush(stdout);
   Fleet fleet(setup);
@@ -416,7 +411,7 @@ std::size_t Count(const std::vector<Operation>& history, Operation::Outcome outc
 }
 
 void Check(Setup setup, const std::string& name) {
-  const std::uint64_t seconds = Setting("STOUT_CHAOS_SECONDS", 60);
+  const std::uint64_t seconds = test::Rounds("STOUT_CHAOS_SECONDS", 60);
   const ChaosRun outcome = Run(setup, name, std::chrono::seconds(seconds));
   const std::size_t ok = Count(outcome.history, Operation::Outcome::kOk);
   const std::size_t unknown = Count(outcome.history, Operation::Outcome::kUnknown);
