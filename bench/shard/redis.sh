@@ -1,4 +1,5 @@
-# Our server beside redis-server: gets and sets in pipelines, and the memory of their processes.
+# Our server beside redis-server: gets and sets in pipelines, and the memory of their processes. The
+# process that is measured is the one that took the records: none is restarted.
 # Sourced by run.sh behind server.sh.
 # shellcheck shell=bash disable=SC2154
 
@@ -9,6 +10,18 @@ resident() { awk '/^VmRSS:/ { print $2 * 1024 }' "/proc/$database/status"; }
 sets() {
   redis-benchmark -p "$1" -t set -n "$set_count" -r "$set_count" -d 136 -P 16 -c 16 --csv 2>"$scratch/errors" |
     awk -F'"' '$2 == "SET" { printf "%.0f", $4 }'
+}
+
+# keyed PORT: puts the records into a server.
+keyed() {
+  "$bin/shard-data" --size "$raw_bytes" --format keyed --out - 2>"$scratch/errors" |
+    "$bin/blowfish-load" --to "127.0.0.1:$1" --drop-key --quiet -
+}
+
+# merging: a merge of our server runs or waits.
+merging() {
+  (($(redis-cli -p "$blowfish_port" INFO persistence | tr -d '\r' |
+    awk -F: '$1 ~ /^merges_(running|waiting)$/ { sum += $2 } END { print sum + 0 }') > 0))
 }
 
 # of_server NAME PORT: measures it, which has the records; adds a line to $scratch/servers. Its memory
@@ -36,19 +49,33 @@ of_redis() {
   apart start_redis "$scratch/redis"
   port=${redis_url##*:}
   redis-cli -p "$port" CONFIG SET "$@" >/dev/null
-  "$bin/shard-data" --size "$raw_bytes" --format keyed --out - 2>"$scratch/errors" |
-    "$bin/blowfish-load" --to "127.0.0.1:$port" --drop-key --quiet -
+  keyed "$port"
   of_server "$name" "$port"
+}
+
+# of_ours NAME OPTION...: a new server. It is measured when no merge has run or waited for 2 s.
+of_ours() {
+  local calm=0
+  stop_database
+  rm -rf "$scratch/beside"
+  apart start_blowfish "$scratch/beside" --shards 1 --attributes "$attributes" "${@:2}"
+  keyed "$blowfish_port"
+  while ((calm < 10)); do
+    if merging; then calm=0; else ((++calm)); fi
+    sleep 0.2
+  done
+  of_server "$1" "$blowfish_port"
 }
 
 beside_redis() {
   say "beside redis-server: $raw_bytes bytes of values"
   : >"$scratch/servers"
   printf '%-24s %10s %10s %14s\n' "" gets/s sets/s "resident bytes"
-  # With what the process needs otherwise it has about a quarter of redis-server's memory.
-  serve one $((raw_bytes * 3 / 10))
-  redis-cli -p "$blowfish_port" LAYERS 0 SET 0 >/dev/null
-  of_server blowfish-server "$blowfish_port"
+  # What is merged, and its layers, take at most 0.3 of the values. What is not merged yet comes on top:
+  # at most an eighth of them, or the default of 64 MiB of log.
+  of_ours blowfish-server --memory-budget $((raw_bytes * 3 / 10)) --freeze-bytes $((raw_bytes / 32)) \
+    --merge-bytes $((raw_bytes / 8))
+  of_ours "blowfish-server, defaults" --memory-budget $((raw_bytes * 3 / 10))
   of_redis redis-server appendonly no
   of_redis "redis-server, synced" appendonly yes
   jq -s --arg commit "$commit" --arg machine "$machine" --argjson raw "$raw_bytes" \

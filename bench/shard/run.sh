@@ -6,6 +6,7 @@
 #
 #   --static-only   the comparison alone, of 64, 16 and 190 MiB, and the layers
 #   --server-only   the server alone, some 12 minutes
+#   --redis-only    our server beside redis-server alone, some 3 minutes
 #   --quick         less of everything, some 3 minutes in all; to BIN_DIR/../shard-quick/
 #
 # Other options are shard-bench's, and imply the comparison alone, of 64 MiB. Starts a private Redis and
@@ -13,7 +14,7 @@
 # bench/results/shard/, and pictures to docs/results/. README.md says how it is measured.
 set -euo pipefail
 
-usage() { sed -n '2,14s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,15s/^# \{0,1\}//p' "$0"; }
 
 if (($# == 0)) || [[ $1 == -* ]]; then
   usage >&2
@@ -24,12 +25,13 @@ shift
 here=$(cd "$(dirname "$0")" && pwd)
 results=$here/../results
 pictures=$here/../../docs/results
-quick='' static=1 server=1
+quick='' static=1 server=1 changing=1
 options=()
 while (($#)); do
   case $1 in
     --static-only) server='' ;;
     --server-only) static='' ;;
+    --redis-only) static='' changing='' ;;
     --quick) quick=1 ;;
     -h | --help) usage && exit ;;
     *) options+=("$1") ;;
@@ -37,7 +39,7 @@ while (($#)); do
   shift
 done
 if ((${#options[@]})); then
-  [[ $static ]] || { echo "bench shard: no option '${options[0]}' with --server-only" >&2 && exit 2; }
+  [[ $static ]] || { echo "bench shard: no option '${options[0]}' with --server-only, --redis-only" >&2 && exit 2; }
   server=''
 fi
 programs=(jq redis-cli)
@@ -126,10 +128,12 @@ if [[ $server ]]; then
   source "$here/server.sh"
   # shellcheck source=/dev/null
   source "$here/redis.sh"
-  : >"$scratch/runs"
-  changing_load
-  sharing
-  jq -s . "$scratch/runs" >"$results/shard/runs.json"
+  if [[ $changing ]]; then
+    : >"$scratch/runs"
+    changing_load
+    sharing
+    jq -s . "$scratch/runs" >"$results/shard/runs.json"
+  fi
   beside_redis
 fi
 say "$(cd "$pictures" && pwd)/shard-*.svg; figures in $(cd "$results/shard" && pwd)"
