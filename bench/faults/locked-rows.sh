@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # locked-rows.sh BIN_DIR: how long writes to 20 documents take while another session of PostgreSQL
 # keeps the rows of 8 other documents locked, which are written too. Five rounds, one a second. Prints
-# one line: the median and the largest of the 100 times.
+# the median and the largest of the 100 times.
 set -euo pipefail
 
 bin=$1
@@ -76,6 +76,7 @@ wait "${writers[0]}"
 sort -n "$scratch/times" | awk -v locked="$locked" -v others="$others" '
   { time[NR] = $1 }
   END {
-    printf "locked-rows: %d rows locked, %d other documents: median %.3f s, largest %.3f s\n",
-      locked, others, (time[int((NR + 1) / 2)] + time[int(NR / 2) + 1]) / 2, time[NR]
+    line = "{\"what\": \"%d rows locked, writes of %d other documents, %s\", \"value\": %.3f, \"unit\": \"s\"}\n"
+    printf line, locked, others, "median", (time[int((NR + 1) / 2)] + time[int(NR / 2) + 1]) / 2
+    printf line, locked, others, "largest", time[NR]
   }'
