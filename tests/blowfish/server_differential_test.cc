@@ -22,13 +22,13 @@ namespace {
 using test::BlowfishServer;
 using test::RedisServer;
 using test::RespClient;
-using Command = std::vector<std::string>;
+using TypedCommand = std::vector<std::string>;
 
 class Stream {
  public:
   explicit Stream(std::uint64_t seed) : random_(seed) {}
 
-  Command Next() {
+  TypedCommand Next() {
     switch (random_.Below(25)) {
       case 0:
         return {"DEL", Key(), Key()};
@@ -75,8 +75,8 @@ class Stream {
 
  private:
   // What both refuse in the same words.
-  Command Wrong() {
-    static const std::vector<Command> wrong = {
+  TypedCommand Wrong() {
+    static const std::vector<TypedCommand> wrong = {
         {"GET"},
         {"GET", "a", "b"},
         {"SET", "a"},
@@ -108,8 +108,8 @@ class Stream {
   SplitMix64 random_;
 };
 
-std::vector<std::string> Pipelined(RespClient& client, const std::vector<Command>& commands) {
-  for (const Command& command : commands) client.Queue(command);
+std::vector<std::string> Pipelined(RespClient& client, const std::vector<TypedCommand>& commands) {
+  for (const TypedCommand& command : commands) client.Queue(command);
   std::vector<std::string> replies;
   for (std::size_t i = 0; i < commands.size(); ++i) replies.push_back(client.Receive());
   return replies;
@@ -159,7 +159,7 @@ TEST_CASE("redis and the shard server answer alike") {
   CAPTURE(seed);
   Stream stream(seed);
   for (int round = 0; round < 150; ++round) {
-    std::vector<Command> commands(1 + stream.Below(60));
+    std::vector<TypedCommand> commands(1 + stream.Below(60));
     std::ranges::generate(commands, [&] { return stream.Next(); });
     const auto expected = Pipelined(theirs, commands);
     const auto answers = Pipelined(ours, commands);

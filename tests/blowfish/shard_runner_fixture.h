@@ -17,7 +17,7 @@
 
 namespace stout::blowfish::test {
 
-using Command = std::vector<std::string>;
+using CommandWords = std::vector<std::string>;
 
 // Time passes as it is looked at: a slice is two looks.
 inline ShardRunner MakeRunner(OpenedShard& opened) {
@@ -34,10 +34,11 @@ class ShardClient {
   explicit ShardClient(OpenedShard& opened)
       : opened_(opened), planner_(1, opened.shard().schema(), cursors_) {}
 
-  void Make(const std::vector<Command>& commands) {
+  void Make(const std::vector<CommandWords>& commands) {
     words_.clear();
     commands_ = commands;
-    for (const Command& command : commands_) words_.emplace_back(command.begin(), command.end());
+    for (const CommandWords& command : commands_)
+      words_.emplace_back(command.begin(), command.end());
     batch_.Clear();
     for (const auto& arguments : words_) (void)planner_.Add(arguments, session_, batch_);
     batch_.open = 1;
@@ -53,7 +54,7 @@ class ShardClient {
       runner.Run();
     }
   }
-  void Do(const std::vector<Command>& commands) {
+  void Do(const std::vector<CommandWords>& commands) {
     ShardRunner runner = MakeRunner(opened_);
     Make(commands);
     Add(runner);
@@ -74,7 +75,7 @@ class ShardClient {
   ScanCursors cursors_;
   Planner planner_;
   Session session_{.authenticated = true};
-  std::vector<Command> commands_;
+  std::vector<CommandWords> commands_;
   std::vector<std::vector<std::string_view>> words_;
   Batch batch_{1};
   bool done_ = false;

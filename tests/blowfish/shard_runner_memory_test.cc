@@ -15,15 +15,15 @@
 namespace stout::blowfish {
 namespace {
 
-using test::Command;
+using test::CommandWords;
 using test::MakeRunner;
 using test::OpenedShard;
 using test::ShardClient;
 using test::ValueOf;
 
 // Of what the batch begins with at once, the n-th allocation fails. False: there are not so many.
-bool RunWithFailure(ShardClient& client, ShardRunner& runner, const std::vector<Command>& commands,
-                    std::size_t n) {
+bool RunWithFailure(ShardClient& client, ShardRunner& runner,
+                    const std::vector<CommandWords>& commands, std::size_t n) {
   client.Make(commands);
   const bool failed = stout::test::RunWithFailure(n, [&] {
     client.Add(runner);
@@ -35,7 +35,7 @@ bool RunWithFailure(ShardClient& client, ShardRunner& runner, const std::vector<
 
 // Each changes the keys that it names to `value`, or to nothing.
 struct Change {
-  Command command;
+  CommandWords command;
   std::vector<std::string> keys;
   std::optional<std::string> value;
 };
@@ -62,7 +62,7 @@ TEST_CASE("what there is no memory for is answered so, and nothing of it is done
         {{"STOUT.WRITE", "0", "s", "1", "DEL", "key7", version}, {"key7"}, std::nullopt},
         {{"STOUT.FENCE", "other", version}, {}, {}},
         {{"STOUT.EPOCH"}, {}, {}}};
-    std::vector<Command> commands;
+    std::vector<CommandWords> commands;
     for (const Change& change : changes) commands.push_back(change.command);
     // So that there is something to delete.
     client.Do({{"SET", "key5", "v"}});
@@ -102,15 +102,15 @@ TEST_CASE("queries that there is no memory for are answered so, and others as ev
   ShardClient client(opened);
   // Several reads are done together, few attributes one by one.
   const auto commands = GENERATE(
-      values<std::vector<Command>>({{{"GET", "key1"},
-                                     {"STRLEN", "key1"},
-                                     {"GETATTR", "key1", "a"},
-                                     {"STOUT.READ", "0", "key1"},
-                                     {"SEARCH", "b", "y"},
-                                     {"GREP", "x"},
-                                     {"SCAN", "0"},
-                                     {"LAYERS", "0", "SET", "1"}},
-                                    {{"GETATTR", "key1", "a"}, {"GETATTR", "key1", "a"}}}));
+      values<std::vector<CommandWords>>({{{"GET", "key1"},
+                                          {"STRLEN", "key1"},
+                                          {"GETATTR", "key1", "a"},
+                                          {"STOUT.READ", "0", "key1"},
+                                          {"SEARCH", "b", "y"},
+                                          {"GREP", "x"},
+                                          {"SCAN", "0"},
+                                          {"LAYERS", "0", "SET", "1"}},
+                                         {{"GETATTR", "key1", "a"}, {"GETATTR", "key1", "a"}}}));
   std::vector<std::vector<std::string>> runs;  // The answers of each; empty ones are errors.
   bool failed = true;
   for (std::size_t n = 1; failed; ++n) {

@@ -19,7 +19,7 @@
 namespace stout::blowfish {
 namespace {
 
-using test::Command;
+using test::CommandWords;
 using test::MakeRunner;
 using test::ManifestAway;
 using test::OpenedShard;
@@ -46,8 +46,8 @@ class FullDisk {
   rlimit before_ = {};
 };
 
-std::vector<Command> Sets(int count, const std::string& value) {
-  std::vector<Command> commands;
+std::vector<CommandWords> Sets(int count, const std::string& value) {
+  std::vector<CommandWords> commands;
   for (int i = 0; i < count; ++i) commands.push_back({"SET", "key" + std::to_string(i), value});
   return commands;
 }
@@ -99,7 +99,7 @@ class Cities {
  public:
   Cities() {
     ShardClient client(opened);
-    Command mset = {"MSET"};
+    CommandWords mset = {"MSET"};
     for (int i = 0; i < 2000; ++i) {
       const std::string number = std::to_string(i);
       mset.insert(mset.end(), {"key" + number, number + (i % 2 == 0 ? "|rome" : "|oslo") + "|c|d"});
@@ -173,7 +173,7 @@ TEST_CASE("writes, scans and deletes alone get their shard no layer, gets do") {
   Cities cities;
   NavigatedShard shard(cities.opened);
   ShardClient client(cities.opened);
-  const auto run = [&](const std::vector<Command>& commands) {
+  const auto run = [&](const std::vector<CommandWords>& commands) {
     client.Make(commands);
     client.Add(shard.runner);
     shard.runner.Run();
@@ -198,7 +198,7 @@ TEST_CASE("plain writes wait for room in the log") {
   opened.options.compaction = {};
   opened.Open();
   const std::string value(500, 'v');
-  std::vector<Command> commands = Sets(100, value);
+  std::vector<CommandWords> commands = Sets(100, value);
   commands.push_back({"MSET", "key1", value + "'", "key100", value});
   commands.push_back({"DEL", "key2"});
   commands.push_back({"SETNX", "key101", value});
@@ -273,13 +273,13 @@ TEST_CASE("plain writes to a full disk are answered") {
 
 TEST_CASE("who waits for a key is not overtaken by those who write it all the time") {
   const auto command =
-      GENERATE(Command{"DEL", "key"}, Command{"SETNX", "key", "new"},
-               Command{"GETSET", "key", "new"}, Command{"SET", "key", "new", "XX"});
+      GENERATE(CommandWords{"DEL", "key"}, CommandWords{"SETNX", "key", "new"},
+               CommandWords{"GETSET", "key", "new"}, CommandWords{"SET", "key", "new", "XX"});
   CAPTURE(command[0]);
   OpenedShard opened{Schema()};
   ShardRunner runner = MakeRunner(opened);
   std::vector<std::unique_ptr<ShardClient>> writers;
-  const auto write = [&](const Command& what) {
+  const auto write = [&](const CommandWords& what) {
     ShardClient& writer = *writers.emplace_back(std::make_unique<ShardClient>(opened));
     writer.Make({what});
     writer.Add(runner);
@@ -294,8 +294,8 @@ TEST_CASE("who waits for a key is not overtaken by those who write it all the ti
   for (int i = 1; !waiting.done(); ++i) {
     REQUIRE(i < 20);
     opened.Wait();
-    write(i % 2 == 0 ? Command{"SET", "key", std::to_string(i)}
-                     : Command{"MSET", "other", "v", "key", std::to_string(i)});
+    write(i % 2 == 0 ? CommandWords{"SET", "key", std::to_string(i)}
+                     : CommandWords{"MSET", "other", "v", "key", std::to_string(i)});
     opened.shard().Poll();
     runner.Run();
   }
@@ -330,7 +330,7 @@ TEST_CASE("those who wait for a key are served in the order in which they came")
 void Fill(OpenedShard& opened, int keys) {
   ShardClient client(opened);
   for (const int half : {0, 1}) {
-    Command mset = {"MSET"};
+    CommandWords mset = {"MSET"};
     for (int i = half; i < keys; i += 2) {
       mset.push_back("key" + std::to_string(i));
       mset.push_back(std::string(100, 'v'));
@@ -345,14 +345,15 @@ void Fill(OpenedShard& opened, int keys) {
 }
 
 TEST_CASE("who asks little waits for a slice of what takes long, and not for all of it") {
-  const auto command = GENERATE(Command{"GREP", "vv", "COUNT"}, Command{"GREP", "nowhere"},
-                                Command{"SEARCH", "a", "v", "PREFIX"}, Command{"SCAN", "0"});
+  const auto command =
+      GENERATE(CommandWords{"GREP", "vv", "COUNT"}, CommandWords{"GREP", "nowhere"},
+               CommandWords{"SEARCH", "a", "v", "PREFIX"}, CommandWords{"SCAN", "0"});
   CAPTURE(command);
   OpenedShard opened{Schema::Make({"a"}, '|').value()};
   Fill(opened, 4000);
   ShardRunner runner = MakeRunner(opened);
   ShardClient patient(opened);
-  patient.Make(std::vector<Command>(50, command));
+  patient.Make(std::vector<CommandWords>(50, command));
   patient.Add(runner);
   for (int i = 0; i < 10; ++i) {
     runner.Run();
@@ -380,13 +381,13 @@ TEST_CASE("of those who take long, however many, each has its turn") {
   std::vector<std::unique_ptr<ShardClient>> greedy;
   for (int i = 0; i < 7; ++i) {
     ShardClient& client = *greedy.emplace_back(std::make_unique<ShardClient>(opened));
-    client.Make(std::vector<Command>(50, Command{"GREP", "nowhere"}));
+    client.Make(std::vector<CommandWords>(50, CommandWords{"GREP", "nowhere"}));
     client.Add(runner);
   }
   std::vector<std::unique_ptr<ShardClient>> modest;
   for (int i = 0; i < 30; ++i) {
     ShardClient& client = *modest.emplace_back(std::make_unique<ShardClient>(opened));
-    client.Make({i % 2 == 0 ? Command{"GREP", "vvv", "COUNT"} : Command{"SCAN", "0"}});
+    client.Make({i % 2 == 0 ? CommandWords{"GREP", "vvv", "COUNT"} : CommandWords{"SCAN", "0"}});
     client.Add(runner);
   }
   for (const auto& client : modest) client->Finish(runner);
@@ -438,7 +439,7 @@ TEST_CASE("FLUSHALL ends while others go on writing, and leaves nothing of what 
   int number = 0;
   for (int round = 0; !client.done(); ++round) {
     REQUIRE(round < 50);
-    Command mset = {"MSET"};
+    CommandWords mset = {"MSET"};
     for (int i = 0; i < 1500; ++i) {
       mset.push_back("more" + std::to_string(1'000'000 + ++number));
       mset.push_back("v");
@@ -455,8 +456,9 @@ TEST_CASE("FLUSHALL ends while others go on writing, and leaves nothing of what 
 }
 
 TEST_CASE("who waits for a key is not overtaken by those who write it with stamps") {
-  const auto command = GENERATE(Command{"DEL", "other", "key"}, Command{"SETNX", "key", "new"},
-                                Command{"GETSET", "key", "new"});
+  const auto command =
+      GENERATE(CommandWords{"DEL", "other", "key"}, CommandWords{"SETNX", "key", "new"},
+               CommandWords{"GETSET", "key", "new"});
   CAPTURE(command[0]);
   OpenedShard opened{Schema()};
   ShardRunner runner = MakeRunner(opened);
@@ -536,8 +538,8 @@ TEST_CASE("DEL of more keys than one batch takes deletes them all") {
   opened.options.compaction = {};
   opened.Open();
   ShardClient client(opened);
-  Command mset = {"MSET"};
-  Command del = {"DEL"};
+  CommandWords mset = {"MSET"};
+  CommandWords del = {"DEL"};
   for (int i = 0; i < 1000; ++i) {
     del.push_back(std::string(4000, 'k') + std::to_string(i));
     mset.insert(mset.end(), {del.back(), "v"});
@@ -555,13 +557,13 @@ TEST_CASE("an attribute is the same alone as among many reads") {
   opened.shard().Compact();
   opened.Rest();
   client.Do({{"SET", "new", "1|2|3"}});
-  std::vector<Command> commands;
+  std::vector<CommandWords> commands;
   for (const std::string key : {"old", "short", "new", "never"}) {
     for (const std::string attribute : {"a", "b", "c"})
       commands.push_back({"GETATTR", key, attribute});
   }
   std::vector<std::string> alone;
-  for (const Command& command : commands) {
+  for (const CommandWords& command : commands) {
     client.Do({command});
     alone.push_back(client.Reply(0));
   }
