@@ -81,7 +81,7 @@ CREATE TABLE IF NOT EXISTS {f} (
   schema.new_epoch = {
       "stout_new_epoch", with_tables("UPDATE {e} SET epoch = epoch + 1 RETURNING epoch"), {}};
   AddFences(with_tables, &schema);
-  schema.take_number = {"stout_take_number", "SELECT txid_current()", {}};
+  schema.write_log = {"stout_write_log", "SELECT pg_logical_emit_message(true, '', '')", {}};
   if (options.templates) {
     schema.own = false;
     const PostgresTemplates& own = *options.templates;
@@ -142,7 +142,7 @@ ORDER BY key LIMIT {rows} FOR UPDATE SKIP LOCKED)))"),
 std::vector<const Statement*> Schema::statements() const {
   std::vector<const Statement*> all;
   for (const Statement* s : {&upsert, &upsert_one, &remove, &select, &stamps, &note_epoch,
-                             &new_epoch, &collect, &take_number, &share_scope, &check_fence,
+                             &new_epoch, &collect, &write_log, &share_scope, &check_fence,
                              &holds_fence, &patience, &take_scope, &raise_fence, &evict}) {
     if (!s->sql.empty()) all.push_back(s);
   }

@@ -15,11 +15,11 @@ struct Schema {
   Statement upsert_one;  // As `upsert`, of one row that is not NULL, by scalars. Own table only.
   Statement remove;      // Own table: none.
   Statement select;
-  Statement stamps;       // As `select`; values do not matter.
-  Statement note_epoch;   // $1 int8: an epoch that a write has.
-  Statement take_number;  // The transaction gets a number, so that its commit waits for standbys.
-  Statement new_epoch;    // One row with one int8.
-  Statement collect;      // $1 int8 seconds: drops tombstones older than that. Own table only.
+  Statement stamps;      // As `select`; values do not matter.
+  Statement note_epoch;  // $1 int8: an epoch that a write has.
+  Statement write_log;   // Writes to the log, so that the commit waits for standbys.
+  Statement new_epoch;   // One row with one int8.
+  Statement collect;     // $1 int8 seconds: drops tombstones older than that. Own table only.
   // See fence.h. $1 bytea: a scope; $2 int8: an epoch.
   Statement share_scope;
   Statement check_fence;  // Fails if the scope is fenced by a newer epoch.

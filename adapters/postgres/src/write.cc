@@ -101,7 +101,7 @@ std::vector<Query> BeforeRows(const Schema& schema, const EncodedBatch& batch, b
   }
   // A delete of a user's table that finds no row, because an earlier attempt took it, writes
   // nothing. Its commit must wait all the same until a standby has that earlier attempt.
-  if (!schema.own) queries.push_back({&schema.take_number});
+  if (!schema.own) queries.push_back({&schema.write_log});
   return queries;
 }
 
