@@ -26,6 +26,12 @@ class ReplicationTest : public PostgresTest {
         "EXECUTE FUNCTION sleeps()");
   }
 
+  void WritesSleepNoLonger() {
+    server().Execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'");
+    server().Execute("DROP TRIGGER sleeps ON stout");
+  }
+
   [[nodiscard]] int Count(const std::string& condition) {
     return std::stoi(server().Execute(
         "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'libstout' AND " +
@@ -144,7 +150,7 @@ TEST_CASE_METHOD(ReplicationTest, "postgres: server processes that time out do n
   }
   // The one that was given up last, and the one that is connecting.
   CHECK(Count("true") <= 2);
-  server().Execute("DROP TRIGGER sleeps ON stout");
+  WritesSleepNoLonger();
   CHECK(WriteAtLast(*store, Batch(1, {Put("k", "2", 10)})) == WriteResult{});
 }
 
@@ -163,7 +169,7 @@ TEST_CASE_METHOD(ReplicationTest, "postgres: only a former process of the store 
     }));
   }
   CHECK(waits.get() == WriteResult{});
-  server().Execute("DROP TRIGGER sleeps ON stout");
+  WritesSleepNoLonger();
 }
 
 }  // namespace stout::test
