@@ -35,6 +35,6 @@ function(stout_mutant name file)
   target_link_libraries(${target} PRIVATE stout::core stout::sim)
   target_compile_options(${target} PRIVATE -w -g0)  # a mutant may leave a parameter unused
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${directory})
-  add_test(NAME "world_test/mutant ${name}" COMMAND ${target} --expect-violation --seeds 2000)
+  add_test(NAME "world_test/mutant ${name}" COMMAND ${target} --expect-violation --seeds 10000)
   set_tests_properties("world_test/mutant ${name}" PROPERTIES LABELS mutants TIMEOUT 300)
 endfunction()
