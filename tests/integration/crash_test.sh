@@ -109,7 +109,16 @@ trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
 listen=127.0.0.1:0 # from the second start on the port that the first has found
+# On a busy machine the store may not answer in time, at first.
 start_server() {
+  for _ in {1..5}; do
+    try_to_start_server && return
+    wait "$server" || true
+  done
+  die "docstore-server did not start: $(<"$work/err")"
+}
+
+try_to_start_server() {
   : >"$work/out"
   "$bin/docstore-server" --store "$url" --policy "$policy" --listen "$listen" \
     --log-level error "${server_options[@]}" >"$work/out" 2>"$work/err" &
@@ -118,10 +127,10 @@ start_server() {
   for _ in {1..400}; do
     address=$(sed -n 's/^listening on //p' "$work/out")
     [[ -z $address ]] || { listen=$address && return; }
-    kill -0 "$server" 2>/dev/null || break
+    kill -0 "$server" 2>/dev/null || return 1
     sleep 0.02
   done
-  die "docstore-server did not start: $(<"$work/err")"
+  die "docstore-server does not listen: $(<"$work/err")"
 }
 
 kill_server() {
@@ -214,18 +223,22 @@ start_store_postgres() {
   fi
   start_postgres "$work/postgres" "${options[@]}" || die "no private PostgreSQL"
   start_network "$work/postgres/.s.PGSQL.5432" || die "no network"
-  url="postgres://postgres@127.0.0.1:$network_port/postgres?timeout=1s&connect_timeout=1s"
+  local role=postgres
+  if [[ " ${faults[*]} " == *" ghost "* ]]; then
+    # A store ends the server processes that it abandons, and their ghosts with them. This role may
+    # not.
+    role=app
+    run_sql 'CREATE ROLE app LOGIN'
+    run_sql 'GRANT CREATE ON SCHEMA public TO app'
+    run_sql 'REVOKE EXECUTE ON FUNCTION pg_terminate_backend FROM PUBLIC'
+  fi
+  url="postgres://$role@127.0.0.1:$network_port/postgres?timeout=1s&connect_timeout=1s"
   case $broken in
     unsynced) run_sql 'ALTER ROLE postgres SET synchronous_commit = off' ;;
     unstamped)
-      # A store ends the server processes that it abandons, and their ghosts with them. This role
-      # may not.
-      run_sql 'CREATE ROLE app LOGIN'
-      run_sql 'GRANT CREATE ON SCHEMA public TO app'
-      run_sql 'REVOKE EXECUTE ON FUNCTION pg_terminate_backend FROM PUBLIC'
       run_sql 'CREATE TABLE documents (key bytea PRIMARY KEY, value bytea, epoch int8, version int8)'
       run_sql 'ALTER TABLE documents OWNER TO app'
-      url="${url/postgres@/app@}&templates=$here/unstamped.sql"
+      url+="&templates=$here/unstamped.sql"
       ;;
   esac
 }
