@@ -21,7 +21,7 @@ constexpr std::size_t BlockBytes(std::size_t size) {
   return std::max<std::size_t>(32, (size + 8 + 15) / 16 * 16);
 }
 
-// What a string takes beside itself.
+// The bytes that a string takes beside itself.
 std::size_t HeapBytes(const std::string& string) {
   static const std::size_t inside = std::string().capacity();
   return string.capacity() > inside ? BlockBytes(string.capacity() + 1) : 0;
@@ -212,7 +212,7 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
     return entry;
   }
 
-  // What a key takes without its value.
+  // The bytes that a key takes without its value.
   static std::size_t SizeOf(const std::string& key) { return kNodeBytes + HeapBytes(key); }
 
   Store& store;

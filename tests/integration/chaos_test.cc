@@ -72,7 +72,8 @@ class Program {
     ending_ = false;
     process_ = std::make_unique<Process>(command_, log_);
   }
-  // What a service manager does: a server that cannot reach its store at its start ends.
+  // Starts the program again if it has ended, as a service manager does. A server that cannot reach
+  // its store at its start ends.
   void KeepUp() {
     if (process_ && !ending_ && !process_->Running()) Start();
   }
@@ -228,7 +229,7 @@ class Faults {
         steps_.extract(steps_.begin()).mapped()();
       }
       fleet_.KeepUp();
-      std::this_thread::sleep_for(20ms);
+      std::this_thread::sleep_for(20ms);  // the resolution of the schedule
     }
   }
 

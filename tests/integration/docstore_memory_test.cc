@@ -1,4 +1,4 @@
-// What the document service holds in memory for its clients, and what bounds it.
+// Memory that the document service holds for its clients, and its bounds.
 
 #include <catch2/catch.hpp>
 #include <chrono>

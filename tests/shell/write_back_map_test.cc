@@ -165,7 +165,7 @@ TEST_CASE("a get that fails says why and remembers nothing", "[map]") {
 
 // --- Memory ------------------------------------------------------------------------------------
 
-// What the map counts for one key.
+// The bytes that the map counts for one key.
 std::size_t BytesOf(const std::string& key, const std::string& value) {
   MapWorld world;
   world.Put(key, value);

@@ -161,7 +161,7 @@ ConnectionParameters::ConnectionParameters(const PostgresOptions& options, Targe
                 "client_encoding",      "dbname",          nullptr},
       values_{"read-write", timeout_.c_str(), "libstout", "UTF8", connection_.c_str(), nullptr} {
   if (target == Target::kByLogin) return;
-  // Of two values the last one counts, and the URL may have one too.
+  // The URL may have a value too. The last one counts.
   keywords_.insert(keywords_.end() - 1, "target_session_attrs");
   values_.insert(values_.end() - 1, "any");
 }

@@ -96,8 +96,8 @@ struct ServerProcess {
 // The next connection that is made ends them. All connections that share this are on one strand.
 using FormerProcesses = std::vector<ServerProcess>;
 
-// What the connections of a pool have in common, which are on one strand. The pools of a store
-// share its log of errors.
+// The state that the connections of a pool share, on one strand. The pools of a store share its log
+// of errors.
 struct SharedState {
   FormerProcesses former;
   std::shared_ptr<SqlErrorLog> errors = std::make_shared<SqlErrorLog>();

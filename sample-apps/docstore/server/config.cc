@@ -16,7 +16,7 @@ namespace stout::docstore {
 namespace {
 
 constexpr std::size_t kMaxShards = 4096;
-// Of each shard. Sections of 1 MiB then bring at most 64 MiB into memory at once.
+// The limit of each shard. Sections of 1 MiB then bring at most 64 MiB into memory at once.
 constexpr std::size_t kMaxReadsInFlight = 64;
 
 std::string ReadPolicy(const PolicyLanguage& policies, const std::string& text, Policy& policy) {

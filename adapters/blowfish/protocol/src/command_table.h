@@ -125,7 +125,7 @@ struct CommandSpec {
   std::string_view group;    ///< For people: "string", "connection", ...
   std::string_view since;    ///< The version of redis, or of ours, that brought it.
   std::string_view summary;  ///< One sentence.
-  /// Of a subcommand: what follows its name, for HELP.
+  /// The arguments of a subcommand, for HELP.
   std::string_view parameters = {};
 
   [[nodiscard]] bool Accepts(std::size_t arguments) const {

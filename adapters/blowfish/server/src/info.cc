@@ -18,7 +18,8 @@ class Text {
  public:
   explicit Text(std::span<const std::string_view> sections) : sections_(sections) {}
 
-  // Whether the section is asked for; it begins. `by_default`: also by an INFO without names.
+  // Begins the section and returns true if it is asked for. `by_default`: also by an INFO without
+  // names.
   bool Section(std::string_view name, bool by_default = true) {
     const bool asked = (sections_.empty() && by_default) ||
                        std::ranges::any_of(sections_, [&](std::string_view section) {

@@ -16,7 +16,7 @@ namespace stout::blowfish {
 
 class Shard;
 
-/// What waits for a shard's worker, and how much that is.
+/// The requests that wait for a shard's worker, and their number.
 ///
 /// Threads: any, but Take and Done, which are the worker's.
 class ShardQueue {

@@ -151,7 +151,7 @@ class ShardRunner {
   // order in which they began to wait, and other writes of these keys wait behind.
   boost::unordered_flat_set<std::string, BytesHash, std::equal_to<>> claimed_;
   std::vector<Read> gathered_;
-  Duration read_time_{};  // Of what was gathered.
+  Duration read_time_{};  // of the gathered reads
   std::vector<std::string_view> gathered_keys_;
   std::vector<bool> found_;  // Scratch.
 };

@@ -14,7 +14,7 @@ inline constexpr std::size_t kMostMaxValue = std::size_t{256} << 20;
 /// --max-request exceeds --max-value by this at least: for the command, and a key.
 inline constexpr std::size_t kRequestRoom = std::size_t{4} << 10;
 
-/// What one STOUT.WRITE may have. A batch within these limits fits --max-request, and a value of
+/// The limits of one STOUT.WRITE. A batch within these limits fits --max-request, and a value of
 /// --max-value fits a batch together with a key of 64 KiB, or of 2 KiB if --max-request is tight.
 struct BatchLimits {
   std::size_t items = 0;

@@ -49,9 +49,9 @@ struct LeaseSchema {
   std::vector<Statement> create;  // One transaction.
 };
 
-// What a role may know of a server's identity: its timeline, which grows at each promotion, and the
-// system identifier, which differs in a cluster that was restored from a dump. Roles that may know
-// more and less share one deployment.
+// The parts of a server's identity that a role may know. The timeline grows at each promotion. The
+// system identifier differs in a cluster that was restored from a dump. Roles that may know more
+// and less share one deployment.
 enum class Identity { kSystemAndTimeline, kTimeline };
 
 [[nodiscard]] LeaseSchema MakeLeaseSchema(const TableNames& names, Identity identity);
