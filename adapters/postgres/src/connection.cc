@@ -422,7 +422,10 @@ Outcome Connection::Settle(Outcome outcome) {
 
 void Connection::Log(std::string_view sqlstate, std::string_view message) {
   if (message.find(kFencedBy) != message.npos) return;  // no error: see fence.h
-  const auto line = shared_->errors->Line(sqlstate, message, std::chrono::steady_clock::now());
+  const auto line = shared_->errors->Line(sqlstate,
+                                          fmt::format("postgres: SQLSTATE {}: {}: {}", sqlstate,
+                                                      message, ExplainSqlstate(sqlstate).remedy),
+                                          std::chrono::steady_clock::now());
   if (line) spdlog::warn("{}", *line);
 }
 

@@ -14,6 +14,7 @@
 
 #include "array.h"
 #include "sql_errors.h"
+#include "stout/adapters/error_log.h"
 #include "stout/adapters/postgres_store.h"
 #include "stout/adapters/time_limit.h"
 
@@ -100,7 +101,7 @@ using FormerProcesses = std::vector<ServerProcess>;
 // of errors.
 struct SharedState {
   FormerProcesses former;
-  std::shared_ptr<SqlErrorLog> errors = std::make_shared<SqlErrorLog>();
+  std::shared_ptr<ErrorLog> errors = std::make_shared<ErrorLog>();
 };
 
 // A connection to a primary in pipeline mode. Its coroutines run one at a time, on the executor's

@@ -26,7 +26,7 @@ PostgresStore::Engine::Engine(PostgresOptions options, postgres::Schema schema,
       collect_timer_(strand_) {
   // Shared: what one pool learns of the server, the other knows.
   const auto reconnection = std::make_shared<Reconnection>("postgres");
-  const auto errors = std::make_shared<postgres::SqlErrorLog>();
+  const auto errors = std::make_shared<ErrorLog>();
   const auto make_pool = [&](std::size_t connections, Duration lock_timeout) {
     const auto shared = std::make_shared<postgres::SharedState>(postgres::SharedState{{}, errors});
     return std::make_shared<Pool>(

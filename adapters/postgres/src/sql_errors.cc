@@ -1,14 +1,9 @@
 #include "sql_errors.h"
 
-#include <fmt/format.h>
-
 #include <array>
-#include <utility>
 
 namespace stout::postgres {
 namespace {
-
-using std::chrono_literals::operator""min;
 
 struct KnownError {
   std::string_view prefix;
@@ -76,24 +71,6 @@ SqlError ExplainSqlstate(std::string_view sqlstate) {
   }
   return {Blame::kUnknown,
           "an unknown error; if it repeats for one row, that row is refused; see triggers"};
-}
-
-std::optional<std::string> SqlErrorLog::Line(std::string_view sqlstate, std::string_view message,
-                                             TimePoint now) {
-  const std::string_view name = states_.size() < kMaxStates ? sqlstate : "other";
-  const auto found = states_.contains(sqlstate) ? states_.find(sqlstate) : states_.find(name);
-  std::size_t left_out = 0;
-  if (found == states_.end()) {
-    states_.emplace(name, State{now});
-  } else if (now < found->second.logged + 1min) {
-    ++found->second.left_out;
-    return std::nullopt;
-  } else {
-    left_out = std::exchange(found->second, State{now}).left_out;
-  }
-  const std::string more = left_out == 0 ? "" : fmt::format(" ({} more like it)", left_out);
-  return fmt::format("postgres: SQLSTATE {}: {}{}: {}", sqlstate, message, more,
-                     ExplainSqlstate(sqlstate).remedy);
 }
 
 }  // namespace stout::postgres
