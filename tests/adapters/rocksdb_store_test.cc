@@ -15,7 +15,9 @@
 #include <fstream>
 #include <latch>
 
+#include "status_log.h"
 #include "store_test_support.h"
+#include "tests/support/log_capture.h"
 
 namespace stout::test {
 namespace {
@@ -225,6 +227,17 @@ TEST_CASE("calls beyond max_queue are turned away at once", "[rocksdb]") {
   CHECK(second_done);
 }
 
+// Flips a bit in the first data block of each table file.
+void DamageTables(const std::string& path) {
+  for (const auto& entry : std::filesystem::directory_iterator(path)) {
+    if (entry.path().extension() != ".sst") continue;
+    std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+    const int byte = file.get();
+    file.seekp(0);
+    file.put(static_cast<char>(byte ^ 1));
+  }
+}
+
 // Stands for a disk that fails: no file of this process may grow beyond `bytes`.
 class FileSizeLimit {
  public:
@@ -263,6 +276,79 @@ TEST_CASE("a store recovers once the disk does, with all that it answered for", 
   CHECK(ReadOne(*store, "before") == Found("v", {epoch, 1}));
   CHECK(ReadOne(*store, "large").stamp == Stamp{epoch, 2});
   CHECK(NewEpochNow(*store) > epoch);
+}
+
+TEST_CASE("a disk that fails is logged once with a remedy, and once when it works", "[rocksdb]") {
+  const TempDirectory directory;
+  const auto store = OpenOrThrow({.path = directory.path()});
+  const LogCapture log;
+  REQUIRE(WriteNow(*store, Batch(1, {Put("k", "v", 1)})) == WriteResult{});
+  CHECK(log.text().empty());
+  const WriteBatch large = Batch(1, {Put("large", std::string(std::size_t{1} << 20, 'x'), 2)});
+  {
+    const FileSizeLimit limit(std::size_t{256} << 10);
+    for (int i = 0; i < 10; ++i) CHECK(WriteNow(*store, large).batch != Errc::kOk);
+  }
+  CHECK(log.Count("rocksdb:" + directory.path() + ": IO error: ") == 1);
+  CHECK(log.Count("File too large; check the disk of " + directory.path()) == 1);
+  CHECK(log.Count("\n") == 1);
+  for (Version version = 2; version <= 3; ++version) {
+    CHECK(WriteNow(*store, Batch(1, {Put("k", "v", version)})) == WriteResult{});
+  }
+  CHECK(log.Count("rocksdb:" + directory.path() + ": writes succeed again") == 1);
+  CHECK(log.Count("\n") == 2);
+}
+
+TEST_CASE("a database that cannot be opened again is logged with the reason", "[rocksdb]") {
+  const TempDirectory directory;
+  const auto store = OpenOrThrow({.path = directory.path()});
+  const LogCapture log;
+  const WriteBatch large = Batch(1, {Put("large", std::string(std::size_t{1} << 20, 'x'), 1)});
+  {
+    const FileSizeLimit limit(std::size_t{256} << 10);
+    REQUIRE(WriteNow(*store, large).batch == Errc::kUnknown);
+  }
+  std::ofstream(directory.path() + "/CURRENT") << "nonsense";
+  for (int i = 0; i < 10; ++i) CHECK(WriteNow(*store, large).batch == Errc::kTransient);
+  CHECK(log.Count(": the database is damaged: ") == 1);
+  CHECK(log.Count("; restore the database from a backup") == 1);
+  CHECK(log.Count("again") == 0);
+}
+
+TEST_CASE("a damaged block is logged once, with a remedy", "[rocksdb]") {
+  const TempDirectory directory;
+  const auto store = OpenOrThrow({.path = directory.path()});
+  REQUIRE(WriteNow(*store, Batch(1, {Put("k", "v", 1)})) == WriteResult{});
+  REQUIRE_FALSE(store->Compact());
+  DamageTables(directory.path());
+  const LogCapture log;
+  for (int i = 0; i < 10; ++i) {
+    CHECK(ReadOne(*store, "k").errc == Errc::kCorrupt);
+    CHECK(WriteNow(*store, Batch(1, {Put("k", "w", 2)})).batch == Errc::kTransient);
+  }
+  CHECK(log.Count("Corruption: block checksum mismatch") == 1);
+  CHECK(log.Count("; restore the database from a backup") == 1);
+  CHECK(log.Count("\n") == 1);
+}
+
+TEST_CASE("each kind of status is logged once with its remedy", "[rocksdb]") {
+  using rocksdb::Status;
+  const LogCapture captured;
+  rocksdb_store::StatusLog log("/d");
+  for (int i = 0; i < 3; ++i) {
+    log.WriteFailed(Status::NoSpace("f"));
+    log.WriteFailed(Status::Busy());  // RocksDB recovers from the above
+    log.ReadFailed(Status::IOError("f"));
+    log.ReadFailed(Status::Corruption("f"));
+    log.ReadFailed(Status::PathNotFound("f"));
+    log.ReadFailed(Status::TimedOut());
+  }
+  CHECK(captured.Count("No space left on device: f; free some space on the disk of /d\n") == 1);
+  CHECK(captured.Count("IO error: f; check the disk of /d, ") == 1);
+  CHECK(captured.Count("Corruption: f; restore the database from a backup\n") == 1);
+  CHECK(captured.Count("No such file or directory: f; restore the database from a backup\n") == 1);
+  CHECK(captured.Count("; see /d/LOG\n") == 1);
+  CHECK(captured.Count("\n") == 5);
 }
 
 TEST_CASE("a store without sync keeps its data but does not claim to be durable", "[rocksdb]") {

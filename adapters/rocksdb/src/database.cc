@@ -14,6 +14,7 @@
 
 #include "lock_holder.h"
 #include "record.h"
+#include "status_log.h"
 
 namespace stout::rocksdb_store {
 namespace {
@@ -92,12 +93,14 @@ ErrorCode FailToOpen(const std::string& path, const Status& status, Diagnostics*
                 diagnostics);
   }
   if (status.IsCorruption()) {
-    return Fail(
-        Errc::kCorrupt,
-        fmt::format("rocksdb:{}: the database is damaged: {}; restore a copy of it", path, text),
-        diagnostics);
+    return Fail(Errc::kCorrupt,
+                fmt::format("rocksdb:{}: the database is damaged: {}; {}", path, text,
+                            Remedy(status, path)),
+                diagnostics);
   }
-  return Fail(Errc::kBadUrl, fmt::format("rocksdb:{}: cannot open: {}", path, text), diagnostics);
+  return Fail(Errc::kBadUrl,
+              fmt::format("rocksdb:{}: cannot open: {}; {}", path, text, Remedy(status, path)),
+              diagnostics);
 }
 
 }  // namespace

@@ -71,6 +71,7 @@ rocksdb::WriteOptions DurableWrite() {
 
 RocksDbStore::Engine::Engine(const RocksDbOptions& options, std::unique_ptr<Database> database)
     : options_(options),
+      log_(options.path),
       database_(std::move(database)),
       max_epoch_(database_->max_epoch_at_open()),
       writers_(options.threads),
@@ -111,7 +112,6 @@ WriteResult RocksDbStore::Engine::TryWrite(const WriteBatch& batch) {
   if (!Compare(batch, &updates, &result)) return {Errc::kTransient, {}};
   const rocksdb::Status status = Commit(batch.epoch, &updates, write_options_);
   if (status.ok()) return result;
-  failed_ = true;
   // The log may have the batch, or will once its cached pages reach the disk: nobody can tell.
   return {Errc::kUnknown, {}};
 }
@@ -137,6 +137,7 @@ bool RocksDbStore::Engine::Compare(const WriteBatch& batch, rocksdb::WriteBatch*
       }
       stored = record->stamp;
     } else if (!current.status(i).IsNotFound()) {
+      log_.ReadFailed(current.status(i));
       return false;
     }
     if (stored < stamp) {
@@ -161,8 +162,20 @@ rocksdb::Status RocksDbStore::Engine::Commit(Epoch epoch, rocksdb::WriteBatch* u
     epoch_lock.unlock();
   }
   if (updates->Count() == 0) return rocksdb::Status::OK();
-  rocksdb::Status status = (*database_)->Write(options, updates);
+  rocksdb::Status status = Apply(options, updates);
   if (raises && status.ok()) max_epoch_ = epoch;
+  return status;
+}
+
+rocksdb::Status RocksDbStore::Engine::Apply(const rocksdb::WriteOptions& options,
+                                            rocksdb::WriteBatch* updates) {
+  rocksdb::Status status = (*database_)->Write(options, updates);
+  if (status.ok()) {
+    log_.Wrote();
+  } else {
+    failed_ = true;
+    log_.WriteFailed(status);
+  }
   return status;
 }
 
@@ -184,7 +197,10 @@ bool RocksDbStore::Engine::Recover() {
   if (!failed_) return true;  // Another thread was quicker.
   if (const std::shared_lock use = Use(); use.owns_lock()) {
     const rocksdb::Status status = (*database_)->Resume();
-    if (!status.ok() && status.severity() < rocksdb::Status::kFatalError) return false;
+    if (!status.ok() && status.severity() < rocksdb::Status::kFatalError) {
+      log_.WriteFailed(status);
+      return false;
+    }
   }
   return Reopen();
 }
@@ -198,8 +214,12 @@ bool RocksDbStore::Engine::Reopen() {
   reopening_ = true;
   const std::lock_guard lock(database_mutex_);
   database_.reset();
-  auto database = Database::Open(options_, nullptr);
-  if (!database) return false;
+  Diagnostics why;
+  auto database = Database::Open(options_, &why);
+  if (!database) {
+    log_.OpenFailed(database.error(), why.message);
+    return false;
+  }
   database_ = *std::move(database);
   max_epoch_ = database_->max_epoch_at_open();
   failed_ = false;
@@ -224,6 +244,7 @@ ReadResult RocksDbStore::Engine::TryRead(const ReadBatch& batch) {
   for (std::size_t i = 0; i < batch.keys.size(); ++i) {
     const rocksdb::Status& status = current.status(i);
     if (status.IsNotFound()) continue;
+    if (!status.ok()) log_.ReadFailed(status);
     if (!status.ok() && !status.IsCorruption()) return {Errc::kTransient, {}};
     StoredState& state = result.states[i];
     const std::optional<Record> record = status.ok() ? Decode(current.bytes(i)) : std::nullopt;
@@ -247,12 +268,11 @@ Result<Epoch> RocksDbStore::Engine::NewEpoch() noexcept {
     const Epoch epoch = std::max(max_epoch_.load(), max_tried_epoch_) + 1;
     rocksdb::WriteBatch update;
     rocksdb::Status status = PutEpoch(*database_, rocksdb_store::kMaxEpochKey, epoch, &update);
-    if (status.ok()) status = (*database_)->Write(DurableWrite(), &update);
+    if (status.ok()) status = Apply(DurableWrite(), &update);
     if (status.ok()) {
       max_epoch_ = epoch;
       return epoch;
     }
-    failed_ = true;
   } catch (const std::bad_alloc&) {
   }
   return Errc::kTransient;  // Should it have been written after all, a number is skipped.
@@ -274,9 +294,7 @@ Errc RocksDbStore::Engine::Fence(const Scope& scope, Epoch epoch) noexcept {
     rocksdb::Status status =
         PutEpoch(*database_, rocksdb_store::kFencePrefix + scope, epoch, &update);
     if (status.ok()) status = Commit(epoch, &update, DurableWrite());
-    if (status.ok()) return Errc::kOk;
-    failed_ = true;
-    return Errc::kUnknown;
+    return status.ok() ? Errc::kOk : Errc::kUnknown;
   } catch (const std::bad_alloc&) {
     return Errc::kUnknown;
   }
@@ -285,10 +303,14 @@ Errc RocksDbStore::Engine::Fence(const Scope& scope, Epoch epoch) noexcept {
 std::optional<Epoch> RocksDbStore::Engine::FenceOf(const Scope& scope) {
   const std::string key = rocksdb_store::kFencePrefix + scope;
   std::string encoded;
-  const rocksdb::Status status =
+  rocksdb::Status status =
       (*database_)->Get(rocksdb::ReadOptions(), database_->meta(), key, &encoded);
   if (status.IsNotFound()) return 0;
-  if (!status.ok() || encoded.size() != 8) return std::nullopt;
+  if (status.ok() && encoded.size() != 8) status = rocksdb::Status::Corruption("bad fence");
+  if (!status.ok()) {
+    log_.ReadFailed(status);
+    return std::nullopt;
+  }
   return rocksdb_store::DecodeFixed64(encoded.data());
 }
 
@@ -299,7 +321,9 @@ ErrorCode RocksDbStore::Engine::Compact() {
   options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForce;
   const rocksdb::Status status =
       (*database_)->CompactRange(options, database_->records(), nullptr, nullptr);
-  return status.ok() ? ErrorCode() : Errc::kTransient;
+  if (status.ok()) return {};
+  log_.WriteFailed(status);
+  return Errc::kTransient;
 }
 
 }  // namespace stout

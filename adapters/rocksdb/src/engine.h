@@ -10,6 +10,7 @@
 
 #include "database.h"
 #include "key_locks.h"
+#include "status_log.h"
 #include "stout/adapters/rocksdb_store.h"
 
 namespace stout {
@@ -60,6 +61,9 @@ class RocksDbStore::Engine {
   [[nodiscard]] std::optional<Epoch> FenceOf(const Scope& scope);
   [[nodiscard]] rocksdb::Status Commit(Epoch epoch, rocksdb::WriteBatch* updates,
                                        const rocksdb::WriteOptions& options);
+  // Writes to the database. Logs a failure, and sets failed_.
+  [[nodiscard]] rocksdb::Status Apply(const rocksdb::WriteOptions& options,
+                                      rocksdb::WriteBatch* updates);
 
   // Keeps the database open while it is used. Not owned: there is none, try later.
   [[nodiscard]] std::shared_lock<std::shared_mutex> Use();
@@ -68,6 +72,7 @@ class RocksDbStore::Engine {
   [[nodiscard]] bool Reopen();
 
   const RocksDbOptions options_;
+  rocksdb_store::StatusLog log_;
   rocksdb::WriteOptions write_options_;
   std::atomic<std::size_t> calls_{0};  // Waiting or running.
   rocksdb_store::KeyLocks key_locks_;

@@ -58,6 +58,8 @@ struct RocksDbOptions {
 ///   itself (a full disk: some seconds after there is space for a memtable; reads go on meanwhile),
 ///   and when `max_queue` is reached; per item kFenced, and kRefused for a key of which the
 ///   database holds bytes that this adapter did not write (kCorrupt when read).
+/// Log: the first error of each kind, then at most one a minute, with a remedy. Writes that succeed
+///   again are logged once.
 class RocksDbStore final : public Store {
  public:
   /// Fails with kBadUrl (path cannot be used), kTransient (open in another process), kCorrupt.
