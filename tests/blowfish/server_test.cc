@@ -468,9 +468,10 @@ TEST_CASE("what is too much is refused, and others are served") {
 }
 
 // Goal: what --max-value promises is kept by all limits behind it. Method: values of just that
-// size, and of a byte more, by each command that writes, with small and large options. A whole test
-// takes the largest option as well, STOUT_MAX_VALUE=256MiB, which takes seconds and gigabytes.
-TEST_CASE("a value of --max-value is written and read, and a larger one is refused by its name") {
+// size, and of a byte more, by each command that writes, with small and large options. The long
+// form adds the largest option, STOUT_MAX_VALUE=256MiB, which takes seconds and gigabytes.
+TEST_CASE("a value of --max-value is written and read, and a larger one is refused by its name",
+          "[long]") {
   std::vector<std::string> options = {"1KiB", "1MiB", "64MiB"};
   if (const char* const more = std::getenv("STOUT_MAX_VALUE")) options.emplace_back(more);
   for (const std::string& option : options) {

@@ -177,7 +177,7 @@ TEST_CASE("a search in parts finds what matched all the time", "[shard]") {
 }
 
 // In some rounds more records are hidden than match, in some fewer, and in some none.
-TEST_CASE("a count in parts is that of a brute-force model", "[shard]") {
+TEST_CASE("a count in parts is that of a brute-force model", "[shard][long]") {
   const std::uint64_t seed =
       GENERATE(range(std::uint64_t{1}, 1 + stout::test::Rounds("STOUT_SEARCH_ROUNDS", 3)));
   CAPTURE(seed);

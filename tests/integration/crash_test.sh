@@ -25,7 +25,8 @@ usage: crash_test.sh BIN_DIR [OPTIONS]
                  full-wal: no room for its log
                  with --store redis-cluster
                  failover: kill -9 of a master, and its replica takes over
-  --rounds N     how often (20); STOUT_CRASH_ROUNDS replaces it if set
+  --rounds N     how often (20). Without --broken, STOUT_CRASH_ROUNDS replaces it for --fault server,
+                 and STOUT_FAULT_ROUNDS for all others
   --policy P     of docstore-server (natural)
   --rate R       requests per second (2000), half of them writes
   --seconds N    length of the load of a round, and what the fault lasts is added to it (2)
@@ -60,7 +61,10 @@ while (($#)); do
   esac
 done
 server_options=("$@")
-rounds=${STOUT_CRASH_ROUNDS:-$rounds}
+case $broken:$fault in
+  nothing:server) rounds=${STOUT_CRASH_ROUNDS:-$rounds} ;;
+  nothing:*) rounds=${STOUT_FAULT_ROUNDS:-$rounds} ;;
+esac
 
 here=$(dirname "${BASH_SOURCE[0]}")
 demo=$here/../../sample-apps/demo

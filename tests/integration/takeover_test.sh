@@ -14,6 +14,7 @@ usage: takeover_test.sh BIN_DIR [OPTIONS]
   --events LIST  which, in which order, of: join (a server more), drain (SIGTERM: no request may
                  fail), kill (kill -9), pause (SIGSTOP for longer than the lease)
                  (join,drain,join,kill,pause)
+  --rounds N     how often the whole list (1); STOUT_FAULT_ROUNDS replaces it if set
   --leases S     postgres, or etcd: a private one (postgres)
   --ttl N        seconds that a lease lives (2)
   --rate R       requests per second (1000), half of them writes
@@ -27,13 +28,13 @@ die() {
   exit 1
 }
 
-events=join,drain,join,kill,pause leases=postgres ttl=2 rate=1000 seed=1
+events=join,drain,join,kill,pause rounds=1 leases=postgres ttl=2 rate=1000 seed=1
 [[ ${1-} != --help ]] || { usage && exit 0; }
 bin=${1:?"takeover_test: the directory of the programs is missing; see --help"}
 shift
 while (($#)); do
   case $1 in
-    --events | --leases | --ttl | --rate | --seed)
+    --events | --rounds | --leases | --ttl | --rate | --seed)
       (($# > 1)) || die "$1 needs a value"
       printf -v "${1#--}" %s "$2"
       shift 2
@@ -41,6 +42,7 @@ while (($#)); do
     *) die "no option $1; see --help" ;;
   esac
 done
+rounds=${STOUT_FAULT_ROUNDS:-$rounds}
 [[ $leases =~ ^(postgres|etcd)$ ]] || die "--leases is postgres or etcd"
 
 # shellcheck source=/dev/null
@@ -189,21 +191,23 @@ await_address "$work/router.out" "$router"
 url=http://$address
 await "an owner of every range" all_owned
 
-round=0
-for event in ${events//,/ }; do
-  round=$((round + 1))
+IFS=, read -ra once <<<"$events"
+sequence=()
+for ((i = 0; i < rounds; ++i)); do sequence+=("${once[@]}"); done
+for ((step = 1; step <= ${#sequence[@]}; ++step)); do
+  event=${sequence[step - 1]}
   # Long enough for the range to move while the load goes on.
   options=(--duration 4s --max-p99 10s) # every request must succeed
   [[ $event =~ join|drain ]] || options=(--duration "$((ttl + 5))s")
-  run_load --rate "$rate" --seed "$((seed * 1000 + round))" "${options[@]}" >"$work/load" 2>&1 &
+  run_load --rate "$rate" --seed "$((seed * 1000 + step))" "${options[@]}" >"$work/load" 2>&1 &
   load=$!
   sleep "1.$((RANDOM % 10))" # the moment of the event
   "event_$event"
   status=0
   wait "$load" || status=$?
   load=
-  ((status == 0)) || die "event $round, $event (seed $seed): status $status: $(<"$work/load")"
-  echo "event $round: $event; $(grep -m 1 '^verify:' "$work/load")"
+  ((status == 0)) || die "event $step, $event (seed $seed): status $status: $(<"$work/load")"
+  echo "event $step: $event; $(grep -m 1 '^verify:' "$work/load")"
 done
 
 # A test that tested nothing must not pass: kills and pauses have to have met writes under way.
@@ -223,4 +227,4 @@ cat "$work/load"
 kill -TERM "$router"
 wait "$router" || die "the router ended with $?"
 router=
-echo "takeover_test: $events under $leases: nothing acknowledged was lost or stale"
+echo "takeover_test: $events, $rounds rounds, under $leases: nothing acknowledged was lost or stale"
