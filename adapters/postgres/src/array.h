@@ -38,8 +38,8 @@ class Array {
   [[nodiscard]] std::size_t Begin(std::size_t i) const { return i == 0 ? 0 : ends_[i - 1]; }
 
   Type element_;
-  std::string elements_;           // Each with its length before it, as sent.
-  std::vector<std::size_t> ends_;  // Of each element, in elements_.
+  std::string elements_;           // each with its length before it, as sent
+  std::vector<std::size_t> ends_;  // of each element, in elements_
   bool has_null_ = false;
 };
 

@@ -176,7 +176,7 @@ Connection::Connection(const PostgresOptions& options, Duration lock_timeout,
       shared_(std::move(shared)) {}
 
 bool Connection::Usable() {
-  // What a server says as it ends comes first, the end itself with the next look.
+  // A server that ends sends a message first. The next look finds the end itself.
   PGconn* const connection = connection_.get();
   return connection != nullptr && PQconsumeInput(connection) == 1 && PQisBusy(connection) == 0 &&
          PQconsumeInput(connection) == 1 && PQstatus(connection) == CONNECTION_OK;
@@ -258,7 +258,7 @@ asio::awaitable<std::string> Connection::Introduce() {
     shared_->former.insert(shared_->former.end(), former.begin(), former.end());
     co_return outcome.message;
   }
-  // Where the server does not show its processes to this role, none is ended.
+  // If the server does not show its processes to this role, none is ended.
   if (outcome.errc != Errc::kOk) co_return "";
   const PGresult* const rows = outcome.results[0].get();
   const int mine = PQntuples(rows) - 1;
@@ -330,8 +330,8 @@ bool Connection::Send(const Query& query) {
                            values.data(), lengths.data(), formats.data(), kBinary) == 1;
 }
 
-// Of each command: results, then a null pointer; at the end what PQpipelineSync() asked for. Behind
-// a command that failed, all others answer that they were passed over.
+// Each command is answered with its results and a null pointer. The answer to PQpipelineSync()
+// comes last. Behind a command that failed, all others answer that they were passed over.
 asio::awaitable<Outcome> Connection::Receive(std::size_t commands) {
   const TimeLimit limit = Limit(options_.timeout);
   bool separated = false;  // By the null pointer behind a command's results.
@@ -367,7 +367,7 @@ asio::awaitable<Outcome> Connection::Receive(std::size_t commands) {
   }
 }
 
-// What has been sent to the server is not always all that libpq was given.
+// libpq may not yet have sent to the server all that it was given.
 asio::awaitable<bool> Connection::AwaitAnswer(const TimeLimit& limit) {
   while (true) {
     const int unsent = PQflush(connection_.get());

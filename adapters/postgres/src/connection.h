@@ -43,7 +43,7 @@ struct Query {
   std::vector<std::string> parameters = {};  // In binary format.
 };
 
-// What became of a round trip.
+// The outcome of a round trip.
 struct Outcome {
   // kOk: committed. kRefused: rolled back, because the server never takes a row. kTransient: rolled
   // back, or never sent. kUnknown: the connection was lost on the way.
@@ -53,11 +53,10 @@ struct Outcome {
   std::vector<ResultPtr> results{};  // One a query, up to the first that failed.
 };
 
-// What is wrong with PostgresOptions::connection before anything is asked of a server, or empty.
+// Returns the error in PostgresOptions::connection that shows without a server, or an empty string.
 [[nodiscard]] std::string WhyNoConnection(const std::string& connection);
 
-// What a connection that could not be made means: kBadUrl, the server is there and will not have
-// us, or kTransient.
+// Returns kBadUrl if the server refused the connection for good, and kTransient otherwise.
 [[nodiscard]] Errc ClassifyRefusal(std::string_view error);
 
 // Rows inserted, updated or deleted by a query.
@@ -122,8 +121,8 @@ class Connection {
   [[nodiscard]] bool Usable();
 
   // Sends the queries at once and waits for all answers: one round trip, and one transaction unless
-  // the queries begin or end one themselves. Where nothing is prepared, what a session would be set
-  // to is set in each transaction.
+  // the queries begin or end one themselves. If nothing is prepared, each transaction sets what a
+  // session would be set to.
   [[nodiscard]] boost::asio::awaitable<Outcome> Run(std::span<const Query> queries);
   // As Run(), within the transaction that an earlier Run() began.
   [[nodiscard]] boost::asio::awaitable<Outcome> Continue(std::span<const Query> queries);
@@ -157,7 +156,7 @@ class Connection {
   // Ends what waits for the socket when the time is over.
   [[nodiscard]] TimeLimit Limit(Duration timeout);
   [[nodiscard]] Outcome Lost();
-  // What the answers mean once all are there.
+  // Decides the outcome once all answers are there.
   [[nodiscard]] Outcome Settle(Outcome outcome);
   void Log(std::string_view sqlstate, std::string_view message);
   static void OnNotice(void* self, const PGresult* notice);
@@ -166,7 +165,7 @@ class Connection {
   const PostgresOptions& options_;
   const std::string lock_timeout_ms_;  // In binary format.
   const std::vector<const Statement*> statements_;
-  boost::asio::posix::stream_descriptor socket_;  // Of a duplicate: libpq closes its own.
+  boost::asio::posix::stream_descriptor socket_;  // a duplicate: libpq closes its own
   ConnectionPtr connection_;
   const std::shared_ptr<SharedState> shared_;
   ServerProcess process_;     // pid 0: not known, as behind a pooler

@@ -43,7 +43,7 @@ PostgresStore::Engine::Engine(PostgresOptions options, postgres::Schema schema,
 }
 
 // Weak while it waits: the engine owns the pool, and an executor that is stopped first would leave
-// a cycle. Who waits when the engine is gone has been answered.
+// a cycle. A call that waits when the engine is gone has been answered.
 bool PostgresStore::Engine::Submit(Kind kind, Job job) {
   const auto& pool = kind == Kind::kWrite ? writers_ : readers_;
   return pool->Submit([weak = weak_from_this(), job = std::move(job)](

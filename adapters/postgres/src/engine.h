@@ -14,8 +14,9 @@
 
 namespace stout {
 
-// What a store's calls need until they have ended, which may be after it: connections that write
-// and connections that read, on one strand, and the collection of tombstones.
+// The part of a store that its calls need until they have ended, which may be after the store:
+// connections that write and connections that read, on one strand, and the collection of
+// tombstones.
 class PostgresStore::Engine : public std::enable_shared_from_this<Engine> {
  public:
   using Pool = ConnectionPool<postgres::Connection>;

@@ -11,7 +11,8 @@ namespace {
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-// Where a fence is checked, and where its lock is waited for, among the queries of each.
+// The index, among the queries of each function, of the one that checks a fence, waits for its lock
+// or raises it.
 constexpr std::size_t kCheck = 1;
 constexpr std::size_t kTake = 1;
 constexpr std::size_t kRaise = 2;

@@ -10,17 +10,17 @@
 
 // Fences: an epoch per scope, in a table, and a lock per scope that lasts as long as a transaction
 // and costs no write. A batch shares the lock, and only then looks at the fence, in a statement of
-// its own: under READ COMMITTED each statement sees all that was committed when it began. Who
-// raises a fence takes the lock for itself, and so comes after each batch that has seen the fence
+// its own: under READ COMMITTED each statement sees all that was committed when it began. A fence
+// that is raised takes the lock for itself, and so comes after each batch that has seen the fence
 // as it was.
 //
 // Locks are taken in this order: scope, row of the epoch, rows of keys.
 namespace stout::postgres {
 
-// What a batch of `scope` under `epoch` begins with.
+// Returns the queries that begin a batch of `scope` under `epoch`.
 [[nodiscard]] std::vector<Query> CheckFence(const Schema& schema, const Scope& scope, Epoch epoch);
-// Whether nothing was done because the scope has a newer fence. CheckFence() was sent behind
-// `before` other queries.
+// Returns true if nothing was done because the scope has a newer fence. CheckFence() was sent
+// behind `before` other queries.
 [[nodiscard]] bool IsFenced(const Outcome& outcome, std::size_t before = 0);
 
 // kFenced, kTransient or kUnknown. A batch that is under way for long is not waited for: its client

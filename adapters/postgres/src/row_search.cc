@@ -65,7 +65,7 @@ asio::awaitable<Errc> RowSearch::Run(std::vector<Query> first) {
     rollback.push_back({&kRollback});
     outcome = co_await connection_.Continue(rollback);
   }
-  // What is refused now is no row of ours.
+  // A refusal at this point is not about a row of ours.
   co_return errc == Errc::kRefused ? Errc::kTransient : errc;
 }
 

@@ -11,15 +11,15 @@
 
 namespace stout::postgres {
 
-// Whether an error is about rows, so that a smaller batch may succeed. `before`: queries sent ahead
-// of the rows.
+// Returns true if an error is about rows, so that a smaller batch may succeed. `before`: the number
+// of queries sent ahead of the rows.
 [[nodiscard]] bool IsOfRows(const Outcome& outcome, std::size_t before);
 
 // The fate of a row that failed alone: kTransient or kRefused.
 [[nodiscard]] Errc FateOfRow(std::string_view key, const Outcome& outcome, RowFaults& faults);
 
-// Writes a batch of which some rows are known or likely to fail: in one transaction, part by part,
-// each behind a savepoint. Of a part that fails the halves are tried, until such rows stand alone.
+// Writes a batch in which some rows are known or likely to fail: in one transaction, part by part,
+// each behind a savepoint. If a part fails its halves are tried, until each such row is alone.
 // Locks are hardly waited for, because all others wait for the search meanwhile.
 class RowSearch {
  public:

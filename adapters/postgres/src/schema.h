@@ -33,7 +33,7 @@ struct Schema {
 
   [[nodiscard]] std::vector<const Statement*> statements() const;
 
-  // What creates the tables.
+  // Creates the tables.
   std::string create;
   // Quoted, for messages and checks.
   std::string table;

@@ -5,7 +5,7 @@
 
 namespace stout::postgres {
 
-// What a server promises.
+// A server's promises.
 struct Server {
   bool durable = false;
   // A pooler is in between, which may give each transaction another session.

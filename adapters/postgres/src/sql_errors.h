@@ -4,7 +4,7 @@
 
 namespace stout::postgres {
 
-// What failed, by the SQLSTATE of an error.
+// The cause of an error, by its SQLSTATE.
 enum class Blame {
   kRow,      // the server never takes this row
   kLock,     // another session holds a lock of the row or of its table

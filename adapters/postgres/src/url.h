@@ -6,8 +6,8 @@
 
 namespace stout::postgres {
 
-// What libpq is told of a URL: its host, user and database, and those of its options that are
-// libpq's, which the reader then knows.
+// Returns libpq's connection string for a URL: its host, user and database, and the options of
+// libpq. `reader` then knows these options.
 [[nodiscard]] std::string ConnectionOf(const StoreUrl& url, UrlOptionReader& reader);
 
 }  // namespace stout::postgres

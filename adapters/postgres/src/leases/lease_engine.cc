@@ -73,7 +73,7 @@ void PostgresLeases::Engine::Submit(Kind kind, std::vector<postgres::Query> quer
 }
 
 // Weak while it waits: the engine owns the pool, and an executor that is stopped first would leave
-// a cycle. Who waits when the engine is gone has been answered.
+// a cycle. A call that waits when the engine is gone has been answered.
 bool PostgresLeases::Engine::Run(Kind kind, std::vector<postgres::Query> queries, Handler handler) {
   const auto& pool = kind == Kind::kRenewal ? renewals_ : changes_;
   return pool->Submit(

@@ -9,10 +9,10 @@ namespace stout::postgres {
 
 // The statements of leases in a database. Each but `table` is part of a transaction.
 //
-// A session is alive while its row is there and has not expired. Whoever takes a range first locks
-// the number, so that one takes at a time and sees what those before have done, and then deletes
-// the rows that have expired: a renewal that comes at the same time either is seen, or finds its
-// row gone. So nobody is told that a session lives which another holds for dead.
+// A session is alive while its row is there and has not expired. A take of a range first locks the
+// number, so that takes run one at a time and each sees the earlier ones. It then deletes the rows
+// that have expired. A renewal at the same time either is seen, or finds its row gone. So no server
+// is told that a session lives which another server holds for dead.
 //
 // A row of the members whose session is -1 is about the server: its identity, as an address
 // "SYSTEM/TIMELINE", and the longest ttl that was ever asked for. If the identity changes, a

@@ -14,7 +14,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-// What stands in the way, if anything does.
+// The error that stops the setup, if there is one.
 struct Trouble {
   Errc errc = Errc::kOk;
   std::string why{};
