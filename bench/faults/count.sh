@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# count.sh BIN_DIR [HITS]: SEARCH ... COUNT of blowfish-server with so many hits, 4,000,000 unless
-# said otherwise. The median of five.
+# count.sh BIN_DIR [HITS]: prints the median time of five SEARCH ... COUNT of blowfish-server, each
+# with HITS hits (4,000,000).
 set -euo pipefail
 # shellcheck source=/dev/null
 source "$(dirname "$0")/lib/measure.sh"
@@ -10,7 +10,7 @@ start_blowfish "$scratch/blowfish" --shards 1 --attributes kind,rest --memory-bu
   --freeze-bytes 1MB --merge-bytes 1MB
 seq "$hits" | sed 's/$/|all|x/' |
   "$bin/blowfish-load" --to "127.0.0.1:$blowfish_port" --drop-key --quiet -
-# What is counted is compressed: a merge is what the server does next to nothing but.
+# The count is measured on compressed records, so it waits for the merges.
 redis() { redis-cli -p "$blowfish_port" "$@"; }
 figure() { redis INFO shards | tr ':,\r' '\n' | awk -F= -v f="$1" '$1 == f { n += $2 } END { print n }'; }
 is_compressed() { (($(figure compressed_records) * 10 > hits * 9)); }

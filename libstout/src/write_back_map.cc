@@ -57,7 +57,7 @@ struct Value {
   Value& operator=(const Value&) = delete;
   ~Value() { ledger->Subtract(SizeOf(bytes)); }
 
-  // What a value takes: itself, the counts of its references, and the text.
+  // Returns the bytes of a value: itself, the counts of its references, and the text.
   static std::size_t SizeOf(const std::string& text);
 
   const std::string bytes;
@@ -171,7 +171,7 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
     nodes.erase(node);
   }
 
-  // What the store refused is not true: the next Get reads what is.
+  // The store refused this value, so it must not be shown: the next Get reads the store.
   void Forget(KeyView key) {
     const auto found = nodes.find(key);
     if (found != nodes.end() && !interposer.IsDirty(key)) Erase(found);
@@ -203,7 +203,7 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
     });
   }
 
-  // What was put while the read was under way is newer than what it brings.
+  // A value that was put while the read was under way is newer than the value read.
   Entry Learn(const std::string& key, StoredState read) {
     if (const auto found = nodes.find(key); found != nodes.end()) return found->second.entry;
     Entry entry{.value = nullptr, .stamp = read.stamp};

@@ -27,7 +27,7 @@ std::string Text(const Value& value) {
   return value ? fmt::format("\"{}\"", *value) : std::string("absent");
 }
 
-// The number that an increment makes of it, if it can.
+// Returns the number that an increment makes of `value`, or nullopt if there is none.
 std::optional<std::string> Incremented(const Value& value) {
   if (!value) return "1";
   std::int64_t number = 0;
@@ -37,7 +37,8 @@ std::optional<std::string> Incremented(const Value& value) {
   return std::to_string(number + 1);
 }
 
-// What the register holds after the operation. False: the operation cannot answer so in this state.
+// Sets `state` to what the register holds after the operation. Returns false if the operation
+// cannot have this answer in this state.
 bool Apply(const Operation& op, Value& state) {
   switch (op.op) {
     case Kind::kGet:
@@ -108,12 +109,10 @@ std::vector<Call> Relevant(const std::vector<const Operation*>& operations, bool
 // classes of equal effect, of which the first called is used first: any other order is as good.
 //
 // Two rules keep the search short on a key without increments, which is what `plain` says.
-// - A write that nobody read is placed just before another write, where it has no effect, or when
-// its
-//   time is over.
+// - A write that nobody read is placed just before another write, so that it has no effect, or when
+//   its time is over.
 // - If only one write can have written the register's value, no other write is placed before all
-// reads
-//   of the value are.
+//   reads of the value are.
 class Search {
  public:
   Search(const std::vector<Call>& calls, bool plain, std::size_t max_states)
@@ -237,7 +236,7 @@ class Search {
     }
   }
 
-  // Those that can come next, the most urgent first.
+  // Returns the operations that can come next, the most urgent first.
   [[nodiscard]] std::vector<Choice> Choices() const {
     std::vector<Choice> choices;
     const auto uses = uses_.find(value_);
@@ -283,8 +282,8 @@ class Search {
     return false;
   }
 
-  // Whether the state promises more than each like it that was seen. One that used up fewer of the
-  // operations that may never happen has all the choices of one that used up more.
+  // Returns true if the state has choices that no earlier state like it had. A state that used up
+  // fewer of the operations that may never happen has all the choices of one that used up more.
   bool IsNew() {
     auto& likes = seen_[State()];
     for (const std::vector<std::size_t>& used : likes) {
@@ -294,8 +293,8 @@ class Search {
     return true;
   }
 
-  // The state but for used_, in few bytes: the operations that are not placed among those before
-  // the last placed one all overlap, so there are few.
+  // Returns the state without used_, in few bytes: the operations that are not placed among those
+  // before the last placed one all overlap, so there are few.
   [[nodiscard]] std::string State() const {
     std::string state;
     const auto add = [&state](std::size_t number) {
@@ -318,7 +317,7 @@ class Search {
     if (blocked_ == earliest) held_.insert(value_);
   }
 
-  // Of a value: the writes that can have written it, and the reads of it that are not placed.
+  // The numbers of writes that can have written a value, and of its reads that are not placed.
   struct Uses {
     std::size_t writers = 0;
     std::size_t reads = 0;
@@ -330,7 +329,7 @@ class Search {
   std::vector<Call> must_;
   std::vector<bool> unread_;
   std::vector<std::vector<Call>> maybe_;
-  std::vector<std::size_t> used_;  // Of each class.
+  std::vector<std::size_t> used_;  // of each class, in maybe_
   std::vector<std::size_t> next_, previous_;
   std::vector<Placed> placed_;
   Value value_;

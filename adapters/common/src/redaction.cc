@@ -178,8 +178,8 @@ std::size_t SchemeLength(std::string_view text) {
   return is_scheme ? colon + 1 : 0;
 }
 
-// What of a URL is a secret depends on where its parts end. When a reserved character of a password
-// may have moved these ends, all but the scheme is hidden.
+// The ends of a URL's parts decide which of them are secrets. If a reserved character of a password
+// may have moved these ends, all except the scheme is hidden.
 Redaction Redact(std::string_view url) {
   const std::string_view scheme = url.substr(0, SchemeLength(url));
   const std::string_view rest = url.substr(scheme.size());

@@ -17,13 +17,13 @@
 
 namespace stout::blowfish {
 
-/// What a shard has of keys, at one moment: see Shard.
+/// The stores that hold the keys of a shard at one moment: see Shard.
 struct ShardStores {
   std::shared_ptr<const LogTable> table;
   std::shared_ptr<const LogTable> frozen;                    ///< May be null.
-  std::vector<std::shared_ptr<const SuffixStore>> suffixes;  ///< The oldest first.
+  std::vector<std::shared_ptr<const SuffixStore>> suffixes;  ///< the oldest first
   std::shared_ptr<SuccinctStore> succinct;                   ///< May be null.
-  const HiddenRecords* hidden = nullptr;                     ///< Of its records.
+  const HiddenRecords* hidden = nullptr;                     ///< of the records of `succinct`
 };
 
 /// A search of a shard in parts, between which the shard may be written to, frozen and merged.
@@ -31,20 +31,21 @@ struct ShardStores {
 ///     ShardSearch search = shard.BeginSearch(query);
 ///     while (search.Step([&](KeyView key) { return Show(key); })) shard.Poll();
 ///
-/// It looks at the keys that the shard has when it begins, at each once, as that is at some moment
-/// between the beginning and the end. So what matches all the time is found, once; a key that is
-/// changed meanwhile is taken as it was before, or is then; one that comes meanwhile is not found.
+/// It looks once at each key that the shard has when it begins, as the key is at some moment
+/// between the beginning and the end. So a key that matches all the time is found once. A key that
+/// is changed meanwhile is taken as it was before or as it is then. A key that comes meanwhile is
+/// not found.
 ///
-/// That is so because it goes through the stores that there were: only the log's table among them
-/// still changes, and it numbers its keys in the order in which they came. Which records were
-/// hidden it copies, but for searches that end with their first part.
+/// The reason is that the search goes through the stores that the shard had when it began. Only the
+/// log's table among them still changes, and it numbers its keys in the order in which they came.
+/// The search copies which records were hidden, except if it ends with its first part.
 ///
-/// Cost of a part: some 64 KiB of values, or some hundred records that an index has found. Of what
-/// a log's table has listed as equal, the first part in it also notes the numbers, 4 bytes each. If
-/// that were more than kMostListed, it looks at all that the table has instead, in parts.
-/// Owner: it shares the stores, so the file of one that is merged stays as long as the search; what
-/// the query's text shows, and the shard until the first Step() returns, outlive it.
-/// Threads: the shard's worker.   Errors: out of memory, Step() throws; it is of no more use then.
+/// Cost of a part: about 64 KiB of values, or about a hundred records that an index has found. The
+/// first part in a log's table also notes the numbers of the entries that it lists as equal, 4
+/// bytes each. If these are more than kMostListed, the search looks at all entries instead, in
+/// parts. Owner: it shares the stores, so the file of a merged store lives as long as the search.
+/// The text of the query must outlive it, and the shard must live until the first Step() returns.
+/// Threads: the shard's worker.   Errors: out of memory, Step() throws and ends the search.
 class ShardSearch {
  public:
   using Visitor = std::function<bool(KeyView)>;
@@ -97,7 +98,7 @@ class ShardSearch {
 
   LogQuery query_;
   ShardStores stores_;
-  std::size_t entries_;  // Of the table, when the search began.
+  std::size_t entries_;  // in the table when the search began
   std::optional<HiddenRecords> hidden_;
 
   bool done_ = false;
@@ -106,8 +107,8 @@ class ShardSearch {
   // In it, if it is a table: all that is to be looked at. Nothing: every entry is.
   std::optional<std::vector<std::uint32_t>> listed_;
   std::optional<std::vector<RowRange>> rows_;  // In the SuccinctStore, what is left.
-  std::uint64_t* count_ = nullptr;             // Of StepToCount(), as long as that runs.
-  bool subtracts_ = false;                     // Of rows_, the hidden ones; they are not located.
+  std::uint64_t* count_ = nullptr;             // the argument of StepToCount() while it runs
+  bool subtracts_ = false;  // hidden records from the count; rows_ are not located
   std::uint64_t records_seen_ = 0;
   TextBuffer attribute_;  // Scratch.
   std::optional<RecordReader> reader_;
