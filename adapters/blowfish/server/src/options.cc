@@ -98,8 +98,9 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, ProgramOp
                  "Of a new directory: how many; each has a thread (default: as many as processors)")
       ->check(CLI::Range(1, 1024));
   reader.Bytes("--memory-budget", server.memory_budget,
-               "For what is compressed and the layers that make it fast, like 4GB; what --merges "
-               "take, and what is not compressed yet, comes on top");
+               "For compressed data and the layers that make it fast, like 4GB. The memory of "
+               "--merges comes on top, and so does data that is not compressed yet: with the "
+               "default --merge-bytes of 64MiB, 100 to 140MiB per shard");
   std::vector<std::string> names;
   std::string delimiter = "|";
   CLI::Option* const attributes =
