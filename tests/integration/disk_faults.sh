@@ -4,7 +4,7 @@
 # in_private_mounts COMMAND...: runs it where what it mounts is seen by itself and its children alone
 # and goes with them. Needs no privilege where users may have namespaces of their own.
 #
-# Where mounts are forbidden, as in most containers, it exits with 77, which ctest reports as a
+# If mounts are forbidden, as in most containers, it exits with 77, which ctest reports as a
 # skipped test. With STOUT_REQUIRE_MOUNTS=1 it exits with 1.
 in_private_mounts() {
   local how=(--mount)

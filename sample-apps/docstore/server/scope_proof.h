@@ -49,7 +49,7 @@ class ScopeProof : public std::enable_shared_from_this<ScopeProof> {
   /// last of them fenced the others.
   void OnDone(Epoch epoch, Clock::time_point sent, ErrorCode ec);
 
-  /// Whether the scope is known to have been ours at most max_age before `read`.
+  /// Returns true if the scope is known to have been ours at most max_age before `read`.
   [[nodiscard]] bool Covers(Clock::time_point read) const {
     return Clock::duration(proven_.load(std::memory_order_acquire)) + max_age_ >=
            read.time_since_epoch();

@@ -47,7 +47,8 @@ class StoreHealth {
     if (!reads_ && !writes_) last_error_ = {};
   }
 
-  /// Whether the store was asked in vain, and nothing is under way that could show the contrary.
+  /// Returns true if the store was asked in vain, and nothing is under way that could show
+  /// otherwise.
   [[nodiscard]] bool NeedsProbe() const { return pending_ == 0 && (reads_ || writes_); }
 
   /// How long the store has been asked in vain; zero if it has not.

@@ -34,8 +34,8 @@ class RecordSplitter {
   /// False: the line lacks a column of the key; columns() says how many it has.
   [[nodiscard]] bool Split(std::string_view line, std::uint64_t number);
 
-  /// Of the line split last; until the next. lacks_key(): all columns of the key are empty, so that
-  /// the key is the same for every such line.
+  /// These describe the line that was split last, until the next Split(). lacks_key(): all columns
+  /// of the key are empty, so that the key is the same for every such line.
   [[nodiscard]] bool lacks_key() const { return lacks_key_; }
   [[nodiscard]] const std::string& key() const { return key_; }
   [[nodiscard]] std::string_view value() const { return value_; }
@@ -49,10 +49,10 @@ class RecordSplitter {
   std::size_t last_key_column_ = 0;  // 0: none
   std::vector<bool> in_key_;         // By column, the first is 0.
   std::vector<std::string_view> columns_;
-  std::string_view rest_;  // Of the line, behind the columns and with a delimiter before, if any.
+  std::string_view rest_;  // the line behind the columns, from a delimiter on if there is one
   bool lacks_key_ = false;
   std::string key_;
-  std::string kept_;  // The value, where it is not the line.
+  std::string kept_;  // the value if it is not the line
   std::string_view value_;
 };
 

@@ -45,7 +45,7 @@ class LogAppender {
   [[nodiscard]] ErrorCode Rotate();
 
   /// Writes an empty group, the witness of all before it, closes the file, and writes its end to
-  /// its mark. Whether that succeeds changes nothing else.
+  /// its mark. An error of this changes nothing else.
   void Close();
 
   /// The file that is being written, or was last.

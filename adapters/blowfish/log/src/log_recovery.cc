@@ -103,7 +103,7 @@ class Recovery {
   const std::uint64_t first_sequence_;
   UniqueFunction<void(const Operation&)> replay_;
   Diagnostics* const diagnostics_;
-  Sequences sequences_;  // Of the files there are.
+  Sequences sequences_;  // of the files that exist
   RecoveredLog log_;
 };
 
