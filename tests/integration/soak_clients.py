@@ -191,6 +191,20 @@ def churn(port):
                 c.receive_answer()
 
 
+def endless_line(port):
+    """Sends the line of a chunk, or a trailer, that does not end."""
+    with Connection(port, "endless line") as c:
+        c.socket.sendall(b"PUT /docs/d/sections/s HTTP/1.1\r\nHost: t\r\n")
+        c.socket.sendall(b"Transfer-Encoding: chunked\r\n\r\n")
+        c.socket.sendall(random.choice([b"1;a=", b"0\r\nX: "]))
+        try:
+            for _ in range(32):
+                c.socket.sendall(b"a" * MIB)
+        except OSError:
+            pass  # the server need not read all of it
+        count("endless line", "left")
+
+
 ROLES = {
     "missing": missing,
     "large bodies": large_bodies,
@@ -200,6 +214,7 @@ ROLES = {
     "slow reader": slow_reader,
     "slow writer": slow_writer,
     "churn": churn,
+    "endless line": endless_line,
 }
 
 

@@ -107,7 +107,10 @@ void Connection::Parse() {
     if (parser_->is_done()) {
       Dispatch();
     } else if (used == 0) {
-      return;  // needs bytes that have not come
+      // Needs bytes that have not come. The parser bounds the header alone, and takes the line of a
+      // chunk and a trailer whole.
+      if (input_.size() > options_.max_header_bytes) Reject(http::error::header_limit);
+      return;
     }
   }
 }

@@ -12,7 +12,8 @@ struct HttpOptions {
   std::size_t max_connections = 10'000;
   /// Requests of one connection that may wait for their answers; it is not read beyond. >= 1.
   std::size_t max_pipelined = 256;
-  /// Bytes of a request line and header fields; beyond it 431. >= 256.
+  /// Bytes of a request line and header fields, of a trailer, or of the line of a chunk; beyond it
+  /// 431. >= 256.
   std::size_t max_header_bytes = 8192;
   /// Bytes of a request body; beyond it 413. >= 1.
   std::size_t max_body_bytes = std::size_t{1} << 20;

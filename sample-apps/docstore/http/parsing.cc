@@ -94,8 +94,11 @@ Response MakeParseError(boost::system::error_code ec, const HttpOptions& options
     return MakeError(413, "the body is larger than --max-section-bytes",
                      "send at most " + std::to_string(options.max_body_bytes) + " bytes");
   }
-  if (ec == http::error::header_limit) {
-    return MakeError(431, "the header is larger than --max-header-bytes",
+  // A full buffer is how a bounded one reports the same.
+  if (ec == http::error::header_limit || ec == http::error::buffer_overflow) {
+    return MakeError(431,
+                     "the header, a trailer or the line of a chunk is larger than "
+                     "--max-header-bytes",
                      "send at most " + std::to_string(options.max_header_bytes) + " bytes");
   }
   if (ec == http::error::bad_version) {

@@ -42,7 +42,7 @@ void AddOptions(CLI::App& app, RouterConfig& config) {
 
   options.Group("Limits");
   options.Bytes("--max-header-bytes", http.max_header_bytes, 256,
-                "Largest request header; beyond it 431");
+                "Largest request header, trailer or line of a chunk; beyond it 431");
   options.Count("--max-connections", http.max_connections, kMaxCount,
                 "Most connections at once; beyond it 503");
   options.Time("--idle-timeout", http.idle_timeout,

@@ -72,6 +72,7 @@ RoutingSession::RoutingSession(SessionSocket socket, const RouterParts& parts, O
       parts_(parts),
       on_end_(std::move(on_end)),
       client_(AddressOf(socket_)),
+      input_(std::max(parts_.options.http.max_header_bytes, kReadBytes)),
       deadline_(socket_.get_executor(),
                 [this] {
                   ErrorCode ignored;

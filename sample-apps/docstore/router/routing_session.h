@@ -80,6 +80,7 @@ class RoutingSession final : public Session, public std::enable_shared_from_this
   OnEnd on_end_;
   std::string client_;  // its address
 
+  // Bounded because the parser takes the line of a chunk and a trailer whole, and bounds neither.
   boost::beast::flat_buffer input_;
   std::optional<Parser> parser_;
   Deadline deadline_;  // of the client

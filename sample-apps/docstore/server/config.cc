@@ -115,7 +115,7 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
   options.Count("--max-sections", config.documents.max_sections, kMaxCount,
                 "Most sections of a document; beyond it 507");
   options.Bytes("--max-header-bytes", http.max_header_bytes, 256,
-                "Largest request header; beyond it 431");
+                "Largest request header, trailer or line of a chunk; beyond it 431");
   options.Count("--max-connections", http.max_connections, kMaxCount,
                 "Most connections at once; beyond it 503");
   options.Count("--max-pipelined", http.max_pipelined, kMaxCount,
