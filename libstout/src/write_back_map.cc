@@ -7,6 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace stout {
 namespace {
@@ -77,6 +78,9 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
     const std::string* key = nullptr;  // in `nodes`, whose elements do not move
   };
   using Nodes = std::unordered_map<std::string, Node, KeyHash, std::equal_to<>>;
+  /// The Gets that wait for one read of the store: a read for each would have a copy of the state
+  /// for each. The handler of the read owns it.
+  using Waiting = std::vector<GetHandler>;
   // The node of libstdc++, for its size.
   struct NodeShape {
     void* next;
@@ -91,6 +95,7 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
   State(const boost::asio::any_io_executor& executor, Store& store, WriteBackMapOptions options)
       : store(store),
         cache_bytes(options.cache_bytes),
+        max_waiting_gets(options.engine.lane.max_pending_reads),
         ledger(std::make_shared<Ledger>(std::move(options.lent_bytes))),
         interposer(
             executor, store,
@@ -195,12 +200,37 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
                         });
       return;
     }
-    interposer.Fetch(key, [weak = weak_from_this(), key = std::string(key),
-                           handler = std::move(handler)](ErrorCode ec, StoredState read) mutable {
+    std::weak_ptr<Waiting>& read = reads[std::string(key)];
+    auto waiting = read.lock();
+    if (waiting && waiting_gets >= max_waiting_gets) {
+      return Fail(interposer.get_executor(), handler, Errc::kPushedBack);
+    }
+    const bool joins = waiting != nullptr;
+    if (!joins) read = waiting = std::make_shared<Waiting>();
+    waiting->push_back(std::move(handler));
+    ++waiting_gets;
+    if (joins) return;
+    interposer.Fetch(key, [weak = weak_from_this(), executor = interposer.get_executor(),
+                           key = std::string(key), waiting](ErrorCode ec, StoredState state) {
       const auto self = weak.lock();
       if (!self && !ec) ec = Errc::kClosed;
-      handler(ec, ec ? Entry{} : self->Learn(key, std::move(read)));
+      if (self) self->EndRead(key, waiting->size());
+      Entry entry = ec ? Entry{} : self->Learn(key, std::move(state));
+      // Each of the others has a turn of its own, because a handler may throw.
+      for (std::size_t i = 1; i < waiting->size(); ++i) {
+        ec ? Fail(executor, (*waiting)[i], ec) : self->Get(key, std::move((*waiting)[i]));
+      }
+      waiting->front()(ec, std::move(entry));
     });
+  }
+
+  static void Fail(const Executor& executor, GetHandler& handler, ErrorCode ec) {
+    boost::asio::post(executor, [handler = std::move(handler), ec]() mutable { handler(ec, {}); });
+  }
+
+  void EndRead(const std::string& key, std::size_t gets) {
+    reads.erase(key);
+    waiting_gets -= gets;
   }
 
   // A value that was put while the read was under way is newer than the value read.
@@ -217,6 +247,9 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
 
   Store& store;
   std::size_t cache_bytes;
+  const std::size_t max_waiting_gets;  // beyond it none joins another's read
+  std::size_t waiting_gets = 0;
+  std::unordered_map<std::string, std::weak_ptr<Waiting>> reads;
   Nodes nodes;
   boost::intrusive::list<Node> recent;  // least recently used first
   std::size_t bytes = 0;

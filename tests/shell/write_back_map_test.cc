@@ -9,7 +9,10 @@
 #include <catch2/catch.hpp>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "stout/adapters/memory_store.h"
 #include "tests/shell/world.h"
@@ -161,6 +164,82 @@ TEST_CASE("a get that fails says why and remembers nothing", "[map]") {
   world.Turn();
   CHECK(fate == Errc::kCorrupt);
   CHECK_FALSE(world.Peek("k"));
+}
+
+TEST_CASE("gets of one key that wait for the store share one read", "[map]") {
+  MapWorld world;
+  std::vector<Entry> got;
+  const auto get = [&] {
+    world.map->Get("k", [&](ErrorCode ec, Entry entry) {
+      CHECK_FALSE(ec);
+      got.push_back(std::move(entry));
+    });
+  };
+  world.On([&] {
+    for (int i = 0; i < 3; ++i) get();
+  });
+  world.On(get);
+  world.store.TakeRead().handler({Errc::kOk, {Stored("v")}});
+  world.Turn();
+  REQUIRE(got.size() == 4);
+  for (const Entry& entry : got) {
+    CHECK(ValueOf(entry) == "v");
+    CHECK(entry.value == got[0].value);
+  }
+  CHECK(world.store.reads.empty());
+  // A fetch for each would have a copy of the state for each.
+  CHECK(world.map->interposer().Stats().lanes[0].fetches == 1);
+}
+
+TEST_CASE("gets that share a read share its failure, and then read again", "[map]") {
+  MapWorld world;
+  std::vector<ErrorCode> fates;
+  const auto get = [&] {
+    world.map->Get("k", [&](ErrorCode ec, const Entry&) { fates.push_back(ec); });
+  };
+  world.On([&] {
+    get();
+    get();
+  });
+  world.store.TakeRead().handler({Errc::kCorrupt, {}});
+  world.Turn();
+  CHECK(fates == std::vector<ErrorCode>{Errc::kCorrupt, Errc::kCorrupt});
+  world.On(get);
+  world.store.TakeRead().handler({Errc::kOk, {StoredState{}}});
+  world.Turn();
+  CHECK(fates.size() == 3);
+  CHECK_FALSE(fates.back());
+}
+
+TEST_CASE("gets that share a read are bounded by max_pending_reads", "[map]") {
+  EngineOptions engine = Hasty();
+  engine.lane.max_pending_reads = 2;
+  MapWorld world({.engine = engine});
+  std::vector<ErrorCode> fates;
+  world.On([&] {
+    for (int i = 0; i < 4; ++i) {
+      world.map->Get("k", [&](ErrorCode ec, const Entry&) { fates.push_back(ec); });
+    }
+  });
+  CHECK(fates == std::vector<ErrorCode>{Errc::kPushedBack, Errc::kPushedBack});
+  world.store.TakeRead().handler({Errc::kOk, {StoredState{}}});
+  world.Turn();
+  REQUIRE(fates.size() == 4);
+  CHECK_FALSE(fates[2]);
+  CHECK_FALSE(fates[3]);
+}
+
+TEST_CASE("a get that throws does not cost those that share its read their turn", "[map]") {
+  MapWorld world;
+  int got = 0;
+  world.On([&] {
+    world.map->Get("k", [](ErrorCode, const Entry&) { throw std::runtime_error("boom"); });
+    world.map->Get("k", [&](ErrorCode, const Entry&) { ++got; });
+  });
+  world.store.TakeRead().handler({Errc::kOk, {Stored("v")}});
+  CHECK_THROWS_WITH(world.Turn(), "boom");
+  world.Turn();
+  CHECK(got == 1);
 }
 
 // --- Memory ------------------------------------------------------------------------------------
