@@ -119,10 +119,13 @@ void LeasedDocuments::Handle(DocumentRequest request, Respond respond) {
   const RangeId range = RangeFor(request.document);
   Slot slot;
   {
+    // Copied only to be used: the last reference to a shard must not be given up here, because a
+    // shard ends on its own strand.
     const std::lock_guard lock(mutex_);
-    slot = slots_[range];
+    const Slot& current = slots_[range];
+    if (current.serving && IsOurs(range, current.epoch)) slot = current;
   }
-  if (!slot.serving || !IsOurs(range, slot.epoch)) return respond(NotServed(range, request));
+  if (!slot.shard) return respond(NotServed(range, request));
 
   // For the words of a refusal, which needs no body.
   DocumentRequest asked{request.method, request.document, request.section, {}, {}};
