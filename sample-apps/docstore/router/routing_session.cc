@@ -244,13 +244,17 @@ Task<bool> RoutingSession::AwaitRoom(std::size_t bytes) {
     deadline_.Clear();  // it is not the client that is slow
     while (!share_ && !ended_ && Clock::now() < until) co_await Wait(until - Clock::now());
   }
-  if (!share_ && !ended_) {
-    co_await Reply(MakeError(408, "there was no room for the body within --request-timeout",
-                             "nothing was done: send the request again, on a new connection, or "
-                             "raise --max-body-bytes-in-flight"));
+  if (!share_) {  // decided: a share that still comes does not make the answer untrue
+    if (!ended_) {
+      co_await Reply(MakeError(408, "there was no room for the body within --request-timeout",
+                               "nothing was done: send the request again, on a new connection, or "
+                               "raise --max-body-bytes-in-flight"));
+    }
+    share_.reset();
+    co_return false;
   }
-  if (share_) deadline_.Set(parts_.options.http.request_timeout);
-  co_return share_ && !ended_;
+  deadline_.Set(parts_.options.http.request_timeout);
+  co_return !ended_;
 }
 
 // Reads as much of the body as is kept. False: the client has been told what was wrong.
