@@ -64,12 +64,8 @@ void Connection::Refuse() {
 void Connection::Drain() {
   asio::post(socket_.get_executor(), [self = shared_from_this()] {
     self->draining_ = true;
-    // Between requests there is nothing to wait for; else the request under way is told 503.
+    // Between requests there is nothing to wait for; otherwise the request under way is told 503.
     if (!self->InsideRequest() && self->input_.size() == 0) self->input_over_ = true;
-    if (self->place_) {
-      self->DropRequest();
-      self->AnswerAndEnd(MakeError(Errc::kDraining));
-    }
     self->Advance();
   });
 }
@@ -81,6 +77,11 @@ void Connection::Abort() {
 void Connection::Advance() {
   if (ended_) return;
   Parse();
+  // The rest of a request may never come.
+  if (draining_ && !input_over_ && InsideRequest()) {
+    DropRequest();
+    AnswerAndEnd(MakeError(Errc::kDraining));
+  }
   Read();
   Write();
   if (input_over_ && answers_.empty() && writing_ == 0) Finish();
