@@ -510,6 +510,32 @@ TEST_CASE("a router that drains answers what it has read", "[router]") {
   drained.get_future().wait();
 }
 
+TEST_CASE("a router that drains does not wait for the rest of a request", "[router]") {
+  RouterOptions options = Routed::Brisk();
+  options.http.max_body_bytes_in_flight = 100;
+  // On one thread: all have heard of the drain before the first of them gives its room up.
+  Routed routed(options, 1);
+  Client half_header = routed.Connect();
+  half_header.Send(Format("GET", "/healthz") + "GET /heal");
+  CHECK(half_header.Receive().status == 503);  // there are no servers
+  Client half_body = routed.Connect();
+  half_body.Send("PUT " + kSection + " HTTP/1.1\r\nHost: t\r\nContent-Length: 80\r\n\r\nhalf");
+  REQUIRE(Eventually([&] { return routed.Counts("docstore_body_bytes_in_flight 80"); }));
+  Client no_room = routed.Connect();
+  no_room.Send(Format("PUT", kSection, std::string(30, 'y')));
+  REQUIRE(Eventually([&] { return routed.Counts("docstore_connections_waiting 1"); }));
+  std::promise<void> drained;
+  routed.router().Drain([&] { drained.set_value(); });
+  for (Client* client : {&no_room, &half_body, &half_header}) {
+    const Reply reply = client->Receive();
+    CHECK(reply.status == 503);
+    CHECK(reply.Field("retry-after") == "2");
+    CHECK(reply.Field("connection") == "close");
+    CHECK(client->AtEnd());
+  }
+  drained.get_future().wait();
+}
+
 // --- With servers that are real -----------------------------------------------------------------
 
 TEST_CASE("behind a router no request meets a server that goes", "[router][leases]") {

@@ -97,8 +97,9 @@ void RoutingSession::Refuse() { Spawn(&RoutingSession::RunRefusal); }
 void RoutingSession::Drain() {
   asio::post(socket_.get_executor(), [self = shared_from_this()] {
     self->draining_ = true;
+    self->pause_.cancel();
     ErrorCode ignored;
-    if (self->idle_) self->socket_.cancel(ignored);
+    if (self->awaits_client_) self->socket_.cancel(ignored);
   });
 }
 
@@ -152,16 +153,18 @@ Task<bool> RoutingSession::ReadHead() {
   method_ = Method::kOther;
   if (input_.size() == 0) {
     if (draining_) co_return false;
-    idle_ = true;
+    awaits_client_ = true;
     deadline_.Set(parts_.options.http.idle_timeout);
     auto [ec, bytes] = co_await socket_.async_read_some(input_.prepare(kReadBytes), kAwait);
-    idle_ = false;
+    awaits_client_ = false;
     input_.commit(bytes);
     if (ec) co_return false;
   }
   received_ = Clock::now();
-  deadline_.Set(parts_.options.http.request_timeout);
+  deadline_.Set(Patience());
+  awaits_client_ = true;
   auto [ec, bytes] = co_await http::async_read_header(socket_, input_, *parser_, kAwait);
+  awaits_client_ = false;
   if (ec && ec != http::error::end_of_stream) co_await ReplyToBadRequest(ec);
   co_return !ec;
 }
@@ -242,10 +245,14 @@ Task<bool> RoutingSession::AwaitRoom(std::size_t bytes) {
   {
     const BodyBudget::Place place = parts_.bodies.Wait(bytes, std::move(on_share));
     deadline_.Clear();  // it is not the client that is slow
-    while (!share_ && !ended_ && Clock::now() < until) co_await Wait(until - Clock::now());
+    while (!share_ && !ended_ && !draining_ && Clock::now() < until) {
+      co_await Wait(until - Clock::now());
+    }
   }
   if (!share_) {  // decided: a share that still comes does not make the answer untrue
-    if (!ended_) {
+    if (!ended_ && draining_) {
+      co_await Reply(MakeError(Errc::kDraining));
+    } else if (!ended_) {
       co_await Reply(MakeError(408, "there was no room for the body within --request-timeout",
                                "nothing was done: send the request again, on a new connection, or "
                                "raise --max-body-bytes-in-flight"));
@@ -272,8 +279,11 @@ Task<bool> RoutingSession::AwaitBody(RequestBody& body) {
     auto [ec, bytes] = co_await asio::async_write(socket_, asio::buffer(kContinue), kAwait);
     broken_ = bool(ec);
   }
+  deadline_.Shorten(Patience());
+  awaits_client_ = true;
   const ErrorCode ec =
       co_await body.Keep(std::min(parts_.options.kept_body_bytes, parts_.bodies.limit()));
+  awaits_client_ = false;
   if (ec) co_await ReplyToBadRequest(ec);
   deadline_.Clear();
   co_return !ec && !broken_;
@@ -330,7 +340,9 @@ Task<void> RoutingSession::Reply(Response response) {
 // `ec` has ended the reading of a request.
 Task<void> RoutingSession::ReplyToBadRequest(ErrorCode ec) {
   static const auto& parse_errors = make_error_code(http::error::bad_method).category();
-  if (deadline_.passed()) {
+  if (draining_ && ec == asio::error::operation_aborted) {
+    co_await Reply(MakeError(Errc::kDraining));
+  } else if (deadline_.passed()) {
     co_await Reply(MakeError(408, "the request did not arrive within --request-timeout",
                              "send the request at once, on a new connection"));
   } else if (ec.category() == parse_errors) {
@@ -342,7 +354,12 @@ Task<void> RoutingSession::ReplyToBadRequest(ErrorCode ec) {
 
 // --- Time and the end ---------------------------------------------------------------------------
 
-// Until the time has passed, the leases have changed, or the session ends.
+// How long the client may take to send its request: in a drain, what has come by now must do.
+RoutingSession::Clock::duration RoutingSession::Patience() const {
+  return draining_ ? Clock::duration::zero() : parts_.options.http.request_timeout;
+}
+
+// Until the time has passed, the leases have changed, or the session drains or ends.
 Task<void> RoutingSession::Wait(Clock::duration time) {
   pause_.expires_after(time);
   co_await pause_.async_wait(kAwait);

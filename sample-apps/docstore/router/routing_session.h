@@ -69,6 +69,7 @@ class RoutingSession final : public Session, public std::enable_shared_from_this
   Task<void> PassOn();
   Task<void> Reply(Response response);
   Task<void> ReplyToBadRequest(ErrorCode ec);
+  [[nodiscard]] Clock::duration Patience() const;
   Task<void> Wait(Clock::duration time);
   Task<void> Linger();
 
@@ -94,10 +95,10 @@ class RoutingSession final : public Session, public std::enable_shared_from_this
   boost::asio::basic_waitable_timer<Clock, boost::asio::wait_traits<Clock>, SessionStrand> pause_;
   SplitMix64 random_;
 
-  bool idle_ = false;      // between requests
-  bool draining_ = false;  // no further request
-  bool last_ = false;      // the present answer is the last
-  bool broken_ = false;    // nothing can be said to the client any more
+  bool awaits_client_ = false;  // reads, and no server depends on it
+  bool draining_ = false;       // no further request
+  bool last_ = false;           // the present answer is the last
+  bool broken_ = false;         // nothing can be said to the client any more
   bool ended_ = false;
 };
 
