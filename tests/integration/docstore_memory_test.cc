@@ -92,6 +92,9 @@ class GatedServer {
   // Waits until the gauge has this value; a value of -1: any but 0.
   void AwaitGauge(const std::string& name, double value) const {
     Client client = Connect();
+    AwaitGauge(client, name, value);
+  }
+  static void AwaitGauge(Client& client, const std::string& name, double value) {
     for (;;) {
       const std::string text = "\n" + client.Do("GET", "/metrics").body;
       double sum = 0;
@@ -190,6 +193,23 @@ TEST_CASE("the room of a client that goes, or is too slow, is free again", "[doc
   }
   service.AwaitGauge("docstore_body_bytes_in_flight", 0);
   CHECK(service.Connect().Do("PUT", "/docs/b/sections/s", std::string(100, 'y')).status == 201);
+}
+
+TEST_CASE("a connection that is cut counts until its requests are served", "[docstore]") {
+  GatedServer service({.max_connections = 2, .max_body_bytes_in_flight = 100});
+  Client watcher = service.Connect();
+  CHECK(watcher.Do("GET", "/healthz").status == 200);
+  service.store.Shut();
+  Client cut = service.Connect();
+  cut.Send(Format("PUT", "/docs/a/sections/s", std::string(10, 'x')) +
+           Header("/docs/a/sections/t", "Content-Length: 80") + "half");
+  service.AwaitGauge(watcher, "docstore_body_bytes_in_flight", 90);
+  cut.Reset();
+  service.AwaitGauge(watcher, "docstore_body_bytes_in_flight", 10);  // the server knows
+  CHECK(service.Connect().Receive().status == 503);
+  service.store.Open();
+  service.AwaitGauge(watcher, "docstore_connections ", 1);
+  CHECK(service.Connect().Do("GET", "/docs/a/sections/s").status == 200);
 }
 
 TEST_CASE("a client that waits for room too long is told so", "[docstore]") {

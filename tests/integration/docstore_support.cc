@@ -171,6 +171,11 @@ bool Client::AtEnd() {
 
 bool Client::Silent() { return input_.empty() && socket_->socket.available() == 0; }
 
+void Client::Reset() {
+  socket_->socket.set_option(asio::socket_base::linger(true, 0));
+  socket_->socket.close();
+}
+
 void Client::ShutdownSend() { socket_->socket.shutdown(tcp::socket::shutdown_send); }
 
 }  // namespace stout::docstore

@@ -120,6 +120,8 @@ class Client {
   [[nodiscard]] bool Silent();
   /// Sends no more, and goes on to read.
   void ShutdownSend();
+  /// Ends the connection without waiting for anything: the server's reads and writes fail.
+  void Reset();
 
  private:
   bool ReadSome();

@@ -183,10 +183,13 @@ void Connection::Dispatch() {
     // Posted, not called: the handler may answer inside Handle.
     asio::post(self->socket_.get_executor(),
                [self, number, response = std::move(response)]() mutable {
+                 --self->being_served_;
                  self->OnAnswer(number, std::move(response));
                  self->Advance();
+                 self->ReportEnd();
                });
   };
+  ++being_served_;
   handler_.Handle(std::move(*request_), std::move(respond));
 }
 
@@ -354,7 +357,12 @@ void Connection::End() {
   error_code ignored;
   socket_.close(ignored);
   timer_.cancel();
-  on_end_();
+  ReportEnd();
+}
+
+// Requests take memory until they are served, so their connection counts until then.
+void Connection::ReportEnd() {
+  if (ended_ && being_served_ == 0 && on_end_) std::exchange(on_end_, {})();
 }
 
 }  // namespace stout::docstore

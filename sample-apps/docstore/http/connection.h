@@ -89,6 +89,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   void Finish();
   void Discard();
   void End();
+  void ReportEnd();
 
   [[nodiscard]] std::size_t MostBodyBytes() const {
     return std::min(options_.max_body_bytes, bodies_.limit());
@@ -100,7 +101,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   HttpMetrics& metrics_;
   const HttpOptions options_;
   BodyBudget bodies_;
-  OnEnd on_end_;
+  OnEnd on_end_;  // empty: called
 
   boost::beast::flat_buffer input_;
   std::optional<Parser> parser_;
@@ -112,6 +113,8 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   std::uint64_t first_answer_ = 0;  // number of answers_.front()
   std::size_t writing_ = 0;         // answers in the write that is outstanding
   std::vector<boost::asio::const_buffer> output_;
+
+  std::size_t being_served_ = 0;  // requests that the handler has
 
   bool reading_ = false;
   bool draining_ = false;

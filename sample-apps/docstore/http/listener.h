@@ -43,7 +43,8 @@ class Session {
 /// Threads: all members may be called from any thread.
 class Listener {
  public:
-  /// Makes the session of a connection, which calls `on_end` once, when it has ended.
+  /// Makes the session of a connection, which calls `on_end` once, when it has ended and its
+  /// requests are served.
   using Make =
       std::function<std::shared_ptr<Session>(SessionSocket, UniqueFunction<void()> on_end)>;
 
