@@ -195,6 +195,20 @@ TEST_CASE("the room of a client that goes, or is too slow, is free again", "[doc
   CHECK(service.Connect().Do("PUT", "/docs/b/sections/s", std::string(100, 'y')).status == 201);
 }
 
+TEST_CASE("a half-sent body is timed although earlier answers are owed", "[docstore]") {
+  GatedServer service({.max_body_bytes_in_flight = 100, .request_timeout = 40ms});
+  service.store.Shut();
+  Client client = service.Connect();
+  client.Send(Format("PUT", "/docs/a/sections/s", std::string(10, 'x')) +
+              Header("/docs/a/sections/t", "Content-Length: 80") + "half");
+  service.AwaitGauge("docstore_body_bytes_in_flight", 10);
+  CHECK(client.Silent());
+  service.store.Open();
+  CHECK(client.Receive().status == 201);
+  CHECK(client.Receive().status == 408);
+  CHECK(client.AtEnd());
+}
+
 TEST_CASE("a connection that is cut counts until its requests are served", "[docstore]") {
   GatedServer service({.max_connections = 2, .max_body_bytes_in_flight = 100});
   Client watcher = service.Connect();

@@ -153,6 +153,7 @@ void Connection::OnShare(BodyBudget::Share share) {
 }
 
 void Connection::InviteBody() {
+  invited_since_ = steady_clock::now();
   parser_->eager(true);
   // Otherwise a body in chunks would grow by doubling, and take twice its share meanwhile.
   if (parser_->chunked()) parser_->get().body().reserve(MostBodyBytes());
@@ -304,9 +305,10 @@ void Connection::OnTick() {
   if (ended_) return;
   const auto now = steady_clock::now();
   if (writing_ > 0 && now - writing_since_ > options_.request_timeout) return End();
-  // While the server owes an answer, the client owes nothing.
-  if (!input_over_ && answers_.empty()) {
-    if (InsideRequest() && now - since_ > options_.request_timeout) {
+  // While the server owes an answer, the client owes nothing but the body that has its share.
+  if (!input_over_ && (answers_.empty() || share_)) {
+    const Instant since = share_ ? invited_since_ : since_;
+    if (InsideRequest() && now - since > options_.request_timeout) {
       const bool waited = place_.has_value();
       DropRequest();
       AnswerAndEnd(waited

@@ -29,7 +29,8 @@ namespace stout::docstore {
 ///    ("Connection: close"), and when it has been written the connection ends.
 /// 4. While a read is outstanding, input_ holds nothing that Parse could consume: the read's buffer
 ///    lies behind it and must not move.
-/// 5. The client is timed only while it is the client's turn: while no answer is owed.
+/// 5. The client is timed only while it is the client's turn: while no answer is owed, or while a
+///    body has its share.
 /// 6. The bytes of a body are in memory, beyond one read of the socket, only while the request has
 ///    its share of the budget: from the header until the answer is ready. While the request waits
 ///    for its share, the socket is not read.
@@ -127,6 +128,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
       std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>, SessionStrand>
       timer_;
   Instant since_;          // since then it is the client's turn to send
+  Instant invited_since_;  // since then the body has its share
   Instant writing_since_;  // since then the client has not taken the whole of the last write
 };
 
