@@ -267,6 +267,20 @@ TEST_CASE("kept bodies beyond the budget wait until there is room", "[router]") 
   REQUIRE(Eventually([&] { return routed.Counts("docstore_body_bytes_in_flight 0"); }));
 }
 
+TEST_CASE("a kept body counts until its answer comes, not until that is read", "[router]") {
+  RouterOptions options = Routed::Brisk();
+  options.http.max_body_bytes_in_flight = 100;
+  Routed routed(options);
+  // More than the sockets hold for a client that does not read.
+  ScriptedHttpServer server(Always(FormatAnswer(200, std::string(50'000'000, 'x'))));
+  routed.MoveTo(server.address());
+  Client client = routed.Connect();
+  client.Send(Format("PUT", kSection, std::string(80, 'y')));
+  REQUIRE(Eventually([&] { return server.requests().size() == 1; }));
+  CHECK(Eventually([&] { return routed.Counts("docstore_body_bytes_in_flight 0"); }, 10s));
+  CHECK_FALSE(client.Silent());
+}
+
 TEST_CASE("a request follows its range to the new owner, body and all", "[router]") {
   ScriptedHttpServer heir(Always(FormatAnswer(204)));
   const std::string body(40'000, 'b');

@@ -16,10 +16,11 @@ namespace stout::docstore {
 /// waits in one line, first come, first served. A share is given back when it is destroyed.
 ///
 /// No deadlock: the owner of a share never waits for another share in order to end. A request has
-/// one share. It takes it whole, so half-read bodies do not wait for room. The share ends with the
-/// request's answer, which waits for the client until --request-timeout and for the store until
-/// --reply-deadline, but for no other request that waits for room: requests of one connection take
-/// their shares in their order.
+/// one share. It takes it whole, so half-read bodies do not wait for room. The share ends when the
+/// request's answer is there, not when the client has read it. Until then the request waits for the
+/// client's body until --request-timeout, and for the store until --reply-deadline, or in a router
+/// for servers until --retry-timeout and --answer-timeout. It waits for no other request that waits
+/// for room: requests of one connection take their shares in their order.
 ///
 /// Owner: copies refer to the same budget, and so do shares and places in the line.   Threads: any.
 class BodyBudget {

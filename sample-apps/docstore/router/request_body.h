@@ -36,6 +36,8 @@ class RequestBody {
   /// Reads up to `bytes` into kept(), so that a client who is slow holds no server.
   Task<ErrorCode> Keep(std::size_t bytes);
   [[nodiscard]] std::string_view kept() const { return kept_; }
+  /// Frees kept().
+  void Forget() { std::string().swap(kept_); }
   /// Whether kept() is all of it.
   [[nodiscard]] bool whole() const { return whole_; }
 

@@ -215,6 +215,9 @@ Task<void> RoutingSession::Forward(std::string document) {
     const Next next =
         Decide(method_, fate, {.repeatable = body.repeatable(), .time_left = Clock::now() < until});
     if (next == Next::kPassOn) {
+      // No other attempt needs the kept part. A client that is slow to read must not hold room.
+      body.Forget();
+      share_.reset();
       co_await PassOn();
       co_return;
     }
