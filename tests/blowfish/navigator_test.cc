@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -22,7 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // Shards with queues, in steps of the interval. Each layer doubles what a shard serves of reads;
-// writes take the worker's time whatever its layers are.
+// writes take the worker's time whatever its layers are. A worker carries out its moves late.
 class World {
  public:
   static constexpr std::uint64_t kLayerBytes = 100;
@@ -35,8 +36,11 @@ class World {
         load_(shards),
         clients_(shards),
         writes_(shards),
-        burst_(shards) {
-    for (ShardState& shard : shards_) shard.next_bytes = kLayerBytes;
+        burst_(shards),
+        layer_bytes_(shards, kLayerBytes),
+        late_(shards, 3),
+        under_way_(shards) {
+    for (std::size_t s = 0; s < shards; ++s) Change(s, 0);
   }
 
   // Reads an interval.
@@ -52,18 +56,33 @@ class World {
   void Spike(std::size_t shard, double queue) { waiting_[shard] = queue; }
   // Whenever somebody looks, so many more have just come at once.
   void Burst(std::size_t shard, double requests) { burst_[shard] = requests; }
+  // A move of the shard is carried out after this number of intervals.
+  void Late(std::size_t shard, std::size_t intervals) { late_[shard] = intervals; }
+  // A merge has made each layer of the shard this large.
+  void Merge(std::size_t shard, std::uint64_t layer_bytes) {
+    layer_bytes_[shard] = layer_bytes;
+    Change(shard, 0);
+  }
 
   void Run(Duration duration) {
     for (Duration passed{}; passed < duration; passed += navigator_.options().interval) Step();
   }
   void Step() {
     now_ += navigator_.options().interval;
+    for (std::size_t s = 0; s < shards_.size(); ++s) {
+      std::deque<UnderWay>& moves = under_way_[s];
+      if (!moves.empty() && moves.front().left-- == 0) {
+        Change(s, moves.front().layers);
+        moves.pop_front();
+      }
+      shards_[s].moving = !moves.empty();
+    }
+    within_budget_ = within_budget_ && bytes() <= navigator_.options().budget;
     for (const Navigation& n : navigator_.Observe(now_, shards_)) {
-      ShardState& shard = shards_[n.shard];
-      if (n.move == Navigation::Move::kAdd) Change(shard, 1);
-      if (n.move == Navigation::Move::kRemove) Change(shard, -1);
       moves_.push_back(n);
-      within_budget_ = within_budget_ && bytes() <= navigator_.options().budget;
+      if (n.move == Navigation::Move::kNoBudget) continue;
+      under_way_[n.shard].push_back({late_[n.shard], n.move == Navigation::Move::kAdd ? 1 : -1});
+      shards_[n.shard].moving = true;
     }
     for (std::size_t s = 0; s < shards_.size(); ++s) {
       const double served = static_cast<double>(1ULL << shards_[s].layers);
@@ -82,18 +101,18 @@ class World {
   [[nodiscard]] std::uint64_t queue(std::size_t shard) const { return shards_[shard].queue; }
   /// At every moment.
   [[nodiscard]] bool within_budget() const { return within_budget_; }
-
- private:
   [[nodiscard]] std::uint64_t bytes() const {
     return std::accumulate(shards_.begin(), shards_.end(), std::uint64_t{0},
                            [](std::uint64_t sum, const ShardState& s) { return sum + s.bytes; });
   }
 
-  static void Change(ShardState& shard, int layers) {
+ private:
+  void Change(std::size_t s, int layers) {
+    ShardState& shard = shards_[s];
     shard.layers += layers;
-    shard.bytes = shard.layers * kLayerBytes;
-    shard.finest_bytes = shard.layers > 0 ? kLayerBytes : 0;
-    shard.next_bytes = shard.layers < kMostLayers ? kLayerBytes : 0;
+    shard.bytes = shard.layers * layer_bytes_[s];
+    shard.finest_bytes = shard.layers > 0 ? layer_bytes_[s] : 0;
+    shard.next_bytes = shard.layers < kMostLayers ? layer_bytes_[s] : 0;
   }
 
   Navigator navigator_;
@@ -107,6 +126,13 @@ class World {
   std::vector<Waiting> clients_;
   std::vector<double> writes_;
   std::vector<double> burst_;
+  std::vector<std::uint64_t> layer_bytes_;
+  struct UnderWay {
+    std::size_t left = 0;  // intervals
+    int layers = 0;
+  };
+  std::vector<std::size_t> late_;
+  std::vector<std::deque<UnderWay>> under_way_;
   TimePoint now_;
   std::vector<Navigation> moves_;
   bool within_budget_ = true;
@@ -230,6 +256,7 @@ TEST_CASE("whatever the load, the budget holds and moves are rare", "[navigator]
   const std::size_t shards = 1 + random.Below(6);
   const NavigationOptions options{.budget = random.Below(10) * World::kLayerBytes};
   World world(options, shards);
+  for (std::size_t s = 0; s < shards; ++s) world.Late(s, random.Below(random.Below(2) ? 5 : 500));
   const int changes = 20;
   for (int i = 0; i < changes; ++i) {
     world.Load(random.Below(shards), static_cast<double>(random.Below(20)));
@@ -242,6 +269,25 @@ TEST_CASE("whatever the load, the budget holds and moves are rare", "[navigator]
   for (const std::size_t count : changes_of) {
     CHECK(count <= static_cast<std::size_t>(changes * 10s / options.dwell) + 1);
   }
+}
+
+TEST_CASE("layers that a merge has made larger go until the budget holds again", "[navigator]") {
+  World world({.budget = 4 * World::kLayerBytes}, 2);
+  world.Load(0, 0.9 * 2);
+  world.Load(1, 0.9 * 4);
+  world.Run(60s);
+  REQUIRE(world.layers(0) == 1);
+  REQUIRE(world.layers(1) == 2);
+  // None of the shards is idle.
+  world.Merge(0, 2 * World::kLayerBytes);
+  world.Merge(1, 2 * World::kLayerBytes);
+  world.Run(1s);
+  CHECK(world.bytes() <= 4 * World::kLayerBytes);
+  CHECK(world.layers(0) + world.layers(1) == 2);
+  world.Merge(0, 20 * World::kLayerBytes);
+  world.Merge(1, 20 * World::kLayerBytes);
+  world.Run(1s);
+  CHECK(world.bytes() == 0);
 }
 
 TEST_CASE("steady load comes to rest", "[navigator]") {
@@ -262,19 +308,18 @@ TEST_CASE("steady load comes to rest", "[navigator]") {
   CHECK(changed() == before);
 }
 
+using Expected = std::vector<std::pair<Move, std::size_t>>;
+
 // The moves of a first look; with a beta of 1 all that is seen is its own average.
-std::vector<std::pair<Move, std::size_t>> Moves(NavigationOptions options,
-                                                const std::vector<ShardState>& shards) {
+Expected Moves(NavigationOptions options, const std::vector<ShardState>& shards) {
   options.beta = 1;
   Navigator navigator(options, shards.size(), TimePoint());
-  std::vector<std::pair<Move, std::size_t>> moves;
+  Expected moves;
   for (const Navigation& n : navigator.Observe(TimePoint() + 10ms, shards)) {
     moves.emplace_back(n.move, n.shard);
   }
   return moves;
 }
-
-using Expected = std::vector<std::pair<Move, std::size_t>>;
 
 TEST_CASE("nobody loses a layer in vain", "[navigator]") {
   // All that can be spared, 200, is not enough.
@@ -282,7 +327,44 @@ TEST_CASE("nobody loses a layer in vain", "[navigator]") {
         Expected{{Move::kNoBudget, 2}});
   // The large one alone is enough.
   CHECK(Moves({.budget = 1100}, {IdleShard(100), IdleShard(1000), Overloaded(1000)}) ==
-        Expected{{Move::kRemove, 1}, {Move::kAdd, 2}});
+        Expected{{Move::kRemove, 1}});
+}
+
+TEST_CASE("a layer comes when the one that it replaces has gone", "[navigator]") {
+  Navigator navigator({.budget = 100, .beta = 1}, 2, TimePoint());
+  TimePoint now;
+  std::vector<ShardState> shards = {IdleShard(100), Overloaded(100)};
+  const auto look = [&] {
+    Expected moves;
+    for (const Navigation& n : navigator.Observe(now += 10ms, shards))
+      moves.emplace_back(n.move, n.shard);
+    return moves;
+  };
+  CHECK(look() == Expected{{Move::kRemove, 0}});
+  shards[0].moving = true;
+  CHECK(look().empty());
+  shards[0] = {.next_bytes = 100};
+  CHECK(look() == Expected{{Move::kAdd, 1}});
+  // The shard does not say yet that it has the layer, and the other one needs it, too.
+  shards[1].moving = true;
+  shards[0] = Overloaded(100);
+  now += 1h;
+  CHECK(look() == Expected{{Move::kNoBudget, 0}});
+}
+
+TEST_CASE("the shards with the smallest shares lose layers that the budget has no room for",
+          "[navigator]") {
+  ShardState busy{.reads = 0.9, .layers = 2, .bytes = 200, .next_bytes = 100, .finest_bytes = 100};
+  ShardState half = busy;
+  half.reads = 0.5;
+  CHECK(Moves({.budget = 400}, {busy, half}) == Expected{{Move::kNoBudget, 0}});
+  CHECK(Moves({.budget = 399}, {busy, half}) == Expected{{Move::kRemove, 1}, {Move::kNoBudget, 0}});
+  CHECK(Moves({.budget = 200}, {busy, half}) == Expected{{Move::kRemove, 1}, {Move::kRemove, 0}});
+  // A layer that is about to go is no reason to remove another one.
+  Navigator navigator({.budget = 300, .beta = 1}, 2, TimePoint());
+  CHECK(navigator.Observe(TimePoint() + 10ms, std::vector{half, half}).size() == 1);
+  half.moving = true;
+  CHECK(navigator.Observe(TimePoint() + 1h, std::vector{half, half}).empty());
 }
 
 TEST_CASE("a layer that is too large for the budget keeps nobody from a smaller one",
@@ -290,7 +372,7 @@ TEST_CASE("a layer that is too large for the budget keeps nobody from a smaller 
   CHECK(Moves({.budget = 100}, {Overloaded(101, 2000), Overloaded(100, 1000)}) ==
         Expected{{Move::kNoBudget, 0}, {Move::kAdd, 1}});
   CHECK(Moves({.budget = 100}, {IdleShard(100), Overloaded(101, 2000), Overloaded(100, 1000)}) ==
-        Expected{{Move::kNoBudget, 1}, {Move::kRemove, 0}, {Move::kAdd, 2}});
+        Expected{{Move::kNoBudget, 1}, {Move::kRemove, 0}});
   // Of refusals, the neediest's is told.
   CHECK(Moves({.budget = 10}, {Overloaded(100, 1000), Overloaded(100, 2000)}) ==
         Expected{{Move::kNoBudget, 1}});
@@ -301,7 +383,7 @@ TEST_CASE("without a dwell a shard moves once a look, too", "[navigator]") {
               {{.layers = 3, .bytes = 300, .next_bytes = 100, .finest_bytes = 100},
                Overloaded(200)}) == Expected{{Move::kNoBudget, 1}});
   CHECK(Moves({.budget = 100, .dwell = 0s}, {IdleShard(100), Overloaded(100), Overloaded(100)}) ==
-        Expected{{Move::kRemove, 0}, {Move::kAdd, 1}, {Move::kNoBudget, 2}});
+        Expected{{Move::kRemove, 0}, {Move::kNoBudget, 2}});
 }
 
 TEST_CASE("options that make no sense are told by name", "[navigator]") {

@@ -107,6 +107,23 @@ TEST_CASE("a shard starts without layers if the file with their number is damage
   CHECK(worker->status().keys == 100);
 }
 
+TEST_CASE("a status tells which of the moves asked for it has, also of those that change nothing") {
+  OpenedShard opened{Schema::Make({"one", "two", "three", "four"}, '|').value()};
+  const auto worker = StartWorker(opened, 100);
+  // The worker is held while it is asked.
+  std::promise<void> go;
+  worker->queue().Push([held = go.get_future()](Shard&) mutable { held.wait(); });
+  worker->AskToRemoveLayer();
+  worker->AskToAddLayer();
+  CHECK(worker->asked_moves() == 2);
+  CHECK(worker->status().moves == 0);
+  CHECK(worker->status().layers == 0);
+  go.set_value();
+  worker->Stop();
+  CHECK(worker->status().moves == 2);
+  CHECK(worker->status().layers == 1);
+}
+
 TEST_CASE("a restart adds only the layers that the memory budget has room for") {
   OpenedShard opened{Schema::Make({"one", "two", "three", "four"}, '|').value()};
   auto worker = StartWorker(opened, 3000);

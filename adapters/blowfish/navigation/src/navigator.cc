@@ -68,7 +68,12 @@ Navigator::Navigator(NavigationOptions options, std::size_t shards, TimePoint no
 }
 
 bool Navigator::Rests(std::size_t shard, TimePoint now) const {
-  return now - shards_[shard].changed < options_.dwell;
+  return shards_[shard].moving || now - shards_[shard].changed < options_.dwell;
+}
+
+std::vector<std::size_t> Navigator::ByShare(std::vector<std::size_t> shards) const {
+  std::ranges::stable_sort(shards, {}, [&](std::size_t s) { return shards_[s].reads; });
+  return shards;
 }
 
 std::vector<std::size_t> Navigator::Needy(TimePoint now, std::span<const ShardState> shards) const {
@@ -90,31 +95,51 @@ std::vector<std::size_t> Navigator::Donors(TimePoint now,
     const bool idle = shards_[s].reads <= options_.lower;
     if (shards[s].layers > 0 && idle && !Rests(s, now)) donors.push_back(s);
   }
-  std::ranges::stable_sort(donors, {}, [&](std::size_t s) { return shards_[s].reads; });
-  return donors;
+  return ByShare(std::move(donors));
 }
 
 std::vector<Navigation> Navigator::Observe(TimePoint now, std::span<const ShardState> shards) {
   assert(shards.size() == shards_.size());
-  std::uint64_t used = 0;
+  std::uint64_t used = 0;   // at most, until all that is under way is done
+  std::uint64_t later = 0;  // from then on
+  std::vector<std::size_t> layered;
   const auto follow = [&](double& average, double value) {
     average += options_.beta * (value - average);
   };
   for (std::size_t s = 0; s < shards.size(); ++s) {
-    follow(shards_[s].reads, shards[s].reads);
-    follow(shards_[s].queue, static_cast<double>(shards[s].queue));
-    used += shards[s].bytes;
+    Shard& shard = shards_[s];
+    follow(shard.reads, shards[s].reads);
+    follow(shard.queue, static_cast<double>(shards[s].queue));
+    shard.moving = shards[s].moving;
+    if (!shard.moving) shard.bytes = shards[s].bytes;
+    used += std::max(shard.bytes, shards[s].bytes);
+    later += shard.bytes;
+    if (!shard.moving && shards[s].layers > 0) layered.push_back(s);
   }
 
   std::vector<Navigation> moves;
   const auto move = [&](Navigation::Move what, std::size_t s) {
     moves.push_back({what, s, shards_[s].reads, shards_[s].queue});
-    shards_[s].changed = now;
+    Shard& shard = shards_[s];
+    shard.changed = now;
+    shard.moving = true;
+    shard.bytes = shards[s].bytes;
+    if (what == Navigation::Move::kAdd) {
+      shard.bytes += shards[s].next_bytes;
+      used += shards[s].next_bytes;
+    } else {
+      shard.bytes -= std::min(shard.bytes, shards[s].finest_bytes);
+      later -= std::min(later, shards[s].finest_bytes);
+    }
   };
+  for (const std::size_t s : ByShare(std::move(layered))) {
+    if (later <= options_.budget) break;
+    move(Navigation::Move::kRemove, s);
+  }
   bool refused = false;
   std::vector<std::size_t> donors = Donors(now, shards);  // No needy shard is among them.
   for (const std::size_t s : Needy(now, shards)) {
-    const std::uint64_t wanted = used + shards[s].next_bytes;
+    const std::uint64_t wanted = later + shards[s].next_bytes;
     const std::uint64_t missing = wanted - std::min(wanted, options_.budget);
     const std::vector<std::size_t> taken = TakeDonors(donors, shards, missing);
     if (missing > 0 && taken.empty()) {
@@ -122,12 +147,10 @@ std::vector<Navigation> Navigator::Observe(TimePoint now, std::span<const ShardS
         moves.push_back({Navigation::Move::kNoBudget, s, shards_[s].reads, shards_[s].queue});
       continue;
     }
-    for (const std::size_t donor : taken) {
-      used -= shards[donor].finest_bytes;
-      move(Navigation::Move::kRemove, donor);
-    }
-    used += shards[s].next_bytes;
-    move(Navigation::Move::kAdd, s);
+    for (const std::size_t donor : taken) move(Navigation::Move::kRemove, donor);
+    // The room is its own, also while the donors still have it.
+    later += shards[s].next_bytes;
+    if (used + shards[s].next_bytes <= options_.budget) move(Navigation::Move::kAdd, s);
   }
   return moves;
 }

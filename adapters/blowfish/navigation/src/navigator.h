@@ -52,12 +52,14 @@ struct ShardState {
   std::uint64_t bytes = 0;         ///< Of those layers.
   std::uint64_t next_bytes = 0;    ///< What one more would take; 0: it can have no more.
   std::uint64_t finest_bytes = 0;  ///< What the finest of them takes.
+  bool moving = false;             ///< The last move of its layers is not carried out yet.
 };
 
 struct Navigation {
   enum class Move : std::uint8_t {
     kAdd,       ///< The shard gets its next layer.
-    kRemove,    ///< The shard loses its finest layer, for another needs the memory.
+    kRemove,    ///< The shard loses its finest layer: another one needs the memory, or the layers
+                ///< take more than the budget.
     kNoBudget,  ///< The shard should get a layer, but nobody can spare the memory: the server as a
                 ///< whole is overloaded.
   };
@@ -82,9 +84,16 @@ struct Navigation {
 /// room for it. It gets none while its queue drains, that is, while the queue is shorter than its
 /// own average: then the shard is fast enough and has only a backlog left. If there is no room, the
 /// shards with the smallest shares, of those at most `lower`, lose their finest layers, one each,
-/// until there is room. No shard loses a layer for any other reason, nor in vain: if all that can
-/// be spared is not enough, no shard does, and the next needy shard is looked at, because its layer
-/// may be a smaller one. Memory that no shard needs is not missed.
+/// until there is room. The needy shard gets its layer at a later look, once they report that they
+/// have lost theirs. No shard loses a layer in vain: if all that can be spared is not enough, no
+/// shard does, and the next needy shard is looked at, because its layer may be a smaller one.
+/// Memory that no shard needs is not missed.
+///
+/// A merge makes layers larger, and leaves less for them. While they take more than the budget, the
+/// shards with the smallest shares lose their finest layers, whatever these shares are.
+///
+/// Workers carry moves out late. Until then a shard counts with the larger size, before or after
+/// the move, and is not moved again.
 ///
 /// The paper navigates by the length of the queue. That misses clients that wait for each answer,
 /// because their queue is never longer than their number. It also counts writes, which layers do
@@ -114,9 +123,13 @@ class Navigator {
     double reads = 0;  // averages
     double queue = 0;
     TimePoint changed;
+    bool moving = false;
+    std::uint64_t bytes = 0;  // of its layers, once it has carried its move out
   };
 
   [[nodiscard]] bool Rests(std::size_t shard, TimePoint now) const;
+  // Sorted, the smallest share first.
+  [[nodiscard]] std::vector<std::size_t> ByShare(std::vector<std::size_t> shards) const;
   // Overloaded shards that can have one more layer, the neediest first.
   [[nodiscard]] std::vector<std::size_t> Needy(TimePoint now,
                                                std::span<const ShardState> shards) const;

@@ -212,7 +212,8 @@ asio::awaitable<void> Server::Navigate() {
                    .layers = status.layers,
                    .bytes = status.layer_bytes,
                    .next_bytes = status.next_layer_bytes,
-                   .finest_bytes = status.finest_layer_bytes};
+                   .finest_bytes = status.finest_layer_bytes,
+                   .moving = status.moves != shard.asked_moves()};
       read_time[i] = read;
       compressed += status.compressed_bytes;
     }
@@ -231,11 +232,11 @@ void Server::Act(const Navigation& navigation) {
   switch (navigation.move) {
     case Navigation::Move::kAdd:
       ++stats.layers_added;
-      shard.queue().Push([](Shard& shard) { shard.AddLayer(); });
+      shard.AskToAddLayer();
       break;
     case Navigation::Move::kRemove:
       ++stats.layers_removed;
-      shard.queue().Push([](Shard& shard) { shard.RemoveLayer(); });
+      shard.AskToRemoveLayer();
       break;
     case Navigation::Move::kNoBudget:
       // Every interval as long as it lasts: told once in a while.

@@ -43,6 +43,14 @@ bool ShardWorker::AddKeptLayer() {
   return true;
 }
 
+void ShardWorker::AskToMove(void (*move)(Shard&)) {
+  queue_.Push([this, move](Shard& shard) {
+    ++moves_;  // One that fails is over, too.
+    move(shard);
+  });
+  ++asked_moves_;
+}
+
 void ShardWorker::Start(Done done) {
   thread_ = std::jthread([this, done = std::move(done)] { Work(done); });
 }
@@ -129,6 +137,7 @@ void ShardWorker::Publish() {
                      .layer_bytes = shard_->layer_bytes(),
                      .next_layer_bytes = shard_->next_layer_bytes(),
                      .finest_layer_bytes = shard_->finest_layer_bytes(),
+                     .moves = moves_,
                      .stats = shard_->stats()};
   if (const auto& store = shard_->succinct()) {
     status.compressed_records = store->records();

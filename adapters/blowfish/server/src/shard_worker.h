@@ -27,7 +27,8 @@ struct ShardStatus {
   std::uint64_t layer_bytes = 0;
   std::uint64_t next_layer_bytes = 0;
   std::uint64_t finest_layer_bytes = 0;
-  bool filling = false;  ///< Layers that lack values.
+  bool filling = false;     ///< Layers that lack values.
+  std::uint64_t moves = 0;  ///< Carried out, of those that AskToAddLayer() and its like asked for.
   ShardStats stats;
 };
 
@@ -60,6 +61,20 @@ class ShardWorker {
   /// Requires that Start() was not called: from then on the shard's number is what it has.
   bool AddKeptLayer();
 
+  /// The worker adds a layer, or removes the finest one, when it takes its queue the next time.
+  /// Errors: as ShardQueue::Push.
+  /// Threads: one calls these three.
+  /// @{
+  void AskToAddLayer() {
+    AskToMove([](Shard& shard) { shard.AddLayer(); });
+  }
+  void AskToRemoveLayer() {
+    AskToMove([](Shard& shard) { shard.RemoveLayer(); });
+  }
+  /// How often the worker was asked: once status().moves is as large, the status has them all.
+  [[nodiscard]] std::uint64_t asked_moves() const { return asked_moves_; }
+  /// @}
+
   void Start(Done done);
   /// Answers what was pushed, searches and writes without room with an error, and waits for the
   /// thread's end.
@@ -80,6 +95,7 @@ class ShardWorker {
  private:
   ShardWorker() = default;
   void Work(Done done);
+  void AskToMove(void (*move)(Shard&));
   void Serve(ShardQueue::Taken& taken, ShardRunner& runner);
   // A part of what layers lack. False: nothing is left.
   bool FillSome();
@@ -98,6 +114,9 @@ class ShardWorker {
   std::size_t shards_ = 1;
   std::atomic<Duration::rep> busy_ = 0;
   std::atomic<Duration::rep> read_time_ = 0;
+
+  std::uint64_t asked_moves_ = 0;
+  std::uint64_t moves_ = 0;  // The worker's.
 
   // What is being filled: from which record on, of the store of so many merges, and when so many
   // layers had been added.
