@@ -53,6 +53,10 @@ def main():
     except redis.ResponseError as error:
         check("transaction=False" in str(error), f"a transaction: {error}")
     check(client.exists("t") == 0 and client.exists("k") == 1, "a refused transaction did something")
+    # One after the other on the pool's connection, which serves other commands then.
+    check(client.execute_command("MULTI") in (b"OK", True), "MULTI")
+    check(client.execute_command("DISCARD") in (b"OK", True), "DISCARD")
+    check(client.get("k") == b"4", "GET after DISCARD")
     try:
         client.transaction(lambda pipeline: pipeline.set("t", "1"), "k")
         check(False, "WATCH is not refused")

@@ -25,7 +25,7 @@ enum class Spread : std::uint8_t {
   kOneKey,     ///< The shard of the key answers.
   kEachKey,    ///< A piece for each key: their answers are an array.
   kSum,        ///< A piece for each key: their numbers are added up.
-  kAllOk,      ///< A piece for each shard concerned: OK, or the first error.
+  kAllOk,      ///< A piece for each shard concerned: OK, or the first error. OK for none.
   kKeys,       ///< A piece for each shard: the keys that they found, or their number.
   kScan,       ///< A piece for the shard that the cursor is at.
   kOneShard,   ///< The shard that is named answers.
@@ -46,7 +46,7 @@ inline constexpr std::size_t kMostDeletedBytes = std::size_t{1} << 20;
 
 /// One command of a client.
 struct Request {
-  const CommandSpec* command = nullptr;  ///< Null: rejected; `error` is the reply.
+  const CommandSpec* command = nullptr;  ///< Null: rejected, or MULTI or DISCARD, which do nothing.
   std::span<const std::string_view> arguments;
   Spread spread = Spread::kNone;
   std::uint32_t first_piece = 0;  ///< In Batch::order.

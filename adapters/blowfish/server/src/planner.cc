@@ -90,39 +90,47 @@ std::string SetError(const Request& request) {
 }
 
 constexpr std::string_view kNoTransactions =
-    "ERR MULTI is not supported and nothing up to EXEC is done: send the commands in a pipeline "
-    "without a transaction, in redis-py pipeline(transaction=False)";
+    "ERR not done, because there are no transactions here: send the commands in a pipeline without "
+    "one, in redis-py pipeline(transaction=False)";
+constexpr std::string_view kExecAbort =
+    "EXECABORT nothing was done, because there are no transactions here: send the commands in a "
+    "pipeline without one";
 
-// The commands of a transaction are in no table, so that COMMAND does not promise them. Returns
-// false if the command is none of them and may be carried out.
+// The commands of a transaction are in no table, so that COMMAND does not promise them. MULTI is
+// answered with OK all the same: after an error a client's pool would give the connection to a user
+// whose commands are all refused. Returns false if the command may be carried out.
 bool RefuseTransaction(Request& request, Session& session) {
   const auto is = [&](std::string_view name) {
     return EqualIgnoringCase(request.arguments.front(), name);
   };
-  const bool inside = session.refuses_until_exec;
+  const bool inside = session.in_transaction;
   if (!inside && request.command != nullptr) return false;
+  const bool alone = request.arguments.size() == 1;
+  const bool multi = is("MULTI");
   const bool exec = is("EXEC");
-  if (is("MULTI")) {
-    session.refuses_until_exec = true;
-    request.error = inside ? "ERR MULTI calls can not be nested" : kNoTransactions;
-  } else if (is("WATCH")) {
-    request.error = inside ? "ERR WATCH inside MULTI is not allowed"
-                           : "ERR WATCH is not supported, because MULTI is not";
-  } else if (exec || is("DISCARD") || is("RESET")) {
-    if (!inside && is("RESET")) return false;
-    // Redis stays inside where arguments are wrong, and so what follows is not done.
-    if (request.arguments.size() == 1) session.refuses_until_exec = false;
-    if (!inside) {
+  if (multi || exec || is("DISCARD")) {
+    const std::string_view name = multi ? "multi" : exec ? "exec" : "discard";
+    if (!alone) {
+      request.error = WrongArityError(name);
+    } else if (multi && inside) {
+      request.error = "ERR MULTI calls can not be nested";
+    } else if (!multi && !inside) {
       request.error = exec ? "ERR EXEC without MULTI" : "ERR DISCARD without MULTI";
     } else {
-      request.error = exec ? "EXECABORT Transaction discarded because MULTI is not supported."
-                           : kNoTransactions;
+      session.in_transaction = multi;
+      request.error = exec ? kExecAbort : "";
+      request.spread = Spread::kAllOk;
     }
+  } else if (is("WATCH")) {
+    request.error = inside ? "ERR WATCH inside MULTI is not allowed"
+                           : "ERR WATCH is not supported, because transactions are not";
   } else if (inside) {
     if (request.command != nullptr && request.command->id == CommandId::kQuit) return false;
-    request.error =
-        "ERR not done, because it follows a MULTI that was refused; EXEC or DISCARD "
-        "ends the transaction";
+    if (alone && is("RESET")) {
+      session.in_transaction = false;  // It is an unknown command.
+    } else {
+      request.error = kNoTransactions;
+    }
   } else {
     return false;
   }
@@ -137,7 +145,7 @@ bool Planner::Add(std::span<const std::string_view> arguments, Session& session,
   Request& request = batch.requests.emplace_back();
   request.arguments = arguments;
   request.command = table_.Resolve(arguments, request.error);
-  if ((session.refuses_until_exec || request.command == nullptr) && session.authenticated &&
+  if ((session.in_transaction || request.command == nullptr) && session.authenticated &&
       RefuseTransaction(request, session)) {
     return true;
   }

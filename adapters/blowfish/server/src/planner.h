@@ -25,7 +25,7 @@ class Planner {
 
   /// Adds a command to a batch. `arguments` outlive the batch's replies. False: the replies up to
   /// this command must be made before the next is looked at, for it may change how.
-  /// After a MULTI, which is refused, every command up to EXEC gets an error and no pieces.
+  /// Every command after MULTI gets an error and no pieces, up to EXEC, which is one, too.
   [[nodiscard]] bool Add(std::span<const std::string_view> arguments, Session& session,
                          Batch& batch) const;
 

@@ -18,8 +18,8 @@ struct Session {
   Resp version = Resp::k2;
   bool authenticated = false;
   bool closing = false;  ///< After the replies that are due.
-  /// A MULTI was refused, and its EXEC or DISCARD has not come: no command is carried out.
-  bool refuses_until_exec = false;
+  /// MULTI came, and EXEC or DISCARD did not yet: no command is carried out.
+  bool in_transaction = false;
   std::uint64_t commands = 0;
   TimePoint since;
 };
