@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstddef>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <span>
@@ -41,6 +42,12 @@ TEST_CASE("a number of layers is read as it was written last, and 0 before", "[l
   Diagnostics why;
   CHECK(WriteLayers(directory.path() + "/missing", 1, &why) == Errc::kBadUrl);
   CHECK(why.message.find("missing") != std::string::npos);
+}
+
+TEST_CASE("what cannot be read in place of a number of layers is 0", "[layers]") {
+  const TempDirectory directory;
+  REQUIRE(std::filesystem::create_directory(LayersPath(directory)));
+  CHECK(ReadLayers(directory.path()) == 0);
 }
 
 TEST_CASE("each flipped bit and each cut of a number of layers makes it 0", "[layers]") {

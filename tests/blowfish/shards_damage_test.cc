@@ -268,5 +268,15 @@ TEST_CASE("a number of shards without a checksum is checked against the shards, 
   CHECK(ReadFile(copy + "/shards") == checked);
 }
 
+TEST_CASE("a start that cannot read the number of shards names its file") {
+  const TempDirectory directory;
+  const std::string path = directory.path() + "/shards";
+  REQUIRE(fs::create_directory(path));
+  Diagnostics why;
+  const auto opened = OpenShards(directory.path(), kShards, Options(0), &why);
+  REQUIRE_FALSE(opened.has_value());
+  CHECK(why.message.find(path) != std::string::npos);
+}
+
 }  // namespace
 }  // namespace stout::blowfish

@@ -74,9 +74,15 @@ Result<std::optional<Made>> ReadMade(const std::string& directory, Diagnostics* 
   const std::string path = NumberPath(directory);
   std::error_code failed;
   if (!std::filesystem::exists(path, failed) && !failed) return std::optional<Made>();
-  std::ifstream file(path);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (const auto made = Decode(text)) return made;
+  try {
+    std::ifstream file(path);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    if (const auto made = Decode(text)) return made;
+  } catch (const std::ios_base::failure& error) {  // a bad sector, or a directory
+    return Fail(Errc::kCorrupt,
+                fmt::format("{}: cannot be read: {}; restore it from a copy", path, error.what()),
+                diagnostics);
+  }
   return Fail(Errc::kCorrupt,
               fmt::format("{}: damaged; restore it from a copy, or write into it the number of the "
                           "directories {}NNNN beside it, which is checked",

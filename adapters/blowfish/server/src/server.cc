@@ -175,7 +175,7 @@ void Server::EndIfDrained() {
 }
 
 // In turns, so that a smaller budget than before is shared by all.
-void Server::AddKeptLayers() {
+void Server::AddKeptLayers() try {
   std::uint64_t used = 0;
   for (const auto& shard : service_.shards) used += shard->status().compressed_bytes;
   for (bool added = true; added;) {
@@ -188,6 +188,8 @@ void Server::AddKeptLayers() {
       added = true;
     }
   }
+} catch (const std::bad_alloc&) {
+  spdlog::warn("there is no memory for all layers of the last end: shards start with fewer");
 }
 
 asio::awaitable<void> Server::Navigate() {

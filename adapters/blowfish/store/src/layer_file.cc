@@ -29,8 +29,13 @@ std::string ChecksumLine(std::string_view above) {
 }  // namespace
 
 std::size_t ReadLayers(const std::string& directory) {
-  std::ifstream file(LayersPath(directory), std::ios::binary);
-  const std::string all{std::istreambuf_iterator<char>(file), {}};
+  std::string all;
+  try {
+    std::ifstream file(LayersPath(directory), std::ios::binary);
+    all.assign(std::istreambuf_iterator<char>(file), {});
+  } catch (const std::ios_base::failure&) {  // a bad sector, or a directory
+    return 0;
+  }
   const std::string_view text = all;
   if (!text.starts_with(kLayersStart) || !text.ends_with('\n')) return 0;
   const std::size_t last = text.rfind('\n', text.size() - 2) + 1;  // npos + 1 is 0

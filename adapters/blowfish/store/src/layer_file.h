@@ -19,7 +19,8 @@ namespace stout::blowfish {
 /// may leave it old, torn or missing.
 inline constexpr const char* kLayersName = "layers";
 
-/// Returns 0 if the file is missing, damaged, or of a version that this one cannot read.
+/// Returns 0 if the file is missing, unreadable, damaged, or of a version that this one cannot
+/// read.
 [[nodiscard]] std::size_t ReadLayers(const std::string& directory);
 
 /// Replaces the number. Errors: FailedCall's.
