@@ -8,11 +8,16 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "batch.h"
 #include "layer_file.h"
+#include "planner.h"
+#include "scan_cursors.h"
 #include "server.h"
+#include "session.h"
 #include "shard_fixture.h"
 
 namespace stout::blowfish {
@@ -122,6 +127,51 @@ TEST_CASE("a status tells which of the moves asked for it has, also of those tha
   worker->Stop();
   CHECK(worker->status().moves == 2);
   CHECK(worker->status().layers == 1);
+}
+
+TEST_CASE("a status has the layers that were added, not those that were asked for") {
+  OpenedShard opened{Schema()};
+  opened.Close();
+  auto worker = OpenAgain(opened);
+  worker->Start([](Share&) {});
+  worker->AskToAddLayer();  // There is nothing to sample.
+  worker->AskToRemoveLayer();
+  worker->Stop();
+  CHECK(worker->status().moves == 2);
+  CHECK(worker->status().added_layers == 0);
+  CHECK(worker->status().removed_layers == 0);
+
+  OpenedShard other{Schema::Make({"one", "two", "three", "four"}, '|').value()};
+  worker = StartWorker(other, 100);
+  worker->AskToAddLayer();
+  worker->AskToAddLayer();
+  worker->AskToRemoveLayer();
+  worker->Stop();
+  CHECK(worker->status().added_layers == 2);
+  CHECK(worker->status().removed_layers == 1);
+}
+
+TEST_CASE("a status of a busy worker tells that a layer lacks values") {
+  OpenedShard opened{Schema::Make({"one", "two", "three", "four"}, '|').value()};
+  StartWorker(opened, 3000).reset();
+  const auto worker = OpenAgain(opened);
+  const ScanCursors cursors;
+  const Planner planner(8, worker->schema(), cursors);
+  Session session{.authenticated = true};
+  const std::vector<std::string_view> words = {"DBSIZE"};
+  Batch batch(8);
+  REQUIRE(planner.Add(words, session, batch));
+  std::promise<bool> filling;
+  worker->Start([&](Share&) { filling.set_value(worker->status().filling); });
+  REQUIRE(Ask(*worker, [](Shard& shard) { return shard.AddLayer(); }));
+  REQUIRE(GetsFull(*worker));
+  // The request comes while the errand runs. So the worker does not fill in this turn, and answers
+  // in the next.
+  REQUIRE(Ask(*worker, [&](Shard& shard) {
+    worker->queue().Push(batch.shares[opened.options.shard]);
+    return shard.RemoveLayer() && shard.AddLayer();
+  }));
+  CHECK(filling.get_future().get());
 }
 
 TEST_CASE("a restart adds only the layers that the memory budget has room for") {

@@ -97,6 +97,8 @@ std::string Info(const Service& service, std::span<const std::string_view> secti
     sum.compressed_records += status.compressed_records;
     sum.compressed_bytes += status.compressed_bytes;
     sum.layer_bytes += status.layer_bytes;
+    sum.added_layers += status.added_layers;
+    sum.removed_layers += status.removed_layers;
     sum.stats.freezes += status.stats.freezes;
     sum.stats.merges += status.stats.merges;
     sum.stats.failed_compactions += status.stats.failed_compactions;
@@ -170,8 +172,8 @@ std::string Info(const Service& service, std::span<const std::string_view> secti
     }
   }
   if (text.Section("Navigation")) {
-    text.Line("layers_added", stats.layers_added);
-    text.Line("layers_removed", stats.layers_removed);
+    text.Line("layers_added", sum.added_layers);
+    text.Line("layers_removed", sum.removed_layers);
     text.Line("no_budget", stats.no_budget);
     for (std::size_t i = 0; i < stats.decisions.size(); ++i)
       text.Line(fmt::format("decision{}", i), stats.decisions[i]);

@@ -67,8 +67,14 @@ std::vector<MetricFamily> CollectNow(const Service& service) {
                  stats.slow_readers);
   families.Total("input_bytes_total", "Bytes from clients", stats.input_bytes);
   families.Total("output_bytes_total", "Bytes to clients", stats.output_bytes);
-  families.Total("layers_added_total", "Layers that the navigation added", stats.layers_added);
-  families.Total("layers_removed_total", "Layers that it took away", stats.layers_removed);
+  std::uint64_t added = 0;
+  std::uint64_t removed = 0;
+  for (const auto& shard : service.shards) {
+    added += shard->status().added_layers;
+    removed += shard->status().removed_layers;
+  }
+  families.Total("layers_added_total", "Layers that the navigation added", added);
+  families.Total("layers_removed_total", "Layers that it took away", removed);
   families.Total("no_budget_total", "Times that a shard needed a layer and there was no memory",
                  stats.no_budget);
   if (service.merge_slots) {

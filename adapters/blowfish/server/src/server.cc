@@ -233,11 +233,9 @@ void Server::Act(const Navigation& navigation) {
   ShardWorker& shard = *service_.shards[navigation.shard];
   switch (navigation.move) {
     case Navigation::Move::kAdd:
-      ++stats.layers_added;
       shard.AskToAddLayer();
       break;
     case Navigation::Move::kRemove:
-      ++stats.layers_removed;
       shard.AskToRemoveLayer();
       break;
     case Navigation::Move::kNoBudget:

@@ -30,8 +30,6 @@ struct ServiceStats {
   std::uint64_t protocol_errors = 0;
   std::uint64_t input_bytes = 0;
   std::uint64_t output_bytes = 0;
-  std::uint64_t layers_added = 0;
-  std::uint64_t layers_removed = 0;
   std::uint64_t no_budget = 0;         ///< Layers that were needed, and there was no memory.
   std::vector<std::string> decisions;  ///< The newest, in words.
 };

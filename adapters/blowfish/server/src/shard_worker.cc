@@ -43,10 +43,10 @@ bool ShardWorker::AddKeptLayer() {
   return true;
 }
 
-void ShardWorker::AskToMove(void (*move)(Shard&)) {
-  queue_.Push([this, move](Shard& shard) {
+void ShardWorker::AskToMove(bool (Shard::*move)(), std::uint64_t& count) {
+  queue_.Push([this, move, &count](Shard& shard) {
     ++moves_;  // One that fails is over, too.
-    move(shard);
+    count += (shard.*move)();
   });
   ++asked_moves_;
 }
@@ -138,11 +138,14 @@ void ShardWorker::Publish() {
                      .next_layer_bytes = shard_->next_layer_bytes(),
                      .finest_layer_bytes = shard_->finest_layer_bytes(),
                      .moves = moves_,
+                     .added_layers = added_layers_,
+                     .removed_layers = removed_layers_,
                      .stats = shard_->stats()};
   if (const auto& store = shard_->succinct()) {
     status.compressed_records = store->records();
     status.compressed_bytes = store->file_bytes();
-    status.filling = status.layers > 0 && filled_through_ < store->records();
+    const RecordIndex& index = store->index();
+    status.filling = index.records_at().filling() || index.places_of().filling();
   }
   if (status.stats.last_failure != status_.stats.last_failure) {
     spdlog::warn("shard {}: {}", number_, status.stats.last_failure);

@@ -29,6 +29,8 @@ struct ShardStatus {
   std::uint64_t finest_layer_bytes = 0;
   bool filling = false;     ///< Layers that lack values.
   std::uint64_t moves = 0;  ///< Carried out, of those that AskToAddLayer() and its like asked for.
+  std::uint64_t added_layers = 0;    ///< By these moves.
+  std::uint64_t removed_layers = 0;  ///< Likewise.
   ShardStats stats;
 };
 
@@ -65,12 +67,8 @@ class ShardWorker {
   /// Errors: as ShardQueue::Push.
   /// Threads: one calls these three.
   /// @{
-  void AskToAddLayer() {
-    AskToMove([](Shard& shard) { shard.AddLayer(); });
-  }
-  void AskToRemoveLayer() {
-    AskToMove([](Shard& shard) { shard.RemoveLayer(); });
-  }
+  void AskToAddLayer() { AskToMove(&Shard::AddLayer, added_layers_); }
+  void AskToRemoveLayer() { AskToMove(&Shard::RemoveLayer, removed_layers_); }
   /// How often the worker was asked: once status().moves is as large, the status has them all.
   [[nodiscard]] std::uint64_t asked_moves() const { return asked_moves_; }
   /// @}
@@ -95,7 +93,7 @@ class ShardWorker {
  private:
   ShardWorker() = default;
   void Work(Done done);
-  void AskToMove(void (*move)(Shard&));
+  void AskToMove(bool (Shard::*move)(), std::uint64_t& count);
   void Serve(ShardQueue::Taken& taken, ShardRunner& runner);
   // A part of what layers lack. False: nothing is left.
   bool FillSome();
@@ -116,7 +114,9 @@ class ShardWorker {
   std::atomic<Duration::rep> read_time_ = 0;
 
   std::uint64_t asked_moves_ = 0;
-  std::uint64_t moves_ = 0;  // The worker's.
+  std::uint64_t moves_ = 0;  // This and the next two are the worker's.
+  std::uint64_t added_layers_ = 0;
+  std::uint64_t removed_layers_ = 0;
 
   // What is being filled: from which record on, of the store of so many merges, and when so many
   // layers had been added.
