@@ -26,10 +26,11 @@ namespace {
 using test::OpenedShard;
 
 // The worker of a shard with so many records, all of them compressed.
-std::unique_ptr<ShardWorker> StartWorker(OpenedShard& opened, int records) {
+std::unique_ptr<ShardWorker> StartWorker(OpenedShard& opened, int records,
+                                         const std::string& value = "a|b|c|d") {
   WriteBatch batch{.epoch = 1};
   for (int i = 0; i < records; ++i)
-    batch.items.push_back({.key = "key" + std::to_string(i), .value = "a|b|c|d", .version = 1});
+    batch.items.push_back({.key = "key" + std::to_string(i), .value = value, .version = 1});
   REQUIRE(opened.Write(batch) == WriteResult());
   opened.shard().Compact();
   opened.Rest();
@@ -73,6 +74,21 @@ TEST_CASE("a worker without work fills layers, one that came in place of another
   REQUIRE(Ask(*worker, [](Shard& shard) { return shard.AddLayer() && shard.AddLayer(); }));
   REQUIRE(GetsFull(*worker));
   REQUIRE(Ask(*worker, [](Shard& shard) { return shard.RemoveLayer() && shard.AddLayer(); }));
+  CHECK(GetsFull(*worker));
+}
+
+TEST_CASE("a worker fills layers in steps that are short for large values, too") {
+  OpenedShard opened{Schema::Make({"one", "two", "three", "four"}, '|').value()};
+  const auto worker = StartWorker(opened, 20, std::string(32'000, 'a') + "|b|c|d");
+  // The second errand comes in the turn after the first one's, between which the worker does a
+  // step.
+  std::promise<bool> filling;
+  worker->queue().Push([&](Shard& shard) {
+    shard.AddLayer();
+    worker->queue().Push(
+        [&](Shard& later) { filling.set_value(later.succinct()->index().records_at().filling()); });
+  });
+  CHECK(filling.get_future().get());
   CHECK(GetsFull(*worker));
 }
 

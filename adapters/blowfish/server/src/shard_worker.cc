@@ -12,8 +12,9 @@
 namespace stout::blowfish {
 namespace {
 
-/// Records that are read to fill layers before the queue is looked at again: about a millisecond.
-constexpr std::uint32_t kFillAtOnce = 512;
+/// What is read to fill layers before the queue is looked at again: about a millisecond.
+constexpr std::uint64_t kFillRecords = 512;
+constexpr std::uint64_t kFillBytes = std::uint64_t{64} << 10;
 
 }  // namespace
 
@@ -125,7 +126,11 @@ bool ShardWorker::FillSome() {
     filled_through_ = store->records();
   }
   if (filled_through_ == store->records()) return false;
-  const std::uint32_t last = std::min(filled_through_ + kFillAtOnce, store->records());
+  const std::uint64_t in_bytes =
+      kFillBytes * store->records() / std::max<std::uint64_t>(store->value_bytes(), 1);
+  const auto step =
+      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(in_bytes, 1, kFillRecords));
+  const std::uint32_t last = std::min(filled_through_ + step, store->records());
   index.FillLayers(filled_through_, last);
   filled_through_ = last;
   return filled_through_ < store->records();
