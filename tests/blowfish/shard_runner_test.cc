@@ -69,7 +69,7 @@ class NavigatedShard {
   // The worker was busy without a look at the clock, and so many requests wait.
   void Look(std::uint64_t queue, Duration busy = {}) {
     now_ += busy;
-    const Duration read = runner.read_time();
+    const Duration read = runner.read_time().Ended();
     const ShardState state{
         .reads = static_cast<double>((read - read_).count()) /
                  static_cast<double>((now_ - looked_).count()),
@@ -118,6 +118,46 @@ std::size_t Count(const ShardClient& client, std::string_view error) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < client.pieces(); ++i) count += client.Error(i) == error;
   return count;
+}
+
+TEST_CASE("the time of a read counts while it lasts, and once") {
+  ReadTime time;
+  const auto at = [](int seconds) { return TimePoint(std::chrono::seconds(seconds)); };
+  CHECK(time.Total(at(1)) == Duration());
+  time.Begin(at(1));
+  CHECK(time.Ended() == Duration());
+  CHECK(time.Total(at(3)) == std::chrono::seconds(2));
+  time.End(at(4));
+  CHECK(time.Ended() == std::chrono::seconds(3));
+  CHECK(time.Total(at(9)) == std::chrono::seconds(3));
+}
+
+TEST_CASE("a shard is seen to read before the read ends") {
+  Cities cities;
+  TimePoint now;
+  const auto time = std::make_shared<ReadTime>();
+  std::vector<Duration> seen;
+  ShardRunner runner(cities.opened.shard(), 0, 1,
+                     {.queue = [] { return 0; },
+                      .done =
+                          [&](Share& share) {
+                            now += std::chrono::seconds(1);  // The answer is a part of the read.
+                            seen.push_back(time->Total(now));
+                            share.batch->Done();
+                          },
+                      .now = [&] { return now; },
+                      .read_time = time});
+  ShardClient client(cities.opened);
+  for (const auto& command :
+       {CommandWords{"GET", "key1"}, CommandWords{"SEARCH", "city", "rome"}}) {
+    client.Make({command});
+    client.Add(runner);
+    runner.Run();
+    client.Finish(runner);
+  }
+  CHECK(seen == std::vector<Duration>{std::chrono::seconds(1), std::chrono::seconds(2)});
+  CHECK(time->Ended() == std::chrono::seconds(2));
+  CHECK(time->Total(now += std::chrono::seconds(9)) == std::chrono::seconds(2));
 }
 
 TEST_CASE("a share is answered once its own reads are, while others are being read") {
@@ -185,11 +225,11 @@ TEST_CASE("writes, scans and deletes alone get their shard no layer, gets do") {
     run({{"MSET", "key1", "1|oslo|c|d", "key2", "2|oslo|c|d"}, {"DEL", "key3"}, {"SCAN", "0"}});
   }
   run({{"FLUSHALL"}});
-  CHECK(shard.runner.read_time() == Duration());
+  CHECK(shard.runner.read_time().Ended() == Duration());
   CHECK(cities.opened.shard().layers() == 0);
   // Negative control.
   run({{"GET", "key1"}, {"GETATTR", "key1", "city"}});
-  CHECK(shard.runner.read_time() > Duration());
+  CHECK(shard.runner.read_time().Ended() > Duration());
 }
 
 TEST_CASE("plain writes wait for room in the log") {

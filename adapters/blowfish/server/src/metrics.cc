@@ -101,7 +101,7 @@ std::vector<MetricFamily> CollectNow(const Service& service) {
       [](const ShardWorker& shard) { return std::chrono::duration<double>(shard.busy()).count(); });
   families.ByShard("read_seconds_total", "Time spent on gets and searches", MetricType::Counter,
                    service, [](const ShardWorker& shard) {
-                     return std::chrono::duration<double>(shard.read_time()).count();
+                     return std::chrono::duration<double>(shard.read_time().Ended()).count();
                    });
   gauge("keys", "Keys", &ShardStatus::keys);
   gauge("compressed_records", "Records in the compressed file", &ShardStatus::compressed_records);

@@ -202,13 +202,14 @@ asio::awaitable<void> Server::Navigate() {
     tick_.expires_after(options_.navigation.interval);
     error_code cancelled;
     co_await tick_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+    if (draining_) co_return;  // A short interval says nothing.
     const TimePoint now = ShardQueue::Now();
     const double passed = static_cast<double>((now - before).count());
     std::uint64_t compressed = 0;
     for (std::size_t i = 0; i < count; ++i) {
       ShardWorker& shard = *service_.shards[i];
       const ShardStatus status = shard.status();
-      const Duration read = shard.read_time();
+      const Duration read = std::max(shard.read_time().Total(now), read_time[i]);
       states[i] = {.reads = static_cast<double>((read - read_time[i]).count()) / passed,
                    .queue = shard.queue().waiting(),
                    .layers = status.layers,

@@ -45,7 +45,7 @@ ShardRunner::ShardRunner(Shard& shard, std::size_t number, std::size_t shards, W
       number_(number),
       shards_(shards),
       worker_(std::move(worker)),
-      turns_(shard, worker_.now) {}
+      turns_(shard, worker_.now, *worker_.read_time) {}
 
 void ShardRunner::Add(Share& share) {
   ++open_;
@@ -213,7 +213,7 @@ ShardRunner::Step ShardRunner::Gather(Share& share, Piece& piece, std::string_vi
 
 void ShardRunner::ReadAllGathered() {
   if (gathered_.empty()) return;
-  const TimePoint begin = worker_.now();
+  worker_.read_time->Begin(worker_.now());
   found_.clear();
   try {
     AnswerAllGathered();
@@ -227,7 +227,7 @@ void ShardRunner::ReadAllGathered() {
     }
   }
   gathered_.clear();
-  read_time_ += worker_.now() - begin;
+  worker_.read_time->End(worker_.now());
 }
 
 void ShardRunner::AnswerAllGathered() {

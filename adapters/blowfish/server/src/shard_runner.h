@@ -3,12 +3,14 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "batch.h"
 #include "bytes_hash.h"
+#include "read_time.h"
 #include "shard.h"
 #include "shard_turns.h"
 #include "write_commands.h"
@@ -44,6 +46,7 @@ class ShardRunner {
     /// the runner nor the shard.
     std::function<void(Share&)> done;
     std::function<TimePoint()> now;  ///< For slices, and for read_time().
+    std::shared_ptr<ReadTime> read_time = std::make_shared<ReadTime>();
   };
 
   /// `number`: of the shard, of so many.
@@ -60,7 +63,7 @@ class ShardRunner {
   [[nodiscard]] bool wants_turn() const { return turns_.wanted(); }
   /// The time that reads (gets and searches, neither writes nor SCAN) and their answers took so
   /// far.
-  [[nodiscard]] Duration read_time() const { return read_time_ + turns_.search_time(); }
+  [[nodiscard]] const ReadTime& read_time() const { return *worker_.read_time; }
   /// From now on nothing takes long: turns end with an error, for nobody reads what they would
   /// find, and plain writes do not wait for room.
   void End() { turns_.End(); }
@@ -151,7 +154,6 @@ class ShardRunner {
   // order in which they began to wait, and other writes of these keys wait behind.
   boost::unordered_flat_set<std::string, BytesHash, std::equal_to<>> claimed_;
   std::vector<Read> gathered_;
-  Duration read_time_{};  // of the gathered reads
   std::vector<std::string_view> gathered_keys_;
   std::vector<bool> found_;  // Scratch.
 };

@@ -60,18 +60,19 @@ void ShardTurns::Take(const OnLeave& on_leave) {
     Share& share = **next;
     waiting_.erase(next);
     const bool searches = share.RequestOf(share.pieces[share.next]).spread == Spread::kKeys;
+    if (searches) read_time_.Begin(now);
     const bool leaves = GoOn(share, end);
     // If the share has more pieces, on_leave() begins them, and they may be writes. If not, it
     // answers the search.
     const bool last = !leaves || share.begun();
-    if (searches && !last) search_time_ += now_() - now;
+    if (searches && !last) read_time_.End(now_());
     if (leaves) {
       on_leave(share);
     } else {
       Add(share);
     }
-    const TimePoint before = std::exchange(now, now_());
-    if (searches && last) search_time_ += now - before;
+    now = now_();
+    if (searches && last) read_time_.End(now);
   } while (now < end);
 }
 

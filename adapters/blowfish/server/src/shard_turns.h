@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "batch.h"
+#include "read_time.h"
 #include "shard.h"
 #include "stout/core/types.h"
 
@@ -19,13 +20,16 @@ namespace stout::blowfish {
 /// holds the stores that it began with; more wait until one ends. What a search sees of what is
 /// written meanwhile: see ShardSearch.
 ///
-/// Owner: `shard` outlives it; shares outlive their time in it.   Threads: the shard's worker.
+/// Owner: `shard` and `read_time` outlive it; shares outlive their time in it.   Threads: the
+/// shard's worker.
 class ShardTurns {
  public:
   using Clock = std::function<TimePoint()>;
   using OnLeave = std::function<void(Share&)>;
 
-  ShardTurns(Shard& shard, Clock now) : shard_(shard), now_(std::move(now)) {}
+  /// `read_time` gets the time of searches (GREP, SEARCH) and their answers.
+  ShardTurns(Shard& shard, Clock now, ReadTime& read_time)
+      : shard_(shard), now_(std::move(now)), read_time_(read_time) {}
 
   /// Makes room for so many shares in all, before they are added: Add() does not throw. Out of
   /// memory, this does.
@@ -41,9 +45,6 @@ class ShardTurns {
   /// piece is answered, and the next one is at hand, or has found keys that are to be deleted
   /// before it is added again. That may add shares.
   void Take(const OnLeave& on_leave);
-
-  /// The time that searches (GREP, SEARCH) and their answers took so far.
-  [[nodiscard]] Duration search_time() const { return search_time_; }
 
   /// Ends the search of the share, if there is one.
   void CloseSearch(Share& share);
@@ -67,9 +68,9 @@ class ShardTurns {
 
   Shard& shard_;
   const Clock now_;
+  ReadTime& read_time_;
   Shares waiting_;            // Who has waited longest first.
   std::size_t searches_ = 0;  // That are open.
-  Duration search_time_{};
   bool ending_ = false;
 };
 

@@ -75,7 +75,8 @@ void ShardWorker::Work(Done done) {
                             queue_.Done(share);
                             done(share);  // The share is not ours any more.
                           },
-                      .now = ShardQueue::Now});
+                      .now = ShardQueue::Now,
+                      .read_time = read_time_});
   ShardQueue::Taken taken;
   bool filling = true;  // A start may have added layers.
   while (!taken.stop || !runner.idle()) {
@@ -86,7 +87,6 @@ void ShardWorker::Work(Done done) {
     const bool served = !taken.shares.empty() || !runner.idle();
     Serve(taken, runner);
     if (served) busy_ += (ShardQueue::Now() - begin).count();
-    read_time_ = runner.read_time().count();
     try {
       filling = queue_.waiting() == 0 && FillSome();
       Publish();

@@ -86,9 +86,7 @@ class ShardWorker {
   /// Time in which it worked for clients, since the start.
   [[nodiscard]] Duration busy() const { return Duration(busy_.load(std::memory_order_relaxed)); }
   /// The part of it that reads took: see ShardRunner::read_time().
-  [[nodiscard]] Duration read_time() const {
-    return Duration(read_time_.load(std::memory_order_relaxed));
-  }
+  [[nodiscard]] const ReadTime& read_time() const { return *read_time_; }
 
  private:
   ShardWorker() = default;
@@ -111,7 +109,7 @@ class ShardWorker {
   std::size_t number_ = 0;
   std::size_t shards_ = 1;
   std::atomic<Duration::rep> busy_ = 0;
-  std::atomic<Duration::rep> read_time_ = 0;
+  const std::shared_ptr<ReadTime> read_time_ = std::make_shared<ReadTime>();
 
   std::uint64_t asked_moves_ = 0;
   std::uint64_t moves_ = 0;  // This and the next two are the worker's.
