@@ -378,6 +378,14 @@ TEST_CASE("a layer that is too large for the budget keeps nobody from a smaller 
         Expected{{Move::kNoBudget, 1}});
 }
 
+TEST_CASE("a shard gets no layer while its last one lacks values", "[navigator]") {
+  ShardState shard = Overloaded(100);
+  shard.filling = true;
+  CHECK(Moves({.budget = 1000}, {shard}).empty());
+  shard.filling = false;
+  CHECK(Moves({.budget = 1000}, {shard}) == Expected{{Move::kAdd, 0}});
+}
+
 TEST_CASE("without a dwell a shard moves once a look, too", "[navigator]") {
   CHECK(Moves({.budget = 300, .dwell = 0s},
               {{.layers = 3, .bytes = 300, .next_bytes = 100, .finest_bytes = 100},

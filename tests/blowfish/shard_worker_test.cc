@@ -167,7 +167,7 @@ TEST_CASE("a status has the layers that were added, not those that were asked fo
   CHECK(worker->status().removed_layers == 1);
 }
 
-TEST_CASE("a status of a busy worker tells that a layer lacks values") {
+TEST_CASE("a busy worker fills a part of a layer, and tells that it lacks values") {
   OpenedShard opened{Schema::Make({"one", "two", "three", "four"}, '|').value()};
   StartWorker(opened, 3000).reset();
   const auto worker = OpenAgain(opened);
@@ -181,13 +181,18 @@ TEST_CASE("a status of a busy worker tells that a layer lacks values") {
   worker->Start([&](Share&) { filling.set_value(worker->status().filling); });
   REQUIRE(Ask(*worker, [](Shard& shard) { return shard.AddLayer(); }));
   REQUIRE(GetsFull(*worker));
-  // The request comes while the errand runs. So the worker does not fill in this turn, and answers
-  // in the next.
+  // The request comes while the errand runs. So it waits at the end of this turn, and is answered
+  // in the next, after the second errand.
+  std::promise<std::uint64_t> filled;
   REQUIRE(Ask(*worker, [&](Shard& shard) {
     worker->queue().Push(batch.shares[opened.options.shard]);
+    worker->queue().Push([&](Shard& later) {
+      filled.set_value(later.succinct()->index().records_at().Layers().back().filled);
+    });
     return shard.RemoveLayer() && shard.AddLayer();
   }));
   CHECK(filling.get_future().get());
+  CHECK(filled.get_future().get() > 0);
 }
 
 TEST_CASE("a restart adds only the layers that the memory budget has room for") {

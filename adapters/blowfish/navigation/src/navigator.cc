@@ -81,7 +81,8 @@ std::vector<std::size_t> Navigator::Needy(TimePoint now, std::span<const ShardSt
   for (std::size_t s = 0; s < shards.size(); ++s) {
     const bool drains = static_cast<double>(shards[s].queue) < shards_[s].queue;
     const bool overloaded = shards_[s].reads > options_.upper && !drains;
-    if (overloaded && shards[s].next_bytes > 0 && !Rests(s, now)) needy.push_back(s);
+    const bool can_have = shards[s].next_bytes > 0 && !shards[s].filling;
+    if (overloaded && can_have && !Rests(s, now)) needy.push_back(s);
   }
   // Overloaded shards have equal shares: the queue tells which of them is needier.
   std::ranges::stable_sort(needy, std::greater(), [&](std::size_t s) { return shards_[s].queue; });

@@ -52,7 +52,8 @@ struct ShardState {
   std::uint64_t bytes = 0;         ///< Of those layers.
   std::uint64_t next_bytes = 0;    ///< What one more would take; 0: it can have no more.
   std::uint64_t finest_bytes = 0;  ///< What the finest of them takes.
-  bool moving = false;             ///< The last move of its layers is not carried out yet.
+  bool filling = false;  ///< Its layers lack values: they do not make it as fast as they will.
+  bool moving = false;   ///< The last move of its layers is not carried out yet.
 };
 
 struct Navigation {
@@ -82,12 +83,12 @@ struct Navigation {
 ///
 /// A shard whose share is above `upper` is overloaded by reads and gets a layer, if the budget has
 /// room for it. It gets none while its queue drains, that is, while the queue is shorter than its
-/// own average: then the shard is fast enough and has only a backlog left. If there is no room, the
-/// shards with the smallest shares, of those at most `lower`, lose their finest layers, one each,
-/// until there is room. The needy shard gets its layer at a later look, once they report that they
-/// have lost theirs. No shard loses a layer in vain: if all that can be spared is not enough, no
-/// shard does, and the next needy shard is looked at, because its layer may be a smaller one.
-/// Memory that no shard needs is not missed.
+/// own average: then the shard is fast enough and has only a backlog left. Nor does it get one
+/// while the last one is being filled. If there is no room, the shards with the smallest shares, of
+/// those at most `lower`, lose their finest layers, one each, until there is room. The needy shard
+/// gets its layer at a later look, once they report that they have lost theirs. No shard loses a
+/// layer in vain: if all that can be spared is not enough, no shard does, and the next needy shard
+/// is looked at, because its layer may be a smaller one. Memory that no shard needs is not missed.
 ///
 /// A merge makes layers larger, and leaves less for them. While they take more than the budget, the
 /// shards with the smallest shares lose their finest layers, whatever these shares are.

@@ -216,6 +216,7 @@ asio::awaitable<void> Server::Navigate() {
                    .bytes = status.layer_bytes,
                    .next_bytes = status.next_layer_bytes,
                    .finest_bytes = status.finest_layer_bytes,
+                   .filling = status.filling,
                    .moving = status.moves != shard.asked_moves()};
       read_time[i] = read;
       compressed += status.compressed_bytes;

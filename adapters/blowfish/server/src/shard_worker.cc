@@ -15,6 +15,9 @@ namespace {
 /// What is read to fill layers before the queue is looked at again: about a millisecond.
 constexpr std::uint64_t kFillRecords = 512;
 constexpr std::uint64_t kFillBytes = std::uint64_t{64} << 10;
+/// While requests wait, filling takes at most this part of the time. A guess: the last layer then
+/// makes up for it soon.
+constexpr int kFillPart = 8;
 
 }  // namespace
 
@@ -88,7 +91,13 @@ void ShardWorker::Work(Done done) {
     Serve(taken, runner);
     if (served) busy_ += (ShardQueue::Now() - begin).count();
     try {
-      filling = queue_.waiting() == 0 && FillSome();
+      const TimePoint begin_fill = ShardQueue::Now();
+      const bool may_fill = queue_.waiting() == 0 || begin_fill >= next_fill_;
+      filling = may_fill && FillSome();
+      if (may_fill) {
+        const TimePoint end_fill = ShardQueue::Now();
+        next_fill_ = end_fill + (kFillPart - 1) * (end_fill - begin_fill);
+      }
       Publish();
       KeepLayers();
     } catch (const std::bad_alloc&) {  // None of it is owed to anybody: it is tried again.

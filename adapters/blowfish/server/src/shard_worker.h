@@ -36,8 +36,8 @@ struct ShardStatus {
 
 /// A shard with the thread that works for it, and the queue of what it is to do.
 ///
-/// Layers that were added are filled while the queue is empty; besides, by all who read. Their
-/// number is kept for the next start: see layer_file.h.
+/// Layers that were added are filled while the queue is empty, for an eighth of the time while it
+/// is not, and by all who read. Their number is kept for the next start: see layer_file.h.
 ///
 /// A command that there is no memory for is answered so. Where there is none for what is durable
 /// already, the process ends: its next start has it.
@@ -121,6 +121,7 @@ class ShardWorker {
   std::uint64_t filled_merges_ = 0;
   std::uint64_t filled_added_ = 0;
   std::uint32_t filled_through_ = 0;
+  TimePoint next_fill_;  // Not before, while requests wait.
 
   mutable std::mutex mutex_;
   ShardStatus status_;
