@@ -292,5 +292,44 @@ TEST_CASE("a search ends when its visitor has enough, and of what is not there a
   CHECK(test::Search(opened.shard(), {.text = "blue"}).empty());
 }
 
+TEST_CASE("a part of a search is short where values are long") {
+  OpenedShard opened{Schema::Make({"colour", "rest"}, '|').value()};
+  opened.options.compaction = {};
+  opened.Open();
+  constexpr std::uint64_t kRecords = 40;
+  const auto write = [&](std::uint64_t count, const std::string& value, Version version) {
+    WriteBatch batch{.epoch = 1};
+    for (std::uint64_t i = 0; i < count; ++i)
+      batch.items.push_back({.key = "key" + std::to_string(i), .value = value, .version = version});
+    REQUIRE(opened.Write(batch) == WriteResult());
+  };
+  write(kRecords, "red|" + std::string(32'000, 'x'), 1);
+  opened.shard().Compact();
+  opened.Rest();
+  const LogQuery red{.attribute = 0, .text = "red"};
+
+  ShardSearch search = opened.shard().BeginSearch(red);
+  std::uint64_t most = 0;
+  for (bool more = true; more;) {
+    std::uint64_t found = 0;
+    more = search.Step([&](KeyView) { return ++found, true; });
+    most = std::max(most, found);
+  }
+  CHECK(most == 2);  // 64 KiB
+
+  write(10, "blue|", 2);
+  ShardSearch count = opened.shard().BeginSearch(red);
+  std::uint64_t matches = 0;
+  most = 0;
+  for (bool more = true; more;) {
+    const std::uint64_t before = count.records_seen();
+    more = count.StepToCount(matches);
+    most = std::max(most, count.records_seen() - before);
+  }
+  CHECK(matches == kRecords - 10);
+  CHECK(most > 0);
+  CHECK(most <= 3);
+}
+
 }  // namespace
 }  // namespace stout::blowfish

@@ -183,6 +183,12 @@ std::uint64_t ShardSearch::FindRows() {
   return found;
 }
 
+// The way to an attribute, and to the end of a record, is as long as the record, if layers do not
+// make it shorter.
+std::size_t ShardSearch::BytesOfRecord() const {
+  return 1 + stores_.succinct->value_bytes() / stores_.succinct->records();
+}
+
 // The index has one row for each record whose attribute matches: so a hidden record is among the
 // rows exactly if its attribute matches.
 bool ShardSearch::SubtractHidden() {
@@ -194,9 +200,9 @@ bool ShardSearch::SubtractHidden() {
     if (next_ == all) return false;
     ++records_seen_;
     attribute_.Clear();
+    bytes += BytesOfRecord();
     if (!index.GetAttribute(next_, query_.attribute, attribute_)) continue;
     const std::string_view value = attribute_.view();
-    bytes += value.size();
     const bool matches = query_.kind == LogQuery::Kind::kEqual ? value == query_.text
                                                                : value.starts_with(query_.text);
     if (matches) --*count_;
@@ -208,7 +214,8 @@ bool ShardSearch::LocateRows(const Visitor& visit) {
   RecordIndex& index = stores_.succinct->index();
   if (rows_->empty()) return false;
   RowRange& left = rows_->back();
-  const RowRange part{left.first, left.first + std::min<Row>(left.size(), kPartRecords)};
+  const auto most = std::clamp<Row>(kPartBytes / BytesOfRecord(), 1, kPartRecords);
+  const RowRange part{left.first, left.first + std::min<Row>(left.size(), most)};
   index.Locate(part, [&](std::uint32_t record) { return SeeRecord(record, visit); });
   left.first = part.last;
   if (left.empty()) rows_->pop_back();

@@ -85,6 +85,8 @@ class ShardSearch {
   // Finds the rows; returns how many they are.
   std::uint64_t FindRows();
   [[nodiscard]] bool SubtractHidden();
+  // On average. Requires that the SuccinctStore has records.
+  [[nodiscard]] std::size_t BytesOfRecord() const;
 
   // False: the visitor has enough.
   bool See(KeyView key, const Visitor& visit);
