@@ -232,6 +232,30 @@ TEST_CASE("writes, scans and deletes alone get their shard no layer, gets do") {
   CHECK(shard.runner.read_time().Ended() > Duration());
 }
 
+TEST_CASE("the time of reads that no layer makes faster does not count") {
+  Cities cities;
+  NavigatedShard shard(cities.opened);
+  ShardClient client(cities.opened);
+  const auto time_of = [&](const std::vector<CommandWords>& commands) {
+    const Duration before = shard.runner.read_time().Ended();
+    client.Make(commands);
+    client.Add(shard.runner);
+    shard.runner.Run();
+    client.Finish(shard.runner);
+    return shard.runner.read_time().Ended() - before;
+  };
+  const CommandWords count = {"SEARCH", "city", "rome", "COUNT"};
+  CHECK(time_of({{"MGET", "key1", "key2", "key3", "key4"}}) == Duration());  // in lock step
+  CHECK(time_of({{"GREP", "rome"}}) == Duration());                          // reads all
+  CHECK(time_of({count}) == Duration());                                     // looks at no record
+  // Negative control: these walk.
+  CHECK(time_of({{"GET", "key1"}}) > Duration());
+  CHECK(time_of({{"GETATTR", "key1", "city"}, {"GETATTR", "key2", "city"}}) > Duration());
+  CHECK(time_of({{"SEARCH", "city", "rome"}}) > Duration());
+  CHECK(time_of({{"SET", "key1", "1|rome|c|d"}}) == Duration());
+  CHECK(time_of({count}) > Duration());  // of the record that was changed
+}
+
 TEST_CASE("plain writes wait for room in the log") {
   OpenedShard opened{Schema()};
   opened.options.max_waiting_bytes = 10'000;

@@ -44,8 +44,8 @@ struct NavigationOptions {
 
 /// What the navigation is told of a shard.
 struct ShardState {
-  /// The time that its worker spent on reads (gets and searches, neither writes nor merges) which
-  /// ended in the last interval, in intervals.
+  /// The time that its worker spent in the last interval on reads that layers make faster, in
+  /// intervals. Neither writes nor merges are among them.
   double reads = 0;
   std::uint64_t queue = 0;         ///< Requests that wait now.
   std::size_t layers = 0;          ///< That it has beyond those it always has.

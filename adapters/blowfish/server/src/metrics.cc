@@ -99,8 +99,8 @@ std::vector<MetricFamily> CollectNow(const Service& service) {
   families.ByShard(
       "busy_seconds_total", "Time spent for clients", MetricType::Counter, service,
       [](const ShardWorker& shard) { return std::chrono::duration<double>(shard.busy()).count(); });
-  families.ByShard("read_seconds_total", "Time spent on gets and searches", MetricType::Counter,
-                   service, [](const ShardWorker& shard) {
+  families.ByShard("read_seconds_total", "Time spent on reads that layers make faster",
+                   MetricType::Counter, service, [](const ShardWorker& shard) {
                      return std::chrono::duration<double>(shard.read_time().Ended()).count();
                    });
   gauge("keys", "Keys", &ShardStatus::keys);

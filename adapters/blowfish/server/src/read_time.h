@@ -23,6 +23,9 @@ class ReadTime {
                  kRelease);
   }
 
+  /// Likewise: it was not worth to be counted.
+  void Forget() { since_.store(kNone, kRelease); }
+
   /// Of the reads that have ended.
   [[nodiscard]] Duration Ended() const { return Duration(ended_.load(kAcquire)); }
   /// Of the read under way, too. It may be less than it was at an earlier look, if a read ends

@@ -213,10 +213,13 @@ ShardRunner::Step ShardRunner::Gather(Share& share, Piece& piece, std::string_vi
 
 void ShardRunner::ReadAllGathered() {
   if (gathered_.empty()) return;
-  worker_.read_time->Begin(worker_.now());
+  // What is read in lock step is as fast without layers.
+  const std::size_t together = SetAttributesApart();
+  const bool walks = together < std::max<std::size_t>(gathered_.size(), 2);
+  if (walks) worker_.read_time->Begin(worker_.now());
   found_.clear();
   try {
-    AnswerAllGathered();
+    AnswerAllGathered(together);
   } catch (const std::exception&) {
     // Who is not answered yet does not know whether there is something to read.
     const std::string_view why = ErrorOfException();
@@ -227,11 +230,10 @@ void ShardRunner::ReadAllGathered() {
     }
   }
   gathered_.clear();
-  worker_.read_time->End(worker_.now());
+  if (walks) worker_.read_time->End(worker_.now());
 }
 
-void ShardRunner::AnswerAllGathered() {
-  const std::size_t together = SetAttributesApart();
+void ShardRunner::AnswerAllGathered(std::size_t together) {
   gathered_keys_.clear();
   for (std::size_t i = 0; i < together; ++i) gathered_keys_.push_back(gathered_[i].key);
   found_.assign(gathered_.size(), false);

@@ -61,8 +61,9 @@ class ShardRunner {
   [[nodiscard]] bool idle() const { return open_ == 0; }
   /// Somebody could use another slice: Run() is to be called though nothing new is there.
   [[nodiscard]] bool wants_turn() const { return turns_.wanted(); }
-  /// The time that reads (gets and searches, neither writes nor SCAN) and their answers took so
-  /// far.
+  /// The time that reads which layers make faster and their answers took so far: gets and
+  /// attributes that are read one by one, and searches that locate or read records. Gets in lock
+  /// step, GREP, counts of nothing but rows, writes and SCAN are not among them.
   [[nodiscard]] const ReadTime& read_time() const { return *worker_.read_time; }
   /// From now on nothing takes long: turns end with an error, for nobody reads what they would
   /// find, and plain writes do not wait for room.
@@ -88,7 +89,8 @@ class ShardRunner {
   Step Begin(Share& share, Piece& piece);
   Step Gather(Share& share, Piece& piece, std::string_view key);
   void ReadAllGathered();
-  void AnswerAllGathered();
+  // `together`: the first of them, which are read in lock step.
+  void AnswerAllGathered(std::size_t together);
   // Of what is gathered, those from here on are single attributes that are read one by one.
   [[nodiscard]] std::size_t SetAttributesApart();
   void AnswerRead(Share& share, Piece& piece, Stamp stamp, std::optional<std::string_view> value);

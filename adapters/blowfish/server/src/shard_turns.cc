@@ -59,20 +59,24 @@ void ShardTurns::Take(const OnLeave& on_leave) {
     if (next == waiting_.end()) return;
     Share& share = **next;
     waiting_.erase(next);
-    const bool searches = share.RequestOf(share.pieces[share.next]).spread == Spread::kKeys;
+    // GREP reads all records as fast without layers.
+    const bool searches =
+        share.RequestOf(share.pieces[share.next]).command->id == CommandId::kSearch;
+    walked_ = false;
     if (searches) read_time_.Begin(now);
     const bool leaves = GoOn(share, end);
     // If the share has more pieces, on_leave() begins them, and they may be writes. If not, it
     // answers the search.
     const bool last = !leaves || share.begun();
-    if (searches && !last) read_time_.End(now_());
+    if (searches && !walked_) read_time_.Forget();
+    if (walked_ && !last) read_time_.End(now_());
     if (leaves) {
       on_leave(share);
     } else {
       Add(share);
     }
     now = now_();
-    if (searches && last) read_time_.End(now);
+    if (walked_ && last) read_time_.End(now);
   } while (now < end);
 }
 
@@ -85,7 +89,12 @@ bool ShardTurns::GoOn(Share& share, TimePoint end) {
     } else if (spread == Spread::kScan) {
       Scan(share, piece);
     } else if (spread == Spread::kKeys) {
-      if (!GoOnFinding(share, piece, end)) return false;
+      OpenSearch(share, QueryOf(share.RequestOf(piece), shard_.schema()));
+      const std::uint64_t seen = share.search->records_seen();
+      const bool done = GoOnFinding(share, piece, end);
+      walked_ = share.RequestOf(piece).command->id == CommandId::kSearch &&
+                share.search->records_seen() > seen;
+      if (!done) return false;
     } else {
       if (!GoOnFlushing(share, piece, end)) return false;
       if (!piece.keys.empty()) return true;  // It is begun again, to delete these.
@@ -110,7 +119,6 @@ void ShardTurns::CloseSearch(Share& share) {
 
 bool ShardTurns::GoOnFinding(Share& share, Piece& piece, TimePoint end) {
   const Request& request = share.RequestOf(piece);
-  OpenSearch(share, QueryOf(request, shard_.schema()));
   if (request.count) {
     auto matches = static_cast<std::uint64_t>(piece.number);
     const bool more = CountOn(*share.search, matches, end);

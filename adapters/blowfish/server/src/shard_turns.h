@@ -27,7 +27,8 @@ class ShardTurns {
   using Clock = std::function<TimePoint()>;
   using OnLeave = std::function<void(Share&)>;
 
-  /// `read_time` gets the time of searches (GREP, SEARCH) and their answers.
+  /// `read_time` gets the time of searches that locate or read records by walks, and of their
+  /// answers.
   ShardTurns(Shard& shard, Clock now, ReadTime& read_time)
       : shard_(shard), now_(std::move(now)), read_time_(read_time) {}
 
@@ -71,6 +72,7 @@ class ShardTurns {
   ReadTime& read_time_;
   Shares waiting_;            // Who has waited longest first.
   std::size_t searches_ = 0;  // That are open.
+  bool walked_ = false;       // In its turn, the search located or read a record.
   bool ending_ = false;
 };
 
