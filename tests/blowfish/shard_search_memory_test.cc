@@ -30,5 +30,25 @@ TEST_CASE("the first part of a search notes so many numbers at most") {
   CHECK(bytes <= 3 * sizeof(std::uint32_t) * ShardSearch::kMostListed);
 }
 
+TEST_CASE("a search between whose parts nothing happens does not copy what is hidden") {
+  test::OpenedShard opened{Schema::Make({"colour"}, '|').value()};
+  opened.options.compaction = {};
+  opened.Open();
+  constexpr std::size_t kRecords = 1 << 17;
+  WriteBatch batch{.epoch = 1};
+  for (std::size_t i = 0; i < kRecords; ++i)
+    batch.items.push_back({.key = "key" + std::to_string(i), .value = "red", .version = 1});
+  REQUIRE(opened.Write(batch) == WriteResult());
+  opened.shard().Compact();
+  opened.Rest();
+  ShardSearch search = opened.shard().BeginSearch({.text = "red"});
+  std::uint64_t matches = 0;
+  const std::size_t bytes = stout::test::MostBytesOf([&] {
+    while (search.StepToCount(matches)) continue;
+  });
+  CHECK(matches == kRecords);
+  CHECK(bytes < kRecords / 8);
+}
+
 }  // namespace
 }  // namespace stout::blowfish

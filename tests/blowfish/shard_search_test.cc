@@ -99,8 +99,10 @@ class SearchedShard {
     std::multiset<std::string> found;
     ShardSearch search = opened_.shard().BeginSearch(query);
     int parts = 1;
-    for (; search.Step([&](KeyView key) { return found.emplace(key), true; }); ++parts)
+    for (; search.Step([&](KeyView key) { return found.emplace(key), true; }); ++parts) {
+      search.Keep();
       DoSomething();
+    }
     std::vector<std::string> missed, wrong;
     for (const std::string& key : always_) {
       if (found.count(key) != 1) missed.push_back(key);
@@ -126,6 +128,7 @@ class SearchedShard {
       std::uint64_t matches = 0;
       ShardSearch search = opened_.shard().BeginSearch(query);
       while (search.StepToCount(matches)) {
+        search.Keep();
         if (changing) DoSomething();
       }
       CAPTURE(changing);

@@ -94,9 +94,11 @@ bool ShardTurns::GoOn(Share& share, TimePoint end) {
       const bool done = GoOnFinding(share, piece, end);
       walked_ = share.RequestOf(piece).command->id == CommandId::kSearch &&
                 share.search->records_seen() > seen;
-      if (!done) return false;
+      if (!done) return share.search->Keep(), false;
     } else {
-      if (!GoOnFlushing(share, piece, end)) return false;
+      const bool done = GoOnFlushing(share, piece, end);
+      if (share.search) share.search->Keep();
+      if (!done) return false;
       if (!piece.keys.empty()) return true;  // It is begun again, to delete these.
     }
   } catch (const std::exception&) {

@@ -33,8 +33,11 @@ bool ShardSearch::Step(const Visitor& visit) {
     ++store_;
     done_ = done_ || store_ == stores_.suffixes.size() + 3;
   }
-  if (!done_ && stores_.succinct && !hidden_) hidden_ = *stores_.hidden;
   return !done_;
+}
+
+void ShardSearch::Keep() {
+  if (stores_.succinct && !hidden_) hidden_ = *stores_.hidden;
 }
 
 bool ShardSearch::StepToCount(std::uint64_t& matches) {
@@ -132,7 +135,7 @@ bool ShardSearch::StepInSuccinct(const Visitor& visit) {
   if (query_.kind == LogQuery::Kind::kContains) return ReadRecords(visit);
   if (!rows_) {
     const std::uint64_t found = FindRows();
-    subtracts_ = count_ != nullptr && hidden_->count() < found;
+    subtracts_ = count_ != nullptr && Hidden().count() < found;
     if (subtracts_) *count_ += found;
   }
   return subtracts_ ? SubtractHidden() : LocateRows(visit);
@@ -141,7 +144,7 @@ bool ShardSearch::StepInSuccinct(const Visitor& visit) {
 bool ShardSearch::SeeRecord(std::uint32_t record, const Visitor& visit) {
   if (done_) return false;
   ++records_seen_;
-  if ((hidden_ ? *hidden_ : *stores_.hidden).Has(record)) return true;
+  if (Hidden().Has(record)) return true;
   key_.clear();
   stores_.succinct->keys().AppendKey(record, key_);
   done_ = !visit(key_);
@@ -196,7 +199,7 @@ bool ShardSearch::SubtractHidden() {
   const std::uint32_t all = stores_.succinct->records();
   std::size_t bytes = 0;
   for (std::uint32_t seen = 0; seen < kPartRecords && bytes < kPartBytes; ++seen, ++next_) {
-    next_ = hidden_->NextFrom(next_);
+    next_ = Hidden().NextFrom(next_);
     if (next_ == all) return false;
     ++records_seen_;
     attribute_.Clear();

@@ -29,7 +29,10 @@ struct ShardStores {
 /// A search of a shard in parts, between which the shard may be written to, frozen and merged.
 ///
 ///     ShardSearch search = shard.BeginSearch(query);
-///     while (search.Step([&](KeyView key) { return Show(key); })) shard.Poll();
+///     while (search.Step([&](KeyView key) { return Show(key); })) {
+///       search.Keep();
+///       shard.Poll();
+///     }
 ///
 /// It looks once at each key that the shard has when it begins, as the key is at some moment
 /// between the beginning and the end. So a key that matches all the time is found once. A key that
@@ -38,13 +41,13 @@ struct ShardStores {
 ///
 /// The reason is that the search goes through the stores that the shard had when it began. Only the
 /// log's table among them still changes, and it numbers its keys in the order in which they came.
-/// The search copies which records were hidden, except if it ends with its first part.
+/// Keep() copies which records were hidden.
 ///
 /// Cost of a part: about 64 KiB of values, or about a hundred records that an index has found. The
 /// first part in a log's table also notes the numbers of the entries that it lists as equal, 4
 /// bytes each. If these are more than kMostListed, the search looks at all entries instead, in
 /// parts. Owner: it shares the stores, so the file of a merged store lives as long as the search.
-/// The text of the query must outlive it, and the shard must live until the first Step() returns.
+/// The text of the query must outlive it, and the shard must live until the first Keep() returns.
 /// Threads: the shard's worker.   Errors: out of memory, Step() throws and ends the search.
 class ShardSearch {
  public:
@@ -59,9 +62,15 @@ class ShardSearch {
   /// Calls visit(key) for the matches of the next part, while it answers true. False: that is all.
   [[nodiscard]] bool Step(const Visitor& visit);
 
+  /// To be called between two parts if the shard is used in any other way between them, before
+  /// that.
+  ///
+  /// Cost: a bit a record is copied by the first call.
+  void Keep();
+
   /// Adds the matches of the next part to `matches`. Returns false if there is no further part.
   /// Requires that only this, and not Step(), is called. `matches` is a result at the end, and may
-  /// be too large before. The caller may write to the shard between parts.
+  /// be too large before.
   ///
   /// Cost: as Step(), except in the SuccinctStore for kEqual and kPrefix: there the index has the
   /// number of matching records, hidden ones included. The search reads the attribute of each
@@ -85,6 +94,7 @@ class ShardSearch {
   // Finds the rows; returns how many they are.
   std::uint64_t FindRows();
   [[nodiscard]] bool SubtractHidden();
+  [[nodiscard]] const HiddenRecords& Hidden() const { return hidden_ ? *hidden_ : *stores_.hidden; }
   // On average. Requires that the SuccinctStore has records.
   [[nodiscard]] std::size_t BytesOfRecord() const;
 
@@ -101,7 +111,7 @@ class ShardSearch {
   LogQuery query_;
   ShardStores stores_;
   std::size_t entries_;  // in the table when the search began
-  std::optional<HiddenRecords> hidden_;
+  std::optional<HiddenRecords> hidden_;  // set by Keep()
 
   bool done_ = false;
   std::size_t store_ = 0;   // The one at hand, the newest first: table, frozen, suffixes, succinct.
