@@ -20,7 +20,7 @@ offers a light, a heavy and again a light load. Prints one table; writes plots a
   --store URL           rocksdb: a new one in a temporary directory; postgres, redis, blowfish: a
                         private server, started and stopped; any other URL of docstore-server is
                         used as it is
-                                                               ($store)
+                                                               ($(shown_store))
   --out DIR             where results go                       ($out)
   --help
 
@@ -32,6 +32,18 @@ TEXT
 die() {
   echo "demo: $*" >&2
   exit "${status:-1}"
+}
+
+# shown_store: the store without its secrets, which may be anywhere behind the scheme.
+shown_store() {
+  local scheme=
+  case $store in
+    rocksdb | postgres | redis | blowfish) echo "$store" ;;
+    *)
+      [[ ! $store =~ ^[A-Za-z0-9+.-]+: ]] || scheme=${BASH_REMATCH[0]}
+      echo "$scheme***"
+      ;;
+  esac
 }
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -61,10 +73,11 @@ while (($#)); do
       printf -v "${name//-/_}" %s "$2"
       shift 2
       ;;
-    *) status=2 die "no option $option; see --help" ;;
+    # Its name alone: it may be a URL, or have one behind a "=".
+    *) status=2 die "unknown or malformed option '${option%%[^a-z-]*}'; see --help" ;;
   esac
 done
-[[ $step_seconds =~ ^[1-9][0-9]*$ ]] || status=2 die "--step-seconds: '$step_seconds' is no count"
+[[ $step_seconds =~ ^[1-9][0-9]*$ ]] || status=2 die "--step-seconds needs a whole number, 1 or more"
 for program in docstore-server docstore-import docstore-load; do
   [[ -x $bin/$program ]] || die "$bin/$program is missing; run ./dev demo, which builds it"
 done
@@ -134,7 +147,7 @@ start_server() { # POLICY NAME; sets server and target
     kill -0 "$server" 2>/dev/null || break
     sleep 0.05
   done
-  die "docstore-server --policy $1 --store $url did not start: $(<"$work/$2.err")"
+  die "docstore-server --policy $1 with store $(shown_store) did not start: $(<"$work/$2.err")"
 }
 
 stop_server() {
@@ -174,7 +187,7 @@ for word in "${words[@]}"; do
   fi
 done
 echo "Each policy: $light, $heavy, $light requests/s, $step_seconds s each;" \
-  "$documents documents, $distribution, reads $read_fraction; store: $store"
+  "$documents documents, $distribution, reads $read_fraction; store: $(shown_store)"
 case $store in
   postgres)
     chmod 711 "$work" # the server may run as another user

@@ -23,7 +23,9 @@ end() {
 trap end EXIT
 failures=0 runs=0
 
-has() { [[ -x $bin/$1 ]]; }
+# program NAME: the path of a program; a NAME with a directory is a path already.
+program() { if [[ $1 == */* ]]; then echo "$1"; else echo "$bin/$1"; fi; }
+has() { [[ -x $(program "$1") ]]; }
 
 # look FILE WHAT: fails if the secret is in the file, or if nothing is.
 look() {
@@ -42,7 +44,7 @@ look() {
 refused() {
   has "$1" || return 0
   local status=0
-  timeout 20 "$bin/$1" "${@:2}" </dev/null >"$work/out" 2>&1 || status=$?
+  timeout 20 "$(program "$1")" "${@:2}" </dev/null >"$work/out" 2>&1 || status=$?
   if ((status == 0 || status == 124)); then
     echo "FAILED: $*: status $status instead of an error" >&2
     failures=$((failures + 1))
@@ -123,6 +125,18 @@ refused policy-bench --store "U:$url"
 refused policy-bench --stor "$url"
 refused store-bench compare --store "$url"
 refused store-bench compare --store "redis://:$secret@$nowhere"
+
+# The demo.
+readonly run_demo=("$root/sample-apps/demo/demo.sh" "$bin" --out "$work/demo" --policies natural)
+for url in "${urls[@]}"; do
+  refused "${run_demo[@]}" --store "$url"
+done
+refused "${run_demo[@]}" --store memory: "$url"
+refused "${run_demo[@]}" --stor "$url"
+refused "${run_demo[@]}" "--store=$url"
+refused "${run_demo[@]}" --step-seconds "$url"
+"${run_demo[@]}" --store "$url" --help >"$work/out"
+look "$work/out" "demo.sh --help"
 
 if command -v redis-server >/dev/null && has docstore-server; then
   start_redis "$work/redis"
