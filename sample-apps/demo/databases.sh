@@ -34,9 +34,9 @@ start_postgres() {
   return 1
 }
 
-# start_redis DIRECTORY: a Redis on a port of the loopback, and on a socket in its directory: a new
-# one, or again what is there, on its old port. Sets `redis_url`, a store's URL without a number of a
-# database and without options. Fails with the reason on standard error.
+# start_redis DIRECTORY [OPTION...]: a Redis on a port of the loopback, and on a socket in its
+# directory: a new one, or again what is there, on its old port. Sets `redis_url`, a store's URL without
+# a number of a database and without options. Fails with the reason on standard error.
 start_redis() {
   local port
   if ! command -v redis-server >/dev/null; then
@@ -48,7 +48,7 @@ start_redis() {
     # Below the ports that the system gives to whoever asks for any.
     port=$(cat "$1/port" 2>/dev/null || echo $((16384 + SRANDOM % 16000)))
     redis-server --bind 127.0.0.1 --port "$port" --unixsocket "$1/socket" --dir "$1" \
-      --save "" --appendonly yes --appendfsync always --databases 64 >>"$1/log" 2>&1 &
+      --save "" --appendonly yes --appendfsync always --databases 64 "${@:2}" >>"$1/log" 2>&1 &
     database=$!
     if await_database redis_answers "$1/socket"; then
       echo "$port" >"$1/port"

@@ -83,6 +83,15 @@ TEST_CASE("resp: the code of an error", "[resp]") {
   CHECK(Text(Kind::kString, "MOVED on").code().empty());
 }
 
+TEST_CASE("resp: an error without arguments", "[resp]") {
+  const std::string unknown = "ERR unknown command 'AUTH'";
+  CHECK(WithoutArguments(unknown + ", with args beginning with: 'hunter2' ") == unknown);
+  CHECK(WithoutArguments("ERR unknown command `AUTH`, with args beginning with: `hunter2`, ") ==
+        "ERR unknown command `AUTH`");
+  CHECK(WithoutArguments(unknown) == unknown);
+  CHECK(WithoutArguments("").empty());
+}
+
 TEST_CASE("resp: who is refused, and who may come again", "[resp]") {
   for (const char* text : {"NOAUTH Authentication required.", "WRONGPASS invalid", "NOPERM no",
                            "ERR DB index is out of range", "ERR invalid password"}) {

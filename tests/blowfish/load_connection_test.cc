@@ -160,6 +160,20 @@ TEST_CASE("a password is given, and a wrong one ends the load", "[load]") {
   CHECK(load_with("").starts_with(name + ": the server wants a password, or another one: NOAUTH"));
 }
 
+// A long password is repeated only in part, so that it cannot be found in the text.
+TEST_CASE("an error that repeats the password is cut", "[load]") {
+  const RedisServer server({"--rename-command", "AUTH", ""});
+  asio::io_context context(1);
+  Load load(context, server.port(), {.password = std::string(1000, 'x')});
+  const Input input = {{"a", "1"}};
+  load.Start(input);
+  context.run();
+  CHECK(load.loader().gave_up() ==
+        "127.0.0.1:" + std::to_string(server.port()) +
+            ": the server refuses the password: ERR unknown command 'AUTH'; check that it is this "
+            "server's");
+}
+
 // What a server does that is well.
 struct Memory {
   Records records;

@@ -139,6 +139,12 @@ refused "${run_demo[@]}" --step-seconds "$url"
 look "$work/out" "demo.sh --help"
 
 if command -v redis-server >/dev/null && has docstore-server; then
+  # It knows no AUTH, and its error repeats the argument.
+  start_redis "$work/no-auth" --rename-command AUTH ""
+  address=${redis_url#redis://}
+  refused "${run_server[@]}" --store "redis://:$secret@$address"
+  BLOWFISH_PASSWORD=$secret refused blowfish-load --to "$address" "$0"
+  kill -KILL "$database"
   start_redis "$work/redis"
   redis-cli -s "$work/redis/socket" CONFIG SET requirepass "$secret" >/dev/null
   address=${redis_url#redis://}

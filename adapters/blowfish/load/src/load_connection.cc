@@ -10,6 +10,7 @@
 #include <utility>
 #include <variant>
 
+#include "resp/errors.h"
 #include "stout/adapters/no_throw.h"
 #include "stout/core/backoff.h"
 
@@ -108,7 +109,8 @@ asio::awaitable<std::string> LoadConnection::Authenticate() {
     if (const std::optional<std::string> line = NextAnswer()) {
       const Answer answer = Classify(*line);
       if (answer == Answer::kDone) co_return std::string();
-      std::string error = line->substr(std::min<std::size_t>(1, line->size()));
+      const std::size_t kind = std::min<std::size_t>(1, line->size());
+      std::string error(resp::WithoutArguments(std::string_view(*line).substr(kind)));
       if (answer != Answer::kAgain) {
         GiveUp(fmt::format("the server refuses the password: {}; check that it is this server's",
                            error));

@@ -70,8 +70,7 @@ asio::awaitable<Outcome> Connection::Handshake() {
                                     [](const Reply& reply) { return reply.error(); });
   if (refused != outcome.replies.end()) {
     outcome.errc = RefusesUs(*refused) ? Errc::kBadUrl : Errc::kTransient;
-    // "ERR unknown command 'AUTH', with args beginning with:" ends in the password.
-    outcome.message = refused->text.substr(0, refused->text.find(", with args beginning with"));
+    outcome.message = WithoutArguments(refused->text);
   }
   co_return outcome;
 }

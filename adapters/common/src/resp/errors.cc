@@ -28,4 +28,8 @@ Errc Classify(const Reply& error) {
   return error.text.starts_with(kProtocolLimit) ? Errc::kTooLarge : Errc::kTransient;
 }
 
+std::string_view WithoutArguments(std::string_view error) {
+  return error.substr(0, error.find(", with args beginning with"));
+}
+
 }  // namespace stout::resp

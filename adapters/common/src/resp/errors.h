@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "resp/reply.h"
 #include "stout/core/errc.h"
 
@@ -12,5 +14,9 @@ namespace stout::resp {
 // Of a write that the server answered with an error, and so did not do: kTooLarge beyond a limit of
 // its protocol, otherwise kTransient.
 [[nodiscard]] Errc Classify(const Reply& error);
+
+// An error without the arguments that it repeats, in whole or in part. AUTH's is the password:
+// "ERR unknown command 'AUTH', with args beginning with: 'hunter2'".
+[[nodiscard]] std::string_view WithoutArguments(std::string_view error);
 
 }  // namespace stout::resp
