@@ -8,40 +8,12 @@
 #include <utility>
 
 #include "remote_store_fixture.h"
-#include "scripted_resp_server.h"
+#include "scripted_redis.h"
 
 namespace stout::test {
 namespace {
 
 using Command = ScriptedRespServer::Command;
-using RedisAnswer = ScriptedRespServer::Answer;
-
-// What the server answers to the commands of the tests; to all others as Redis does.
-struct RedisAnswers {
-  std::string write = "*0\r\n";
-  std::string note_epoch = "+OK\r\n";
-  std::string fence = ":1\r\n";
-  std::string epoch = ":7\r\n";
-  std::string read = "*1\r\n$-1\r\n";
-  std::string mset = "+OK\r\n";
-};
-
-ScriptedRespServer::Script RedisScript(RedisAnswers answers) {
-  return [answers = std::move(answers)](const Command& command) {
-    const std::string& name = command[0];
-    if (name == "EVALSHA") {
-      if (command[3] == "stout:epoch") return RedisAnswer{answers.note_epoch};
-      return RedisAnswer{command.size() == 5 ? answers.fence : answers.write};
-    }
-    if (name == "INCR") return RedisAnswer{answers.epoch};
-    if (name == "MGET") return RedisAnswer{answers.read};
-    if (name == "MSET") return RedisAnswer{answers.mset};
-    if (name == "DEL") return RedisAnswer{":0\r\n"};
-    if (name == "INFO") return RedisAnswer{"$16\r\n#\r\nrole:master\r\n\r\n"};
-    if (name == "CONFIG") return RedisAnswer{"*0\r\n"};
-    return RedisAnswer{"+OK\r\n"};
-  };
-}
 
 class RedisAnswersTest : public StoreOpener {
  protected:
@@ -176,8 +148,8 @@ TEST_CASE_METHOD(RedisAnswersTest, "redis: a read has a state or nil for each ke
 // "ERR unknown command 'AUTH', with args beginning with: 'hunter2'"
 TEST_CASE_METHOD(RedisAnswersTest, "redis: an error that repeats the password is cut", "[redis]") {
   server_.Follow([](const Command& command) {
-    return RedisAnswer{"-ERR unknown command '" + command[0] + "', with args beginning with: '" +
-                       command[1] + "' \r\n"};
+    return ScriptedRespServer::Answer{"-ERR unknown command '" + command[0] +
+                                      "', with args beginning with: '" + command[1] + "' \r\n"};
   });
   const std::string why =
       WhyNot("redis://:hunter2@127.0.0.1:" + std::to_string(server_.port()), Errc::kBadUrl);

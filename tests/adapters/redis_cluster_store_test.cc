@@ -1,8 +1,9 @@
 // What is particular to the store on Redis Cluster: nodes, slots that move, masters that are
-// replaced. Against a real one.
+// replaced. Against a real one, and against nodes that answer by a script.
 
 #include "stout/adapters/redis_cluster_store.h"
 
+#include <array>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -12,6 +13,7 @@
 
 #include "redis_cluster_fixture.h"
 #include "remote_store_fixture.h"
+#include "scripted_redis.h"
 #include "store_test_support.h"
 #include "stout/adapters/open_store.h"
 
@@ -36,6 +38,48 @@ class ClusterTest {
  protected:
   boost::asio::thread_pool pool_{2};
   RedisCluster& cluster_ = EmptyCluster();
+};
+
+// Two masters that answer what the test says.
+class ScriptedClusterTest : public StoreOpener {
+ public:
+  ScriptedClusterTest() { Follow({}); }
+
+  std::unique_ptr<Store> Open() {
+    return OpenUrl("redis-cluster://127.0.0.1:" + std::to_string(nodes_[0].port()) +
+                   "?connections=1&read_connections=1");
+  }
+
+ protected:
+  // The last slot that each of them serves; they begin where the range before ends.
+  struct Range {
+    int last;
+    std::size_t node;
+  };
+
+  void Follow(RedisAnswers answers) {
+    if (answers.slots == RedisAnswers().slots) answers.slots = Slots();
+    for (ScriptedRespServer& node : nodes_) node.Follow(RedisScript(answers));
+  }
+  // The answer to CLUSTER SLOTS.
+  [[nodiscard]] std::string Slots() const {
+    std::string slots = "*" + std::to_string(ranges_.size()) + "\r\n";
+    int first = 0;
+    for (const Range& range : ranges_) {
+      slots += "*3\r\n:" + std::to_string(first) + "\r\n:" + std::to_string(range.last) +
+               "\r\n*2\r\n$9\r\n127.0.0.1\r\n:" + std::to_string(nodes_[range.node].port()) +
+               "\r\n";
+      first = range.last + 1;
+    }
+    return slots;
+  }
+  [[nodiscard]] std::size_t connections() const {
+    return nodes_[0].connections() + nodes_[1].connections();
+  }
+
+  std::vector<Range> ranges_ = {{16383, 0}};
+  std::array<ScriptedRespServer, 2> nodes_ = {ScriptedRespServer(RedisScript({})),
+                                              ScriptedRespServer(RedisScript({}))};
 };
 
 // Names of keys that a test has not used yet, in a partition.
@@ -111,7 +155,84 @@ class Load {
   std::thread thread_;
 };
 
+const WriteBatch kBatch = Batch(1, {Put("k", "v", 1)});
+
 }  // namespace
+
+TEST_CASE_METHOD(
+    ScriptedClusterTest,
+    "redis cluster: an answer of another shape is no success, and its connection ends") {
+  struct Case {
+    RedisAnswers answers;
+    std::function<ErrorCode(Store&)> call;
+    Errc outcome;
+  };
+  const auto write = [](Store& store) { return ErrorCode(WriteNow(store, kBatch).batch); };
+  const auto test = GENERATE_COPY(values<Case>({
+      {{.write = "+OK\r\n"}, write, Errc::kUnknown},
+      {{.note_epoch = ":1\r\n"},
+       [](Store& store) { return ErrorCode(WriteNow(store, Batch(2, {Put("k", "v", 1)})).batch); },
+       Errc::kTransient},
+      {{.fence = "+OK\r\n"},
+       [](Store& store) { return FenceNow(store, "s", 1); },
+       Errc::kTransient},
+      {{.read = "+OK\r\n"},
+       [](Store& store) { return ErrorCode(ReadNow(store, {"k"}).errc); },
+       Errc::kTransient},
+  }));
+  const auto store = Open();
+  REQUIRE(WriteNow(*store, kBatch) == WriteResult{});
+  REQUIRE(ReadNow(*store, {"k"}).errc == Errc::kOk);
+  const std::size_t before = connections();
+  Follow(test.answers);
+  CHECK(test.call(*store) == test.outcome);
+  Follow({});
+  CHECK_FALSE(test.call(*store));
+  CHECK(connections() == before + 1);
+}
+
+TEST_CASE_METHOD(ScriptedClusterTest,
+                 "redis cluster: an epoch of another shape is given to nobody, and its connection "
+                 "ends") {
+  const auto store = Open();
+  REQUIRE(NewEpochNow(*store) == 7);
+  const std::size_t before = connections();
+  Follow({.epoch = "+7\r\n"});
+  CHECK(NewEpochNow(*store) == 0);
+  Follow({});
+  CHECK(NewEpochNow(*store) == 7);
+  // One is the map's: it is asked for by a connection of its own.
+  CHECK(Eventually([&] { return connections() == before + 2; }));
+}
+
+// They may be the answers to other commands.
+TEST_CASE_METHOD(
+    ScriptedClusterTest,
+    "redis cluster: beside an answer of another shape no answer of the round trip is taken") {
+  const auto store = Open();
+  const WriteBatch batch = Batch(1, {Put("a", "1", 1), Put("b", "1", 2), Put("c", "1", 3)});
+  REQUIRE(WriteNow(*store, batch) == WriteResult{});
+  nodes_[0].Follow(
+      [script = RedisScript({.slots = Slots()})](const ScriptedRespServer::Command& command) {
+        const bool senseless = command[0] == "EVALSHA" && command[3] == "b";
+        return senseless ? ScriptedRespServer::Answer{":1\r\n"} : script(command);
+      });
+  CHECK(WriteNow(*store, batch) == WriteResult{Errc::kUnknown, {}});
+}
+
+TEST_CASE_METHOD(ScriptedClusterTest,
+                 "redis cluster: a map of another shape is not taken, and its connection ends") {
+  const auto store = Open();
+  REQUIRE(ReadNow(*store, {"k"}).errc == Errc::kOk);
+  const std::size_t before = connections();
+  Follow({.read = "-ERR no\r\n", .slots = "+OK\r\n"});
+  // The read doubts the map, which is then asked for until it comes.
+  CHECK(ReadNow(*store, {"k"}).errc == Errc::kTransient);
+  CHECK(Eventually([&] {
+    (void)ReadNow(*store, {"k"});
+    return connections() > before + 1;
+  }));
+}
 
 TEST_CASE_METHOD(ClusterTest,
                  "redis cluster: each master is a partition, and a batch reaches all") {

@@ -203,12 +203,19 @@ void Layout::AppendRead(std::span<const std::string* const> keys, Commands* comm
   for (const std::string* key : keys) commands->Argument(prefix_, *key);
 }
 
+bool Layout::IsAnswerToRead(const Reply& reply, std::size_t keys) {
+  const auto is_state = [](const Reply& stored) {
+    return stored.kind == Reply::Kind::kNil || stored.kind == Reply::Kind::kString;
+  };
+  return reply.kind == Reply::Kind::kArray && reply.elements.size() == keys &&
+         std::all_of(reply.elements.begin(), reply.elements.end(), is_state);
+}
+
 bool Layout::DecodeRead(Reply reply, std::span<StoredState* const> states) const {
-  if (reply.kind != Reply::Kind::kArray || reply.elements.size() != states.size()) return false;
+  if (!IsAnswerToRead(reply, states.size())) return false;
   for (std::size_t i = 0; i < states.size(); ++i) {
     Reply& stored = reply.elements[i];
     if (stored.kind == Reply::Kind::kNil) continue;
-    if (stored.kind != Reply::Kind::kString) return false;
     if (mode_ == RedisMode::kVersioned) {
       DecodeVersioned(std::move(stored.text), states[i]);
     } else {

@@ -46,8 +46,9 @@ class Layout {
   void AppendMasterOnly(Commands* commands) const;
   // One command, one answer.
   void AppendRead(std::span<const std::string* const> keys, Commands* commands) const;
-  // Fills in the states of the keys, in their order. False: `reply` is an error, or of another
-  // shape.
+  // Whether `reply` has the shape of the answer, for that number of keys. False for an error.
+  [[nodiscard]] static bool IsAnswerToRead(const Reply& reply, std::size_t keys);
+  // Fills in the states of the keys, in their order. False: it is no answer to a read.
   [[nodiscard]] bool DecodeRead(Reply reply, std::span<StoredState* const> states) const;
 
   // One command each.

@@ -42,15 +42,6 @@ EncodedWrite::EncodedWrite(const WriteBatch& batch, const Layout& layout,
   replication.Append(&commands);
 }
 
-namespace {
-
-// The connection may have answers that are not ours: whatever follows cannot be trusted either.
-void DistrustAnswer(Connection& connection) {
-  connection.Distrust("an answer makes no sense: the connection is given up");
-}
-
-}  // namespace
-
 asio::awaitable<WriteResult> Write(Connection& connection, const Layout& layout,
                                    const EncodedWrite& write) {
   const Outcome outcome = co_await connection.RunScripts(write.commands);
@@ -63,7 +54,7 @@ asio::awaitable<WriteResult> Write(Connection& connection, const Layout& layout,
   bool safe = true;
   if (write.notes_epoch) {
     safe = Layout::DecodeNoteEpoch(replies.front());
-    if (!safe && !replies.front().error()) DistrustAnswer(connection);
+    if (!safe && !replies.front().error()) connection.Distrust();
     replies = replies.subspan(1);
   }
   if (write.replication.replicas > 0) {
@@ -72,7 +63,7 @@ asio::awaitable<WriteResult> Write(Connection& connection, const Layout& layout,
   }
   std::optional<WriteResult> decoded = layout.DecodeWrite(replies, write.items, write.fenced);
   if (!decoded) {
-    DistrustAnswer(connection);
+    connection.Distrust();
     result.batch = Errc::kUnknown;
     co_return result;
   }
@@ -114,7 +105,7 @@ asio::awaitable<ReadResult> Read(Connection& connection, const Layout& layout, c
   for (StoredState& state : states) places.push_back(&state);
   // A read that failed has done nothing.
   const bool decoded = answered && layout.DecodeRead(std::move(outcome.replies.back()), places);
-  if (answered && !decoded) DistrustAnswer(connection);
+  if (answered && !decoded) connection.Distrust();
   if (!decoded) {
     result.errc = Errc::kTransient;
   } else {
@@ -132,7 +123,7 @@ asio::awaitable<Result<Epoch>> NewEpoch(Connection& connection, const Layout& la
   // One that is lost on the way is given to nobody.
   if (outcome.errc != Errc::kOk || outcome.replies[0].error()) co_return Errc::kTransient;
   const std::optional<Epoch> epoch = Layout::DecodeNewEpoch(outcome.replies[0]);
-  if (!epoch) DistrustAnswer(connection);
+  if (!epoch) connection.Distrust();
   const bool safe = replication.replicas == 0 || replication.Reached(outcome.replies[1]);
   if (!epoch || !safe) co_return Errc::kTransient;
   co_return *epoch;
@@ -151,7 +142,7 @@ asio::awaitable<Errc> Fence(Connection& connection, const Layout& layout,
   }
   const std::optional<Errc> fence = Layout::DecodeFence(outcome.replies[1]);
   if (!Layout::DecodeNoteEpoch(outcome.replies[0]) || !fence) {
-    DistrustAnswer(connection);
+    connection.Distrust();
     co_return Errc::kTransient;
   }
   if (*fence == Errc::kFenced) co_return Errc::kFenced;

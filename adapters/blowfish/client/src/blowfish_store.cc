@@ -61,7 +61,7 @@ asio::awaitable<T> Ask(Connection& connection, const resp::Commands& request,
   if (reply.error()) co_return Failed<T>(resp::Classify(reply));
   std::optional<T> answer = decode(std::move(reply));
   if (answer) co_return *std::move(answer);
-  connection.Distrust("an answer makes no sense: the connection is given up");
+  connection.Distrust();
   co_return Failed<T>(Errc::kUnknown);
 }
 

@@ -175,8 +175,9 @@ void Connection::Drop() {
   reader_ = ReplyReader();
 }
 
-void Connection::Distrust(std::string_view why) {
-  Warn(why, why);
+void Connection::Distrust() {
+  constexpr std::string_view kWhy = "an answer makes no sense: the connection is given up";
+  Warn(kWhy, kWhy);
   Drop();
 }
 

@@ -55,8 +55,9 @@ class Connection {
 
   // Ends the connection, of which nothing may be running; Connect() makes a new one.
   void Drop();
-  // And warns: the server answers what makes no sense.
-  void Distrust(std::string_view why);
+  // And warns: an answer is not of the shape that its command answers in. The connection may have
+  // answers that are not ours, so that whatever follows cannot be trusted either.
+  void Distrust();
 
   // For good: ends what waits, which then finds the connection lost.
   void Close();

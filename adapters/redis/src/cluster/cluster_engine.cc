@@ -1,7 +1,5 @@
 #include "cluster/cluster_engine.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -24,8 +22,10 @@ RedisClusterStore::Engine::Engine(const Options& options, const redis::Replicati
                                                  map_at_open, options.seeds, strand)),
       replication_(replication) {}
 
-asio::awaitable<void> RedisClusterStore::Engine::Run(std::span<Request> requests) {
-  return redis::Dispatch(topology, Server::Kind::kWrite, replication_, requests);
+asio::awaitable<void> RedisClusterStore::Engine::Run(std::span<Request> requests,
+                                                     redis::IsAnswer is_answer) {
+  return redis::Dispatch(topology, Server::Kind::kWrite, replication_, std::move(is_answer),
+                         requests);
 }
 
 // The epoch first: what comes after it must not be there if it is not remembered.
@@ -36,24 +36,24 @@ asio::awaitable<WriteResult> RedisClusterStore::Engine::Write(Epoch epoch,
     const WriteResult nothing_done{Errc::kTransient, {}};
     co_return nothing_done;
   }
-  co_await Run(write.requests());
-  bool understood = true;
-  WriteResult result = write.Result(layout, &understood);
-  if (!understood) ReportSenseless();
-  co_return result;
+  co_await Run(write.requests(),
+               [&](const Request& request) { return write.IsAnswer(layout, request); });
+  co_return write.Result(layout);
 }
 
 asio::awaitable<ReadResult> RedisClusterStore::Engine::Read(std::vector<Request> requests) {
   // Nothing is replicated by it.
   const redis::Replication none;
-  co_await redis::Dispatch(topology, Server::Kind::kRead, none, requests);
+  co_await redis::Dispatch(
+      topology, Server::Kind::kRead, none,
+      [](const Request& request) { return redis::Layout::IsAnswerToRead(request.reply, 1); },
+      requests);
   ReadResult result;
   result.states.resize(requests.size());
   for (std::size_t i = 0; i < requests.size(); ++i) {
     StoredState* const state = &result.states[i];
-    const bool answered = requests[i].errc == Errc::kOk && !requests[i].reply.error();
-    const bool decoded = answered && layout.DecodeRead(std::move(requests[i].reply), {&state, 1});
-    if (answered && !decoded) ReportSenseless();
+    const bool decoded = requests[i].errc == Errc::kOk &&
+                         layout.DecodeRead(std::move(requests[i].reply), {&state, 1});
     if (!decoded) {
       const ReadResult failed{Errc::kTransient, {}};
       co_return failed;
@@ -70,12 +70,11 @@ asio::awaitable<bool> RedisClusterStore::Engine::NoteEpoch(Epoch epoch) {
   if (epoch <= noted_epoch_) co_return true;
   Request request = EpochRequest();
   layout.AppendNoteEpoch(epoch, &request.command);
-  co_await Run({&request, 1});
-  if (request.errc != Errc::kOk || request.reply.error()) co_return false;
-  if (!redis::Layout::DecodeNoteEpoch(request.reply)) {
-    ReportSenseless();
-    co_return false;
-  }
+  const auto is_noted = [](const Request& done) {
+    return redis::Layout::DecodeNoteEpoch(done.reply);
+  };
+  co_await Run({&request, 1}, is_noted);
+  if (request.errc != Errc::kOk || !is_noted(request)) co_return false;
   noted_epoch_ = std::max(noted_epoch_, epoch);
   co_return true;
 }
@@ -83,14 +82,12 @@ asio::awaitable<bool> RedisClusterStore::Engine::NoteEpoch(Epoch epoch) {
 asio::awaitable<Result<Epoch>> RedisClusterStore::Engine::NewEpoch() {
   Request request = EpochRequest();
   layout.AppendNewEpoch(&request.command);
-  co_await Run({&request, 1});
-  // One that is lost on the way is given to nobody.
-  if (request.errc != Errc::kOk || request.reply.error()) co_return Errc::kTransient;
+  co_await Run({&request, 1}, [](const Request& done) {
+    return redis::Layout::DecodeNewEpoch(done.reply).has_value();
+  });
   const std::optional<Epoch> epoch = redis::Layout::DecodeNewEpoch(request.reply);
-  if (!epoch) {
-    ReportSenseless();
-    co_return Errc::kTransient;
-  }
+  // One that is lost on the way is given to nobody.
+  if (request.errc != Errc::kOk || !epoch) co_return Errc::kTransient;
   noted_epoch_ = std::max(noted_epoch_, *epoch);
   co_return *epoch;
 }
@@ -104,26 +101,20 @@ asio::awaitable<Errc> RedisClusterStore::Engine::Fence(Scope scope, Epoch epoch)
     requests[s].slot = slot;
     layout.AppendFence(redis::FenceKeyIn(slot, layout, scope), epoch, &requests[s].command);
   }
-  co_await Run(requests);
+  co_await Run(requests, [](const Request& done) {
+    return redis::Layout::DecodeFence(done.reply).has_value();
+  });
   // Where one is lost on the way it fences, now or later, whom the next attempt fences too.
   bool everywhere = true;
   bool fenced = false;
   for (const Request& done : requests) {
-    const bool answered = done.errc == Errc::kOk && !done.reply.error();
     std::optional<Errc> errc;
-    if (answered) errc = redis::Layout::DecodeFence(done.reply);
-    if (answered && !errc) ReportSenseless();
+    if (done.errc == Errc::kOk) errc = redis::Layout::DecodeFence(done.reply);
     everywhere = everywhere && errc;
     fenced = fenced || errc == Errc::kFenced;
   }
   if (!everywhere) co_return Errc::kTransient;
   co_return fenced ? Errc::kFenced : Errc::kOk;
-}
-
-void RedisClusterStore::Engine::ReportSenseless() {
-  if (!std::exchange(reported_senseless_, true)) {
-    spdlog::warn("redis-cluster: an answer makes no sense: it counts as lost");
-  }
 }
 
 }  // namespace stout

@@ -38,12 +38,10 @@ class RedisClusterStore::Engine {
   [[nodiscard]] redis::Request EpochRequest() const;
   // False: the cluster could not be made to remember it.
   [[nodiscard]] boost::asio::awaitable<bool> NoteEpoch(Epoch epoch);
-  [[nodiscard]] boost::asio::awaitable<void> Run(std::span<redis::Request> requests);
-  // Logs the first time that an answer is not of the shape that its command answers in.
-  void ReportSenseless();
+  [[nodiscard]] boost::asio::awaitable<void> Run(std::span<redis::Request> requests,
+                                                 redis::IsAnswer is_answer);
 
   const redis::Replication replication_;
-  bool reported_senseless_ = false;
   Epoch noted_epoch_ = 0;  // On the strand: the largest that the cluster is known to remember.
 };
 

@@ -52,18 +52,20 @@ ClusterWrite::ClusterWrite(const WriteBatch& batch, const Layout& layout, RedisM
   }
 }
 
-WriteResult ClusterWrite::Result(const Layout& layout, bool* understood) const {
+std::optional<WriteResult> ClusterWrite::Decode(const Layout& layout, std::size_t request) const {
+  return layout.DecodeWrite({&requests_[request].reply, 1}, items_[request], fenced_);
+}
+
+bool ClusterWrite::IsAnswer(const Layout& layout, const Request& request) const {
+  return Decode(layout, static_cast<std::size_t>(&request - requests_.data())).has_value();
+}
+
+WriteResult ClusterWrite::Result(const Layout& layout) const {
   std::vector<WriteResult> parts;
   for (std::size_t r = 0; r < requests_.size(); ++r) {
-    const Request& request = requests_[r];
-    WriteResult part{request.errc, {}};
-    if (request.errc == Errc::kOk) {
-      std::optional<WriteResult> decoded =
-          layout.DecodeWrite({&request.reply, 1}, items_[r], fenced_);
-      if (!decoded) *understood = false;
-      part = std::move(decoded).value_or(WriteResult{Errc::kUnknown, {}});
-    }
-    parts.push_back(std::move(part));
+    const Errc errc = requests_[r].errc;
+    // kOk: the reply is an error, or IsAnswer() has accepted it.
+    parts.push_back(errc == Errc::kOk ? *Decode(layout, r) : WriteResult{errc, {}});
   }
   return CombineParts(parts, items_);
 }

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,12 +20,15 @@ class ClusterWrite {
   ClusterWrite(const WriteBatch& batch, const Layout& layout, RedisMode mode);
 
   [[nodiscard]] std::span<Request> requests() { return requests_; }
+  // Whether the reply of one of the requests has the shape that its commands answer in.
+  [[nodiscard]] bool IsAnswer(const Layout& layout, const Request& request) const;
   // Of the batch, once the requests have been dispatched.
-  // If an answer is not of the shape that the commands answer in, its part is kUnknown, and
-  // `*understood` becomes false.
-  [[nodiscard]] WriteResult Result(const Layout& layout, bool* understood) const;
+  [[nodiscard]] WriteResult Result(const Layout& layout) const;
 
  private:
+  // Of a request, if it has the right shape.
+  [[nodiscard]] std::optional<WriteResult> Decode(const Layout& layout, std::size_t request) const;
+
   const bool fenced_;
   std::vector<Request> requests_;
   std::vector<std::vector<std::uint32_t>> items_;  // Of each request.

@@ -48,7 +48,12 @@ std::vector<Trip> Plan(const std::vector<Errand>& errands) {
   return trips;
 }
 
-asio::awaitable<void> Travel(Trip& trip, const Replication& replication, Connection& connection) {
+void SetErrc(const Trip& trip, Errc errc) {
+  for (const Errand& errand : trip.errands) errand.request->errc = errc;
+}
+
+asio::awaitable<void> Travel(Trip& trip, const Replication& replication, const IsAnswer& is_answer,
+                             Connection& connection) {
   Commands commands;
   for (const Errand& errand : trip.errands) {
     if (errand.asking) commands.Add({"ASKING"});
@@ -56,29 +61,34 @@ asio::awaitable<void> Travel(Trip& trip, const Replication& replication, Connect
   }
   replication.Append(&commands);
   Outcome outcome = co_await connection.RunScripts(commands);
-  if (outcome.errc != Errc::kOk) {
-    for (const Errand& errand : trip.errands) errand.request->errc = outcome.errc;
-    co_return;
-  }
+  if (outcome.errc != Errc::kOk) co_return SetErrc(trip, outcome.errc);
   const bool safe = replication.replicas == 0 || replication.Reached(outcome.replies.back());
+  bool understood = true;
   auto reply = outcome.replies.begin();
   for (const Errand& errand : trip.errands) {
     if (errand.asking) ++reply;
-    errand.request->reply = std::move(*reply++);
-    errand.request->errc = safe || errand.request->reply.error() ? Errc::kOk : Errc::kUnknown;
+    Request& request = *errand.request;
+    request.reply = std::move(*reply++);
+    request.errc = safe || request.reply.error() ? Errc::kOk : Errc::kUnknown;
+    understood = understood && (request.reply.error() || is_answer(request));
   }
+  if (understood) co_return;
+  connection.Distrust();
+  SetErrc(trip, Errc::kUnknown);
 }
 
 asio::awaitable<void> MakeTrips(Topology& topology, Server::Kind kind,
-                                const Replication& replication, std::vector<Trip>& trips) {
+                                const Replication& replication, const IsAnswer& is_answer,
+                                std::vector<Trip>& trips) {
   Gathering gathering(topology.strand());
   for (Trip& trip : trips) {
     // Where too much waits already, the job goes, and its ticket.
-    (void)topology.At(trip.to).Submit(
-        kind,
-        [&trip, &replication, ticket = gathering.Add()](Connection* with) -> asio::awaitable<void> {
-          if (with != nullptr) co_await Travel(trip, replication, *with);
-        });
+    (void)topology.At(trip.to).Submit(kind,
+                                      [&trip, &replication, &is_answer, ticket = gathering.Add()](
+                                          Connection* with) -> asio::awaitable<void> {
+                                        if (with != nullptr)
+                                          co_await Travel(trip, replication, is_answer, *with);
+                                      });
   }
   // A node that stands still tells nobody that another has taken its place.
   while (!co_await gathering.WaitFor(kPatience)) topology.Doubt();
@@ -112,7 +122,8 @@ std::vector<Errand> Redirected(Topology& topology, const std::vector<Trip>& trip
 }  // namespace
 
 asio::awaitable<void> Dispatch(std::shared_ptr<Topology> topology, Server::Kind kind,
-                               Replication replication, std::span<Request> requests) {
+                               Replication replication, IsAnswer is_answer,
+                               std::span<Request> requests) {
   std::vector<Errand> errands;
   for (Request& request : requests) {
     if (const RedisAddress* owner = topology->OwnerOf(request.slot)) {
@@ -123,7 +134,7 @@ asio::awaitable<void> Dispatch(std::shared_ptr<Topology> topology, Server::Kind 
   }
   for (int redirections = 0; !errands.empty() && redirections <= kMaxRedirections; ++redirections) {
     std::vector<Trip> trips = Plan(errands);
-    co_await MakeTrips(*topology, kind, replication, trips);
+    co_await MakeTrips(*topology, kind, replication, is_answer, trips);
     errands = Redirected(*topology, trips);
   }
 }

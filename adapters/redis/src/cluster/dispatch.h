@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -25,10 +26,17 @@ struct Request {
   Reply reply{};
 };
 
+// Whether an answer that is no error has the shape that its request's command answers in.
+using IsAnswer = std::function<bool(const Request&)>;
+
 // Runs them, those of a node in one round trip, and follows redirections. `replication` is waited
 // for by each node. The requests must stay where they are until it returns.
+//
+// After an answer that `is_answer` does not accept, the answers of that connection may belong to
+// other commands: all requests of the round trip are kUnknown, and the connection is dropped.
 [[nodiscard]] boost::asio::awaitable<void> Dispatch(std::shared_ptr<Topology> topology,
                                                     Server::Kind kind, Replication replication,
+                                                    IsAnswer is_answer,
                                                     std::span<Request> requests);
 
 }  // namespace stout::redis

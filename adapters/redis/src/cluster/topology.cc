@@ -120,7 +120,10 @@ asio::awaitable<std::optional<SlotMap>> Topology::Ask(Connection& connection,
   question.Add({"CLUSTER", "SLOTS"});
   const Outcome outcome = co_await connection.Run(question);
   std::optional<SlotMap> map;
-  if (outcome.errc == Errc::kOk) map = SlotMap::Parse(outcome.replies.front(), address);
+  if (outcome.errc == Errc::kOk) {
+    map = SlotMap::Parse(outcome.replies.front(), address);
+    if (!map && !outcome.replies.front().error()) connection.Distrust();
+  }
   // Who knows nobody has just been started, or was thrown out.
   if (map && map->slots_served() == 0) map.reset();
   co_return map;

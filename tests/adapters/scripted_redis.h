@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "scripted_resp_server.h"
+
+namespace stout::test {
+
+// What a Redis answers to the commands of the tests; to all others as Redis does.
+struct RedisAnswers {
+  std::string write = "*0\r\n";
+  std::string note_epoch = "+OK\r\n";
+  std::string fence = ":1\r\n";
+  std::string epoch = ":7\r\n";
+  std::string read = "*1\r\n$-1\r\n";
+  std::string mset = "+OK\r\n";
+  std::string slots = "-ERR This instance has cluster support disabled\r\n";
+};
+
+inline bool IsFence(const ScriptedRespServer::Command& command) {
+  return command[0] == "EVALSHA" && command.size() == 5 && command[3] != "stout:epoch";
+}
+
+inline ScriptedRespServer::Script RedisScript(RedisAnswers answers) {
+  using Answer = ScriptedRespServer::Answer;
+  return [answers = std::move(answers)](const ScriptedRespServer::Command& command) {
+    const std::string& name = command[0];
+    if (name == "EVALSHA") {
+      if (command[3] == "stout:epoch") return Answer{answers.note_epoch};
+      return Answer{IsFence(command) ? answers.fence : answers.write};
+    }
+    if (name == "INCR") return Answer{answers.epoch};
+    if (name == "MGET") return Answer{answers.read};
+    if (name == "MSET") return Answer{answers.mset};
+    if (name == "DEL") return Answer{":0\r\n"};
+    if (name == "INFO") return Answer{"$16\r\n#\r\nrole:master\r\n\r\n"};
+    if (name == "CONFIG") return Answer{"*0\r\n"};
+    if (name == "CLUSTER") return Answer{answers.slots};
+    return Answer{"+OK\r\n"};
+  };
+}
+
+}  // namespace stout::test
