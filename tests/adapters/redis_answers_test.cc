@@ -120,13 +120,16 @@ TEST_CASE_METHOD(RedisAnswersTest, "redis: an epoch is a positive integer", "[re
   CHECK(answered.get_future().get() == Errc::kTransient);
 }
 
-TEST_CASE_METHOD(RedisAnswersTest, "redis: a fence is 0 or 1, and its epoch is noted", "[redis]") {
+TEST_CASE_METHOD(RedisAnswersTest, "redis: a fence is 0, 1 or 2, and its epoch is noted",
+                 "[redis]") {
   const auto store = Open();
+  CHECK_FALSE(FenceNow(*store, "s", 5));
+  Follow({.fence = ":2\r\n"});
   CHECK_FALSE(FenceNow(*store, "s", 5));
   Follow({.fence = ":0\r\n"});
   CHECK(FenceNow(*store, "s", 5) == Errc::kFenced);
   const std::string answer =
-      GENERATE(":2\r\n", ":-1\r\n", "+OK\r\n", "$1\r\n1\r\n", "*1\r\n:1\r\n", "$-1\r\n");
+      GENERATE(":3\r\n", ":-1\r\n", "+OK\r\n", "$1\r\n1\r\n", "*1\r\n:1\r\n", "$-1\r\n");
   CAPTURE(answer);
   Follow({.fence = answer});
   CHECK(FenceNow(*store, "s", 5) == Errc::kTransient);

@@ -93,6 +93,14 @@ TEST_CASE("redis cluster: the map of slots") {
   CHECK(map->slots_served() == 203);
   CHECK(map->Nodes() == std::vector<RedisAddress>{a, b, c, {"10.0.0.4", 7004}});
 
+  CHECK(map->RangeEnds() == std::vector<Slot>{99, 200, 299, 300, 16382, 16383});
+
+  const SlotMap before = *map;
+  CHECK(map->SameOwners(before));
+  map->Move(0, b);
+  CHECK_FALSE(map->SameOwners(before));
+  map->Move(0, a);
+  CHECK(map->SameOwners(before));
   map->Move(0, b);
   map->Move(201, {"10.0.0.5", 7005});
   CHECK(*map->OwnerOf(0) == b);

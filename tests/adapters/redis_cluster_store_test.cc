@@ -3,6 +3,7 @@
 
 #include "stout/adapters/redis_cluster_store.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -10,7 +11,9 @@
 #include <csignal>
 #include <functional>
 #include <set>
+#include <utility>
 
+#include "cluster/hash_slot.h"
 #include "redis_cluster_fixture.h"
 #include "remote_store_fixture.h"
 #include "scripted_redis.h"
@@ -77,7 +80,29 @@ class ScriptedClusterTest : public StoreOpener {
     return nodes_[0].connections() + nodes_[1].connections();
   }
 
+  // The keys of all the fences that a node was sent, in their order.
+  static std::vector<std::string> FencesOf(const ScriptedRespServer& node) {
+    std::vector<std::string> keys;
+    for (const auto& command : node.commands()) {
+      if (IsFence(command)) keys.push_back(command[3]);
+    }
+    return keys;
+  }
+  // How many there were since the last call.
+  std::size_t TakeFences() {
+    const std::size_t fences = FencesOf(nodes_[0]).size() + FencesOf(nodes_[1]).size();
+    return fences - std::exchange(fences_, fences);
+  }
+  [[nodiscard]] std::size_t MapsAskedFor() const {
+    std::size_t asked = 0;
+    for (const ScriptedRespServer& node : nodes_) {
+      for (const auto& command : node.commands()) asked += command[0] == "CLUSTER" ? 1 : 0;
+    }
+    return asked;
+  }
+
   std::vector<Range> ranges_ = {{16383, 0}};
+  std::size_t fences_ = 0;
   std::array<ScriptedRespServer, 2> nodes_ = {ScriptedRespServer(RedisScript({})),
                                               ScriptedRespServer(RedisScript({}))};
 };
@@ -232,6 +257,166 @@ TEST_CASE_METHOD(ScriptedClusterTest,
     (void)ReadNow(*store, {"k"});
     return connections() > before + 1;
   }));
+}
+
+// A fence of the scope "s" that all slots have had, in three ranges of two masters.
+class RepeatedFenceTest : public ScriptedClusterTest {
+ protected:
+  static constexpr std::size_t kAll = 16384;
+
+  RepeatedFenceTest() {
+    ranges_ = {{5000, 0}, {10000, 1}, {16383, 0}};
+    Follow({});
+    store_ = Open();
+    REQUIRE_FALSE(FenceNow(*store_, "s", 5));
+    REQUIRE(TakeFences() == kAll);
+    Follow(kThere);
+  }
+
+  const RedisAnswers kThere = {.fence = ":2\r\n"};
+  std::unique_ptr<Store> store_;
+};
+
+TEST_CASE_METHOD(RepeatedFenceTest, "redis cluster: a repeated fence asks a slot of each range") {
+  for (int repetition = 0; repetition < 3; ++repetition) {
+    CHECK_FALSE(FenceNow(*store_, "s", 5));
+    CHECK(TakeFences() == ranges_.size());
+  }
+  // The one that a full fence sends last.
+  CHECK(redis::SlotOf(FencesOf(nodes_[0]).back()) == 16383);
+  CHECK(redis::SlotOf(FencesOf(nodes_[1]).back()) == 10000);
+}
+
+TEST_CASE_METHOD(RepeatedFenceTest, "redis cluster: a fence of another pair asks all slots") {
+  CHECK_FALSE(FenceNow(*store_, "s", 6));
+  CHECK(TakeFences() == kAll);
+  CHECK_FALSE(FenceNow(*store_, "t", 6));
+  CHECK(TakeFences() == kAll);
+  CHECK_FALSE(FenceNow(*store_, "s", 6));
+  CHECK(TakeFences() == kAll);
+}
+
+TEST_CASE_METHOD(RepeatedFenceTest,
+                 "redis cluster: after a repeated fence fails, the next one asks all slots") {
+  struct Case {
+    const char* answer;
+    Errc outcome;
+  };
+  const auto test = GENERATE(Case{"-ERR no\r\n", Errc::kTransient},
+                             Case{"+OK\r\n", Errc::kTransient}, Case{":0\r\n", Errc::kFenced});
+  CAPTURE(test.answer);
+  // One node is enough.
+  nodes_[1].Follow(RedisScript({.fence = test.answer, .slots = Slots()}));
+  CHECK(FenceNow(*store_, "s", 5) == test.outcome);
+  CHECK(TakeFences() == ranges_.size());
+  CHECK(FenceNow(*store_, "s", 5) == test.outcome);
+  CHECK(TakeFences() == kAll);
+  Follow(kThere);
+  CHECK_FALSE(FenceNow(*store_, "s", 5));
+  CHECK(TakeFences() == kAll);
+  CHECK_FALSE(FenceNow(*store_, "s", 5));
+  CHECK(TakeFences() == ranges_.size());
+}
+
+TEST_CASE_METHOD(RepeatedFenceTest,
+                 "redis cluster: after a node is away, the next fence asks all slots") {
+  nodes_[1].Follow(
+      [](const ScriptedRespServer::Command&) { return ScriptedRespServer::Answer{.close = true}; });
+  CHECK(FenceNow(*store_, "s", 5) == Errc::kTransient);
+  Follow(kThere);
+  TakeFences();
+  // A lost connection is not made anew at once.
+  CHECK(Eventually([&] { return !FenceNow(*store_, "s", 5); }));
+  CHECK(TakeFences() >= kAll);
+  CHECK_FALSE(FenceNow(*store_, "s", 5));
+  CHECK(TakeFences() == ranges_.size());
+}
+
+TEST_CASE_METHOD(RepeatedFenceTest,
+                 "redis cluster: a node that has lost its fences is given all of them again") {
+  nodes_[1].Follow(RedisScript({.fence = ":1\r\n", .slots = Slots()}));
+  CHECK_FALSE(FenceNow(*store_, "s", 5));
+  CHECK(TakeFences() == ranges_.size() + kAll);
+  Follow(kThere);
+  CHECK_FALSE(FenceNow(*store_, "s", 5));
+  CHECK(TakeFences() == ranges_.size());
+}
+
+TEST_CASE_METHOD(RepeatedFenceTest,
+                 "redis cluster: after a slot has another owner, the next fence asks all slots") {
+  // A failed read makes the store ask for the map, which is the same.
+  const auto doubt = [&](const std::string& slots) {
+    const std::size_t asked = MapsAskedFor();
+    Follow({.fence = kThere.fence, .read = "-ERR no\r\n", .slots = slots});
+    CHECK(ReadNow(*store_, {"k"}).errc == Errc::kTransient);
+    CHECK(Eventually([&] { return MapsAskedFor() > asked; }));
+  };
+  doubt(Slots());
+  CHECK_FALSE(FenceNow(*store_, "s", 5));
+  CHECK(TakeFences() == ranges_.size());
+
+  ranges_ = {{5001, 0}, {16383, 1}};
+  doubt(Slots());
+  CHECK(Eventually([&] { return !FenceNow(*store_, "s", 5) && TakeFences() == kAll; }));
+  CHECK_FALSE(FenceNow(*store_, "s", 5));
+  CHECK(TakeFences() == ranges_.size());
+}
+
+TEST_CASE_METHOD(RepeatedFenceTest,
+                 "redis cluster: a slot that moves while it is fenced makes the next fence full") {
+  const std::string moved = "-MOVED 10000 127.0.0.1:" + std::to_string(nodes_[0].port()) + "\r\n";
+  nodes_[1].Follow(RedisScript({.fence = moved, .slots = Slots()}));
+  ranges_ = {{5000, 0}, {9999, 1}, {16383, 0}};
+  nodes_[0].Follow(RedisScript({.fence = kThere.fence, .slots = Slots()}));
+  CHECK_FALSE(FenceNow(*store_, "s", 5));
+  CHECK(TakeFences() == 4);
+  Follow(kThere);
+  CHECK_FALSE(FenceNow(*store_, "s", 5));
+  CHECK(TakeFences() == kAll);
+}
+
+TEST_CASE_METHOD(ClusterTest, "redis cluster: a repeated fence notices a newer owner") {
+  const auto former = Open();
+  const auto newer = Open();
+  const Epoch epoch = NewEpochNow(*former);
+  CHECK_FALSE(FenceNow(*former, "s", epoch));
+  CHECK_FALSE(FenceNow(*former, "s", epoch));
+  CHECK_FALSE(FenceNow(*newer, "s", NewEpochNow(*newer)));
+  cluster_.ResetStatistics();
+  CHECK(FenceNow(*former, "s", epoch) == Errc::kFenced);
+  CHECK(cluster_.ScriptsRun() < 100);
+  CHECK(WriteNow(*former, Scoped("s", Batch(epoch, {Put("k", "late", 1)}))) ==
+        WriteResult{Errc::kFenced, {}});
+}
+
+TEST_CASE_METHOD(ClusterTest, "redis cluster: a repeated fence shuts out again where it was lost") {
+  const auto store = Open();
+  CHECK_FALSE(FenceNow(*store, "s", 5));
+  cluster_.Clear();
+  CHECK_FALSE(FenceNow(*store, "s", 5));
+  for (const char* key : {"a", "b", "c", "d", "e", "f"}) {
+    CHECK(WriteNow(*store, Scoped("s", Batch(4, {Put(key, "late", 1)}))) ==
+          WriteResult{Errc::kFenced, {}});
+  }
+}
+
+TEST_CASE_METHOD(ClusterTest, "redis cluster: a fence is full again after its slot has moved") {
+  const auto store = Open();
+  CHECK_FALSE(FenceNow(*store, "s", 5));
+  cluster_.ResetStatistics();
+  CHECK_FALSE(FenceNow(*store, "s", 5));
+  const std::size_t cheap = cluster_.ScriptsRun();
+  CHECK(cheap >= RedisCluster::kMasters);
+  CHECK(cheap < 100);
+
+  SlotMigration move(cluster_, "{g}k");
+  move.Begin();
+  move.End();
+  CHECK(WriteNow(*store, Scoped("s", Batch(5, {Put("{g}k", "v", 1)}))) == WriteResult{});
+  CHECK(store->redirections().moved == 1);
+  cluster_.ResetStatistics();
+  CHECK_FALSE(FenceNow(*store, "s", 5));
+  CHECK(cluster_.ScriptsRun() >= 16384);
 }
 
 TEST_CASE_METHOD(ClusterTest,

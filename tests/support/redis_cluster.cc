@@ -178,6 +178,21 @@ void RedisCluster::Clear() {
   }
 }
 
+std::size_t RedisCluster::ScriptsRun() const {
+  const std::string before = "cmdstat_evalsha:calls=";
+  std::size_t calls = 0;
+  for (const auto& node : nodes_) {
+    for (const std::string& line : Lines(node->Execute({"INFO", "commandstats"}))) {
+      if (line.starts_with(before)) calls += std::stoul(line.substr(before.size()));
+    }
+  }
+  return calls;
+}
+
+void RedisCluster::ResetStatistics() {
+  for (const auto& node : nodes_) node->Execute({"CONFIG", "RESETSTAT"});
+}
+
 SlotMigration::SlotMigration(RedisCluster& cluster, const std::string& key)
     : slot_(cluster.MasterOf(key).Execute({"CLUSTER", "KEYSLOT", key})),
       from_(cluster.MasterOf(key)),

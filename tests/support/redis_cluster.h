@@ -44,6 +44,10 @@ class RedisCluster {
   // Removes all keys.
   void Clear();
 
+  // The scripts that clients had run by the nodes since ResetStatistics().
+  [[nodiscard]] std::size_t ScriptsRun() const;
+  void ResetStatistics();
+
  private:
   // A line of CLUSTER NODES.
   struct Node {

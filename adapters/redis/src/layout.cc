@@ -15,6 +15,11 @@ namespace {
 constexpr std::int64_t kToldFenced = 1;
 constexpr std::int64_t kToldNoState = 2;
 
+// What the script `fence` answers.
+constexpr std::int64_t kFenceIsNewer = 0;
+constexpr std::int64_t kFenceSet = 1;
+constexpr std::int64_t kFenceThere = 2;
+
 // Of a state: "s", its kind, epoch and version.
 using Header = std::array<char, Layout::kHeader>;
 using Bytes8 = std::array<char, 8>;
@@ -246,8 +251,12 @@ std::optional<Epoch> Layout::DecodeNewEpoch(const Reply& reply) {
 
 std::optional<Errc> Layout::DecodeFence(const Reply& reply) {
   if (reply.kind != Reply::Kind::kInteger) return std::nullopt;
-  if (reply.integer == 1) return Errc::kOk;
-  return reply.integer == 0 ? std::optional(Errc::kFenced) : std::nullopt;
+  if (reply.integer == kFenceSet || reply.integer == kFenceThere) return Errc::kOk;
+  return reply.integer == kFenceIsNewer ? std::optional(Errc::kFenced) : std::nullopt;
+}
+
+bool Layout::HadFence(const Reply& reply) {
+  return reply.kind == Reply::Kind::kInteger && reply.integer == kFenceThere;
 }
 
 }  // namespace stout::redis

@@ -61,6 +61,8 @@ class Layout {
   [[nodiscard]] static std::optional<Epoch> DecodeNewEpoch(const Reply& reply);
   // kOk or kFenced.
   [[nodiscard]] static std::optional<Errc> DecodeFence(const Reply& reply);
+  // Whether the fence had that epoch before.
+  [[nodiscard]] static bool HadFence(const Reply& reply);
 
  private:
   void AppendVersioned(const WriteBatch& batch, std::span<const std::uint32_t> items,

@@ -1,6 +1,7 @@
 #include "cluster/cluster_engine.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -92,29 +93,57 @@ asio::awaitable<Result<Epoch>> RedisClusterStore::Engine::NewEpoch() {
   co_return *epoch;
 }
 
+// A server that only reads repeats its fence every second, to notice a newer owner before that one
+// serves. The newer owner serves after it has fenced all slots (Interposer::OpenScope). Any slot
+// shows that, unless its node has been cut off or has lost its newest writes. A repetition
+// therefore asks each node, in one slot of each range that it serves.
+//
+// It asks the last slot of the range. That fence was sent last, so a node that has lost any of the
+// range's fences by losing its newest writes has lost this one.
+//
+// A fence is full again after another scope or epoch, after a failure or a refusal, after a slot
+// has got another owner, and at once where the fence is not there any more: that node was restarted
+// without its data, replaced by a replica that lagged, or emptied.
 asio::awaitable<Errc> RedisClusterStore::Engine::Fence(Scope scope, Epoch epoch) {
   const bool noted = co_await NoteEpoch(epoch);
   if (!noted) co_return Errc::kTransient;
-  std::vector<Request> requests(redis::kSlots);
-  for (std::size_t s = 0; s < requests.size(); ++s) {
-    const auto slot = static_cast<redis::Slot>(s);
-    requests[s].slot = slot;
-    layout.AppendFence(redis::FenceKeyIn(slot, layout, scope), epoch, &requests[s].command);
+  const FullFence wanted{scope, epoch, topology->owners_version()};
+  if (full_fence_ == wanted) {
+    const Fenced repeated = co_await FenceIn(topology->RangeEnds(), scope, epoch);
+    if (repeated.errc == Errc::kOk && repeated.kept) co_return Errc::kOk;
+    full_fence_.reset();
+    if (repeated.errc != Errc::kOk) co_return repeated.errc;
+  }
+  std::vector<redis::Slot> all(redis::kSlots);
+  std::iota(all.begin(), all.end(), redis::Slot{0});
+  const Fenced fenced = co_await FenceIn(std::move(all), scope, epoch);
+  full_fence_ = fenced.errc == Errc::kOk ? std::optional(wanted) : std::nullopt;
+  co_return fenced.errc;
+}
+
+asio::awaitable<RedisClusterStore::Engine::Fenced> RedisClusterStore::Engine::FenceIn(
+    std::vector<redis::Slot> slots, const Scope& scope, Epoch epoch) {
+  std::vector<Request> requests(slots.size());
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    requests[i].slot = slots[i];
+    layout.AppendFence(redis::FenceKeyIn(slots[i], layout, scope), epoch, &requests[i].command);
   }
   co_await Run(requests, [](const Request& done) {
     return redis::Layout::DecodeFence(done.reply).has_value();
   });
   // Where one is lost on the way it fences, now or later, whom the next attempt fences too.
   bool everywhere = true;
-  bool fenced = false;
+  bool refused = false;
+  bool kept = true;
   for (const Request& done : requests) {
     std::optional<Errc> errc;
     if (done.errc == Errc::kOk) errc = redis::Layout::DecodeFence(done.reply);
     everywhere = everywhere && errc;
-    fenced = fenced || errc == Errc::kFenced;
+    refused = refused || errc == Errc::kFenced;
+    kept = kept && redis::Layout::HadFence(done.reply);
   }
-  if (!everywhere) co_return Errc::kTransient;
-  co_return fenced ? Errc::kFenced : Errc::kOk;
+  if (!everywhere) co_return Fenced{Errc::kTransient};
+  co_return Fenced{refused ? Errc::kFenced : Errc::kOk, kept};
 }
 
 }  // namespace stout

@@ -2,7 +2,10 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -26,6 +29,7 @@ class RedisClusterStore::Engine {
   // One key a request.
   [[nodiscard]] boost::asio::awaitable<ReadResult> Read(std::vector<redis::Request> requests);
   [[nodiscard]] boost::asio::awaitable<Result<Epoch>> NewEpoch();
+  // In all slots; a repetition in one slot of each range that a master serves, see the source.
   [[nodiscard]] boost::asio::awaitable<Errc> Fence(Scope scope, Epoch epoch);
 
   const RedisMode mode;
@@ -34,6 +38,22 @@ class RedisClusterStore::Engine {
   const std::shared_ptr<redis::Topology> topology;
 
  private:
+  // A fence that all slots have had, and who served them.
+  struct FullFence {
+    Scope scope;
+    Epoch epoch;
+    std::uint64_t owners_version;
+
+    bool operator==(const FullFence&) const = default;
+  };
+  // What became of a fence in several slots.
+  struct Fenced {
+    Errc errc;          // kOk: all of them have it.
+    bool kept = false;  // And had it before.
+  };
+
+  [[nodiscard]] boost::asio::awaitable<Fenced> FenceIn(std::vector<redis::Slot> slots,
+                                                       const Scope& scope, Epoch epoch);
   // Of the epoch's own slot.
   [[nodiscard]] redis::Request EpochRequest() const;
   // False: the cluster could not be made to remember it.
@@ -42,7 +62,10 @@ class RedisClusterStore::Engine {
                                                  redis::IsAnswer is_answer);
 
   const redis::Replication replication_;
-  Epoch noted_epoch_ = 0;  // On the strand: the largest that the cluster is known to remember.
+
+  // On the strand.
+  Epoch noted_epoch_ = 0;                // The largest that the cluster is known to remember.
+  std::optional<FullFence> full_fence_;  // The last one, unless a slot may have lost it.
 };
 
 }  // namespace stout

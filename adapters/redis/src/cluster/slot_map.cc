@@ -60,6 +60,26 @@ std::size_t SlotMap::OwnerIndexOf(Slot slot) const {
   return owners_[slot] == kNobody ? masters_.size() : owners_[slot];
 }
 
+std::vector<Slot> SlotMap::RangeEnds() const {
+  std::vector<Slot> ends;
+  for (std::size_t slot = 0; slot < kSlots; ++slot) {
+    if (slot + 1 == kSlots || owners_[slot] != owners_[slot + 1]) {
+      ends.push_back(static_cast<Slot>(slot));
+    }
+  }
+  return ends;
+}
+
+bool SlotMap::SameOwners(const SlotMap& other) const {
+  for (std::size_t s = 0; s < kSlots; ++s) {
+    const RedisAddress* const mine = OwnerOf(static_cast<Slot>(s));
+    const RedisAddress* const its = other.OwnerOf(static_cast<Slot>(s));
+    const bool same = mine == nullptr || its == nullptr ? mine == its : *mine == *its;
+    if (!same) return false;
+  }
+  return true;
+}
+
 void SlotMap::Move(Slot slot, const RedisAddress& to) { owners_[slot] = IndexOf(to); }
 
 std::size_t SlotMap::slots_served() const {

@@ -29,6 +29,10 @@ class SlotMap {
   [[nodiscard]] const RedisAddress* OwnerOf(Slot slot) const;
   // The place of the slot's owner in masters(); masters().size() if nobody serves it.
   [[nodiscard]] std::size_t OwnerIndexOf(Slot slot) const;
+  // The last slot of each range of slots that one master serves, or nobody.
+  [[nodiscard]] std::vector<Slot> RangeEnds() const;
+  // Whether each slot has the same owner in both.
+  [[nodiscard]] bool SameOwners(const SlotMap& other) const;
   // Of a MOVED answer.
   void Move(Slot slot, const RedisAddress& to);
 

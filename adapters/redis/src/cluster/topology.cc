@@ -70,6 +70,7 @@ void Topology::Learn(const Redirection& redirection) {
   }
   ++moved_;
   map_.Move(redirection.slot, redirection.node);
+  ++owners_version_;
   Doubt();  // More may have changed than that slot.
 }
 
@@ -146,6 +147,7 @@ std::vector<std::shared_ptr<Topology::Node>> Topology::WhomToAsk() {
 // failed-over master's batches would wait for the end of their time. One that no map has named yet
 // is to get its first slot.
 void Topology::Adopt(SlotMap map) {
+  if (!map.SameOwners(map_)) ++owners_version_;
   const std::vector<RedisAddress> before = std::exchange(map_, std::move(map)).Nodes();
   const std::vector<RedisAddress> now = map_.Nodes();
   const auto names = [](const std::vector<RedisAddress>& nodes, const RedisAddress& address) {

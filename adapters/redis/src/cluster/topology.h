@@ -37,6 +37,10 @@ class Topology : public std::enable_shared_from_this<Topology> {
 
   // Null: nobody is known to serve it.
   [[nodiscard]] const RedisAddress* OwnerOf(Slot slot) const { return map_.OwnerOf(slot); }
+  // As SlotMap::RangeEnds.
+  [[nodiscard]] std::vector<Slot> RangeEnds() const { return map_.RangeEnds(); }
+  // Another number whenever a slot has got another owner.
+  [[nodiscard]] std::uint64_t owners_version() const { return owners_version_; }
   [[nodiscard]] Server& At(const RedisAddress& address) { return NodeAt(address)->server; }
 
   // A node has said so.
@@ -72,6 +76,7 @@ class Topology : public std::enable_shared_from_this<Topology> {
 
   // On the strand.
   SlotMap map_;
+  std::uint64_t owners_version_ = 0;
   bool nobody_answered_ = false;  // The last time.
   bool doubted_ = false;
   bool closed_ = false;

@@ -31,7 +31,8 @@ namespace stout {
 /// what was acknowledged. traits().durable is true where every node is set up as RedisStore asks
 /// for, and `wait` covers all replicas of every master; as seen when the store opens.
 ///
-/// Fence() writes one key a slot, 16,384 in all, and takes some tenths of a second.
+/// Fence() writes one key a slot, 16,384 in all, and takes some tenths of a second. A repetition of
+/// the last one that succeeded asks one slot of each range that a master serves.
 ///
 /// Owner, Threads: as RedisStore.
 /// Errors: as RedisStore, but often item by item, as nodes fail on their own; also kTransient where
