@@ -5,6 +5,7 @@
 
 #include "postgres/src/templates.h"
 #include "postgres_test_support.h"
+#include "tests/support/log_capture.h"
 
 namespace stout::test {
 namespace {
@@ -27,6 +28,37 @@ USING unnest($1::bytea[], $3::int8[]) AS u (k, n)
 WHERE d.id = convert_from(u.k, 'UTF8') AND (d.epoch, d.version) < ($2::int8, u.n))",
           .select = R"(SELECT convert_to(id, 'UTF8'), convert_to(body::text, 'UTF8'), epoch, version
 FROM documents WHERE convert_to(id, 'UTF8') = ANY ($1::bytea[]))"};
+}
+
+// Expressions over a key k and a value v, and over the columns of the table notes. By default both
+// columns are text.
+struct Notes {
+  std::string key = "convert_from(k, 'UTF8')";
+  std::string value = "convert_from(v, 'UTF8')";
+  std::string id = "convert_to(id::text, 'UTF8')";
+  std::string body = "convert_to(body::text, 'UTF8')";
+  std::string also = "true";  // What remove asks for besides.
+};
+
+PostgresOptions Templates(const Notes& notes) {
+  PostgresOptions options;
+  options.templates = PostgresTemplates{
+      .upsert = "INSERT INTO notes AS t SELECT " + notes.key + ", " + notes.value +
+                ", $3::int8, n FROM unnest($1::bytea[], $2::bytea[], $4::int8[]) AS u (k, v, n) "
+                "ORDER BY k ON CONFLICT (id) DO UPDATE SET body = excluded.body, "
+                "epoch = excluded.epoch, version = excluded.version "
+                "WHERE (t.epoch, t.version) < (excluded.epoch, excluded.version)",
+      .remove =
+          "DELETE FROM notes t USING unnest($1::bytea[], $3::int8[]) AS u (k, n) WHERE id = " +
+          notes.key + " AND (t.epoch, t.version) < ($2::int8, n) AND " + notes.also,
+      .select = "SELECT " + notes.id + ", " + notes.body + ", epoch, version FROM notes WHERE " +
+                notes.id + " = ANY ($1::bytea[])"};
+  return options;
+}
+
+std::string NotesTable(const std::string& id, const std::string& body) {
+  return "SET client_min_messages = warning; DROP TABLE IF EXISTS notes; CREATE TABLE notes (id " +
+         id + " PRIMARY KEY, body " + body + ", epoch int8, version int8)";
 }
 
 }  // namespace
@@ -74,47 +106,104 @@ TEST_CASE_METHOD(PostgresTest, "postgres: templates that keep another value are 
   const bool pooled = GENERATE(false, true);
   CAPTURE(pooled);
   const int port = PortOf(pooled);
-  server().Execute("CREATE TABLE notes (id text PRIMARY KEY, body text, epoch int8, version int8)");
-  // The statements for these expressions over a key k and a value v, and over the columns.
-  const auto notes = [](const std::string& key, const std::string& value, const std::string& id,
-                        const std::string& body) {
-    PostgresOptions options;
-    options.templates = PostgresTemplates{
-        .upsert = "INSERT INTO notes AS t SELECT " + key + ", " + value +
-                  ", $3::int8, n FROM unnest($1::bytea[], $2::bytea[], $4::int8[]) AS u (k, v, n) "
-                  "ORDER BY k ON CONFLICT (id) DO UPDATE SET body = excluded.body, "
-                  "epoch = excluded.epoch, version = excluded.version "
-                  "WHERE (t.epoch, t.version) < (excluded.epoch, excluded.version)",
-        .remove =
-            "DELETE FROM notes t USING unnest($1::bytea[], $3::int8[]) AS u (k, n) WHERE id = " +
-            key + " AND (t.epoch, t.version) < ($2::int8, n)",
-        .select = "SELECT " + id + ", " + body + ", epoch, version FROM notes WHERE " + id +
-                  " = ANY ($1::bytea[])"};
-    return options;
-  };
-  const std::string k = "convert_from(k, 'UTF8')";
-  const std::string v = "convert_from(v, 'UTF8')";
-  const std::string id = "convert_to(id, 'UTF8')";
-  const std::string body = "convert_to(body, 'UTF8')";
-
-  const std::string why = WhyNot(notes(k, "v::text", id, body), port);
+  server().Execute(NotesTable("text", "text"));
+  const std::string why = WhyNot(Templates({.value = "v::text"}), port);
   CHECK(why.find("templates=") != std::string::npos);
   CHECK(why.find("returns another value") != std::string::npos);
   CHECK(why.find("convert_from(v, 'UTF8')") != std::string::npos);
-  CHECK(WhyNot(notes("k::text", v, id, body), port).find("does not find the key") !=
+  CHECK(WhyNot(Templates({.value = "convert_from(v, 'LATIN1')"}), port).find("another value") !=
+        std::string::npos);
+  CHECK(WhyNot(Templates({.key = "k::text"}), port).find("does not find the key") !=
         std::string::npos);
   // Text that looks like bytes is read as bytes.
-  CHECK(WhyNot(notes(k, v, id, "body::bytea"), port).find("templates=") != std::string::npos);
-  PostgresOptions keeps = notes(k, v, id, body);
-  keeps.templates->remove =
-      "DELETE FROM notes USING unnest($1::bytea[], $3::int8[]) AS u (k, n) WHERE id = k::text "
-      "AND (epoch, notes.version) < ($2::int8, n)";
-  CHECK(WhyNot(keeps, port).find("still finds the key") != std::string::npos);
+  CHECK(WhyNot(Templates({.body = "body::bytea"}), port).find("templates=") != std::string::npos);
+  CHECK(WhyNot(Templates({.also = "false"}), port).find("still finds the key") !=
+        std::string::npos);
 
-  CHECK(Open(notes(k, v, id, body), port) != nullptr);
-  CHECK(Open(notes(k, "encode(v, 'base64')", id, "decode(body, 'base64')"), port) != nullptr);
-  CHECK(Open(notes(k, "v::text", id, "body::bytea"), port) != nullptr);
+  CHECK(Open(Templates({}), port) != nullptr);
+  CHECK(Open(Templates({.value = "encode(v, 'base64')", .body = "decode(body, 'base64')"}), port) !=
+        nullptr);
+  CHECK(Open(Templates({.value = "v::text", .body = "body::bytea"}), port) != nullptr);
   CHECK(server().Execute("SELECT count(*) FROM notes") == "0");
+}
+
+TEST_CASE_METHOD(PostgresTest,
+                 "postgres: templates over jsonb that keep another value are refused") {
+  server().Execute(NotesTable("text", "jsonb"));
+  const std::string json = "convert_from(v, 'UTF8')::jsonb";
+  for (const Notes& wrong : {
+           Notes{.value = "convert_from(v, 'LATIN1')::jsonb"},
+           Notes{.value = json + R"( || '{"by": "app"}')"},
+           Notes{.value = json, .body = "body::text::bytea"},
+       }) {
+    CAPTURE(wrong.value, wrong.body);
+    CHECK(WhyNot(Templates(wrong)).find("returns another value") != std::string::npos);
+  }
+  LogCapture log;
+  CHECK(Open(Templates({.value = json})) != nullptr);
+  CHECK(Open(Templates({.value = json, .body = "convert_to(jsonb_pretty(body), 'UTF8')"})) !=
+        nullptr);
+  // As in docs/STORES.md.
+  server().Execute(
+      "CREATE TABLE documents (id text PRIMARY KEY, body jsonb, epoch int8, version int8)");
+  PostgresOptions documents{.templates = DocumentTemplates()};
+  CHECK(Open(documents) != nullptr);
+  CHECK(log.Count("templates=") == 0);
+  documents.templates->select = R"(SELECT convert_to(id, 'UTF8'), body::text::bytea, epoch, version
+FROM documents WHERE convert_to(id, 'UTF8') = ANY ($1::bytea[]))";
+  CHECK(WhyNot(documents).find("returns another value") != std::string::npos);
+}
+
+TEST_CASE_METHOD(PostgresTest, "postgres: templates are tried with what their columns take") {
+  struct Columns {
+    std::string id, body;
+    Notes notes;
+  };
+  const std::string key = "convert_from(k, 'UTF8')";
+  const std::string value = "convert_from(v, 'UTF8')";
+  for (Columns columns : {
+           Columns{"uuid", "bytea", {.key = key + "::uuid", .value = "v", .body = "body"}},
+           Columns{"int", "jsonb", {.key = key + "::int", .value = value + "::jsonb"}},
+           Columns{"int8", "text", {.key = key + "::int8"}},
+           Columns{"text CHECK (id ~ '^[0-9]+$')", "int", {.value = value + "::int"}},
+           Columns{"text", "numeric(9, 2)", {.value = value + "::numeric"}},
+           Columns{"varchar(20)", "varchar(8)", {}},
+       }) {
+    CAPTURE(columns.id, columns.body);
+    server().Execute(NotesTable(columns.id, columns.body));
+    LogCapture log;
+    CHECK(Open(Templates(columns.notes)) != nullptr);
+    CHECK(log.Count("templates=") == 0);
+    columns.notes.also = "false";
+    CHECK(WhyNot(Templates(columns.notes)).find("still finds the key") != std::string::npos);
+  }
+}
+
+TEST_CASE_METHOD(PostgresTest, "postgres: templates that cannot be tried are warned of") {
+  LogCapture log;
+  server().Execute(kDocuments);
+  CHECK(Open(PostgresOptions{.templates = DocumentTemplates()}) != nullptr);
+  CHECK(log.Count("[warning] postgres: templates= could not be tried") == 1);
+  CHECK(log.Count("violates check constraint \"documents_body_check\"") == 1);
+  // The interval 1234 is 00:20:34, which is no mistake of the statements.
+  server().Execute(NotesTable("text", "interval"));
+  CHECK(Open(Templates({.value = "convert_from(v, 'UTF8')::interval"})) != nullptr);
+  CHECK(log.Count("templates= could not be tried") == 2);
+}
+
+TEST_CASE_METHOD(PostgresTest, "postgres: a trial touches no row that is there") {
+  server().Execute(NotesTable("text", "bytea") + "; CREATE SEQUENCE writes");
+  PostgresOptions options =
+      Templates({.value = "CASE nextval('writes') WHEN 0 THEN v ELSE v END", .body = "body"});
+  CHECK(Open(options) != nullptr);
+  REQUIRE(server().Execute("SELECT is_called FROM writes") == "t");
+  options.templates->select =
+      "SELECT k, ''::bytea, 9::int8, 9::int8 FROM unnest($1::bytea[]) AS u (k)";
+  server().Execute("ALTER SEQUENCE writes RESTART");
+  LogCapture log;
+  CHECK(Open(options) != nullptr);
+  CHECK(log.Count("templates= could not be tried") == 1);
+  CHECK(server().Execute("SELECT is_called FROM writes") == "f");
 }
 
 TEST_CASE_METHOD(PostgresTest, "postgres: templates from a file that the URL names") {

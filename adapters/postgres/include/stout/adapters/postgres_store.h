@@ -32,7 +32,8 @@ namespace stout {
 /// deadlock each other (PostgreSQL then ends one of the batches, and it is sent again).
 ///
 /// When the store opens it writes, reads and removes a trial row in a transaction that it rolls
-/// back. It refuses statements that take a value and return another.
+/// back. It refuses statements that take a value and return another, and logs a warning if the
+/// table takes no trial row.
 ///
 /// A store's URL names a file with them, `?templates=FILE.sql`: each below a line of its own that
 /// says `-- upsert`, `-- remove` or `-- select`.
