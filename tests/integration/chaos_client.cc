@@ -53,10 +53,10 @@ ChaosClient::~ChaosClient() {
   for (const auto& [port, socket] : sockets_) ::close(socket);
 }
 
-void ChaosClient::Step() {
+bool ChaosClient::Step() {
   const std::uint64_t dice = random_.Below(10);
   const Kind kind = dice < 5 ? Kind::kGet : dice < 9 ? Kind::kSet : Kind::kDel;
-  Do(kind, static_cast<int>(random_.Below(static_cast<std::uint64_t>(keys_))));
+  return Do(kind, static_cast<int>(random_.Below(static_cast<std::uint64_t>(keys_))));
 }
 
 bool ChaosClient::Read(int key) { return Do(Kind::kGet, key); }

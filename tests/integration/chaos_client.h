@@ -30,8 +30,8 @@ class ChaosClient {
   ChaosClient& operator=(const ChaosClient&) = delete;
   ~ChaosClient();
 
-  /// One random operation. Blocks for a few seconds at most.
-  void Step();
+  /// One random operation; false if its outcome is not kOk. Blocks for a few seconds at most.
+  bool Step();
   /// Reads a key from any server; false if the outcome is not kOk.
   [[nodiscard]] bool Read(int key);
 
