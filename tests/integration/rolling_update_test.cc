@@ -131,6 +131,7 @@ struct Seen {
   int too_late = 0;          // Answers of the old server that it should not have given any more.
   int refused = 0;           // Operations that it refused.
   std::string older_status;  // Of its answer to a read at the end.
+  std::string newer_log;
 };
 
 // An answer of the old server may be as old as the update, and max_stale at most.
@@ -178,6 +179,7 @@ Seen Run(const Update& update) {
   seen.older_status =
       test::RunToEnd({"curl", "-s", "-o", "/dev/null", "-w", "%{http_code}",
                       "http://127.0.0.1:" + std::to_string(older.port()) + "/docs/d0/sections/s"});
+  seen.newer_log = newer.Log();
   return seen;
 }
 
@@ -191,6 +193,7 @@ void Check(const std::string& url) {
   CHECK(seen.older_status == "421");
   // Reads that are refused are not in a history.
   if (older_use == Use::kReadAndWrite) CHECK(seen.refused > 0);
+  CHECK(seen.newer_log.find("has no fences") == std::string::npos);
 }
 
 }  // namespace
@@ -216,11 +219,14 @@ TEST_CASE("a new server under another scope is found out", "[chaos]") {
   CHECK(seen.judgement.verdict == Judgement::Verdict::kViolated);
 }
 
-TEST_CASE("a rolling update on a store without fences is found out", "[chaos]") {
+TEST_CASE("a rolling update on a store without fences is warned of and found out", "[chaos]") {
   const test::RedisServer store;
   const Seen seen = Run({.url = store.Url("mode=plain"), .shuts_out = false});
   CHECK(seen.over);
   CHECK(seen.judgement.verdict == Judgement::Verdict::kViolated);
+  CHECK(
+      seen.newer_log.find("has no fences as it is opened: if a second server opens the same data, "
+                          "writes that either has acknowledged can be lost") != std::string::npos);
 }
 
 }  // namespace stout::docstore
