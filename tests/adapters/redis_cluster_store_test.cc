@@ -270,10 +270,10 @@ class RepeatedFenceTest : public ScriptedClusterTest {
     store_ = Open();
     REQUIRE_FALSE(FenceNow(*store_, "s", 5));
     REQUIRE(TakeFences() == kAll);
-    Follow(kThere);
+    Follow(there_);
   }
 
-  const RedisAnswers kThere = {.fence = ":2\r\n"};
+  const RedisAnswers there_ = {.fence = ":2\r\n"};
   std::unique_ptr<Store> store_;
 };
 
@@ -311,7 +311,7 @@ TEST_CASE_METHOD(RepeatedFenceTest,
   CHECK(TakeFences() == ranges_.size());
   CHECK(FenceNow(*store_, "s", 5) == test.outcome);
   CHECK(TakeFences() == kAll);
-  Follow(kThere);
+  Follow(there_);
   CHECK_FALSE(FenceNow(*store_, "s", 5));
   CHECK(TakeFences() == kAll);
   CHECK_FALSE(FenceNow(*store_, "s", 5));
@@ -323,7 +323,7 @@ TEST_CASE_METHOD(RepeatedFenceTest,
   nodes_[1].Follow(
       [](const ScriptedRespServer::Command&) { return ScriptedRespServer::Answer{.close = true}; });
   CHECK(FenceNow(*store_, "s", 5) == Errc::kTransient);
-  Follow(kThere);
+  Follow(there_);
   TakeFences();
   // A lost connection is not made anew at once.
   CHECK(Eventually([&] { return !FenceNow(*store_, "s", 5); }));
@@ -337,7 +337,7 @@ TEST_CASE_METHOD(RepeatedFenceTest,
   nodes_[1].Follow(RedisScript({.fence = ":1\r\n", .slots = Slots()}));
   CHECK_FALSE(FenceNow(*store_, "s", 5));
   CHECK(TakeFences() == ranges_.size() + kAll);
-  Follow(kThere);
+  Follow(there_);
   CHECK_FALSE(FenceNow(*store_, "s", 5));
   CHECK(TakeFences() == ranges_.size());
 }
@@ -347,7 +347,7 @@ TEST_CASE_METHOD(RepeatedFenceTest,
   // A failed read makes the store ask for the map, which is the same.
   const auto doubt = [&](const std::string& slots) {
     const std::size_t asked = MapsAskedFor();
-    Follow({.fence = kThere.fence, .read = "-ERR no\r\n", .slots = slots});
+    Follow({.fence = there_.fence, .read = "-ERR no\r\n", .slots = slots});
     CHECK(ReadNow(*store_, {"k"}).errc == Errc::kTransient);
     CHECK(Eventually([&] { return MapsAskedFor() > asked; }));
   };
@@ -367,10 +367,10 @@ TEST_CASE_METHOD(RepeatedFenceTest,
   const std::string moved = "-MOVED 10000 127.0.0.1:" + std::to_string(nodes_[0].port()) + "\r\n";
   nodes_[1].Follow(RedisScript({.fence = moved, .slots = Slots()}));
   ranges_ = {{5000, 0}, {9999, 1}, {16383, 0}};
-  nodes_[0].Follow(RedisScript({.fence = kThere.fence, .slots = Slots()}));
+  nodes_[0].Follow(RedisScript({.fence = there_.fence, .slots = Slots()}));
   CHECK_FALSE(FenceNow(*store_, "s", 5));
   CHECK(TakeFences() == 4);
-  Follow(kThere);
+  Follow(there_);
   CHECK_FALSE(FenceNow(*store_, "s", 5));
   CHECK(TakeFences() == kAll);
 }
