@@ -11,7 +11,7 @@ namespace stout::docstore {
 namespace {
 
 void AddOptions(CLI::App& app, RouterConfig& config) {
-  Options options(app);
+  program::Options options(app);
   RouterOptions& router = config.router;
   HttpOptions& http = router.http;
 
@@ -35,7 +35,7 @@ void AddOptions(CLI::App& app, RouterConfig& config) {
   options.Bytes("--max-body-bytes-in-flight", http.max_body_bytes_in_flight, 1,
                 "Most of these bytes in memory, over all connections: beyond it bodies are not "
                 "read");
-  options.Count("--max-idle", router.max_idle, kMaxCount,
+  options.Count("--max-idle", router.max_idle, program::kMaxCount,
                 "Most connections to one server that wait for requests");
   options.Time("--server-idle-timeout", router.upstream_idle_timeout,
                "How long they wait; well below the servers' --idle-timeout");
@@ -43,7 +43,7 @@ void AddOptions(CLI::App& app, RouterConfig& config) {
   options.Group("Limits");
   options.Bytes("--max-header-bytes", http.max_header_bytes, 256,
                 "Largest request header, trailer or line of a chunk; beyond it 431");
-  options.Count("--max-connections", http.max_connections, kMaxCount,
+  options.Count("--max-connections", http.max_connections, program::kMaxCount,
                 "Most connections at once; beyond it 503");
   options.Time("--idle-timeout", http.idle_timeout,
                "A connection without a request for this long is closed");
@@ -61,7 +61,7 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, RouterCon
       "SIGTERM or SIGINT ends it in order: it accepts no more, and answers what it has read.\n"
       "It prints 'listening on HOST:PORT' on stdout once it serves, and logs on stderr.");
   AddOptions(app, config);
-  return Parse(app, argc, argv, [&config] {
+  return program::Parse(app, argc, argv, [&config] {
     return std::string(config.leases.empty() ? "--leases is required: see --help" : "");
   });
 }

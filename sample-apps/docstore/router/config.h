@@ -9,7 +9,7 @@
 namespace stout::docstore {
 
 /// What `docstore-router` is told on its command line and in its configuration file.
-struct RouterConfig : ServiceConfig {
+struct RouterConfig : program::ServiceConfig {
   std::string leases;
   RouterOptions router;
 };

@@ -56,7 +56,7 @@ Task<Fate> Exchange::Ask(const RequestHead& head, RequestBody& body) {
 Task<bool> Exchange::Connect() {
   upstream_ = pool_.Take(lease_.address);
   if (upstream_) co_return true;
-  const auto address = ParseAddress(lease_.address);
+  const auto address = program::ParseAddress(lease_.address);
   if (!address) co_return false;
   upstream_ = std::make_unique<Upstream>(context_);
   upstream_->address = lease_.address;

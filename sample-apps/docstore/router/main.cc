@@ -26,7 +26,7 @@ using Done = UniqueFunction<void(ErrorCode)>;
 
 int Serve(const RouterConfig& config, asio::io_context& context, LeaseService& leases) {
   Router router(context, leases, config.router);
-  Shutdown shutdown(
+  program::Shutdown shutdown(
       context, config.drain_timeout,
       [&](Done done) { router.Drain([done = std::move(done)]() mutable { done({}); }); },
       [&](Done done) {
@@ -51,7 +51,7 @@ int Serve(const RouterConfig& config, asio::io_context& context, LeaseService& l
   }
   spdlog::info("routing to the servers of {} on {} threads", Redacted(config.leases),
                config.threads);
-  fmt::print("listening on {}\n", Address{config.listen.host, *port}.Text());
+  fmt::print("listening on {}\n", program::Address{config.listen.host, *port}.Text());
   std::fflush(stdout);
 
   const int code = shutdown.Wait();
@@ -62,8 +62,8 @@ int Serve(const RouterConfig& config, asio::io_context& context, LeaseService& l
 int Main(int argc, char** argv) {
   RouterConfig config;
   if (const auto code = ParseCommandLine(argc, argv, config)) return *code;
-  SetUpLog("router", config.log_level);
-  RaiseDescriptorLimit(2 * config.router.http.max_connections);
+  program::SetUpLog("router", config.log_level);
+  program::RaiseDescriptorLimit(2 * config.router.http.max_connections);
 
   asio::io_context context(static_cast<int>(config.threads));
   Diagnostics why;

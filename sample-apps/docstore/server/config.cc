@@ -28,7 +28,7 @@ std::string ReadPolicy(const PolicyLanguage& policies, const std::string& text, 
 }
 
 void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
-  Options options(app);
+  program::Options options(app);
   EngineOptions& engine = config.documents.map.engine;
   LaneOptions& lane = engine.lane;
   HttpOptions& http = config.http;
@@ -51,7 +51,7 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
   options.Parsed(
       "--advertise", "Where routers and clients reach this server, if not where it listens",
       "HOST:PORT", "--listen", [&config](const std::string& text) {
-        const auto address = ParseAddress(text);
+        const auto address = program::ParseAddress(text);
         if (!address || address->host.empty() || address->port == 0) {
           return fmt::format("'{}' is no address: use HOST:PORT, like 10.0.0.7:8080", text);
         }
@@ -77,17 +77,18 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
                  });
   options.Time("--max-delay", lane.max_delay,
                "A change older than this is sent whatever the policy says");
-  options.Count("--max-batch-items", lane.max_batch_items, kMaxCount, "Most states in a batch");
+  options.Count("--max-batch-items", lane.max_batch_items, program::kMaxCount,
+                "Most states in a batch");
   options.Bytes("--max-batch-bytes", lane.max_batch_bytes, 1, "Most bytes in a batch");
-  options.Count("--max-batches-in-flight", lane.max_batches_in_flight, kMaxCount,
+  options.Count("--max-batches-in-flight", lane.max_batches_in_flight, program::kMaxCount,
                 "Most batches that the store has not answered");
-  options.Count("--max-dirty-keys", lane.max_dirty_keys, kMaxCount,
+  options.Count("--max-dirty-keys", lane.max_dirty_keys, program::kMaxCount,
                 "Most states that are not durable; changes beyond are answered 503");
-  options.Count("--max-reads-in-flight", lane.max_reads_in_flight, kMaxCount,
+  options.Count("--max-reads-in-flight", lane.max_reads_in_flight, program::kMaxCount,
                 "Most states that the store is asked for at once; further reads wait");
   options.Bytes("--max-dirty-bytes", lane.max_dirty_bytes, 1,
                 "Most bytes that are not durable; changes beyond are answered 503");
-  options.Count("--max-replies", engine.max_replies, kMaxCount,
+  options.Count("--max-replies", engine.max_replies, program::kMaxCount,
                 "Most answers that wait for the store; requests beyond are answered 503");
   options.Time("--reply-deadline", engine.reply_deadline,
                "A change that is not durable by then is answered 504");
@@ -112,13 +113,13 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
       "Most bytes of requests' bodies in memory, over all connections: beyond it they are "
       "not read. Also the most bytes that answers hold beyond the cache: beyond it reads "
       "are answered 503");
-  options.Count("--max-sections", config.documents.max_sections, kMaxCount,
+  options.Count("--max-sections", config.documents.max_sections, program::kMaxCount,
                 "Most sections of a document; beyond it 507");
   options.Bytes("--max-header-bytes", http.max_header_bytes, 256,
                 "Largest request header, trailer or line of a chunk; beyond it 431");
-  options.Count("--max-connections", http.max_connections, kMaxCount,
+  options.Count("--max-connections", http.max_connections, program::kMaxCount,
                 "Most connections at once; beyond it 503");
-  options.Count("--max-pipelined", http.max_pipelined, kMaxCount,
+  options.Count("--max-pipelined", http.max_pipelined, program::kMaxCount,
                 "Most requests of a connection that await their answers; it is not read beyond");
   options.Time("--idle-timeout", http.idle_timeout,
                "A connection without a request for this long is closed");
@@ -167,7 +168,7 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, Config& c
       "\nSIGTERM or SIGINT ends it in order: it accepts no more, answers what it has read, and "
       "flushes.\nIt prints 'listening on HOST:PORT' on stdout once it serves, and logs on stderr.");
   AddOptions(app, config, policies);
-  return Parse(app, argc, argv, [&config] {
+  return program::Parse(app, argc, argv, [&config] {
     if (!config.leases.empty() && config.documents.shards != 0) {
       return std::string("--lanes counts without --leases only: each of --ranges has its own");
     }

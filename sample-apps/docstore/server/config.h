@@ -14,7 +14,7 @@
 namespace stout::docstore {
 
 /// What `docstore-server` is told on its command line and in its configuration file.
-struct Config : ServiceConfig {
+struct Config : program::ServiceConfig {
   std::string store = "rocksdb:./docstore-data";
   std::string leases;     ///< URL; empty: the store is ours alone.
   std::string advertise;  ///< HOST:PORT; empty: where it listens.

@@ -51,7 +51,7 @@ class Program {
   }
 
   int Run() {
-    Shutdown shutdown(
+    program::Shutdown shutdown(
         context_, config_.drain_timeout,
         [this](Server::Done done) { server_->Drain(std::move(done)); },
         [this](Server::Done done) { server_->Close(std::move(done)); });
@@ -116,7 +116,7 @@ class Program {
   const bool shared_;
   asio::io_context& context_;
   std::unique_ptr<Server> server_;
-  Address listening_;
+  program::Address listening_;
 };
 
 int Complain(std::string_view what, const std::string& url, ErrorCode ec, const Diagnostics& why) {
@@ -131,8 +131,8 @@ int RunServer(int argc, const char* const* argv, const PolicyLanguage& policies)
   Config config;
   if (const auto code = ParseCommandLine(argc, argv, config, policies)) return *code;
   LimitArenas(config.threads);
-  SetUpLog("docstore", config.log_level);
-  RaiseDescriptorLimit(config.http.max_connections);
+  program::SetUpLog("docstore", config.log_level);
+  program::RaiseDescriptorLimit(config.http.max_connections);
 
   asio::io_context context(static_cast<int>(config.threads));
   Diagnostics why;

@@ -14,7 +14,7 @@
 #include "stout/adapters/store_url.h"
 #include "stout/core/policy/basic.h"
 
-namespace stout::docstore {
+namespace stout::program {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -167,4 +167,4 @@ std::optional<int> Parse(CLI::App& app, int argc, const char* const* argv,
   return std::nullopt;
 }
 
-}  // namespace stout::docstore
+}  // namespace stout::program

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace stout::docstore {
+namespace stout::program {
 
 /// Where a program listens, or is found.
 struct Address {
@@ -20,4 +20,4 @@ struct Address {
 /// "127.0.0.1:8080", "[::1]:8080", ":8080".
 [[nodiscard]] std::optional<Address> ParseAddress(std::string_view text);
 
-}  // namespace stout::docstore
+}  // namespace stout::program

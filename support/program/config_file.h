@@ -4,7 +4,7 @@
 #include <istream>
 #include <vector>
 
-namespace stout::docstore {
+namespace stout::program {
 
 /// Reads a configuration file that is TOML or, if it begins with '{', a flat JSON object; names are
 /// those of the command line's options without the dashes: max-delay = "5s".
@@ -13,4 +13,4 @@ class ConfigFile : public CLI::ConfigTOML {
   [[nodiscard]] std::vector<CLI::ConfigItem> from_config(std::istream& input) const override;
 };
 
-}  // namespace stout::docstore
+}  // namespace stout::program

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <system_error>
 
-namespace stout::docstore {
+namespace stout::program {
 
 std::string Address::Text() const {
   const bool ipv6 = host.find(':') != std::string::npos;
@@ -25,4 +25,4 @@ std::optional<Address> ParseAddress(std::string_view text) {
   return address;
 }
 
-}  // namespace stout::docstore
+}  // namespace stout::program

@@ -12,7 +12,7 @@
 #include "stout/error.h"
 #include "stout/unique_function.h"
 
-namespace stout::docstore {
+namespace stout::program {
 
 /// From the first SIGINT or SIGTERM to the end of the process: an orderly drain, cut short by a
 /// second signal or the time-out.
@@ -44,4 +44,4 @@ class Shutdown {
   std::promise<int> code_;
 };
 
-}  // namespace stout::docstore
+}  // namespace stout::program

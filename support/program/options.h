@@ -10,7 +10,7 @@
 #include "program/address.h"
 #include "program/service_config.h"
 
-namespace stout::docstore {
+namespace stout::program {
 
 inline constexpr std::size_t kMaxCount = 1'000'000'000;
 
@@ -52,4 +52,4 @@ class Options {
 [[nodiscard]] std::optional<int> Parse(CLI::App& app, int argc, const char* const* argv,
                                        const std::function<std::string()>& check);
 
-}  // namespace stout::docstore
+}  // namespace stout::program

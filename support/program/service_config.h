@@ -8,7 +8,7 @@
 
 #include "program/address.h"
 
-namespace stout::docstore {
+namespace stout::program {
 
 /// What every program that serves is told.
 struct ServiceConfig {
@@ -18,4 +18,4 @@ struct ServiceConfig {
   std::string log_level = "info";
 };
 
-}  // namespace stout::docstore
+}  // namespace stout::program

@@ -4,7 +4,7 @@
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 
-namespace stout::docstore {
+namespace stout::program {
 
 void SetUpLog(const std::string& name, const std::string& level) {
   spdlog::set_default_logger(spdlog::stderr_color_mt(name));
@@ -26,4 +26,4 @@ void RaiseDescriptorLimit(std::size_t connections) {
   }
 }
 
-}  // namespace stout::docstore
+}  // namespace stout::program

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string>
 
-namespace stout::docstore {
+namespace stout::program {
 
 /// Sends what the program logs to stderr, under its name.
 void SetUpLog(const std::string& name, const std::string& level);
@@ -12,4 +12,4 @@ void SetUpLog(const std::string& name, const std::string& level);
 /// connections: each needs a descriptor, and the usual soft limit is 1024.
 void RaiseDescriptorLimit(std::size_t connections);
 
-}  // namespace stout::docstore
+}  // namespace stout::program

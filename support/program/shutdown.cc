@@ -8,7 +8,7 @@
 
 #include "stout/core/policy/basic.h"
 
-namespace stout::docstore {
+namespace stout::program {
 
 Shutdown::Shutdown(boost::asio::io_context& context, std::chrono::nanoseconds timeout, Step drain,
                    Step close)
@@ -43,4 +43,4 @@ void Shutdown::Cut(const std::string& why) {
   close_([this](ErrorCode) { code_.set_value(EXIT_FAILURE); });
 }
 
-}  // namespace stout::docstore
+}  // namespace stout::program

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <string>
 
-namespace stout::docstore {
+namespace stout::program {
 namespace {
 
 namespace json = boost::json;
@@ -38,4 +38,4 @@ std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& input) const 
   return FromJson({std::istreambuf_iterator<char>(input), std::istreambuf_iterator<char>()});
 }
 
-}  // namespace stout::docstore
+}  // namespace stout::program
