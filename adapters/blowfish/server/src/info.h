@@ -8,12 +8,13 @@
 #include <vector>
 
 #include "service.h"
+#include "stout/version.h"
 
 namespace stout::blowfish {
 
 /// What clients are told that ask for redis's version: whose commands are as those of this one.
 inline constexpr std::string_view kRedisVersion = "7.0.0";
-inline constexpr std::string_view kServerVersion = "0.1.0";
+inline constexpr std::string_view kServerVersion = STOUT_VERSION;
 
 /// The text of INFO, of these sections; of none: of all but commandstats and latencystats, as in
 /// redis.
