@@ -7,6 +7,7 @@
 #include <charconv>
 #include <limits>
 
+#include "stout/adapters/bytes.h"
 #include "stout/core/policy/basic.h"
 
 namespace stout {
@@ -95,16 +96,6 @@ std::optional<Duration> ParseLongDuration(std::string_view text) {
   if (text.ends_with("min")) return Times(in_seconds(3), 60);
   if (text.ends_with("h")) return Times(in_seconds(1), 3600);
   return ParseDuration(text);
-}
-
-std::optional<std::size_t> ParseBytes(std::string_view text) {
-  int shift = 0;
-  if (text.ends_with("KiB")) shift = 10;
-  if (text.ends_with("MiB")) shift = 20;
-  if (text.ends_with("GiB")) shift = 30;
-  const auto count = ParseNumber<std::size_t>(text.substr(0, text.size() - (shift > 0 ? 3 : 0)));
-  if (!count || *count > std::numeric_limits<std::size_t>::max() >> shift) return std::nullopt;
-  return *count << shift;
 }
 
 }  // namespace
@@ -207,7 +198,7 @@ void UrlOptionReader::Bytes(std::string_view name, std::size_t& value, std::size
                             std::size_t max) {
   const std::string* text = Find(name);
   if (text == nullptr) return;
-  const std::optional<std::size_t> parsed = ParseBytes(*text);
+  const std::optional<std::uint64_t> parsed = ParseBytes(*text);
   if (parsed && *parsed >= min && *parsed <= max) {
     value = *parsed;
   } else {

@@ -77,7 +77,7 @@ class UrlOptionReader {
   void Duration(std::string_view name, stout::Duration& value,
                 stout::Duration min = stout::Duration::zero());
   void Count(std::string_view name, std::size_t& value, std::size_t min, std::size_t max);
-  /// A number of bytes, with an optional KiB, MiB or GiB: "64MiB".
+  /// As stout::ParseBytes: "65536", "64MiB".
   void Bytes(std::string_view name, std::size_t& value, std::size_t min, std::size_t max);
   /// A number such as 0.25.
   void Number(std::string_view name, double& value, double min, double max);
