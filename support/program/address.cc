@@ -25,4 +25,25 @@ std::optional<Address> ParseAddress(std::string_view text) {
   return address;
 }
 
+std::optional<Address> ParsePeer(std::string_view text) {
+  std::optional<Address> address = ParseAddress(text);
+  if (!address || address->host.empty() || address->port == 0) return std::nullopt;
+  const bool is_ipv6 = address->host.find(':') != std::string::npos;
+  const bool has_bracket = address->host.find_first_of("[]") != std::string::npos;
+  return is_ipv6 == text.starts_with('[') && !has_bracket ? address : std::nullopt;
+}
+
+std::optional<Address> ParseHttpUrl(std::string_view url) {
+  constexpr std::string_view kScheme = "http://";
+  if (!url.starts_with(kScheme)) return std::nullopt;
+  url.remove_prefix(kScheme.size());
+  if (url.ends_with('/')) url.remove_suffix(1);
+  if (url.find_first_of("/?#@") != std::string_view::npos) return std::nullopt;
+  const std::size_t bracket = url.rfind(']');  // of an IPv6 address
+  const bool has_port =
+      url.find(':', bracket == std::string_view::npos ? 0 : bracket) != std::string_view::npos;
+  auto address = ParseAddress(has_port ? std::string(url) : std::string(url) + ":80");
+  return address && !address->host.empty() ? address : std::nullopt;
+}
+
 }  // namespace stout::program

@@ -17,7 +17,13 @@ struct Address {
   bool operator==(const Address&) const = default;
 };
 
-/// "127.0.0.1:8080", "[::1]:8080", ":8080".
+/// Reads where to listen: "127.0.0.1:8080", "[::1]:8080", ":8080". Port 0 is any free port.
 [[nodiscard]] std::optional<Address> ParseAddress(std::string_view text);
+
+/// Reads where a server is found: needs a host and a port above 0, and an IPv6 address in brackets.
+[[nodiscard]] std::optional<Address> ParsePeer(std::string_view text);
+
+/// Reads "http://HOST[:PORT]", which a slash may follow. The port is 80 by default.
+[[nodiscard]] std::optional<Address> ParseHttpUrl(std::string_view url);
 
 }  // namespace stout::program

@@ -1,170 +1,193 @@
 #include "program/options.h"
 
-#include <fmt/format.h>
-
+#include <array>
 #include <charconv>
-#include <iostream>
-#include <limits>
-#include <memory>
-#include <sstream>
+#include <fstream>
 #include <string_view>
 #include <utility>
 
-#include "program/config_file.h"
-#include "stout/adapters/store_url.h"
+#include "stout/adapters/bytes.h"
 #include "stout/core/policy/basic.h"
 
 namespace stout::program {
 namespace {
 
-using std::chrono::nanoseconds;
-
-constexpr std::size_t kMaxThreads = 1024;
+constexpr std::uint64_t kMaxThreads = 1024;
 
 // The whole of the text as a number.
-std::optional<std::size_t> ParseCount(std::string_view text) {
-  std::size_t count = 0;
+template <typename N>
+std::optional<N> ParseNumber(std::string_view text) {
+  N number{};
   const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, count);
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
   if (error != std::errc() || stop != end) return std::nullopt;
-  return count;
+  return number;
 }
 
-std::optional<std::size_t> ParseBytes(std::string_view text) {
-  std::size_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc()) return std::nullopt;
-  const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
-  constexpr std::pair<std::string_view, int> kUnits[] = {
-      {"", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}};
-  for (const auto& [name, shift] : kUnits) {
-    if (unit != name) continue;
-    if (value > (std::numeric_limits<std::size_t>::max() >> shift)) return std::nullopt;
-    return value << shift;
-  }
-  return std::nullopt;
+// "from 1 to 10", or "of at least 1" if nothing limits it.
+template <typename Show, typename N>
+std::string RangeText(Show show, N min, N max, N no_max) {
+  return max == no_max ? fmt::format("of at least {}", show(min))
+                       : fmt::format("from {} to {}", show(min), show(max));
 }
 
-std::string FormatBytes(std::size_t bytes) {
-  constexpr std::pair<std::string_view, int> kUnits[] = {{"GiB", 30}, {"MiB", 20}, {"KiB", 10}};
-  for (const auto& [name, shift] : kUnits) {
-    if (bytes != 0 && bytes % (std::size_t{1} << shift) == 0) {
-      return fmt::format("{}{}", bytes >> shift, name);
-    }
+// Returns the problem, or "".
+std::string ReadPassword(const std::string& path, std::string& password) {
+  std::ifstream file(path, std::ios::binary);
+  std::string line;
+  std::getline(file, line);
+  if (!file && !file.eof()) {
+    return fmt::format("cannot read '{}': check the path and its permissions", path);
   }
-  return std::to_string(bytes);
+  if (line.empty()) {
+    return fmt::format("the first line of '{}' is empty: write the password there", path);
+  }
+  password = std::move(line);
+  return {};
 }
 
 }  // namespace
 
-void Options::Text(const std::string& name, std::string& value, const std::string& help,
-                   const std::string& type) {
-  app_.add_option(name, value, help)->type_name(type)->capture_default_str()->group(group_);
+std::optional<Duration> ParseTime(std::string_view text, bool plain_seconds) {
+  const bool plain = text.find_first_not_of("0123456789.eE+-") == text.npos;
+  return ParseDuration(plain && plain_seconds ? std::string(text) + "s" : std::string(text));
 }
 
-void Options::Count(const std::string& name, std::size_t& value, std::size_t max,
-                    const std::string& help) {
-  Parsed(name, help, "COUNT", value == 0 ? "as many as threads" : std::to_string(value),
-         [&value, max](const std::string& text) {
-           const auto count = ParseCount(text);
-           if (!count || *count < 1 || *count > max) {
-             return fmt::format("'{}' is out of range: use 1 to {}", text, max);
-           }
-           value = *count;
-           return std::string();
-         });
+CLI::Option* Options::Flag(const std::string& name, bool& value, const std::string& help) {
+  return app_.add_flag(name, value, help)->group(group_);
 }
 
-void Options::Bytes(const std::string& name, std::size_t& value, std::size_t min,
-                    const std::string& help) {
-  Parsed(name, help, "BYTES", FormatBytes(value), [&value, min](const std::string& text) {
-    const auto bytes = ParseBytes(text);
-    if (!bytes || *bytes < min) {
-      return fmt::format(
-          "'{}' is not a size: use a number of at least {}, in bytes or with "
-          "KiB, MiB or GiB, like 64KiB",
-          text, min);
-    }
-    value = *bytes;
-    return std::string();
-  });
+CLI::Option* Options::Text(const std::string& name, std::string& value, const std::string& help,
+                           const std::string& type) {
+  return app_.add_option(name, value, help)->type_name(type)->capture_default_str()->group(group_);
 }
 
-void Options::Time(const std::string& name, nanoseconds& value, const std::string& help) {
-  Parsed(name, help, "TIME", FormatDuration(value), [&value](const std::string& text) {
-    const auto duration = ParseDuration(text);
-    if (!duration || *duration <= nanoseconds::zero()) {
-      return fmt::format(
-          "'{}' is not a time: use a number above 0 with ns, us, ms or s, like "
-          "20ms",
-          text);
-    }
-    value = *duration;
-    return std::string();
-  });
+CLI::Option* Options::Counted(const std::string& name, const std::string& help,
+                              const std::string& shown_default, std::uint64_t min,
+                              std::uint64_t max, std::function<void(std::uint64_t)> take) {
+  return Read(
+      name, help, "COUNT", shown_default,
+      [min, max](const std::string& text) {
+        const auto count = ParseNumber<std::uint64_t>(text);
+        return count && *count >= min && *count <= max ? count : std::nullopt;
+      },
+      "a whole number " + RangeText([](auto n) { return n; }, min, max, kNoMax), std::move(take));
 }
 
-void Options::Where(const std::string& name, Address& value, const std::string& help,
-                    const std::string& shown_default) {
-  Parsed(name, help, "HOST:PORT", shown_default, [&value](const std::string& text) {
-    auto address = ParseAddress(text);
-    if (!address) {
-      return fmt::format("'{}' is no address: use HOST:PORT, like 127.0.0.1:8080", text);
-    }
-    value = std::move(*address);
-    return std::string();
-  });
+CLI::Option* Options::Sized(const std::string& name, const std::string& help,
+                            std::uint64_t shown_default, std::uint64_t min, std::uint64_t max,
+                            std::function<void(std::uint64_t)> take) {
+  return Read(
+      name, help, "BYTES", FormatBytes(shown_default),
+      [min, max](const std::string& text) {
+        const auto bytes = ParseBytes(text);
+        return bytes && *bytes >= min && *bytes <= max ? bytes : std::nullopt;
+      },
+      fmt::format("a size {}: write a number of bytes, or use KiB, MiB or GiB, like 64KiB",
+                  RangeText(FormatBytes, min, max, kNoMax)),
+      std::move(take));
+}
+
+CLI::Option* Options::Timed(const std::string& name, Duration& value, Duration min, Duration max,
+                            const std::string& help, bool plain_seconds) {
+  const std::string shown_default = value != Duration::zero() ? FormatDuration(value)
+                                    : min == Duration::zero() ? "0s"
+                                                              : "none";
+  const std::string range = min == Duration(1) && max == Duration::max()
+                                ? "above 0"
+                                : RangeText(FormatDuration, min, max, Duration::max());
+  return Read(
+      name, help, "TIME", shown_default,
+      [=](const std::string& text) {
+        const auto time = ParseTime(text, plain_seconds);
+        return time && *time >= min && *time <= max ? time : std::nullopt;
+      },
+      fmt::format("a time {}: write a number with ns, us, ms or s, like 20ms", range),
+      [&value](Duration time) { value = time; });
+}
+
+CLI::Option* Options::Time(const std::string& name, Duration& value, Duration min, Duration max,
+                           const std::string& help) {
+  return Timed(name, value, min, max, help, false);
+}
+
+CLI::Option* Options::Seconds(const std::string& name, Duration& value, Duration min, Duration max,
+                              const std::string& help) {
+  return Timed(name, value, min, max, help, true);
+}
+
+CLI::Option* Options::Number(const std::string& name, double& value, double min, double max,
+                             const std::string& help) {
+  return Read(
+      name, help, "NUMBER", fmt::to_string(value),
+      [min, max](const std::string& text) {
+        const auto number = ParseNumber<double>(text);
+        return number && *number >= min && *number <= max ? number : std::nullopt;  // no NaN
+      },
+      fmt::format("a number from {} to {}", min, max), [&value](double number) { value = number; });
+}
+
+CLI::Option* Options::Listen(const std::string& name, Address& value, const std::string& help) {
+  return Read(name, help, "HOST:PORT", value.Text(), ParseAddress, "HOST:PORT, like 127.0.0.1:8080",
+              [&value](Address address) { value = std::move(address); });
+}
+
+CLI::Option* Options::Peer(const std::string& name, Address& value, const std::string& help) {
+  return Read(name, help, "HOST:PORT", value.Text(), ParsePeer,
+              "HOST:PORT, like db7:6480; write an IPv6 address in brackets, like [::1]:6480",
+              [&value](Address address) { value = std::move(address); });
+}
+
+CLI::Option* Options::HttpUrl(const std::string& name, Address& value, const std::string& help) {
+  return Read(name, help, "http://HOST:PORT", value.host.empty() ? "" : "http://" + value.Text(),
+              ParseHttpUrl, "a URL like http://127.0.0.1:8080",
+              [&value](Address address) { value = std::move(address); });
+}
+
+CLI::Option* Options::PasswordFile(const std::string& name, std::string& password,
+                                   const std::string& help) {
+  return Parsed(name, help, "FILE", "",
+                [&password](const std::string& path) { return ReadPassword(path, password); });
+}
+
+CLI::Option* Options::LogLevel(std::string& level) {
+  return Read(
+      "--log-level",
+      "Least severe messages that are logged on stderr: trace, debug, info, warning, error or off",
+      "LEVEL", level,
+      [](const std::string& text) {
+        constexpr std::array kLevels = {"trace", "debug", "info", "warning",
+                                        "warn",  "error", "err",  "off"};
+        const bool known = std::find(kLevels.begin(), kLevels.end(), text) != kLevels.end();
+        return known ? std::optional(text) : std::nullopt;
+      },
+      "trace, debug, info, warning, error or off",
+      [&level](std::string text) { level = std::move(text); });
 }
 
 void Options::Service(ServiceConfig& config) {
-  Where("--listen", config.listen, "Address to serve; port 0 takes a free one, printed on stdout",
-        config.listen.Text());
-  Count("--threads", config.threads, kMaxThreads, "Threads that serve requests");
+  Listen("--listen", config.listen,
+         "Address to serve; port 0 takes a free port, which is printed on stdout");
+  Count("--threads", config.threads, 1, kMaxThreads, "Threads that serve requests");
   Time("--drain-timeout", config.drain_timeout,
-       "Longest orderly end after SIGTERM or SIGINT; then, or at a second signal, the process ends "
-       "at once with exit code 1");
-  app_.add_option("--log-level", config.log_level, "What is logged on stderr")
-      ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "off"}))
-      ->type_name("LEVEL")
-      ->capture_default_str()
-      ->group(group_);
+       "Longest orderly end after SIGTERM or SIGINT. After this time, or at a second signal, the "
+       "process ends at once with exit code 1");
+  LogLevel(config.log_level);
 }
 
-void Options::Parsed(const std::string& name, const std::string& help, const std::string& type,
-                     const std::string& shown_default,
-                     std::function<std::string(const std::string&)> read) {
+CLI::Option* Options::Parsed(const std::string& name, const std::string& help,
+                             const std::string& type, const std::string& shown_default,
+                             std::function<std::string(const std::string&)> read) {
   const auto store = [name, read = std::move(read)](const CLI::results_t& texts) {
     if (const std::string wrong = read(texts.back()); !wrong.empty()) {
       throw CLI::ValidationError(name, wrong);
     }
     return true;
   };
-  app_.add_option(name, store, help)->type_name(type)->default_str(shown_default)->group(group_);
-}
-
-std::optional<int> Parse(CLI::App& app, int argc, const char* const* argv,
-                         const std::function<std::string()>& check) {
-  app.get_formatter()->column_width(34);
-  app.config_formatter(std::make_shared<ConfigFile>());
-  app.set_config("--config", "", "Read options from a TOML or JSON file; the command line wins")
-      ->type_name("FILE");
-  app.allow_config_extras(false);
-  try {
-    app.parse(argc, argv);
-    if (const std::string wrong = check(); !wrong.empty()) throw CLI::ValidationError(wrong);
-  } catch (const CLI::ConfigError& error) {
-    const std::string_view text = error.what();  // "INI was not able to parse NAME"
-    std::cerr << fmt::format(
-        "--config: there is no option '{}'; the file takes those of --help, without the dashes\n",
-        text.substr(text.rfind(' ') + 1));
-    return static_cast<int>(CLI::ExitCodes::ConfigError);
-  } catch (const CLI::ParseError& error) {
-    std::ostringstream why;
-    const int code = app.exit(error, std::cout, why);
-    std::cerr << RedactedMessage(why.str(), {argv, static_cast<std::size_t>(argc)});
-    return code;
-  }
-  return std::nullopt;
+  return app_.add_option(name, store, help)
+      ->type_name(type)
+      ->default_str(shown_default)
+      ->group(group_);
 }
 
 }  // namespace stout::program

@@ -12,7 +12,7 @@ void SetUpLog(const std::string& name, const std::string& level) {
   spdlog::set_level(spdlog::level::from_str(level));
 }
 
-void RaiseDescriptorLimit(std::size_t connections) {
+void RaiseDescriptorLimit(std::size_t connections, std::string_view option) {
   constexpr std::size_t kOwn = 256;  // the store's files, and room
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -20,9 +20,9 @@ void RaiseDescriptorLimit(std::size_t connections) {
   setrlimit(RLIMIT_NOFILE, &limit);
   if (limit.rlim_cur < connections + kOwn) {
     spdlog::warn(
-        "the system allows {} open files: fewer than --max-connections can be served; "
-        "raise 'ulimit -n'",
-        limit.rlim_cur);
+        "the system allows {} open files, and {} may need {}: raise 'ulimit -n' or lower the "
+        "option",
+        limit.rlim_cur, option, connections + kOwn);
   }
 }
 

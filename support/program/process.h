@@ -2,14 +2,15 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace stout::program {
 
-/// Sends what the program logs to stderr, under its name.
+/// Logs to stderr from `level` on: "debug", "info", "warning", ... The logger has this name.
 void SetUpLog(const std::string& name, const std::string& level);
 
-/// Raises the limit of open files as far as it goes, and warns if that does not suffice for so many
-/// connections: each needs a descriptor, and the usual soft limit is 1024.
-void RaiseDescriptorLimit(std::size_t connections);
+/// Raises the soft limit of open files, which is usually 1024, to the hard limit. Warns if the hard
+/// limit is too low for this number of connections, which the user has set by `option`.
+void RaiseDescriptorLimit(std::size_t connections, std::string_view option);
 
 }  // namespace stout::program

@@ -2,7 +2,6 @@
 
 #include <spdlog/spdlog.h>
 
-#include <csignal>
 #include <cstdlib>
 #include <utility>
 
@@ -15,18 +14,16 @@ Shutdown::Shutdown(boost::asio::io_context& context, std::chrono::nanoseconds ti
     : timeout_(timeout),
       drain_(std::move(drain)),
       close_(std::move(close)),
-      signals_(context, SIGINT, SIGTERM),
-      timer_(context) {
-  signals_.async_wait([this](ErrorCode ec, int signal) {
-    if (!ec) Drain(signal);
-  });
+      timer_(context),
+      signals_(context, [this] { OnSignal(); }) {}
+
+void Shutdown::OnSignal() {
+  if (std::exchange(draining_, true)) return Cut("second signal");
+  Drain();
 }
 
-void Shutdown::Drain(int signal) {
-  spdlog::info("signal {}: draining for at most {}", signal, FormatDuration(timeout_));
-  signals_.async_wait([this](ErrorCode ec, int) {
-    if (!ec) Cut("second signal");
-  });
+void Shutdown::Drain() {
+  spdlog::info("signal: draining for at most {}", FormatDuration(timeout_));
   timer_.expires_after(timeout_);
   timer_.async_wait([this](ErrorCode ec) {
     if (!ec) Cut("--drain-timeout passed");

@@ -2,20 +2,20 @@
 
 #include <atomic>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <functional>
 #include <future>
 #include <string>
 
+#include "program/ending_signals.h"
 #include "stout/error.h"
 #include "stout/unique_function.h"
 
 namespace stout::program {
 
-/// From the first SIGINT or SIGTERM to the end of the process: an orderly drain, cut short by a
-/// second signal or the time-out.
+/// From the first SIGINT or SIGTERM to the end of the process: an orderly drain, which a second
+/// signal or the timeout cuts short. A third signal kills.
 ///
 /// Owner: outlives the run() of `context`.   Threads: Wait() blocks its caller.
 class Shutdown {
@@ -30,7 +30,8 @@ class Shutdown {
   [[nodiscard]] int Wait() { return code_.get_future().get(); }
 
  private:
-  void Drain(int signal);
+  void OnSignal();
+  void Drain();
   void Cut(const std::string& why);
   // One way to end wins.
   bool Claim() { return !ending_.exchange(true); }
@@ -38,10 +39,11 @@ class Shutdown {
   const std::chrono::nanoseconds timeout_;
   const Step drain_;
   const Step close_;
-  boost::asio::signal_set signals_;
   boost::asio::steady_timer timer_;
+  bool draining_ = false;
   std::atomic<bool> ending_ = false;
   std::promise<int> code_;
+  EndingSignals signals_;
 };
 
 }  // namespace stout::program

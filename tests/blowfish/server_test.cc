@@ -702,14 +702,14 @@ TEST_CASE("a start that cannot be says why") {
   CHECK_THAT(fails({"--dir", path, "--metrics", "nowhere", "--listen", ":0"}),
              Contains("--metrics"));
   CHECK_THAT(fails({"--dir", path, "--memory-budget", "-1"}),
-             Contains("--memory-budget: '-1' is less than 0"));
+             Contains("--memory-budget: '-1' is not a size"));
   CHECK_THAT(fails({"--dir", path, "--max-value", "1"}), Contains("--max-value: must be between"));
   CHECK_THAT(fails({"--dir", path, "--max-value", "257MiB"}),
              Contains("--max-value: must be between 64 and 268435456 bytes"));
   CHECK_THAT(fails({"--dir", path, "--max-value", "1MiB", "--max-request", "1MiB"}),
              Contains("--max-request: must be between 1052672 bytes"));
   CHECK_THAT(fails({"--dir", path, "--max-value", "1MiB", "--max-replies", "1000KiB"}),
-             Contains("--max-replies: must be at least 1048576 bytes"));
+             Contains("--max-replies: must be at least --max-value, 1048576 bytes"));
   CHECK_THAT(fails({"--dir", path, "--delimiter", ","}),
              Contains("--delimiter requires --attributes"));
   CHECK_THAT(fails({"--dir", "/proc/no"}), Contains("/proc/no: cannot be made"));

@@ -71,7 +71,7 @@ TEST_CASE("options have units", "[docstore]") {
   const Parsed parsed = Parse({"--store",           "memory:", "--policy",       "fixed:20ms",
                                "--listen",          "[::1]:0", "--threads",      "3",
                                "--lanes",           "5",       "--max-delay",    "250ms",
-                               "--max-batch-bytes", "2MiB",    "--cache-bytes",  "1GiB",
+                               "--max-batch-bytes", "2mb",     "--cache-bytes",  "1GiB",
                                "--max-dirty-keys",  "7",       "--idle-timeout", "1.5s"});
   REQUIRE_FALSE(parsed.code);
   const Config& config = parsed.config;
@@ -100,7 +100,7 @@ TEST_CASE("servers that share a store are told of each other", "[docstore][lease
   CHECK(parsed.config.lease.ranges == 64);
   CHECK(parsed.config.lease.ttl == 3s);
   CHECK(Parse({"--leases", "memory:", "--lanes", "2"}).said.find("--lanes") != std::string::npos);
-  CHECK(Parse({"--advertise", ":80"}).said.find("is no address") != std::string::npos);
+  CHECK(Parse({"--advertise", ":80"}).said.find("is not HOST:PORT") != std::string::npos);
 }
 
 TEST_CASE("a server that others cannot reach does not join them", "[docstore][leases]") {
@@ -108,7 +108,7 @@ TEST_CASE("a server that others cannot reach does not join them", "[docstore][le
     CAPTURE(listen);
     const Parsed refused = Parse({"--leases", "memory:", "--listen", listen});
     CHECK(refused.code.value_or(0) != 0);
-    CHECK(refused.said.find("say it with --advertise") != std::string::npos);
+    CHECK(refused.said.find("give that address with --advertise") != std::string::npos);
     CHECK_FALSE(
         Parse({"--leases", "memory:", "--listen", listen, "--advertise", "10.0.0.7:80"}).code);
     CHECK_FALSE(Parse({"--listen", listen}).code);
@@ -150,15 +150,16 @@ TEST_CASE("a wrong option is named, with the remedy", "[docstore]") {
     CHECK(parsed.said.find(text) != std::string::npos);
   };
   says({"--policy", "sometimes"}, "--policy: 'sometimes' is no policy: use unbatched");
-  says({"--max-delay", "5"}, "--max-delay: '5' is not a time: use a number above 0 with ns");
-  says({"--max-delay", "0s"}, "--max-delay: '0s' is not a time");
-  says({"--cache-bytes", "64kb"}, "--cache-bytes: '64kb' is not a size");
+  says({"--max-delay", "5"}, "--max-delay: '5' is not a time above 0: write a number with ns");
+  says({"--max-delay", "0s"}, "--max-delay: '0s' is not a time above 0");
+  says({"--cache-bytes", "64kb"}, "--cache-bytes: '64kb' is not a size of at least 1MiB: write");
   says({"--cache-bytes", "99999999999GiB"}, "is not a size");
-  says({"--max-batch-items", "0"}, "--max-batch-items: '0' is out of range: use 1 to");
+  says({"--max-batch-items", "0"},
+       "--max-batch-items: '0' is not a whole number from 1 to 1000000000");
   says({"--max-batch-items", "-1"}, "--max-batch-items");
   says({"--policy", "stout:gamma=1"}, "policy stout has no option 'gamma': use alpha");
-  says({"--listen", "8080"}, "--listen: '8080' is no address: use HOST:PORT");
-  says({"--listen", "a:70000"}, "is no address");
+  says({"--listen", "8080"}, "--listen: '8080' is not HOST:PORT, like 127.0.0.1:8080");
+  says({"--listen", "a:70000"}, "is not HOST:PORT");
   says({"--log-level", "loud"}, "--log-level");
   says({"--max-section-bytes", "9MiB"}, "--max-batch-bytes must exceed --max-section-bytes");
   says({"--prefix-ordering"}, "max-batch-items");

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "program/command_line.h"
 #include "program/options.h"
 #include "stout/adapters/open_lease_service.h"
 
@@ -17,52 +18,57 @@ void AddOptions(CLI::App& app, RouterConfig& config) {
 
   options.Group("Service");
   options.Text("--leases", config.leases,
-               fmt::format("The lease service that the servers share: {}", LeaseServiceUrlSyntax()),
+               fmt::format("Required: the lease service that the servers share: {}",
+                           LeaseServiceUrlSyntax()),
                "URL");
   options.Service(config);
 
   options.Group("Servers");
   options.Time("--retry-timeout", router.retry_timeout,
-               "A request that nobody serves is tried again for so long, then answered 503; longer "
-               "than the servers' --lease-ttl");
+               "A request that no server serves is retried for this time, then answered 503. Use "
+               "more than the servers' --lease-ttl");
   options.Time("--connect-timeout", router.connect_timeout,
                "Longest time for a server to accept a connection");
   options.Time("--answer-timeout", router.answer_timeout,
-               "Longest time for a server to answer (else 504); longer than the servers' "
+               "Longest time for a server to answer (otherwise 504). Use more than the servers' "
                "--reply-deadline");
   options.Bytes("--kept-body-bytes", router.kept_body_bytes, 1,
-                "First part of a request's body, kept to be sent once more");
+                "First part of a request body, kept for a retry");
   options.Bytes("--max-body-bytes-in-flight", http.max_body_bytes_in_flight, 1,
-                "Most of these bytes in memory, over all connections: beyond it bodies are not "
-                "read");
-  options.Count("--max-idle", router.max_idle, program::kMaxCount,
-                "Most connections to one server that wait for requests");
+                "Maximum bytes of these parts in memory over all connections; bodies beyond are "
+                "not read yet");
+  options.Count("--max-idle", router.max_idle, 1, program::kMaxCount,
+                "Maximum idle connections to one server");
   options.Time("--server-idle-timeout", router.upstream_idle_timeout,
-               "How long they wait; well below the servers' --idle-timeout");
+               "An idle connection to a server is closed after this time. Use much less than the "
+               "servers' --idle-timeout");
 
   options.Group("Limits");
   options.Bytes("--max-header-bytes", http.max_header_bytes, 256,
-                "Largest request header, trailer or line of a chunk; beyond it 431");
-  options.Count("--max-connections", http.max_connections, program::kMaxCount,
-                "Most connections at once; beyond it 503");
+                "Largest request header, trailer or line of a chunk; a larger one is answered 431");
+  options.Count("--max-connections", http.max_connections, 1, program::kMaxCount,
+                "Maximum connections at once; a further one is answered 503");
   options.Time("--idle-timeout", http.idle_timeout,
-               "A connection without a request for this long is closed");
+               "A connection without a request for this time is closed");
   options.Time("--request-timeout", http.request_timeout,
                "Longest time for a client to send a request that is kept, or the next part of a "
-               "longer one (else 408), or to take a part of an answer");
+               "longer one (otherwise 408), or to take a part of an answer");
 }
 
 }  // namespace
 
 std::optional<int> ParseCommandLine(int argc, const char* const* argv, RouterConfig& config) {
-  CLI::App app("Sends the requests for each document to the docstore-server that owns it.",
+  CLI::App app("Sends each request to the docstore-server that owns the document.",
                "docstore-router");
   app.footer(
-      "SIGTERM or SIGINT ends it in order: it accepts no more, and answers what it has read.\n"
-      "It prints 'listening on HOST:PORT' on stdout once it serves, and logs on stderr.");
+      "After SIGTERM or SIGINT the router accepts nothing, and answers the requests that it has "
+      "read.\nIt prints 'listening on HOST:PORT' on stdout once it serves, and logs on stderr.");
   AddOptions(app, config);
-  return program::Parse(app, argc, argv, [&config] {
-    return std::string(config.leases.empty() ? "--leases is required: see --help" : "");
+  program::AddConfigFile(app);
+  return program::ReadServerArguments(app, argc, argv, [&config] {
+    return std::string(config.leases.empty()
+                           ? "--leases is required: give the URL of the servers' lease service"
+                           : "");
   });
 }
 

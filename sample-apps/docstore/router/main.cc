@@ -63,7 +63,7 @@ int Main(int argc, char** argv) {
   RouterConfig config;
   if (const auto code = ParseCommandLine(argc, argv, config)) return *code;
   program::SetUpLog("router", config.log_level);
-  program::RaiseDescriptorLimit(2 * config.router.http.max_connections);
+  program::RaiseDescriptorLimit(2 * config.router.http.max_connections, "--max-connections");
 
   asio::io_context context(static_cast<int>(config.threads));
   Diagnostics why;

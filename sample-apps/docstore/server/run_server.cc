@@ -132,7 +132,7 @@ int RunServer(int argc, const char* const* argv, const PolicyLanguage& policies)
   if (const auto code = ParseCommandLine(argc, argv, config, policies)) return *code;
   LimitArenas(config.threads);
   program::SetUpLog("docstore", config.log_level);
-  program::RaiseDescriptorLimit(config.http.max_connections);
+  program::RaiseDescriptorLimit(config.http.max_connections, "--max-connections");
 
   asio::io_context context(static_cast<int>(config.threads));
   Diagnostics why;

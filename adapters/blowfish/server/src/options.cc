@@ -1,180 +1,142 @@
 #include "options.h"
 
-#include <spdlog/spdlog.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <fstream>
-#include <stdexcept>
+#include <string>
+#include <thread>
 #include <vector>
 
-#include "info.h"
+#include "program/command_line.h"
+#include "program/options.h"
 #include "value_limits.h"
 
 namespace stout::blowfish {
 namespace {
 
-// "HOST:PORT", "[::1]:PORT" or ":PORT". What is wrong with it, if something is.
-std::string ParseAddress(const std::string& text, std::string& host, std::uint16_t& port) {
-  const std::size_t colon = text.rfind(':');
-  unsigned number = 0;
-  const bool is_number =
-      colon != std::string::npos && CLI::detail::lexical_cast(text.substr(colon + 1), number);
-  if (!is_number || number > 65535) return "'" + text + "' is not HOST:PORT, like 127.0.0.1:6480";
-  std::string name = text.substr(0, colon);
-  if (name.size() > 2 && name.front() == '[' && name.back() == ']')
-    name = name.substr(1, name.size() - 2);
-  host = name.empty() ? "0.0.0.0" : name;
-  port = static_cast<std::uint16_t>(number);
-  return {};
-}
-
-std::string ReadPassword(const std::string& path, std::string& password) {
-  std::ifstream file(path);
-  if (!std::getline(file, password) || password.empty())
-    return path + " cannot be read, or its first line is empty";
-  return {};
-}
-
-// CLI11 takes -1 for 2^64 - 1.
-std::string RefuseSign(const std::string& text) {
-  return text.starts_with('-') ? "'" + text + "' is less than 0" : "";
-}
-
-class Reader {
- public:
-  explicit Reader(CLI::App& app) : app_(app) {}
-
-  template <typename Number>
-  void Bytes(const std::string& name, Number& value, const std::string& help) {
-    app_.add_option(name, value, help)
-        ->transform(CLI::AsSizeValue(false))
-        ->transform(CLI::Validator(RefuseSign, ""))  // Before the other.
-        ->capture_default_str();
-  }
-  void Seconds(const std::string& name, Duration& value, const std::string& help) {
-    const auto shown = std::chrono::duration<double>(value).count();
-    app_.add_option_function<double>(
-            name,
-            [&value](double seconds) {
-              value = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
-            },
-            help)
-        ->check(CLI::Range(1e-3, 1e9))
-        ->default_str(fmt::format("{}", shown))
-        ->type_name("SECONDS");
-  }
-
- private:
-  CLI::App& app_;
+// The attributes of a new directory's values, as text.
+struct SchemaOptions {
+  std::vector<std::string> names;
+  std::string delimiter = "|";
 };
+
+void AddDirectory(CLI::App& app, ProgramOptions& options, SchemaOptions& schema) {
+  program::Options directory(app);
+  directory.Group("Directory");
+  directory
+      .Text("--dir", options.directory, "The directory of the shards; created if it is missing",
+            "DIRECTORY")
+      ->required();
+  directory
+      .Count("--shards", options.shards, 1, 1024,
+             "Number of shards of a new directory; each has a thread")
+      ->default_str("as many as processors");
+  CLI::Option* const attributes =
+      app.add_option("--attributes", schema.names,
+                     "Names of the parts of a value in a new directory, for SEARCH")
+          ->delimiter(',')
+          ->type_name("NAME,...")
+          ->group("Directory");
+  directory
+      .Text("--delimiter", schema.delimiter,
+            "The byte between the parts of a value in a new directory; \\t is a tab", "CHAR")
+      ->needs(attributes)
+      ->check([](const std::string& text) {
+        return text.size() == 1 || text == "\\t" ? ""
+                                                 : "'" + text + "' is not one byte; \\t is a tab";
+      });
+}
+
+void AddClients(program::Options& options, ServerOptions& server, program::Address& listen) {
+  ConnectionLimits& connections = server.connections;
+  options.Listen("--listen", listen, "Address for clients; port 0 takes a free port");
+  options.PasswordFile("--password-file", server.password,
+                       "A file whose first line is the password that clients send with AUTH; "
+                       "without it clients need none");
+  options.Count("--max-clients", server.max_clients, 1, 1'000'000, "Maximum connections at once");
+  options
+      .Bytes("--max-request", connections.commands.max_request, 0,
+             "Maximum bytes of a command: --max-value and 4KiB at least")
+      ->default_str("twice --max-value, 256MiB at least");
+  options.Bytes(
+      "--max-value", connections.commands.max_bulk, 0,
+      "Maximum bytes of a value without its key, and of any other argument: 64 to 256MiB");
+  options.Bytes("--max-replies", connections.max_replies, 0,
+                "Maximum reply bytes per shard for one pipelined batch: --max-value at least");
+  options.Seconds("--write-timeout", connections.write_timeout, std::chrono::milliseconds(1),
+                  std::chrono::seconds(1'000'000'000),
+                  "A client that takes no replies for this time is disconnected");
+  options.Bytes("--min-read-rate", connections.min_read_rate, 1,
+                "A client that takes fewer bytes per second is disconnected after --write-timeout");
+}
+
+void AddWork(program::Options& options, ProgramOptions& program) {
+  CompactionOptions& compaction = program.shard.compaction;
+  options.Bytes(
+      "--memory-budget", program.server.memory_budget, 0,
+      "Memory for compressed data and for the layers that make it fast. The memory of --merges "
+      "comes on top, and so does data that is not compressed yet: with the default --merge-bytes "
+      "of 64MiB, 100 to 140MiB per shard");
+  options.Bytes("--freeze-bytes", compaction.freeze_bytes, 0,
+                "Memory per shard for changes that are not sorted yet");
+  options.Bytes("--merge-bytes", compaction.merge_bytes, 0,
+                "A shard is compressed when its log has this size, which a start has to read");
+  options
+      .Count("--merges", program.merges, 1, 1024,
+             "Maximum shards that are compressed at once; others wait. Each needs 3 to 23 bytes of "
+             "memory per byte of its values")
+      ->default_str("a quarter of the processors, 1 at least");
+}
+
+// Applies defaults and checks that depend on several options.
+void Complete(const CLI::App& app, const SchemaOptions& schema, ProgramOptions& options) {
+  CommandLimits& commands = options.server.connections.commands;
+  if (app.count("--max-request") == 0) {  // a key may be as large as a value
+    commands.max_request = std::max(commands.max_request,
+                                    2 * std::min(commands.max_bulk, kMostMaxValue) + kRequestRoom);
+  }
+  if (const auto wrong = CheckLimits(commands, options.server.connections.max_replies)) {
+    throw CLI::ValidationError(wrong->option, wrong->why);
+  }
+  if (schema.names.empty()) return;
+  Diagnostics why;
+  const char delimiter = schema.delimiter == "\\t" ? '\t' : schema.delimiter.front();
+  auto made = Schema::Make(schema.names, delimiter, &why);
+  if (!made) throw CLI::ValidationError("--attributes", why.message);
+  options.shard.schema = std::move(*made);
+  options.has_schema = true;
+}
 
 }  // namespace
 
 std::optional<int> ParseCommandLine(int argc, const char* const* argv, ProgramOptions& options) {
   CLI::App app(
-      "Serves keys from compressed, searchable shards, to any client of redis.\n"
-      "Shards that are busy get memory, within a budget, to be faster.");
-  app.set_version_flag("--version", std::string(kServerVersion));
-  Reader reader(app);
-  ServerOptions& server = options.server;
-  ShardOptions& shard = options.shard;
-
-  app.add_option_function<std::string>(
-         "--listen",
-         [&](const std::string& text) {
-           const std::string wrong = ParseAddress(text, server.host, server.port);
-           if (!wrong.empty()) throw CLI::ValidationError("--listen", wrong);
-         },
-         "Where clients come; port 0: any that is free")
-      ->default_str("127.0.0.1:6480")
-      ->type_name("HOST:PORT");
-  app.add_option("--dir", options.directory, "Where the shards are kept; made if it is not there")
-      ->required()
-      ->type_name("DIR");
-  app.add_option("--shards", options.shards,
-                 "Of a new directory: how many; each has a thread (default: as many as processors)")
-      ->check(CLI::Range(1, 1024));
-  reader.Bytes("--memory-budget", server.memory_budget,
-               "For compressed data and the layers that make it fast, like 4GB. The memory of "
-               "--merges comes on top, and so does data that is not compressed yet: with the "
-               "default --merge-bytes of 64MiB, 100 to 140MiB per shard");
-  std::vector<std::string> names;
-  std::string delimiter = "|";
-  CLI::Option* const attributes =
-      app.add_option("--attributes", names,
-                     "Of a new directory: what the parts of a value are called, for SEARCH")
-          ->delimiter(',')
-          ->type_name("NAME,...");
-  app.add_option("--delimiter", delimiter,
-                 "Of a new directory: the byte between the parts; \\t is a tab")
-      ->capture_default_str()
-      ->needs(attributes)
-      ->check([](const std::string& text) {
-        return text.size() == 1 || text == "\\t" ? "" : "it is one byte, not '" + text + "'";
-      });
-  std::string password_file;
-  app.add_option("--password-file", password_file,
-                 "Its first line is what clients must say with AUTH (default: none)")
-      ->type_name("FILE");
-  app.add_option("--metrics", options.metrics, "Where Prometheus finds /metrics (default: nowhere)")
-      ->type_name("HOST:PORT");
-  app.add_option("--max-clients", server.max_clients, "Connections at a time")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1'000'000));
-  reader.Bytes("--max-request", server.connections.commands.max_request,
-               "Most bytes of a whole command; at least --max-value and 4KiB, by default twice as "
-               "much or 256MiB");
-  reader.Bytes("--max-value", server.connections.commands.max_bulk,
-               "Most bytes of a value, without its key, and of any other argument: 64 to 256MiB");
-  reader.Bytes(
-      "--max-replies", server.connections.max_replies,
-      "Most bytes of values that one shard gives to what one read of a connection brought; "
-      "at least --max-value");
-  reader.Seconds("--write-timeout", server.connections.write_timeout,
-                 "A client that takes no replies for so long is cut off");
-  reader.Bytes("--min-read-rate", server.connections.min_read_rate,
-               "And one that takes less a second, once it had that time");
-  reader.Bytes("--freeze-bytes", shard.compaction.freeze_bytes,
-               "Memory of what is not sorted yet, of a shard");
-  reader.Bytes("--merge-bytes", shard.compaction.merge_bytes,
-               "Log of a shard from which on it is compressed: what a start reads");
-  app.add_option(
-         "--merges", options.merges,
-         "Shards that are compressed at a time, each with 3 to 23 bytes of memory for "
-         "each byte of its values; others wait (default: a quarter of the processors, at least 1)")
-      ->check(CLI::Range(1, 1024));
-  app.add_option("--log-level", options.log_level, "debug, info, warn or err")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"debug", "info", "warn", "err"}));
-  try {
-    app.parse(argc, argv);
-    if (!password_file.empty()) {
-      const std::string wrong = ReadPassword(password_file, server.password);
-      if (!wrong.empty()) throw CLI::ValidationError("--password-file", wrong);
-    }
-    CommandLimits& commands = server.connections.commands;
-    if (app.count("--max-request") == 0) {  // a key may be as large as a value
-      commands.max_request = std::max(
-          commands.max_request, 2 * std::min(commands.max_bulk, kMostMaxValue) + kRequestRoom);
-    }
-    if (const auto wrong = CheckLimits(commands, server.connections.max_replies))
-      throw CLI::ValidationError(wrong->option, wrong->why);
-    if (server.connections.min_read_rate == 0)
-      throw CLI::ValidationError("--min-read-rate", "it is more than 0");
-    if (!names.empty()) {
-      Diagnostics why;
-      auto schema = Schema::Make(names, delimiter == "\\t" ? '\t' : delimiter.front(), &why);
-      if (!schema) throw CLI::ValidationError("--attributes", why.message);
-      shard.schema = std::move(*schema);
-      options.has_schema = true;
-    }
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error);
-  }
-  return std::nullopt;
+      "Serves keys from compressed, searchable shards to clients of Redis.\n"
+      "Gives busy shards more memory, within a budget, so that they answer faster.",
+      "blowfish-server");
+  app.footer(
+      "The first SIGTERM or SIGINT ends the server when clients have their replies, the second one "
+      "at once, and the third one kills it. It logs on stderr.");
+  SchemaOptions schema;
+  AddDirectory(app, options, schema);
+  program::Options more(app);
+  program::Address listen{options.server.host, options.server.port};
+  more.Group("Clients");
+  AddClients(more, options.server, listen);
+  more.Group("Memory and compression");
+  AddWork(more, options);
+  more.Group("Service");
+  more.Text("--metrics", options.metrics,
+            "Address for Prometheus, which finds /metrics there; without it there is none",
+            "HOST:PORT");
+  more.LogLevel(options.log_level);
+  const auto end = program::ReadServerArguments(app, argc, argv, [&] {
+    Complete(app, schema, options);
+    return std::string();
+  });
+  options.server.host = listen.host.empty() ? "0.0.0.0" : listen.host;
+  options.server.port = listen.port;
+  return end;
 }
 
 }  // namespace stout::blowfish

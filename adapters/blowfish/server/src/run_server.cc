@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <prometheus/exposer.h>
 #include <spdlog/spdlog.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
@@ -17,22 +16,15 @@
 #include <thread>
 #include <utility>
 
-#include "ending_signals.h"
 #include "metrics.h"
 #include "open_shards.h"
 #include "options.h"
+#include "program/ending_signals.h"
+#include "program/process.h"
 #include "server.h"
 
 namespace stout::blowfish {
 namespace {
-
-// As many open files as the system allows: one for each client.
-void RaiseFileLimit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  (void)::setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 void TellRecovery(const Service& service, bool schema_asked_for) {
   for (std::size_t i = 0; i < service.shards.size(); ++i) {
@@ -46,8 +38,8 @@ void TellRecovery(const Service& service, bool schema_asked_for) {
   }
 }
 
-// From the first signal, or SHUTDOWN, to the end: clients get the replies that are due. Another
-// signal ends at once, and does not wait for clients.
+// From the first signal, or SHUTDOWN, to the end: clients get the replies that are due. A second
+// signal ends at once, without waiting for clients.
 class Ending {
  public:
   Ending(boost::asio::io_context& context, Server& server)
@@ -55,25 +47,25 @@ class Ending {
 
   void Begin() {
     if (std::exchange(begun_, true)) return;
-    spdlog::info("ending: clients get the replies that are due; again: at once");
+    spdlog::info("ending when clients have their replies; a second signal ends at once");
     server_.Drain([this] { context_.stop(); });
   }
 
  private:
   void OnSignal() {
     if (!begun_) return Begin();
-    spdlog::info("ending at once; again: kills");
+    spdlog::info("ending at once; a third signal kills");
     context_.stop();
   }
 
   boost::asio::io_context& context_;
   Server& server_;
-  EndingSignals signals_;
+  program::EndingSignals signals_;
   bool begun_ = false;
 };
 
 int Run(ProgramOptions options) {
-  RaiseFileLimit();
+  program::RaiseDescriptorLimit(options.server.max_clients, "--max-clients");
   const std::size_t merges =
       options.merges > 0 ? options.merges : std::max(1U, std::thread::hardware_concurrency() / 4);
   options.shard.merge_slots = std::make_shared<MergeSlots>(merges);
@@ -100,8 +92,8 @@ int Run(ProgramOptions options) {
     try {
       exposer = std::make_unique<prometheus::Exposer>(options.metrics, 1);
     } catch (const std::exception&) {  // It does not say what is wrong.
-      throw std::runtime_error("no /metrics at '" + options.metrics +
-                               "': it is no HOST:PORT, or taken; choose another with --metrics");
+      throw std::runtime_error("--metrics: cannot listen on '" + options.metrics +
+                               "': it is not HOST:PORT, or it is in use; choose another address");
     }
     exposer->RegisterCollectable(metrics);
   }
@@ -116,7 +108,7 @@ int Run(ProgramOptions options) {
 int RunServer(int argc, const char* const* argv) {
   ProgramOptions options;
   if (const auto code = ParseCommandLine(argc, argv, options)) return *code;
-  spdlog::set_level(spdlog::level::from_str(options.log_level));
+  program::SetUpLog("blowfish", options.log_level);
   try {
     return Run(std::move(options));
   } catch (const std::exception& error) {

@@ -47,8 +47,8 @@ std::optional<WrongLimit> CheckLimits(const CommandLimits& commands, std::size_t
                     max_value + kRequestRoom, kRequestRoom, kMostRequest)};
   }
   if (max_replies < max_value) {
-    return WrongLimit{"--max-replies", fmt::format("must be at least {} bytes, as --max-value is, "
-                                                   "because a value could not be read otherwise",
+    return WrongLimit{"--max-replies", fmt::format("must be at least --max-value, {} bytes, "
+                                                   "because otherwise a value could not be read",
                                                    max_value)};
   }
   return std::nullopt;

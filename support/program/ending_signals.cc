@@ -1,4 +1,4 @@
-#include "ending_signals.h"
+#include "program/ending_signals.h"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-namespace stout::blowfish {
+namespace stout::program {
 namespace {
 
 constexpr int kSignals[] = {SIGINT, SIGTERM};
@@ -67,4 +67,4 @@ void EndingSignals::Await() {
                            });
 }
 
-}  // namespace stout::blowfish
+}  // namespace stout::program

@@ -1,0 +1,63 @@
+#include "program/command_line.h"
+
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+#include "program/config_file.h"
+#include "stout/adapters/store_url.h"
+#include "stout/version.h"
+
+namespace stout::program {
+
+void AddVersion(CLI::App& app) {
+  app.get_formatter()->column_width(34);
+  app.set_version_flag("--version", fmt::format("{} {}", app.get_name(), STOUT_VERSION),
+                       "Print the version and end");
+}
+
+void AddConfigFile(CLI::App& app) {
+  app.config_formatter(std::make_shared<ConfigFile>());
+  app.set_config("--config", "", "Read options from a TOML or JSON file; the command line wins")
+      ->type_name("FILE");
+  app.allow_config_extras(false);
+}
+
+int Explain(const CLI::App& app, const CLI::ParseError& error,
+            std::span<const char* const> arguments, std::ostream& out, std::ostream& err) {
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ConfigError)) {
+    const std::string_view text = error.what();  // "INI was not able to parse NAME"
+    err << fmt::format(
+        "--config: there is no option '{}'; the file takes the options of --help, without the "
+        "dashes\n",
+        text.substr(text.rfind(' ') + 1));
+    return error.get_exit_code();
+  }
+  std::ostringstream problem;
+  const int code = app.exit(error, out, problem);
+  err << RedactedMessage(problem.str(), arguments);
+  return code;
+}
+
+std::optional<int> ReadServerArguments(CLI::App& app, int argc, const char* const* argv,
+                                       const CheckOptions& check) {
+  AddVersion(app);
+  try {
+    app.parse(argc, argv);
+    if (const std::string wrong = check ? check() : ""; !wrong.empty()) {
+      throw CLI::ValidationError(wrong);
+    }
+  } catch (const CLI::ParseError& error) {
+    return Explain(app, error, {argv, static_cast<std::size_t>(argc)}, std::cout, std::cerr);
+  }
+  return std::nullopt;
+}
+
+std::optional<ExitCode> ReadArguments(CLI::App& app, int argc, const char* const* argv,
+                                      const CheckOptions& check) {
+  const std::optional<int> code = ReadServerArguments(app, argc, argv, check);
+  if (!code) return std::nullopt;
+  return *code == 0 ? kOk : kBadOptions;
+}
+
+}  // namespace stout::program

@@ -1,0 +1,32 @@
+#include "program/interrupt.h"
+
+namespace stout::program {
+namespace {
+
+std::atomic<bool> interrupted = false;
+static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler writes it
+
+// Calls nothing but what a signal handler may call.
+void OnInterrupt(int) {
+  interrupted = true;
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+}
+
+void (*Catch(int signal))(int) {
+  interrupted = false;
+  return std::signal(signal, OnInterrupt);
+}
+
+}  // namespace
+
+Interrupt::Interrupt() : former_int_(Catch(SIGINT)), former_term_(Catch(SIGTERM)) {}
+
+Interrupt::~Interrupt() {
+  std::signal(SIGINT, former_int_);
+  std::signal(SIGTERM, former_term_);
+}
+
+const std::atomic<bool>& Interrupt::flag() { return interrupted; }
+
+}  // namespace stout::program
