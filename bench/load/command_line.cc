@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <cctype>
-#include <iostream>
-#include <sstream>
+#include <optional>
 
 #include "stout/adapters/store_url.h"
-#include "stout/core/policy/basic.h"
 
 namespace stout::bench {
 namespace {
 
-/// `name=url`, or a URL, which is named after its scheme. Nothing if the name would not do as part
-/// of a file's name.
+/// Reads `name=url`, or a URL, which gets the name of its scheme. Returns nullopt if the name does
+/// not suit a file name.
 std::optional<StoreChoice> ParseStore(const std::string& text) {
   const std::size_t equals = text.find('=');
   const std::size_t colon = text.find(':');
@@ -26,20 +24,8 @@ std::optional<StoreChoice> ParseStore(const std::string& text) {
 
 }  // namespace
 
-std::optional<ExitCode> ReadArguments(CLI::App& app, int argc, const char* const* argv) {
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    std::ostringstream why;
-    const int code = app.exit(error, std::cout, why);
-    std::cerr << RedactedMessage(why.str(), {argv, static_cast<std::size_t>(argc)});
-    return code == 0 ? kOk : kBadOptions;
-  }
-  return std::nullopt;
-}
-
 void AddJson(CLI::App& app, std::string& file) {
-  app.add_option("--json", file, "Write the results here; - is the standard output")
+  app.add_option("--json", file, "Write the results to this file; - is stdout")
       ->type_name("FILE")
       ->capture_default_str();
 }
@@ -49,7 +35,7 @@ bool ReadStores(std::string_view program, const std::vector<std::string>& texts,
   for (const std::string& text : texts) {
     const std::optional<StoreChoice> store = ParseStore(text);
     if (!store) {
-      fmt::print(stderr, "{}: '{}': write NAME=URL, the name in a-z, 0-9 and _\n", program,
+      fmt::print(stderr, "{}: '{}' is not NAME=URL with a name of a-z, 0-9 and _\n", program,
                  Redacted(text));
       return false;
     }
@@ -58,24 +44,13 @@ bool ReadStores(std::string_view program, const std::vector<std::string>& texts,
   return true;
 }
 
-void AddDuration(CLI::App& app, const std::string& flag, Duration& value, const std::string& help) {
-  const auto positive = [](const std::string& text) {
-    const std::optional<Duration> parsed = ParseDuration(text);
-    return parsed && *parsed > Duration::zero() ? parsed : std::nullopt;
-  };
-  AddParsed(
-      app, flag, positive, [&value](Duration parsed) { value = parsed; },
-      "is not a duration such as 600ms or 2s", help)
-      ->type_name("DURATION")
-      ->default_str(value > Duration::zero() ? FormatDuration(value) : "none");
-}
-
 std::string IsNumber(const std::string& text) {
   const auto is_letter = [](unsigned char c) {
     return std::isalpha(c) != 0 && c != 'e' && c != 'E';
   };
-  return std::any_of(text.begin(), text.end(), is_letter) ? fmt::format("'{}' is no number", text)
-                                                          : std::string();
+  return std::any_of(text.begin(), text.end(), is_letter)
+             ? fmt::format("'{}' is not a number", text)
+             : std::string();
 }
 
 }  // namespace stout::bench

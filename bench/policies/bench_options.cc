@@ -8,6 +8,8 @@
 
 #include "load/command_line.h"
 #include "policies/opponents/opponents.h"
+#include "program/command_line.h"
+#include "program/options.h"
 #include "stout/adapters/open_store.h"
 #include "stout/core/policy/basic.h"
 
@@ -15,11 +17,11 @@ namespace stout::bench {
 namespace {
 
 constexpr const char* kDescription =
-    "Compares batching policies on real stores. Each trial runs a fleet of application servers "
-    "against one store; users are an open loop (Poisson), and latency counts "
-    "from the time at which a change was due. Policies take turns in short trials, so that "
-    "whatever else happens on this machine hits all alike; the medians of the repetitions count. "
-    "A policy that is overloaded at a rate, twice in a row, is not asked for more.";
+    "Compares batching policies on real stores. Each trial runs several application servers "
+    "against one store. Users are an open loop (Poisson): latency counts from the time at which a "
+    "change was due. Policies take turns in short trials, so that other work on this machine "
+    "affects all of them alike. The medians of the repetitions are reported. A policy that is "
+    "overloaded at a rate, twice in a row, is not measured at higher rates.";
 
 /// The policies that a comparison is about; those that a build does not know are left out.
 const std::vector<std::string> kDefaultPolicies = {
@@ -31,9 +33,9 @@ constexpr const char* kFull = "--full";
 
 std::string Footer() {
   return fmt::format(
-      "Policies:\n  {}\nStores:\n{}\nDurations have a unit: 500us, 20ms, 5s.\n"
-      "Exit status: 0 done; 1 failed; 2 bad options; 130 interrupted (what was measured until then "
-      "is reported).",
+      "Policies:\n  {}\nStores:\n{}\n"
+      "Exit codes: 0 done; 1 failed; 2 wrong options; 130 interrupted (the trials until then are "
+      "reported).",
       OpponentSyntax(), StoreUrlSyntax());
 }
 
@@ -77,7 +79,7 @@ std::vector<Policy> ReadPolicies(const std::string& program,
     if (std::optional<Policy> policy = MakeOpponent(text, &error)) {
       policies.push_back(*std::move(policy));
     } else {
-      fmt::print(stderr, "{}: left out: {}\n", program, error);
+      fmt::print(stderr, "{}: --policies: left out: {}\n", program, error);
     }
   }
   return policies;
@@ -94,50 +96,50 @@ std::variant<BenchOptions, ExitCode> ParseCommandLine(int argc, const char* cons
   std::vector<std::string> policies = kDefaultPolicies;
   CLI::App app(kDescription, program);
   app.footer(Footer());
-  app.add_option("--store", stores, "The stores; without a name, called after the URL's scheme")
+  app.add_option("--store", stores,
+                 "The stores. A store without a name gets the name of its URL's scheme")
       ->required()
       ->type_name("[NAME=]URL...");
-  app.add_option("--policies", policies, "What to compare")
+  app.add_option("--policies", policies,
+                 "Policies to compare. A policy that this build does not know is left out")
       ->type_name("POLICY...")
       ->capture_default_str();
-  auto* const quick_flag = app.add_flag(kQuick, quick, "Other defaults: 2 minutes for two stores");
-  app.add_flag(kFull, full, "Other defaults: some hours, also with few documents")
+  auto* const quick_flag =
+      app.add_flag(kQuick, quick, "Other defaults: about 2 minutes for two stores");
+  app.add_flag(kFull, full, "Other defaults: several hours, also with few documents")
       ->excludes(quick_flag);
   AddList(app, "--servers", options.servers, 1, "Application servers that share the store");
   AddList(app, "--documents", options.documents, 1,
-          "Documents of the whole fleet: few make for much collapsing");
-  AddList(app, "--rates", options.rates, 1, "Changes per second, of the whole fleet");
+          "Documents of all servers; with few of them, many changes collapse into one write");
+  AddList(app, "--rates", options.rates, 1, "Changes per second of all servers");
   AddList(app, "--sustained", options.sustained, 0,
-          "With so many servers, also look for the highest rate that each policy sustains, by "
-          "bisection in longer trials, up to four times the highest of --rates; 0: never");
-  AddDuration(app, "--max-p99", options.max_p99,
-              "A rate is sustained if all is answered, 99 % of it within this time, and latency "
-              "does not grow");
-  app.add_option("--repetitions", options.repetitions, "Trials of each point")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  AddDuration(app, "--warmup", options.warmup, "Load before each trial's measured part");
-  AddDuration(app, "--measure", options.measure, "Measured part of each trial");
-  app.add_option("--step", options.step,
-                 "After the warm-up the load becomes so many times as high, at once")
-      ->check(CLI::Range(0.01, 100.0))
-      ->type_name("FACTOR");
-  AddDuration(app, "--slice", options.slice,
-              "Also report latency and interval over time, in slices of this length");
-  app.add_option("--value-bytes", options.value_bytes, "Bytes of each value")
-      ->check(CLI::Range(1, 1 << 20))
-      ->capture_default_str();
-  app.add_option("--seed", options.seed, "Same seed, same load")->capture_default_str();
+          "With these numbers of servers, also search for the highest rate that each policy "
+          "sustains, by bisection in longer trials, up to four times the highest of --rates; 0: "
+          "never");
+  program::Options more(app);
+  more.Time("--max-p99", options.max_p99,
+            "A rate is sustained if all changes are answered, 99 % of them within this time, and "
+            "latency does not grow");
+  more.Count("--repetitions", options.repetitions, 1, 1000, "Trials per point");
+  more.Time("--warmup", options.warmup, "Load before the measured part of each trial");
+  more.Time("--measure", options.measure, "Measured part of each trial");
+  more.Number("--step", options.step, 0.01, 100,
+              "After the warm-up the rate changes by this factor")
+      ->default_str("");
+  more.Time("--slice", options.slice,
+            "Also report latency and interval over time, in slices of this length");
+  more.Bytes("--value-bytes", options.value_bytes, 1, 1 << 20, "Size of each value");
+  more.Seed(options.seed, "The same seed gives the same load");
   AddJson(app, options.json_file);
-  app.add_option("--plot-data", options.plot_data, "Write a file for gnuplot per picture here")
-      ->type_name("DIRECTORY");
-  if (const std::optional<ExitCode> end = ReadArguments(app, argc, argv)) return *end;
+  more.Text("--plot-data", options.plot_data, "Write one file per picture here, for gnuplot",
+            "DIRECTORY");
+  if (const std::optional<ExitCode> end = program::ReadArguments(app, argc, argv)) return *end;
   if (!ReadStores(program, stores, options.stores)) return kBadOptions;
   std::erase(options.sustained, 0);
   std::sort(options.rates.begin(), options.rates.end());
   options.policies = ReadPolicies(program, policies);
   if (options.policies.empty()) {
-    fmt::print(stderr, "{}: no policy is left to measure; there are {}\n", program,
+    fmt::print(stderr, "{}: --policies: no policy is left to measure; use {}\n", program,
                OpponentSyntax());
     return kBadOptions;
   }

@@ -9,16 +9,17 @@
 #include <vector>
 
 #include "load/command_line.h"
-#include "load/interrupts.h"
 #include "load/json.h"
 #include "load/progress_line.h"
 #include "policies/bench_options.h"
 #include "policies/report.h"
+#include "program/command_line.h"
+#include "program/interrupt.h"
 
 namespace stout::bench {
 namespace {
 
-/// For a log, too.
+/// Prints an estimate, also for a log.
 void TellHowLong(const BenchProgram& program, const BenchOptions& options) {
   const std::size_t settings =
       options.stores.size() * options.servers.size() * options.documents.size();
@@ -47,13 +48,15 @@ std::vector<Setting> MeasureWithProgress(const BenchProgram& program, const Benc
 }
 
 ExitCode Execute(const BenchProgram& program, const BenchOptions& options) {
-  const std::atomic<bool>& interrupted = CatchInterrupts();
+  const program::Interrupt interrupt;
+  const std::atomic<bool>& interrupted = interrupt.flag();
   const std::vector<Setting> settings = MeasureWithProgress(program, options, interrupted);
   if (options.json_file != "-") {
     for (const Setting& setting : settings) {
       fmt::print("{}\n", ToTable(setting, options.max_p99));
     }
-    fmt::print("!: overloaded, -: not asked for, for it was overloaded at a lower rate\n");
+    fmt::print(
+        "!: overloaded, -: not measured, because the policy was overloaded at a lower rate\n");
   }
   if (!options.plot_data.empty()) WritePlotData(settings, options.plot_data);
   if (!options.json_file.empty()) {
@@ -66,7 +69,7 @@ ExitCode Execute(const BenchProgram& program, const BenchOptions& options) {
 }  // namespace
 
 ExitCode RunBench(int argc, const char* const* argv, const BenchProgram& program) {
-  return RunCommand(
+  return program::RunCommand(
       program.name, [&] { return ParseCommandLine(argc, argv, program.name); },
       [&](const BenchOptions& options) { return Execute(program, options); });
 }

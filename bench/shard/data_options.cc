@@ -2,36 +2,33 @@
 
 #include <cstdint>
 
-#include "load/command_line.h"
+#include "program/options.h"
 
 namespace stout::bench::shard {
 
 void AddDataOptions(CLI::App& app, LineitemOptions& data, const std::string& seed_flag) {
-  app.add_option("--size", data.bytes, "Bytes of all values together")
-      ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 38))
-      ->default_str("64MiB");
-  app.add_option(seed_flag, data.seed, "Same seed, same records")->capture_default_str();
+  program::Options options(app);
+  options.Bytes("--size", data.bytes, 1, std::uint64_t{1} << 38, "Size of all values together");
+  options.Count(seed_flag, data.seed, 0, program::kNoMax, "The same seed gives the same records");
 }
 
 void AddPlacement(CLI::App& app, std::optional<Placement>& placement) {
-  AddParsed(
-      app, "--placed-by",
+  program::Options(app).Read(
+      "--placed-by",
+      "Choose keys so that a blowfish-server with this number of shards keeps the records of a "
+      "value of this attribute on one shard",
+      "ATTRIBUTE:SHARDS", "",
       [](const std::string& text) { return ParsePlacement(text, Lineitem::GetSchema()); },
-      [&placement](const Placement& parsed) { placement = parsed; },
-      "is not ATTRIBUTE:SHARDS, such as partkey:3",
-      "With keys by which a blowfish-server of so many shards has the records of a value of this "
-      "attribute on one of them")
-      ->type_name("ATTRIBUTE:SHARDS");
+      "ATTRIBUTE:SHARDS, such as partkey:3",
+      [&placement](const Placement& parsed) { placement = parsed; });
 }
 
 void AddDistribution(CLI::App& app, load::Distribution& distribution) {
-  AddParsed(
-      app, "--distribution", load::ParseDistribution,
-      [&distribution](const load::Distribution& parsed) { distribution = parsed; },
-      "is neither uniform nor zipf:0.99",
-      "Of keys, and of the values searched for: uniform or zipf:EXPONENT")
-      ->default_str("uniform");
+  program::Options(app).Read(
+      "--distribution",
+      "How often each key, or each value that is searched for, is chosen: uniform or zipf:EXPONENT",
+      "DISTRIBUTION", "uniform", load::ParseDistribution, "uniform or zipf:0.99",
+      [&distribution](const load::Distribution& parsed) { distribution = parsed; });
 }
 
 }  // namespace stout::bench::shard

@@ -10,17 +10,16 @@
 
 namespace stout::bench::shard {
 
-// Options that have one meaning in all programs of the shard server's benchmarks.
+// Options that mean the same in all programs of the shard server's benchmarks.
 
-/// --size and, by another name where a program has no other seed, --data-seed: the same give the
-/// same records.
+/// Adds --size and the seed of the records. The same size and seed give the same records.
 void AddDataOptions(CLI::App& app, LineitemOptions& data,
                     const std::string& seed_flag = "--data-seed");
 
-/// --placed-by ATTRIBUTE:SHARDS.
+/// Adds --placed-by ATTRIBUTE:SHARDS.
 void AddPlacement(CLI::App& app, std::optional<Placement>& placement);
 
-/// --distribution, of what is asked for.
+/// Adds --distribution of the requests.
 void AddDistribution(CLI::App& app, load::Distribution& distribution);
 
 }  // namespace stout::bench::shard

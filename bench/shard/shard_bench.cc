@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <variant>
@@ -10,6 +11,8 @@
 #include "load/command_line.h"
 #include "load/json.h"
 #include "load/progress_line.h"
+#include "program/command_line.h"
+#include "program/options.h"
 #include "shard/comparison.h"
 #include "shard/data_options.h"
 #include "shard/report.h"
@@ -18,43 +21,35 @@ namespace stout::bench::shard {
 namespace {
 
 constexpr const char* kDescription =
-    "Compares what can keep the records of a shard: bytes, gets by key, searches by (attribute, "
-    "value). Each is first checked against brute force; then all take turns at the same batches, "
-    "on one thread.";
+    "Compares data structures that can keep the records of a shard: their size, gets by key, and "
+    "searches by attribute and value. Checks each peer against brute force first. Then all peers "
+    "take turns at the same batches, on one thread.";
 
 constexpr const char* kFooter =
-    "Skew is zipf:EXPONENT, where the i-th most frequent key or value has a share of 1 / "
-    "i^EXPONENT. What the BlowFish paper calls a skewness of 0.01 is zipf:0.99.\n"
-    "Exit status: 0 done; 1 failed, or a wrong answer; 2 bad options.";
+    "With zipf:EXPONENT the i-th most frequent key or value is chosen in proportion to "
+    "1 / i^EXPONENT. A skewness of 0.01 in the BlowFish paper is zipf:0.99.\n"
+    "Exit codes: 0 done; 1 failed, or a peer gave a wrong answer; 2 wrong options.";
 
 struct Command {
   CompareOptions compare;
   std::string json_file;
 };
 
-void AddLoad(CLI::App& app, CompareOptions& options) {
+void AddLoad(CLI::App& app, CompareOptions& options, Duration& longest) {
   AddDistribution(app, options.distribution);
   app.add_option("--classes", options.classes, "Searches: attributes, or mix8")
       ->type_name("CLASS...")
       ->capture_default_str();
-  app.add_option("--gets", options.gets, "Gets of a batch")
-      ->check(CLI::Range(1, 1'000'000'000))
-      ->capture_default_str();
-  app.add_option("--depth", options.depth, "Gets at once, where several are")
-      ->check(CLI::Range(1, 10'000))
-      ->capture_default_str();
-  app.add_option("--searches", options.searches.searches, "Most searches of a batch")
-      ->check(CLI::Range(1, 1'000'000'000))
-      ->capture_default_str();
-  app.add_option("--hits", options.searches.hits, "Records that a batch of searches finds at most")
-      ->capture_default_str();
-  app.add_option("--repeats", options.repeats, "Times that each batch is run")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  app.add_option("--longest", options.longest_s,
-                 "Seconds of a batch at most; a peer that is slower runs a part of it each time")
-      ->check(CLI::Range(0.0, 1e6))
-      ->capture_default_str();
+  program::Options more(app);
+  more.Count("--gets", options.gets, 1, program::kMaxCount, "Gets in a batch");
+  more.Count("--depth", options.depth, 1, 10'000, "Gets at once, for peers that can do several");
+  more.Count("--searches", options.searches.searches, 1, program::kMaxCount,
+             "Maximum searches in a batch");
+  more.Count("--hits", options.searches.hits, 0, program::kNoMax,
+             "Maximum records that a batch of searches finds");
+  more.Count("--repeats", options.repeats, 1, 1000, "Runs of each batch");
+  more.Seconds("--longest", longest, Duration::zero(), std::chrono::seconds(1'000'000),
+               "Longest run of a batch; a slower peer runs a part of the batch each time");
 }
 
 std::variant<Command, ExitCode> Parse(int argc, const char* const* argv) {
@@ -63,20 +58,22 @@ std::variant<Command, ExitCode> Parse(int argc, const char* const* argv) {
   CLI::App app(kDescription, "shard-bench");
   app.footer(kFooter);
   AddDataOptions(app, options.data);
-  app.add_option("--seed", options.seed, "Same seed, same queries")->capture_default_str();
-  app.add_option("--peers", options.peers, "Which ones")
+  program::Options more(app);
+  more.Seed(options.seed, "The same seed gives the same queries");
+  app.add_option("--peers", options.peers, "Peers to compare")
       ->check(CLI::Validator(IsPeer, ""))
       ->type_name("PEER...")
       ->capture_default_str();
-  app.add_option("--scratch", options.peer_options.scratch,
-                 "A directory for the files of ours and of RocksDB, which are left out without one")
-      ->type_name("DIRECTORY");
-  app.add_option("--redis", options.peer_options.redis,
-                 "A Redis without keys, which is left out without one")
-      ->type_name("HOST:PORT");
-  AddLoad(app, options);
+  more.Text("--scratch", options.peer_options.scratch,
+            "A directory for files; without it the peers that need files are left out",
+            "DIRECTORY");
+  more.Text("--redis", options.peer_options.redis,
+            "A Redis without keys; without it this peer is left out", "HOST:PORT");
+  Duration longest = std::chrono::round<Duration>(std::chrono::duration<double>(options.longest_s));
+  AddLoad(app, options, longest);
   AddJson(app, command.json_file);
-  if (const std::optional<ExitCode> end = ReadArguments(app, argc, argv)) return *end;
+  if (const std::optional<ExitCode> end = program::ReadArguments(app, argc, argv)) return *end;
+  options.longest_s = std::chrono::duration<double>(longest).count();
   return command;
 }
 
@@ -99,6 +96,6 @@ ExitCode Execute(const Command& command) {
 
 int main(int argc, char** argv) {
   using namespace stout::bench::shard;
-  return stout::bench::RunCommand(
+  return stout::program::RunCommand(
       "shard-bench", [&] { return Parse(argc, argv); }, Execute);
 }

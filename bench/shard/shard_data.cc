@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <fstream>
 #include <iostream>
-#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -13,6 +12,8 @@
 
 #include "load/command_line.h"
 #include "load/progress_line.h"
+#include "program/command_line.h"
+#include "program/options.h"
 #include "shard/data_options.h"
 #include "shard/delimited_file.h"
 #include "shard/lineitem.h"
@@ -22,11 +23,9 @@ namespace stout::bench::shard {
 namespace {
 
 constexpr const char* kDescription =
-    "Writes records like those of TPC-H's lineitem table, one a line, attributes between '|': the "
-    "data of the shard server's benchmarks. The same size and seed give the same bytes everywhere.";
-
-const std::map<std::string, LineFormat> kFormats = {{"tbl", LineFormat::kTable},
-                                                    {"keyed", LineFormat::kKeyed}};
+    "Writes the data of the shard server's benchmarks: records like those of TPC-H's lineitem "
+    "table, one per line, with '|' between attributes. The same size and seed give the same bytes "
+    "on every machine.";
 
 struct Command {
   LineitemOptions data;
@@ -40,18 +39,17 @@ std::variant<Command, ExitCode> Parse(int argc, const char* const* argv) {
   Command command;
   CLI::App app(kDescription, "shard-data");
   AddDataOptions(app, command.data, "--seed");
-  app.add_option("--out", command.out, "Where to; - is the standard output")
-      ->required()
-      ->type_name("FILE");
-  app.add_option("--keys", command.keys,
-                 "The keys, too: 8 bytes each, the highest first, one behind the other")
-      ->type_name("FILE");
-  app.add_option("--format", command.format,
-                 "tbl: the attributes; keyed: before them the key, as a decimal number")
-      ->transform(CLI::CheckedTransformer(kFormats))
-      ->default_str("tbl");
+  program::Options options(app);
+  options.Text("--out", command.out, "The file to write; - is stdout", "FILE")->required();
+  options.Text("--keys", command.keys,
+               "Also write the keys to this file: 8 bytes each, big-endian, without separators",
+               "FILE");
+  options.Choice<LineFormat>("--format", command.format,
+                             {{"tbl", LineFormat::kTable}, {"keyed", LineFormat::kKeyed}},
+                             "tbl: the attributes; keyed: the key as a decimal number, then the "
+                             "attributes");
   AddPlacement(app, command.placement);
-  if (const std::optional<ExitCode> end = ReadArguments(app, argc, argv)) return *end;
+  if (const std::optional<ExitCode> end = program::ReadArguments(app, argc, argv)) return *end;
   return command;
 }
 
@@ -97,6 +95,6 @@ ExitCode Execute(const Command& command) {
 
 int main(int argc, char** argv) {
   using namespace stout::bench::shard;
-  return stout::bench::RunCommand(
+  return stout::program::RunCommand(
       "shard-data", [&] { return Parse(argc, argv); }, Execute);
 }

@@ -14,7 +14,7 @@ struct StoreBenchCommand {
   std::string json_file = "-";
 };
 
-/// Or the exit code after --help or an error, both reported.
+/// Returns the command, or the exit code after --help or an error, which has been printed.
 [[nodiscard]] std::variant<StoreBenchCommand, ExitCode> ParseStoreBench(int argc,
                                                                         const char* const* argv);
 

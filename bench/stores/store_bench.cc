@@ -8,9 +8,10 @@
 #include <vector>
 
 #include "load/command_line.h"
-#include "load/interrupts.h"
 #include "load/json.h"
 #include "load/progress_line.h"
+#include "program/command_line.h"
+#include "program/interrupt.h"
 #include "stores/compare_options.h"
 #include "stores/comparison.h"
 #include "stores/comparison_json.h"
@@ -33,7 +34,8 @@ std::vector<Comparison> CompareWithProgress(const CompareOptions& options,
 }
 
 ExitCode Execute(const StoreBenchCommand& command) {
-  const std::atomic<bool>& interrupted = CatchInterrupts();
+  const program::Interrupt interrupt;
+  const std::atomic<bool>& interrupted = interrupt.flag();
   const std::vector<Comparison> comparisons = CompareWithProgress(command.compare, interrupted);
   WriteFile(command.json_file, ToJson(command.compare, comparisons, interrupted));
   if (interrupted) fmt::print(stderr, "store-bench: interrupted\n");
@@ -45,6 +47,6 @@ ExitCode Execute(const StoreBenchCommand& command) {
 
 int main(int argc, char** argv) {
   using namespace stout::bench;
-  return RunCommand(
+  return stout::program::RunCommand(
       "store-bench", [&] { return ParseStoreBench(argc, argv); }, Execute);
 }

@@ -38,12 +38,13 @@ std::size_t Count(std::string_view text, char of) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), of));
 }
 
-TEST_CASE("a phase is a rate, or two, for some seconds", "[shard-load]") {
+TEST_CASE("a phase is a rate, or two, for some time", "[shard-load]") {
   CHECK(ParsePhase("2000:10") == Phase{2000, 2000, seconds(10)});
+  CHECK(ParsePhase("2000:10s") == Phase{2000, 2000, seconds(10)});
   CHECK(ParsePhase("0-1.5:0.25") == Phase{0, 1.5, milliseconds(250)});
   for (const char* wrong :
        {"", "2000", "2000:", ":10", "2000:0", "2000:-1", "-1:10", "1-:10", "1-2-3:4", "1e3:10",
-        "nan:10", "2000:10s", "1:2000000", "999999999:1"}) {
+        "nan:10", "2000:10m", "1:2000000", "999999999:1"}) {
     CAPTURE(wrong);
     CHECK(ParsePhase(wrong) == std::nullopt);
   }
@@ -277,9 +278,9 @@ TEST_CASE("phases follow one another, and options are understood", "[shard-load]
     return ParseLoadSettings(static_cast<int>(arguments.size()), arguments.data());
   };
   const auto settings = std::get<LoadSettings>(
-      parsed({"--to", "[::1]:7000", "--phase", "10:1", "--phase", "10-30:2", "--size", "1MiB",
+      parsed({"--to", "[::1]:7000", "--phase", "10:1", "--phase", "10-30:2s", "--size", "1MiB",
               "--operations", "get", "--turn", "2s", "--shard-skew", "zipf:2", "--slice", "1s"}));
-  CHECK(settings.to == blowfish::HostPort{"::1", 7000});
+  CHECK(settings.to == program::Address{"::1", 7000});
   CHECK(settings.phases == std::vector<Phase>{{10, 10, seconds(1)}, {10, 30, seconds(2)}});
   CHECK(settings.data.bytes == 1 << 20);
   CHECK(settings.requests.operations == Operations::kGet);

@@ -13,6 +13,8 @@
 #include "load/command_line.h"
 #include "load/json.h"
 #include "load/progress_line.h"
+#include "program/command_line.h"
+#include "program/options.h"
 #include "shard/data_options.h"
 #include "shard/layers/layer_costs.h"
 #include "shard/lineitem.h"
@@ -26,8 +28,8 @@ namespace {
 namespace json = boost::json;
 
 constexpr const char* kDescription =
-    "Measures what the layers of a shard's sampled arrays cost while they come and go: filling all "
-    "of them, removing them while others read, and reads that fill what they find empty.";
+    "Measures the cost of the layers of a shard's sampled arrays while layers come and go: filling "
+    "all of them, removing them while threads read, and reads that fill empty layers.";
 
 struct Command {
   LineitemOptions data;
@@ -41,28 +43,21 @@ std::variant<Command, ExitCode> Parse(int argc, const char* const* argv) {
   LayerCostOptions& costs = command.costs;
   CLI::App app(kDescription, "shard-layers");
   AddDataOptions(app, command.data);
-  app.add_option("--scratch", command.scratch, "A directory for the compressed file")
-      ->required()
-      ->type_name("DIRECTORY");
-  app.add_option("--threads", costs.threads, "How many threads fill, one after the other")
+  program::Options more(app);
+  more.Text("--scratch", command.scratch, "A directory for the compressed file", "DIRECTORY")
+      ->required();
+  app.add_option("--threads", costs.threads, "Numbers of threads that fill, one after the other")
       ->check(CLI::Range(1, 1000))
-      ->type_name("N...")
+      ->type_name("COUNT...")
       ->capture_default_str();
-  app.add_option("--readers", costs.readers, "Threads that read while layers are removed")
-      ->check(CLI::Range(0, 1000))
-      ->capture_default_str();
-  app.add_option("--rounds", costs.rounds, "Times that all layers are removed")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
-  app.add_option("--operations", costs.operations, "Gets of a batch; searches are a tenth")
-      ->check(CLI::Range(100, 1'000'000'000))
-      ->capture_default_str();
-  app.add_option("--repeats", costs.repeats, "Times that each batch is run")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  app.add_option("--seed", costs.seed, "Same seed, same queries")->capture_default_str();
+  more.Count("--readers", costs.readers, 0, 1000, "Threads that read while layers are removed");
+  more.Count("--rounds", costs.rounds, 1, 1'000'000, "Times that all layers are removed");
+  more.Count("--operations", costs.operations, 100, program::kMaxCount,
+             "Gets in a batch; searches are a tenth of them");
+  more.Count("--repeats", costs.repeats, 1, 1000, "Runs of each batch");
+  more.Seed(costs.seed, "The same seed gives the same queries");
   AddJson(app, command.json_file);
-  if (const std::optional<ExitCode> end = ReadArguments(app, argc, argv)) return *end;
+  if (const std::optional<ExitCode> end = program::ReadArguments(app, argc, argv)) return *end;
   return command;
 }
 
@@ -142,6 +137,6 @@ ExitCode Execute(const Command& command) {
 
 int main(int argc, char** argv) {
   using namespace stout::bench::shard;
-  return stout::bench::RunCommand(
+  return stout::program::RunCommand(
       "shard-layers", [&] { return Parse(argc, argv); }, Execute);
 }

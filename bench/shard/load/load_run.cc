@@ -155,7 +155,7 @@ asio::awaitable<void> LoadRun::Work() {
 asio::awaitable<std::string> LoadRun::Begin() {
   std::string wrong = co_await ConnectAll();
   if (!wrong.empty()) {
-    co_return fmt::format("cannot reach {}:{}: {}", settings_.to.host, settings_.to.port, wrong);
+    co_return fmt::format("cannot reach {}: {}", settings_.to.Text(), wrong);
   }
   shards_ = (co_await AskShards()).size();
   if (settings_.requests.skew && shards_ == 0) {

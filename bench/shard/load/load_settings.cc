@@ -3,38 +3,32 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <map>
+#include <chrono>
 #include <optional>
 
+#include "program/command_line.h"
+#include "program/options.h"
 #include "shard/data_options.h"
 
 namespace stout::bench::shard {
 namespace {
 
 constexpr const char* kLoadDescription =
-    "Offers load to a blowfish-server, or with --operations get to a Redis, whether it keeps up or "
-    "not, and writes a line of CSV for each slice of time: what was offered and answered, "
-    "latencies, and each shard's queue and layers. The server has the records of shard-data "
-    "--format keyed, by the same --size, --seed (here --data-seed) and --placed-by, which "
-    "blowfish-load --drop-key has brought there.";
+    "Offers load to a blowfish-server, or with --operations get to a Redis, even if the server "
+    "does not keep up. Writes a line of CSV for each slice of time: requests offered and answered, "
+    "latencies, and each shard's queue and layers. Before, write records with shard-data --format "
+    "keyed and the same --size, --seed (here --data-seed) and --placed-by, and load them with "
+    "blowfish-load --drop-key.";
 
 constexpr const char* kLoadFooter =
-    "A spike:  shard-load --phase 2000:10 --phase 6000:20 --phase 2000:10\n"
-    "A ramp:   shard-load --phase 500-4000:60\n"
-    "How fast: shard-load --closed 10s --csv /dev/null\n"
+    "A spike:        shard-load --phase 2000:10s --phase 6000:20s --phase 2000:10s\n"
+    "A ramp:         shard-load --phase 500-4000:60s\n"
+    "Maximum speed:  shard-load --closed 10s --csv /dev/null\n"
     "Latency counts from the time when a request was due, however late it was sent.\n"
-    "Exit status: 0 done; 1 failed, or some answers were errors; 2 bad options; 130 interrupted.";
-
-const std::map<std::string, Operations> kOperations = {
-    {"get", Operations::kGet}, {"search", Operations::kSearch}, {"mix", Operations::kMix}};
+    "Exit codes: 0 done; 1 failed, or some answers were errors; 2 wrong options; 130 interrupted.";
 
 [[noreturn]] void RejectOption(const std::string& flag, const std::string& why) {
   throw CLI::ValidationError(flag, why);
-}
-
-std::optional<blowfish::HostPort> ParseServer(const std::string& text) {
-  const Result<blowfish::HostPort> parsed = blowfish::ParseHostPort(text);
-  return parsed ? std::optional(*parsed) : std::nullopt;
 }
 
 std::optional<load::Distribution> ParseSkew(const std::string& text) {
@@ -43,14 +37,9 @@ std::optional<load::Distribution> ParseSkew(const std::string& text) {
 }
 
 void AddServer(CLI::App& app, LoadSettings& settings) {
-  AddParsed(
-      app, "--to", ParseServer, [&](const auto& to) { settings.to = to; },
-      "is not HOST:PORT, an IPv6 address as [::1]:6480", "The server")
-      ->type_name("HOST:PORT")
-      ->default_str(fmt::format("{}:{}", settings.to.host, settings.to.port));
-  app.add_option("--connections", settings.connections, "To the server")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+  program::Options options(app);
+  options.Peer("--to", settings.to, "The server");
+  options.Count("--connections", settings.connections, 1, 1000, "Connections to the server");
   AddDataOptions(app, settings.data);
   AddPlacement(app, settings.placement);
 }
@@ -63,74 +52,69 @@ void AddRates(CLI::App& app, LoadSettings& settings) {
              const std::optional<Phase> phase = ParsePhase(text);
              if (!phase) {
                RejectOption("--phase",
-                            fmt::format("'{}': write RATE:SECONDS, or FROM-TO:SECONDS, such as "
-                                        "2000:10 or 2000-6000:20",
+                            fmt::format("'{}' is not RATE:TIME or FROM-TO:TIME, such as 2000:10s "
+                                        "or 2000-6000:20s",
                                         text));
              }
              settings.phases.push_back(*phase);
            }
          },
-         "Requests per second for so many seconds; of two rates, evenly from one to the other. The "
-         "next --phase follows")
-      ->type_name("RATE[-RATE]:SECONDS");
-  AddDuration(app, "--closed", settings.closed,
-              "Instead of phases: so long as fast as the server answers");
-  app.add_option("--depth", settings.depth, "With --closed: requests under way on each connection")
-      ->check(CLI::Range(1, 100'000))
-      ->capture_default_str();
-  app.add_option("--most-under-way", settings.most_under_way,
-                 "Requests without an answer beyond which what is due is counted, but not sent")
-      ->check(CLI::Range(1, 100'000'000))
-      ->capture_default_str();
-  AddDuration(app, "--patience", settings.patience,
-              "At the end, for requests that have no answer yet");
+         "Requests per second for this time. With two rates, the rate changes evenly from the "
+         "first to the second. The next --phase follows")
+      ->type_name("RATE[-RATE]:TIME");
+  program::Options options(app);
+  options.Time("--closed", settings.closed,
+               "Instead of phases: send as fast as the server answers, for this time");
+  options.Count("--depth", settings.depth, 1, 100'000,
+                "With --closed: requests in flight per connection");
+  options.Count(
+      "--most-under-way", settings.most_under_way, 1, 100'000'000,
+      "Maximum requests in flight; a request that is due beyond is counted, but not sent");
+  options.Time("--patience", settings.patience,
+               "Longest wait at the end for requests without an answer");
 }
 
 void AddRequests(CLI::App& app, RequestOptions& requests) {
-  app.add_option("--operations", requests.operations,
-                 "get; search, by attribute and value; mix: each half of the time")
-      ->transform(CLI::CheckedTransformer(kOperations))
-      ->default_str("mix")
-      ->type_name("WHAT");
-  app.add_option("--class", requests.search_class, "Of searches: an attribute, or mix8")
+  program::Options options(app);
+  options.Choice<Operations>(
+      "--operations", requests.operations,
+      {{"get", Operations::kGet}, {"search", Operations::kSearch}, {"mix", Operations::kMix}},
+      "get; search, by attribute and value; mix: half of each");
+  app.add_option("--class", requests.search_class, "Class of the searches: an attribute, or mix8")
       ->check([](const std::string& name) {
         for (const SearchClass& of : SearchClasses(Lineitem::GetSchema())) {
           if (of.name == name) return std::string();
         }
-        return fmt::format("'{}' is neither an attribute nor mix8", name);
+        return fmt::format("'{}' is not an attribute or mix8", name);
       })
+      ->type_name("CLASS")
       ->capture_default_str();
-  app.add_option("--keys", requests.keys,
-                 "Of a get; several are asked for by MGET, with --shard-skew of one shard")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+  options.Count("--keys", requests.keys, 1, 1000,
+                "Keys of a get. More than one are sent as MGET, with --shard-skew of one shard");
   AddDistribution(app, requests.distribution);
-  app.add_option("--seed", requests.seed, "Same seed, same requests")->capture_default_str();
+  options.Seed(requests.seed, "The same seed gives the same requests");
 }
 
 void AddSkew(CLI::App& app, LoadSettings& settings, ShardSkew& skew) {
+  program::Options options(app);
   CLI::Option* const option =
-      AddParsed(
-          app, "--shard-skew", ParseSkew,
-          [&](const load::Distribution& parsed) {
-            skew.distribution = parsed;
-            settings.requests.skew = skew;
-          },
-          "is not zipf:EXPONENT, such as zipf:0.99",
-          "Of the shards that have the keys of gets, or with --placed-by, what is searched for; "
-          "shard 0 is the hottest")
-          ->type_name("zipf:EXPONENT");
-  AddDuration(app, "--turn", skew.turn, "After each such time the next shard is the hottest");
-  app.get_option("--turn")->needs(option);
+      options.Read("--shard-skew",
+                   "How often each shard is chosen: by the keys of gets, or with --placed-by by "
+                   "the value that is searched for. Shard 0 is the hottest",
+                   "zipf:EXPONENT", "", ParseSkew, "zipf:EXPONENT, such as zipf:0.99",
+                   [&](const load::Distribution& parsed) {
+                     skew.distribution = parsed;
+                     settings.requests.skew = skew;
+                   });
+  options.Time("--turn", skew.turn, "After this time the next shard is the hottest")->needs(option);
 }
 
 void AddOutput(CLI::App& app, LoadSettings& settings) {
-  AddDuration(app, "--slice", settings.slice, "Of time, for which there is a line");
-  app.add_option("--csv", settings.csv, "Where the lines go; - is the standard output")
-      ->type_name("FILE")
-      ->capture_default_str();
-  app.add_option("--json", settings.json, "Where a summary goes, besides the terminal")
-      ->type_name("FILE");
+  program::Options options(app);
+  options.Time("--slice", settings.slice, std::chrono::milliseconds(1), std::chrono::seconds(10),
+               "Time that one line of the CSV covers");
+  options.Text("--csv", settings.csv, "Write the CSV to this file; - is stdout", "FILE");
+  options.Text("--json", settings.json, "Also write a summary to this file", "FILE");
 }
 
 bool CanBeSkewed(const LoadSettings& settings) {
@@ -140,26 +124,26 @@ bool CanBeSkewed(const LoadSettings& settings) {
          requests.search_class == Lineitem::GetSchema().names()[settings.placement->attribute];
 }
 
-/// What no option can see by itself.
+/// Checks what only the combination of options shows.
 void CheckTogether(const LoadSettings& settings) {
   const bool closed = settings.closed > Duration::zero();
   if (settings.phases.empty() && !closed) {
-    RejectOption("--phase",
-                 "say how much load there is to be, such as --phase 2000:10, or --closed");
+    RejectOption("--phase", "is required, such as --phase 2000:10s; or use --closed");
   }
   if (!settings.phases.empty() && closed) {
-    RejectOption("--closed", "excludes --phase: it takes the rate from the server");
+    RejectOption(
+        "--closed",
+        "does not go with --phase, because the server determines the rate: leave one of them out");
   }
   if (settings.requests.skew && !CanBeSkewed(settings)) {
     RejectOption("--shard-skew",
-                 "needs --operations get, for a search burdens all shards; or --operations search "
-                 "and --placed-by the attribute that is its --class");
-  }
-  if (settings.slice < std::chrono::milliseconds(1) || settings.slice > std::chrono::seconds(10)) {
-    RejectOption("--slice", "is from 1ms to 10s");
+                 "needs --operations get, or --operations search and --placed-by the attribute of "
+                 "--class, because other searches use all shards");
   }
   if (settings.depth * settings.connections > settings.most_under_way && closed) {
-    RejectOption("--depth", "on all connections is more than --most-under-way");
+    RejectOption(
+        "--depth",
+        "times --connections is more than --most-under-way: lower the former or raise the latter");
   }
 }
 
@@ -176,11 +160,11 @@ std::variant<LoadSettings, ExitCode> ParseLoadSettings(int argc, const char* con
   AddSkew(app, settings, skew);
   AddOutput(app, settings);
   app.callback([&] {
-    // Whichever of the two came first.
+    // The two options come in any order.
     if (settings.requests.skew) settings.requests.skew->turn = skew.turn;
     CheckTogether(settings);
   });
-  if (const std::optional<ExitCode> end = ReadArguments(app, argc, argv)) return *end;
+  if (const std::optional<ExitCode> end = program::ReadArguments(app, argc, argv)) return *end;
   return settings;
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "load/command_line.h"
-#include "load_options.h"
+#include "program/address.h"
 #include "shard/lineitem.h"
 #include "shard/load/requests.h"
 #include "shard/load/schedule.h"
@@ -17,9 +17,9 @@
 
 namespace stout::bench::shard {
 
-/// What shard-load is to do.
+/// The options of shard-load.
 struct LoadSettings {
-  blowfish::HostPort to{.host = "127.0.0.1", .port = 6480};
+  program::Address to{.port = 6480};
   LineitemOptions data;
   std::optional<Placement> placement;  ///< Of the data.
   RequestOptions requests;
@@ -37,8 +37,7 @@ struct LoadSettings {
   std::string json;  ///< Empty: none.
 };
 
-/// Reads the command line. Otherwise it has printed to stdout (--help) or stderr (what is wrong, by
-/// its option's name) and answers how to end.
+/// Reads the command line. Returns the exit code after --help or an error, which has been printed.
 [[nodiscard]] std::variant<LoadSettings, ExitCode> ParseLoadSettings(int argc,
                                                                      const char* const* argv);
 

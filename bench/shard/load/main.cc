@@ -8,6 +8,7 @@
 
 #include "load/command_line.h"
 #include "load/json.h"
+#include "program/command_line.h"
 #include "shard/lineitem.h"
 #include "shard/load/load_run.h"
 #include "shard/load/load_settings.h"
@@ -48,6 +49,6 @@ ExitCode Execute(const LoadSettings& settings) {
 
 int main(int argc, char** argv) {
   using namespace stout::bench::shard;
-  return stout::bench::RunCommand(
+  return stout::program::RunCommand(
       "shard-load", [&] { return ParseLoadSettings(argc, argv); }, Execute);
 }

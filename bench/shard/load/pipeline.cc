@@ -12,7 +12,7 @@ namespace stout::bench::shard {
 
 namespace asio = boost::asio;
 
-asio::awaitable<std::string> Pipeline::Connect(const blowfish::HostPort& to) {
+asio::awaitable<std::string> Pipeline::Connect(const program::Address& to) {
   const std::string service = std::to_string(to.port);
   const auto [unknown, endpoints] = co_await resolver_.async_resolve(to.host, service, kNoThrow);
   if (unknown) co_return unknown.message();

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "event.h"
-#include "load_options.h"
+#include "program/address.h"
 #include "resp/commands.h"
 #include "resp/reply.h"
 #include "shard/load/requests.h"
@@ -49,7 +49,7 @@ class Pipeline {
       : listener_(listener), resolver_(executor), socket_(executor), work_(executor) {}
 
   /// Empty, or what is wrong.
-  [[nodiscard]] boost::asio::awaitable<std::string> Connect(const blowfish::HostPort& to);
+  [[nodiscard]] boost::asio::awaitable<std::string> Connect(const program::Address& to);
   /// Both run side by side until the connection is lost, or closed.
   [[nodiscard]] boost::asio::awaitable<void> Write();
   [[nodiscard]] boost::asio::awaitable<void> Read();

@@ -4,11 +4,13 @@
 #include <charconv>
 #include <cmath>
 
+#include "program/options.h"
+
 namespace stout::bench::shard {
 namespace {
 
 constexpr double kMostRate = 1e8;
-constexpr double kMostSeconds = 1e6;
+constexpr Duration kMostTime = std::chrono::seconds(1'000'000);
 
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
@@ -45,11 +47,11 @@ std::optional<Phase> ParsePhase(std::string_view text) {
   const std::size_t dash = rates.find('-');
   const auto from = ParseNumber(rates.substr(0, dash), kMostRate);
   const auto to = dash == rates.npos ? from : ParseNumber(rates.substr(dash + 1), kMostRate);
-  const auto seconds = ParseNumber(text.substr(colon + 1), kMostSeconds);
-  if (!from || !to || !seconds) return std::nullopt;
-  const Duration length(std::llround(*seconds * 1e9));
-  if (length == Duration::zero()) return std::nullopt;
-  return Phase{.from = *from, .to = *to, .length = length};
+  const auto length = program::ParseTime(text.substr(colon + 1), true);
+  if (!from || !to || !length || *length == Duration::zero() || *length > kMostTime) {
+    return std::nullopt;
+  }
+  return Phase{.from = *from, .to = *to, .length = *length};
 }
 
 Schedule::Schedule(const std::vector<Phase>& phases) {

@@ -18,8 +18,9 @@ struct Phase {
   friend bool operator==(const Phase&, const Phase&) = default;
 };
 
-/// Reads RATE:SECONDS, such as "2000:10", or FROM-TO:SECONDS, "2000-6000:0.5". Nothing if the text
-/// is neither, or a number is out of range: rates up to 1e8, seconds above 0 and up to 1e6.
+/// Reads RATE:TIME, such as "2000:10s", or FROM-TO:TIME, "2000-6000:500ms". A time without a unit
+/// is seconds. Returns nullopt if the text is neither, or if a rate is above 1e8, or if the time is
+/// 0 or above 1e6 seconds.
 [[nodiscard]] std::optional<Phase> ParsePhase(std::string_view text);
 
 /// How many requests are due when, one phase after the other.
