@@ -73,7 +73,7 @@ class Load {
 
  private:
   static LoaderOptions With(int port, LoaderOptions options) {
-    options.port = static_cast<std::uint16_t>(port);
+    options.server.port = static_cast<std::uint16_t>(port);
     return options;
   }
   Loader::Handlers Ears() {
@@ -284,7 +284,7 @@ TEST_CASE("a record does not wait for ever for others to go with it", "[load]") 
   asio::io_context context(1);
   ScriptedServer server(context, [&](const Words& command) { return memory.Answer(command); });
   LoaderOptions options{.window = {.batch = 100}, .patience = kShort};
-  options.port = static_cast<std::uint16_t>(server.port());
+  options.server.port = static_cast<std::uint16_t>(server.port());
   Loader loader(context.get_executor(), options, {});
   loader.Start();
   REQUIRE(loader.TryAdd("a", "1", 1));

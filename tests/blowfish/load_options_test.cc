@@ -33,8 +33,8 @@ TEST_CASE("without options, lines go to the server here by their first column", 
   const Parsed parsed = Parse({"a.tbl"});
   const LoadOptions& options = parsed.options();
   CHECK(options.files == std::vector<std::string>{"a.tbl"});
-  CHECK(options.loader.host == "127.0.0.1");
-  CHECK(options.loader.port == 6480);
+  CHECK(options.loader.server.host == "127.0.0.1");
+  CHECK(options.loader.server.port == 6480);
   CHECK(options.loader.password.empty());
   CHECK(options.loader.connections == 4);
   CHECK(options.loader.window.commands == 256);
@@ -75,8 +75,8 @@ TEST_CASE("every option is understood", "[load]") {
                                "-"},
                               "secret");
   const LoadOptions& options = parsed.options();
-  CHECK(options.loader.host == "::1");
-  CHECK(options.loader.port == 7000);
+  CHECK(options.loader.server.host == "::1");
+  CHECK(options.loader.server.port == 7000);
   CHECK(options.loader.password == "secret");
   CHECK(options.loader.connections == 2);
   CHECK(options.loader.window.commands == 8);

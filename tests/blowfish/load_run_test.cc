@@ -49,7 +49,7 @@ class LoadRunFixture {
   }
   [[nodiscard]] LoadOptions Load(std::vector<std::string> files) const {
     LoadOptions options{.files = std::move(files)};
-    options.loader.port = static_cast<std::uint16_t>(server_.port());
+    options.loader.server.port = static_cast<std::uint16_t>(server_.port());
     return options;
   }
   void CheckRecords(const Records& expected) const {
@@ -198,7 +198,7 @@ TEST_CASE("a value of the server's --max-value is loaded, a larger one refused",
     }
   }
   LoadOptions options{.files = {file}};
-  options.loader.port = static_cast<std::uint16_t>(server.port());
+  options.loader.server.port = static_cast<std::uint16_t>(server.port());
   options.loader.window.batch = GENERATE(1, 4);
   const Ended ended = Run(options);
   CHECK(ended.code == ExitCode::kFailed);
@@ -214,7 +214,7 @@ TEST_CASE("a load that gives up tells where to go on", "[load]") {
   const std::string file = folder.path() + "/a";
   std::ofstream(file) << "1|ann\n2|bob\n3|eve\n";
   LoadOptions options{.files = {file}, .skip_lines = 1};
-  options.loader.port = static_cast<std::uint16_t>(stout::test::FreePort());
+  options.loader.server.port = static_cast<std::uint16_t>(stout::test::FreePort());
   options.loader.patience = std::chrono::milliseconds(200);
   const Ended ended = Run(options);
   CHECK(ended.code == ExitCode::kFailed);

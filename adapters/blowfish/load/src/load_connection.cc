@@ -87,9 +87,9 @@ asio::awaitable<std::string> LoadConnection::Connect() {
 }
 
 asio::awaitable<std::string> LoadConnection::Reach() {
-  const std::string service = std::to_string(options_.port);
+  const std::string service = std::to_string(options_.server.port);
   const auto [unknown, endpoints] =
-      co_await resolver_.async_resolve(options_.host, service, kNoThrow);
+      co_await resolver_.async_resolve(options_.server.host, service, kNoThrow);
   if (unknown) co_return Describe(unknown);
   // A socket knows nothing of what was cancelled before it was opened.
   if (cancelled()) co_return "cancelled";

@@ -6,7 +6,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <chrono>
-#include <tuple>
 #include <utility>
 
 #include "bytes_hash.h"
@@ -122,19 +121,13 @@ void Loader::OnRefused(std::uint64_t line, std::string_view error) {
 void Loader::OnTrouble(std::string_view trouble) {
   if (trouble == last_trouble_) return;  // Another connection's, too.
   last_trouble_ = trouble;
-  if (handlers_.trouble) handlers_.trouble(fmt::format("{}: {}", Name(), trouble));
+  if (handlers_.trouble) handlers_.trouble(fmt::format("{}: {}", options_.server.Text(), trouble));
 }
 
 void Loader::OnGaveUp(std::string_view why) {
   if (!gave_up_.empty()) return;
-  gave_up_ = fmt::format("{}: {}", Name(), why);
+  gave_up_ = fmt::format("{}: {}", options_.server.Text(), why);
   Close();
-}
-
-std::string Loader::Name() const {
-  const auto& [host, port] = std::tie(options_.host, options_.port);
-  const bool v6 = host.find(':') != host.npos;
-  return v6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
 }
 
 }  // namespace stout::blowfish

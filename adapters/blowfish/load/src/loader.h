@@ -83,7 +83,6 @@ class Loader : private LoadListener {
 
   [[nodiscard]] LoadConnection& ConnectionOf(std::string_view key);
   [[nodiscard]] bool empty() const;
-  [[nodiscard]] std::string Name() const;
   [[nodiscard]] boost::asio::awaitable<void> Watch();
 
   const boost::asio::any_io_executor executor_;

@@ -2,18 +2,17 @@
 
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <string>
 
+#include "program/address.h"
 #include "send_window.h"
 #include "stout/core/types.h"
 
 namespace stout::blowfish {
 
-/// Where records go, and how.
+/// The server that gets the records, and how.
 struct LoaderOptions {
-  std::string host = "127.0.0.1";
-  std::uint16_t port = 6480;
+  program::Address server{.port = 6480};
   std::string password{};       ///< Empty: none
   std::size_t connections = 4;  ///< >= 1
   SendWindow::Options window{};
