@@ -86,20 +86,6 @@ TEST_CASE("documents are named after their files, each once", "[docstore]") {
   CHECK(ids.Take("x" + deep) != id);
 }
 
-TEST_CASE("a target is an http URL", "[docstore]") {
-  const auto port = [](std::string_view url) {
-    const auto endpoint = ParseTarget(url);
-    return endpoint ? endpoint->host + " " + endpoint->port : "";
-  };
-  CHECK(port("http://localhost:8080") == "localhost 8080");
-  CHECK(port("http://localhost/") == "localhost 80");
-  CHECK(port("http://[::1]:81/") == "::1 81");
-  for (const char* bad : {"localhost:8080", "https://a", "http://", "http://a/b", "http://a:b"}) {
-    CAPTURE(bad);
-    CHECK(port(bad).empty());
-  }
-}
-
 TEST_CASE("an upload survives push-back and arrives whole, in order", "[docstore]") {
   Runner runner;
   MemoryStore store(runner.context().get_executor());
@@ -108,7 +94,7 @@ TEST_CASE("an upload survives push-back and arrives whole, in order", "[docstore
   documents.shards = 1;
   documents.map.engine.lane.max_dirty_keys = 4;
   TestServer server(runner, store, documents);
-  Uploader uploader({"127.0.0.1", std::to_string(server.port())}, {.window = 8});
+  Uploader uploader({"127.0.0.1", static_cast<std::uint16_t>(server.port())}, {.window = 8});
   REQUIRE_FALSE(uploader.Connect());
   for (int i = 0; i < 16; ++i) {
     REQUIRE(uploader.Put({"d", "s" + std::to_string(i), "text " + std::to_string(i)}));
@@ -125,7 +111,7 @@ TEST_CASE("an upload that the server refuses counts as failed", "[docstore]") {
   Runner runner;
   MemoryStore store(runner.context().get_executor());
   TestServer server(runner, store, TestServer::TwoShards(), {.max_body_bytes = 8});
-  Uploader uploader({"127.0.0.1", std::to_string(server.port())}, {});
+  Uploader uploader({"127.0.0.1", static_cast<std::uint16_t>(server.port())}, {});
   REQUIRE(uploader.Put({"d", "small", "1"}));
   REQUIRE(uploader.Put({"d", "large", "123456789"}));
   REQUIRE(uploader.Put({"d", "last", "2"}));  // after the 413 the server closes the connection

@@ -69,17 +69,6 @@ TEST_CASE("requests are whole and of the wanted size", "[load]") {
   CHECK(put.size() == head.size() + 100);
 }
 
-TEST_CASE("a target is read from its URL or refused", "[load]") {
-  CHECK(ParseTarget("http://localhost:8080/")->Url() == "http://localhost:8080");
-  CHECK(ParseTarget("http://[::1]:80")->host == "::1");
-  CHECK(ParseTarget("http://[::1]:80")->Authority() == "[::1]:80");
-  for (const char* bad : {"", "localhost:80", "https://localhost:80", "http://localhost",
-                          "http://:80", "http://a/b:80", "http://a:80x", "http://a:"}) {
-    CAPTURE(bad);
-    CHECK_FALSE(ParseTarget(bad));
-  }
-}
-
 Command Parse(std::vector<const char*> arguments) {
   arguments.insert(arguments.begin(), "docstore-load");
   return ParseCommandLine(static_cast<int>(arguments.size()), arguments.data());
@@ -90,7 +79,7 @@ TEST_CASE("the command line fills the options", "[load]") {
       Parse({"--target", "http://h:1", "--steps", "0s:5,2s:500,4s:5", "--documents", "7",
              "--distribution", "zipf:0.99", "--verify-file", "f", "--timeout", "250ms"});
   const LoadOptions& options = std::get<LoadOptions>(command);
-  CHECK(options.target.Url() == "http://h:1");
+  CHECK(options.target == program::Address{"h", 1});
   CHECK(options.label == "http://h:1");
   CHECK(options.steps.size() == 3);
   CHECK(options.duration == 6s);

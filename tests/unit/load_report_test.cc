@@ -110,7 +110,7 @@ RunReport Example() {
     recorder.OnDone(Op::kWrite, due, due + 2500us);
   }
   RunReport report;
-  report.options.target = {"127.0.0.1", "8080"};
+  report.options.target = {"127.0.0.1", 8080};
   report.options.label = "natural";
   report.options.steps = kSteps;
   report.options.duration = 4s;

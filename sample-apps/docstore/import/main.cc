@@ -5,17 +5,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <iterator>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +20,9 @@
 #include "import/document_id.h"
 #include "import/text_sections.h"
 #include "import/uploader.h"
+#include "program/command_line.h"
+#include "program/interrupt.h"
+#include "program/options.h"
 #include "stout/adapters/store_url.h"
 
 namespace stout::docstore {
@@ -33,7 +32,6 @@ namespace fs = std::filesystem;
 using std::chrono::steady_clock;
 
 constexpr double kMiB = 1 << 20;
-constexpr int kInterrupted = 128 + SIGINT;
 
 struct Arguments {
   std::string target = "http://127.0.0.1:8080";
@@ -52,14 +50,6 @@ struct Totals {
   std::uint64_t unreadable = 0;
   std::uint64_t empty = 0;
 };
-
-volatile std::sig_atomic_t interrupted = 0;
-
-// The first Ctrl-C ends the import in order, the second as usual.
-extern "C" void OnInterrupt(int signal) {
-  interrupted = 1;
-  std::signal(signal, SIG_DFL);
-}
 
 // A file, and the name that its document's id is derived from.
 struct Source {
@@ -81,7 +71,7 @@ std::vector<Source> FindFiles(const fs::path& path, std::error_code& ec) {
   } else if (!ec) {
     const auto options = fs::directory_options::skip_permission_denied;
     for (fs::recursive_directory_iterator it(root, options, ec), end;
-         !ec && !interrupted && it != end; it.increment(ec)) {
+         !ec && !program::Interrupt::flag() && it != end; it.increment(ec)) {
       std::error_code ignored;
       if (it->is_regular_file(ignored) && !it->is_symlink(ignored)) add(it->path());
     }
@@ -183,21 +173,21 @@ bool AddAll(const Arguments& arguments, Import& import, bool& all_found) {
       all_found = false;
     }
     for (const Source& source : sources) {
-      if (interrupted) return true;
+      if (program::Interrupt::flag()) return true;
       if (!import.Add(source)) return false;
     }
   }
   return true;
 }
 
-int Run(const Arguments& arguments, const Endpoint& endpoint) {
+int Run(const Arguments& arguments, const program::Address& endpoint) {
   Uploader uploader(endpoint, arguments.uploader);
   if (const ErrorCode ec = uploader.Connect()) {
     fmt::print(stderr, "cannot connect to {}: {}; is docstore-server running there?\n",
                arguments.target, ec.message());
     return EXIT_FAILURE;
   }
-  std::signal(SIGINT, OnInterrupt);
+  const program::Interrupt interrupt;
   const auto begun = steady_clock::now();
   Import import(arguments, uploader);
   bool all_found = true;
@@ -205,45 +195,33 @@ int Run(const Arguments& arguments, const Endpoint& endpoint) {
   import.EndProgress();
   const std::chrono::duration<double> passed = steady_clock::now() - begun;
   PrintSummary(import.totals(), uploader.totals(), passed.count());
-  if (!reached) fmt::print(stderr, "gave up: the server cannot be reached any more\n");
-  if (interrupted) return kInterrupted;
+  if (!reached)
+    fmt::print(stderr,
+               "gave up: the server cannot be reached any more; start it and import again\n");
+  if (program::Interrupt::flag()) return program::kInterrupted;
   return reached && all_found && uploader.totals().failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int Main(int argc, char** argv) {
   Arguments arguments;
   CLI::App app(
-      "Puts text files into a document service: a document per file, a section per "
-      "heading or block of paragraphs.",
+      "Puts text files into a document service: a document per file, a section per heading or "
+      "block of paragraphs.",
       "docstore-import");
-  app.add_option("--target", arguments.target, "The document service")
-      ->type_name("URL")
-      ->capture_default_str();
   app.add_option("PATH", arguments.paths, "Files and directories")->required();
-  app.add_option("--window", arguments.uploader.window, "Requests that may await their answers")
-      ->check(CLI::Range(1, 10'000))
-      ->capture_default_str();
-  app.add_option("--block-bytes", arguments.sectioning.block_bytes,
-                 "Paragraphs are gathered into sections of about this many bytes")
-      ->check(CLI::Range(1, 1 << 30))
-      ->capture_default_str();
-  app.add_option("--max-section-bytes", arguments.sectioning.max_bytes,
-                 "Largest section; give what the server was given")
-      ->check(CLI::Range(4, 1 << 30))
-      ->capture_default_str();
-  app.add_option("--max-file-bytes", arguments.max_file_bytes, "Larger files are skipped")
-      ->capture_default_str();
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    std::ostringstream why;
-    const int code = app.exit(error, std::cout, why);
-    std::cerr << RedactedMessage(why.str(), {argv, static_cast<std::size_t>(argc)});
-    return code;
-  }
-  const auto endpoint = ParseTarget(arguments.target);
+  program::Options options(app);
+  options.Text("--target", arguments.target, "The document service", "http://HOST:PORT");
+  options.Count("--window", arguments.uploader.window, 1, 10'000, "Requests that wait for answers");
+  options.Bytes("--block-bytes", arguments.sectioning.block_bytes, 1, 1 << 30,
+                "Paragraphs are gathered into sections of about this size");
+  options.Bytes("--max-section-bytes", arguments.sectioning.max_bytes, 4, 1 << 30,
+                "Largest section; use the server's --max-section-bytes");
+  options.Bytes("--max-file-bytes", arguments.max_file_bytes, 0, "Larger files are skipped");
+  if (const auto code = program::ReadServerArguments(app, argc, argv)) return *code;
+  const auto endpoint = program::ParseHttpUrl(arguments.target);
   if (!endpoint) {
-    fmt::print(stderr, "--target {}: use http://HOST:PORT\n", Redacted(arguments.target));
+    fmt::print(stderr, "--target: '{}' is not a URL like http://127.0.0.1:8080\n",
+               Redacted(arguments.target));
     return EXIT_FAILURE;
   }
   return Run(arguments, *endpoint);

@@ -25,14 +25,14 @@ using asio::ip::tcp;
 
 class Uploader::Impl {
  public:
-  Impl(Endpoint endpoint, const UploaderOptions& options)
+  Impl(program::Address endpoint, const UploaderOptions& options)
       : endpoint_(std::move(endpoint)), options_(options), socket_(context_) {}
 
   ErrorCode Connect() {
     input_.clear();
     ErrorCode ec;
     tcp::resolver resolver(context_);
-    const auto found = resolver.resolve(endpoint_.host, endpoint_.port, ec);
+    const auto found = resolver.resolve(endpoint_.host, std::to_string(endpoint_.port), ec);
     if (ec) return ec;
     ec = Await([&](auto done) {
       asio::async_connect(socket_, found, [done](ErrorCode ec, const tcp::endpoint&) { done(ec); });
@@ -88,7 +88,7 @@ class Uploader::Impl {
   bool Send(const Section& section) {
     const std::string head =
         fmt::format("PUT /docs/{}/sections/{} HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\n\r\n",
-                    section.document, section.name, endpoint_.host, section.body.size());
+                    section.document, section.name, endpoint_.Text(), section.body.size());
     const std::array<asio::const_buffer, 2> buffers = {asio::buffer(head),
                                                        asio::buffer(section.body)};
     const ErrorCode ec = Await([&](auto done) {
@@ -161,7 +161,7 @@ class Uploader::Impl {
     return true;
   }
 
-  const Endpoint endpoint_;
+  const program::Address endpoint_;
   const UploaderOptions options_;
   asio::io_context context_{1};
   tcp::socket socket_;
@@ -171,28 +171,7 @@ class Uploader::Impl {
   std::chrono::steady_clock::time_point not_before_{};
 };
 
-Result<Endpoint> ParseTarget(std::string_view url) {
-  constexpr std::string_view kScheme = "http://";
-  if (!url.starts_with(kScheme)) return Errc::kBadUrl;
-  url.remove_prefix(kScheme.size());
-  if (url.ends_with('/')) url.remove_suffix(1);
-  if (url.empty() || url.find_first_of("/?#@") != std::string_view::npos) return Errc::kBadUrl;
-  const auto bracket = url.find(']');  // of an IPv6 address
-  const auto colon = url.find(':', bracket == std::string_view::npos ? 0 : bracket);
-  Endpoint endpoint;
-  endpoint.host = url.substr(0, colon);
-  endpoint.port = colon == std::string_view::npos ? "80" : std::string(url.substr(colon + 1));
-  if (endpoint.host.starts_with('[') && endpoint.host.ends_with(']')) {
-    endpoint.host = endpoint.host.substr(1, endpoint.host.size() - 2);
-  }
-  if (endpoint.host.empty() || endpoint.port.empty() ||
-      endpoint.port.find_first_not_of("0123456789") != std::string::npos) {
-    return Errc::kBadUrl;
-  }
-  return endpoint;
-}
-
-Uploader::Uploader(Endpoint endpoint, const UploaderOptions& options)
+Uploader::Uploader(program::Address endpoint, const UploaderOptions& options)
     : impl_(std::make_unique<Impl>(std::move(endpoint), options)) {}
 Uploader::~Uploader() = default;
 ErrorCode Uploader::Connect() { return impl_->Connect(); }

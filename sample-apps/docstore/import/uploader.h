@@ -5,20 +5,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 
+#include "program/address.h"
 #include "stout/error.h"
 
 namespace stout::docstore {
-
-/// Where a document service listens.
-struct Endpoint {
-  std::string host;
-  std::string port;
-};
-
-/// Reads "http://HOST[:PORT]"; the port is 80 by default.
-[[nodiscard]] Result<Endpoint> ParseTarget(std::string_view url);
 
 struct UploaderOptions {
   /// Requests that may await their answers. >= 1
@@ -50,7 +41,7 @@ class Uploader {
     std::string last_failure;  ///< For people; empty if nothing failed.
   };
 
-  Uploader(Endpoint endpoint, const UploaderOptions& options);
+  Uploader(program::Address endpoint, const UploaderOptions& options);
   ~Uploader();
 
   /// Connects, to fail early.

@@ -6,19 +6,17 @@
 #include <vector>
 
 #include "load/load_options.h"
+#include "program/exit_code.h"
 
 namespace stout::load {
 
-/// How docstore-load ends; also in its --help.
-enum ExitCode : int {
-  kOk = 0,
-  kFailed = 1,  ///< The run could not be made: no server, no answer, a file not written.
-  kBadOptions = 2,
-  kViolated = 3,       ///< --verify found lost, stale or invalid values.
-  kUnverified = 4,     ///< --verify could not read everything back in time.
-  kTooSlow = 5,        ///< Slower than --max-p99, or not all was answered with success.
-  kInterrupted = 130,  ///< Ctrl-C or SIGTERM; what had been measured was reported.
-};
+using program::ExitCode;
+using enum program::ExitCode;
+
+// The exit codes of docstore-load alone; also in its --help.
+inline constexpr ExitCode kViolated{3};    ///< --verify found lost, stale or invalid values.
+inline constexpr ExitCode kUnverified{4};  ///< --verify could not read all values back in time.
+inline constexpr ExitCode kTooSlow{5};     ///< Above --max-p99, or a request failed.
 
 /// `docstore-load report`.
 struct ReportOptions {
@@ -27,7 +25,7 @@ struct ReportOptions {
   std::string plot_data;  ///< A directory; empty: none.
 };
 
-/// What to do, or how to end because --help or a mistake was answered already.
+/// The command, or the exit code after --help or an error, which has been printed.
 using Command = std::variant<LoadOptions, ReportOptions, ExitCode>;
 
 [[nodiscard]] Command ParseCommandLine(int argc, const char* const* argv);

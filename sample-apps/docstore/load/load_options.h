@@ -2,33 +2,19 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "load/schedule.h"
 #include "load/workload.h"
+#include "program/address.h"
 #include "stout/core/types.h"
 
 namespace stout::load {
 
-/// Where the server is: `http://HOST:PORT`.
-struct Target {
-  std::string host;
-  std::string port;
-
-  /// HOST:PORT, an IPv6 address in brackets: the Host header.
-  [[nodiscard]] std::string Authority() const;
-  [[nodiscard]] std::string Url() const { return "http://" + Authority(); }
-};
-
-/// Reads `http://HOST:PORT`, `http://[::1]:8080`; a slash may follow. Nothing if malformed.
-[[nodiscard]] std::optional<Target> ParseTarget(std::string_view url);
-
-/// Everything that describes one run; checked by ParseCommandLine.
+/// The options of one run; ParseCommandLine checks them.
 struct LoadOptions {
-  Target target;
+  program::Address target{.host = {}};
   std::string label;  ///< Names the run in reports.
 
   // What is asked for.

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "load/command_line.h"
@@ -17,6 +17,7 @@
 #include "load/run_report.h"
 #include "load/runner.h"
 #include "load/verifier.h"
+#include "program/command_line.h"
 
 namespace stout::load {
 namespace {
@@ -35,10 +36,13 @@ Verifier OpenVerifier(const LoadOptions& options) {
   if (!options.verify_file.empty() && std::filesystem::exists(options.verify_file)) {
     std::ifstream in(options.verify_file);
     std::optional<Verifier> verifier = Verifier::Load(in);
-    if (!verifier) throw std::runtime_error(options.verify_file + " is no file of --verify-file");
+    if (!verifier)
+      throw std::runtime_error("--verify-file: " + options.verify_file +
+                               " was not written by --verify-file");
     return *std::move(verifier);
   }
-  if (options.verify_only) throw std::runtime_error("there is no file " + options.verify_file);
+  if (options.verify_only)
+    throw std::runtime_error("--verify-only: there is no file " + options.verify_file);
   return Verifier(options.corpus, RandomRunId());
 }
 
@@ -110,11 +114,8 @@ ExitCode Execute(ExitCode code) { return code; }
 
 int main(int argc, char** argv) {
   using namespace stout::load;
-  try {
-    return std::visit([](auto&& command) { return Execute(std::move(command)); },
-                      ParseCommandLine(argc, argv));
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "docstore-load: {}\n", error.what());
-    return kFailed;
-  }
+  const auto parse = [&] { return std::variant<Command, ExitCode>(ParseCommandLine(argc, argv)); };
+  return stout::program::RunCommand("docstore-load", parse, [](Command command) {
+    return std::visit([](auto&& of) { return Execute(std::move(of)); }, std::move(command));
+  });
 }

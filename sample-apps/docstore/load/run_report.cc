@@ -175,7 +175,7 @@ std::optional<ServerCounters> RunReport::ServerDuring(TimePoint from, TimePoint 
 
 json::object ToJson(const RunReport& report) {
   json::object out{{"label", report.options.label},
-                   {"target", report.options.target.Url()},
+                   {"target", "http://" + report.options.target.Text()},
                    {"interrupted", report.interrupted},
                    {"options", OptionsJson(report.options)}};
   out.emplace("total", WindowJson(report, report.total, TimePoint{}, report.end));

@@ -48,7 +48,7 @@ Runner::Runner(const LoadOptions& options, std::optional<Verifier> verifier)
       schedule_timer_(io_),
       sample_timer_(io_),
       tick_timer_(io_),
-      writer_(options.corpus, options.target.Authority(), options.value_bytes),
+      writer_(options.corpus, options.target.Text(), options.value_bytes),
       workload_(options.corpus, options.distribution, options.read_fraction,
                 options.seed ^ kWorkloadStream),
       schedule_(options.steps, options.warmup, options.duration, options.arrivals, options.seed),
@@ -73,13 +73,14 @@ RunReport Runner::VerifyOnly() {
 tcp::endpoint Runner::FindServer() {
   error_code error;
   tcp::resolver resolver(io_);
-  const auto candidates = resolver.resolve(options_.target.host, options_.target.port, error);
+  const auto candidates =
+      resolver.resolve(options_.target.host, std::to_string(options_.target.port), error);
   tcp::socket probe(io_);
   tcp::endpoint server;
   if (!error) server = asio::connect(probe, candidates, error);
   if (error) {
     throw std::runtime_error(fmt::format("cannot connect to {}: {}; is docstore-server running?",
-                                         options_.target.Url(), error.message()));
+                                         "http://" + options_.target.Text(), error.message()));
   }
   return server;
 }
