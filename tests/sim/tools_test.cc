@@ -404,7 +404,7 @@ TEST_CASE("run prints a table, or a result that reads back", "[command]") {
   const Scratch scratch;
   const std::string scenario = scratch.File("tiny.json", kTiny);
   const Output table = Command({"run", scenario});
-  CHECK(table.status == kDone);
+  CHECK(table.status == kOk);
   CHECK_THAT(table.out, Contains("tiny, policy natural, seed 1") && Contains("write latency"));
   CHECK(table.err.empty());
 
@@ -449,28 +449,28 @@ TEST_CASE("a wrong command line is told with what there is", "[command]") {
   const Scratch scratch;
   const std::string scenario = scratch.File("tiny.json", kTiny);
   const Output policy = Command({"run", scenario, "--policy", "adaptve"});
-  CHECK(policy.status == kBadArguments);
+  CHECK(policy.status == kBadOptions);
   CHECK_THAT(policy.err, Contains("--policy") && Contains("adaptve") && Contains("natural"));
-  CHECK(Command({}).status == kBadArguments);
-  CHECK(Command({"walk"}).status == kBadArguments);
-  CHECK(Command({"run"}).status == kBadArguments);
-  CHECK(Command({"run", scenario, "--jsno"}).status == kBadArguments);
-  CHECK(Command({"sweep", scenario, "--policy", "natural"}).status == kBadArguments);
-  CHECK(Command({"schema", "sonnet"}).status == kBadArguments);
+  CHECK(Command({}).status == kBadOptions);
+  CHECK(Command({"walk"}).status == kBadOptions);
+  CHECK(Command({"run"}).status == kBadOptions);
+  CHECK(Command({"run", scenario, "--jsno"}).status == kBadOptions);
+  CHECK(Command({"sweep", scenario, "--policy", "natural"}).status == kBadOptions);
+  CHECK(Command({"schema", "sonnet"}).status == kBadOptions);
   const Output seed = Command({"run", scenario, "--seed", "-1"});
-  CHECK(seed.status == kBadArguments);
+  CHECK(seed.status == kBadOptions);
   CHECK_THAT(seed.err, Contains("--seed") && Contains("-1"));
   for (const char* const rate : {"nan", "inf", "0", "-1", "1e30"}) {
     CAPTURE(rate);
     const Output rates = Command({"sweep", scenario, "--policy", "natural", "--rates", rate});
-    CHECK(rates.status == kBadArguments);
+    CHECK(rates.status == kBadOptions);
     CHECK_THAT(rates.err, Contains("--rates"));
     const Output loads = Command({"sweep", scenario, "--policy", "natural", "--loads", rate});
-    CHECK(loads.status == kBadArguments);
+    CHECK(loads.status == kBadOptions);
   }
 
   const Output help = Command({"--help"});
-  CHECK(help.status == kDone);
+  CHECK(help.status == kOk);
   for (const char* const command : {"run", "oracle", "sweep", "grid", "plot", "schema"}) {
     CHECK_THAT(help.out, Contains(command));
   }
@@ -480,7 +480,7 @@ TEST_CASE("oracle prints both best settings as whole results", "[command]") {
   const Scratch scratch;
   const std::string scenario = scratch.File("tiny.json", kTiny);
   const Output output = Command({"oracle", scenario, "--json"});
-  REQUIRE(output.status == kDone);
+  REQUIRE(output.status == kOk);
   const json::value value = ParseJson(output.out).value();
   const Best interval = BestFromJson(value.at("best_interval")).value();
   CHECK(interval.chosen_ms > 0);
@@ -494,28 +494,28 @@ TEST_CASE("grid keeps its results, resumes, and is plotted", "[command]") {
   const std::string grid = scratch.File("two.json", kTwoPoints);
   const std::string out = scratch.File("out.json");
   const Output run = Command({"grid", grid, "--policy", "natural", "--json", out, "--jobs", "2"});
-  CHECK(run.status == kDone);
+  CHECK(run.status == kOk);
   CHECK_THAT(run.out, Contains("natural") && Contains("family fifo"));
   CHECK_THAT(run.out, Contains("1 of 2 points are shorter than 60 round trips"));
   const std::string first = TextOf(out);
   CHECK(ReadGridFile(first).value().grid == "two");
 
-  CHECK(Command({"grid", grid, "--policy", "natural", "--json", out, "--resume"}).status == kDone);
+  CHECK(Command({"grid", grid, "--policy", "natural", "--json", out, "--resume"}).status == kOk);
   CHECK(TextOf(out) == first);
   CHECK(Command({"grid", grid, "--policy", "gap:10ms", "--baseline", out, "--only", "N4"}).status ==
-        kDone);
+        kOk);
 
   CHECK_THAT(Command({"grid", grid, "--list"}).out, Contains("base/N16/45%"));
   const Output scenario = Command({"grid", grid, "--print-scenario", "base/N4/45%"});
   CHECK(ReadScenario(scenario.out).value() == Expand(ReadGrid(kTwoPoints).value())[0].scenario);
   const Output typo = Command({"grid", grid, "--print-scenario", "base/N44/45%"});
-  CHECK(typo.status == kBadArguments);
+  CHECK(typo.status == kBadOptions);
   CHECK_THAT(typo.err, Contains("did you mean \"base/N4/45%\"?"));
-  CHECK(Command({"grid", grid, "--only", "nowhere"}).status == kBadArguments);
-  CHECK(Command({"grid", grid, "--resume"}).status == kBadArguments);
+  CHECK(Command({"grid", grid, "--only", "nowhere"}).status == kBadOptions);
+  CHECK(Command({"grid", grid, "--resume"}).status == kBadOptions);
 
   const std::string svg = scratch.File("regret.svg");
-  CHECK(Command({"plot", "grid", out, "--out", svg}).status == kDone);
+  CHECK(Command({"plot", "grid", out, "--out", svg}).status == kOk);
   CHECK_THAT(TextOf(svg), Contains("<svg"));
   const Output wrong = Command({"plot", "sweep", out, "--out", svg});
   CHECK(wrong.status == kFailed);
@@ -554,7 +554,7 @@ TEST_CASE("a file of results replaces files, and nothing else", "[command]") {
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
   std::fstream both(pipe, std::ios::in | std::ios::out);  // else opening it would wait
   REQUIRE(both);
-  CHECK(Command({"grid", grid, "--only", "N4", "--json", pipe}).status == kDone);
+  CHECK(Command({"grid", grid, "--only", "N4", "--json", pipe}).status == kOk);
   CHECK(fs::is_fifo(pipe));
   CHECK_FALSE(fs::exists(pipe + ".tmp"));
 

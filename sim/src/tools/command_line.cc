@@ -7,12 +7,16 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <span>
 #include <sstream>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "commands.h"
-#include "interrupt.h"
+#include "program/command_line.h"
+#include "program/interrupt.h"
+#include "program/options.h"
 #include "stout/sim/plot.h"
 
 namespace stout::sim {
@@ -20,13 +24,13 @@ namespace internal {
 namespace {
 
 constexpr const char* kDescription =
-    "Simulates application servers that share a store, each with the very engine that a server "
-    "runs, and compares policies for when to send a batch.";
+    "Simulates application servers that share a store. Each runs the engine of a real server. "
+    "Compares policies for when to send a batch.";
 
 constexpr const char* kFooter =
     "Scenario, grid and result files are described in docs/SIMULATION.md.\n"
-    "Exit status: 0 done; 1 a file cannot be read or written, or is wrong; 2 bad arguments; "
-    "130 interrupted.";
+    "Exit codes: 0 done; 1 a file cannot be read or written, or has wrong content; 2 wrong "
+    "options; 130 interrupted.";
 
 unsigned AllCores() { return std::max(1U, std::thread::hardware_concurrency()); }
 
@@ -35,6 +39,7 @@ class Parser {
  public:
   explicit Parser(const Tool& tool) : app_(kDescription, "stout-sim") {
     app_.footer(kFooter);
+    program::AddVersion(app_);
     app_.require_subcommand(1);
     AddRun(tool);
     AddOracle();
@@ -64,18 +69,14 @@ class Parser {
     app.add_option("scenario", file, "The scenario, JSON")->required()->type_name("SCENARIO.json");
   }
   static void AddSeed(CLI::App& app, std::optional<std::uint64_t>& seed) {
-    // Without it -1 would be read as 2^64 - 1.
-    const auto unsigned_only = [](const std::string& text) {
-      return text.starts_with('-') ? fmt::format("{} is below 0", text) : std::string();
-    };
-    app.add_option("--seed", seed, "Instead of the scenario's; same seed, same run")
-        ->check(CLI::Validator(unsigned_only, ""));
+    program::Options(app).Count("--seed", seed, 0, program::kNoMax,
+                                "Replaces the scenario's seed; the same seed gives the same run");
   }
   static void AddJobs(CLI::App& app, unsigned& jobs) {
     jobs = AllCores();
-    app.add_option("--jobs", jobs, "Runs at a time; default: as many as there are cores")
-        ->check(CLI::Range(1, 4096))
-        ->type_name("N");
+    program::Options(app)
+        .Count("--jobs", jobs, 1, 4096, "Runs at a time")
+        ->default_str("as many as cores");
   }
   static std::string PolicyHelp(const std::string& what, const Tool& tool) {
     return fmt::format("{}: {}", what, tool.policy_syntax);
@@ -86,11 +87,12 @@ class Parser {
     AddScenario(app, run_.scenario);
     app.add_option(
            "--policy", run_.policies,
-           PolicyHelp("Instead of the scenario's; if repeated, servers take them in turn", tool))
+           PolicyHelp("Replaces the scenario's policies. If repeated, servers take them in turn",
+                      tool))
         ->allow_extra_args(false)
         ->type_name("POLICY");
     AddSeed(app, run_.seed);
-    app.add_flag("--json", run_.json, "Print the result as JSON, with its timeline");
+    app.add_flag("--json", run_.json, "Print the result as JSON, with a timeline");
   }
 
   void AddOracle() {
@@ -109,12 +111,12 @@ class Parser {
         ->type_name("POLICY");
     CLI::Option_group* const group = app.add_option_group("rates");
     group->require_option(1);
-    group->add_option("--rates", sweep_.rates, "Changes per second, of all clients")
+    group->add_option("--rates", sweep_.rates, "Changes per second of all clients")
         ->delimiter(',')
         ->type_name("RATE,...");
     group
         ->add_option("--loads", sweep_.loads,
-                     "The same in percent of what perfect batching carries")
+                     "The same, in percent of the rate that perfect batching sustains")
         ->delimiter(',')
         ->type_name("PERCENT,...");
     AddJobs(app, sweep_.jobs);
@@ -123,40 +125,41 @@ class Parser {
 
   void AddGrid(const Tool& tool) {
     CLI::App& app =
-        Add("grid", "Compare policies with the best fixed interval on many stores", grid_);
+        Add("grid", "Compare policies with the best fixed interval, on many stores", grid_);
     app.add_option("grid", grid_.grid, "The grid, JSON")->required()->type_name("GRID.json");
     app.add_option("--policy", grid_.policies, PolicyHelp("One or more", tool))
         ->type_name("POLICY");
     AddJobs(app, grid_.jobs);
-    app.add_option("--only", grid_.only, "Only points whose name has this in it")
+    app.add_option("--only", grid_.only, "Run only points whose name contains this text")
         ->type_name("TEXT");
     auto* const json = app.add_option("--json", grid_.json_file,
-                                      "Write every point here, now and then and at the end; - is "
-                                      "the standard output")
+                                      "Write all points to this file, from time to time and at the "
+                                      "end; - is stdout")
                            ->type_name("FILE");
     app.add_flag("--resume", grid_.resume,
-                 "Keep what the file of --json has, and run what is missing")
+                 "Keep the points that the file of --json has, and run the others")
         ->needs(json);
     app.add_option("--baseline", grid_.baseline,
-                   "Take best intervals and natural batching from this earlier file of --json")
+                   "Take best intervals and natural batching from this earlier --json file")
         ->type_name("FILE");
-    app.add_flag("--list", grid_.list, "Run nothing; show the points");
+    app.add_flag("--list", grid_.list, "Run nothing; print the points");
     app.add_option("--print-scenario", grid_.print_scenario,
-                   "Run nothing; print the scenario of the point of this name")
+                   "Run nothing; print the scenario of this point")
         ->type_name("POINT");
   }
 
   void AddPlot() {
-    CLI::App& plot = *app_.add_subcommand("plot", "Draw an SVG by gnuplot");
+    CLI::App& plot = *app_.add_subcommand("plot", "Draw an SVG with gnuplot");
     plot.require_subcommand(1);
     const auto add = [&](const char* name, const char* help, PlotOptions::Kind kind) {
       CLI::App* const app = plot.add_subcommand(name, help);
-      auto* const files = app->add_option("files", plot_.files, "What --json printed or wrote")
-                              ->required()
-                              ->type_name("FILE");
+      auto* const files =
+          app->add_option("files", plot_.files, "Results that --json printed or wrote")
+              ->required()
+              ->type_name("FILE");
       if (kind != PlotOptions::Kind::kTimeline) files->expected(1);
       app->add_option("--out", plot_.output, "The picture")->required()->type_name("FILE.svg");
-      app->add_flag("--script", plot_.script, "Only print what gnuplot would be told");
+      app->add_flag("--script", plot_.script, "Only print the script for gnuplot");
       app->callback([this, kind] {
         plot_.kind = kind;
         command_ = plot_;
@@ -174,7 +177,7 @@ class Parser {
         ->check(CLI::IsMember({"scenario", "grid", "result"}))
         ->type_name("KIND")
         ->capture_default_str();
-    app.add_flag("--table", schema_.table, "A Markdown table of the fields instead");
+    app.add_flag("--table", schema_.table, "Print a Markdown table of the fields instead");
   }
 
   CLI::App app_;
@@ -191,7 +194,7 @@ class Parser {
 }  // namespace internal
 
 int RunCommandLine(int argc, const char* const* argv, const Tool& tool) {
-  const internal::Interrupt interrupt;
+  const program::Interrupt interrupt;
   internal::Parser parser(tool);
   const auto tell = [&](std::string_view what) {
     std::fputs(fmt::format("stout-sim: {}\n", what).c_str(), tool.err);
@@ -204,7 +207,9 @@ int RunCommandLine(int argc, const char* const* argv, const Tool& tool) {
   } catch (const CLI::ParseError& error) {
     std::ostringstream out;
     std::ostringstream err;
-    status = parser.app().exit(error, out, err) == 0 ? kDone : kBadArguments;
+    const std::span arguments(argv, static_cast<std::size_t>(argc));
+    const int code = program::Explain(parser.app(), error, arguments, out, err);
+    status = code == 0 ? kOk : kBadOptions;
     std::fputs(out.str().c_str(), tool.out);
     std::fputs(err.str().c_str(), tool.err);
   } catch (const internal::CommandError& error) {
@@ -213,11 +218,11 @@ int RunCommandLine(int argc, const char* const* argv, const Tool& tool) {
   } catch (const PlotError& error) {
     tell(error.what());
   } catch (const std::bad_alloc&) {
-    tell("the memory does not suffice for this scenario");
+    tell("there is not enough memory for this scenario: make the scenario smaller");
   } catch (const std::system_error& error) {  // fmt's, of an output that takes no more
     tell(error.what());
   }
-  if (status == kDone && std::fflush(tool.out) != 0) {
+  if (status == kOk && std::fflush(tool.out) != 0) {
     tell(fmt::format("cannot write the output: {}", std::strerror(errno)));
     status = kFailed;
   }

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "interrupt.h"
+#include "program/interrupt.h"
 #include "progress.h"
 #include "stout/sim/grid.h"
 #include "stout/sim/oracle.h"
@@ -37,7 +37,7 @@ RunLimits Watched(const Scenario& scenario, Progress& progress) {
   limits.watch = [&](TimePoint now) {
     progress.Show(std::chrono::duration<double>(now.time_since_epoch()).count() /
                   scenario.duration_s);
-    return !Interrupt::flag();
+    return !program::Interrupt::flag();
   };
   return limits;
 }
@@ -45,7 +45,7 @@ RunLimits Watched(const Scenario& scenario, Progress& progress) {
 /// Only looks for an interrupt.
 RunLimits Interruptible() {
   RunLimits limits;
-  limits.watch = [](TimePoint) { return !Interrupt::flag(); };
+  limits.watch = [](TimePoint) { return !program::Interrupt::flag(); };
   return limits;
 }
 
@@ -64,7 +64,7 @@ void CheckRates(const Scenario& scenario, const std::vector<double>& rates,
     at_rate.clients.total_rate_per_s = rate;
     if (const auto error = Validate(at_rate)) {
       throw CommandError(
-          kBadArguments,
+          kBadOptions,
           fmt::format("{}: {}", options.loads.empty() ? "--rates" : "--loads", error->what));
     }
   }
@@ -112,13 +112,13 @@ std::vector<std::pair<std::string, Policy>> PoliciesOf(const std::vector<std::st
   for (const std::string& text : texts) {
     std::string error;
     std::optional<Policy> policy = tool.read_policy(text, &error);
-    if (!policy) throw CommandError(kBadArguments, "--policy: " + error);
+    if (!policy) throw CommandError(kBadOptions, "--policy: " + error);
     policies.emplace_back(text, *std::move(policy));
   }
   return policies;
 }
 
-ExitStatus Execute(const RunOptions& options, const Tool& tool) {
+ExitCode Execute(const RunOptions& options, const Tool& tool) {
   Scenario scenario = ReadScenarioFile(options.scenario, options.seed);
   auto policies = PoliciesOf(options.policies, tool);
   if (policies.empty()) {
@@ -137,19 +137,19 @@ ExitStatus Execute(const RunOptions& options, const Tool& tool) {
   };
   Progress progress(tool.err, scenario.name);
   Result result = Simulate(scenario, policy_of, Watched(scenario, progress));
-  if (Interrupt::flag()) return kInterrupted;
+  if (program::Interrupt::flag()) return kInterrupted;
   if (policies.size() > 1) result.policy = scenario.policy;
   fmt::print(tool.out, "{}",
              options.json ? JsonText(ResultToJson(result)) : ResultTable(result, scenario));
-  return kDone;
+  return kOk;
 }
 
-ExitStatus Execute(const OracleOptions& options, const Tool& tool) {
+ExitCode Execute(const OracleOptions& options, const Tool& tool) {
   const Scenario scenario = ReadScenarioFile(options.scenario, options.seed);
   const Best interval = BestFixedInterval(scenario, Interruptible());
-  if (Interrupt::flag()) return kInterrupted;
+  if (program::Interrupt::flag()) return kInterrupted;
   const Best gap = BestFixedGap(scenario, interval, Interruptible());
-  if (Interrupt::flag()) return kInterrupted;
+  if (program::Interrupt::flag()) return kInterrupted;
   if (options.json) {
     const boost::json::object object{{"scenario", scenario.name},
                                      {"best_interval", BestToJson(interval)},
@@ -158,15 +158,15 @@ ExitStatus Execute(const OracleOptions& options, const Tool& tool) {
   } else {
     fmt::print(tool.out, "{}", OracleTable(interval, gap));
   }
-  return kDone;
+  return kOk;
 }
 
-ExitStatus Execute(const SweepCommandOptions& options, const Tool& tool) {
+ExitCode Execute(const SweepCommandOptions& options, const Tool& tool) {
   const Scenario scenario = ReadScenarioFile(options.scenario);
   SweepOptions sweep{.policies = PoliciesOf(options.policies, tool),
                      .rates_per_s = options.rates,
                      .jobs = options.jobs,
-                     .stop = &Interrupt::flag(),
+                     .stop = &program::Interrupt::flag(),
                      .progress = {}};
   for (const double load : options.loads) {
     sweep.rates_per_s.push_back(load / 100 * CapacityPerSecond(scenario.store));
@@ -175,12 +175,12 @@ ExitStatus Execute(const SweepCommandOptions& options, const Tool& tool) {
   Progress progress(tool.err, scenario.name);
   sweep.progress = [&](double share) { progress.Show(share); };
   const Sweep done = RunSweep(scenario, sweep);
-  if (Interrupt::flag()) return kInterrupted;
+  if (program::Interrupt::flag()) return kInterrupted;
   fmt::print(tool.out, "{}", options.json ? JsonText(SweepToJson(done), 3) : SweepTable(done));
-  return kDone;
+  return kOk;
 }
 
-ExitStatus Execute(const PlotOptions& options, const Tool& tool) {
+ExitCode Execute(const PlotOptions& options, const Tool& tool) {
   std::string script;
   const std::string text = ReadFile(options.files.front());
   switch (options.kind) {
@@ -205,15 +205,15 @@ ExitStatus Execute(const PlotOptions& options, const Tool& tool) {
   } else {
     RunGnuplot(script);
   }
-  return kDone;
+  return kOk;
 }
 
-ExitStatus Execute(const SchemaOptions& options, const Tool& tool) {
+ExitCode Execute(const SchemaOptions& options, const Tool& tool) {
   boost::json::object schema = options.of == "grid"     ? GridSchema()
                                : options.of == "result" ? ResultSchema()
                                                         : ScenarioSchema();
   fmt::print(tool.out, "{}", options.table ? FieldTable(schema) : JsonText(schema));
-  return kDone;
+  return kOk;
 }
 
 }  // namespace stout::sim::internal

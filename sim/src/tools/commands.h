@@ -67,18 +67,18 @@ using Command = std::variant<RunOptions, OracleOptions, SweepCommandOptions, Gri
 
 /// Why a command could not be carried out, and the exit status for it.
 struct CommandError : std::runtime_error {
-  CommandError(ExitStatus exit_status, const std::string& message)
-      : std::runtime_error(message), status(exit_status) {}
-  ExitStatus status;
+  CommandError(ExitCode exit_code, const std::string& message)
+      : std::runtime_error(message), status(exit_code) {}
+  ExitCode status;
 };
 
 // Each throws CommandError, or PlotError.
-ExitStatus Execute(const RunOptions& options, const Tool& tool);
-ExitStatus Execute(const OracleOptions& options, const Tool& tool);
-ExitStatus Execute(const SweepCommandOptions& options, const Tool& tool);
-ExitStatus Execute(const GridOptions& options, const Tool& tool);
-ExitStatus Execute(const PlotOptions& options, const Tool& tool);
-ExitStatus Execute(const SchemaOptions& options, const Tool& tool);
+ExitCode Execute(const RunOptions& options, const Tool& tool);
+ExitCode Execute(const OracleOptions& options, const Tool& tool);
+ExitCode Execute(const SweepCommandOptions& options, const Tool& tool);
+ExitCode Execute(const GridOptions& options, const Tool& tool);
+ExitCode Execute(const PlotOptions& options, const Tool& tool);
+ExitCode Execute(const SchemaOptions& options, const Tool& tool);
 
 // --- What they share ---------------------------------------------------------------------------
 

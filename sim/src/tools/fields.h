@@ -38,6 +38,9 @@ namespace json = boost::json;
 struct FieldError : std::runtime_error {
   using runtime_error::runtime_error;
 };
+inline void Require(bool condition, const std::string& message) {
+  if (!condition) throw FieldError(message);
+}
 
 /// What a number may be. Texts and structs ignore it.
 struct Range {

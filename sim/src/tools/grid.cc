@@ -14,6 +14,7 @@ namespace stout::sim {
 
 namespace json = boost::json;
 using internal::FieldError;
+using internal::Require;
 
 namespace {
 
@@ -67,10 +68,6 @@ void Describe(Visitor& visit, G& grid) {
 }
 
 namespace {
-
-void Require(bool condition, const std::string& message) {
-  if (!condition) throw FieldError(message);
-}
 
 /// Short, so that the scenario that JSON gives back is the same.
 double Rounded(double value) { return internal::RoundedTo(6, value); }

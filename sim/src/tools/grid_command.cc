@@ -5,7 +5,7 @@
 
 #include "commands.h"
 #include "fields.h"
-#include "interrupt.h"
+#include "program/interrupt.h"
 #include "progress.h"
 #include "stout/sim/grid.h"
 #include "stout/sim/regret.h"
@@ -32,7 +32,7 @@ std::vector<GridPoint> PointsOf(const Grid& grid, const GridOptions& options) {
   });
   if (points.empty()) {
     throw CommandError(
-        kBadArguments,
+        kBadOptions,
         fmt::format("--only: no point's name has \"{}\" in it; --list shows them", options.only));
   }
   return points;
@@ -76,25 +76,25 @@ std::string TextOfPoint(const std::vector<GridPoint>& points, const std::string&
   names.reserve(points.size());
   for (const GridPoint& point : points) names.push_back(point.name);
   const std::string hint = DidYouMean(name, names);
-  throw CommandError(kBadArguments, fmt::format("--print-scenario: there is no point \"{}\"{}",
-                                                name, hint.empty() ? "; --list shows them" : hint));
+  throw CommandError(kBadOptions, fmt::format("--print-scenario: there is no point \"{}\"{}", name,
+                                              hint.empty() ? "; --list shows them" : hint));
 }
 
 }  // namespace
 
-ExitStatus Execute(const GridOptions& options, const Tool& tool) {
+ExitCode Execute(const GridOptions& options, const Tool& tool) {
   Grid grid = FromFile(ReadGrid(ReadFile(options.grid)), options.grid);
   if (grid.name.empty()) grid.name = options.grid.stem().string();
   const std::vector<GridPoint> points = PointsOf(grid, options);
   if (options.list || !options.print_scenario.empty()) {
     fmt::print(tool.out, "{}",
                options.list ? ListOf(points) : TextOfPoint(points, options.print_scenario));
-    return kDone;
+    return kOk;
   }
   GridRunOptions run{.policies = PoliciesOf(options.policies, tool),
                      .jobs = options.jobs,
                      .progress = {},
-                     .stop = &Interrupt::flag()};
+                     .stop = &program::Interrupt::flag()};
   std::vector<PointResults> results = Begin(points, options);
   const bool save = !options.json_file.empty() && options.json_file != "-";
   // Now rather than after an hour.
@@ -121,7 +121,7 @@ ExitStatus Execute(const GridOptions& options, const Tool& tool) {
                save ? "; --resume goes on from " + options.json_file : "");
     return kInterrupted;
   }
-  if (options.json_file == "-") return kDone;
+  if (options.json_file == "-") return kOk;
   for (const std::string& policy : options.policies) {
     fmt::print(tool.out, "{}\n", RegretTable(results, policy));
   }
@@ -133,7 +133,7 @@ ExitStatus Execute(const GridOptions& options, const Tool& tool) {
                "shows which\n",
                cut, points.size(), grid.round_trips, grid.max_changes);
   }
-  return kDone;
+  return kOk;
 }
 
 }  // namespace stout::sim::internal

@@ -11,10 +11,7 @@ namespace {
 
 namespace json = boost::json;
 using internal::FieldError;
-
-void Require(bool condition, const std::string& message) {
-  if (!condition) throw FieldError(message);
-}
+using internal::Require;
 
 void CheckArrivals(const ClientSpec& clients) {
   if (clients.arrivals == ClientSpec::Arrivals::kMmpp) {
