@@ -19,7 +19,11 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <set>
+#include <span>
+#include <string>
 #include <tuple>
+#include <vector>
 
 #include "stout/adapters/memory_store.h"
 #include "stout/interposer.h"
@@ -106,6 +110,38 @@ TEST_CASE("a deferred call begins when it is launched, with keys of its own", "[
   world.store.TakeWrite().handler({});
   world.Turn();
   CHECK(ok);
+}
+
+TEST_CASE("a coroutine names one key, keys in braces, or a range of keys", "[completion]") {
+  World world(Patient());
+  world.store.answer_writes_inline = true;
+  world.Open();
+  const std::string key(100, 'k');  // on the heap: a copy that is destroyed twice is seen
+  const std::string other(100, 'o');
+  int answered = 0;
+  const auto serve = [&]() -> asio::awaitable<void> {
+    const auto& token = asio::use_awaitable;
+    const std::vector<KeyView> views = {key, other};
+    const std::set<std::string> set = {key, other};
+    co_await world.interposer->AsyncSafeReply(key, token), ++answered;
+    co_await world.interposer->AsyncSafeReply({}, token), ++answered;
+    co_await world.interposer->AsyncSafeReply({key}, token), ++answered;
+    co_await world.interposer->AsyncSafeReply({key, KeyView(other), "literal"}, token), ++answered;
+    co_await world.interposer->AsyncSafeReply(std::span(views), token), ++answered;
+    co_await world.interposer->AsyncSafeReply(set, token), ++answered;
+    co_await world.interposer->AsyncSafeReply(std::vector<std::string>(2, key), token), ++answered;
+  };
+  world.On([&] { asio::co_spawn(world.interposer->get_executor(), serve, asio::detached); });
+  CHECK(answered == 7);
+}
+
+TEST_CASE("a list of keys holds copies of them, in order", "[completion]") {
+  std::string key = "key";
+  const KeyList keys = {key, "other"};
+  key = "xxx";
+  CHECK(keys.views() == std::vector<KeyView>{"key", "other"});
+  CHECK(KeyList("one").views() == std::vector<KeyView>{"one"});
+  CHECK(KeyList().views().empty());
 }
 
 TEST_CASE("a handler may own what cannot be copied", "[completion]") {

@@ -106,8 +106,7 @@ TEST_CASE("put, get and delete, end to end", "[map]") {
     written = map.Put("kept", "v").value();
     CHECK(map.Put("gone", "v"));
     CHECK(map.Delete("gone"));
-    const std::initializer_list<KeyView> keys = {"kept", "gone"};
-    co_await map.AsyncSafeReply(keys, asio::use_awaitable);
+    co_await map.AsyncSafeReply({"kept", "gone"}, asio::use_awaitable);
   });
   run([&](WriteBackMap& map) -> asio::awaitable<void> {  // a new server
     const Entry kept = co_await map.AsyncGet("kept", asio::use_awaitable);

@@ -3,13 +3,11 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/strand.hpp>
 #include <cstddef>
-#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "stout/completion.h"
 #include "stout/core/batch.h"
@@ -17,6 +15,7 @@
 #include "stout/core/state_source.h"
 #include "stout/core/stats.h"
 #include "stout/error.h"
+#include "stout/key_list.h"
 #include "stout/store.h"
 #include "stout/unique_function.h"
 
@@ -37,9 +36,10 @@ struct Application {
 
 /// Stands between an application's state in memory and its store.
 ///
-///     state[key] += 1;                                  // change, in memory
-///     interposer.MarkDirty(key);                        // say so, in the same turn
-///     interposer.SafeReply(key, [](ErrorCode ec) {...}) // answer, once that is durable
+///     Interposer interposer(executor, store, MakeApplication(), options);
+///     ...
+///     if (interposer.MarkDirty(key)) state[key] += 1;              // mark, change, in one turn
+///     interposer.SafeReply(key, [](ErrorCode ec) { Answer(ec); }); // answer once it is durable
 ///
 /// Changes are collapsed and written in batches; a reply runs once each key that it names is
 /// durable at least at the version that it had when SafeReply was called.
@@ -127,16 +127,11 @@ class Interposer {
 
   /// SafeReply with a completion token: `void(ErrorCode)`.
   template <typename Token>
-  auto AsyncSafeReply(KeyView key, Token&& token) {
-    return AsyncSafeReply(std::span<const KeyView>(&key, 1), std::forward<Token>(token));
+  auto AsyncSafeReply(KeyList keys, Token&& token) {
+    return Initiate<void(ErrorCode)>(
+        [this, keys = std::move(keys)](Reply reply) { SafeReply(keys.views(), std::move(reply)); },
+        get_executor(), std::forward<Token>(token));
   }
-  template <typename Token>
-  auto AsyncSafeReply(std::initializer_list<KeyView> keys, Token&& token) {
-    return AsyncSafeReply(std::span<const KeyView>(keys.begin(), keys.size()),
-                          std::forward<Token>(token));
-  }
-  template <typename Token>
-  auto AsyncSafeReply(std::span<const KeyView> keys, Token&& token);
 
   /// The newest state of a key: the application's own while it is not durable, else the store's.
   /// Fetches of one key share a read, and reads are batched. `void(ErrorCode, StoredState)`.
@@ -186,18 +181,6 @@ class Interposer {
 
   std::shared_ptr<Impl> impl_;  // shared with the store's and the timer's pending handlers
 };
-
-template <typename Token>
-auto Interposer::AsyncSafeReply(std::span<const KeyView> keys, Token&& token) {
-  // The keys are copied: a deferred token may start after the caller's views are gone.
-  std::vector<std::string> copies(keys.begin(), keys.end());
-  return Initiate<void(ErrorCode)>(
-      [this, copies = std::move(copies)](Reply reply) {
-        const std::vector<KeyView> views(copies.begin(), copies.end());
-        SafeReply(views, std::move(reply));
-      },
-      get_executor(), std::forward<Token>(token));
-}
 
 template <typename Token>
 auto Interposer::AsyncFetch(KeyView key, Token&& token) {

@@ -13,7 +13,7 @@ namespace stout {
 
 /// Follows who owns what, without being a member: for routers, and for all who need not own.
 ///
-///     LeaseWatcher watcher(service, [&](const auto&) { waiting_requests.TryAgain(); });
+///     LeaseWatcher watcher(*service, [&](const auto&) { waiting_requests.TryAgain(); });
 ///     if (auto owner = watcher.OwnerOf(document_id)) Forward(*owner);
 ///
 /// What it knows is the newest that the service has told: it may be out of date, and the owner

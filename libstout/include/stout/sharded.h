@@ -52,10 +52,10 @@ class Join {
 /// Several interposers side by side, each on a strand of its own, for servers with several threads:
 /// every key belongs to one shard, chosen by a hash, and all shards share one epoch.
 ///
-///     stout::ShardedInterposer sharded(context.get_executor(), 4, [&](auto executor, std::size_t)
-///     {
-///       return std::make_unique<stout::Interposer>(executor, store, MakeApplication(), options);
-///     });
+///     const auto make = [&](auto executor, std::size_t) {
+///       return std::make_unique<Interposer>(executor, store, MakeApplication(), options);
+///     };
+///     ShardedInterposer sharded(context.get_executor(), 4, make);
 ///     asio::post(sharded.For(key).get_executor(), [&] { ... sharded.For(key).MarkDirty(key); });
 ///     co_await sharded.AsyncSafeReply({key, other}, asio::use_awaitable);   // from any thread
 ///
@@ -158,7 +158,7 @@ class Sharded {
   /// SafeReply over keys of any shards: `void(ErrorCode)`. Each key counts at the version that it
   /// has when the call reaches its shard, so changes made before the call are covered.
   template <typename Token>
-  auto AsyncSafeReply(std::vector<std::string> keys, Token&& token) {
+  auto AsyncSafeReply(KeyList keys, Token&& token) {
     return Async(
         [this, keys = std::move(keys)](Reply reply) {
           std::vector<std::vector<std::string>> by_shard(size());

@@ -22,8 +22,10 @@ struct WriteBackMapOptions {
 
 /// For applications without a state of their own: an interposer that also holds the values.
 ///
-///     auto stamp = map.Put(key, value);                          // in memory, marked dirty
-///     co_await map.AsyncSafeReply({key}, asio::use_awaitable);   // durable
+///     WriteBackMap map(executor, store);
+///     co_await map.AsyncOpen(asio::use_awaitable);
+///     auto stamp = map.Put(key, value);                        // in memory, marked dirty
+///     co_await map.AsyncSafeReply(key, asio::use_awaitable);   // durable
 ///     auto entry = co_await map.AsyncGet(key, asio::use_awaitable);
 ///
 /// Owner, threads, errors: as stout::Interposer.
@@ -77,12 +79,8 @@ class WriteBackMap {
     interposer().SafeReply(keys, std::move(reply));
   }
   template <typename Token>
-  auto AsyncSafeReply(std::initializer_list<KeyView> keys, Token&& token) {
-    return interposer().AsyncSafeReply(keys, std::forward<Token>(token));
-  }
-  template <typename Token>
-  auto AsyncSafeReply(std::span<const KeyView> keys, Token&& token) {
-    return interposer().AsyncSafeReply(keys, std::forward<Token>(token));
+  auto AsyncSafeReply(KeyList keys, Token&& token) {
+    return interposer().AsyncSafeReply(std::move(keys), std::forward<Token>(token));
   }
 
   /// Flush, drain, close, statistics.

@@ -25,8 +25,9 @@ struct KeyRef {
 ///
 /// A driver tells it what happened and when, then takes its effects and carries them out:
 ///
+///     Engine engine(options, lanes, epoch);
 ///     engine.MarkDirty({lane, key}, bytes, now);
-///     engine.SafeReply(keys, id, now);
+///     engine.SafeReply(refs, reply_id, now);
 ///     TimePoint next = engine.Poll(now, source);   // forms batches; call again at `next`
 ///     engine.TakeEffects(effects);                 // batches to write, replies to run, ...
 ///

@@ -93,11 +93,13 @@ struct Decision {
 /// Chooses the batching interval and the window of a lane from the fate of its past batches.
 ///
 /// A policy is a value: no clock, no I/O, no randomness of its own. Copy it to ask "what if".
-/// Any copyable type is one that has
+/// Any copyable type with these three members is a policy:
 ///
-///     Decision Start() const;                      // before the first batch
-///     Decision Observe(const BatchSample& sample); // after each attempt
-///     std::string Name() const;                    // as `MakePolicy` reads it: "fixed:20ms"
+///     struct Mine {
+///       Decision Start() const;                       // before the first batch
+///       Decision Observe(const BatchSample& sample);  // after each attempt
+///       std::string Name() const;                     // one word for logs and metrics
+///     };
 ///
 /// Owner: value type.   Threads: none of its own; callers serialise.   Errors: cannot fail.
 /// Paper: Stout (ATC'10), "Adaptive Batching".

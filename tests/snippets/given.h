@@ -1,0 +1,51 @@
+// The names that the examples in headers and documents use without declaring them.
+#include <boost/asio.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "stout/adapters/faulty_store.h"
+#include "stout/adapters/memory_store.h"
+#include "stout/adapters/open_lease_service.h"
+#include "stout/adapters/open_store.h"
+#include "stout/core/engine.h"
+#include "stout/in_process_leases.h"
+#include "stout/interposer.h"
+#include "stout/lease_watcher.h"
+#include "stout/leases.h"
+#include "stout/sharded.h"
+#include "stout/write_back_map.h"
+
+namespace asio = boost::asio;
+using namespace stout;  // NOLINT: the examples in headers stand in this namespace
+
+extern asio::io_context context;
+extern asio::thread_pool pool;
+extern asio::any_io_executor executor;
+extern Store& store;
+extern EngineOptions options;
+extern std::unique_ptr<LeaseService> service;
+extern std::string key, other, value, document_id, id;
+extern std::vector<std::string> keys;
+extern WriteBatch batch;
+// Of a driver of the core.
+extern LaneId lanes, lane;
+extern Epoch epoch;
+extern std::size_t bytes;
+extern TimePoint now;
+extern std::vector<KeyRef> refs;
+extern ReplyId reply_id;
+extern StateSource& source;
+extern Effects effects;
+
+extern struct State { int& operator[](const std::string& key); } state;
+extern struct Waiting { void TryAgain(); } waiting_requests;
+
+Application MakeApplication();
+void Answer(ErrorCode ec);
+void Complain(const std::string& why);
+void Forward(const std::string& owner);
+void Misdirected(const std::optional<std::string>& owner);
+void Serve(RangeId range, Epoch epoch);
+void Drain(RangeId range, LeaseHandlers::Done done);
+void Drop(RangeId range);
