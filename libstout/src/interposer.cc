@@ -147,13 +147,39 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
     return Stamp{engine_->epoch(), marked.version};
   }
 
-  void SafeReply(std::span<const KeyView> keys, Reply reply) {
+  struct Kept {
+    Reply reply;
+    std::uint64_t serial;  // 0: none is kept here
+  };
+  /// Names a reply that was kept, also after its id is another's.
+  struct Ticket {
+    ReplyTable::Index index = ReplyTable::kNone;
+    Pool<Kept>::Index id = Pool<Kept>::kNone;
+    std::uint64_t serial = 0;
+  };
+
+  Ticket SafeReply(std::span<const KeyView> keys, Reply reply) {
     AssertOnStrand();
-    if (!engine_) return Later(std::move(reply), NotOpen());
+    if (!engine_) {
+      Later(std::move(reply), NotOpen());
+      return {};
+    }
     refs_.clear();
     for (const KeyView key : keys) refs_.push_back(Ref(key));
-    engine_->SafeReply(refs_, Keep(std::move(reply)), Now());
+    Ticket ticket = Keep(std::move(reply));
+    ticket.index = engine_->SafeReply(refs_, ticket.id, Now());
     ScheduleTurn();
+    return ticket;
+  }
+
+  /// What forgets a reply, on any thread. The reply, which may own this interposer, does not run.
+  UniqueFunction<void()> Withdrawal(Ticket ticket) {
+    if (ticket.index == ReplyTable::kNone) return {};
+    return [weak = weak_from_this(), ticket] {
+      const auto self = weak.lock();
+      if (!self) return;
+      asio::dispatch(self->strand_, [self, ticket] { self->Withdraw(ticket); });
+    };
   }
 
   void Fetch(KeyView key, FetchHandler handler) {
@@ -168,11 +194,16 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
     ScheduleTurn();
   }
 
-  void Flush(Reply done) {
+  Ticket Flush(Reply done) {
     AssertOnStrand();
-    if (!engine_) return Later(std::move(done), NotOpen());
-    engine_->Flush(Keep(std::move(done)), Now());
+    if (!engine_) {
+      Later(std::move(done), NotOpen());
+      return {};
+    }
+    Ticket ticket = Keep(std::move(done));
+    ticket.index = engine_->Flush(ticket.id, Now());
     ScheduleTurn();
+    return ticket;
   }
 
   void Drain(Reply done) {
@@ -255,10 +286,23 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
     return abandoned_ ? nullptr : application_;
   }
   KeyRef Ref(KeyView key) const { return {store_.PartitionOf(key), key}; }
-  ReplyId Keep(Reply reply) {
-    const Pool<Reply>::Index id = replies_.Take();
-    replies_[id] = std::move(reply);
-    return id;
+  Ticket Keep(Reply reply) {
+    const Pool<Kept>::Index id = replies_.Take();
+    replies_[id].reply = std::move(reply);
+    replies_[id].serial = ++last_serial_;
+    return {.id = id, .serial = last_serial_};
+  }
+  Reply Release(Pool<Kept>::Index id) {
+    Reply reply = std::move(replies_[id].reply);
+    replies_[id].serial = 0;
+    replies_.Give(id);
+    return reply;
+  }
+  void Withdraw(Ticket ticket) {
+    if (!engine_ || replies_[ticket.id].serial != ticket.serial) return;
+    if (!engine_->Withdraw(ticket.index, ticket.id)) return;  // it is about to run
+    const Reply withdrawn = Release(ticket.id);
+    ScheduleTurn();  // it may have been the last that a drain waited for
   }
 
   // StateSource.
@@ -427,9 +471,8 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
     // First of all, or a handler could see a state that never was, and a SafeReply let it out.
     std::rotate(due_.begin(), due_.begin() + before, due_.end());
     for (const RunReply& run : effects_.replies) {
-      const auto id = static_cast<Pool<Reply>::Index>(run.id);
-      due_.push_back({std::move(replies_[id]), run.errc});
-      replies_.Give(id);
+      const auto id = static_cast<Pool<Kept>::Index>(run.id);
+      due_.push_back({Release(id), run.errc});
     }
     for (FetchDone& done : effects_.fetched) {
       const auto id = static_cast<Pool<FetchHandler>::Index>(done.id);
@@ -479,7 +522,8 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
   bool turn_scheduled_ = false;
   Effects effects_;
   std::vector<KeyRef> refs_;  // scratch
-  Pool<Reply> replies_;
+  Pool<Kept> replies_;
+  std::uint64_t last_serial_ = 0;
   Pool<FetchHandler> fetches_;
   std::vector<Reply> opens_;  // all of the same ownership
   std::uint64_t open_attempt_ = 0;
@@ -527,6 +571,12 @@ void Interposer::SafeReply(KeyView key, Reply reply) {
 }
 void Interposer::SafeReply(std::span<const KeyView> keys, Reply reply) {
   impl_->SafeReply(keys, std::move(reply));
+}
+UniqueFunction<void()> Interposer::WithdrawableReply(std::span<const KeyView> keys, Reply reply) {
+  return impl_->Withdrawal(impl_->SafeReply(keys, std::move(reply)));
+}
+UniqueFunction<void()> Interposer::WithdrawableFlush(Reply done) {
+  return impl_->Withdrawal(impl_->Flush(std::move(done)));
 }
 void Interposer::Fetch(KeyView key, FetchHandler handler) { impl_->Fetch(key, std::move(handler)); }
 void Interposer::Flush(Reply done) { impl_->Flush(std::move(done)); }

@@ -72,15 +72,15 @@ stout_mutant(failed_reply_succeeds src/core/reply_table.cc
 stout_mutant(replies_unbounded src/core/engine.cc
   OLD [[  if (replies_.held() >= options_.max_replies) {
     effects_.replies.push_back({reply, Errc::kPushedBack});
-    return;
+    return ReplyTable::kNone;
   }
   ++replies_taken_;]]
   NEW [[  ++replies_taken_;]])
 
 stout_mutant(flushes_unbounded src/core/engine.cc
-  OLD [[void Engine::Flush(ReplyId reply, TimePoint now) {
+  OLD [[ReplyTable::Index Engine::Flush(ReplyId reply, TimePoint now) {
   if (replies_.held() >= options_.max_replies) {]]
-  NEW [[void Engine::Flush(ReplyId reply, TimePoint now) {
+  NEW [[ReplyTable::Index Engine::Flush(ReplyId reply, TimePoint now) {
   if (false) {]])
 
 stout_mutant(fetches_unbounded src/core/read_lane.cc

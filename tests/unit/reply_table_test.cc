@@ -102,6 +102,40 @@ TEST_CASE("a key that fails ends its replies and flushes once", "[reply]") {
   CHECK(f.table.held() == 0);
 }
 
+TEST_CASE("a reply that is withdrawn neither runs nor counts", "[reply]") {
+  Fixture f;
+  const ReplyTable::Index reply = f.table.Register(1, f.now);
+  f.table.DependOn(reply, f.ring, 1);
+  f.table.DependOn(reply, f.other, 1);
+  f.table.Seal(reply, Errc::kOk, f.now);
+  f.Wait(2, f.ring, 1);
+  CHECK_FALSE(f.table.Withdraw(reply, 2));  // another's
+  CHECK(f.table.Withdraw(reply, 1));
+  CHECK_FALSE(f.table.Withdraw(reply, 1));
+  CHECK(f.table.held() == 1);
+  CHECK(f.table.failed() == 0);
+  f.table.Settle(f.other, 1, Errc::kOk, f.now);
+  CHECK(f.Ran().empty());
+  f.table.Settle(f.ring, 1, Errc::kOk, f.now);
+  CHECK(f.Ran() == Replies{{2, Errc::kOk}});
+  CHECK(f.table.latency().count() == 1);
+  CHECK(f.table.held() == 0);
+  CHECK(f.table.NextDeadline() == kNever);
+}
+
+TEST_CASE("a flush can be withdrawn when one of its keys is settled", "[reply]") {
+  Fixture f;
+  const ReplyTable::Index flush = f.table.RegisterFlush(1, f.now);
+  f.table.DependOn(flush, f.ring, 1);
+  f.table.DependOn(flush, f.other, 1);
+  f.table.Seal(flush, Errc::kOk, f.now);
+  f.table.Settle(f.ring, 1, Errc::kOk, f.now);
+  CHECK(f.table.Withdraw(flush, 1));
+  CHECK(f.table.held() == 0);
+  f.table.Settle(f.other, 1, Errc::kOk, f.now);
+  CHECK(f.Ran().empty());
+}
+
 TEST_CASE("latency is from registration to the end, flushes aside", "[reply]") {
   Fixture f;
   f.Wait(1, f.ring, 1);

@@ -55,6 +55,9 @@ struct Application {
 ///   get_executor(), a strand (asserted). Handlers run on their own executor, by default that
 ///   strand, never inside the call that took them.
 /// Errors: codes of stout::Errc; nothing throws but std::bad_alloc.
+/// Cancellation: `terminal` and `partial` complete each Async call at once with operation_aborted,
+///   see completion.h. A reply or a flush that is abandoned leaves the engine. An abandoned fetch,
+///   drain or opening has released its handler, and the rest stays until the store answers.
 /// Paper: Stout (ATC'10), "Overlapped Request Processing", "Staying Safe: Consistency".
 class Interposer {
  public:
@@ -124,12 +127,18 @@ class Interposer {
   /// call) if none of the keys is dirty. Exactly once.
   void SafeReply(KeyView key, Reply reply);
   void SafeReply(std::span<const KeyView> keys, Reply reply);
+  /// SafeReply; the function that it returns forgets the reply, which then does not run, unless it
+  /// is about to. Call that on any thread while the context exists. Empty if there is none to
+  /// forget.
+  UniqueFunction<void()> WithdrawableReply(std::span<const KeyView> keys, Reply reply);
 
   /// SafeReply with a completion token: `void(ErrorCode)`.
   template <typename Token>
   auto AsyncSafeReply(KeyList keys, Token&& token) {
     return Initiate<void(ErrorCode)>(
-        [this, keys = std::move(keys)](Reply reply) { SafeReply(keys.views(), std::move(reply)); },
+        [this, keys = std::move(keys)](Reply reply) {
+          return WithdrawableReply(keys.views(), std::move(reply));
+        },
         get_executor(), std::forward<Token>(token));
   }
 
@@ -145,7 +154,9 @@ class Interposer {
   /// is durable or cannot be. `void(ErrorCode)`.
   template <typename Token>
   auto AsyncFlush(Token&& token) {
-    return Async<void(ErrorCode)>(&Interposer::Flush, std::forward<Token>(token));
+    return Initiate<void(ErrorCode)>(
+        [this](Reply done) { return WithdrawableFlush(std::move(done)); }, get_executor(),
+        std::forward<Token>(token));
   }
   void Flush(Reply done);
 
@@ -171,6 +182,8 @@ class Interposer {
 
  private:
   class Impl;
+
+  UniqueFunction<void()> WithdrawableFlush(Reply done);
 
   template <typename Signature, typename Token>
   auto Async(void (Interposer::*start)(UniqueFunction<Signature>), Token&& token) {

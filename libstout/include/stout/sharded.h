@@ -164,17 +164,22 @@ class Sharded {
           std::vector<std::vector<std::string>> by_shard(size());
           for (const std::string& key : keys) by_shard[IndexOf(key)].push_back(key);
           const auto join = internal::Join::Of(size(), std::move(reply));
+          const auto parts = std::make_shared<std::vector<internal::WantedFunction>>(size());
           for (std::size_t i = 0; i < size(); ++i) {
             if (by_shard[i].empty()) {
               join->Finish({});
               continue;
             }
-            On(shards_, i, [join, keys = std::move(by_shard[i])](Interposer* shard) {
+            On(shards_, i, [join, parts, i, keys = std::move(by_shard[i])](Interposer* shard) {
               if (shard == nullptr) return join->Finish(Errc::kClosed);
               const std::vector<KeyView> views(keys.begin(), keys.end());
-              shard->SafeReply(views, [join](ErrorCode ec) { join->Finish(ec); });
+              (*parts)[i].Set(
+                  shard->WithdrawableReply(views, [join](ErrorCode ec) { join->Finish(ec); }));
             });
           }
+          return UniqueFunction<void()>([parts] {
+            for (internal::WantedFunction& part : *parts) part.Want();
+          });
         },
         std::forward<Token>(token));
   }

@@ -86,7 +86,8 @@ class Store {
   ///
   ///     WriteResult r = co_await store.AsyncWrite(batch, asio::use_awaitable);
   ///
-  /// The handler runs on its associated executor. `batch` as in Write.
+  /// The handler runs on its associated executor. `batch` as in Write, so AsyncWrite and AsyncRead
+  /// ignore cancellation: the store may read the batch until it answers.
   template <typename Token>
   auto AsyncWrite(const WriteBatch& batch, Token&& token) {
     return Initiate<void(WriteResult)>(

@@ -24,10 +24,10 @@ MarkResult Engine::MarkDirty(KeyRef key, std::size_t bytes, TimePoint now) {
   return result;
 }
 
-void Engine::SafeReply(std::span<const KeyRef> keys, ReplyId reply, TimePoint now) {
+ReplyTable::Index Engine::SafeReply(std::span<const KeyRef> keys, ReplyId reply, TimePoint now) {
   if (replies_.held() >= options_.max_replies) {
     effects_.replies.push_back({reply, Errc::kPushedBack});
-    return;
+    return ReplyTable::kNone;
   }
   ++replies_taken_;
   const ReplyTable::Index index = replies_.Register(reply, Advance(now));
@@ -36,20 +36,22 @@ void Engine::SafeReply(std::span<const KeyRef> keys, ReplyId reply, TimePoint no
     errc = lanes_[keys[i].lane].writes.DependOn(index, keys[i].key);
   }
   replies_.Seal(index, errc, now_);
+  return index;
 }
 
 void Engine::Fetch(KeyRef key, FetchId fetch, TimePoint now) {
   lanes_[key.lane].reads.Fetch(key.key, fetch, Advance(now));
 }
 
-void Engine::Flush(ReplyId reply, TimePoint now) {
+ReplyTable::Index Engine::Flush(ReplyId reply, TimePoint now) {
   if (replies_.held() >= options_.max_replies) {
     effects_.replies.push_back({reply, Errc::kPushedBack});
-    return;
+    return ReplyTable::kNone;
   }
   const ReplyTable::Index index = replies_.RegisterFlush(reply, Advance(now));
   for (LanePair& lane : lanes_) lane.writes.Flush(index);
   replies_.Seal(index, stopped_, now_);
+  return index;
 }
 
 void Engine::WriteDone(LaneId lane, BatchId batch, const WriteResult& result, TimePoint now) {

@@ -92,6 +92,22 @@ void ReplyTable::EndWait(Index wait, Errc errc, TimePoint now) {
 }
 
 void ReplyTable::End(Index index, Errc errc, TimePoint now) {
+  const Reply& reply = replies_[index];
+  if (!reply.is_flush) {
+    latency_.Record(now - reply.registered);
+    if (errc != Errc::kOk) ++failed_;
+  }
+  effects_.replies.push_back({reply.id, errc});
+  Remove(index);
+}
+
+bool ReplyTable::Withdraw(Index index, ReplyId id) {
+  if (replies_[index].id != id) return false;
+  Remove(index);
+  return true;
+}
+
+void ReplyTable::Remove(Index index) {
   Reply& reply = replies_[index];
   for (Index wait = reply.first_wait; wait != kNone;) {
     if (waits_[wait].reply != kNone) Unlink(wait);
@@ -102,11 +118,7 @@ void ReplyTable::End(Index index, Errc errc, TimePoint now) {
   Queue& queue = QueueOf(reply);
   (reply.older == kNone ? queue.oldest : replies_[reply.older].newer) = reply.newer;
   (reply.newer == kNone ? queue.newest : replies_[reply.newer].older) = reply.older;
-  if (!reply.is_flush) {
-    latency_.Record(now - reply.registered);
-    if (errc != Errc::kOk) ++failed_;
-  }
-  effects_.replies.push_back({reply.id, errc});
+  reply.id = kEnded;
   replies_.Give(index);
 }
 

@@ -49,15 +49,20 @@ class Engine {
   /// next Poll.
   MarkResult MarkDirty(KeyRef key, std::size_t bytes, TimePoint now);
 
-  /// Runs the reply once each key is durable at least at the version that it has now.
-  void SafeReply(std::span<const KeyRef> keys, ReplyId reply, TimePoint now);
+  /// Runs the reply once each key is durable at least at the version that it has now. Returns its
+  /// index for Withdraw, or ReplyTable::kNone if it was refused at once.
+  ReplyTable::Index SafeReply(std::span<const KeyRef> keys, ReplyId reply, TimePoint now);
 
   /// Answers the newest state of a key, durable or not.
   void Fetch(KeyRef key, FetchId fetch, TimePoint now);
 
   /// Sends what is dirty now without further delay; the reply runs when all of it is durable or
-  /// cannot be. It has no deadline.
-  void Flush(ReplyId reply, TimePoint now);
+  /// cannot be. It has no deadline. Returns its index, as SafeReply.
+  ReplyTable::Index Flush(ReplyId reply, TimePoint now);
+
+  /// Forgets a reply or a flush, which then never runs. False if it has ended: it is in the
+  /// effects, or was.
+  bool Withdraw(ReplyTable::Index index, ReplyId reply) { return replies_.Withdraw(index, reply); }
 
   void WriteDone(LaneId lane, BatchId batch, const WriteResult& result, TimePoint now);
   void ReadDone(LaneId lane, BatchId batch, ReadResult result, TimePoint now);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "stout/core/effects.h"
@@ -39,6 +40,10 @@ class ReplyTable {
   void DependOn(Index reply, Ring& ring, Version version);
   void Seal(Index reply, Errc errc, TimePoint now);
 
+  /// Forgets a reply that nobody waits for any more: it neither runs nor counts. False if the reply
+  /// of this index is no longer `id`, because that one has ended.
+  bool Withdraw(Index reply, ReplyId id);
+
   /// The key of this ring is durable at `version` (kOk), or never will be at it or an older one.
   void Settle(Ring ring, Version version, Errc errc, TimePoint now);
 
@@ -51,8 +56,10 @@ class ReplyTable {
   [[nodiscard]] const Histogram& latency() const { return latency_; }
 
  private:
+  static constexpr ReplyId kEnded = std::numeric_limits<ReplyId>::max();
+
   struct Reply {
-    ReplyId id;
+    ReplyId id;  // kEnded once it has left the table
     TimePoint registered;
     Index first_wait;
     std::uint32_t pending;
@@ -76,6 +83,7 @@ class ReplyTable {
   void Unlink(Index wait);
   void EndWait(Index wait, Errc errc, TimePoint now);
   void End(Index reply, Errc errc, TimePoint now);
+  void Remove(Index reply);
 
   Duration deadline_;
   Effects& effects_;
