@@ -9,10 +9,10 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <cassert>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <random>
@@ -22,6 +22,7 @@
 #include "context_watch.h"
 #include "stout/core/engine.h"
 #include "stout/core/pool.h"
+#include "stout/require.h"
 
 namespace stout {
 namespace asio = boost::asio;
@@ -46,6 +47,12 @@ class SteadyUnixClock {
   Steady::time_point steady_start_ = Steady::now();
   Duration unix_start_ = std::chrono::system_clock::now().time_since_epoch();
 };
+
+std::optional<std::string> TroubleOf(const Application& application, const EngineOptions& options,
+                                     const StoreTraits& traits) {
+  if (!application.serialize) return "Application::serialize is empty: set it to a function";
+  return Interposer::Check(options, traits);
+}
 
 EngineOptions Fit(EngineOptions options, const StoreTraits& traits) {
   LaneOptions& lane = options.lane;
@@ -78,17 +85,19 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
       : strand_(asio::make_strand(executor)),
         timer_(strand_),
         store_(store),
+        store_lifetime_(store.lifetime()),
         application_(std::make_shared<Application>(std::move(application))),
-        trouble_(Interposer::Check(options, store.traits())),
+        trouble_(TroubleOf(*application_, options, store.traits())),
         options_(Fit(std::move(options), store.traits())) {}
 
   Executor strand() const { return strand_; }
+  const std::optional<std::string>& trouble() const { return trouble_; }
 
   void Open(Reply done) {
     asio::dispatch(strand_, [self = shared_from_this(), done = std::move(done)]() mutable {
       const std::optional<std::uint64_t> attempt = self->BeginOpen({}, std::move(done));
       if (!attempt) return;
-      self->store_.NewEpoch(
+      self->store().NewEpoch(
           [self, attempt = *attempt, work = self->Working()](ErrorCode ec, Epoch epoch) mutable {
             PostOpened(std::move(self), attempt, ec, epoch);
           });
@@ -101,8 +110,8 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
       if (scope.empty()) return self->Later(std::move(done), Errc::kBadOptions);
       const std::optional<std::uint64_t> attempt = self->BeginOpen({scope, epoch}, std::move(done));
       if (!attempt) return;
-      if (!self->store_.traits().fences) return self->Opened(*attempt, {}, epoch);
-      self->store_.Fence(
+      if (!self->store().traits().fences) return self->Opened(*attempt, {}, epoch);
+      self->store().Fence(
           scope, epoch,
           [self, attempt = *attempt, epoch, work = self->Working()](ErrorCode ec) mutable {
             PostOpened(std::move(self), attempt, ec, epoch);
@@ -117,7 +126,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
       const std::optional<std::uint64_t> attempt =
           self->BeginOpen({std::move(scope)}, std::move(done));
       if (!attempt) return;
-      self->store_.NewEpoch(
+      self->store().NewEpoch(
           [self, attempt = *attempt, work = self->Working()](ErrorCode ec, Epoch epoch) mutable {
             if (!self) return;  // the second answer
             Impl& impl = *self;
@@ -132,14 +141,14 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
     if (trouble_) return Errc::kBadOptions;
     if (closed_ != Errc::kOk) return closed_;
     if (!engine_) {
-      engine_ = std::make_unique<Engine>(options_, store_.traits().partitions, epoch);
+      engine_ = std::make_unique<Engine>(options_, store().traits().partitions, epoch);
       EndOpens({});
     }
     return {};
   }
 
   Result<Stamp> MarkDirty(KeyView key, std::size_t bytes) {
-    AssertOnStrand();
+    RequireStrand();
     if (!engine_) return NotOpen();
     const MarkResult marked = engine_->MarkDirty(Ref(key), bytes, Now());
     if (marked.errc != Errc::kOk) return marked.errc;
@@ -159,7 +168,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
   };
 
   Ticket SafeReply(std::span<const KeyView> keys, Reply reply) {
-    AssertOnStrand();
+    RequireStrand();
     if (!engine_) {
       Later(std::move(reply), NotOpen());
       return {};
@@ -183,7 +192,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
   }
 
   void Fetch(KeyView key, FetchHandler handler) {
-    AssertOnStrand();
+    RequireStrand();
     if (!engine_) {
       return Later([handler = std::move(handler)](ErrorCode ec) mutable { handler(ec, {}); },
                    NotOpen());
@@ -195,7 +204,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
   }
 
   Ticket Flush(Reply done) {
-    AssertOnStrand();
+    RequireStrand();
     if (!engine_) {
       Later(std::move(done), NotOpen());
       return {};
@@ -207,7 +216,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
   }
 
   void Drain(Reply done) {
-    AssertOnStrand();
+    RequireStrand();
     if (!engine_) return Later(std::move(done), NotOpen());
     drains_.push_back(std::move(done));
     engine_->Drain();
@@ -215,7 +224,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
   }
 
   void Stop(Errc why) {
-    AssertOnStrand();
+    RequireStrand();
     if (closed_ != Errc::kOk) return;
     closed_ = why;
     if (const auto work = work_.lock()) *work = {};  // what the store still does is of no interest
@@ -247,7 +256,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
   }
 
   bool IsDirty(KeyView key) {
-    AssertOnStrand();
+    RequireStrand();
     return engine_ && engine_->IsDirty(Ref(key));
   }
   Epoch epoch() const { return engine_ ? engine_->epoch() : 0; }
@@ -266,8 +275,15 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
     ErrorCode ec;
   };
 
-  void AssertOnStrand() const {
-    assert(strand_.running_in_this_thread() && "call an interposer on its get_executor()");
+  void RequireStrand() const {
+    internal::Require(strand_.running_in_this_thread(),
+                      "an Interposer is used outside its strand: post the call to get_executor()");
+  }
+  Store& store() const {
+    internal::Require(
+        !store_lifetime_.expired(),
+        "an Interposer is used after its store was destroyed: the store must outlive it");
+    return store_;
   }
   Errc NotOpen() const { return closed_ == Errc::kOk ? Errc::kClosed : closed_; }
   TimePoint Now() const { return clock_.Now(); }
@@ -285,7 +301,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
   std::shared_ptr<Application> GetApplication() const {
     return abandoned_ ? nullptr : application_;
   }
-  KeyRef Ref(KeyView key) const { return {store_.PartitionOf(key), key}; }
+  KeyRef Ref(KeyView key) const { return {store().PartitionOf(key), key}; }
   Ticket Keep(Reply reply) {
     const Pool<Kept>::Index id = replies_.Take();
     replies_[id].reply = std::move(reply);
@@ -309,9 +325,12 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
   Serialized Serialize(KeyView key, std::string& value) noexcept override {
     try {
       return application_->serialize(key, value);
-    } catch (...) {  // whatever it is, it concerns this key alone
-      return Serialized::kFailed;
+    } catch (const std::exception& error) {  // whatever it is, it concerns this key alone
+      failures_.emplace_back(key, error.what());
+    } catch (...) {
+      failures_.emplace_back(key, "serialize threw what is no std::exception");
     }
+    return Serialized::kFailed;
   }
 
   // --- Opening -------------------------------------------------------------------------------
@@ -345,10 +364,10 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
   // fenced the scope already, under an epoch that this one must not shut out.
   void FenceScope(std::uint64_t attempt, Epoch epoch) {
     if (opens_.empty() || attempt != open_attempt_) return;
-    if (!store_.traits().fences) return Opened(attempt, {}, epoch);
-    store_.Fence(ownership_.scope, epoch,
-                 [self = shared_from_this(), attempt, epoch, work = Working()](
-                     ErrorCode ec) mutable { PostOpened(std::move(self), attempt, ec, epoch); });
+    if (!store().traits().fences) return Opened(attempt, {}, epoch);
+    store().Fence(ownership_.scope, epoch,
+                  [self = shared_from_this(), attempt, epoch, work = Working()](
+                      ErrorCode ec) mutable { PostOpened(std::move(self), attempt, ec, epoch); });
   }
 
   static void PostOpened(std::shared_ptr<Impl> self, std::uint64_t attempt, ErrorCode ec,
@@ -415,8 +434,8 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
     batch.scope = ownership_.scope;
     auto owned = std::make_unique<WriteBatch>(std::move(batch));
     const WriteBatch& reference = *owned;  // lives in the handler
-    store_.Write(reference, [self = shared_from_this(), work = Working(),
-                             owned = std::move(owned)](WriteResult result) mutable {
+    store().Write(reference, [self = shared_from_this(), work = Working(),
+                              owned = std::move(owned)](WriteResult result) mutable {
       if (!self) return;  // the second answer
       Impl& impl = *self;
       asio::post(impl.strand_, [self = std::move(self), owned = std::move(owned),
@@ -431,8 +450,8 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
   void Read(ReadBatch batch) {
     auto owned = std::make_unique<ReadBatch>(std::move(batch));
     const ReadBatch& reference = *owned;
-    store_.Read(reference, [self = shared_from_this(), work = Working(),
-                            owned = std::move(owned)](ReadResult result) mutable {
+    store().Read(reference, [self = shared_from_this(), work = Working(),
+                             owned = std::move(owned)](ReadResult result) mutable {
       if (!self) return;
       Impl& impl = *self;
       asio::post(impl.strand_, [self = std::move(self), lane = owned->lane, id = owned->id,
@@ -451,16 +470,28 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
     ScheduleTurn();
   }
 
+  // The text of the exception, if there was one in this turn.
+  Diagnostics WhyRefused(const KeyRefused& refused) const {
+    if (refused.errc == Errc::kNotSerialized) {
+      for (const auto& [key, text] : failures_) {
+        if (key == refused.key) return {text};
+      }
+    }
+    return {std::string(Describe(refused.errc))};
+  }
+
   void QueueHandlers() {
     const auto before = static_cast<std::ptrdiff_t>(due_.size());
     for (KeyRefused& refused : effects_.refused) {
-      due_.push_back({[this, key = std::move(refused.key)](ErrorCode ec) {
+      Diagnostics why = WhyRefused(refused);
+      due_.push_back({[this, key = std::move(refused.key), why = std::move(why)](ErrorCode ec) {
                         const auto application = GetApplication();
                         if (application && application->on_refused)
-                          application->on_refused(key, ec);
+                          application->on_refused(key, ec, why);
                       },
                       refused.errc});
     }
+    failures_.clear();
     for (const LaneId lane : effects_.fenced) {
       due_.push_back({[this, lane](ErrorCode) {
                         const auto application = GetApplication();
@@ -508,7 +539,8 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
   const SteadyUnixClock clock_;
   TimePoint armed_ = kNever;
 
-  Store& store_;
+  Store& store_;  // through store()
+  const std::weak_ptr<const void> store_lifetime_;
   std::shared_ptr<Application> application_;  // shared with the call of a member that is under way
   const std::optional<std::string> trouble_;
   const EngineOptions options_;
@@ -521,7 +553,8 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
 
   bool turn_scheduled_ = false;
   Effects effects_;
-  std::vector<KeyRef> refs_;  // scratch
+  std::vector<KeyRef> refs_;                                   // scratch
+  std::vector<std::pair<std::string, std::string>> failures_;  // keys that serialize threw for, why
   Pool<Kept> replies_;
   std::uint64_t last_serial_ = 0;
   Pool<FetchHandler> fetches_;
@@ -555,6 +588,7 @@ std::optional<std::string> Interposer::Check(const EngineOptions& options,
 }
 
 Interposer::Executor Interposer::get_executor() const { return impl_->strand(); }
+const std::optional<std::string>& Interposer::trouble() const { return impl_->trouble(); }
 void Interposer::Open(Reply done) { impl_->Open(std::move(done)); }
 void Interposer::OpenOwned(Scope scope, Epoch epoch, Reply done) {
   impl_->OpenOwned(std::move(scope), epoch, std::move(done));

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "stout/require.h"
+
 namespace stout {
 namespace {
 
@@ -242,6 +244,11 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
     return entry;
   }
 
+  void RequireStrand() const {
+    internal::Require(strand.running_in_this_thread(),
+                      "a WriteBackMap is used outside its strand: post the call to get_executor()");
+  }
+
   // The bytes that a key takes without its value.
   static std::size_t SizeOf(const std::string& key) { return kNodeBytes + HeapBytes(key); }
 
@@ -255,6 +262,7 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
   std::size_t bytes = 0;
   const std::shared_ptr<Ledger> ledger;
   Interposer interposer;
+  const Executor strand = interposer.get_executor();
 };
 
 WriteBackMap::WriteBackMap(const boost::asio::any_io_executor& executor, Store& store,
@@ -273,9 +281,13 @@ Result<Stamp> WriteBackMap::Put(KeyView key, std::string value) {
 
 Result<Stamp> WriteBackMap::Delete(KeyView key) { return state_->Change(key, nullptr); }
 
-void WriteBackMap::Get(KeyView key, GetHandler handler) { state_->Get(key, std::move(handler)); }
+void WriteBackMap::Get(KeyView key, GetHandler handler) {
+  state_->RequireStrand();
+  state_->Get(key, std::move(handler));
+}
 
 std::optional<WriteBackMap::Entry> WriteBackMap::Peek(KeyView key) {
+  state_->RequireStrand();
   const auto found = state_->nodes.find(key);
   if (found == state_->nodes.end()) return std::nullopt;
   state_->Touch(found->second);

@@ -80,7 +80,8 @@ TEST_CASE("a coroutine opens, marks, waits and fetches", "[completion]") {
 TEST_CASE("a future is fulfilled from any thread", "[completion]") {
   asio::thread_pool pool(1);
   MemoryStore store(pool.get_executor());
-  Interposer interposer(pool.get_executor(), store, {});
+  Interposer interposer(pool.get_executor(), store,
+                        {.serialize = [](KeyView, std::string&) { return Serialized::kAbsent; }});
   std::future<void> opened = interposer.AsyncOpen(asio::use_future);
   opened.get();
   CHECK(interposer.epoch() == 1);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "stout/completion.h"
@@ -21,15 +22,29 @@
 
 namespace stout {
 
+/// What an application is told of a key that is refused: a function of `(KeyView, ErrorCode)` or of
+/// `(KeyView, ErrorCode, const Diagnostics&)`, whose message is the reason in words.
+class RefusedHandler : public UniqueFunction<void(KeyView, ErrorCode, const Diagnostics&)> {
+ public:
+  using UniqueFunction::UniqueFunction;
+  template <typename F>
+  requires(std::is_invocable_v<std::decay_t<F>&, KeyView, ErrorCode> &&
+           !std::is_invocable_v<std::decay_t<F>&, KeyView, ErrorCode, const Diagnostics&>)
+      RefusedHandler(F&& f)  // NOLINT(google-explicit-constructor): a lambda is a function
+      : UniqueFunction([f = std::forward<F>(f)](KeyView key, ErrorCode ec,
+                                                const Diagnostics&) mutable { f(key, ec); }) {}
+};
+
 /// What an interposer asks of its application. All are called on the interposer's strand.
 struct Application {
-  /// Writes the newest state of a key, or says that it is gone. Called when a batch is formed,
-  /// once for any number of changes. Must not call the interposer. An exception refuses the key.
+  /// Writes the newest state of a key, or reports that it is gone. Called when a batch is formed,
+  /// once for any number of changes. Must not call the interposer. An exception refuses the key
+  /// with kNotSerialized, and on_refused gets its text. Required: without it opening fails.
   UniqueFunction<Serialized(KeyView key, std::string& value)> serialize{};
   /// The store will never take this state of this key: restore what was durable, unless IsDirty()
   /// says that a newer change, which may fare better, waits. Runs before the replies that fail for
   /// it. May be empty.
-  UniqueFunction<void(KeyView key, ErrorCode)> on_refused{};
+  RefusedHandler on_refused{};
   /// Another server owns the keys of a lane: drop all state of it. May be empty.
   UniqueFunction<void(LaneId)> on_fenced{};
 };
@@ -47,13 +62,14 @@ struct Application {
 /// Units: stout::Duration. What policies see as TimePoint is Unix time as the system's clock had it
 ///   when the interposer was made, carried on by the steady clock: see types.h.
 /// Owner: value semantics of an Asio I/O object, neither copied nor moved. Refers to `store`, which
-///   must outlive it; the executor's context must outlive the store. Destroying it is Close(): do
-///   it on get_executor(), or while the context does not run. Handlers that still wait when the
-///   context is destroyed are destroyed with it, unrun, by the thread that does so.
-/// Threads: everything but AsyncOpen, AsyncOpenOwned, AsyncOpenScope and get_executor() is called
-/// on
-///   get_executor(), a strand (asserted). Handlers run on their own executor, by default that
-///   strand, never inside the call that took them.
+///   must outlive it (otherwise the next use aborts with one line); the executor's context must
+///   outlive the store. Destroying it is Close(): do it on get_executor(), or while the context
+///   does not run. Handlers that still wait when the context is destroyed are destroyed with it,
+///   unrun, by the thread that does so.
+/// Threads: all members except AsyncOpen, AsyncOpenOwned, AsyncOpenScope, trouble() and
+///   get_executor() must be called on get_executor(), a strand. Changes, replies, fetches and what
+///   ends them abort with one line if they are not. Handlers run on their own executor, by default
+///   that strand, never inside the call that took them.
 /// Errors: codes of stout::Errc; nothing throws but std::bad_alloc.
 /// Cancellation: `terminal` and `partial` complete each Async call at once with operation_aborted,
 ///   see completion.h. A reply or a flush that is abandoned leaves the engine. An abandoned fetch,
@@ -65,7 +81,8 @@ class Interposer {
   using Reply = UniqueFunction<void(ErrorCode)>;
   using FetchHandler = UniqueFunction<void(ErrorCode, StoredState)>;
 
-  /// Options must be valid for the store: see Check(). Else AsyncOpen fails with kBadOptions.
+  /// Requires options that suit the store, see Check(), and Application::serialize. Otherwise
+  /// opening fails with kBadOptions, and trouble() is the reason.
   Interposer(const boost::asio::any_io_executor& executor, Store& store, Application application,
              EngineOptions options = {});
   Interposer(const Interposer&) = delete;
@@ -77,6 +94,10 @@ class Interposer {
                                                         const StoreTraits& traits);
 
   [[nodiscard]] Executor get_executor() const;
+
+  /// One line that says why this interposer can never be opened and what to change; nullopt if it
+  /// can. Any thread.
+  [[nodiscard]] const std::optional<std::string>& trouble() const;
 
   /// Takes a fresh epoch from the store; the first thing to do. `void(ErrorCode)`. Fails with
   /// kBadOptions (for good), with what the store answers, or with kUnknown if that is nothing

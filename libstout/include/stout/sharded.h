@@ -3,7 +3,6 @@
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/dispatch.hpp>
-#include <cassert>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "stout/interposer.h"
+#include "stout/require.h"
 #include "stout/write_back_map.h"
 
 namespace stout {
@@ -75,8 +75,11 @@ class Sharded {
   Sharded(const Executor& executor, std::size_t shards, const Make& make,
           Hash hash = std::hash<KeyView>{})
       : executor_(executor), hash_(std::move(hash)), shards_(std::make_shared<Shards>()) {
-    assert(shards >= 1);
-    for (std::size_t i = 0; i < shards; ++i) shards_->push_back(make(executor, i));
+    internal::Require(shards >= 1, "Sharded needs at least one shard");
+    for (std::size_t i = 0; i < shards; ++i) {
+      shards_->push_back(make(executor, i));
+      internal::Require(shards_->back() != nullptr, "Sharded: `make` returned no shard");
+    }
   }
 
   [[nodiscard]] std::size_t size() const { return shards_->size(); }

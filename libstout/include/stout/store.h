@@ -3,6 +3,7 @@
 #include <boost/asio/async_result.hpp>
 #include <cstddef>
 #include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -60,6 +61,9 @@ class Store {
 
   [[nodiscard]] virtual const StoreTraits& traits() const = 0;
 
+  /// Expires when this store is destroyed, so that its users can tell.
+  [[nodiscard]] std::weak_ptr<const void> lifetime() const { return lifetime_; }
+
   /// The lane of a key: keys that share a bottleneck share a partition. Constant while open.
   [[nodiscard]] virtual LaneId PartitionOf(KeyView) const { return 0; }
 
@@ -113,6 +117,9 @@ class Store {
         },
         std::forward<Token>(token));
   }
+
+ private:
+  const std::shared_ptr<const void> lifetime_ = std::make_shared<char>();
 };
 
 }  // namespace stout

@@ -6,11 +6,13 @@
 #include <type_traits>
 #include <utility>
 
+#include "stout/require.h"
+
 namespace stout {
 
 /// A callable that is moved, not copied, and kept without allocation up to 64 bytes.
 ///
-/// What std::move_only_function is in C++23. Calling an empty one is undefined.
+/// What std::move_only_function is in C++23. Calling an empty one aborts with a message.
 template <typename Signature>
 class UniqueFunction;
 
@@ -42,7 +44,10 @@ class UniqueFunction<R(Args...)> {
   ~UniqueFunction() { Reset(); }
 
   explicit operator bool() const { return ops_ != nullptr; }
-  R operator()(Args... args) { return ops_->call(storage_, std::forward<Args>(args)...); }
+  R operator()(Args... args) {
+    internal::Require(ops_ != nullptr, "an empty UniqueFunction is called: pass a handler");
+    return ops_->call(storage_, std::forward<Args>(args)...);
+  }
 
  private:
   struct Ops {

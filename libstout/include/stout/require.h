@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace stout::internal {
+
+/// Prints one line to stderr and aborts.
+[[noreturn, gnu::cold, gnu::noinline]] inline void Abort(const char* line) {
+  std::fprintf(stderr, "libstout: %s\n", line);
+  std::abort();
+}
+
+/// Aborts with this line unless `condition` holds, in every build: for errors of the programmer
+/// that would corrupt memory or crash later. `line` names the error and the remedy.
+inline void Require(bool condition, const char* line) {
+  if (!condition) [[unlikely]]
+    Abort(line);
+}
+
+}  // namespace stout::internal
