@@ -3,6 +3,8 @@
 #include <atomic>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
@@ -31,6 +33,7 @@ namespace {
 
 namespace asio = boost::asio;
 using Executor = asio::any_io_executor;
+using Log = World::Log;
 
 // A shard per first character: "0..." is in shard 0.
 std::size_t ByDigit(KeyView key) { return static_cast<std::size_t>(key.front() - '0'); }
@@ -429,43 +432,25 @@ TEST_CASE("threads hammer sharded maps: each get shows the newest value", "[shar
     for (int round = 0; round < kRounds; ++round) {
       const std::string key =
           KeyOf(id + kClients * static_cast<int>(random() % (kKeys / kClients)));
-      WriteBackMap& map = maps.For(key);
       const std::string value = std::to_string(round);
       const auto kind = random() % 4;
+      const auto& token = asio::use_awaitable;
       if (kind == 0) {
-        co_await asio::co_spawn(
-            map.get_executor(),
-            [&]() -> asio::awaitable<void> {
-              if (!map.Put(key, value)) ++broken;
-              co_return;
-            },
-            asio::use_awaitable);
+        const auto put = [&](WriteBackMap& map) { return map.Put(key, value); };
+        co_await maps.AsyncOn(key, put, token);
         model[key] = value;
       } else if (kind == 1) {
-        co_await asio::co_spawn(
-            map.get_executor(),
-            [&]() -> asio::awaitable<void> {
-              if (!map.Delete(key)) ++broken;
-              co_return;
-            },
-            asio::use_awaitable);
+        const auto remove = [&](WriteBackMap& map) { return map.Delete(key); };
+        co_await maps.AsyncOn(key, remove, token);
         model.erase(key);
       } else {
-        const WriteBackMap::Entry entry = co_await asio::co_spawn(
-            map.get_executor(),
-            [&]() -> asio::awaitable<WriteBackMap::Entry> {
-              co_return co_await map.AsyncGet(key, asio::use_awaitable);
-            },
-            asio::use_awaitable);
+        const WriteBackMap::Entry entry = co_await maps.AsyncGet(key, token);
         const auto found = model.find(key);
         const bool same =
             found == model.end() ? !entry.value : entry.value && *entry.value == found->second;
         if (!same) ++broken;
       }
-      if (random() % 3 == 0) {
-        const std::vector<std::string> keys = {key};
-        co_await maps.AsyncSafeReply(keys, asio::use_awaitable);
-      }
+      if (random() % 3 == 0) co_await maps.AsyncSafeReply(key, token);
     }
     co_return model;
   };
@@ -479,6 +464,187 @@ TEST_CASE("threads hammer sharded maps: each get shows the newest value", "[shar
   CHECK(broken == 0);
   maps.AsyncDrain(asio::use_future).get();
   CHECK(Content(store.underneath()) == expected);
+  maps.AsyncClose(asio::use_future).get();
+  pool.join();
+}
+
+TEST_CASE("a function runs on the strand of its key's shard, and its outcome comes back",
+          "[sharded]") {
+  ShardedWorld world;
+  world.Open();
+  Log log;
+  const auto note = [&](const std::string& name) {
+    return [&, name](ErrorCode ec, auto... value) {
+      log.push_back(name + ": " + World::Name(ec) + (std::to_string(value) + ... + ""));
+    };
+  };
+  ShardedInterposer& sharded = *world.sharded;
+  Interposer* ran = nullptr;
+  sharded.AsyncOn(
+      "1",
+      [&](Interposer& shard) {
+        CHECK(shard.get_executor().running_in_this_thread());
+        ran = &shard;
+      },
+      note("void"));
+  CHECK(ran == nullptr);  // from outside the strand
+  sharded.AsyncOn(
+      "0", [](Interposer&) { return 7; }, note("value "));
+  sharded.AsyncOn(
+      "0", [](Interposer&) { return Result<int>(8); }, note("result "));
+  sharded.AsyncOn(
+      "0", [](Interposer&) { return Result<int>(Errc::kFenced); }, note("error "));
+  sharded.AsyncOn(
+      "0", [](Interposer&) { return ErrorCode(Errc::kRefused); }, note("code"));
+  sharded.AsyncOn(
+      "0", [](Interposer&) { return Result<void>(Errc::kRefused); }, note("nothing"));
+  std::unique_ptr<int> owned;
+  sharded.AsyncOn(
+      "0", [one = std::make_unique<int>(1)](Interposer&) mutable { return std::move(one); },
+      [&](ErrorCode, std::unique_ptr<int> got) { owned = std::move(got); });
+  world.Turn();
+  CHECK(ran == &sharded[1]);
+  CHECK(log == Log{"void: ok", "value : ok7", "result : ok8",
+                   "error : " + World::Name(Errc::kFenced) + "0",
+                   "code: " + World::Name(Errc::kRefused),
+                   "nothing: " + World::Name(Errc::kRefused)});
+  REQUIRE(owned);
+  CHECK(*owned == 1);
+
+  log.clear();
+  sharded.AsyncOn(
+      "0", [&](Interposer&) { return 7; }, note("late "));
+  world.sharded.reset();
+  world.Turn();
+  CHECK(log == Log{"late : " + World::Name(Errc::kClosed) + "0"});
+}
+
+// Two maps over a store that the test answers for.
+struct ShardedMapWorld {
+  ShardedMapWorld() {
+    maps.AsyncOpen(asio::detached);
+    Turn();
+  }
+  void Turn() {
+    context.restart();
+    context.poll();
+  }
+  auto Note(const std::string& name) {
+    return [this, name](ErrorCode ec, auto result) {
+      fates.push_back(name + ": " + World::Name(ec));
+      if constexpr (std::is_same_v<decltype(result), Stamp>) {
+        stamp = result;
+      } else {
+        entry = std::move(result);
+      }
+    };
+  }
+
+  asio::io_context context{1};
+  ScriptedStore store;
+  ShardedWriteBackMap maps{context.get_executor(), 2,
+                           [this](const Executor& executor, std::size_t) {
+                             return std::make_unique<WriteBackMap>(
+                                 executor, store, WriteBackMapOptions{.engine = Patient()});
+                           },
+                           ByDigit};
+  Log fates;
+  Stamp stamp;
+  WriteBackMap::Entry entry;
+};
+
+TEST_CASE("a put and a delete from any thread complete when they are durable", "[sharded]") {
+  ShardedMapWorld world;
+  world.maps.AsyncPut("1", "v", world.Note("put"));
+  world.Turn();
+  CHECK(world.fates.empty());
+  auto write = world.store.TakeWrite();
+  CHECK(write.batch.items == std::vector<WriteItem>{{"1", "v", WriteKind::kPut, 1}});
+  write.handler({});
+  world.Turn();
+  CHECK(world.fates == Log{"put: ok"});
+  CHECK(world.stamp == Stamp{1, 1});
+
+  world.maps.AsyncDelete("1", world.Note("delete"));
+  world.Turn();
+  CHECK(world.fates.size() == 1);
+  world.store.TakeWrite().handler({Errc::kRefused, {}});
+  world.Turn();
+  CHECK(world.fates.back() == World::Entry("delete", Errc::kRefused));
+  CHECK(world.stamp == Stamp{1, 2});  // it was made, and refused
+
+  world.maps.AsyncClose(asio::detached);
+  world.Turn();
+  world.maps.AsyncPut("0", "v", world.Note("closed"));
+  world.Turn();
+  CHECK(world.fates.back() == World::Entry("closed", Errc::kClosed));
+  CHECK(world.stamp == Stamp{});  // it was not made
+}
+
+TEST_CASE("a get from any thread shows no state that may be lost", "[sharded]") {
+  ShardedMapWorld world;
+  world.maps.AsyncGet("0", world.Note("absent"));
+  world.Turn();
+  world.store.TakeRead().handler({Errc::kOk, {StoredState{}}});
+  world.Turn();
+  CHECK(world.fates == Log{"absent: ok"});
+  CHECK(world.entry.value == nullptr);
+
+  world.maps.AsyncOn(
+      "1", [](WriteBackMap& map) { return map.Put("1", "v"); }, asio::detached);
+  world.maps.AsyncGet("1", world.Note("dirty"));
+  world.Turn();
+  CHECK(world.fates.size() == 1);
+  auto write = world.store.TakeWrite();
+  SECTION("it becomes durable") {
+    write.handler({});
+    world.Turn();
+    CHECK(world.fates.back() == "dirty: ok");
+    REQUIRE(world.entry.value);
+    CHECK(*world.entry.value == "v");
+  }
+  SECTION("it is refused") {
+    write.handler({Errc::kRefused, {}});
+    world.Turn();
+    CHECK(world.fates.back() == World::Entry("dirty", Errc::kRefused));
+    CHECK(world.entry.value == nullptr);
+  }
+}
+
+TEST_CASE("a put that is cancelled leaves its reply nowhere", "[sharded]") {
+  ShardedMapWorld world;
+  asio::cancellation_signal signal;
+  world.maps.AsyncPut("1", "v", asio::bind_cancellation_slot(signal.slot(), world.Note("put")));
+  if (GENERATE(true, false)) world.Turn();  // before or after it reaches the shard
+  signal.emit(asio::cancellation_type::terminal);
+  world.Turn();
+  REQUIRE(world.fates.size() == 1);
+  CHECK(world.maps[1].interposer().Stats().replies_held == 0);
+  CHECK(world.store.writes.size() == 1);  // the change goes on
+}
+
+TEST_CASE("a coroutine off the strands marks, changes and replies", "[sharded][threads]") {
+  asio::thread_pool pool(2);
+  MemoryStore store(pool.get_executor());
+  ShardedWriteBackMap maps(pool.get_executor(), 2, [&](const Executor& executor, std::size_t) {
+    return std::make_unique<WriteBackMap>(executor, store);
+  });
+  const std::string key(100, 'k');  // on the heap: a copy that is destroyed twice is seen
+  const auto serve = [&]() -> asio::awaitable<std::string> {
+    const auto& token = asio::use_awaitable;
+    co_await maps.AsyncOpen(token);
+    const auto append = [key](WriteBackMap& map) {
+      const auto before = map.Peek(key);
+      return map.Put(key, (before ? *before->value : "") + "x");
+    };
+    for (int i = 0; i < 3; ++i) co_await maps.AsyncOn(key, append, token);
+    co_await maps.AsyncSafeReply(key, token);
+    co_await maps.AsyncPut(std::string(50, 'o'), std::string(100, 'v'), token);
+    co_await maps.AsyncDelete(std::string(50, 'o'), token);
+    const auto entry = co_await maps.AsyncGet(key, token);
+    co_return *entry.value;
+  };
+  CHECK(asio::co_spawn(pool, serve, asio::use_future).get() == "xxx");
   maps.AsyncClose(asio::use_future).get();
   pool.join();
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -47,6 +48,56 @@ class Join {
   Done done_;
 };
 
+/// How a call completes whose function returns R: with that, unless it is an error or void.
+template <typename R>
+struct Outcome {
+  using Signature = void(ErrorCode, R);
+  template <typename Call, typename Done>
+  static void Run(Call call, Done& done) {
+    done({}, call());
+  }
+  template <typename Done>
+  static void Fail(ErrorCode ec, Done& done) {
+    done(ec, R());
+  }
+};
+template <typename R>
+struct Outcome<Result<R>> : Outcome<R> {
+  template <typename Call, typename Done>
+  static void Run(Call call, Done& done) {
+    Result<R> result = call();
+    result ? done({}, std::move(*result)) : done(result.error(), R());
+  }
+};
+template <>
+struct Outcome<ErrorCode> {
+  using Signature = void(ErrorCode);
+  template <typename Call, typename Done>
+  static void Run(Call call, Done& done) {
+    done(call());
+  }
+  template <typename Done>
+  static void Fail(ErrorCode ec, Done& done) {
+    done(ec);
+  }
+};
+template <>
+struct Outcome<void> : Outcome<ErrorCode> {
+  template <typename Call, typename Done>
+  static void Run(Call call, Done& done) {
+    call();
+    done({});
+  }
+};
+template <>
+struct Outcome<Result<void>> : Outcome<ErrorCode> {
+  template <typename Call, typename Done>
+  static void Run(Call call, Done& done) {
+    const Result<void> result = call();
+    done(result ? ErrorCode() : result.error());
+  }
+};
+
 }  // namespace internal
 
 /// Several interposers side by side, each on a strand of its own, for servers with several threads:
@@ -56,8 +107,26 @@ class Join {
 ///       return std::make_unique<Interposer>(executor, store, MakeApplication(), options);
 ///     };
 ///     ShardedInterposer sharded(context.get_executor(), 4, make);
-///     asio::post(sharded.For(key).get_executor(), [&] { ... sharded.For(key).MarkDirty(key); });
-///     co_await sharded.AsyncSafeReply({key, other}, asio::use_awaitable);   // from any thread
+///     ...
+///     const auto change = [&](Interposer& shard) {        // runs on the key's strand
+///       const Result<Stamp> marked = shard.MarkDirty(key);
+///       return marked ? (++state[key], marked) : marked;  // an error if it is pushed back
+///     };
+///     co_await sharded.AsyncOn(key, change, asio::use_awaitable);
+///     co_await sharded.AsyncSafeReply(key, asio::use_awaitable);   // durable: reply now
+///
+/// The same where the shards also hold the values:
+///
+///     const auto make = [&](auto executor, std::size_t) {
+///       return std::make_unique<WriteBackMap>(executor, store);
+///     };
+///     ShardedWriteBackMap maps(context.get_executor(), 4, make);
+///     ...
+///     Stamp stamp = co_await maps.AsyncPut(key, value, asio::use_awaitable);   // durable
+///     auto entry = co_await maps.AsyncGet(key, asio::use_awaitable);
+///
+/// gcc 12 destroys twice what a lambda captures by value if the lambda is a temporary inside
+/// `co_await`: give it a name, as above, or capture by reference.
 ///
 /// T is Interposer, or has an interposer(), as WriteBackMap has.
 /// Owner: neither copied nor moved. Destroy it while the context does not run, or once drained.
@@ -142,6 +211,74 @@ class Sharded {
              });
         },
         std::forward<Token>(token));
+  }
+
+  /// Runs `f(T&)` on the strand of the key's shard: `void(ErrorCode, R)`, or `void(ErrorCode)` if
+  /// `f` returns void or an ErrorCode. R is what `f` returns, or V if that is a Result<V>, whose
+  /// error becomes the ErrorCode. R must be default-constructible. kClosed if the shards are gone:
+  /// then `f` does not run. A cancelled call may still run `f`.
+  template <typename F, typename Token>
+  auto AsyncOn(KeyView key, F f, Token&& token) {
+    using Outcome = internal::Outcome<std::invoke_result_t<F&, T&>>;
+    using Signature = typename Outcome::Signature;
+    return Initiate<Signature>(
+        [this, key = std::string(key), f = std::move(f)](UniqueFunction<Signature> done) mutable {
+          OnShard(shards_, IndexOf(key),
+                  [f = std::move(f), done = std::move(done)](T* shard) mutable {
+                    if (shard == nullptr) return Outcome::Fail(Errc::kClosed, done);
+                    Outcome::Run([&]() -> decltype(auto) { return f(*shard); }, done);
+                  });
+        },
+        executor_, std::forward<Token>(token));
+  }
+
+  /// WriteBackMap::Put on the key's shard, completed once the change is durable, or cannot be:
+  /// `void(ErrorCode, Stamp)`. If there is an error and no stamp, nothing has changed; an error
+  /// with a stamp is that of the reply, see Interposer::SafeReply, and the change may become
+  /// durable.
+  template <typename Token>
+  auto AsyncPut(KeyView key, std::string value,
+                Token&& token) requires std::is_same_v<T, WriteBackMap> {
+    return AsyncChange(
+        key,
+        [value = std::move(value)](T& map, KeyView key) mutable {
+          return map.Put(key, std::move(value));
+        },
+        std::forward<Token>(token));
+  }
+  /// WriteBackMap::Delete, as AsyncPut.
+  template <typename Token>
+  auto AsyncDelete(KeyView key, Token&& token) requires std::is_same_v<T, WriteBackMap> {
+    return AsyncChange(
+        key, [](T& map, KeyView key) { return map.Delete(key); }, std::forward<Token>(token));
+  }
+  /// WriteBackMap::Get on the key's shard: `void(ErrorCode, WriteBackMap::Entry)`. Completes once
+  /// the state that it shows is durable, so it can be answered to anybody.
+  template <typename Token>
+  auto AsyncGet(KeyView key, Token&& token) requires std::is_same_v<T, WriteBackMap> {
+    using Done = UniqueFunction<void(ErrorCode, WriteBackMap::Entry)>;
+    return Initiate<void(ErrorCode, WriteBackMap::Entry)>(
+        [this, key = std::string(key)](Done done) {
+          const auto withdraw = std::make_shared<internal::WantedFunction>();
+          OnShard(shards_, IndexOf(key),
+                  [this_shards = std::weak_ptr(shards_), i = IndexOf(key), key, withdraw,
+                   done = std::move(done)](T* shard) mutable {
+                    if (shard == nullptr) return done(Errc::kClosed, {});
+                    shard->Get(key, [this_shards, i, key, withdraw, done = std::move(done)](
+                                        ErrorCode ec, WriteBackMap::Entry entry) mutable {
+                      const std::shared_ptr<Shards> shards = this_shards.lock();
+                      if (!ec && !shards) ec = Errc::kClosed;
+                      if (ec) return done(ec, {});
+                      ReplyWithdrawably(
+                          *(*shards)[i], key, *withdraw,
+                          [entry = std::move(entry), done = std::move(done)](ErrorCode ec) mutable {
+                            done(ec, ec ? WriteBackMap::Entry() : std::move(entry));
+                          });
+                    });
+                  });
+          return UniqueFunction<void()>([withdraw] { withdraw->Want(); });
+        },
+        executor_, std::forward<Token>(token));
   }
 
   /// MarkDirty on the key's shard: `void(ErrorCode, Stamp)`.
@@ -242,14 +379,48 @@ class Sharded {
                  std::forward<Token>(token));
   }
 
-  /// Runs `call(Interposer*)` on a shard's strand; null if the shards are gone by then.
+  /// Marks a key by `change(shard, key)` on its strand, and completes once that is durable.
+  template <typename Change, typename Token>
+  auto AsyncChange(KeyView key, Change change, Token&& token) {
+    using Done = UniqueFunction<void(ErrorCode, Stamp)>;
+    return Initiate<void(ErrorCode, Stamp)>(
+        [this, key = std::string(key), change = std::move(change)](Done done) mutable {
+          const auto withdraw = std::make_shared<internal::WantedFunction>();
+          OnShard(shards_, IndexOf(key),
+                  [key, change = std::move(change), withdraw,
+                   done = std::move(done)](T* shard) mutable {
+                    if (shard == nullptr) return done(Errc::kClosed, {});
+                    const Result<Stamp> stamp = change(*shard, key);
+                    if (!stamp) return done(stamp.error(), {});
+                    ReplyWithdrawably(*shard, key, *withdraw,
+                                      [stamp = *stamp, done = std::move(done)](
+                                          ErrorCode ec) mutable { done(ec, stamp); });
+                  });
+          return UniqueFunction<void()>([withdraw] { withdraw->Want(); });
+        },
+        executor_, std::forward<Token>(token));
+  }
+
+  static void ReplyWithdrawably(T& shard, KeyView key, internal::WantedFunction& withdraw,
+                                Reply reply) {
+    withdraw.Set(internal::InterposerOf(shard).WithdrawableReply({&key, 1}, std::move(reply)));
+  }
+
+  /// Runs `call(T*)` on a shard's strand; null if the shards are gone by then.
   template <typename Call>
-  static void On(const std::shared_ptr<Shards>& shards, std::size_t i, Call call) {
+  static void OnShard(const std::shared_ptr<Shards>& shards, std::size_t i, Call call) {
     boost::asio::dispatch(internal::InterposerOf(*(*shards)[i]).get_executor(),
                           [weak = std::weak_ptr(shards), i, call = std::move(call)]() mutable {
                             const std::shared_ptr<Shards> shards = weak.lock();
-                            call(shards ? &internal::InterposerOf(*(*shards)[i]) : nullptr);
+                            call(shards ? (*shards)[i].get() : nullptr);
                           });
+  }
+  /// The same with `call(Interposer*)`.
+  template <typename Call>
+  static void On(const std::shared_ptr<Shards>& shards, std::size_t i, Call call) {
+    OnShard(shards, i, [call = std::move(call)](T* shard) mutable {
+      call(shard != nullptr ? &internal::InterposerOf(*shard) : nullptr);
+    });
   }
 
   /// Runs `call(interposer, done)` on each shard's strand.
