@@ -110,7 +110,7 @@ class ShardSearch {
 
   LogQuery query_;
   ShardStores stores_;
-  std::size_t entries_;  // in the table when the search began
+  std::size_t entries_;                  // in the table when the search began
   std::optional<HiddenRecords> hidden_;  // set by Keep()
 
   bool done_ = false;
