@@ -99,7 +99,7 @@ TEST_CASE("durations also come in minutes and hours", "[url]") {
 TEST_CASE("a bad value is told what is expected", "[url]") {
   const std::string option =
       GENERATE("duration=5", "duration=h", "duration=1mss", "duration=0s", "duration=99999999999h",
-               "count=0", "count=101", "count=-1", "count=1x", "bytes=0", "bytes=1MB",
+               "count=0", "count=101", "count=-1", "count=1x", "bytes=0", "bytes=1MX",
                "bytes=99999999999GiB", "number=1.1", "number=nan", "flag=yes");
   CAPTURE(option);
   Options options;
@@ -107,6 +107,14 @@ TEST_CASE("a bad value is told what is expected", "[url]") {
   REQUIRE(error.has_value());
   CHECK_THAT(*error, Contains("'" + option + "': expected"));
   CHECK(options == Options{});
+}
+
+TEST_CASE("a size is read in any spelling of its unit", "[url]") {
+  const std::string size = GENERATE("8MiB", "8mb", "8M", "8192k", "8388608");
+  CAPTURE(size);
+  Options options;
+  CHECK(Read("bytes=" + size, &options) == std::nullopt);
+  CHECK(options.bytes == std::size_t{8} << 20);
 }
 
 TEST_CASE("an unknown option is told which there are", "[url]") {
