@@ -26,7 +26,12 @@ namespace stout {
 /// `(KeyView, ErrorCode, const Diagnostics&)`, whose message is the reason in words.
 class RefusedHandler : public UniqueFunction<void(KeyView, ErrorCode, const Diagnostics&)> {
  public:
-  using UniqueFunction::UniqueFunction;
+  RefusedHandler() = default;
+  template <typename F>
+  requires(!std::is_same_v<std::decay_t<F>, RefusedHandler> &&
+           std::is_invocable_v<std::decay_t<F>&, KeyView, ErrorCode, const Diagnostics&>)
+      RefusedHandler(F&& f)  // NOLINT(google-explicit-constructor): a lambda is a function
+      : UniqueFunction(std::forward<F>(f)) {}
   template <typename F>
   requires(std::is_invocable_v<std::decay_t<F>&, KeyView, ErrorCode> &&
            !std::is_invocable_v<std::decay_t<F>&, KeyView, ErrorCode, const Diagnostics&>)
