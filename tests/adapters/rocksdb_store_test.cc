@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <rocksdb/db.h>
+#include <rocksdb/file_system.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include <fstream>
 #include <latch>
 
+#include "slow_log.h"
 #include "status_log.h"
 #include "store_test_support.h"
 #include "tests/support/log_capture.h"
@@ -260,7 +262,8 @@ class FileSizeLimit {
 
 TEST_CASE("a store recovers once the disk does, with all that it answered for", "[rocksdb]") {
   const TempDirectory directory;
-  const auto store = OpenOrThrow({.path = directory.path()});
+  const Duration sync_delay = GENERATE(0ms, 1ms);
+  const auto store = OpenOrThrow({.path = directory.path(), .sync_delay = sync_delay});
   const Epoch epoch = NewEpochNow(*store);
   REQUIRE(WriteNow(*store, Batch(epoch, {Put("before", "v", 1)})) == WriteResult{});
   const WriteBatch large = Batch(epoch, {Put("large", std::string(std::size_t{1} << 20, 'x'), 2)});
@@ -349,6 +352,71 @@ TEST_CASE("each kind of status is logged once with its remedy", "[rocksdb]") {
   CHECK(captured.Count("No such file or directory: f; restore the database from a backup\n") == 1);
   CHECK(captured.Count("; see /d/LOG\n") == 1);
   CHECK(captured.Count("\n") == 5);
+}
+
+TEST_CASE("a write on a slow volume takes at least the delay of its sync", "[rocksdb]") {
+  const TempDirectory directory;
+  const auto store = OpenOrThrow({.path = directory.path(), .sync_delay = 30ms});
+  const auto start = std::chrono::steady_clock::now();
+  CHECK(WriteNow(*store, Batch(1, {Put("k", "v", 1)})) == WriteResult{});
+  CHECK(std::chrono::steady_clock::now() - start >= 30ms);
+}
+
+// Counts syncs, and fails them once told to.
+class ScriptedDisk final : public rocksdb::FileSystemWrapper {
+ public:
+  ScriptedDisk() : FileSystemWrapper(rocksdb::FileSystem::Default()) {}
+  const char* Name() const override { return "ScriptedDisk"; }
+
+  rocksdb::IOStatus NewWritableFile(const std::string& name, const rocksdb::FileOptions& options,
+                                    std::unique_ptr<rocksdb::FSWritableFile>* file,
+                                    rocksdb::IODebugContext* debug) override {
+    auto status = target()->NewWritableFile(name, options, file, debug);
+    if (status.ok()) *file = std::make_unique<File>(std::move(*file), *this);
+    return status;
+  }
+
+  int syncs = 0;
+  bool fails = false;
+
+ private:
+  class File final : public rocksdb::FSWritableFileOwnerWrapper {
+   public:
+    File(std::unique_ptr<rocksdb::FSWritableFile> target, ScriptedDisk& disk)
+        : FSWritableFileOwnerWrapper(std::move(target)), disk_(disk) {}
+    rocksdb::IOStatus Sync(const rocksdb::IOOptions&, rocksdb::IODebugContext*) override {
+      ++disk_.syncs;
+      return disk_.fails ? rocksdb::IOStatus::IOError("scripted") : rocksdb::IOStatus::OK();
+    }
+    rocksdb::IOStatus Fsync(const rocksdb::IOOptions& options,
+                            rocksdb::IODebugContext* debug) override {
+      return Sync(options, debug);
+    }
+
+   private:
+    ScriptedDisk& disk_;
+  };
+};
+
+TEST_CASE("a slow volume delays the syncs of logs alone, and hides no failure", "[rocksdb]") {
+  const TempDirectory directory;
+  const auto disk = std::make_shared<ScriptedDisk>();
+  const auto open = [&](Duration delay, const std::string& name) {
+    std::unique_ptr<rocksdb::FSWritableFile> file;
+    REQUIRE(rocksdb_store::MakeSlowLog(disk, delay)
+                ->NewWritableFile(directory.path() + name, {}, &file, nullptr)
+                .ok());
+    return file;
+  };
+  const auto log = open(1ms, "/000004.log");
+  CHECK(log->Sync({}, nullptr).ok());
+  CHECK(log->Fsync({}, nullptr).ok());
+  CHECK(disk->syncs == 2);
+  CHECK(open(1h, "/000005.sst")->Sync({}, nullptr).ok());  // would take an hour
+  CHECK(disk->syncs == 3);
+  disk->fails = true;
+  CHECK(log->Sync({}, nullptr).IsIOError());
+  CHECK(log->Fsync({}, nullptr).IsIOError());
 }
 
 TEST_CASE("a store without sync keeps its data but does not claim to be durable", "[rocksdb]") {

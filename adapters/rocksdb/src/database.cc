@@ -14,6 +14,7 @@
 
 #include "lock_holder.h"
 #include "record.h"
+#include "slow_log.h"
 #include "status_log.h"
 
 namespace stout::rocksdb_store {
@@ -138,7 +139,13 @@ Status Database::OpenFamilies(const RocksDbOptions& options) {
       {kMetaFamily, meta}};
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* db = nullptr;
-  Status status = rocksdb::DB::Open(MakeDbOptions(), options.path, families, &handles, &db);
+  rocksdb::DBOptions db_options = MakeDbOptions();
+  if (options.sync_delay > Duration::zero()) {
+    slow_env_ =
+        rocksdb::NewCompositeEnv(MakeSlowLog(rocksdb::FileSystem::Default(), options.sync_delay));
+    db_options.env = slow_env_.get();
+  }
+  Status status = rocksdb::DB::Open(db_options, options.path, families, &handles, &db);
   if (!status.ok()) return status;
   db_.reset(db);
   records_ = handles[0];

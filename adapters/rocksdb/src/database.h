@@ -1,6 +1,7 @@
 #pragma once
 
 #include <rocksdb/db.h>
+#include <rocksdb/env.h>
 
 #include <memory>
 #include <string>
@@ -41,6 +42,7 @@ class Database {
   ErrorCode ReadMeta(const std::string& path, Diagnostics* diagnostics);
 
   const TombstoneFilter tombstone_filter_;  // Outlives db_.
+  std::unique_ptr<rocksdb::Env> slow_env_;  // With sync_delay only. Outlives db_.
   std::unique_ptr<rocksdb::DB> db_;
   rocksdb::ColumnFamilyHandle* records_ = nullptr;  // Both owned; freed before db_.
   rocksdb::ColumnFamilyHandle* meta_ = nullptr;

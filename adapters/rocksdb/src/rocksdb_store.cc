@@ -75,6 +75,7 @@ Result<std::unique_ptr<Store>> RocksDbStore::OpenUrl(const StoreUrl& url,
   reader.Count("read_threads", options.read_threads, 1, 1024);
   reader.Flag("sync", options.sync);
   reader.Duration("tombstone_ttl", options.tombstone_ttl);
+  reader.Duration("sync_delay", options.sync_delay);
   reader.Count("max_queue", options.max_queue, 1, std::size_t{1} << 30);
   reader.Bytes("memtable", options.memtable_bytes, kMiB, 1024 * kMiB);
   reader.Bytes("cache", options.cache_bytes, kMiB, kMiB * kMiB);

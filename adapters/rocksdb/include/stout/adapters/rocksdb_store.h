@@ -25,6 +25,9 @@ struct RocksDbOptions {
   /// How long a delete keeps its stamp, so that a late older write cannot undo it. Dropped by the
   /// first compaction that meets it after that; measured by the wall clock. >= 0
   Duration tombstone_ttl = std::chrono::hours(1);
+  /// Adds this time to every sync of the write-ahead log, to show a slow volume; for demos and
+  /// tests. >= 0
+  Duration sync_delay{};
 
   // --- Performance ---------------------------------------------------------------------------
 
@@ -69,7 +72,7 @@ class RocksDbStore final : public Store {
 
   static constexpr std::string_view kUrlSyntax =
       "rocksdb:PATH[?threads=16][&read_threads=4][&sync=true][&tombstone_ttl=1h][&max_queue=4096]"
-      "[&memtable=64MiB][&cache=128MiB]";
+      "[&memtable=64MiB][&cache=128MiB][&sync_delay=0s]";
   [[nodiscard]] static Result<std::unique_ptr<Store>> OpenUrl(
       const StoreUrl& url, const boost::asio::any_io_executor& executor, Diagnostics* diagnostics);
 
