@@ -176,6 +176,25 @@ TEST_CASE("runs are compared in one table, one document and files for gnuplot", 
   std::filesystem::remove_all(directory);
 }
 
+TEST_CASE("a line of progress has rates, latencies, batches and errors", "[load]") {
+  Window second;
+  second.reads.offered = 40;
+  second.writes.offered = 60;
+  second.reads.answered = 30;
+  second.writes.answered = 2;
+  second.writes.failed[0] = 5;
+  CHECK(ProgressText(7, second, {}, {}) ==
+        "   7 s  due    100/s  answered     32/s  write p50     - ms  p99     - ms  batch     -  "
+        "errors 5");
+  Histogram writes;
+  writes.Record(std::uint64_t{8'000'000});
+  const ServerCounters server{.keys_marked = 90, .writes_sent = 60, .batches_sent = 8};
+  const std::string text = ProgressText(7, second, writes, server);
+  CHECK_THAT(text, Catch::Contains("batch   7.5"));
+  CHECK_THAT(text, Catch::Contains("p50  8."));
+  CHECK_THAT(ProgressText(7, second, writes, ServerCounters{}), Catch::Contains("batch     -"));
+}
+
 TEST_CASE("milliseconds keep three digits that mean something", "[load]") {
   CHECK(Milliseconds(0.4151) == "0.42");
   CHECK(Milliseconds(27.14) == "27.1");

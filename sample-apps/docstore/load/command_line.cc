@@ -112,6 +112,10 @@ void AddLoadOptions(CLI::App& app, LoadOptions& options, double& rate) {
       ->default_str("no limit");
   more.Flag("--stats", options.server_stats,
             "Sample the server's /metrics each second: batch size and collapse ratio");
+  more.Flag("--progress", options.progress,
+            "Print a line per second on stderr: rates, the latency of the writes answered in that "
+            "second and, with --stats, writes per batch. By default a terminal shows one line that "
+            "changes");
   more.Text("--label", options.label, "Name of the run in reports", "TEXT")
       ->default_str("the target");
   more.Text("--json", options.json_file, "Write the report to this file; - is stdout", "FILE");

@@ -43,6 +43,7 @@ struct LoadOptions {
   Duration verify_timeout = std::chrono::seconds(60);
   Duration max_p99{};  ///< The 99th percentile of reads and of writes may be this; 0: anything.
   bool server_stats = false;
+  bool progress = false;  ///< A line per second on standard error.
   std::string json_file;  ///< Empty: none; "-": standard output.
 };
 

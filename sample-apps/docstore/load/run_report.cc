@@ -250,4 +250,19 @@ std::string Milliseconds(double ms) {
   return fmt::format("{:.0f}", ms);
 }
 
+std::string ProgressText(std::int64_t second, const Window& counts, const Histogram& writes,
+                         const std::optional<ServerCounters>& server) {
+  const auto quantile = [&](double q) {
+    return writes.count() == 0 ? "-" : Milliseconds(writes.Quantile(q) / 1e6);
+  };
+  const bool batches = server && server->batches_sent > 0;
+  return fmt::format(
+      "{:>4} s  due {:>6}/s  answered {:>6}/s  write p50 {:>5} ms  p99 {:>5} ms  batch {:>5}  "
+      "errors {}",
+      second, counts.reads.offered + counts.writes.offered,
+      counts.reads.answered + counts.writes.answered, quantile(0.5), quantile(0.99),
+      batches ? fmt::format("{:.1f}", server->BatchSize()) : "-",
+      counts.reads.Failed() + counts.writes.Failed());
+}
+
 }  // namespace stout::load

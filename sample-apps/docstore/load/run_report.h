@@ -66,4 +66,11 @@ struct RunReport {
 /// Milliseconds with three digits that mean something: "0.42", "3.14", "27.1", "1250".
 [[nodiscard]] std::string Milliseconds(double ms);
 
+/// One second of a run, which ended `second` seconds after the start, as `--progress` prints it.
+/// `writes` has the latencies of the writes that were answered in it, from due to answered. Figures
+/// that do not exist are shown as "-".
+[[nodiscard]] std::string ProgressText(std::int64_t second, const Window& counts,
+                                       const Histogram& writes,
+                                       const std::optional<ServerCounters>& server);
+
 }  // namespace stout::load

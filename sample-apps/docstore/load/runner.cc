@@ -212,7 +212,7 @@ void Runner::Tick() {
   }
   Pump();
   if (counters_connection_) counters_connection_->DropIfSentBefore(now - options_.timeout);
-  if (::isatty(STDERR_FILENO) != 0) ShowProgress(now);
+  if (options_.progress || ::isatty(STDERR_FILENO) != 0) ShowProgress(now);
 
   tick_timer_.expires_after(kTick);
   tick_timer_.async_wait([this](error_code error) {
@@ -247,7 +247,7 @@ bool Runner::CountersSettled() const {
 }
 
 void Runner::ShowProgress(TimePoint now) {
-  if (!measuring_ && others_left_ > 0) {
+  if (!measuring_ && others_left_ > 0 && !options_.progress) {
     fmt::print(stderr, "\r\033[K{} sections to go", others_left_);
     progress_shown_ = true;
   }
@@ -255,6 +255,7 @@ void Runner::ShowProgress(TimePoint now) {
   const Window* const second = recorder_.LastSecond(now);
   while (TimePoint(next_progress_) <= now) ++next_progress_;
   if (second == nullptr) return;
+  if (options_.progress) return PrintProgress(*second);
   const auto p99 = [](const OpStats& op) { return Milliseconds(op.latency.Quantile(0.99) / 1e6); };
   fmt::print(stderr,
              "\r\033[K{:>4} s  due {}/s  answered {}/s  p99 read {} ms, write {} ms  waiting {}  "
@@ -263,6 +264,16 @@ void Runner::ShowProgress(TimePoint now) {
              second->reads.answered + second->writes.answered, p99(second->reads),
              p99(second->writes), measured_left_, second->reads.Failed() + second->writes.Failed());
   progress_shown_ = true;
+}
+
+void Runner::PrintProgress(const Window& second) {
+  std::optional<ServerCounters> server;
+  if (samples_.size() > 1) {
+    server = CountersBetween(samples_, (samples_.end() - 2)->at, samples_.back().at);
+  }
+  fmt::print(stderr, "{}\n",
+             ProgressText(next_progress_.count() - 1, second, writes_since_progress_, server));
+  writes_since_progress_ = {};
 }
 
 void Runner::Pump() {
@@ -338,7 +349,11 @@ void Runner::OnAnswer(const Call& call, const Answer& answer) {
 
 void Runner::OnSuccess(const Call& call, const Answer& answer) {
   if (call.purpose == Call::Purpose::kMeasured) {
-    recorder_.OnDone(call.op, call.due, Now());
+    const TimePoint now = Now();
+    recorder_.OnDone(call.op, call.due, now);
+    if (call.op == Op::kWrite && call.due >= TimePoint{}) {
+      writes_since_progress_.Record(now - call.due);
+    }
     --measured_left_;
   } else {
     --others_left_;

@@ -66,6 +66,7 @@ class Runner : private Connection::Owner {
   [[nodiscard]] bool CountersSettled() const;
   void Tick();
   void ShowProgress(TimePoint now);
+  void PrintProgress(const Window& second);
   void Interrupt();
 
   // Calls.
@@ -105,6 +106,7 @@ class Runner : private Connection::Owner {
   std::deque<TimePoint> sample_times_;  // still to come
   std::chrono::seconds next_progress_{1};
   bool progress_shown_ = false;
+  Histogram writes_since_progress_;  // latencies of those answered
 
   Steady::time_point origin_;        // of TimePoint: when the first step begins
   std::deque<Call> queue_;           // due, not yet sent
