@@ -32,8 +32,8 @@ class SlowFile final : public rocksdb::FSWritableFileOwnerWrapper {
 
 class SlowLog final : public rocksdb::FileSystemWrapper {
  public:
-  SlowLog(std::shared_ptr<rocksdb::FileSystem> target, Duration delay)
-      : FileSystemWrapper(std::move(target)), delay_(delay) {}
+  SlowLog(const std::shared_ptr<rocksdb::FileSystem>& target, Duration delay)
+      : FileSystemWrapper(target), delay_(delay) {}
 
   const char* Name() const override { return "stout.SlowLog"; }
 
