@@ -13,6 +13,7 @@
 #include "workload.h"
 
 namespace stout::bench {
+using namespace stout::internal;
 namespace {
 
 /// The application: every key has the same state, copied as a real one would be.

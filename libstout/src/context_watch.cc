@@ -6,7 +6,7 @@
 #include <mutex>
 #include <utility>
 
-namespace stout {
+namespace stout::internal {
 namespace asio = boost::asio;
 
 /// The keepers of a context. It may outlive the context, for watches do.
@@ -61,4 +61,4 @@ ContextWatch::ContextWatch(const asio::any_io_executor& executor,
 
 ContextWatch::~ContextWatch() { list_->Remove(place_); }
 
-}  // namespace stout
+}  // namespace stout::internal

@@ -4,7 +4,7 @@
 #include <list>
 #include <memory>
 
-namespace stout {
+namespace stout::internal {
 
 /// Keeps handlers of others until their time comes.
 ///
@@ -39,4 +39,4 @@ class ContextWatch {
   const std::list<std::weak_ptr<HandlerKeeper>>::iterator place_;
 };
 
-}  // namespace stout
+}  // namespace stout::internal

@@ -1,6 +1,6 @@
 #include "stout/error.h"
 
-namespace stout {
+namespace stout::inline v1 {
 namespace {
 
 class Category final : public boost::system::error_category {
@@ -18,4 +18,4 @@ const boost::system::error_category& ErrorCategory() noexcept {
   return category;
 }
 
-}  // namespace stout
+}  // namespace stout::inline v1

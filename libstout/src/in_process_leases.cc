@@ -9,9 +9,9 @@
 #include "stout/core/lease_ledger.h"
 #include "stout/lease_feed.h"
 
-namespace stout {
+namespace stout::inline v1 {
 namespace asio = boost::asio;
-using internal::BootNow;
+using namespace internal;
 
 namespace {
 
@@ -108,4 +108,4 @@ LeaseService::Watch InProcessLeases::WatchTable(TableHandler handler) {
 
 InProcessLeases::~InProcessLeases() { state_->Close(); }
 
-}  // namespace stout
+}  // namespace stout::inline v1

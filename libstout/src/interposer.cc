@@ -24,8 +24,9 @@
 #include "stout/core/pool.h"
 #include "stout/require.h"
 
-namespace stout {
+namespace stout::inline v1 {
 namespace asio = boost::asio;
+using namespace internal;
 
 namespace {
 
@@ -621,4 +622,4 @@ bool Interposer::IsDirty(KeyView key) const { return impl_->IsDirty(key); }
 Epoch Interposer::epoch() const { return impl_->epoch(); }
 EngineStats Interposer::Stats() const { return impl_->Stats(); }
 
-}  // namespace stout
+}  // namespace stout::inline v1

@@ -9,8 +9,9 @@
 #include <utility>
 #include <vector>
 
-namespace stout {
+namespace stout::inline v1 {
 namespace asio = boost::asio;
+using namespace internal;
 
 class LeaseFeed::State : public std::enable_shared_from_this<State> {
  public:
@@ -85,4 +86,4 @@ LeaseService::Watch LeaseFeed::Watch(LeaseService::TableHandler handler) {
   return state_->Watch(std::move(handler));
 }
 
-}  // namespace stout
+}  // namespace stout::inline v1

@@ -15,9 +15,9 @@
 #include "stout/lease_watcher.h"
 #include "stout/leases.h"
 
-namespace stout {
+namespace stout::inline v1 {
 namespace asio = boost::asio;
-using internal::BootNow;
+using namespace internal;
 
 namespace {
 
@@ -249,4 +249,4 @@ std::optional<std::string> LeaseManager::OwnerOf(RangeId range) const {
 }
 std::shared_ptr<const LeaseTable> LeaseManager::table() const { return impl_->watcher().table(); }
 
-}  // namespace stout
+}  // namespace stout::inline v1

@@ -3,7 +3,7 @@
 #include <mutex>
 #include <utility>
 
-namespace stout {
+namespace stout::inline v1 {
 
 struct LeaseWatcher::State {
   std::mutex mutex;
@@ -54,4 +54,4 @@ std::optional<std::string> LeaseWatcher::OwnerOf(std::string_view name) const {
   return lease ? std::optional(lease->address) : std::nullopt;
 }
 
-}  // namespace stout
+}  // namespace stout::inline v1

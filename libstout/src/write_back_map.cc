@@ -11,7 +11,7 @@
 
 #include "stout/require.h"
 
-namespace stout {
+namespace stout::inline v1 {
 namespace {
 
 struct KeyHash {
@@ -304,4 +304,4 @@ std::size_t WriteBackMap::cached_bytes() const { return state_->bytes; }
 
 std::size_t WriteBackMap::lent_bytes() const { return state_->ledger->lent(); }
 
-}  // namespace stout
+}  // namespace stout::inline v1

@@ -9,6 +9,7 @@
 #include "tests/support/rounds.h"
 
 namespace stout {
+using namespace internal;
 namespace {
 
 TEST_CASE("KeyIndex is a map from keys to slots", "[key_index][long]") {

@@ -19,6 +19,7 @@
 #include "tests/support/rounds.h"
 
 namespace stout {
+using namespace internal;
 namespace {
 
 using namespace std::chrono_literals;

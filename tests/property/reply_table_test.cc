@@ -15,6 +15,7 @@
 #include "tests/support/rounds.h"
 
 namespace stout {
+using namespace internal;
 namespace {
 
 using namespace std::chrono_literals;

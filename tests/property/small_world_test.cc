@@ -13,6 +13,7 @@
 #include "stout/core/engine.h"
 
 namespace stout {
+using namespace internal;
 namespace {
 
 using namespace std::chrono_literals;

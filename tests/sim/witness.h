@@ -15,6 +15,7 @@
 #include "tests/sim/world_options.h"
 
 namespace stout::sim {
+using namespace stout::internal;
 
 /// What the application has in memory of one key.
 struct InMemory {

@@ -15,6 +15,7 @@
 #include "tests/sim/world_options.h"
 
 namespace stout::sim {
+using namespace stout::internal;
 
 /// An application server on a store that misbehaves: drives the real Engine as a shell would and
 /// checks what only one who sees both sides can tell.

@@ -17,7 +17,8 @@
 #include "stout/write_back_map.h"
 
 namespace asio = boost::asio;
-using namespace stout;  // NOLINT: the examples in headers stand in this namespace
+using namespace stout;            // NOLINT: the examples in headers stand in this namespace
+using namespace stout::internal;  // NOLINT: so do those of the core
 
 extern asio::io_context context;
 extern asio::thread_pool pool;

@@ -10,6 +10,7 @@
 #include "tests/support/allocations.h"
 
 namespace stout {
+using namespace internal;
 namespace {
 
 /// A server of 1000 keys whose names and values are too long to be kept inline.

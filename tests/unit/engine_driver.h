@@ -14,6 +14,7 @@
 #include "tests/support/plain_options.h"
 
 namespace stout {
+using namespace internal;
 
 // How Catch shows what it compares.
 inline std::ostream& operator<<(std::ostream& out, Errc errc) { return out << Describe(errc); }
@@ -31,6 +32,9 @@ inline std::ostream& operator<<(std::ostream& out, const ReadBatch& batch) {
   for (const std::string& key : batch.keys) out << " " << key;
   return out << " }";
 }
+
+namespace internal {
+
 inline std::ostream& operator<<(std::ostream& out, const RunReply& reply) {
   return out << "reply " << reply.id << ": " << reply.errc;
 }
@@ -45,6 +49,8 @@ inline std::ostream& operator<<(std::ostream& out, const FetchDone& done) {
 inline std::ostream& operator<<(std::ostream& out, const MarkResult& result) {
   return out << "version " << result.version << ": " << result.errc;
 }
+
+}  // namespace internal
 
 /// An application server in a test: its state, its clock and the engine, driven by hand.
 class EngineDriver : public StateSource {

@@ -4,6 +4,7 @@
 #include <vector>
 
 namespace stout {
+using namespace internal;
 namespace {
 
 KeyIndex::Slot Find(const KeyIndex& index, std::uint32_t hash, KeyIndex::Slot slot) {

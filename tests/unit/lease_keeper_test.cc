@@ -6,6 +6,7 @@
 #include <chrono>
 
 namespace stout {
+using namespace internal;
 namespace {
 
 using namespace std::chrono_literals;

@@ -9,6 +9,7 @@
 #include "tests/unit/engine_driver.h"
 
 namespace stout {
+using namespace internal;
 namespace {
 
 using namespace std::chrono_literals;

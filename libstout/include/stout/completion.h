@@ -22,9 +22,7 @@
 
 #include "stout/unique_function.h"
 
-namespace stout {
-
-namespace internal {
+namespace stout::internal {
 
 /// Runs a function once it is both set and wanted, on the thread that is second. Each call once.
 class WantedFunction {
@@ -173,7 +171,9 @@ struct Completion<void(Args...)> {
   }
 };
 
-}  // namespace internal
+}  // namespace stout::internal
+
+namespace stout::inline v1 {
 
 /// Turns a call that takes a UniqueFunction into one that takes an Asio completion token.
 ///
@@ -213,4 +213,4 @@ auto Initiate(Start start, Token&& token) {
                              std::forward<Token>(token));
 }
 
-}  // namespace stout
+}  // namespace stout::inline v1

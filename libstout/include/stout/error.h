@@ -6,7 +6,7 @@
 
 #include "stout/core/errc.h"
 
-namespace stout {
+namespace stout::inline v1 {
 
 /// What asynchronous calls complete with and synchronous ones return: no allocation.
 using ErrorCode = boost::system::error_code;
@@ -28,7 +28,7 @@ struct Diagnostics {
   std::string message;
 };
 
-}  // namespace stout
+}  // namespace stout::inline v1
 
 template <>
 struct boost::system::is_error_code_enum<stout::Errc> : std::true_type {};

@@ -5,7 +5,7 @@
 
 #include "stout/lease_service.h"
 
-namespace stout {
+namespace stout::inline v1 {
 
 /// A lease service for servers of one process: several managers can share it, and a server that is
 /// alone gets every range. It keeps nothing: epochs begin at the Unix time in microseconds.
@@ -30,4 +30,4 @@ class InProcessLeases final : public LeaseService {
   std::shared_ptr<State> state_;  // shared with the timer's pending wait
 };
 
-}  // namespace stout
+}  // namespace stout::inline v1

@@ -20,7 +20,7 @@
 #include "stout/store.h"
 #include "stout/unique_function.h"
 
-namespace stout {
+namespace stout::inline v1 {
 
 /// What an application is told of a key that is refused: a function of `(KeyView, ErrorCode)` or of
 /// `(KeyView, ErrorCode, const Diagnostics&)`, whose message is the reason in words.
@@ -228,4 +228,4 @@ auto Interposer::AsyncFetch(KeyView key, Token&& token) {
       get_executor(), std::forward<Token>(token));
 }
 
-}  // namespace stout
+}  // namespace stout::inline v1

@@ -8,7 +8,7 @@
 
 #include "stout/core/types.h"
 
-namespace stout {
+namespace stout::inline v1 {
 
 /// The keys that an asynchronous call names: one key, keys in braces, or a range of keys.
 ///
@@ -47,4 +47,4 @@ class KeyList {
   std::vector<std::string> copies_;
 };
 
-}  // namespace stout
+}  // namespace stout::inline v1

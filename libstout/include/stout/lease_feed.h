@@ -5,7 +5,7 @@
 
 #include "stout/lease_service.h"
 
-namespace stout {
+namespace stout::inline v1 {
 
 /// Hands the newest table of a lease service to those who watch it: what services are made of.
 ///
@@ -29,4 +29,4 @@ class LeaseFeed {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace stout
+}  // namespace stout::inline v1

@@ -11,7 +11,7 @@
 #include "stout/error.h"
 #include "stout/unique_function.h"
 
-namespace stout {
+namespace stout::inline v1 {
 
 /// What a server tells a lease service when it joins.
 struct LeaseMember {
@@ -120,4 +120,4 @@ class LeaseService {
   }
 };
 
-}  // namespace stout
+}  // namespace stout::inline v1

@@ -9,7 +9,7 @@
 #include "stout/lease_service.h"
 #include "stout/unique_function.h"
 
-namespace stout {
+namespace stout::inline v1 {
 
 /// Follows who owns what, without being a member: for routers, and for all who need not own.
 ///
@@ -45,4 +45,4 @@ class LeaseWatcher {
   LeaseService::Watch watch_;
 };
 
-}  // namespace stout
+}  // namespace stout::inline v1

@@ -13,7 +13,7 @@
 #include "stout/lease_service.h"
 #include "stout/unique_function.h"
 
-namespace stout {
+namespace stout::inline v1 {
 
 /// What a LeaseManager tells its application. All run on the manager's strand and may call it.
 struct LeaseHandlers {
@@ -113,4 +113,4 @@ class LeaseManager {
   std::shared_ptr<Impl> impl_;  // shared with what waits on the executor
 };
 
-}  // namespace stout
+}  // namespace stout::inline v1

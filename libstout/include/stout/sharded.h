@@ -16,9 +16,7 @@
 #include "stout/require.h"
 #include "stout/write_back_map.h"
 
-namespace stout {
-
-namespace internal {
+namespace stout::internal {
 
 inline Interposer& InterposerOf(Interposer& interposer) { return interposer; }
 template <typename T>
@@ -98,7 +96,9 @@ struct Outcome<Result<void>> : Outcome<ErrorCode> {
   }
 };
 
-}  // namespace internal
+}  // namespace stout::internal
+
+namespace stout::inline v1 {
 
 /// Several interposers side by side, each on a strand of its own, for servers with several threads:
 /// every key belongs to one shard, chosen by a hash, and all shards share one epoch.
@@ -443,4 +443,4 @@ class Sharded {
 using ShardedInterposer = Sharded<Interposer>;
 using ShardedWriteBackMap = Sharded<WriteBackMap>;
 
-}  // namespace stout
+}  // namespace stout::inline v1

@@ -12,7 +12,7 @@
 #include "stout/error.h"
 #include "stout/unique_function.h"
 
-namespace stout {
+namespace stout::inline v1 {
 
 /// What a store promises. The interposer checks its options against them.
 struct StoreTraits {
@@ -122,4 +122,4 @@ class Store {
   const std::shared_ptr<const void> lifetime_ = std::make_shared<char>();
 };
 
-}  // namespace stout
+}  // namespace stout::inline v1

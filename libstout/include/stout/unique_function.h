@@ -8,7 +8,7 @@
 
 #include "stout/require.h"
 
-namespace stout {
+namespace stout::inline v1 {
 
 /// A callable that is moved, not copied, and kept without allocation up to 64 bytes.
 ///
@@ -91,4 +91,4 @@ class UniqueFunction<R(Args...)> {
   const Ops* ops_ = nullptr;
 };
 
-}  // namespace stout
+}  // namespace stout::inline v1

@@ -9,7 +9,7 @@
 
 #include "stout/interposer.h"
 
-namespace stout {
+namespace stout::inline v1 {
 
 struct WriteBackMapOptions {
   EngineOptions engine;
@@ -102,4 +102,4 @@ class WriteBackMap {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace stout
+}  // namespace stout::inline v1

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace stout {
+namespace stout::internal {
 
 Engine::LanePair::LanePair(LaneId id, Engine& engine)
     : writes(id, engine.epoch_, engine.options_.lane, engine.options_.seed + 2 * id,
@@ -107,4 +107,4 @@ EngineStats Engine::Stats() const {
   return stats;
 }
 
-}  // namespace stout
+}  // namespace stout::internal

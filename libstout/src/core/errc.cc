@@ -1,6 +1,6 @@
 #include "stout/core/errc.h"
 
-namespace stout {
+namespace stout::inline v1 {
 
 std::string_view Describe(Errc errc) {
   switch (errc) {
@@ -36,4 +36,4 @@ std::string_view Describe(Errc errc) {
   return "an error code of no known meaning";
 }
 
-}  // namespace stout
+}  // namespace stout::inline v1

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace stout {
+namespace stout::inline v1 {
 
 void Histogram::Merge(const Histogram& other) {
   for (std::size_t i = 0; i < kBuckets; ++i) counts_[i] += other.counts_[i];
@@ -36,4 +36,4 @@ std::uint64_t Histogram::UpperBound(std::size_t bucket) {
   return (top << shift) + ((std::uint64_t{1} << shift) - 1);
 }
 
-}  // namespace stout
+}  // namespace stout::inline v1

@@ -1,6 +1,6 @@
 #include "stout/core/hold_back.h"
 
-namespace stout {
+namespace stout::internal {
 
 void HoldBack::OnFailure(BatchId failed, BatchId newest, TimePoint now, SplitMix64& random) {
   if (failed <= newest_) return;
@@ -8,4 +8,4 @@ void HoldBack::OnFailure(BatchId failed, BatchId newest, TimePoint now, SplitMix
   until_ = SaturatingAdd(now, backoff_.Pause(++failures_, random));
 }
 
-}  // namespace stout
+}  // namespace stout::internal

@@ -7,8 +7,7 @@
 
 #include "core/hash.h"
 
-namespace stout {
-using internal::HashOf;
+namespace stout::internal {
 
 namespace {
 
@@ -582,4 +581,4 @@ LaneStats Lane::Stats() const {
   return stats;
 }
 
-}  // namespace stout
+}  // namespace stout::internal

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace stout {
+namespace stout::internal {
 namespace {
 
 // Renewals: two may be lost before the third is too late. The usual choice, as in Chubby.
@@ -287,4 +287,4 @@ TimePoint LeaseKeeper::NextTick() const {
   return next;
 }
 
-}  // namespace stout
+}  // namespace stout::internal

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace stout {
+namespace stout::internal {
 
 LeaseLedger::Joined LeaseLedger::Join(const std::string& address, RangeId ranges, Duration ttl,
                                       TimePoint now) {
@@ -81,4 +81,4 @@ void LeaseLedger::Free(SessionId session) {
   }
 }
 
-}  // namespace stout
+}  // namespace stout::internal

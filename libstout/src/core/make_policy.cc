@@ -12,7 +12,7 @@
 // Every policy that is chosen by name: a new one has a line in kMakers, its syntax in
 // PolicySyntax and, if it has options, its description in PolicyOptions.
 
-namespace stout {
+namespace stout::inline v1 {
 namespace {
 
 // Reads what follows the name and a colon, if there is one. Nothing and an error if it is not
@@ -118,4 +118,4 @@ std::string PolicyOptions() {
          DescribeAdaptiveOptions();
 }
 
-}  // namespace stout
+}  // namespace stout::inline v1

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace stout {
+namespace stout::inline v1 {
 
 std::optional<std::string> Validate(const EngineOptions& options) {
   const LaneOptions& lane = options.lane;
@@ -39,4 +39,4 @@ std::optional<std::string> Validate(const EngineOptions& options) {
   return trouble;
 }
 
-}  // namespace stout
+}  // namespace stout::inline v1

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace stout {
+namespace stout::internal {
 
 TimePoint Pacer::NextSend(const Decision& decision, TimePoint ready) const {
   TimePoint allowed = SaturatingAdd(last_send_, decision.interval);
@@ -25,4 +25,4 @@ TimePoint Pacer::FirstTick(TimePoint from, Duration tick) const {
                                  : from - past;  // past < 0: before the first
 }
 
-}  // namespace stout
+}  // namespace stout::internal

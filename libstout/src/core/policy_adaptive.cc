@@ -6,7 +6,7 @@
 #include "stout/core/policy/adaptive.h"
 #include "stout/core/random.h"
 
-namespace stout {
+namespace stout::inline v1 {
 namespace {
 
 using namespace std::chrono_literals;
@@ -341,4 +341,4 @@ Decision Adaptive::Decide(TimePoint now) const {
   return decision;
 }
 
-}  // namespace stout
+}  // namespace stout::inline v1

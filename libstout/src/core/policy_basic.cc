@@ -6,7 +6,7 @@
 
 #include "stout/core/policy/basic.h"
 
-namespace stout {
+namespace stout::inline v1 {
 namespace {
 
 struct Unit {
@@ -54,4 +54,4 @@ std::string Natural::Name() const {
   return window == 1 ? "natural" : fmt::format("natural:{}", window);
 }
 
-}  // namespace stout
+}  // namespace stout::inline v1

@@ -5,7 +5,7 @@
 #include "core/policy_options.h"
 #include "stout/core/policy/stout.h"
 
-namespace stout {
+namespace stout::inline v1 {
 namespace {
 
 using namespace std::chrono_literals;
@@ -129,4 +129,4 @@ void Stout::SetInterval(double nanoseconds, TimePoint now) {
   steps_[newest_step_] = {now, std::clamp(next, options_.floor, options_.ceiling)};
 }
 
-}  // namespace stout
+}  // namespace stout::inline v1

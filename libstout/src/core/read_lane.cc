@@ -6,8 +6,7 @@
 
 #include "core/hash.h"
 
-namespace stout {
-using internal::HashOf;
+namespace stout::internal {
 
 ReadLane::ReadLane(const LaneOptions& options, Duration deadline, std::uint64_t seed,
                    const Lane& writes, LaneId id, BatchId& last_batch, Effects& effects)
@@ -289,4 +288,4 @@ void ReadLane::AddTo(LaneStats& stats) const {
   stats.reads_sent = reads_sent_;
 }
 
-}  // namespace stout
+}  // namespace stout::internal

@@ -1,6 +1,6 @@
 #include "stout/core/reply_table.h"
 
-namespace stout {
+namespace stout::internal {
 
 ReplyTable::Index ReplyTable::Register(ReplyId id, TimePoint now) { return Add(id, now, false); }
 
@@ -122,4 +122,4 @@ void ReplyTable::Remove(Index index) {
   replies_.Give(index);
 }
 
-}  // namespace stout
+}  // namespace stout::internal

@@ -15,6 +15,7 @@
 #include "world/recorder.h"
 
 namespace stout::sim::internal {
+using namespace stout::internal;
 
 /// What one application server is.
 struct ClientSetup {

@@ -8,6 +8,7 @@
 #include "stout/core/types.h"
 
 namespace stout::sim::internal {
+using namespace stout::internal;
 
 /// A batch between its sending and its answer.
 struct Flight {

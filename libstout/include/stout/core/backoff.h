@@ -5,7 +5,7 @@
 #include "stout/core/random.h"
 #include "stout/core/types.h"
 
-namespace stout {
+namespace stout::inline v1 {
 
 /// Capped exponential back-off with jitter: the n-th pause is uniform between half of and all of
 /// min(cap, first * 2^(n-1)), so that servers which failed together do not return together.
@@ -24,4 +24,4 @@ struct Backoff {
   }
 };
 
-}  // namespace stout
+}  // namespace stout::inline v1

@@ -8,7 +8,7 @@
 #include "stout/core/errc.h"
 #include "stout/core/types.h"
 
-namespace stout {
+namespace stout::inline v1 {
 
 /// What a write does to its key.
 enum class WriteKind : std::uint8_t {
@@ -93,4 +93,4 @@ struct ReadResult {
   bool operator==(const ReadResult&) const = default;
 };
 
-}  // namespace stout
+}  // namespace stout::inline v1

@@ -7,7 +7,7 @@
 #include "stout/core/errc.h"
 #include "stout/core/types.h"
 
-namespace stout {
+namespace stout::internal {
 
 /// Run this reply, now and never again.
 struct RunReply {
@@ -61,4 +61,4 @@ struct Effects {
   }
 };
 
-}  // namespace stout
+}  // namespace stout::internal

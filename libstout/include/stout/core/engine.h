@@ -13,7 +13,7 @@
 #include "stout/core/stats.h"
 #include "stout/core/types.h"
 
-namespace stout {
+namespace stout::internal {
 
 /// A key and the lane that it belongs to.
 struct KeyRef {
@@ -111,4 +111,4 @@ class Engine {
   std::deque<LanePair> lanes_;  // a deque: lanes do not move
 };
 
-}  // namespace stout
+}  // namespace stout::internal

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-namespace stout {
+namespace stout::inline v1 {
 
 /// Everything that can go wrong, in the core, the shell and the stores: one vocabulary.
 ///
@@ -27,4 +27,4 @@ enum class Errc {
 /// One line for people, without a full stop: "pushed back: too much is waiting for the store".
 [[nodiscard]] std::string_view Describe(Errc errc);
 
-}  // namespace stout
+}  // namespace stout::inline v1

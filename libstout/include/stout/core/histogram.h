@@ -7,7 +7,7 @@
 
 #include "stout/core/types.h"
 
-namespace stout {
+namespace stout::inline v1 {
 
 /// A log-linear histogram of durations (or any counts): every power of two is cut into 32 equal
 /// buckets, so a quantile is at most 1/32 (3.2 %) too high and never too low; no value is clipped.
@@ -57,4 +57,4 @@ class Histogram {
   std::uint64_t max_ = 0;
 };
 
-}  // namespace stout
+}  // namespace stout::inline v1

@@ -6,7 +6,7 @@
 #include "stout/core/random.h"
 #include "stout/core/types.h"
 
-namespace stout {
+namespace stout::internal {
 
 /// The pause of a lane whose store is in trouble.
 ///
@@ -37,4 +37,4 @@ class HoldBack {
   std::uint32_t failures_ = 0;  // that did, in a row
 };
 
-}  // namespace stout
+}  // namespace stout::internal

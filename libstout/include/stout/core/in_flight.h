@@ -7,7 +7,7 @@
 
 #include "stout/core/types.h"
 
-namespace stout {
+namespace stout::internal {
 
 /// The attempts of a lane that the store has yet to answer, in the order in which they were sent.
 /// An `Attempt` has an `id`; ids ascend.
@@ -72,4 +72,4 @@ class InFlight {
   std::size_t vacant_ = 0;
 };
 
-}  // namespace stout
+}  // namespace stout::internal

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace stout {
+namespace stout::internal {
 
 /// A hash table from keys to slots of a pool that holds the keys themselves.
 ///
@@ -82,4 +82,4 @@ class KeyIndex {
   std::size_t size_ = 0;
 };
 
-}  // namespace stout
+}  // namespace stout::internal

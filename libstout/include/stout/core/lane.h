@@ -19,7 +19,7 @@
 #include "stout/core/stats.h"
 #include "stout/core/types.h"
 
-namespace stout {
+namespace stout::internal {
 
 /// The stamp of a change, or why it was not taken.
 struct MarkResult {
@@ -203,4 +203,4 @@ class Lane {
   LaneStats stats_;
 };
 
-}  // namespace stout
+}  // namespace stout::internal

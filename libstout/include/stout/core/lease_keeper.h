@@ -11,7 +11,7 @@
 #include "stout/core/lease_table.h"
 #include "stout/core/types.h"
 
-namespace stout {
+namespace stout::internal {
 
 /// What a LeaseKeeper asks of its driver, to be carried out in order and at once.
 namespace lease {
@@ -179,4 +179,4 @@ class LeaseKeeper {
   std::vector<lease::Action> actions_;
 };
 
-}  // namespace stout
+}  // namespace stout::internal

@@ -9,7 +9,7 @@
 #include "stout/core/lease_table.h"
 #include "stout/core/types.h"
 
-namespace stout {
+namespace stout::internal {
 
 /// The book of a lease service that is all in one place: sessions, when they end, what they hold.
 /// What its calls mean is said at LeaseService.
@@ -58,4 +58,4 @@ class LeaseLedger {
   std::vector<std::optional<Lease>> ranges_;
 };
 
-}  // namespace stout
+}  // namespace stout::internal

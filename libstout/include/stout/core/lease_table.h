@@ -8,7 +8,7 @@
 
 #include "stout/core/types.h"
 
-namespace stout {
+namespace stout::inline v1 {
 
 /// Index of a range: the keys of a deployment are cut into a fixed number of ranges, each of which
 /// has one owner at a time.
@@ -38,7 +38,9 @@ struct LeaseTable {
   bool operator==(const LeaseTable&) const = default;
 };
 
-namespace internal {
+}  // namespace stout::inline v1
+
+namespace stout::internal {
 
 /// Every bit of the result depends on every bit of `z`: the output function of SplitMix64.
 constexpr std::uint64_t Mix(std::uint64_t z) {
@@ -56,7 +58,9 @@ constexpr std::uint64_t NameHash(std::string_view name) {
   return Mix(hash);
 }
 
-}  // namespace internal
+}  // namespace stout::internal
+
+namespace stout::inline v1 {
 
 /// The range of a name. Requires ranges >= 1.
 ///
@@ -83,4 +87,4 @@ constexpr RangeId RangeOf(std::string_view name, RangeId ranges) {
   return best;
 }
 
-}  // namespace stout
+}  // namespace stout::inline v1

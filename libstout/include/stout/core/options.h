@@ -11,7 +11,7 @@
 #include "stout/core/policy/basic.h"
 #include "stout/core/types.h"
 
-namespace stout {
+namespace stout::inline v1 {
 
 /// How a lane behaves. Defaults serve a server of a few thousand requests per second.
 struct LaneOptions {
@@ -73,4 +73,4 @@ struct EngineOptions {
 /// Nothing if the options are in range, else one line that names the option and the remedy.
 [[nodiscard]] std::optional<std::string> Validate(const EngineOptions& options);
 
-}  // namespace stout
+}  // namespace stout::inline v1

@@ -5,7 +5,7 @@
 #include "stout/core/policy.h"
 #include "stout/core/types.h"
 
-namespace stout {
+namespace stout::internal {
 
 /// When a lane may send next: the rules of Decision's interval, gap and tick.
 ///
@@ -38,4 +38,4 @@ class Pacer {
   TimePoint open_since_ = TimePoint::min();
 };
 
-}  // namespace stout
+}  // namespace stout::internal

@@ -11,7 +11,7 @@
 #include "stout/core/errc.h"
 #include "stout/core/types.h"
 
-namespace stout {
+namespace stout::inline v1 {
 
 /// Whether a batch went as it was or was cut in two, see Decision::probe.
 enum class BatchPart : std::uint8_t {
@@ -144,4 +144,4 @@ class Policy {
   std::unique_ptr<Concept> self_;
 };
 
-}  // namespace stout
+}  // namespace stout::inline v1

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-namespace stout {
+namespace stout::internal {
 
 /// Objects addressed by a small index and reused without allocation.
 ///
@@ -44,4 +44,4 @@ class Pool {
   std::size_t in_use_ = 0;
 };
 
-}  // namespace stout
+}  // namespace stout::internal

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace stout {
+namespace stout::inline v1 {
 
 /// Pseudo-random numbers that are the same everywhere: SplitMix64 (Steele, Lea, Flood 2014).
 class SplitMix64 {
@@ -26,4 +26,4 @@ class SplitMix64 {
   std::uint64_t state_;
 };
 
-}  // namespace stout
+}  // namespace stout::inline v1

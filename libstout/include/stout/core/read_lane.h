@@ -19,7 +19,7 @@
 #include "stout/core/stats.h"
 #include "stout/core/types.h"
 
-namespace stout {
+namespace stout::internal {
 
 /// The reads of one lane: fetches of one key share a read, reads are sent in batches, and a key
 /// whose newest change is not yet durable is read from the application.
@@ -127,4 +127,4 @@ class ReadLane {
   std::uint64_t reads_sent_ = 0;
 };
 
-}  // namespace stout
+}  // namespace stout::internal

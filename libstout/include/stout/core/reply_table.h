@@ -10,7 +10,7 @@
 #include "stout/core/pool.h"
 #include "stout/core/types.h"
 
-namespace stout {
+namespace stout::internal {
 
 /// Replies that wait until what they reveal is durable.
 ///
@@ -95,4 +95,4 @@ class ReplyTable {
   Histogram latency_;
 };
 
-}  // namespace stout
+}  // namespace stout::internal

@@ -5,7 +5,7 @@
 
 #include "stout/core/types.h"
 
-namespace stout {
+namespace stout::inline v1 {
 
 /// What the application answers when asked for the newest state of a key.
 enum class Serialized : std::uint8_t {
@@ -13,6 +13,10 @@ enum class Serialized : std::uint8_t {
   kAbsent,  ///< The key no longer exists: delete it.
   kFailed,  ///< It cannot be serialised: the key is refused.
 };
+
+}  // namespace stout::inline v1
+
+namespace stout::internal {
 
 /// The application, as the core sees it while it forms a batch.
 class StateSource {
@@ -25,4 +29,4 @@ class StateSource {
   ~StateSource() = default;
 };
 
-}  // namespace stout
+}  // namespace stout::internal

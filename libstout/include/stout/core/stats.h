@@ -8,7 +8,7 @@
 #include "stout/core/histogram.h"
 #include "stout/core/types.h"
 
-namespace stout {
+namespace stout::inline v1 {
 
 /// What a lane has done and what it holds. Counters never decrease; histograms of times are in
 /// nanoseconds. Taken between two inputs, so the figures of one snapshot agree with each other.
@@ -63,4 +63,4 @@ struct EngineStats {
   Histogram reply_latency;           ///< SafeReply to the running of the reply.
 };
 
-}  // namespace stout
+}  // namespace stout::inline v1

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace stout {
+namespace stout::inline v1 {
 
 /// The clock of the core: it has no now(). The core is told the time and cannot ask for it, so that
 /// a server, a simulation and a test drive the very same object.
@@ -53,10 +53,6 @@ using LaneId = std::uint32_t;
 /// Names one attempt to write or read a batch; unique within an engine, zero means "none".
 using BatchId = std::uint64_t;
 
-/// Names a reply or a fetch; chosen by the driver, which keeps the code to run under this name.
-using ReplyId = std::uint64_t;
-using FetchId = std::uint64_t;
-
 /// When a state was written: which owner, and which of its changes.
 struct Stamp {
   Epoch epoch = 0;
@@ -65,4 +61,12 @@ struct Stamp {
   friend constexpr auto operator<=>(const Stamp&, const Stamp&) = default;
 };
 
-}  // namespace stout
+}  // namespace stout::inline v1
+
+namespace stout::internal {
+
+/// Names a reply or a fetch; chosen by the driver, which keeps the code to run under this name.
+using ReplyId = std::uint64_t;
+using FetchId = std::uint64_t;
+
+}  // namespace stout::internal

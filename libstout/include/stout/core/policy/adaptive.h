@@ -11,7 +11,7 @@
 #include "stout/core/policy/cost_model.h"
 #include "stout/core/types.h"
 
-namespace stout {
+namespace stout::inline v1 {
 
 /// The constants of the adaptive law; docs/ADAPTIVE.md derives them. None depends on how fast the
 /// store is. "Measured": chosen on the tuning grid, where it is flat around the value.
@@ -167,4 +167,4 @@ class Adaptive {
 /// A line for each option: name, default, range, meaning.
 [[nodiscard]] std::string DescribeAdaptiveOptions();
 
-}  // namespace stout
+}  // namespace stout::inline v1

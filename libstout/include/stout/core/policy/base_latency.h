@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace stout {
+namespace stout::inline v1 {
 
 /// The latency of a batch of one item at an idle store: the least that was seen, rising slowly,
 /// since what was the least once need not be possible any more.
@@ -46,4 +46,4 @@ class BaseLatency {
   double average_ = 0;
 };
 
-}  // namespace stout
+}  // namespace stout::inline v1

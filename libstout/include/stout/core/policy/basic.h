@@ -6,7 +6,7 @@
 
 #include "stout/core/policy.h"
 
-namespace stout {
+namespace stout::inline v1 {
 
 /// Sends each change by itself, at once: what a server does that has no batching.
 struct Unbatched {
@@ -93,4 +93,4 @@ struct Gap {
 /// The shortest text that ParseDuration reads back: "20ms", "1500us".
 [[nodiscard]] std::string FormatDuration(Duration duration);
 
-}  // namespace stout
+}  // namespace stout::inline v1

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace stout {
+namespace stout::inline v1 {
 
 /// What a batch costs a store that serves one after the other: `fixed + per_item * items` seconds,
 /// learnt from pairs of batches that were sent in the same instant. The second is served when the
@@ -66,4 +66,4 @@ class CostModel {
   double per_item_ = 0;
 };
 
-}  // namespace stout
+}  // namespace stout::inline v1

@@ -10,7 +10,7 @@
 #include "stout/core/policy.h"
 #include "stout/core/types.h"
 
-namespace stout {
+namespace stout::inline v1 {
 
 /// The constants of Stout's law. The slides give none. "Swept": of some 400 settings that were
 /// tried in the simulator (a FIFO store, 4, 32 and 128 servers, five loads; docs/OPTIONS.md has the
@@ -118,4 +118,4 @@ class Stout {
 /// A line for each option: name, default, range, meaning.
 [[nodiscard]] std::string DescribeStoutOptions();
 
-}  // namespace stout
+}  // namespace stout::inline v1
