@@ -24,7 +24,8 @@
 
 namespace stout::internal {
 
-/// Runs a function once it is both set and wanted, on the thread that is second. Each call once.
+/// Runs a function once it is both set and wanted, on the thread of the later call. Set and Want
+/// may each be called once.
 class WantedFunction {
  public:
   void Set(UniqueFunction<void()> function) {
@@ -58,8 +59,8 @@ class PendingHandler {
     if (call_ != nullptr) (void)Take();
   }
 
-  /// Posts the handler with these arguments, unless it has been posted. Asio demands that the
-  /// memory goes back before the handler runs.
+  /// Posts the handler with these arguments, unless it has been posted. Asio requires that the
+  /// memory is freed before the handler runs.
   template <typename... Args>
   void Post(Args... args) {
     if (call_ == nullptr) return;
@@ -108,7 +109,8 @@ class PendingHandler {
 
 /// A call that either completes or is cancelled, whichever claims its handler first.
 ///
-/// Shared by the work and, weakly, by the cancellation slot: the handler may own that slot.
+/// The work shares it, and the cancellation slot refers to it weakly: the handler may own that
+/// slot.
 template <typename Pending, typename... Args>
 class CancellableCall {
  public:
@@ -136,7 +138,7 @@ class CancellableCall {
   WantedFunction withdraw_;
 };
 
-/// Signatures with an error code can say that a call was cancelled.
+/// A call can be cancelled only if its signature begins with an error code.
 template <typename Signature>
 struct Completion;
 template <typename... Args>
@@ -178,15 +180,16 @@ namespace stout::inline v1 {
 /// Turns a call that takes a UniqueFunction into one that takes an Asio completion token.
 ///
 /// `start(UniqueFunction<Signature>)` begins the work and calls the function once, on any thread.
-/// The token's handler is then posted, never called from inside, to its associated executor
-/// (`fallback` if it has none), whose run() keeps going until then. Memory comes from the handler's
-/// associated allocator.
+/// The token's handler is then posted to its associated executor (`fallback` if it has none), never
+/// called from inside. The run() of that executor does not return until then. Memory comes from the
+/// handler's associated allocator.
 ///
-/// Cancellation: if the signature begins with an ErrorCode and the handler has a cancellation slot,
-/// `terminal` and `partial` complete the call at once with asio::error::operation_aborted and
-/// default values. `total` alone is ignored, because the work may go on: a flush still flushes and
-/// a store still writes. The handler and all that it owns are released. `start` may return a
-/// function that withdraws the call; it runs at most once, after a cancellation, on any thread.
+/// Cancellation requires a signature that begins with an ErrorCode, and a handler with a
+/// cancellation slot. Then `terminal` and `partial` complete the call at once with
+/// asio::error::operation_aborted and default values. `total` alone is ignored, because the work
+/// may go on: a flush still flushes and a store still writes. The handler is released with
+/// everything that it owns. `start` may return a function that withdraws the call; it runs at most
+/// once, after a cancellation, on any thread.
 template <typename Signature, typename Start, typename Executor, typename Token>
 auto Initiate(Start start, const Executor& fallback, Token&& token) {
   namespace asio = boost::asio;

@@ -8,22 +8,22 @@
 
 namespace stout::inline v1 {
 
-/// What asynchronous calls complete with and synchronous ones return: no allocation.
+/// The error code of asynchronous and synchronous calls. It does not allocate.
 using ErrorCode = boost::system::error_code;
 
 /// A value or an ErrorCode.
 template <typename T>
 using Result = boost::system::result<T>;
 
-/// The category of Errc. One object: categories compare by address.
+/// Returns the category of Errc. It is one object, because categories compare by address.
 [[nodiscard]] const boost::system::error_category& ErrorCategory() noexcept;
 
-/// Found by argument-dependent look-up: `ErrorCode ec = Errc::kFenced;` works.
+/// Argument-dependent look-up finds it, so `ErrorCode ec = Errc::kFenced;` compiles.
 [[nodiscard]] inline ErrorCode make_error_code(Errc errc) noexcept {  // NOLINT: Boost's spelling
   return {static_cast<int>(errc), ErrorCategory()};
 }
 
-/// The longer text behind an error code: which option or file, and the remedy.
+/// The longer text behind an error code: the option or file, and the remedy.
 struct Diagnostics {
   std::string message;
 };

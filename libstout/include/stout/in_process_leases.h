@@ -7,11 +7,11 @@
 
 namespace stout::inline v1 {
 
-/// A lease service for servers of one process: several managers can share it, and a server that is
-/// alone gets every range. It keeps nothing: epochs begin at the Unix time in microseconds.
+/// A lease service for the servers of one process. Several managers can share it, and a single
+/// server gets every range. It stores nothing: epochs begin at the Unix time in microseconds.
 ///
 /// Owner: the executor's context must outlive it.
-/// Threads: as LeaseService; answers come inside the call, tables on the executor.
+/// Threads: as LeaseService. Answers come inside the call, tables on the executor.
 /// Errors: never kTransient or kUnknown.
 class InProcessLeases final : public LeaseService {
  public:

@@ -22,8 +22,8 @@
 
 namespace stout::inline v1 {
 
-/// What an application is told of a key that is refused: a function of `(KeyView, ErrorCode)` or of
-/// `(KeyView, ErrorCode, const Diagnostics&)`, whose message is the reason in words.
+/// Receives each key that is refused. It is a function of `(KeyView, ErrorCode)` or of
+/// `(KeyView, ErrorCode, const Diagnostics&)`, whose message gives the reason as text.
 class RefusedHandler : public UniqueFunction<void(KeyView, ErrorCode, const Diagnostics&)> {
  public:
   RefusedHandler() = default;
@@ -40,15 +40,15 @@ class RefusedHandler : public UniqueFunction<void(KeyView, ErrorCode, const Diag
                                                 const Diagnostics&) mutable { f(key, ec); }) {}
 };
 
-/// What an interposer asks of its application. All are called on the interposer's strand.
+/// The functions that an application gives to its interposer. All run on the interposer's strand.
 struct Application {
-  /// Writes the newest state of a key, or reports that it is gone. Called when a batch is formed,
-  /// once for any number of changes. Must not call the interposer. An exception refuses the key
-  /// with kNotSerialized, and on_refused gets its text. Required: without it opening fails.
+  /// Writes the newest state of a key, or reports that it is gone. It is called when a batch is
+  /// formed, once for any number of changes. Must not call the interposer. An exception refuses the
+  /// key with kNotSerialized, and on_refused gets its text. Required: opening fails without it.
   UniqueFunction<Serialized(KeyView key, std::string& value)> serialize{};
-  /// The store will never take this state of this key: restore what was durable, unless IsDirty()
-  /// says that a newer change, which may fare better, waits. Runs before the replies that fail for
-  /// it. May be empty.
+  /// The store will never take this state of this key: restore the durable one. Do not restore it
+  /// if IsDirty() is true, because then a newer change waits and may still succeed. It runs before
+  /// the replies that fail because of this key. May be empty.
   RefusedHandler on_refused{};
   /// Another server owns the keys of a lane: drop all state of it. May be empty.
   UniqueFunction<void(LaneId)> on_fenced{};
@@ -61,24 +61,25 @@ struct Application {
 ///     if (interposer.MarkDirty(key)) state[key] += 1;              // mark, change, in one turn
 ///     interposer.SafeReply(key, [](ErrorCode ec) { Answer(ec); }); // answer once it is durable
 ///
-/// Changes are collapsed and written in batches; a reply runs once each key that it names is
-/// durable at least at the version that it had when SafeReply was called.
+/// Changes are collapsed and written in batches. A reply runs once each key that it names is
+/// durable, at least at the version that it had when SafeReply was called.
 ///
-/// Units: stout::Duration. What policies see as TimePoint is Unix time as the system's clock had it
-///   when the interposer was made, carried on by the steady clock: see types.h.
-/// Owner: value semantics of an Asio I/O object, neither copied nor moved. Refers to `store`, which
-///   must outlive it (otherwise the next use aborts with one line); the executor's context must
-///   outlive the store. Destroying it is Close(): do it on get_executor(), or while the context
-///   does not run. Handlers that still wait when the context is destroyed are destroyed with it,
-///   unrun, by the thread that does so.
-/// Threads: all members except AsyncOpen, AsyncOpenOwned, AsyncOpenScope, trouble() and
-///   get_executor() must be called on get_executor(), a strand. Changes, replies, fetches and what
-///   ends them abort with one line if they are not. Handlers run on their own executor, by default
-///   that strand, never inside the call that took them.
-/// Errors: codes of stout::Errc; nothing throws but std::bad_alloc.
+/// Units: stout::Duration. Policies see a TimePoint of Unix time. It is read from the system clock
+///   once, when the interposer is made, and then follows the steady clock: see types.h.
+/// Owner: an Asio I/O object, neither copied nor moved. It refers to `store`, which must outlive
+///   it; otherwise the next use aborts with one line. The executor's context must outlive the
+///   store. Its destructor calls Close(): destroy it on get_executor(), or while the context does
+///   not run. Handlers that still wait when the context is destroyed do not run. The thread that
+///   destroys the context destroys them.
+/// Threads: call the members on get_executor(), which is a strand. AsyncOpen, AsyncOpenOwned,
+///   AsyncOpenScope, trouble() and get_executor() may be called from any thread. Changes, replies,
+///   fetches, flushes, drains, closing and IsDirty abort with one line if called off the strand.
+///   Handlers run on their own executor, by default the strand, never inside the call that took
+///   them.
+/// Errors: codes of stout::Errc. The only exception is std::bad_alloc.
 /// Cancellation: `terminal` and `partial` complete each Async call at once with operation_aborted,
-///   see completion.h. A reply or a flush that is abandoned leaves the engine. An abandoned fetch,
-///   drain or opening has released its handler, and the rest stays until the store answers.
+///   see completion.h. A cancelled reply or flush leaves the engine. A cancelled fetch, drain or
+///   opening releases its handler at once; the rest of it stays until the store answers.
 /// Paper: Stout (ATC'10), "Overlapped Request Processing", "Staying Safe: Consistency".
 class Interposer {
  public:
@@ -94,30 +95,31 @@ class Interposer {
   Interposer& operator=(const Interposer&) = delete;
   ~Interposer();
 
-  /// Nothing if `options` suit a store of these traits, else one line that says what to change.
+  /// Returns nullopt if `options` suit a store of these traits, otherwise one line with the remedy.
   [[nodiscard]] static std::optional<std::string> Check(const EngineOptions& options,
                                                         const StoreTraits& traits);
 
   [[nodiscard]] Executor get_executor() const;
 
-  /// One line that says why this interposer can never be opened and what to change; nullopt if it
-  /// can. Any thread.
+  /// Returns nullopt if this interposer can be opened, otherwise one line with the cause and the
+  /// remedy. Any thread.
   [[nodiscard]] const std::optional<std::string>& trouble() const;
 
-  /// Takes a fresh epoch from the store; the first thing to do. `void(ErrorCode)`. Fails with
-  /// kBadOptions (for good), with what the store answers, or with kUnknown if that is nothing
-  /// within LaneOptions::attempt_timeout; then it may be tried again.
+  /// Takes a fresh epoch from the store; call it first. `void(ErrorCode)`.
+  /// Errors: kBadOptions, which is final; the store's error; kUnknown if the store does not answer
+  /// within LaneOptions::attempt_timeout. After the last two, the call may be repeated.
   template <typename Token>
   auto AsyncOpen(Token&& token) {
     return Async<void(ErrorCode)>(&Interposer::Open, std::forward<Token>(token));
   }
   void Open(Reply done);
-  /// Opens as the owner of `scope`, not empty, under a lease's fencing token: OpenWithEpoch after
-  /// the store has shut former owners out, so that nothing that they send, or have sent, takes
-  /// effect any more. `void(ErrorCode)`, as AsyncOpen; also kFenced (for good) if there is a newer
-  /// owner, and kBadOptions if it is open otherwise, or about to be. Where the store has no fences
-  /// (StoreTraits::fences), a late write of a former owner can still reach a key that this one has
-  /// not written.
+  /// Opens as the owner of `scope`, not empty, under a lease's fencing token: Store::Fence, then
+  /// OpenWithEpoch. From then on no write of a former owner takes effect, also if it was sent
+  /// earlier. `void(ErrorCode)`.
+  /// Errors: as AsyncOpen; kFenced, which is final, if there is a newer owner. Also kBadOptions if
+  /// it is open, or is being opened, under another scope or epoch.
+  /// If the store has no fences (StoreTraits::fences), a late write of a former owner can still
+  /// reach a key that this owner has not written.
   template <typename Token>
   auto AsyncOpenOwned(Scope scope, Epoch epoch, Token&& token) {
     return Initiate<void(ErrorCode)>([this, scope = std::move(scope), epoch](
@@ -126,8 +128,9 @@ class Interposer {
   }
   void OpenOwned(Scope scope, Epoch epoch, Reply done);
   /// Opens as the owner of `scope`, not empty, under a fresh epoch of the store: AsyncOpen and then
-  /// AsyncOpenOwned, with their errors. Use it where no lease service decides who owns the scope:
-  /// the last server that opens it is the owner, and batches of the former owner end with kFenced.
+  /// AsyncOpenOwned, with their errors. Use it if no lease service decides which server owns the
+  /// scope. The last server that opens it is the owner; batches of the former owner end with
+  /// kFenced.
   template <typename Token>
   auto AsyncOpenScope(Scope scope, Token&& token) {
     return Initiate<void(ErrorCode)>(
@@ -135,27 +138,27 @@ class Interposer {
         get_executor(), std::forward<Token>(token));
   }
   void OpenScope(Scope scope, Reply done);
-  /// Opens under an epoch that the caller has, say one shared by shards. It must be new: versions
-  /// begin at 1 again, and under an epoch that an earlier incarnation used the store would take
-  /// changes for repetitions and drop them.
-  /// kBadOptions, or kClosed or kFenced if that has happened.
+  /// Opens under the caller's epoch, for example one that several shards share. The epoch must be
+  /// new, because versions begin at 1 again. Under an epoch that an earlier incarnation used, the
+  /// store would take changes for repetitions and drop them.
+  /// Errors: kBadOptions; kClosed or kFenced after Close() or Fence().
   ErrorCode OpenWithEpoch(Epoch epoch);
 
-  /// Says that `key` changes in this turn. `bytes` is the size of its state for the limits.
-  /// Answers the stamp under which the change will be durable. On an error (kPushedBack, kTooLarge
-  /// beyond max_dirty_bytes, kDraining, kClosed, kFenced) nothing was recorded: mark before you
-  /// change, or undo the change.
-  /// The call allocates nothing in the steady state; the turn that it schedules costs one small
-  /// allocation in Asio, whatever the number of calls before it.
+  /// Records that `key` changes in this turn. `bytes` is the size of its state for the limits.
+  /// Returns the stamp under which the change will be durable.
+  /// Errors: kPushedBack, kTooLarge beyond max_dirty_bytes, kDraining, kClosed, kFenced. After an
+  /// error nothing was recorded: mark before you change, or undo the change.
+  /// The call allocates nothing in the steady state. The turn that it schedules costs one small
+  /// allocation in Asio, for any number of calls.
   Result<Stamp> MarkDirty(KeyView key, std::size_t bytes = 0);
 
-  /// Runs `reply` once all that it reveals is durable, or cannot be. At once (but not inside this
-  /// call) if none of the keys is dirty. Exactly once.
+  /// Runs `reply` exactly once: when the keys are durable, or when one of them cannot become
+  /// durable. If none of the keys is dirty it runs at once, but not inside this call.
   void SafeReply(KeyView key, Reply reply);
   void SafeReply(std::span<const KeyView> keys, Reply reply);
-  /// SafeReply; the function that it returns forgets the reply, which then does not run, unless it
-  /// is about to. Call that on any thread while the context exists. Empty if there is none to
-  /// forget.
+  /// As SafeReply. The returned function withdraws the reply, which then does not run unless it is
+  /// about to. Call that function on any thread while the context exists. It is empty if there is
+  /// no reply to withdraw.
   UniqueFunction<void()> WithdrawableReply(std::span<const KeyView> keys, Reply reply);
 
   /// SafeReply with a completion token: `void(ErrorCode)`.
@@ -168,16 +171,17 @@ class Interposer {
         get_executor(), std::forward<Token>(token));
   }
 
-  /// The newest state of a key: the application's own while it is not durable, else the store's.
-  /// Fetches of one key share a read, and reads are batched. `void(ErrorCode, StoredState)`.
-  /// What it shows may not be durable: answer through SafeReply, called in the same turn, for a
-  /// state that is refused later is forgotten and waits for nothing.
+  /// Fetches the newest state of a key: the application's own while it is not durable, otherwise
+  /// the store's. Fetches of one key share a read, and reads are batched.
+  /// `void(ErrorCode, StoredState)`.
+  /// The state may not be durable yet, so answer through SafeReply, called in the same turn. In a
+  /// later turn the state may have been refused, and SafeReply would not wait for it.
   template <typename Token>
   auto AsyncFetch(KeyView key, Token&& token);
   void Fetch(KeyView key, FetchHandler handler);
 
-  /// Sends what is dirty now without further delay, keys in retry included, and completes once it
-  /// is durable or cannot be. `void(ErrorCode)`.
+  /// Sends all dirty keys without further delay, keys in retry included. Completes when they are
+  /// durable or cannot become durable. `void(ErrorCode)`.
   template <typename Token>
   auto AsyncFlush(Token&& token) {
     return Initiate<void(ErrorCode)>(
@@ -187,7 +191,7 @@ class Interposer {
   void Flush(Reply done);
 
   /// Takes no new change, flushes, and completes when nothing is dirty and no reply waits.
-  /// `void(ErrorCode)`. To bound it, Close() from a timer: the drain then ends with kClosed.
+  /// `void(ErrorCode)`. To bound it, call Close() from a timer: the drain then ends with kClosed.
   template <typename Token>
   auto AsyncDrain(Token&& token) {
     return Async<void(ErrorCode)>(&Interposer::Drain, std::forward<Token>(token));
@@ -197,10 +201,10 @@ class Interposer {
   /// Sends nothing more; every waiting reply fails with kClosed. Idempotent.
   void Close();
 
-  /// Another server owns the keys: sends nothing more, fails every reply with kFenced.
+  /// Call it when another server owns the keys: sends nothing more, fails every reply with kFenced.
   void Fence();
 
-  /// Whether a change of this key is not yet durable.
+  /// Returns true while a change of this key is not yet durable.
   [[nodiscard]] bool IsDirty(KeyView key) const;
 
   [[nodiscard]] Epoch epoch() const;

@@ -19,8 +19,8 @@ namespace stout::inline v1 {
 ///
 /// It replaces std::initializer_list, because gcc 12 cannot keep the array behind such a list in a
 /// coroutine ("array used as initializer").
-/// Owner: a value with copies of the keys, because a deferred call may begin after the caller's
-///   keys are gone.
+/// Owner: a value with copies of the keys. The caller's keys may be gone when a deferred call
+///   begins.
 class KeyList {
  public:
   // NOLINTBEGIN(google-explicit-constructor): a key is a list of one

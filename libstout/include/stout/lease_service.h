@@ -13,49 +13,53 @@
 
 namespace stout::inline v1 {
 
-/// What a server tells a lease service when it joins.
+/// A server's description when it joins a lease service.
 struct LeaseMember {
-  std::string address;  ///< Where others reach it: "10.0.0.7:8080". Not empty, not shared.
-  RangeId ranges = 16;  ///< Of the deployment: the first to join decides, for good. 1..65536
-  Duration ttl = std::chrono::seconds(10);  ///< The session ends so long after its last renewal.
+  std::string address;  ///< for clients and other servers: "10.0.0.7:8080"; not empty, unique
+  RangeId ranges = 16;  ///< ranges of the deployment, fixed by the first to join; 1..65536
+  Duration ttl = std::chrono::seconds(10);  ///< session time after its last renewal
 };
 
-/// Nothing less can join, with any service.
+/// Every service requires this of a member that joins.
 [[nodiscard]] inline bool IsValid(const LeaseMember& member) {
   return !member.address.empty() && member.ranges >= 1 && member.ranges <= kMaxRanges &&
          member.ttl > Duration::zero();
 }
 
-/// Says who is alive and who owns which range: the linearizable part of leases, and all of it that
-/// lies in other processes. LeaseManager makes a server's behaviour of it.
+/// Reports which members are alive and which member owns which range. It is the linearizable part
+/// of leases and may lie in other processes. LeaseManager implements a server's side on top of it.
 ///
 /// A *session* is one incarnation of a member. It lives until `ttl` has passed since the service
-/// got its last KeepAlive, or until Leave. Once over it never comes back: every call in its name
-/// ends with kFenced. What it held is free from then on. It is used through the object that began
-/// it.
+/// got its last KeepAlive, or until Leave. A session that has ended never comes back: its ranges
+/// are free, and every call in its name ends with kFenced. Use a session through the object that
+/// began it.
 ///
-/// An *epoch* is the fencing token of a range: each time that a range gets an owner, its epoch is
-/// larger than all before, also across restarts of the service, for it is durable. Epochs begin
-/// near the Unix time in microseconds at which the deployment first used the service, so that a
-/// service set up anew gives larger ones than the one that it replaces.
+/// An *epoch* is the fencing token of a range. Each new owner of a range gets a larger epoch than
+/// all before. Epochs are durable, so this also holds across restarts of the service. They begin
+/// near the Unix time in microseconds at which the deployment first used the service. A new service
+/// therefore gives larger epochs than the service that it replaces.
 ///
-/// Every call may be repeated when its fate is not known, and may arrive late, without harm.
+/// Every call is idempotent: it may be repeated when its outcome is unknown, and may arrive late.
 ///
-/// Owner: outlives what uses it. When it is destroyed, calls without an answer end with kUnknown.
-/// Threads: all members may be called from any thread; handlers may run on any thread, also before
+/// Owner: outlives its users. When it is destroyed, calls without an answer end with kUnknown.
+/// Threads: all members may be called from any thread. Handlers may run on any thread, also before
 ///   the call that took them returns. A handler must not destroy the service.
-/// Errors: kTransient (the service could not be reached: nothing was done), kUnknown (it may have
-///   been done, or may yet be), kFenced (the session is over for good), kBadOptions (a range that
-///   does not exist, or from Join: another number of ranges than the deployment has). A call is
-///   answered exactly once.
+/// Errors: a call is answered exactly once.
+///
+/// | error       | meaning                                                                     |
+/// |-------------|-----------------------------------------------------------------------------|
+/// | kTransient  | the service could not be reached, and did nothing                           |
+/// | kUnknown    | the service may have done it, or may do it later                            |
+/// | kFenced     | the session has ended                                                       |
+/// | kBadOptions | the range does not exist; Join: the deployment has another number of ranges |
 class LeaseService {
  public:
   using Handler = UniqueFunction<void(ErrorCode)>;
   using JoinHandler = UniqueFunction<void(ErrorCode, SessionId)>;
-  /// No error and no epoch: another session holds the range.
+  /// No error and no epoch means that another session holds the range.
   using AcquireHandler = UniqueFunction<void(ErrorCode, std::optional<Epoch>)>;
   using TableHandler = UniqueFunction<void(LeaseTable)>;
-  /// Keeps a watch going: drop it to end the watch. A call of the handler that is under way may
+  /// Keeps a watch active: drop it to end the watch. A call of the handler that is under way may
   /// still end after that.
   using Watch = std::shared_ptr<void>;
 
@@ -66,22 +70,22 @@ class LeaseService {
 
   /// Begins a session.
   virtual void Join(const LeaseMember& member, JoinHandler handler) = 0;
-  /// The session lives for its ttl from now on.
+  /// Renews a session: it lives for another `ttl` from now on.
   virtual void KeepAlive(SessionId session, Handler handler) = 0;
-  /// Ends a session; what it holds is free. Done, too, if it is over already.
+  /// Ends a session and frees its ranges. Succeeds also if the session has already ended.
   virtual void Leave(SessionId session, Handler handler) = 0;
 
-  /// Takes a range if it is free. One that the session holds already is answered with its epoch.
+  /// Takes a range if it is free. If the session already holds it, answers its epoch.
   virtual void Acquire(SessionId session, RangeId range, AcquireHandler handler) = 0;
-  /// Frees a range that the session holds under this epoch. Done, too, if it does not, or not
-  /// under this epoch: so a Release that arrives late frees nothing that was acquired since.
+  /// Frees a range that the session holds under this epoch. Otherwise it succeeds and frees
+  /// nothing: a Release that arrives late cannot free a range that was acquired again since.
   virtual void Release(SessionId session, RangeId range, Epoch epoch, Handler handler) = 0;
 
-  /// Hands out the table: as it is, as soon as that is known, and after changes, the newest each
-  /// time. One call at a time. While the service cannot be reached there is no news.
+  /// Calls `handler` with the table once it is known, and after changes with the newest table. One
+  /// call at a time. It makes no call while the service cannot be reached.
   [[nodiscard]] virtual Watch WatchTable(TableHandler handler) = 0;
 
-  /// Join and the others with an Asio completion token, whose handler runs on its own executor.
+  /// The calls above with an Asio completion token, whose handler runs on its own executor.
   template <typename Token>
   auto AsyncJoin(LeaseMember member, Token&& token) {
     return Initiate<void(ErrorCode, SessionId)>(

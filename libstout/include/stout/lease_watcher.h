@@ -11,21 +11,21 @@
 
 namespace stout::inline v1 {
 
-/// Follows who owns what, without being a member: for routers, and for all who need not own.
+/// Follows the owners of all ranges without being a member: for routers and other clients.
 ///
 ///     LeaseWatcher watcher(*service, [&](const auto&) { waiting_requests.TryAgain(); });
 ///     if (auto owner = watcher.OwnerOf(document_id)) Forward(*owner);
 ///
-/// What it knows is the newest that the service has told: it may be out of date, and the owner
-/// itself knows better (LeaseManager::Owns).
+/// It holds the newest table that the service reported, which may be out of date. The owner itself
+/// knows better: see LeaseManager::Owns.
 /// Owner: refers to `service`, which must outlive it.
-/// Threads: any. `on_change` runs on a thread of the service's, one call at a time; it must not
-///   destroy the watcher, and may run before the constructor has returned: so it is given what is
-///   new. May be empty. The destructor waits for a call that is under way, and none comes after it:
-///   hold no lock there that `on_change` takes.
+/// Threads: any. `on_change` runs on a thread of the service, one call at a time. It may be empty,
+///   and must not destroy the watcher. It may run before the constructor has returned, so it gets
+///   the new table as an argument. The destructor waits for a call that is under way, and no call
+///   follows. Do not destroy the watcher while you hold a lock that `on_change` takes.
 class LeaseWatcher {
  public:
-  using Table = std::shared_ptr<const LeaseTable>;  ///< Never null.
+  using Table = std::shared_ptr<const LeaseTable>;  ///< never null
   using OnChange = UniqueFunction<void(const Table&)>;
 
   explicit LeaseWatcher(LeaseService& service, OnChange on_change = {});
@@ -35,7 +35,7 @@ class LeaseWatcher {
 
   /// Empty until the service has answered.
   [[nodiscard]] Table table() const;
-  /// The address of the owner of a range, or of the range of a name, as far as is known.
+  /// Returns the address of the owner of a range, or of the range of a name; nullopt if unknown.
   [[nodiscard]] std::optional<std::string> OwnerOf(RangeId range) const;
   [[nodiscard]] std::optional<std::string> OwnerOf(std::string_view name) const;
 

@@ -15,27 +15,29 @@
 
 namespace stout::inline v1 {
 
-/// What a LeaseManager tells its application. All run on the manager's strand and may call it.
+/// The application's handlers for a LeaseManager. All run on the manager's strand and may call it.
 struct LeaseHandlers {
   using Done = UniqueFunction<void()>;
 
-  /// The range is ours, under this epoch. Open what serves it with Interposer::AsyncOpenOwned,
-  /// which tells the store first, so that the former owner's late writes change nothing.
+  /// This server owns the range, under this epoch. Open its interposer with
+  /// Interposer::AsyncOpenOwned, which fences first: late writes of the former owner change
+  /// nothing.
   UniqueFunction<void(RangeId, Epoch)> on_acquired{};
-  /// The range is to be another's: finish what is under way, write what is dirty, then call `done`,
-  /// from any thread. Until then the range is still ours. Not calling it keeps the range.
+  /// The range should move to another server. Finish the requests under way, write the dirty keys,
+  /// then call `done`, from any thread. Until then this server still owns the range; without the
+  /// call it keeps it.
   UniqueFunction<void(RangeId, Done done)> on_release{};
-  /// The range is ours no longer, and perhaps another's already: drop its state, fail its replies.
-  /// May come while a hand-over is under way, whose `done` then does nothing, or just after that.
+  /// This server no longer owns the range, and another may already own it: drop its state and fail
+  /// its replies. It may run during a hand-over, whose `done` then does nothing, or just after one.
   UniqueFunction<void(RangeId)> on_lost{};
-  /// The service will not have this server, for good: kBadOptions, the deployment has another
+  /// The service refuses this server, which is final: kBadOptions if the deployment has another
   /// number of ranges. May be empty.
   UniqueFunction<void(ErrorCode)> on_refused{};
 };
 
-/// Makes a server one of those that share the ranges of a deployment: joins, renews, takes the
-/// ranges that should be its own, hands over those that should be another's, and knows at any
-/// moment which are certainly its own.
+/// Makes a server a member of a deployment whose servers share its ranges. It joins, renews, takes
+/// the ranges that this server should own, and hands over the others. At any moment it knows which
+/// ranges this server certainly owns.
 ///
 ///     LeaseManager leases(executor, *service, {.address = "10.0.0.7:8080"}, {
 ///         .on_acquired = [&](RangeId range, Epoch epoch) { Serve(range, epoch); },
@@ -45,23 +47,26 @@ struct LeaseHandlers {
 ///     ...
 ///     if (!leases.Owns(RangeOf(id, 16))) return Misdirected(leases.OwnerOf(RangeOf(id, 16)));
 ///
-/// Which ranges: those whose rendezvous hash over the live members is highest for this one, so that
-/// few move when a member comes or goes.
+/// Ranges: this server should own the ranges for which its rendezvous hash is the highest of all
+/// live members. Therefore few ranges move when a member comes or goes.
 ///
-/// How long: until `ttl` after the last renewal was *sent*, which is before the service's own count
-/// began, less a twentieth for clocks that run apart, on a clock that goes on while the machine is
-/// suspended. When that time is over all is lost at once, whatever the service may think, and the
-/// manager joins anew. A process that was paused finds Owns() false when it wakes.
+/// Time: a range is owned until 0.95 * `ttl` after the last renewal was *sent*. The service counts
+/// from a later moment, and the 5 % allow for clocks that run at different rates. The clock goes on
+/// while the machine is suspended. When the time is over, all ranges are lost at once, even if the
+/// service disagrees, and the manager joins anew. Therefore Owns() is false in a process that wakes
+/// after its lease has expired.
 ///
-/// What this protects: reads from memory, answered while Owns() is true, are the newest. Writes are
-/// protected by epochs in the store, not by clocks: a write may be on its way for any time.
+/// Guarantee: a read from memory that is answered while Owns() is true returns the newest state.
+/// Epochs in the store protect writes; clocks cannot, because a write may be under way for any
+/// time.
 ///
 /// Units: stout::Duration; `ttl` should be several times the service's latency, some seconds.
-/// Owner: refers to `service`, which must outlive it, as must the executor's context.
-///   Destroy it on get_executor(), or while the context does not run; the lease then ends by itself
-///   unless Leave() came first.
-/// Threads: Start, Leave, Suspend, Resume, GiveUp and everything const from any thread.
-/// Errors: a service that cannot be reached is tried again, for ever; see on_refused.
+/// Owner: refers to `service`. The service and the executor's context must outlive it. Destroy it
+///   on get_executor(), or while the context does not run. The lease then expires, unless Leave()
+///   came first.
+/// Threads: Start, Leave, Suspend, Resume, GiveUp and all const members may be called from any
+///   thread.
+/// Errors: retries without end while the service cannot be reached; see also on_refused.
 class LeaseManager {
  public:
   using Executor = boost::asio::strand<boost::asio::any_io_executor>;
@@ -77,8 +82,8 @@ class LeaseManager {
   /// Joins. Handlers may run from now on.
   void Start();
 
-  /// Hands over every range, then leaves: `done` runs on the strand when this server is no member
-  /// any more, or cannot say so to the service, whose lease then ends by itself. For good.
+  /// Hands over every range, then leaves; this is final. `done` runs on the strand when this server
+  /// is no longer a member. It also runs if the service cannot be reached: the lease then expires.
   void Leave(UniqueFunction<void()> done);
   template <typename Token>
   auto AsyncLeave(Token&& token) {
@@ -86,26 +91,26 @@ class LeaseManager {
                             get_executor(), std::forward<Token>(token));
   }
 
-  /// Says that this server cannot serve, for example because its store does not answer: leaves at
-  /// once, so that others take its ranges, and joins again only after Resume. on_lost runs for each
-  /// range that was held.
+  /// Call it when this server cannot serve, for example because its store does not answer. It
+  /// leaves at once, so that other servers take its ranges, and joins again only after Resume.
+  /// on_lost runs for each range that was held.
   void Suspend();
   void Resume();
 
-  /// Frees a range without further ado, for example because the store has fenced it: nothing is to
-  /// be under way in it. It may be acquired again, a while later, under a newer epoch. Nothing if
-  /// the range is not held under this epoch.
+  /// Frees a range without a hand-over, for example because the store has fenced it. Requires that
+  /// nothing is under way in it. The range may be acquired again later, under a newer epoch. Does
+  /// nothing if the range is not held under this epoch.
   void GiveUp(RangeId range, Epoch epoch);
 
-  /// Whether the range is certainly ours at this moment, also while it is being handed over.
+  /// Returns true while this server certainly owns the range, also while it is being handed over.
   [[nodiscard]] bool Owns(RangeId range) const;
-  /// The epoch under which we own the range; zero if Owns() is false.
+  /// Returns the epoch under which this server owns the range; zero if Owns() is false.
   [[nodiscard]] Epoch EpochOf(RangeId range) const;
-  /// The address of the owner as the service last told; nothing: free, or not known.
+  /// Returns the owner's address as the service last reported it; nullopt if free or unknown.
   [[nodiscard]] std::optional<std::string> OwnerOf(RangeId range) const;
   /// Never null.
   [[nodiscard]] std::shared_ptr<const LeaseTable> table() const;
-  /// Whether this server is a member at this moment.
+  /// Returns true while this server is a member.
   [[nodiscard]] bool joined() const;
 
  private:

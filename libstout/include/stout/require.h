@@ -11,7 +11,7 @@ namespace stout::internal {
   std::abort();
 }
 
-/// Aborts with this line unless `condition` holds, in every build: for errors of the programmer
+/// Aborts with this line unless `condition` holds, in every build. Use it for programmer errors
 /// that would corrupt memory or crash later. `line` names the error and the remedy.
 inline void Require(bool condition, const char* line) {
   if (!condition) [[unlikely]]

@@ -24,7 +24,7 @@ Interposer& InterposerOf(T& shard) {
   return shard.interposer();
 }
 
-/// Completes once `parts` calls have: with the first error, if any. Thread-safe.
+/// Completes after `parts` calls of Finish, with the first error if there is one. Thread-safe.
 class Join {
  public:
   using Done = UniqueFunction<void(ErrorCode)>;
@@ -46,7 +46,7 @@ class Join {
   Done done_;
 };
 
-/// How a call completes whose function returns R: with that, unless it is an error or void.
+/// Maps the return type R of a function to a completion: an error code, then R unless it is void.
 template <typename R>
 struct Outcome {
   using Signature = void(ErrorCode, R);
@@ -100,8 +100,8 @@ struct Outcome<Result<void>> : Outcome<ErrorCode> {
 
 namespace stout::inline v1 {
 
-/// Several interposers side by side, each on a strand of its own, for servers with several threads:
-/// every key belongs to one shard, chosen by a hash, and all shards share one epoch.
+/// Several interposers side by side, each on a strand of its own, for servers with several threads.
+/// Every key belongs to one shard, chosen by a hash, and all shards share one epoch.
 ///
 ///     const auto make = [&](auto executor, std::size_t) {
 ///       return std::make_unique<Interposer>(executor, store, MakeApplication(), options);
@@ -115,7 +115,7 @@ namespace stout::inline v1 {
 ///     co_await sharded.AsyncOn(key, change, asio::use_awaitable);
 ///     co_await sharded.AsyncSafeReply(key, asio::use_awaitable);   // durable: reply now
 ///
-/// The same where the shards also hold the values:
+/// The same with shards that also hold the values:
 ///
 ///     const auto make = [&](auto executor, std::size_t) {
 ///       return std::make_unique<WriteBackMap>(executor, store);
@@ -125,12 +125,13 @@ namespace stout::inline v1 {
 ///     Stamp stamp = co_await maps.AsyncPut(key, value, asio::use_awaitable);   // durable
 ///     auto entry = co_await maps.AsyncGet(key, asio::use_awaitable);
 ///
-/// gcc 12 destroys twice what a lambda captures by value if the lambda is a temporary inside
-/// `co_await`: give it a name, as above, or capture by reference.
+/// A lambda that captures by value must not be a temporary inside `co_await`, because gcc 12
+/// destroys its captures twice. Give the lambda a name, as above, or capture by reference.
 ///
-/// T is Interposer, or has an interposer(), as WriteBackMap has.
+/// T is Interposer or a type with a member interposer(), such as WriteBackMap.
 /// Owner: neither copied nor moved. Destroy it while the context does not run, or once drained.
-/// Threads: everything here may be called from any thread; a shard itself only on its strand.
+/// Threads: all members may be called from any thread. A shard itself may be called only on its
+///   strand.
 /// Errors: a call that reaches its shards after they were destroyed ends with kClosed.
 template <typename T>
 class Sharded {
@@ -140,7 +141,7 @@ class Sharded {
   using Hash = std::function<std::size_t(KeyView)>;
   using Reply = Interposer::Reply;
 
-  /// `hash` decides which keys stay together: by default each key goes by itself.
+  /// Keys of equal `hash` share a shard. The default hashes the whole key.
   Sharded(const Executor& executor, std::size_t shards, const Make& make,
           Hash hash = std::hash<KeyView>{})
       : executor_(executor), hash_(std::move(hash)), shards_(std::make_shared<Shards>()) {
@@ -214,9 +215,10 @@ class Sharded {
   }
 
   /// Runs `f(T&)` on the strand of the key's shard: `void(ErrorCode, R)`, or `void(ErrorCode)` if
-  /// `f` returns void or an ErrorCode. R is what `f` returns, or V if that is a Result<V>, whose
-  /// error becomes the ErrorCode. R must be default-constructible. kClosed if the shards are gone:
-  /// then `f` does not run. A cancelled call may still run `f`.
+  /// `f` returns void or an ErrorCode. R is the type that `f` returns. If `f` returns a Result<V>,
+  /// R is V, and the error of the Result becomes the ErrorCode. R must be default-constructible.
+  /// Errors: those of `f`; kClosed if the shards are gone, and then `f` does not run. A cancelled
+  /// call may still run `f`.
   template <typename F, typename Token>
   auto AsyncOn(KeyView key, F f, Token&& token) {
     using Outcome = internal::Outcome<std::invoke_result_t<F&, T&>>;
@@ -232,10 +234,9 @@ class Sharded {
         executor_, std::forward<Token>(token));
   }
 
-  /// WriteBackMap::Put on the key's shard, completed once the change is durable, or cannot be:
-  /// `void(ErrorCode, Stamp)`. If there is an error and no stamp, nothing has changed; an error
-  /// with a stamp is that of the reply, see Interposer::SafeReply, and the change may become
-  /// durable.
+  /// WriteBackMap::Put on the key's shard. Completes when the change is durable, or cannot become
+  /// durable: `void(ErrorCode, Stamp)`. After an error with a zero stamp, nothing has changed. An
+  /// error with a stamp is that of Interposer::SafeReply, and the change may still become durable.
   template <typename Token>
   auto AsyncPut(KeyView key, std::string value,
                 Token&& token) requires std::is_same_v<T, WriteBackMap> {
@@ -253,7 +254,7 @@ class Sharded {
         key, [](T& map, KeyView key) { return map.Delete(key); }, std::forward<Token>(token));
   }
   /// WriteBackMap::Get on the key's shard: `void(ErrorCode, WriteBackMap::Entry)`. Completes once
-  /// the state that it shows is durable, so it can be answered to anybody.
+  /// the returned state is durable, so the caller may send it to any client.
   template <typename Token>
   auto AsyncGet(KeyView key, Token&& token) requires std::is_same_v<T, WriteBackMap> {
     using Done = UniqueFunction<void(ErrorCode, WriteBackMap::Entry)>;
@@ -324,7 +325,7 @@ class Sharded {
         std::forward<Token>(token));
   }
 
-  /// Flush, and drain, of all shards: `void(ErrorCode)`.
+  /// Flushes, or drains, all shards: `void(ErrorCode)`.
   template <typename Token>
   auto AsyncFlush(Token&& token) {
     return AsyncEach([](Interposer& shard, Reply done) { shard.Flush(std::move(done)); },
@@ -346,7 +347,7 @@ class Sharded {
         std::forward<Token>(token));
   }
 
-  /// One snapshot per shard: `void(std::vector<EngineStats>)`.
+  /// Takes one snapshot per shard: `void(std::vector<EngineStats>)`.
   template <typename Token>
   auto AsyncStats(Token&& token) {
     return Initiate<void(std::vector<EngineStats>)>(
@@ -406,7 +407,7 @@ class Sharded {
     withdraw.Set(internal::InterposerOf(shard).WithdrawableReply({&key, 1}, std::move(reply)));
   }
 
-  /// Runs `call(T*)` on a shard's strand; null if the shards are gone by then.
+  /// Runs `call(T*)` on a shard's strand. The pointer is null if the shards are gone by then.
   template <typename Call>
   static void OnShard(const std::shared_ptr<Shards>& shards, std::size_t i, Call call) {
     boost::asio::dispatch(internal::InterposerOf(*(*shards)[i]).get_executor(),

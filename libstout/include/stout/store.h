@@ -14,38 +14,39 @@
 
 namespace stout::inline v1 {
 
-/// What a store promises. The interposer checks its options against them.
+/// The promises of a store. The interposer checks its options against them.
 struct StoreTraits {
   static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
 
-  std::string name;              ///< For logs and metrics: "rocksdb".
-  bool atomic_batches = false;   ///< What a result does not name is applied whole or not at all.
-  bool compares_stamps = false;  ///< An older (epoch, version) of a key changes nothing.
-  bool fences = false;           ///< It has Fence().
-  bool durable = false;          ///< What was answered kOk survives a crash of the store.
+  std::string name;              ///< in logs and metrics: "rocksdb"
+  bool atomic_batches = false;   ///< items that a result does not name: all applied, or none
+  bool compares_stamps = false;  ///< an older (epoch, version) of a key changes nothing
+  bool fences = false;           ///< implements Fence()
+  bool durable = false;          ///< a write answered kOk survives a crash of the store
   std::size_t max_batch_items = kUnlimited;
   std::size_t max_batch_bytes = kUnlimited;
-  LaneId partitions = 1;  ///< PartitionOf is below this.
+  LaneId partitions = 1;  ///< PartitionOf() is in [0, partitions)
 };
 
-/// A key-value store behind an interposer: batch first, asynchronous, an outcome per key.
+/// A key-value store behind an interposer. It takes batches, is asynchronous, and answers per key.
 ///
-/// A store that compares stamps gives four promises, per key, atomically with the write:
-/// - a newer (epoch, version) than the one it has is applied and becomes the key's stamp;
-/// - an equal one is a repetition: nothing changes, the outcome is kOk once the first is durable;
-/// - an older version of the same epoch changes nothing, and its outcome is kOk, for a newer
-///   change of the same owner has overtaken it (again only once that one is durable);
-/// - an older epoch changes nothing, and its outcome is kFenced.
+/// A store that compares stamps gives four promises per key, atomically with the write:
+/// - A newer (epoch, version) than the stored one is applied and becomes the key's stamp.
+/// - An equal one is a repetition. It changes nothing, and the outcome is kOk once the first write
+///   is durable.
+/// - An older version of the same epoch changes nothing, because a newer change of the same owner
+///   has overtaken it. The outcome is kOk once that newer change is durable.
+/// - An older epoch changes nothing, and its outcome is kFenced.
 /// A delete is a write like any other: its stamp stays as a tombstone for a documented time.
 ///
-/// That leaves a former owner the keys that its successor has not written yet. A store that fences
-/// gives one more promise, per scope: see Fence().
+/// Stamps alone let a former owner write the keys that its successor has not written yet. A store
+/// that fences gives one more promise, per scope: see Fence().
 ///
 /// Owner: outlives its interposers; it finishes or fails all calls before its destructor returns.
-/// Threads: all members may be called from any thread; handlers may run on any thread, also
+/// Threads: all members may be called from any thread. Handlers may run on any thread, also
 /// before the call that took them returns.
-/// Errors: never throws after opening; trouble is a result. A call is answered exactly once
-/// (an interposer survives a store that breaks this: see LaneOptions::attempt_timeout).
+/// Errors: never throws after opening; a failure is a result. A call is answered exactly once.
+/// (An interposer survives a store that breaks this: see LaneOptions::attempt_timeout.)
 /// Paper: Stout (ATC'10) "Staying Safe: Consistency"; a *datalet* in BespoKV (TPDS 2020).
 class Store {
  public:
@@ -61,10 +62,11 @@ class Store {
 
   [[nodiscard]] virtual const StoreTraits& traits() const = 0;
 
-  /// Expires when this store is destroyed, so that its users can tell.
+  /// Expires when this store is destroyed, so that its users can detect it.
   [[nodiscard]] std::weak_ptr<const void> lifetime() const { return lifetime_; }
 
-  /// The lane of a key: keys that share a bottleneck share a partition. Constant while open.
+  /// Returns the lane of a key: keys that share a bottleneck share a partition. Constant while
+  /// open.
   [[nodiscard]] virtual LaneId PartitionOf(KeyView) const { return 0; }
 
   /// Writes a batch. `batch` stays valid until `handler` has been called or destroyed.
@@ -73,14 +75,16 @@ class Store {
   /// Reads the newest durable states. `batch` stays valid as in Write.
   virtual void Read(const ReadBatch& batch, ReadHandler handler) = 0;
 
-  /// Takes a fresh epoch: larger than all that this store ever gave out or saw in a write, durable
-  /// before it is answered.
+  /// Takes a fresh epoch. It is larger than every epoch that this store gave out or saw in a write,
+  /// and is durable before it is answered.
   virtual void NewEpoch(EpochHandler handler) = 0;
 
-  /// Shuts former owners out: once this has answered kOk, which is durable, no batch of `scope`
-  /// under an older epoch is applied any more, and none is under way that a read could miss; such a
-  /// batch answers kFenced as a whole. A successor fences, and only then reads.
-  /// kFenced: the scope is under a newer epoch already. kRefused: the store has no fences.
+  /// Shuts former owners out of `scope`. Once this has answered kOk, which is durable:
+  /// - a batch of `scope` under an older epoch is no longer applied, and answers kFenced as a
+  ///   whole;
+  /// - a read sees every batch that was applied earlier: none is still under way.
+  /// A successor fences first, and then reads.
+  /// Errors: kFenced if the scope is already under a newer epoch; kRefused without fences.
   virtual void Fence([[maybe_unused]] const Scope& scope, [[maybe_unused]] Epoch epoch,
                      FenceHandler handler) {
     handler(Errc::kRefused);
@@ -90,8 +94,8 @@ class Store {
   ///
   ///     WriteResult r = co_await store.AsyncWrite(batch, asio::use_awaitable);
   ///
-  /// The handler runs on its associated executor. `batch` as in Write, so AsyncWrite and AsyncRead
-  /// ignore cancellation: the store may read the batch until it answers.
+  /// The handler runs on its associated executor. `batch` must stay valid as in Write. AsyncWrite
+  /// and AsyncRead ignore cancellation, because the store may read the batch until it answers.
   template <typename Token>
   auto AsyncWrite(const WriteBatch& batch, Token&& token) {
     return Initiate<void(WriteResult)>(

@@ -12,7 +12,7 @@ namespace stout::inline v1 {
 
 /// A callable that is moved, not copied, and kept without allocation up to 64 bytes.
 ///
-/// What std::move_only_function is in C++23. Calling an empty one aborts with a message.
+/// It stands in for std::move_only_function of C++23. Calling an empty one aborts with a message.
 template <typename Signature>
 class UniqueFunction;
 

@@ -14,13 +14,13 @@ namespace stout::inline v1 {
 struct WriteBackMapOptions {
   EngineOptions engine;
   /// Bytes of memory for keys and values, as cached_bytes() and lent_bytes() count them. The least
-  /// recently used keys are dropped first. Dirty ones are always kept and count.
+  /// recently used keys are dropped first. Dirty keys count, and are never dropped.
   std::size_t cache_bytes = std::size_t{256} << 20;
   /// If set, the map adds its lent_bytes() to it. Several maps may share it.
   std::shared_ptr<std::atomic<std::size_t>> lent_bytes;
 };
 
-/// For applications without a state of their own: an interposer that also holds the values.
+/// An interposer that also holds the values, for applications without a state of their own.
 ///
 ///     WriteBackMap map(executor, store);
 ///     co_await map.AsyncOpen(asio::use_awaitable);
@@ -36,8 +36,8 @@ class WriteBackMap {
 
   /// The newest state of one key, durable or not.
   struct Entry {
-    std::shared_ptr<const std::string> value;  ///< Null: the key does not exist.
-    Stamp stamp;                               ///< Of the change that made it so; zero if none.
+    std::shared_ptr<const std::string> value;  ///< null if the key does not exist
+    Stamp stamp;                               ///< of the change to this state; zero if none
   };
   using GetHandler = UniqueFunction<void(ErrorCode, Entry)>;
 
@@ -55,14 +55,14 @@ class WriteBackMap {
     return interposer().AsyncOpen(std::forward<Token>(token));
   }
 
-  /// The key has this value from now on. Nothing changes on kPushedBack, kDraining, kClosed,
-  /// kFenced. The stamp grows with each change of the key, also across restarts.
+  /// Gives the key this value and marks it dirty. The stamp grows with each change of the key, also
+  /// across restarts. Errors: kPushedBack, kDraining, kClosed, kFenced; then nothing changes.
   Result<Stamp> Put(KeyView key, std::string value);
-  /// The key is gone from now on.
+  /// Deletes the key and marks it dirty. Errors: as Put.
   Result<Stamp> Delete(KeyView key);
 
-  /// The newest state, read from the store if it is not in memory: `void(ErrorCode, Entry)`.
-  /// It may not be durable yet: answer through SafeReply, called in the same turn.
+  /// Gets the newest state, from the store if it is not in memory: `void(ErrorCode, Entry)`.
+  /// It may not be durable yet, so answer through SafeReply, called in the same turn.
   template <typename Token>
   auto AsyncGet(KeyView key, Token&& token) {
     return Initiate<void(ErrorCode, Entry)>(
@@ -71,7 +71,8 @@ class WriteBackMap {
   }
   void Get(KeyView key, GetHandler handler);
 
-  /// The newest state if it is in memory, without waiting: to decide and change in one turn.
+  /// Returns the newest state if it is in memory, without waiting. Use it to read and change a key
+  /// in one turn.
   [[nodiscard]] std::optional<Entry> Peek(KeyView key);
 
   /// As Interposer::SafeReply.
@@ -83,18 +84,18 @@ class WriteBackMap {
     return interposer().AsyncSafeReply(std::move(keys), std::forward<Token>(token));
   }
 
-  /// Flush, drain, close, statistics.
+  /// Use it to flush, drain and close, and for statistics.
   [[nodiscard]] Interposer& interposer();
 
-  /// A value of the caller that counts in lent_bytes() until its last reference is gone.
+  /// Wraps a value of the caller, which counts in lent_bytes() until its last reference is gone.
   [[nodiscard]] std::shared_ptr<const std::string> Lend(std::string value);
 
-  /// Bytes of memory that the map's keys take, dirty, clean and absent ones: each with its value,
-  /// and with what the map and the allocator add. An estimate, made for libstdc++ and glibc.
+  /// Bytes of memory for the map's keys (dirty, clean and absent), their values, and the overhead
+  /// of the map and the allocator. An estimate for libstdc++ and glibc.
   [[nodiscard]] std::size_t cached_bytes() const;
 
-  /// Bytes of memory of values that callers still hold although the map has replaced or dropped
-  /// them. On any thread.
+  /// Bytes of memory of the values that callers still hold after the map replaced or dropped them.
+  /// Any thread.
   [[nodiscard]] std::size_t lent_bytes() const;
 
  private:

@@ -7,8 +7,8 @@
 
 namespace stout::inline v1 {
 
-/// Capped exponential back-off with jitter: the n-th pause is uniform between half of and all of
-/// min(cap, first * 2^(n-1)), so that servers which failed together do not return together.
+/// Capped exponential back-off with jitter. The n-th pause is uniform in [m / 2, m] with
+/// m = min(cap, first * 2^(n-1)). The jitter spreads out servers that failed together.
 struct Backoff {
   Duration first;
   Duration cap;

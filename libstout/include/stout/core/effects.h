@@ -9,7 +9,7 @@
 
 namespace stout::internal {
 
-/// Run this reply, now and never again.
+/// Tells the driver to run this reply, now and only once.
 struct RunReply {
   ReplyId id;
   Errc errc;
@@ -17,7 +17,7 @@ struct RunReply {
   bool operator==(const RunReply&) const = default;
 };
 
-/// This fetch is answered.
+/// The answer to a fetch.
 struct FetchDone {
   FetchId id;
   Errc errc;
@@ -35,16 +35,17 @@ struct KeyRefused {
   bool operator==(const KeyRefused&) const = default;
 };
 
-/// What the engine asks of its driver. The driver takes all of it after each input and carries it
-/// out in this order: an application learns that a key was refused before its replies fail.
+/// The work that the engine gives to its driver. The driver takes all of it after each input and
+/// carries it out in the order of the members. Therefore an application learns that a key was
+/// refused before its replies fail.
 struct Effects {
-  std::vector<WriteBatch> writes;  ///< Answer each with Engine::WriteDone, then Recycle.
-  std::vector<ReadBatch> reads;    ///< Answer each with Engine::ReadDone.
+  std::vector<WriteBatch> writes;  ///< answer each with Engine::WriteDone, then Recycle
+  std::vector<ReadBatch> reads;    ///< answer each with Engine::ReadDone
   std::vector<KeyRefused> refused;
-  std::vector<LaneId> fenced;  ///< Another server owns these lanes' keys: drop their state.
+  std::vector<LaneId> fenced;  ///< another server owns these lanes' keys: drop their state
   std::vector<RunReply> replies;
   std::vector<FetchDone> fetched;
-  bool drained = false;  ///< A drain has ended: nothing is dirty and no reply waits.
+  bool drained = false;  ///< a drain has ended: nothing is dirty and no reply waits
 
   [[nodiscard]] bool empty() const {
     return writes.empty() && reads.empty() && refused.empty() && fenced.empty() &&

@@ -33,10 +33,10 @@ struct KeyRef {
 ///
 /// Every input may add effects; only Poll sends. The Asio shell and the simulator are two drivers.
 ///
-/// Times never run backwards here: an earlier `now` than the last counts as the last, so a driver
-/// whose clock may jump back (none of ours) holds everything up until it has caught up.
+/// Time never runs backwards here: a `now` earlier than the last counts as the last. If a driver's
+/// clock jumps back, the engine therefore waits until the clock has caught up.
 /// Owner: the driver.   Threads: none of its own; callers serialise.
-/// Errors: none but std::bad_alloc. Requires valid options (see Validate) and lanes in range.
+/// Errors: only std::bad_alloc. Requires valid options (see Validate) and lanes in range.
 /// Paper: Stout (ATC'10); DESIGN "The core is a state machine".
 class Engine {
  public:
@@ -44,45 +44,46 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// A key changes: its state is dirty until a write of it, begun later, is durable. `bytes` is
-  /// the size of that state for the limits; 0 if unknown. The change must be in place before the
-  /// next Poll.
+  /// Records that a key changes. Its state is dirty until a write that begins later is durable.
+  /// `bytes` is the size of that state for the limits; 0 if unknown. The change must be in place
+  /// before the next Poll.
   MarkResult MarkDirty(KeyRef key, std::size_t bytes, TimePoint now);
 
   /// Runs the reply once each key is durable at least at the version that it has now. Returns its
   /// index for Withdraw, or ReplyTable::kNone if it was refused at once.
   ReplyTable::Index SafeReply(std::span<const KeyRef> keys, ReplyId reply, TimePoint now);
 
-  /// Answers the newest state of a key, durable or not.
+  /// Fetches the newest state of a key, durable or not.
   void Fetch(KeyRef key, FetchId fetch, TimePoint now);
 
-  /// Sends what is dirty now without further delay; the reply runs when all of it is durable or
-  /// cannot be. It has no deadline. Returns its index, as SafeReply.
+  /// Sends all dirty keys without further delay. The reply runs when they are durable or cannot
+  /// become durable. It has no deadline. Returns its index, as SafeReply.
   ReplyTable::Index Flush(ReplyId reply, TimePoint now);
 
-  /// Forgets a reply or a flush, which then never runs. False if it has ended: it is in the
-  /// effects, or was.
+  /// Forgets a reply or a flush, which then never runs. Returns false if it has ended: it is or was
+  /// in the effects.
   bool Withdraw(ReplyTable::Index index, ReplyId reply) { return replies_.Withdraw(index, reply); }
 
   void WriteDone(LaneId lane, BatchId batch, const WriteResult& result, TimePoint now);
   void ReadDone(LaneId lane, BatchId batch, ReadResult result, TimePoint now);
-  /// Gives the buffers of an answered batch back, so that the steady state allocates nothing.
+  /// Takes back the buffers of an answered batch, so that the steady state allocates nothing.
   void Recycle(WriteBatch batch) {
     Lane& lane = lanes_[batch.lane].writes;
     lane.Recycle(std::move(batch));
   }
 
-  /// Takes no new change and sends what is dirty; `drained` when nothing is and no reply waits.
+  /// Takes no new change and sends all dirty keys. Sets Effects::drained when no key is dirty and
+  /// no reply waits.
   void Drain();
-  /// Sends nothing more and fails what waits with kClosed.
+  /// Sends nothing more, and fails waiting replies and fetches with kClosed.
   void Close(TimePoint now) { Stop(Errc::kClosed, now); }
-  /// Another server owns the keys: sends nothing more and fails what waits with kFenced.
+  /// Another server owns the keys: as Close, but with kFenced.
   void Fence(TimePoint now) { Stop(Errc::kFenced, now); }
 
-  /// Forms the batches that are due. Answers when to be polled again if nothing else happens.
+  /// Forms the batches that are due. Returns the time of the next Poll if no other input comes.
   TimePoint Poll(TimePoint now, StateSource& source);
 
-  /// Swaps the effects so far with `into`, whose content is dropped and capacity reused.
+  /// Swaps the effects so far with `into`. The content of `into` is dropped, its capacity reused.
   void TakeEffects(Effects& into);
 
   [[nodiscard]] bool IsDirty(KeyRef key) const { return lanes_[key.lane].writes.Contains(key.key); }

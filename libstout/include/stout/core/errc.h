@@ -4,27 +4,28 @@
 
 namespace stout::inline v1 {
 
-/// Everything that can go wrong, in the core, the shell and the stores: one vocabulary.
+/// All errors of the core, the shell and the stores.
 ///
-/// `stout/error.h` makes these Boost error codes; the core itself uses the bare values.
+/// `stout/error.h` makes them Boost error codes; the core itself uses the bare values.
 enum class Errc {
   kOk = 0,
-  kPushedBack,     ///< A limit on dirty keys, bytes or replies is reached: answer "try later".
-  kDraining,       ///< The interposer is draining: no new change is taken.
-  kClosed,         ///< The interposer is closed, or was never opened.
-  kFenced,         ///< Another server owns the keys (a newer epoch): drop the state held in memory.
-  kRefused,        ///< The store will never take this state of this key.
-  kTooLarge,       ///< As kRefused: the state is larger than a batch or the store can hold.
-  kNotSerialized,  ///< As kRefused: the application could not serialise the state.
-  kDeadline,       ///< The reply's deadline passed before its keys were durable.
-  kTransient,      ///< The store could not do it now and did not do it.
-  kUnknown,        ///< No answer: it may have happened, may not have, or may happen yet.
-  kBadOptions,     ///< Options out of range.
-  kBadUrl,         ///< A store URL that cannot be opened; the diagnostics say why.
-  kCorrupt,        ///< The store holds bytes that the adapter did not write.
+  kPushedBack,     ///< a limit on dirty keys, bytes or replies is reached: answer "try later"
+  kDraining,       ///< the interposer is draining: no new change is taken
+  kClosed,         ///< the interposer is closed, or was never opened
+  kFenced,         ///< another server owns the keys (a newer epoch): drop the state in memory
+  kRefused,        ///< the store will never take this state of this key
+  kTooLarge,       ///< as kRefused: the state is larger than a batch or the store can hold
+  kNotSerialized,  ///< as kRefused: the application could not serialise the state
+  kDeadline,       ///< the reply's deadline passed before its keys were durable
+  kTransient,      ///< the store could not do it now, and did nothing
+  kUnknown,        ///< no answer: the write may have happened, or may happen later
+  kBadOptions,     ///< options out of range
+  kBadUrl,         ///< a store URL that cannot be opened; the diagnostics give the cause
+  kCorrupt,        ///< the store holds bytes that the adapter did not write
 };
 
-/// One line for people, without a full stop: "pushed back: too much is waiting for the store".
+/// Returns one line for people, without a full stop: "pushed back: too much is waiting for the
+/// store".
 [[nodiscard]] std::string_view Describe(Errc errc);
 
 }  // namespace stout::inline v1

@@ -10,31 +10,31 @@ namespace stout::internal {
 
 /// The pause of a lane whose store is in trouble.
 ///
-/// Batches that were in flight together fail together, for one reason. So a failure lengthens the
-/// pause only if its batch was sent after the last one that did: else a store that sheds the load
-/// of many batches at once would be left alone for the longest pause after one bad moment. (TCP
+/// Batches that were in flight together fail together, for one reason. A failure therefore
+/// lengthens the pause only if its batch was sent after the last failure that lengthened it.
+/// Otherwise one overload that fails many batches at once would cause the longest pause. (TCP
 /// shrinks its window once per window for the same reason: NewReno, RFC 6582.)
 ///
-/// Owner: a lane, which tells it of each batch's fate.   Threads: none of its own.
+/// Owner: a lane, which reports each batch's outcome.   Threads: none of its own.
 class HoldBack {
  public:
   explicit HoldBack(const Backoff& backoff) : backoff_(backoff) {}
 
   /// A batch has failed. `newest` is the last that was sent before now.
   void OnFailure(BatchId failed, BatchId newest, TimePoint now, SplitMix64& random);
-  /// The store takes batches: the next pause is the first again. One under way goes on.
+  /// The store takes batches again: the next pause is the shortest. A pause under way goes on.
   void OnSuccess() { failures_ = 0; }
   /// Ends the pause.
   void Lift() { until_ = TimePoint::min(); }
 
-  /// No batch is sent before.
+  /// No batch is sent before this time.
   [[nodiscard]] TimePoint until() const { return until_; }
 
  private:
   Backoff backoff_;
   TimePoint until_ = TimePoint::min();
-  BatchId newest_ = 0;          // when the pause began: older ones do not make it longer
-  std::uint32_t failures_ = 0;  // that did, in a row
+  BatchId newest_ = 0;          // newest batch when the pause began: older ones do not lengthen it
+  std::uint32_t failures_ = 0;  // failures in a row that lengthened it
 };
 
 }  // namespace stout::internal

@@ -9,11 +9,12 @@
 
 namespace stout::internal {
 
-/// The attempts of a lane that the store has yet to answer, in the order in which they were sent.
-/// An `Attempt` has an `id`; ids ascend.
+/// The attempts of a lane that the store has not answered yet, in the order in which they were
+/// sent. An `Attempt` has an `id`; ids ascend.
 ///
-/// A vector whose first elements may be vacant: a store that answers in order, as most do, would
-/// else have every answer move all others forward, and a deque allocates now and then for ever.
+/// It is a vector whose first elements may be vacant. Most stores answer in order. Without
+/// vacancies every answer would move all later attempts forward. A deque would allocate again and
+/// again.
 ///
 /// Owner: a lane.   Threads: none of its own.
 template <typename Attempt>
@@ -32,7 +33,7 @@ class InFlight {
   [[nodiscard]] Attempt& back() { return attempts_.back(); }
 
   void push_back(Attempt&& attempt) {
-    // At least half of them: so each element is moved once or twice in its life.
+    // More than half are vacant, so each element is moved once or twice in its life.
     if (attempts_.size() == attempts_.capacity() && vacant_ > size()) {
       attempts_.erase(attempts_.begin(), begin());
       vacant_ = 0;
@@ -40,14 +41,14 @@ class InFlight {
     attempts_.push_back(std::move(attempt));
   }
 
-  /// end() if there is none.
+  /// Returns end() if there is none.
   [[nodiscard]] Iterator Find(BatchId id) {
     const Iterator found =
         std::lower_bound(begin(), end(), id, [](const Attempt& a, BatchId b) { return a.id < b; });
     return found != end() && found->id == id ? found : end();
   }
 
-  /// Removes and returns it; invalidates iterators.
+  /// Removes and returns the attempt. Invalidates iterators.
   Attempt Take(Iterator at) {
     Attempt taken = std::move(*at);
     if (at - begin() < end() - at) {

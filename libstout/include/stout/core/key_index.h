@@ -10,11 +10,11 @@ namespace stout::internal {
 
 /// A hash table from keys to slots of a pool that holds the keys themselves.
 ///
-/// Open addressing, linear probing, deletion by shifting back: no tombstones, so a table through
-/// which keys stream for ever neither degrades nor rehashes, and a steady state allocates nothing.
-/// (The flat containers of Boost rehash from time to time under that load.) A cell is 8 bytes and
-/// at most half of the cells are used: an unsuccessful look-up then reads 2.5 cells on average,
-/// mostly one cache line (Knuth, TAOCP 6.4).
+/// Open addressing, linear probing, deletion by shifting back. There are no tombstones, so a table
+/// whose keys change for ever neither degrades nor rehashes, and the steady state allocates
+/// nothing. (The flat containers of Boost rehash from time to time under that load.) A cell is 8
+/// bytes, and at most half of the cells are used. An unsuccessful look-up then reads 2.5 cells on
+/// average, mostly in one cache line (Knuth, TAOCP 6.4).
 class KeyIndex {
  public:
   using Slot = std::uint32_t;
@@ -24,7 +24,7 @@ class KeyIndex {
 
   [[nodiscard]] std::size_t size() const { return size_; }
 
-  /// The slot with this hash for which `matches(slot)` holds, or kNone.
+  /// Returns the slot with this hash for which `matches(slot)` holds, or kNone.
   template <typename Matches>
   [[nodiscard]] Slot Find(std::uint32_t hash, Matches matches) const {
     for (std::size_t i = hash & mask(); cells_[i].slot != kNone; i = (i + 1) & mask()) {
@@ -44,8 +44,8 @@ class KeyIndex {
   void Erase(std::uint32_t hash, Slot slot) {
     std::size_t hole = hash & mask();
     while (cells_[hole].slot != slot) hole = (hole + 1) & mask();
-    // Move back each later cell of the run that may stand in the hole: one whose home is not
-    // between the hole and itself (cyclically).
+    // Move back each later cell of the run that may fill the hole: a cell whose home is not between
+    // the hole and itself (cyclically).
     for (std::size_t i = (hole + 1) & mask(); cells_[i].slot != kNone; i = (i + 1) & mask()) {
       const std::size_t home = cells_[i].hash & mask();
       if (((i - home) & mask()) >= ((i - hole) & mask())) {

@@ -21,7 +21,7 @@
 
 namespace stout::internal {
 
-/// The stamp of a change, or why it was not taken.
+/// The version of a change, or the reason for which it was not taken.
 struct MarkResult {
   Version version = 0;
   Errc errc = Errc::kOk;
@@ -29,27 +29,28 @@ struct MarkResult {
   bool operator==(const MarkResult&) const = default;
 };
 
-/// The writes of one set of keys: which are dirty, which are in flight, when to send the next.
+/// The writes of one set of keys: the dirty ones, those in flight, and the time of the next send.
 ///
-/// A key has an entry from its first unsent change until all its changes are durable; a clean key
+/// A key has an entry from its first unsent change until all its changes are durable. A clean key
 /// costs nothing. Invariants:
-///  1. An entry is in exactly one place: ready (may be sent), paused (waits to be retried), or in
+///  1. An entry is in exactly one place: ready (may be sent), paused (waits for a retry), or in
 ///     flight. In flight it may be dirty again; then it becomes ready when its write ends.
 ///  2. At most one write of a key is in flight, so its versions become durable in order. (A write
 ///     that timed out may still reach the store; its stamp makes it harmless.)
 ///  3. `newest` >= every version that was ever sent or that a reply waits for.
-///  4. A reply that waits for a key hangs on the key's entry, so an entry without changes that are
-///     not yet durable has no waits and is erased.
+///  4. A reply that waits for a key is linked to the key's entry. An entry whose changes are all
+///     durable therefore has no waits and is erased.
 ///  5. Once stopped (closed or fenced) the lane is empty and stays so.
 ///
-/// What a failure does:
-///  - The batch as a whole failed: its keys go back to the head of the queue, the lane pauses (once
-///    for all that were in flight together, see HoldBack), and the next batch has half as many
-///    items, so that one which poisons its batch ends up alone.
-///  - Some keys failed, or each by itself: these pause; one that failed kAloneAfter times travels
-///    alone from then on, and neither its company nor the lane suffers when it fails again.
-///  - Some were refused and the rest failed with them: the rest goes back to the head of the queue.
-///  - Under prefix ordering whatever failed goes back to the head of the queue, all together.
+/// Effects of a failure:
+///  - The batch failed as a whole. Its keys go back to the head of the queue. The lane pauses, once
+///    for all batches that were in flight together, see HoldBack. The next batch has half as many
+///    items, so that a key that makes its batch fail ends up alone.
+///  - Some keys failed, or each by itself. These keys pause. A key that failed kAloneAfter times is
+///    sent in a batch of its own from then on, so its next failure affects no other key.
+///  - Some keys were refused and the rest failed with them. The rest goes back to the head of the
+///    queue.
+///  - Under prefix ordering all failed keys go back to the head of the queue together.
 ///
 /// Owner: an Engine.   Threads: none of its own.
 /// Paper: Stout (ATC'10), "Benefit: Write Collapsing", "Staying Safe: Consistency".
@@ -62,20 +63,20 @@ class Lane {
 
   MarkResult Mark(KeyView key, std::size_t bytes, TimePoint now);
 
-  /// The reply waits for this key's newest change, if that is not yet durable. kOk, or why it
-  /// never can be.
+  /// Makes the reply wait for this key's newest change, if that is not yet durable. Returns kOk, or
+  /// the error because of which it never can be durable.
   [[nodiscard]] Errc DependOn(ReplyTable::Index reply, KeyView key);
 
-  /// Everything dirty is sent without delay, keys in retry included, and the reply waits for it.
+  /// Sends all dirty keys without delay, keys in retry included, and makes the reply wait for them.
   void Flush(ReplyTable::Index reply);
 
-  /// Everything dirty is sent without delay.
+  /// Sends all dirty keys without delay.
   void SendAllNow();
 
-  /// The store has answered. An answer after the attempt's time-out is ignored, unless it fences.
+  /// Takes the store's answer. An answer after the attempt's time-out is ignored unless it fences.
   void Done(BatchId batch, const WriteResult& result, TimePoint now);
 
-  /// Sends what is due. Answers when to be polled again, unless something else happens first.
+  /// Sends the batches that are due. Returns the time of the next Poll if no other input comes.
   TimePoint Poll(TimePoint now, StateSource& source);
 
   /// Closes or fences: forgets everything and fails the replies that wait for it.
@@ -84,9 +85,9 @@ class Lane {
   /// Takes the buffers of an answered batch for the next ones.
   void Recycle(WriteBatch batch);
 
-  /// Whether a change of this key is not yet durable.
+  /// Returns true while a change of this key is not yet durable.
   [[nodiscard]] bool Contains(KeyView key) const { return NewestOf(key) != 0; }
-  /// The version of the newest change of a key that is not yet durable, else 0.
+  /// Returns the version of the key's newest change that is not yet durable; 0 if there is none.
   [[nodiscard]] Version NewestOf(KeyView key) const;
   [[nodiscard]] bool empty() const { return entries_.in_use() == 0; }
   [[nodiscard]] Errc stopped() const { return stopped_; }
@@ -96,10 +97,10 @@ class Lane {
  private:
   using Slot = KeyIndex::Slot;
   static constexpr Slot kNone = KeyIndex::kNone;
-  /// A key that failed this often is sent in a batch of its own. Guess; see world_test.
+  /// After this number of failures a key is sent in a batch of its own. Guess; see world_test.
   static constexpr std::uint32_t kAloneAfter = 3;
-  /// Buffers of values beyond this are not kept for later batches. There are as many spares as
-  /// items were ever in flight at once, and each grows to the largest value that it ever held.
+  /// Larger buffers of values are not kept for later batches. The number of spares is the largest
+  /// number of items ever in flight, and each spare grows to the largest value that it ever held.
   static constexpr std::size_t kMaxSpareBytes = std::size_t{4} << 10;
 
   struct Entry {
@@ -109,7 +110,7 @@ class Lane {
     Version newest;          // the newest change
     Version sending;         // the change in flight, 0 if none
     TimePoint dirty_since;   // the oldest change that is not in flight
-    TimePoint ready_since;   // since when it could be sent: later if a write was in flight
+    TimePoint ready_since;   // when it could first be sent: later if a write was in flight
     std::size_t bytes;       // towards max_dirty_bytes
     ReplyTable::Ring waits = ReplyTable::kNone;  // kept, empty, for the slot's next key
     Slot next;                                   // in the ready queue
@@ -189,13 +190,13 @@ class Lane {
   Slot ready_head_ = kNone;
   Slot ready_tail_ = kNone;
   std::size_t ready_ = 0;
-  std::size_t urgent_ = 0;      // of them, those with the flag
+  std::size_t urgent_ = 0;      // ready keys with the flag
   std::vector<Paused> paused_;  // a heap, earliest first
 
   InFlight<Attempt> attempts_;
   Pacer pacer_;
   HoldBack hold_;    // after a batch failed as a whole
-  std::size_t cut_;  // items per batch while failures make it less
+  std::size_t cut_;  // items per batch while failures reduce it
 
   std::vector<WriteItem> spare_items_;
   std::vector<std::vector<WriteItem>> spare_batches_;

@@ -13,10 +13,10 @@
 
 namespace stout::internal {
 
-/// What a LeaseKeeper asks of its driver, to be carried out in order and at once.
+/// The actions that a LeaseKeeper gives to its driver, which carries them out in order and at once.
 namespace lease {
 
-/// Names one attempt, which may be sent several times; answers bring it back.
+/// Names one attempt, which may be sent several times. Answers carry it.
 using Attempt = std::uint64_t;
 
 // Calls of the lease service.
@@ -75,21 +75,24 @@ using Action =
 
 }  // namespace lease
 
-/// Decides what a member of a lease service does: when it joins and renews, which ranges it takes
-/// and hands over, and until when they are certainly its own.
+/// Decides when a member of a lease service joins and renews, and which ranges it takes and hands
+/// over. It also computes until when the member certainly owns its ranges.
 ///
 /// Invariants:
-/// 1. A range is held only under an epoch that an Acquire of this session was answered with, and
-///    that no Release was sent for.
-/// 2. valid_until() is never later than ttl after the sending of a call that began or renewed the
-///    session, less the margin: by then the service has not ended it, whatever was lost or late.
-/// 3. When the session ends, each range held is told Lost, before any range is Acquired again.
-/// Of several attempts at one thing only the answers of the last count, so that none can speak of
-/// what was released since. A request for a range that is not answered within a renewal period is
-/// sent again as the same attempt: nothing else was asked in between, so that any answer is true,
-/// and a service that is slow for long is still understood.
+/// 1. A range is held only under an epoch that answered an Acquire of this session, and for which
+///    no Release was sent.
+/// 2. valid_until() <= ttl less the margin, after the send of a call that began or renewed the
+///    session. The service cannot end the session before that time, even if messages are lost or
+///    late.
+/// 3. When the session ends, each range held is reported Lost before any range is Acquired again.
+/// 4. If there were several attempts at one request, only the answer to the last one counts. An
+///    older answer could concern a range that was released since.
 ///
-/// Units: stout::Duration, and TimePoint of any clock that counts all time, suspended or not.
+/// A request for a range that is not answered within a renewal period is sent again as the same
+/// attempt. No other request for the range was sent in between, so any answer is valid. Therefore
+/// the answers of a service that is slow for a long time still count.
+///
+/// Units: stout::Duration, and TimePoint of any clock that also counts suspended time.
 /// Owner: value type.   Threads: none of its own.   Errors: cannot fail.
 /// Paper: Gray and Cheriton, "Leases" (SOSP'89); the fencing tokens are Chubby's sequencers
 ///   (OSDI'06).
@@ -98,13 +101,13 @@ class LeaseKeeper {
   /// Requires a non-empty address, ranges >= 1 and ttl > 0.
   LeaseKeeper(std::string address, RangeId ranges, Duration ttl);
 
-  // --- What happens. `now` never goes back. ---------------------------------------------------
+  // --- Inputs. `now` never goes back. ---------------------------------------------------------
 
   void Start(TimePoint now);
-  /// The application wants to leave, for good.
+  /// The application wants to leave; this is final.
   void Leave(TimePoint now);
-  /// The application cannot serve: ends the session, so that others take the ranges, and joins no
-  /// more until Resume. Ranges that are held are Lost.
+  /// The application cannot serve: ends the session, so that other members take the ranges, and
+  /// does not join until Resume. Ranges that are held are Lost.
   void Suspend(TimePoint now);
   void Resume(TimePoint now);
   /// The service's newest table.
@@ -112,23 +115,23 @@ class LeaseKeeper {
   void OnJoined(lease::Attempt attempt, Errc errc, SessionId session, TimePoint now);
   /// `sent` as in the KeepAlive that this answers.
   void OnKeptAlive(SessionId session, TimePoint sent, Errc errc, TimePoint now);
-  /// The Leave of this session was answered, in whatever way.
+  /// The Leave of this session was answered, with or without an error.
   void OnLeft(SessionId session, TimePoint now);
   void OnAcquired(lease::Attempt attempt, RangeId range, Errc errc, std::optional<Epoch> epoch,
                   TimePoint now);
   void OnReleased(lease::Attempt attempt, RangeId range, Errc errc, TimePoint now);
   /// The application has handed the range over, or gives it up.
   void OnHandedOver(RangeId range, Epoch epoch, TimePoint now);
-  /// To be called at NextTick(); any other time is well, too.
+  /// Call it at NextTick(). A call at any other time is harmless.
   void Tick(TimePoint now);
 
-  // --- What follows. --------------------------------------------------------------------------
+  // --- Outputs. -------------------------------------------------------------------------------
 
   /// The actions since the last call.
   [[nodiscard]] std::vector<lease::Action> TakeActions() { return std::exchange(actions_, {}); }
   [[nodiscard]] TimePoint NextTick() const;
 
-  /// The range is ours while this is not zero and the time is before valid_until().
+  /// This member owns the range while the epoch is not zero and the time is before valid_until().
   [[nodiscard]] Epoch HeldEpoch(RangeId range) const;
   [[nodiscard]] TimePoint valid_until() const { return valid_until_; }
 
@@ -137,13 +140,13 @@ class LeaseKeeper {
   enum class Holding { kNone, kAcquiring, kHeld, kHandingOver, kReleasing };
   struct Range {
     Holding holding = Holding::kNone;
-    Epoch epoch = 0;             // While held, handed over or released.
-    lease::Attempt attempt = 0;  // Of the request that is on its way.
-    TimePoint due{};             // When a request is sent again; kNone: when one may be sent.
+    Epoch epoch = 0;             // while held, handed over or released
+    lease::Attempt attempt = 0;  // of the request that is under way
+    TimePoint due{};             // when a request is sent again; kNone: when one may be sent
   };
   enum class Rightful { kNotKnown, kOurs, kAnothers };
 
-  // The end of our time, or of an attempt, then what is to be done.
+  // Handles the end of the lease or of an attempt, then sends the requests that are due.
   void Advance(TimePoint now);
   void Expire(TimePoint now);
   void SendJoin(TimePoint now);
@@ -153,16 +156,16 @@ class LeaseKeeper {
   void SendAcquire(RangeId id, TimePoint now);
   void SendRelease(RangeId id, Epoch epoch, TimePoint now);
   void FinishLeaving(TimePoint now);
-  // Loses all ranges. `tell`: the service may not know.
+  // Loses all ranges. `tell`: also sends Leave, because the service may not know.
   void EndSession(bool tell, TimePoint now);
   void Rest(Range* range, TimePoint until);
   [[nodiscard]] Rightful Judge(RangeId id) const;
   [[nodiscard]] const std::optional<Lease>& Known(RangeId id) const;
 
   std::string address_;
-  Duration lease_;   // How long a session lasts for us.
-  Duration period_;  // Between renewals.
-  Duration pause_;   // Before what failed is tried again.
+  Duration lease_;   // length of a session: ttl less the margin
+  Duration period_;  // between renewals
+  Duration pause_;   // before a retry after a failure
 
   Stage stage_ = Stage::kNew;
   bool wants_to_leave_ = false;
@@ -170,11 +173,11 @@ class LeaseKeeper {
   lease::Attempt next_attempt_ = 1;
   lease::Attempt join_attempt_ = 0;
   TimePoint join_sent_{};
-  TimePoint due_{};  // kJoining: the next attempt. kMember: the next renewal. kLeaving: its end.
+  TimePoint due_{};  // kJoining: the next attempt; kMember: the next renewal; kLeaving: its end
   SessionId session_ = 0;
   TimePoint valid_until_{};
   LeaseTable table_;
-  std::vector<Rightful> rightful_;  // By the members in table_.
+  std::vector<Rightful> rightful_;  // by the members in table_
   std::vector<Range> ranges_;
   std::vector<lease::Action> actions_;
 };

@@ -11,20 +11,20 @@
 
 namespace stout::internal {
 
-/// The book of a lease service that is all in one place: sessions, when they end, what they hold.
-/// What its calls mean is said at LeaseService.
+/// The state of a lease service in one process: sessions, their ends, and the ranges they hold.
+/// LeaseService documents the calls.
 ///
-/// Owner: value type.   Threads: none of its own; callers serialise, and never go back in time.
+/// Owner: value type.   Threads: none of its own; callers serialise, and `now` never goes back.
 class LeaseLedger {
  public:
-  /// Epochs and sessions are numbered from `first` on; it must be larger than all given out before.
+  /// Epochs and sessions are numbered from `first` on. It must exceed all numbers given out before.
   explicit LeaseLedger(Epoch first) : next_(first) {}
 
   struct Joined {
     Errc errc = Errc::kOk;
     SessionId session = 0;
   };
-  /// Requires what IsValid(LeaseMember) does.
+  /// Requires the conditions of IsValid(LeaseMember).
   Joined Join(const std::string& address, RangeId ranges, Duration ttl, TimePoint now);
   Errc KeepAlive(SessionId session, TimePoint now);
   void Leave(SessionId session, TimePoint now);
@@ -36,9 +36,9 @@ class LeaseLedger {
   Acquired Acquire(SessionId session, RangeId range, TimePoint now);
   Errc Release(SessionId session, RangeId range, Epoch epoch, TimePoint now);
 
-  /// Ends the sessions whose time is over; every call does so first.
+  /// Ends the sessions whose time is over. Every other call does this first.
   void Expire(TimePoint now);
-  /// When the next session ends unless it is renewed; kNever if there is none.
+  /// Returns the time at which the next session ends unless it is renewed; kNever without sessions.
   [[nodiscard]] TimePoint NextExpiry() const;
 
   [[nodiscard]] LeaseTable Table() const;
@@ -49,7 +49,7 @@ class LeaseLedger {
     Duration ttl;
     TimePoint expires;
   };
-  // Null if it is over.
+  // Returns null if the session has ended.
   Session* Find(SessionId session, TimePoint now);
   void Free(SessionId session);
 

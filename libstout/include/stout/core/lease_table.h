@@ -10,30 +10,30 @@
 
 namespace stout::inline v1 {
 
-/// Index of a range: the keys of a deployment are cut into a fixed number of ranges, each of which
-/// has one owner at a time.
+/// Index of a range. The keys of a deployment are cut into a fixed number of ranges, each of which
+/// has at most one owner at a time.
 using RangeId = std::uint32_t;
 
-/// More ranges than anybody should want.
+/// Largest number of ranges of a deployment. It exceeds any sensible number.
 inline constexpr RangeId kMaxRanges = 65536;
 
-/// One incarnation of a member, unique within a lease service for ever. Zero means "none".
+/// Names one incarnation of a member, unique within a lease service for ever. Zero means "none".
 using SessionId = std::uint64_t;
 
-/// Who owns a range, under which fencing token.
+/// The owner of a range, and its fencing token.
 struct Lease {
-  std::string address;  ///< Of the server, as it joined.
+  std::string address;  ///< of the server, as in its LeaseMember
   SessionId session = 0;
   Epoch epoch = 0;
 
   bool operator==(const Lease&) const = default;
 };
 
-/// What a lease service knows at one moment.
+/// The members and owners that a lease service knows at one moment.
 struct LeaseTable {
-  std::vector<std::string> members;  ///< Addresses of live sessions, sorted, each once.
+  std::vector<std::string> members;  ///< addresses of live sessions, sorted, each once
   std::vector<std::optional<Lease>>
-      ranges;  ///< By RangeId; nothing: free. Empty: nobody joined yet.
+      ranges;  ///< by RangeId; nullopt: free; empty until the first member joins
 
   bool operator==(const LeaseTable&) const = default;
 };
@@ -62,17 +62,17 @@ constexpr std::uint64_t NameHash(std::string_view name) {
 
 namespace stout::inline v1 {
 
-/// The range of a name. Requires ranges >= 1.
+/// Returns the range of a name: Mix(FNV-1a(name)) modulo `ranges`. Requires ranges >= 1.
 ///
-/// The same in every process and in every version of this library, or two servers would both take
-/// themselves for the owner of one key: Mix(FNV-1a(name)) modulo `ranges`.
+/// The result is the same in every process and in every version of this library. Otherwise two
+/// servers could both act as the owner of one key.
 constexpr RangeId RangeOf(std::string_view name, RangeId ranges) {
   return static_cast<RangeId>(internal::NameHash(name) % ranges);
 }
 
-/// The member that should own a range: the one of the highest weight (rendezvous hashing, Thaler
-/// and Ravishankar 1998). When a member comes or goes only the ranges move that it gets or had.
-/// `members` as in LeaseTable; null if there are none.
+/// Returns the member that should own a range: the member of the highest weight (rendezvous
+/// hashing, Thaler and Ravishankar 1998). When a member comes or goes, only its own ranges move.
+/// `members` as in LeaseTable. Returns null if there are none.
 [[nodiscard]] constexpr const std::string* RightfulOwner(const std::vector<std::string>& members,
                                                          RangeId range) {
   const std::string* best = nullptr;

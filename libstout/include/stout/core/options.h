@@ -13,18 +13,18 @@
 
 namespace stout::inline v1 {
 
-/// How a lane behaves. Defaults serve a server of a few thousand requests per second.
+/// The options of a lane. The defaults suit a server of a few thousand requests per second.
 struct LaneOptions {
   // --- Behaviour -----------------------------------------------------------------------------
 
-  /// When to send, and how many batches may be in flight.
+  /// Decides when to send, and the number of batches in flight.
   Policy write_policy = Adaptive{};
   /// The same for batches of reads.
   Policy read_policy = Natural{.window = 4};
 
-  /// Commit batches one after another, each whole, so that after a crash the store holds a prefix
-  /// of the lane's changes in the order in which they were marked. Needs a store with atomic
-  /// batches. A batch then carries all that is dirty, so max_dirty_keys <= max_batch_items and
+  /// Commits batches one after another, each whole. After a crash the store then holds a prefix of
+  /// the lane's changes, in the order in which they were marked. Requires a store with atomic
+  /// batches. A batch then carries all dirty keys, so max_dirty_keys <= max_batch_items and
   /// max_dirty_bytes <= max_batch_bytes must hold. A refused key breaks the prefix; it is reported.
   bool prefix_ordering = false;
 
@@ -32,9 +32,9 @@ struct LaneOptions {
 
   /// Keys not yet durable, beyond which MarkDirty answers kPushedBack. >= 1.
   std::size_t max_dirty_keys = 1'000'000;
-  /// Bytes not yet durable, as told to MarkDirty plus key sizes. >= 1.
+  /// Bytes not yet durable: the sizes passed to MarkDirty plus the key sizes. >= 1.
   std::size_t max_dirty_bytes = std::size_t{256} << 20;
-  /// A change older than this is sent whatever the policy's interval and window say. > 0.
+  /// A change older than this is sent at once, beyond the policy's interval and window. > 0.
   Duration max_delay = std::chrono::seconds(10);
   /// Items in a batch. >= 1.
   std::size_t max_batch_items = 4096;
@@ -44,13 +44,13 @@ struct LaneOptions {
   std::size_t max_batches_in_flight = 64;
   /// Fetches that may wait, beyond which a further one fails with kPushedBack. >= 1.
   std::size_t max_pending_reads = 1'000'000;
-  /// Keys in the read batches that the store has not answered: the largest number of values that
+  /// Keys in the read batches that the store has not answered. It bounds the number of values that
   /// reads bring into memory at once. Further fetches wait. >= 1.
   std::size_t max_reads_in_flight = 4096;
 
   // --- Failure -------------------------------------------------------------------------------
 
-  /// An attempt without an answer for this long is taken as kUnknown. > 0.
+  /// An attempt without an answer within this time counts as kUnknown. > 0.
   Duration attempt_timeout = std::chrono::seconds(10);
   /// The first pause after a failed attempt; it doubles up to `retry_cap`. > 0.
   Duration retry_first = std::chrono::milliseconds(10);
@@ -58,19 +58,19 @@ struct LaneOptions {
   Duration retry_cap = std::chrono::seconds(5);
 };
 
-/// How an engine behaves: its lanes, and what is common to them.
+/// The options of an engine: those of its lanes, and those that all lanes share.
 struct EngineOptions {
   LaneOptions lane;
 
   /// Replies and flushes that may wait, beyond which a further one fails with kPushedBack. >= 1.
   std::size_t max_replies = 1'000'000;
-  /// A reply whose keys are not durable after this long runs with kDeadline. > 0.
+  /// A reply whose keys are not durable within this time runs with kDeadline. > 0.
   Duration reply_deadline = std::chrono::seconds(30);
-  /// Seeds the jitter of retries. Servers must differ: 0 lets the shell choose at random.
+  /// Seeds the jitter of retries. Servers must use different seeds; 0: the shell draws one.
   std::uint64_t seed = 0;
 };
 
-/// Nothing if the options are in range, else one line that names the option and the remedy.
+/// Returns nullopt if the options are in range, otherwise a line with the option and the remedy.
 [[nodiscard]] std::optional<std::string> Validate(const EngineOptions& options);
 
 }  // namespace stout::inline v1

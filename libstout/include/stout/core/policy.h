@@ -13,14 +13,14 @@
 
 namespace stout::inline v1 {
 
-/// Whether a batch went as it was or was cut in two, see Decision::probe.
+/// The part that a batch is: a whole batch, or one of two after a cut, see Decision::probe.
 enum class BatchPart : std::uint8_t {
   kWhole,
-  kProbe,  ///< The small part, sent first.
-  kRest,   ///< The other items, sent in the same instant.
+  kProbe,  ///< the small part, sent first
+  kRest,   ///< the other items, sent in the same instant
 };
 
-/// What became of one attempt to write (or read) one batch. A retry is an attempt of its own.
+/// The outcome of one attempt to write (or read) one batch. A retry is an attempt of its own.
 ///
 /// | attempt                        | sample? | errc                                  |
 /// |--------------------------------|---------|---------------------------------------|
@@ -39,13 +39,13 @@ struct BatchSample {
   std::size_t bytes = 0;
   TimePoint sent{};
   TimePoint done{};
-  Duration oldest_wait{};  ///< How long the batch's oldest change had waited when it was sent.
-  Duration mean_wait{};    ///< The same, mean over its items; what batching costs them so far.
-  /// Since the lane's send before this one; zero for the first. The two parts of a cut batch count
-  /// as one send and have the same spacing.
+  Duration oldest_wait{};  ///< wait of the batch's oldest change when the batch was sent
+  Duration mean_wait{};    ///< the same, as a mean over its items: the cost of batching so far
+  /// Time since the previous send of the lane; zero for the first. The two parts of a cut batch
+  /// count as one send and have the same spacing.
   Duration spacing{};
-  std::size_t in_flight = 0;  ///< Batches in flight just after it was sent, itself included.
-  std::size_t backlog = 0;    ///< Keys that could be sent at `done`.
+  std::size_t in_flight = 0;  ///< batches in flight just after it was sent, itself included
+  std::size_t backlog = 0;    ///< keys that could be sent at `done`
   Errc errc = Errc::kOk;
   BatchPart part = BatchPart::kWhole;
 
@@ -53,44 +53,46 @@ struct BatchSample {
   bool operator==(const BatchSample&) const = default;
 };
 
-/// What a policy wants until it says otherwise. Limits in LaneOptions bound it from above.
+/// A policy's settings for its lane until its next decision. LaneOptions bound them from above.
 ///
-/// A batch is sent once the window has room and interval, gap and tick allow it. Whatever these
-/// three say, a full batch and one that a flush wants go as soon as the window has room, and a
-/// change older than LaneOptions::max_delay goes even if it has none.
+/// A batch is sent once the window has room, and interval, gap and tick allow it. Two cases ignore
+/// interval, gap and tick:
+/// - a full batch, and one that a flush wants, are sent as soon as the window has room;
+/// - a change older than LaneOptions::max_delay is sent even if the window has no room.
 struct Decision {
   static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
 
-  /// Spacing between the starts of two sends, not a period to wait out: after a longer pause the
-  /// next change goes at once. Not negative.
+  /// Least spacing between two sends. After a longer pause the next change is sent at once. Not
+  /// negative.
   Duration interval{};
   /// Pause after the lane's latest answer (or time-out). Sends that follow an answer stay in step
-  /// with the store: servers that collided once are spread out by its queue and stay so, which an
-  /// interval of one's own does not achieve. Not negative; zero: none.
+  /// with the store: its queue spreads out servers that collided once, and they stay spread out. A
+  /// fixed interval does not achieve that. Not negative; zero: no pause.
   Duration gap{};
   /// If positive, sends happen only at multiples of it, plus an offset that each lane draws at
-  /// random: a timer that ticks. A change goes at the first tick at or after which everything else
-  /// allows it, later than the last send. Zero: no ticks.
+  /// random. A change is sent at the first tick that the other conditions allow and that is later
+  /// than the last send. Zero: no ticks.
   Duration tick{};
   /// Batches that may be in flight. At least 1.
   std::size_t window = 1;
   /// Items in the next batches, for a policy that cuts them. At least 1.
   std::size_t max_items = kUnlimited;
-  /// A batch of max_items goes at once while fewer than this are in flight, whatever window,
-  /// interval and gap say: it cannot grow, so nothing is won by waiting (Nagle's algorithm,
-  /// RFC 896, does so with full segments). Zero: it waits like any other. Write lanes only.
+  /// While fewer batches than this are in flight, a batch of max_items is sent at once, beyond
+  /// window, interval and gap. It cannot grow, so a wait gains nothing (Nagle's algorithm, RFC 896,
+  /// treats full segments in the same way). Zero: it waits like any other. Write lanes only.
   std::size_t full_window = 0;
-  /// If positive, the next batch, that one alone, is cut in two if it has more items: so many are
-  /// sent as kProbe and, in the same instant and beyond the window, the others as kRest. What lies
-  /// between their answers tells what a batch costs a store that serves one after the other,
-  /// however long its queue. The batch stays whole if max_batches_in_flight has no room for two
-  /// or the lane keeps prefix ordering. Read lanes do not probe.
+  /// If positive, the next batch alone is cut in two if it has more than `probe` items. `probe`
+  /// items are sent as kProbe; the others follow in the same instant, beyond the window, as kRest.
+  /// If the store serves batches one after the other, the time between the answers is the cost of
+  /// the second batch. The length of the queue does not change it. The batch stays whole if
+  /// max_batches_in_flight has no room for two, or if the lane keeps prefix ordering. Read lanes do
+  /// not probe.
   std::size_t probe = 0;
 
   bool operator==(const Decision&) const = default;
 };
 
-/// Chooses the batching interval and the window of a lane from the fate of its past batches.
+/// Chooses the batching interval and the window of a lane from the outcome of its past batches.
 ///
 /// A policy is a value: no clock, no I/O, no randomness of its own. Copy it to ask "what if".
 /// Any copyable type with these three members is a policy:

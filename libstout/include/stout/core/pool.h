@@ -9,7 +9,7 @@ namespace stout::internal {
 
 /// Objects addressed by a small index and reused without allocation.
 ///
-/// A taken object is as it was when given back, so that its strings keep their capacity. Memory
+/// A taken object is unchanged since it was given back, so its strings keep their capacity. Memory
 /// grows to the largest number ever in use and stays. References are valid until the next Take.
 template <typename T>
 class Pool {

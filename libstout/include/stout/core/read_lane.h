@@ -21,13 +21,13 @@
 
 namespace stout::internal {
 
-/// The reads of one lane: fetches of one key share a read, reads are sent in batches, and a key
+/// The reads of one lane. Fetches of one key share a read, and reads are sent in batches. A key
 /// whose newest change is not yet durable is read from the application.
 ///
 /// A key has an entry from its first fetch until it is answered. A read that was in flight while
-/// its key changed is *overtaken*: what it brings may be older than what was durable when a later
-/// fetch joined it, so it is read again. A fetch without an answer for `deadline` fails with
-/// kDeadline; those that joined it later share its fate.
+/// its key changed is *overtaken*. Its answer may be older than the durable state at the time when
+/// a later fetch joined it, so the key is read again. A fetch without an answer within `deadline`
+/// fails with kDeadline; fetches that joined it later fail with it.
 ///
 /// Owner: an Engine.   Threads: none of its own.
 class ReadLane {
@@ -39,15 +39,15 @@ class ReadLane {
 
   void Fetch(KeyView key, FetchId fetch, TimePoint now);
 
-  /// The key changes now.
+  /// Records that the key changes now.
   void Overtake(KeyView key) {
     if (!attempts_.empty()) OvertakeInFlight(key);
   }
 
-  /// The store has answered. An answer after the attempt's time-out is ignored.
+  /// Takes the store's answer. An answer after the attempt's time-out is ignored.
   void Done(BatchId batch, ReadResult result, TimePoint now);
 
-  /// Sends what is due. Answers when to be polled again, unless something else happens first.
+  /// Sends the batches that are due. Returns the time of the next Poll if no other input comes.
   TimePoint Poll(TimePoint now, StateSource& source);
 
   void FailAll(Errc errc);

@@ -12,16 +12,16 @@
 
 namespace stout::internal {
 
-/// Replies that wait until what they reveal is durable.
+/// Replies that wait until the states they reveal are durable.
 ///
-/// A *wait* says that a reply needs one key to be durable at one version or newer. The waits of a
-/// key form a ring, sorted by version, that hangs on the key's entry in its lane; the waits of a
-/// reply form a chain. Invariants:
+/// A *wait* records that a reply needs one key to be durable at one version or newer. The waits of
+/// a key form a ring, sorted by version, which the key's entry in its lane refers to. The waits of
+/// a reply form a chain. Invariants:
 ///  1. A reply is in the table from Register until it is put into Effects::replies, once.
-///  2. A reply's `pending` is the number of its waits that stand in a ring; when it reaches zero
-///     the reply runs. (While a caller adds waits, one more is pending: see Seal.)
-///  3. When a reply ends early (deadline, refusal, close), its waits leave their rings with it, so
-///     a store that is down for hours does not gather waits of replies long answered.
+///  2. A reply's `pending` is the number of its waits that are in a ring. When it reaches zero the
+///     reply runs. (While a caller adds waits, one more is pending: see Seal.)
+///  3. When a reply ends early (deadline, refusal, close), its waits leave their rings with it.
+///     Otherwise waits of answered replies would accumulate while a store is down for hours.
 ///  4. Replies with a deadline are linked in order of registration, which is that of deadlines.
 class ReplyTable {
  public:
@@ -34,17 +34,19 @@ class ReplyTable {
 
   /// Adds a reply that waits for nothing yet. Follow with DependOn for each key, then Seal.
   Index Register(ReplyId id, TimePoint now);
-  /// A flush: no deadline, and it ends when all its waits have ended, well or not.
+  /// Adds a flush. It has no deadline, and ends when all its waits have ended, with or without
+  /// error.
   Index RegisterFlush(ReplyId id, TimePoint now);
-  /// Requires `version` not older than those in the ring.
+  /// Requires that `version` is not older than the versions in the ring.
   void DependOn(Index reply, Ring& ring, Version version);
   void Seal(Index reply, Errc errc, TimePoint now);
 
-  /// Forgets a reply that nobody waits for any more: it neither runs nor counts. False if the reply
-  /// of this index is no longer `id`, because that one has ended.
+  /// Forgets a reply whose caller has given up: it neither runs nor counts. Returns false if the
+  /// reply at this index is no longer `id`, because that reply has ended.
   bool Withdraw(Index reply, ReplyId id);
 
-  /// The key of this ring is durable at `version` (kOk), or never will be at it or an older one.
+  /// Reports that the key of this ring is durable at `version` (kOk), or that `version` and older
+  /// ones will never be durable (an error).
   void Settle(Ring ring, Version version, Errc errc, TimePoint now);
 
   /// Fails the replies whose deadline has passed.

@@ -7,11 +7,11 @@
 
 namespace stout::inline v1 {
 
-/// What the application answers when asked for the newest state of a key.
+/// The application's answer to a request for the newest state of a key.
 enum class Serialized : std::uint8_t {
-  kValue,   ///< The state was written to the buffer.
-  kAbsent,  ///< The key no longer exists: delete it.
-  kFailed,  ///< It cannot be serialised: the key is refused.
+  kValue,   ///< the state was written to the buffer
+  kAbsent,  ///< the key no longer exists: delete it
+  kFailed,  ///< the state cannot be serialised: the key is refused
 };
 
 }  // namespace stout::inline v1

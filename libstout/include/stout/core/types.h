@@ -7,8 +7,8 @@
 
 namespace stout::inline v1 {
 
-/// The clock of the core: it has no now(). The core is told the time and cannot ask for it, so that
-/// a server, a simulation and a test drive the very same object.
+/// The clock of the core. It has no now(): callers pass the time, and the core cannot read a clock.
+/// Therefore a server, a simulation and a test drive the same object.
 struct Clock {
   using duration = std::chrono::nanoseconds;
   using rep = duration::rep;
@@ -19,10 +19,10 @@ struct Clock {
 
 using Duration = Clock::duration;
 
-/// Time since an origin that the driver chooses. Within one engine only differences mean anything.
-/// An Interposer's origin is that of Unix time, so that policies of different servers, whose clocks
-/// agree to milliseconds, can keep common epochs without a word between them; it follows the steady
-/// clock from the start on and never steps.
+/// Time since an origin that the driver chooses. Within one engine only differences have a meaning.
+/// An Interposer uses the origin of Unix time. Policies on servers whose clocks agree to
+/// milliseconds can therefore keep common epochs without messages. It follows the steady clock from
+/// the start on and never steps.
 using TimePoint = Clock::time_point;
 
 /// "Never": later than every event.
@@ -39,15 +39,15 @@ using KeyView = std::string_view;
 /// Orders the changes of a lane. Zero means "none"; the first change gets 1.
 using Version = std::uint64_t;
 
-/// Orders the owners of a key, the fencing token: a pair (epoch, version) is newer than all pairs
-/// of a smaller epoch, whatever their versions.
+/// Orders the owners of a key: the fencing token. A pair (epoch, version) is newer than all pairs
+/// of a smaller epoch, for any versions.
 using Epoch = std::uint64_t;
 
-/// Names what a writer owns as a whole, so that a store can fence it: a lease's range of keys, say.
-/// Empty: nothing. See `Store::Fence`.
+/// Names the keys that a writer owns as a whole, so that a store can fence them. An example is a
+/// lease's range of keys. The empty scope owns nothing. See `Store::Fence`.
 using Scope = std::string;
 
-/// Index of a lane: a set of keys that meet the same bottleneck in the store.
+/// Index of a lane: a set of keys that share a bottleneck in the store.
 using LaneId = std::uint32_t;
 
 /// Names one attempt to write or read a batch; unique within an engine, zero means "none".

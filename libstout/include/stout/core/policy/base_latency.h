@@ -4,23 +4,24 @@
 
 namespace stout::inline v1 {
 
-/// The latency of a batch of one item at an idle store: the least that was seen, rising slowly,
-/// since what was the least once need not be possible any more.
+/// Estimates the latency of a batch of one item at an idle store. The estimate is the smallest
+/// latency seen so far. It rises slowly, because a store may become slower for good.
 ///
-/// A latency is taken as it is; what is left of a larger batch's when the cost of its items is
-/// subtracted, an estimate less an estimate, counts through a short average only.
+/// Every latency counts directly, because a batch of one item takes no longer than a larger one. If
+/// the cost of the further items is subtracted, the difference counts only through a short average,
+/// because it is an estimate less an estimate.
 ///
-/// The rise is slow because all servers on a store must come to the same value or the law would
-/// favour those who believe in a longer one; see docs/ADAPTIVE.md, "Fairness".
+/// The rise is slow because all servers on a store must reach the same value. Otherwise the law
+/// favours the servers with the larger estimate; see docs/ADAPTIVE.md, "Fairness".
 ///
 /// Units: seconds.   Owner: value type.   Threads: none of its own.   Errors: cannot fail.
 class BaseLatency {
  public:
-  /// The first answer; its size does not matter yet.
+  /// Takes the first answer; its size does not matter yet.
   void Begin(double latency) { least_ = average_ = latency; }
 
-  /// `items_cost`: what the items beyond the first added. `small`: at most two items. `weight`: of
-  /// this answer, 0..1, as a share of a round trip.
+  /// `items_cost`: the time that the items beyond the first added. `small`: the batch had at most
+  /// two items. `weight`: the weight of this answer, 0..1, as a share of a round trip.
   void Learn(double latency, double items_cost, bool small, double weight) {
     const double one = latency - items_cost;
     const bool telling = small || (one < least_ && items_cost < least_ / 2);
@@ -39,8 +40,8 @@ class BaseLatency {
 
  private:
   static constexpr double kAverage = 0.3;
-  static constexpr double kRise = 2e-5;     // a round trip; measured: 5e-4 makes servers unequal
-  static constexpr double kFarBelow = 0.3;  // then averaging would take too long
+  static constexpr double kRise = 2e-5;     // per round trip; measured: 5e-4 makes servers unequal
+  static constexpr double kFarBelow = 0.3;  // below this the average would take too long
 
   double least_ = 0;
   double average_ = 0;

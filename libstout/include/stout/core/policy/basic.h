@@ -8,7 +8,7 @@
 
 namespace stout::inline v1 {
 
-/// Sends each change by itself, at once: what a server does that has no batching.
+/// Sends each change by itself, at once, like a server without batching.
 struct Unbatched {
   [[nodiscard]] Decision Start() const {
     return {.interval = {}, .window = Decision::kUnlimited, .max_items = 1};
@@ -19,8 +19,8 @@ struct Unbatched {
   bool operator==(const Unbatched&) const = default;
 };
 
-/// Spaces sends by a fixed interval, however long the store takes. A change after a longer pause
-/// goes at once, so that of all policies with one fixed interval this one answers fastest.
+/// Spaces sends by a fixed interval, independent of the store's latency. A change after a longer
+/// pause is sent at once, so this policy answers fastest of all that have one fixed interval.
 struct Fixed {
   Duration interval = std::chrono::milliseconds(20);  ///< > 0
 
@@ -33,8 +33,8 @@ struct Fixed {
   bool operator==(const Fixed&) const = default;
 };
 
-/// Sends what has gathered whenever a timer ticks, however long the store takes: what most servers
-/// do today. Ticks of different lanes are offset at random.
+/// Sends all waiting changes at each tick of a timer, independent of the store's latency. Most
+/// servers do this today. The ticks of different lanes have random offsets.
 /// Paper: Stout (ATC'10), "Selecting a Batching Interval".
 struct Tick {
   Duration interval = std::chrono::milliseconds(20);  ///< > 0
@@ -48,10 +48,10 @@ struct Tick {
   bool operator==(const Tick&) const = default;
 };
 
-/// Natural batching: sends what has gathered as soon as one of `window` batches is done, and at
+/// Natural batching: sends all waiting changes as soon as one of `window` batches is done, and at
 /// once when idle. It has no interval to tune; the store's own latency is the interval.
 struct Natural {
-  std::size_t window = 1;  ///< Batches in flight, >= 1.
+  std::size_t window = 1;  ///< batches in flight, >= 1
 
   [[nodiscard]] Decision Start() const { return {.interval = {}, .window = window}; }
   Decision Observe(const BatchSample&) { return Start(); }
@@ -60,8 +60,8 @@ struct Natural {
   bool operator==(const Natural&) const = default;
 };
 
-/// One batch at a time, and a fixed pause after each answer: natural batching for a store that many
-/// servers share, where sending at once keeps all of them in its queue.
+/// Keeps one batch in flight, and pauses for a fixed time after each answer. It is natural batching
+/// for a store that many servers share. Without the pause all of them stay in the store's queue.
 struct Gap {
   Duration gap = std::chrono::milliseconds(20);  ///< > 0
 
@@ -73,24 +73,24 @@ struct Gap {
 };
 
 /// Reads a policy from text: `unbatched`, `fixed:20ms` (ns, us, ms or s), `tick:20ms`, `gap:20ms`,
-/// `natural`, `natural:4`, `stout`, `stout:alpha=0.1,guards=off`, `adaptive`. What Policy::Name()
-/// says makes a policy that equals the one that said so.
+/// `natural`, `natural:4`, `stout`, `stout:alpha=0.1,guards=off`, `adaptive`. The text that
+/// Policy::Name() returns makes an equal policy.
 ///
-/// Nothing if the text is none of these or a number is out of range; then `error`, unless null, is
-/// one line that says what is wrong and what to use.
+/// Returns nullopt if the text is none of these, or if a number is out of range. Then `error`,
+/// unless null, is one line with the problem and the remedy.
 [[nodiscard]] std::optional<Policy> MakePolicy(std::string_view text, std::string* error = nullptr);
 
-/// What MakePolicy reads, for help texts: "unbatched | fixed:INTERVAL | ...".
+/// The syntax that MakePolicy reads, for help texts: "unbatched | fixed:INTERVAL | ...".
 [[nodiscard]] std::string_view PolicySyntax();
 
-/// The options of the policies that have some, for help texts: a line each with name, default,
-/// range and meaning.
+/// The options of the policies, for help texts. Each line has name, default, range and meaning.
 [[nodiscard]] std::string PolicyOptions();
 
-/// Reads "20ms", "1.5s", "250us", "10ns". Nothing if malformed, negative or beyond a century.
+/// Reads "20ms", "1.5s", "250us", "10ns". Returns nullopt if malformed, negative or beyond a
+/// century.
 [[nodiscard]] std::optional<Duration> ParseDuration(std::string_view text);
 
-/// The shortest text that ParseDuration reads back: "20ms", "1500us".
+/// Returns the shortest text that ParseDuration reads back: "20ms", "1500us".
 [[nodiscard]] std::string FormatDuration(Duration duration);
 
 }  // namespace stout::inline v1

@@ -4,20 +4,22 @@
 
 namespace stout::inline v1 {
 
-/// What a batch costs a store that serves one after the other: `fixed + per_item * items` seconds,
-/// learnt from pairs of batches that were sent in the same instant. The second is served when the
-/// first is done, so that what lies between their answers is its own cost, whatever the queue that
-/// both waited in. (Answers come together, or in any order, where a store serves many at once: then
-/// the cost is small or nothing, and so is what a batch takes from others.)
+/// Estimates the cost of a batch at a store that serves batches one after the other:
+/// `fixed + per_item * items` seconds.
 ///
-/// Least squares with exponentially fading memory, for costs change; a little ridge pulls the line
-/// towards the origin where all batches are of one size and any line would do.
+/// It learns from pairs of batches that were sent in the same instant. The store begins the second
+/// batch when the first is done. The time between their answers is therefore the second's cost, for
+/// any queue before both. A store that serves many batches in parallel answers both together, or in
+/// any order. Then the estimate is small or zero, and the batch indeed delays other batches little.
+///
+/// The fit is least squares with exponentially fading memory, because costs change. If all batches
+/// have the same size, many lines fit equally well; a small ridge then prefers a small `fixed`.
 ///
 /// Owner: value type.   Threads: none of its own.   Errors: cannot fail.
 class CostModel {
  public:
-  /// `seconds` may be negative: answers may overtake each other. `most`: a batch of one cannot cost
-  /// more, for it was answered in that time. Requires items > 0.
+  /// `seconds` may be negative, because answers may overtake each other. `most`: upper bound of the
+  /// cost of a batch of one item, which was answered within that time. Requires items > 0.
   void Learn(double items, double seconds, double most) {
     samples_ = samples_ * kMemory + 1;
     items_ = items_ * kMemory + items;
@@ -27,16 +29,16 @@ class CostModel {
     Fit(most);
   }
 
-  /// Of the pairs learnt from, how many still count.
+  /// Effective number of pairs: their weights summed.
   [[nodiscard]] double samples() const { return samples_; }
-  [[nodiscard]] double fixed() const { return fixed_; }        ///< Seconds, >= 0.
-  [[nodiscard]] double per_item() const { return per_item_; }  ///< Seconds, >= 0.
+  [[nodiscard]] double fixed() const { return fixed_; }        ///< seconds, >= 0
+  [[nodiscard]] double per_item() const { return per_item_; }  ///< seconds, >= 0
   [[nodiscard]] double Of(double items) const { return fixed_ + per_item_ * items; }
 
   bool operator==(const CostModel&) const = default;
 
  private:
-  static constexpr double kMemory = 0.99;  // a pair, of the weight of the one before
+  static constexpr double kMemory = 0.99;  // weight of a pair, relative to the next pair
   static constexpr double kRidge = 0.01;
 
   void Fit(double most) {
