@@ -149,7 +149,7 @@ TEST_CASE("a wrong option is named, with the remedy", "[docstore]") {
     CHECK(parsed.code.value_or(0) != 0);
     CHECK(parsed.said.find(text) != std::string::npos);
   };
-  says({"--policy", "sometimes"}, "--policy: 'sometimes' is no policy: use unbatched");
+  says({"--policy", "sometimes"}, "--policy: 'sometimes' is not a policy: use unbatched");
   says({"--max-delay", "5"}, "--max-delay: '5' is not a time above 0: write a number with ns");
   says({"--max-delay", "0s"}, "--max-delay: '0s' is not a time above 0");
   says({"--cache-bytes", "64kb"}, "--cache-bytes: '64kb' is not a size of at least 1MiB: write");

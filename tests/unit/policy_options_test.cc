@@ -59,16 +59,16 @@ TEST_CASE("an error names the option and the remedy", "[policy_options]") {
   CHECK(Error("gian=1") == "has no option 'gian': use gain pause count first second both");
   CHECK(Error("") == "has no option '': use gain pause count first second both");
   CHECK(Error("count=2,") == "has no option '': use gain pause count first second both");
-  CHECK(Error("gain=2.5") == "takes no gain of '2.5': use -1 ... 2");
-  CHECK(Error("gain=0x1p0") == "takes no gain of '0x1p0': use -1 ... 2");
-  CHECK(Error("gain=nan") == "takes no gain of 'nan': use -1 ... 2");
-  CHECK(Error("gain") == "takes no gain of '': use -1 ... 2");
-  CHECK(Error("pause=2s") == "takes no pause of '2s': use 1us ... 1s");
-  CHECK(Error("pause=5") == "takes no pause of '5': use 1us ... 1s");
-  CHECK(Error("count=0") == "takes no count of '0': use 1 ... 9");
-  CHECK(Error("count=-1") == "takes no count of '-1': use 1 ... 9");
-  CHECK(Error("count=1=2") == "takes no count of '1=2': use 1 ... 9");
-  CHECK(Error("first=1") == "takes no first of '1': use on, off");
+  CHECK(Error("gain=2.5") == "does not accept '2.5' as gain: use -1 ... 2");
+  CHECK(Error("gain=0x1p0") == "does not accept '0x1p0' as gain: use -1 ... 2");
+  CHECK(Error("gain=nan") == "does not accept 'nan' as gain: use -1 ... 2");
+  CHECK(Error("gain") == "does not accept '' as gain: use -1 ... 2");
+  CHECK(Error("pause=2s") == "does not accept '2s' as pause: use 1us ... 1s");
+  CHECK(Error("pause=5") == "does not accept '5' as pause: use 1us ... 1s");
+  CHECK(Error("count=0") == "does not accept '0' as count: use 1 ... 9");
+  CHECK(Error("count=-1") == "does not accept '-1' as count: use 1 ... 9");
+  CHECK(Error("count=1=2") == "does not accept '1=2' as count: use 1 ... 9");
+  CHECK(Error("first=1") == "does not accept '1' as first: use on, off");
 }
 
 TEST_CASE("a name holds what differs from the defaults", "[policy_options]") {

@@ -112,18 +112,18 @@ TEST_CASE("what is wrong with a policy's text is said with its remedy", "[policy
     CHECK_FALSE(MakePolicy(text, &what).has_value());
     return what;
   };
-  CHECK(error("nagle") == "'nagle' is no policy: use " + std::string(PolicySyntax()));
+  CHECK(error("nagle") == "'nagle' is not a policy: use " + std::string(PolicySyntax()));
   CHECK(error("fixed:20") == "policy fixed takes a time above zero, not '20': use fixed:20ms");
   CHECK(error("gap") == "policy gap takes a time above zero, not '': use gap:20ms");
   CHECK(error("unbatched:1") ==
-        "policy unbatched takes no argument: leave out the colon and what follows");
+        "policy unbatched takes no argument: leave out the colon and the text after it");
   CHECK(error("natural:0") ==
         "policy natural takes a window from 1 to 1000000, not '0': use natural:4");
-  CHECK(error("stout:alpha=20") == "policy stout takes no alpha of '20': use 0 ... 10");
-  CHECK(error("stout:unit=1") == "policy stout takes no unit of '1': use 1us ... 1s");
-  CHECK(error("stout:guards=no") == "policy stout takes no guards of 'no': use on, off");
+  CHECK(error("stout:alpha=20") == "policy stout does not accept '20' as alpha: use 0 ... 10");
+  CHECK(error("stout:unit=1") == "policy stout does not accept '1' as unit: use 1us ... 1s");
+  CHECK(error("stout:guards=no") == "policy stout does not accept 'no' as guards: use on, off");
   CHECK(error("stout:floor=2s,ceiling=1s") ==
-        "policy stout takes no ceiling below its floor: raise ceiling or lower floor");
+        "policy stout does not accept a ceiling below its floor: raise ceiling or lower floor");
   CHECK(error("stout:gamma=1").find("policy stout has no option 'gamma': use alpha beta ") == 0);
 }
 

@@ -9,18 +9,18 @@
 #include "stout/core/policy/basic.h"
 #include "stout/core/policy/stout.h"
 
-// Every policy that is chosen by name: a new one has a line in kMakers, its syntax in
+// All policies that are chosen by name. A new policy needs a line in kMakers, its syntax in
 // PolicySyntax and, if it has options, its description in PolicyOptions.
 
 namespace stout::inline v1 {
 namespace {
 
-// Reads what follows the name and a colon, if there is one. Nothing and an error if it is not
-// understood; the error follows the policy's name in a sentence: "policy fixed " + "takes ...".
+// Reads the text after the name and a colon, if there is one. Returns nullopt and sets `error` if
+// the text is malformed. The error follows the policy's name: "policy fixed " + "takes ...".
 using Maker = std::optional<Policy> (*)(std::optional<std::string_view> arguments,
                                         std::string& error);
 
-// A policy that is one time.
+// Makes a policy whose only argument is a time.
 template <typename P>
 std::optional<Policy> MakeOfTime(std::optional<std::string_view> text, std::string& error,
                                  const P& example) {
@@ -33,7 +33,7 @@ std::optional<Policy> MakeOfTime(std::optional<std::string_view> text, std::stri
 
 std::optional<Policy> MakeUnbatched(std::optional<std::string_view> arguments, std::string& error) {
   if (!arguments) return Unbatched{};
-  error = "takes no argument: leave out the colon and what follows";
+  error = "takes no argument: leave out the colon and the text after it";
   return std::nullopt;
 }
 
@@ -104,7 +104,7 @@ std::optional<Policy> MakePolicy(std::string_view text, std::string* error) {
     if (!policy && error != nullptr) *error = fmt::format("policy {} {}", name, trouble);
     return policy;
   }
-  if (error != nullptr) *error = fmt::format("'{}' is no policy: use {}", text, PolicySyntax());
+  if (error != nullptr) *error = fmt::format("'{}' is not a policy: use {}", text, PolicySyntax());
   return std::nullopt;
 }
 

@@ -14,17 +14,23 @@ using AdaptiveOption = internal::PolicyOption<AdaptiveOptions>;
 
 std::span<const AdaptiveOption> AdaptiveTable() {
   static const std::vector<AdaptiveOption> table = {
-      {"linear", &AdaptiveOptions::linear, 0.01, 100.0, "cycle for a queueing delay, linear part"},
-      {"square", &AdaptiveOptions::square, 0.01, 100.0, "the same, in squares over the service"},
-      {"cap", &AdaptiveOptions::cap, 1.0, 1000.0, "most cycles for a queueing delay"},
-      {"gain", &AdaptiveOptions::gain, 0.01, 1.0, "share of an error corrected by an answer"},
-      {"full", &AdaptiveOptions::full, 1.0, 1e6, "a full batch costs as many times its fixed cost"},
-      {"decay", &AdaptiveOptions::decay, 0.0, 0.9, "shortening by an answer without a queue"},
-      {"weight", &AdaptiveOptions::weight, 0.001, 1.0, "of the newest batch in the averages"},
+      {"linear", &AdaptiveOptions::linear, 0.01, 100.0,
+       "cycle wanted for a queueing delay, linear part"},
+      {"square", &AdaptiveOptions::square, 0.01, 100.0, "the same, times delay^2 / service"},
+      {"cap", &AdaptiveOptions::cap, 1.0, 1000.0, "maximum cycle, in queueing delays"},
+      {"gain", &AdaptiveOptions::gain, 0.01, 1.0, "share of an error that one answer corrects"},
+      {"full", &AdaptiveOptions::full, 1.0, 1e6,
+       "cost of the items of a full batch, in idle latencies"},
+      {"decay", &AdaptiveOptions::decay, 0.0, 0.9,
+       "maximum share by which an answer shortens the cycle when there is hardly a queue"},
+      {"weight", &AdaptiveOptions::weight, 0.001, 1.0,
+       "weight of the newest batch in the averages"},
       {"ceiling", &AdaptiveOptions::ceiling, 1us, 24h, "longest cycle"},
-      {"probe_share", &AdaptiveOptions::probe_share, 0.0, 1.0, "batches cut in two to learn costs"},
-      {"polite", &AdaptiveOptions::polite, 1.0, 100.0, "cycle at the start, in latencies"},
-      {"polite_answers", &AdaptiveOptions::polite_answers, 1, 1000, "the longest start"},
+      {"probe_share", &AdaptiveOptions::probe_share, 0.0, 1.0,
+       "share of the batches that are cut in two to learn the cost of a batch"},
+      {"polite", &AdaptiveOptions::polite, 1.0, 100.0, "length of the first cycles, in latencies"},
+      {"polite_answers", &AdaptiveOptions::polite_answers, 1, 1000,
+       "answers after which the first cycles end at the latest"},
   };
   return table;
 }

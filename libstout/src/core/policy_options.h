@@ -18,14 +18,14 @@
 
 namespace stout::internal {
 
-/// One option of a policy: what it is called in `name:key=value,key=value`, which member of the
-/// policy's `Options` holds it, its range and its meaning. A table of them is all that it takes to
-/// read a policy, to name it and to document it:
+/// One option of a policy: its key in `name:key=value,key=value`, the member of the policy's
+/// `Options` that holds it, its range and its meaning. A table of these options is enough to read
+/// a policy, to name it and to document it:
 ///
 ///     const std::vector<PolicyOption<StoutOptions>> kTable = {
 ///         {"alpha", &StoutOptions::alpha, 0.001, 1, "share by which a back-off lengthens ..."},
 ///         {"floor", &StoutOptions::floor, 1us, 1s, "shortest interval"},
-///         {"guard_idle", &StoutOptions::guard_idle, "ignore what an idle lane sees"},
+///         {"guard_idle", &StoutOptions::guard_idle, "no change by an idle lane"},
 ///         {"guards", {&StoutOptions::guard_idle, ...}, "all guards at once"}};
 template <typename Options>
 class PolicyOption {
@@ -48,11 +48,11 @@ class PolicyOption {
   std::string_view name;
   std::string_view help;
 
-  /// Whether `text` is a value in range; it is stored if so.
+  /// Returns true if `text` is a value in range, and then stores it.
   bool Read(std::string_view text, Options& into) const {
     return std::visit([&](const auto& kind) { return kind.Read(text, into); }, kind_);
   }
-  /// As Read takes it; empty for a shorthand.
+  /// Returns the text that Read takes; empty for a shorthand.
   [[nodiscard]] std::string Show(const Options& options) const {
     return std::visit([&](const auto& kind) { return kind.Show(options); }, kind_);
   }
@@ -122,8 +122,8 @@ class PolicyOption {
   std::variant<Real, Count, Time, Switch, Switches> kind_;
 };
 
-/// Reads "key=value,key=value" on top of the defaults. Nothing if it is malformed; then `error`
-/// names the option and the remedy. Later settings override earlier ones.
+/// Reads "key=value,key=value" on top of the defaults. Returns nullopt if it is malformed; then
+/// `error` names the option and the remedy. Later settings override earlier ones.
 template <typename Options>
 std::optional<Options> ReadPolicyOptions(std::span<const PolicyOption<Options>> table,
                                          std::string_view text, std::string& error) {
@@ -140,7 +140,7 @@ std::optional<Options> ReadPolicyOptions(std::span<const PolicyOption<Options>> 
     }
     const std::string_view value = item.substr(std::min(item.size(), name.size() + 1));
     if (!option->Read(value, options)) {
-      error = fmt::format("takes no {} of '{}': use {}", name, value, option->Range());
+      error = fmt::format("does not accept '{}' as {}: use {}", value, name, option->Range());
       return std::nullopt;
     }
     if (item.size() == text.size()) return options;
@@ -148,7 +148,8 @@ std::optional<Options> ReadPolicyOptions(std::span<const PolicyOption<Options>> 
   }
 }
 
-/// `policy` with what differs from the defaults, as in "stout:alpha=0.2": what MakePolicy reads.
+/// Returns `policy` with the options that differ from the defaults, for MakePolicy to read:
+/// "stout:alpha=0.2".
 template <typename Options>
 std::string PolicyName(std::string_view policy, std::span<const PolicyOption<Options>> table,
                        const Options& options) {
@@ -163,7 +164,7 @@ std::string PolicyName(std::string_view policy, std::span<const PolicyOption<Opt
   return name;
 }
 
-/// A line for each option: "alpha=0.05 (0.001 ... 1): meaning".
+/// Returns a line for each option: "alpha=0.05 (0.001 ... 1): meaning".
 template <typename Options>
 std::string DescribePolicyOptions(std::span<const PolicyOption<Options>> table) {
   std::string text;

@@ -15,23 +15,28 @@ std::span<const StoutOption> StoutTable() {
   static const std::vector<StoutOption> table = {
       {"alpha", &StoutOptions::alpha, 0.0, 10.0, "a back-off lengthens the interval by this share"},
       {"beta", &StoutOptions::beta, 0.0, 1.0, "weight of the root in an acceleration"},
-      {"weight", &StoutOptions::weight, 0.0001, 1.0, "of the newest batch in the averages"},
-      {"tolerance", &StoutOptions::tolerance, 0.0, 0.99, "loss of performance taken as noise"},
+      {"weight", &StoutOptions::weight, 0.0001, 1.0, "weight of the newest batch in the averages"},
+      {"tolerance", &StoutOptions::tolerance, 0.0, 0.99,
+       "a loss of performance up to this share is noise"},
       {"window_batches", &StoutOptions::window_batches, 1, Stout::kMaxWindowBatches,
-       "batches over which the maximum is taken"},
-      {"unit", &StoutOptions::unit, 1us, 1s, "of the interval under the root"},
+       "batches of which the best counts after an acceleration"},
+      {"unit", &StoutOptions::unit, 1us, 1s, "unit of the interval under the root"},
       {"floor", &StoutOptions::floor, 1us, 10s, "shortest interval"},
       {"ceiling", &StoutOptions::ceiling, 1us, 60s, "longest interval"},
       {"start", &StoutOptions::start, 1us, 60s, "interval before the first batch"},
-      {"guard_in_flight", &StoutOptions::guard_in_flight, "bound the batches in flight"},
+      {"guard_in_flight", &StoutOptions::guard_in_flight,
+       "bounds the batches in flight by in_flight"},
       {"in_flight", &StoutOptions::in_flight, 1, 1'000'000, "batches in flight, if bounded"},
-      {"guard_round_trip", &StoutOptions::guard_round_trip, "one change a round trip"},
-      {"guard_idle", &StoutOptions::guard_idle, "no change where the interval did not bind"},
-      {"guard_failed", &StoutOptions::guard_failed, "back off when a batch fails"},
+      {"guard_round_trip", &StoutOptions::guard_round_trip,
+       "at most one change of the interval per round trip"},
+      {"guard_idle", &StoutOptions::guard_idle,
+       "no change by a batch that the interval did not hold back"},
+      {"guard_failed", &StoutOptions::guard_failed,
+       "a failed batch is a reason to back off, not a measurement"},
       {"guards",
        {&StoutOptions::guard_in_flight, &StoutOptions::guard_round_trip, &StoutOptions::guard_idle,
         &StoutOptions::guard_failed},
-       "all guards; off: the pure law"},
+       "all four guards; off: the law as published"},
   };
   return table;
 }
@@ -47,7 +52,7 @@ double RootIn(Duration unit, double interval_ns) {
 std::optional<StoutOptions> ReadStoutOptions(std::string_view text, std::string& error) {
   auto options = internal::ReadPolicyOptions(StoutTable(), text, error);
   if (options && options->ceiling < options->floor) {
-    error = "takes no ceiling below its floor: raise ceiling or lower floor";
+    error = "does not accept a ceiling below its floor: raise ceiling or lower floor";
     return std::nullopt;
   }
   return options;

@@ -39,31 +39,33 @@ void Describe(Visitor& visit, V& variant) {
   visit("client_counts", variant.client_counts, kClientCounts,
         "numbers of application servers; default: the grid's");
   visit("loads_percent", variant.loads_percent, kLoads, "loads; default: the grid's");
-  visit("clients", variant.clients, kAny, "as in a scenario, but for count and total_rate_per_s");
+  visit("clients", variant.clients, kAny, "as in a scenario, without count and total_rate_per_s");
   visit("keys", variant.keys, kAny, "as in a scenario");
 }
 
 template <typename Visitor, internal::SameAs<Grid> G>
 void Describe(Visitor& visit, G& grid) {
   using namespace internal;  // NOLINT(google-build-using-namespace)
-  visit("name", grid.name, kAny, "for tables and plots; default: the file's name");
-  visit("seed", grid.seed, AtLeast(0), "of every point");
+  visit("name", grid.name, kAny, "name in tables and plots; default: the file's name");
+  visit("seed", grid.seed, AtLeast(0), "seed of every point");
   visit("round_trips", grid.round_trips, Above(0),
         "length of a point, in round trips of the whole fleet, warm-up included");
-  visit("warmup_round_trips", grid.warmup_round_trips, AtLeast(0), "of which so many are warm-up");
+  visit("warmup_round_trips", grid.warmup_round_trips, AtLeast(0),
+        "the part of round_trips that is warm-up");
   visit("min_changes", grid.min_changes, AtLeast(1),
-        "a point is made longer until it has so many changes,");
+        "a point is made longer until it has this number of changes");
   visit("min_batches", grid.min_batches, AtLeast(0),
-        "and so many batches, counting one for each server and round trip: few servers need longer "
-        "for a mean as good");
+        "a point is made longer until it has this number of batches, one per server and round "
+        "trip: few servers need more time for an equally good mean");
   visit("max_changes", grid.max_changes, AtLeast(1),
-        "a point is cut when it has so many, and says so,");
-  visit("min_round_trips", grid.min_round_trips, Above(0), "but never below so many round trips");
+        "a point is cut at this number of changes, and is marked as cut");
+  visit("min_round_trips", grid.min_round_trips, Above(0),
+        "a point is never cut below this number of round trips");
   visit("keys", grid.keys, kAny, "as in a scenario");
   visit("stores", grid.stores, kAny, "the store models");
   visit("client_counts", grid.client_counts, kClientCounts, "numbers of application servers");
   visit("loads_percent", grid.loads_percent, kLoads,
-        "offered changes, in percent of what perfect batching could carry");
+        "offered changes, in percent of the rate that perfect batching sustains");
   visit("variants", grid.variants, kAny, "further points, with other clients or keys");
 }
 

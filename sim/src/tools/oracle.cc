@@ -30,7 +30,7 @@ void Describe(Visitor& visit, T& trial) {
 template <typename Visitor, internal::SameAs<Best> B>
 void Describe(Visitor& visit, B& best) {
   visit("chosen_ms", best.chosen_ms, kAny, "the best setting");
-  visit("trials", best.trials, kAny, "all that were tried");
+  visit("trials", best.trials, kAny, "all settings that were tried");
 }
 
 namespace {

@@ -19,10 +19,10 @@ void Describe(Visitor& visit, Latency& latency) {
 template <typename Visitor, internal::SameAs<Slice> S>
 void Describe(Visitor& visit, S& slice) {
   visit("at_s", slice.at_s, kAny, "when the slice begins");
-  visit("offered_per_s", slice.offered_per_s, kAny, "changes made in it");
+  visit("offered_per_s", slice.offered_per_s, kAny, "changes made in the slice");
   visit("completed_per_s", slice.completed_per_s, kAny, "changes that became durable");
   visit("write_mean_ms", slice.write_mean_ms, kAny, "mean write latency");
-  visit("write_p99_ms", slice.write_p99_ms, kAny, "and its 99th percentile");
+  visit("write_p99_ms", slice.write_p99_ms, kAny, "99th percentile of the write latency");
   visit("batch_items", slice.batch_items, kAny, "mean items of a batch");
   visit("batches_per_s", slice.batches_per_s, kAny, "batches sent");
   visit("interval_ms", slice.interval_ms, kAny, "mean time between two sends of a client");
@@ -30,9 +30,9 @@ void Describe(Visitor& visit, S& slice) {
 
 template <typename Visitor, internal::SameAs<Result> R>
 void Describe(Visitor& visit, R& result) {
-  visit("scenario", result.scenario, kAny, "its name");
+  visit("scenario", result.scenario, kAny, "name of the scenario");
   visit("policy", result.policy, kAny, "the policy that ran");
-  visit("seed", result.seed, kAny, "the seed that it ran with");
+  visit("seed", result.seed, kAny, "seed of the run");
   visit("measured_s", result.measured_s, kAny, "simulated time after the warm-up");
   visit("write_latency_ms", result.write_latency_ms, kAny, "from a change to its durability");
   visit("reply_latency_ms", result.reply_latency_ms, kAny,
@@ -45,22 +45,22 @@ void Describe(Visitor& visit, R& result) {
   visit("batches_per_s", result.batches_per_s, kAny, "batches sent by all clients");
   visit("interval_ms", result.interval_ms, kAny, "mean time between two sends of a client");
   visit("store_latency_ms", result.store_latency_ms, kAny, "mean time from send to answer");
-  visit("store_utilisation", result.store_utilisation, kAny, "busy share of all its servers");
+  visit("store_utilisation", result.store_utilisation, kAny, "busy share of the store's servers");
   visit("retries", result.retries, kAny, "items that had to be sent again");
-  visit("drops", result.drops, kAny, "batches, or parts of one, that a full queue turned away");
+  visit("drops", result.drops, kAny, "batches, or parts of a batch, that a full queue refused");
   visit("refused", result.refused, kAny,
         "changes that an engine pushed back: too much was pending");
-  visit("expired", result.expired, kAny, "changes whose reply met its deadline");
+  visit("expired", result.expired, kAny, "changes whose reply reached its deadline");
   visit("pending", result.pending, kAny, "changes that were not durable at the end");
   visit("jain_throughput", result.jain_throughput, kAny,
-        "Jain's index over the clients present at the end, each over its own time: changes "
-        "completed, as a share of what it offers (in a closed loop: per second); 1: all alike");
-  visit("jain_latency", result.jain_latency, kAny, "the same of mean write latency");
-  visit("jain_batches", result.jain_batches, kAny, "the same of batches sent");
+        "Jain's index of the share of its changes that each client completed (closed loop: changes "
+        "per second); over the clients present at the end, each over its own time; 1: all equal");
+  visit("jain_latency", result.jain_latency, kAny, "the same for the mean write latency");
+  visit("jain_batches", result.jain_batches, kAny, "the same for the batches sent");
   visit("stable", result.stable, kAny,
-        "the store kept up: what was offered was completed, and latency did not grow");
+        "the store kept up: the offered changes were completed, and latency did not grow");
   visit("digest", internal::Hex{result.digest}, kAny,
-        "of every event; two runs of one scenario and seed have the same");
+        "hash of every event; two runs of one scenario and seed have the same digest");
   visit("timeline", result.timeline, kAny, "the run, slice by slice, warm-up included");
 }
 

@@ -40,25 +40,28 @@ template <typename Visitor, internal::SameAs<StoreSpec> Store>
 void Describe(Visitor& visit, Store& store) {
   using namespace internal;  // NOLINT(google-build-using-namespace)
   visit("kind", store.kind, kAny,
-        "one server; workers with one queue; partitions with a queue each; or one log whose syncs "
-        "are shared");
-  visit("per_batch_us", store.per_batch_us, kTimeUs, "service time of a batch");
-  visit("per_item_us", store.per_item_us, Between(0.001, 1e9), "and of each item in it");
+        "fifo: one server; workers: servers with one queue; partitioned: servers with a queue "
+        "each; group_commit: one log whose syncs are shared");
+  visit("per_batch_us", store.per_batch_us, kTimeUs, "service time of a batch, without its items");
+  visit("per_item_us", store.per_item_us, Between(0.001, 1e9),
+        "service time of each item of a batch");
   visit("sync_us", store.sync_us, kTimeUs,
         "group_commit: one sync, shared by all batches that wait for it");
-  visit("workers", store.workers, Between(1, 100'000), "workers: servers of the one queue");
+  visit("workers", store.workers, Between(1, 100'000),
+        "workers: number of servers that share the queue");
   visit("partitions", store.partitions, Between(1, 100'000),
-        "partitioned: servers with a queue each; a batch is split by the hash of its keys");
+        "partitioned: number of servers, each with a queue; a batch is split by the hash of its "
+        "keys");
   visit("rtt_us", store.rtt_us, kTimeUs, "network round trip, half each way");
   visit("noise_sigma", store.noise_sigma, Between(0, 3),
         "each service takes a lognormal factor of mean 1 and this sigma");
   visit("background_load", store.background_load, Range{.min = 0, .max = 1, .below_max = true},
         "share of the capacity that other tenants take");
   visit("queue_limit", store.queue_limit, AtLeast(0),
-        "batches waiting beyond which one is refused as overload; 0: no limit");
+        "maximum waiting batches; a further one is refused as overload; 0: no limit");
   visit("pause_every_s", store.pause_every_s, Between(0, 1e6),
-        "the store stands still this often (mean of an exponential); 0: never");
-  visit("pause_ms", store.pause_ms, Between(0, 1e9), "and for this long");
+        "mean time between pauses of the store, exponential; 0: no pauses");
+  visit("pause_ms", store.pause_ms, Between(0, 1e9), "length of a pause");
 }
 
 template <typename Visitor, internal::SameAs<ClientSpec> Clients>
@@ -69,14 +72,14 @@ void Describe(Visitor& visit, Clients& clients) {
   visit("lanes", clients.lanes, kAny,
         "lanes of a client: one, whose batches a partitioned store splits, or one per partition");
   visit("total_rate_per_s", clients.total_rate_per_s, kRate,
-        "requests of all clients that are there; open loop only");
+        "requests of all clients that are present; open loop only");
   visit("spread", clients.spread, Between(1, 1e6),
-        "rate of the busiest client over that of the idlest; geometric between");
+        "rate of the busiest client over the rate of the idlest; geometric in between");
   visit("clock_offset_us", clients.clock_offset_us, Between(0, 1e12),
-        "each client's clock is off by up to this much, either way");
+        "maximum error of a client's clock, in either direction");
   visit("arrivals", clients.arrivals, kAny,
-        "open loop at random; in bursts; callers that wait for their replies; or the times of "
-        "trace_s");
+        "poisson: open loop, at random; mmpp: open loop, in bursts; closed: callers that wait for "
+        "their replies; recorded: the times of trace_s");
   visit("burst_factor", clients.burst_factor, AtLeast(1),
         "mmpp: rate in a burst over the mean rate");
   visit("burst_share", clients.burst_share,
@@ -87,56 +90,57 @@ void Describe(Visitor& visit, Clients& clients) {
   visit("outstanding", clients.outstanding, Between(1, 1'000'000),
         "closed: callers of each client");
   visit("trace_s", clients.trace_s, Between(0, 1e6),
-        "recorded: times of arrivals, ascending; repeated, shared out at random");
+        "recorded: times of arrivals, ascending; they repeat, and each arrives at a random client");
   visit("read_fraction", clients.read_fraction, Between(0, 1),
         "share of requests that only read a key, and wait if it is dirty");
   visit("max_batch_items", clients.max_batch_items, AtLeast(1),
-        "items of a batch; this and the next five are limits of each client's engine");
+        "maximum items of a batch; this and the next five are limits of each client's engine");
   visit("max_batches_in_flight", clients.max_batches_in_flight, AtLeast(1),
-        "batches that wait for their answer");
+        "maximum batches that wait for their answer");
   visit("max_dirty_keys", clients.max_dirty_keys, Between(1, 2147483647),
-        "keys not yet durable, and replies that wait; changes beyond are refused");
+        "maximum keys that are not durable, and maximum replies that wait; further changes are "
+        "refused");
   visit("max_delay_s", clients.max_delay_s, kTimeLimit,
-        "a change older than this is sent whatever the policy says");
+        "a change older than this is sent, whatever the policy decides");
   visit("attempt_timeout_s", clients.attempt_timeout_s, kTimeLimit,
-        "a batch without an answer for this long is sent again");
+        "a batch without an answer within this time is sent again");
   visit("reply_deadline_s", clients.reply_deadline_s, kTimeLimit,
-        "a reply that waited this long fails");
+        "a reply that has waited for this time fails");
 }
 
 template <typename Visitor, internal::SameAs<KeySpec> Keys>
 void Describe(Visitor& visit, Keys& keys) {
   using namespace internal;  // NOLINT(google-build-using-namespace)
   visit("count", keys.count, Between(1, 1e9), "keys of all clients; each has keys of its own");
-  visit("zipf", keys.zipf, Between(0, 5), "exponent of the keys' popularity; 0: all alike");
+  visit("zipf", keys.zipf, Between(0, 5), "Zipf exponent of the keys' popularity; 0: uniform");
 }
 
 template <typename Visitor, internal::SameAs<Step> S>
 void Describe(Visitor& visit, S& step) {
   using namespace internal;  // NOLINT(google-build-using-namespace)
-  visit("at_s", step.at_s, AtLeast(0), "when; steps are in order of time");
+  visit("at_s", step.at_s, AtLeast(0), "time of the step; steps are in order of time");
   visit("total_rate_per_s", step.total_rate_per_s, kRate, "the new rate of all clients");
   visit("clients", step.clients, kClientCounts,
-        "from now on the first so many clients are there; others leave or join");
+        "number of clients that are present from now on; other clients leave or join");
   visit("store_speed", step.store_speed, Between(1e-6, 1e6),
-        "2: from now on every service takes half as long");
+        "speed of the store from now on; 2: every service takes half the time");
 }
 
 template <typename Visitor, internal::SameAs<Scenario> S>
 void Describe(Visitor& visit, S& scenario) {
   using namespace internal;  // NOLINT(google-build-using-namespace)
-  visit("name", scenario.name, kAny, "for tables and plots; default: the file's name");
+  visit("name", scenario.name, kAny, "name in tables and plots; default: the file's name");
   visit("duration_s", scenario.duration_s, Range{.min = 0, .max = 1e6, .above_min = true},
         "simulated time, warm-up included");
   visit("warmup_s", scenario.warmup_s, AtLeast(0), "not measured; less than duration_s");
   visit("seed", scenario.seed, AtLeast(0), "same seed, same run, event for event");
   visit("timeline_s", scenario.timeline_s, AtLeast(0),
-        "length of a slice of the timeline; 0: 1 s, or what suits the duration");
+        "length of a slice of the timeline; 0: 1 s, or a length that gives 100 to 300 slices");
   visit("policy", scenario.policy, kAny, "when to send batches, as --policy");
   visit("store", scenario.store, kAny, "the store that all clients share");
   visit("clients", scenario.clients, kAny, "the application servers");
-  visit("keys", scenario.keys, kAny, "what they change");
-  visit("steps", scenario.steps, kAny, "what changes during the run, one thing each");
+  visit("keys", scenario.keys, kAny, "the keys that clients change");
+  visit("steps", scenario.steps, kAny, "changes during the run; each step changes one thing");
 }
 
 }  // namespace stout::sim
