@@ -329,7 +329,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
     } catch (const std::exception& error) {  // whatever it is, it concerns this key alone
       failures_.emplace_back(key, error.what());
     } catch (...) {
-      failures_.emplace_back(key, "serialize threw what is no std::exception");
+      failures_.emplace_back(key, "serialize threw an exception that is not a std::exception");
     }
     return Serialized::kFailed;
   }

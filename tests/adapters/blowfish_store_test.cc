@@ -136,13 +136,13 @@ TEST_CASE_METHOD(BlowfishTest, "blowfish: URLs that lead nowhere") {
 
 TEST_CASE_METHOD(BlowfishTest, "blowfish: servers that are none, or not ready") {
   CHECK_THAT(WhyNotIf("-ERR unknown command 'STOUT.SHARDS'\r\n"),
-             Contains("no blowfish-server") && Contains("redis://"));
+             Contains("not a blowfish-server") && Contains("redis://"));
   for (const std::string& nonsense : {std::string("+OK\r\n"), std::string("$-1\r\n"),
                                       std::string("*0\r\n"), Facts(0), Facts(70'000)}) {
     CAPTURE(nonsense);
-    CHECK_THAT(WhyNotIf(nonsense), Contains("no blowfish-server"));
+    CHECK_THAT(WhyNotIf(nonsense), Contains("not a blowfish-server"));
   }
-  CHECK_THAT(WhyNotIf(Facts(1, 1, 1, 2)), Contains("version 2") && Contains("of one release"));
+  CHECK_THAT(WhyNotIf(Facts(1, 1, 1, 2)), Contains("version 2") && Contains("of the same release"));
   CHECK_THAT(WhyNotIf("-NOAUTH Authentication required.\r\n"), Contains("NOAUTH"));
   CHECK_THAT(WhyNotIf("-LOADING the log\r\n", Errc::kTransient), Contains("LOADING the log"));
   CHECK_THAT(WhyNotIf("HTTP/1.1 400 Bad Request\r\n", Errc::kTransient),
@@ -157,7 +157,7 @@ TEST_CASE_METHOD(BlowfishTest, "blowfish: servers that are none, or not ready") 
 TEST_CASE_METHOD(BlowfishTest, "blowfish: a Redis is no blowfish-server, which it is told") {
   const RedisServer redis;
   CHECK_THAT(WhyNot("blowfish://127.0.0.1:" + std::to_string(redis.port())),
-             Contains("no blowfish-server") && Contains("redis://"));
+             Contains("not a blowfish-server") && Contains("redis://"));
 }
 #endif
 
@@ -239,7 +239,7 @@ TEST_CASE_METHOD(BlowfishTest, "blowfish: a late answer is nobody's") {
   CHECK(WriteNow(*store, batch) == WriteResult{Errc::kFenced, {}});
 }
 
-TEST_CASE_METHOD(BlowfishTest, "blowfish: an answer that nobody asked for is nobody's") {
+TEST_CASE_METHOD(BlowfishTest, "blowfish: an answer without a request is nobody's") {
   const auto store = Open();
   const WriteBatch batch = Batch(1, {Put("k", "v", 1)});
   SECTION("while nothing is asked") {

@@ -97,7 +97,7 @@ TEST_CASE_METHOD(PostgresTest, "postgres: statements that do not fit are refused
   CHECK(WhyNot(options).find("2 columns instead of 4") != std::string::npos);
   options.templates->select = "SELECT FROM";
   CHECK(WhyNot(options).find("syntax error") != std::string::npos);
-  CHECK(WhyNot(PostgresOptions{.table = "a..b"}).find("is no name") != std::string::npos);
+  CHECK(WhyNot(PostgresOptions{.table = "a..b"}).find("is not a name") != std::string::npos);
   CHECK(WhyNot(PostgresOptions{.table = "there", .create = false}).find("CREATE TABLE") !=
         std::string::npos);
 }
@@ -252,7 +252,7 @@ TEST_CASE("postgres: templates are three statements, each once, each below its n
       postgres::ParseTemplates("-- upsert\n;\n-- remove\nB\n-- select\nC", &error).has_value());
   CHECK(error.find("'upsert'") != std::string::npos);
   CHECK_FALSE(postgres::ParseTemplates("-- upsert\nA\n-- upsert\nA", &error).has_value());
-  CHECK(error == "'-- upsert' stands twice");
+  CHECK(error == "'-- upsert' appears twice");
 }
 
 }  // namespace stout::test

@@ -87,7 +87,7 @@ TEST_CASE_METHOD(RedisTest, "redis: addresses that lead nowhere") {
     CAPTURE(url);
     CHECK_THAT(WhyNot(url), Contains("syntax"));
   }
-  CHECK_THAT(WhyNot("rediss://h"), Contains("no TLS"));
+  CHECK_THAT(WhyNot("rediss://h"), Contains("TLS is not supported"));
   CHECK_THAT(WhyNot("redis://h?mode=plane"), Contains("versioned or plain"));
   CHECK_THAT(WhyNot("redis://h?wait=1&wait_timeout=10s"), Contains("below timeout"));
   CHECK_THAT(WhyNot("redis://h?conections=1"), Contains("'conections'"));

@@ -133,7 +133,7 @@ TEST_CASE("what is no command is answered as by redis", "[parser]") {
 TEST_CASE("what a browser was made to send is not carried out", "[parser]") {
   const std::string first = GENERATE("POST / HTTP/1.1\r\n", "post /\n", "Host: localhost:6480\r\n");
   CAPTURE(first);
-  const Received expected{{}, "ERR Protocol error: this is no HTTP server"};
+  const Received expected{{}, "ERR Protocol error: this is not an HTTP server"};
   CHECK(ReceiveWhole(first + "FLUSHALL\r\n") == expected);
   CHECK(ReceiveAll(first + "FLUSHALL\r\n", {}, true, [] { return 1; }) == expected);
   // As an array it is a command that there is not, and nothing but one who means it sends arrays.

@@ -125,7 +125,7 @@ TEST_CASE("a file that this program cannot read is told from a damaged one", "[i
         file.path() + ": holds 'sixteen letters.', and not 'test'; use another file");
 
   CHECK(file.OpenAs(std::string(1000, 'x'), Verify::kHeader, &why) == Errc::kCorrupt);
-  CHECK_THAT(why.message, Catch::Contains("it does not begin as a shard's files do"));
+  CHECK_THAT(why.message, Catch::Contains("it does not begin like a shard's file"));
 }
 
 TEST_CASE("a section table that makes no sense is refused, though its checksum is right",

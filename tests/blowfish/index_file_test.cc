@@ -164,8 +164,8 @@ TEST_CASE("a path that cannot be is refused at once", "[index_file]") {
   REQUIRE(Publish(file, {}) == ErrorCode());
   const std::vector<std::pair<std::string, std::string>> reasons = {
       {root + "/none/file", "No such file or directory; check the path"},
-      {file + "/file", "Not a directory; a part of the path is no directory"},
-      {root, "Is a directory; it is a directory, name a file in it"},
+      {file + "/file", "Not a directory; a part of the path is not a directory"},
+      {root, "Is a directory; it is a directory; name a file in it"},
   };
   for (const auto& [path, reason] : reasons) {
     CAPTURE(path);
@@ -184,7 +184,7 @@ TEST_CASE("a pipe is no index file, and is not waited for", "[index_file]") {
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
   Diagnostics why;
   CHECK(OpenFile(path, Verify::kHeader, &why).error() == Errc::kBadUrl);
-  CHECK(why.message == path + ": cannot open: it is no regular file; use another path");
+  CHECK(why.message == path + ": cannot open: it is not a regular file; use another path");
 }
 
 }  // namespace

@@ -157,7 +157,8 @@ TEST_CASE("a password is given, and a wrong one ends the load", "[load]") {
   const std::string name = "127.0.0.1:" + std::to_string(server.port());
   CHECK(load_with("secret") == "finished");
   CHECK(load_with("wrong").starts_with(name + ": the server refuses the password: WRONGPASS"));
-  CHECK(load_with("").starts_with(name + ": the server wants a password, or another one: NOAUTH"));
+  CHECK(
+      load_with("").starts_with(name + ": the server requires a password, or another one: NOAUTH"));
 }
 
 // A long password is repeated only in part, so that it cannot be found in the text.
@@ -307,8 +308,7 @@ TEST_CASE("a server that stays busy is given up, and what is not loaded is known
   CHECK_FALSE(scripted.load.finished());
   CHECK(scripted.load.loader().first_unfinished() == 3);
   CHECK(scripted.gave_up() ==
-        "nothing done for 0.3 s: BUSY with others; see whether the server is well, or give more "
-        "--patience");
+        "no progress for 0.3 s: BUSY with others; check the server, or raise --patience");
 }
 
 TEST_CASE("a server that says nothing is connected to again, and given up", "[load]") {
@@ -317,7 +317,7 @@ TEST_CASE("a server that says nothing is connected to again, and given up", "[lo
   CHECK_FALSE(scripted.load.finished());
   CHECK(scripted.server.connections() > 1);
   CHECK(scripted.load.loader().first_unfinished() == 1);
-  CHECK(scripted.gave_up().starts_with("nothing done for 0.3 s: no answer for 0.1 s; "));
+  CHECK(scripted.gave_up().starts_with("no progress for 0.3 s: no answer for 0.1 s; "));
 }
 
 TEST_CASE("nobody there is given up, and said early", "[load]") {
@@ -327,7 +327,7 @@ TEST_CASE("nobody there is given up, and said early", "[load]") {
   context.run();
   CHECK_FALSE(load.finished());
   CHECK(load.troubles().size() == 1);
-  CHECK(load.loader().gave_up().find("nothing done for 0.3 s: Connection refused; ") !=
+  CHECK(load.loader().gave_up().find("no progress for 0.3 s: Connection refused; ") !=
         std::string::npos);
 }
 
@@ -335,8 +335,7 @@ TEST_CASE("what is no such server is found out", "[load]") {
   Scripted scripted([](const Words&) { return "HTTP/1.1 400 Bad Request\r\n"; });
   scripted.Run({{"a", "1"}});
   CHECK_FALSE(scripted.load.finished());
-  CHECK(scripted.gave_up() ==
-        "what answers there is neither a blowfish-server nor a Redis; check --to");
+  CHECK(scripted.gave_up() == "the server is neither a blowfish-server nor a Redis; check --to");
 }
 
 TEST_CASE("answers are told apart by their first word", "[load]") {

@@ -74,11 +74,11 @@ TEST_CASE("a zstd file that is cut off, or none, is an error", "[load]") {
   const std::string cut = files.Write("cut.zst", packed.substr(0, packed.size() - 1));
   const Read read = ReadAll(cut);
   CHECK(read.error == Errc::kCorrupt);
-  CHECK(read.message == cut + ": ends within a zstd frame; copy it again, it is cut off");
+  CHECK(read.message == cut + ": ends within a zstd frame, so it is incomplete; copy it again");
   const std::string other = files.Write("other.zst", "1|ann|rome\n");
   CHECK(ReadAll(other).error == Errc::kCorrupt);
   CHECK(ReadAll(other).message ==
-        other + ": cannot unpack byte 11: Unknown frame descriptor; `zstd -t` says more");
+        other + ": cannot unpack byte 11: Unknown frame descriptor; see `zstd -t`");
 }
 
 TEST_CASE("a file that cannot be read is named, with the remedy", "[load]") {

@@ -96,10 +96,10 @@ TEST_CASE_METHOD(LoadRunFixture, "wrong lines are named, the others are loaded",
   const Ended ended = Run(options);
   CHECK(ended.code == ExitCode::kFailed);
   const std::string columns =
-      " has 1 columns, and the key is of others; check --key and --delimiter\n";
+      " has 1 columns, fewer than --key needs; check --key and --delimiter\n";
   CHECK(ended.err == a + ":2:" + columns + a +
-                         ":3: is longer than 100 bytes; give more --max-line, or check that the "
-                         "file is a text\n" +
+                         ":3: is longer than 100 bytes; raise --max-line, or check that the "
+                         "file is text\n" +
                          b + ":1:" + columns);
   CHECK(ended.out.ends_with("; errors: 3; sent again: 0\n"));
   CheckRecords({{"ann", "1|ann"}, {"eve", "3|eve"}});
@@ -161,7 +161,7 @@ TEST_CASE_METHOD(LoadRunFixture, "of many errors the first ten are shown", "[loa
   CHECK(ended.code == ExitCode::kFailed);
   CHECK(std::count(ended.err.begin(), ended.err.end(), '\n') == 11);
   CHECK(
-      ended.err.ends_with("a:10: has 1 columns, and the key is of others; check --key and "
+      ended.err.ends_with("a:10: has 1 columns, fewer than --key needs; check --key and "
                           "--delimiter\nmore errors are counted, but not shown\n"));
   CHECK(ended.out.empty());
 }
@@ -219,7 +219,7 @@ TEST_CASE("a load that gives up tells where to go on", "[load]") {
   const Ended ended = Run(options);
   CHECK(ended.code == ExitCode::kFailed);
   CHECK(ended.err.find(": Connection refused; trying again\n") != std::string::npos);
-  CHECK(ended.err.find(": nothing done for 0.2 s: Connection refused; ") != std::string::npos);
+  CHECK(ended.err.find(": no progress for 0.2 s: Connection refused; ") != std::string::npos);
   CHECK(ended.out.ends_with("1 lines are done: to go on, add --skip-lines 1\n"));
 }
 

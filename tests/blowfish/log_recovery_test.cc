@@ -168,7 +168,7 @@ TEST_CASE("in a file that has a next one nothing may be missing", "[log]") {
     const auto log = RecoverLog(
         disk, kShard + 1, 0, [](const Operation&) {}, &diagnostics);
     CHECK(log.error() == Errc::kCorrupt);
-    CHECK(diagnostics.message.find("of shard 7, not 8") != std::string::npos);
+    CHECK(diagnostics.message.find("belongs to shard 7, not 8") != std::string::npos);
   }
   SECTION("a file under another name is refused") {
     disk.SetContent(LogFileName(9), bytes);

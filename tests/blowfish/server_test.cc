@@ -273,7 +273,7 @@ TEST_CASE("stamps decide, fences shut out, epochs grow") {
   CHECK_THAT(client.Do({"STOUT.FENCE", "s", most}), StartsWith("-ERR"));
   CHECK_THAT(client.Do({"STOUT.FENCE", "s", "-1"}), StartsWith("-ERR"));
   CHECK_THAT(client.Do({"STOUT.WRITE", "0", "s", "1", "PUT", "k", "1", "v", "DEL", "k", "2"}),
-             Contains("stands twice"));
+             Contains("appears twice"));
 }
 
 TEST_CASE("epochs that are asked for at the same time differ") {
@@ -619,7 +619,7 @@ TEST_CASE("a server that has no file left for a client takes it when there is on
   RespClient other(server.port());  // The system has its connection, the server has not.
   const auto told = [&] {
     const std::string log = server.Log();
-    const std::string_view what = "clients cannot be taken";
+    const std::string_view what = "cannot accept clients";
     const auto first = log.find(what);
     return std::pair(first != std::string::npos, first != log.rfind(what));
   };
@@ -691,9 +691,9 @@ TEST_CASE("a start that cannot be says why") {
   CHECK_THAT(fails({"--dir", path, "--shards", "4"}), Contains("has 3 shards, not 4"));
   // Otherwise it would begin again without what it had, or look for keys in other shards.
   std::filesystem::rename(path + "/shard-0001", path + "/lost");
-  CHECK_THAT(fails({"--dir", path}), Contains("shard-0001: not there"));
+  CHECK_THAT(fails({"--dir", path}), Contains("shard-0001: missing"));
   std::filesystem::create_directories(path + "/shard-0001/lost+found");
-  CHECK_THAT(fails({"--dir", path}), Contains("shard-0001: not there"));
+  CHECK_THAT(fails({"--dir", path}), Contains("shard-0001: missing"));
   std::filesystem::remove_all(path + "/shard-0001");
   std::filesystem::rename(path + "/lost", path + "/shard-0001");
   std::filesystem::rename(path + "/shards", path + "/lost");
@@ -712,7 +712,7 @@ TEST_CASE("a start that cannot be says why") {
              Contains("--max-replies: must be at least --max-value, 1048576 bytes"));
   CHECK_THAT(fails({"--dir", path, "--delimiter", ","}),
              Contains("--delimiter requires --attributes"));
-  CHECK_THAT(fails({"--dir", "/proc/no"}), Contains("/proc/no: cannot be made"));
+  CHECK_THAT(fails({"--dir", "/proc/no"}), Contains("/proc/no: cannot be created"));
   CHECK_THAT(fails({}), Contains("--dir is required"));
   CHECK_THAT(fails({"--dir", path, "--listen", "nowhere"}), Contains("is not HOST:PORT"));
   CHECK_THAT(fails({"--dir", path, "--attributes", "a,a"}), Contains("--attributes"));

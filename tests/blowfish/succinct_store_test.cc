@@ -128,7 +128,7 @@ TEST_CASE("keys that do not come in order are refused", "[succinct_store]") {
   writer.Append({"a", {}, "2"});
   Diagnostics why;
   CHECK(writer.Finish(directory.path() + "/0.records", &why) == Errc::kBadOptions);
-  CHECK_THAT(why.message, Catch::Contains("do not come in order"));
+  CHECK_THAT(why.message, Catch::Contains("are not in order"));
   CHECK(std::filesystem::is_empty(directory.path()));
 }
 

@@ -32,7 +32,7 @@ TEST_CASE("a URL that a lease service does not take is told its syntax", "[lease
 #ifdef STOUT_HAS_POSTGRES
   CHECK_THAT(WhyNot("postgres://x/d?table=t"), Contains("'table'") && Contains("lease_table"));
   CHECK_THAT(WhyNot("postgres://x/d?poll=0s"), Contains("poll"));
-  CHECK_THAT(WhyNot("postgres://x/d?lease_table=a.b.c"), Contains("is no name"));
+  CHECK_THAT(WhyNot("postgres://x/d?lease_table=a.b.c"), Contains("is not a name"));
   CHECK_THAT(WhyNot("postgres://127.0.0.1:1/d", Errc::kTransient), Contains("refused"));
 #endif
 #ifdef STOUT_HAS_ETCD

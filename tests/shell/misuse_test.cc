@@ -163,7 +163,7 @@ TEST_CASE("the text of an exception in serialize reaches on_refused", "[misuse]"
   });
   context.run();
   CHECK(log == Log{"a: no field 'name' in a", "b: no field 'name' in b",
-                   "unknown: serialize threw what is no std::exception",
+                   "unknown: serialize threw an exception that is not a std::exception",
                    "failed: " + World::Name(Errc::kNotSerialized)});
 }
 

@@ -112,7 +112,7 @@ TEST_CASE("a field that nobody knows is refused by name, with the one that was m
   CHECK(ErrorOf(R"({"steps": [{"at_s": 1, "client": 3}]})") ==
         R"("steps[0].client" is unknown; did you mean "clients"?)");
   CHECK(ErrorOf(R"({"keys": {"temperature": 3}})") ==
-        R"("keys.temperature" is unknown; what can stand here: count, zipf)");
+        R"("keys.temperature" is unknown; allowed here: count, zipf)");
 }
 
 TEST_CASE("a wrong value is refused by field, with what it is and what is allowed",

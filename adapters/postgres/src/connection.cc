@@ -267,7 +267,7 @@ asio::awaitable<std::string> Connection::Introduce() {
         {DecodeInt8(PQgetvalue(rows, row, 0)), DecodeInt8(PQgetvalue(rows, row, 1))});
   }
   if (shared_->former.size() >= options_.connections) {
-    co_return fmt::format("{} commits that were given up still wait for a synchronous standby",
+    co_return fmt::format("{} abandoned commits still wait for a synchronous standby",
                           shared_->former.size());
   }
   if (mine < 0) co_return "";

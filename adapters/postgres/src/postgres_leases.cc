@@ -60,7 +60,7 @@ Result<std::unique_ptr<PostgresLeases>> PostgresLeases::Open(const PostgresLease
   if (*identity != postgres::Identity::kSystemAndTimeline) {
     spdlog::warn(
         "postgres leases: this role may not execute pg_control_system(): a database that is "
-        "restored from a dump is not noticed; remedy: GRANT EXECUTE ON FUNCTION "
+        "restored from a dump is not detected; remedy: GRANT EXECUTE ON FUNCTION "
         "pg_control_system() TO the role");
     engine = make_engine(*identity);
   }

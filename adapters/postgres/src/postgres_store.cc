@@ -39,7 +39,7 @@ Result<std::unique_ptr<PostgresStore>> PostgresStore::Open(const PostgresOptions
   if (!server) return server.error();
   if (!server->durable) {
     spdlog::warn(
-        "postgres: fsync or synchronous_commit is off: the server may lose what it answered");
+        "postgres: fsync or synchronous_commit is off: the server may lose acknowledged writes");
   }
   StoreTraits traits{.name = "postgres",
                      .atomic_batches = true,

@@ -114,7 +114,7 @@ class SettingUp {
     const int version = PQserverVersion(connection_.get());
     if (version >= kOldestServer) return {};
     return Fail(Errc::kBadUrl,
-                fmt::format("postgres: the server is of version {}, 14 or newer is needed",
+                fmt::format("postgres: the server has version {}; version 14 or newer is required",
                             version / 10000),
                 diagnostics_);
   }
@@ -136,10 +136,11 @@ class SettingUp {
       why = ErrorOf();
       (void)Execute("ROLLBACK");
     }
-    return Fail(Errc::kBadUrl,
-                fmt::format("postgres: table {} is missing ({}); who may create it should run:\n{}",
-                            missing, why, schema_.create),
-                diagnostics_);
+    return Fail(
+        Errc::kBadUrl,
+        fmt::format("postgres: table {} is missing ({}); a role that may create it should run:\n{}",
+                    missing, why, schema_.create),
+        diagnostics_);
   }
 
   ErrorCode CheckEpoch() {
@@ -227,7 +228,7 @@ class SettingUp {
         if (trial.end == Trial::kWrong) {
           return Fail(
               Errc::kBadUrl,
-              fmt::format("postgres: templates= does not keep what it is given: {}; upsert and "
+              fmt::format("postgres: templates= does not return the stored state: {}; upsert and "
                           "select must be the inverse of each other, for a text column "
                           "convert_from(v, 'UTF8') and convert_to(column, 'UTF8'), not v::text",
                           trial.why),
@@ -237,7 +238,8 @@ class SettingUp {
       }
     }
     spdlog::warn(
-        "postgres: templates= could not be tried: its tables take no trial row (the last reason: "
+        "postgres: templates= could not be checked: its tables accept no trial row (the last "
+        "reason: "
         "{}). "
         "If select does not return what upsert wrote, or remove does not remove it, states are "
         "changed or lost without an error. Write, read and remove one of your own states through "

@@ -27,9 +27,9 @@ std::optional<TableNames> TableNames::Parse(std::string_view text, std::string* 
   const std::string_view schema = text.substr(0, has_schema ? dot : 0);
   const std::string_view table = has_schema ? text.substr(dot + 1) : text;
   if (!IsName(table) || (has_schema && !IsName(schema))) {
-    *error =
-        fmt::format("table '{}' is no name: write TABLE or SCHEMA.TABLE, each of at most {} bytes",
-                    text, kLongestName);
+    *error = fmt::format(
+        "table '{}' is not a name: write TABLE or SCHEMA.TABLE, each of at most {} bytes", text,
+        kLongestName);
     return std::nullopt;
   }
   TableNames names;

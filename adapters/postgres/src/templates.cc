@@ -41,7 +41,7 @@ Result<PostgresTemplates> ParseTemplates(std::string_view text, std::string* err
       continue;
     }
     if (!begins->empty()) {
-      *error = fmt::format("'{}' stands twice", Trim(line));
+      *error = fmt::format("'{}' appears twice", Trim(line));
       return Errc::kBadUrl;
     }
     statement = begins;

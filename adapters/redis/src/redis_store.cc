@@ -70,7 +70,7 @@ Result<std::unique_ptr<RedisStore>> RedisStore::Open(const Options& options,
   const redis::Replication replication = redis::ReplicationOf(options, *facts);
   const bool durable = redis::IsDurable(*facts, replication);
   if (!durable) {
-    spdlog::warn("redis {}: the server may lose what it answered: {}",
+    spdlog::warn("redis {}: the server may lose acknowledged writes: {}",
                  redis::NameOf(options.address), redis::WhyNotDurable(*facts));
   }
   const bool versioned = options.mode == RedisMode::kVersioned;
@@ -157,9 +157,10 @@ Result<std::unique_ptr<Store>> RedisStore::OpenUrl(const StoreUrl& url,
                                                    const asio::any_io_executor& executor,
                                                    Diagnostics* diagnostics) {
   if (url.scheme == "rediss") {
-    return Fail(Errc::kBadUrl,
-                "rediss: there is no TLS here; tunnel it, and name the near end as redis://",
-                diagnostics);
+    return Fail(
+        Errc::kBadUrl,
+        "rediss: TLS is not supported; use a TLS tunnel, and give its local end as redis://",
+        diagnostics);
   }
   Options options;
   UrlOptionReader reader(url);

@@ -52,7 +52,7 @@ asio::awaitable<void> Pipeline::Read() {
 std::string Pipeline::TakeReplies() {
   while (const std::optional<resp::Reply> reply = replies_.Next()) {
     if (closed_) return {};
-    if (under_way_.empty()) return "an answer that nobody asked for: " + reply->text;
+    if (under_way_.empty()) return "an answer without a request: " + reply->text;
     const Request request = under_way_.front();
     under_way_.pop_front();
     listener_.OnReply(*this, request, *reply);

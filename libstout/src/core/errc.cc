@@ -33,7 +33,7 @@ std::string_view Describe(Errc errc) {
     case Errc::kCorrupt:
       return "the store holds bytes that this library did not write";
   }
-  return "an error code of no known meaning";
+  return "an unknown error code";
 }
 
 }  // namespace stout::inline v1

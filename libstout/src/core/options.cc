@@ -25,16 +25,18 @@ std::optional<std::string> Validate(const EngineOptions& options) {
   for (const Policy& policy : {lane.write_policy, lane.read_policy}) {
     const Decision start = policy.Start();
     require(start.window >= 1 && start.max_items >= 1 && start.interval >= Duration::zero(),
-            policy.Name(), "a policy that lets at least one batch of one item go");
+            policy.Name(), "a policy that allows at least one batch of one item");
   }
   require(options.max_replies >= 1, "max_replies", "at least 1");
   require(options.max_replies < (std::size_t{1} << 31), "max_replies", "less than 2^31");
   require(options.reply_deadline > Duration::zero(), "reply_deadline", "positive");
   if (lane.prefix_ordering) {
-    require(lane.max_dirty_keys <= lane.max_batch_items, "max_dirty_keys",
-            "at most max_batch_items under prefix_ordering, whose batches carry all that is dirty");
-    require(lane.max_dirty_bytes <= lane.max_batch_bytes, "max_dirty_bytes",
-            "at most max_batch_bytes under prefix_ordering, whose batches carry all that is dirty");
+    require(
+        lane.max_dirty_keys <= lane.max_batch_items, "max_dirty_keys",
+        "at most max_batch_items under prefix_ordering, because its batches carry all dirty keys");
+    require(
+        lane.max_dirty_bytes <= lane.max_batch_bytes, "max_dirty_bytes",
+        "at most max_batch_bytes under prefix_ordering, because its batches carry all dirty keys");
   }
   return trouble;
 }

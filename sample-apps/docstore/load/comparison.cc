@@ -76,9 +76,10 @@ json::object ReadReport(const std::filesystem::path& file) {
     return report;
   } catch (const boost::system::system_error& error) {
     // Not what(): that adds a place in Boost's sources.
-    throw ReportError(file.string() + " is no report of docstore-load: " + error.code().message());
+    throw ReportError(file.string() +
+                      " is not a report of docstore-load: " + error.code().message());
   } catch (const std::exception& error) {
-    throw ReportError(file.string() + " is no report of docstore-load: " + error.what());
+    throw ReportError(file.string() + " is not a report of docstore-load: " + error.what());
   }
 }
 

@@ -135,7 +135,7 @@ std::string_view Explain(Failure failure) {
     case Failure::kConnection:
       return "sent, but the connection was lost";
     case Failure::kPushedBack:
-      return "answered 503: the server holds as much as it may, or is stopping";
+      return "answered 503: the server reached a limit, or is stopping";
     case Failure::kRefused:
       return "answered with an unexpected status";
     case Failure::kAborted:

@@ -37,7 +37,7 @@ RouterSnapshot RouterMetrics::Snapshot() const {
 std::string ToPrometheus(const RouterSnapshot& router, const HttpSnapshot& http) {
   std::vector<MetricFamily> families;
   MetricFamily attempts =
-      Family(kAttempts, "Attempts to have a request served, by what became of them", kCounter);
+      Family(kAttempts, "Attempts to have a request served, by outcome", kCounter);
   for (std::size_t i = 0; i < kFateNames.size(); ++i) {
     attempts.metric.push_back(
         ToMetric(static_cast<double>(router.attempts[i]), kCounter, {{"fate", kFateNames[i]}}));

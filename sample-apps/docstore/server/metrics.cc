@@ -14,7 +14,7 @@ namespace json = boost::json;
 
 constexpr Scalar<LaneStats> kLaneScalars[] = {
     {"stout_keys_marked_total", kCounter, "Changes that were taken", Get<&LaneStats::keys_marked>},
-    {"stout_marks_pushed_back_total", kCounter, "Changes that met a limit",
+    {"stout_marks_pushed_back_total", kCounter, "Changes refused because of a limit",
      Get<&LaneStats::marks_pushed_back>},
     {"stout_batches_sent_total", kCounter, "Write batches sent, retries included",
      Get<&LaneStats::batches_sent>},
@@ -27,7 +27,7 @@ constexpr Scalar<LaneStats> kLaneScalars[] = {
     {"stout_retries_total", kCounter, "Writes that had to be sent again", Get<&LaneStats::retries>},
     {"stout_writes_refused_total", kCounter, "Writes that the store will never take",
      Get<&LaneStats::writes_refused>},
-    {"stout_batches_failed_total", kCounter, "Write batches of which nothing was done",
+    {"stout_batches_failed_total", kCounter, "Write batches that failed as a whole",
      Get<&LaneStats::batches_failed>},
     {"stout_attempts_timed_out_total", kCounter, "Batches without an answer in time",
      Get<&LaneStats::attempts_timed_out>},
@@ -51,7 +51,7 @@ constexpr Scalar<LaneStats> kLaneScalars[] = {
      }},
     {"stout_gap_seconds", kGauge, "Pause after each answer that the policy has chosen",
      [](const LaneStats& lane) { return static_cast<double>(lane.gap.count()) / kNanosPerSecond; }},
-    {"stout_tick_seconds", kGauge, "Period of the timer that the policy sends by",
+    {"stout_tick_seconds", kGauge, "Period of the timer at whose ticks the policy sends",
      [](const LaneStats& lane) {
        return static_cast<double>(lane.tick.count()) / kNanosPerSecond;
      }},
@@ -75,14 +75,17 @@ constexpr Scalar<ShardSnapshot> kShardScalars[] = {
 constexpr Distribution<LaneStats> kLaneDistributions[] = {
     {"stout_batch_items", Unit::kItems, "Writes in a batch",
      [](const LaneStats& lane) -> const Histogram& { return lane.batch_items; }},
-    {"stout_store_latency_seconds", Unit::kNanoseconds, "A batch sent to answered, per attempt",
+    {"stout_store_latency_seconds", Unit::kNanoseconds,
+     "Time from sending a batch to its answer, per attempt",
      [](const LaneStats& lane) -> const Histogram& { return lane.store_latency; }},
-    {"stout_wait_seconds", Unit::kNanoseconds, "First unsent change of a key to its sending",
+    {"stout_wait_seconds", Unit::kNanoseconds,
+     "Time from the first unsent change of a key to its sending",
      [](const LaneStats& lane) -> const Histogram& { return lane.wait; }},
 };
 
 constexpr Distribution<EngineStats> kReplyLatency = {
-    "stout_reply_latency_seconds", Unit::kNanoseconds, "SafeReply to the running of the reply",
+    "stout_reply_latency_seconds", Unit::kNanoseconds,
+    "Time from SafeReply to the run of the reply",
     [](const EngineStats& engine) -> const Histogram& { return engine.reply_latency; }};
 
 // --- Prometheus ---------------------------------------------------------------------------------

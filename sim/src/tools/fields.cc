@@ -126,7 +126,7 @@ void Reader::RefuseUnknown() const {
     if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
     const std::string place = path_.empty() ? std::string(name) : fmt::format("{}.{}", path_, name);
     std::string hint = DidYouMean(name, known_);
-    if (hint.empty()) hint = fmt::format("; what can stand here: {}", fmt::join(known_, ", "));
+    if (hint.empty()) hint = fmt::format("; allowed here: {}", fmt::join(known_, ", "));
     throw FieldError(fmt::format("\"{}\" is unknown{}", place, hint));
   }
 }

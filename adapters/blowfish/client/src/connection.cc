@@ -20,8 +20,8 @@ asio::awaitable<std::string> Connection::Connect() {
   if (introduction.facts.shards == shards_) co_return std::string();
   Drop();
   co_return fmt::format(
-      "it has {} shards, and had {} when the store was opened: nothing is sent to it; "
-      "if that is to stay, start the application again",
+      "it has {} shards, and had {} when the store was opened: nothing is sent to it; if the new "
+      "number is intended, restart the application",
       introduction.facts.shards, shards_);
 }
 

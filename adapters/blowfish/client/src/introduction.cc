@@ -17,8 +17,8 @@ namespace {
 namespace asio = boost::asio;
 
 Introduction Stranger(std::string_view what_it_said) {
-  return {Errc::kBadUrl, fmt::format("it is no blowfish-server ({}): a Redis is opened as redis://",
-                                     what_it_said)};
+  return {Errc::kBadUrl,
+          fmt::format("it is not a blowfish-server ({}): open a Redis as redis://", what_it_said)};
 }
 
 Introduction Failure(resp::Outcome outcome) {
@@ -29,11 +29,12 @@ Introduction Failure(resp::Outcome outcome) {
 
 Introduction Read(const Reply& answer) {
   const std::optional<ServerFacts> facts = DecodeShards(answer);
-  if (!facts) return Stranger("its answer to STOUT.SHARDS makes no sense");
+  if (!facts) return Stranger("its answer to STOUT.SHARDS is malformed");
   if (facts->version != kVersion) {
-    return {Errc::kBadUrl, fmt::format("it speaks version {} of the commands STOUT.*, this library "
-                                       "version {}: install those of one release",
-                                       facts->version, kVersion)};
+    return {Errc::kBadUrl,
+            fmt::format("it speaks version {} of the commands STOUT.*, this library "
+                        "version {}: install a server and a library of the same release",
+                        facts->version, kVersion)};
   }
   return {.facts = *facts};
 }

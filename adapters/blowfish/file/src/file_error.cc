@@ -18,11 +18,11 @@ struct Advice {
 Advice AdviceOn(int error) {
   switch (error) {
     case ENOENT:
-      return {Errc::kBadUrl, "check the path; directories are not made for it"};
+      return {Errc::kBadUrl, "check the path; missing directories are not created"};
     case ENOTDIR:
-      return {Errc::kBadUrl, "a part of the path is no directory, use another path"};
+      return {Errc::kBadUrl, "a part of the path is not a directory; use another path"};
     case EISDIR:
-      return {Errc::kBadUrl, "it is a directory, name a file in it"};
+      return {Errc::kBadUrl, "it is a directory; name a file in it"};
     case EACCES:
     case EPERM:
       return {Errc::kBadUrl, "give this user the right to it and to its directory"};
@@ -44,7 +44,7 @@ Advice AdviceOn(int error) {
     case ENOMEM:
       return {Errc::kTransient, "free memory, or raise its limit (ulimit -v, vm.max_map_count)"};
     default:
-      return {Errc::kTransient, "the system's log may say more"};
+      return {Errc::kTransient, "see the system's log"};
   }
 }
 

@@ -47,10 +47,10 @@ Result<IndexFile> IndexFile::Open(const std::string& path, std::string_view kind
 ErrorCode IndexFile::ReadHeader(std::string_view kind, std::uint32_t version, FileHeader* header,
                                 Diagnostics* diagnostics) const {
   const std::span<const std::byte> bytes = file_.bytes();
-  if (bytes.size() < sizeof *header) return Damaged("it is cut off in its header", diagnostics);
+  if (bytes.size() < sizeof *header) return Damaged("it ends within its header", diagnostics);
   std::memcpy(header, bytes.data(), sizeof *header);
   if (header->magic != kMagic) {
-    return Damaged("it does not begin as a shard's files do", diagnostics);
+    return Damaged("it does not begin like a shard's file", diagnostics);
   }
   if (header->checksum != Checksum(CheckedPart(*header))) {
     return Damaged("its header is not what was written", diagnostics);
@@ -83,7 +83,7 @@ ErrorCode IndexFile::ReadTable(const FileHeader& header, Diagnostics* diagnostic
   const std::span<const std::byte> bytes = file_.bytes();
   if (header.sections > kMaxSections ||
       header.sections * sizeof(SectionEntry) > bytes.size() - kFirstSection) {
-    return Damaged("its header makes no sense", diagnostics);
+    return Damaged("its header is invalid", diagnostics);
   }
   const std::span<const std::byte> table = bytes.last(header.sections * sizeof(SectionEntry));
   if (header.table_checksum != Checksum(table)) {
@@ -95,13 +95,13 @@ ErrorCode IndexFile::ReadTable(const FileHeader& header, Diagnostics* diagnostic
     SectionEntry entry;
     std::memcpy(&entry, table.data() + at, sizeof entry);
     if (entry.offset != expected || entry.offset > end || entry.size > end - entry.offset) {
-      return Damaged("its section table makes no sense", diagnostics);
+      return Damaged("its section table is invalid", diagnostics);
     }
     sections_.push_back({std::string(UnpadName(entry.name)),
                          bytes.subspan(entry.offset, entry.size), entry.checksum});
     expected = NextSection(entry.offset + entry.size);
   }
-  if (expected != end) return Damaged("its section table makes no sense", diagnostics);
+  if (expected != end) return Damaged("its section table is invalid", diagnostics);
   return {};
 }
 

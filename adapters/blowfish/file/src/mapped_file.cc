@@ -24,7 +24,7 @@ Result<MappedFile> MappedFile::Open(const std::string& path, Diagnostics* diagno
   if (S_ISDIR(status.st_mode)) return FailedCall(path, "open", EISDIR, diagnostics);
   if (!S_ISREG(status.st_mode)) {
     return Fail(Errc::kBadUrl,
-                fmt::format("{}: cannot open: it is no regular file; use another path", path),
+                fmt::format("{}: cannot open: it is not a regular file; use another path", path),
                 diagnostics);
   }
   MappedFile file;

@@ -58,7 +58,7 @@ Result<std::size_t> InputFile::ReadPacked(std::span<char> out, Diagnostics* diag
     const std::size_t size = unpacker.Unpack(packed_->rest, out);
     if (!unpacker.error().empty()) {
       return Fail(Errc::kCorrupt,
-                  fmt::format("{}: cannot unpack byte {}: {}; `zstd -t` says more", name_,
+                  fmt::format("{}: cannot unpack byte {}: {}; see `zstd -t`", name_,
                               position_ - packed_->rest.size(), unpacker.error()),
                   diagnostics);
     }
@@ -67,9 +67,10 @@ Result<std::size_t> InputFile::ReadPacked(std::span<char> out, Diagnostics* diag
     const Result<std::size_t> read = ReadRaw(packed_->buffer, diagnostics);
     if (!read) return read.error();
     if (*read == 0 && !unpacker.at_end_of_frame()) {
-      return Fail(Errc::kCorrupt,
-                  fmt::format("{}: ends within a zstd frame; copy it again, it is cut off", name_),
-                  diagnostics);
+      return Fail(
+          Errc::kCorrupt,
+          fmt::format("{}: ends within a zstd frame, so it is incomplete; copy it again", name_),
+          diagnostics);
     }
     if (*read == 0) return std::size_t{0};
     packed_->rest = std::string_view(packed_->buffer).substr(0, *read);

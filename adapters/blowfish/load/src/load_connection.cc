@@ -192,13 +192,13 @@ std::optional<std::string> LoadConnection::NextAnswer() {
 std::string LoadConnection::OnAnswer(const std::string& line) {
   const Answer answer = Classify(line);
   if (answer == Answer::kNonsense) {
-    GiveUp("what answers there is neither a blowfish-server nor a Redis; check --to");
+    GiveUp("the server is neither a blowfish-server nor a Redis; check --to");
     return line;
   }
   std::string error = line.substr(1);
   if (answer == Answer::kForbidden) {
     GiveUp(
-        fmt::format("the server wants a password, or another one: {}; give it in a file with "
+        fmt::format("the server requires a password, or another one: {}; give it in a file with "
                     "--password-file, or in the environment as BLOWFISH_PASSWORD",
                     error));
     return error;
@@ -248,10 +248,8 @@ void LoadConnection::Trouble(std::string text) {
 void LoadConnection::Watch(SteadyTime now) {
   if (closed_) return;
   if (!window_.empty() && now - progressed_at_ > options_.patience) {
-    GiveUp(
-        fmt::format("nothing done for {:g} s{}{}; see whether the server is well, or give more "
-                    "--patience",
-                    Seconds(options_.patience), trouble_.empty() ? "" : ": ", trouble_));
+    GiveUp(fmt::format("no progress for {:g} s{}{}; check the server, or raise --patience",
+                       Seconds(options_.patience), trouble_.empty() ? "" : ": ", trouble_));
   } else if (silence_ && now - *silence_ > options_.patience / kSilences) {
     silence_.reset();
     late_ = true;

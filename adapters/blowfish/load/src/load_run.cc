@@ -193,14 +193,15 @@ asio::awaitable<void> LoadRun::TakeLine(const LineCutter::Line& line, bool heade
     ++empty_lines_;
   } else if (line.too_long) {
     lines_ = number;
-    CountError(number, fmt::format("is longer than {} bytes; give more --max-line, or check that "
-                                   "the file is a text",
-                                   options_.max_line));
+    CountError(
+        number,
+        fmt::format("is longer than {} bytes; raise --max-line, or check that the file is text",
+                    options_.max_line));
   } else if (!splitter_.Split(line.text, number)) {
     lines_ = number;
-    CountError(number, fmt::format("has {} columns, and the key is of others; check --key and "
-                                   "--delimiter",
-                                   splitter_.columns()));
+    CountError(number,
+               fmt::format("has {} columns, fewer than --key needs; check --key and --delimiter",
+                           splitter_.columns()));
   } else if (splitter_.lacks_key()) {
     lines_ = number;
     CountError(number, "has an empty key; check --key and --delimiter");
@@ -229,7 +230,7 @@ asio::awaitable<void> LoadRun::CatchInterrupts() {
   const auto [ended, first] = co_await signals_.async_wait(kNoThrow);
   if (ended) co_return;
   interrupted_ = true;
-  Complain("stops when all that is under way is loaded; once more Ctrl-C ends it at once");
+  Complain("stops when the lines under way are loaded; another Ctrl-C ends it at once");
   boost::system::error_code ignored;
   waiting_.cancel(ignored);
   const auto [also_ended, second] = co_await signals_.async_wait(kNoThrow);

@@ -195,7 +195,8 @@ Result<std::optional<LogHeader>> Recovery::ReadHeader(std::uint64_t sequence) {
     return Damaged(sequence, 0, "the header is damaged, or not one of this format");
   }
   if (header->shard != shard_) {
-    return Damaged(sequence, 8, fmt::format("of shard {}, not {}", header->shard, shard_));
+    return Damaged(sequence, 8,
+                   fmt::format("it belongs to shard {}, not {}", header->shard, shard_));
   }
   if (header->sequence != sequence) {
     return Damaged(sequence, 16, fmt::format("is file {} under another name", header->sequence));
@@ -236,13 +237,14 @@ ErrorCode Recovery::JudgeEnd(const ChainLink& link, std::string_view file,
   const std::uint64_t sequence = link.header.sequence;
   if (link.end != kOpenEnd) {
     if (reader.offset() == link.end) return {};
-    return Damaged(sequence, reader.offset(),
-                   fmt::format("damaged or cut off: this file was good to byte {} once", link.end));
+    return Damaged(
+        sequence, reader.offset(),
+        fmt::format("damaged or cut off: this file was valid up to byte {} earlier", link.end));
   }
   if (reader.end() == LogReader::End::kDamaged) {
     return Damaged(
         sequence, reader.offset(),
-        fmt::format("damaged: the group at byte {} says that this was durable", reader.witness()));
+        fmt::format("damaged: the group at byte {} shows that this was durable", reader.witness()));
   }
   // Without the room behind it; of room alone, nothing.
   log_.report.cut_bytes = file.substr(reader.offset()).find_last_not_of('\0') + 1;

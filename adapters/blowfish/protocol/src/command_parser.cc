@@ -79,7 +79,8 @@ bool CommandParser::ReadInline(std::span<char> text) {
     return Fail("unbalanced quotes in request");
   }
   if (arguments_.size() > limits_.max_arguments) return Fail("too big inline request");
-  if (!arguments_.empty() && BeginsHttp(arguments_.front())) return Fail("this is no HTTP server");
+  if (!arguments_.empty() && BeginsHttp(arguments_.front()))
+    return Fail("this is not an HTTP server");
   return true;
 }
 

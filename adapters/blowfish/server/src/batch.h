@@ -75,7 +75,7 @@ struct Piece {
 };
 
 /// The reply to what there was no memory for; nothing of it was done.
-inline constexpr std::string_view kNoMemory = "OOM there is no memory for this command at present";
+inline constexpr std::string_view kNoMemory = "OOM not enough memory for this command at present";
 
 struct Batch;
 
@@ -178,7 +178,7 @@ inline const Request& Share::RequestOf(const Piece& piece) const {
 
 inline bool Share::Keep(Piece& piece, std::size_t bytes) {
   if (kept + bytes > batch->max_replies) {
-    piece.error = "ERR the replies are larger than --max-replies: ask for less at a time";
+    piece.error = "ERR the replies are larger than --max-replies: request less at a time";
     return false;
   }
   kept += bytes;

@@ -82,7 +82,7 @@ asio::awaitable<void> Connection::Run() {
     // Clients go as they like.
     spdlog::debug("client {}: {}", session_.address, error.what());
   } catch (const std::exception& error) {
-    spdlog::warn("client {} is cut off: {}", session_.address, error.what());
+    spdlog::warn("disconnecting client {}: {}", session_.address, error.what());
   }
 }
 
@@ -172,7 +172,8 @@ asio::awaitable<void> Connection::WriteReplies() {
     const Duration patience = std::min(limits_.write_timeout, end - ShardQueue::Now());
     const TimeLimit limit(socket_.get_executor(), patience, [this] {
       ++service_.stats.slow_readers;
-      spdlog::warn("client {} is cut off: it takes no replies, or too slowly", session_.address);
+      spdlog::warn("disconnecting client {}: it takes no replies, or takes them too slowly",
+                   session_.address);
       socket_.close();
     });
     written += co_await socket_.async_write_some(

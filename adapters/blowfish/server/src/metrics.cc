@@ -63,7 +63,7 @@ std::vector<MetricFamily> CollectNow(const Service& service) {
   families.Total("commands_total", "Commands", stats.commands);
   families.Total("protocol_errors_total", "Connections that did not speak RESP",
                  stats.protocol_errors);
-  families.Total("slow_readers_total", "Connections cut off, for they took no replies",
+  families.Total("slow_readers_total", "Connections closed because the client took no replies",
                  stats.slow_readers);
   families.Total("input_bytes_total", "Bytes from clients", stats.input_bytes);
   families.Total("output_bytes_total", "Bytes to clients", stats.output_bytes);
@@ -74,7 +74,7 @@ std::vector<MetricFamily> CollectNow(const Service& service) {
     removed += shard->status().removed_layers;
   }
   families.Total("layers_added_total", "Layers that the navigation added", added);
-  families.Total("layers_removed_total", "Layers that it took away", removed);
+  families.Total("layers_removed_total", "Layers that the navigation removed", removed);
   families.Total("no_budget_total", "Times that a shard needed a layer and there was no memory",
                  stats.no_budget);
   if (service.merge_slots) {
@@ -82,7 +82,7 @@ std::vector<MetricFamily> CollectNow(const Service& service) {
     families.Gauge("merges_running", "Merges under way", static_cast<double>(merges.running));
     families.Gauge("merges_waiting", "Shards that wait to merge",
                    static_cast<double>(merges.waiting));
-    families.Gauge("merge_memory_estimate_bytes", "Memory of the merges under way, about",
+    families.Gauge("merge_memory_estimate_bytes", "Estimated memory of the merges under way",
                    static_cast<double>(merges.bytes));
   }
 

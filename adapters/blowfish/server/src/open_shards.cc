@@ -119,8 +119,7 @@ ErrorCode CheckAllThere(const std::string& directory, std::size_t number,
   for (std::size_t i = 0; i < number; ++i) {
     if (IsShard(ShardPath(directory, i))) continue;
     return Fail(Errc::kCorrupt,
-                fmt::format("{}: not there, and with it what it has of the {} shards: restore it "
-                            "from a copy",
+                fmt::format("{}: missing, with its part of the {} shards; restore it from a copy",
                             ShardPath(directory, i), number),
                 diagnostics);
   }
@@ -141,7 +140,7 @@ ErrorCode CheckNoneElse(const std::string& directory, std::size_t number,
         std::from_chars(digits.data(), digits.data() + digits.size(), shard);
     if (error != std::errc() || parsed != digits.data() + digits.size() || shard < number) continue;
     return Fail(Errc::kCorrupt,
-                fmt::format("{}: it has the number {} of shards, but {} is there; restore the file "
+                fmt::format("{}: it records {} shards, but {} exists; restore the file "
                             "from a copy, or move the directory away if it is no shard of this "
                             "server",
                             NumberPath(directory), number, entry.path().string()),
@@ -152,11 +151,12 @@ ErrorCode CheckNoneElse(const std::string& directory, std::size_t number,
 
 Result<Made> MakeNew(const std::string& directory, std::size_t number, Diagnostics* diagnostics) {
   if (const std::string shard = FindShard(directory); !shard.empty()) {
-    return Fail(Errc::kCorrupt,
-                fmt::format("{} is there, but not {}/{}, which says how many shards there are: "
-                            "restore it from a copy",
-                            shard, directory, kNumberName),
-                diagnostics);
+    return Fail(
+        Errc::kCorrupt,
+        fmt::format(
+            "{} exists, but not {}/{}, which records the number of shards; restore it from a copy",
+            shard, directory, kNumberName),
+        diagnostics);
   }
   const Made made{.number = number};
   if (const auto failed = WriteMade(directory, made, diagnostics)) return failed;
@@ -193,8 +193,8 @@ Result<std::vector<std::unique_ptr<ShardWorker>>> OpenShards(const std::string& 
                                                              const ShardOptions& options,
                                                              Diagnostics* diagnostics) {
   if (const auto failed = MakeDurably(directory)) {
-    return Fail(Errc::kBadUrl, fmt::format("{}: cannot be made: {}", directory, failed.message()),
-                diagnostics);
+    return Fail(Errc::kBadUrl,
+                fmt::format("{}: cannot be created: {}", directory, failed.message()), diagnostics);
   }
   auto made = Settle(directory, shards, diagnostics);
   if (!made) return made.error();

@@ -127,7 +127,8 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, ProgramOp
   AddWork(more, options);
   more.Group("Service");
   more.Text("--metrics", options.metrics,
-            "Address that serves /metrics to Prometheus; by default there is none", "HOST:PORT");
+            "Address for Prometheus, which finds /metrics there; without it there is none",
+            "HOST:PORT");
   more.LogLevel(options.log_level);
   const auto end = program::ReadServerArguments(app, argc, argv, [&] {
     Complete(app, schema, options);

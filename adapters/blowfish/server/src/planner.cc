@@ -85,7 +85,7 @@ std::string ShutdownError(std::span<const std::string_view> options) {
 std::string SetError(const Request& request) {
   const auto options = ParseSetOptions(request.arguments);
   if (!options) return std::string(options.error());
-  if (options->expiry) return "ERR keys do not expire here: SET without EX, PX, EXAT and PXAT";
+  if (options->expiry) return "ERR keys do not expire here: use SET without EX, PX, EXAT and PXAT";
   return {};
 }
 
@@ -230,7 +230,7 @@ void Planner::LookAtSearch(Request& request) const {
   } else if (!grep && !schema_.Find(request.arguments[1])) {
     request.error = "ERR no such attribute; see SCHEMA";
   } else if (options->limit.value_or(0) > kMostFound) {
-    request.error = fmt::format("ERR LIMIT is {} at most", kMostFound);
+    request.error = fmt::format("ERR LIMIT must be at most {}", kMostFound);
   } else {
     request.count = options->count;
     // One more than may be, where the client sets no limit: to know whether there are more.
@@ -254,7 +254,7 @@ void Planner::LookAtShard(Request& request) const {
   for (const std::string_view key : request.arguments.subspan(2)) {
     if (ShardOf(key, shards_) != *shard) {
       request.error =
-          fmt::format("ERR a key is of shard {}, not {}", ShardOf(key, shards_), *shard);
+          fmt::format("ERR a key belongs to shard {}, not {}", ShardOf(key, shards_), *shard);
       return;
     }
   }

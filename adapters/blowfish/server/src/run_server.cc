@@ -30,7 +30,7 @@ void TellRecovery(const Service& service, bool schema_asked_for) {
   for (std::size_t i = 0; i < service.shards.size(); ++i) {
     const ShardReport& report = service.shards[i]->report();
     if (schema_asked_for && report.other_schema) {
-      spdlog::warn("shard {} keeps the attributes that it was made with; see SCHEMA", i);
+      spdlog::warn("shard {} keeps the attributes that it was created with; see SCHEMA", i);
     }
     spdlog::info("shard {}: {} keys, {} of them compressed; opened in {:.3f} s", i,
                  service.shards[i]->status().keys, report.records,

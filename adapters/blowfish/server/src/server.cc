@@ -99,11 +99,11 @@ asio::awaitable<void> Server::Accept() {
       failed = asio::error::no_memory;
     }
     if (!failed) {
-      if (std::exchange(refusing, false)) spdlog::info("clients are taken again");
+      if (std::exchange(refusing, false)) spdlog::info("accepting clients again");
       continue;
     }
     if (!std::exchange(refusing, true))
-      spdlog::warn("clients cannot be taken at present: {}", failed.message());
+      spdlog::warn("cannot accept clients at present: {}", failed.message());
     try {
       asio::steady_timer pause(context_, kAcceptPause);
       co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, failed));
@@ -189,7 +189,9 @@ void Server::AddKeptLayers() try {
     }
   }
 } catch (const std::bad_alloc&) {
-  spdlog::warn("there is no memory for all layers of the last end: shards start with fewer");
+  spdlog::warn(
+      "not enough memory for all layers that the shards had at the last end: shards start with "
+      "fewer");
 }
 
 asio::awaitable<void> Server::Navigate() {

@@ -113,7 +113,7 @@ void ShardWorker::Serve(ShardQueue::Taken& taken, ShardRunner& runner) {
     try {
       errand(*shard_);
     } catch (const std::exception& error) {
-      spdlog::warn("shard {}: what the server wanted failed: {}", number_, error.what());
+      spdlog::warn("shard {}: a task of the server failed: {}", number_, error.what());
     }
   }
   for (Share* const share : taken.shares) runner.Add(*share);
@@ -172,7 +172,7 @@ void ShardWorker::KeepLayers() {
   if (status_.layers == kept_layers_) return;
   Diagnostics why;
   if (WriteLayers(directory_, status_.layers, &why))
-    spdlog::warn("shard {}: the next start will not know its layers: {}", number_, why.message);
+    spdlog::warn("shard {}: its layers are not saved for the next start: {}", number_, why.message);
   kept_layers_ = status_.layers;  // Otherwise each turn would try again.
 }
 

@@ -92,11 +92,11 @@ bool ParseStoutWrite(std::span<const std::string_view> arguments, std::size_t nu
     const auto version = ParseStamp(arguments[at + 2]);
     if (!version) return fail("a version is not a number from 0 to 2^63 - 1");
     if (ShardOf(key, shards) != number) {
-      return fail(fmt::format("change {} is of shard {}, not {}", batch.items.size(),
+      return fail(fmt::format("change {} belongs to shard {}, not {}", batch.items.size(),
                               ShardOf(key, shards), number));
     }
     if (!keys.insert(key).second)
-      return fail(fmt::format("change {} is of a key that stands twice", batch.items.size()));
+      return fail(fmt::format("change {} has a key that appears twice", batch.items.size()));
     batch.items.push_back({.key = std::string(key),
                            .value = std::string(put ? arguments[at + 3] : ""),
                            .kind = put ? WriteKind::kPut : WriteKind::kDelete,
@@ -129,10 +129,11 @@ static_assert(kMaxPayloadBytes / 2 == std::size_t{1} << 30, "see kTooLarge below
 std::string_view WriteError(Errc errc) {
   switch (errc) {
     case Errc::kTransient:
-      return "MISCONF Nothing was written, for the log cannot be at present: try again, and see "
+      return "MISCONF Nothing was written, because the log cannot be written at present: try "
+             "again, and see "
              "INFO persistence for the reason";
     case Errc::kUnknown:
-      return "MISCONF It is not known whether this was written: the disk has failed";
+      return "MISCONF The outcome of this write is unknown: the disk has failed";
     case Errc::kTooLarge:
       return "ERR the command changes more than 1 GiB of a shard: split it";
     case Errc::kFenced:

@@ -86,7 +86,7 @@ ErrorCode Shard::Recover(ShardReport* report, Diagnostics* diagnostics) {
     std::error_code unreadable;
     if (!std::filesystem::exists(path, unreadable) && !unreadable) {
       return stout::Fail(Errc::kCorrupt,
-                         fmt::format("{}: not there, and with it most records; restore it from a "
+                         fmt::format("{}: missing, with most records; restore it from a "
                                      "copy",
                                      path),
                          diagnostics);

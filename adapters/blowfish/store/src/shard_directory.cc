@@ -81,10 +81,9 @@ ErrorCode CheckLogThere(const std::string& directory, Diagnostics* diagnostics) 
   const std::string log = directory + "/" + kLogName;
   const std::string manifest = directory + "/" + kManifestName;
   if (!std::filesystem::exists(manifest, failed) || std::filesystem::exists(log, failed)) return {};
-  return Fail(
-      Errc::kCorrupt,
-      fmt::format("{}: not there, and with it the newest writes; restore it from a copy", log),
-      diagnostics);
+  return Fail(Errc::kCorrupt,
+              fmt::format("{}: missing, with the newest writes; restore it from a copy", log),
+              diagnostics);
 }
 
 ErrorCode RemoveStrays(const std::string& directory, const ShardManifest& manifest) {

@@ -8,8 +8,7 @@ namespace stout::blowfish {
 
 ErrorCode FailMisfit(const std::string& path, Diagnostics* diagnostics) {
   return Fail(Errc::kCorrupt,
-              fmt::format("{}: its parts do not fit each other; restore it from a copy", path),
-              diagnostics);
+              fmt::format("{}: its parts do not match; restore it from a copy", path), diagnostics);
 }
 
 ErrorCode FailStopped(const std::string& path, Diagnostics* diagnostics) {
@@ -20,8 +19,7 @@ Result<std::vector<std::byte>> FinishKeys(KeyDirectoryWriter& keys, const std::s
                                           Diagnostics* diagnostics) {
   Result<std::vector<std::byte>> finished = keys.Finish();
   if (finished) return finished;
-  return Fail(Errc::kBadOptions, fmt::format("{}: its keys do not come in order", path),
-              diagnostics);
+  return Fail(Errc::kBadOptions, fmt::format("{}: its keys are not in order", path), diagnostics);
 }
 
 }  // namespace stout::blowfish

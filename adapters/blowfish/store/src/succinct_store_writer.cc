@@ -34,7 +34,7 @@ ErrorCode SuccinctStoreWriter::Finish(const std::string& path, Diagnostics* diag
   if (!fits()) {
     return Fail(Errc::kTooLarge,
                 fmt::format("{}: the shard is full: {} records with {} bytes of values are more "
-                            "than one index takes; use more shards",
+                            "than one index can hold; use more shards",
                             path, records(), value_bytes()),
                 diagnostics);
   }

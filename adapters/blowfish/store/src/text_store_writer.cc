@@ -25,11 +25,12 @@ bool TextStoreWriter::fits() const { return FitsIndex(text_bytes(), records(), 1
 ErrorCode TextStoreWriter::Finish(const std::string& path, Diagnostics* diagnostics,
                                   const std::stop_token& stop) {
   if (!fits()) {
-    return Fail(Errc::kTooLarge,
-                fmt::format("{}: {} texts of {} bytes are more than one index takes; write several "
-                            "files",
-                            path, records(), text_bytes()),
-                diagnostics);
+    return Fail(
+        Errc::kTooLarge,
+        fmt::format("{}: {} texts of {} bytes are more than one index can hold; write several "
+                    "files",
+                    path, records(), text_bytes()),
+        diagnostics);
   }
   const Result<std::vector<std::byte>> keys = FinishKeys(keys_, path, diagnostics);
   if (!keys) return keys.error();

@@ -151,7 +151,7 @@ asio::awaitable<Outcome> Connection::Exchange(const Commands& commands) {
     reader_.Feed({input_.data(), size});
   }
   // It would be taken for the answer to the next command, as these may be to earlier ones.
-  if (!reader_.Empty()) co_return Lost("an answer that nobody asked for");
+  if (!reader_.Empty()) co_return Lost("an answer without a request");
   co_return outcome;
 }
 
@@ -176,7 +176,7 @@ void Connection::Drop() {
 }
 
 void Connection::Distrust() {
-  constexpr std::string_view kWhy = "an answer makes no sense: the connection is given up";
+  constexpr std::string_view kWhy = "a malformed answer: the connection is closed";
   Warn(kWhy, kWhy);
   Drop();
 }

@@ -50,7 +50,8 @@ asio::awaitable<Trouble> SetUp(Connection& connection, const PostgresOptions& op
   for (const Statement& statement : schema.create) remedy += '\n' + statement.sql + ';';
   co_return Trouble{
       Errc::kBadUrl,
-      fmt::format("tables are missing ({}); who may create them should run:{}", why, remedy)};
+      fmt::format("tables are missing ({}); a role that may create them should run:{}", why,
+                  remedy)};
 }
 
 }  // namespace

@@ -67,12 +67,12 @@ class Inquiry {
     std::optional<SlotMap> map = SlotMap::Parse(reply, seed);
     if (!map) {
       co_return Fail(Errc::kBadUrl,
-                     fmt::format("{} is no node of a cluster: {}", NameOf(seed), reply.text));
+                     fmt::format("{} is not a node of a cluster: {}", NameOf(seed), reply.text));
     }
     // Who has just been started, or was thrown out, knows nobody.
     if (const std::size_t served = map->slots_served(); served < kSlots) {
-      co_return Fail(Errc::kTransient, fmt::format("{}: nobody serves {} of {} slots", NameOf(seed),
-                                                   kSlots - served, kSlots));
+      co_return Fail(Errc::kTransient, fmt::format("{}: no node serves {} of {} slots",
+                                                   NameOf(seed), kSlots - served, kSlots));
     }
     map_ = std::move(map);
     errc_ = Errc::kOk;
@@ -152,7 +152,7 @@ Result<ClusterFacts> SetUpCluster(const std::shared_ptr<const RedisOptions>& opt
     facts.why_not_durable = WhyNotDurable(weakest);
   } else if (options->wait < replicas) {
     facts.why_not_durable =
-        fmt::format("a replica that takes over may lack it (wait={}, replicas of a master: {})",
+        fmt::format("a replica that takes over may lack them (wait={}, replicas of a master: {})",
                     options->wait, replicas);
   }
   facts.durable = facts.why_not_durable.empty();

@@ -45,7 +45,7 @@ Result<std::unique_ptr<RedisClusterStore>> RedisClusterStore::Open(
                                    diagnostics);
   if (!facts) return facts.error();
   if (!facts->durable) {
-    spdlog::warn("redis-cluster: it may lose what it answered: {}", facts->why_not_durable);
+    spdlog::warn("redis-cluster: it may lose acknowledged writes: {}", facts->why_not_durable);
   }
   const bool versioned = options.mode == RedisMode::kVersioned;
   StoreTraits traits{.name = "redis-cluster",
