@@ -6,10 +6,10 @@
 
 namespace stout::internal {
 
-/// Keeps handlers of others until their time comes.
+/// Keeps the handlers of callers until they run.
 ///
-/// Such a handler may own, through whatever it captured, the object that keeps it: a cycle, which
-/// ends when the handler is run, or can never be run any more.
+/// A handler may own, through its captures, the object that keeps it. That cycle ends when the
+/// handler runs, or when it can never run.
 class HandlerKeeper {
  public:
   /// Destroys the handlers that are kept, unrun.
@@ -19,11 +19,11 @@ class HandlerKeeper {
   ~HandlerKeeper() = default;
 };
 
-/// Lets a keeper forget its handlers when the context of their executor is destroyed, by the thread
-/// that does so: as Asio's own I/O objects do, by a service of the context.
+/// Lets a keeper forget its handlers when the context of their executor is destroyed, on the thread
+/// that destroys it. Asio's own I/O objects do the same through a service of the context.
 ///
-/// Owner: the keeper itself; it does not live longer for being watched.
-/// Threads: any; and it may be destroyed after the context.
+/// Owner: the keeper itself. The watch does not extend its life.
+/// Threads: any. It may be destroyed after the context.
 class ContextWatch {
  public:
   ContextWatch(const boost::asio::any_io_executor& executor, std::weak_ptr<HandlerKeeper> keeper);

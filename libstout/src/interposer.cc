@@ -68,8 +68,8 @@ EngineOptions Fit(EngineOptions options, const StoreTraits& traits) {
 /// The driver of an Engine: it keeps the handlers and the buffers in flight, and decides nothing.
 ///
 /// A *turn* polls the engine and carries out its effects. It runs after the handlers that changed
-/// something (so that what they mark in one go is sent in one batch), after each answer of the
-/// store, and when the timer says so.
+/// something, so that their changes are sent in one batch. It also runs after each answer of the
+/// store, and when the timer expires.
 class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
                                public HandlerKeeper,
                                StateSource {
@@ -182,7 +182,8 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
     return ticket;
   }
 
-  /// What forgets a reply, on any thread. The reply, which may own this interposer, does not run.
+  /// Returns a function that withdraws a reply, on any thread. The reply, which may own this
+  /// interposer, does not run.
   UniqueFunction<void()> Withdrawal(Ticket ticket) {
     if (ticket.index == ReplyTable::kNone) return {};
     return [weak = weak_from_this(), ticket] {
@@ -298,7 +299,8 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
     }
     return work;
   }
-  /// Null once the owner is gone. Who calls a member holds on to it: it may destroy the owner.
+  /// Null once the owner is gone. A caller of a member keeps a copy, because the member may destroy
+  /// the owner.
   std::shared_ptr<Application> GetApplication() const {
     return abandoned_ ? nullptr : application_;
   }
@@ -361,8 +363,8 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
     return ++open_attempt_;
   }
 
-  // The second step of OpenScope, unless the first one took too long: a later attempt may have
-  // fenced the scope already, under an epoch that this one must not shut out.
+  // The second step of OpenScope, unless the first step took too long. In that case a later attempt
+  // may have fenced the scope already, under an epoch that this one must not shut out.
   void FenceScope(std::uint64_t attempt, Epoch epoch) {
     if (opens_.empty() || attempt != open_attempt_) return;
     if (!store().traits().fences) return Opened(attempt, {}, epoch);
@@ -518,8 +520,8 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
     }
   }
 
-  // Runs user code: the engine is consistent and no iterator is held. What the handlers add has a
-  // turn of its own, and so has what is left if one throws (through the executor).
+  // Runs user code: the engine is consistent and no iterator is held. Work that the handlers add
+  // gets a turn of its own. So do the remaining handlers if one throws (through the executor).
   void RunDue() {
     struct Guard {
       Impl& impl;

@@ -70,7 +70,7 @@ class LeaseFeed::State : public std::enable_shared_from_this<State> {
   const asio::strand<asio::any_io_executor> strand_;
   std::mutex mutex_;
   std::optional<LeaseTable> table_;
-  std::uint64_t version_ = 0;  // Of table_.
+  std::uint64_t version_ = 0;  // version of table_
   bool scheduled_ = false;     // Deliver() will run.
   std::vector<std::weak_ptr<Watcher>> watchers_;
 };

@@ -84,8 +84,8 @@ class LeaseManager::Impl final : public std::enable_shared_from_this<Impl>, publ
   // Other ranges are nobody's: a router may ask for any.
   Epoch EpochOf(RangeId range) const {
     if (range >= owned_.size()) return 0;
-    // In this order: what was lost is no longer owned_ when a later session's time is seen; and the
-    // clock last, so that time which passes in between counts.
+    // The order matters. A lost range is no longer in owned_ when a later session's time is seen.
+    // The clock is read last, so that time which passes in between counts.
     const TimePoint valid_until = valid_until_.load(std::memory_order_acquire);
     const Epoch epoch = owned_[range].load(std::memory_order_acquire);
     return BootNow() < valid_until ? epoch : 0;
@@ -94,8 +94,8 @@ class LeaseManager::Impl final : public std::enable_shared_from_this<Impl>, publ
   const LeaseWatcher& watcher() const { return *watcher_; }
 
  private:
-  // The way in for the threads of others: it is closed with the manager, whose executor they must
-  // not touch from then on, for that may be gone, too.
+  // The entry for threads of other contexts. It is closed with the manager. From then on they must
+  // not touch the manager's executor, because it may be gone, too.
   class Gate {
    public:
     explicit Gate(Impl& impl) : impl_(&impl) {}

@@ -30,7 +30,7 @@ LeaseWatcher::LeaseWatcher(LeaseService& service, OnChange on_change)
 }
 
 LeaseWatcher::~LeaseWatcher() {
-  OnChange on_change;  // What it has captured goes without the lock.
+  OnChange on_change;  // its captures are destroyed without the lock
   const std::lock_guard calling(state_->calling);
   on_change = std::exchange(state_->on_change, {});
 }

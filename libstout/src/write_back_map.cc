@@ -184,7 +184,7 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
     if (found != nodes.end() && !interposer.IsDirty(key)) Erase(found);
   }
 
-  // The other lanes' keys stay: dirty ones exist nowhere else.
+  // The keys of the other lanes stay, because their dirty values exist only in memory.
   void ForgetLane(LaneId lane) {
     for (auto node = nodes.begin(); node != nodes.end();) {
       const auto next = std::next(node);

@@ -7,7 +7,7 @@
 
 namespace stout::program {
 
-/// Where a program listens, or is found.
+/// The address at which a program listens, or at which a server is reached.
 struct Address {
   std::string host = "127.0.0.1";
   std::uint16_t port = 0;

@@ -6,7 +6,7 @@
 
 namespace stout::program {
 
-/// Reads a configuration file that is TOML or, if it begins with '{', a flat JSON object; names are
+/// Reads a configuration file that is TOML or, if it begins with '{', a flat JSON object. Names are
 /// those of the command line's options without the dashes: max-delay = "5s".
 class ConfigFile : public CLI::ConfigTOML {
  public:

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kSignals[] = {SIGINT, SIGTERM};
 
-// What the handler knows: a handler has no object.
+// The state of the signal handler, which has no object.
 std::atomic<int> event_file = -1;
 std::atomic<int> signals_left = 0;
 

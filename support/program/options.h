@@ -107,9 +107,9 @@ class Options {
   CLI::Option* Number(const std::string& name, double& value, double min, double max,
                       const std::string& help);
 
-  /// Where a program listens: ":8080" is every address of the machine.
+  /// Reads the address to listen at: ":8080" is every address of the machine.
   CLI::Option* Listen(const std::string& name, Address& value, const std::string& help);
-  /// Where a server is found.
+  /// Reads the address of a server.
   CLI::Option* Peer(const std::string& name, Address& value, const std::string& help);
   /// http://HOST:PORT
   CLI::Option* HttpUrl(const std::string& name, Address& value, const std::string& help);
@@ -118,7 +118,7 @@ class Options {
   CLI::Option* PasswordFile(const std::string& name, std::string& password,
                             const std::string& help);
   CLI::Option* LogLevel(std::string& level);
-  /// Where and how a program serves, ends and logs.
+  /// Adds the options for serving, ending and logging.
   void Service(ServiceConfig& config);
 
   /// `read` stores the text's meaning, and returns "" or the problem.

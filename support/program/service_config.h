@@ -10,7 +10,7 @@
 
 namespace stout::program {
 
-/// What every program that serves is told.
+/// The options of every program that serves.
 struct ServiceConfig {
   Address listen = {.port = 8080};
   std::size_t threads = std::max(1U, std::thread::hardware_concurrency());

@@ -11,7 +11,8 @@ namespace stout::internal {
 
 namespace {
 
-/// Whether the store is done with an item, well or not. All else must be sent again.
+/// Returns true if the store is done with an item, with or without success. Otherwise the item must
+/// be sent again.
 bool IsSettled(Errc errc) {
   return errc == Errc::kOk || errc == Errc::kRefused || errc == Errc::kTooLarge ||
          errc == Errc::kCorrupt;
@@ -457,9 +458,9 @@ void Lane::Finish(Attempt&& attempt, const WriteResult& result, TimePoint now) {
   spare_sent_.push_back(std::move(attempt.items));
 }
 
-// Some items are settled, or each failed by itself. Those that the result names failed by
-// themselves and pause; the rest only shared the fate of a batch in which another was refused, and
-// goes again together.
+// Some items are settled, or each failed by itself. The items that the result names failed by
+// themselves and pause. The other items only shared the outcome of a batch with a refused item, and
+// are sent again together.
 void Lane::FinishItems(const Attempt& attempt, const WriteResult& result, bool batch_settled,
                        TimePoint now) {
   std::size_t rest = 0;
@@ -540,7 +541,7 @@ void Lane::FailWhole(const Attempt& attempt, Errc errc, TimePoint now) {
   // A probe of one item stands aside and was small by intent: the rest tells how small is enough.
   const bool small_by_intent = alone && attempt.sample.part == BatchPart::kProbe;
   if (!small_by_intent) cut_ = std::min(cut_, std::max<std::size_t>(1, count / 2));
-  if (errc != Errc::kTooLarge) OnTrouble(attempt.id, now);  // else a smaller batch may go at once
+  if (errc != Errc::kTooLarge) OnTrouble(attempt.id, now);  // a smaller batch may go at once
 }
 
 // The store is in trouble: the lane pauses.

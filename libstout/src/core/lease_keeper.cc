@@ -7,7 +7,7 @@ namespace {
 
 // Renewals: two may be lost before the third is too late. The usual choice, as in Chubby.
 constexpr int kPeriods = 3;
-// What failed is tried again four times in a renewal period.
+// A failed call is repeated four times in a renewal period.
 constexpr int kPauses = 4 * kPeriods;
 // The share of the ttl by which clocks may run apart: a hundred times what NTP lets them (500 ppm).
 constexpr int kMargin = 20;
@@ -193,7 +193,7 @@ void LeaseKeeper::Reconcile(RangeId id, TimePoint now) {
 void LeaseKeeper::ReconcileFree(RangeId id, TimePoint now) {
   if (now < ranges_[id].due) return;
   const bool wanted = !wants_to_leave_ && rightful_[id] == Rightful::kOurs;
-  // Of an attempt whose answer was lost: an Acquire would be answered with its epoch.
+  // The answer to an earlier attempt was lost: an Acquire would be answered with its epoch.
   const bool left_over = Known(id) && Known(id)->session == session_;
   if (wanted && (!Known(id) || left_over)) {
     SendAcquire(id, now);

@@ -35,10 +35,11 @@ std::span<const AdaptiveOption> AdaptiveTable() {
   return table;
 }
 
-// The law's guards: x below `from` counts nothing, above `to` all. These and the constants below
-// were chosen on the tuning grid; most are uncritical. Those that are not: kScatter (1.5 takes
-// noise for queue, 3.5 queue for noise), kFullLatency (0.35 loses capacity on noisy stores) and
-// kDoubt (5 is too sure of noisy costs).
+// The law's guards: an x below `from` counts as 0, above `to` as 1. These and the constants below
+// were chosen on the tuning grid. Most are uncritical. Three are not:
+// - kScatter: 1.5 takes noise for a queue, 3.5 takes a queue for noise;
+// - kFullLatency: 0.35 loses capacity on noisy stores;
+// - kDoubt: 5 trusts noisy costs too early.
 struct Ramp {
   double from;
   double to;
@@ -190,13 +191,13 @@ void Adaptive::LearnCost(const BatchSample& sample) {
   if (cost_.samples() > 1.5 && together_ >= 0.5) {
     EndPoliteness(latency);  // the store serves many at once: there is no queue to keep short
   } else if (apart > 0.25 * (cycle_ + latency)) {
-    EndPoliteness(service_ / 2);  // so much of the store's time is mine: I am nearly alone
+    EndPoliteness(service_ / 2);  // this share of the store's time is mine: I am nearly alone
   }
   idle_ = IdleLatency(items);
 }
 
-/// What is known is the least latency; the mean one lies above it by as much as services scatter,
-/// which is no queue.
+/// Only the least latency is known. The mean exceeds it by the scatter of services, which is not a
+/// queue.
 double Adaptive::IdleLatency(double items) const {
   return base_.of_one() * (1 + kScatter * scatter_) + cost_.per_item() * (items - 1);
 }
@@ -293,16 +294,16 @@ double Adaptive::PauseShare() const {
 /// Group commit: one sync answers all that wait for it.
 bool Adaptive::SharesSyncs() const { return kTogether(same_sync_) >= 1; }
 
-/// A batch, full or not, was served beside others of mine, and waited for `queue` services. Where
-/// it hardly did, servers work side by side and smaller batches would keep more of them busy.
+/// A batch, full or not, was served beside others of mine, and waited for `queue` services. If it
+/// hardly waited, servers work in parallel, and smaller batches would keep more of them busy.
 void Adaptive::SizeFullBatch(double queue, double weight) {
   full_latencies_ *= 1 + (queue < kHardlyQueued ? -kFullStep : kFullStep) * weight;
   full_latencies_ = std::clamp(full_latencies_, 1.0, options_.full);
 }
 
-/// Items of a batch so large that its fixed costs hardly count: a larger one saves little. Where
-/// batches queue all the same (nothing is to be had by more of them, or what is known of costs is
-/// wrong) they grow with the queue, as natural batching's do.
+/// Items of a batch whose fixed costs hardly count, so that a larger one saves little. If batches
+/// queue nevertheless, they grow with the queue, as those of natural batching do. Then more batches
+/// would gain nothing, or the known costs are wrong.
 std::size_t Adaptive::FullBatch() const {
   if (cost_.samples() < 1 || cost_.per_item() <= 0) return Decision::kUnlimited;
   const double seconds = std::max(full_latencies_ * IdleLatency(1), kFullLatency * latency_);
@@ -312,9 +313,9 @@ std::size_t Adaptive::FullBatch() const {
   return items < 1e9 ? static_cast<std::size_t>(items) : Decision::kUnlimited;
 }
 
-/// How many of the batches are cut in two: many while little is known, and again before a cycle
-/// grows far beyond what was asked about; the more the answers scatter, the longer it takes to
-/// know.
+/// Share of the batches that are cut in two. It is large while little is known, and again before a
+/// cycle grows far beyond the cycle at the last pair. The more the answers scatter, the more pairs
+/// are needed.
 double Adaptive::ProbeShare() const {
   if (polite() || cycle_ > kAskAgain * probed_cycle_) return 1;
   const double enough = kEnoughPairs * (1 + kDoubt * scatter_);

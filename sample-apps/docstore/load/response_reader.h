@@ -25,7 +25,7 @@ class ResponseReader {
  public:
   ResponseReader() { Reset(); }
 
-  /// Where the next bytes of the stream go.
+  /// Returns the buffer for the next bytes of the stream.
   boost::beast::flat_buffer& buffer() { return buffer_; }
   /// The next whole response in the buffer; nothing if more bytes are needed or, with `error` set,
   /// if the stream is not HTTP.

@@ -18,8 +18,8 @@ struct CounterSample {
   ServerCounters counters;
 };
 
-/// What the server did between two times: the difference of the samples that follow them most
-/// closely. Nothing if there is no sample from then.
+/// Returns the server's work between two times: the difference of the first samples after them.
+/// Returns nullopt if a sample is missing.
 [[nodiscard]] std::optional<ServerCounters> CountersBetween(
     const std::vector<CounterSample>& samples, TimePoint from, TimePoint to);
 
@@ -46,11 +46,12 @@ struct RunReport {
   std::string first_refusal;  ///< The first answer with an unexpected status; empty if none.
   std::optional<VerifyResult> verify;
 
-  /// Where a step ends: at the next one, or with the run.
+  /// Returns the end of a step: the start of the next step, or the end of the run.
   [[nodiscard]] TimePoint StepEnd(std::size_t step) const;
 
-  /// What the server did in a step, without its first second if another step went before: there it
-  /// still writes what that one has left, and the changes and writes of one window do not match.
+  /// Returns the server's work in a step. If another step went before, the first second is left
+  /// out: the server still writes the previous step's changes, so changes and writes of one window
+  /// do not match.
   [[nodiscard]] std::optional<ServerCounters> ServerDuring(TimePoint from, TimePoint to) const;
 };
 

@@ -113,7 +113,7 @@ void Runner::Preload() {
 
 void Runner::Drive() {
   if (interrupted_) {
-    interrupted_at_ = TimePoint{};  // Nothing was measured.
+    interrupted_at_ = TimePoint{};  // nothing was measured
     return;
   }
   origin_ = Steady::now() + options_.warmup;

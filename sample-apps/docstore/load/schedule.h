@@ -19,8 +19,8 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 
-/// Reads `0s:500,5s:12000,15s:500`: start:rate, the first start 0, starts increasing. Nothing if
-/// malformed.
+/// Reads `0s:500,5s:12000,15s:500`: start:rate, with the first start 0, and increasing starts.
+/// Returns nullopt if malformed.
 [[nodiscard]] std::optional<std::vector<Step>> ParseSteps(std::string_view text);
 
 /// The length of a run whose duration is not given: the last step lasts as long as the one before

@@ -5,8 +5,8 @@
 
 namespace stout::load {
 
-/// What the server's interposer has done so far, all lanes together: the counters of its /metrics
-/// page. Differences of two samples describe the time between them.
+/// The counters of the server's /metrics page, added over all lanes. The difference of two samples
+/// describes the time between them.
 struct ServerCounters {
   double keys_marked = 0;
   double writes_sent = 0;
@@ -24,7 +24,8 @@ struct ServerCounters {
   bool operator==(const ServerCounters&) const = default;
 };
 
-/// Reads Prometheus' text format; adds up the series of a name. Nothing if a counter is missing.
+/// Reads Prometheus' text format, and adds up the series of a name. Returns nullopt if a counter is
+/// missing.
 [[nodiscard]] std::optional<ServerCounters> ParseServerCounters(std::string_view metrics);
 
 }  // namespace stout::load

@@ -30,7 +30,7 @@ inline constexpr std::size_t kBodyHeaderBytes = 61;
 /// Appends a value of exactly `size` bytes; requires size >= kBodyHeaderBytes.
 void AppendBody(const BodyTag& tag, std::size_t size, std::string& out);
 
-/// Nothing if AppendBody did not write these bytes.
+/// Returns nullopt if AppendBody did not write these bytes.
 [[nodiscard]] std::optional<BodyTag> ParseBody(std::string_view body);
 
 }  // namespace stout::load

@@ -16,14 +16,14 @@ namespace stout::load {
 /// Reads an entity tag `"<epoch>.<version>"`; nothing if it is malformed.
 [[nodiscard]] std::optional<Stamp> ParseETag(std::string_view text);
 
-/// What a read showed.
+/// The result of a read.
 struct Shown {
   bool present = false;        ///< False: there is no such section.
-  std::optional<Stamp> stamp;  ///< Nothing if the ETag was missing or malformed.
+  std::optional<Stamp> stamp;  ///< nullopt if the ETag was missing or malformed
   std::string_view body;
 };
 
-/// What the server got wrong. All zero for a correct one.
+/// The errors of the server. All are zero for a correct server.
 struct Findings {
   std::uint64_t lost = 0;         ///< Read back: absent, or an older version than one acknowledged.
   std::uint64_t stale = 0;        ///< Read back: a newer version, but an older acknowledged value.
@@ -34,20 +34,20 @@ struct Findings {
   [[nodiscard]] bool clean() const { return lost + stale + stale_reads + invalid == 0; }
 };
 
-/// Remembers what the server has promised and compares every answer with it.
+/// Remembers the server's promises and compares every answer with them.
 ///
 /// Invariants that it checks, per section:
-///  1. Versions that acknowledge writes are distinct, and newer than everything known when the
-///     write was sent.
-///  2. A read shows at least the newest version known when the read was sent. Known is what a write
-///     was acknowledged with and what an earlier read showed: a read must not reveal what a crash
-///     can undo.
+///  1. Versions that acknowledge writes are distinct. Each is newer than every version known when
+///     the write was sent.
+///  2. A read shows at least the newest version known when the read was sent. A version is known if
+///     it acknowledged a write, or if an earlier read showed it: a crash must not undo a state that
+///     a read has revealed.
 ///  3. A version always has the same value.
-///  4. A version newer than all that is known shows a write whose fate is open (sent, but not
-///     acknowledged): one that timed out may well have happened.
+///  4. A version newer than all known ones shows a write whose outcome is open: it was sent, but
+///     not acknowledged. A write that timed out may have happened.
 ///
-/// Nobody else may write the corpus during the run. Values from before the run are accepted until
-/// the first acknowledged write of their section.
+/// No other client may write the corpus during the run. Values from before the run are accepted
+/// until the first acknowledged write of their section.
 ///
 /// Memory: 24 bytes per section and about 20 per write without an answer.
 /// Owner: value type.   Threads: none of its own.
@@ -87,7 +87,7 @@ class Verifier {
  private:
   struct Newest {
     Stamp stamp;
-    std::uint64_t sequence = 0;  // 0: the value of somebody before this run.
+    std::uint64_t sequence = 0;  // 0: a value from before this run
   };
   enum class Verdict { kOk, kOlder, kOtherValue, kInvalid };
 

@@ -9,8 +9,9 @@ namespace stout::load {
 /// Draws ranks 0..n-1 with probability proportional to 1 / (rank + 1)^theta.
 ///
 /// Rejection-inversion (Hörmann and Derflinger, "Rejection-inversion to generate variates from
-/// monotone discrete distributions", 1996): exact for every theta > 0, theta = 1 included, with no
-/// table and no sum over n, so ten million documents cost what ten do. 1.0 to 1.1 tries per draw.
+/// monotone discrete distributions", 1996). It is exact for every theta > 0, theta = 1 included. It
+/// needs no table and no sum over n, so ten million documents cost the same as ten. A draw takes
+/// 1.0 to 1.1 tries.
 ///
 /// Owner: value type.   Threads: none of its own.
 class Zipf {

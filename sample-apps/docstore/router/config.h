@@ -8,7 +8,7 @@
 
 namespace stout::docstore {
 
-/// What `docstore-router` is told on its command line and in its configuration file.
+/// The options of `docstore-router`, from its command line and its configuration file.
 struct RouterConfig : program::ServiceConfig {
   std::string leases;
   RouterOptions router;

@@ -10,10 +10,10 @@
 
 namespace stout::docstore {
 
-/// Ends what takes too long: calls `on_expiry` when the time that it was given is over.
+/// Ends an operation that takes too long: calls `on_expiry` when its time is over.
 ///
-/// Owner: of a session. Destroyed anywhere once it is clear, else on the session's strand; after
-///   that nothing is called.
+/// Owner: a session. Once it is clear it may be destroyed anywhere, before that only on the
+///   session's strand. No call follows.
 /// Threads: the strand.
 class Deadline {
  public:
@@ -42,7 +42,7 @@ class Deadline {
     state_->timer.cancel();
   }
 
-  /// Whether the time that was given last has passed.
+  /// Returns true if the latest given time has passed.
   [[nodiscard]] bool passed() const { return state_->passed; }
 
  private:

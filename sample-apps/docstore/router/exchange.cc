@@ -21,7 +21,7 @@ namespace asio = boost::asio;
 namespace http = boost::beast::http;
 using asio::ip::tcp;
 
-// Of a server's answers; ours are far smaller.
+// Bound for the headers of a server's answers; those of docstore-server are far smaller.
 constexpr std::uint32_t kMaxHeaderBytes = 64 * 1024;
 
 }  // namespace
@@ -159,7 +159,7 @@ Task<bool> Exchange::Relay(SessionSocket& client, Deadline& deadline, unsigned c
     deadline.Clear();
     if (ec && ec != http::error::need_buffer) co_return false;
   } while (!serializer.is_done());
-  // Nothing is owed by either side: the connection can serve the next request.
+  // Both sides have sent everything: the connection can serve the next request.
   const bool reusable = parser_->keep_alive() && sent_whole_ && upstream_->input.size() == 0;
   if (reusable) pool_.Give(std::move(upstream_));
   co_return true;

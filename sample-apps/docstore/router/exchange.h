@@ -28,8 +28,8 @@ class Exchange {
   Exchange(boost::asio::io_context& context, const SessionStrand& strand, UpstreamPool& pool,
            const RouterOptions& options, Lease lease);
 
-  /// Sends the request, and waits for the head of the answer. On kAnswered, answer() is there. What
-  /// the client did wrong meanwhile stands in body.error().
+  /// Sends the request, and waits for the head of the answer. On kAnswered, answer() has it. Errors
+  /// of the client meanwhile are in body.error().
   Task<Fate> Ask(const RequestHead& head, RequestBody& body);
 
   /// Requires kAnswered.

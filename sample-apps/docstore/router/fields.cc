@@ -35,7 +35,7 @@ void RemoveHopByHop(http::fields& fields) {
     for (const auto& token : http::token_list(field->value())) named.emplace_back(token);
   }
   for (const std::string& name : named) {
-    // Whoever names the length here means to have the body taken for something else.
+    // A client that names the length here tries to have the body taken for something else.
     if (!iequals(name, "content-length") && !iequals(name, "host")) fields.erase(name);
   }
   for (const http::field field :

@@ -13,11 +13,11 @@ namespace stout::docstore {
 /// that are known to (RFC 9110, 7.6.1). Framing is part of it: the body is framed anew.
 void RemoveHopByHop(boost::beast::http::fields& fields);
 
-/// Of a request to a server: removes hop-by-hop fields and Expect, which the router has met itself
-/// (RFC 9110, 10.1.1), adds the client to X-Forwarded-For and the router to Via.
+/// Prepares a request to a server: removes hop-by-hop fields and Expect, which the router has met
+/// itself (RFC 9110, 10.1.1). Adds the client to X-Forwarded-For and the router to Via.
 void MakeForwarded(boost::beast::http::fields& request, const std::string& client);
 
-/// Of an answer to a client: removes hop-by-hop fields, adds the router to Via.
+/// Prepares an answer to a client: removes hop-by-hop fields, adds the router to Via.
 void MakeReturned(boost::beast::http::fields& response);
 
 /// The value of a field as a standard string view.

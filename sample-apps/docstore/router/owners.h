@@ -11,11 +11,12 @@
 
 namespace stout::docstore {
 
-/// Who serves which document, as the lease service tells it; and tells those who wait for it when
-/// that changes.
+/// Knows which server serves which document, from the lease service, and reports changes to waiting
+/// requests.
 ///
-/// Owner: refers to `service`, which must outlive it.   Threads: any. The destructor waits for an
-///   `on_change` that is under way, so none of them may lead to it.
+/// Owner: refers to `service`, which must outlive it.
+/// Threads: any. The destructor waits for an `on_change` that is under way, so `on_change` must not
+///   call it.
 class Owners {
  public:
   /// Drop it to hear no more; a call that is under way may still end after that.

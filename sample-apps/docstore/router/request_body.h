@@ -16,11 +16,11 @@
 
 namespace stout::docstore {
 
-/// Of a body that passes through, as much as is in memory at once.
+/// Buffer size for a body that passes through.
 inline constexpr std::size_t kPartBytes = 16 * 1024;
 
-/// What a client sends after the header of its request: the first part is kept in memory, to be
-/// given again and again; the rest passes through once.
+/// The part of a client's request after the header. Its first part is kept in memory for retries;
+/// the rest passes through once.
 ///
 /// Owner: of one request; refers to the socket and the parser of its session.
 /// Threads: the session's strand.
@@ -38,17 +38,18 @@ class RequestBody {
   [[nodiscard]] std::string_view kept() const { return kept_; }
   /// Frees kept().
   void Forget() { std::string().swap(kept_); }
-  /// Whether kept() is all of it.
+  /// Returns true if kept() is the whole body.
   [[nodiscard]] bool whole() const { return whole_; }
 
-  /// What follows kept(), part by part; empty at the end. Each part is valid until the next call.
+  /// Reads the part after kept(), piece by piece; empty at the end. Each piece is valid until the
+  /// next call.
   Task<std::pair<ErrorCode, boost::asio::const_buffer>> Next();
   /// Ends a call of Next that is under way.
   void Interrupt();
 
-  /// Whether all of it can be given once more.
+  /// Returns true if the whole body can be sent once more.
   [[nodiscard]] bool repeatable() const { return !passed_on_; }
-  /// What was wrong with the client, if it could not be read to its end.
+  /// The client's error, if the body could not be read to its end.
   [[nodiscard]] ErrorCode error() const { return error_; }
 
  private:

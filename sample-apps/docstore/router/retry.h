@@ -4,7 +4,7 @@
 
 namespace stout::docstore {
 
-/// What became of one attempt to have a request served.
+/// The outcome of one attempt to have a request served.
 enum class Fate {
   kNotSent,   ///< There was no connection: no server has seen anything of the request.
   kNotDone,   ///< The server says that it has done nothing: the range is another's, or on its way.
@@ -15,7 +15,7 @@ enum class Fate {
 };
 inline constexpr int kFates = 5;
 
-/// What the router does about it.
+/// The router's reaction to an outcome.
 enum class Next {
   kRetry,
   kPassOn,       ///< Give the server's answer to the client.
@@ -24,7 +24,7 @@ enum class Next {
   kNoAnswerYet,  ///< 504: it is not known what was done, or will be.
 };
 
-/// What an attempt leaves to try with.
+/// The part of a request that is left for a further attempt.
 struct Chance {
   bool repeatable = true;  ///< The request's body can be given once more.
   bool time_left = true;   ///< --retry-timeout has not passed.
@@ -37,9 +37,9 @@ struct Chance {
 /// and after a newer change of another client, which it would undo.
 [[nodiscard]] Next Decide(Method method, Fate fate, Chance chance);
 
-/// Whether an answer of this status says that nothing was done for the reason that the range is
-/// served elsewhere, or will be: 421, and 503 if it names the range (`kUnservedRange`). Other
-/// refusals, like too much load, are the client's to know.
+/// Returns true if an answer of this status means that nothing was done because the range is served
+/// elsewhere, now or soon: 421, and 503 if it names the range (`kUnservedRange`). Other refusals,
+/// such as overload, go to the client.
 [[nodiscard]] bool SaysNotServed(int status, bool names_range);
 
 }  // namespace stout::docstore

@@ -12,7 +12,7 @@
 
 namespace stout::docstore {
 
-/// What the router has done and holds, beyond what every HTTP server does.
+/// Counters and gauges of the router, in addition to those of every HTTP server.
 struct RouterSnapshot {
   std::array<std::uint64_t, kFates> attempts{};  ///< By Fate.
   std::uint64_t retries = 0;

@@ -23,7 +23,7 @@ struct RouterOptions {
   /// For a server to answer once the range is another's. Its own words, if it still has any, are on
   /// their way by then. > 0.
   std::chrono::nanoseconds last_word = std::chrono::seconds(1);
-  /// Bytes of a request's body that are kept to be given once more. Of each connection.
+  /// Bytes of a request's body that are kept for a retry, per connection.
   std::size_t kept_body_bytes = std::size_t{64} << 10;
   /// Connections to one server that wait for requests.
   std::size_t max_idle = 256;

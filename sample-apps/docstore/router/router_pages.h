@@ -11,9 +11,9 @@
 
 namespace stout::docstore {
 
-/// What the operator asks of the router: /healthz, /metrics, /stats.
+/// The pages for operators of the router: /healthz, /metrics, /stats.
 ///
-/// Owner: refers to what it shows, which outlives it.   Threads: any.
+/// Owner: refers to the objects that it shows, which outlive it.   Threads: any.
 class RouterPages {
  public:
   RouterPages(const Owners& owners, const UpstreamPool& pool, const HttpMetrics& http,

@@ -116,7 +116,7 @@ void RoutingSession::Spawn(Task<void> (RoutingSession::*run)()) {
         co_await ((*self).*run)();
         if (!self->broken_) co_await self->Linger();
       },
-      // Nothing but std::bad_alloc is thrown: this client goes, the others stay.
+      // Only std::bad_alloc is thrown: this client is disconnected, the others stay.
       [self = shared_from_this()](std::exception_ptr) {
         self->exchange_.reset();
         self->deadline_.Clear();
@@ -292,7 +292,7 @@ Task<bool> RoutingSession::AwaitBody(RequestBody& body) {
   co_return !ec && !broken_;
 }
 
-// Nothing if the range has no owner until then.
+// Returns nullopt if the range has no owner until then.
 Task<std::optional<Lease>> RoutingSession::AwaitOwner(const std::string& document,
                                                       Clock::time_point until) {
   auto lease = parts_.owners.Of(document);

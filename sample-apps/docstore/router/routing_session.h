@@ -23,7 +23,7 @@
 
 namespace stout::docstore {
 
-/// What the sessions of a router share.
+/// State that the sessions of a router share.
 struct RouterParts {
   boost::asio::io_context& context;
   const RouterOptions& options;

@@ -10,7 +10,7 @@ namespace {
 namespace asio = boost::asio;
 using std::chrono::steady_clock;
 
-// Whether the server keeps the connection open, and silent, as it should. Does not wait.
+// Returns true if the server keeps the connection open and silent, as it should. Does not wait.
 bool IsQuiet(asio::ip::tcp::socket& socket) {
   char byte = 0;
   boost::system::error_code ec;

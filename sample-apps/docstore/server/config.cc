@@ -131,7 +131,7 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
                "Longest time for a client to send a request (otherwise 408), or to take an answer");
 }
 
-// Whether `host` means every address of the machine, which no other machine can connect to.
+// Returns true if `host` means every address of the machine, which no other machine can connect to.
 bool IsAnyAddress(const std::string& host) {
   boost::system::error_code is_name;
   const auto address = boost::asio::ip::make_address(host, is_name);

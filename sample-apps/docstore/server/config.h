@@ -13,7 +13,7 @@
 
 namespace stout::docstore {
 
-/// What `docstore-server` is told on its command line and in its configuration file.
+/// The options of `docstore-server`, from its command line and its configuration file.
 struct Config : program::ServiceConfig {
   std::string store = "rocksdb:./docstore-data";
   std::string leases;     ///< URL; empty: the store is ours alone.
@@ -28,7 +28,7 @@ struct Config : program::ServiceConfig {
 struct PolicyLanguage {
   /// As MakePolicy.
   std::optional<Policy> (*read)(std::string_view text, std::string* error) = MakePolicy;
-  /// What it reads, for the help text.
+  /// The syntax that it reads, for the help text.
   std::string_view (*syntax)() = PolicySyntax;
 };
 

@@ -28,8 +28,8 @@ template <typename T>
 using Task = asio::awaitable<T, WriteBackMap::Executor>;
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable_t<WriteBackMap::Executor>{});
 
-// What a request touches: the section's key, empty if it is about the document, and the manifest's.
-// Ids have no '/', so keys never collide.
+// The keys of a request: the section's key, empty if the request is about the document, and the
+// manifest's. Ids have no '/', so keys never collide.
 struct Keys {
   explicit Keys(const DocumentRequest& request)
       : section(request.section.empty() ? std::string()
@@ -80,13 +80,13 @@ std::shared_ptr<std::optional<WriteBackMap::Entry>> Begin(WriteBackMap& map, Key
   return read;
 }
 
-// What follows it without co_await decides and changes in one step.
+// The code after it, up to the next co_await, decides and changes in one step.
 //
-// While the turn is held, no other request changes the document: what was read from the store stays
-// true, even if the cache has dropped it again by the time that the other key has come.
+// While the turn is held, no other request changes the document. A state that was read from the
+// store therefore stays true, even if the cache drops it before the other key has come.
 //
-// Both keys are read at once, so that a miss costs one round trip, and the manifest first: it
-// is mostly the smaller one, and it is what waits in memory for the other.
+// Both keys are read at once, so that a miss costs one round trip. The manifest is asked for first,
+// because it is mostly the smaller one, and because it waits in memory for the other.
 Task<Found> Load(WriteBackMap& map, Turnstile& turnstile, const DocumentRequest& request,
                  const Keys& keys) {
   Found found;
@@ -285,7 +285,8 @@ struct DocumentShard::State {
     const Keys keys(request);
     Found found = co_await Load(map, *self->turnstile, request, keys);
     if (found.error) co_return Outcome{.error = found.error};
-    // What is in memory is the newest if it is ours at this moment, whatever happens later.
+    // The state in memory is the newest if the lease is ours at this moment; later events do not
+    // matter.
     if (self->is_ours && !self->is_ours()) co_return Outcome{.error = Errc::kFenced};
     const auto decided = ScopeProof::Clock::now();
     // Without what this request holds: it is served if it is the only one.
@@ -325,7 +326,7 @@ Interposer& DocumentShard::interposer() { return state_->map.interposer(); }
 
 void DocumentShard::Handle(DocumentRequest request, UniqueFunction<void(Outcome)> done) {
   auto finish = [done = std::move(done)](std::exception_ptr thrown, Outcome outcome) mutable {
-    // Nothing but std::bad_alloc is thrown.
+    // Only std::bad_alloc is thrown.
     if (thrown) {
       outcome.response = MakeError(500, "the server is out of memory", "repeat the request later");
     }

@@ -15,31 +15,33 @@
 
 namespace stout::docstore {
 
-/// Some of the documents: what each request reads and changes, and which keys its answer depends
-/// on.
+/// Some of the documents: the keys that each request reads and changes, and those that its answer
+/// depends on.
 ///
-/// The sections and the manifest of a document are keys of one shard, so a request looks at both
-/// and changes both in one turn of that shard's strand. Its answer, whatever it says, goes through
-/// SafeReply over the keys that it reveals: no client ever learns of a state that a crash could
-/// take back. Requests to one document take effect in the order of the calls of Handle.
+/// The sections and the manifest of a document are keys of one shard, so a request reads and
+/// changes both in one turn of that shard's strand. Every answer goes through SafeReply over the
+/// keys that it reveals. Therefore no client learns of a state that a crash could take back.
+/// Requests to one document take effect in the order of the calls of Handle.
 ///
-/// Owner: refers to the store, which outlives it and the requests that it serves; destroy it on the
-///   strand of interposer(), or while the executor's context does not run. The requests that it has
-///   taken are served to their end.
-/// Threads: Handle from any; all else on that strand.
+/// Owner: refers to the store, which outlives it and its requests. Destroy it on the strand of
+///   interposer(), or while the executor's context does not run. The requests that it has taken are
+///   served to their end.
+/// Threads: Handle from any thread; the other members on that strand.
 class DocumentShard {
  public:
-  /// What became of a request: an answer, or an error.
+  /// The outcome of a request: an answer, or an error.
   struct Outcome {
     Response response;
     ErrorCode error;
-    bool changed = false;  ///< Of an error: a change was made in memory, and may become durable.
+    bool changed = false;  ///< with an error: a change was made in memory, and may become durable
   };
   struct Limits {
     std::size_t max_sections;
-    std::size_t max_lent_bytes;  ///< Of what counts in WriteBackMapOptions::lent_bytes.
+    std::size_t
+        max_lent_bytes;  ///< bound for the bytes that count in WriteBackMapOptions::lent_bytes
   };
-  /// Whether the documents are certainly ours at the moment of the call; on the strand.
+  /// Returns true if this server certainly owns the documents at the moment of the call; on the
+  /// strand.
   using IsOurs = std::function<bool()>;
 
   /// Requires options.lent_bytes. An empty `is_ours` is always true. Answers that change nothing

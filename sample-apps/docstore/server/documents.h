@@ -16,7 +16,7 @@
 namespace stout::docstore {
 
 struct DocumentsOptions {
-  /// Of each shard, but for cache_bytes, of which each gets its part.
+  /// Options of each shard, except cache_bytes, of which each shard gets a part.
   WriteBackMapOptions map;
   /// Strands that documents are spread over, >= 1; under leases each range has its own.
   std::size_t shards = 1;
@@ -63,7 +63,7 @@ class Documents {
   /// Answers once, on any thread.
   virtual void Handle(DocumentRequest request, Respond respond) = 0;
 
-  /// What every shard has done, on any thread.
+  /// Statistics of every shard, on any thread.
   virtual void Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> done) = 0;
 
   /// Answers 200 if requests can be served, else what the trouble is.

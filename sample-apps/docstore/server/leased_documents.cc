@@ -17,7 +17,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-// Of a store that does not open a range.
+// Pause before a retry if the store does not open a range.
 constexpr Backoff kPause{std::chrono::milliseconds(20), std::chrono::seconds(2)};
 
 Scope ScopeOf(RangeId range) { return fmt::format("docs/{}", range); }
@@ -199,7 +199,8 @@ void LeasedDocuments::Health(Respond respond) {
   respond(std::move(response));
 }
 
-// --- The life of a range; all on the manager's strand, but for OnUnusable ------------------------
+// --- The life of a range; all on the manager's strand, except OnUnusable
+// --------------------------
 
 void LeasedDocuments::OnAcquired(RangeId range, Epoch epoch) {
   WriteBackMapOptions map = options_.map;
@@ -293,8 +294,8 @@ void LeasedDocuments::Limit(const std::shared_ptr<Handover>& handover) {
   });
 }
 
-// A server that leaves keeps the flushed ranges until all are: as long as it is a member, nobody
-// else would take those that are rightfully its own.
+// A server that leaves keeps the flushed ranges until all are flushed. As long as it is a member,
+// no other server takes ranges that it should own.
 void LeasedDocuments::DrainFlushed() {
   const auto step_of = [](const auto& handover) { return handover->step; };
   std::erase_if(handovers_,

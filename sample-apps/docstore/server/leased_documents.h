@@ -23,30 +23,33 @@ namespace stout::docstore {
 struct LeaseOptions {
   /// That the documents are cut into; the same for all servers of a store. >= 1.
   RangeId ranges = 16;
-  /// A server that does not renew its leases for so long has lost them.
+  /// A server that does not renew its leases within this time loses them.
   Duration ttl = std::chrono::seconds(10);
-  /// After it has left, a server goes on for so long to send away what still comes, until all who
-  /// route to it know.
+  /// After it has left, a server redirects late requests for this time, until all routers know of
+  /// it.
   Duration farewell = std::chrono::seconds(1);
-  /// A range that is not flushed, or then not drained, within this time is handed over without its
-  /// unwritten changes, whose answers then say that their outcome is unknown. > 0.
+  /// Time for a range to be flushed, and then to be drained. After it the range is handed over
+  /// without its unwritten changes, and their answers report an unknown outcome. > 0.
   Duration handover_timeout = std::chrono::seconds(10);
 };
 
-/// The documents of those ranges that this server has a lease of, each range in a shard that is
-/// opened when the range is acquired and closed when it goes.
+/// The documents of the ranges that this server holds a lease of. The shard of a range is opened
+/// when the range is acquired and closed when it goes.
 ///
-/// Life of a range here: acquired (the store fences the former owner, then the shard opens),
-/// served, released (flushed while it is served, then drained, within handover_timeout) or lost
-/// (every held answer fails).
-/// Invariant: a shard answers from memory only while the lease under whose epoch it was opened is
-/// certainly ours.
+/// States of a range:
+/// - acquired: the store fences the former owner, then the shard opens;
+/// - served;
+/// - released: flushed while it is served, then drained, within handover_timeout;
+/// - lost: every held answer fails.
 ///
-/// A store that has been asked in vain for twice the ttl ends the membership: all ranges are lost
-/// to others, and none is taken until the store answers again.
+/// Invariant: a shard answers from memory only while this server certainly holds the lease under
+/// whose epoch the shard was opened.
 ///
-/// Who asks for a document that is not served here gets 421 with the owner's address, or 503 with
-/// Retry-After while there is no other owner; both say that nothing was done.
+/// If the store does not answer for twice the ttl, the membership ends: all ranges are lost to
+/// other servers, and none is taken until the store answers again.
+///
+/// A request for a document that is not served here gets 421 with the owner's address, or 503 with
+/// Retry-After while there is no other owner. Both report that nothing was done.
 ///
 /// Owner: refers to store and leases, which outlive it.   Threads: any.
 class LeasedDocuments final : public Documents {

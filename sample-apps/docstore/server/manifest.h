@@ -8,11 +8,11 @@
 namespace stout::docstore {
 
 /// The list of a document's sections, in the order of their creation, as the store keeps it: each
-/// name followed by a line feed. Names are ids, so that nothing needs escaping.
+/// name is followed by a line feed. Names are ids, so nothing needs escaping.
 ///
-/// A section exists if the manifest names it. Hence creating a section, or deleting a document,
-/// takes effect with the one write of the manifest, and section states that a crash has orphaned
-/// are never seen.
+/// A section exists if the manifest names it. Creating a section, or deleting a document, therefore
+/// takes effect with the one write of the manifest. Section states that a crash has orphaned are
+/// never seen.
 namespace manifest {
 
 [[nodiscard]] bool Contains(std::string_view manifest, std::string_view section);
@@ -28,7 +28,7 @@ namespace manifest {
 
 [[nodiscard]] std::size_t Count(std::string_view manifest);
 
-/// What a client is shown: {"document": ..., "sections": [...]}.
+/// Returns the text for clients: {"document": ..., "sections": [...]}.
 [[nodiscard]] std::string ToJson(std::string_view document, std::string_view manifest);
 
 }  // namespace manifest

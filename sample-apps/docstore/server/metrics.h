@@ -9,7 +9,7 @@
 
 namespace stout::docstore {
 
-/// What one shard has done and holds.
+/// The statistics of one shard.
 struct ShardSnapshot {
   std::size_t shard = 0;  ///< Its number; under leases that of its range.
   EngineStats engine;

@@ -30,9 +30,9 @@ namespace {
 
 namespace asio = boost::asio;
 
-// By default glibc has eight arenas for each core, each of which keeps what it held at its peak, so
-// that memory grows for as long as threads take turns in having a lot. A fixed threshold for mapped
-// blocks would save no more, and makes requests with sections of 256 KiB dearer by a third.
+// By default glibc has eight arenas for each core. Each arena keeps its peak, so memory grows while
+// threads take turns in having a lot. A fixed threshold for mapped blocks would save no more, and
+// makes requests with sections of 256 KiB dearer by a third.
 void LimitArenas(std::size_t threads) {
   mallopt(M_ARENA_MAX, static_cast<int>(std::max<std::size_t>(2, threads)));
 }

@@ -26,12 +26,13 @@ namespace stout::docstore {
 ///     if (!proof->Covers(read_at)) co_await proof->AsyncAwait(read_at, kAwait);
 ///
 /// Units: `max_age` is the longest time for which another server may have owned the scope when an
-///   answer was decided. Time for which the machine was suspended does not count.
-/// Bounds: `max_waiters` answers wait at most; another one is refused.
+///   answer was decided. Time for which the machine was suspended does not count. Bounds:
+///   `max_waiters` answers wait at most; another one is refused.
 /// Owner: shared; refers to the store, which outlives it until Stop.
 /// Threads: any. `on_lost` runs on the executor, once.
-/// Errors: AsyncAwait ends with kFenced if another server owns the scope, kUnknown if the store has
-///   not proved anything within `patience`, kPushedBack if too many wait, and kClosed after Stop.
+/// Errors: AsyncAwait ends with kFenced if another server owns the scope, and with kClosed after
+///   Stop. It ends with kUnknown if the store has proved nothing within `patience`, and with
+///   kPushedBack if too many wait.
 class ScopeProof : public std::enable_shared_from_this<ScopeProof> {
  public:
   using Clock = std::chrono::steady_clock;
@@ -45,8 +46,8 @@ class ScopeProof : public std::enable_shared_from_this<ScopeProof> {
   void Stop();
 
   /// Notes the end of a write or a fence under the scope, which was sent at `sent`. Has no effect
-  /// if `epoch` is not the one of Start: earlier attempts to open had epochs of their own, and the
-  /// last of them fenced the others.
+  /// if `epoch` is not the one of Start. Earlier attempts to open had epochs of their own, and the
+  /// last attempt fenced the others.
   void OnDone(Epoch epoch, Clock::time_point sent, ErrorCode ec);
 
   /// Returns true if the scope is known to have been ours at most max_age before `read`.

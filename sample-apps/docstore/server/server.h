@@ -44,8 +44,9 @@ class Server {
     return http_.Listen(host, port);
   }
 
-  /// Hands over what others can serve, then accepts no more, answers what it has read, flushes;
-  /// completes when all that is done, with an error if something could not be made durable.
+  /// Hands over the ranges that other servers can serve, then accepts nothing more, answers the
+  /// requests that it has read, and flushes. Completes after that, with an error if a change could
+  /// not be made durable.
   void Drain(Done done);
 
   /// Cuts connections and forgets what is not durable; completes when nothing more will be sent.

@@ -8,7 +8,7 @@
 
 namespace stout::docstore {
 
-/// What is behind each path: documents, and what the operator asks.
+/// The service behind each path: documents, and the pages for operators.
 ///
 /// Owner: refers to documents and metrics, which outlive it.   Threads: any.
 class Service final : public HttpHandler {

@@ -12,9 +12,10 @@
 
 namespace stout::docstore {
 
-/// Lets the requests of one document through one after another, in the order in which they came,
-/// while one of them waits for the store. So a client that sends two PUTs, or a PUT and a GET, one
-/// right behind the other finds them done in that order, whatever has to be read first.
+/// Lets the requests of one document through one after another, in the order of their arrival,
+/// while one of them waits for the store. If a client sends two PUTs, or a PUT and a GET, without a
+/// pause, they therefore take effect in that order. It does not matter which states have to be read
+/// first.
 ///
 /// Owner: shared with the turns.   Threads: one strand.
 class Turnstile : public std::enable_shared_from_this<Turnstile> {
