@@ -29,7 +29,8 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using std::chrono::steady_clock;
 
-/// Of the whole fleet: enough that what is in flight at an overload fits, at 256 each.
+/// Connections of the whole fleet. At 256 requests on each, the requests in flight at an overload
+/// fit.
 constexpr std::size_t kConnections = 128;
 /// Time for every server to begin with the load at once, connections included.
 constexpr std::chrono::milliseconds kHeadStart{50};

@@ -86,7 +86,7 @@ load::Connection* RemoteServer::Roomiest() {
   return best;
 }
 
-// What came after Close has been answered already.
+// Requests that came after Close have been answered already.
 void RemoteServer::Finish(std::uint64_t change, ErrorCode ec) {
   auto waiting = unanswered_.extract(change);
   if (!waiting.empty()) waiting.mapped()(ec);

@@ -16,7 +16,7 @@
 
 namespace stout::bench {
 
-/// What a docstore-server's users have of it: a change is a PUT of a document's only section.
+/// A docstore-server as its users see it: a change is a PUT of a document's only section.
 ///
 /// Owner: not movable.   Threads: the one that runs the io_context.
 class RemoteServer final : public Target, private load::Connection::Owner {
@@ -30,7 +30,7 @@ class RemoteServer final : public Target, private load::Connection::Owner {
                Range documents, std::size_t value_bytes, std::size_t connections);
 
   void Change(std::size_t document, Answer answer) override;
-  /// Nothing: the server counts; see FetchTotals.
+  /// Does nothing, because the server counts; see FetchTotals.
   [[nodiscard]] Totals Count() const override { return {}; }
   void Close() override;
 
@@ -50,8 +50,8 @@ class RemoteServer final : public Target, private load::Connection::Owner {
   std::unordered_map<std::uint64_t, Answer> unanswered_;
 };
 
-/// What a docstore-server has counted so far, from its page of metrics.
-/// Throws boost::system::system_error if it does not answer with them.
+/// Returns the server's counters so far, from its page of metrics. Throws
+/// boost::system::system_error if the server does not answer with them.
 [[nodiscard]] boost::asio::awaitable<Totals> FetchTotals(boost::asio::ip::tcp::endpoint server);
 
 }  // namespace stout::bench

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# run.sh BIN_DIR [--quick] [STORE...] [-- OPTION...]: the batching policies side by side on PostgreSQL
-# and Redis, with 1, 4 and 16 docstore-server processes that share one store, from light load to
-# overload. STORE: postgres, redis; without any, both.
+# run.sh BIN_DIR [--quick] [STORE...] [-- OPTION...]: compares the batching policies on PostgreSQL
+# and Redis. 1, 4 and 16 docstore-server processes share one store, from light load to overload.
+# STORE: postgres, redis; default: both.
 #
-#   --quick   one minute instead of some 40: fewer policies, 4 servers, shorter trials
-#   --        what follows goes to fleet-bench, instead of all that is chosen here
+#   --quick   one minute instead of about 40: fewer policies, 4 servers, shorter trials
+#   --        the options after it go to fleet-bench, instead of the choices of this script
 #
 # Starts a private PostgreSQL (fsync and synchronous_commit are on) and a private Redis (appendfsync
-# always), whose files are on this machine's disk, and stops them again. Tables go to the terminal,
-# all figures to bench/results/fleet.json, pictures beside it; with either of these options they go to
-# BIN_DIR/../fleet/ instead. README.md says how it is measured.
+# always), whose files are on this machine's disk, and stops them again. Prints tables. Writes all
+# figures to bench/results/fleet.json, and pictures beside it; with --quick or -- they go to
+# BIN_DIR/../fleet/ instead. README.md describes the method.
 set -euo pipefail
 
 usage() { sed -n '2,13s/^# \{0,1\}//p' "$0"; }

@@ -13,8 +13,8 @@ namespace {
 namespace asio = boost::asio;
 using std::chrono::steady_clock;
 
-/// Sets a timer for no shorter than this: in a virtual machine that costs more than many a change.
-/// What is late by it counts as late.
+/// Shortest time for which a timer is set. In a virtual machine a timer costs more than many
+/// changes. A change that is late by this time counts as late.
 constexpr std::chrono::microseconds kShortestWait{50};
 
 /// How long the load may take to notice that it was interrupted, or that all has been answered.
@@ -110,7 +110,7 @@ Slice& OpenLoop::SliceAt(SteadyTime time) {
   return record_.slices[slice];
 }
 
-// It is called so often that hardly a batch falls into the wrong slice.
+// The calls are frequent, so hardly a batch falls into the wrong slice.
 void OpenLoop::CountBatches(SteadyTime now) {
   const std::uint64_t batches = target_.Count().batches;
   SliceAt(now).batches += batches - batches_;

@@ -16,7 +16,7 @@
 
 namespace stout::bench {
 
-/// What load is offered to: documents that are made durable somehow.
+/// The target of a load: documents that are made durable in any way.
 ///
 /// Threads: all on the executor of the load.
 class Target {
@@ -38,9 +38,9 @@ struct LoadSpec {
   double rate = 100;              ///< Changes per second. > 0
   std::uint64_t seed = 1;
   std::optional<RateStep> step;
-  Duration slice{};  ///< Of the record; zero: it has none.
-  /// With more than so many changes unanswered the load ends at once: that is an overload, whatever
-  /// comes. 0: it never does.
+  Duration slice{};  ///< length of the record's slices; zero: no slices
+  /// If more changes than this are unanswered, the load is overloaded and ends at once. 0: no
+  /// limit.
   std::size_t most_waiting = 0;
 };
 
@@ -49,9 +49,9 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 /// When changes count. Load is offered before, meanwhile, and after, until all that counts has been
 /// answered.
 struct Schedule {
-  SteadyTime start;     ///< Of the load.
+  SteadyTime start;     ///< end of the load
   SteadyTime from, to;  ///< Changes due within [from, to) count.
-  SteadyTime give_up;   ///< What counts and is not answered by then never will be.
+  SteadyTime give_up;   ///< counted changes without an answer by then stay without one
 };
 
 /// Users as an open loop: each change is due at its own time (a Poisson process), whatever became
@@ -67,7 +67,7 @@ class OpenLoop {
   /// Offers the load and closes the target; ends early when interrupted.
   [[nodiscard]] boost::asio::awaitable<void> Run(Schedule schedule);
 
-  /// What happened; complete when Run has ended.
+  /// The record of the load; complete when Run has ended.
   [[nodiscard]] const ServerRecord& record() const { return record_; }
 
  private:

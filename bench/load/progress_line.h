@@ -8,8 +8,8 @@
 
 namespace stout::bench {
 
-/// What a program is at, on standard error: for a person at the terminal one line that changes, and
-/// is gone at the end; elsewhere, in a file or a log, only the steps, a line each.
+/// Shows the progress of a program on standard error. A terminal shows one line that changes, and
+/// is gone at the end. A file or a log gets only the steps, a line each.
 class ProgressLine {
  public:
   /// `program`: what lines elsewhere begin with.   Owner: `to` outlives it.

@@ -8,8 +8,8 @@
 
 namespace stout::bench {
 
-/// The least-squares line through the latencies of changes over the times when they were due:
-/// where the store does not keep up, latency grows by a share of each second.
+/// The least-squares line through the latencies of changes over the times when they were due. If
+/// the store does not keep up, latency grows by a share of each second.
 ///
 /// Owner: value type.   Threads: none of its own.
 class Trend {
@@ -58,12 +58,12 @@ struct Totals {
 
 /// Part of a run, since the start of the load.
 struct Slice {
-  std::uint64_t answered = 0;  ///< Of the changes that were due in it.
+  std::uint64_t answered = 0;  ///< answered changes among those due in the slice
   double latency_s = 0;        ///< Theirs, summed.
   std::uint64_t batches = 0;   ///< Sent in it.
 };
 
-/// What a server's users have seen of the changes that count.
+/// The results of a server's users for the changes that count.
 struct ServerRecord {
   std::uint64_t offered = 0;
   std::uint64_t failed = 0;            ///< Pushed back, refused, or past a deadline.
@@ -74,7 +74,7 @@ struct ServerRecord {
   Histogram lateness;                  ///< From due to issued: the generator's own delay, ns.
   Trend trend;
   Totals totals;              ///< Within the measured time.
-  std::vector<Slice> slices;  ///< Of the whole run, if that was asked for.
+  std::vector<Slice> slices;  ///< slices of the whole run, if requested
 };
 
 }  // namespace stout::bench

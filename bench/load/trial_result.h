@@ -11,17 +11,17 @@ namespace stout::bench {
 /// Part of a trial, since the start of the load; unlike the rest of the result, the warm-up counts.
 struct TrialSlice {
   double at_s = 0;
-  double mean_ms = 0;      ///< Of the changes due in it; 0 if none was answered.
+  double mean_ms = 0;      ///< latency of the changes due in the slice; 0 if none was answered
   double interval_ms = 0;  ///< Mean time between two sends of a server; 0 if none sent.
 };
 
-/// What a trial has shown. Latencies are from the time at which a change was due to its reply;
-/// what was not answered counts with the time for which it had waited at the end.
+/// The results of a trial. A latency lasts from the time at which a change was due to its reply. A
+/// change without an answer counts with its wait until the end.
 struct TrialResult {
   double offered_per_s = 0;
   double answered_per_s = 0;
   double mean_ms = 0, p50_ms = 0, p99_ms = 0, p999_ms = 0, max_ms = 0;
-  double growth = 0;           ///< Of the latency, seconds per second.
+  double growth = 0;           ///< growth of the latency, in seconds per second
   double batch_items = 0;      ///< Writes per batch.
   double interval_ms = 0;      ///< Mean time between two sends of a server; 0 if none sent.
   double collapse_ratio = 1;   ///< Changes per write.
@@ -29,23 +29,23 @@ struct TrialResult {
   double jain_throughput = 1;  ///< Over the servers' answers.
   double lateness_p99_ms = 0;  ///< How late the load generator was: is this machine fast enough?
   double measured_s = 0;
-  bool overrun = false;  ///< So many changes waited that the trial was ended early.
+  bool overrun = false;  ///< the trial was ended early because too many changes waited
   std::uint64_t offered = 0, failed = 0, unanswered = 0;
   std::vector<TrialSlice> timeline;  ///< If a slice was given: those that were over at the end.
 
   /// A latency that grows by that much is a backlog that builds up, for 10 % more was offered than
   /// the store took. Less than that, a short trial cannot tell from noise.
   static constexpr double kMaxGrowth = 0.1;
-  /// Share of the mean latency by which it may seem to grow over the trial besides, when all that
-  /// happens is that a long interval begins and ends within it. Guess: tick:160ms, alone, passes.
+  /// Tolerated apparent growth of the latency over the trial, as a share of its mean. It occurs if
+  /// a long interval begins and ends within the trial. Guess: tick:160ms, alone, passes.
   static constexpr double kSwing = 0.25;
 
-  /// Whether all servers kept up: everything was answered with success, 99 % of it within `bound`,
-  /// and latency was not on its way up.
+  /// Returns true if all servers kept up: every change succeeded, 99 % of them within `bound`, and
+  /// latency did not grow.
   [[nodiscard]] bool Sustained(Duration bound) const;
 };
 
-/// What the records of a trial's servers come to, but for the timeline.
+/// Summarises the records of a trial's servers, except the timeline.
 [[nodiscard]] TrialResult Summarize(const std::vector<const ServerRecord*>& records,
                                     Duration measured);
 

@@ -1,4 +1,5 @@
-// What the library costs per operation, beside a hash map doing the same number of upserts.
+// Measures the cost of the library per operation, beside a hash map doing the same number of
+// upserts.
 
 #include <benchmark/benchmark.h>
 

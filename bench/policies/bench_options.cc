@@ -62,7 +62,7 @@ BenchOptions Full() {
   return options;
 }
 
-/// What the options that are not given say.
+/// Returns the values of the options that are not given.
 BenchOptions Defaults(int argc, const char* const* argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const auto given = [&](const char* flag) {

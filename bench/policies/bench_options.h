@@ -11,7 +11,7 @@
 
 namespace stout::bench {
 
-/// What to measure: every policy at every rate, for every store, number of servers and number of
+/// The measurements: every policy at every rate, for every store, number of servers and number of
 /// documents.
 struct BenchOptions {
   std::vector<StoreChoice> stores;
@@ -19,7 +19,7 @@ struct BenchOptions {
   std::vector<std::size_t> documents = {10000};
   std::vector<double> rates = {100, 1000, 10000, 60000};
   std::vector<Policy> policies;
-  /// With so many servers, also look for the highest rate.
+  /// With these numbers of servers, also search for the highest rate.
   std::vector<std::size_t> sustained = {16};
   /// Steps of that search, besides those that are repeated: five bring a rate and ten times that
   /// to within 8 % of each other.
@@ -28,17 +28,17 @@ struct BenchOptions {
   Duration warmup = std::chrono::milliseconds(1200);  ///< Laws that learn need some dozen rounds.
   Duration measure = std::chrono::milliseconds(500);
   Duration max_p99 = std::chrono::milliseconds(500);
-  /// If positive, the load becomes so many times as high after the warm-up, at once.
+  /// If positive, the load is multiplied by this factor after the warm-up, at once.
   double step = 0;
-  Duration slice{};  ///< Of the trials' timelines; zero: there are none.
+  Duration slice{};  ///< length of the slices of the timelines; zero: no timelines
   std::size_t value_bytes = 256;
   std::uint64_t seed = 1;
   std::string json_file;
   std::string plot_data;
 };
 
-/// What the command line asks for, or the exit code after --help or an error, both reported.
-/// Policies that this build does not know are left out with a line on stderr.
+/// Returns the options of the command line, or the exit code after --help or an error, both
+/// reported. Policies that this build does not know are left out with a line on stderr.
 [[nodiscard]] std::variant<BenchOptions, ExitCode> ParseCommandLine(int argc,
                                                                     const char* const* argv,
                                                                     const std::string& program);

@@ -34,9 +34,9 @@ struct Headline {
 [[nodiscard]] std::string ToJson(const BenchOptions& options, const std::vector<Setting>& settings,
                                  bool interrupted);
 
-/// One file per setting, named after it: a block per policy, headed by its name, a line per rate:
-/// rate, mean, p50 and p99 in ms, writes per batch, answers per second.
-/// Throws std::runtime_error if a file cannot be written.
+/// Writes one file per setting, named after it. Each policy has a block, headed by its name, with a
+/// line per rate: rate, mean, p50 and p99 in ms, writes per batch, answers per second. Throws
+/// std::runtime_error if a file cannot be written.
 void WritePlotData(const std::vector<Setting>& settings, const std::string& directory);
 
 }  // namespace stout::bench

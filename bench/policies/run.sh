@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# run.sh BIN_DIR [--quick | --full] [options of policy-bench]: batching policies side by side, with 1,
-# 4 and 16 application servers that share one store, from light load to overload. The stores: RocksDB
-# on this machine's disk, which syncs fast and commits groups by itself; and a queue before one
-# server, 2 ms a batch and 20 us a write, as stores are that sell operations per second. It takes some
-# 20 minutes, with --quick some 2, with --full some hours; `policy-bench --help` says what else there
-# is, and a further --store URL adds to the two. Tables go to the terminal, all figures to
-# bench/results/policies.json, pictures beside it.
+# run.sh BIN_DIR [--quick | --full] [options of policy-bench]: compares batching policies. 1, 4 and
+# 16 application servers share one store, from light load to overload. There are two stores. RocksDB
+# on this machine's disk syncs fast and commits groups by itself. A queue before one server, 2 ms a
+# batch and 20 us a write, models stores that sell operations per second. A run takes about 20
+# minutes, with --quick about 2, with --full some hours. `policy-bench --help` lists further
+# options. A further --store URL adds to the two. Prints tables. Writes all figures to
+# bench/results/policies.json, and pictures beside it.
 set -euo pipefail
 
 bin=$1

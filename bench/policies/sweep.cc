@@ -9,12 +9,12 @@
 namespace stout::bench {
 namespace {
 
-/// How far beyond the highest rate of the sweep, if that was sustained, the search goes: further on
-/// it is this process that is measured, not the store.
+/// Limit of the search, as a multiple of the highest rate of the sweep, if that rate was sustained.
+/// Beyond it the bench itself is measured, not the store.
 constexpr double kBeyond = 4;
 /// These trials are longer: a growing latency must show.
 constexpr int kLonger = 2;
-/// Where the search begins below the lowest rate, if not even that was sustained.
+/// Start of the search, as a divisor of the lowest rate, if that rate was not sustained.
 constexpr double kBelow = 64;
 
 std::vector<Setting> MakeSettings(const BenchOptions& options) {
@@ -61,7 +61,7 @@ class Bench {
   }
 
  private:
-  /// Where the capacity of a policy lies; `high` is 0 until a rate was too much.
+  /// Brackets the capacity of a policy; `high` is 0 until a rate was too much.
   struct Bracket {
     double low = 0, high = 0;
 
@@ -70,7 +70,7 @@ class Bench {
     }
   };
 
-  // Nothing if interrupted.
+  // Returns nullopt if interrupted.
   std::optional<TrialResult> Try(const Setting& setting, const Policy& policy, double rate,
                                  int length) {
     if (interrupted_) return std::nullopt;
@@ -101,7 +101,7 @@ class Bench {
       for (std::size_t i = 0; i < options_.policies.size(); ++i) {
         std::vector<Point>& points = setting.policies[i].points;
         if (!Wanted(points, rate, first)) continue;
-        // A trial may fail once: the machine may have been busy with something else.
+        // A trial may fail once, because the machine may have been busy with other work.
         const int attempts = first ? 2 : 1;
         for (int attempt = 0; attempt < attempts; ++attempt) {
           const auto result = Try(setting, options_.policies[i], points[rate].rate, 1);
@@ -166,7 +166,7 @@ class Bench {
     return true;
   }
 
-  // What the sweep alone shows.
+  // The results of the sweep alone.
   [[nodiscard]] std::optional<Capacity> CapacityOf(const std::vector<Point>& points) const {
     std::optional<Capacity> capacity;
     for (const Point& point : points) {

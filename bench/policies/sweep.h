@@ -38,7 +38,7 @@ struct PolicyResults {
   std::optional<Capacity> capacity;  ///< If it was looked for and found.
 };
 
-/// One store, with so many servers and documents.
+/// One store, with a number of servers and of documents.
 struct Setting {
   StoreChoice store;
   std::size_t servers = 1;

@@ -17,15 +17,15 @@ namespace stout::bench {
 struct TrialSpec {
   std::string store_url;
   std::size_t servers = 1;
-  std::size_t documents = 10000;  ///< Of the whole fleet.
+  std::size_t documents = 10000;  ///< documents of the whole fleet
   std::size_t value_bytes = 256;
   double rate = 100;  ///< Changes per second, of the whole fleet.
   Duration warmup = std::chrono::milliseconds(400);
   Duration measure = std::chrono::milliseconds(600);
   Duration patience = std::chrono::milliseconds(500);  ///< For answers, after that.
   std::uint64_t seed = 1;
-  std::optional<RateStep> step;  ///< Of the load, on the way.
-  Duration slice{};              ///< Of the timeline; zero: there is none.
+  std::optional<RateStep> step;  ///< a change of the rate during the load
+  Duration slice{};              ///< length of the timeline's slices; zero: no timeline
 };
 
 /// Opens the store, runs `servers` interposers with a copy of `policy` each on one thread against

@@ -8,7 +8,7 @@
 
 namespace stout::bench {
 
-/// What the command line asks for.
+/// The options of the command line.
 struct StoreBenchCommand {
   CompareOptions compare;
   std::string json_file = "-";

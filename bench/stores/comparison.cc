@@ -11,8 +11,8 @@
 namespace stout::bench {
 namespace {
 
-/// A rate that was found is confirmed by trials of which most must sustain it; else a lower one is
-/// tried, so many times, each step down twice as long as the one before.
+/// A rate that was found is confirmed by trials of which most must sustain it. Otherwise a lower
+/// rate is tried, at most this number of times. Each step down is twice as long as the one before.
 constexpr int kStepsDown = 6;
 
 /// Plain clients below that share of the best are not worth repeating.
@@ -74,7 +74,7 @@ class Match {
     if (last_of_table_.empty() || last_of_table_.back() != last) last_of_table_.push_back(last);
   }
 
-  // Nothing if interrupted.
+  // Returns nullopt if interrupted.
   std::optional<Trial> Try(std::size_t contender, double rate, const TrialTimes& times) {
     if (interrupted_) return std::nullopt;
     on_trial_(comparison_, comparison_.entries[contender].name, rate);
@@ -103,9 +103,9 @@ class Match {
     return {rate, {bench::Median(results), cpus}};
   }
 
-  // The plain clients share a table, and so do the policies of a variant, which may have one of its
-  // own: the last of each is among the quickest. A RocksDB, of which each has its own, does not
-  // care whether a key is new.
+  // The plain clients share a table, and so do the policies of a variant, which may have a table of
+  // its own. The last contender of each is among the quickest. Each contender has its own RocksDB,
+  // and RocksDB does not care whether a key is new.
   void PreloadTables() {
     for (const std::size_t contender : last_of_table_) {
       if (interrupted_) return;
@@ -113,7 +113,7 @@ class Match {
     }
   }
 
-  // The contenders take turns, so that whatever else happens on this machine hits all alike.
+  // The contenders take turns, so that other work on this machine affects all alike.
   void Search() {
     std::vector<RateSearch> searches;
     for (std::size_t i = 0; i < contenders_.size(); ++i) searches.emplace_back(SearchOf(i));

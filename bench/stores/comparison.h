@@ -18,7 +18,7 @@
 
 namespace stout::bench {
 
-/// What to compare: the plain clients and the policies, on every store and number of documents.
+/// The comparison: the plain clients and the policies, on every store and number of documents.
 struct CompareOptions {
   std::vector<StoreChoice> stores;
   /// The same store opened in other ways, in which the policies run too.
@@ -29,8 +29,8 @@ struct CompareOptions {
   std::size_t value_bytes = 256;
   Duration max_p99 = std::chrono::milliseconds(50);
   RateSearch::Options search;
-  /// Changes per second at which all are compared. 0: the most that a plain client sustains, once
-  /// the highest rates have been searched for; otherwise they are not.
+  /// Changes per second at which all are compared. 0: the highest rate that a plain client
+  /// sustains, if the highest rates are searched for.
   double rate = 0;
   TrialTimes coarse = {std::chrono::milliseconds(300), std::chrono::milliseconds(400)};
   TrialTimes fine;
@@ -63,7 +63,7 @@ struct Entry {
   std::optional<LightLoad> light;
 };
 
-/// One store with so many documents.
+/// One store with a number of documents.
 struct Comparison {
   StoreChoice store;
   std::size_t documents = 0;

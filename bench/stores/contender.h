@@ -28,7 +28,7 @@ class Session {
   [[nodiscard]] virtual Target& target() = 0;
 };
 
-/// What the documents of a comparison are.
+/// The documents of a comparison.
 struct DocumentsSpec {
   std::size_t count = 10000;
   std::size_t value_bytes = 256;
@@ -40,13 +40,13 @@ class Contender {
  public:
   virtual ~Contender() = default;
   [[nodiscard]] virtual std::string Name() const = 0;
-  /// Of which nothing remains of an earlier one. Throws std::runtime_error, whose text says why it
-  /// cannot be had.
+  /// Begins a session without remains of an earlier one. Throws std::runtime_error with the cause
+  /// if that is impossible.
   [[nodiscard]] virtual std::unique_ptr<Session> Begin(std::uint64_t seed) = 0;
 };
 
-/// What applications do without libstout. Its connections stay open between sessions.
-/// Throws as OpenWriter.
+/// Opens a client as applications without libstout have it. Its connections stay open between
+/// sessions. Throws as OpenWriter.
 [[nodiscard]] std::unique_ptr<Contender> MakePlain(const std::string& url, const WriterSpec& spec,
                                                    const DocumentsSpec& documents);
 

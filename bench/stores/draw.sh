@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# draw.sh JSON DIRECTORY: pictures of what run.sh has measured: stores-rates.svg, the highest rate of
-# each contender, and, if it was measured, stores-round-trips.svg, by the distance of the store.
+# draw.sh JSON DIRECTORY: draws the results of run.sh. stores-rates.svg has the highest rate of each
+# contender. stores-round-trips.svg, if it was measured, has it by the distance of the store.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -17,8 +17,8 @@ namespace {
 
 namespace asio = boost::asio;
 
-/// Of a pipelined connection. More does not help: the server executes one after the other, and
-/// syncs between them.
+/// Statements in flight on a pipelined connection. More do not help, because the server executes
+/// one after the other, and syncs between them.
 constexpr std::size_t kPostgresWindow = 64;
 
 constexpr char kCreate[] =
@@ -67,8 +67,9 @@ class Address {
   std::vector<std::string> known_;
 };
 
-/// In libpq's pipeline mode, with a sync behind each statement: so each is a transaction of its
-/// own, and on the wire it is what it would be without. libpq 15 writes to the socket at each sync.
+/// Uses libpq's pipeline mode, with a sync behind each statement. Each statement is therefore a
+/// transaction of its own, and the same bytes are sent as without the mode. libpq 15 writes to the
+/// socket at each sync.
 class PostgresConnection final : public PooledConnection {
  public:
   PostgresConnection(const Address& address, asio::io_context& context)
@@ -138,7 +139,8 @@ class PostgresConnection final : public PooledConnection {
                        });
   }
 
-  // Of each statement: its result, a null pointer behind it, and the answer to the sync.
+  // Takes the answers of each statement: its result, a null pointer behind it, and the answer to
+  // the sync.
   void ReadAnswers() {
     while (in_flight() > 0 && PQisBusy(connection_.get()) == 0) {
       const Result result(PQgetResult(connection_.get()));

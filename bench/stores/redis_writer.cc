@@ -20,13 +20,13 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
-/// Of a pipelined connection: as good as without end. Redis executes all that has come, writes it
-/// to its log in one go, and only then answers.
+/// Commands in flight on a pipelined connection, practically without a limit. Redis executes all
+/// commands that have come, writes them to its log at once, and only then answers.
 constexpr std::size_t kRedisWindow = 16384;
 
 constexpr std::string_view kStored = "+OK\r\n";
 
-/// What is sent while a write to the socket is under way goes together with the next.
+/// Commands that are sent while a write to the socket is under way go together with the next write.
 class RedisConnection final : public PooledConnection {
  public:
   RedisConnection(const tcp::resolver::results_type& addresses, asio::io_context& context)
@@ -66,7 +66,7 @@ class RedisConnection final : public PooledConnection {
                             });
   }
 
-  // Nothing but "+OK" is expected; any other answer ends the run.
+  // Only "+OK" is expected; any other answer ends the run.
   void ReadAnswers(std::string_view bytes) {
     for (const char c : bytes) {
       Check(c == kStored[matched_], bytes);

@@ -19,7 +19,7 @@ constexpr std::chrono::milliseconds kHeadStart{5};
 /// By Little's law a rate of r with r * 50 ms changes waiting has a mean latency of 50 ms. Four
 /// times as many are none that will be answered in time, but more than a moment's pause makes wait.
 constexpr double kHopeless = 4;
-/// Of few changes a second many may come at once.
+/// At a low rate, many changes may come at once.
 constexpr std::size_t kNotMany = 100;
 
 double CpuSeconds() {

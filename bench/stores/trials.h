@@ -35,7 +35,7 @@ struct Trial {
 void Preload(Contender& contender, std::size_t documents, std::uint64_t seed);
 
 /// Changes one document when `session` has been at rest for `rest`, and rests again after the
-/// answer until `turn` is over. Nothing if the change failed.
+/// answer until `turn` is over. Returns nullopt if the change failed.
 [[nodiscard]] std::optional<Duration> TimeOneChange(Session& session, std::size_t document,
                                                     Duration rest, Duration turn);
 

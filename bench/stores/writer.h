@@ -13,12 +13,12 @@
 
 namespace stout::bench {
 
-/// How an application writes without libstout: one statement or command per change, over so many
-/// connections, or threads where the store is embedded.
+/// Writes as an application does without libstout: one statement or command per change, over
+/// several connections, or threads if the store is embedded.
 ///
-/// It may not collapse changes, nor batch them. Otherwise it is as good as the store's own client
-/// lets it be: statements are prepared, nothing blocks, and no change waits while a connection is
-/// free. It keeps no order between two changes of one document, which libstout does.
+/// It must not collapse changes, nor batch them. Otherwise it is as good as the store's own client
+/// allows: statements are prepared, nothing blocks, and no change waits while a connection is free.
+/// It keeps no order between two changes of one document, which libstout does.
 struct WriterSpec {
   std::size_t connections = 1;
   /// Sends on without waiting for earlier answers. Otherwise a connection has one write under way.
@@ -28,7 +28,7 @@ struct WriterSpec {
   [[nodiscard]] std::string Name() const;
 };
 
-/// Reads what Name() writes. Nothing if it is no such thing.
+/// Reads the text that Name() writes. Returns nullopt for any other text.
 [[nodiscard]] std::optional<WriterSpec> ParseWriter(std::string_view text);
 
 /// A client of a store, connected.
@@ -45,10 +45,10 @@ class Writer {
   /// Both views stay valid until `done` has run: when the value is durable, never inside the call.
   virtual void Write(KeyView key, std::string_view value, Done done) = 0;
 
-  /// What has not been sent will not be. All that has no answer fails with kClosed, soon.
+  /// Sends nothing more. Every change without an answer fails with kClosed soon.
   virtual void Cancel() = 0;
 
-  /// Whether nothing is under way, cancelled or not.
+  /// Returns true if no change is under way, cancelled or not.
   [[nodiscard]] virtual bool Idle() const = 0;
 };
 

@@ -22,7 +22,7 @@ struct PendingWrite {
   Writer::Done done;
 };
 
-/// What the connections of a pool have in common: the writes that they have sent, in order.
+/// The state that the connections of a pool share: the writes that they have sent, in order.
 class PooledConnection {
  public:
   /// `on_answer` is told after each answer.

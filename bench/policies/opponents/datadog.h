@@ -8,7 +8,7 @@
 
 namespace stout::bench {
 
-/// The adaptive batching of DataDog's fork of librdkafka: linger and batch size together follow a
+/// The adaptive batching of DataDog's fork of librdkafka. Linger and batch size together follow a
 /// congestion score in the manner of TCP Vegas.
 ///
 ///     rtt  <- 0.1 * latency + 0.9 * rtt
@@ -23,9 +23,9 @@ namespace stout::bench {
 ///
 /// Source: DataDog/librdkafka, src/rdkafka_adaptive.c and CONFIGURATION.md (adaptive.*, and
 /// max.in.flight, which that fork sets to 1), constants as there. Its special case for a backlog
-/// under a low score does what the first row does anyway. It looks at the score on a timer and
-/// drops out after 5 s without an answer; here every answer asks whether 100 ms have passed, so
-/// both come to the same. Answers with an error are no samples. Else differs as Linger() says.
+/// under a low score equals the first row. It looks at the score on a timer and drops out after 5 s
+/// without an answer. Here every answer checks whether 100 ms have passed, which is equivalent.
+/// Answers with an error are no samples. For further differences see Linger().
 struct Datadog {
   static constexpr double kSmoothing = 0.1;
   static constexpr double kDecay = 1.01;
@@ -39,7 +39,7 @@ struct Datadog {
   static constexpr std::size_t kInFlight = 1;
 
   double rtt = 0;   ///< Smoothed, ns; 0 before the first answer.
-  double base = 0;  ///< Of the no-load latency, ns; likewise.
+  double base = 0;  ///< no-load latency, ns; likewise
   TimePoint base_set{};
   TimePoint adjusted{};
   double linger = kMinLinger;  ///< ns

@@ -28,7 +28,7 @@ struct Fdb {
   static constexpr Duration kMin = std::chrono::milliseconds(1);
   static constexpr Duration kMax = std::chrono::milliseconds(20);
 
-  double fraction = kShippedFraction;  ///< Of the latency. > 0
+  double fraction = kShippedFraction;  ///< share of the latency; > 0
   Duration interval = kMin;
 
   [[nodiscard]] Decision Start() const {

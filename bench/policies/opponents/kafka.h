@@ -9,18 +9,18 @@
 
 namespace stout::bench {
 
-/// The Java producer of Kafka 4.0 with its defaults and one partition: a batch goes when it holds
-/// 16 KiB or is 5 ms old, while fewer than 5 requests are in flight. Nothing adapts.
+/// The Java producer of Kafka 4.0 with its defaults and one partition. A batch is sent when it
+/// holds 16 KiB or is 5 ms old, while fewer than 5 requests are in flight. Nothing adapts.
 ///
-/// | regime                              | what decides                                        |
+/// | regime                              | limiting factor                                     |
 /// |-------------------------------------|-----------------------------------------------------|
 /// | light load                          | the linger: 5 ms between sends                      |
 /// | 16 KiB gather in less than 5 ms     | the size: batches of 16 KiB, up to 5 in flight      |
 /// | the store is slower than that       | the window: 5 batches of 16 KiB per round trip      |
 ///
 /// Source: apache/kafka, clients/src/main/java/org/apache/kafka/clients/producer/
-/// ProducerConfig.java (linger.ms, batch.size, max.in.flight.requests.per.connection).
-/// Differs as Linger() says.
+/// ProducerConfig.java (linger.ms, batch.size, max.in.flight.requests.per.connection). For
+/// differences see Linger().
 struct Kafka {
   static constexpr Duration kLinger = std::chrono::milliseconds(5);
   static constexpr std::size_t kBatchBytes = 16384;

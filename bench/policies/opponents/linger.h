@@ -7,13 +7,15 @@
 
 namespace stout::bench {
 
-/// What a producer with linger, batch size and a bound on requests in flight does next: a batch
-/// waits `linger` for company, one of `batch_bytes` does not wait.
+/// Decides for a producer with linger, batch size and a bound on requests in flight. A batch waits
+/// `linger` for further items, except a batch of `batch_bytes`, which does not wait.
 ///
-/// Emulated from one answer to the next, which differs from the originals in two ways, both in
-/// their favour where load is light: linger is the spacing of sends, not a delay of each first
-/// change, so a change after a pause goes at once; and whether a full batch waits is known at the
-/// answer, by the size of the items of the batch that was answered.
+/// The emulation runs from one answer to the next. It differs from the originals in two ways, both
+/// in their favour under light load:
+/// - Linger is the spacing of sends, not a delay of each first change. A change after a pause is
+///   sent at once.
+/// - The decision whether a full batch waits is made at the answer, by the item size of the
+///   answered batch.
 inline Decision Linger(Duration linger, std::size_t batch_bytes, std::size_t window,
                        const BatchSample& answered) {
   const std::size_t bytes = std::max<std::size_t>(answered.bytes, 1);

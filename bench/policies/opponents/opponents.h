@@ -8,13 +8,13 @@
 
 namespace stout::bench {
 
-/// Reads all that MakePolicy reads, and the laws of other systems: `fdb`, `fdb:1.0` (share of the
-/// latency), `datadog`, `kafka`, `vegas`, `gradient2`. Nothing if the text is none of these; then
-/// `*error`, if there is one, says what is wrong.
+/// Reads the syntax of MakePolicy, and the laws of other systems: `fdb`, `fdb:1.0` (share of the
+/// latency), `datadog`, `kafka`, `vegas`, `gradient2`. Returns nullopt if the text is none of
+/// these. Then `*error`, unless null, gives the cause.
 [[nodiscard]] std::optional<Policy> MakeOpponent(std::string_view text,
                                                  std::string* error = nullptr);
 
-/// What MakeOpponent reads, for help texts.
+/// Returns the syntax that MakeOpponent reads, for help texts.
 [[nodiscard]] std::string_view OpponentSyntax();
 
 }  // namespace stout::bench

@@ -7,15 +7,15 @@
 
 namespace stout::bench {
 
-/// Natural batching whose window is set by Netflix's Vegas limiter, as an application would have it
-/// that puts the limiter in front of its store.
+/// Natural batching whose window is set by Netflix's Vegas limiter. An application has this law if
+/// it puts the limiter in front of its store.
 ///
 ///     queue = ceil(limit * (1 - no_load / latency)),  g = max(1, floor(log10(limit)))
 ///
-/// | queue, or what else                   | limit (1 .. 1000)   |
+/// | observation                           | limit (1 .. 1000)   |
 /// |---------------------------------------|---------------------|
 /// | failed or timed out                   | limit - g           |
-/// | fewer than limit / 2 were in flight   | stays: not the limit's doing |
+/// | fewer than limit / 2 were in flight   | stays: it was not the bound |
 /// | queue <= g                            | limit + 6g          |
 /// | g < queue < 3g                        | limit + g           |
 /// | 3g <= queue <= 6g                     | stays               |
@@ -26,7 +26,7 @@ namespace stout::bench {
 ///
 /// Source: Netflix/concurrency-limits, concurrency-limits-core/src/main/java/com/netflix/
 /// concurrency/limits/limit/VegasLimit.java, defaults as there. The random share of a probe is
-/// drawn from the time of the answer, as a policy has no randomness of its own.
+/// drawn from the time of the answer, because a policy has no randomness of its own.
 struct Vegas {
   static constexpr double kInitial = 20;
   static constexpr double kMax = 1000;

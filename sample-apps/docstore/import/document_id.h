@@ -6,8 +6,8 @@
 
 namespace stout::docstore {
 
-/// Derives document ids from paths: "licenses/GPL 3" becomes "licenses.GPL_3". What is too long
-/// keeps its end behind a digest; a second path with the same id gets "-2".
+/// Derives document ids from paths: "licenses/GPL 3" becomes "licenses.GPL_3". An id that would be
+/// too long keeps the end of the path behind a digest. A second path with the same id gets "-2".
 /// Deterministic: the same paths in the same order get the same ids.
 class DocumentIds {
  public:

@@ -64,7 +64,7 @@ bool IsHeading(const std::vector<std::string_view>& lines, std::size_t i) {
   return next.empty() && (IsNumbered(line) || IsCapitals(line));
 }
 
-// Lower case letters and digits, with '-' for all else: part of an id.
+// Keeps lower case letters and digits, and replaces all other characters by '-': part of an id.
 std::string Slug(std::string_view line) {
   constexpr std::size_t kLongest = 48;
   std::string slug;

@@ -22,16 +22,16 @@ struct SectioningOptions {
   std::size_t max_bytes = std::size_t{1} << 20;
 };
 
-/// Cuts a text into sections: one begins at each heading, and where a paragraph ends beyond
-/// `block_bytes`. Headings are Markdown's ("# A", or underlined with === or ---), and lines between
-/// blank ones that are numbered ("2.1 Scope") or all capitals ("PREAMBLE").
+/// Cuts a text into sections. A section begins at each heading, and after a paragraph that ends
+/// beyond `block_bytes`. Headings are Markdown's ("# A", or underlined with === or ---). Lines
+/// between blank ones also count if they are numbered ("2.1 Scope") or all capitals ("PREAMBLE").
 ///
-/// Deterministic; the sections are the text, in order, but for blank space between them.
+/// Deterministic. The sections are the text, in order, without the blank space between them.
 [[nodiscard]] std::vector<TextSection> CutIntoSections(std::string_view text,
                                                        const SectioningOptions& options);
 
-/// Whether these bytes are a text: valid UTF-8 without control characters other than white space
-/// and the few that old documents use (form feed, escape, backspace).
+/// Returns true if these bytes are a text: valid UTF-8. The only control characters allowed are
+/// white space and the few that old documents use (form feed, escape, backspace).
 [[nodiscard]] bool IsText(std::string_view bytes);
 
 }  // namespace stout::docstore

@@ -20,14 +20,14 @@ struct UploaderOptions {
   std::chrono::nanoseconds timeout = std::chrono::seconds(60);
 };
 
-/// Puts sections over one connection, with several requests under way: what was pushed back (503)
-/// is sent again when the server asks for it, and after a lost connection all that was not
-/// answered, which is harmless, for a PUT says what the state shall be.
+/// Puts sections over one connection, with several requests under way. A request that was pushed
+/// back (503) is sent again when the server asks for it. After a lost connection every request
+/// without an answer is sent again. That is harmless, because a PUT carries the whole new state.
 ///
 /// Threads: one, which it blocks.
 class Uploader {
  public:
-  /// What is to be put.
+  /// A section to put.
   struct Section {
     std::string document;
     std::string name;

@@ -22,7 +22,7 @@ struct Call {
   TimePoint due{};
   // From here on set when it is sent.
   TimePoint sent{};
-  std::uint64_t sequence = 0;  ///< Of a write: its number in the body.
+  std::uint64_t sequence = 0;  ///< a write's number in its body
   Stamp known{};               ///< The newest version known of the section.
 };
 

@@ -21,7 +21,7 @@ namespace json = boost::json;
 
 double Number(const json::value& value) { return value.to_number<double>(); }
 
-/// What both the table and the plots show of one step.
+/// The figures of one step that both the table and the plots show.
 struct StepFigures {
   double start_s, end_s, rate, answered_per_s, writes_per_s;
   double write_p50_ms, write_p99_ms, read_p99_ms;

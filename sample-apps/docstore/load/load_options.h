@@ -17,7 +17,7 @@ struct LoadOptions {
   program::Address target{.host = {}};
   std::string label;  ///< Names the run in reports.
 
-  // What is asked for.
+  // The load.
   Corpus corpus;
   Distribution distribution;
   double read_fraction = 0.5;     ///< 0..1
@@ -36,7 +36,7 @@ struct LoadOptions {
   std::size_t pipeline = 16;  ///< Requests in flight per connection.
   Duration timeout = std::chrono::seconds(10);
 
-  // What is checked and told.
+  // Checks and reports.
   bool verify = false;
   bool verify_only = false;
   std::string verify_file;  ///< Empty: nothing kept.

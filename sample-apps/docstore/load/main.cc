@@ -31,7 +31,7 @@ void WriteFile(const std::string& file, const std::string& text) {
   if (!(out << text << std::flush)) throw std::runtime_error("cannot write " + file);
 }
 
-/// From the file if it exists, else one that knows nothing.
+/// Loads it from the file if it exists; otherwise it knows nothing.
 Verifier OpenVerifier(const LoadOptions& options) {
   if (!options.verify_file.empty() && std::filesystem::exists(options.verify_file)) {
     std::ifstream in(options.verify_file);

@@ -7,7 +7,7 @@
 
 namespace stout::load {
 
-/// What makes up the load: the same seed gives the same load everywhere.
+/// The random choices of the load: the same seed gives the same load everywhere.
 using Random = SplitMix64;
 
 /// From the operating system, different each time.

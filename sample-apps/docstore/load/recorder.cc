@@ -116,8 +116,8 @@ Window& Recorder::StepAt(TimePoint t) {
   return steps_[static_cast<std::size_t>(after - step_starts_.begin()) - 1];
 }
 
-// A closed second is never asked for: seconds close only behind the newest due time, which neither
-// a later request nor the present precedes, and once their own requests have all ended.
+// A closed second never gets further requests. Seconds close only behind the newest due time, and
+// once their own requests have all ended. No later request is due before that time.
 Window& Recorder::SecondAt(TimePoint t) {
   const std::size_t second = SecondOf(t);
   while (second >= closed_.size() + open_.size()) open_.push_back(std::make_unique<Window>());
