@@ -54,7 +54,7 @@ class DelayQueue::State : public std::enable_shared_from_this<State> {
       heap_.pop_back();
       lock->unlock();
       task();
-      task = Task();  // What it owns is released without the lock, too.
+      task = Task();  // its captures are also released without the lock
       lock->lock();
     }
     running_ = false;

@@ -123,7 +123,7 @@ bool AddOptions(std::string_view query, Redaction* redaction) {
 }
 
 // Returns the length of the value at the start of `text`, in the syntax of libpq: 'a b', a\ b.
-// Nothing if a quote is missing.
+// Returns nullopt if a quote is missing.
 std::optional<std::size_t> ConninfoValue(std::string_view text) {
   const bool quoted = text.starts_with('\'');
   for (std::size_t i = quoted ? 1 : 0; i < text.size(); ++i) {
@@ -138,7 +138,7 @@ std::optional<std::size_t> ConninfoValue(std::string_view text) {
   return quoted ? std::nullopt : std::optional(text.size());
 }
 
-// `host=db user=app password='a b'`. Nothing if the text is anything else.
+// Reads `host=db user=app password='a b'`. Returns nullopt if the text is anything else.
 std::optional<Redaction> RedactConninfo(std::string_view scheme, std::string_view text) {
   Redaction redaction;
   redaction.Show(scheme);

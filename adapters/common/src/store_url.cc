@@ -39,8 +39,8 @@ std::string LowerScheme(std::string_view text) {
   return scheme;
 }
 
-// Returns `text`, a part of an option, or "***" if it may be a part of a password: "/" and "?" in a
-// password end the authority before its "@".
+// Returns `text`, a part of an option, or "***" if it may be a part of a password. A "/" or "?" in
+// a password ends the authority before its "@".
 std::string_view Shown(std::string_view text, const StoreUrl& url) {
   const auto has_at = [](std::string_view part) { return part.find('@') != part.npos; };
   const bool at_is_behind =
@@ -51,7 +51,7 @@ std::string_view Shown(std::string_view text, const StoreUrl& url) {
   return at_is_behind && !url.authority.empty() && !has_at(url.authority) ? "***" : text;
 }
 
-// What is wrong, or nothing.
+// The problem, or empty.
 std::optional<std::string> ParseOptions(std::string_view query, StoreUrl* url) {
   const bool ambiguous = query.find('@') != query.npos;
   while (!query.empty()) {

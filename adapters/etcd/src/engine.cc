@@ -98,7 +98,7 @@ bool EtcdLeases::Engine::ReadEverything(const etcd::Reply& reply) {
 bool EtcdLeases::Engine::Apply(const json::value& message) {
   const json::value* const result = message.get_object().if_contains("result");
   if (result == nullptr || !result->is_object()) return false;  // An error.
-  // What it should have told is compacted, or the server has had enough.
+  // The events that it missed are compacted, or the server ended the watch.
   if (result->get_object().contains("canceled")) return false;
   const json::array* const events = ArrayIn(*result, "events");
   if (events == nullptr) return true;

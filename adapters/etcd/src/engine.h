@@ -19,7 +19,7 @@ namespace stout {
 // service until its coroutines have ended.
 class EtcdLeases::Engine : public std::enable_shared_from_this<Engine> {
  public:
-  // Each has a connection of its own: renewals wait for nothing else.
+  // Each kind has a connection of its own, so that renewals never wait for changes.
   enum class Kind { kRenewal, kChange };
 
   Engine(EtcdLeasesOptions options, const boost::asio::any_io_executor& executor);
@@ -34,7 +34,7 @@ class EtcdLeases::Engine : public std::enable_shared_from_this<Engine> {
 
   [[nodiscard]] const etcd::Keys& keys() const { return keys_; }
 
-  // On the strand: as the cluster has it, once anybody has joined through this.
+  // On the strand: the cluster's record, once a member has joined through this engine.
   std::optional<etcd::Deployment> deployment;
 
  private:
@@ -58,7 +58,7 @@ class EtcdLeases::Engine : public std::enable_shared_from_this<Engine> {
   etcd::Gateway watch_;
   boost::asio::steady_timer pause_;
   etcd::Entries entries_;
-  etcd::Revision revision_ = 0;  // Of entries_.
+  etcd::Revision revision_ = 0;  // of entries_
   bool watching_ = false;
   bool closed_ = false;
 };
@@ -66,8 +66,8 @@ class EtcdLeases::Engine : public std::enable_shared_from_this<Engine> {
 template <typename T, typename Work>
 void EtcdLeases::Engine::Start(Kind kind, const std::shared_ptr<PendingCall<T>>& call, Work work) {
   const auto& pool = kind == Kind::kRenewal ? renewals_ : changes_;
-  // Weak while it waits: the engine owns the pool, and an executor that is stopped first would
-  // leave a cycle. Who waits when the engine is gone has been answered.
+  // Weak while it waits: the engine owns the pool, and if an executor is stopped first, a strong
+  // pointer would leave a cycle. Calls that wait when the engine is gone have been answered.
   const bool taken = pool->Submit([weak = weak_from_this(), call, work = std::move(work)](
                                       etcd::Gateway* gateway) -> boost::asio::awaitable<void> {
     const auto self = weak.lock();

@@ -81,7 +81,7 @@ asio::awaitable<Reply> Gateway::Call(std::string_view path, std::string body) {
     const bool was_there = stream_.has_value();
     std::string error = co_await Connect();
     if (!error.empty()) {
-      // What was lost may have been done.
+      // A request that was lost on the way may have been executed.
       const Errc errc = repeated ? Errc::kUnknown : Errc::kTransient;
       co_return Reply{.errc = errc, .message = std::move(error)};
     }

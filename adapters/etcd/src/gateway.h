@@ -19,12 +19,12 @@
 
 namespace stout::etcd {
 
-// What became of a call.
+// The outcome of a call.
 struct Reply {
   // kOk: done. kTransient: there was no connection. kUnknown: the connection was lost, or etcd says
   // that it failed.
   Errc errc = Errc::kOk;
-  bool not_found = false;  // What etcd says of a lease that is over.
+  bool not_found = false;  // etcd's answer for a lease that has ended
   std::string message{};
   boost::json::value body{};
 };
@@ -43,12 +43,12 @@ class Gateway {
   // It may have been cut since: Call() sees to that.
   [[nodiscard]] bool Usable() const { return stream_.has_value(); }
 
-  // POSTs a message. A call that fails on a connection that was there before, and may have been cut
-  // while nobody looked, is repeated on a new one: each of ours may be.
+  // POSTs a message. A kept connection may have been cut unnoticed. A call that fails on it is
+  // repeated on a new one, which is safe because all calls are idempotent.
   [[nodiscard]] boost::asio::awaitable<Reply> Call(std::string_view path, std::string body);
 
-  // POSTs a message that is answered by a stream of messages, to be read by Next() until there are
-  // no more: it is cut, or silent for so long. The connection is gone then.
+  // POSTs a message that is answered by a stream of messages. Read them by Next() until it is cut
+  // or silent for too long. The connection is gone then.
   [[nodiscard]] boost::asio::awaitable<bool> OpenStream(std::string_view path, std::string body);
   [[nodiscard]] boost::asio::awaitable<std::optional<boost::json::value>> Next(Duration silence);
 
@@ -75,7 +75,7 @@ class Gateway {
   std::size_t endpoint_ = 0;
   std::optional<Stream> stream_;
   boost::beast::flat_buffer buffer_;
-  // Of an open stream.
+  // Parser of an open stream.
   std::optional<boost::beast::http::response_parser<boost::beast::http::buffer_body>> parser_;
   std::string lines_;  // Read, and not yet given out.
   bool closed_ = false;

@@ -13,7 +13,7 @@ namespace stout::etcd {
 // etcd's counter of all changes.
 using Revision = std::uint64_t;
 
-// What a deployment keeps for ever.
+// The permanent record of a deployment.
 struct Deployment {
   RangeId ranges = 0;
   Epoch epoch_base = 0;  // An epoch is this plus the revision at which a range was taken.
@@ -50,7 +50,7 @@ struct Entry {
 };
 using Entries = std::map<std::string, Entry, std::less<>>;
 
-// What they say. Keys and values that are none of ours are passed over.
+// Returns the table that the entries describe. Foreign keys and values are skipped.
 [[nodiscard]] LeaseTable TableOf(const Keys& keys, const Entries& entries);
 
 }  // namespace stout::etcd

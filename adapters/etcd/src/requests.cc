@@ -50,7 +50,7 @@ const json::value* Find(const json::value& object, std::string_view name) {
 
 std::optional<std::string> BytesIn(const json::value& object, std::string_view name) {
   const json::value* const text = Find(object, name);
-  if (text == nullptr) return "";  // What is empty is left out.
+  if (text == nullptr) return "";  // the gateway leaves out empty fields
   return text->is_string() ? DecodeBase64(text->get_string()) : std::nullopt;
 }
 

@@ -28,7 +28,7 @@ struct Message {
 // Creates the key unless there is one; answers it in any case.
 [[nodiscard]] Message CreateDeployment(const Keys& keys, const Deployment& deployment);
 [[nodiscard]] Message PutMember(const Keys& keys, SessionId session, std::string_view address);
-// Creates the range's key if the session is alive and nobody has the range. Else answers the
+// Creates the range's key if the session is alive and the range is free. Otherwise answers the
 // range's key and the member's.
 [[nodiscard]] Message TakeRange(const Keys& keys, RangeId range, SessionId session);
 // Deletes the range's key if it was created at this revision. Answers the member's key.
@@ -47,7 +47,7 @@ struct KeyValue {
 [[nodiscard]] std::uint64_t NumberIn(const boost::json::value& object, std::string_view name);
 // The revision of an answer, in its header.
 [[nodiscard]] Revision RevisionOf(const boost::json::value& answer);
-// Whether the comparisons of a transaction were true.
+// Returns true if the comparisons of a transaction were true.
 [[nodiscard]] bool Succeeded(const boost::json::value& answer);
 // The key that the i-th request of a transaction read, if it is there.
 [[nodiscard]] std::optional<KeyValue> KeyReadBy(const boost::json::value& answer, std::size_t i);

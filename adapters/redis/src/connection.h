@@ -17,7 +17,7 @@ using resp::Outcome;
 // "10.0.0.7:6379", or the path of a socket.
 [[nodiscard]] std::string NameOf(const RedisAddress& address);
 
-// Where a connection leads, and what it says first.
+// The target of a connection, and its greeting.
 struct Target {
   RedisAddress address;
   std::size_t database = 0;

@@ -12,7 +12,7 @@
 
 namespace stout {
 
-// What a store's calls need until they have ended, which may be after it.
+// The state that a store's calls need until they have ended, which may be after the store.
 class RedisStore::Engine {
  public:
   Engine(const std::shared_ptr<const RedisOptions>& options, const redis::Target& target,

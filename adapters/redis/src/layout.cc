@@ -11,16 +11,16 @@
 namespace stout::redis {
 namespace {
 
-// What a script tells of an item that it did not write.
+// A script's codes for an item that it did not write.
 constexpr std::int64_t kToldFenced = 1;
 constexpr std::int64_t kToldNoState = 2;
 
-// What the script `fence` answers.
+// The answers of the script `fence`.
 constexpr std::int64_t kFenceIsNewer = 0;
 constexpr std::int64_t kFenceSet = 1;
 constexpr std::int64_t kFenceThere = 2;
 
-// Of a state: "s", its kind, epoch and version.
+// The header of a state: "s", its kind, epoch and version.
 using Header = std::array<char, Layout::kHeader>;
 using Bytes8 = std::array<char, 8>;
 
@@ -65,7 +65,7 @@ bool IsStatus(const Reply& reply, std::string_view text) {
 }
 
 // The answer of the script `write`: pairs of the place of a state, ascending from 1, and the reason
-// why it was not written; or the pair 0, 1 if the batch has a fence.
+// for which it was not written. If the batch has a fence, the answer may be the pair 0, 1.
 std::optional<WriteResult> DecodeScript(const Reply& reply, std::span<const std::uint32_t> items,
                                         bool fenced) {
   const std::vector<Reply>& told = reply.elements;

@@ -15,8 +15,8 @@
 
 namespace stout::redis {
 
-// How states, epochs and fences lie in Redis: the commands for them, and what answers mean. What is
-// asked for in one call concerns one server, and with a cluster one slot.
+// The layout of states, epochs and fences in Redis: the commands for them, and the meaning of
+// answers. A call concerns one server, and in a cluster one slot.
 class Layout {
  public:
   // Bytes of a state before its value, where it is versioned.
@@ -36,8 +36,9 @@ class Layout {
   // empty, does not forbid it.
   void AppendWrite(const WriteBatch& batch, std::span<const std::uint32_t> items,
                    std::string_view fence, Commands* commands) const;
-  // What became of them: `replies` are those to what AppendWrite() appended, none of them lost.
-  // Returns nullopt if they are not exactly of the shape that the commands answer in.
+  // Returns the outcome of the items. `replies` are the complete answers to the commands of
+  // AppendWrite(). Returns nullopt if they are not exactly of the shape that the commands answer
+  // in.
   [[nodiscard]] std::optional<WriteResult> DecodeWrite(std::span<const Reply> replies,
                                                        std::span<const std::uint32_t> items,
                                                        bool fenced) const;
@@ -46,7 +47,8 @@ class Layout {
   void AppendMasterOnly(Commands* commands) const;
   // One command, one answer.
   void AppendRead(std::span<const std::string* const> keys, Commands* commands) const;
-  // Whether `reply` has the shape of the answer, for that number of keys. False for an error.
+  // Returns true if `reply` has the shape of the answer, for that number of keys. False for an
+  // error.
   [[nodiscard]] static bool IsAnswerToRead(const Reply& reply, std::size_t keys);
   // Fills in the states of the keys, in their order. False: it is no answer to a read.
   [[nodiscard]] bool DecodeRead(Reply reply, std::span<StoredState* const> states) const;
@@ -61,7 +63,7 @@ class Layout {
   [[nodiscard]] static std::optional<Epoch> DecodeNewEpoch(const Reply& reply);
   // kOk or kFenced.
   [[nodiscard]] static std::optional<Errc> DecodeFence(const Reply& reply);
-  // Whether the fence had that epoch before.
+  // Returns true if the fence already had that epoch.
   [[nodiscard]] static bool HadFence(const Reply& reply);
 
  private:

@@ -74,8 +74,8 @@ asio::awaitable<WriteResult> Write(Connection& connection, const Layout& layout,
 
 namespace {
 
-// By its answer to AppendMasterOnly(). Only a master lacks replicas; anything else that is wrong
-// may hide that it is none (MISCONF, of a server that cannot save, does), so that it is asked.
+// Decides by the answer to AppendMasterOnly(). Only a master lacks replicas. Any other error may
+// hide a replica (MISCONF, of a server that cannot save, does), so the server is asked.
 asio::awaitable<bool> ConfirmMaster(Connection& connection, const Reply& reply) {
   if (!reply.error() || reply.code() == "NOREPLICAS") co_return true;
   if (reply.code() == "READONLY") co_return false;

@@ -13,10 +13,10 @@
 
 namespace stout::redis {
 
-// What a batch waits for before it counts as written.
+// The replication that a batch waits for before it counts as written.
 struct Replication {
   std::size_t replicas = 0;
-  bool on_disk = false;  // Of the replicas, and of the server: WAITAOF.
+  bool on_disk = false;  // on the disks of the replicas and of the server: WAITAOF
   std::chrono::milliseconds timeout{1000};
 
   void Append(Commands* commands) const;
@@ -41,7 +41,8 @@ struct EncodedWrite {
 [[nodiscard]] boost::asio::awaitable<WriteResult> Write(Connection& connection,
                                                         const Layout& layout,
                                                         const EncodedWrite& write);
-// Of a master only: a replica may lag, and who owns the keys now would start from an old state.
+// Reads from a master only. A replica may lag, and then a new owner of the keys would start from an
+// old state.
 [[nodiscard]] boost::asio::awaitable<ReadResult> Read(Connection& connection, const Layout& layout,
                                                       const Commands& read, std::size_t keys);
 // Fails with kTransient.

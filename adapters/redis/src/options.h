@@ -10,13 +10,13 @@
 
 namespace stout::redis {
 
-// What a URL's options say, of those that all kinds of Redis have.
+// Reads the options that all kinds of Redis have.
 void ReadOptions(UrlOptionReader& reader, RedisOptions* options);
-// What is out of range, or nothing.
+// Returns the problem of an option out of range, or nullopt.
 [[nodiscard]] std::optional<std::string> Check(const RedisOptions& options);
 
-// Reads "[[USER]:PASSWORD@]HOST[:PORT][,HOST[:PORT]...]": user and password into `options`, and the
-// addresses, of which there may be none. Nothing, if it is broken.
+// Reads "[[USER]:PASSWORD@]HOST[:PORT][,HOST[:PORT]...]": user and password into `options`. Returns
+// the addresses, possibly none, or nullopt if malformed.
 [[nodiscard]] std::optional<std::vector<RedisAddress>> ReadAuthority(std::string_view text,
                                                                      RedisOptions* options);
 

@@ -30,9 +30,10 @@ bool ReadDatabase(std::string_view path, std::size_t* database) {
   return ec == std::errc() && last == end;
 }
 
-// Runs `work(engine, connection)` and answers with what it returns; `otherwise` if there is no
-// connection. The engine is weak while that waits: it owns the pool, and an executor that is
-// stopped first would leave a cycle. Who waits when the engine is gone has been answered.
+// Runs `work(engine, connection)` and answers with its result, or with `otherwise` if there is no
+// connection. The engine is weak while that waits: it owns the pool, and if an executor is stopped
+// first, a strong pointer would leave a cycle. Calls that wait when the engine is gone have been
+// answered.
 template <typename T, typename Engine, typename Work>
 void Start(const std::shared_ptr<Engine>& engine, Server::Kind kind,
            const std::shared_ptr<PendingCall<T>>& call, T otherwise, Work work) {

@@ -6,7 +6,7 @@
 
 namespace stout::redis {
 
-// What runs in the server: the files of src/scripts, each told there.
+// A script that runs in the server. The files of src/scripts document themselves.
 struct Script {
   std::string_view sha1;  // Its name for EVALSHA.
   std::string_view text;

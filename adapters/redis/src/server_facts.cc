@@ -13,7 +13,7 @@
 namespace stout::redis {
 namespace {
 
-// Of INFO, lines of "name:value".
+// Returns a field of INFO, whose lines are "name:value".
 std::string_view Field(const std::string& info, std::string_view name) {
   const std::size_t at = info.find(fmt::format("\n{}:", name));
   if (at == info.npos) return {};
@@ -21,7 +21,7 @@ std::string_view Field(const std::string& info, std::string_view name) {
   return value.substr(0, value.find('\r'));
 }
 
-// Of CONFIG GET, which answers pairs.
+// Returns a value of CONFIG GET, which answers pairs.
 std::string_view Value(const Reply& reply) {
   return reply.elements.size() == 2 ? std::string_view(reply.elements[1].text) : "";
 }
@@ -71,8 +71,8 @@ ServerFacts FactsOf(std::span<const Reply> answers) {
 }
 
 std::size_t MaxBatchBytes(const ServerFacts& facts) {
-  // A server takes 512 MiB in one argument unless it is set to less, and does nothing else
-  // meanwhile.
+  // A server takes 512 MiB in one argument unless it is set to less, and does nothing else while it
+  // reads that argument.
   constexpr std::size_t kWise = std::size_t{64} << 20;
   return facts.max_argument == 0 ? kWise : std::min(kWise, facts.max_argument - Layout::kHeader);
 }

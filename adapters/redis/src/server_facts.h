@@ -10,7 +10,7 @@
 
 namespace stout::redis {
 
-// What a server says of itself.
+// The facts that a server reports about itself.
 struct ServerFacts {
   // Its AOF, before it answers, and while it rewrites it, too: appendonly yes, appendfsync always,
   // no-appendfsync-on-rewrite no.
@@ -23,20 +23,20 @@ struct ServerFacts {
   std::string unknown{};         // Why it would not answer the first question that it did not.
 };
 
-// What to ask it, and what its answers mean. What the user may not ask (CONFIG, INFO) is taken for
-// absent.
+// The commands that ask for the facts, and the meaning of their answers. Facts that the user may
+// not ask for (CONFIG, INFO) count as absent.
 [[nodiscard]] Commands Questions();
-// Of the answer to INFO replication.
+// Reads the answer to INFO replication.
 [[nodiscard]] bool IsMaster(const Reply& replication);
 [[nodiscard]] ServerFacts FactsOf(std::span<const Reply> answers);
 
-// A server does nothing else meanwhile: for so many, a quarter of a second.
+// A server does nothing else while it executes a batch: about 0.25 s for this number of items.
 inline constexpr std::size_t kMaxBatchItems = 100'000;
 // The largest batch that is wise, and that the server takes however it is shared among keys.
 [[nodiscard]] std::size_t MaxBatchBytes(const ServerFacts& facts);
-// What batches wait for on a server like that.
+// Returns the replication that batches wait for on such a server.
 [[nodiscard]] Replication ReplicationOf(const RedisOptions& options, const ServerFacts& facts);
-// What the server answers, with that waited for, survives its crash.
+// Returns true if acknowledged batches survive a crash of the server with this replication.
 [[nodiscard]] bool IsDurable(const ServerFacts& facts, const Replication& replication);
 // Why it does not, for the log.
 [[nodiscard]] std::string WhyNotDurable(const ServerFacts& facts);

@@ -22,7 +22,7 @@ asio::awaitable<bool> Inspect(Connection& connection, ServerFacts* facts) {
 
 Result<ServerFacts> SetUp(const std::shared_ptr<const RedisOptions>& options, const Target& target,
                           Diagnostics* diagnostics) {
-  // Of its own: the caller's executor may be the thread that waits here.
+  // Uses a context of its own, because the caller's executor may be the thread that waits here.
   asio::io_context io;
   Connection connection(options, target, io.get_executor());
   ServerFacts facts;

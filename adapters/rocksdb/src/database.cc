@@ -62,8 +62,8 @@ rocksdb::ColumnFamilyOptions MakeRecordOptions(const RocksDbOptions& options,
   return family;
 }
 
-// Whether opening `path` would take over a database of another program, in which our compaction
-// filter could drop what looks like a tombstone.
+// Returns true if opening `path` would take over a database of another program. Our compaction
+// filter could drop records of it that look like tombstones.
 bool IsForeign(const std::string& path) {
   std::vector<std::string> families;
   if (!rocksdb::DB::ListColumnFamilies(rocksdb::DBOptions(), path, &families).ok()) {

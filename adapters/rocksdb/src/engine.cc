@@ -59,8 +59,8 @@ rocksdb::Status PutEpoch(const Database& database, const std::string& key, Epoch
   return updates->Put(database.meta(), key, rocksdb::Slice(encoded, sizeof encoded));
 }
 
-// Whatever the option says: an epoch given out twice, or a fence that is forgotten, shuts nobody
-// out.
+// Always syncs, independent of the option. Otherwise an epoch could be given out twice, or a fence
+// be forgotten, and former owners would not be shut out.
 rocksdb::WriteOptions DurableWrite() {
   rocksdb::WriteOptions options;
   options.sync = true;
@@ -116,9 +116,9 @@ WriteResult RocksDbStore::Engine::TryWrite(const WriteBatch& batch) {
   return {Errc::kUnknown, {}};
 }
 
-// What the look-up sees is durable: RocksDB shows a write only after its log is synced, and the
-// writes of these keys that are not done yet hold their locks. So "has it already" may be answered
-// with kOk.
+// The look-up sees only durable states. RocksDB shows a write only after its log is synced, and
+// unfinished writes of these keys hold their locks. Therefore a repetition may be answered with
+// kOk.
 bool RocksDbStore::Engine::Compare(const WriteBatch& batch, rocksdb::WriteBatch* updates,
                                    WriteResult* result) {
   const Lookup current(*database_, batch.items,
@@ -189,9 +189,9 @@ std::shared_lock<std::shared_mutex> RocksDbStore::Engine::Use() {
 // RocksDB takes no writes after an error until it has recovered: by itself, some seconds after a
 // full disk has space again, or because Resume() tells it to. It serves reads meanwhile.
 //
-// Then it is opened anew, as after a crash. For RocksDB may go on with the log file that failed (up
-// to 7.8 at least, if the memtable was empty), and fail again or, built with assertions, abort. And
-// an error that it deems fatal ends no other way.
+// Then it is opened anew, as after a crash, for two reasons. RocksDB may go on with the log file
+// that failed (up to 7.8 at least, if the memtable was empty), and fail again or, built with
+// assertions, abort. An error that RocksDB deems fatal ends in no other way.
 bool RocksDbStore::Engine::Recover() {
   const std::lock_guard lock(recovery_mutex_);
   if (!failed_) return true;  // Another thread was quicker.

@@ -11,11 +11,11 @@
 
 namespace stout::rocksdb_store {
 
-// Exact locks of keys: a batch takes all of its keys at once or waits holding none, so batches
-// cannot deadlock, and those with no key in common do not meet.
+// Exact locks of keys. A batch takes all of its keys at once, or waits without holding any, so
+// batches cannot deadlock. Batches with no key in common do not affect each other.
 //
-// A batch whose keys others take again and again may wait long. Interposers do not do that: each
-// has at most one write of a key in flight, and a key has one owner but for moments.
+// A batch may wait long if other batches take its keys again and again. Interposers do not do that:
+// each has at most one write of a key in flight, and a key has one owner except for moments.
 class KeyLocks {
  private:
   struct Key {

@@ -4,7 +4,8 @@
 
 namespace stout::rocksdb_store {
 
-// Who holds the lock of the database in `path`, for an error message: "process 123 (docstore)".
+// Returns the holder of the lock of the database in `path`, for an error message: "process 123
+// (docstore)".
 [[nodiscard]] std::string DescribeLockHolder(const std::string& path);
 
 }  // namespace stout::rocksdb_store

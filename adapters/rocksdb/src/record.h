@@ -37,7 +37,7 @@ using Header = std::array<char, kTombstoneBytes>;
 [[nodiscard]] rocksdb::Slice EncodeHeader(WriteKind kind, Stamp stamp, std::uint64_t now_ms,
                                           Header* header);
 
-// Nothing if the bytes are no record.
+// Returns nullopt if the bytes are not a record.
 [[nodiscard]] std::optional<Record> Decode(const rocksdb::Slice& bytes);
 
 void EncodeFixed64(std::uint64_t number, char* bytes);

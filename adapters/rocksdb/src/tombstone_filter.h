@@ -17,8 +17,9 @@ namespace stout::rocksdb_store {
                                         .count());
 }
 
-// Lets compactions drop tombstones that are older than `ttl`. Stateless, hence safe to share
-// between RocksDB's compaction threads. What is no record is kept, for a human to look at.
+// Lets compactions drop tombstones that are older than `ttl`. It is stateless, hence safe to share
+// between RocksDB's compaction threads. Bytes that are not a record are kept, for a person to
+// inspect.
 class TombstoneFilter final : public rocksdb::CompactionFilter {
  public:
   explicit TombstoneFilter(Duration ttl)

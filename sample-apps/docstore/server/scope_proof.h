@@ -26,8 +26,8 @@ namespace stout::docstore {
 ///     if (!proof->Covers(read_at)) co_await proof->AsyncAwait(read_at, kAwait);
 ///
 /// Units: `max_age` is the longest time for which another server may have owned the scope when an
-///   answer was decided. Time for which the machine was suspended does not count. Bounds:
-///   `max_waiters` answers wait at most; another one is refused.
+///   answer was decided. Time for which the machine was suspended does not count.
+/// Bounds: `max_waiters` answers wait at most; another one is refused.
 /// Owner: shared; refers to the store, which outlives it until Stop.
 /// Threads: any. `on_lost` runs on the executor, once.
 /// Errors: AsyncAwait ends with kFenced if another server owns the scope, and with kClosed after

@@ -13,7 +13,7 @@
 
 namespace stout::sim::internal {
 
-// What each command was asked for. A policy's text is read by the command.
+// The options of each command. A policy's text is read by the command.
 
 struct RunOptions {
   std::filesystem::path scenario;

@@ -42,7 +42,7 @@ inline void Require(bool condition, const std::string& message) {
   if (!condition) throw FieldError(message);
 }
 
-/// What a number may be. Texts and structs ignore it.
+/// The allowed values of a number. Texts and structs ignore it.
 struct Range {
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
@@ -61,7 +61,7 @@ constexpr Range Between(double min, double max) { return {.min = min, .max = max
 /// "of at least 1", "above 0 and at most 5"; nothing where all is allowed.
 std::string TextOf(const Range& range);
 
-/// Of what is allowed, the text nearest to `text`: `; did you mean "count"?`. Nothing if none is
+/// Returns the allowed text nearest to `text`: `; did you mean "count"?`. Returns "" if none is
 /// near.
 std::string DidYouMean(std::string_view text, std::span<const std::string_view> allowed);
 

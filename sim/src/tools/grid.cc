@@ -130,7 +130,7 @@ void CheckTogether(Grid& grid) {
                       grid.min_round_trips, grid.round_trips));
   CheckStores(grid);
   CheckVariants(grid);
-  // What is left is wrong in a scenario: too few keys, bursts that are more than the load.
+  // The remaining errors are those of a scenario: too few keys, bursts that exceed the load.
   for (const GridPoint& point : Expand(grid)) {
     const std::optional<TextError> error = Validate(point.scenario);
     Require(!error, fmt::format("point {}: {}", point.name, error ? error->what : ""));

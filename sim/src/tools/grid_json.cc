@@ -11,7 +11,7 @@ namespace stout::sim {
 namespace json = boost::json;
 using internal::kAny;
 
-// But for the scenario, which has its own reader.
+// All fields except the scenario, which has its own reader.
 template <typename Visitor, internal::SameAs<GridPoint> Point>
 void Describe(Visitor& visit, Point& point) {
   visit("name", point.name, kAny, "");

@@ -8,11 +8,11 @@
 namespace stout::sim {
 namespace {
 
-/// With the changes of more round trips pending than this, and those of more than this share of the
-/// run, a run is given up as unstable: good policies leave one or two round trips pending.
+/// A run is given up as unstable if the pending changes exceed both this number of round trips and
+/// this share of the run. Good policies leave one or two round trips pending.
 constexpr double kMaxBacklogRoundTrips = 50;
 constexpr double kMaxBacklogShare = 0.25;
-/// What a sweep costs, in whole runs.
+/// Cost of a sweep, in whole runs.
 constexpr double kSweepRuns = 10;
 
 /// One run, or one sweep, of one point.

@@ -26,7 +26,7 @@ void Describe(Visitor& visit, T& trial) {
   visit("stable", trial.stable, kAny, "the store kept up");
 }
 
-// What a best setting has beside its result.
+// The fields of a best setting beside its result.
 template <typename Visitor, internal::SameAs<Best> B>
 void Describe(Visitor& visit, B& best) {
   visit("chosen_ms", best.chosen_ms, kAny, "the best setting");
@@ -40,7 +40,7 @@ constexpr double kSmallestMs = 1e-3;
 constexpr double kLargestMs = 1e7;
 /// Less is not told from noise: a walk over flat ground ends.
 constexpr double kGain = 0.998;
-/// So much worse than the best, or unstable: nothing better lies beyond.
+/// A setting that is worse than the best by this factor, or unstable: nothing better lies beyond.
 constexpr double kHopeless = 1.2;
 /// The walk's step, and those of the refinement, each about the root of the one before.
 constexpr double kStride = 2;
@@ -101,7 +101,7 @@ class Search {
     return internal::RoundedTo(4, std::clamp(ms, kSmallestMs, kLargestMs));
   }
 
-  /// Whether the setting is better than all before.
+  /// Returns true if the setting is better than all before.
   bool Try(double ms) {
     ms = Rounded(ms);
     const auto tried = std::find_if(best_.trials.begin(), best_.trials.end(),

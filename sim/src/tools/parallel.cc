@@ -25,7 +25,7 @@ void RunJobs(std::size_t count, unsigned threads, const std::function<void(std::
       if (--running == 0) all_done.notify_one();
     });
   }
-  // However this ends: what has begun is waited for, and nothing else begins.
+  // On every exit: waits for the jobs that have begun, and begins no further one.
   const auto no_more = [&](void*) { next = count; };
   const std::unique_ptr<void, decltype(no_more)> at_end(&next, no_more);
   std::unique_lock lock(mutex);

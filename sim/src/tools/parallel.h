@@ -5,9 +5,9 @@
 
 namespace stout::sim::internal {
 
-/// Runs `job(0)` to `job(count - 1)` on so many threads, in order of start. The calling thread
-/// waits and calls `watch` four times a second and after the last; if that throws, no further job
-/// begins. An exception in a job ends the program.
+/// Runs `job(0)` to `job(count - 1)` on this number of threads, in order of start. The calling
+/// thread waits, and calls `watch` four times a second and after the last job. If `watch` throws,
+/// no further job begins. An exception in a job ends the program.
 void RunJobs(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& job,
              const std::function<void()>& watch);
 

@@ -6,8 +6,8 @@
 
 namespace stout::sim::internal {
 
-/// One line on a terminal that says how far a long job is and how long it will take; nothing where
-/// nobody watches (`to` is no terminal) or the job is short.
+/// Shows one line on a terminal: the progress of a long job and the remaining time. Shows nothing
+/// if `to` is not a terminal, or if the job is short.
 class Progress {
  public:
   /// Owner: `to` must outlive it.

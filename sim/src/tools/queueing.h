@@ -16,9 +16,9 @@ namespace stout::sim::internal {
 /// Seconds that one item takes in an idle store, network included.
 [[nodiscard]] double UnloadedLatency(const StoreSpec& store);
 
-/// Mean write latency, in seconds, that theory expects when every client spaces its sends by
-/// `interval` seconds; infinite if the store cannot keep up. Good for a first guess: it takes
-/// arrivals of batches as independent, and service times as fixed but for the noise.
+/// Returns the mean write latency, in seconds, that theory expects when every client spaces its
+/// sends by `interval` seconds; infinite if the store cannot keep up. It is a first guess. It takes
+/// arrivals of batches as independent, and service times as fixed except for the noise.
 [[nodiscard]] double ExpectedLatency(const Scenario& scenario, double interval);
 
 }  // namespace stout::sim::internal

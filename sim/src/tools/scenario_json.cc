@@ -32,7 +32,7 @@ void CheckArrivals(const ClientSpec& clients) {
   }
 }
 
-/// What fits no memory is refused rather than tried.
+/// Refuses sizes that fit no memory, rather than trying them.
 void CheckSize(const Scenario& scenario) {
   constexpr std::uint64_t kMostZipfKeys = 20'000'000;
   Require(scenario.keys.zipf == 0 || scenario.keys.count <= kMostZipfKeys,

@@ -11,8 +11,8 @@ namespace stout::sim::internal {
 /// `fixed:T` of a server among others: it starts at a phase of its own, and its timer is not exact.
 ///
 /// In a simulation all servers see their first change at nearly the same moment. Under an exact
-/// interval their sends would stay together for ever, a burst in each interval that no real fleet
-/// keeps up, and the best interval would look worse than it is.
+/// interval their sends would stay together for ever, as a burst in each interval. No real fleet
+/// does that, and the best interval would look worse than it is.
 class Spaced {
  public:
   Spaced(Duration interval, std::uint64_t seed) : interval_(interval), random_(seed) {}

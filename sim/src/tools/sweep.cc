@@ -11,7 +11,7 @@ namespace stout::sim {
 
 namespace json = boost::json;
 
-// But for the result, which has its own reader.
+// All fields except the result, which has its own reader.
 template <typename Visitor, internal::SameAs<SweepRun> Run>
 void Describe(Visitor& visit, Run& run) {
   visit("rate_per_s", run.rate_per_s, internal::kAny, "");

@@ -9,7 +9,7 @@
 
 namespace stout::sim::internal {
 
-// What commands print for people.
+// Tables that commands print for people.
 
 /// With the timeline if the scenario has steps.
 [[nodiscard]] std::string ResultTable(const Result& result, const Scenario& scenario);

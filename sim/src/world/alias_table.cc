@@ -23,7 +23,7 @@ AliasTable::AliasTable(std::span<const double> weights) : columns_(weights.size(
       poor.push_back(giver);
     }
   }
-  // What is left differs from the mean by rounding only.
+  // The remaining entries differ from the mean by rounding only.
   for (const std::uint32_t i : rich) columns_[i] = {1, i};
   for (const std::uint32_t i : poor) columns_[i] = {1, i};
 }

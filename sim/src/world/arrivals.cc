@@ -23,7 +23,7 @@ void PoissonArrivals::Advance() {
   Plan(next_);
 }
 
-// What was waited for so far counts: the draw stays, only its time changes.
+// The wait so far counts: the draw stays, only its time changes.
 void PoissonArrivals::SetRate(double per_s, TimePoint now) {
   if (next_ != kNever) due_ = ToSeconds(next_ - now) * per_s_;
   per_s_ = per_s;

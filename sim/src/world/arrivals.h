@@ -19,7 +19,7 @@ class Arrivals {
   /// Moves on to the arrival after next().
   virtual void Advance() = 0;
 
-  /// The rate is another from now on. Requires next() >= now. Those that have none do not care.
+  /// Changes the rate from now on. Requires next() >= now. Arrivals without a rate ignore it.
   virtual void SetRate(double per_s, TimePoint now);
   /// A caller has its reply.
   virtual void Replied(TimePoint now);

@@ -17,28 +17,28 @@
 namespace stout::sim::internal {
 using namespace stout::internal;
 
-/// What one application server is.
+/// The parameters of one application server.
 struct ClientSetup {
   std::uint32_t id = 0;  ///< Unique in the run; one that comes back is another.
   EngineOptions engine;
   LaneId lanes = 1;  ///< 1, or the partitions of the store.
-  Duration clock{};  ///< What its clock shows at the start of the run.
+  Duration clock{};  ///< reading of its clock at the start of the run
   KeySpace keys;
   double read_fraction = 0;
 };
 
 /// An application server: takes requests and drives a real Engine exactly as the shell does.
 ///
-/// A request is not an event of the world. The client knows its arrivals in advance and takes them
-/// in, each at its own time, just before something else happens to the engine; for a change can
-/// only make a lane send earlier than its last Poll said
-///  - if the lane had nothing ready to be sent before that change; or
-///  - if the change fills a batch (LaneOptions::max_batch_items).
-/// So a lane is *settled* when a change became ready after its last send and it did not go at once:
-/// then Poll's answer holds until the next answer of the store. While a lane is not settled, or if
-/// there are enough keys to fill a batch, the next arrival wakes the client. (A request that finds
-/// its key clean changes nothing and is replied to at once; reply deadlines of later requests are
-/// later than that of the change that settled the lane.)
+/// A request is not an event of the world. The client knows its arrivals in advance. It takes them
+/// in, each at its own time, just before another event reaches the engine. This works because a
+/// change can make a lane send earlier than its last Poll returned only in two cases:
+///  - the lane had nothing ready to be sent before that change; or
+///  - the change fills a batch (LaneOptions::max_batch_items). A lane is *settled* when a change
+///    became ready after its last send and was not sent at once: then Poll's answer holds until the
+///    next answer of the store. While a lane is not settled, or if there are enough keys to fill a
+///    batch, the next arrival wakes the client. (A request that finds its key clean changes nothing
+///    and is replied to at once. Reply deadlines of later requests are later than that of the
+///    change that settled the lane.)
 ///
 /// Owner: the run.   Threads: none of its own.
 class Client final : private StateSource {
@@ -59,7 +59,7 @@ class Client final : private StateSource {
 
   /// Does what is due. It must be called at due(); earlier does no harm.
   void Wake(TimePoint now);
-  /// When the client must be woken unless something else happens to it first.
+  /// Returns the time at which the client must be woken if no event reaches it first.
   [[nodiscard]] TimePoint due() const;
 
   /// The store has answered a batch.

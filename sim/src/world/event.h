@@ -6,8 +6,8 @@
 
 namespace stout::sim::internal {
 
-/// What can be on the agenda of a run. Arrivals of single requests are not: a client takes them
-/// in when something can come of them (see Client).
+/// An entry of the agenda of a run. Arrivals of single requests are not on it: a client takes them
+/// in when they can have an effect (see Client).
 struct Event {
   enum class Kind : std::uint8_t {
     kWake,    ///< A client has something to do.
@@ -20,7 +20,7 @@ struct Event {
     kStep,    ///< A step of the scenario.
   };
   Kind kind;
-  std::uint32_t index = 0;  ///< Of the client, flight, server, queue or step.
+  std::uint32_t index = 0;  ///< of the client, flight, server, queue or step
 };
 
 using Agenda = EventQueue<Event>;

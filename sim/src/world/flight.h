@@ -17,7 +17,7 @@ struct Flight {
   TimePoint sent{};
   // Kept by the store.
   std::uint32_t parts = 1;       ///< Queues that it was split over.
-  std::uint32_t parts_left = 1;  ///< Of them, those not yet done.
+  std::uint32_t parts_left = 1;  ///< parts that are not done yet
   std::vector<LaneId> dropped;   ///< Partitions that turned their part away.
 };
 

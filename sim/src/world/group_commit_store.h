@@ -9,7 +9,7 @@
 namespace stout::sim::internal {
 
 /// One log. A commit takes all batches that wait when it begins, and costs one sync and the sum of
-/// their costs; an idle log begins with the first batch that comes.
+/// their costs. An idle log begins with the first batch that comes.
 class GroupCommitStore final : public Store {
  public:
   GroupCommitStore(const StoreSpec& spec, Service service, FlightPool& flights, Agenda& agenda,

@@ -34,7 +34,7 @@ inline LaneId PartitionOf(KeyView key, LaneId partitions) {
 struct KeySpace {
   std::uint64_t first = 0;
   std::uint64_t count = 1;
-  std::shared_ptr<const AliasTable> popularity;  ///< Of each; shared by clients. Null: all alike.
+  std::shared_ptr<const AliasTable> popularity;  ///< of each key, shared; null: uniform
 
   [[nodiscard]] Key Draw(Random& random) const {
     return Key(first + (popularity ? popularity->Draw(random) : random.Below(count)));

@@ -10,9 +10,9 @@
 
 namespace stout::sim::internal {
 
-/// A log-linear histogram of latencies, eight times as fine as stout::Histogram: every power of two
-/// is cut into 256 buckets, so a quantile is within 0.2 % (and mean and maximum are exact). Servers
-/// do not need that; two policies that differ by a percent do.
+/// A log-linear histogram of latencies, eight times as fine as stout::Histogram. Every power of two
+/// is cut into 256 buckets, so a quantile is within 0.2 %; mean and maximum are exact. Servers do
+/// not need that, but a comparison of two policies that differ by 1 % does.
 class LatencyHistogram {
  public:
   /// Requires latency >= 0.

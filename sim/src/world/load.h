@@ -11,16 +11,17 @@
 
 namespace stout::sim::internal {
 
-/// What the clients offer: how the total load changes and how it is shared out.
+/// The load of the clients: its total over time, and the shares of the clients.
 ///
-/// Clients are known by their place: the first `clients()` places are taken. Of the loads of two
-/// places, the ratio never changes: geometric from place 0, `spread` times the last one's.
+/// Clients are known by their place: the first `clients()` places are taken. The ratio of the loads
+/// of two places never changes. Loads fall geometrically from place 0, which has `spread` times the
+/// load of the last place.
 class Load {
  public:
   /// `places`: as many as will ever be taken.
   Load(const ClientSpec& spec, std::uint32_t places, Random random);
 
-  /// The first so many places are taken now. Recorded arrivals are shared out anew.
+  /// This number of places is taken from now on. Recorded arrivals are shared out anew.
   void SetClients(std::uint32_t count);
   [[nodiscard]] std::uint32_t clients() const { return clients_; }
 

@@ -9,9 +9,9 @@
 
 namespace stout::sim::internal {
 
-/// One queue for each partition, with one or more servers: the FIFO server, the workers on one
-/// queue, and the partitioned store, which splits a batch by key and has answered it when its
-/// slowest part is done.
+/// One queue for each partition, with one or more servers. It models the FIFO server, the workers
+/// on one queue, and the partitioned store. The partitioned store splits a batch by key, and has
+/// answered it when its slowest part is done.
 class PooledStore final : public Store {
  public:
   PooledStore(const StoreSpec& spec, Service service, FlightPool& flights, Agenda& agenda,

@@ -8,8 +8,8 @@
 namespace stout::sim::internal {
 namespace {
 
-/// The scenario's choice; else a second, or for short and long runs the round length (1, 2 or 5
-/// times a power of ten) that makes 100 to 300 slices.
+/// Returns the scenario's choice, otherwise one second. Short and long runs get the round length
+/// (1, 2 or 5 times a power of ten) that makes 100 to 300 slices.
 Duration SliceLength(const Scenario& scenario) {
   if (scenario.timeline_s > 0) return Seconds(scenario.timeline_s);
   if (scenario.duration_s >= 10 && scenario.duration_s <= 600) return Seconds(1);

@@ -11,7 +11,7 @@
 
 namespace stout::sim::internal {
 
-/// What one client has done in the measured time.
+/// The results of one client in the measured time.
 struct ClientTally {
   std::uint64_t offered = 0;
   std::uint64_t completed = 0;
@@ -20,9 +20,9 @@ struct ClientTally {
   Duration present{};  // how long it was there
 };
 
-/// Counts what happens in a run, slice by slice and over the measured time.
+/// Counts the events of a run, slice by slice and over the measured time.
 ///
-/// What happens is told in order of time, but for what clients take in later: changes that are
+/// Events are reported in order of time, except those that clients take in later: changes that are
 /// offered or refused, and reads that were replied to at once.
 class Recorder {
  public:

@@ -13,8 +13,8 @@ constexpr Duration kWallClock = std::chrono::seconds(1'700'000'000);
 
 TimePoint At(double s) { return kStart + Seconds(s); }
 
-/// When the first request of a client may come. Servers that space their sends by a timer would
-/// else all begin at once under a high load, and send in step for ever.
+/// Latest first request of a client. Without it, servers that space their sends by a timer would
+/// all begin at once under a high load, and send in step for ever.
 Duration Phase(const Policy& policy, Duration run, Random& random) {
   const Decision first = policy.Start();
   const Duration most = std::min(std::max(first.interval, first.gap), run / 4);
@@ -117,7 +117,7 @@ Result Run::Report(bool gave_up) {
 void Run::Wake(Client& client, TimePoint now) {
   if (client.scheduled != now) return;  // it was woken earlier instead
   client.scheduled = kNever;
-  // As long as nobody else has anything to do it goes on without the agenda.
+  // As long as no other part has an event, it goes on without the agenda.
   do {
     client.Wake(now);
     now = client.due();
@@ -234,7 +234,7 @@ void Run::Leave(Client& client) {
   Schedule(client);
 }
 
-// Those who are there get their new share of the load.
+// The present clients get their new share of the load.
 void Run::SpreadRates() {
   const TimePoint now = agenda_.now();
   const bool recorded = scenario_.clients.arrivals == ClientSpec::Arrivals::kRecorded;

@@ -23,7 +23,7 @@ namespace stout::sim::internal {
 /// One run: the agenda, the store, the clients, and what the scenario does to them.
 class Run final : public Client::Network {
  public:
-  /// What is passed by reference must outlive the run.
+  /// Objects passed by reference must outlive the run.
   Run(const Scenario& scenario, const PolicyOf& policy_of, const RunLimits& limits);
 
   /// Once.
@@ -54,7 +54,7 @@ class Run final : public Client::Network {
   [[nodiscard]] WriteResult ResultOf(const Flight& flight) const;
   void Note(TimePoint now, std::uint32_t client, std::size_t what);
 
-  // What changes.
+  // State that changes.
   void Take(const Step& step);
   void SetClients(std::uint32_t count);
   void Join(std::uint32_t place);

@@ -13,7 +13,7 @@
 
 namespace stout::sim::internal {
 
-/// What waits in a queue of the store: a batch or a part of one.
+/// An entry of a queue of the store: a batch or a part of one.
 struct Job {
   static constexpr FlightId kTenant = FlightPool::kNone;  ///< Another tenant's.
   FlightId flight = kTenant;
@@ -36,7 +36,7 @@ class ServerPool {
   /// The event of this server has come. The job that is done, unless a pause made it longer.
   std::optional<Job> Served(std::uint32_t server, TimePoint now);
 
-  /// What is being served takes that much longer.
+  /// Lengthens the services under way by this time.
   void Stall(Duration length);
 
  private:

@@ -12,11 +12,11 @@
 
 namespace stout::sim::internal {
 
-/// The store that all clients share. It has queues and servers but no data: what matters here is
-/// how long a batch takes when others are there too.
+/// The store that all clients share. It has queues and servers but no data, because only the
+/// duration of a batch among other batches matters.
 ///
-/// The world hands it the events that are its own; it puts a flight's kAnswer on the agenda, half a
-/// round trip after the flight's last part was served or dropped.
+/// The world hands it the events that are its own. The store puts a flight's kAnswer on the agenda,
+/// half a round trip after the flight's last part was served or dropped.
 class Store {
  public:
   Store(const Store&) = delete;
@@ -30,7 +30,7 @@ class Store {
 
   /// The kTenant event of a queue: another tenant's batch comes in, and the next is planned.
   void TenantArrives(std::uint32_t queue, TimePoint now);
-  /// The store stands still for so long.
+  /// The store pauses for this time.
   void Pause(Duration length, TimePoint now);
   /// 2: services that begin from now on take half as long.
   void SetSpeed(double speed) { service_.SetSpeed(speed); }

@@ -10,7 +10,7 @@
 
 namespace stout::resp {
 
-// Where a server is.
+// The address of a server.
 struct Address {
   std::string host{};
   std::uint16_t port = 0;
@@ -20,15 +20,15 @@ struct Address {
 // "10.0.0.7:6379", or the path of a socket.
 [[nodiscard]] std::string NameOf(const Address& address);
 
-// What a URL has between "//" and its path: who asks whom.
+// The part of a URL between "//" and its path: user, password and addresses.
 struct Authority {
   std::string user{};      // Empty: the default user.
   std::string password{};  // Empty: there is none, and no user.
   std::vector<Address> addresses{};
 };
 
-// Reads "[[USER]:PASSWORD@]HOST[:PORT][,HOST[:PORT]...]", of which there may be no host. Nothing,
-// if it is broken.
+// Reads "[[USER]:PASSWORD@]HOST[:PORT][,HOST[:PORT]...]"; there may be no host. Returns nullopt if
+// it is malformed.
 [[nodiscard]] std::optional<Authority> ReadAuthority(std::string_view text,
                                                      std::uint16_t default_port);
 

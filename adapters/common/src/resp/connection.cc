@@ -24,7 +24,7 @@ Outcome Lost(std::string why) { return {.errc = Errc::kUnknown, .message = std::
 
 bool IsReplica(const Reply& reply) { return reply.code() == "READONLY"; }
 
-// What is met in the ordinary course of things, and dealt with.
+// Returns true for errors that occur in normal operation and are handled.
 bool IsOrdinary(const Reply& reply) {
   constexpr std::array<std::string_view, 4> kOrdinary = {"NOSCRIPT", "MOVED", "ASK", "TRYAGAIN"};
   return std::find(kOrdinary.begin(), kOrdinary.end(), reply.code()) != kOrdinary.end();
@@ -133,7 +133,7 @@ void Connection::Warn(std::string_view what, std::string_view text) {
   spdlog::warn("{}: {}", peer_->name, text);
 }
 
-// What the server answers while it is still being written to, it keeps.
+// The server keeps the answers that it gives while commands are still being written to it.
 asio::awaitable<Outcome> Connection::Exchange(const Commands& commands) {
   const auto [failed, sent] =
       co_await asio::async_write(socket_, asio::buffer(commands.bytes()), kNoThrow);

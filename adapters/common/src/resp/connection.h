@@ -28,10 +28,10 @@ struct Peer {
   Duration connect_timeout;  // For all until the greeting is answered.
 };
 
-// What became of a round trip.
+// The outcome of a round trip.
 struct Outcome {
   // kOk: every command has an answer, which may be an error. kUnknown: the connection was lost on
-  // the way. Of a connection that is to be made: kTransient, or kBadUrl where the server refuses.
+  // the way. While connecting: kTransient, or kBadUrl if the server refuses.
   Errc errc = Errc::kOk;
   std::string message{};
   std::vector<Reply> replies{};  // One a command, if kOk.
@@ -73,10 +73,10 @@ class Connection {
   // The same for any of them, ended when the time is over.
   [[nodiscard]] boost::asio::awaitable<Outcome> Within(Duration timeout,
                                                        boost::asio::awaitable<Outcome> work);
-  // What waits finds the connection lost.
+  // Makes waiting operations find the connection lost.
   void Cancel();
 
-  // Of an error that the server answers.
+  // Logs an error that the server answered.
   void Report(const Outcome& outcome);
   // Once while `what` is the same.
   void Warn(std::string_view what, std::string_view text);

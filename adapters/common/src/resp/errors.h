@@ -7,12 +7,12 @@
 
 namespace stout::resp {
 
-// Of the greeting: the server will not have us, now or later (wrong password, no permission, no
-// such database), while others pass (it loads its data, a script keeps it busy).
+// Returns true if an answer to the greeting is a final refusal: wrong password, no permission, no
+// such database. Other errors pass: the server loads its data, or a script keeps it busy.
 [[nodiscard]] bool RefusesUs(const Reply& error);
 
-// Of a write that the server answered with an error, and so did not do: kTooLarge beyond a limit of
-// its protocol, otherwise kTransient.
+// Returns the outcome of a write that the server answered with an error, and so did not execute:
+// kTooLarge beyond a limit of its protocol, otherwise kTransient.
 [[nodiscard]] Errc Classify(const Reply& error);
 
 // An error without the arguments that it repeats, in whole or in part. AUTH's is the password:

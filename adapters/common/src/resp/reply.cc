@@ -50,7 +50,7 @@ void* MakeInteger(const redisReadTask* task, long long value) {
 
 void* MakeNil(const redisReadTask* task) { return PlaceOf(task); }
 
-// Of whole replies only: elements belong to their array.
+// Frees whole replies only, because elements belong to their array.
 void FreeReply(void* reply) { delete static_cast<Reply*>(reply); }
 
 redisReplyObjectFunctions replies_of_ours = {

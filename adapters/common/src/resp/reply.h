@@ -11,7 +11,7 @@
 
 namespace stout::resp {
 
-// What a server answers to one command.
+// A server's answer to one command.
 struct Reply {
   enum class Kind { kNil, kStatus, kError, kInteger, kString, kArray };
 
@@ -21,7 +21,7 @@ struct Reply {
   std::vector<Reply> elements{};  // kArray
 
   [[nodiscard]] bool error() const { return kind == Kind::kError; }
-  // Of an error the first word: "MOVED" of "MOVED 3999 127.0.0.1:6381". Otherwise empty.
+  // The first word of an error: "MOVED" of "MOVED 3999 127.0.0.1:6381". Otherwise empty.
   [[nodiscard]] std::string_view code() const;
 
   bool operator==(const Reply&) const = default;

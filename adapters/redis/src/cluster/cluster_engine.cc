@@ -43,7 +43,7 @@ asio::awaitable<WriteResult> RedisClusterStore::Engine::Write(Epoch epoch,
 }
 
 asio::awaitable<ReadResult> RedisClusterStore::Engine::Read(std::vector<Request> requests) {
-  // Nothing is replicated by it.
+  // A read replicates nothing.
   const redis::Replication none;
   co_await redis::Dispatch(
       topology, Server::Kind::kRead, none,
@@ -93,17 +93,20 @@ asio::awaitable<Result<Epoch>> RedisClusterStore::Engine::NewEpoch() {
   co_return *epoch;
 }
 
-// A server that only reads repeats its fence every second, to notice a newer owner before that one
-// serves. The newer owner serves after it has fenced all slots (Interposer::OpenScope). Any slot
-// shows that, unless its node has been cut off or has lost its newest writes. A repetition
+// A server that only reads repeats its fence every second, to notice a newer owner before that
+// owner serves. The newer owner serves after it has fenced all slots (Interposer::OpenScope). Any
+// slot shows that, unless its node has been cut off or has lost its newest writes. A repetition
 // therefore asks each node, in one slot of each range that it serves.
 //
-// It asks the last slot of the range. That fence was sent last, so a node that has lost any of the
-// range's fences by losing its newest writes has lost this one.
+// It asks the last slot of the range. That fence was sent last. A node that has lost any of the
+// range's fences by losing its newest writes has therefore lost this one.
 //
-// A fence is full again after another scope or epoch, after a failure or a refusal, after a slot
-// has got another owner, and at once where the fence is not there any more: that node was restarted
-// without its data, replaced by a replica that lagged, or emptied.
+// A fence is sent to all slots again in these cases:
+// - after another scope or epoch;
+// - after a failure or a refusal;
+// - after a slot has got another owner;
+// - at once if a node has lost the fence: it was restarted without its data, replaced by a replica
+//   that lagged, or emptied.
 asio::awaitable<Errc> RedisClusterStore::Engine::Fence(Scope scope, Epoch epoch) {
   const bool noted = co_await NoteEpoch(epoch);
   if (!noted) co_return Errc::kTransient;
@@ -131,7 +134,8 @@ asio::awaitable<RedisClusterStore::Engine::Fenced> RedisClusterStore::Engine::Fe
   co_await Run(requests, [](const Request& done) {
     return redis::Layout::DecodeFence(done.reply).has_value();
   });
-  // Where one is lost on the way it fences, now or later, whom the next attempt fences too.
+  // A fence that is lost on the way takes effect now or later. It shuts out the owners that the
+  // next attempt also shuts out.
   bool everywhere = true;
   bool refused = false;
   bool kept = true;

@@ -18,8 +18,8 @@
 
 namespace stout {
 
-// What a store's calls need until they have ended, which may be after it, and what each of them
-// does, on the topology's strand.
+// The state that a store's calls need until they have ended, which may be after the store. It also
+// executes each call, on the topology's strand.
 class RedisClusterStore::Engine {
  public:
   Engine(const Options& options, const redis::Replication& replication, redis::SlotMap map,
@@ -46,7 +46,7 @@ class RedisClusterStore::Engine {
 
     bool operator==(const FullFence&) const = default;
   };
-  // What became of a fence in several slots.
+  // The outcome of a fence in several slots.
   struct Fenced {
     Errc errc;          // kOk: all of them have it.
     bool kept = false;  // And had it before.
@@ -54,7 +54,7 @@ class RedisClusterStore::Engine {
 
   [[nodiscard]] boost::asio::awaitable<Fenced> FenceIn(std::vector<redis::Slot> slots,
                                                        const Scope& scope, Epoch epoch);
-  // Of the epoch's own slot.
+  // Makes the request for the epoch's own slot.
   [[nodiscard]] redis::Request EpochRequest() const;
   // False: the cluster could not be made to remember it.
   [[nodiscard]] boost::asio::awaitable<bool> NoteEpoch(Epoch epoch);

@@ -69,7 +69,7 @@ class Inquiry {
       co_return Fail(Errc::kBadUrl,
                      fmt::format("{} is not a node of a cluster: {}", NameOf(seed), reply.text));
     }
-    // Who has just been started, or was thrown out, knows nobody.
+    // A node that has just been started, or was removed, knows no other node.
     if (const std::size_t served = map->slots_served(); served < kSlots) {
       co_return Fail(Errc::kTransient, fmt::format("{}: no node serves {} of {} slots",
                                                    NameOf(seed), kSlots - served, kSlots));
@@ -99,7 +99,7 @@ class Inquiry {
   Errc errc_ = Errc::kTransient;
   std::string message_ = "no node to ask";
   std::optional<SlotMap> map_;
-  std::vector<ServerFacts> nodes_;  // Of each that it names.
+  std::vector<ServerFacts> nodes_;  // of each node that the map names
 };
 
 // A batch is as safe as the weakest node makes it.
@@ -131,7 +131,7 @@ std::size_t MostReplicas(const SlotMap& map) {
 
 Result<ClusterFacts> SetUpCluster(const std::shared_ptr<const RedisOptions>& options,
                                   std::span<const RedisAddress> seeds, Diagnostics* diagnostics) {
-  // Of its own: the caller's executor may be the thread that waits here.
+  // Uses a context of its own, because the caller's executor may be the thread that waits here.
   asio::io_context io;
   Inquiry inquiry(options, io.get_executor());
   asio::co_spawn(io, inquiry.Run(seeds), [](std::exception_ptr error) {

@@ -11,7 +11,7 @@
 
 namespace stout::redis {
 
-// What a cluster's nodes say of it and of themselves.
+// The facts that a cluster's nodes report about it and about themselves.
 struct ClusterFacts {
   SlotMap map{};
   Replication replication{};

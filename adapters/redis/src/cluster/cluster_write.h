@@ -20,18 +20,18 @@ class ClusterWrite {
   ClusterWrite(const WriteBatch& batch, const Layout& layout, RedisMode mode);
 
   [[nodiscard]] std::span<Request> requests() { return requests_; }
-  // Whether the reply of one of the requests has the shape that its commands answer in.
+  // Returns true if the reply of one of the requests has the shape of its commands' answers.
   [[nodiscard]] bool IsAnswer(const Layout& layout, const Request& request) const;
-  // Of the batch, once the requests have been dispatched.
+  // Returns the result of the batch, once the requests have been dispatched.
   [[nodiscard]] WriteResult Result(const Layout& layout) const;
 
  private:
-  // Of a request, if it has the right shape.
+  // Returns the result of a request if its reply has the right shape.
   [[nodiscard]] std::optional<WriteResult> Decode(const Layout& layout, std::size_t request) const;
 
   const bool fenced_;
   std::vector<Request> requests_;
-  std::vector<std::vector<std::uint32_t>> items_;  // Of each request.
+  std::vector<std::vector<std::uint32_t>> items_;  // items of each request
 };
 
 }  // namespace stout::redis

@@ -27,7 +27,7 @@ struct Errand {
   bool asking = false;
 };
 
-// What goes to one node at once.
+// The requests that are sent to one node together.
 struct Trip {
   RedisAddress to;
   std::vector<Errand> errands{};
@@ -82,7 +82,7 @@ asio::awaitable<void> MakeTrips(Topology& topology, Server::Kind kind,
                                 std::vector<Trip>& trips) {
   Gathering gathering(topology.strand());
   for (Trip& trip : trips) {
-    // Where too much waits already, the job goes, and its ticket.
+    // If too many calls wait already, the job is destroyed with its ticket.
     (void)topology.At(trip.to).Submit(kind,
                                       [&trip, &replication, &is_answer, ticket = gathering.Add()](
                                           Connection* with) -> asio::awaitable<void> {
@@ -94,7 +94,7 @@ asio::awaitable<void> MakeTrips(Topology& topology, Server::Kind kind,
   while (!co_await gathering.WaitFor(kPatience)) topology.Doubt();
 }
 
-// What is to be done again elsewhere.
+// Returns the requests that must be repeated at another node.
 std::vector<Errand> Redirected(Topology& topology, const std::vector<Trip>& trips) {
   std::vector<Errand> errands;
   for (const Trip& trip : trips) {

@@ -19,21 +19,22 @@ struct Request {
   Slot slot = 0;
   Commands command{};
 
-  // kOk: the node in charge has answered, perhaps with an error, and if not, as many replicas have
-  // it as were to be waited for. kTransient: it was not executed. kUnknown: it may have been, or
-  // may yet be.
+  // kOk: the node in charge has answered, perhaps with an error; without an error, the replicas
+  // that were to be waited for have it. kTransient: it was not executed. kUnknown: it may have been
+  // executed, or may be executed later.
   Errc errc = Errc::kTransient;
   Reply reply{};
 };
 
-// Whether an answer that is no error has the shape that its request's command answers in.
+// Returns true if an answer that is not an error has the shape of the request's answers.
 using IsAnswer = std::function<bool(const Request&)>;
 
-// Runs them, those of a node in one round trip, and follows redirections. `replication` is waited
-// for by each node. The requests must stay where they are until it returns.
+// Executes the requests, those of a node in one round trip, and follows redirections. Each node
+// waits for `replication`. The requests must stay at their place until it returns.
 //
 // After an answer that `is_answer` does not accept, the answers of that connection may belong to
-// other commands: all requests of the round trip are kUnknown, and the connection is dropped.
+// other commands. Therefore all requests of the round trip are kUnknown, and the connection is
+// dropped.
 [[nodiscard]] boost::asio::awaitable<void> Dispatch(std::shared_ptr<Topology> topology,
                                                     Server::Kind kind, Replication replication,
                                                     IsAnswer is_answer,

@@ -51,7 +51,7 @@ class Gathering {
       co_await state_->changed.async_wait(kNoThrow);
     }
   }
-  // Until no ticket is left; false: some are, after so long.
+  // Waits until no ticket is left. Returns false if some are left after this time.
   [[nodiscard]] boost::asio::awaitable<bool> WaitFor(std::chrono::milliseconds patience) {
     state_->changed.expires_after(patience);
     bool expired = false;

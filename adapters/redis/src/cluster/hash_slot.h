@@ -13,8 +13,8 @@ namespace stout::redis {
 inline constexpr std::size_t kSlots = 16384;
 using Slot = std::uint16_t;
 
-// The slot of a key: CRC16 (XMODEM) of what stands between the first '{' and the '}' behind it, or
-// of all of the key where these are missing or have nothing between them; modulo kSlots.
+// Returns the slot of a key: CRC16 (XMODEM) modulo kSlots. The CRC covers the text between the
+// first '{' and the next '}'. If these are missing or adjacent, it covers the whole key.
 [[nodiscard]] Slot SlotOf(std::string_view key);
 
 // For each slot a short text that belongs to it: the key "{" + SlotTags()[s] + "}..." is in slot s.

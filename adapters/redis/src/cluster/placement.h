@@ -8,7 +8,7 @@
 
 namespace stout::redis {
 
-// Where an application's key is.
+// Returns the slot of an application's key.
 [[nodiscard]] Slot SlotOfKey(const Layout& layout, std::string_view key);
 
 // The fence of a scope in a slot. A script sees one slot only, so that a scope has a fence in each.

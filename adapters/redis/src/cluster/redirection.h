@@ -8,7 +8,7 @@
 
 namespace stout::redis {
 
-// What a node answers that has not, or not all, of a slot's keys.
+// The answer of a node that does not have all of a slot's keys.
 struct Redirection {
   enum class Kind {
     kMoved,  // The slot is another node's, from now on.
@@ -22,8 +22,8 @@ struct Redirection {
   bool operator==(const Redirection&) const = default;
 };
 
-// Of "MOVED 3999 127.0.0.1:6381" and "ASK ..."; nothing: the error is another one. `asked` is the
-// node that said so: where it does not know its cluster's host names, it means its own.
+// Reads "MOVED 3999 127.0.0.1:6381" and "ASK ...". Returns nullopt for another error. `asked` is
+// the node that answered. An empty host in the answer means the host of `asked`.
 [[nodiscard]] std::optional<Redirection> ParseRedirection(std::string_view error,
                                                           const RedisAddress& asked);
 

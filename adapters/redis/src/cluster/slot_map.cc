@@ -5,7 +5,7 @@
 namespace stout::redis {
 namespace {
 
-// [ip, port, id, ...]. Nothing: the node has no address that it could tell.
+// Reads [ip, port, id, ...]. Returns nullopt if the node has no address.
 std::optional<RedisAddress> ParseNode(const Reply& reply, const RedisAddress& asked) {
   if (reply.elements.size() < 2 || reply.elements[1].kind != Reply::Kind::kInteger) {
     return std::nullopt;

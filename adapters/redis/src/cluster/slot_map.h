@@ -12,7 +12,7 @@
 
 namespace stout::redis {
 
-// Who serves which slot, as one node of the cluster saw it.
+// The owner of each slot, as one node of the cluster saw it.
 class SlotMap {
  public:
   struct Master {
@@ -22,7 +22,8 @@ class SlotMap {
 
   SlotMap() { owners_.fill(kNobody); }
 
-  // Of the answer to CLUSTER SLOTS. Nothing: it is no such answer. `asked` as in ParseRedirection.
+  // Reads the answer to CLUSTER SLOTS. Returns nullopt for any other answer. `asked` as in
+  // ParseRedirection.
   [[nodiscard]] static std::optional<SlotMap> Parse(const Reply& reply, const RedisAddress& asked);
 
   // Null: nobody serves it.
@@ -31,9 +32,9 @@ class SlotMap {
   [[nodiscard]] std::size_t OwnerIndexOf(Slot slot) const;
   // The last slot of each range of slots that one master serves, or nobody.
   [[nodiscard]] std::vector<Slot> RangeEnds() const;
-  // Whether each slot has the same owner in both.
+  // Returns true if each slot has the same owner in both.
   [[nodiscard]] bool SameOwners(const SlotMap& other) const;
-  // Of a MOVED answer.
+  // Applies a MOVED answer.
   void Move(Slot slot, const RedisAddress& to);
 
   // In the order of the first of their slots, the same in all that see the same cluster.

@@ -17,11 +17,11 @@ namespace {
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-// What is not noticed otherwise are new replicas; a moved slot tells by itself.
+// Only new replicas need it; a moved slot is noticed by its redirection.
 constexpr auto kRefreshEvery = 30s;
 // While a replica is being elected, which takes seconds, every batch doubts the map.
 constexpr auto kPause = 100ms;
-// The first answer counts. One of so many is likely to be awake, and in the majority.
+// The first answer counts. Among this number of nodes, one is probably awake and in the majority.
 constexpr std::size_t kAskAtOnce = 5;
 
 }  // namespace
@@ -125,7 +125,7 @@ asio::awaitable<std::optional<SlotMap>> Topology::Ask(Connection& connection,
     map = SlotMap::Parse(outcome.replies.front(), address);
     if (!map && !outcome.replies.front().error()) connection.Distrust();
   }
-  // Who knows nobody has just been started, or was thrown out.
+  // A node that knows no other node has just been started, or was removed.
   if (map && map->slots_served() == 0) map.reset();
   co_return map;
 }
@@ -143,9 +143,9 @@ std::vector<std::shared_ptr<Topology::Node>> Topology::WhomToAsk() {
   return nodes;
 }
 
-// What a node that is not there any more has not answered is given up at once: without that a
-// failed-over master's batches would wait for the end of their time. One that no map has named yet
-// is to get its first slot.
+// Calls to a node that no longer exists are given up at once. Otherwise the batches of a
+// failed-over master would wait for their time-out. A node that no map has named yet may be about
+// to get its first slot.
 void Topology::Adopt(SlotMap map) {
   if (!map.SameOwners(map_)) ++owners_version_;
   const std::vector<RedisAddress> before = std::exchange(map_, std::move(map)).Nodes();

@@ -18,11 +18,11 @@
 
 namespace stout::redis {
 
-// The nodes of a cluster, the connections to them, and who serves which slot; it asks them again
-// now and then, and soon after something was not as the map says.
+// The nodes of a cluster, the connections to them, and the owner of each slot. It asks the nodes
+// again from time to time, and soon after an answer contradicted the map.
 //
-// Owner: shared; it lives until its coroutines have ended, which Close() sees to.
-// Threads: Close() and the counters any; everything else runs on strand().
+// Owner: shared; it lives until its coroutines have ended, which Close() ensures.
+// Threads: Close() and the counters any; all other members run on strand().
 class Topology : public std::enable_shared_from_this<Topology> {
  public:
   // `seeds` are asked where nobody of the last map answers.
@@ -63,7 +63,7 @@ class Topology : public std::enable_shared_from_this<Topology> {
   [[nodiscard]] boost::asio::awaitable<void> KeepMap();
   [[nodiscard]] boost::asio::awaitable<void> SearchMap();
   [[nodiscard]] std::vector<std::shared_ptr<Node>> WhomToAsk();
-  // Nothing: the node does not answer, or knows of nobody.
+  // Returns nullopt if the node does not answer, or knows no other node.
   [[nodiscard]] static boost::asio::awaitable<std::optional<SlotMap>> Ask(
       Connection& connection, const RedisAddress& address);
   void Adopt(SlotMap map);

@@ -13,7 +13,7 @@ namespace stout::sim {
 /// reader that knows policies of their own.
 struct Tool {
   PolicyReader read_policy = MakePolicy;
-  std::string_view policy_syntax = PolicySyntax();  ///< What the reader reads, for --help.
+  std::string_view policy_syntax = PolicySyntax();  ///< syntax that the reader reads, for --help
   std::FILE* out = stdout;
   std::FILE* err = stderr;
 };

@@ -26,7 +26,7 @@ struct Variant {
   std::vector<std::string> stores;  ///< Names of the grid's stores.
   std::vector<std::uint32_t> client_counts;
   std::vector<double> loads_percent;
-  ClientSpec clients;  ///< But for count and rate, which the grid sets.
+  ClientSpec clients;  ///< without count and rate, which the grid sets
   KeySpec keys;
 
   bool operator==(const Variant&) const = default;
@@ -35,21 +35,21 @@ struct Variant {
 /// Scenarios to try a policy on: every store with every number of clients at every load, and
 /// variants. docs/SIMULATION.md has the JSON form.
 ///
-/// Times are in round trips of the whole fleet, so that stores whose speeds lie decades apart are
-/// run for equally long as far as a policy can tell.
+/// Times are in round trips of the whole fleet. Stores whose speeds differ by decades are therefore
+/// run for equally long from a policy's point of view.
 struct Grid {
   std::string name;
   std::uint64_t seed = 1;
   double round_trips = 250;  ///< Warm-up included.
   double warmup_round_trips = 100;
-  std::uint64_t min_changes = 25'000;     ///< A point is made longer until it has so many changes
-  std::uint64_t min_batches = 5'000;      ///< and so many batches, one a server and round trip,
-  std::uint64_t max_changes = 2'000'000;  ///< and is cut when it has so many changes,
-  double min_round_trips = 20;            ///< but never below so many.
-  KeySpec keys;                           ///< Of all points that no variant says otherwise for.
+  std::uint64_t min_changes = 25'000;  ///< a point is lengthened to this number of changes
+  std::uint64_t min_batches = 5'000;   ///< and to this number of batches, one per server and round
+  std::uint64_t max_changes = 2'000'000;  ///< a point is cut at this number of changes
+  double min_round_trips = 20;            ///< but never below this number of round trips
+  KeySpec keys;  ///< keys of all points, except where a variant has its own
   std::vector<StoreModel> stores;
   std::vector<std::uint32_t> client_counts;
-  std::vector<double> loads_percent;  ///< Of what perfect batching could carry.
+  std::vector<double> loads_percent;  ///< in percent of the rate that perfect batching sustains
   std::vector<Variant> variants;
 
   bool operator==(const Grid&) const = default;
@@ -62,7 +62,7 @@ struct GridPoint {
   std::string variant;  ///< Empty: none.
   std::uint32_t clients = 1;
   double load_percent = 0;
-  double round_trip_ms = 0;  ///< Of the whole fleet.
+  double round_trip_ms = 0;  ///< of the whole fleet
   double round_trips = 0;    ///< That the point has; fewer than the grid's if it was cut.
   bool cut = false;          ///< At max_changes.
   Scenario scenario;
@@ -79,9 +79,9 @@ struct GridPoint {
 /// ReadGrid.
 [[nodiscard]] std::vector<GridPoint> Expand(const Grid& grid);
 
-/// The round trip of the whole fleet, in seconds: the time in which the store can serve each of
-/// `clients` servers one batch of what it gathers meanwhile. Not less than such a batch takes; and
-/// that of an idle store where the clients are too slow to fill batches.
+/// Returns the round trip of the whole fleet, in seconds: the time in which the store can serve
+/// each of `clients` servers one batch of the changes that it gathers meanwhile. It is at least the
+/// time of such a batch. If the clients are too slow to fill batches, it is that of an idle store.
 [[nodiscard]] double FleetRoundTrip(const StoreSpec& store, std::uint32_t clients,
                                     double rate_per_s);
 

@@ -8,8 +8,8 @@
 
 namespace stout::sim {
 
-/// What is wrong with a text, in one line that names the place and the remedy:
-/// `"clients.cuont" is unknown; did you mean "count"?`. It does not name the file.
+/// An error in a text, in one line that names the place and the remedy: `"clients.cuont" is
+/// unknown; did you mean "count"?`. It does not name the file.
 struct TextError {
   std::string what;
 };
@@ -26,9 +26,9 @@ using Parsed = boost::system::result<T, TextError>;
 /// Strict JSON; the error names line and column.
 [[nodiscard]] Parsed<boost::json::value> ParseJson(std::string_view text);
 
-/// JSON for people and diff alike: an object or array has a line to itself if it fits, else a line
-/// per member, but always one line when nested deeper than `open_levels`. Numbers are in their
-/// shortest form (boost::json::serialize writes 2.5 as 2.5E0); one that is not finite is null.
+/// Writes JSON for people and for diff. An object or array has one line if it fits, otherwise a
+/// line per member; beyond `open_levels` it always has one line. Numbers are in their shortest form
+/// (boost::json::serialize writes 2.5 as 2.5E0). A number that is not finite is null.
 [[nodiscard]] std::string JsonText(const boost::json::value& value, int open_levels = 100);
 
 }  // namespace stout::sim

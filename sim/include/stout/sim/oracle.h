@@ -22,24 +22,24 @@ struct Trial {
 /// The setting with the least mean write latency, and what it gives.
 struct Best {
   double chosen_ms = 0;
-  Result result;              ///< Of the whole scenario, so that it compares with any policy's.
+  Result result;              ///< of the whole scenario, so that it compares with any policy's
   std::vector<Trial> trials;  ///< In the order in which they ran; their runs may be shorter.
 
   bool operator==(const Best&) const = default;
 };
 
-/// What a clairvoyant operator would set: the yardstick of an adaptive policy.
+/// The settings of a clairvoyant operator: the baseline for an adaptive policy.
 struct Oracle {
-  Best interval;  ///< Of `fixed:T`: time between two sends of a client.
-  Best gap;       ///< Of `gap:T`: pause of a client after each answer.
+  Best interval;  ///< interval of `fixed:T`: time between two sends of a client
+  Best gap;       ///< gap of `gap:T`: pause of a client after each answer
 };
 
 /// Finds the best fixed interval: the spacing between the sends of every client that has the least
-/// mean write latency. Some 12 short runs find it to 4 %; three whole ones or more see to it that
-/// no interval a fifth longer or shorter is better, for short ones end before a long queue has
-/// settled.
+/// mean write latency. About 12 short runs find it to 4 %. Short runs end before a long queue has
+/// settled. Therefore at least three whole runs check that no interval a fifth longer or shorter is
+/// better.
 ///
-/// Every server has a phase of its own and 2 % of jitter: under an exact interval, servers that the
+/// Every server has a phase of its own and 2 % of jitter. Under an exact interval, servers that the
 /// simulation starts together would send together for ever.
 ///
 /// Deterministic.   Threads: none of its own.   Requires a valid scenario; its policy is ignored.

@@ -10,17 +10,18 @@
 
 namespace stout::sim {
 
-/// What a world draws at random. Integers and Unit are the same on every machine; Exponential and
+/// The random numbers of a world. Integers and Unit are the same on every machine. Exponential and
 /// Normal go through the machine's logarithm and cosine, which may differ in the last bit.
 ///
-/// Fork a generator for each part of the world, or a change of one part reshuffles all others.
+/// Fork a generator for each part of the world. Otherwise a change of one part reshuffles all
+/// others.
 class Random {
  public:
   explicit constexpr Random(std::uint64_t seed) : bits_(seed) {}
 
   constexpr Random Fork() { return Random(bits_.Next()); }
 
-  /// Uniform over all values: a seed for something else.
+  /// Uniform over all values: a seed for another generator.
   constexpr std::uint64_t Bits() { return bits_.Next(); }
   /// Uniform in [0, bound); bound > 0.
   constexpr std::uint64_t Below(std::uint64_t bound) { return bits_.Below(bound); }
@@ -37,9 +38,9 @@ class Random {
 
   /// Uniform in [0, 1).
   constexpr double Unit() { return bits_.Unit(); }
-  /// Of mean 1.
+  /// Exponential with mean 1.
   double Exponential() { return -std::log1p(-Unit()); }
-  /// Of mean 0 and variance 1 (Box and Muller 1958; the second of the pair is not kept).
+  /// Normal with mean 0 and variance 1 (Box and Muller 1958; the second of the pair is not kept).
   double Normal() {
     constexpr double kTwoPi = 6.283185307179586;
     const double radius = std::sqrt(2 * Exponential());

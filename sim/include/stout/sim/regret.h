@@ -19,7 +19,7 @@
 
 namespace stout::sim {
 
-/// What was measured at one point of a grid. Results have no timeline.
+/// The measurements at one point of a grid. Results have no timeline.
 struct PointResults {
   GridPoint point;
   std::optional<Best> interval;            ///< The yardstick: the best fixed interval.
@@ -50,20 +50,20 @@ struct RegretRow {
   std::string name;   ///< Which of them.
   std::size_t points = 0;
   std::size_t unstable = 0;
-  double geometric_mean = 0, median = 0, p95 = 0, max = 0;  ///< Of the regrets.
+  double geometric_mean = 0, median = 0, p95 = 0, max = 0;  ///< of the regrets
   double share_within_25_percent = 0;
   double p99_ratio = 0;         ///< Geometric mean of p99 over the best interval's p99.
   double worst_vs_natural = 0;  ///< Largest mean latency over the best natural's.
-  double jain_throughput_min = 1, jain_throughput_median = 1;  ///< Of equal clients.
+  double jain_throughput_min = 1, jain_throughput_median = 1;  ///< of points with equal clients
   double jain_latency_min = 1, jain_latency_median = 1;
-  std::string worst_point;  ///< Where `max` is.
+  std::string worst_point;  ///< the point of `max`
 
   bool operator==(const RegretRow&) const = default;
 };
 
-/// Mean write latency over that of the best fixed interval. An unstable run counts as
-/// kUnstableRegret at least, and none as more than kMaxRegret. Nothing where either is missing or
-/// no interval is stable.
+/// The regret is the mean write latency over that of the best fixed interval. An unstable run
+/// counts as at least kUnstableRegret, and no run as more than kMaxRegret. There is no regret if
+/// either run is missing or no interval is stable.
 inline constexpr double kUnstableRegret = 10;
 inline constexpr double kMaxRegret = 50;
 [[nodiscard]] std::optional<double> RegretOf(const PointResults& results,
@@ -80,10 +80,10 @@ inline constexpr double kMaxRegret = 50;
 [[nodiscard]] std::string RegretTable(const std::vector<PointResults>& results,
                                       const std::string& policy);
 
-/// What `stout-sim grid --json` writes.
+/// The content of a file of `stout-sim grid --json`.
 struct GridFile {
   std::string grid;                   ///< Its name.
-  std::vector<std::string> policies;  ///< Those asked for.
+  std::vector<std::string> policies;  ///< the requested ones
   std::vector<PointResults> points;
 
   bool operator==(const GridFile&) const = default;

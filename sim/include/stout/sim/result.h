@@ -25,7 +25,7 @@ struct Slice {
   bool operator==(const Slice&) const = default;
 };
 
-/// What a simulated run has shown, after its warm-up.
+/// The results of a simulated run, after its warm-up.
 struct Result {
   std::string scenario, policy;
   std::uint64_t seed = 0;
@@ -45,13 +45,14 @@ struct Result {
   std::uint64_t refused = 0;     ///< Changes that an engine pushed back: too much was pending.
   std::uint64_t expired = 0;     ///< Changes whose reply met its deadline.
   std::uint64_t pending = 0;     ///< Changes that waited to be durable at the end.
-  /// Jain's index over the clients present at the end, each over its own time, of changes completed
-  /// (as a share of what it offers; in a closed loop, per second), mean write latency, and batches.
+  /// Jain's index over the clients present at the end, each over its own time. There is one for the
+  /// changes completed (as a share of the offered ones; in a closed loop, per second), one for the
+  /// mean write latency, and one for the batches.
   double jain_throughput = 1, jain_latency = 1, jain_batches = 1;
-  /// Whether the store kept up: what was offered was also completed, and latency did not grow.
+  /// True if the store kept up: the offered changes were completed, and latency did not grow.
   bool stable = true;
   std::vector<Slice> timeline;
-  std::uint64_t digest = 0;  ///< Of every event: two runs of a seed have the same.
+  std::uint64_t digest = 0;  ///< hash of every event: two runs of a seed have the same
 
   bool operator==(const Result&) const = default;
 };

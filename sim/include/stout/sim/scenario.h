@@ -8,7 +8,7 @@
 
 namespace stout::sim {
 
-/// The store that all clients share. Costs are times of one server while nothing else is at work.
+/// The store that all clients share. Costs are times of one server that is otherwise idle.
 struct StoreSpec {
   enum class Kind : std::uint8_t {
     kFifo,         ///< One server, one queue.
@@ -58,9 +58,9 @@ struct ClientSpec {
   std::vector<double> trace_s;    ///< kRecorded: times of arrivals, ascending, in seconds.
   double read_fraction = 0;  ///< Share of requests that only read a key (they wait if it is dirty).
 
-  // Limits of each client's engine, out of the way unless a scenario is about them: what a policy
-  // gathers in a second at 97 % load on a slow store would not fit the batch of a server's
-  // defaults, and a sweep of intervals would find the limit instead of the interval.
+  // Limits of each client's engine. They are too high to matter unless a scenario is about them.
+  // Otherwise the changes of a second at 97 % load on a slow store would not fit a server's default
+  // batch, and a sweep of intervals would find the limit instead of the interval.
   std::uint64_t max_batch_items = 1'000'000;
   std::uint64_t max_batches_in_flight = 1'000'000;
   std::uint64_t max_dirty_keys = 1'000'000;  ///< And waiting replies; changes beyond are refused.
@@ -79,11 +79,11 @@ struct KeySpec {
   bool operator==(const KeySpec&) const = default;
 };
 
-/// What changes at a moment of the run.
+/// A change at a moment of the run.
 struct Step {
   double at_s = 0;
   std::optional<double> total_rate_per_s;
-  std::optional<std::uint32_t> clients;  ///< The first so many are there; others leave or join.
+  std::optional<std::uint32_t> clients;  ///< number of clients present from now on
   std::optional<double> store_speed;     ///< 2: all services take half as long.
 
   bool operator==(const Step&) const = default;

@@ -21,10 +21,12 @@ namespace stout::sim {
 [[nodiscard]] Parsed<Scenario> ReadScenario(std::string_view text);
 [[nodiscard]] Parsed<Scenario> ScenarioFromJson(const boost::json::value& value);
 
-/// Nothing if the fields go together, else the error. For scenarios that did not come from JSON.
+/// Returns nullopt if the fields go together, otherwise the error. For scenarios that did not come
+/// from JSON.
 [[nodiscard]] std::optional<TextError> Validate(const Scenario& scenario);
 
-/// What is not at its default: the shortest object that ReadScenario reads back as `scenario`.
+/// Writes the fields that differ from their defaults: the shortest object that ReadScenario reads
+/// back as `scenario`.
 [[nodiscard]] boost::json::object ScenarioToJson(const Scenario& scenario);
 
 /// JSON Schema (draft 2020-12) of a scenario file, as in docs/scenario.schema.json.

@@ -31,9 +31,9 @@ struct RunLimits {
 /// Runs a world of servers, each with its own Engine and a copy of `policy`, to its end.
 ///
 /// A client's first request comes after a random share of its policy's first interval or gap, so
-/// that servers with timers are not in step from the start.
-/// What is measured is what becomes durable after the warm-up: under a steady load neither end of
-/// the measured time is censored.
+/// that servers with timers are not in step from the start. The results cover the changes that
+/// become durable after the warm-up. Under a steady load neither end of the measured time is
+/// censored.
 /// Deterministic: the result depends on the arguments alone.   Threads: call it from many at once.
 /// Requires a valid scenario.
 [[nodiscard]] Result Simulate(const Scenario& scenario, const Policy& policy,

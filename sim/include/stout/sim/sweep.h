@@ -18,7 +18,7 @@ namespace stout::sim {
 /// One scenario with one policy at one rate.
 struct SweepRun {
   double rate_per_s = 0;
-  double load_percent = 0;  ///< Of what perfect batching could carry.
+  double load_percent = 0;  ///< in percent of the rate that perfect batching sustains
   Result result;            ///< Without its timeline.
 
   bool operator==(const SweepRun&) const = default;

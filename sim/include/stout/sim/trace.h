@@ -8,7 +8,7 @@
 
 namespace stout::sim {
 
-/// What happened in a world, as a digest and, if wanted, as lines for people.
+/// The events of a world, as a digest and, if wanted, as lines for people.
 ///
 /// Two runs of one seed must have the same digest; see Digest.
 class Trace {

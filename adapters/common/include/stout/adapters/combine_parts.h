@@ -8,9 +8,10 @@
 
 namespace stout {
 
-/// The answers to the parts of a batch as one, where a store splits what it is given: part `p` had
-/// the items `items[p]` of the batch, by their places, and `parts[p]` speaks of items by these too.
-/// Where the parts do not all agree, items are told one by one. Requires at least one part.
+/// Combines the answers to the parts of a batch into one answer, for a store that splits its
+/// batches. Part `p` had the items `items[p]` of the batch, given by index, and `parts[p]` refers
+/// to items by these indices too. If the parts do not all agree, each item is named. Requires at
+/// least one part.
 [[nodiscard]] WriteResult CombineParts(std::span<const WriteResult> parts,
                                        std::span<const std::vector<std::uint32_t>> items);
 

@@ -24,24 +24,24 @@
 namespace stout {
 
 /// Connections of a store to one server, opened when they are needed, and the calls that wait for
-/// one. A worker for each takes calls from one queue; the one that was idle last comes first, so
-/// that no more connections are open than the load needs. While there is no connection at all, what
-/// waits is told so at once.
+/// one. Each connection has a worker that takes calls from one queue. The worker that was idle last
+/// comes first, so no more connections are open than the load needs. While there is no connection
+/// at all, waiting calls fail at once.
 ///
-/// `Connection` has, all of it on the strand,
+/// `Connection` has these members, all on the strand:
 ///
 ///     asio::awaitable<std::string> Connect();  // empty, or what is wrong
 ///     bool Usable();                           // as far as is known
 ///     void Drop();                             // ends it; nothing of it is running
 ///     void Close();                            // for good: ends what is running, too
 ///
-/// Owner: shared; it lives until its coroutines have ended, which Close() sees to.
-/// Threads: Submit() and Close() any; everything else runs on the strand.
+/// Owner: shared; it lives until its coroutines have ended, which Close() ensures.
+/// Threads: Submit() and Close() any; all other members run on the strand.
 /// Errors: a job that throws costs its connection, and is logged.
 template <typename Connection>
 class ConnectionPool : public std::enable_shared_from_this<ConnectionPool<Connection>> {
  public:
-  /// What a call does with a connection; null: there is none.
+  /// Work that a call does with a connection; null: there is none.
   using Job = UniqueFunction<boost::asio::awaitable<void>(Connection*)>;
   using MakeConnection = UniqueFunction<std::unique_ptr<Connection>()>;
 
@@ -58,8 +58,8 @@ class ConnectionPool : public std::enable_shared_from_this<ConnectionPool<Connec
         reconnection_(std::move(reconnection)),
         make_(std::move(make)) {}
 
-  /// False: too much waits already, and the job is not run. Where this thread may run the strand,
-  /// the job begins within this call.
+  /// Returns false if too many calls wait already; then the job is not run. If this thread may run
+  /// the strand, the job begins within this call.
   [[nodiscard]] bool Submit(Job job) {
     if (calls_.fetch_add(1, std::memory_order_relaxed) >= options_.max_queue) {
       calls_.fetch_sub(1, std::memory_order_relaxed);

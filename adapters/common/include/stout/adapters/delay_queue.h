@@ -9,12 +9,12 @@
 namespace stout {
 
 /// Runs tasks at their times on an executor, one at a time: in order of due time, equal times in
-/// order of scheduling. What stores with simulated latency or faults are made of.
+/// order of scheduling. Stores with simulated latency or faults are built on it.
 ///
 /// Precision is that of the executor's timers, commonly some 50 µs to 1 ms late.
 /// Owner: the executor's context must outlive it.
 /// Threads: any; a task is never run inside Schedule(), may call it, and must not destroy the
-/// queue.
+///   queue.
 class DelayQueue {
  public:
   using Clock = std::chrono::steady_clock;

@@ -11,9 +11,8 @@
 
 namespace stout {
 
-/// One connection of a lease service, and the calls that wait for it: renewals have one and changes
-/// another. Nothing is shared with other pools, for what keeps changes from connecting must not
-/// keep renewals from it.
+/// One connection of a lease service, and the calls that wait for it. Renewals and changes have one
+/// each, and share nothing, so that a failure to connect for changes does not delay renewals.
 template <typename Connection>
 std::shared_ptr<ConnectionPool<Connection>> MakeLeasePool(
     const boost::asio::any_io_executor& strand, std::string name,

@@ -17,8 +17,8 @@ namespace stout {
 template <typename T>
 class PendingCall;
 
-/// The calls of a store that wait for answers from elsewhere, so that none is left when the store
-/// goes, whatever a connection or an executor still has of them:
+/// The calls of a store that wait for answers from elsewhere. Close() answers all that are left,
+/// even if a connection or an executor still refers to them:
 ///
 ///     auto call = pending_.Add<WriteResult>(std::move(handler), {Errc::kUnknown, {}});
 ///     ... call->Answer(std::move(result));   // later, on any thread

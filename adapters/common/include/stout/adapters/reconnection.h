@@ -25,7 +25,7 @@ class Reconnection {
   void Failed(TimePoint now, std::string error);
   void Succeeded();
 
-  /// A line in the log for what else goes wrong with that server.
+  /// Writes a line to the log for another error of that server.
   void Log(const std::string& error) const;
 
  private:
@@ -33,7 +33,7 @@ class Reconnection {
   const std::chrono::milliseconds longest_pause_;
   std::size_t failures_ = 0;  // In a row.
   TimePoint retry_at_{};
-  std::string last_error_;  // What the log has been told.
+  std::string last_error_;  // the text that was logged last
 };
 
 }  // namespace stout

@@ -53,7 +53,7 @@ struct StoreUrl {
 [[nodiscard]] std::string RedactedMessage(std::string_view message,
                                           std::span<const char* const> arguments);
 
-/// Nothing, if an escape is broken.
+/// Returns nullopt if an escape is broken.
 [[nodiscard]] std::optional<std::string> PercentDecode(std::string_view text);
 
 /// Fills `*diagnostics`, if there is one, and answers the error to return.
@@ -89,7 +89,8 @@ class UrlOptionReader {
   /// "true" or "false".
   void Flag(std::string_view name, bool& value);
 
-  /// Nothing if every option was read, else one line that names the option and the remedy.
+  /// Returns nullopt if every option was read, otherwise one line that names the option and the
+  /// remedy.
   [[nodiscard]] std::optional<std::string> Finish() const;
 
   /// Makes Finish() return `why`, unless an earlier error or an unknown option comes first.

@@ -11,15 +11,15 @@
 
 namespace stout {
 
-/// The time that a coroutine has for what it is about to do:
+/// Limits the time of a coroutine's next operation:
 ///
 ///     const TimeLimit limit(strand, timeout, [this] { socket_.close(); });
 ///     ... co_await socket_.async_wait(...);   // fails once the time is over
 ///
-/// Cheaper than to wait for a timer beside the operation, which takes a coroutine for each.
+/// It is cheaper than a wait for a timer beside the operation, which takes a coroutine for each.
 ///
-/// Threads: made, used and destroyed on `strand`, where `expire` runs too. What `expire` refers to
-/// must live as long as the limit.
+/// Threads: made, used and destroyed on `strand`, where `expire` runs too. The objects that
+///   `expire` refers to must live as long as the limit.
 class TimeLimit {
  public:
   TimeLimit(const boost::asio::any_io_executor& strand, Duration timeout,

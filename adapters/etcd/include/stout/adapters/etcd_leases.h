@@ -18,12 +18,12 @@ namespace stout {
 struct EtcdLeasesOptions {
   /// HOST:PORT of the cluster's members. If one does not answer, the next is asked.
   std::vector<std::string> endpoints{};
-  /// Of the deployment: all keys are below "NAME/".
+  /// Name of the deployment: all keys are below "NAME/".
   std::string name = "stout";
-  /// No answer for so long: another member is asked from then on, and what was asked may yet
-  /// happen. Also the time for a new connection. > 0
+  /// After this time without an answer another member is asked from then on; the unanswered call
+  /// may still happen. It also limits the time for a new connection. > 0
   Duration timeout = std::chrono::seconds(2);
-  /// A watch that is silent for so long is begun anew, for its connection may be dead. > 0
+  /// A watch that is silent for this time is begun anew, because its connection may be dead. > 0
   Duration silence = std::chrono::seconds(5);
 };
 
@@ -33,18 +33,18 @@ struct EtcdLeasesOptions {
 ///
 /// | key | value | lives |
 /// |---|---|---|
-/// | NAME/deployment | the number of ranges, and what is added to revisions | for ever |
+/// | NAME/deployment | the number of ranges, and the offset that is added to revisions | for ever |
 /// | NAME/member/SESSION | the address | with the session's lease |
 /// | NAME/range/RANGE | the session and its address | with the session's lease |
 ///
-/// A session is an etcd lease, whose ttl is a number of seconds: others are rounded up. A range is
-/// taken by a transaction that creates its key; its revision is the epoch, plus the Unix time in
-/// microseconds at which the deployment was first seen. A watch reads everything and then follows
-/// from that revision on, on a connection of its own; if it is cut, or what it missed is compacted,
-/// it reads everything again.
+/// A session is an etcd lease, whose ttl is a whole number of seconds: other times are rounded up.
+/// A transaction takes a range by creating its key. The epoch is the key's revision plus the Unix
+/// time in microseconds at which the deployment was first seen. A watch reads everything and then
+/// follows from that revision on, on a connection of its own. If the watch is cut, or if the
+/// changes that it missed are compacted, it reads everything again.
 ///
 /// Owner, threads: as LeaseService; the executor's context must outlive it. All I/O is on the
-///   executor, without blocking. Three connections: for renewals, for changes, for the watch.
+/// executor, without blocking. Three connections: for renewals, for changes, for the watch.
 class EtcdLeases final : public LeaseService {
  public:
   /// Does not ask the cluster, which may come later. Fails with kBadUrl.

@@ -12,9 +12,9 @@
 
 namespace stout {
 
-/// What befalls one call.
+/// The fault of one call.
 ///
-/// | fault           | what the store underneath does        | what the caller is told            |
+/// | fault           | action of the store underneath        | answer to the caller               |
 /// |-----------------|---------------------------------------|------------------------------------|
 /// | kNone           | the call                              | its result                         |
 /// | kDelay          | the call, later                       | its result, later                  |
@@ -26,7 +26,7 @@ namespace stout {
 /// | kApplyTwice     | the call, and a copy of it again later| its result                         |
 /// | kPartial        | the call, for a part of the items     | its result; kTransient for the rest|
 ///
-/// Reads and epochs know kNone, kDelay, kFail, kLoseRequest and kLoseAnswer; the others are taken
+/// Reads and epochs support kNone, kDelay, kFail, kLoseRequest and kLoseAnswer. Other faults count
 /// as kNone there.
 enum class Fault : std::uint8_t {
   kNone,

@@ -13,15 +13,15 @@
 
 namespace stout {
 
-/// A store's time, as a queue before a few servers: a call waits, first come first served, for one
-/// of `workers`, which then takes `latency + items * per_item`, spread evenly by ±`jitter`.
-/// All zero: calls are answered at once.
+/// The latency of a store, modelled as a queue before a few servers. A call waits, first come first
+/// served, for one of `workers`. The worker then takes `latency + items * per_item`, spread evenly
+/// by ±`jitter`. If all are zero, calls are answered at once.
 struct LatencyModel {
-  Duration latency{};       ///< Of each call. >= 0
-  Duration per_item{};      ///< Of each item in a batch. >= 0
+  Duration latency{};       ///< per call; >= 0
+  Duration per_item{};      ///< per item of a batch; >= 0
   std::size_t workers = 1;  ///< Calls served at the same time. >= 1
   double jitter = 0;        ///< Share of the service time, 0..1.
-  std::uint64_t seed = 1;   ///< Of the jitter.
+  std::uint64_t seed = 1;   ///< of the jitter
   /// Calls waiting or served, beyond which a call fails with kTransient at once. >= 1
   std::size_t max_queue = 65536;
 

@@ -18,32 +18,33 @@ namespace stout {
 ///
 ///     redis-cluster://app:secret@10.0.0.1:6379,10.0.0.2:6379?wait=1
 ///
-/// States lie in it as in RedisStore's server, each in the slot of its key (with hash tags, as
-/// Redis has them). A batch is split by slots; those of a node go in one round trip. It is so
-/// atomic within a slot only. Keys that the same master served when the store opened share a
-/// partition: each master is a lane of its own, and one that is slow or away holds up no other's.
+/// The layout of states is that of RedisStore, each in the slot of its key (with hash tags, as
+/// Redis has them). A batch is split by slots; the slots of a node share one round trip. A batch is
+/// therefore atomic only within a slot. Keys that the same master served when the store opened
+/// share a partition. Each master is a lane of its own, and a slow or unreachable master delays no
+/// other lane.
 ///
-/// The store learns of the cluster from any node of its URL that answers, and follows it: slots
-/// that move (MOVED, ASK), replicas that take over, new nodes. While a slot moves, what needs
-/// several of its keys in one step is kTransient (TRYAGAIN).
+/// The store learns of the cluster from any node of its URL that answers. It follows changes: slots
+/// that move (MOVED, ASK), replicas that take over, new nodes. While a slot moves, a command that
+/// needs several of its keys in one step is kTransient (TRYAGAIN).
 ///
-/// Durable: a cluster replicates after it has answered, so that a replica that takes over may lack
-/// what was acknowledged. traits().durable is true where every node is set up as RedisStore asks
-/// for, and `wait` covers all replicas of every master; as seen when the store opens.
+/// Durable: a cluster replicates after it has answered, so a replica that takes over may lack
+/// acknowledged writes. traits().durable is true if every node is set up as RedisStore requires,
+/// and `wait` covers all replicas of every master. Both are checked when the store opens.
 ///
-/// Fence() writes one key a slot, 16,384 in all, and takes some tenths of a second. A repetition of
-/// the last one that succeeded asks one slot of each range that a master serves.
+/// Fence() writes one key per slot, 16,384 in all, and takes some tenths of a second. A repetition
+/// of the last fence that succeeded asks one slot of each range that a master serves.
 ///
 /// Owner, Threads: as RedisStore.
-/// Errors: as RedisStore, but often item by item, as nodes fail on their own; also kTransient where
-///   nobody serves a slot (CLUSTERDOWN), and for a slot that is moved about without end.
+/// Errors: as RedisStore, but often item by item, because nodes fail on their own. Also kTransient
+///   if no node serves a slot (CLUSTERDOWN), and for a slot that keeps moving.
 class RedisClusterStore final : public Store {
  public:
   struct Options : RedisOptions {
-    std::vector<RedisAddress> seeds{};  ///< Of some nodes, to learn of the others. At least one.
+    std::vector<RedisAddress> seeds{};  ///< some nodes, at least one; they name the others
   };
 
-  /// What nodes answered that had not, or not all, of the keys asked for.
+  /// Counts of redirections: answers of nodes that did not have all of the requested keys.
   struct Redirections {
     std::uint64_t moved = 0;  ///< The slot is another's.
     std::uint64_t asked = 0;  ///< The slot is being moved.

@@ -13,17 +13,17 @@ namespace stout {
 enum class RedisMode {
   /// With their stamps, compared by a script: nothing late can undo anything newer.
   kVersioned,
-  /// As bare values, which other programs read and write. Nothing is compared: a batch that timed
-  /// out and is executed later brings old values back.
+  /// As bare values, which other programs read and write. No stamps are compared: a batch that
+  /// timed out and is executed later brings old values back.
   kPlain,
 };
 
-/// What the stores on one Redis and on a cluster have in common.
+/// The options that a store on one Redis and one on a cluster share.
 struct RedisOptions {
   // --- Behaviour -----------------------------------------------------------------------------
 
   RedisMode mode = RedisMode::kVersioned;
-  std::string user{};      ///< Of an ACL. Empty: the default user.
+  std::string user{};      ///< user of an ACL; empty: the default user
   std::string password{};  ///< Empty: AUTH is not sent.
   /// Before every key, and before the names of the store's own: `stout:epoch`, `stout:fence:SCOPE`,
   /// `stout:nothing`. No key of an application may have one of these.
@@ -31,14 +31,15 @@ struct RedisOptions {
   /// How long a delete keeps its stamp, so that a late older write cannot undo it. In milliseconds,
   /// rounded up. >= 0
   Duration tombstone_ttl = std::chrono::hours(1);
-  /// No answer for so long: the connection is given up, and what was sent may yet happen. > 0
+  /// After this time without an answer the connection is closed; the commands that were sent may
+  /// still happen. > 0
   Duration timeout = std::chrono::seconds(10);
   /// Time for a new connection: name, connect, AUTH, SELECT. (A look-up of the name that takes
   /// longer than that is waited for all the same; addresses need none.) > 0
   Duration connect_timeout = std::chrono::seconds(5);
   /// Replicas that must have a batch before it counts as written. With Redis 7.2 or newer and its
-  /// AOF on, those that have it on disk, and the server itself too (WAITAOF); otherwise those that
-  /// have it in memory (WAIT). Fewer: kUnknown.
+  /// AOF on, the replicas and the server itself must have it on disk (WAITAOF). Otherwise the
+  /// replicas must have it in memory (WAIT). If fewer have it: kUnknown.
   std::size_t wait = 0;
   /// How long to wait for them. WAITAOF takes as long as the syncs of server and replica: with
   /// `appendfsync everysec` a second or two, for which set 5 s. In milliseconds, rounded up. > 0,
@@ -55,7 +56,7 @@ struct RedisOptions {
   std::size_t max_queue = 4096;
 };
 
-/// Where a server is.
+/// The address of a server.
 struct RedisAddress {
   std::string host = "127.0.0.1";
   std::uint16_t port = 6379;

@@ -17,27 +17,26 @@ namespace stout {
 ///
 ///     redis://app:secret@cache.example:6379/0?connections=2
 ///
-/// A batch is one round trip and atomic: in RedisMode::kVersioned a script that compares stamps and
-/// the fence of the batch's scope, in kPlain MSET and DEL. docs/STORES.md tells how keys and states
-/// lie in the server, and what `wait` is worth.
+/// A batch is one round trip and atomic. RedisMode::kVersioned uses a script that compares stamps
+/// and the fence of the batch's scope. kPlain uses MSET and DEL. docs/STORES.md describes the
+/// layout of keys and states in the server, and the guarantees of `wait`.
 ///
-/// Durable means what the server is set up for: `appendonly yes` with `appendfsync always`, or
-/// `wait` where the server has WAITAOF; and no eviction of keys; as seen when the store opens.
-/// Where the user may not run CONFIG GET it is not known, and taken for not durable.
+/// Durability depends on the server's settings: `appendonly yes` with `appendfsync always`, or
+/// `wait` if the server has WAITAOF; and no eviction of keys. They are checked when the store
+/// opens. If the user may not run CONFIG GET, they are unknown and count as not durable.
 ///
-/// kPlain compares and fences nothing. A value of kVersioned that the store did not write is read
-/// as kCorrupt and refused to be overwritten; a key of another type (a list, say) reads as not
-/// found.
+/// kPlain compares and fences nothing. In kVersioned, a value that the store did not write is read
+/// as kCorrupt and is not overwritten. A key of another type (such as a list) reads as not found.
 ///
-/// Owner: the executor's context must outlive the store; idle connections wait on it, so that an
-///   io_context has work until the store is gone. What is without an answer when the store is
-///   destroyed fails: a batch with kUnknown, anything else with kTransient.
+/// Owner: the executor's context must outlive the store. Idle connections wait on it, so that an
+///   io_context has work until the store is gone. Calls without an answer when the store is
+///   destroyed fail: a batch with kUnknown, any other call with kTransient.
 /// Threads: any; all I/O is on the executor, without blocking. Open() blocks. Handlers run on the
 ///   executor, in a call that is refused at once, or in the destructor.
-/// Errors: kTransient while there is no connection, and for what the server answers with an error
-///   (LOADING, BUSY, OOM, MISCONF, READONLY, ...), which it then has not done; kUnknown when the
-///   connection is lost, or silent, after a batch was sent, and where fewer replicas than `wait`
-///   have it; kTooLarge beyond traits().max_batch_bytes; per item kFenced and kRefused.
+/// Errors: kTransient while there is no connection, and if the server answers with an error
+///   (LOADING, BUSY, OOM, MISCONF, READONLY, ...) and so did nothing. kUnknown if the connection is
+///   lost, or silent, after a batch was sent, and if fewer replicas than `wait` have it. kTooLarge
+///   beyond traits().max_batch_bytes. Per item kFenced and kRefused.
 class RedisStore final : public Store {
  public:
   struct Options : RedisOptions {

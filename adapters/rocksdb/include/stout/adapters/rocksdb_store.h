@@ -31,11 +31,11 @@ struct RocksDbOptions {
 
   // --- Performance ---------------------------------------------------------------------------
 
-  /// Threads that write, each one batch at a time. They wait for the disk rather than compute, and
-  /// RocksDB commits what they bring together in one sync (group commit): so this is the largest
-  /// group, and far more than the machine's cores does no harm. 1..1024
+  /// Threads that write, each one batch at a time. They wait for the disk rather than compute, so
+  /// their number may far exceed the number of cores. RocksDB commits their batches together in one
+  /// sync (group commit), and this is the largest group. 1..1024
   std::size_t threads = 16;
-  /// Threads that read. Of their own, so that a write stall does not hold up reads. 1..1024
+  /// Threads that only read, so that a write stall does not delay reads. 1..1024
   std::size_t read_threads = 4;
   /// Calls waiting or running, beyond which a call fails with kTransient at once. >= 1
   std::size_t max_queue = 4096;
@@ -49,17 +49,17 @@ struct RocksDbOptions {
 ///
 ///     rocksdb:/var/lib/app?threads=16&sync=true&tombstone_ttl=1h
 ///
-/// Batches are atomic (one rocksdb::WriteBatch), stamps are compared atomically with the write: a
-/// batch holds its keys from the look-up of their stamps until it is written, so that batches with
-/// no key in common run side by side. A deleted key is read as not found, with the stamp of the
-/// delete while its tombstone lives. One process at a time opens a database.
+/// Batches are atomic (one rocksdb::WriteBatch), and stamps are compared atomically with the write.
+/// A batch holds its keys from the look-up of their stamps until it is written. Batches with no key
+/// in common run in parallel. A deleted key is read as not found, with the stamp of the delete
+/// while its tombstone lives. Only one process at a time opens a database.
 ///
-/// Owner: none needed of the executor: it has its own threads.
+/// Owner: needs no executor: it has its own threads.
 /// Threads: any; handlers run on the store's threads and must not destroy the store.
-/// Errors: kTooLarge beyond traits().max_batch_bytes; kUnknown when a write fails, because the disk
-///   may have it all the same; kTransient while the database recovers from that, which it does by
-///   itself (a full disk: some seconds after there is space for a memtable; reads go on meanwhile),
-///   and when `max_queue` is reached; per item kFenced, and kRefused for a key of which the
+/// Errors: kTooLarge beyond traits().max_batch_bytes. kUnknown when a write fails, because the disk
+///   may have it nevertheless. kTransient while the database recovers from that by itself, and when
+///   `max_queue` is reached. After a full disk it recovers some seconds after there is space for a
+///   memtable; reads go on meanwhile. Per item kFenced, and kRefused for a key of which the
 ///   database holds bytes that this adapter did not write (kCorrupt when read).
 /// Log: the first error of each kind, then at most one a minute, with a remedy. Writes that succeed
 ///   again are logged once.
