@@ -14,7 +14,7 @@
 
 namespace stout {
 
-// The part of a store that its calls need until they have ended, which may be after the store:
+// The state that a store's calls need until they have ended, which may be after the store. It has
 // connections that write and connections that read, on one strand, and the collection of
 // tombstones.
 class PostgresStore::Engine : public std::enable_shared_from_this<Engine> {

@@ -9,10 +9,10 @@
 #include "stout/core/types.h"
 
 // Fences: an epoch per scope, in a table, and a lock per scope that lasts as long as a transaction
-// and costs no write. A batch shares the lock, and only then looks at the fence, in a statement of
-// its own: under READ COMMITTED each statement sees all that was committed when it began. A fence
-// that is raised takes the lock for itself, and so comes after each batch that has seen the fence
-// as it was.
+// and costs no write. A batch shares the lock, and only then reads the fence, in a statement of its
+// own. Under READ COMMITTED each statement sees all changes that were committed when it began.
+// Raising a fence takes the lock exclusively, and so waits for each batch that has seen the old
+// fence.
 //
 // Locks are taken in this order: scope, row of the epoch, rows of keys.
 namespace stout::postgres {
@@ -23,10 +23,10 @@ namespace stout::postgres {
 // behind `before` other queries.
 [[nodiscard]] bool IsFenced(const Outcome& outcome, std::size_t before = 0);
 
-// kFenced, kTransient or kUnknown. A batch that is under way for long is not waited for: its client
-// may stand still in the middle of sending it, or may have died without a word. Its connection is
-// ended, and the batch undone, unless it waits for a synchronous standby. `again`: this fence was
-// raised before, and that was durable.
+// Errors: kFenced, kTransient or kUnknown. A batch that is under way for long is not waited for:
+//   its client may have stopped in the middle of sending it, or may have died silently. Its
+//   connection is ended, and the batch undone, unless it waits for a synchronous standby. `again`:
+//   this fence was raised before, and that was durable.
 [[nodiscard]] boost::asio::awaitable<Errc> Fence(Connection& connection, const Schema& schema,
                                                  const Scope& scope, Epoch epoch, bool again,
                                                  Duration timeout);

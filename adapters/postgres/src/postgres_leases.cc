@@ -23,7 +23,7 @@ using postgres::Outcome;
 using postgres::Query;
 using postgres::RowsTouched;
 
-// Numbers of ours are not negative, and come from the server but for those of a caller's mistake.
+// Our numbers are not negative. They come from the server, except those of a caller's mistake.
 std::string Number(std::uint64_t number) {
   return postgres::Int8(static_cast<std::int64_t>(number));
 }

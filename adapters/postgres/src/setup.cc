@@ -207,7 +207,7 @@ class SettingUp {
     return {};
   }
 
-  // What became of a trial row.
+  // The outcome of a trial row.
   struct Trial {
     enum End { kKept, kRefused, kWrong };
 

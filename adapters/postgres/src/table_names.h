@@ -10,7 +10,7 @@ namespace stout::postgres {
 // behind it.
 class TableNames {
  public:
-  // Nothing, with a message, if it is no name.
+  // Returns nullopt and sets a message if it is not a name.
   [[nodiscard]] static std::optional<TableNames> Parse(std::string_view text, std::string* error);
 
   // In quotes. `suffix` has at most 8 bytes.

@@ -180,7 +180,7 @@ asio::awaitable<ReadResult> Read(Connection& connection, const Schema& schema, c
   queries[0].parameters.push_back(keys.Slice(0, keys.size()));
   const Outcome outcome = co_await connection.RunOnPrimary(std::move(queries));
   if (outcome.errc != Errc::kOk) {
-    result.errc = Errc::kTransient;  // Nothing that a read could have done.
+    result.errc = Errc::kTransient;  // a read could have done nothing
     co_return result;
   }
   boost::unordered_flat_map<std::string_view, std::size_t> index;

@@ -56,7 +56,7 @@ class PostgresLeases::Engine : public std::enable_shared_from_this<Engine> {
 
   // On the strand.
   boost::asio::steady_timer timer_;
-  bool watched_ = false;  // Since somebody watched.
+  bool watched_ = false;  // true since the first watch
   bool polling_ = false;  // A look at the table is on its way.
   bool again_ = false;    // Something was changed since it was sent.
   bool closed_ = false;

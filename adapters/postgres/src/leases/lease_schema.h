@@ -7,17 +7,17 @@
 
 namespace stout::postgres {
 
-// The statements of leases in a database. Each but `table` is part of a transaction.
+// The statements of leases in a database. Each except `table` is part of a transaction.
 //
-// A session is alive while its row is there and has not expired. A take of a range first locks the
+// A session is alive while its row exists and has not expired. A take of a range first locks the
 // number, so that takes run one at a time and each sees the earlier ones. It then deletes the rows
-// that have expired. A renewal at the same time either is seen, or finds its row gone. So no server
-// is told that a session lives which another server holds for dead.
+// that have expired. A renewal at the same time either is seen, or finds its row gone. Therefore no
+// server is told that its session lives while another server holds it for dead.
 //
-// A row of the members whose session is -1 is about the server: its identity, as an address
-// "SYSTEM/TIMELINE", and the longest ttl that was ever asked for. If the identity changes, a
+// A row of the members whose session is -1 is about the server. It has its identity, as an address
+// "SYSTEM/TIMELINE", and the longest ttl that was ever requested. If the identity changes, a
 // standby was promoted or a backup restored, and the last records may be missing. Then all sessions
-// end, and this row bars every range until one ttl has passed: by then the leases whose records are
+// end, and this row bars every range until one ttl has passed. By then the leases whose records are
 // missing have ended by their owners' clocks. Numbers are at least the time in microseconds, so
 // none is given out twice.
 struct LeaseSchema {

@@ -17,14 +17,15 @@ namespace stout {
 struct PostgresLeasesOptions {
   /// As PostgresOptions::connection: a primary.
   std::string connection{};
-  /// Of the three tables, with a schema or without: this name with "_number", "_members" and
-  /// "_ranges" behind it. One name for each deployment.
+  /// Prefix of the three tables, with a schema or without; "_number", "_members" and "_ranges"
+  /// follow it. Each deployment has its own.
   std::string table = "stout_lease";
   /// Create the tables if they are missing and the user may; otherwise Open() says how.
   bool create = true;
   /// Between looks at the table: how late a watch is at most. > 0
   Duration poll = std::chrono::milliseconds(250);
-  /// No answer for so long: the connection is given up, and what was asked may yet happen. > 0
+  /// After this time without an answer the connection is closed; the unanswered call may still
+  /// happen. > 0
   Duration timeout = std::chrono::seconds(2);
   /// Time for a new connection, on all addresses of the host together. > 0
   Duration connect_timeout = std::chrono::seconds(2);
@@ -32,21 +33,21 @@ struct PostgresLeasesOptions {
   bool prepare = true;
 };
 
-/// Leases in a PostgreSQL database of version 14 or newer: no new server for those who have one.
+/// Leases in a PostgreSQL database of version 14 or newer, for deployments that already run one.
 ///
 ///     postgres://app@db.example/app?lease_table=stout_lease
 ///
-/// All time is the server's (clock_timestamp()), which must not be stepped forward by hand: that
-/// would end sessions early. A session is over once its row has expired; only then may another take
-/// what it held. Numbers of sessions and epochs come from one row, locked by whoever takes a range.
-/// Changes are committed durably even where the server's synchronous_commit is off. A promoted
-/// standby may lack the last of them: when the server's timeline or system identifier has changed,
-/// all sessions end, and no range is granted for one ttl.
-/// The watch polls: expiry makes no notification.
+/// All time is the server's (clock_timestamp()). It must not be stepped forward by hand, because
+/// that would end sessions early. A session ends when its row expires; only then may another
+/// session take its ranges. Session numbers and epochs come from one row, which each take of a
+/// range locks. Changes are committed durably even if the server's synchronous_commit is off. A
+/// promoted standby may lack the last changes. If the server's timeline or system identifier has
+/// changed, all sessions therefore end, and no range is granted for one ttl. The watch polls,
+/// because expiry sends no notification.
 ///
 /// Owner, threads: as LeaseService; the executor's context must outlive it. All I/O is on the
-///   executor, without blocking, except that libpq looks up host names in the call that connects.
-///   Two connections: one for renewals and the watch, which nothing else holds up.
+/// executor, without blocking, except that libpq looks up host names in the call that connects.
+/// There are two connections. One serves only renewals and the watch, so that nothing delays them.
 class PostgresLeases final : public LeaseService {
  public:
   /// Blocks: connects, checks or creates the tables. Fails with kBadUrl and kTransient.

@@ -17,7 +17,7 @@
 namespace stout {
 
 /// SQL for a schema of the user's own, in place of the store's table. Each statement handles a
-/// whole batch: its parameters are arrays. What they are is checked when the store opens.
+/// whole batch: its parameters are arrays. Their types are checked when the store opens.
 ///
 /// | statement | parameters | columns of the result |
 /// |---|---|---|
@@ -25,18 +25,18 @@ namespace stout {
 /// | `remove`  | $1 bytea[] keys [, $2 int8 epoch, $3 int8[] versions] | none |
 /// | `select`  | $1 bytea[] keys | bytea key, bytea value [, int8 epoch, int8 version] |
 ///
-/// With the parts in brackets, all of them, the statements compare stamps and tell so by the number
-/// of rows that they touch: `INSERT ... ON CONFLICT ... DO UPDATE ... WHERE (epoch, version) <
-/// ...`, over columns that are NOT NULL. Without them a late or repeated batch writes its old
-/// values again. Statements should take their rows in the order of keys, or two servers may
-/// deadlock each other (PostgreSQL then ends one of the batches, and it is sent again).
+/// With all parts in brackets, the statements compare stamps, and report it by the number of rows
+/// that they touch: `INSERT ... ON CONFLICT ... DO UPDATE ... WHERE (epoch, version) < ...`, over
+/// columns that are NOT NULL. Without them a late or repeated batch writes its old values again.
+/// Statements should take their rows in the order of keys. Otherwise two servers may deadlock each
+/// other (PostgreSQL then ends one of the batches, and it is sent again).
 ///
-/// When the store opens it writes, reads and removes a trial row in a transaction that it rolls
-/// back. It refuses statements that take a value and return another, and logs a warning if the
-/// table takes no trial row.
+/// When the store opens, it writes, reads and removes a trial row in a transaction that it rolls
+/// back. It refuses statements that take a value and return another. It logs a warning if the table
+/// takes no trial row.
 ///
-/// A store's URL names a file with them, `?templates=FILE.sql`: each below a line of its own that
-/// says `-- upsert`, `-- remove` or `-- select`.
+/// A store's URL names a file with the statements, `?templates=FILE.sql`. Each statement is below a
+/// line of its own: `-- upsert`, `-- remove` or `-- select`.
 struct PostgresTemplates {
   std::string upsert;
   std::string remove;
@@ -46,10 +46,10 @@ struct PostgresTemplates {
 struct PostgresOptions {
   // --- Behaviour -----------------------------------------------------------------------------
 
-  /// As libpq reads it: a URI ("postgresql://user:password@host:5432/database?sslmode=require") or
-  /// "host=... dbname=...". What it does not say comes from libpq's environment (PGHOST, ...),
-  /// except target_session_attrs, which is read-write by default. `primary` and `any` are allowed
-  /// too; other values are refused, because a standby may lack acknowledged writes.
+  /// A text for libpq: a URI ("postgresql://user:password@host:5432/database?sslmode=require") or
+  /// "host=... dbname=...". Missing parts come from libpq's environment (PGHOST, ...), except
+  /// target_session_attrs, which is read-write by default. `primary` and `any` are also allowed.
+  /// Other values are refused, because a standby may lack acknowledged writes.
   std::string connection{};
   /// The store's table, with a schema or without: key bytea primary key, value bytea, epoch and
   /// version int8, deleted timestamptz. Epochs are given out by a table of the same name with
@@ -61,7 +61,8 @@ struct PostgresOptions {
   std::optional<PostgresTemplates> templates{};
   /// How long a delete keeps its stamp, so that a late older write cannot undo it. >= 0
   Duration tombstone_ttl = std::chrono::hours(1);
-  /// No answer for so long: the connection is given up, and what was sent may yet happen. > 0
+  /// After this time without an answer the connection is closed; the unanswered call may still
+  /// happen. > 0
   Duration timeout = std::chrono::seconds(10);
   /// How long a batch waits for a lock that another session holds. Then it is cut until the locked
   /// rows stand alone; they fail with kTransient, and the rest is written. > 0
@@ -87,29 +88,29 @@ struct PostgresOptions {
 ///
 ///     postgres://app@db.example/app?table=sessions&connections=4
 ///
-/// A batch is one round trip and one transaction whatever its size, and atomic. Stamps are compared
-/// inside the statement (ON CONFLICT ... WHERE). A row that the server refuses (a constraint, a key
-/// beyond an index's limit), or that another session keeps locked, is searched for by halving, in
-/// savepoints of one transaction, and fails alone. An SQLSTATE that the store does not know is a
-/// refusal once it has come 8 times in a row for one row alone. A deleted key is read as not found,
-/// with the stamp of the delete while its tombstone lives.
+/// A batch of any size is one round trip and one transaction, and is atomic. Stamps are compared
+/// inside the statement (ON CONFLICT ... WHERE). A single row may fail: the server refuses it (a
+/// constraint, a key beyond an index's limit), or another session keeps it locked. The store finds
+/// such a row by halving, in savepoints of one transaction, and it fails alone. An SQLSTATE that
+/// the store does not know counts as a refusal once it has come 8 times in a row for one row alone.
+/// A deleted key is read as not found, with the stamp of the delete while its tombstone lives.
 ///
 /// The log shows the first error of each SQLSTATE, and then at most one a minute, with a remedy.
 ///
-/// Durable means what the server is set up for: `fsync = on` and `synchronous_commit` not `off`, as
-/// seen when the store opens.
+/// Durability depends on the server's settings: `fsync = on` and `synchronous_commit` not `off`.
+/// They are checked when the store opens.
 ///
-/// Owner: the executor's context must outlive the store; idle connections wait on it, so that an
-///   io_context has work until the store is gone. What is without an answer when the store is
-///   destroyed fails with kUnknown.
+/// Owner: the executor's context must outlive the store. Idle connections wait on it, so that an
+///   io_context has work until the store is gone. Calls without an answer when the store is
+///   destroyed fail with kUnknown.
 /// Threads: any; all I/O is on the executor, without blocking, except that libpq looks up host
 ///   names in the call that connects. Open() blocks. Handlers run on the executor, in a call that
 ///   is refused at once, or in the destructor.
 /// Errors: kTransient while there is no connection to a primary, and for a transaction that the
-///   server rolled back (deadlock, serialization failure, disk full, a missing table); kUnknown
-///   when the connection is lost, or silent, after a batch was sent, and when a commit no longer
-///   waits for its synchronous standby; kTooLarge beyond traits().max_batch_bytes; per item
-///   kFenced, kRefused for a row that the server refuses, and kTransient for one that is locked.
+///   server rolled back (deadlock, serialization failure, disk full, a missing table). kUnknown if
+///   the connection is lost, or silent, after a batch was sent, and if a commit no longer waits for
+///   its synchronous standby. kTooLarge beyond traits().max_batch_bytes. Per item kFenced, kRefused
+///   for a row that the server refuses, and kTransient for a locked row.
 class PostgresStore final : public Store {
  public:
   /// Connects, checks or creates the tables. Fails with kBadUrl (also: no such database, wrong
