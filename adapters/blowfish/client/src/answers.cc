@@ -44,7 +44,7 @@ std::optional<Errc> WhatOf(const Reply& reply) {
   return word->second;
 }
 
-// What follows the queue; nothing, if the reply does not begin with it.
+// Returns the part after the queue length, or nullopt if the reply does not begin with it.
 template <typename ReplyOrConst>
 std::optional<std::span<ReplyOrConst>> AfterQueue(ReplyOrConst& reply) {
   if (reply.kind != Kind::kArray || reply.elements.empty() || !NumberOf(reply.elements.front())) {

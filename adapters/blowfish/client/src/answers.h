@@ -11,16 +11,16 @@
 #include "stout/core/errc.h"
 #include "stout/core/types.h"
 
-// What the answers to requests.h mean, of those that are no errors. Each begins with the number of
-// requests that wait at the shard, which the lanes, measuring latency, have no use for. Nothing:
-// the answer makes no sense.
+// The meaning of the answers to requests.h that are not errors. Each begins with the number of
+// requests that wait at the shard. Lanes measure latency and do not need that number. The functions
+// return nullopt for a malformed answer.
 namespace stout::blowfish::client {
 
 using resp::Reply;
 
-// What a blowfish-server says of itself.
+// The facts that a blowfish-server reports about itself.
 struct ServerFacts {
-  std::uint64_t version = 0;  // Of the commands.
+  std::uint64_t version = 0;  // version of the commands
   LaneId shards = 0;          // 1..kMostShards
   std::size_t max_batch_items = 0;
   std::size_t max_batch_bytes = 0;
@@ -34,7 +34,7 @@ inline constexpr std::uint64_t kVersion = 1;
 // More than a server has; each is a lane of an application. (A guess.)
 inline constexpr LaneId kMostShards = 65'536;
 
-// Names that it does not know are passed over. Of another version, only that is told.
+// Unknown names are skipped. If the version differs, only the version is read.
 [[nodiscard]] std::optional<ServerFacts> DecodeShards(const Reply& reply);
 // `items`: places in the batch of those that were sent, which the result names.
 [[nodiscard]] std::optional<WriteResult> DecodeWrite(const Reply& reply,

@@ -29,7 +29,7 @@ using client::Split;
 using resp::Reply;
 using Pool = ConnectionPool<Connection>;
 
-// What is out of range, or nothing.
+// The problem of an option out of range, or nullopt.
 std::optional<std::string> Check(const BlowfishStore::Options& options) {
   if (options.connections < 1) return "connections must be at least 1";
   if (options.read_connections < 1) return "read_connections must be at least 1";
@@ -40,7 +40,7 @@ std::optional<std::string> Check(const BlowfishStore::Options& options) {
   return std::nullopt;
 }
 
-// Only of a write does it matter whether it may yet happen: all else is simply asked again.
+// Only a write may still happen after an error; all other calls are simply repeated.
 template <typename T>
 T Failed(Errc errc) {
   if constexpr (std::is_same_v<T, WriteResult>) {
@@ -65,8 +65,8 @@ asio::awaitable<T> Ask(Connection& connection, const resp::Commands& request,
   co_return Failed<T>(Errc::kUnknown);
 }
 
-// Sends the request, which is one command, by a connection of the pool, and hands what came of it
-// to `answer`: what `decode` makes of the reply, unless that is nothing.
+// Sends the request, which is one command, on a connection of the pool. Passes the outcome to
+// `answer`: the value that `decode` makes of the reply, unless that is nullopt.
 template <typename T, typename Decode, typename Answer>
 void Submit(Pool& pool, resp::Commands request, Decode decode, Answer answer) {
   const bool taken = pool.Submit([request = std::move(request), decode = std::move(decode),
@@ -137,7 +137,8 @@ void BlowfishStore::Write(const WriteBatch& batch, WriteHandler handler) {
   }
   const auto call = pending_.Add<WriteResult>(std::move(handler), {Errc::kUnknown, {}});
   Split by_shard = client::SplitByShard(batch.items, traits_.partitions);
-  // The server would end the connection for these, and with it what else is under way.
+  // The server would close the connection for these items, and lose the other requests under way on
+  // it.
   const bool some_are_large = client::SetLargeApart(batch.items, max_value_, &by_shard);
   const auto split = std::make_shared<const Split>(std::move(by_shard));
   const auto parts = std::make_shared<client::Parts<WriteResult>>(

@@ -10,8 +10,8 @@
 
 namespace stout::blowfish::client {
 
-// A connection to a server of so many shards: of what comes back with another number, the store
-// would find other keys in other shards than it wrote them to.
+// A connection to a server of a given number of shards. If the server comes back with another
+// number, it would have the store's keys in other shards.
 class Connection : public resp::Connection {
  public:
   Connection(std::shared_ptr<const resp::Peer> peer, LaneId shards,

@@ -10,8 +10,8 @@
 
 namespace stout {
 
-// The connections of a store: of each shard some to write and some to read, and one for what
-// concerns all shards, so that none of these waits for another.
+// The connections of a store. Each shard has some for writes and some for reads. One more serves
+// calls that concern all shards. So none of these waits for another.
 //
 // Threads: all members from any; jobs run on one strand.
 class BlowfishStore::Engine {

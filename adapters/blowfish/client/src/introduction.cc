@@ -22,7 +22,7 @@ Introduction Stranger(std::string_view what_it_said) {
 }
 
 Introduction Failure(resp::Outcome outcome) {
-  // Of all that is said, redis does not know this.
+  // Redis does not know this command.
   if (outcome.message.starts_with("ERR unknown command")) return Stranger(outcome.message);
   return {outcome.errc, std::move(outcome.message)};
 }
@@ -63,7 +63,7 @@ asio::awaitable<Introduction> Introduce(resp::Connection& connection) {
 
 Result<ServerFacts> AskServer(const std::shared_ptr<const resp::Peer>& peer,
                               Diagnostics* diagnostics) {
-  // Of its own: the caller's executor may be the thread that waits here.
+  // Uses a context of its own, because the caller's executor may be the thread that waits here.
   asio::io_context io;
   resp::Connection connection(peer, io.get_executor());
   Introduction introduction;

@@ -15,7 +15,7 @@ namespace stout::blowfish::client {
 // The server, which is asked for its shards first.
 [[nodiscard]] resp::Peer PeerOf(const BlowfishStore::Options& options);
 
-// What came of meeting it.
+// The outcome of the introduction.
 struct Introduction {
   Errc errc = Errc::kOk;  // kBadUrl, kTransient
   std::string message{};

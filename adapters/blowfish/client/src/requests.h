@@ -8,8 +8,8 @@
 #include "stout/core/batch.h"
 #include "stout/core/types.h"
 
-// What the store says to a blowfish-server: each is one command, whose answer answers.h reads.
-// Numbers are decimal text; scopes, keys and values any bytes.
+// The store's requests to a blowfish-server. Each is one command, whose answer answers.h reads.
+// Numbers are decimal text; scopes, keys and values are any bytes.
 namespace stout::blowfish::client {
 
 using resp::Commands;

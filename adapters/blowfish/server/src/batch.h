@@ -41,7 +41,7 @@ inline constexpr std::uint64_t kMostFound = 1'000'000;
 /// Keys that one SCAN returns at most, whatever COUNT is.
 inline constexpr std::uint64_t kMostScanned = 10'000;
 
-/// Of the keys that DEL or FLUSHALL deletes in one batch, about: some milliseconds of work.
+/// Bytes of the keys that DEL or FLUSHALL deletes in one batch, about: some milliseconds of work.
 inline constexpr std::size_t kMostDeletedBytes = std::size_t{1} << 20;
 
 /// One command of a client.
@@ -52,12 +52,12 @@ struct Request {
   std::uint32_t first_piece = 0;  ///< In Batch::order.
   std::uint32_t pieces = 0;
   std::string error;                 ///< Not empty: the reply, whatever the command.
-  std::uint64_t limit = UINT64_MAX;  ///< Of keys that are found.
+  std::uint64_t limit = UINT64_MAX;  ///< maximum number of found keys
   bool count = false;                ///< They are only counted.
   bool failed = false;               ///< The reply was an error.
 };
 
-/// What one shard does for a command, and what it answers.
+/// One shard's work for a command, and its answer.
 struct Piece {
   std::uint32_t request = 0;   ///< In Batch::requests.
   std::uint32_t argument = 0;  ///< The key that it is about; 0: see the command.
@@ -68,10 +68,10 @@ struct Piece {
   std::size_t reply_end = 0;
   std::int64_t number = 0;
   std::vector<std::string> keys;
-  std::optional<std::string> scanned;  ///< Of a scan that is not at its end: the last key it saw.
+  std::optional<std::string> scanned;  ///< a scan that is not at its end: the last key it saw
   WriteResult written;
   /// @}
-  std::string_view error;  ///< Not empty: the reply, whatever else. Of static life.
+  std::string_view error;  ///< not empty: the reply, independent of the rest; of static life
 };
 
 /// The reply to what there was no memory for; nothing of it was done.
@@ -79,7 +79,7 @@ inline constexpr std::string_view kNoMemory = "OOM not enough memory for this co
 
 struct Batch;
 
-/// What one shard does for a batch: its pieces, begun in order.
+/// One shard's work for a batch: its pieces, begun in order.
 struct Share {
   Batch* batch = nullptr;
   std::vector<Piece> pieces;
@@ -89,20 +89,21 @@ struct Share {
   // How far the shard is. Its thread alone.
   std::size_t next = 0;                 // The piece to begin.
   std::size_t writes = 0;               // Begun and not answered.
-  std::size_t reads = 0;                // Gathered, to be done before anything else is.
+  std::size_t reads = 0;                // gathered, to be done before any other work
   bool waits = false;                   // To go on when `writes` is 0.
   std::size_t kept = 0;                 // Bytes of values and found keys for its replies.
   std::unique_ptr<ShardSearch> search;  // That the piece is about.
-  // Likewise, while it waits for its turn: parsed. So long its keys and values are in memory twice,
-  // here and among the arguments.
+  // The parsed write, while it waits for its turn. Meanwhile its keys and values are in memory
+  // twice, here and among the arguments.
   std::optional<WriteBatch> write;
 
   [[nodiscard]] bool empty() const { return pieces.empty(); }
   [[nodiscard]] bool begun() const { return next == pieces.size(); }
 
-  /// What the piece is of.
+  /// Returns the request that the piece belongs to.
   [[nodiscard]] const Request& RequestOf(const Piece& piece) const;
-  /// Whether it may keep so much more for its replies; if not, that is the piece's error.
+  /// Returns true if the piece may keep this number of further bytes for its replies. Otherwise
+  /// sets the piece's error.
   [[nodiscard]] bool Keep(Piece& piece, std::size_t bytes);
 
   /// All of it is answered so, and nothing begun.
@@ -126,7 +127,7 @@ struct Batch {
   };
 
   Resp version = Resp::k2;
-  std::size_t max_replies = SIZE_MAX;  ///< What a share may keep, in bytes: more is an error.
+  std::size_t max_replies = SIZE_MAX;  ///< maximum bytes that a share may keep; beyond is an error
   std::vector<Request> requests;
   std::vector<Place> order;   ///< The pieces of all requests, of each in the order of its answer.
   std::vector<Share> shares;  ///< By shard.
@@ -146,7 +147,7 @@ struct Batch {
 
   [[nodiscard]] Piece& PieceAt(Place place) { return shares[place.shard].pieces[place.piece]; }
 
-  /// Of its memory it keeps what small batches need.
+  /// Keeps only the memory that small batches need.
   void Clear() {
     Reset(requests, kPiecesKept);
     Reset(order, kPiecesKept);

@@ -20,7 +20,7 @@ namespace stout::blowfish {
 class CommandStats {
  public:
   struct Counts {
-    std::unique_ptr<Histogram> latency;  ///< Of the calls; null if there was none.
+    std::unique_ptr<Histogram> latency;  ///< latency of the calls; null if there was none
     std::uint64_t rejected = 0;          ///< Not carried out: wrong arity, or without AUTH.
     std::uint64_t failed = 0;            ///< Calls whose reply was an error.
 

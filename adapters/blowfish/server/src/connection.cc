@@ -134,7 +134,8 @@ asio::awaitable<void> Connection::CarryOut() {
   Join(batch_, service_, session_, replies_);
   CountCommands(batch_, ShardQueue::Now() - begin, service_);
   parser_.set_authenticated(session_.authenticated);
-  // What a share may have, and as much again for what shards do not bound: keys that were found.
+  // The limit of a share, and the same again for replies that shards do not bound: keys that were
+  // found.
   if (replies_.size() / (batch_.shares.size() + 1) > limits_.max_replies)
     throw std::length_error("its replies are larger than --max-replies");
 }
@@ -165,7 +166,7 @@ asio::awaitable<void> Connection::Dispatch() {
 
 asio::awaitable<void> Connection::WriteReplies() {
   std::size_t written = 0;
-  // Who takes a byte now and then is not waited for, either.
+  // A client that takes a byte from time to time is also disconnected.
   const TimePoint end = ShardQueue::Now() + limits_.write_timeout +
                         std::chrono::seconds(replies_.size() / limits_.min_read_rate);
   while (written < replies_.size()) {

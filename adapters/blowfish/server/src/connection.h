@@ -18,13 +18,14 @@ namespace stout::blowfish {
 
 struct ConnectionLimits {
   CommandLimits commands;
-  /// A client that takes none of its replies for so long is cut off.
+  /// A client that takes none of its replies for this time is disconnected.
   Duration write_timeout = std::chrono::seconds(30);
-  /// And so is one that takes fewer bytes a second, on the whole: for replies of a size it has
-  /// write_timeout, and a second for each so many bytes. More than 0.
+  /// A client that takes fewer bytes per second on average is also disconnected. It has
+  /// write_timeout, and one second for each min_read_rate bytes of its replies. > 0
   std::size_t min_read_rate = std::size_t{64} << 10;
-  /// Values that one shard gives to one batch, in bytes; more is an error. Of all replies of a
-  /// batch so much for each shard, and once more; beyond is the end of the connection.
+  /// Maximum bytes of values that one shard gives to one batch; more is an error. All replies of a
+  /// batch may have this number of bytes for each shard, and once more. Beyond that the connection
+  /// is closed.
   std::size_t max_replies = std::size_t{512} << 20;
 };
 

@@ -28,7 +28,7 @@ class EpochTurn {
       turns->over_.cancel_one();
     }
   };
-  /// Who has it, has its turn.
+  /// The holder has its turn.
   using Turn = std::unique_ptr<EpochTurn, Leave>;
 
   [[nodiscard]] boost::asio::awaitable<Turn> Enter() {

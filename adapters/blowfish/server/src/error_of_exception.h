@@ -4,8 +4,8 @@
 
 namespace stout::blowfish {
 
-/// The reply to a command at which a shard threw the exception that is being handled: it is called
-/// in a handler. What the reply does not tell, the server's log does.
+/// Returns the reply to a command for which a shard threw the exception that is being handled. Call
+/// it in a handler. Details that the reply does not have are in the server's log.
 [[nodiscard]] std::string_view ErrorOfException();
 
 }  // namespace stout::blowfish

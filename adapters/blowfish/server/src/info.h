@@ -12,7 +12,7 @@
 
 namespace stout::blowfish {
 
-/// What clients are told that ask for redis's version: whose commands are as those of this one.
+/// The answer to clients that ask for redis's version. Its commands match those of this server.
 inline constexpr std::string_view kRedisVersion = "7.0.0";
 inline constexpr std::string_view kServerVersion = STOUT_VERSION;
 
@@ -20,7 +20,7 @@ inline constexpr std::string_view kServerVersion = STOUT_VERSION;
 /// redis.
 [[nodiscard]] std::string Info(const Service& service, std::span<const std::string_view> sections);
 
-/// What CONFIG GET shows, by name.
+/// The settings that CONFIG GET shows, by name.
 [[nodiscard]] std::vector<std::pair<std::string_view, std::string>> ConfigOf(
     const Service& service);
 

@@ -99,7 +99,7 @@ class Joint {
   }
 
   void Written(const Piece& piece) {
-    if (piece.reply_begin < piece.reply_end) return Copy();  // What is wrong with it.
+    if (piece.reply_begin < piece.reply_end) return Copy();  // the problem
     const WriteResult& result = piece.written;
     reply_.ArrayHeader(2 + 2 * result.items.size());
     reply_.Integer(Queue());

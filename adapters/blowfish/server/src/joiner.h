@@ -9,8 +9,8 @@
 
 namespace stout::blowfish {
 
-/// Appends the replies to all commands of a batch that is done, in order, to `out`. What the
-/// session's own commands change, they change now.
+/// Appends the replies to all commands of a finished batch, in order, to `out`. Changes by the
+/// session's own commands take effect now.
 void Join(Batch& batch, Service& service, Session& session, std::string& out);
 
 }  // namespace stout::blowfish

@@ -5,10 +5,9 @@
 
 namespace stout::blowfish {
 
-/// To be waited for before a socket is closed to which a last reply was written: a client that is
-/// still sending would lose it, for what is unread when a socket is closed resets the connection.
-/// Says that nothing more comes, and drops what comes, until the client closes, for a second at
-/// most.
+/// Wait for it before a socket is closed to which a last reply was written. A close with unread
+/// bytes resets the connection, so a client that is still sending would lose the reply. It ends the
+/// sending side, and drops incoming bytes until the client closes, for at most a second.
 ///
 /// Threads: the socket's, which outlives it.   Errors: std::bad_alloc; the socket may be closed.
 [[nodiscard]] boost::asio::awaitable<void> Linger(boost::asio::ip::tcp::socket& socket);

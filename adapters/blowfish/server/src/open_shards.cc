@@ -36,7 +36,7 @@ std::string ShardPath(const std::string& directory, std::size_t shard) {
 // The directory's note about its shards. It is written before the first shard is made, and again
 // when all are made: so a shard that is missing then was lost.
 struct Made {
-  std::size_t number = 0;  // Of shards.
+  std::size_t number = 0;  // number of shards
   bool whole = false;
   bool checked = true;  // It had a checksum; older versions wrote none.
 };
@@ -104,7 +104,7 @@ bool IsShard(const std::filesystem::path& path) {
   return std::filesystem::exists(path / kManifestName, failed) || failed;
 }
 
-// Of a directory that does not say how many shards it has: one that is there all the same.
+// A shard that exists in a directory without a record of the number of shards.
 std::string FindShard(const std::string& directory) {
   std::error_code failed;
   for (const auto& entry : std::filesystem::directory_iterator(directory, failed)) {
@@ -200,7 +200,7 @@ Result<std::vector<std::unique_ptr<ShardWorker>>> OpenShards(const std::string& 
   if (!made) return made.error();
   const std::size_t number = made->number;
 
-  // What may wait in memory is the server's, and the shards share it.
+  // The limit of waiting bytes is the server's, and the shards share it.
   ShardOptions of_each = options;
   CompactionOptions& compaction = of_each.compaction;
   // But a merge must have room for what is written meanwhile; records take more than their log.

@@ -10,13 +10,13 @@
 
 namespace stout::blowfish {
 
-/// Opens the shards of a server's directory, side by side, or makes that many new ones there. Where
-/// keys lie depends on how many shards there are, so a directory keeps the number that it was made
-/// with.
+/// Opens the shards of a server's directory, in parallel, or creates that number of new ones there.
+/// The place of a key depends on the number of shards, so a directory keeps the number that it was
+/// created with.
 ///
-/// `shards`: 0: as many as the directory has; of a new one, as there are processors.
-/// kBadOptions: the directory has another number. kCorrupt: a shard is missing, or the number.
-/// Otherwise Shard::Open's.   Blocks.
+/// `shards`: 0 means the directory's number; for a new directory, the number of processors.
+/// Errors: kBadOptions if the directory has another number. kCorrupt if a shard is missing, or the
+///   number. Otherwise those of Shard::Open.   Blocks.
 [[nodiscard]] Result<std::vector<std::unique_ptr<ShardWorker>>> OpenShards(
     const std::string& directory, std::size_t shards, const ShardOptions& options,
     Diagnostics* diagnostics);

@@ -69,7 +69,7 @@ bool ChangesTheSession(CommandId id) {
   }
 }
 
-// There is nothing to choose from, but what would mean something else must not end the server.
+// The options have no effect, but an option with another meaning must not end the server.
 std::string ShutdownError(std::span<const std::string_view> options) {
   for (const std::string_view option : options) {
     if (EqualIgnoringCase(option, "ABORT")) return "ERR No shutdown in progress.";

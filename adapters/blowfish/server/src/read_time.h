@@ -9,7 +9,7 @@ namespace stout::blowfish {
 
 /// The time that a worker spent on reads, the one under way included.
 ///
-/// Threads: the worker calls Begin() and End(), anybody the others.
+/// Threads: the worker calls Begin(), End() and Forget(); any thread may call the other members.
 class ReadTime {
  public:
   /// Requires that no read is under way.
@@ -26,10 +26,9 @@ class ReadTime {
   /// Likewise: it was not worth to be counted.
   void Forget() { since_.store(kNone, kRelease); }
 
-  /// Of the reads that have ended.
+  /// Returns the time of the reads that have ended.
   [[nodiscard]] Duration Ended() const { return Duration(ended_.load(kAcquire)); }
-  /// Of the read under way, too. It may be less than it was at an earlier look, if a read ends
-  /// meanwhile.
+  /// Includes the read under way. It may be less than an earlier result, if a read ends meanwhile.
   [[nodiscard]] Duration Total(TimePoint now) const {
     const Duration ended = Ended();
     const Duration::rep since = since_.load(kAcquire);

@@ -9,22 +9,23 @@
 
 namespace stout::blowfish {
 
-/// Where the scans are that clients have under way. Clients carry a number only, and a place among
-/// keys is a key: so the server keeps the keys, of the newest scans.
+/// The places of the scans that clients have under way. A client carries only a number, but a place
+/// among keys is a key. Therefore the server keeps the keys, for the newest scans.
 ///
 /// Threads: one.
 class ScanCursors {
  public:
   struct Place {
     std::size_t shard = 0;
-    std::optional<std::string> after;  ///< Nothing: at its beginning.
+    std::optional<std::string> after;  ///< nullopt: at the beginning of the shard
   };
 
   explicit ScanCursors(std::size_t most = 10'000) : most_(most) {}
 
   /// The number under which a client goes on; never 0.
   [[nodiscard]] std::uint64_t Keep(Place place);
-  /// Nothing: not one of ours, or so old that it is forgotten. It may be asked for again.
+  /// Returns null for an unknown cursor, or one that is old and forgotten. The same cursor may be
+  /// used again.
   [[nodiscard]] const Place* Find(std::uint64_t cursor) const;
 
  private:

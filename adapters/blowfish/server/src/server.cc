@@ -85,7 +85,7 @@ ErrorCode Server::Listen(Diagnostics* diagnostics) {
   return {};
 }
 
-// Whatever fails, the next client is waited for: there may be room again.
+// After any failure the next client is waited for, because there may be room again.
 asio::awaitable<void> Server::Accept() {
   bool refusing = false;
   while (!draining_) {

@@ -21,7 +21,7 @@
 
 namespace stout::blowfish {
 
-/// What the server counts.
+/// The counters of the server.
 struct ServiceStats {
   std::uint64_t connections = 0;  ///< That were taken.
   std::uint64_t refused_connections = 0;
@@ -34,7 +34,7 @@ struct ServiceStats {
   std::vector<std::string> decisions;  ///< The newest, in words.
 };
 
-/// What the connections of a server share.
+/// State that the connections of a server share.
 ///
 /// Threads: the one that serves the connections.
 struct Service {
@@ -55,10 +55,10 @@ struct Service {
   ServiceStats stats;
   CommandStats command_stats;
   std::map<std::uint64_t, const Session*> sessions;
-  std::shared_ptr<const MergeSlots> merge_slots;  ///< Of the shards; null: they have none.
+  std::shared_ptr<const MergeSlots> merge_slots;  ///< slots of the shards; null: they have none
   std::uint64_t memory_budget = 0;
   CommandLimits command_limits;
-  BatchLimits batch_limits;  ///< Of one STOUT.WRITE.
+  BatchLimits batch_limits;  ///< limits of one STOUT.WRITE
   std::uint16_t port = 0;
   TimePoint started = ShardQueue::Now();
   std::function<void()> shut_down = [] {};  ///< SHUTDOWN.

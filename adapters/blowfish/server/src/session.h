@@ -8,7 +8,7 @@
 
 namespace stout::blowfish {
 
-/// What the server knows of a client.
+/// The server's state of a client.
 struct Session {
   std::uint64_t id = 0;
   std::string address;

@@ -33,11 +33,11 @@ bool IsPassword(std::string_view given, std::string_view password) {
   return different == 0;
 }
 
-// Nothing if the client may come in, else why not.
+// Returns nullopt if the client is admitted, otherwise the error.
 std::optional<std::string_view> Authenticate(std::string_view user, std::string_view password,
                                              const Service& service, Session& session) {
   if (service.password.empty()) {
-    // As redis's user "default" without a password: anybody.
+    // Admits any client, like redis's user "default" without a password.
     return user == "default" ? std::nullopt : std::optional(kWrongPassword);
   }
   if (user != "default" || !IsPassword(password, service.password)) return kWrongPassword;

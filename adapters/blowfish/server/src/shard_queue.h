@@ -24,7 +24,7 @@ class ShardQueue {
   using Errand = UniqueFunction<void(Shard&)>;
   struct Taken {
     std::vector<Share*> shares;
-    std::vector<Errand> errands;  ///< What has nothing to do with clients.
+    std::vector<Errand> errands;  ///< work that is not for clients
     bool stop = false;
   };
 

@@ -14,9 +14,9 @@
 namespace stout::blowfish {
 namespace {
 
-/// So many reads at most are worth the way of a single attribute each: a walk to it takes 1.0 to
-/// 2.7 us, and a whole record 2 to 9.6 us alone, but about 1 us where 16 are read in lock step. In
-/// between it is a guess.
+/// Up to this number of reads, each takes the way of a single attribute. A walk to it takes 1.0 to
+/// 2.7 us. A whole record takes 2 to 9.6 us alone, but about 1 us if 16 are read in lock step. The
+/// number in between is a guess.
 constexpr std::size_t kFewReads = 3;
 
 void WriteValue(ReplyWriter& reply, std::optional<std::string_view> value) {
@@ -62,7 +62,7 @@ void ShardRunner::Add(Share& share) {
 }
 
 void ShardRunner::Run() {
-  // Who has waited comes first.
+  // Shares that have waited come first.
   ready_.insert(ready_.begin(), pending_.begin(), pending_.end());
   pending_.clear();
   plain_wait_ = fence_first_ = false;
@@ -180,7 +180,7 @@ ShardRunner::Step ShardRunner::Begin(Share& share, Piece& piece) {
     default:
       break;
   }
-  // What looks at all keys of the shard.
+  // Commands that look at all keys of the shard.
   if (share.writes > 0) return Step::kAfterWrites;
   switch (request.command->id) {
     case CommandId::kDbsize:
@@ -213,7 +213,7 @@ ShardRunner::Step ShardRunner::Gather(Share& share, Piece& piece, std::string_vi
 
 void ShardRunner::ReadAllGathered() {
   if (gathered_.empty()) return;
-  // What is read in lock step is as fast without layers.
+  // Reads in lock step are as fast without layers.
   const std::size_t together = SetAttributesApart();
   const bool walks = together < std::max<std::size_t>(gathered_.size(), 2);
   if (walks) worker_.read_time->Begin(worker_.now());
@@ -221,7 +221,7 @@ void ShardRunner::ReadAllGathered() {
   try {
     AnswerAllGathered(together);
   } catch (const std::exception&) {
-    // Who is not answered yet does not know whether there is something to read.
+    // Requests without an answer do not know whether there is something to read.
     const std::string_view why = ErrorOfException();
     for (std::size_t i = 0; i < gathered_.size(); ++i) {
       if (!found_.empty() && found_[i]) continue;
@@ -260,8 +260,8 @@ void ShardRunner::AnswerAllGathered(std::size_t together) {
   }
 }
 
-// A share that has all its reads is answered while others are being read: so its client, and the
-// thread that writes its replies, have something to do meanwhile.
+// A share whose reads are all done is answered while others are being read. So its client, and the
+// thread that writes its replies, can work meanwhile.
 void ShardRunner::OnRead(Share& share) {
   if (--share.reads == 0) EndIfDone(share);
 }
@@ -448,8 +448,8 @@ ShardRunner::Step ShardRunner::BeginMset(Share& share, Piece& piece) {
   return Step::kBegun;
 }
 
-// The keys that there are when it begins are found in turns, into the piece, and deleted a part at
-// a time, each when the one before is durable.
+// The keys that exist when it begins are found in turns, into the piece. They are deleted part by
+// part, each when the part before is durable.
 ShardRunner::Step ShardRunner::BeginFlush(Share& share, Piece& piece) {
   if (!piece.error.empty()) {
     turns_.CloseSearch(share);

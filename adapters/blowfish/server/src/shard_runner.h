@@ -17,29 +17,37 @@
 
 namespace stout::blowfish {
 
-/// Carries out on one shard what batches want of it.
+/// Executes the pieces of batches on one shard.
 ///
-/// The pieces of a share are begun in order; those of different shares have none. All reads that
-/// can be done at a time are done together, in lock step, whoever asked for them, but for single
-/// attributes, where there are few; writes wait for the disk together. A read that follows a write
-/// of its own share waits for that one, so that a client reads what it wrote; and what depends on
-/// the state of a key (SET NX, GETSET, DEL) waits until no write of that key is under way, and
-/// writes of that key that come later, of other shares, wait behind it. A plain write for which the
-/// shard has no room waits until there is some, or nothing is under way that makes it, and one that
-/// comes while all are being fenced waits for that; and then, to be fair, so do all that come after
-/// it, and a fence of all behind one that waits for a fence. STOUT.WRITE does not wait for room:
-/// its clients choose themselves when to try again.
+/// Order:
+/// - The pieces of a share are begun in order. Pieces of different shares have no order.
+/// - All reads that are possible at a time are done together, in lock step, for all shares. The
+///   exception is a few reads of single attributes.
+/// - Writes wait for the disk together.
+/// - A read after a write of its own share waits for that write, so that a client reads what it
+///   wrote.
+/// - A command that depends on the state of a key (SET NX, GETSET, DEL) waits until no write of
+///   that key is under way. Later writes of that key, of other shares, wait behind it.
 ///
-/// What looks at many keys (GREP, SEARCH, SCAN, FLUSHALL) is done in turns: see ShardTurns.
+/// Waiting writes:
+/// - A plain write waits until the shard has room for it, or until no work is under way that makes
+///   room.
+/// - A plain write that comes while all scopes are being fenced waits for the fence.
+/// - To be fair, later writes then also wait behind it. A fence of all scopes waits behind one that
+///   waits for a fence.
+/// - STOUT.WRITE does not wait for room, because its clients choose themselves when to try again.
 ///
-/// Where there is no memory for a piece, that one is answered kNoMemory, and the others go on. A
-/// write that is under way needs no more of it to be answered.
+/// Commands that look at many keys (GREP, SEARCH, SCAN, FLUSHALL) are done in turns: see
+/// ShardTurns.
+///
+/// If there is no memory for a piece, that piece is answered kNoMemory, and the others go on. A
+/// write that is under way needs no more memory to be answered.
 ///
 /// Owner: `shard` outlives it; shares outlive their `done`.
 /// Threads: the shard's worker. The shard's handlers call it in Shard::Poll().
 class ShardRunner {
  public:
-  /// What the shard's worker has to say, and to hear.
+  /// The interface to the shard's worker.
   struct Worker {
     std::function<std::uint64_t()> queue;  ///< Its length, for replies.
     /// Called for each share that is answered, also while others are being read: it calls neither
@@ -49,21 +57,21 @@ class ShardRunner {
     std::shared_ptr<ReadTime> read_time = std::make_shared<ReadTime>();
   };
 
-  /// `number`: of the shard, of so many.
+  /// `number`: this shard's index, in [0, shards).
   ShardRunner(Shard& shard, std::size_t number, std::size_t shards, Worker worker);
 
   void Add(Share& share);
-  /// Begins all that can be, and gives a slice to those who wait for their turn; to be called after
-  /// Add() and after each Poll() of the shard.
+  /// Begins all pieces that can be begun, and gives a slice to those that wait for their turn. Call
+  /// it after Add() and after each Poll() of the shard.
   void Run();
 
   /// No share is left.
   [[nodiscard]] bool idle() const { return open_ == 0; }
-  /// Somebody could use another slice: Run() is to be called though nothing new is there.
+  /// A piece could use another slice: call Run() even if there is nothing new.
   [[nodiscard]] bool wants_turn() const { return turns_.wanted(); }
-  /// The time that reads which layers make faster and their answers took so far: gets and
-  /// attributes that are read one by one, and searches that locate or read records. Gets in lock
-  /// step, GREP, counts of nothing but rows, writes and SCAN are not among them.
+  /// The time so far of reads that layers make faster, and of their answers: gets and attributes
+  /// that are read one by one, and searches that locate or read records. It excludes gets in lock
+  /// step, GREP, counts of rows only, writes and SCAN.
   [[nodiscard]] const ReadTime& read_time() const { return *worker_.read_time; }
   /// From now on nothing takes long: turns end with an error, for nobody reads what they would
   /// find, and plain writes do not wait for room.
@@ -73,7 +81,7 @@ class ShardRunner {
   enum class Step {
     kBegun,
     kAfterWrites,  // Once the writes of its share are answered.
-    kAfterPoll,    // Tried again after the next Poll(): somebody else's writes are in its way.
+    kAfterPoll,    // tried again after the next Poll(): writes of other shares are in its way
     kInTurn,       // In slices.
   };
   struct Read {
@@ -91,7 +99,7 @@ class ShardRunner {
   void ReadAllGathered();
   // `together`: the first of them, which are read in lock step.
   void AnswerAllGathered(std::size_t together);
-  // Of what is gathered, those from here on are single attributes that are read one by one.
+  // Gathered reads from the returned index on are single attributes that are read one by one.
   [[nodiscard]] std::size_t SetAttributesApart();
   void AnswerRead(Share& share, Piece& piece, Stamp stamp, std::optional<std::string_view> value);
   void AnswerAttribute(Share& share, Piece& piece, std::string_view key);
@@ -99,7 +107,7 @@ class ShardRunner {
   void AnswerUnknown(Share& share, Piece& piece);
   // One of its reads is answered.
   void OnRead(Share& share);
-  // Where there is no memory to say so, the process ends: nobody would wait for less.
+  // If there is no memory to report it, the process ends, because the client would wait for ever.
   void EndIfDone(Share& share) noexcept;
 
   Step BeginSet(Share& share, Piece& piece);
@@ -112,13 +120,13 @@ class ShardRunner {
   void ChangeLayers(Share& share, Piece& piece);
 
   [[nodiscard]] std::optional<std::string> ReadNow(std::string_view key);
-  // Whether these have to wait: for room in the shard, for a fence that could shut them out, or for
-  // their turn.
+  // Returns true if these changes have to wait: for room in the shard, for a fence that could shut
+  // them out, or for their turn.
   [[nodiscard]] bool MustWait(std::span<const PlainChange> changes);
-  // Whether one of their keys is waited for by somebody who was there first.
+  // Returns true if an earlier share waits for one of their keys.
   template <typename Changes>
   [[nodiscard]] bool MustWaitForTurn(const Changes& changes);
-  // Whether a write of one of the keys is under way. Then who comes later must not write them
+  // Returns true if a write of one of the keys is under way. Then later changes must not write them
   // first.
   [[nodiscard]] bool MustWaitForWrites(std::span<const PlainChange> changes);
   // Writes; the piece is answered when that is durable, or the error is its answer.

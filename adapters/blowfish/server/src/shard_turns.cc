@@ -15,7 +15,7 @@
 namespace stout::blowfish {
 namespace {
 
-/// What those who take turns share, while others wait.
+/// The time that the pieces in turns share, while other requests wait.
 constexpr auto kSlice = std::chrono::milliseconds(2);
 
 /// Searches that are under way at a time: each holds the stores that it began with.
@@ -31,7 +31,7 @@ std::size_t SizeOf(const std::vector<std::string>& keys) {
   return size;
 }
 
-// What is to be looked for, in the words of the request.
+// Returns the query that the request describes.
 LogQuery QueryOf(const Request& request, const Schema& schema) {
   if (request.command->id != CommandId::kSearch)
     return {.kind = LogQuery::Kind::kContains, .text = request.arguments[1]};
@@ -154,7 +154,7 @@ void ShardTurns::Scan(Share& share, Piece& piece) {
   if (!piece.keys.empty()) after = std::move(piece.keys.front());
   piece.keys = shard_.KeysAfter(after, request.limit);
   if (piece.keys.size() == request.limit) piece.scanned = piece.keys.back();
-  if (options.type && *options.type != "string") piece.keys.clear();  // There is nothing else.
+  if (options.type && *options.type != "string") piece.keys.clear();  // there is no other type
   if (options.match) {
     std::erase_if(piece.keys,
                   [&](const std::string& key) { return !GlobMatch(*options.match, key); });

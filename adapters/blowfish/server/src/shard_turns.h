@@ -12,16 +12,16 @@
 
 namespace stout::blowfish {
 
-/// Those who look at many keys of a shard (GREP, SEARCH, SCAN, FLUSHALL), and take turns.
+/// Pieces that look at many keys of a shard (GREP, SEARCH, SCAN, FLUSHALL), and take turns.
 ///
-/// All of them share a slice of time, first come, first served; who is not done at its end waits
-/// behind the others. So whatever else waits at the shard, and the short ones among them, wait for
-/// a slice, and not for all that takes long. Only so many searches are open at a time, for each
-/// holds the stores that it began with; more wait until one ends. What a search sees of what is
-/// written meanwhile: see ShardSearch.
+/// All of them share a slice of time, first come, first served. A piece that is not done at the end
+/// of the slice waits behind the others. Other requests at the shard, and short pieces, therefore
+/// wait for one slice, and not for all long pieces. A bounded number of searches is open at a time,
+/// because each holds the stores that it began with. Further searches wait until one ends. For the
+/// writes that a search sees, see ShardSearch.
 ///
-/// Owner: `shard` and `read_time` outlive it; shares outlive their time in it.   Threads: the
-/// shard's worker.
+/// Owner: `shard` and `read_time` outlive it; shares outlive their time in it.
+/// Threads: the shard's worker.
 class ShardTurns {
  public:
   using Clock = std::function<TimePoint()>;
@@ -32,19 +32,19 @@ class ShardTurns {
   ShardTurns(Shard& shard, Clock now, ReadTime& read_time)
       : shard_(shard), now_(std::move(now)), read_time_(read_time) {}
 
-  /// Makes room for so many shares in all, before they are added: Add() does not throw. Out of
-  /// memory, this does.
+  /// Makes room for this number of shares in all, before they are added, so that Add() does not
+  /// throw. Throws std::bad_alloc.
   void Reserve(std::size_t shares) {
     if (waiting_.capacity() < shares) waiting_.reserve(2 * shares);
   }
   /// The share's next piece is to be gone on with in turns.
   void Add(Share& share) { waiting_.push_back(&share); }
 
-  /// Somebody could use a slice.
+  /// Returns true if a piece could use a slice.
   [[nodiscard]] bool wanted() const { return NextTurn() != waiting_.end(); }
-  /// Gives away a slice. Calls on_leave(share) for each that needs no further turn for now: its
-  /// piece is answered, and the next one is at hand, or has found keys that are to be deleted
-  /// before it is added again. That may add shares.
+  /// Gives one slice to the pieces. Calls on_leave(share) for each share that needs no further turn
+  /// for now: its piece is answered, and the next one is at hand, or it has found keys to delete
+  /// before it is added again. That call may add shares.
   void Take(const OnLeave& on_leave);
 
   /// Ends the search of the share, if there is one.
@@ -70,7 +70,7 @@ class ShardTurns {
   Shard& shard_;
   const Clock now_;
   ReadTime& read_time_;
-  Shares waiting_;            // Who has waited longest first.
+  Shares waiting_;            // the longest wait first
   std::size_t searches_ = 0;  // That are open.
   bool walked_ = false;       // In its turn, the search located or read a record.
   bool ending_ = false;

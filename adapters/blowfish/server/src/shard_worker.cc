@@ -12,7 +12,7 @@
 namespace stout::blowfish {
 namespace {
 
-/// What is read to fill layers before the queue is looked at again: about a millisecond.
+/// Amount that is read to fill layers before the queue is looked at again: about a millisecond.
 constexpr std::uint64_t kFillRecords = 512;
 constexpr std::uint64_t kFillBytes = std::uint64_t{64} << 10;
 /// While requests wait, filling takes at most this part of the time. A guess: the last layer then
@@ -100,7 +100,7 @@ void ShardWorker::Work(Done done) {
       }
       Publish();
       KeepLayers();
-    } catch (const std::bad_alloc&) {  // None of it is owed to anybody: it is tried again.
+    } catch (const std::bad_alloc&) {  // no client waits for it: it is tried again
       filling = false;
     }
   }
@@ -129,7 +129,7 @@ bool ShardWorker::FillSome() {
   if (merges != filled_merges_ || added != filled_added_) filled_through_ = 0;
   filled_merges_ = merges;
   filled_added_ = added;
-  // What a merge has copied is full already.
+  // A layer that a merge has copied is already full.
   RecordIndex& index = store->index();
   if (!index.records_at().filling() && !index.places_of().filling()) {
     filled_through_ = store->records();

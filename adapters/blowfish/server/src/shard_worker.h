@@ -21,7 +21,7 @@ namespace stout::blowfish {
 struct ShardStatus {
   std::uint64_t keys = 0;
   std::uint64_t compressed_records = 0;
-  std::uint64_t compressed_bytes = 0;  ///< Of the file; without the layers.
+  std::uint64_t compressed_bytes = 0;  ///< size of the file, without the layers
   std::uint64_t log_table_bytes = 0;
   std::size_t layers = 0;
   std::uint64_t layer_bytes = 0;
@@ -34,15 +34,15 @@ struct ShardStatus {
   ShardStats stats;
 };
 
-/// A shard with the thread that works for it, and the queue of what it is to do.
+/// A shard with its worker thread, and the queue of the worker's tasks.
 ///
-/// Layers that were added are filled while the queue is empty, for an eighth of the time while it
-/// is not, and by all who read. Their number is kept for the next start: see layer_file.h.
+/// Added layers are filled by all reads, by the worker while the queue is empty, and for an eighth
+/// of its time while it is not. Their number is kept for the next start: see layer_file.h.
 ///
-/// A command that there is no memory for is answered so. Where there is none for what is durable
-/// already, the process ends: its next start has it.
+/// A command for which there is no memory is answered with that error. If there is no memory for a
+/// change that is already durable, the process ends: its next start has the change.
 ///
-/// Threads: any; the shard itself is its worker's alone.
+/// Threads: any; the shard itself belongs to its worker alone.
 class ShardWorker {
  public:
   /// Called for each share that is answered, on the worker's thread.
@@ -116,8 +116,8 @@ class ShardWorker {
   std::uint64_t added_layers_ = 0;
   std::uint64_t removed_layers_ = 0;
 
-  // What is being filled: from which record on, of the store of so many merges, and when so many
-  // layers had been added.
+  // Progress of the fill: the number of merges and of added layers that it belongs to, and the
+  // first record that is not filled.
   std::uint64_t filled_merges_ = 0;
   std::uint64_t filled_added_ = 0;
   std::uint32_t filled_through_ = 0;

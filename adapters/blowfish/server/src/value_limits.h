@@ -18,7 +18,7 @@ inline constexpr std::size_t kRequestRoom = std::size_t{4} << 10;
 /// --max-value fits a batch together with a key of 64 KiB, or of 2 KiB if --max-request is tight.
 struct BatchLimits {
   std::size_t items = 0;
-  std::size_t bytes = 0;  ///< Of keys and values.
+  std::size_t bytes = 0;  ///< of keys and values
 
   friend bool operator==(const BatchLimits&, const BatchLimits&) = default;
 };

@@ -19,7 +19,7 @@ class Words {
     return std::span(chunk).last(words.size());
   }
 
-  /// Of its memory it keeps what small batches need.
+  /// Keeps only the memory that small batches need.
   void Clear() {
     if (chunks_.empty()) return;
     chunks_.resize(1);

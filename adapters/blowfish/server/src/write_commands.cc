@@ -21,7 +21,7 @@ WriteItem ItemOf(const PlainChange& change) {
           .kind = change.value ? WriteKind::kPut : WriteKind::kDelete};
 }
 
-// Of an epoch or a version: replies have integers of so many bits, and each has a successor.
+// Reads an epoch or a version. It fits the integers of replies, and so does its successor.
 std::optional<std::uint64_t> ParseStamp(std::string_view text) {
   const auto number = ParseInteger(text);
   if (!number || *number < 0) return std::nullopt;

@@ -16,25 +16,28 @@ struct PlainChange {
   std::optional<std::string_view> value;
 };
 
-/// A batch of changes that came without stamps, as redis's commands do: each gets the next version
-/// of the epoch that its key has. All of a batch share the newest of their epochs. Who writes a key
-/// with stamps besides should not write it so, for then neither knows what the other does.
+/// Stamps a batch of changes that came without stamps, as redis's commands do. Each gets the next
+/// version of its key's epoch. All changes of a batch share the newest of their epochs. A client
+/// that writes a key with stamps must not also write it without, because then neither side sees the
+/// other's changes.
 ///
-/// Of a key that stands twice the last change counts.
+/// If a key appears twice, the last change wins.
 [[nodiscard]] WriteBatch StampBatch(const Shard& shard, std::span<const PlainChange> changes);
 
 /// Shard::WillHaveRoom() for a batch of these.
 [[nodiscard]] bool WillHaveRoom(const Shard& shard, std::span<const PlainChange> changes);
 
-/// STOUT.WRITE shard scope epoch (PUT key version value | DEL key version)*
-/// False: `error` says what is wrong with it. `number`: of this shard, of so many.
+/// Reads STOUT.WRITE shard scope epoch (PUT key version value | DEL key version)*
+///
+/// Returns false if it is malformed; then `error` has the problem. `number`: this shard's index, in
+/// [0, shards).
 [[nodiscard]] bool ParseStoutWrite(std::span<const std::string_view> arguments, std::size_t number,
                                    std::size_t shards, WriteBatch& batch, std::string& error);
 
-/// What the adapter is told of an outcome: "OK", "FENCED", ...
+/// The answer to the adapter for an outcome: "OK", "FENCED", ...
 [[nodiscard]] std::string_view OutcomeName(Errc errc);
 
-/// What a client of redis's commands is told of a write that did not succeed.
+/// The answer to a client of redis's commands for a write that failed.
 [[nodiscard]] std::string_view WriteError(Errc errc);
 
 }  // namespace stout::blowfish

@@ -15,9 +15,9 @@ struct CompactionOptions {
   std::uint64_t freeze_bytes = std::uint64_t{16} << 20;
   /// Log since the last merge from which on there is one.
   std::uint64_t merge_bytes = std::uint64_t{64} << 20;
-  /// Memory of all that is not merged, above which there is a merge, too, and puts are kTransient
-  /// until it is done: merges fail, or do not keep up. Deletes are so above twice that. More than
-  /// freeze_bytes.
+  /// Memory of all unmerged records. Above it there is also a merge, and puts are kTransient until
+  /// it is done: merges fail, or do not keep up. Deletes are kTransient above twice that. >
+  /// freeze_bytes
   std::uint64_t max_unmerged_bytes = std::uint64_t{1} << 30;
   /// How long a step that failed rests before it is tried again: a full disk stays so for a while.
   Duration rest = std::chrono::seconds(5);
@@ -25,32 +25,35 @@ struct CompactionOptions {
   Duration full_rest = std::chrono::seconds(60);
 };
 
-/// What a shard compacts, and when: events in, actions out, no clock, thread or file.
+/// Decides what a shard compacts, and when: events in, actions out, no clock, thread or file.
 ///
 ///     compaction.On(Compaction::LogGrew{table.bytes(), log.bytes()}, now);
 ///     while (const auto action = compaction.Next(now)) Begin(*action);
 ///     compaction.On(Compaction::Done{}, now);  // Later, when the action has ended.
 ///
-/// One action is under way at a time, and what comes next depends on how it ends:
+/// One action is under way at a time. The next action depends on how it ends:
 ///
-///     action     what it does                                 done       failed: after a rest
+///     action     effect                                       done       failed: after a rest
 ///     kFreeze    the log's table is set aside                 kSort      Idle
 ///     kSort      it becomes a SuffixStore                     Idle       kSort
 ///     kMerge     all SuffixStores and the SuccinctStore       kPublish   kMerge; Idle if too large
 ///                become one file
 ///     kPublish   the manifest names that file, durably        kTakeOver  kPublish: the merge holds
 ///     kTakeOver  queries go over to it                        kRemove    (cannot fail)
-///     kRemove    what the manifest does not name any more     Idle       Idle: the next one
-///                is removed                                              does it
+///     kRemove    files that the manifest no longer names      Idle       Idle: the next one
+///                are removed                                              does it
 ///
-/// From Idle it begins a merge if one is due, else a freeze if one is. A merge is due when the log
-/// since the last one is long, or when what was asked for has been frozen, or takes more memory
-/// than it may; so one always follows a freeze, and its file's name is new. A log that is empty is
-/// frozen for who asked alone: it frees nothing.
+/// From Idle it begins a merge if one is due, otherwise a freeze if one is due. A merge is due in
+/// these cases:
+/// - the log since the last merge is long;
+/// - a requested freeze is done;
+/// - the frozen records take more memory than allowed.
 ///
-/// A merge that failed because there is too much for one index makes the shard *full*: then the
-/// next one is tried when something was logged since, deletes for instance, and not before the
-/// rest.
+/// A merge therefore always follows a freeze, and its file's name is new. An empty log is frozen
+/// only on request, because that frees nothing.
+///
+/// A merge that failed because there is too much for one index makes the shard *full*. The next
+/// merge is then tried after the rest, and only if something was logged since, such as deletes.
 ///
 /// Owner: value type.   Threads: none of its own; callers serialise.
 class Compaction {
@@ -63,16 +66,16 @@ class Compaction {
     std::uint64_t log_bytes = 0;       ///< and of the log itself, since the last freeze, about.
     std::uint64_t unmerged_bytes = 0;  ///< Memory of all that is not merged.
   };
-  /// All that there is shall be merged. Who asks has mended what failed: it ends a rest.
+  /// Requests that all records are merged. The caller has mended the failure, so this ends a rest.
   struct Asked {};
-  /// kFreeze is done, and took so much of the log.
+  /// kFreeze is done, and took this part of the log.
   struct Frozen {
     std::uint64_t log_bytes = 0;
   };
   /// Another action is done.
   struct Done {};
   struct Failed {
-    bool too_large = false;  ///< Of kMerge: there is more than an index takes.
+    bool too_large = false;  ///< after kMerge: more than one index can hold
   };
   using Event = std::variant<LogGrew, Asked, Frozen, Done, Failed>;
 
@@ -90,7 +93,7 @@ class Compaction {
   };
   struct Resting {
     TimePoint until;
-    std::optional<Action> again;  ///< Nothing: Idle is next.
+    std::optional<Action> again;  ///< nullopt: Idle is next
     friend bool operator==(const Resting&, const Resting&) = default;
   };
   using State = std::variant<Idle, Ready, Working, Resting>;
@@ -103,16 +106,16 @@ class Compaction {
   /// The action to begin now, if there is one. It is under way from here on.
   [[nodiscard]] std::optional<Action> Next(TimePoint now);
 
-  /// When Next() has an action without a further event; long ago: at once. Nothing: only an event
-  /// brings one.
+  /// Returns the time at which Next() has an action without a further event; a past time means at
+  /// once. Returns nullopt if only an event brings an action.
   [[nodiscard]] std::optional<TimePoint> Deadline() const;
 
   [[nodiscard]] const State& state() const { return state_; }
-  /// What is under way.
+  /// The action under way.
   [[nodiscard]] std::optional<Action> working() const;
-  /// Nothing is under way, nor due.
+  /// No action is under way, nor due.
   [[nodiscard]] bool idle() const;
-  /// What failed waits to be tried again.
+  /// A failed action waits for its retry.
   [[nodiscard]] bool resting() const { return std::holds_alternative<Resting>(state_); }
   /// There was more than an index takes when a merge was last tried.
   [[nodiscard]] bool full() const { return full_; }
@@ -134,10 +137,10 @@ class Compaction {
   CompactionOptions options_;
   State state_;
   LogGrew log_;
-  std::uint64_t unmerged_bytes_ = 0;  // Of the log, before the last freeze.
+  std::uint64_t unmerged_bytes_ = 0;  // bytes of the log before the last freeze
   bool asked_ = false;                // Since the last freeze began.
   bool freeze_to_merge_ = false;      // The freeze under way is for a merge.
-  bool merge_now_ = false;            // Whatever the log's length.
+  bool merge_now_ = false;            // independent of the log's length
   bool full_ = false;
 };
 

@@ -9,7 +9,7 @@
 
 namespace stout::blowfish {
 
-/// The first so many of the keys that it is offered, in byte order.
+/// The first keys, up to a given number, of those that are offered, in byte order.
 ///
 /// Space: those keys.   Cost: of a key that is not among them, a comparison.
 /// Threads: none of its own; callers serialise.

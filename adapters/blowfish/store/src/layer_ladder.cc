@@ -35,7 +35,7 @@ std::size_t LayerLadder::layers() const {
 }
 
 std::size_t LayerLadder::Steps() const {
-  if (index_.records() == 0) return 0;  // Nothing to sample.
+  if (index_.records() == 0) return 0;  // nothing to sample
   return 2 * static_cast<std::size_t>(index_.records_at().shape().coarsest_exponent);
 }
 
@@ -44,7 +44,7 @@ std::uint64_t LayerLadder::bytes() const {
 }
 
 LayeredSampledArray& LayerLadder::ArrayOf(std::size_t step) const {
-  // They take turns, but for the first step and the last.
+  // The two arrays take turns, except for the first step and the last.
   const bool records = step == 0 || (step % 2 == 1 && step + 1 < Steps());
   return records ? index_.records_at() : index_.places_of();
 }

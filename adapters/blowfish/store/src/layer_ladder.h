@@ -29,11 +29,11 @@ class LayerLadder {
 
   /// Layers that the index has, those it always has not counted.
   [[nodiscard]] std::size_t layers() const;
-  /// Of all of them, those being filled included.
+  /// Bytes of all layers, those being filled included.
   [[nodiscard]] std::uint64_t bytes() const;
-  /// What one more takes at most, as long as it is being filled; 0: there is none.
+  /// Maximum bytes of one more layer, as long as it is being filled; 0: there is none.
   [[nodiscard]] std::uint64_t next_bytes() const;
-  /// What removing the finest gives back at least; 0: there is none.
+  /// Minimum bytes that removing the finest layer frees; 0: there is none.
   [[nodiscard]] std::uint64_t finest_bytes() const;
 
   /// A layer more, empty: whoever reads fills it, and FillLayers() at once. False: there is none.

@@ -12,7 +12,7 @@
 namespace stout::blowfish {
 namespace {
 
-// What one store has, entry by entry in the order of keys. Entries are views, until the next
+// The content of one store, entry by entry in the order of keys. Entries are views, until the next
 // Advance().
 class Source {
  public:
@@ -119,7 +119,7 @@ Result<MergeReport> Merge(SuccinctStore* oldest,
 
   MergeReport report;
   SuccinctStoreWriter writer(schema, options.max_value_bytes);
-  // What does not fit is given up before the rest of it is read.
+  // Gives up as soon as the values do not fit, before the rest is read.
   while (writer.fits() && !options.stop.stop_requested()) {
     const LogEntry* least = nullptr;
     for (const auto& source : sources) {

@@ -13,10 +13,10 @@
 
 namespace stout::blowfish {
 
-/// What a merge takes, and leaves behind.
+/// The input of a merge, and the records that it drops.
 struct MergeReport {
   std::uint64_t records = 0;     ///< Written.
-  std::uint64_t replaced = 0;    ///< Of older stores, for a newer one has the key.
+  std::uint64_t replaced = 0;    ///< records of older stores, because a newer one has the key
   std::uint64_t tombstones = 0;  ///< Written.
   std::uint64_t expired = 0;     ///< Tombstones older than their life.
 };
@@ -24,7 +24,7 @@ struct MergeReport {
 struct MergeOptions {
   /// Tombstones of before, Unix time, are dropped.
   std::uint64_t forget_before_ms = 0;
-  /// Of the values that live on; see SuccinctStoreWriter.
+  /// Bytes of the values that survive; see SuccinctStoreWriter.
   std::uint64_t max_value_bytes = kMaxValueBytes;
   /// Asks it to end early. It is looked at a record, and in most loops of building the index; what
   /// is left takes a second where there are hundreds of megabytes.

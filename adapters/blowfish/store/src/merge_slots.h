@@ -10,9 +10,9 @@
 
 namespace stout::blowfish {
 
-/// How many merges the shards of a server may have under way at a time: each takes a processor, and
-/// several times the memory of what it merges. Those that come when all slots are taken wait, and
-/// get one in the order in which they came.
+/// Bounds the merges that the shards of a server have under way at a time. Each merge takes a
+/// processor, and several times the memory of its input. Merges that come when all slots are taken
+/// wait, and get a slot in the order in which they came.
 ///
 /// Owner: outlives its slots.   Threads: any, for everything.
 class MergeSlots {
@@ -46,8 +46,8 @@ class MergeSlots {
   [[nodiscard]] std::size_t limit() const { return limit_; }
   [[nodiscard]] Usage usage() const;
 
-  /// Waits for a slot; for Usage, `bytes` is what the merge will take. Nothing: `stop` asked to end
-  /// that, and it has ended at once.
+  /// Waits for a slot. `bytes` is the memory that the merge will take, for Usage. Returns nullopt
+  /// if `stop` asked for the end, at once.
   [[nodiscard]] std::optional<Slot> Take(std::uint64_t bytes, const std::stop_token& stop);
 
  private:

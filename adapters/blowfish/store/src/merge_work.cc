@@ -12,7 +12,7 @@
 namespace stout::blowfish {
 namespace {
 
-/// A tenth of a second: so long a stop may take.
+/// A stop may take a tenth of a second.
 constexpr std::uint32_t kFillAtOnce = 1 << 14;
 
 void CopyLayers(SuccinctStore& from, SuccinctStore& to, const std::stop_token& stop) {
@@ -35,7 +35,7 @@ class NewFile {
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
   ~NewFile() {
-    if (!kept_) (void)::unlink(path_.c_str());  // What is left, a later removal of strays finds.
+    if (!kept_) (void)::unlink(path_.c_str());  // a later removal of strays finds the rest
   }
   void Keep() { kept_ = true; }
 

@@ -18,26 +18,26 @@ namespace stout::blowfish {
 /// A merge's file, opened.
 struct MergedStore {
   std::shared_ptr<SuccinctStore> store;
-  std::string name;  ///< Of its file.
+  std::string name;  ///< size of its file
   MergeReport report;
 };
 
-/// Memory that a merge takes, about: a byte a byte of values, 72 a record, and 12 a symbol, or what
-/// it takes to choose how values are cut, before there are symbols. Measured: 3.2 a byte for line
-/// items of TPC-H, 13 for random letters, 14 for 20 MB of random bytes in values of 200; 20 for 16
-/// MB in 16 values, 6.4 for 64 MB in 16.
+/// Returns the memory that a merge takes, about: one byte per byte of values, 72 per record, and 12
+/// per symbol. Before there are symbols, it is the memory that the choice of cuts takes. Measured
+/// per byte of values: 3.2 for line items of TPC-H, 13 for random letters, 14 for 20 MB of random
+/// bytes in values of 200; 20 for 16 MB in 16 values, 6.4 for 64 MB in 16.
 [[nodiscard]] std::uint64_t EstimateMergeBytes(std::uint64_t records, std::uint64_t value_bytes,
                                                double symbols_per_byte);
 
-/// A merge as a shard has it done in the background: the file, and a store of it that has as many
-/// layers as the old one, full, so that whoever goes over to it is as fast as before.
+/// A merge as a shard runs it in the background. It returns the file, and an open store of it that
+/// has as many layers as the old one. They are full, so that queries are as fast as before.
 ///
-/// Cost: Merge()'s, and one more pass over the records if there are layers. For as long as the old
-/// store lives, the layers are there twice.
+/// Cost: that of Merge(), and one more pass over the records if there are layers. As long as the
+/// old store lives, the layers exist twice.
 /// Owner: `domain` outlives it.   Threads: none of its own.
 struct MergeWork {
   std::string directory;
-  std::string name;  ///< Of the file to be; no other has it.
+  std::string name;  ///< name of the new file, which no other file has
   Schema schema;
   std::shared_ptr<SuccinctStore> oldest;                  ///< May be null.
   std::vector<std::shared_ptr<const SuffixStore>> newer;  ///< The oldest first.

@@ -38,7 +38,7 @@ template <typename T>
   return std::as_bytes(std::span(array));
 }
 
-/// What a reader finds behind the section of its file is not in the section.
+/// Bytes that a reader finds behind the section of its file are not part of the section.
 [[nodiscard]] inline std::span<const std::byte> Unpadded(const std::vector<std::byte>& bytes,
                                                          std::size_t padding) {
   return std::span(bytes).first(bytes.size() - padding);

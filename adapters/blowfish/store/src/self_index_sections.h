@@ -28,11 +28,12 @@ struct SelfIndexSections {
   std::span<const FramedArray::Entry> start_entries;
   std::span<const std::byte> start_numbers;
   std::uint32_t records = 0;
-  std::uint32_t block = Psi::kBlock;  ///< Of Psi.
-  bool empty_records = false;         ///< Whether a record may have no symbol.
+  std::uint32_t block = Psi::kBlock;  ///< length of Psi
+  bool empty_records = false;         ///< true if a record may have no symbol
 
-  /// Whether all are there, as large as they must be for one another and for so many records, and
-  /// lead nowhere beyond themselves.   Cost: reads all but the low parts of Psi's numbers.
+  /// Returns true if all arrays exist, have the sizes that follow from one another and from the
+  /// number of records, and lead nowhere beyond themselves.   Cost: reads all but the low parts of
+  /// Psi's numbers.
   [[nodiscard]] bool Read(const IndexFile& file, std::uint64_t expected_records);
 
   /// Once they are read.

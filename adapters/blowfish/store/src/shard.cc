@@ -115,7 +115,8 @@ ErrorCode Shard::Recover(ShardReport* report, Diagnostics* diagnostics) {
   auto opened = LogStore::Open(*log_directory_, std::move(log), &found.log, diagnostics);
   if (!opened) return opened.error();
   log_ = std::move(*opened);
-  // Only now: all that the manifest names is there. What stays is found by the next merge.
+  // Only now, because all files that the manifest names exist. The next merge finds those that
+  // stay.
   (void)RemoveStrays(directory_, manifest_);
   TellLog();
   found.took = std::chrono::steady_clock::now() - start;
@@ -256,7 +257,7 @@ void Shard::Write(const WriteBatch& batch, Store::WriteHandler handler) {
   const bool deletes_only = std::ranges::all_of(
       batch.items, [](const WriteItem& item) { return item.kind == WriteKind::kDelete; });
   if (!Takes(deletes_only)) {
-    // Who lost the keys must not wait for room.
+    // A writer that has lost the keys must not wait for room.
     const bool fenced = log_->IsFenced(batch.scope, batch.epoch);
     return handler({fenced ? Errc::kFenced : Errc::kTransient, {}});
   }
@@ -265,8 +266,8 @@ void Shard::Write(const WriteBatch& batch, Store::WriteHandler handler) {
 
 bool Shard::Takes(bool deletes_only) const {
   if (full() && !deletes_only) return false;
-  // A tombstone takes less than the record that it deletes: with as much again for deletes alone,
-  // all that is not merged can be deleted, and then the rest can be merged as it was before.
+  // A tombstone takes less memory than the record that it deletes. Deletes get the same limit once
+  // more. Therefore all unmerged records can be deleted, and then the rest can be merged as before.
   const std::uint64_t part = deletes_only ? 2 : 1;
   return UnmergedBytes() / part <= options_.compaction.max_unmerged_bytes;
 }
@@ -355,7 +356,8 @@ Shard::Work Shard::Merge() const {
                  .schema = manifest_.schema,
                  .oldest = succinct_,
                  .newer = suffixes_,
-                 // What was deleted since the freeze is not in there to be forgotten.
+                 // Keys that were deleted since the freeze are not in there, so they cannot be
+                 // forgotten.
                  .forget_before_ms = std::min(now - std::min(now, life), frozen_at_ms_),
                  .max_value_bytes = options_.max_value_bytes,
                  .domain = &domain_};
@@ -404,10 +406,10 @@ void Shard::Run(Work work) {
     Finished finished;
     try {
       finished = work(stop);
-    } catch (const std::exception& error) {  // Of memory, mostly.
+    } catch (const std::exception& error) {  // mostly bad_alloc
       finished = {.failed = Errc::kTransient, .why = error.what()};
     }
-    work = {};  // What it holds is freed here, not by the worker, unless searches share it.
+    work = {};  // frees its captures here, not on the worker, unless searches share them
     {
       const std::lock_guard lock(inbox_.mutex);
       inbox_.finished = std::move(finished);

@@ -39,8 +39,8 @@ namespace stout::blowfish {
 struct ShardOptions {
   /// The number of the shard. Another one's directory is refused.
   std::uint64_t shard = 0;
-  /// Of a new shard. One that is there keeps the schema that it was made with, whatever this is;
-  /// ShardReport tells.
+  /// Schema of a new shard. An existing shard keeps the schema that it was created with; see
+  /// ShardReport.
   Schema schema;
 
   /// When the log is compacted. Its bytes since the last merge are what a start has to read.
@@ -50,11 +50,11 @@ struct ShardOptions {
   /// How long the stamp of a deleted key is kept, for late writes to be compared with.
   std::chrono::milliseconds tombstone_life = std::chrono::hours(1);
 
-  /// Of values that a merge takes, at most kMaxValueBytes. With more the shard is full: see
+  /// Maximum bytes of values in a merge, at most kMaxValueBytes. With more the shard is full: see
   /// Write().
   std::uint64_t max_value_bytes = kMaxValueBytes;
 
-  /// Of all shards together, how many merge at a time. Null: whoever wants to.
+  /// Bounds the merges at a time of all shards together. Null: no bound.
   std::shared_ptr<MergeSlots> merge_slots;
 
   /// Unix time in milliseconds, which tombstones carry; for tests. Empty: the system's.
@@ -65,10 +65,10 @@ struct ShardOptions {
   std::function<void()> wake;
 };
 
-/// What a start found, and what it cost.
+/// The findings of a start, and its cost.
 struct ShardReport {
   RecoveryReport log;
-  std::uint64_t records = 0;  ///< Of the SuccinctStore.
+  std::uint64_t records = 0;  ///< records of the SuccinctStore
   bool other_schema = false;  ///< The shard has another one than the options: Shard::schema().
   std::chrono::nanoseconds took{};
 };
@@ -86,22 +86,24 @@ struct ShardStats {
 ///     writes -> LogStore -> SuffixStore ... SuffixStore -> SuccinctStore
 ///               log, hash    in memory, sorted              one file, compressed
 ///
-/// The log's table is frozen when it is large, and becomes a SuffixStore; when the log is long, all
+/// The log's table is frozen when it is large, and becomes a SuffixStore. When the log is long, all
 /// SuffixStores and the SuccinctStore are merged into a new SuccinctStore, and the log is cut. Both
-/// happen in the background, while queries go on and see the old stores until they see the new. See
-/// Compaction for what is done when, and what if it fails.
+/// happen in the background. Queries go on and see the old stores until they see the new ones.
+/// Compaction decides the actions, their times, and retries.
 ///
 /// Invariants:
 /// 1. Of the stores that have a key, the newest counts; each store is older than those left of it.
-/// 2. On disk, the manifest names the SuccinctStore and the first log file that is not in it; all
-///    else is made of these. A SuffixStore is in memory alone, for the log has it.
-/// 3. Nothing is removed before a manifest that does not name it is durable, and no query goes over
-///    to a store before. The log is written to meanwhile, in files that both manifests name.
+/// 2. On disk, the manifest names the SuccinctStore and the first log file that is not in it. All
+///    other stores are made of these. A SuffixStore is in memory alone, because the log has its
+///    records.
+/// 3. No file is removed, and no query goes over to a store, before a manifest without the file, or
+///    with the store, is durable. The log is written to meanwhile, in files that both manifests
+///    name.
 /// 4. A record of the SuccinctStore is hidden from the moment that a newer store has its key.
 ///
 /// Owner: `domain` outlives it.
 /// Threads: all members on one, the shard's worker; handlers run there. The log has a thread of its
-/// own, and a compaction has one as long as it takes.
+///   own. A compaction has one while it runs.
 /// Errors: as stout::Store's; reads do not fail.
 /// Paper: BlowFish (NSDI'16) Section 2; Succinct (NSDI'15) Section 4.
 class Shard {
@@ -143,10 +145,10 @@ class Shard {
       std::function<void(std::size_t i, Stamp stamp, std::optional<std::string_view> value)>;
   void Read(std::span<const std::string_view> keys, const ReadVisitor& visit);
 
-  /// An attribute of the value of a key; nothing if the key is not there, or its value lacks it. It
-  /// lasts until the next call of anything.   Cost: less than a Read(), by as much as layers tell
-  /// where the attribute begins, and by what is behind it; but Read() does several keys in lock
-  /// step.
+  /// Reads an attribute of the value of a key. Returns nullopt if the key does not exist, or its
+  /// value lacks the attribute. The view lasts until the next call of any member.   Cost: less than
+  /// Read(). The gain depends on the layers, which locate the attribute, and on the bytes behind
+  /// it. Read() does several keys in lock step.
   [[nodiscard]] std::optional<std::string_view> ReadAttribute(KeyView key, std::size_t attribute);
 
   /// See LogStore: a tombstone's stamp counts as a record's.
@@ -160,30 +162,30 @@ class Shard {
   }
   /// @}
 
-  /// The first `count` of the keys that are there and behind `after`, in byte order; nothing: of
-  /// all keys. Fewer only where there are no more.
+  /// Returns the first `count` existing keys behind `after`, in byte order; nullopt: from the first
+  /// key on. Returns fewer only if there are no more.
   ///
-  /// Cost: a search in each store, but now and then, as TableKeys tells, a look at each key of the
-  /// log's table, which is a millisecond for each 30,000 or so.
+  /// Cost: a search in each store. From time to time, see TableKeys, also a look at each key of the
+  /// log's table, which takes about a millisecond for 30,000 keys.
   [[nodiscard]] std::vector<std::string> KeysAfter(std::optional<std::string_view> after,
                                                    std::size_t count);
 
-  /// Of the records that match, in no order.
+  /// Begins a search of the records that match, in no order.
   [[nodiscard]] ShardSearch BeginSearch(const LogQuery& query) const;
 
   /// Keys that are there.
   [[nodiscard]] std::uint64_t size() const { return size_; }
 
-  /// Applies what has become durable, takes what was compacted over, and begins what is next. Of
-  /// what takes long it does a part, and wakes itself for the rest.
+  /// Applies durable changes, takes over compacted stores, and begins the next action. It does long
+  /// work in parts, and wakes itself for the rest.
   void Poll();
 
-  /// When Poll() has to be called though nobody says wake; of long ago: at once. Nothing: it need
-  /// not.   Valid until the next call of anything.
+  /// Returns the time at which Poll() must be called even without a wake; a past time means at
+  /// once. Returns nullopt if it need not be called.   Valid until the next call of any member.
   [[nodiscard]] std::optional<TimePoint> next_poll() const { return compaction_.Deadline(); }
 
-  /// Has all that there is frozen and merged as soon as that can be, by Poll(). What rests after a
-  /// failure is tried again at once.
+  /// Requests that all records are frozen and merged as soon as possible, by Poll(). A failed
+  /// action is tried again at once.
   void Compact() { compaction_.On(Compaction::Asked{}, options_.now()); }
 
   /// There are more values than one index takes: the server needs more shards. Found out by a
@@ -203,18 +205,17 @@ class Shard {
   }
   bool AddLayer();
   bool RemoveLayer() { return succinct_ && LayerLadder(succinct_->index()).Remove(); }
-  /// @}
-  /// How often AddLayer() has added one: who fills layers sees by it that there is another one to
-  /// fill, though there may be as many as before.
+  /// @} Returns how often AddLayer() has added a layer. A thread that fills layers detects by it
+  /// that there is another layer to fill, even if their number is as before.
   [[nodiscard]] std::uint64_t added_layers() const { return added_layers_; }
 
   [[nodiscard]] const ShardStats& stats() const { return stats_; }
   [[nodiscard]] const std::shared_ptr<SuccinctStore>& succinct() const { return succinct_; }
-  /// Nothing is being compacted, nor has to be, as of the last Poll().
+  /// Returns true if no compaction was under way or due at the last Poll().
   [[nodiscard]] bool Idle() const { return compaction_.idle(); }
 
  private:
-  // What the newest store that has a key has of it.
+  // The newest store's record of a key.
   struct Newest {
     Stamp stamp;
     bool deleted = false;
@@ -225,8 +226,8 @@ class Shard {
   struct Finished {
     ErrorCode failed;
     std::string why;
-    std::shared_ptr<const SuffixStore> suffixes;  // Of a sort.
-    MergedStore merged;                           // Of a merge.
+    std::shared_ptr<const SuffixStore> suffixes;  // from a sort
+    MergedStore merged;                           // from a merge
   };
   using Work = UniqueFunction<Finished(const std::stop_token&)>;
 
@@ -238,12 +239,13 @@ class Shard {
   [[nodiscard]] std::optional<Newest> Find(KeyView key) const;
   // Without the log's table.
   [[nodiscard]] std::optional<Newest> FindOlder(KeyView key) const;
-  // Whether a store has the key that is newer than SuffixStore `i`; or than the frozen table.
+  // Returns true if a store has the key that is newer than SuffixStore `i`; or than the frozen
+  // table.
   [[nodiscard]] bool IsInNewer(KeyView key, std::size_t i) const;
   [[nodiscard]] bool IsInNewer(KeyView key) const { return log_->table().Find(key) != nullptr; }
   void OnApply(const Operation& operation, const LogEntry* before);
 
-  // What each of the stores has to offer: a key that is there is there in one of them.
+  // The candidates of each store: an existing key is in one of them.
   void OfferSuffixes(std::size_t i, std::optional<std::string_view> after, FirstKeys& first) const;
   void OfferSuccinct(std::optional<std::string_view> after, FirstKeys& first) const;
 
@@ -279,14 +281,14 @@ class Shard {
   std::unique_ptr<LogDirectory> log_directory_;
 
   std::uint64_t size_ = 0;
-  TableKeys table_keys_, frozen_keys_;                        // Of the log's table and frozen_.
-  std::optional<FrozenLog> frozen_;                           // Until it is sorted.
+  TableKeys table_keys_, frozen_keys_;  // keys of the log's table and of frozen_
+  std::optional<FrozenLog> frozen_;     // Until it is sorted.
   std::vector<std::shared_ptr<const SuffixStore>> suffixes_;  // The oldest first.
   std::uint64_t suffixes_through_ = 0;  // The last log file that they have all of.
   std::uint64_t suffix_bytes_ = 0;
   std::shared_ptr<SuccinctStore> succinct_;
-  std::optional<RecordReader> reader_;  // Of its records.
-  TextBuffer attribute_;                // Of one of them.
+  std::optional<RecordReader> reader_;  // for its records
+  TextBuffer attribute_;                // for an attribute of one of them
   HiddenRecords hidden_;
   std::uint64_t added_layers_ = 0;
   std::unique_ptr<LogStore> log_;
@@ -294,13 +296,14 @@ class Shard {
   Compaction compaction_;
   std::uint64_t frozen_at_ms_ = 0;  // When the last freeze was asked for.
   ShardStats stats_;
-  // A merge that is not gone over to, and what is hidden in it: by so many of the entries that the
-  // log's table had when that began, and by all that came since.
+  // A merge that queries have not gone over to, and the records hidden in it. They are hidden by
+  // the first `merged_seen_` entries that the log's table had when hiding began, and by all later
+  // ones.
   MergedStore merged_;
   HiddenRecords merged_hidden_;
   std::size_t merged_seen_ = 0;
   std::size_t merged_after_ = 0;
-  // What the last merge has made useless, for the background to free.
+  // Stores that the last merge has made useless, for the background to free.
   std::shared_ptr<SuccinctStore> old_succinct_;
   std::vector<std::shared_ptr<const SuffixStore>> old_suffixes_;
 

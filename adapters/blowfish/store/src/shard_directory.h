@@ -18,15 +18,15 @@ inline constexpr const char* kLogName = "log";
 [[nodiscard]] ErrorCode CheckLogThere(const std::string& directory,
                                       Diagnostics* diagnostics = nullptr);
 
-/// The manifest in a directory, durable: who finds it may remove what it does not name. Where there
-/// is none, and neither records nor log files, it is made to be `if_new`.
+/// Returns the manifest in a directory, durable: the caller may remove files that it does not name.
+/// If there is neither a manifest, nor records, nor log files, it is made to be `if_new`.
 ///
-/// A manifest whose writer did not learn whether it was durable is there or is not, after a crash:
-/// so its name is made durable once more.
+/// If its writer crashed before it learned that the manifest was durable, the manifest may or may
+/// not exist. Therefore its name is made durable once more.
 ///
-/// kCorrupt: there are records or log files, and no manifest; they are left as they are.
-/// kBadOptions: it is the directory of another shard than if_new's. The others: ReadManifest's,
-/// WriteManifest's.
+/// Errors: kCorrupt if there are records or log files, and no manifest; they are left as they are.
+///   kBadOptions if it is the directory of another shard than if_new's. Otherwise those of
+///   ReadManifest and WriteManifest.
 [[nodiscard]] Result<ShardManifest> OpenManifest(const std::string& directory,
                                                  const ShardManifest& if_new,
                                                  Diagnostics* diagnostics = nullptr);

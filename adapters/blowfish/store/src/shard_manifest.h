@@ -8,13 +8,13 @@
 
 namespace stout::blowfish {
 
-/// What a shard consists of on disk. One file, replaced whole: a start finds the shard as it was
-/// before a compaction, or as it is after it.
+/// The list of a shard's files on disk. The manifest is one file, replaced whole: a start finds the
+/// shard as it was before a compaction, or as it is after it.
 struct ShardManifest {
   Schema schema;
   std::uint64_t shard = 0;           ///< Its number: what it finds in the log must be its own.
   std::string records;               ///< The name of the file of its SuccinctStore; empty: none.
-  std::uint64_t first_sequence = 0;  ///< Of the log files that are not in there.
+  std::uint64_t first_sequence = 0;  ///< first log file that is not in there
 
   friend bool operator==(const ShardManifest&, const ShardManifest&) = default;
 };

@@ -8,7 +8,7 @@
 namespace stout::blowfish {
 namespace {
 
-/// What a part looks at: some tenths of a millisecond, also where it has to be unpacked.
+/// Records that a part looks at: some tenths of a millisecond, also if they have to be unpacked.
 constexpr std::size_t kPartBytes = std::size_t{64} << 10;
 constexpr std::uint32_t kPartRecords = 256;
 /// Beside its value, a record costs as much as these bytes.

@@ -116,7 +116,7 @@ class ShardSearch {
   bool done_ = false;
   std::size_t store_ = 0;   // The one at hand, the newest first: table, frozen, suffixes, succinct.
   std::uint32_t next_ = 0;  // In it.
-  // In it, if it is a table: all that is to be looked at. Nothing: every entry is.
+  // The entries to look at, if the store is a table. Nullopt: all entries.
   std::optional<std::vector<std::uint32_t>> listed_;
   std::optional<std::vector<RowRange>> rows_;  // In the SuccinctStore, what is left.
   std::uint64_t* count_ = nullptr;             // the argument of StepToCount() while it runs

@@ -14,7 +14,7 @@ struct Space {
   std::uint64_t bytes = 0;
 };
 
-/// Of a file: each section, and "file", what is between them.
+/// The parts of a file: each section, and "file", the bytes between them.
 [[nodiscard]] std::vector<Space> SpaceOf(const IndexFile& file);
 
 }  // namespace stout::blowfish

@@ -18,8 +18,8 @@ bool IsRule(CutRule rule) {
   return rule.kind <= CutRule::kWords && (rule.kind != CutRule::kChunks || rule.chunk > 0);
 }
 
-// Whether the symbols stand as they must, and each record has one row of those that begin each
-// attribute.
+// Returns true if the symbols are in a valid order, and each record has one row among those that
+// begin each attribute.
 bool AreAttributes(std::span<const TokenAlphabet::Attribute> attributes,
                    std::span<const Row> first_rows, std::uint64_t records) {
   std::uint32_t begin = 0;
@@ -60,7 +60,7 @@ struct SuccinctStore::Parts {
   std::span<const TokenAlphabet::Text> texts;
   std::span<const char> long_texts;
 
-  // Whether all are there, and as large as they must be for one another.
+  // Returns true if all sections exist, with the sizes that follow from one another.
   bool Read(const IndexFile& file, const Schema& schema) {
     if (!ReadPart(file, section::kKeys, keys) || !ReadPart(file, section::kStamps, stamps) ||
         !ReadPart(file, section::kDeletedKeys, deleted_keys) ||
@@ -92,7 +92,7 @@ SuccinctStore::SuccinctStore(IndexFile file, Schema schema, const Parts& parts,
       texts_(kMaxSymbols * sizeof(TokenAlphabet::Text) / sizeof(std::uint64_t)),
       index_(parts.index.View(), Alphabet(parts), domain) {}
 
-// Those of the file, and empty ones: so whatever symbol Psi tells has a text.
+// The texts of the file, and empty ones, so that any symbol in Psi has a text.
 TokenAlphabet SuccinctStore::Alphabet(const Parts& parts) {
   auto* const texts = reinterpret_cast<TokenAlphabet::Text*>(texts_.data());
   std::ranges::copy(parts.texts, texts);

@@ -41,12 +41,12 @@ class SuccinctStore {
   static constexpr std::string_view kFileKind = "records";
   static constexpr std::uint32_t kFileVersion = 1;
 
-  /// kCorrupt: the file is not what a writer published. See IndexFile for the others.
+  /// Errors: kCorrupt if the file is not what a writer published. For the others see IndexFile.
   ///
-  /// Whatever passes, checksums or not, nothing is read beyond it: where numbers lead is checked
-  /// here, or, as of Psi's, when they are used (RecordIndex).
-  /// Cost: a look at every block of Psi, and at where every record starts; a nanosecond or two a
-  /// record, and some ten a symbol. Verify::kEverything reads all of the file.
+  /// With or without checksums, no read goes beyond the file. The targets of numbers are checked
+  /// here, or, for Psi's, when they are used (RecordIndex). Cost: a look at every block of Psi, and
+  /// at the start of every record; 1 or 2 ns a record, and some 10 ns a symbol. Verify::kEverything
+  /// reads all of the file.
   [[nodiscard]] static Result<std::unique_ptr<SuccinctStore>> Open(
       const std::string& path, ReclaimDomain& domain, Verify verify = Verify::kEverything,
       Diagnostics* diagnostics = nullptr);
@@ -62,14 +62,13 @@ class SuccinctStore {
     return {deleted_stamps_[deleted], deleted_times_[deleted]};
   }
 
-  /// Of all records: what their values have, and the symbols that the index has for them.
-  /// @{
+  /// Totals over all records: of their values, and of the symbols that the index has for them. @{
   [[nodiscard]] std::uint64_t value_bytes() const { return index_.value_bytes(); }
   [[nodiscard]] std::uint64_t symbols() const { return index_.symbols(); }
   /// @}
 
   [[nodiscard]] std::uint64_t file_bytes() const { return file_.bytes(); }
-  /// Of the file, by part, of the table of texts, and of the layers.
+  /// Space of the file, by part, of the table of texts, and of the layers.
   [[nodiscard]] std::vector<Space> SpaceByPart() const;
 
  private:
@@ -85,7 +84,7 @@ class SuccinctStore {
   KeyDirectory deleted_keys_;
   StampColumn deleted_stamps_;
   std::span<const std::uint64_t> deleted_times_;
-  ZeroedWords texts_;  // Of all symbols that a Psi could have.
+  ZeroedWords texts_;  // of all symbols that a Psi could have
   RecordIndex index_;
 };
 

@@ -16,12 +16,12 @@
 
 namespace stout::blowfish {
 
-/// What one index takes of values in bytes, and one byte more for each attribute of each record. A
-/// value has at most a symbol a byte and one an attribute, and a field's text takes up to two bytes
-/// a symbol, which divsufsort counts in 31 bits; see RowOrder.
+/// Maximum bytes of values in one index, plus one byte for each attribute of each record. A value
+/// has at most one symbol per byte and one per attribute. A field's text takes up to two bytes per
+/// symbol, which divsufsort counts in 31 bits; see RowOrder.
 inline constexpr std::uint64_t kMaxValueBytes = std::uint64_t{1} << 29;
 
-/// Whether that is what one index takes: the bytes, and in the text that is sorted five more for
+/// Returns true if one index can hold that: the bytes, and in the text that is sorted five more for
 /// the end of each record.
 [[nodiscard]] constexpr bool FitsIndex(std::uint64_t value_bytes, std::uint64_t records,
                                        std::uint64_t attributes,
@@ -50,14 +50,14 @@ class SuccinctStoreWriter {
   [[nodiscard]] std::uint64_t records() const { return ends_.size(); }
   [[nodiscard]] std::uint64_t value_bytes() const { return values_.size(); }
 
-  /// Whether an index takes what there is so far.
+  /// Returns true if one index can hold the records so far.
   [[nodiscard]] bool fits() const {
     return FitsIndex(value_bytes(), records(), schema_.size(), max_value_bytes_);
   }
 
-  /// Builds the index and publishes the file. The writer is of no more use.
-  /// kBadOptions: keys did not come in order. kTooLarge: it does not fit. kTransient: it was asked
-  /// to stop, which takes a second at most. For the others see IndexFileWriter.
+  /// Builds the index and publishes the file. The writer cannot be used afterwards.
+  /// Errors: kBadOptions if the keys were not in order. kTooLarge if it does not fit. kTransient if
+  ///   it was asked to stop, which takes at most a second. For the others see IndexFileWriter.
   [[nodiscard]] ErrorCode Finish(const std::string& path, Diagnostics* diagnostics = nullptr,
                                  const std::stop_token& stop = {});
 

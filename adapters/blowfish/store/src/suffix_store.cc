@@ -29,7 +29,7 @@ SuffixStore::SuffixStore(const LogTable& table, const std::stop_token& stop)
   for (std::uint32_t i = 0; i < size() && !stop.stop_requested(); ++i) by_key_.insert(i);
 
   // Attribute by attribute, so that the texts of one alone are kept beside the store.
-  std::vector<std::optional<std::string_view>> rests;  // Of the values, what is not taken yet.
+  std::vector<std::optional<std::string_view>> rests;  // rest of the values
   rests.reserve(size());
   for (const LogEntry& entry : entries_) {
     rests.push_back(entry.deleted ? std::nullopt : std::optional(entry.record.value));

@@ -16,20 +16,20 @@
 
 namespace stout::blowfish {
 
-/// Records that do not change any more, in memory, not compressed: what a stretch of the log
-/// becomes until there is enough of it to be worth compressing. It also has the tombstones of
-/// deleted keys, which hide records of older stores.
+/// Records that no longer change, in memory, not compressed. A part of the log is kept in this form
+/// until there is enough of it to compress. It also has the tombstones of deleted keys, which hide
+/// records of older stores.
 ///
-/// Keys and values lie in the order of the keys, and each attribute has the order of its texts: a
+/// Keys and values lie in the order of the keys. Each attribute has the order of its texts: a
 /// suffix array of those suffixes that a search can begin with. So a prefix is searched as fast as
-/// a whole value, and what is found is one stretch of that order. A key is found by its hash: each
-/// write asks whether there is an older one.
+/// a whole value, and the found records are one stretch of that order. A key is found by its hash,
+/// because each write asks whether there is an older one.
 ///
 ///     for (std::uint32_t r : store.SearchPrefix(city, "ro")) ... store.At(r) ...
 ///
-/// Space: keys and values; 70 to 76 bytes a record, and 4 for each of its attributes.
-/// Building it takes 48 bytes a record on top, whatever the attributes.
-/// Cost: searches are binary, a cache miss or two a step.
+/// Space: keys and values; 70 to 76 bytes a record, and 4 for each of its attributes. Building it
+/// takes 48 bytes a record on top, for any number of attributes. Cost: searches are binary, a cache
+/// miss or two a step.
 /// Owner: it owns all that it hands out.   Threads: as a const value.
 /// Paper: BlowFish (NSDI'16) Section 2, after Succinct (NSDI'15) Section 4.1 "SuffixStore".
 class SuffixStore {
@@ -49,14 +49,14 @@ class SuffixStore {
   /// The first whose key is not before this one; size() if none is.
   [[nodiscard]] std::uint32_t LowerBound(std::string_view key) const;
 
-  /// The records that have this value of an attribute, or one that begins so: in the order of their
-  /// texts, and where these are equal, of their keys.
+  /// The records that have this value of an attribute, or a value that begins with it. They are in
+  /// the order of their texts, and for equal texts, of their keys.
   [[nodiscard]] std::span<const std::uint32_t> Search(std::size_t attribute,
                                                       std::string_view value) const;
   [[nodiscard]] std::span<const std::uint32_t> SearchPrefix(std::size_t attribute,
                                                             std::string_view prefix) const;
 
-  /// Of keys and values.
+  /// Bytes of keys and values.
   [[nodiscard]] std::size_t text_bytes() const { return text_.size(); }
   /// Memory in use.
   [[nodiscard]] std::size_t bytes() const;
@@ -87,7 +87,7 @@ class SuffixStore {
     return *schema_.Attribute(entries_[entry].record.value, attribute);
   }
 
-  // Of the attribute's order, those of whose texts part(text) is what is wanted.
+  // Returns the range of the attribute's order whose texts part(text) is the wanted one.
   template <typename Part>
   [[nodiscard]] std::span<const std::uint32_t> Matching(std::size_t attribute,
                                                         std::string_view wanted, Part part) const;

@@ -7,7 +7,7 @@ namespace stout::blowfish {
 void TableKeys::Offer(const LogTable& table, std::optional<std::string_view> after,
                       std::size_t count, const IsThere& is_there, FirstKeys& first) {
   TakeNew(table);
-  std::string last;  // Of what was kept before another look.
+  std::string last;  // keys kept before another look
   while (true) {
     if (!Has(after)) Look(table, after, count, is_there);
     auto key = after ? std::ranges::upper_bound(keys_, *after) : keys_.begin();
@@ -28,7 +28,7 @@ void TableKeys::OnApply(const Operation& operation, const LogEntry* before) {
   if (in_range && !std::ranges::binary_search(keys_, key)) valid_ = false;
 }
 
-// Whether the keys behind the place are kept, or at least one of them.
+// Returns true if the keys behind the place are kept, or at least one of them.
 bool TableKeys::Has(std::optional<std::string_view> place) const {
   if (!valid_ || (from_ && (!place || *place < *from_))) return false;
   return whole_ || !place || *place < keys_.back();

@@ -12,21 +12,21 @@
 
 namespace stout::blowfish {
 
-/// The keys of a log's table in their order, for those who ask for some at a time and then for the
-/// next. The table has no order: so from one look at all of it the first behind a place are kept,
-/// and what they are asked for by and by costs no look at the others.
+/// The keys of a log's table in their order, for callers that ask for some at a time and then for
+/// the next. The table has no order. Therefore one look at all of it keeps the first keys behind a
+/// place. Later requests for these keys cost no look at the others.
 ///
-/// Invariant: as long as valid_, keys_ has, of the entries below seen_, all that are there behind
-/// from_ up to its own last one; where whole_, all behind from_.
+/// Invariant: as long as valid_, keys_ has, of the entries below seen_, all existing keys behind
+/// from_ up to its own last one; if whole_, all behind from_.
 ///
-/// Space: twice as many keys as are asked for at a time, and some thousand at least.
-/// Cost: a look at each entry for every kKept keys that are asked for in order; two who ask from
-/// places far apart in turns take each other's keys away.
+/// Space: twice the number of keys per request, at least some thousand. Cost: a look at each entry
+/// for every kKept keys that are asked for in order. Two callers that ask in turns from places far
+/// apart evict each other's keys.
 /// Threads: none of its own; callers serialise.
 class TableKeys {
  public:
-  /// Of what is kept it is asked again each time; what is not there at the look is not kept, and
-  /// does not come back but by OnApply().
+  /// The existence of kept keys is checked each time. A key that does not exist at the look is not
+  /// kept, and comes back only through OnApply().
   using IsThere = std::function<bool(const LogEntry&)>;
 
   explicit TableKeys(std::size_t kept = kKept) : kept_(kept) {}
@@ -50,7 +50,7 @@ class TableKeys {
   std::size_t kept_;
   bool valid_ = false;
   std::size_t most_ = 0;             // That the look kept.
-  std::optional<std::string> from_;  // Nothing: from the first key on.
+  std::optional<std::string> from_;  // nullopt: from the first key on
   bool whole_ = false;
   std::size_t seen_ = 0;
   std::vector<std::string> keys_;  // In order.

@@ -10,7 +10,8 @@
 namespace stout::blowfish {
 namespace {
 
-// Whether these are where so many records of a text of so many bytes begin, and its end.
+// Returns true if these are the starts of this number of records in a text of this number of bytes,
+// and its end.
 bool AreBegins(const EliasFano& begins, std::uint64_t records, std::uint64_t text_bytes) {
   if (begins.size() != records + 1) return false;
   EliasFano::Cursor cursor(begins, 0);
@@ -30,7 +31,7 @@ struct TextStore::Parts {
   ByteAlphabet alphabet;
   SelfIndexSections index{.block = Psi::kLongBlock, .empty_records = true};
 
-  // Whether all are there, and as large as they must be for one another.
+  // Returns true if all sections exist, with the sizes that follow from one another.
   bool Read(const IndexFile& file) {
     return ReadPart(file, text_section::kKeys, keys) &&
            ReadPart(file, text_section::kBegins, begins) &&

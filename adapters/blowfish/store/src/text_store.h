@@ -16,10 +16,10 @@
 
 namespace stout::blowfish {
 
-/// Texts by key that do not change any more, compressed in one file, which is mapped and read in
-/// place; any part of a text is read, and any substring found. A text is any bytes: what they mean,
-/// and whether there are attributes, is another's to know. For records that are searched by
-/// attribute alone, SuccinctStore is smaller and faster.
+/// Texts by key that no longer change, compressed in one file, which is mapped and read in place.
+/// Any part of a text can be read, and any substring found. A text is any bytes. Their meaning, and
+/// attributes, are up to the caller. For records that are searched by attribute alone,
+/// SuccinctStore is smaller and faster.
 ///
 /// Texts are numbered in the byte order of their keys.
 ///
@@ -40,11 +40,10 @@ class TextStore {
   static constexpr std::string_view kFileKind = "texts";
   static constexpr std::uint32_t kFileVersion = 1;
 
-  /// kCorrupt: the file is not what a writer published. See IndexFile for the others.
+  /// Errors: kCorrupt if the file is not what a writer published. For the others see IndexFile.
   ///
-  /// Verify::kHeader notices a file that was cut, lengthened, or is another one, and parts that do
-  /// not fit each other; not, what became of single bytes: it is for files that were read whole
-  /// before.
+  /// Verify::kHeader detects a file that was cut, lengthened or replaced, and parts that do not
+  /// match. It does not detect changed bytes: use it for files that were fully verified before.
   [[nodiscard]] static Result<std::unique_ptr<TextStore>> Open(const std::string& path,
                                                                ReclaimDomain& domain,
                                                                Verify verify = Verify::kEverything,
@@ -58,7 +57,7 @@ class TextStore {
   [[nodiscard]] bool Get(std::string_view key, TextBuffer& text);
 
   [[nodiscard]] std::uint64_t file_bytes() const { return file_.bytes(); }
-  /// Of the file, by part, and of the layers.
+  /// Space of the file, by part, and of the layers.
   [[nodiscard]] std::vector<Space> SpaceByPart() const;
 
  private:

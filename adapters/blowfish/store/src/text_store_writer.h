@@ -27,12 +27,12 @@ class TextStoreWriter {
   [[nodiscard]] std::uint64_t records() const { return builder_.records(); }
   [[nodiscard]] std::uint64_t text_bytes() const { return builder_.text_bytes(); }
 
-  /// Whether one index takes what there is so far: half a GiB, less a byte a record.
+  /// Returns true if one index can hold the texts so far: half a GiB, less one byte per record.
   [[nodiscard]] bool fits() const;
 
-  /// Builds the index and publishes the file. The writer is of no more use.
-  /// kBadOptions: keys did not come in order. kTooLarge: it does not fit. kTransient: it was asked
-  /// to stop, which takes some seconds at most. For the others see IndexFileWriter.
+  /// Builds the index and publishes the file. The writer cannot be used afterwards.
+  /// Errors: kBadOptions if the keys were not in order. kTooLarge if it does not fit. kTransient if
+  ///   it was asked to stop, which takes at most some seconds. For the others see IndexFileWriter.
   [[nodiscard]] ErrorCode Finish(const std::string& path, Diagnostics* diagnostics = nullptr,
                                  const std::stop_token& stop = {});
 

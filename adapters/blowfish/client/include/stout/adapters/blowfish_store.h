@@ -21,26 +21,26 @@ namespace stout {
 ///
 ///     blowfish://:secret@shards.example:6480?connections=2
 ///
-/// Each shard of the server is a lane: PartitionOf(key) is XXH3_64bits(key) modulo their number, as
-/// the server has it, and each has connections of its own, so that one that is slow holds up no
-/// other. A batch of one shard is one round trip and atomic; one of several, which no lane sends,
-/// is split and is atomic in each. docs/STORES.md tells how to set a server up.
+/// Each shard of the server is a lane: PartitionOf(key) is XXH3_64bits(key) modulo the number of
+/// shards, as in the server. Each lane has connections of its own, so a slow shard delays no other.
+/// A batch of one shard is one round trip and atomic. A batch of several shards, which no lane
+/// sends, is split and is atomic in each. docs/STORES.md describes the set-up of a server.
 ///
-/// The number of shards is asked for when the store opens and whenever it connects. A server that
-/// comes back with another number is not written to: calls are kTransient, and the log says why,
-/// until the right one is there again, or the application has been restarted.
+/// The store asks for the number of shards when it opens and whenever it connects. A server that
+/// comes back with another number is not written to. Calls are kTransient, and the log has the
+/// reason, until the right server is back or the application has been restarted.
 ///
-/// Owner: the executor's context must outlive the store; idle connections wait on it, so that an
-///   io_context has work until the store is gone. What is without an answer when the store is
-///   destroyed fails: a batch with kUnknown, anything else with kTransient.
+/// Owner: the executor's context must outlive the store. Idle connections wait on it, so that an
+///   io_context has work until the store is gone. Calls without an answer when the store is
+///   destroyed fail: a batch with kUnknown, any other call with kTransient.
 /// Threads: any; all I/O is on the executor, without blocking. Open() blocks. Handlers run on the
 ///   executor, in a call that is refused at once, or in the destructor.
-/// Errors: kTransient while there is no connection, and for what the server answers with an error,
-///   which it then has not done; kUnknown when the connection is lost, or silent, after a batch was
-///   sent, and when the answer to it makes no sense; kTooLarge beyond the limits of traits(), which
-///   are the server's, and for an item whose key or value exceeds the server's --max-value, which
-///   is logged once; what else the server says of a batch or of an item of it.
-/// Paper: BlowFish (NSDI'16), of which the server is made.
+/// Errors: kTransient while there is no connection, and if the server answers with an error and so
+///   did nothing. kUnknown if the connection is lost, or silent, after a batch was sent, and if its
+///   answer is malformed. kTooLarge beyond the limits of traits(), which are the server's, and for
+///   an item whose key or value exceeds the server's --max-value; the first is logged. Otherwise
+///   the server's outcome of a batch or of an item.
+/// Paper: BlowFish (NSDI'16), which the server implements.
 class BlowfishStore final : public Store {
  public:
   struct Options {
@@ -50,7 +50,8 @@ class BlowfishStore final : public Store {
     std::uint16_t port = 6480;
     std::string user{};      ///< Empty: the default user. A user needs a password.
     std::string password{};  ///< Empty: AUTH is not sent.
-    /// No answer for so long: the connection is given up, and what was sent may yet happen. > 0
+    /// After this time without an answer the connection is closed; the commands that were sent may
+    /// still happen. > 0
     Duration timeout = std::chrono::seconds(10);
     /// Time for a new connection: name, connect, AUTH, STOUT.SHARDS. (A look-up of the name that
     /// takes longer is waited for all the same; addresses need none.) > 0
