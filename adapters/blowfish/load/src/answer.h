@@ -5,7 +5,7 @@
 
 namespace stout::blowfish {
 
-/// What a server's answer to AUTH, SET or MSET means; each is one line.
+/// The meaning of a server's answer to AUTH, SET or MSET; each is one line.
 enum class Answer : std::uint8_t {
   kDone,       ///< +OK
   kAgain,      ///< An error of a state that passes (-LOADING): it did nothing, try it again.

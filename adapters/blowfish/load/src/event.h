@@ -9,11 +9,11 @@
 
 namespace stout::blowfish {
 
-/// Something has changed: a coroutine that waits for a condition asks it again.
+/// Signals a change. A coroutine that waits for a condition checks it again.
 ///
 ///     while (!condition) co_await event.Wait();
 ///
-/// Threads: one, of its executor; between the question and the wait nobody else runs.
+/// Threads: one, of its executor; between the check and the wait no other coroutine runs.
 class Event {
  public:
   explicit Event(const boost::asio::any_io_executor& executor)

@@ -28,8 +28,8 @@ class InputFile {
 
   /// As errors call it.
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// Of a regular file, how many bytes it has on the disk. Others may come to wait for more, and
-  /// should be asked first whether there is something to read at fd().
+  /// Returns the size on the disk of a regular file. Other files may wait for more data: first
+  /// check whether fd() has something to read.
   [[nodiscard]] std::optional<std::uint64_t> size() const { return size_; }
   /// Bytes read so far, as they are on the disk.
   [[nodiscard]] std::uint64_t position() const { return position_; }
@@ -39,7 +39,7 @@ class InputFile {
   struct Packed {
     ZstdUnpacker unpacker;
     std::string buffer;
-    std::string_view rest{};  // Of the buffer, that is to be unpacked.
+    std::string_view rest{};  // packed part of the buffer
   };
 
   InputFile(std::string name, UniqueFd fd, bool packed)

@@ -29,7 +29,7 @@ class LineCutter {
 
   /// Room for the next piece, of `size` bytes.
   [[nodiscard]] std::span<char> Prepare(std::size_t size);
-  /// So many bytes of that have come.
+  /// This number of bytes of it has come.
   void Commit(std::size_t size) { end_ += size; }
   /// The next whole line, if it has come.
   [[nodiscard]] std::optional<Line> Next();
@@ -43,9 +43,9 @@ class LineCutter {
   // [begin_, searched_).
   std::size_t max_line_;
   std::string buffer_;
-  std::size_t begin_ = 0;  // Of the current line, or of what is left of it.
+  std::size_t begin_ = 0;  // start of the rest of the current line
   std::size_t searched_ = 0;
-  std::size_t end_ = 0;    // Of what has come.
+  std::size_t end_ = 0;    // end of the bytes that have come
   bool skipping_ = false;  // The current line is too long, and its first bytes are gone.
 };
 

@@ -25,8 +25,8 @@ constexpr std::size_t kSendBytes = std::size_t{64} << 10;
 constexpr std::size_t kReceiveBytes = std::size_t{16} << 10;
 constexpr std::size_t kLongestAnswer = std::size_t{64} << 10;
 constexpr Backoff kBackoff{std::chrono::milliseconds(50), std::chrono::seconds(2)};
-// Of the patience: a silence of a part ends the connection, and the other parts are left for new
-// ones.
+// The patience is cut into parts: a silence of one part ends the connection, and new connections
+// get the other parts.
 constexpr int kSilences = 3;
 
 std::string Describe(const boost::system::error_code& ec) {

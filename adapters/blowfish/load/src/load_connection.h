@@ -19,7 +19,7 @@
 
 namespace stout::blowfish {
 
-/// Who is told what becomes of records.
+/// Receives the outcomes of records.
 class LoadListener {
  public:
   virtual void OnLoaded(std::size_t records, std::size_t bytes) = 0;
@@ -60,7 +60,7 @@ class LoadConnection {
   void Watch(SteadyTime now);
 
  private:
-  // Those that answer a text answer what went wrong, or nothing.
+  // Functions that return a text return the problem, or "".
   [[nodiscard]] boost::asio::awaitable<std::string> Connect();
   [[nodiscard]] boost::asio::awaitable<std::string> Reach();
   [[nodiscard]] boost::asio::awaitable<std::string> Authenticate();

@@ -62,7 +62,7 @@ void AddSplitting(CLI::App& app, SplitOptions& options) {
       app.add_option("--key", options.key_columns,
                      "Columns that form the key, joined by the delimiter; the first column is 1")
           ->delimiter(',')
-          ->allow_extra_args(false)  // What follows is a file.
+          ->allow_extra_args(false)  // the next argument is a file
           ->check(CLI::Range(std::size_t{1}, kMostColumn))
           ->type_name("N,...")
           ->capture_default_str();

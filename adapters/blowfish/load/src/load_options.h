@@ -20,10 +20,10 @@ struct LoadOptions {
   LoaderOptions loader{};
   SplitOptions split{};
   std::size_t max_line = std::size_t{1} << 20;
-  std::uint64_t skip_lines = 0;  ///< Of all files together.
+  std::uint64_t skip_lines = 0;  ///< lines of all files together
   bool skip_header = false;      ///< The first line of each file.
   bool quiet = false;            ///< Errors alone are printed.
-  bool dry_run = false;          ///< Nothing is sent.
+  bool dry_run = false;          ///< sends nothing
 };
 
 /// Reads the command line. Returns the exit code after --help or an error, which has been printed.

@@ -97,13 +97,13 @@ class LoadRun {
   asio::posix::stream_descriptor waiting_;  // For what is no file.
   Loader loader_;
   std::vector<InputFile> files_;
-  std::optional<std::uint64_t> size_ = 0;  // Of all, on the disk.
+  std::optional<std::uint64_t> size_ = 0;  // bytes of all files on the disk
   LinePlaces places_;
   const steady_clock::time_point start_ = steady_clock::now();
   std::uint64_t lines_ = 0;  // Taken: with the loader, passed over, or wrong.
   std::uint64_t errors_ = 0;
   std::uint64_t empty_lines_ = 0;
-  std::uint64_t checked_records_ = 0;  // Of a dry run.
+  std::uint64_t checked_records_ = 0;  // progress of a dry run
   std::uint64_t checked_bytes_ = 0;
   bool interrupted_ = false;
   bool unreadable_ = false;

@@ -101,7 +101,7 @@ asio::awaitable<void> Loader::Watch() {
   while (!closed_) {
     const auto now = std::chrono::steady_clock::now();
     for (const auto& connection : connections_) connection->Watch(now);
-    Flush();  // Where keys are few, a command may wait for ever to become larger.
+    Flush();  // with few keys a command might never grow larger
     watch_.expires_after(options_.patience / kLooksInPatience);
     co_await watch_.async_wait(kNoThrow);
   }

@@ -18,32 +18,33 @@
 
 namespace stout::blowfish {
 
-/// Brings records into a server, over several connections at once, with many commands under way on
-/// each. A record goes by the connection that its key's hash chooses, so of two with the same key
-/// the later one stays, but for what is said below.
+/// Writes records to a server, over several connections at once, with many commands under way on
+/// each. The hash of a record's key chooses its connection. So of two records with the same key the
+/// later one stays, with the exception below.
 ///
 ///     loader.Start();
 ///     while (...) if (!co_await loader.Add(key, value, line)) break;
 ///     co_await loader.Finish();
 ///     loader.Close();
 ///
-/// What the server cannot do now, and what was not answered before a connection was lost, is sent
-/// again, with pauses; a refused record is told and passed over. A server, or a network, that takes
-/// what it has of a lost connection after what came on the next one may undo a later record: SET
-/// has no versions.
+/// A record that the server cannot take now, or that had no answer before a connection was lost, is
+/// sent again, with pauses. A refused record is reported and skipped. A server or a network may
+/// deliver data of a lost connection after data of the next one. That may undo a later record,
+/// because SET has no versions.
 ///
-/// Threads: one, of its executor. Owner: must outlive what its executor runs for it.
-/// Memory: of each connection a window of commands, at most 8 MiB and a record.
+/// Threads: one, of its executor.
+/// Owner: must outlive the work that its executor runs for it.
+/// Memory: a window of commands for each connection, at most 8 MiB and a record.
 class Loader : private LoadListener {
  public:
   struct Totals {
     std::uint64_t records = 0;  ///< That the server has.
-    std::uint64_t bytes = 0;    ///< Of their keys and values.
+    std::uint64_t bytes = 0;    ///< bytes of their keys and values
     std::uint64_t refused = 0;  ///< Records.
 
     friend bool operator==(const Totals&, const Totals&) = default;
   };
-  /// Who is told, from within the executor.
+  /// Receives the events, on the executor.
   struct Handlers {
     std::function<void(std::uint64_t line, std::string_view error)> refused;
     std::function<void(std::string_view trouble)> trouble;  ///< Told once while it is the same.

@@ -16,7 +16,7 @@ double PerSecond(std::uint64_t count, double seconds) {
   return seconds > 0 ? static_cast<double>(count) / seconds : 0;
 }
 
-// Of what was read; none where that is not known.
+// Share of the input that was read; empty if the size is not known.
 std::optional<double> Share(const LoadProgress& progress) {
   if (!progress.of_bytes || *progress.of_bytes == 0) return std::nullopt;
   const double share = static_cast<double>(progress.read) / static_cast<double>(*progress.of_bytes);

@@ -13,7 +13,7 @@ struct LoadProgress {
   std::uint64_t read = 0;                   ///< Bytes of the files, as they are on the disk.
   std::optional<std::uint64_t> of_bytes{};  ///< That there are; unknown where one is no file.
   std::uint64_t records = 0;                ///< Loaded.
-  std::uint64_t bytes = 0;                  ///< Of their keys and values.
+  std::uint64_t bytes = 0;                  ///< bytes of their keys and values
   double seconds = 0;                       ///< Since the start.
 };
 

@@ -19,8 +19,8 @@ struct SplitOptions {
   bool drop_key = false;
 };
 
-/// Makes a key and a value of a line: what is between delimiters stays as it is, NULs, carriage
-/// returns and empty columns too, for the server splits values by its schema itself.
+/// Makes a key and a value of a line. The text between delimiters is not changed, NULs, carriage
+/// returns and empty columns included, because the server splits values by its schema itself.
 ///
 ///     {.key_columns = {2, 1}, .key_prefix = "o:", .drop_key = true}
 ///     7|ann|rome|it    ->    o:ann|7    rome|it
@@ -35,7 +35,7 @@ class RecordSplitter {
   [[nodiscard]] bool Split(std::string_view line, std::uint64_t number);
 
   /// These describe the line that was split last, until the next Split(). lacks_key(): all columns
-  /// of the key are empty, so that the key is the same for every such line.
+  /// of the key are empty, so the key is the same for every such line.
   [[nodiscard]] bool lacks_key() const { return lacks_key_; }
   [[nodiscard]] const std::string& key() const { return key_; }
   [[nodiscard]] std::string_view value() const { return value_; }

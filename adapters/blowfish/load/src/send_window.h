@@ -12,17 +12,18 @@
 
 namespace stout::blowfish {
 
-/// The commands of a connection that are not finished, in their order: some are sent, and the
-/// server answers one after the other. Knows no sockets.
+/// The unfinished commands of a connection, in their order. Some are sent, and the server answers
+/// one after the other. It does no I/O.
 ///
-/// What has to be sent again, because the server was busy or the connection lost, is sent again
-/// with all that was sent behind it (go back N). So of two records with the same key the later one
-/// stays, as if each had been sent once: repeating the last part of a sequence of SETs changes
-/// nothing. (Unless commands of a lost connection come late: see Loader.)
+/// If a command must be sent again, because the server was busy or the connection lost, all
+/// commands that were sent behind it are also sent again (go back N). So of two records with the
+/// same key the later one stays, as if each had been sent once: a repetition of the last part of a
+/// sequence of SETs changes nothing. (The exception is that commands of a lost connection come
+/// late: see Loader.)
 ///
-/// Invariants: the first sent_ of commands_ are sent and not answered; unless rewinding_, due_ ==
-/// sent_. While rewinding_ nothing is sent, sent_ is 0 and due_ answers are still to come, which do
-/// not count.
+/// Invariants: the first sent_ of commands_ are sent and not answered. Unless rewinding_, due_ ==
+/// sent_. While rewinding_ no command is sent, sent_ is 0, and due_ answers are still to come,
+/// which do not count.
 class SendWindow {
  public:
   struct Options {
@@ -30,7 +31,7 @@ class SendWindow {
     std::size_t batch = 1;       ///< Records of a command. >= 1
   };
 
-  /// What an answer came to.
+  /// The result of an answer.
   struct Outcome {
     enum class Kind : std::uint8_t {
       kLoaded,   ///< The records are in the server.
@@ -41,8 +42,8 @@ class SendWindow {
     };
     Kind kind = Kind::kNothing;
     std::size_t records = 0;  ///< Finished by this.
-    std::size_t bytes = 0;    ///< Of their keys and values.
-    std::uint64_t line = 0;   ///< Of the first.
+    std::size_t bytes = 0;    ///< bytes of their keys and values
+    std::uint64_t line = 0;   ///< line of the first record
 
     friend bool operator==(const Outcome&, const Outcome&) = default;
   };
@@ -64,7 +65,7 @@ class SendWindow {
   /// The last command is not waited for to become larger.
   void Flush() { open_ = false; }
 
-  /// What is to be sent now, counted as sent: whole commands of some `bytes`, or nothing.
+  /// Returns the bytes to send now, counted as sent: whole commands of about `bytes`, or nothing.
   void TakeUnsent(std::size_t bytes, std::string& out);
   /// The next answer that is due. Requires due() > 0, and kDone, kAgain or kRefused.
   [[nodiscard]] Outcome OnAnswer(Answer answer);
@@ -79,7 +80,7 @@ class SendWindow {
 
   const Options options_;
   std::deque<SetCommand> commands_;
-  std::size_t encoded_bytes_ = 0;  // Of commands_.
+  std::size_t encoded_bytes_ = 0;  // bytes of commands_
   std::size_t sent_ = 0;
   std::size_t due_ = 0;
   std::uint64_t resent_ = 0;

@@ -18,7 +18,7 @@ class SetCommand {
   void Add(std::string_view key, std::string_view value, std::uint64_t line);
 
   [[nodiscard]] std::size_t records() const { return parts_.size(); }
-  /// Of keys and values.
+  /// Bytes of keys and values.
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   [[nodiscard]] std::uint64_t first_line() const { return parts_.front().line; }
   [[nodiscard]] std::uint64_t last_line() const { return parts_.back().line; }
@@ -32,7 +32,7 @@ class SetCommand {
  private:
   struct Part {
     std::size_t end;    // In arguments_.
-    std::size_t bytes;  // Of key and value.
+    std::size_t bytes;  // bytes of key and value
     std::uint64_t line;
   };
   std::string arguments_;  // Keys and values, encoded.

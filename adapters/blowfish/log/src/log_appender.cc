@@ -39,7 +39,7 @@ void LogAppender::MakeRoom(std::uint64_t end) {
   const std::uint64_t wanted = end + std::min(end, kMostRoom);
   for (room_ = end; room_ < wanted;) {
     const auto size = std::min<std::uint64_t>(wanted - room_, kZeros.size());
-    // Where there is no more, as on a full disk, syncs take longer.
+    // If there is no more room, as on a full disk, syncs take longer.
     if (WriteAll(*file_, room_, std::string_view(kZeros.data(), size))) return;
     room_ += size;
   }

@@ -11,23 +11,24 @@
 namespace stout::blowfish {
 
 /// Writes the log files of a shard, a group at a time, and keeps the promises F1 to F5 of
-/// log_format.h whatever the disk does.
+/// log_format.h under any behaviour of the disk.
 ///
-/// A failed write leaves nothing behind: the file is cut to where it was, and the cut made durable.
-/// A failed sync is never tried again, for the system may have dropped what it could not write and
-/// forget that it did: the file is given up, and the next one says where it ended. If that fails as
-/// well, the fate of the group is open until a next file can be begun, which every later call tries
-/// first. So nothing is ever acknowledged on top of a hole.
+/// A failed write leaves nothing behind: the file is cut to its former length, and the cut made
+/// durable. A failed sync is never tried again, because the system may have dropped the unwritten
+/// pages and forget the error. The file is given up, and the next one states where it ended. If
+/// that fails as well, the outcome of the group is open until a next file can be begun, which every
+/// later call tries first. Therefore no write is ever acknowledged behind a hole.
 ///
-/// A sync of a file that grows takes many times as long as one of bytes that were there before, for
-/// the file system writes down where they are. So the file is made longer now and then, by zeros:
-/// what is only set aside (fallocate) is written down when it is used, which costs the same.
+/// A sync of a growing file takes many times as long as one of existing bytes, because the file
+/// system also writes their location. Therefore the file is extended by zeros from time to time.
+/// Space that is only reserved (fallocate) gets its location written when it is used, at the same
+/// cost.
 ///
 /// Owner: `directory` outlives it.   Threads: one at a time.
 class LogAppender {
  public:
-  /// Continues a log that ends at `end`; files are numbered above `last_sequence`. Nothing is
-  /// written before the first call.   `seed`: of the nonces.
+  /// Continues a log that ends at `end`. Files are numbered above `last_sequence`. Writes nothing
+  /// before the first call.   `seed`: seed of the nonces.
   LogAppender(LogDirectory& directory, std::uint64_t shard, LogPlace end,
               std::uint64_t last_sequence, std::uint64_t seed)
       : directory_(&directory),
@@ -37,15 +38,15 @@ class LogAppender {
         nonces_(seed) {}
 
   /// Writes and syncs a group: kFrameHeadBytes of room, then the payload.
-  /// kTransient: nothing of it is there, nor will be.   kUnknown: only the next start will tell,
-  /// unless a group is acknowledged before: then it is gone.
+  /// Errors: kTransient: nothing of it exists, now or later. kUnknown: only the next start will
+  ///   tell, unless a later group is acknowledged before: then it is gone.
   [[nodiscard]] Errc Commit(std::string* frame);
 
   /// Begins the next file. After an error the log goes on in the old one, if it can.
   [[nodiscard]] ErrorCode Rotate();
 
   /// Writes an empty group, the witness of all before it, closes the file, and writes its end to
-  /// its mark. An error of this changes nothing else.
+  /// its mark. An error here changes nothing else.
   void Close();
 
   /// The file that is being written, or was last.
@@ -60,10 +61,10 @@ class LogAppender {
   LogDirectory* directory_;
   std::uint64_t shard_;
   LogPlace end_;                 // All before it is durable.
-  std::uint64_t room_ = 0;       // Where the zeros behind it end, if there are any.
+  std::uint64_t room_ = 0;       // end of the zeros behind it, if there are any
   std::uint64_t last_sequence_;  // Tried or used: no number is used twice (F1).
   SplitMix64 nonces_;
-  LogHeader header_;               // Of file_.
+  LogHeader header_;               // sequence of file_
   std::unique_ptr<LogFile> file_;  // Null: the next call begins a new one.
   // The file that Begin() failed to make may be there after a crash, and say that the one before it
   // ends at end_. Then nothing may be added to that one.

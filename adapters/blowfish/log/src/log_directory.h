@@ -12,9 +12,9 @@
 
 namespace stout::blowfish {
 
-/// A file being written. The seam at which tests put a disk that fails and forgets.
+/// A file being written. Tests replace it by a disk that fails and forgets.
 ///
-/// Errors: those of the system (ENOSPC, EIO, ...). What a failed call did is open.
+/// Errors: those of the system (ENOSPC, EIO, ...). The effect of a failed call is open.
 /// Threads: one at a time.
 class LogFile {
  public:
@@ -73,8 +73,9 @@ class LogDirectory {
 /// the one above it.
 [[nodiscard]] ErrorCode MakeDurably(const std::string& path);
 
-/// A folder of the file system, made if it is not there, and locked: kTransient if this process or
-/// another one has it open, or if the system refuses it; the diagnostics say which.
+/// Opens a folder of the file system, creates it if it is missing, and locks it.
+/// Errors: kTransient if this process or another one has it open, or if the system refuses it; the
+///   diagnostics give the cause.
 [[nodiscard]] Result<std::unique_ptr<LogDirectory>> OpenLogDirectory(
     const std::string& path, Diagnostics* diagnostics = nullptr);
 

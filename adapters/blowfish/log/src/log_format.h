@@ -10,13 +10,13 @@
 
 namespace stout::blowfish {
 
-/// The log of a shard is a chain of files. Each is a header and then frames, back to back; a frame
+/// The log of a shard is a chain of files. Each is a header and then frames, back to back. A frame
 /// is a *group*: operations that became durable with one sync, all of them or none. Integers are
 /// little-endian.
 ///
 ///     header                                       frame
 ///     offset  bytes                                offset  bytes
-///     0       8  magic, with the format's number   0       8  checksum of what follows
+///     0       8  magic, with the format's number   0       8  checksum of the rest
 ///     8       8  shard                             8       8  synced: see F2
 ///     16      8  sequence: of this file            16      4  length of the payload
 ///     24      8  previous file's sequence, or 0    20      .. payload: operations
@@ -29,41 +29,42 @@ namespace stout::blowfish {
 ///                                                  17      8  version
 ///                                                  25      .. key, value
 ///
-/// A delete's value is when it happened, 8 bytes. Checksums are XXH3 of 64 bits.
+/// A delete's value is its time, 8 bytes. Checksums are XXH3 of 64 bits.
 ///
-/// What a reader may conclude from the bytes that it finds. The writer (LogAppender) keeps:
+/// A reader draws conclusions from the bytes that it finds. For that the writer (LogAppender) keeps
+/// these promises:
 ///
 /// F1. A file is created under a sequence never used before, and takes no frame until its header
-///     and its name are durable. So a file with a bad header is one that was never finished, and
-///     holds nothing, if it ends with its header; if it is longer, it is damaged.
-/// F2. Before the first byte of a frame is written, a sync has made durable all that stands before
-///     `synced` in its file, and that is never written again. So a valid frame is a witness: what
-///     is bad before its `synced` was good once, and is damaged.
-/// F3. A frame is acknowledged only after a sync of its file that covers it and all before it, and
-///     no frame is written after one that may not be there: the writer cuts the file, or begins the
-///     next one, whose header says where this one ends. So acknowledged frames are a prefix of
-///     those that the chain of headers leaves.
-/// F4. Checksums of frames are seeded with the nonce and the offset. So no frame is taken for one
-///     that is a block of an older file, or that lies in a value, a copy of some log.
+///     and its name are durable. So a file with a bad header that ends with its header was never
+///     finished, and holds nothing. If it is longer, it is damaged.
+/// F2. Before the first byte of a frame is written, a sync has made durable all bytes before
+///     `synced` in its file, and these are never written again. So a valid frame is a witness:
+///     bytes before its `synced` that are bad now were good once, and are damaged.
+/// F3. A frame is acknowledged only after a sync of its file that covers it and all before it. No
+///     frame is written after one that may be missing: the writer cuts the file, or begins the
+///     next one, whose header states where this one ends. So acknowledged frames are a prefix of
+///     the frames that the chain of headers leaves.
+/// F4. Checksums of frames are seeded with the nonce and the offset. So a block of an older file,
+///     or a copy of some log within a value, is never taken for a frame.
 ///
-/// F5. Beside each file that may take frames is a *mark*, a file whose name says that the file was
-///     begun. It is made after F1's header and name are durable, and is durable before the first
-///     frame is written. So if the newest mark has no file with a whole header, that file was lost.
-///     A mark is removed, and that is durable, before its file is. When a file is closed, its mark
-///     gets the header that a next file would have: so the closed file's end is known as well.
+/// F5. Beside each file that may take frames is a *mark*, a file whose name records that the file
+///     was begun. It is made after F1's header and name are durable, and is durable before the
+///     first frame is written. So if the newest mark has no file with a whole header, that file was
+///     lost. A mark is removed, and that is durable, before its file is. When a file is closed, its
+///     mark gets the header that a next file would have, so the closed file's end is known as well.
 ///
 /// Behind its frames a file may have zeros, room for frames to come. A reader takes them for the
-/// torn tail that they could be, for no frame looks so: the checksum of zeros is not 0.
+/// torn tail that they could be. They are never a frame, because the checksum of zeros is not 0.
 ///
 /// A reader walks the frames to the first bad one. By F3 nothing before it is missing. It then
-/// looks for a later valid frame that is a witness against it (F2). There is one: the file is
-/// *damaged*. There is none: the rest is a *torn tail*. A crash may keep of unsynced frames any
-/// sectors, also later ones whole and earlier ones not, but none of those is a witness, and by F3
-/// none was acknowledged.
+/// looks for a later valid frame that is a witness against it (F2). If there is one, the file is
+/// *damaged*. Otherwise the rest is a *torn tail*. A crash may keep any sectors of unsynced frames,
+/// also later ones whole and earlier ones not. But none of those is a witness, and by F3 none was
+/// acknowledged.
 ///
-/// The one thing that a reader cannot detect: after a crash, damage to the very last frame, or a
-/// cut after any frame, looks like a tear. A file that was closed, or continued in a next one, has
-/// a witness against that, too: its mark, or the header of the next file.
+/// A reader cannot detect one thing: after a crash, damage to the very last frame, or a cut after
+/// any frame, looks like a tear. For a file that was closed, or continued in a next one, there is a
+/// witness against that, too: its mark, or the header of the next file.
 
 inline constexpr std::size_t kLogHeaderBytes = 56;
 inline constexpr std::size_t kFrameHeadBytes = 20;
@@ -74,7 +75,7 @@ inline constexpr std::size_t kMaxPayloadBytes = std::size_t{2} << 30;
 
 /// A place in a log.
 struct LogPlace {
-  std::uint64_t sequence = 0;  ///< Of the file; zero means "none".
+  std::uint64_t sequence = 0;  ///< sequence of the file; zero means "none"
   std::uint64_t offset = 0;
 
   friend bool operator==(const LogPlace&, const LogPlace&) = default;
@@ -83,7 +84,7 @@ struct LogPlace {
 struct LogHeader {
   std::uint64_t shard = 0;
   std::uint64_t sequence = 0;
-  LogPlace previous;        ///< Where the file before this one ends.
+  LogPlace previous;        ///< end of the file before this one
   std::uint64_t nonce = 0;  ///< Drawn for each file.
 
   friend bool operator==(const LogHeader&, const LogHeader&) = default;
@@ -91,12 +92,12 @@ struct LogHeader {
 
 [[nodiscard]] std::string EncodeHeader(const LogHeader& header);
 
-/// Nothing if the file does not begin with a header.
+/// Returns nullopt if the file does not begin with a header.
 [[nodiscard]] std::optional<LogHeader> DecodeHeader(std::string_view file);
 
 /// The name of a file, which sorts as its sequence does.
 [[nodiscard]] std::string LogFileName(std::uint64_t sequence);
-/// Nothing if the name is not one of a log file.
+/// Returns nullopt if the name is not that of a log file.
 [[nodiscard]] std::optional<std::uint64_t> SequenceOf(std::string_view file_name);
 
 /// The same for a file's mark: see F5.
@@ -105,7 +106,7 @@ struct LogHeader {
 [[nodiscard]] std::optional<std::uint64_t> MarkedSequenceOf(std::string_view file_name);
 /// @}
 
-/// What is logged. It owns nothing.
+/// A logged operation. It owns nothing.
 struct Operation {
   enum class Kind : std::uint8_t {
     kPut = 1,     ///< The key has the value.
@@ -117,8 +118,8 @@ struct Operation {
   Kind kind = Kind::kPut;
   std::string_view key;
   Stamp stamp;                      ///< Only a put or a delete has a version.
-  std::string_view value;           ///< Of a put.
-  std::uint64_t deleted_at_ms = 0;  ///< Of a delete; Unix time.
+  std::string_view value;           ///< value of a put
+  std::uint64_t deleted_at_ms = 0;  ///< time of a delete; Unix time
 
   friend bool operator==(const Operation&, const Operation&) = default;
 };

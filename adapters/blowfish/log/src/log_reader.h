@@ -8,21 +8,21 @@
 
 namespace stout::blowfish {
 
-/// Reads the groups of one log file, and tells how they end: see log_format.h for the argument.
+/// Reads the groups of one log file, and reports how they end: see log_format.h for the argument.
 ///
 ///     LogReader reader(*DecodeHeader(file), file);
 ///     while (auto group = reader.Next()) Replay(*group);
 ///     if (reader.end() == LogReader::End::kDamaged) ...
 ///
 /// Owner: a value; `file` outlives it and the groups.   Errors: any bytes may be read.
-/// Cost: linear, and where the file ends in bad bytes, linear in those unless someone has made them
-/// up: each offset that pretends to be a witness costs a checksum.
+/// Cost: linear. If the file ends in bad bytes, also linear in those, unless they are forged: each
+///   offset that looks like a witness costs a checksum.
 class LogReader {
  public:
   enum class End : std::uint8_t {
     kClean,    ///< With a frame.
-    kTorn,     ///< What follows offset() was never acknowledged.
-    kDamaged,  ///< What follows offset() was durable once, says the frame at witness().
+    kTorn,     ///< the bytes after offset() were never acknowledged
+    kDamaged,  ///< the bytes after offset() were durable once, by the frame at witness()
   };
 
   /// `file` is all that counts of a file, from its header on.
@@ -32,10 +32,10 @@ class LogReader {
   /// The operations of the next group; nothing at the end.
   [[nodiscard]] std::optional<std::string_view> Next();
 
-  /// Where the next group begins. Once Next() gave nothing: where the good part of the file ends.
+  /// Returns the start of the next group. After Next() returned nullopt: the end of the good part.
   [[nodiscard]] std::uint64_t offset() const { return offset_; }
 
-  /// What the frames read so far prove to have been durable: the file up to here.
+  /// Returns the offset up to which the frames read so far prove that the file was durable.
   [[nodiscard]] std::uint64_t proven() const { return proven_; }
 
   /// Once Next() gave nothing.

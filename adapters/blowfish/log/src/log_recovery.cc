@@ -76,7 +76,7 @@ class Recovery {
   ErrorCode CheckNewestMark(const std::optional<ChainLink>& newest);
   // The end that the file's mark has, if the file was closed.
   Result<std::uint64_t> MarkedEnd(const LogHeader& header);
-  // Nothing: the file was never finished.
+  // Returns nullopt if the file was never finished.
   Result<std::optional<LogHeader>> ReadHeader(std::uint64_t sequence);
   ErrorCode ReplayFile(const ChainLink& link);
   ErrorCode ReplayGroup(const LogHeader& header, std::uint64_t offset, std::string_view payload);

@@ -32,7 +32,7 @@ ErrorCode CheckOptions(const LogStoreOptions& options, Diagnostics* diagnostics)
   return check("max_table_bytes", options.max_table_bytes, LogTable::kMaxBytes);
 }
 
-// What logging all of it takes at most.
+// Maximum bytes of the log for all of it.
 std::size_t BytesToLog(const WriteBatch& batch) {
   std::size_t bytes = kEpochBytes;
   for (const WriteItem& item : batch.items) {
@@ -208,7 +208,7 @@ void LogStore::Submit(const Operation& operation, UniqueFunction<void(Errc)> don
   AppendOperation(operation, &append->payload);
   append->done = std::move(done);
   if (operation.kind != Operation::Kind::kFence) return Submit(std::move(append));
-  // Of epoch 0 it shuts nobody out, should the rest fail.
+  // Epoch 0 shuts no writer out, should the rest fail.
   PendingFence& pending = pending_fences_[Scope(operation.key)];
   const PendingFence fence{operation.stamp.epoch, append.get()};
   Submit(std::move(append));
@@ -298,9 +298,9 @@ void LogStore::Freeze(FreezeHandler handler) {
   });
 }
 
-// The files through `through` may be removed one day, and fences and epochs must not go with them:
-// they are written into the new file before anything is frozen. All that is in the old files has
-// been applied to the table by then.
+// The files through `through` may be removed later, but their fences and epochs must stay.
+// Therefore these are written into the new file before anything is frozen. All operations of the
+// old files have been applied to the table by then.
 void LogStore::CarryOver(std::uint64_t through, FreezeHandler handler) {
   auto append = std::make_shared<Append>();
   append->payload = EncodeFencesAndEpoch();

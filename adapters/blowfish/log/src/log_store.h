@@ -37,55 +37,60 @@ struct LogStoreOptions {
   std::function<void()> wake;
   bool own_thread = true;
   /// Log bytes that may wait for the disk, in (0, kMaxPayloadBytes / 2]. A batch counts as half of
-  /// this at most. So a larger one has room as well, and does not wait until nothing else does.
+  /// this at most, so a larger one has room as well, and does not wait until nothing else waits.
   std::size_t max_waiting_bytes = std::size_t{64} << 20;
   /// Log bytes of a batch, in (0, kMaxPayloadBytes / 2]; a larger one is kTooLarge.
   std::size_t max_batch_bytes = kMaxPayloadBytes / 2;
   /// Memory of the table, in (0, LogTable::kMaxBytes], above which writes are kTransient: the
   /// compaction does not keep up. Also bounds the time of a recovery.
   std::size_t max_table_bytes = std::size_t{1} << 30;
-  std::uint64_t seed = 0;  ///< Of the files' nonces; 0: drawn from the system.
+  std::uint64_t seed = 0;  ///< seed of the files' nonces; 0: drawn from the system
 };
 
 /// A stretch of the log for a compaction to take: what was written before a Freeze().
 struct FrozenLog {
   std::shared_ptr<const LogTable> table;  ///< Shared by the queries and the compaction.
   std::uint64_t through = 0;              ///< The last file of which the table has everything.
-  std::uint64_t bytes = 0;                ///< Of the log, since the Freeze() before it.
+  std::uint64_t bytes = 0;                ///< bytes of the log since the Freeze() before it
 };
 
 /// The part of a shard that takes writes: a log on disk, the states that it holds in memory, and
-/// the comparison of stamps that the four promises of stout::Store rest on.
+/// the comparison of stamps that the four promises of stout::Store are based on.
 ///
 /// A write is first *pending*: in the log's queue, seen by no query. Once it is durable it enters
-/// the table, and then its handler is called. So queries reveal durable states only, and what was
-/// answered is seen. A batch is all or nothing, also in a crash.
+/// the table, and then its handler is called. So queries reveal durable states only, and see every
+/// acknowledged write. A batch is all or nothing, also in a crash.
 ///
 /// Invariants, of each key:
-/// S1. pending_ has the newest stamp under way, if one is, and it is newer than the table's, which
-///     is no older than that of the older stores. A write is compared with the first that exists.
+/// S1. pending_ has the newest stamp under way, if there is one. It is newer than the table's,
+///     which is no older than that of the older stores. A write is compared with the first that
+///     exists.
 /// S2. A write that loses the comparison to a pending one is answered when that one is: kOk, as a
-///     repetition or overtaken, or kFenced only if it became durable, else with its error.
+///     repetition or overtaken, or kFenced only if it became durable, otherwise with its error.
 /// S3. Groups end in the order in which they were written (LogWriter). So when the write that
 ///     pending_ names has failed, none is left under way, and the table has the newest again.
 ///
 /// After kUnknown a write may come back with the next start, unless any later write, epoch or fence
 /// was acknowledged in between: that needs a log that ends before it (LogAppender). So a fence that
-/// was answered kOk also settles what was open.
+/// was answered kOk also settles the open writes.
 ///
-/// Freeze() hands the table to a compaction. Then the caller, in this order: goes on asking the
-/// frozen table in queries and for older_stamp; makes the compacted store durable; durably notes
-/// `through` + 1 as first_sequence of the next start; calls RemoveLogs(directory, through). A crash
-/// in between repeats the compaction, or leaves files that the next start removes. The fences and
-/// the largest epoch are in the newer files, too.
+/// Freeze() hands the table to a compaction. Then the caller takes these steps, in this order:
+/// 1. It goes on asking the frozen table in queries and for older_stamp.
+/// 2. It makes the compacted store durable.
+/// 3. It durably notes `through` + 1 as first_sequence of the next start.
+/// 4. It calls RemoveLogs(directory, through).
+///
+/// A crash in between repeats the compaction, or leaves files that the next start removes. The
+/// fences and the largest epoch are in the newer files, too.
 ///
 /// Owner: the shard; `directory` outlives it.
-/// Threads: all members on one, the shard's worker, and handlers run there: inside Poll(), or
-/// inside the call that took them if the answer is known at once. Files are written on the
-/// writer's.
+/// Threads: all members on one, the shard's worker. Handlers run there: inside Poll(), or inside
+///   the call that took them if the answer is known at once. Files are written on the writer's
+///   thread.
 /// Errors: as stout::Store's calls; kTransient also when a bound is reached. Out of memory:
-/// Write(), NewEpoch() and Fence() throw, nothing was done, and their handlers are not called.
-/// Poll() may throw, too; then what is durable is not in the table, and only a new start helps.
+///   Write(), NewEpoch() and Fence() throw, nothing was done, and their handlers are not called.
+///   Poll() may throw, too; then the durable changes are not in the table, and only a new start
+///   helps.
 /// Paper: BlowFish (NSDI'16) "Updates"; Succinct (NSDI'15) "LogStore".
 class LogStore {
  public:
@@ -107,12 +112,12 @@ class LogStore {
   /// tombstones carry.
   void Write(const WriteBatch& batch, std::uint64_t now_ms, Store::WriteHandler handler);
 
-  /// See stout::Store. A fence is answered kTransient while a newer one of its scope is under way,
-  /// and so are the writes that one that is under way would shut out.
+  /// See stout::Store. A fence is answered kTransient while a newer one of its scope is under way.
+  /// So are writes that a fence under way would shut out.
   void NewEpoch(Store::EpochHandler handler);
   void Fence(const Scope& scope, Epoch epoch, Store::FenceHandler handler);
 
-  /// Whether a fence that is durable shuts out writes of this scope and epoch.
+  /// Returns true if a durable fence shuts out writes of this scope and epoch.
   [[nodiscard]] bool IsFenced(const Scope& scope, Epoch epoch) const;
 
   /// A fence of the scope is under way: writes that it may shut out are kTransient.
@@ -123,8 +128,8 @@ class LogStore {
 
   /// A write of the key is under way: queries do not see it yet.
   [[nodiscard]] bool IsPending(KeyView key) const { return pending_.contains(key); }
-  /// What a write of the key is compared with: the stamp of the newest write under way, else that
-  /// of the table, else that of the older stores.
+  /// Returns the stamp that a write of the key is compared with: that of the newest write under
+  /// way, otherwise that of the table, otherwise that of the older stores.
   [[nodiscard]] std::optional<Stamp> NewestStamp(KeyView key) const;
 
   /// The durable states since the last Freeze(). Another table after each Freeze().
@@ -132,17 +137,20 @@ class LogStore {
   /// For who looks at it for longer than until the next Freeze().
   [[nodiscard]] std::shared_ptr<const LogTable> shared_table() const { return table_; }
 
-  /// Begins a new log file and then, before `handler` is called, a new table. What is written in
-  /// between is in the frozen table, and in the new files as well: a start that reads those gives
-  /// states that the older stores have, too, with the same stamps.
-  /// kTransient: nothing was frozen; the disk fails, or another Freeze() is under way.
+  /// Begins a new log file and then, before `handler` is called, a new table. Writes in between are
+  /// in the frozen table, and in the new files as well. A start that reads those gives states that
+  /// the older stores also have, with the same stamps.
+  /// Errors: kTransient: nothing was frozen, because the disk fails, or because another Freeze() is
+  ///   under way.
   void Freeze(FreezeHandler handler);
 
-  /// Of the log, about, since the last Freeze(), or in all that Open() read: when to freeze.
+  /// Bytes of the log, about, since the last Freeze(), or of all that Open() read. It decides when
+  /// to freeze.
   [[nodiscard]] std::uint64_t log_bytes() const { return log_bytes_; }
   [[nodiscard]] std::size_t waiting_bytes() const { return waiting_bytes_; }
-  /// A batch of so many bytes, as MaxOperationBytes() of all its operations and one more, has no
-  /// room at present, and will have when what waits is on the disk, or has failed.
+  /// Returns true if a batch of this number of bytes has no room at present, but will have when the
+  /// waiting bytes are on the disk, or have failed. The bytes are MaxOperationBytes() of all its
+  /// operations and one more.
   [[nodiscard]] bool WillHaveRoom(std::size_t bytes) const {
     return !HasRoom(bytes) && bytes <= options_.max_batch_bytes;
   }
@@ -159,7 +167,8 @@ class LogStore {
     Store::WriteHandler handler;  // Empty: there was no memory to begin it.
     std::size_t open = 0;         // Appends that it waits for.
   };
-  // What becomes of an item, or of all that have no fate of their own, when an append is durable.
+  // Returns the outcome of an item, or of all items without one of their own, when an append is
+  // durable.
   struct Waiter {
     std::shared_ptr<Call> call;
     std::uint32_t item;

@@ -16,7 +16,7 @@
 
 namespace stout::blowfish {
 
-/// What the log has of a key: a record, or the tombstone of one, which hides those of older stores.
+/// The log's entry of a key: a record, or the tombstone of one, which hides those of older stores.
 struct LogEntry {
   Record record;
   bool deleted = false;             ///< Then the record has a stamp and no value.
@@ -38,17 +38,18 @@ struct LogQuery {
 
 /// The newest states of the keys in a stretch of log, in memory: by key, and by the attributes.
 ///
-/// Each record has one *link* for each attribute of the schema. The links of equal attributes (of
-/// an equal fingerprint of attribute and text, to be exact: a match is looked at before it is
-/// believed) make up a list, in both directions, so that a change takes out the old ones at once.
+/// Each record has one *link* for each attribute of the schema. The links of equal attributes make
+/// up a list, in both directions, so that a change takes out the old ones at once. (Exactly, of an
+/// equal fingerprint of attribute and text: a match is verified before it counts.)
 ///
 ///     fingerprint of (city, rome) ──► (ann, city) ◄──► (bob, city) ◄──► (eve, city)
 ///
-/// Space: keys and values once, overwritten ones too, for the log has them as well and is cut at a
-/// size; 8 bytes an attribute, and some 25 for each value that an attribute takes.
-/// Owner: owns all that it hands out. Bytes that views point to stay, and stay in place, as long as
-/// the table does, also when the key changes.
-/// Threads: one writes while nobody reads; any number read a table that does not change any more.
+/// Space: keys and values once, also overwritten ones, because the log has them as well and is cut
+/// at a size. In addition 8 bytes an attribute, and some 25 for each distinct value of an
+/// attribute.
+/// Owner: owns all that it hands out. Bytes that views point to stay in place as long as the table
+///   does, also when the key changes.
+/// Threads: one writes while none reads; any number read a table that no longer changes.
 class LogTable {
  public:
   static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
@@ -60,7 +61,7 @@ class LogTable {
   /// A put or a delete. One that is not newer than what the table has of the key changes nothing.
   void Apply(const Operation& operation);
 
-  /// What the table has of a key; null: nothing, ask the older stores. Valid until Apply().
+  /// Returns the table's entry of a key. Null: ask the older stores. Valid until Apply().
   [[nodiscard]] const LogEntry* Find(KeyView key) const;
 
   /// The records that match, at most `limit`, in no order.
@@ -71,8 +72,8 @@ class LogTable {
   [[nodiscard]] bool Matches(const LogEntry& entry, const LogQuery& query) const;
 
   /// Calls visit(entry) with the number of each entry that is listed as equal to the query, which
-  /// is kEqual, while it answers true. What matches is among them, each once, and now and then
-  /// others are: see Matches(). Valid until Apply().   Cost: a look at a link for each.
+  /// is kEqual, as long as it returns true. Each match is among them once. From time to time other
+  /// entries are, too: see Matches(). Valid until Apply().   Cost: a look at a link for each.
   template <typename Visit>
   void ForEachListed(const LogQuery& query, Visit visit) const;
 

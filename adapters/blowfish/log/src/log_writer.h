@@ -67,7 +67,7 @@ class LogWriter {
   void Close();
 
  private:
-  // What has been asked for and not begun.
+  // The requests that have not begun.
   struct Waiting {
     std::string frame = std::string(kFrameHeadBytes, '\0');  // The head's room, and payloads.
     std::vector<Completion> appends;

@@ -10,8 +10,8 @@
 namespace stout::blowfish {
 namespace {
 
-// Takes from `donors`, the least needy first, those whose finest layers have so many bytes
-// together; nobody, if they have not.
+// Takes donors from `donors`, the least needy first, whose finest layers have this number of bytes
+// together. Takes none if all together have fewer.
 std::vector<std::size_t> TakeDonors(std::vector<std::size_t>& donors,
                                     std::span<const ShardState> shards, std::uint64_t bytes) {
   std::vector<std::size_t> taken;
@@ -35,7 +35,7 @@ std::vector<std::size_t> TakeDonors(std::vector<std::size_t>& donors,
 }  // namespace
 
 std::optional<std::string> Validate(const NavigationOptions& options) {
-  // What is no number is in no range.
+  // A value that is not a number is in no range.
   if (options.interval <= Duration::zero()) return "interval must be more than 0";
   if (!(options.beta > 0 && options.beta <= 1)) {
     return fmt::format("beta must be above 0 and at most 1, not {}", options.beta);

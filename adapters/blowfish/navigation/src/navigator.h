@@ -34,24 +34,25 @@ struct NavigationOptions {
   /// times as fast, the share stays below `upper` without it. In [0, upper).
   double lower = 0.25;
 
-  /// A shard whose layers have changed is left alone so long: what it gained by them, or lost, must
-  /// show in its average first. >= 0.
+  /// A shard whose layers have changed is left alone for this time, because its average must show
+  /// the effect first. >= 0
   Duration dwell = std::chrono::seconds(3);
 };
 
-/// Nothing if the options are in range, else one line that names the option and the remedy.
+/// Returns nullopt if the options are in range, otherwise one line that names the option and the
+/// remedy.
 [[nodiscard]] std::optional<std::string> Validate(const NavigationOptions& options);
 
-/// What the navigation is told of a shard.
+/// The navigation's input from a shard.
 struct ShardState {
   /// The time that its worker spent in the last interval on reads that layers make faster, in
   /// intervals. Neither writes nor merges are among them.
   double reads = 0;
   std::uint64_t queue = 0;         ///< Requests that wait now.
   std::size_t layers = 0;          ///< That it has beyond those it always has.
-  std::uint64_t bytes = 0;         ///< Of those layers.
-  std::uint64_t next_bytes = 0;    ///< What one more would take; 0: it can have no more.
-  std::uint64_t finest_bytes = 0;  ///< What the finest of them takes.
+  std::uint64_t bytes = 0;         ///< bytes of those layers
+  std::uint64_t next_bytes = 0;    ///< bytes of one more; 0: it can have no more
+  std::uint64_t finest_bytes = 0;  ///< bytes of the finest of them
   bool filling = false;  ///< Its layers lack values: they do not make it as fast as they will.
   bool moving = false;   ///< The last move of its layers is not carried out yet.
 };
@@ -83,15 +84,16 @@ struct Navigation {
 ///
 /// A shard whose share is above `upper` is overloaded by reads and gets a layer, if the budget has
 /// room for it. It gets none while its queue drains, that is, while the queue is shorter than its
-/// own average: then the shard is fast enough and has only a backlog left. Nor does it get one
-/// while the last one is being filled. If there is no room, the shards with the smallest shares, of
-/// those at most `lower`, lose their finest layers, one each, until there is room. The needy shard
-/// gets its layer at a later look, once they report that they have lost theirs. No shard loses a
-/// layer in vain: if all that can be spared is not enough, no shard does, and the next needy shard
-/// is looked at, because its layer may be a smaller one. Memory that no shard needs is not missed.
+/// own average: then the shard is fast enough and has only a backlog left. It also gets none while
+/// the last one is being filled. If there is no room, the shards with the smallest shares, of those
+/// at most `lower`, lose their finest layers, one each, until there is room. The needy shard gets
+/// its layer at a later look, once they report that they have lost theirs. No shard loses a layer
+/// in vain. If all spare layers together are not enough, no shard loses one, and the next needy
+/// shard is looked at, because its layer may be a smaller one. Layers that no other shard needs
+/// stay.
 ///
-/// A merge makes layers larger, and leaves less for them. While they take more than the budget, the
-/// shards with the smallest shares lose their finest layers, whatever these shares are.
+/// A merge makes layers larger, and leaves less room for others. While they take more than the
+/// budget, the shards with the smallest shares lose their finest layers, for any shares.
 ///
 /// Workers carry moves out late. Until then a shard counts with the larger size, before or after
 /// the move, and is not moved again.
@@ -101,7 +103,7 @@ struct Navigation {
 /// not make faster. See docs/decisions/0017-navigate-by-busy-reads.md.
 ///
 /// A shard whose layers have changed is left alone for a while (dwell), and the two shares lie
-/// apart: so no layer goes back and forth between two shards that need it equally.
+/// apart. So no layer goes back and forth between two shards that need it equally.
 ///
 /// Cost: some nanoseconds a shard and interval.
 /// Owner: value type; it decides, the caller acts.   Threads: none of its own; callers serialise.
@@ -111,12 +113,12 @@ class Navigator {
   /// `now`: from when on shards may change. Requires valid options (see Validate).
   Navigator(NavigationOptions options, std::size_t shards, TimePoint now);
 
-  /// To be called every interval. At most one move a shard; in the order in which they are to be
-  /// done. Of kNoBudget one at most, for the neediest.
+  /// Call it every interval. Returns at most one move per shard, in the order of execution, and at
+  /// most one kNoBudget, for the neediest.
   [[nodiscard]] std::vector<Navigation> Observe(TimePoint now, std::span<const ShardState> shards);
 
   [[nodiscard]] const NavigationOptions& options() const { return options_; }
-  /// What the layers may take from now on.
+  /// Sets the budget of the layers from now on.
   void set_budget(std::uint64_t budget) { options_.budget = budget; }
 
  private:

@@ -6,7 +6,7 @@
 
 namespace stout::blowfish {
 
-/// Of A to Z alone, whatever the locale.
+/// For A to Z alone, in any locale.
 [[nodiscard]] constexpr char ToLower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
 }

@@ -6,8 +6,8 @@
 
 namespace stout::blowfish {
 
-/// What redis answers to commands that it cannot run, ready for ReplyWriter::Error. What clients
-/// sent is repeated up to its first NUL, and cut after 128 bytes, as there.
+/// Redis's answers to commands that it cannot run, ready for ReplyWriter::Error. A client's text is
+/// repeated up to its first NUL, and cut after 128 bytes, as in redis.
 
 /// `arguments`: of the whole command, the unknown name first.
 [[nodiscard]] std::string UnknownCommandError(std::span<const std::string_view> arguments);

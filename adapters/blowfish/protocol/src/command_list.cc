@@ -104,7 +104,7 @@ constexpr CommandSpec kCommands[] = {
      "string", "2.2.0", "Returns the size of the value of a key."},
     {kType, "type", 2, kReadonly | kFast, {1, 1, 1}, kKeyspace,
      "generic", "1.0.0", "Returns string, or none if the key does not exist."},
-    // What redis has not: attributes, and the shards that hold them.
+    // Commands that redis does not have: attributes, and the shards that hold them.
     {kGetattr, "getattr", 3, kReadonly | kFast, {1, 1, 1}, kString,
      "blowfish", "0.1.0", "Returns an attribute of a key: GETATTR key attribute."},
     {kGrep, "grep", -2, kReadonly, {}, 0,

@@ -8,8 +8,7 @@
 
 namespace stout::blowfish {
 
-/// What was asked for, or what is wrong with it in the words of redis, ready for
-/// ReplyWriter::Error.
+/// The parsed options, or the error in the words of redis, ready for ReplyWriter::Error.
 template <typename T>
 using Parsed = boost::system::result<T, std::string_view>;
 
@@ -37,7 +36,7 @@ struct SetOptions {
 
 /// SEARCH attribute value [PREFIX] [LIMIT n] [COUNT] and GREP substring [LIMIT n] [COUNT]
 struct SearchOptions {
-  std::optional<std::uint64_t> limit{};  ///< At most so many keys, or counted so far.
+  std::optional<std::uint64_t> limit{};  ///< maximum number of keys, also when they are counted
   bool count = false;                    ///< Answer with their number.
   bool prefix = false;                   ///< The value is how theirs begins. SEARCH alone.
 
@@ -54,9 +53,9 @@ struct ScanOptions {
   friend bool operator==(const ScanOptions&, const ScanOptions&) = default;
 };
 
-/// These take the whole command, which has as many arguments as it wants (CommandTable::Resolve).
-/// Options come in any order and in letters of any case; of one that comes twice, the last counts.
-/// What they return points into the arguments.
+/// These take the whole command, whose number of arguments is valid (CommandTable::Resolve).
+/// Options come in any order and in letters of any case. If an option appears twice, the last one
+/// counts. The results point into the arguments.
 [[nodiscard]] Parsed<SetOptions> ParseSetOptions(std::span<const std::string_view> arguments);
 [[nodiscard]] Parsed<SearchOptions> ParseSearchOptions(std::span<const std::string_view> arguments);
 [[nodiscard]] Parsed<SearchOptions> ParseGrepOptions(std::span<const std::string_view> arguments);

@@ -26,8 +26,8 @@ void Clear(std::vector<T>& list) {
   if (list.capacity() > kKept) list.shrink_to_fit();
 }
 
-// A browser that a web page made send here what it chose, commands on lines of their own among it:
-// as in redis, these are not carried out.
+// A web page can make a browser send chosen text here, with commands on lines of their own. As in
+// redis, these are not executed.
 bool BeginsHttp(std::string_view word) {
   return EqualIgnoringCase(word, "POST") || EqualIgnoringCase(word, "Host:");
 }
@@ -153,7 +153,7 @@ std::optional<std::string_view> CommandParser::TakeLine(std::string_view text,
   return line;
 }
 
-// Where in `text` the first `c` of the line at position_ is.
+// Returns the place in `text` of the first `c` of the line at position_.
 std::optional<std::size_t> CommandParser::FindInLine(std::string_view text, char c,
                                                      std::string_view too_long) {
   const std::string_view line = text.substr(position_, limits_.max_line + 1);

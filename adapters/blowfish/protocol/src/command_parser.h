@@ -11,8 +11,8 @@
 
 namespace stout::blowfish {
 
-/// What a client may send; more is an error that ends its connection. Defaults are redis's where
-/// nothing else is said.
+/// Limits of a client's input; an excess is an error that ends its connection. Defaults are redis's
+/// except where stated.
 struct CommandLimits {
   /// Bytes of an inline command, and of a line that announces a length. 64..1 MiB
   std::size_t max_line = std::size_t{64} << 10;
@@ -25,39 +25,39 @@ struct CommandLimits {
   std::size_t max_request = std::size_t{256} << 20;
 };
 
-/// Nothing if the limits are in range, else one line that names the limit and the remedy.
+/// Returns nullopt if the limits are in range, otherwise one line that names the limit and the
+/// remedy.
 [[nodiscard]] std::optional<std::string> Validate(const CommandLimits& limits);
 
-/// What a client asks for.
+/// A client's command.
 struct Command {
   /// Its name, as the client spelled it, and what it is about: any bytes. Never empty.
   std::span<const std::string_view> arguments;
 };
 
-/// Finds commands in what a client sends: arrays of bulk strings, as programs write them, and lines
+/// Finds commands in a client's stream: arrays of bulk strings, as programs write them, and lines
 /// as people type them (inline_command.h), in any mixture, cut anywhere.
 ///
 ///     input.Commit(Read(socket, input.Prepare(std::clamp(parser.lacks(), kLeast, kMost))));
 ///     while (const auto command = parser.Next(input)) Run(*command, reply);
 ///     if (!parser.error().empty()) { reply.Error(parser.error()); ... write, and close }
 ///
-/// It follows redis, with its errors and its leniency: commands without arguments are skipped, and
-/// of the ends of lines and bulk strings "\r\n" only as much is checked as redis checks. Unlike
-/// redis's, its verdict does not depend on how the stream was cut, and a NUL is a byte as any
-/// other.
+/// It follows redis, with its errors and its leniency. Commands without arguments are skipped. The
+/// "\r\n" at the ends of lines and bulk strings is checked only as far as redis checks it. Unlike
+/// redis's parser, its verdict does not depend on the cuts of the stream, and a NUL is a byte like
+/// any other.
 ///
 /// Owner: one connection, together with its ReceiveBuffer.   Threads: one at a time.
-/// Errors: what is wrong with the stream is in error(); there is no command after it.
-/// Cost: each byte of a line is looked at once and a bulk string's not at all, whatever the number
-/// of reads that brought them. No memory is allocated once the list of arguments has grown to what
-/// commands usually have.
+/// Errors: error() has the problem of the stream; there is no command after it.
+/// Cost: looks once at each byte of a line, and not at bulk strings, for any number of reads.
+///   Allocates no memory once the list of arguments has grown to the usual size.
 class CommandParser {
  public:
   /// The limits are valid. `authenticated`: see set_authenticated.
   explicit CommandParser(const CommandLimits& limits = {}, bool authenticated = true);
 
-  /// As long as a client has yet to say who it is, a command has at most 10 arguments of 16 KiB.
-  /// Who gathers commands to run them together therefore carries out an AUTH before the next.
+  /// Until a client has authenticated, a command has at most 10 arguments of 16 KiB. A caller that
+  /// gathers commands to run them together therefore executes an AUTH before the next command.
   void set_authenticated(bool authenticated) { authenticated_ = authenticated; }
 
   /// The next whole command, consumed from `input`; nothing before more has come, and after an
@@ -73,7 +73,8 @@ class CommandParser {
   [[nodiscard]] std::size_t lacks() const { return lacks_; }
 
  private:
-  // Of an argument, from the front of the command: bytes move while the rest is awaited.
+  // Offset of an argument from the front of the command, because bytes move while the rest is
+  // awaited.
   struct Piece {
     std::size_t offset;
     std::size_t size;
@@ -93,7 +94,8 @@ class CommandParser {
   std::string error_;
   std::size_t lacks_ = 0;
 
-  // Of the command at the front of the input, of which nothing is consumed before it is whole:
+  // State of the command at the front of the input, of which nothing is consumed before it is
+  // whole:
   std::size_t position_ = 0;         // where its unread part begins,
   std::size_t searched_ = 0;         // bytes from there in which no end of a line was found,
   std::size_t arguments_lack_ = 0;   // how many are announced and not there; 0: also none yet,

@@ -41,7 +41,7 @@ constexpr Name kCategories[] = {
     {CommandCategory::kConnection, "@connection"},
 };
 
-// Those that are listed, and those that follow from flags.
+// The listed categories, and those that follow from flags.
 unsigned AllCategories(const CommandSpec& spec) {
   unsigned all = spec.categories;
   const auto follows = [&](unsigned flag, unsigned categories) {

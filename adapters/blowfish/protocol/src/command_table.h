@@ -12,7 +12,7 @@
 
 namespace stout::blowfish {
 
-/// What the server can be asked to do. Of a command with subcommands, each has its own.
+/// The commands of the server. Each subcommand of a command has its own entry.
 enum class CommandId : std::uint8_t {
   // Connections.
   kAuth,
@@ -58,7 +58,7 @@ enum class CommandId : std::uint8_t {
   kSetnx,
   kStrlen,
   kType,
-  // What redis has not: attributes, and the shards that hold them.
+  // Commands that redis does not have: attributes, and the shards that hold them.
   kGetattr,
   kGrep,
   kLayers,
@@ -117,8 +117,8 @@ struct KeyPositions {
 /// One command, described as redis describes its own.
 struct CommandSpec {
   CommandId id;
-  std::string_view name;     ///< In lower case; of a subcommand with its parent: "config|get".
-  int arity;                 ///< Arguments, the name among them; negative: at least so many.
+  std::string_view name;  ///< In lower case; of a subcommand with its parent: "config|get".
+  int arity;  ///< number of arguments, the name included; negative: at least the absolute value
   unsigned flags;            ///< CommandFlag::Bits
   KeyPositions keys;         ///< For those who route by them.
   unsigned categories;       ///< CommandCategory::Bits that do not follow from flags.
@@ -155,8 +155,9 @@ class CommandTable {
  public:
   CommandTable();
 
-  /// What to run, which has as many arguments as it wants: a command, or its subcommand. Otherwise
-  /// null, and in `error` what redis says: "ERR unknown command ...", "ERR wrong number of ...".
+  /// Returns the command or subcommand to run, whose number of arguments is valid. Otherwise
+  /// returns null, and `error` has redis's text: "ERR unknown command ...", "ERR wrong number of
+  /// ...".
   [[nodiscard]] const CommandSpec* Resolve(std::span<const std::string_view> arguments,
                                            std::string& error) const;
 

@@ -13,8 +13,8 @@ class Matcher {
   Matcher(std::string_view pattern, GlobCase letters)
       : pattern_(pattern), fold_(letters == GlobCase::kIgnore) {}
 
-  // Only the latest '*' is ever tried again: if what stands between two of them was found once,
-  // its first place is as good as any later one.
+  // Only the latest '*' is ever tried again. If the text between two of them was found once, its
+  // first place is as good as any later one.
   bool Match(std::string_view text) {
     constexpr std::size_t kNone = std::string_view::npos;
     std::size_t star = kNone;  // Behind the latest '*' of the pattern,

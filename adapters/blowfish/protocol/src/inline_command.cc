@@ -27,7 +27,7 @@ class Splitter {
     return at_ == end_;
   }
 
-  // Nothing: a quote is not closed, or within the word.
+  // Returns nullopt if a quote is not closed, or is within the word.
   std::optional<std::string_view> Word() {
     const char* const word = to_ = at_;
     while (at_ != end_ && !EndsWord(*at_)) {
@@ -63,7 +63,7 @@ class Splitter {
 
   bool Closes() const { return at_ == end_ || IsSpace(*at_); }
 
-  // What stands behind a backslash.
+  // The character behind a backslash.
   char Escaped() {
     const char c = *at_++;
     switch (c) {

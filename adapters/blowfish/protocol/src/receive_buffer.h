@@ -6,19 +6,19 @@
 
 namespace stout::blowfish {
 
-/// Bytes that came and are not used up yet, in one piece.
+/// Received bytes that are not used up yet, in one piece.
 ///
 ///     input.Commit(Read(socket, input.Prepare(16 << 10)));
 ///     ... look at input.unread() ...
 ///     input.Consume(size of a command);
 ///
-/// Bytes stay where they are, consumed ones too, until the next Prepare: commands that came in one
-/// read can be carried out together, with their arguments in place.
+/// Bytes stay in place, consumed ones too, until the next Prepare. Therefore the commands of one
+/// read can be executed together, with their arguments in place.
 ///
-/// Cost: for every byte that is moved at least one more comes in before the next move, however
-/// slowly a large command comes.
-/// Memory: at most twice what was unread and asked for at a time. Beyond `kept` it is given back by
-/// the first Prepare that finds so much enough.
+/// Cost: for every byte that is moved at least one more comes in before the next move, even if a
+/// large command comes slowly.
+/// Memory: at most twice the unread and requested bytes at a time. Memory beyond `kept` is freed by
+///   the first Prepare for which `kept` is enough.
 /// Owner: one connection.   Threads: one at a time.
 class ReceiveBuffer {
  public:
@@ -27,8 +27,8 @@ class ReceiveBuffer {
   ReceiveBuffer(const ReceiveBuffer&) = delete;
   ReceiveBuffer& operator=(const ReceiveBuffer&) = delete;
 
-  /// Room for at least `size` more bytes, behind what is unread. Whatever pointed into the buffer
-  /// is invalid now.
+  /// Returns room for at least `size` more bytes, behind the unread ones. Invalidates all pointers
+  /// into the buffer.
   [[nodiscard]] std::span<char> Prepare(std::size_t size);
   /// The first `size` bytes of that room have been written.
   void Commit(std::size_t size);
@@ -46,7 +46,7 @@ class ReceiveBuffer {
 
   std::unique_ptr<char[]> bytes_;
   std::size_t capacity_ = 0;
-  std::size_t begin_ = 0;  // Of what is unread.
+  std::size_t begin_ = 0;  // end of the unread bytes
   std::size_t end_ = 0;
   std::size_t kept_;
 };

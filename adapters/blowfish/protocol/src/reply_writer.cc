@@ -40,7 +40,7 @@ void ReplyWriter::PushHeader(std::size_t elements) {
 
 void ReplyWriter::Double(double number) {
   std::array<char, 32> digits;
-  // Of any sign, which printing would show.
+  // For a NaN of any sign, because printing would show the sign.
   if (std::isnan(number)) number = std::abs(number);
   const char* const end = std::to_chars(digits.begin(), digits.end(), number).ptr;
   const std::string_view text(digits.data(), end - digits.data());

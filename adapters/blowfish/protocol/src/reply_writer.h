@@ -10,15 +10,15 @@ namespace stout::blowfish {
 /// The version of the protocol that a client chose with HELLO; without it, the older one.
 enum class Resp : std::uint8_t { k2 = 2, k3 = 3 };
 
-/// Appends replies to a buffer, in the version that the client speaks. What version 2 has no type
-/// for becomes what redis makes of it there.
+/// Appends replies to a buffer, in the version that the client speaks. Types that version 2 does
+/// not have become those that redis uses there.
 ///
 ///     ReplyWriter reply(out);
 ///     reply.MapHeader(1);            // RESP3: %1\r\n+proto\r\n:3\r\n
 ///     reply.SimpleString("proto");   // RESP2: *2\r\n+proto\r\n:2\r\n
 ///     reply.Integer(3);
 ///
-/// After a header, so many replies must follow: nobody counts.
+/// After a header, that number of replies must follow; it is not checked.
 /// Owner: of nothing; the buffer outlives it.   Threads: one at a time.   Errors: cannot fail.
 class ReplyWriter {
  public:
@@ -45,7 +45,7 @@ class ReplyWriter {
   /// An entry of a map: the name as a bulk string, then the number.
   void NamedInteger(std::string_view name, std::int64_t number);
   void SetHeader(std::size_t elements);
-  /// What no command asked for. RESP2 has no such thing: there it is an array.
+  /// A push, which no command asked for. RESP2 has no such type: there it is an array.
   void PushHeader(std::size_t elements);
 
   /// In the fewest digits that give the same number again; "inf", "-inf", "nan".

@@ -6,8 +6,8 @@
 
 namespace stout::blowfish {
 
-/// What a shard keeps of one key. It owns nothing: keys and values are opaque bytes, kept by who
-/// hands it out.
+/// A shard's record of one key. It owns nothing: keys and values are opaque bytes, kept by the
+/// object that hands it out.
 struct Record {
   std::string_view key;
   Stamp stamp;

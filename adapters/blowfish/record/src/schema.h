@@ -10,12 +10,12 @@
 
 namespace stout::blowfish {
 
-/// How values are split into attributes: at a delimiter byte, as lines of a delimited file are.
+/// Splits values into attributes at a delimiter byte, like the lines of a delimited file.
 ///
-/// Attribute i of a value lies between its delimiters i - 1 and i; the last one that the schema
-/// names takes the rest, delimiters and all. A value with fewer delimiters lacks its last
-/// attributes, which differs from having them empty: every byte string is a value, and is given
-/// back as it came. There is no escaping. A schema of one attribute leaves values whole.
+/// Attribute i of a value lies between its delimiters i - 1 and i. The last attribute of the schema
+/// takes the rest, with all delimiters. A value with fewer delimiters lacks its last attributes,
+/// which differs from having them empty. Every byte string is a value, and is given back unchanged.
+/// There is no escaping. A schema of one attribute leaves values whole.
 ///
 ///     Schema schema = Schema::Make({"name", "city"}, '|').value();
 ///     schema.Attribute("ann|rome", 1) == "rome";   !schema.Attribute("ann", 1);

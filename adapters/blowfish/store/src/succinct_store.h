@@ -44,9 +44,9 @@ class SuccinctStore {
   /// Errors: kCorrupt if the file is not what a writer published. For the others see IndexFile.
   ///
   /// With or without checksums, no read goes beyond the file. The targets of numbers are checked
-  /// here, or, for Psi's, when they are used (RecordIndex). Cost: a look at every block of Psi, and
-  /// at the start of every record; 1 or 2 ns a record, and some 10 ns a symbol. Verify::kEverything
-  /// reads all of the file.
+  /// here, or, for Psi's, when they are used (RecordIndex).
+  /// Cost: a look at every block of Psi, and at the start of every record; 1 or 2 ns a record, and
+  ///   some 10 ns a symbol. Verify::kEverything reads all of the file.
   [[nodiscard]] static Result<std::unique_ptr<SuccinctStore>> Open(
       const std::string& path, ReclaimDomain& domain, Verify verify = Verify::kEverything,
       Diagnostics* diagnostics = nullptr);

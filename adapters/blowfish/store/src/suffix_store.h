@@ -28,8 +28,8 @@ namespace stout::blowfish {
 ///     for (std::uint32_t r : store.SearchPrefix(city, "ro")) ... store.At(r) ...
 ///
 /// Space: keys and values; 70 to 76 bytes a record, and 4 for each of its attributes. Building it
-/// takes 48 bytes a record on top, for any number of attributes. Cost: searches are binary, a cache
-/// miss or two a step.
+/// takes 48 bytes a record on top, for any number of attributes.
+/// Cost: searches are binary, a cache miss or two a step.
 /// Owner: it owns all that it hands out.   Threads: as a const value.
 /// Paper: BlowFish (NSDI'16) Section 2, after Succinct (NSDI'15) Section 4.1 "SuffixStore".
 class SuffixStore {

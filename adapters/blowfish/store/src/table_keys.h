@@ -19,9 +19,9 @@ namespace stout::blowfish {
 /// Invariant: as long as valid_, keys_ has, of the entries below seen_, all existing keys behind
 /// from_ up to its own last one; if whole_, all behind from_.
 ///
-/// Space: twice the number of keys per request, at least some thousand. Cost: a look at each entry
-/// for every kKept keys that are asked for in order. Two callers that ask in turns from places far
-/// apart evict each other's keys.
+/// Space: twice the number of keys per request, at least some thousand.
+/// Cost: a look at each entry for every kKept keys that are asked for in order. Two callers that
+///   ask in turns from places far apart evict each other's keys.
 /// Threads: none of its own; callers serialise.
 class TableKeys {
  public:
