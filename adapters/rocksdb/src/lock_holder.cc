@@ -11,8 +11,8 @@ namespace stout::rocksdb_store {
 namespace {
 
 // Reads /proc/locks. F_GETLK would need an open file, and closing that file would drop a lock that
-// another database of this process may have on it. A line of /proc/locks: 1: POSIX  ADVISORY  WRITE
-// 1234 08:01:5678 0 EOF     (process, device:inode)
+// another database of this process may have on it. A line of /proc/locks:
+//   1: POSIX  ADVISORY  WRITE 1234 08:01:5678 0 EOF     (process, device:inode)
 std::optional<long> FindHolder(ino_t inode) {
   std::ifstream locks("/proc/locks");
   std::string line;
