@@ -11,7 +11,7 @@ namespace stout::blowfish {
 
 static_assert(std::endian::native == std::endian::little, "files are little-endian, read in place");
 
-/// Readers look at 8 bytes at a time: so many readable ones follow whatever they read.
+/// Readers look at 8 bytes at a time: 8 readable bytes must follow the last bit that they read.
 inline constexpr std::size_t kBitPadding = 8;
 
 /// The widest number that ReadBits gives: 8 bytes less the 7 bits that it may start within.
@@ -44,7 +44,7 @@ class BitWriter {
 
   [[nodiscard]] std::uint64_t bits() const { return bits_; }
 
-  /// What was written, without padding. Leaves the writer empty.
+  /// Returns the written bits, without padding. Leaves the writer empty.
   [[nodiscard]] std::vector<std::byte> Take();
 
  private:

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::uint64_t kHeaderBytes = 4 * 8;
 
-// With these the samples of a billion numbers take a quarter of a bit each at worst, and from one
-// to the next there are ten words of upper, of which half are read on average.
+// With these, the samples of a billion numbers take at most 0.25 bit each. Between two samples
+// there are ten words of upper, of which half are read on average.
 constexpr std::uint64_t kOnesPerSample = 256;
 constexpr std::uint64_t kZerosPerSample = 512;
 
@@ -22,7 +22,7 @@ constexpr std::uint64_t DivideUp(std::uint64_t number, std::uint64_t by) {
   return number / by + (number % by != 0);
 }
 
-// Where the one of rank `rank` stands, counted from bit `from` on. It exists.
+// Returns the place of the one of rank `rank`, counted from bit `from` on. It must exist.
 template <int (*kSelect)(std::uint64_t, int)>
 [[gnu::always_inline]] inline std::uint64_t ScanWith(const std::byte* bits, std::uint64_t from,
                                                      std::uint64_t rank, std::uint64_t flip) {
@@ -52,8 +52,8 @@ std::uint64_t Scan(const std::byte* bits, std::uint64_t from, std::uint64_t rank
   return ScanWith<SelectPortable>(bits, from, rank, flip);
 }
 
-// Calls visit(place) for the one of rank 0, `every`, twice `every`... among `size` bits, and tells
-// how many ones there are. every >= 64: no word has two of them.
+// Calls visit(place) for the ones of rank 0, `every`, twice `every`... among `size` bits. Returns
+// the number of ones. every >= 64: no word has two of them.
 template <typename Visit>
 std::uint64_t Sample(const std::byte* bits, std::uint64_t size, std::uint64_t flip,
                      std::uint64_t every, Visit visit) {
@@ -131,8 +131,7 @@ Result<EliasFano> EliasFano::Open(std::span<const std::byte> bytes) {
   return sequence;
 }
 
-// Whether there are as many bits of a kind as there should be, and its samples are where they
-// stand.
+// Returns true if the number of bits of a kind is right, and its samples are at their places.
 bool EliasFano::IsRight(const Samples& samples) const {
   const std::uint64_t stored = DivideUp(samples.total, samples.every);
   std::uint64_t sample = 0;
@@ -145,8 +144,9 @@ bool EliasFano::IsRight(const Samples& samples) const {
   return right && bits == samples.total;
 }
 
-// Where the bit of one kind with this rank stands. Before bit p of upper, p less the bits of the
-// one kind is the bits of the other: so each kind's samples are also samples of the other.
+// Returns the place of the bit of one kind with this rank. Before bit p of upper, the number of
+// bits of the other kind is p less that of the one kind. Therefore each kind's samples are also
+// samples of the other.
 std::uint64_t EliasFano::Select(const Samples& own, const Samples& other,
                                 std::uint64_t rank) const {
   const std::uint64_t sample = rank / own.every;
@@ -155,7 +155,7 @@ std::uint64_t EliasFano::Select(const Samples& own, const Samples& other,
   const std::uint64_t next = std::min(passed + own.every, own.total);
   const std::uint64_t to = next < own.total ? own.places[sample + 1] : own.total + other.total;
   if (to - from > kFar) {
-    // Of the other kind's samples between the two, the last that is not behind what is sought.
+    // Returns the last of the other kind's samples between the two that is not behind the target.
     const std::uint64_t begin = (from - passed) / other.every;
     std::uint64_t low = begin;
     std::uint64_t high = DivideUp(to - next, other.every);

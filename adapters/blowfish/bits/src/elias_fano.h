@@ -71,7 +71,7 @@ class EliasFano {
     std::uint64_t last = 0;
     int low_width = 0;
 
-    /// Of the numbers that a writer is to take.
+    /// The range of the numbers that a writer takes.
     static Shape Of(std::uint64_t size, std::uint64_t first, std::uint64_t last);
 
     [[nodiscard]] std::uint64_t zeros() const;
@@ -84,7 +84,7 @@ class EliasFano {
   };
 
  private:
-  // Where every so many bits of one kind stand in upper.
+  // Samples: the places of every n-th bit of one kind in upper.
   struct Samples {
     std::uint64_t every = 1;
     std::uint64_t flip = 0;   // Makes bits of this kind ones: 0, or ~0 if they are zeros.
@@ -122,7 +122,7 @@ class EliasFano::Cursor {
   /// index <= size().
   Cursor(const EliasFano& sequence, std::uint64_t index);
 
-  [[nodiscard]] std::uint64_t index() const { return index_; }  ///< Of the number to come.
+  [[nodiscard]] std::uint64_t index() const { return index_; }  ///< index of the number to come
 
   /// index() < size().
   std::uint64_t Next() {
@@ -138,8 +138,8 @@ class EliasFano::Cursor {
  private:
   const EliasFano& sequence_;
   std::uint64_t index_;
-  std::uint64_t at_ = 0;    // Of the word's lowest bit.
-  std::uint64_t word_ = 0;  // Of upper, less the ones that were passed.
+  std::uint64_t at_ = 0;    // place of the word's lowest bit
+  std::uint64_t word_ = 0;  // place in upper less the ones that were passed
 };
 
 /// Writes a sequence of which size, first and last number are known.

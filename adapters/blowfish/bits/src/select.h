@@ -6,7 +6,8 @@ namespace stout::blowfish {
 
 [[nodiscard]] int SelectPortable(std::uint64_t word, int rank);
 
-/// Whether the processor has PDEP and the like, for which hot paths are compiled a second time.
+/// True if the processor has PDEP and related instructions, for which hot paths are compiled a
+/// second time.
 [[nodiscard]] bool HasBmi2();
 
 #if defined(__x86_64__)
@@ -17,9 +18,10 @@ namespace stout::blowfish {
 }
 #endif
 
-/// Where the one-bit of rank `rank` of a word stands, both from 0. The word has more than `rank`.
+/// Returns the place of the one-bit of rank `rank` of a word, both from 0. The word has more than
+/// `rank`.
 ///
-/// Cost: PDEP and TZCNT where the processor has them, else six steps of halving.
+/// Cost: PDEP and TZCNT if the processor has them, otherwise six steps of halving.
 [[nodiscard]] int Select(std::uint64_t word, int rank);
 
 }  // namespace stout::blowfish

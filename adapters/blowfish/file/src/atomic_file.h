@@ -19,13 +19,13 @@ inline constexpr std::string_view kTemporaryMark = ".tmp-";
 
 /// A file that appears under its name whole and durable, or not at all.
 ///
-/// It is written under a name of its own beside `path`, so that any number of writers can be at
-/// work on one path: the last to publish wins. Unless it is published, its end removes it. What a
-/// killed process leaves behind is known by kTemporaryMark, for the owner of the directory to
-/// remove. Only the user may read and write the file (mode 0600).
+/// It is written under a name of its own beside `path`. Any number of writers can therefore work on
+/// one path: the last to publish wins. Unless it is published, its destructor removes it. Files
+/// that a killed process leaves behind have kTemporaryMark in their names, and the owner of the
+/// directory may remove them. Only the user may read and write the file (mode 0600).
 ///
 /// Owner: movable.   Threads: none of its own; callers serialise.
-/// Errors: FailedCall's. After an error nothing but its end is of use.
+/// Errors: FailedCall's. After an error only the destructor may be called.
 class AtomicFile {
  public:
   /// Also fails where `path` is a directory, rather than when all is written.
@@ -36,8 +36,9 @@ class AtomicFile {
   [[nodiscard]] ErrorCode WriteAt(std::uint64_t offset, std::span<const std::byte> bytes,
                                   Diagnostics* diagnostics);
 
-  /// Makes the file durable, then gives it its name, which another file may have had: that one
-  /// lives on where it is open. kUnknown: it has the name, which a crash of the machine may undo.
+  /// Makes the file durable, then gives it its name, which another file may have had. That file
+  /// lives on where it is open.
+  /// Errors: kUnknown: it has the name, but a crash of the machine may undo that.
   [[nodiscard]] ErrorCode Publish(Diagnostics* diagnostics);
 
  private:

@@ -17,7 +17,7 @@ class RunningChecksum {
 
   void Reset();
   void Add(std::span<const std::byte> bytes);
-  [[nodiscard]] std::uint64_t value() const;  ///< Of what was added since the last Reset().
+  [[nodiscard]] std::uint64_t value() const;  ///< of the bytes since the last Reset()
 
  private:
   struct Free {

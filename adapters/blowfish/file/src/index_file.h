@@ -15,20 +15,20 @@
 
 namespace stout::blowfish {
 
-/// What is compared with its checksum when a file is opened.
+/// The parts that are compared with their checksums when a file is opened.
 enum class Verify {
   kHeader,      ///< Header and table alone: a few pages are read, whatever the size.
   kEverything,  ///< Every byte of the file.
 };
 
-/// What the system is told about how bytes of a file will be read. It may not listen.
+/// The access pattern that is announced to the system, which may ignore it.
 enum class Access {
   kRandom,     ///< Here and there: nothing is read ahead.
   kWillNeed,   ///< Soon: reading starts now, in the background.
   kHugePages,  ///< Often: pages of 2 MiB, where the kernel has them for files (6 to 18 % faster).
 };
 
-/// An index file, mapped: what an IndexFileWriter has published.
+/// An index file that an IndexFileWriter has published, mapped.
 ///
 ///     auto file = IndexFile::Open(path, "succinct", 1, Verify::kHeader, &why);
 ///     if (!file) return file.error();
@@ -36,10 +36,10 @@ enum class Access {
 ///
 /// Sections begin at multiples of 64 bytes, kBitPadding readable bytes follow each.
 ///
-/// Owner: movable; sections stay where they are, and are gone with it.   Threads: as a const value.
-/// Errors: kCorrupt for a file that was cut, lengthened or altered, or that is none of ours;
-/// kBadUrl for one of another kind or of a newer version; FailedCall's. The diagnostics name the
-/// file and the remedy.   Danger: SIGBUS, see MappedFile.
+/// Owner: movable; sections stay in place, and are gone with it.   Threads: as a const value.
+/// Errors: kCorrupt for a file that was cut, lengthened or altered, or that this library did not
+///   write; kBadUrl for another kind or a newer version; FailedCall's. The diagnostics name the
+///   file and the remedy.   Danger: SIGBUS, see MappedFile.
 class IndexFile {
  public:
   struct Section {
@@ -60,7 +60,8 @@ class IndexFile {
   /// The section of this name; they are few, and searched one by one.
   [[nodiscard]] std::optional<std::span<const std::byte>> Find(std::string_view name) const;
 
-  /// What Verify::kEverything adds to kHeader, at any time: kCorrupt, or nothing.
+  /// Checks, at any time, the part of Verify::kEverything beyond kHeader. Returns kCorrupt or no
+  /// error.
   [[nodiscard]] ErrorCode Check(Diagnostics* diagnostics = nullptr) const;
 
   /// `part` lies within a section.

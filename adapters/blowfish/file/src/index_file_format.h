@@ -11,21 +11,23 @@
 
 namespace stout::blowfish {
 
-// What an index file looks like; numbers are little-endian.
+// The format of an index file; numbers are little-endian.
 //
 //     header          64 bytes
 //     sections        each begins at a multiple of 64 bytes, a cache line, and ends with at least
 //                     kBitPadding zeros: they can be read in place
 //     section table   an entry a section, in the order of the file
 //
-// Where a section begins follows from the end of the one before it, and the table ends the file: no
-// byte is left to chance. Checksums cover the header, the table and each section; the padding is 0.
+// The start of a section follows from the end of the one before it, and the table ends the file.
+// Therefore every byte is determined. Checksums cover the header, the table and each section; the
+// padding is 0.
 
 /// The first byte is no text, the last ones show a transfer that took the file for text.
 inline constexpr std::array<char, 8> kMagic = {'\x89', 'S', 'H', 'A', 'R', 'D', '\r', '\n'};
 
-/// Of the layout above, whatever the sections hold. A later one keeps magic and format where they
-/// are, and a header of 64 bytes with its checksum last, so that it is known for what it is.
+/// Number of the layout above, independent of the sections' content. A later layout keeps magic and
+/// format in place, and a header of 64 bytes with its checksum last, so that a reader recognises
+/// it.
 inline constexpr std::uint32_t kFormat = 1;
 
 inline constexpr std::uint64_t kSectionAlignment = 64;
@@ -36,12 +38,12 @@ inline constexpr std::uint64_t kMaxSections = 1024;
 struct FileHeader {
   std::array<char, 8> magic = kMagic;
   std::uint32_t format = kFormat;
-  std::uint32_t version = 0;     ///< Of what the sections hold.
-  std::array<char, 16> kind{};   ///< What they hold; ends with zeros.
+  std::uint32_t version = 0;     ///< version of the sections' content
+  std::array<char, 16> kind{};   ///< kind of the content; ends with zeros
   std::uint64_t file_bytes = 0;  ///< All of them, this header too.
   std::uint64_t sections = 0;
   std::uint64_t table_checksum = 0;
-  std::uint64_t checksum = 0;  ///< Of the header before it.
+  std::uint64_t checksum = 0;  ///< checksum of the header before it
 };
 static_assert(sizeof(FileHeader) == 64);
 
@@ -53,10 +55,10 @@ struct SectionEntry {
 };
 static_assert(sizeof(SectionEntry) == 48);
 
-/// Where the first section begins.
+/// Start of the first section.
 inline constexpr std::uint64_t kFirstSection = sizeof(FileHeader);
 
-/// Where the next section begins, or the table, if one ends before byte `end`.
+/// Returns the start of the next section, or of the table, if a section ends before byte `end`.
 [[nodiscard]] constexpr std::uint64_t NextSection(std::uint64_t end) {
   return (end + kBitPadding + kSectionAlignment - 1) / kSectionAlignment * kSectionAlignment;
 }

@@ -49,7 +49,7 @@ class IndexFileWriter {
 
   [[nodiscard]] ErrorCode error() const { return error_; }
 
-  /// Of the file so far.
+  /// Size of the file so far.
   [[nodiscard]] std::uint64_t bytes() const { return flushed_ + buffer_.size(); }
 
   /// Ends the file: it is durable and has its name, and the writer is of no more use.
@@ -65,7 +65,7 @@ class IndexFileWriter {
   FileHeader header_;
   std::vector<SectionEntry> table_;
   bool in_section_ = false;
-  RunningChecksum checksum_;  // Of the section.
+  RunningChecksum checksum_;  // checksum of the section
 
   std::vector<std::byte> buffer_;
   std::uint64_t flushed_ = 0;  // Bytes that the file has.

@@ -9,16 +9,16 @@
 
 namespace stout::blowfish {
 
-/// A whole file, mapped to be read; unmapped at the end.
+/// A whole file, mapped for reading, and unmapped at the end.
 ///
-/// The mapping shares the system's page cache: the file takes memory once however many map it, and
-/// gives it back under pressure. It goes on to show the file that it opened where another one has
-/// taken the name since.
+/// The mapping shares the system's page cache. The file takes memory once for any number of
+/// mappings, and gives it back under pressure. The mapping still shows the opened file after
+/// another file has taken the name.
 ///
-/// Owner: movable; moving leaves bytes() where it is.   Threads: as a const value.
-/// Danger: where somebody shortens the file meanwhile, or the disk fails to read, the access raises
-/// SIGBUS, which ends the process. That is accepted: files are never changed in place, only written
-/// under another name and renamed; to copy or to lock them would not help against a failing disk.
+/// Owner: movable; moving leaves bytes() in place.   Threads: as a const value. Danger: if the file
+///   is shortened meanwhile, or the disk fails to read, an access raises SIGBUS, which ends the
+///   process. That is accepted. Files are never changed in place, only written under another name
+///   and renamed. Copies or locks would not help against a failing disk.
 class MappedFile {
  public:
   /// FailedCall's errors; kBadUrl for what is no regular file.

@@ -7,8 +7,8 @@
 
 namespace stout::blowfish {
 
-/// The shard that has a key, of so many. Part of what is on disk and of what clients compute: it
-/// never changes.
+/// Returns the shard that has a key, in [0, shards). It never changes, because files on disk and
+/// clients depend on it.
 [[nodiscard]] inline std::size_t ShardOf(std::string_view key, std::size_t shards) noexcept {
   return Xxh3(key) % shards;
 }

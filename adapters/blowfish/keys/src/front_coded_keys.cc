@@ -109,8 +109,8 @@ FrontCodedKeys::Place FrontCodedKeys::Seek(std::string_view key) const {
   BlockReader reader(Block(low - 1));
   Entry entry;
   // Invariant: the entries so far are before the key, and the last has `matched` bytes in common
-  // with it. An entry that has more in common with the last one differs from the key where that one
-  // does; one that has less in common parts from both, and upwards.
+  // with it. An entry with a longer common prefix with the last one differs from the key at the
+  // same byte. An entry with a shorter one differs from both, and is greater.
   std::size_t matched = 0;
   for (; record < end && reader.Next(&entry); ++record) {
     if (entry.common > matched) continue;

@@ -69,7 +69,7 @@ class FrontCodedKeysWriter {
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
 
-  /// What was written, without padding.
+  /// Returns the written bytes, without padding.
   [[nodiscard]] std::vector<std::byte> Take();
 
  private:
@@ -77,7 +77,7 @@ class FrontCodedKeysWriter {
 
   std::uint64_t size_ = 0;
   std::vector<std::byte> bytes_;
-  std::vector<std::uint64_t> blocks_;  // Where each begins.
+  std::vector<std::uint64_t> blocks_;  // start of each block
 };
 
 }  // namespace stout::blowfish

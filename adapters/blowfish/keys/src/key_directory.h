@@ -52,7 +52,7 @@ class KeyDirectory {
   /// Visits the records from `from` <= size() on, in order.
   void Scan(std::uint64_t from, const KeyVisitor& visit) const;
 
-  /// What it takes, of file and memory.
+  /// Its size in the file and in memory.
   [[nodiscard]] std::uint64_t bytes() const;
 
  private:

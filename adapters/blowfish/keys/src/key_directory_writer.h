@@ -24,8 +24,9 @@ class KeyDirectoryWriter {
 
   [[nodiscard]] std::uint64_t size() const { return front_coded_.size(); }
 
-  /// The directory, without padding; the writer is of no more use. kBadOptions: a key did not come
-  /// in order, or twice, which is an error of the caller and is told here once for all keys.
+  /// Returns the directory, without padding. The writer cannot be used afterwards. Errors:
+  /// kBadOptions if a key was not in order, or came twice. That is the caller's mistake, and is
+  /// reported here once for all keys.
   [[nodiscard]] Result<std::vector<std::byte>> Finish();
 
  private:

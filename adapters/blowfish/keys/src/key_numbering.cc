@@ -33,8 +33,9 @@ std::optional<KeyNumbering> KeyNumbering::Make(const std::vector<Alphabet>& alph
   return numbering;
 }
 
-// Invariant: `number` is that of the positions so far. Once a byte is no digit, the digit above it
-// and then zeros are the place: should there be none above it, it is the base, and carries.
+// Invariant: `number` is that of the positions so far. Once a byte is no digit, the place is the
+// next digit above it, then zeros. If there is no digit above it, the digit equals the base, and
+// carries.
 KeyNumbering::Place KeyNumbering::Locate(std::string_view key) const {
   Place place;
   for (std::size_t p = 0; p < positions_.size(); ++p) {

@@ -29,12 +29,12 @@ class KeyNumbering {
   /// A set of bytes: byte b is bit b % 64 of word b / 64.
   using Alphabet = std::array<std::uint64_t, 4>;
 
-  /// The numbering of keys of `shortest` to alphabets.size() bytes, whose bytes are in these sets.
-  /// Nothing where there would be more than 2^64 numbers.
+  /// Makes the numbering of keys of `shortest` to alphabets.size() bytes, whose bytes are in these
+  /// sets. Returns nullopt if there would be more than 2^64 numbers.
   [[nodiscard]] static std::optional<KeyNumbering> Make(const std::vector<Alphabet>& alphabets,
                                                         std::uint64_t shortest);
 
-  /// Of a key that has one. A key without a number is not among the keys.
+  /// Returns the number of a key that has one. A key without a number is not among the keys.
   [[nodiscard]] std::optional<std::uint64_t> NumberOf(std::string_view key) const;
 
   /// The least number whose key is not before `key`; nothing where all keys are before it.
@@ -51,8 +51,8 @@ class KeyNumbering {
     std::uint64_t base = 1;
     bool may_end = false;  // "No byte" is a digit: 0.
     Alphabet alphabet{};
-    std::array<std::uint16_t, 256> digits{};  // Of each byte: how many digits are smaller.
-    std::array<char, 256> bytes{};            // Of each digit, less one where keys may end.
+    std::array<std::uint16_t, 256> digits{};  // per byte: the number of smaller digits
+    std::array<char, 256> bytes{};            // per digit; one less if keys may end there
 
     [[nodiscard]] bool Has(unsigned char byte) const {
       return alphabet[byte / 64] >> (byte % 64) & 1;
@@ -63,7 +63,7 @@ class KeyNumbering {
   struct Place {
     unsigned __int128 number = 0;
     bool exact =
-        true;  // The key has this number. Else it lies before it, and behind the one below.
+        true;  // the key has this number; otherwise it lies before it, and behind the one below
   };
 
   [[nodiscard]] Place Locate(std::string_view key) const;

@@ -50,7 +50,7 @@ class NumberedKeys {
   EliasFano numbers_;
 };
 
-/// What stands before the numbers.
+/// The part before the numbers.
 [[nodiscard]] std::vector<std::byte> NumberedKeysHeader(
     const std::vector<KeyNumbering::Alphabet>& alphabets, std::uint64_t shortest);
 

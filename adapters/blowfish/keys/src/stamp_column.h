@@ -12,18 +12,20 @@
 
 namespace stout::blowfish {
 
-/// When each record of an index was written, read in place. It owns nothing.
+/// The stamp of each record of an index, read in place. It owns nothing.
 ///
-/// Layout: words size, epochs, version width; for each epoch, in order of appearance, the words
-/// epoch and least version under it; for each record its epoch, by place in that list, packed; for
-/// each record its version less the least of its epoch, packed in `version width` bits.
+/// Layout: the words size, epochs, version width. Then for each epoch, in order of appearance, the
+/// words epoch and least version under it. Then for each record its epoch, by place in that list,
+/// packed. Then for each record its version less the least of its epoch, packed in `version width`
+/// bits.
 ///
 /// Example: (7, 100) (9, 1003) (7, 102) are: 3 2 2; (7, 100) (9, 1003); 0 1 0; 0 0 2.
 ///
-/// Space: log2(epochs) and the logarithm of the widest range of versions under an epoch, a record;
-/// nothing if all stamps are the same. Epochs are few, one a start of a writer: 16 bytes each.
+/// Space: log2(epochs) and the logarithm of the widest range of versions under an epoch, per
+/// record; nothing if all stamps are the same. Epochs are few, one for each start of a writer: 16
+/// bytes each.
 /// Cost: three loads, of which one hits a small table.   Threads: as a const value.
-/// Errors: Open() checks sizes; after it, no call reads beyond the bytes whatever they are.
+/// Errors: Open() checks sizes. After it, no call reads beyond the bytes, for any content.
 class StampColumn {
  public:
   /// No records.
@@ -44,8 +46,8 @@ class StampColumn {
   std::uint64_t bytes_ = 0;
   std::uint64_t size_ = 0;
   std::uint64_t epochs_ = 0;
-  const std::byte* table_ = nullptr;  // Of the epochs.
-  PackedArray places_;                // Of each record's epoch in the table.
+  const std::byte* table_ = nullptr;  // table of the epochs
+  PackedArray places_;                // per record, its epoch in the table
   const std::byte* versions_ = nullptr;
   int version_width_ = 0;
 };
@@ -61,7 +63,7 @@ class StampColumnWriter {
   [[nodiscard]] std::vector<std::byte> Finish() const;
 
  private:
-  // Those of an epoch.
+  // Versions of an epoch.
   struct Versions {
     Epoch epoch;
     Version least;

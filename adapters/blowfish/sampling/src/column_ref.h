@@ -8,10 +8,11 @@
 
 namespace stout::blowfish {
 
-/// What stands for a column of a layered sampled array: nothing, one that is being filled, or the
-/// words of a full one. One machine word, so that a look-up knows all after one load.
+/// The state of a column of a layered sampled array: no column, one that is being filled, or the
+/// words of a full one. It is one machine word, so a look-up has it after one load.
 ///
-/// The words of a full column are pointed at a byte too far, where no object of the other kind is.
+/// The pointer to the words of a full column is one byte too high. No object of the other kind has
+/// such an address.
 class ColumnRef {
  public:
   constexpr ColumnRef() = default;
@@ -23,7 +24,7 @@ class ColumnRef {
   }
 
   [[nodiscard]] bool full() const { return reinterpret_cast<std::uintptr_t>(at_) & 1; }
-  /// Of a full one.
+  /// For a full column.
   [[nodiscard]] std::uint64_t* words() const { return reinterpret_cast<std::uint64_t*>(at_ - 1); }
   /// Null where there is nothing, or nothing left to fill.
   [[nodiscard]] FillingColumn* filling() const {

@@ -30,7 +30,7 @@ struct LayerInfo {
   LayerState state = LayerState::kFilling;
   std::uint64_t entries = 0;
   std::uint64_t filled = 0;  ///< Entries that are there.
-  std::size_t bytes = 0;     ///< Of its values, and of the bitmap of one that is being filled.
+  std::size_t bytes = 0;     ///< of its values, and of the bitmap while it is being filled
 
   friend bool operator==(const LayerInfo&, const LayerInfo&) = default;
 };
@@ -100,7 +100,8 @@ class LayeredSampledArray {
 
   /// The sampling distance of the finest layer; 0 if none exists.
   [[nodiscard]] std::uint32_t finest() const { return finest_.load(std::memory_order_relaxed); }
-  /// Whether a layer lacks entries: if none does, whoever computes many values need not call Fill.
+  /// Returns true if a layer lacks entries. If none does, a caller that computes many values need
+  /// not call Fill.
   [[nodiscard]] bool filling() const { return filling_.load(std::memory_order_relaxed); }
   /// Likewise, of one column.
   [[nodiscard]] bool filling(std::uint32_t ordinal) const {
@@ -122,12 +123,12 @@ class LayeredSampledArray {
     return std::nullopt;
   }
 
-  /// Whether Find knows all entries of a column: until its layer is removed.
+  /// Returns true if Find knows all entries of a column. It stays true until its layer is removed.
   [[nodiscard]] bool full(std::uint32_t ordinal) const {
     return columns_[ordinal].load(std::memory_order_relaxed).full();
   }
 
-  /// Whether its layer exists and lacks the entry.
+  /// Returns true if its layer exists and lacks the entry.
   [[nodiscard]] bool Wants(std::uint64_t index) const {
     const FillingColumn* const filling = ColumnOf(index).filling();
     return filling != nullptr && !filling->Has(shape_.Offset(index));
@@ -163,17 +164,17 @@ class LayeredSampledArray {
 
  private:
   // Invariants:
-  // 1. A column's word in columns_ goes from nothing to filling when its layer is added, from there
-  //    to full when the last of its entries is filled, and back to nothing when the layer is
-  //    removed. The second change is a compare-exchange with the very FillingColumn, so it cannot
-  //    revive a removed column, nor be mistaken for one of a layer added since: who makes it holds
-  //    a guard, and while it does the address is not given out anew.
-  // 2. Whoever reads a word of columns_ (acquire) sees what it leads to as it was published
-  //    (release): zeroed, or with all its values, which the last filler had acquired.
+  // 1. A column's word in columns_ goes from nothing to filling when its layer is added. It goes to
+  //    full when the last of its entries is filled, and back to nothing when the layer is removed.
+  //    The second change is a compare-exchange with the very FillingColumn. So it cannot revive a
+  //    removed column, nor be mistaken for one of a layer added since. The thread that makes it
+  //    holds a guard, so the address is not given out anew meanwhile.
+  // 2. A thread that reads a word of columns_ (acquire) sees the memory behind it as it was
+  //    published (release): zeroed, or with all its values, which the last filler had acquired.
   // 3. Memory is retired after no word of columns_ leads to it: a layer when all its columns are
   //    nothing, its bitmap when all its columns are full.
-  // 4. Late fillers of a full column, who found it filling, change no bit of it any more: they set
-  //    what is set. So full columns are read by relaxed loads, without the bitmap.
+  // 4. Late fillers of a full column, which found it filling, change no bit of it any more: they
+  //    set bits that are set. So full columns are read by relaxed loads, without the bitmap.
   [[nodiscard]] ColumnRef ColumnOf(std::uint64_t index) const {
     assert(shape_.Contains(index));
     return columns_[shape_.Ordinal(index)].load(std::memory_order_acquire);
@@ -192,9 +193,10 @@ class LayeredSampledArray {
   std::vector<std::atomic<ColumnRef>> columns_;  // By ordinal.
 
   mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<SampleLayer>> layers_;  // Those stored, the coarsest first.
-  std::atomic<std::uint32_t> finest_;                 // Written with the mutex held.
-  std::atomic<bool> filling_ = false;                 // So is this.
+  std::vector<std::unique_ptr<SampleLayer>>
+      layers_;                         // exponents of the stored layers, the coarsest first
+  std::atomic<std::uint32_t> finest_;  // Written with the mutex held.
+  std::atomic<bool> filling_ = false;  // So is this.
 };
 
 }  // namespace stout::blowfish

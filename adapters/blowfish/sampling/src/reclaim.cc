@@ -25,8 +25,9 @@ ReclaimDomain::Guard::Guard(ReclaimDomain& domain)
   }
 }
 
-// Invariant 5. Slots are compared, not generations: a late comer of an ended generation may have
-// stood in the count of the one that now has its slot, and be the one who brings it to zero.
+// Invariant 5. Slots are compared, not generations. A latecomer of an ended generation may have
+// been in the count of the generation that now has its slot, and may be the one that brings it to
+// zero.
 void ReclaimDomain::Guard::Leave() {
   const bool last = stripe_.readers[slot_].fetch_sub(1) == 1;
   if (last && domain_.blocked_.load() == slot_) domain_.Collect();

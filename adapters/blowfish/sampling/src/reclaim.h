@@ -12,9 +12,9 @@
 
 namespace stout::blowfish {
 
-/// Frees what readers may still see as soon as the last of them has left. Readers wait for nobody,
-/// and only one whose leaving may free takes a lock; there is neither a timer nor a thread behind
-/// it.
+/// Frees objects that readers may still see as soon as the last of these readers has left. Readers
+/// never wait. Only a reader whose leaving may free takes a lock. There is neither a timer nor a
+/// thread.
 ///
 ///     {
 ///       const ReclaimDomain::Guard guard(domain);  // a reader, for one batch of requests
@@ -24,21 +24,21 @@ namespace stout::blowfish {
 ///     std::unique_ptr<Table> old(current.exchange(next));  // no reader finds it any more,
 ///     domain.Retire(std::move(old));                       // though some may have found it before
 ///
-/// A guard keeps all that is retired while it exists, whether its reader saw it or not. So who
-/// walks for long takes a new one for every batch, and parks without one: pointers do not outlive
-/// their guard.
+/// A guard keeps every object that is retired while it exists, even if its reader did not see it.
+/// So a long-running reader takes a new guard for every batch, and holds none while it is parked:
+/// pointers do not outlive their guard.
 ///
-/// There is nothing to call now and then: whoever leaves last frees, and what nobody can see is
-/// freed as it is retired.
+/// No call is needed from time to time. The last reader to leave frees, and an object that no
+/// reader can see is freed when it is retired.
 ///
 /// Cost: a guard is two atomic additions to a cache line that few other threads touch: 10 to 20 ns.
 /// Retiring looks once at each stripe of the counts.
-/// Threads: any; guards nest, in one domain or in several. Garbage is destroyed by the thread that
-/// retires it or by the last reader to leave, when it has left; its destructor may therefore retire
-/// and read in turn, but must not wait for a lock that a reader may hold as it leaves.
-/// Owner: outlives its guards, and whoever retires to it.
-/// Source: Fraser, "Practical lock-freedom" (2004), 5.2.3, with readers counted by generation, as
-/// McKenney's sleepable RCU counts them, rather than each thread listed.
+/// Threads: any; guards nest, in one domain or in several. The thread that retires an object
+///   destroys it, or the last reader after it has left. A destructor may therefore retire and read
+///   in turn, but must not wait for a lock that a reader may hold as it leaves.
+/// Owner: outlives its guards, and all threads that retire to it.
+/// Source: Fraser, "Practical lock-freedom" (2004), 5.2.3. Readers are counted by generation, as
+///   McKenney's sleepable RCU counts them, rather than listed by thread.
 class ReclaimDomain {
  public:
   class Guard;
@@ -72,18 +72,19 @@ class ReclaimDomain {
   //
   // Invariants:
   // 1. A reader of generation g has counted itself in g and afterwards still found g present. Its
-  //    count precedes the end of g, so whoever looks after the end sees it until it leaves.
-  // 2. The counts of a generation are looked at only after its end, when none can join any more.
-  //    (Who comes late counts itself, finds g ended and takes it back: this can only delay.) Hence
-  //    one pass over the stripes decides whether g is empty.
-  // 3. What was retired in g was unlinked before g ended. A reader of a later generation has read
-  //    generation_ from whoever ended g: the unlinking happened before, and it finds nothing.
+  //    count precedes the end of g, so a thread that looks after the end sees it until it leaves.
+  // 2. The counts of a generation are looked at only after its end, when none can join any more. (A
+  //    latecomer counts itself, finds g ended and takes it back: this can only delay.) Hence one
+  //    pass over the stripes decides whether g is empty.
+  // 3. An object retired in g was unlinked before g ended. A reader of a later generation has read
+  //    generation_ from the thread that ended g: the unlinking happened before, and it finds
+  //    nothing.
   // 4. So garbage of g is unreachable once all generations up to g are empty, and its destruction
-  //    happens after the readers' last looks: each leaves by an addition that releases, and counts
-  //    change by additions only, so that whoever finds zero has acquired them all.
+  //    happens after the readers' last looks. Each leaves by an addition that releases, and counts
+  //    change by additions only, so a thread that finds zero has acquired them all.
   // 5. blocked_ is the slot that the oldest garbage waits for. It is set before the slot's counts
-  //    are looked at; a reader takes back its count before it looks at blocked_. Of the two at
-  //    least one sees the other: either the look finds zero or the reader collects.
+  //    are looked at. A reader takes back its count before it looks at blocked_. At least one of
+  //    the two sees the other: either the look finds zero or the reader collects.
   // 6. From oldest_ to generation_ there are at most kGenerations, so that no two share a slot. All
   //    before oldest_ are empty; each that has ended since has garbage.
   static constexpr std::size_t kCacheLine = 64;
@@ -110,7 +111,8 @@ class ReclaimDomain {
   [[nodiscard]] Stripe& StripeOfThread();
   void Keep(std::unique_ptr<Retired> retired);
   void Collect();
-  // What nobody can see any more. The caller holds the mutex, and destroys it without.
+  // Takes the objects that no reader can see. The caller holds the mutex, and destroys them without
+  // it.
   [[nodiscard]] Waiting TakeUnreachable();
   [[nodiscard]] bool IsEmpty(std::uint32_t slot) const;
 

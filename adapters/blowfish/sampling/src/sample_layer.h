@@ -19,13 +19,13 @@ class SampleLayer;
 /// A column of a layer while it is being filled, in any order, by any number of threads.
 ///
 /// Invariants:
-/// 1. A value's bits are zero, or on their way from zero to the value: whoever fills an entry fills
-///    it with the same value, so it does no harm to do so twice, or late.
-/// 2. The bit of an entry in the bitmap is set after its value (release). Who finds it set
-///    (acquire) reads the value.
-/// 3. Bits of the bitmap are set for good. Of all who set one in a word, exactly one completes the
-///    word; of all who complete words, exactly one the column, and by then it has acquired all its
-///    values. So fillers share a counter once in 64 entries only.
+/// 1. A value's bits are zero, or on their way from zero to the value. All fillers of an entry fill
+///    it with the same value, so it is harmless to do so twice, or late.
+/// 2. The bit of an entry in the bitmap is set after its value (release). A thread that finds it
+///    set (acquire) reads the value.
+/// 3. Bits of the bitmap are set for good. Exactly one of the threads that set a bit in a word
+///    completes the word. Exactly one of the threads that complete words completes the column, and
+///    by then it has acquired all its values. So fillers share a counter only once in 64 entries.
 class FillingColumn {
  public:
   /// `words` and `bitmap` are zeroed; both outlive it, as the layer does. entries > 0.
@@ -67,11 +67,11 @@ class FillingColumn {
   const int width_;
   std::uint64_t* const words_;
   std::uint64_t* const bitmap_;            // A bit an entry; those behind the last entry are set.
-  std::atomic<std::uint64_t> open_words_;  // Of the bitmap: those that lack a bit.
+  std::atomic<std::uint64_t> open_words_;  // words of the bitmap that lack a bit
 };
 
-/// The memory of one layer: its values in one allocation, column by column, and the bitmap of what
-/// is filled in another, which goes when the layer is full.
+/// The memory of one layer. Its values are in one allocation, column by column. The bitmap of the
+/// filled entries is in another, which goes when the layer is full.
 ///
 /// Space: width bits an entry, and 1 more while it is being filled; some 60 bytes a column.
 /// Threads: the columns' are any. TakeBitmap(), full(), Filled() and bytes() exclude each other.
@@ -84,7 +84,7 @@ class SampleLayer {
 
   [[nodiscard]] std::uint32_t distance() const { return distance_; }
   [[nodiscard]] std::uint64_t entries() const { return entries_; }
-  /// Those that have entries.
+  /// The columns that have entries.
   [[nodiscard]] std::deque<FillingColumn>& columns() { return columns_; }
 
   /// One of the columns is complete. True: it was the last.

@@ -17,7 +17,7 @@ namespace stout::blowfish {
 
 inline constexpr int kWordBits = 64;
 
-/// Words that so many bits take, without the one that follows.
+/// Returns the words that this number of bits takes, without the one that follows.
 [[nodiscard]] constexpr std::size_t WordsOf(std::uint64_t bits) {
   return (bits + kWordBits - 1) / kWordBits;
 }
@@ -27,7 +27,7 @@ inline constexpr int kWordBits = 64;
 }
 
 /// Two loads rather than a branch on whether the number ends in the next word, which would be
-/// mispredicted every other time; both are mostly of one cache line.
+/// mispredicted every other time. Both are mostly of one cache line.
 [[nodiscard]] inline std::uint64_t ReadShared(std::uint64_t* words, std::uint64_t bit, int width) {
   std::uint64_t* const at = words + bit / kWordBits;
   const int shift = bit % kWordBits;
@@ -36,8 +36,9 @@ inline constexpr int kWordBits = 64;
   return LowBits(low | high, width);
 }
 
-/// Numbers that lie one behind the other, from the one that begins at `bit`. Words are looked at
-/// once; then as many as 64 numbers are taken from where nobody else writes, half as long each.
+/// Reads numbers that lie one behind the other, from the one that begins at `bit`. Each word is
+/// read once. Then up to 64 numbers are unpacked from memory that no other thread writes, in half
+/// the time.
 template <typename Number>
 void ReadShared(std::uint64_t* words, std::uint64_t bit, int width, std::span<Number> out) {
   // The first number begins within the first word; LoadWord looks beyond the last.

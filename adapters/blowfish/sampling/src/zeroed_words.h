@@ -8,9 +8,9 @@ namespace stout::blowfish {
 
 /// 64-bit words that begin as zero, in one allocation.
 ///
-/// Large ones are mapped: made in microseconds whatever their size (the kernel zeroes a page when
-/// it is first touched), of huge pages where the kernel grants them, and back with the kernel at
-/// once when freed, which the heap promises for no block.
+/// Large ones are mapped. They are made in microseconds for any size, because the kernel zeroes a
+/// page when it is first touched. They have huge pages where the kernel grants them. A freed block
+/// goes back to the kernel at once, which the heap does not promise.
 ///
 /// Owner: it owns them; a moved-from one is empty.   Errors: throws std::bad_alloc.
 class ZeroedWords {
