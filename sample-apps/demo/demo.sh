@@ -6,6 +6,7 @@ set -euo pipefail
 usage() {
   cat <<TEXT
 usage: demo.sh BIN_DIR [OPTIONS]
+       demo.sh --print-store [OPTIONS]   checks the options and prints the value of --store
 
 For each policy: starts docstore-server on an empty store, imports text files of this machine, and
 offers a light, a heavy and again a light load. Prints one table; writes plots and JSON.
@@ -60,7 +61,8 @@ store=rocksdb
 out=demo-out
 
 [[ ${1-} == --help || ${1-} == -h ]] && usage && exit 0
-bin=${1:?"demo: the directory of the programs is missing; run ./dev demo"}
+(($#)) || status=2 die "the directory of the programs is missing; run ./dev demo"
+bin=$1
 shift
 while (($#)); do
   option=$1
@@ -78,6 +80,10 @@ while (($#)); do
   esac
 done
 [[ $step_seconds =~ ^[1-9][0-9]*$ ]] || status=2 die "--step-seconds needs a whole number, 1 or more"
+for option in light heavy; do
+  [[ ${!option} =~ ^[0-9]+(\.[0-9]+)?$ ]] || status=2 die "--$option needs a number of requests per second"
+done
+[[ $bin == --print-store ]] && echo "$store" && exit
 for program in docstore-server docstore-import docstore-load; do
   [[ -x $bin/$program ]] || die "$bin/$program is missing; run ./dev demo, which builds it"
 done
