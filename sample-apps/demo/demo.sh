@@ -9,7 +9,8 @@ usage: demo.sh BIN_DIR [OPTIONS]
        demo.sh --print-store [OPTIONS]   checks the options and prints the value of --store
 
 For each policy: starts docstore-server on an empty store, imports text files of this machine, and
-offers a light, a heavy and again a light load. Prints one table; writes plots and JSON.
+offers a light, a heavy and again a light load. Prints a line per second, then one table; writes plots
+and JSON.
 
   --policies A,B,...    policies of docstore-server           ($policies)
   --light RATE          requests per second of the light steps ($light)
@@ -18,6 +19,8 @@ offers a light, a heavy and again a light load. Prints one table; writes plots a
   --documents N         documents that the load works on       ($documents)
   --distribution D      uniform, or zipf:EXPONENT for hot ones ($distribution)
   --read-fraction F     share of reads, 0 to 1                 ($read_fraction)
+  --sync-delay TIME     added to each sync of store rocksdb, as on a cloud volume; 0s: none
+                                                               ($sync_delay)
   --store URL           rocksdb: a new one in a temporary directory; postgres, redis, blowfish: a
                         private server, started and stopped; any other URL of docstore-server is
                         used as it is
@@ -50,7 +53,7 @@ shown_store() {
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=/dev/null
 source "$here/databases.sh"
-policies=unbatched,fixed:20ms,fixed:160ms,natural,stout,adaptive
+policies=unbatched,fixed:160ms,natural,adaptive
 light=${DEMO_LIGHT:-200}
 heavy=${DEMO_HEAVY:-20000}
 step_seconds=${DEMO_STEP_SECONDS:-6}
@@ -58,6 +61,7 @@ documents=2000
 distribution=zipf:0.99
 read_fraction=0.5
 store=rocksdb
+sync_delay=4ms
 out=demo-out
 
 [[ ${1-} == --help || ${1-} == -h ]] && usage && exit 0
@@ -69,7 +73,7 @@ while (($#)); do
   case $option in
     --help | -h) usage && exit 0 ;;
     --policies | --light | --heavy | --step-seconds | --documents | --distribution | \
-      --read-fraction | --store | --out)
+      --read-fraction | --sync-delay | --store | --out)
       (($# > 1)) || status=2 die "$option needs a value"
       name=${option#--}
       printf -v "${name//-/_}" %s "$2"
@@ -134,7 +138,7 @@ run_client() {
 start_server() { # POLICY NAME; sets server and target
   local url=$store
   case $store in
-    rocksdb) url=rocksdb:$work/$2 ;;
+    rocksdb) url="rocksdb:$work/$2?sync_delay=$sync_delay" ;;
     postgres) url="$postgres_url&table=${2/-/_}" ;;
     redis) url=$redis_url/${2#run-} ;; # a database of its own
     blowfish)
@@ -174,9 +178,10 @@ import_texts() {
 
 offer_load() { # POLICY REPORT
   run_client "$bin/docstore-load" --target "http://$target" --label "$1" --json "$2" --stats \
+    --progress \
     --steps "0s:$light,${step_seconds}s:$heavy,$((2 * step_seconds))s:$light" \
     --documents "$documents" --distribution "$distribution" --read-fraction "$read_fraction" \
-    --preload --warmup 1s --connections 64 --pipeline 64 --timeout 5s >"$work/load" ||
+    --preload --warmup 1s --connections 64 --pipeline 64 --timeout 20s >"$work/load" ||
     die "docstore-load --label $1 failed (status $?)"
 }
 
@@ -192,8 +197,19 @@ for word in "${words[@]}"; do
     list+=("$word")
   fi
 done
-echo "Each policy: $light, $heavy, $light requests/s, $step_seconds s each;" \
-  "$documents documents, $distribution, reads $read_fraction; store: $(shown_store)"
+where="$(shown_store)"
+[[ $store != rocksdb ]] ||
+  where="an embedded RocksDB, with $sync_delay added to each sync, as on a cloud volume"
+cat <<TEXT
+For each policy, the load rises from $light to $heavy requests/s and falls again, $step_seconds s each.
+Store: $where.
+
+This shows how long a write takes, from when it is due to its durable answer. A policy that batches
+too little falls behind the heavy load, and a fixed interval long enough for it delays the light load.
+It does not show many servers on one store, which \`adaptive\` exists for: see ./dev bench policies.
+
+$documents documents, $distribution, reads $read_fraction. A line per second:
+TEXT
 case $store in
   postgres)
     chmod 711 "$work" # the server may run as another user
