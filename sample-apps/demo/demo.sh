@@ -5,7 +5,8 @@ set -euo pipefail
 
 usage() {
   cat <<TEXT
-usage: demo.sh BIN_DIR [OPTIONS]
+usage: ./dev demo [OPTIONS]              builds the programs first
+       demo.sh BIN_DIR [OPTIONS]
        demo.sh --print-store [OPTIONS]   checks the options and prints the value of --store
 
 For each policy: starts docstore-server on an empty store, imports text files of this machine, and
@@ -25,6 +26,8 @@ and JSON.
                         private server, started and stopped; any other URL of docstore-server is
                         used as it is
                                                                ($(shown_store))
+  --listen HOST:PORT    where docstore-server listens, under each policy in turn; port 0: a free one,
+                        the same for all                       ($listen)
   --out DIR             where results go                       ($out)
   --help
 
@@ -62,6 +65,7 @@ distribution=zipf:0.99
 read_fraction=0.5
 store=rocksdb
 sync_delay=4ms
+listen=127.0.0.1:0
 out=demo-out
 
 [[ ${1-} == --help || ${1-} == -h ]] && usage && exit 0
@@ -73,7 +77,7 @@ while (($#)); do
   case $option in
     --help | -h) usage && exit 0 ;;
     --policies | --light | --heavy | --step-seconds | --documents | --distribution | \
-      --read-fraction | --sync-delay | --store | --out)
+      --read-fraction | --sync-delay | --store | --listen | --out)
       (($# > 1)) || status=2 die "$option needs a value"
       name=${option#--}
       printf -v "${name//-/_}" %s "$2"
@@ -135,7 +139,7 @@ run_client() {
 
 # --- One policy -----------------------------------------------------------------------------------
 
-start_server() { # POLICY NAME; sets server and target
+start_server() { # POLICY NAME; sets server, target, and listen to the same address
   local url=$store
   case $store in
     rocksdb) url="rocksdb:$work/$2?sync_delay=$sync_delay" ;;
@@ -147,13 +151,17 @@ start_server() { # POLICY NAME; sets server and target
       ;;
   esac
   : >"$work/$2.out" # The server's own redirection may come after the first look at it.
-  "$bin/docstore-server" --store "$url" --policy "$1" --listen 127.0.0.1:0 --log-level warning \
+  "$bin/docstore-server" --store "$url" --policy "$1" --listen "$listen" --log-level warning \
     >"$work/$2.out" 2>"$work/$2.err" &
   server=$!
   target=
   for _ in {1..200}; do
     target=$(sed -n 's/^listening on //p' "$work/$2.out")
-    [[ -n $target ]] && return
+    if [[ -n $target ]]; then
+      listen=$target
+      target=${target/#:/127.0.0.1:} # without a host it is every address
+      return
+    fi
     kill -0 "$server" 2>/dev/null || break
     sleep 0.05
   done
