@@ -102,6 +102,7 @@ work=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-demo.XXXXXX") # on a disk: /tmp is o
 server=
 client=
 database=
+new_out=
 
 # end_child PID: asks, waits for an orderly end, insists.
 end_child() {
@@ -120,6 +121,7 @@ clean_up() {
   end_child "$server"
   end_child "$database"
   rm -rf "$work"
+  [[ -z $new_out ]] || rmdir "$new_out" 2>/dev/null || true # unless it has results
 }
 trap clean_up EXIT
 trap 'exit 130' INT
@@ -193,6 +195,7 @@ offer_load() { # POLICY REPORT
     die "docstore-load --label $1 failed (status $?)"
 }
 
+[[ -e $out ]] || new_out=$out
 mkdir -p "$out" || die "cannot make the directory $out"
 reports=()
 # A policy's own options have commas, too: "natural,stout:alpha=0.1,beta=0.2" is two policies.
