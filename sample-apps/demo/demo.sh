@@ -249,7 +249,7 @@ echo
 if command -v gnuplot >/dev/null; then
   for plot in latency throughput; do
     gnuplot -e "data='$out/data'; runs=${#reports[@]}; labels='${list[*]}'; out='$out/$plot.svg'" \
-      "$here/$plot.gp"
+      -e "step=$step_seconds; light='$light'; heavy='$heavy'" "$here/$plot.gp"
     echo "plot:    $out/$plot.svg"
   done
 else

@@ -1,5 +1,6 @@
 # Write latency over time, a curve per policy: half of the writes, and all but one in a hundred.
-# Called with data (directory of `docstore-load report --plot-data`), runs, labels, out.
+# Called with data (directory of `docstore-load report --plot-data`), runs, labels, out, and what style.gp
+# needs.
 set terminal svg size 900,720 font "sans,13" background "white"
 set output out
 load sprintf("%s/style.gp", ARG0[1:strlen(ARG0)-strlen("latency.gp")-1])
@@ -7,7 +8,9 @@ load sprintf("%s/style.gp", ARG0[1:strlen(ARG0)-strlen("latency.gp")-1])
 set multiplot layout 2,1
 set xlabel "seconds"
 set logscale y
-set ylabel "ms, from when due"
+set ylabel "from when due"
+set ytics ("0.1 ms" 0.1, "1 ms" 1, "10 ms" 10, "100 ms" 100, "1 s" 1000, "10 s" 1e4, "100 s" 1e5)
+set yrange [* < 1 : 1e5 < *]
 set key outside right top
 do for [quantile in "p50 p99"] {
   column = quantile eq "p50" ? 4 : 5

@@ -1,5 +1,6 @@
 # Answers per second and writes per batch over time, a curve per policy.
-# Called with data (directory of `docstore-load report --plot-data`), runs, labels, out.
+# Called with data (directory of `docstore-load report --plot-data`), runs, labels, out, and what style.gp
+# needs.
 set terminal svg size 900,720 font "sans,13" background "white"
 set output out
 load sprintf("%s/style.gp", ARG0[1:strlen(ARG0)-strlen("throughput.gp")-1])
