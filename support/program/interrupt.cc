@@ -7,10 +7,11 @@ std::atomic<bool> interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler writes it
 
 // Calls nothing but what a signal handler may call.
-void OnInterrupt(int) {
-  interrupted = true;
+void OnInterrupt(int signal) {
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
+  // Two that arrive at once both have this handler.
+  if (interrupted.exchange(true)) std::raise(signal);
 }
 
 void (*Catch(int signal))(int) {

@@ -51,6 +51,21 @@ TEST_CASE("a first signal sets the flag, and a second one of either kind kills")
                  SIGINT));
 }
 
+TEST_CASE("two signals that come at once kill") {
+  const int status = EndOfChild([] {
+    const Interrupt interrupt;
+    sigset_t both;
+    sigemptyset(&both);
+    sigaddset(&both, SIGINT);
+    sigaddset(&both, SIGTERM);
+    sigprocmask(SIG_BLOCK, &both, nullptr);
+    ::raise(SIGINT);
+    ::raise(SIGTERM);
+    sigprocmask(SIG_UNBLOCK, &both, nullptr);
+  });
+  CHECK(WIFSIGNALED(status));
+}
+
 TEST_CASE("the flag of an interrupt is new each time, and former handlers come back") {
   std::signal(SIGTERM, SIG_IGN);
   {
