@@ -13,7 +13,7 @@ LeaseOptions FleetServer::Brisk() { return {.ranges = 4, .ttl = 1s, .farewell = 
 FleetServer::FleetServer(Runner& runner, Store& store, LeaseService& leases,
                          const LeaseOptions& lease_options)
     : server_(std::make_unique<Server>(runner.context(), store, leases, lease_options,
-                                       DocumentsOptions{}, HttpOptions{})) {
+                                       DocumentsOptions{}, http::HttpOptions{})) {
   port_ = server_->Listen("127.0.0.1", 0).value();
   address_ = fmt::format("127.0.0.1:{}", port_);
   server_->Open(address_, [](ErrorCode) {});

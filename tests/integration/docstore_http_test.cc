@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 class Service {
  public:
   explicit Service(const DocumentsOptions& documents = TestServer::TwoShards(),
-                   const HttpOptions& http = {})
+                   const http::HttpOptions& http = {})
       : store_(runner_.context().get_executor()), server_(runner_, store_, documents, http) {}
 
   [[nodiscard]] Client Connect() const { return Client(server_.port()); }

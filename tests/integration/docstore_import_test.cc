@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "docstore_support.h"
-#include "http/id.h"
 #include "import/document_id.h"
 #include "import/text_sections.h"
 #include "import/uploader.h"
+#include "protocol/id.h"
 #include "stout/adapters/memory_store.h"
 
 namespace stout::docstore {

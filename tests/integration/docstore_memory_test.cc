@@ -21,13 +21,14 @@ using namespace std::chrono_literals;
 // --- The budget of bodies -----------------------------------------------------------------------
 
 TEST_CASE("bodies that find no room wait in one line", "[docstore]") {
-  BodyBudget budget(100);
-  std::vector<std::pair<int, BodyBudget::Share>> got;
+  http::BodyBudget budget(100);
+  std::vector<std::pair<int, http::BodyBudget::Share>> got;
   const auto wait = [&](int who, std::size_t bytes) {
-    return budget.Wait(
-        bytes, [&, who](BodyBudget::Share share) { got.emplace_back(who, std::move(share)); });
+    return budget.Wait(bytes, [&, who](http::BodyBudget::Share share) {
+      got.emplace_back(who, std::move(share));
+    });
   };
-  std::optional<BodyBudget::Share> first = budget.TryTake(80);
+  std::optional<http::BodyBudget::Share> first = budget.TryTake(80);
   REQUIRE(first);
   CHECK_FALSE(budget.TryTake(21));
   const auto large = wait(1, 60);
@@ -48,9 +49,9 @@ TEST_CASE("bodies that find no room wait in one line", "[docstore]") {
 }
 
 TEST_CASE("a body that gives its place up lets those behind it pass", "[docstore]") {
-  BodyBudget budget(100);
-  std::vector<BodyBudget::Share> got;
-  const auto keep = [&](BodyBudget::Share share) { got.push_back(std::move(share)); };
+  http::BodyBudget budget(100);
+  std::vector<http::BodyBudget::Share> got;
+  const auto keep = [&](http::BodyBudget::Share share) { got.push_back(std::move(share)); };
   const auto first = budget.TryTake(80);
   {
     const auto large = budget.Wait(60, keep);
@@ -61,7 +62,7 @@ TEST_CASE("a body that gives its place up lets those behind it pass", "[docstore
   }
   CHECK(budget.waiting() == 0);
   CHECK(got.empty());  // places are given up in the opposite order
-  std::optional<BodyBudget::Place> large = budget.Wait(60, keep);
+  std::optional<http::BodyBudget::Place> large = budget.Wait(60, keep);
   const auto small = budget.Wait(20, keep);
   large.reset();
   REQUIRE(got.size() == 1);
@@ -69,9 +70,9 @@ TEST_CASE("a body that gives its place up lets those behind it pass", "[docstore
 }
 
 TEST_CASE("a share outlives the budget's owner", "[docstore]") {
-  std::optional<BodyBudget::Share> share;
+  std::optional<http::BodyBudget::Share> share;
   {
-    BodyBudget budget(10);
+    http::BodyBudget budget(10);
     share = budget.TryTake(10);
   }
   CHECK(share);
@@ -81,7 +82,7 @@ TEST_CASE("a share outlives the budget's owner", "[docstore]") {
 
 class GatedServer {
  public:
-  explicit GatedServer(const HttpOptions& http,
+  explicit GatedServer(const http::HttpOptions& http,
                        const DocumentsOptions& documents = TestServer::TwoShards())
       : memory_(runner_.context().get_executor()),
         store(memory_),

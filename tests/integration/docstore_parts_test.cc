@@ -5,10 +5,11 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "http/etag.h"
-#include "http/id.h"
 #include "http/message.h"
-#include "http/route.h"
+#include "protocol/errors.h"
+#include "protocol/etag.h"
+#include "protocol/id.h"
+#include "protocol/route.h"
 #include "server/documents.h"
 #include "server/manifest.h"
 #include "server/metrics.h"
@@ -35,9 +36,9 @@ TEST_CASE("preconditions are compared as RFC 9110 says", "[docstore]") {
   REQUIRE(tag == "\"3.17\"");
   const auto evaluate = [](std::optional<std::string> match, std::optional<std::string> none,
                            std::string_view current) {
-    return Evaluate({std::move(match), std::move(none)}, current);
+    return http::Evaluate({std::move(match), std::move(none)}, current);
   };
-  using enum Verdict;
+  using enum http::Verdict;
   CHECK(evaluate({}, {}, tag) == kProceed);
   CHECK(evaluate({}, {}, "") == kProceed);
   // If-Match
@@ -79,8 +80,10 @@ TEST_CASE("a manifest keeps names in the order of their creation", "[docstore]")
 
 TEST_CASE("a path leads to one resource", "[docstore]") {
   using enum Route::Resource;
-  Response error;
-  const auto find = [&](std::string_view target) { return FindRoute(Method::kGet, target, error); };
+  http::Response error;
+  const auto find = [&](std::string_view target) {
+    return FindRoute(http::Method::kGet, target, error);
+  };
   CHECK(find("/docs/a/sections/b") == Route{kSection, "a", "b"});
   CHECK(find("/docs/a/sections/b?x=/y") == Route{kSection, "a", "b"});
   CHECK(find("http://host:1/docs/a") == Route{kDocument, "a", {}});
@@ -101,30 +104,30 @@ TEST_CASE("a path leads to one resource", "[docstore]") {
 }
 
 TEST_CASE("each resource has its methods", "[docstore]") {
-  Response error;
-  CHECK(FindRoute(Method::kPut, "/docs/a/sections/b", error));
-  CHECK_FALSE(FindRoute(Method::kPut, "/docs/a", error));
+  http::Response error;
+  CHECK(FindRoute(http::Method::kPut, "/docs/a/sections/b", error));
+  CHECK_FALSE(FindRoute(http::Method::kPut, "/docs/a", error));
   CHECK(error.status == 405);
   CHECK(error.allow == "GET, HEAD, DELETE");
-  CHECK_FALSE(FindRoute(Method::kDelete, "/metrics", error));
+  CHECK_FALSE(FindRoute(http::Method::kDelete, "/metrics", error));
   CHECK(error.allow == "GET, HEAD");
-  CHECK_FALSE(FindRoute(Method::kOther, "/docs/a/sections/b", error));
+  CHECK_FALSE(FindRoute(http::Method::kOther, "/docs/a/sections/b", error));
   CHECK(error.allow == "GET, HEAD, PUT, DELETE");
 }
 
 TEST_CASE("a response has the fields that its status asks for", "[docstore]") {
-  Response response = MakeError(Errc::kPushedBack);
-  const std::string busy = FormatHead(response, false);
+  http::Response response = MakeError(Errc::kPushedBack);
+  const std::string busy = http::FormatHead(response, false);
   CHECK(busy.starts_with("HTTP/1.1 503 Service Unavailable\r\nDate: "));
   CHECK(busy.find("\r\nRetry-After: 1\r\n") != std::string::npos);
   CHECK(busy.find("Connection") == std::string::npos);
   CHECK(busy.ends_with("\r\n\r\n"));
   CHECK(response.body->find("\"remedy\":") != std::string::npos);
   response.status = 204;
-  const std::string empty = FormatHead(response, true);
+  const std::string empty = http::FormatHead(response, true);
   CHECK(empty.find("Content-") == std::string::npos);
   CHECK(empty.find("\r\nConnection: close\r\n") != std::string::npos);
-  CHECK_FALSE(SendsBody(response, Method::kGet));
+  CHECK_FALSE(http::SendsBody(response, http::Method::kGet));
 }
 
 TEST_CASE("every error of the library has a response that says what to do", "[docstore]") {
@@ -145,7 +148,7 @@ TEST_CASE("a change whose fate is open is never told as undone", "[docstore]") {
   for (const Errc errc : {Errc::kPushedBack, Errc::kDraining, Errc::kClosed, Errc::kFenced,
                           Errc::kDeadline, Errc::kTransient, Errc::kUnknown}) {
     CAPTURE(errc);
-    const Response open = MakeError(make_error_code(errc), true);
+    const http::Response open = MakeError(make_error_code(errc), true);
     CHECK(open.status == 504);
     CHECK(open.retry_after.count() == 0);
     CHECK(open.body->find("yet take effect") != std::string::npos);
@@ -158,12 +161,12 @@ TEST_CASE("a change whose fate is open is never told as undone", "[docstore]") {
 }
 
 TEST_CASE("a refusal names the range, and the way to its owner", "[docstore][leases]") {
-  Response response = MakeError(421, "elsewhere", "go there");
-  CHECK(FormatHead(response, false).find("Location") == std::string::npos);
-  CHECK(FormatHead(response, false).find(std::string(kUnservedRange)) == std::string::npos);
+  http::Response response = http::MakeError(421, "elsewhere", "go there");
+  CHECK(http::FormatHead(response, false).find("Location") == std::string::npos);
+  CHECK(http::FormatHead(response, false).find(std::string(kUnservedRange)) == std::string::npos);
   response.location = "http://10.0.0.7:8080/docs/d";
-  response.unserved_range = 0;
-  const std::string head = FormatHead(response, false);
+  response.fields.push_back({kUnservedRange, "0"});
+  const std::string head = http::FormatHead(response, false);
   CHECK(head.find("\r\nLocation: http://10.0.0.7:8080/docs/d\r\n") != std::string::npos);
   CHECK(head.find("\r\nDocstore-Unserved-Range: 0\r\n") != std::string::npos);
 }
@@ -177,9 +180,9 @@ TEST_CASE("metrics are published in base units", "[docstore]") {
   lane.batch_items.Record(3);
   lane.store_latency.Record(Duration(std::chrono::milliseconds(3)));
   shard.engine.lanes.push_back(lane);
-  HttpMetrics metrics;
+  http::HttpMetrics metrics;
   metrics.OnConnect();
-  metrics.OnResponse(Method::kPut, 201, std::chrono::microseconds(400));
+  metrics.OnResponse(http::Method::kPut, 201, std::chrono::microseconds(400));
 
   const std::string text = ToPrometheus({shard}, metrics.Snapshot());
   const auto has = [&](std::string_view line) {

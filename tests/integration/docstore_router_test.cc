@@ -24,7 +24,7 @@ namespace stout::docstore {
 namespace {
 
 using namespace std::chrono_literals;
-namespace http = boost::beast::http;
+namespace beast = boost::beast;
 
 const std::string kSection = "/docs/d/sections/s";
 
@@ -89,13 +89,13 @@ std::string Unserved(int status) {
 // --- Decisions ----------------------------------------------------------------------------------
 
 TEST_CASE("a change that a server may have read is never sent again", "[router]") {
-  for (const Method method : {Method::kPut, Method::kDelete}) {
+  for (const http::Method method : {http::Method::kPut, http::Method::kDelete}) {
     CHECK(Decide(method, Fate::kLost, {}) == Next::kNoAnswer);
     CHECK(Decide(method, Fate::kTimedOut, {}) == Next::kNoAnswerYet);
     CHECK(Decide(method, Fate::kNotSent, {}) == Next::kRetry);
     CHECK(Decide(method, Fate::kNotDone, {}) == Next::kRetry);
   }
-  for (const Method method : {Method::kGet, Method::kHead}) {
+  for (const http::Method method : {http::Method::kGet, http::Method::kHead}) {
     for (const Fate fate : {Fate::kLost, Fate::kTimedOut, Fate::kNotSent, Fate::kNotDone}) {
       CHECK(Decide(method, fate, {}) == Next::kRetry);
     }
@@ -104,11 +104,11 @@ TEST_CASE("a change that a server may have read is never sent again", "[router]"
 
 TEST_CASE("nothing is tried again without time or without the body", "[router]") {
   for (const Chance chance : {Chance{.repeatable = false}, Chance{.time_left = false}}) {
-    CHECK(Decide(Method::kPut, Fate::kNotSent, chance) == Next::kUnavailable);
-    CHECK(Decide(Method::kPut, Fate::kNotDone, chance) == Next::kUnavailable);
-    CHECK(Decide(Method::kGet, Fate::kLost, chance) == Next::kNoAnswer);
-    CHECK(Decide(Method::kGet, Fate::kTimedOut, chance) == Next::kNoAnswerYet);
-    CHECK(Decide(Method::kPut, Fate::kAnswered, chance) == Next::kPassOn);
+    CHECK(Decide(http::Method::kPut, Fate::kNotSent, chance) == Next::kUnavailable);
+    CHECK(Decide(http::Method::kPut, Fate::kNotDone, chance) == Next::kUnavailable);
+    CHECK(Decide(http::Method::kGet, Fate::kLost, chance) == Next::kNoAnswer);
+    CHECK(Decide(http::Method::kGet, Fate::kTimedOut, chance) == Next::kNoAnswerYet);
+    CHECK(Decide(http::Method::kPut, Fate::kAnswered, chance) == Next::kPassOn);
   }
 }
 
@@ -122,7 +122,7 @@ TEST_CASE("only refusals that name the range ask for another server", "[router]"
 }
 
 TEST_CASE("fields of one connection are not forwarded, all others are", "[router]") {
-  http::fields fields;
+  beast::http::fields fields;
   fields.insert("Connection", "close, X-Private");
   fields.insert("Connection", "Keep-Alive, Content-Length, Host");
   fields.insert("X-Private", "1");
@@ -164,7 +164,7 @@ TEST_CASE("request and answer pass, with what proxies add", "[router]") {
   CHECK(reply.Field("connection").empty());
   REQUIRE(server.requests().size() == 1);
   const auto request = server.requests()[0];
-  CHECK(request.method() == http::verb::put);
+  CHECK(request.method() == beast::http::verb::put);
   CHECK(request.target() == kSection + "?q=1");
   CHECK(request.body() == "body");
   CHECK(request["If-Match"] == "\"1.1\"");
@@ -179,7 +179,7 @@ TEST_CASE("request and answer pass, with what proxies add", "[router]") {
 
 TEST_CASE("answers without a body stay so", "[router]") {
   ScriptedHttpServer server([](const auto& request) -> std::optional<std::string> {
-    if (request.method() == http::verb::head) {
+    if (request.method() == beast::http::verb::head) {
       return "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n";
     }
     if (request["If-None-Match"] == "\"1.1\"") return "HTTP/1.1 304 Not Modified\r\n\r\n";
@@ -200,7 +200,7 @@ TEST_CASE("answers without a body stay so", "[router]") {
 TEST_CASE("bodies stream through, however long and however framed", "[router]") {
   const std::string long_body(5'000'000, 'x');
   ScriptedHttpServer server([&](const auto& request) -> std::optional<std::string> {
-    if (request.method() == http::verb::put) return FormatAnswer(204);
+    if (request.method() == beast::http::verb::put) return FormatAnswer(204);
     std::string chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     for (int i = 0; i < 10; ++i) chunked += "14000\r\n" + std::string(0x14000, 'y') + "\r\n";
     return chunked + "0\r\n\r\n";
@@ -472,7 +472,7 @@ TEST_CASE("a router forwards no request of the malformed corpus", "[router]") {
       ++forwarded;
       REQUIRE(server.requests().size() == forwarded);
       CHECK(server.requests().back().body() == "abc");
-      CHECK(server.requests().back().count(http::field::if_match) == 0);
+      CHECK(server.requests().back().count(beast::http::field::if_match) == 0);
     } else {
       CHECK(client.AtEnd());
     }

@@ -59,7 +59,7 @@ void Runner::Stop() {
 }
 
 TestServer::TestServer(Runner& runner, Store& store, const DocumentsOptions& documents,
-                       const HttpOptions& http)
+                       const http::HttpOptions& http)
     : runner_(runner),
       server_(std::make_unique<Server>(runner_.context(), store, documents, http)) {
   std::promise<ErrorCode> opened;

@@ -67,7 +67,7 @@ class Runner {
 class TestServer {
  public:
   TestServer(Runner& runner, Store& store, const DocumentsOptions& documents = TwoShards(),
-             const HttpOptions& http = {});
+             const http::HttpOptions& http = {});
   ~TestServer();
 
   [[nodiscard]] std::uint16_t port() const { return port_; }

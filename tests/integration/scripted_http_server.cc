@@ -11,7 +11,7 @@
 namespace stout::docstore {
 
 namespace asio = boost::asio;
-namespace http = boost::beast::http;
+namespace beast = boost::beast;
 using asio::ip::tcp;
 using boost::system::error_code;
 
@@ -57,12 +57,12 @@ void ScriptedHttpServer::Serve(Socket& socket) {
   boost::beast::flat_buffer input;
   error_code ec;
   while (!stopped_ && !ec) {
-    http::request_parser<http::string_body> parser;
+    beast::http::request_parser<beast::http::string_body> parser;
     parser.body_limit(boost::none);
     if (early_) {
-      http::read_header(socket, input, parser, ec);
+      beast::http::read_header(socket, input, parser, ec);
     } else {
-      http::read(socket, input, parser, ec);
+      beast::http::read(socket, input, parser, ec);
     }
     if (ec) break;
     {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "http/id.h"
+#include "protocol/id.h"
 
 namespace stout::docstore {
 namespace {

@@ -20,7 +20,7 @@
 namespace stout::docstore {
 
 namespace asio = boost::asio;
-namespace http = boost::beast::http;
+namespace beast = boost::beast;
 using asio::ip::tcp;
 
 class Uploader::Impl {
@@ -100,9 +100,10 @@ class Uploader::Impl {
 
   // Takes the answer to the oldest request under way.
   bool ReceiveOne() {
-    http::response_parser<http::string_body> parser;
+    beast::http::response_parser<beast::http::string_body> parser;
     const ErrorCode ec = Await([&](auto done) {
-      http::async_read(socket_, input_, parser, [done](ErrorCode ec, std::size_t) { done(ec); });
+      beast::http::async_read(socket_, input_, parser,
+                              [done](ErrorCode ec, std::size_t) { done(ec); });
     });
     if (ec) {
       totals_.last_failure = ec.message();
@@ -114,7 +115,7 @@ class Uploader::Impl {
     return parser.get().keep_alive() || Recover();
   }
 
-  void Judge(Section section, const http::response<http::string_body>& response) {
+  void Judge(Section section, const beast::http::response<beast::http::string_body>& response) {
     const unsigned status = response.result_int();
     if (status == 201 || status == 204) {
       ++totals_.done;
@@ -132,8 +133,9 @@ class Uploader::Impl {
     not_before_ = std::max(not_before_, std::chrono::steady_clock::now() + RetryAfter(response));
   }
 
-  static std::chrono::seconds RetryAfter(const http::response<http::string_body>& response) {
-    const auto text = response[http::field::retry_after];
+  static std::chrono::seconds RetryAfter(
+      const beast::http::response<beast::http::string_body>& response) {
+    const auto text = response[beast::http::field::retry_after];
     int seconds = 1;
     std::from_chars(text.data(), text.data() + text.size(), seconds);
     return std::chrono::seconds(std::clamp(seconds, 0, 60));

@@ -14,7 +14,7 @@ namespace {
 void AddOptions(CLI::App& app, RouterConfig& config) {
   program::Options options(app);
   RouterOptions& router = config.router;
-  HttpOptions& http = router.http;
+  http::HttpOptions& http = router.http;
 
   options.Group("Service");
   options.Text("--leases", config.leases,

@@ -19,7 +19,7 @@ class Deadline {
  public:
   using Clock = std::chrono::steady_clock;
 
-  Deadline(const SessionStrand& strand, UniqueFunction<void()> on_expiry)
+  Deadline(const http::SessionStrand& strand, UniqueFunction<void()> on_expiry)
       : state_(std::make_shared<State>(strand, std::move(on_expiry))) {}
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;
@@ -47,10 +47,10 @@ class Deadline {
 
  private:
   struct State {
-    using Timer =
-        boost::asio::basic_waitable_timer<Clock, boost::asio::wait_traits<Clock>, SessionStrand>;
+    using Timer = boost::asio::basic_waitable_timer<Clock, boost::asio::wait_traits<Clock>,
+                                                    http::SessionStrand>;
 
-    State(const SessionStrand& strand, UniqueFunction<void()> on_expiry)
+    State(const http::SessionStrand& strand, UniqueFunction<void()> on_expiry)
         : timer(strand), on_expiry(std::move(on_expiry)) {}
 
     static void Wait(const std::shared_ptr<State>& state) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "program/address.h"
+#include "protocol/errors.h"
 #include "router/fields.h"
 #include "router/request_body.h"
 
@@ -18,7 +19,7 @@ namespace stout::docstore {
 namespace {
 
 namespace asio = boost::asio;
-namespace http = boost::beast::http;
+namespace beast = boost::beast;
 using asio::ip::tcp;
 
 // Bound for the headers of a server's answers; those of docstore-server are far smaller.
@@ -26,7 +27,7 @@ constexpr std::uint32_t kMaxHeaderBytes = 64 * 1024;
 
 }  // namespace
 
-Exchange::Exchange(asio::io_context& context, const SessionStrand& strand, UpstreamPool& pool,
+Exchange::Exchange(asio::io_context& context, const http::SessionStrand& strand, UpstreamPool& pool,
                    const RouterOptions& options, Lease lease)
     : context_(context),
       pool_(pool),
@@ -37,7 +38,7 @@ Exchange::Exchange(asio::io_context& context, const SessionStrand& strand, Upstr
 Task<Fate> Exchange::Ask(const RequestHead& head, RequestBody& body) {
   using namespace asio::experimental::awaitable_operators;
   if (!co_await Connect()) co_return Fate::kNotSent;
-  is_head_ = head.method() == http::verb::head;
+  is_head_ = head.method() == beast::http::verb::head;
   sending_ = receiving_ = true;
   deadline_.Set(options_.answer_timeout);
   if (body.whole()) {
@@ -77,7 +78,7 @@ Task<bool> Exchange::Connect() {
 Task<void> Exchange::Send(const RequestHead& head, RequestBody& body) {
   Outgoing request(head);
   if (!body.whole() && !request.has_content_length()) request.chunked(true);
-  if (body.whole() && (!body.kept().empty() || head.method() == http::verb::put)) {
+  if (body.whole() && (!body.kept().empty() || head.method() == beast::http::verb::put)) {
     request.content_length(body.kept().size());
   }
   auto& part = request.body();
@@ -85,11 +86,11 @@ Task<void> Exchange::Send(const RequestHead& head, RequestBody& body) {
   part.data = body.kept().empty() ? nullptr : const_cast<char*>(body.kept().data());
   part.size = body.kept().size();
   part.more = !body.whole();
-  http::request_serializer<http::buffer_body> serializer(request);
+  beast::http::request_serializer<beast::http::buffer_body> serializer(request);
   for (;;) {
-    auto [ec, bytes] = co_await http::async_write(upstream_->socket, serializer, kAwait);
+    auto [ec, bytes] = co_await beast::http::async_write(upstream_->socket, serializer, kAwait);
     // The server may have answered all the same.
-    if (ec && ec != http::error::need_buffer) break;
+    if (ec && ec != beast::http::error::need_buffer) break;
     if (serializer.is_done()) {
       sent_whole_ = true;
       break;
@@ -112,8 +113,8 @@ Task<void> Exchange::Receive(RequestBody& body) {
     parser_->header_limit(kMaxHeaderBytes);
     parser_->body_limit(boost::none);
     if (is_head_) parser_->skip(true);
-    auto [ec, bytes] =
-        co_await http::async_read_header(upstream_->socket, upstream_->input, *parser_, kAwait);
+    auto [ec, bytes] = co_await beast::http::async_read_header(upstream_->socket, upstream_->input,
+                                                               *parser_, kAwait);
     answered_ = !ec;
   } while (answered_ && parser_->get().result_int() / 100 == 1);
   receiving_ = false;
@@ -131,13 +132,13 @@ void Exchange::FrameAnswer(unsigned client_version, bool last) {
   MakeReturned(answer());
   answer().version(11);
   if (!bodiless && !answer().has_content_length() && client_version >= 11) answer().chunked(true);
-  if (last) answer().set(http::field::connection, "close");
+  if (last) answer().set(beast::http::field::connection, "close");
 }
 
-Task<bool> Exchange::Relay(SessionSocket& client, Deadline& deadline, unsigned client_version,
+Task<bool> Exchange::Relay(http::SessionSocket& client, Deadline& deadline, unsigned client_version,
                            bool last) {
   FrameAnswer(client_version, last);
-  http::response_serializer<http::buffer_body> serializer(answer());
+  beast::http::response_serializer<beast::http::buffer_body> serializer(answer());
   std::vector<char> memory(parser_->is_done() ? 0 : kPartBytes);
   auto& part = answer().body();
   do {
@@ -146,18 +147,18 @@ Task<bool> Exchange::Relay(SessionSocket& client, Deadline& deadline, unsigned c
     if (!parser_->is_done()) {
       deadline_.Set(options_.answer_timeout);
       auto [ec, bytes] =
-          co_await http::async_read(upstream_->socket, upstream_->input, *parser_, kAwait);
+          co_await beast::http::async_read(upstream_->socket, upstream_->input, *parser_, kAwait);
       deadline_.Clear();
-      if (ec && ec != http::error::need_buffer) co_return false;
+      if (ec && ec != beast::http::error::need_buffer) co_return false;
     }
     const std::size_t size = memory.size() - part.size;
     part.data = size > 0 ? memory.data() : nullptr;  // an empty chunk would be the last
     part.size = size;
     part.more = !parser_->is_done();
     deadline.Set(options_.http.request_timeout);
-    auto [ec, bytes] = co_await http::async_write(client, serializer, kAwait);
+    auto [ec, bytes] = co_await beast::http::async_write(client, serializer, kAwait);
     deadline.Clear();
-    if (ec && ec != http::error::need_buffer) co_return false;
+    if (ec && ec != beast::http::error::need_buffer) co_return false;
   } while (!serializer.is_done());
   // Both sides have sent everything: the connection can serve the next request.
   const bool reusable = parser_->keep_alive() && sent_whole_ && upstream_->input.size() == 0;

@@ -25,7 +25,7 @@ class Exchange {
   using RequestHead = boost::beast::http::request_header<>;
   using Answer = boost::beast::http::response<boost::beast::http::buffer_body>;
 
-  Exchange(boost::asio::io_context& context, const SessionStrand& strand, UpstreamPool& pool,
+  Exchange(boost::asio::io_context& context, const http::SessionStrand& strand, UpstreamPool& pool,
            const RouterOptions& options, Lease lease);
 
   /// Sends the request, and waits for the head of the answer. On kAnswered, answer() has it. Errors
@@ -38,7 +38,8 @@ class Exchange {
   /// Passes the answer on, the body as it comes. False if that ended early: the client's connection
   /// then has half an answer. `client_version` as in HTTP/1.0: 10. `last`: it ends after this
   /// answer. `deadline` bounds how long the client may take for a part.
-  Task<bool> Relay(SessionSocket& client, Deadline& deadline, unsigned client_version, bool last);
+  Task<bool> Relay(http::SessionSocket& client, Deadline& deadline, unsigned client_version,
+                   bool last);
 
   /// The range is another's: what this server still has to say must come soon.
   void Hurry();

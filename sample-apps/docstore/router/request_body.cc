@@ -7,7 +7,7 @@
 namespace stout::docstore {
 namespace {
 
-namespace http = boost::beast::http;
+namespace beast = boost::beast;
 
 }  // namespace
 
@@ -46,8 +46,8 @@ Task<std::size_t> RequestBody::ReadInto(char* data, std::size_t size) {
   body.data = data;
   body.size = size;
   if (size > 0) {
-    auto [ec, bytes] = co_await http::async_read(socket_, input_, parser_, kAwait);
-    if (ec && ec != http::error::need_buffer && !interrupted_) error_ = ec;
+    auto [ec, bytes] = co_await beast::http::async_read(socket_, input_, parser_, kAwait);
+    if (ec && ec != beast::http::error::need_buffer && !interrupted_) error_ = ec;
   }
   co_return size - body.size;
 }

@@ -29,7 +29,7 @@ class RequestBody {
   using Parser = boost::beast::http::request_parser<boost::beast::http::buffer_body>;
 
   /// `deadline` bounds how long the client may be silent. The header has been parsed.
-  RequestBody(SessionSocket& socket, boost::beast::flat_buffer& input, Parser& parser,
+  RequestBody(http::SessionSocket& socket, boost::beast::flat_buffer& input, Parser& parser,
               Deadline& deadline, std::chrono::nanoseconds patience)
       : socket_(socket), input_(input), parser_(parser), deadline_(deadline), patience_(patience) {}
 
@@ -55,7 +55,7 @@ class RequestBody {
  private:
   Task<std::size_t> ReadInto(char* data, std::size_t size);
 
-  SessionSocket& socket_;
+  http::SessionSocket& socket_;
   boost::beast::flat_buffer& input_;
   Parser& parser_;
   Deadline& deadline_;

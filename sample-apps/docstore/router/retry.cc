@@ -2,9 +2,9 @@
 
 namespace stout::docstore {
 
-Next Decide(Method method, Fate fate, Chance chance) {
+Next Decide(http::Method method, Fate fate, Chance chance) {
   const bool again = chance.repeatable && chance.time_left;
-  const bool changes_nothing = method == Method::kGet || method == Method::kHead;
+  const bool changes_nothing = method == http::Method::kGet || method == http::Method::kHead;
   switch (fate) {
     case Fate::kAnswered:
       return Next::kPassOn;

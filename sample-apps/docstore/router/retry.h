@@ -35,7 +35,7 @@ struct Chance {
 /// A change that a server may have read is never sent again, although PUT and DELETE are idempotent
 /// (RFC 9110, 9.2.2): the first attempt may still wait somewhere, and take effect after the second
 /// and after a newer change of another client, which it would undo.
-[[nodiscard]] Next Decide(Method method, Fate fate, Chance chance);
+[[nodiscard]] Next Decide(http::Method method, Fate fate, Chance chance);
 
 /// Returns true if an answer of this status means that nothing was done because the range is served
 /// elsewhere, now or soon: 421, and 503 if it names the range (`kUnservedRange`). Other refusals,

@@ -13,7 +13,7 @@ Router::Router(boost::asio::io_context& context, LeaseService& leases, const Rou
       owners_(leases),
       pages_(owners_, pool_, http_, metrics_),
       listener_(context, http_, options.http.max_connections,
-                [this, &context](SessionSocket socket, RoutingSession::OnEnd on_end) {
+                [this, &context](http::SessionSocket socket, RoutingSession::OnEnd on_end) {
                   const RouterParts parts{context, options_, owners_, pool_,
                                           http_,   metrics_, pages_,  bodies_};
                   return std::make_shared<RoutingSession>(std::move(socket), parts,

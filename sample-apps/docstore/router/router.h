@@ -51,13 +51,13 @@ class Router {
   void OnLeasesChanged();
 
   const RouterOptions options_;
-  HttpMetrics http_;
-  BodyBudget bodies_;
+  http::HttpMetrics http_;
+  http::BodyBudget bodies_;
   RouterMetrics metrics_;
   UpstreamPool pool_;
   Owners owners_;
   RouterPages pages_;
-  Listener listener_;
+  http::Listener listener_;
   Owners::Subscription subscription_;  // goes first: it refers to the others
 };
 

@@ -9,6 +9,14 @@ namespace stout::docstore {
 namespace {
 
 namespace json = boost::json;
+using http::Family;
+using http::Get;
+using http::kCounter;
+using http::kGauge;
+using http::MetricFamily;
+using http::Scalar;
+using http::ToMetric;
+using http::ToObject;
 
 constexpr std::array<const char*, kFates> kFateNames = {"not_sent", "not_done", "lost", "timed_out",
                                                         "answered"};
@@ -34,7 +42,7 @@ RouterSnapshot RouterMetrics::Snapshot() const {
   return snapshot;
 }
 
-std::string ToPrometheus(const RouterSnapshot& router, const HttpSnapshot& http) {
+std::string ToPrometheus(const RouterSnapshot& router, const http::HttpSnapshot& http) {
   std::vector<MetricFamily> families;
   MetricFamily attempts =
       Family(kAttempts, "Attempts to have a request served, by outcome", kCounter);
@@ -43,13 +51,13 @@ std::string ToPrometheus(const RouterSnapshot& router, const HttpSnapshot& http)
         ToMetric(static_cast<double>(router.attempts[i]), kCounter, {{"fate", kFateNames[i]}}));
   }
   families.push_back(std::move(attempts));
-  AppendScalars(families, kScalars, router);
-  AppendHttp(families, http);
-  return ToText(families);
+  http::AppendScalars(families, kScalars, router);
+  http::AppendHttp(families, http);
+  return http::ToText(families);
 }
 
 std::string ToJson(const RouterSnapshot& router, const LeaseTable& leases,
-                   const HttpSnapshot& http) {
+                   const http::HttpSnapshot& http) {
   json::object figures = ToObject(kScalars, router);
   json::object attempts;
   for (std::size_t i = 0; i < kFateNames.size(); ++i) attempts[kFateNames[i]] = router.attempts[i];

@@ -36,10 +36,11 @@ class RouterMetrics {
 };
 
 /// All figures in the Prometheus text format; names in the README.
-[[nodiscard]] std::string ToPrometheus(const RouterSnapshot& router, const HttpSnapshot& http);
+[[nodiscard]] std::string ToPrometheus(const RouterSnapshot& router,
+                                       const http::HttpSnapshot& http);
 
 /// The same figures as JSON: {"router": {...}, "ranges": [{"owner", "epoch"}], "http": {...}}.
 [[nodiscard]] std::string ToJson(const RouterSnapshot& router, const LeaseTable& leases,
-                                 const HttpSnapshot& http);
+                                 const http::HttpSnapshot& http);
 
 }  // namespace stout::docstore

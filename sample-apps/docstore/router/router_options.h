@@ -11,7 +11,7 @@ struct RouterOptions {
   /// Of clients. Bodies are streamed: max_body_bytes does not count, nor does max_pipelined, for
   /// the requests of a connection are forwarded one after another. max_body_bytes_in_flight bounds
   /// the kept parts of bodies; a connection waits for room until request_timeout.
-  HttpOptions http;
+  http::HttpOptions http;
   /// A request that cannot be served is tried again for so long: the range moves. Longer than the
   /// servers' --lease-ttl, or a killed server is felt. > 0.
   std::chrono::nanoseconds retry_timeout = std::chrono::seconds(20);

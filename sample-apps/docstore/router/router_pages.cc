@@ -4,25 +4,26 @@
 
 namespace stout::docstore {
 
-Response RouterPages::Show(Route::Resource page) const {
+http::Response RouterPages::Show(Route::Resource page) const {
   switch (page) {
     case Route::Resource::kMetrics: {
-      Response response = MakeJson(200, ToPrometheus(Snapshot(), http_.Snapshot()));
-      response.content_type = kPrometheusType;
+      http::Response response = http::MakeJson(200, ToPrometheus(Snapshot(), http_.Snapshot()));
+      response.content_type = http::kPrometheusType;
       return response;
     }
     case Route::Resource::kStats:
-      return MakeJson(200, ToJson(Snapshot(), *owners_.table(), http_.Snapshot()));
+      return http::MakeJson(200, ToJson(Snapshot(), *owners_.table(), http_.Snapshot()));
     default:
       return Health();
   }
 }
 
-Response RouterPages::Health() const {
-  if (draining_) return MakeError(Errc::kDraining);
-  if (owners_.owned() > 0) return MakeJson(200, "{\"status\":\"ok\"}\n");
-  Response response = MakeError(503, "no server owns any document, as far as is known",
-                                "look at the servers and at the lease service of --leases");
+http::Response RouterPages::Health() const {
+  if (draining_) return http::MakeDraining();
+  if (owners_.owned() > 0) return http::MakeJson(200, "{\"status\":\"ok\"}\n");
+  http::Response response =
+      http::MakeError(503, "no server owns any document, as far as is known",
+                      "look at the servers and at the lease service of --leases");
   response.retry_after = std::chrono::seconds(1);
   return response;
 }

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "http/parsing.h"
-#include "http/route.h"
+#include "protocol/route.h"
 #include "router/fields.h"
 #include "stout/core/backoff.h"
 
@@ -23,7 +23,7 @@ namespace stout::docstore {
 namespace {
 
 namespace asio = boost::asio;
-namespace http = boost::beast::http;
+namespace beast = boost::beast;
 using asio::ip::tcp;
 
 constexpr std::size_t kReadBytes = 4096;
@@ -32,29 +32,31 @@ constexpr std::chrono::seconds kLinger{1};
 // Between attempts, unless the lease service has news before.
 constexpr Backoff kPause{std::chrono::milliseconds(5), std::chrono::milliseconds(250)};
 
-std::string AddressOf(const SessionSocket& socket) {
+std::string AddressOf(const http::SessionSocket& socket) {
   ErrorCode ec;
   const tcp::endpoint client = socket.remote_endpoint(ec);
   return ec ? "unknown" : client.address().to_string();
 }
 
-Response Unavailable(std::string_view error) {
-  Response response = MakeError(503, error,
-                                "nothing was done: repeat the request after Retry-After seconds; "
-                                "if this goes on, look at the servers and their lease service");
+http::Response Unavailable(std::string_view error) {
+  http::Response response =
+      http::MakeError(503, error,
+                      "nothing was done: repeat the request after Retry-After seconds; "
+                      "if this goes on, look at the servers and their lease service");
   response.retry_after = std::chrono::seconds(1);
   return response;
 }
 
-Response Unknown(int status, Method method, std::string_view error) {
-  const bool changes = method == Method::kPut || method == Method::kDelete;
-  return MakeError(status, error,
-                   changes ? "the change may or may not have taken effect, or may yet: read the "
-                             "current state, or repeat the request"
-                           : "repeat the request");
+http::Response Unknown(int status, http::Method method, std::string_view error) {
+  const bool changes = method == http::Method::kPut || method == http::Method::kDelete;
+  return http::MakeError(status, error,
+                         changes
+                             ? "the change may or may not have taken effect, or may yet: read the "
+                               "current state, or repeat the request"
+                             : "repeat the request");
 }
 
-Response ToResponse(Next next, Method method) {
+http::Response ToResponse(Next next, http::Method method) {
   switch (next) {
     case Next::kNoAnswer:
       return Unknown(502, method, "the document's server ended the connection without an answer");
@@ -67,7 +69,7 @@ Response ToResponse(Next next, Method method) {
 
 }  // namespace
 
-RoutingSession::RoutingSession(SessionSocket socket, const RouterParts& parts, OnEnd on_end)
+RoutingSession::RoutingSession(http::SessionSocket socket, const RouterParts& parts, OnEnd on_end)
     : socket_(std::move(socket)),
       parts_(parts),
       on_end_(std::move(on_end)),
@@ -135,9 +137,9 @@ Task<void> RoutingSession::Run() {
 }
 
 Task<void> RoutingSession::RunRefusal() {
-  Response refusal =
-      MakeError(503, "the router has as many connections as --max-connections allows",
-                "connect again after Retry-After seconds, or use fewer connections");
+  http::Response refusal =
+      http::MakeError(503, "the router has as many connections as --max-connections allows",
+                      "connect again after Retry-After seconds, or use fewer connections");
   refusal.retry_after = std::chrono::seconds(1);
   refusal.close = true;
   received_ = Clock::now();
@@ -149,8 +151,8 @@ Task<bool> RoutingSession::ReadHead() {
   parser_.emplace();
   parser_->header_limit(static_cast<std::uint32_t>(parts_.options.http.max_header_bytes));
   parser_->body_limit(boost::none);
-  RefuseOddChunkExtensions(*parser_);
-  method_ = Method::kOther;
+  http::RefuseOddChunkExtensions(*parser_);
+  method_ = http::Method::kOther;
   if (input_.size() == 0) {
     if (draining_) co_return false;
     awaits_client_ = true;
@@ -163,20 +165,20 @@ Task<bool> RoutingSession::ReadHead() {
   received_ = Clock::now();
   deadline_.Set(Patience());
   awaits_client_ = true;
-  auto [ec, bytes] = co_await http::async_read_header(socket_, input_, *parser_, kAwait);
+  auto [ec, bytes] = co_await beast::http::async_read_header(socket_, input_, *parser_, kAwait);
   awaits_client_ = false;
-  if (ec && ec != http::error::end_of_stream) co_await ReplyToBadRequest(ec);
+  if (ec && ec != beast::http::error::end_of_stream) co_await ReplyToBadRequest(ec);
   co_return !ec;
 }
 
 Task<void> RoutingSession::Serve() {
   received_ = Clock::now();
   const auto& head = parser_->get();
-  method_ = ToMethod(head.method());
-  Response error;
+  method_ = http::ToMethod(head.method());
+  http::Response error;
   const auto target = head.target();
   const auto route = FindRoute(method_, {target.data(), target.size()}, error);
-  if (auto refusal = CheckFraming(head)) {
+  if (auto refusal = http::CheckFraming(head)) {
     co_await Reply(std::move(*refusal));
   } else if (!route) {
     co_await Reply(std::move(error));
@@ -194,7 +196,7 @@ Task<void> RoutingSession::Forward(std::string document) {
   const auto until = received_ + parts_.options.retry_timeout;
   document_ = std::move(document);
   // Taken now: the parser will add the fields of a trailer to those of the header.
-  http::request_header<> head = parser_->get().base();
+  beast::http::request_header<> head = parser_->get().base();
   MakeForwarded(head, client_);
   RequestBody body(socket_, input_, *parser_, deadline_, parts_.options.http.request_timeout);
   const bool complete = co_await AwaitBody(body);
@@ -237,7 +239,7 @@ Task<bool> RoutingSession::AwaitRoom(std::size_t bytes) {
   share_ = parts_.bodies.TryTake(bytes);
   if (share_) co_return true;
   const auto until = Clock::now() + parts_.options.http.request_timeout;
-  auto on_share = [weak = weak_from_this()](BodyBudget::Share share) {
+  auto on_share = [weak = weak_from_this()](http::BodyBudget::Share share) {
     const auto self = weak.lock();
     if (!self) return;
     asio::post(self->socket_.get_executor(), [self, share = std::move(share)]() mutable {
@@ -246,7 +248,7 @@ Task<bool> RoutingSession::AwaitRoom(std::size_t bytes) {
     });
   };
   {
-    const BodyBudget::Place place = parts_.bodies.Wait(bytes, std::move(on_share));
+    const http::BodyBudget::Place place = parts_.bodies.Wait(bytes, std::move(on_share));
     deadline_.Clear();  // it is not the client that is slow
     while (!share_ && !ended_ && !draining_ && Clock::now() < until) {
       co_await Wait(until - Clock::now());
@@ -254,11 +256,12 @@ Task<bool> RoutingSession::AwaitRoom(std::size_t bytes) {
   }
   if (!share_) {  // decided: a share that still comes does not make the answer untrue
     if (!ended_ && draining_) {
-      co_await Reply(MakeError(Errc::kDraining));
+      co_await Reply(http::MakeDraining());
     } else if (!ended_) {
-      co_await Reply(MakeError(408, "there was no room for the body within --request-timeout",
-                               "nothing was done: send the request again, on a new connection, or "
-                               "raise --max-body-bytes-in-flight"));
+      co_await Reply(
+          http::MakeError(408, "there was no room for the body within --request-timeout",
+                          "nothing was done: send the request again, on a new connection, or "
+                          "raise --max-body-bytes-in-flight"));
     }
     share_.reset();
     co_return false;
@@ -277,7 +280,7 @@ Task<bool> RoutingSession::AwaitBody(RequestBody& body) {
   }
   const auto& head = parser_->get();
   if (!parser_->is_done() && input_.size() == 0 &&
-      boost::beast::iequals(head[http::field::expect], "100-continue")) {
+      boost::beast::iequals(head[beast::http::field::expect], "100-continue")) {
     constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
     auto [ec, bytes] = co_await asio::async_write(socket_, asio::buffer(kContinue), kAwait);
     broken_ = bool(ec);
@@ -303,13 +306,13 @@ Task<std::optional<Lease>> RoutingSession::AwaitOwner(const std::string& documen
   co_return lease;
 }
 
-Task<Fate> RoutingSession::Attempt(Lease lease, const http::request_header<>& head,
+Task<Fate> RoutingSession::Attempt(Lease lease, const beast::http::request_header<>& head,
                                    RequestBody& body) {
   exchange_.emplace(parts_.context, socket_.get_executor(), parts_.pool, parts_.options,
                     std::move(lease));
   const Fate fate = co_await exchange_->Ask(head, body);
   parts_.metrics.OnAttempt(fate);
-  spdlog::debug("{} {}: attempt at {}: {}", MethodName(method_), document_,
+  spdlog::debug("{} {}: attempt at {}: {}", http::MethodName(method_), document_,
                 exchange_->lease().address, static_cast<int>(fate));
   co_return fate;
 }
@@ -326,14 +329,14 @@ Task<void> RoutingSession::PassOn() {
 
 // --- Answers of our own -------------------------------------------------------------------------
 
-Task<void> RoutingSession::Reply(Response response) {
+Task<void> RoutingSession::Reply(http::Response response) {
   // What is left of the request cannot be told from the next one.
   last_ = draining_ || response.close || !parser_ || !parser_->is_done() ||
           !parser_->keep_alive() || parser_->get().version() < 11;
   parts_.http.OnResponse(method_, response.status, Clock::now() - received_);
-  const std::string head = FormatHead(response, last_);
+  const std::string head = http::FormatHead(response, last_);
   std::array<asio::const_buffer, 2> buffers = {asio::buffer(head), asio::const_buffer()};
-  if (SendsBody(response, method_)) buffers[1] = asio::buffer(*response.body);
+  if (http::SendsBody(response, method_)) buffers[1] = asio::buffer(*response.body);
   deadline_.Set(parts_.options.http.request_timeout);
   auto [ec, bytes] = co_await asio::async_write(socket_, buffers, kAwait);
   deadline_.Clear();
@@ -342,14 +345,14 @@ Task<void> RoutingSession::Reply(Response response) {
 
 // `ec` has ended the reading of a request.
 Task<void> RoutingSession::ReplyToBadRequest(ErrorCode ec) {
-  static const auto& parse_errors = make_error_code(http::error::bad_method).category();
+  static const auto& parse_errors = make_error_code(beast::http::error::bad_method).category();
   if (draining_ && ec == asio::error::operation_aborted) {
-    co_await Reply(MakeError(Errc::kDraining));
+    co_await Reply(http::MakeDraining());
   } else if (deadline_.passed()) {
-    co_await Reply(MakeError(408, "the request did not arrive within --request-timeout",
-                             "send the request at once, on a new connection"));
+    co_await Reply(http::MakeError(408, "the request did not arrive within --request-timeout",
+                                   "send the request at once, on a new connection"));
   } else if (ec.category() == parse_errors) {
-    co_await Reply(MakeParseError(ec, parts_.options.http));
+    co_await Reply(http::MakeParseError(ec, parts_.options.http));
   } else {
     broken_ = true;  // the client has gone
   }

@@ -29,10 +29,10 @@ struct RouterParts {
   const RouterOptions& options;
   Owners& owners;
   UpstreamPool& pool;
-  HttpMetrics& http;
+  http::HttpMetrics& http;
   RouterMetrics& metrics;
   const RouterPages& pages;
-  BodyBudget& bodies;
+  http::BodyBudget& bodies;
 };
 
 /// One client's connection to the router: its requests one after another, each forwarded to the
@@ -40,11 +40,12 @@ struct RouterParts {
 ///
 /// Memory: header, kept body and one part of a body in each direction. Kept bodies share a budget.
 /// Owner: itself, through its pending operations.   Threads: its strand, but for Session's members.
-class RoutingSession final : public Session, public std::enable_shared_from_this<RoutingSession> {
+class RoutingSession final : public http::Session,
+                             public std::enable_shared_from_this<RoutingSession> {
  public:
   using OnEnd = UniqueFunction<void()>;
 
-  RoutingSession(SessionSocket socket, const RouterParts& parts, OnEnd on_end);
+  RoutingSession(http::SessionSocket socket, const RouterParts& parts, OnEnd on_end);
 
   void Start() override;
   void Refuse() override;
@@ -67,7 +68,7 @@ class RoutingSession final : public Session, public std::enable_shared_from_this
   Task<Fate> Attempt(Lease lease, const boost::beast::http::request_header<>& head,
                      RequestBody& body);
   Task<void> PassOn();
-  Task<void> Reply(Response response);
+  Task<void> Reply(http::Response response);
   Task<void> ReplyToBadRequest(ErrorCode ec);
   [[nodiscard]] Clock::duration Patience() const;
   Task<void> Wait(Clock::duration time);
@@ -76,7 +77,7 @@ class RoutingSession final : public Session, public std::enable_shared_from_this
   void OnLeasesChanged();
   void End();
 
-  SessionSocket socket_;
+  http::SessionSocket socket_;
   const RouterParts parts_;
   OnEnd on_end_;
   std::string client_;  // its address
@@ -86,13 +87,14 @@ class RoutingSession final : public Session, public std::enable_shared_from_this
   std::optional<Parser> parser_;
   Deadline deadline_;  // of the client
   Clock::time_point received_;
-  Method method_ = Method::kOther;
+  http::Method method_ = http::Method::kOther;
 
-  std::optional<BodyBudget::Share> share_;  // of the request's kept body
-  std::string document_;                    // of the request that is being forwarded
-  std::optional<Exchange> exchange_;        // of the attempt that is under way
+  std::optional<http::BodyBudget::Share> share_;  // of the request's kept body
+  std::string document_;                          // of the request that is being forwarded
+  std::optional<Exchange> exchange_;              // of the attempt that is under way
   Owners::Subscription subscription_;
-  boost::asio::basic_waitable_timer<Clock, boost::asio::wait_traits<Clock>, SessionStrand> pause_;
+  boost::asio::basic_waitable_timer<Clock, boost::asio::wait_traits<Clock>, http::SessionStrand>
+      pause_;
   SplitMix64 random_;
 
   bool awaits_client_ = false;  // reads, and no server depends on it

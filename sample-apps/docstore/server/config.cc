@@ -32,7 +32,7 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
   program::Options options(app);
   EngineOptions& engine = config.documents.map.engine;
   LaneOptions& lane = engine.lane;
-  HttpOptions& http = config.http;
+  http::HttpOptions& http = config.http;
   constexpr auto kMax = program::kMaxCount;
 
   options.Group("Service");

@@ -21,7 +21,7 @@ struct Config : program::ServiceConfig {
   std::size_t ranges = LeaseOptions().ranges;
   LeaseOptions lease;  ///< Its ranges are those above.
   DocumentsOptions documents;
-  HttpOptions http;
+  http::HttpOptions http;
 };
 
 /// How policies are read from text: by default those of the library.

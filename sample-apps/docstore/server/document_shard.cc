@@ -15,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "protocol/etag.h"
 #include "server/manifest.h"
 #include "server/turnstile.h"
 
@@ -124,24 +125,24 @@ Task<Found> Load(WriteBackMap& map, Turnstile& turnstile, const DocumentRequest&
 
 // --- Deciding and changing: no co_await below, but in Serve -------------------------------------
 
-Response WithETag(int status, std::string etag) {
-  Response response;
+http::Response WithETag(int status, std::string etag) {
+  http::Response response;
   response.status = status;
   response.etag = std::move(etag);
   return response;
 }
 
-Response PreconditionFailed(std::string etag) {
-  Response response =
-      MakeError(412, "the state is not the one that the preconditions ask for",
-                "read the current state, and repeat the request with its ETag in If-Match");
+http::Response PreconditionFailed(std::string etag) {
+  http::Response response =
+      http::MakeError(412, "the state is not the one that the preconditions ask for",
+                      "read the current state, and repeat the request with its ETag in If-Match");
   response.etag = std::move(etag);
   return response;
 }
 
-Response NotFound(std::string_view what) {
-  return MakeError(404, fmt::format("there is no such {}", what),
-                   "create it with PUT /docs/{document}/sections/{section}");
+http::Response NotFound(std::string_view what) {
+  return http::MakeError(404, fmt::format("there is no such {}", what),
+                         "create it with PUT /docs/{document}/sections/{section}");
 }
 
 // The entity tag of what the request is about; empty if it does not exist. A section that the
@@ -154,25 +155,26 @@ std::string CurrentETag(const Found& found, const DocumentRequest& request) {
   return FormatETag(entry.stamp);
 }
 
-Response TooMuchLent() {
-  Response response = MakeError(503,
-                                "answers that clients have not read yet hold as much memory as "
-                                "--max-body-bytes-in-flight allows",
-                                "repeat the request after Retry-After seconds");
+http::Response TooMuchLent() {
+  http::Response response =
+      http::MakeError(503,
+                      "answers that clients have not read yet hold as much memory as "
+                      "--max-body-bytes-in-flight allows",
+                      "repeat the request after Retry-After seconds");
   response.retry_after = std::chrono::seconds(1);
   return response;
 }
 
 // `may_lend`: whether the answer may hold what it shows.
-Response Read(WriteBackMap& map, const Found& found, const DocumentRequest& request,
-              bool may_lend) {
+http::Response Read(WriteBackMap& map, const Found& found, const DocumentRequest& request,
+                    bool may_lend) {
   std::string etag = CurrentETag(found, request);
-  const Verdict verdict = Evaluate(request.preconditions, etag);
-  if (verdict == Verdict::kFailed) return PreconditionFailed(std::move(etag));
+  const http::Verdict verdict = http::Evaluate(request.preconditions, etag);
+  if (verdict == http::Verdict::kFailed) return PreconditionFailed(std::move(etag));
   if (etag.empty()) return NotFound(request.section.empty() ? "document" : "section");
-  if (verdict == Verdict::kUnchanged) return WithETag(304, std::move(etag));
+  if (verdict == http::Verdict::kUnchanged) return WithETag(304, std::move(etag));
   if (!may_lend) return TooMuchLent();
-  Response response;
+  http::Response response;
   if (request.section.empty()) {
     response.body = map.Lend(manifest::ToJson(request.document, found.names()));
   } else {
@@ -194,16 +196,16 @@ Result<Stamp> Create(WriteBackMap& map, const Keys& keys, const Found& found,
   return named ? stamp : named;
 }
 
-Result<Response> Put(WriteBackMap& map, const Keys& keys, const Found& found,
-                     DocumentRequest& request, std::size_t max_sections) {
+Result<http::Response> Put(WriteBackMap& map, const Keys& keys, const Found& found,
+                           DocumentRequest& request, std::size_t max_sections) {
   std::string etag = CurrentETag(found, request);
-  if (Evaluate(request.preconditions, etag) != Verdict::kProceed) {
+  if (http::Evaluate(request.preconditions, etag) != http::Verdict::kProceed) {
     return PreconditionFailed(std::move(etag));
   }
   const bool named = manifest::Contains(found.names(), request.section);
   if (!named && manifest::Count(found.names()) >= max_sections) {
-    return MakeError(507, "the document has as many sections as --max-sections allows",
-                     "spread its sections over several documents");
+    return http::MakeError(507, "the document has as many sections as --max-sections allows",
+                           "spread its sections over several documents");
   }
   const Result<Stamp> stamp =
       named ? map.Put(keys.section, std::move(request.body)) : Create(map, keys, found, request);
@@ -232,11 +234,11 @@ Result<Stamp> DeleteDocument(WriteBackMap& map, const Keys& keys, const Found& f
   return stamp;
 }
 
-Result<Response> Delete(WriteBackMap& map, const Keys& keys, const Found& found,
-                        const DocumentRequest& request) {
+Result<http::Response> Delete(WriteBackMap& map, const Keys& keys, const Found& found,
+                              const DocumentRequest& request) {
   const bool document = request.section.empty();
   std::string etag = CurrentETag(found, request);
-  if (Evaluate(request.preconditions, etag) != Verdict::kProceed) {
+  if (http::Evaluate(request.preconditions, etag) != http::Verdict::kProceed) {
     return PreconditionFailed(std::move(etag));
   }
   // A name without a state, which a crash or a refusal can leave, can be deleted, too.
@@ -249,12 +251,12 @@ Result<Response> Delete(WriteBackMap& map, const Keys& keys, const Found& found,
   return WithETag(204, {});
 }
 
-Result<Response> Decide(WriteBackMap& map, const Keys& keys, const Found& found,
-                        DocumentRequest& request, std::size_t max_sections, bool may_lend) {
+Result<http::Response> Decide(WriteBackMap& map, const Keys& keys, const Found& found,
+                              DocumentRequest& request, std::size_t max_sections, bool may_lend) {
   switch (request.method) {
-    case Method::kPut:
+    case http::Method::kPut:
       return Put(map, keys, found, request, max_sections);
-    case Method::kDelete:
+    case http::Method::kDelete:
       return Delete(map, keys, found, request);
     default:
       return Read(map, found, request, may_lend);
@@ -262,8 +264,8 @@ Result<Response> Decide(WriteBackMap& map, const Keys& keys, const Found& found,
 }
 
 // Whether the answer says that a change was made, which a later failure leaves open.
-bool SaysChanged(const Response& response, const DocumentRequest& request) {
-  const bool reads = request.method == Method::kGet || request.method == Method::kHead;
+bool SaysChanged(const http::Response& response, const DocumentRequest& request) {
+  const bool reads = request.method == http::Method::kGet || request.method == http::Method::kHead;
   return !reads && response.status / 100 == 2;
 }
 
@@ -291,7 +293,7 @@ struct DocumentShard::State {
     const auto decided = ScopeProof::Clock::now();
     // Without what this request holds: it is served if it is the only one.
     const bool may_lend = *self->lent_bytes < self->limits.max_lent_bytes + found.bytes();
-    Result<Response> response =
+    Result<http::Response> response =
         Decide(map, keys, found, request, self->limits.max_sections, may_lend);
     found = Found();  // ends the turn, and the answer alone holds what it reveals
     if (!response) co_return Outcome{.error = response.error()};
@@ -328,7 +330,8 @@ void DocumentShard::Handle(DocumentRequest request, UniqueFunction<void(Outcome)
   auto finish = [done = std::move(done)](std::exception_ptr thrown, Outcome outcome) mutable {
     // Only std::bad_alloc is thrown.
     if (thrown) {
-      outcome.response = MakeError(500, "the server is out of memory", "repeat the request later");
+      outcome.response =
+          http::MakeError(500, "the server is out of memory", "repeat the request later");
     }
     done(std::move(outcome));
   };

@@ -31,7 +31,7 @@ class DocumentShard {
  public:
   /// The outcome of a request: an answer, or an error.
   struct Outcome {
-    Response response;
+    http::Response response;
     ErrorCode error;
     bool changed = false;  ///< with an error: a change was made in memory, and may become durable
   };

@@ -14,12 +14,12 @@ bool IsFinal(ErrorCode ec) {
 
 }  // namespace
 
-std::optional<Response> StoreTrouble(const WatchedStore& store, Duration limit) {
+std::optional<http::Response> StoreTrouble(const WatchedStore& store, Duration limit) {
   const StoreHealth health = store.health();
   const auto in_vain = health.InVain(StoreHealth::Clock::now());
   if (in_vain < limit) return std::nullopt;
   const ErrorCode last = health.last_error();
-  Response response = MakeError(
+  http::Response response = http::MakeError(
       503,
       fmt::format("the store ({}) has not answered for {} s: {}", store.traits().name,
                   std::chrono::duration_cast<std::chrono::seconds>(in_vain).count(),
@@ -29,14 +29,15 @@ std::optional<Response> StoreTrouble(const WatchedStore& store, Duration limit) 
   return response;
 }
 
-Response MakeError(ErrorCode ec, bool changed) {
+http::Response MakeError(ErrorCode ec, bool changed) {
   // kDeadline has words of its own, of the same meaning.
   if (!changed || IsFinal(ec) || ec == Errc::kDeadline) return MakeError(ec);
-  return MakeError(504,
-                   fmt::format("the change was not confirmed: {}; it may have taken effect, or yet "
-                               "take effect",
-                               ec.message()),
-                   "read the current state, or repeat the request");
+  return http::MakeError(
+      504,
+      fmt::format("the change was not confirmed: {}; it may have taken effect, or yet "
+                  "take effect",
+                  ec.message()),
+      "read the current state, or repeat the request");
 }
 
 }  // namespace stout::docstore

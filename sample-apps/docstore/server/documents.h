@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "http/message.h"
+#include "protocol/errors.h"
 #include "server/metrics.h"
 #include "server/watched_store.h"
 #include "stout/error.h"
@@ -38,10 +39,10 @@ struct DocumentsOptions {
 
 /// A request to a document, or to one of its sections.
 struct DocumentRequest {
-  Method method = Method::kGet;
+  http::Method method = http::Method::kGet;
   std::string document;
   std::string section;  ///< Empty: the request is about the document.
-  Preconditions preconditions;
+  http::Preconditions preconditions;
   std::string body;
 };
 
@@ -61,13 +62,13 @@ class Documents {
   virtual void Open(const std::string& address, Done done) = 0;
 
   /// Answers once, on any thread.
-  virtual void Handle(DocumentRequest request, Respond respond) = 0;
+  virtual void Handle(DocumentRequest request, http::Respond respond) = 0;
 
   /// Statistics of every shard, on any thread.
   virtual void Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> done) = 0;
 
   /// Answers 200 if requests can be served, else what the trouble is.
-  virtual void Health(Respond respond) = 0;
+  virtual void Health(http::Respond respond) = 0;
 
   /// Hands over to other servers what can be handed over, while requests go on to come.
   virtual void Leave(UniqueFunction<void()> done) = 0;
@@ -78,9 +79,9 @@ class Documents {
 };
 
 /// The answer of Documents::Health if the store has been asked in vain for `limit`, or nullopt.
-[[nodiscard]] std::optional<Response> StoreTrouble(const WatchedStore& store, Duration limit);
+[[nodiscard]] std::optional<http::Response> StoreTrouble(const WatchedStore& store, Duration limit);
 
 /// What a client is told whose request ended with an error; `changed` as in DocumentShard::Outcome.
-[[nodiscard]] Response MakeError(ErrorCode ec, bool changed);
+[[nodiscard]] http::Response MakeError(ErrorCode ec, bool changed);
 
 }  // namespace stout::docstore

@@ -115,7 +115,7 @@ bool LeasedDocuments::IsOurs(RangeId range, Epoch epoch) const {
   return leases != nullptr && leases->EpochOf(range) == epoch;
 }
 
-void LeasedDocuments::Handle(DocumentRequest request, Respond respond) {
+void LeasedDocuments::Handle(DocumentRequest request, http::Respond respond) {
   const RangeId range = RangeFor(request.document);
   Slot slot;
   {
@@ -143,21 +143,21 @@ void LeasedDocuments::Handle(DocumentRequest request, Respond respond) {
   shard.Handle(std::move(request), std::move(answer));
 }
 
-Response LeasedDocuments::NotServed(RangeId range, const DocumentRequest& request) const {
+http::Response LeasedDocuments::NotServed(RangeId range, const DocumentRequest& request) const {
   const LeaseManager* const leases = leases_;
   const auto owner = leases != nullptr ? leases->OwnerOf(range) : std::nullopt;
   const bool elsewhere = owner && *owner != address_;
-  Response response =
-      elsewhere ? MakeError(421, "another server owns this document",
-                            fmt::format("nothing was done: send the request to {}", *owner))
-                : MakeError(503, "this document is on its way from one server to another",
-                            "nothing was done: repeat the request after Retry-After seconds");
+  http::Response response =
+      elsewhere ? http::MakeError(421, "another server owns this document",
+                                  fmt::format("nothing was done: send the request to {}", *owner))
+                : http::MakeError(503, "this document is on its way from one server to another",
+                                  "nothing was done: repeat the request after Retry-After seconds");
   if (elsewhere) {
     response.location = fmt::format("http://{}{}", *owner, PathOf(request));
   } else {
     response.retry_after = std::chrono::seconds(1);
   }
-  response.unserved_range = range;
+  response.fields.push_back({kUnservedRange, std::to_string(range)});
   return response;
 }
 
@@ -185,16 +185,17 @@ void LeasedDocuments::Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> d
   }
 }
 
-void LeasedDocuments::Health(Respond respond) {
+void LeasedDocuments::Health(http::Respond respond) {
   if (auto trouble = StoreTrouble(store_, 2 * lease_options_.ttl)) {
     return respond(std::move(*trouble));
   }
   const LeaseManager* const leases = leases_;
   if (leases != nullptr && leases->joined()) {
-    return respond(MakeJson(200, "{\"status\":\"ok\"}\n"));
+    return respond(http::MakeJson(200, "{\"status\":\"ok\"}\n"));
   }
-  Response response = MakeError(503, "this server is no member of the deployment at this moment",
-                                "look at the server's log and at the lease service of --leases");
+  http::Response response =
+      http::MakeError(503, "this server is no member of the deployment at this moment",
+                      "look at the server's log and at the lease service of --leases");
   response.retry_after = std::chrono::seconds(1);
   respond(std::move(response));
 }

@@ -60,10 +60,10 @@ class LeasedDocuments final : public Documents {
 
   /// Joins as `address`, and is done at once: ranges come when they come.
   void Open(const std::string& address, Done done) override;
-  void Handle(DocumentRequest request, Respond respond) override;
+  void Handle(DocumentRequest request, http::Respond respond) override;
   void Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> done) override;
   /// 503 while this server is no member, or while its store does not answer.
-  void Health(Respond respond) override;
+  void Health(http::Respond respond) override;
   /// Hands over every range, leaves, and says farewell.
   void Leave(UniqueFunction<void()> done) override;
   /// After Leave there is nothing left to drain.
@@ -100,7 +100,7 @@ class LeasedDocuments final : public Documents {
 
   [[nodiscard]] RangeId RangeFor(const std::string& document) const;
   [[nodiscard]] bool IsOurs(RangeId range, Epoch epoch) const;
-  [[nodiscard]] Response NotServed(RangeId range, const DocumentRequest& request) const;
+  [[nodiscard]] http::Response NotServed(RangeId range, const DocumentRequest& request) const;
   /// What the slot holds, if it does so under this epoch; the slot is then empty.
   [[nodiscard]] std::shared_ptr<DocumentShard> TakeOut(RangeId range, std::optional<Epoch> epoch);
 

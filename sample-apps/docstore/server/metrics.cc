@@ -9,6 +9,20 @@ namespace stout::docstore {
 namespace {
 
 namespace json = boost::json;
+using http::Distribution;
+using http::Family;
+using http::Get;
+using http::kCounter;
+using http::kGauge;
+using http::kNanosPerSecond;
+using http::Labels;
+using http::MetricFamily;
+using http::MetricType;
+using http::Number;
+using http::Scalar;
+using http::ToMetric;
+using http::ToObject;
+using http::Unit;
 
 // --- The figures, in one table per owner: name, help, how to read it ----------------------------
 
@@ -196,15 +210,15 @@ json::object Total(const std::vector<ShardSnapshot>& shards) {
 
 }  // namespace
 
-std::string ToPrometheus(const std::vector<ShardSnapshot>& shards, const HttpSnapshot& http) {
+std::string ToPrometheus(const std::vector<ShardSnapshot>& shards, const http::HttpSnapshot& http) {
   std::vector<MetricFamily> families;
   AppendLanes(families, shards);
   AppendShards(families, shards);
-  AppendHttp(families, http);
-  return ToText(families);
+  http::AppendHttp(families, http);
+  return http::ToText(families);
 }
 
-std::string ToJson(const std::vector<ShardSnapshot>& shards, const HttpSnapshot& http) {
+std::string ToJson(const std::vector<ShardSnapshot>& shards, const http::HttpSnapshot& http) {
   json::array each;
   for (const ShardSnapshot& shard : shards) each.push_back(ToObject(shard));
   const json::object all = {

@@ -19,11 +19,11 @@ struct ShardSnapshot {
 
 /// All figures in the Prometheus text format; names and units in the README.
 [[nodiscard]] std::string ToPrometheus(const std::vector<ShardSnapshot>& shards,
-                                       const HttpSnapshot& http);
+                                       const http::HttpSnapshot& http);
 
 /// The same figures as JSON: {"total": {...}, "shards": [{"lanes": [...]}], "http": {...}}, with
 /// the same names; histograms as count, mean, quantiles and maximum.
 [[nodiscard]] std::string ToJson(const std::vector<ShardSnapshot>& shards,
-                                 const HttpSnapshot& http);
+                                 const http::HttpSnapshot& http);
 
 }  // namespace stout::docstore

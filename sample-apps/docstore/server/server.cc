@@ -9,19 +9,19 @@
 namespace stout::docstore {
 
 Server::Server(boost::asio::io_context& context, std::unique_ptr<Documents> documents,
-               const HttpOptions& http)
+               const http::HttpOptions& http)
     : documents_(std::move(documents)),
       service_(*documents_, metrics_),
       http_(context, service_, metrics_, http) {}
 
 Server::Server(boost::asio::io_context& context, Store& store, const DocumentsOptions& documents,
-               const HttpOptions& http)
+               const http::HttpOptions& http)
     : Server(context, std::make_unique<StoreDocuments>(context.get_executor(), store, documents),
              http) {}
 
 Server::Server(boost::asio::io_context& context, Store& store, LeaseService& leases,
                const LeaseOptions& lease_options, const DocumentsOptions& documents,
-               const HttpOptions& http)
+               const http::HttpOptions& http)
     : Server(context,
              std::make_unique<LeasedDocuments>(context.get_executor(), store, leases, documents,
                                                lease_options),

@@ -29,11 +29,11 @@ class Server {
 
   /// Serves all documents of the store.
   Server(boost::asio::io_context& context, Store& store, const DocumentsOptions& documents,
-         const HttpOptions& http);
+         const http::HttpOptions& http);
   /// Serves those that it has leases of. Listen first: from Open on, others send requests here.
   Server(boost::asio::io_context& context, Store& store, LeaseService& leases,
          const LeaseOptions& lease_options, const DocumentsOptions& documents,
-         const HttpOptions& http);
+         const http::HttpOptions& http);
 
   /// Takes the documents over from whoever served them before. `address` as in Documents::Open.
   void Open(Done done) { Open({}, std::move(done)); }
@@ -54,12 +54,12 @@ class Server {
 
  private:
   Server(boost::asio::io_context& context, std::unique_ptr<Documents> documents,
-         const HttpOptions& http);
+         const http::HttpOptions& http);
 
-  HttpMetrics metrics_;
+  http::HttpMetrics metrics_;
   const std::unique_ptr<Documents> documents_;
   Service service_;
-  HttpServer http_;
+  http::HttpServer http_;
 };
 
 }  // namespace stout::docstore

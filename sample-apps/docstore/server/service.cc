@@ -4,12 +4,12 @@
 #include <string>
 #include <utility>
 
-#include "http/route.h"
+#include "protocol/route.h"
 
 namespace stout::docstore {
 
-void Service::Handle(Request request, Respond respond) {
-  Response error;
+void Service::Handle(http::Request request, http::Respond respond) {
+  http::Response error;
   const std::optional<Route> route = FindRoute(request.method, request.target, error);
   if (!route) return respond(std::move(error));
   switch (route->resource) {
@@ -25,19 +25,19 @@ void Service::Handle(Request request, Respond respond) {
       return Health(std::move(respond));
     case Route::Resource::kMetrics:
       return documents_.Collect([this, respond = std::move(respond)](auto shards) mutable {
-        Response response = MakeJson(200, ToPrometheus(shards, metrics_.Snapshot()));
-        response.content_type = kPrometheusType;
+        http::Response response = http::MakeJson(200, ToPrometheus(shards, metrics_.Snapshot()));
+        response.content_type = http::kPrometheusType;
         respond(std::move(response));
       });
     case Route::Resource::kStats:
       return documents_.Collect([this, respond = std::move(respond)](auto shards) mutable {
-        respond(MakeJson(200, ToJson(shards, metrics_.Snapshot())));
+        respond(http::MakeJson(200, ToJson(shards, metrics_.Snapshot())));
       });
   }
 }
 
-void Service::Health(Respond respond) {
-  if (draining_) return respond(MakeError(Errc::kDraining));
+void Service::Health(http::Respond respond) {
+  if (draining_) return respond(http::MakeDraining());
   documents_.Health(std::move(respond));
 }
 

@@ -11,20 +11,21 @@ namespace stout::docstore {
 /// The service behind each path: documents, and the pages for operators.
 ///
 /// Owner: refers to documents and metrics, which outlive it.   Threads: any.
-class Service final : public HttpHandler {
+class Service final : public http::HttpHandler {
  public:
-  Service(Documents& documents, HttpMetrics& metrics) : documents_(documents), metrics_(metrics) {}
+  Service(Documents& documents, http::HttpMetrics& metrics)
+      : documents_(documents), metrics_(metrics) {}
 
-  void Handle(Request request, Respond respond) override;
+  void Handle(http::Request request, http::Respond respond) override;
 
   /// From now on /healthz says 503: balancers shall send no more.
   void BeginDrain() { draining_ = true; }
 
  private:
-  void Health(Respond respond);
+  void Health(http::Respond respond);
 
   Documents& documents_;
-  HttpMetrics& metrics_;
+  http::HttpMetrics& metrics_;
   std::atomic<bool> draining_ = false;
 };
 

@@ -103,7 +103,7 @@ void StoreDocuments::Close(Done done) {
   shards_.AsyncClose(std::move(done));
 }
 
-void StoreDocuments::Handle(DocumentRequest request, Respond respond) {
+void StoreDocuments::Handle(DocumentRequest request, http::Respond respond) {
   DocumentShard& shard = shards_.For(request.document);
   shard.Handle(std::move(request),
                [respond = std::move(respond)](DocumentShard::Outcome outcome) mutable {
@@ -130,7 +130,7 @@ void StoreDocuments::Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> do
   }
 }
 
-void StoreDocuments::Health(Respond respond) {
+void StoreDocuments::Health(http::Respond respond) {
   store_.ProbeIfNeeded();
   Collect([this, respond = std::move(respond)](const auto& shards) mutable {
     bool fenced = false;
@@ -139,7 +139,7 @@ void StoreDocuments::Health(Respond respond) {
     }
     if (fenced) return respond(MakeError(Errc::kFenced));
     if (auto trouble = StoreTrouble(store_, unhealthy_after_)) return respond(std::move(*trouble));
-    respond(MakeJson(200, "{\"status\":\"ok\"}\n"));
+    respond(http::MakeJson(200, "{\"status\":\"ok\"}\n"));
   });
 }
 

@@ -30,10 +30,10 @@ class StoreDocuments final : public Documents {
   ~StoreDocuments() override;
 
   void Open(const std::string&, Done done) override;
-  void Handle(DocumentRequest request, Respond respond) override;
+  void Handle(DocumentRequest request, http::Respond respond) override;
   void Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> done) override;
   /// 421 when another server has taken over the store, 503 while the store does not answer.
-  void Health(Respond respond) override;
+  void Health(http::Respond respond) override;
   void Leave(UniqueFunction<void()> done) override { done(); }  // there is nobody to hand over to
   /// A server that was replaced has nothing to write.
   void Drain(Done done) override {

@@ -13,7 +13,7 @@
 #include "stout/error.h"
 #include "stout/unique_function.h"
 
-namespace stout::docstore {
+namespace stout::http {
 
 using SessionStrand = boost::asio::strand<boost::asio::io_context::executor_type>;
 using SessionSocket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, SessionStrand>;
@@ -70,4 +70,4 @@ class Listener {
   std::shared_ptr<Impl> impl_;
 };
 
-}  // namespace stout::docstore
+}  // namespace stout::http

@@ -3,7 +3,7 @@
 #include <boost/json/array.hpp>
 #include <string>
 
-namespace stout::docstore {
+namespace stout::http {
 namespace {
 
 namespace json = boost::json;
@@ -87,4 +87,4 @@ json::object ToObject(const HttpSnapshot& http) {
   return object;
 }
 
-}  // namespace stout::docstore
+}  // namespace stout::http

@@ -1,20 +1,18 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "http/etag.h"
-#include "stout/error.h"
+#include "http/preconditions.h"
 #include "stout/unique_function.h"
 
 /// \file
-/// HTTP as the document service sees it: no sockets, no parser.
+/// HTTP as a service sees it: no sockets, no parser.
 
-namespace stout::docstore {
+namespace stout::http {
 
 enum class Method { kGet, kHead, kPut, kDelete, kOther };
 
@@ -28,30 +26,30 @@ struct Request {
   std::string body;
 };
 
+struct Field {
+  std::string_view name;  ///< Text that lives for ever.
+  std::string value;
+};
+
 struct Response {
   int status = 200;
   std::string etag;                                    ///< Empty: no ETag field.
   std::string_view content_type = "application/json";  ///< Text that lives for ever.
-  std::shared_ptr<const std::string> body;             ///< Shared with the map; null: none.
+  std::shared_ptr<const std::string> body;             ///< May be shared; null: none.
   std::string_view allow;                              ///< Of a 405; text that lives for ever.
   std::chrono::seconds retry_after{};                  ///< Zero: no Retry-After field.
-  std::string location;  ///< Where to send the request instead; empty: no Location field.
-  /// Nothing was done, for this range of documents is not served here (now). See kUnservedRange.
-  std::optional<std::uint32_t> unserved_range;
-  bool close = false;  ///< Serve no further request of this connection.
+  std::string location;       ///< Where to send the request instead; empty: no Location field.
+  std::vector<Field> fields;  ///< Further ones.
+  bool close = false;         ///< Serve no further request of this connection.
 };
-
-/// The field that names Response::unserved_range: routers then know that the request may be sent
-/// again, to whoever owns the range by then, whatever it was.
-inline constexpr std::string_view kUnservedRange = "Docstore-Unserved-Range";
 
 using Respond = UniqueFunction<void(Response)>;
 
 /// A response whose JSON body is {"error": what is wrong, "remedy": what to do}.
 [[nodiscard]] Response MakeError(int status, std::string_view error, std::string_view remedy);
 
-/// What a client is told when libstout could not do what it asked for.
-[[nodiscard]] Response MakeError(ErrorCode ec);
+/// 503: the server serves no further request of this connection.
+[[nodiscard]] Response MakeDraining();
 
 [[nodiscard]] Response MakeJson(int status, std::string json);
 
@@ -62,4 +60,4 @@ using Respond = UniqueFunction<void(Response)>;
 /// connection's last response.
 [[nodiscard]] std::string FormatHead(const Response& response, bool close);
 
-}  // namespace stout::docstore
+}  // namespace stout::http

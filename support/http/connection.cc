@@ -12,11 +12,11 @@
 
 #include "http/parsing.h"
 
-namespace stout::docstore {
+namespace stout::http {
 namespace {
 
 namespace asio = boost::asio;
-namespace http = boost::beast::http;
+namespace beast = boost::beast;
 using boost::system::error_code;
 using std::chrono::steady_clock;
 
@@ -80,7 +80,7 @@ void Connection::Advance() {
   // The rest of a request may never come.
   if (draining_ && !input_over_ && InsideRequest()) {
     DropRequest();
-    AnswerAndEnd(MakeError(Errc::kDraining));
+    AnswerAndEnd(MakeDraining());
   }
   Read();
   Write();
@@ -102,7 +102,7 @@ void Connection::Parse() {
     error_code ec;
     const std::size_t used = parser_->put(input_.data(), ec);
     input_.consume(used);
-    if (ec && ec != http::error::need_more) return Reject(ec);
+    if (ec && ec != beast::http::error::need_more) return Reject(ec);
     if (parser_->is_header_done() && !request_) OnHeader();
     if (input_over_) return;
     if (parser_->is_done()) {
@@ -110,7 +110,7 @@ void Connection::Parse() {
     } else if (used == 0) {
       // Needs bytes that have not come. The parser bounds the header alone, and takes the line of a
       // chunk and a trailer whole.
-      if (input_.size() > options_.max_header_bytes) Reject(http::error::header_limit);
+      if (input_.size() > options_.max_header_bytes) Reject(beast::http::error::header_limit);
       return;
     }
   }
@@ -126,8 +126,8 @@ void Connection::OnHeader() {
   request_.emplace();
   request_->method = ToMethod(header.method());
   request_->target = std::string(header.target());
-  request_->preconditions = {ListOf(header, http::field::if_match),
-                             ListOf(header, http::field::if_none_match)};
+  request_->preconditions = {ListOf(header, beast::http::field::if_match),
+                             ListOf(header, beast::http::field::if_none_match)};
   if (parser_->is_done()) return;
   // A body in chunks may become as large as any, so it takes that much now: a body that took room
   // as it grows could hold the last room while it waits for more.
@@ -157,7 +157,7 @@ void Connection::InviteBody() {
   parser_->eager(true);
   // Otherwise a body in chunks would grow by doubling, and take twice its share meanwhile.
   if (parser_->chunked()) parser_->get().body().reserve(MostBodyBytes());
-  if (!boost::beast::iequals(parser_->get()[http::field::expect], "100-continue")) return;
+  if (!beast::iequals(parser_->get()[beast::http::field::expect], "100-continue")) return;
   // In its place among the answers: earlier ones go first.
   Answer& interim = answers_.emplace_back();
   interim.ready = true;
@@ -176,7 +176,7 @@ void Connection::Dispatch() {
   if (draining_ || !message.keep_alive() || message.version() < 11) input_over_ = true;
 
   const std::uint64_t number = Await(request_->method);
-  if (draining_) return OnAnswer(number, MakeError(Errc::kDraining));
+  if (draining_) return OnAnswer(number, MakeDraining());
   request_->body = std::move(body);
   auto respond = [self = shared_from_this(), number,
                   share = std::move(share)](Response response) mutable {
@@ -279,7 +279,7 @@ void Connection::OnRead(error_code ec, std::size_t bytes) {
     peer_done_ = true;
     // Half-closed: it still reads. Half a request cannot be answered sensibly but by its fault.
     if (InsideRequest()) {
-      Reject(http::error::partial_message);
+      Reject(beast::http::error::partial_message);
     } else {
       input_over_ = true;
     }
@@ -367,4 +367,4 @@ void Connection::ReportEnd() {
   if (ended_ && being_served_ == 0 && on_end_) std::exchange(on_end_, {})();
 }
 
-}  // namespace stout::docstore
+}  // namespace stout::http

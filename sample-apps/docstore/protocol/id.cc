@@ -1,4 +1,4 @@
-#include "http/id.h"
+#include "protocol/id.h"
 
 #include <algorithm>
 

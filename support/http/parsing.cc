@@ -4,10 +4,10 @@
 #include <boost/beast/core/string.hpp>
 #include <boost/beast/http/error.hpp>
 
-namespace stout::docstore {
+namespace stout::http {
 namespace {
 
-namespace http = boost::beast::http;
+namespace beast = boost::beast;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -25,22 +25,22 @@ Response RefuseFraming(int status, std::string_view error) {
 
 }  // namespace
 
-Method ToMethod(http::verb verb) {
+Method ToMethod(beast::http::verb verb) {
   switch (verb) {
-    case http::verb::get:
+    case beast::http::verb::get:
       return Method::kGet;
-    case http::verb::head:
+    case beast::http::verb::head:
       return Method::kHead;
-    case http::verb::put:
+    case beast::http::verb::put:
       return Method::kPut;
-    case http::verb::delete_:
+    case beast::http::verb::delete_:
       return Method::kDelete;
     default:
       return Method::kOther;
   }
 }
 
-std::optional<std::string> ListOf(const http::fields& fields, http::field name) {
+std::optional<std::string> ListOf(const beast::http::fields& fields, beast::http::field name) {
   std::optional<std::string> list;
   const auto [begin, end] = fields.equal_range(name);
   for (auto field = begin; field != end; ++field) {
@@ -57,28 +57,28 @@ bool IsOddChunkExtension(std::string_view extensions) {
   });
 }
 
-std::optional<Response> CheckFraming(const http::request_header<>& header) {
-  const auto lengths = header.count(http::field::content_length);
-  const auto codings = header.count(http::field::transfer_encoding);
+std::optional<Response> CheckFraming(const beast::http::request_header<>& header) {
+  const auto lengths = header.count(beast::http::field::content_length);
+  const auto codings = header.count(beast::http::field::transfer_encoding);
   if (lengths + codings > 1) {
     return RefuseFraming(400, "the request frames its body more than once");
   }
   if (codings == 1) {
     if (header.version() < 11) return RefuseFraming(400, "HTTP/1.0 has no Transfer-Encoding");
-    if (!boost::beast::iequals(header[http::field::transfer_encoding], "chunked")) {
+    if (!beast::iequals(header[beast::http::field::transfer_encoding], "chunked")) {
       return RefuseFraming(501, "the body has a transfer coding that is not supported");
     }
   }
-  const auto length = header[http::field::content_length];
+  const auto length = header[beast::http::field::content_length];
   if (!std::all_of(length.begin(), length.end(), IsDigit)) {
     return RefuseFraming(400, "Content-Length is not a number");
   }
-  const auto hosts = header.count(http::field::host);
+  const auto hosts = header.count(beast::http::field::host);
   if (hosts > 1) return RefuseFraming(400, "the request names more than one Host");
   if (hosts == 0 && header.version() >= 11) {
     return RefuseFraming(400, "the request names no Host");
   }
-  const auto host = header[http::field::host];
+  const auto host = header[beast::http::field::host];
   if (!std::all_of(host.begin(), host.end(), IsHostCharacter)) {
     return RefuseFraming(400, "Host is not a host name with an optional port");
   }
@@ -86,26 +86,27 @@ std::optional<Response> CheckFraming(const http::request_header<>& header) {
 }
 
 Response MakeParseError(boost::system::error_code ec, const HttpOptions& options) {
-  if (ec == http::error::body_limit && options.max_body_bytes_in_flight < options.max_body_bytes) {
+  if (ec == beast::http::error::body_limit &&
+      options.max_body_bytes_in_flight < options.max_body_bytes) {
     return MakeError(413, "the body is larger than --max-body-bytes-in-flight",
                      "send at most " + std::to_string(options.max_body_bytes_in_flight) + " bytes");
   }
-  if (ec == http::error::body_limit) {
+  if (ec == beast::http::error::body_limit) {
     return MakeError(413, "the body is larger than --max-section-bytes",
                      "send at most " + std::to_string(options.max_body_bytes) + " bytes");
   }
   // A full buffer is how a bounded one reports the same.
-  if (ec == http::error::header_limit || ec == http::error::buffer_overflow) {
+  if (ec == beast::http::error::header_limit || ec == beast::http::error::buffer_overflow) {
     return MakeError(431,
                      "the header, a trailer or the line of a chunk is larger than "
                      "--max-header-bytes",
                      "send at most " + std::to_string(options.max_header_bytes) + " bytes");
   }
-  if (ec == http::error::bad_version) {
+  if (ec == beast::http::error::bad_version) {
     return MakeError(505, "the HTTP version is not supported", "use HTTP/1.1");
   }
   return MakeError(400, "this is not an HTTP/1.1 request: " + ec.message(),
                    "correct the request and send it on a new connection");
 }
 
-}  // namespace stout::docstore
+}  // namespace stout::http

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace stout::docstore {
+namespace stout::http {
 
 struct BodyBudget::State : std::enable_shared_from_this<State> {
   struct Waiter {
@@ -92,4 +92,4 @@ void BodyBudget::Share::Shrink(std::size_t bytes) {
   state_->Serve([&] { state_->used -= given_back - bytes; });
 }
 
-}  // namespace stout::docstore
+}  // namespace stout::http

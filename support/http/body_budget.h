@@ -8,7 +8,7 @@
 
 #include "stout/unique_function.h"
 
-namespace stout::docstore {
+namespace stout::http {
 
 /// Bounds the bytes of request bodies in memory, over all connections.
 ///
@@ -83,4 +83,4 @@ class BodyBudget {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace stout::docstore
+}  // namespace stout::http

@@ -14,7 +14,7 @@
 /// \file
 /// From Beast's words to ours.
 
-namespace stout::docstore {
+namespace stout::http {
 
 [[nodiscard]] Method ToMethod(boost::beast::http::verb verb);
 
@@ -53,4 +53,4 @@ void RefuseOddChunkExtensions(Parser& parser) {
 /// The answer to a request that cannot be parsed, or that exceeds a limit.
 [[nodiscard]] Response MakeParseError(boost::system::error_code ec, const HttpOptions& options);
 
-}  // namespace stout::docstore
+}  // namespace stout::http

@@ -4,13 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "stout/core/types.h"
-
-namespace stout::docstore {
-
-/// The entity tag of a state: `"<epoch>.<version>"`, quotes included. The pair grows with each
-/// change of a key, also across restarts of the server.
-[[nodiscard]] std::string FormatETag(Stamp stamp);
+namespace stout::http {
 
 /// What a request demands of the state that it finds; the raw header fields, absent if not sent.
 struct Preconditions {
@@ -28,4 +22,4 @@ enum class Verdict {
 /// RFC 9110, 13.1 and 13.2.2; what cannot be parsed matches nothing.
 [[nodiscard]] Verdict Evaluate(const Preconditions& preconditions, std::string_view etag);
 
-}  // namespace stout::docstore
+}  // namespace stout::http

@@ -17,7 +17,7 @@
 #include "http/http_server.h"
 #include "http/listener.h"
 
-namespace stout::docstore {
+namespace stout::http {
 
 /// One client's connection: reads requests, has them handled, writes the answers in order.
 ///
@@ -132,4 +132,4 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   Instant writing_since_;  // since then the client has not taken the whole of the last write
 };
 
-}  // namespace stout::docstore
+}  // namespace stout::http

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <utility>
 
-namespace stout::docstore {
+namespace stout::http {
 namespace {
 
 namespace json = boost::json;
@@ -72,4 +72,4 @@ json::value Number(double value) {
   return value;
 }
 
-}  // namespace stout::docstore
+}  // namespace stout::http

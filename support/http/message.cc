@@ -9,7 +9,7 @@
 #include <iterator>
 #include <utility>
 
-namespace stout::docstore {
+namespace stout::http {
 namespace {
 
 std::string_view Reason(int status) {
@@ -70,13 +70,6 @@ const std::string& Date() {
   return text;
 }
 
-Response Unavailable(std::string_view error, std::string_view remedy,
-                     std::chrono::seconds retry_after) {
-  Response response = MakeError(503, error, remedy);
-  response.retry_after = retry_after;
-  return response;
-}
-
 }  // namespace
 
 std::string_view MethodName(Method method) {
@@ -107,42 +100,12 @@ Response MakeError(int status, std::string_view error, std::string_view remedy) 
   return MakeJson(status, boost::json::serialize(body) + '\n');
 }
 
-Response MakeError(ErrorCode ec) {
-  using namespace std::chrono_literals;
-  if (ec == Errc::kPushedBack) {
-    return Unavailable("too many changes are waiting for the store",
-                       "repeat the request after Retry-After seconds, and more slowly", 1s);
-  }
-  if (ec == Errc::kDraining || ec == Errc::kClosed) {
-    Response response = Unavailable("the server is shutting down",
-                                    "repeat the request after Retry-After seconds on a new "
-                                    "connection",
-                                    2s);
-    response.close = true;
-    return response;
-  }
-  if (ec == Errc::kFenced) {
-    return MakeError(421, "another server has taken over this store",
-                     "send the request to that server; this one must be restarted to serve again");
-  }
-  if (ec == Errc::kDeadline) {
-    return MakeError(504, "the store did not confirm in time; a change may yet take effect",
-                     "read the current state or repeat the request; if this goes on, look at the "
-                     "store, or raise --reply-deadline");
-  }
-  if (ec == Errc::kTransient || ec == Errc::kUnknown) {
-    return Unavailable("the store does not answer", "repeat the request after Retry-After seconds",
-                       1s);
-  }
-  if (ec == Errc::kTooLarge) {
-    return MakeError(413, "the state is larger than the store or a batch can hold",
-                     "split the section, or raise --max-batch-bytes");
-  }
-  if (ec == Errc::kRefused) {
-    return MakeError(507, "the store refuses this state of this key",
-                     "send a different state; the server's log and the store say why");
-  }
-  return MakeError(500, ec.message(), "look at the server's log");
+Response MakeDraining() {
+  Response response = MakeError(503, "the server is shutting down",
+                                "repeat the request after Retry-After seconds on a new connection");
+  response.retry_after = std::chrono::seconds(2);
+  response.close = true;
+  return response;
 }
 
 bool SendsBody(const Response& response, Method method) {
@@ -159,8 +122,8 @@ std::string FormatHead(const Response& response, bool close) {
   if (!response.etag.empty()) fmt::format_to(out, "ETag: {}\r\n", response.etag);
   if (!response.allow.empty()) fmt::format_to(out, "Allow: {}\r\n", response.allow);
   if (!response.location.empty()) fmt::format_to(out, "Location: {}\r\n", response.location);
-  if (response.unserved_range) {
-    fmt::format_to(out, "{}: {}\r\n", kUnservedRange, *response.unserved_range);
+  for (const Field& field : response.fields) {
+    fmt::format_to(out, "{}: {}\r\n", field.name, field.value);
   }
   if (response.retry_after.count() > 0) {
     fmt::format_to(out, "Retry-After: {}\r\n", response.retry_after.count());
@@ -176,4 +139,4 @@ std::string FormatHead(const Response& response, bool close) {
   return head;
 }
 
-}  // namespace stout::docstore
+}  // namespace stout::http

@@ -5,7 +5,7 @@
 
 #include "http/connection.h"
 
-namespace stout::docstore {
+namespace stout::http {
 
 HttpServer::HttpServer(boost::asio::io_context& context, HttpHandler& handler, HttpMetrics& metrics,
                        const HttpOptions& options, const BodyBudget& bodies)
@@ -18,4 +18,4 @@ HttpServer::HttpServer(boost::asio::io_context& context, HttpHandler& handler, H
   metrics.Watch(bodies);
 }
 
-}  // namespace stout::docstore
+}  // namespace stout::http

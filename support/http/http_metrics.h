@@ -15,7 +15,7 @@
 #include "stout/core/histogram.h"
 #include "stout/core/types.h"
 
-namespace stout::docstore {
+namespace stout::http {
 
 /// What an HTTP server has done and holds.
 struct HttpSnapshot {
@@ -49,4 +49,4 @@ class HttpMetrics {
 void AppendHttp(std::vector<MetricFamily>& families, const HttpSnapshot& http);
 [[nodiscard]] boost::json::object ToObject(const HttpSnapshot& http);
 
-}  // namespace stout::docstore
+}  // namespace stout::http

@@ -15,7 +15,7 @@
 /// How figures are published: each owner of figures has tables that say their names, their help and
 /// how they are read; the same tables make the Prometheus text and the JSON.
 
-namespace stout::docstore {
+namespace stout::http {
 
 using prometheus::ClientMetric;
 using prometheus::MetricFamily;
@@ -85,4 +85,4 @@ boost::json::object ToObject(const Scalar<Stats> (&scalars)[N], const Stats& sta
   return object;
 }
 
-}  // namespace stout::docstore
+}  // namespace stout::http

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace stout::docstore {
+namespace stout::http {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
@@ -142,4 +142,4 @@ void Listener::Drain(UniqueFunction<void()> done) { impl_->Drain(std::move(done)
 
 void Listener::Close() { impl_->Close(); }
 
-}  // namespace stout::docstore
+}  // namespace stout::http

@@ -13,7 +13,7 @@
 #include "stout/error.h"
 #include "stout/unique_function.h"
 
-namespace stout::docstore {
+namespace stout::http {
 
 /// What an HTTP server serves.
 class HttpHandler {
@@ -56,4 +56,4 @@ class HttpServer {
   Listener listener_;
 };
 
-}  // namespace stout::docstore
+}  // namespace stout::http

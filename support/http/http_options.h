@@ -3,7 +3,7 @@
 #include <chrono>
 #include <cstddef>
 
-namespace stout::docstore {
+namespace stout::http {
 
 /// Bounds on what clients may take. Every one protects the server from a client that asks for too
 /// much or answers too slowly.
@@ -27,4 +27,4 @@ struct HttpOptions {
   std::chrono::nanoseconds request_timeout = std::chrono::seconds(30);
 };
 
-}  // namespace stout::docstore
+}  // namespace stout::http

@@ -1,8 +1,6 @@
-#include "http/etag.h"
+#include "http/preconditions.h"
 
-#include <fmt/format.h>
-
-namespace stout::docstore {
+namespace stout::http {
 namespace {
 
 // If-Match compares strongly (a weak tag matches nothing), If-None-Match weakly.
@@ -28,8 +26,6 @@ bool ListMatches(std::string_view list, std::string_view etag, Comparison compar
 
 }  // namespace
 
-std::string FormatETag(Stamp stamp) { return fmt::format("\"{}.{}\"", stamp.epoch, stamp.version); }
-
 Verdict Evaluate(const Preconditions& preconditions, std::string_view etag) {
   const bool exists = !etag.empty();
   if (const auto& list = preconditions.if_match) {
@@ -41,4 +37,4 @@ Verdict Evaluate(const Preconditions& preconditions, std::string_view etag) {
   return Verdict::kProceed;
 }
 
-}  // namespace stout::docstore
+}  // namespace stout::http

@@ -19,7 +19,7 @@ struct Route {
 
 /// Finds the resource, or fills `error` with what the client is told: 404 unknown path, 400 bad id,
 /// 405 wrong method. `method` counts after the path is known.
-[[nodiscard]] std::optional<Route> FindRoute(Method method, std::string_view target,
-                                             Response& error);
+[[nodiscard]] std::optional<Route> FindRoute(http::Method method, std::string_view target,
+                                             http::Response& error);
 
 }  // namespace stout::docstore

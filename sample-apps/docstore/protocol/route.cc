@@ -1,10 +1,10 @@
-#include "http/route.h"
+#include "protocol/route.h"
 
 #include <fmt/format.h>
 
 #include <vector>
 
-#include "http/id.h"
+#include "protocol/id.h"
 
 namespace stout::docstore {
 namespace {
@@ -56,16 +56,16 @@ std::string_view AllowedMethods(Route::Resource resource) {
   }
 }
 
-bool IsAllowed(Method method, Route::Resource resource) {
+bool IsAllowed(http::Method method, Route::Resource resource) {
   switch (method) {
-    case Method::kGet:
-    case Method::kHead:
+    case http::Method::kGet:
+    case http::Method::kHead:
       return true;
-    case Method::kPut:
+    case http::Method::kPut:
       return resource == Route::Resource::kSection;
-    case Method::kDelete:
+    case http::Method::kDelete:
       return resource == Route::Resource::kSection || resource == Route::Resource::kDocument;
-    case Method::kOther:
+    case http::Method::kOther:
       break;
   }
   return false;
@@ -73,29 +73,30 @@ bool IsAllowed(Method method, Route::Resource resource) {
 
 }  // namespace
 
-std::optional<Route> FindRoute(Method method, std::string_view target, Response& error) {
+std::optional<Route> FindRoute(http::Method method, std::string_view target,
+                               http::Response& error) {
   const std::optional<Route> route = Match(Segments(PathOf(target)));
   if (!route) {
-    error = MakeError(404, "there is no such path",
-                      "use /docs/{document}, /docs/{document}/sections/{section}, /healthz, "
-                      "/metrics or /stats");
+    error = http::MakeError(404, "there is no such path",
+                            "use /docs/{document}, /docs/{document}/sections/{section}, /healthz, "
+                            "/metrics or /stats");
     return std::nullopt;
   }
   if (!IsAllowed(method, route->resource)) {
     const std::string_view allowed = AllowedMethods(route->resource);
-    error = MakeError(405, "this path does not support the method",
-                      fmt::format("use one of {}", allowed));
+    error = http::MakeError(405, "this path does not support the method",
+                            fmt::format("use one of {}", allowed));
     error.allow = allowed;
     return std::nullopt;
   }
   const bool has_document =
       route->resource == Route::Resource::kSection || route->resource == Route::Resource::kDocument;
   if (has_document && !IsId(route->document)) {
-    error = MakeError(400, "the document id is malformed", fmt::format("use {}", kIdRule));
+    error = http::MakeError(400, "the document id is malformed", fmt::format("use {}", kIdRule));
     return std::nullopt;
   }
   if (route->resource == Route::Resource::kSection && !IsId(route->section)) {
-    error = MakeError(400, "the section id is malformed", fmt::format("use {}", kIdRule));
+    error = http::MakeError(400, "the section id is malformed", fmt::format("use {}", kIdRule));
     return std::nullopt;
   }
   return route;

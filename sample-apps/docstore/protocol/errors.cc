@@ -1,0 +1,50 @@
+#include "protocol/errors.h"
+
+#include <chrono>
+#include <string_view>
+
+namespace stout::docstore {
+namespace {
+
+http::Response Unavailable(std::string_view error, std::string_view remedy) {
+  http::Response response = http::MakeError(503, error, remedy);
+  response.retry_after = std::chrono::seconds(1);
+  return response;
+}
+
+}  // namespace
+
+http::Response MakeError(ErrorCode ec) {
+  if (ec == Errc::kPushedBack) {
+    return Unavailable("too many changes are waiting for the store",
+                       "repeat the request after Retry-After seconds, and more slowly");
+  }
+  if (ec == Errc::kDraining || ec == Errc::kClosed) {
+    return http::MakeDraining();
+  }
+  if (ec == Errc::kFenced) {
+    return http::MakeError(
+        421, "another server has taken over this store",
+        "send the request to that server; this one must be restarted to serve again");
+  }
+  if (ec == Errc::kDeadline) {
+    return http::MakeError(
+        504, "the store did not confirm in time; a change may yet take effect",
+        "read the current state or repeat the request; if this goes on, look at the "
+        "store, or raise --reply-deadline");
+  }
+  if (ec == Errc::kTransient || ec == Errc::kUnknown) {
+    return Unavailable("the store does not answer", "repeat the request after Retry-After seconds");
+  }
+  if (ec == Errc::kTooLarge) {
+    return http::MakeError(413, "the state is larger than the store or a batch can hold",
+                           "split the section, or raise --max-batch-bytes");
+  }
+  if (ec == Errc::kRefused) {
+    return http::MakeError(507, "the store refuses this state of this key",
+                           "send a different state; the server's log and the store say why");
+  }
+  return http::MakeError(500, ec.message(), "look at the server's log");
+}
+
+}  // namespace stout::docstore
