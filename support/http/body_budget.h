@@ -18,9 +18,9 @@ namespace stout::http {
 /// No deadlock: the owner of a share never waits for another share in order to end. A request has
 /// one share. It takes it whole, so half-read bodies do not wait for room. The share ends when the
 /// request's answer is there, not when the client has read it. Until then the request waits for the
-/// client's body until --request-timeout, and for the store until --reply-deadline, or in a router
-/// for servers until --retry-timeout and --answer-timeout. It waits for no other request that waits
-/// for room: requests of one connection take their shares in their order.
+/// client's body, which HttpOptions bound, and for what serves it, which has limits of its own. It
+/// waits for no other request that waits for room: requests of one connection take their shares in
+/// their order.
 ///
 /// Owner: copies refer to the same budget, and so do shares and places in the line.   Threads: any.
 class BodyBudget {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "http/parsing.h"
+#include "http/refusals.h"
 
 namespace stout::http {
 namespace {
@@ -51,11 +52,7 @@ void Connection::Start() {
 
 void Connection::Refuse() {
   asio::post(socket_.get_executor(), [self = shared_from_this()] {
-    Response response =
-        MakeError(503, "the server has as many connections as --max-connections allows",
-                  "connect again after Retry-After seconds, or use fewer connections");
-    response.retry_after = std::chrono::seconds(1);
-    self->AnswerAndEnd(std::move(response));
+    self->AnswerAndEnd(MakeTooManyConnections(self->options_));
     self->Tick();
     self->Advance();
   });
@@ -311,12 +308,7 @@ void Connection::OnTick() {
     if (InsideRequest() && now - since > options_.request_timeout) {
       const bool waited = place_.has_value();
       DropRequest();
-      AnswerAndEnd(waited
-                       ? MakeError(408, "there was no room for the body within --request-timeout",
-                                   "nothing was done: send the request again, on a new "
-                                   "connection, or raise --max-body-bytes-in-flight")
-                       : MakeError(408, "the request did not arrive within --request-timeout",
-                                   "send the request at once, on a new connection"));
+      AnswerAndEnd(waited ? MakeNoRoom(options_) : MakeTooLate(options_));
     } else if (!InsideRequest() && now - since_ > options_.idle_timeout) {
       input_over_ = true;
     }

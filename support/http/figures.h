@@ -56,12 +56,12 @@ struct Distribution {
 [[nodiscard]] ClientMetric ToMetric(double value, MetricType type, Labels labels);
 [[nodiscard]] MetricFamily Family(std::string_view name, std::string_view help, MetricType type);
 
-/// One family of one metric without labels for each row of the table.
+/// One family of one metric without labels for each row of the table; `prefix` precedes its names.
 template <typename Stats, std::size_t N>
 void AppendScalars(std::vector<MetricFamily>& families, const Scalar<Stats> (&scalars)[N],
-                   const Stats& stats) {
+                   const Stats& stats, const std::string& prefix = {}) {
   for (const auto& [name, type, help, get] : scalars) {
-    families.push_back(Family(name, help, type));
+    families.push_back(Family(prefix + name, help, type));
     families.back().metric.push_back(ToMetric(get(stats), type, {}));
   }
 }
@@ -79,9 +79,10 @@ inline constexpr std::string_view kPrometheusType = "text/plain; version=0.0.4; 
 [[nodiscard]] boost::json::value Number(double value);
 
 template <typename Stats, std::size_t N>
-boost::json::object ToObject(const Scalar<Stats> (&scalars)[N], const Stats& stats) {
+boost::json::object ToObject(const Scalar<Stats> (&scalars)[N], const Stats& stats,
+                             const std::string& prefix = {}) {
   boost::json::object object;
-  for (const auto& scalar : scalars) object[scalar.name] = Number(scalar.get(stats));
+  for (const auto& scalar : scalars) object[prefix + scalar.name] = Number(scalar.get(stats));
   return object;
 }
 

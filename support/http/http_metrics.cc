@@ -1,7 +1,6 @@
 #include "http/http_metrics.h"
 
 #include <boost/json/array.hpp>
-#include <string>
 
 namespace stout::http {
 namespace {
@@ -9,15 +8,14 @@ namespace {
 namespace json = boost::json;
 
 constexpr Scalar<HttpSnapshot> kHttpScalars[] = {
-    {"docstore_connections", kGauge, "Open connections", Get<&HttpSnapshot::connections>},
-    {"docstore_connections_total", kCounter, "Connections accepted",
-     Get<&HttpSnapshot::connections_total>},
-    {"docstore_connections_refused_total", kCounter, "Connections refused at --max-connections",
+    {"connections", kGauge, "Open connections", Get<&HttpSnapshot::connections>},
+    {"connections_total", kCounter, "Connections accepted", Get<&HttpSnapshot::connections_total>},
+    {"connections_refused_total", kCounter, "Connections refused beyond the maximum",
      Get<&HttpSnapshot::connections_refused>},
-    {"docstore_body_bytes_in_flight", kGauge, "Bytes of request bodies in memory or invited",
+    {"body_bytes_in_flight", kGauge, "Bytes of request bodies in memory or invited",
      Get<&HttpSnapshot::body_bytes_in_flight>},
-    {"docstore_connections_waiting", kGauge,
-     "Connections that are not read because --max-body-bytes-in-flight is reached",
+    {"connections_waiting", kGauge,
+     "Connections that are not read, because there is no room for their bodies",
      Get<&HttpSnapshot::connections_waiting>},
 };
 
@@ -59,10 +57,11 @@ void HttpMetrics::Watch(const BodyBudget& bodies) {
   bodies_ = bodies;
 }
 
-void AppendHttp(std::vector<MetricFamily>& families, const HttpSnapshot& http) {
-  AppendScalars(families, kHttpScalars, http);
-  MetricFamily counts = Family("docstore_requests_total", "Responses given", kCounter);
-  MetricFamily latency = Family("docstore_request_seconds", "Request received to response ready",
+void AppendHttp(std::vector<MetricFamily>& families, const HttpSnapshot& http,
+                const std::string& prefix) {
+  AppendScalars(families, kHttpScalars, http, prefix);
+  MetricFamily counts = Family(prefix + "requests_total", "Responses given", kCounter);
+  MetricFamily latency = Family(prefix + "request_seconds", "Request received to response ready",
                                 MetricType::Histogram);
   for (const auto& [key, histogram] : http.requests) {
     const Labels labels = {{"method", std::string(MethodName(key.first))},
@@ -74,14 +73,14 @@ void AppendHttp(std::vector<MetricFamily>& families, const HttpSnapshot& http) {
   families.push_back(std::move(latency));
 }
 
-json::object ToObject(const HttpSnapshot& http) {
-  json::object object = ToObject(kHttpScalars, http);
+json::object ToObject(const HttpSnapshot& http, const std::string& prefix) {
+  json::object object = ToObject(kHttpScalars, http, prefix);
   json::array requests;
   for (const auto& [key, histogram] : http.requests) {
     requests.push_back({{"method", MethodName(key.first)},
                         {"status", key.second},
-                        {"docstore_requests_total", histogram.count()},
-                        {"docstore_request_seconds", ToObject(histogram, Unit::kNanoseconds)}});
+                        {prefix + "requests_total", histogram.count()},
+                        {prefix + "request_seconds", ToObject(histogram, Unit::kNanoseconds)}});
   }
   object["requests"] = std::move(requests);
   return object;

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -46,7 +47,9 @@ class HttpMetrics {
   std::optional<BodyBudget> bodies_;
 };
 
-void AppendHttp(std::vector<MetricFamily>& families, const HttpSnapshot& http);
-[[nodiscard]] boost::json::object ToObject(const HttpSnapshot& http);
+/// `prefix` is the program's, like "docstore_".
+void AppendHttp(std::vector<MetricFamily>& families, const HttpSnapshot& http,
+                const std::string& prefix);
+[[nodiscard]] boost::json::object ToObject(const HttpSnapshot& http, const std::string& prefix);
 
 }  // namespace stout::http

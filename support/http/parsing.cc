@@ -86,20 +86,14 @@ std::optional<Response> CheckFraming(const beast::http::request_header<>& header
 }
 
 Response MakeParseError(boost::system::error_code ec, const HttpOptions& options) {
-  if (ec == beast::http::error::body_limit &&
-      options.max_body_bytes_in_flight < options.max_body_bytes) {
-    return MakeError(413, "the body is larger than --max-body-bytes-in-flight",
-                     "send at most " + std::to_string(options.max_body_bytes_in_flight) + " bytes");
-  }
   if (ec == beast::http::error::body_limit) {
-    return MakeError(413, "the body is larger than --max-section-bytes",
-                     "send at most " + std::to_string(options.max_body_bytes) + " bytes");
+    const auto most = std::min(options.max_body_bytes, options.max_body_bytes_in_flight);
+    return MakeError(413, "the body is too large",
+                     "send at most " + std::to_string(most) + " bytes");
   }
   // A full buffer is how a bounded one reports the same.
   if (ec == beast::http::error::header_limit || ec == beast::http::error::buffer_overflow) {
-    return MakeError(431,
-                     "the header, a trailer or the line of a chunk is larger than "
-                     "--max-header-bytes",
+    return MakeError(431, "the header, a trailer or the line of a chunk is too large",
                      "send at most " + std::to_string(options.max_header_bytes) + " bytes");
   }
   if (ec == beast::http::error::bad_version) {

@@ -52,7 +52,7 @@ std::string ToPrometheus(const RouterSnapshot& router, const http::HttpSnapshot&
   }
   families.push_back(std::move(attempts));
   http::AppendScalars(families, kScalars, router);
-  http::AppendHttp(families, http);
+  http::AppendHttp(families, http, "docstore_");
   return http::ToText(families);
 }
 
@@ -68,8 +68,9 @@ std::string ToJson(const RouterSnapshot& router, const LeaseTable& leases,
     if (lease) range = {{"owner", lease->address}, {"epoch", lease->epoch}};
     ranges.push_back(std::move(range));
   }
-  const json::object all = {
-      {"router", std::move(figures)}, {"ranges", std::move(ranges)}, {"http", ToObject(http)}};
+  const json::object all = {{"router", std::move(figures)},
+                            {"ranges", std::move(ranges)},
+                            {"http", ToObject(http, "docstore_")}};
   return json::serialize(all) + '\n';
 }
 

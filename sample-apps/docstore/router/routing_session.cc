@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "http/parsing.h"
+#include "http/refusals.h"
 #include "protocol/route.h"
 #include "router/fields.h"
 #include "stout/core/backoff.h"
@@ -137,10 +138,7 @@ Task<void> RoutingSession::Run() {
 }
 
 Task<void> RoutingSession::RunRefusal() {
-  http::Response refusal =
-      http::MakeError(503, "the router has as many connections as --max-connections allows",
-                      "connect again after Retry-After seconds, or use fewer connections");
-  refusal.retry_after = std::chrono::seconds(1);
+  http::Response refusal = http::MakeTooManyConnections(parts_.options.http);
   refusal.close = true;
   received_ = Clock::now();
   co_await Reply(std::move(refusal));
@@ -258,10 +256,7 @@ Task<bool> RoutingSession::AwaitRoom(std::size_t bytes) {
     if (!ended_ && draining_) {
       co_await Reply(http::MakeDraining());
     } else if (!ended_) {
-      co_await Reply(
-          http::MakeError(408, "there was no room for the body within --request-timeout",
-                          "nothing was done: send the request again, on a new connection, or "
-                          "raise --max-body-bytes-in-flight"));
+      co_await Reply(http::MakeNoRoom(parts_.options.http));
     }
     share_.reset();
     co_return false;
@@ -349,8 +344,7 @@ Task<void> RoutingSession::ReplyToBadRequest(ErrorCode ec) {
   if (draining_ && ec == asio::error::operation_aborted) {
     co_await Reply(http::MakeDraining());
   } else if (deadline_.passed()) {
-    co_await Reply(http::MakeError(408, "the request did not arrive within --request-timeout",
-                                   "send the request at once, on a new connection"));
+    co_await Reply(http::MakeTooLate(parts_.options.http));
   } else if (ec.category() == parse_errors) {
     co_await Reply(http::MakeParseError(ec, parts_.options.http));
   } else {

@@ -214,7 +214,7 @@ std::string ToPrometheus(const std::vector<ShardSnapshot>& shards, const http::H
   std::vector<MetricFamily> families;
   AppendLanes(families, shards);
   AppendShards(families, shards);
-  http::AppendHttp(families, http);
+  http::AppendHttp(families, http, "docstore_");
   return http::ToText(families);
 }
 
@@ -222,7 +222,7 @@ std::string ToJson(const std::vector<ShardSnapshot>& shards, const http::HttpSna
   json::array each;
   for (const ShardSnapshot& shard : shards) each.push_back(ToObject(shard));
   const json::object all = {
-      {"total", Total(shards)}, {"shards", std::move(each)}, {"http", ToObject(http)}};
+      {"total", Total(shards)}, {"shards", std::move(each)}, {"http", ToObject(http, "docstore_")}};
   return json::serialize(all) + '\n';
 }
 
