@@ -88,6 +88,14 @@ std::string_view MethodName(Method method) {
   return "OTHER";
 }
 
+std::string_view PathOf(std::string_view target) {
+  if (target.starts_with("http://")) {
+    const auto slash = target.find('/', 7);
+    target = slash == std::string_view::npos ? "/" : target.substr(slash);
+  }
+  return target.substr(0, target.find('?'));
+}
+
 Response MakeJson(int status, std::string json) {
   Response response;
   response.status = status;

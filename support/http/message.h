@@ -43,6 +43,10 @@ struct Response {
   bool close = false;         ///< Serve no further request of this connection.
 };
 
+/// The path of a request's target: without the query, and without the scheme and authority that a
+/// request through a proxy carries (RFC 9112, 3.2.2).
+[[nodiscard]] std::string_view PathOf(std::string_view target);
+
 using Respond = UniqueFunction<void(Response)>;
 
 /// A response whose JSON body is {"error": what is wrong, "remedy": what to do}.

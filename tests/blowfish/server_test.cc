@@ -26,6 +26,7 @@
 #include "stout/core/random.h"
 #include "tests/support/blowfish_server.h"
 #include "tests/support/eventually.h"
+#include "tests/support/http_client.h"
 #include "tests/support/process.h"
 #include "tests/support/resp_client.h"
 #include "tests/support/temp_directory.h"
@@ -38,6 +39,8 @@ using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
 using test::BlowfishServer;
 using test::Eventually;
+using test::HttpClient;
+using test::HttpReply;
 using test::RespClient;
 using test::RunToEnd;
 using test::TempDirectory;
@@ -662,6 +665,35 @@ TEST_CASE("a second signal ends the server though a client takes no replies") {
   CHECK(server.Log().find("ERROR: ") == std::string::npos);  // a sanitizer's
 }
 
+TEST_CASE("figures are served to Prometheus") {
+  const BlowfishServer server(2, {"--metrics", "127.0.0.1:0"});
+  std::smatch found;
+  const std::string log = server.Log();
+  REQUIRE(std::regex_search(log, found, std::regex("metrics at port ([0-9]+)")));
+  HttpClient client(static_cast<std::uint16_t>(std::stoi(found[1])));
+  RespClient(server.port()).Do({"SET", "k", "v"});
+  const HttpReply first = client.Do("GET", "/metrics");
+  CHECK(first.status == 200);
+  CHECK(first.Field("content-type") == "text/plain; version=0.0.4; charset=utf-8");
+  CHECK_THAT(first.body, Contains("\nblowfish_shard_keys{shard=\"1\"} ") &&
+                             Contains("# TYPE blowfish_connections_total counter\n") &&
+                             Contains("\nblowfish_http_connections 1\n"));
+  CHECK(client.Do("HEAD", "/metrics").status == 200);
+  CHECK(client.Do("GET", "/").status == 404);
+  CHECK(client.Do("PUT", "/metrics", "text").Field("allow") == "GET, HEAD");
+  const HttpReply last = client.Do("GET", "/metrics?x=y");
+  CHECK_THAT(last.body,
+             Contains("\nblowfish_http_requests_total{method=\"GET\",status=\"200\"} 1\n") &&
+                 Contains("\nexposer_scrapes_total 1\n"));
+}
+
+TEST_CASE("figures are served at a port without a host") {
+  const std::string port = std::to_string(test::FreePort());
+  const BlowfishServer server(1, {"--metrics", port});
+  HttpClient client(static_cast<std::uint16_t>(std::stoi(port)));
+  CHECK(client.Do("GET", "/metrics").status == 200);
+}
+
 TEST_CASE("a start that cannot be says why") {
   const TempDirectory directory;
   const auto fails = [](std::vector<std::string> options) {
@@ -679,6 +711,8 @@ TEST_CASE("a start that cannot be says why") {
     const std::string taken = "127.0.0.1:" + std::to_string(other.port());
     CHECK_THAT(fails({"--dir", path, "--shards", "3", "--listen", taken}),
                Contains("cannot listen on") && Contains("--listen"));
+    CHECK_THAT(fails({"--dir", path, "--listen", "127.0.0.1:0", "--metrics", taken}),
+               Contains("--metrics: cannot listen on " + taken));
     // A first start that ended among its shards is none that lost the others.
     const std::string half = directory.path() + "/half";
     std::filesystem::create_directories(half);
@@ -700,7 +734,7 @@ TEST_CASE("a start that cannot be says why") {
   CHECK_THAT(fails({"--dir", path, "--shards", "1"}), Contains("but not " + path + "/shards"));
   std::filesystem::rename(path + "/lost", path + "/shards");
   CHECK_THAT(fails({"--dir", path, "--metrics", "nowhere", "--listen", ":0"}),
-             Contains("--metrics"));
+             Contains("--metrics: 'nowhere' is not HOST:PORT"));
   CHECK_THAT(fails({"--dir", path, "--memory-budget", "-1"}),
              Contains("--memory-budget: '-1' is not a size"));
   CHECK_THAT(fails({"--dir", path, "--max-value", "1"}), Contains("--max-value: must be between"));

@@ -9,16 +9,6 @@
 namespace stout::docstore {
 namespace {
 
-// The path of a request target: without the query, and without the scheme and authority that a
-// request through a proxy carries (RFC 9112, 3.2.2).
-std::string_view PathOf(std::string_view target) {
-  if (target.starts_with("http://")) {
-    const auto slash = target.find('/', 7);
-    target = slash == std::string_view::npos ? "/" : target.substr(slash);
-  }
-  return target.substr(0, target.find('?'));
-}
-
 // "/docs/a/sections/b" -> docs, a, sections, b. Empty segments are kept: they are bad ids.
 std::vector<std::string_view> Segments(std::string_view path) {
   std::vector<std::string_view> segments;
@@ -75,7 +65,7 @@ bool IsAllowed(http::Method method, Route::Resource resource) {
 
 std::optional<Route> FindRoute(http::Method method, std::string_view target,
                                http::Response& error) {
-  const std::optional<Route> route = Match(Segments(PathOf(target)));
+  const std::optional<Route> route = Match(Segments(http::PathOf(target)));
   if (!route) {
     error = http::MakeError(404, "there is no such path",
                             "use /docs/{document}, /docs/{document}/sections/{section}, /healthz, "

@@ -1,59 +1,57 @@
 #include "metrics.h"
 
-#include <boost/asio/post.hpp>
 #include <chrono>
-#include <future>
-#include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
+
+#include "http/figures.h"
+#include "stout/core/histogram.h"
 
 namespace stout::blowfish {
 namespace {
 
-using prometheus::MetricFamily;
-using prometheus::MetricType;
+using http::kCounter;
+using http::kGauge;
+using http::MetricFamily;
+using http::MetricType;
 
-/// How long a server that is busy, or ends, is waited for.
-constexpr auto kPatience = std::chrono::seconds(2);
+// No request has a body, and few ask at once.
+constexpr http::HttpOptions kLimits = {
+    .max_connections = 64, .max_body_bytes = 1024, .max_body_bytes_in_flight = 64 * 1024};
 
 class Families {
  public:
   void Total(const std::string& name, const std::string& help, std::uint64_t value) {
-    Add(name, help, MetricType::Counter, {}, static_cast<double>(value));
+    Add(name, help, kCounter, static_cast<double>(value));
   }
   void Gauge(const std::string& name, const std::string& help, double value) {
-    Add(name, help, MetricType::Gauge, {}, value);
+    Add(name, help, kGauge, value);
   }
   // One of each shard.
   template <typename Value>
   void ByShard(const std::string& name, const std::string& help, MetricType type,
                const Service& service, Value value) {
-    MetricFamily family{.name = "blowfish_shard_" + name, .help = help, .type = type};
+    MetricFamily family = http::Family("blowfish_shard_" + name, help, type);
     for (std::size_t i = 0; i < service.shards.size(); ++i) {
-      prometheus::ClientMetric metric;
-      metric.label = {{"shard", std::to_string(i)}};
       const auto number = static_cast<double>(value(*service.shards[i]));
-      (type == MetricType::Counter ? metric.counter.value : metric.gauge.value) = number;
-      family.metric.push_back(std::move(metric));
+      family.metric.push_back(http::ToMetric(number, type, {{"shard", std::to_string(i)}}));
     }
     families_.push_back(std::move(family));
   }
   [[nodiscard]] std::vector<MetricFamily> Take() { return std::move(families_); }
 
  private:
-  void Add(const std::string& name, const std::string& help, MetricType type,
-           std::vector<prometheus::ClientMetric::Label> labels, double value) {
-    prometheus::ClientMetric metric;
-    metric.label = std::move(labels);
-    (type == MetricType::Counter ? metric.counter.value : metric.gauge.value) = value;
-    families_.push_back(
-        {.name = "blowfish_" + name, .help = help, .type = type, .metric = {std::move(metric)}});
+  void Add(const std::string& name, const std::string& help, MetricType type, double value) {
+    families_.push_back(http::Family("blowfish_" + name, help, type));
+    families_.back().metric.push_back(http::ToMetric(value, type, {}));
   }
 
   std::vector<MetricFamily> families_;
 };
 
-std::vector<MetricFamily> CollectNow(const Service& service) {
+std::vector<MetricFamily> Collect(const Service& service) {
   Families families;
   const ServiceStats& stats = service.stats;
   families.Gauge("clients", "Connections", static_cast<double>(service.sessions.size()));
@@ -87,20 +85,20 @@ std::vector<MetricFamily> CollectNow(const Service& service) {
   }
 
   const auto gauge = [&](const std::string& name, const std::string& help, auto member) {
-    families.ByShard(name, help, MetricType::Gauge, service,
+    families.ByShard(name, help, kGauge, service,
                      [member](const ShardWorker& shard) { return shard.status().*member; });
   };
   const auto total = [&](const std::string& name, const std::string& help, auto member) {
-    families.ByShard(name, help, MetricType::Counter, service,
+    families.ByShard(name, help, kCounter, service,
                      [member](const ShardWorker& shard) { return shard.status().stats.*member; });
   };
-  families.ByShard("queue", "Requests that wait, or are under way", MetricType::Gauge, service,
+  families.ByShard("queue", "Requests that wait, or are under way", kGauge, service,
                    [](const ShardWorker& shard) { return shard.queue().waiting(); });
   families.ByShard(
-      "busy_seconds_total", "Time spent for clients", MetricType::Counter, service,
+      "busy_seconds_total", "Time spent for clients", kCounter, service,
       [](const ShardWorker& shard) { return std::chrono::duration<double>(shard.busy()).count(); });
-  families.ByShard("read_seconds_total", "Time spent on reads that layers make faster",
-                   MetricType::Counter, service, [](const ShardWorker& shard) {
+  families.ByShard("read_seconds_total", "Time spent on reads that layers make faster", kCounter,
+                   service, [](const ShardWorker& shard) {
                      return std::chrono::duration<double>(shard.read_time().Ended()).count();
                    });
   gauge("keys", "Keys", &ShardStatus::keys);
@@ -115,15 +113,56 @@ std::vector<MetricFamily> CollectNow(const Service& service) {
   return families.Take();
 }
 
+// The scrapes under the names that they had before support/http served them, for dashboards.
+void AppendScrapes(std::vector<MetricFamily>& families, const http::HttpSnapshot& http,
+                   std::uint64_t bytes) {
+  const auto add = [&](const char* name, const char* help, MetricType type,
+                       http::ClientMetric metric) {
+    families.push_back(http::Family(name, help, type));
+    families.back().metric.push_back(std::move(metric));
+  };
+  const auto found = http.requests.find({http::Method::kGet, 200});
+  const Histogram latency = found == http.requests.end() ? Histogram() : found->second;
+  add("exposer_transferred_bytes_total", "Bytes of the answers to scrapes", kCounter,
+      http::ToMetric(static_cast<double>(bytes), kCounter, {}));
+  add("exposer_scrapes_total", "Scrapes", kCounter,
+      http::ToMetric(static_cast<double>(latency.count()), kCounter, {}));
+  constexpr double kNanosPerMicro = 1000;
+  http::ClientMetric summary;
+  summary.summary.sample_count = latency.count();
+  summary.summary.sample_sum = latency.sum() / kNanosPerMicro;
+  for (const double q : {.5, .9, .99}) {
+    summary.summary.quantile.push_back(
+        {q, static_cast<double>(latency.Quantile(q)) / kNanosPerMicro});
+  }
+  add("exposer_request_latencies", "Latency of scrapes, in microseconds", MetricType::Summary,
+      std::move(summary));
+}
+
 }  // namespace
 
-std::vector<MetricFamily> Metrics::Collect() const {
-  // Shared: the server may get to it only after this has given up.
-  const auto promise = std::make_shared<std::promise<std::vector<MetricFamily>>>();
-  boost::asio::post(context_, [this, promise] { promise->set_value(CollectNow(service_)); });
-  auto collected = promise->get_future();
-  if (collected.wait_for(kPatience) != std::future_status::ready) return {};
-  return collected.get();
+MetricsServer::MetricsServer(boost::asio::io_context& context, const Service& service)
+    : service_(service), server_(context, *this, http_, kLimits) {}
+
+void MetricsServer::Handle(http::Request request, http::Respond respond) {
+  const std::string_view path = http::PathOf(request.target);
+  if (path != "/metrics" && !path.starts_with("/metrics/")) {
+    return respond(http::MakeError(404, "there is no such path", "use /metrics"));
+  }
+  if (request.method != http::Method::kGet && request.method != http::Method::kHead) {
+    http::Response error =
+        http::MakeError(405, "this path does not support the method", "use one of GET, HEAD");
+    error.allow = "GET, HEAD";
+    return respond(std::move(error));
+  }
+  std::vector<MetricFamily> families = Collect(service_);
+  const http::HttpSnapshot http = http_.Snapshot();
+  http::AppendHttp(families, http, "blowfish_http_");
+  AppendScrapes(families, http, sent_bytes_);
+  http::Response response = http::MakeJson(200, http::ToText(families));
+  response.content_type = http::kPrometheusType;
+  sent_bytes_ += response.body->size();
+  respond(std::move(response));
 }
 
 }  // namespace stout::blowfish

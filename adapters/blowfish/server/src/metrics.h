@@ -1,29 +1,36 @@
 #pragma once
 
-#include <prometheus/collectable.h>
-#include <prometheus/metric_family.h>
-
 #include <boost/asio/io_context.hpp>
-#include <vector>
+#include <cstdint>
 
+#include "http/http_server.h"
+#include "program/address.h"
 #include "service.h"
+#include "stout/error.h"
 
 namespace stout::blowfish {
 
-/// The server's figures, as Prometheus asks for them.
+/// Serves the figures at /metrics, as Prometheus asks for them.
 ///
-/// Threads: Collect() on any, while `context` runs; it looks at the service on that one's.
-class Metrics : public prometheus::Collectable {
+/// Owner: refers to context and service, which outlive it. Destroy it while the context does not
+///   run.
+/// Threads: the one that runs `context` and serves the connections.
+class MetricsServer final : public http::HttpHandler {
  public:
-  /// Both outlive it.
-  Metrics(boost::asio::io_context& context, const Service& service)
-      : context_(context), service_(service) {}
+  MetricsServer(boost::asio::io_context& context, const Service& service);
 
-  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override;
+  /// As http::HttpServer::Listen.
+  Result<std::uint16_t> Listen(const program::Address& address) {
+    return server_.Listen(address.host, address.port);
+  }
 
  private:
-  boost::asio::io_context& context_;
+  void Handle(http::Request request, http::Respond respond) override;
+
   const Service& service_;
+  http::HttpMetrics http_;
+  http::HttpServer server_;
+  std::uint64_t sent_bytes_ = 0;
 };
 
 }  // namespace stout::blowfish

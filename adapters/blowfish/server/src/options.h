@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "program/address.h"
 #include "server.h"
 #include "shard.h"
 
@@ -16,7 +17,7 @@ struct ProgramOptions {
   ShardOptions shard;       ///< Per shard: schema, and when it is compressed.
   bool has_schema = false;  ///< The command line has --attributes.
   std::size_t merges = 0;   ///< Shards that merge at once; 0: a quarter of the processors.
-  std::string metrics;      ///< HOST:PORT of /metrics; empty: none.
+  std::optional<program::Address> metrics;  ///< Of /metrics, if it is served.
   std::string log_level = "info";
 };
 

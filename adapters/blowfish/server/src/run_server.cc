@@ -1,7 +1,6 @@
 #include "run_server.h"
 
 #include <fmt/format.h>
-#include <prometheus/exposer.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <cstdlib>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -86,16 +86,16 @@ int Run(ProgramOptions options) {
   Ending ending(context, server);
   server.service().shut_down = [&] { boost::asio::post(context, [&] { ending.Begin(); }); };
 
-  std::unique_ptr<prometheus::Exposer> exposer;
-  const auto metrics = std::make_shared<Metrics>(context, server.service());
-  if (!options.metrics.empty()) {
-    try {
-      exposer = std::make_unique<prometheus::Exposer>(options.metrics, 1);
-    } catch (const std::exception&) {  // It does not say what is wrong.
-      throw std::runtime_error("--metrics: cannot listen on '" + options.metrics +
-                               "': it is not HOST:PORT, or it is in use; choose another address");
+  std::optional<MetricsServer> metrics;
+  if (options.metrics) {
+    metrics.emplace(context, server.service());
+    const auto port = metrics->Listen(*options.metrics);
+    if (!port) {
+      throw std::runtime_error(
+          fmt::format("--metrics: cannot listen on {}: {}; choose another address",
+                      options.metrics->Text(), port.error().message()));
     }
-    exposer->RegisterCollectable(metrics);
+    spdlog::info("metrics at port {}", *port);
   }
   spdlog::info("{} shards of {} at port {}", server.service().shards.size(), options.directory,
                server.port());
