@@ -1,7 +1,6 @@
 // The parts of the store blowfish: that need no server: what is said, what answers mean, and which
 // key is of which shard.
 
-#include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "reply_test_support.h"
 #include "store_test_support.h"
 #include "stout/core/random.h"
+#include "tests/support/catch.h"
 
 namespace stout::blowfish::client {
 namespace {

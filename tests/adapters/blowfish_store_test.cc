@@ -5,7 +5,6 @@
 #include "stout/adapters/blowfish_store.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <fstream>
 #include <future>
 #include <memory>
@@ -16,6 +15,7 @@
 #include "remote_store_fixture.h"
 #include "scripted_resp_server.h"
 #include "tests/support/blowfish_server.h"
+#include "tests/support/catch.h"
 #ifdef STOUT_HAS_REDIS
 #include "tests/support/redis_server.h"
 #endif

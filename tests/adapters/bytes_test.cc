@@ -2,9 +2,10 @@
 
 #include "stout/adapters/bytes.h"
 
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <limits>
+
+#include "tests/support/catch.h"
 
 namespace stout {
 namespace {

@@ -1,7 +1,8 @@
 #include "stout/adapters/combine_parts.h"
 
-#include <catch2/catch.hpp>
 #include <utility>
+
+#include "tests/support/catch.h"
 
 namespace stout::test {
 namespace {

@@ -1,8 +1,9 @@
 #include "stout/adapters/error_log.h"
 
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <string>
+
+#include "tests/support/catch.h"
 
 namespace stout::test {
 

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <boost/asio/io_context.hpp>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -10,6 +9,7 @@
 
 #include "store_test_support.h"
 #include "stout/adapters/memory_store.h"
+#include "tests/support/catch.h"
 
 namespace stout::test {
 namespace {

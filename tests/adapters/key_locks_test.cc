@@ -2,12 +2,12 @@
 
 #include <array>
 #include <atomic>
-#include <catch2/catch.hpp>
 #include <random>
 #include <string>
 #include <thread>
 
 #include "store_test_support.h"
+#include "tests/support/catch.h"
 
 namespace stout::test {
 namespace {

@@ -1,12 +1,12 @@
 #include "stout/adapters/memory_store.h"
 
 #include <boost/asio/io_context.hpp>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <vector>
 
 #include "store_test_support.h"
 #include "stout/adapters/delay_queue.h"
+#include "tests/support/catch.h"
 
 namespace stout::test {
 namespace {

@@ -1,11 +1,11 @@
 #include "stout/adapters/open_store.h"
 
 #include <boost/asio/thread_pool.hpp>
-#include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
 #include "store_test_support.h"
+#include "tests/support/catch.h"
 
 namespace stout::test {
 namespace {

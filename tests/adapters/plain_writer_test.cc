@@ -2,7 +2,6 @@
 // durable is there, whatever the connections; and comparisons with them.
 
 #include <atomic>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -16,6 +15,7 @@
 #include "stores/writer.h"
 #include "stout/core/policy/basic.h"
 #include "tests/network/tcp_proxy.h"
+#include "tests/support/catch.h"
 #include "tests/support/redis_server.h"
 #ifdef STOUT_HAS_POSTGRES
 #include "tests/support/postgres_server.h"

@@ -1,6 +1,5 @@
-#include <catch2/catch.hpp>
-
 #include "postgres/src/array.h"
+#include "tests/support/catch.h"
 
 namespace stout::postgres {
 namespace {

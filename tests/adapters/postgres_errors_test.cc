@@ -1,10 +1,10 @@
 // How SQL errors are explained and logged.
 
-#include <catch2/catch.hpp>
 #include <string>
 
 #include "postgres/src/sql_errors.h"
 #include "postgres_test_support.h"
+#include "tests/support/catch.h"
 #include "tests/support/log_capture.h"
 
 namespace stout::test {

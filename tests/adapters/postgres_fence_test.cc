@@ -2,7 +2,6 @@
 
 #include <array>
 #include <atomic>
-#include <catch2/catch.hpp>
 #include <future>
 #include <memory>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "postgres_test_support.h"
 #include "tests/network/tcp_proxy.h"
+#include "tests/support/catch.h"
 
 namespace stout::test {
 namespace {

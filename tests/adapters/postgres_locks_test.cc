@@ -2,12 +2,12 @@
 // directly and behind pgbouncer.
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <future>
 #include <string>
 #include <vector>
 
 #include "postgres_test_support.h"
+#include "tests/support/catch.h"
 
 namespace stout::test {
 namespace {

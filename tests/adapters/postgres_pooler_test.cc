@@ -2,11 +2,11 @@
 // (postgres_standby_test.cc), locks (postgres_locks_test.cc), isolation (postgres_fence_test.cc)
 // and templates (postgres_templates_test.cc) run behind it, too: there, `pooled` is true.
 
-#include <catch2/catch.hpp>
 #include <future>
 #include <vector>
 
 #include "postgres_test_support.h"
+#include "tests/support/catch.h"
 #include "tests/support/pgbouncer.h"
 
 namespace stout::test {

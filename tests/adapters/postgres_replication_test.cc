@@ -1,10 +1,10 @@
 // PostgreSQL whose commits wait for a standby that is not there.
 
-#include <catch2/catch.hpp>
 #include <future>
 #include <string>
 
 #include "postgres_test_support.h"
+#include "tests/support/catch.h"
 
 namespace stout::test {
 namespace {

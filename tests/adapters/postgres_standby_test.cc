@@ -1,10 +1,10 @@
 // PostgreSQL with a standby, directly and behind pgbouncer. A standby may lack acknowledged writes.
 
-#include <catch2/catch.hpp>
 #include <memory>
 #include <string>
 
 #include "postgres_test_support.h"
+#include "tests/support/catch.h"
 #include "tests/support/pgbouncer.h"
 
 namespace stout::test {

@@ -3,11 +3,11 @@
 
 #include "stout/adapters/postgres_store.h"
 
-#include <catch2/catch.hpp>
 #include <future>
 #include <random>
 
 #include "postgres_test_support.h"
+#include "tests/support/catch.h"
 
 namespace stout::test {
 

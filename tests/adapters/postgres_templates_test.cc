@@ -1,10 +1,10 @@
 // Schemas of the user's own, given in options or in a file.
 
-#include <catch2/catch.hpp>
 #include <fstream>
 
 #include "postgres/src/templates.h"
 #include "postgres_test_support.h"
+#include "tests/support/catch.h"
 #include "tests/support/log_capture.h"
 
 namespace stout::test {

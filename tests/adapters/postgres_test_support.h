@@ -1,11 +1,11 @@
 #pragma once
 
-#include <catch2/catch.hpp>
 #include <memory>
 #include <string>
 
 #include "remote_store_fixture.h"
 #include "stout/adapters/postgres_store.h"
+#include "tests/support/catch.h"
 #include "tests/support/pgbouncer.h"
 #include "tests/support/postgres_server.h"
 

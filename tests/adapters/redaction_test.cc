@@ -1,7 +1,6 @@
 // Redacted(): which parts of a URL logs and errors show.
 
 #include <boost/asio/io_context.hpp>
-#include <catch2/catch.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "stout/adapters/open_lease_service.h"
 #include "stout/adapters/open_store.h"
 #include "stout/adapters/store_url.h"
+#include "tests/support/catch.h"
 
 namespace stout::test {
 namespace {

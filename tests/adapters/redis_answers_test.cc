@@ -1,7 +1,6 @@
 // The store on one Redis, when answers are not of the shape that its commands answer in: from a
 // proxy, a server that only resembles Redis, or a script with the same name.
 
-#include <catch2/catch.hpp>
 #include <future>
 #include <memory>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "remote_store_fixture.h"
 #include "scripted_redis.h"
+#include "tests/support/catch.h"
 
 namespace stout::test {
 namespace {

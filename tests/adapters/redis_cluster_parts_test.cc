@@ -1,7 +1,6 @@
 // The pure parts of the store on Redis Cluster: slots, who serves them, redirections.
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <set>
 
 #include "cluster/cluster_write.h"
@@ -10,6 +9,7 @@
 #include "cluster/redirection.h"
 #include "cluster/slot_map.h"
 #include "store_test_support.h"
+#include "tests/support/catch.h"
 
 namespace stout::redis {
 namespace {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <csignal>
 #include <functional>
@@ -19,6 +18,7 @@
 #include "scripted_redis.h"
 #include "store_test_support.h"
 #include "stout/adapters/open_store.h"
+#include "tests/support/catch.h"
 
 namespace stout::test {
 namespace {

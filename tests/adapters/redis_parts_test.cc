@@ -1,6 +1,5 @@
 // The parts of the Redis stores that need no server: addresses, what servers tell of themselves.
 
-#include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "adapters/redis/src/server_facts.h"
 #include "reply_test_support.h"
 #include "store_test_support.h"
+#include "tests/support/catch.h"
 
 namespace stout::test {
 namespace {

@@ -3,13 +3,13 @@
 
 #include "stout/adapters/redis_store.h"
 
-#include <catch2/catch.hpp>
 #include <filesystem>
 #include <future>
 #include <stdexcept>
 
 #include "remote_store_fixture.h"
 #include "tests/network/tcp_proxy.h"
+#include "tests/support/catch.h"
 #include "tests/support/redis_server.h"
 
 namespace stout::test {

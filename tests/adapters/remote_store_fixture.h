@@ -3,7 +3,6 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <catch2/catch.hpp>
 #include <memory>
 #include <string>
 #include <thread>
@@ -11,6 +10,7 @@
 
 #include "store_test_support.h"
 #include "stout/adapters/open_store.h"
+#include "tests/support/catch.h"
 
 namespace stout::test {
 

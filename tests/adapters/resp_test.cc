@@ -1,12 +1,12 @@
 // The protocol of Redis as its clients see it.
 
-#include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
 #include "reply_test_support.h"
 #include "resp/commands.h"
 #include "resp/errors.h"
+#include "tests/support/catch.h"
 
 namespace stout::resp {
 namespace {

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -19,6 +18,7 @@
 #include "slow_log.h"
 #include "status_log.h"
 #include "store_test_support.h"
+#include "tests/support/catch.h"
 #include "tests/support/log_capture.h"
 
 namespace stout::test {

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <boost/asio/use_future.hpp>
-#include <catch2/catch.hpp>
 #include <latch>
 #include <map>
 #include <mutex>
@@ -10,6 +9,7 @@
 #include <thread>
 
 #include "store_test_support.h"
+#include "tests/support/catch.h"
 // The stores that this program tests: STOUT_TEST_ALL_STORES, and of them those that compare stamps,
 // fence, and are durable.
 #ifdef STOUT_TEST_REDIS_CLUSTER

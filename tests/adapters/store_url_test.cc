@@ -1,7 +1,8 @@
 #include "stout/adapters/store_url.h"
 
-#include <catch2/catch.hpp>
 #include <chrono>
+
+#include "tests/support/catch.h"
 
 namespace stout::test {
 namespace {

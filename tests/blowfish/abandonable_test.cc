@@ -1,12 +1,13 @@
 #include "abandonable.h"
 
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <future>
 #include <memory>
 #include <stop_token>
 #include <thread>
 #include <utility>
+
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

@@ -1,6 +1,5 @@
 #include "bits.h"
 
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -8,6 +7,7 @@
 #include "padded.h"
 #include "select.h"
 #include "stout/core/random.h"
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

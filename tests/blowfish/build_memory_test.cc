@@ -1,7 +1,6 @@
 // Goal: building an index takes no more memory because of the bytes that the text has. Method:
 // count what is allocated, of which some ends of vectors are never touched.
 
-#include <catch2/catch.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -11,6 +10,7 @@
 #include "cut_choice.h"
 #include "stout/core/random.h"
 #include "tests/support/allocations.h"
+#include "tests/support/catch.h"
 #include "text_index_builder.h"
 
 namespace stout::blowfish {

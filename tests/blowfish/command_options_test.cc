@@ -1,6 +1,5 @@
 #include "command_options.h"
 
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "integer.h"
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <catch2/catch.hpp>
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
@@ -26,6 +25,7 @@
 #include "receive_all.h"
 #include "reply_writer.h"
 #include "stout/core/random.h"
+#include "tests/support/catch.h"
 #include "tests/support/redis_server.h"
 
 namespace stout::blowfish {

@@ -3,12 +3,12 @@
 
 #include "command_parser.h"
 
-#include <catch2/catch.hpp>
 #include <string>
 #include <utility>
 
 #include "receive_all.h"
 #include "stout/core/random.h"
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

@@ -1,7 +1,6 @@
 #include "command_table.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cctype>
 #include <set>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "command_errors.h"
 #include "command_replies.h"
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

@@ -3,7 +3,6 @@
 #include "compaction.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "stout/core/random.h"
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

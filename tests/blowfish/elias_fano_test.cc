@@ -3,7 +3,6 @@
 #include "elias_fano.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
@@ -15,6 +14,7 @@
 #include "damaged.h"
 #include "padded.h"
 #include "stout/core/random.h"
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

@@ -1,10 +1,10 @@
 #include "glob.h"
 
-#include <catch2/catch.hpp>
 #include <string>
 #include <string_view>
 
 #include "stout/core/random.h"
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

@@ -2,7 +2,6 @@
 // Method: every change of a bit and every length of a small file; tables of nonsense with checksums
 // that are right.
 #include <array>
-#include <catch2/catch.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -13,6 +12,7 @@
 #include "checksum.h"
 #include "index_file_format.h"
 #include "index_file_test_support.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 
 namespace stout::blowfish {

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
@@ -14,6 +13,7 @@
 
 #include "file_error.h"
 #include "index_file_test_support.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 
 namespace stout::blowfish {

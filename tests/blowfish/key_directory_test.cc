@@ -3,7 +3,6 @@
 #include "key_directory.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,6 +16,7 @@
 #include "key_shapes.h"
 #include "padded.h"
 #include "stout/core/random.h"
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

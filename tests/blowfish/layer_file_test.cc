@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <catch2/catch.hpp>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +10,7 @@
 #include <string>
 
 #include "checksum.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 
 namespace stout::blowfish {

@@ -2,13 +2,13 @@
 
 #include "layer_ladder.h"
 
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "record_index_builder.h"
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -18,6 +17,7 @@
 #include "shard/number_key.h"
 #include "shard/text_pool.h"
 #include "tests/blowfish/bench_support.h"
+#include "tests/support/catch.h"
 
 namespace stout::bench::shard {
 namespace {

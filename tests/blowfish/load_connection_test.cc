@@ -5,7 +5,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
-#include <catch2/catch.hpp>
 #include <csignal>
 #include <cstdint>
 #include <functional>
@@ -20,6 +19,7 @@
 #include "loader.h"
 #include "stout/core/random.h"
 #include "tests/support/blowfish_server.h"
+#include "tests/support/catch.h"
 #include "tests/support/redis_server.h"
 
 namespace stout::blowfish {

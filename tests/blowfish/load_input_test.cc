@@ -1,13 +1,13 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <fstream>
 #include <string>
 
 #include "input_file.h"
 #include "stout/core/random.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 
 namespace stout::blowfish {

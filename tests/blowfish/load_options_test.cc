@@ -1,6 +1,5 @@
 #include "load_options.h"
 
-#include <catch2/catch.hpp>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -8,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 
 namespace stout::blowfish {

@@ -1,10 +1,10 @@
-#include <catch2/catch.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
 #include "load_text.h"
 #include "progress.h"
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

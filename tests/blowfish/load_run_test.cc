@@ -5,7 +5,6 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include <catch2/catch.hpp>
 #include <csignal>
 #include <fstream>
 #include <string>
@@ -16,6 +15,7 @@
 #include "load_servers.h"
 #include "load_text.h"
 #include "tests/support/blowfish_server.h"
+#include "tests/support/catch.h"
 #include "tests/support/eventually.h"
 #include "tests/support/redis_server.h"
 #include "tests/support/temp_directory.h"

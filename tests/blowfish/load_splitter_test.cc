@@ -1,4 +1,3 @@
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -7,6 +6,7 @@
 
 #include "record_splitter.h"
 #include "stout/core/random.h"
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

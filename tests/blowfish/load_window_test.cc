@@ -1,4 +1,3 @@
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -8,6 +7,7 @@
 #include "receive_all.h"
 #include "send_window.h"
 #include "stout/core/random.h"
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

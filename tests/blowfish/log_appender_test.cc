@@ -1,7 +1,6 @@
 #include "log_appender.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cerrno>
 #include <set>
 #include <string>
@@ -10,6 +9,7 @@
 #include "log_fixture.h"
 #include "sim_disk.h"
 #include "stout/core/random.h"
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

@@ -5,7 +5,6 @@
 // and with what had been seen.
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -16,6 +15,7 @@
 #include "log_store.h"
 #include "sim_disk.h"
 #include "stout/core/random.h"
+#include "tests/support/catch.h"
 #include "tests/support/rounds.h"
 
 namespace stout::blowfish {

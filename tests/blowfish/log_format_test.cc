@@ -1,11 +1,11 @@
 #include "log_format.h"
 
-#include <catch2/catch.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "stout/core/random.h"
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

@@ -1,7 +1,6 @@
 #include "log_recovery.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "log_fixture.h"
 #include "log_reader.h"
 #include "sim_disk.h"
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {
@@ -190,15 +190,13 @@ TEST_CASE("the newest file may not be missing, nor a closed one cut off", "[log]
     REQUIRE_FALSE(disk.Remove(newest));
     const Recovered recovered = Recover(disk);
     CHECK(recovered.error == Errc::kCorrupt);
-    CHECK_THAT(recovered.message,
-               Catch::Matchers::Contains(newest + ": ") && Catch::Matchers::Contains("missing"));
+    CHECK_THAT(recovered.message, Catch::Contains(newest + ": ") && Catch::Contains("missing"));
   }
   SECTION("without its header") {
     disk.SetContent(newest, disk.Contents().at(newest).substr(0, 20));
     const Recovered recovered = Recover(disk);
     CHECK(recovered.error == Errc::kCorrupt);
-    CHECK_THAT(recovered.message,
-               Catch::Matchers::Contains(newest + ": ") && Catch::Matchers::Contains("cut off"));
+    CHECK_THAT(recovered.message, Catch::Contains(newest + ": ") && Catch::Contains("cut off"));
   }
   SECTION("cut off after it was closed") {
     appender.Close();

@@ -1,6 +1,5 @@
 #include "log_store.h"
 
-#include <catch2/catch.hpp>
 #include <cerrno>
 #include <condition_variable>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "sim_disk.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 
 namespace stout::blowfish {

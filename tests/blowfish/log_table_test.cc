@@ -1,7 +1,6 @@
 #include "log_table.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "stout/core/random.h"
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

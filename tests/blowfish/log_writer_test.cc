@@ -1,7 +1,6 @@
 #include "log_writer.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cerrno>
 #include <string>
 #include <thread>
@@ -9,6 +8,7 @@
 
 #include "log_fixture.h"
 #include "sim_disk.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 #include "wakeup.h"
 

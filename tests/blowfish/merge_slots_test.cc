@@ -1,12 +1,13 @@
 #include "merge_slots.h"
 
 #include <atomic>
-#include <catch2/catch.hpp>
 #include <cstddef>
 #include <mutex>
 #include <stop_token>
 #include <thread>
 #include <vector>
+
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

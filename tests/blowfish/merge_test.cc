@@ -2,7 +2,6 @@
 
 #include "merge.h"
 
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -14,6 +13,7 @@
 
 #include "random_values.h"
 #include "record_reader.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 
 namespace stout::blowfish {

@@ -1,12 +1,12 @@
 #include "merge_work.h"
 
-#include <catch2/catch.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 
 namespace stout::blowfish {

@@ -4,7 +4,6 @@
 #include "navigator.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "stout/core/random.h"
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

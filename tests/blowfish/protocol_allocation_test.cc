@@ -1,7 +1,6 @@
 // Goal: commands are parsed, looked up and answered without memory of their own, once the buffers
 // have grown. Method: count operator new around rounds of the same work.
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <string>
 
 #include "command_options.h"
@@ -9,6 +8,7 @@
 #include "receive_all.h"
 #include "reply_writer.h"
 #include "tests/support/allocations.h"
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

@@ -3,7 +3,6 @@
 #include "psi.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -15,6 +14,7 @@
 #include "psi_block.h"
 #include "psi_check.h"
 #include "stout/core/random.h"
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

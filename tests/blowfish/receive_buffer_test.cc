@@ -1,11 +1,11 @@
 #include "receive_buffer.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <string>
 #include <string_view>
 
 #include "stout/core/random.h"
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

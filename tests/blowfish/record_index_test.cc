@@ -3,7 +3,6 @@
 #include "record_index.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <map>
 #include <numeric>
@@ -16,6 +15,7 @@
 #include "random_values.h"
 #include "record_index_builder.h"
 #include "record_reader.h"
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

@@ -1,10 +1,11 @@
 #include "reply_writer.h"
 
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <string_view>
+
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

@@ -1,9 +1,10 @@
 #include "schema.h"
 
-#include <catch2/catch.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

@@ -3,7 +3,6 @@
 // that may have happened; after each start all keys are looked at.
 
 #include <atomic>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdint>
 #include <future>
@@ -15,6 +14,7 @@
 
 #include "stout/core/random.h"
 #include "tests/support/blowfish_server.h"
+#include "tests/support/catch.h"
 #include "tests/support/eventually.h"
 #include "tests/support/resp_client.h"
 #include "tests/support/rounds.h"

@@ -3,7 +3,6 @@
 // server freezes and merges all the time meanwhile.
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <regex>
 #include <set>
@@ -13,6 +12,7 @@
 
 #include "stout/core/random.h"
 #include "tests/support/blowfish_server.h"
+#include "tests/support/catch.h"
 #include "tests/support/redis_server.h"
 #include "tests/support/resp_client.h"
 

@@ -7,7 +7,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/write.hpp>
-#include <catch2/catch.hpp>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
@@ -25,6 +24,7 @@
 
 #include "stout/core/random.h"
 #include "tests/support/blowfish_server.h"
+#include "tests/support/catch.h"
 #include "tests/support/eventually.h"
 #include "tests/support/http_client.h"
 #include "tests/support/process.h"
@@ -35,8 +35,8 @@ namespace stout::blowfish {
 namespace {
 
 namespace asio = boost::asio;
-using Catch::Matchers::Contains;
-using Catch::Matchers::StartsWith;
+using Catch::Contains;
+using Catch::StartsWith;
 using test::BlowfishServer;
 using test::Eventually;
 using test::HttpClient;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +25,7 @@
 #include "shard/space.h"
 #include "shard/timing.h"
 #include "tests/blowfish/bench_support.h"
+#include "tests/support/catch.h"
 
 namespace stout::bench::shard {
 namespace {

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -18,6 +17,7 @@
 
 #include "shard.h"
 #include "shard_fixture.h"
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "shard.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 #include "wakeup.h"
 

@@ -5,7 +5,6 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/json.hpp>
-#include <catch2/catch.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -20,6 +19,7 @@
 #include "shard/load/load_run.h"
 #include "shard/load/requests.h"
 #include "tests/support/blowfish_server.h"
+#include "tests/support/catch.h"
 #include "tests/support/resp_client.h"
 
 namespace stout::bench::shard {

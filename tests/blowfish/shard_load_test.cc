@@ -1,7 +1,6 @@
 // What shard-load offers and writes: times, requests, lines.
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +26,7 @@
 #include "shard/placed_records.h"
 #include "shard_of.h"
 #include "stout/core/random.h"
+#include "tests/support/catch.h"
 
 namespace stout::bench::shard {
 namespace {

@@ -1,9 +1,9 @@
 #include "shard_manifest.h"
 
-#include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 
+#include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 
 namespace stout::blowfish {

@@ -1,7 +1,6 @@
 // Those that the shard server is compared with answer right: a quick wrong answer is no comparison.
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -20,6 +19,7 @@
 #include "shard/peers/sorted_keys.h"
 #include "shard/verify.h"
 #include "tests/blowfish/bench_support.h"
+#include "tests/support/catch.h"
 #include "tests/support/redis_server.h"
 #include "tests/support/temp_directory.h"
 

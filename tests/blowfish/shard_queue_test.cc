@@ -1,8 +1,9 @@
 #include "shard_queue.h"
 
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <thread>
+
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

@@ -1,6 +1,5 @@
 // Goal: a command that there is no memory for is answered so, nothing of it is done, and all else
 // goes on. Method: of each allocation that a batch begins with, one after the other fails.
-#include <catch2/catch.hpp>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -11,6 +10,7 @@
 #include "shard_runner.h"
 #include "shard_runner_fixture.h"
 #include "tests/support/allocations.h"
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

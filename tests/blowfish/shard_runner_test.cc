@@ -4,7 +4,6 @@
 
 #include <sys/resource.h>
 
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
@@ -15,6 +14,7 @@
 #include "navigator.h"
 #include "shard_fixture.h"
 #include "shard_runner_fixture.h"
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

@@ -1,7 +1,6 @@
 // Goal: a part of a search looks at so much at most, however much matches. Method: of a list that
 // it walks it notes the numbers, which is memory.
 
-#include <catch2/catch.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -9,6 +8,7 @@
 #include "shard_fixture.h"
 #include "shard_search.h"
 #include "tests/support/allocations.h"
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

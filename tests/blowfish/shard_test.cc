@@ -3,7 +3,6 @@
 #include "shard.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -13,6 +12,7 @@
 
 #include "random_values.h"
 #include "shard_fixture.h"
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

@@ -1,7 +1,6 @@
 #include "shard_worker.h"
 
 #include <boost/asio/io_context.hpp>
-#include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -19,6 +18,7 @@
 #include "server.h"
 #include "session.h"
 #include "shard_fixture.h"
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

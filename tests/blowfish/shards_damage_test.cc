@@ -3,7 +3,6 @@
 // file is damaged or removed, and what the start makes of it is compared.
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -18,6 +17,7 @@
 #include "shard.h"
 #include "shard_of.h"
 #include "stout/core/random.h"
+#include "tests/support/catch.h"
 #include "tests/support/rounds.h"
 #include "tests/support/temp_directory.h"
 #include "wakeup.h"
@@ -142,10 +142,9 @@ class Content {
     {
       const auto workers = OpenShards(copy, 0, ShardOptions(), &why);
       if (!workers) {
-        CHECK_THAT(why.message,
-                   Catch::Matchers::Contains((copy / file).string()) ||
-                       Catch::Matchers::Contains((copy / file).parent_path().string()));
-        CHECK_THAT(why.message, Catch::Matchers::Contains("restore"));
+        CHECK_THAT(why.message, Catch::Contains((copy / file).string()) ||
+                                    Catch::Contains((copy / file).parent_path().string()));
+        CHECK_THAT(why.message, Catch::Contains("restore"));
         return true;
       }
       REQUIRE(workers->size() == kShards);

@@ -2,7 +2,6 @@
 // bytes that are not one are refused or harmless.
 #include "stamp_column.h"
 
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "damaged.h"
 #include "padded.h"
 #include "stout/core/random.h"
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

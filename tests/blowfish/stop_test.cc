@@ -2,7 +2,6 @@
 // just when it allocates, and what it allocates from then on is counted.
 
 #include <atomic>
-#include <catch2/catch.hpp>
 #include <cstddef>
 #include <filesystem>
 #include <optional>
@@ -12,6 +11,7 @@
 #include "shard_fixture.h"
 #include "stout/core/random.h"
 #include "tests/support/allocations.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 #include "text_store_writer.h"
 

@@ -2,7 +2,6 @@
 
 #include "succinct_store.h"
 
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -17,6 +16,7 @@
 #include "record_reader.h"
 #include "succinct_store_format.h"
 #include "succinct_store_writer.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 
 namespace stout::blowfish {

@@ -3,13 +3,13 @@
 #include "suffix_store.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "random_values.h"
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

@@ -3,7 +3,6 @@
 #include "text_index.h"
 
 #include <array>
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <numeric>
 #include <set>
@@ -16,6 +15,7 @@
 
 #include "change_layers.h"
 #include "stout/core/random.h"
+#include "tests/support/catch.h"
 #include "text_index_builder.h"
 
 namespace stout::blowfish {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -20,6 +19,7 @@
 
 #include "index_file_test_support.h"
 #include "stout/core/random.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 #include "text_store_writer.h"
 

@@ -1,7 +1,6 @@
 #include "token_alphabet.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <stop_token>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "random_values.h"
 #include "speller.h"
+#include "tests/support/catch.h"
 #include "tokenize.h"
 
 namespace stout::blowfish {

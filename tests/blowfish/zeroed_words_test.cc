@@ -1,9 +1,10 @@
 #include "zeroed_words.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <utility>
+
+#include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {

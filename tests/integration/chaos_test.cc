@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <catch2/catch.hpp>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -29,6 +28,7 @@
 #include "chaos_client.h"
 #include "stout/core/random.h"
 #include "tests/network/tcp_proxy.h"
+#include "tests/support/catch.h"
 #include "tests/support/etcd_server.h"
 #include "tests/support/eventually.h"
 #include "tests/support/history_file.h"

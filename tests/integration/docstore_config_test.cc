@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
@@ -16,6 +15,7 @@
 #include "router/config.h"
 #include "server/config.h"
 #include "stout/core/policy/basic.h"
+#include "tests/support/catch.h"
 
 namespace stout::docstore {
 namespace {

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <catch2/catch.hpp>
 #include <deque>
 #include <future>
 #include <map>
@@ -16,6 +15,7 @@
 #include "docstore_support.h"
 #include "stout/adapters/faulty_store.h"
 #include "stout/adapters/memory_store.h"
+#include "tests/support/catch.h"
 #include "tests/support/eventually.h"
 
 namespace stout::docstore {

@@ -1,12 +1,12 @@
 // The document service over real sockets: what each request is told, and what bad clients can do.
 
-#include <catch2/catch.hpp>
 #include <memory>
 #include <string>
 
 #include "docstore_support.h"
 #include "http_corpus.h"
 #include "stout/adapters/memory_store.h"
+#include "tests/support/catch.h"
 
 namespace stout::docstore {
 namespace {

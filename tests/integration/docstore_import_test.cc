@@ -1,6 +1,5 @@
 // How docstore-import turns files into documents, and how it gets them to the server.
 
-#include <catch2/catch.hpp>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "import/uploader.h"
 #include "protocol/id.h"
 #include "stout/adapters/memory_store.h"
+#include "tests/support/catch.h"
 
 namespace stout::docstore {
 namespace {

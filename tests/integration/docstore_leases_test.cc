@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <catch2/catch.hpp>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +15,7 @@
 #include "docstore_fleet.h"
 #include "stout/adapters/memory_store.h"
 #include "stout/in_process_leases.h"
+#include "tests/support/catch.h"
 
 namespace stout::docstore {
 namespace {

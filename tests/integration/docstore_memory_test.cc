@@ -1,6 +1,5 @@
 // Memory that the document service holds for its clients, and its bounds.
 
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <future>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "docstore_support.h"
 #include "stout/adapters/memory_store.h"
+#include "tests/support/catch.h"
 
 namespace stout::docstore {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <catch2/catch.hpp>
 #include <string>
 
 #include "http/message.h"
@@ -14,6 +13,7 @@
 #include "server/manifest.h"
 #include "server/metrics.h"
 #include "server/store_health.h"
+#include "tests/support/catch.h"
 
 namespace stout::docstore {
 namespace {

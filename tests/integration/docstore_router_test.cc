@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <catch2/catch.hpp>
 #include <future>
 #include <memory>
 #include <optional>
@@ -19,6 +18,7 @@
 #include "scripted_http_server.h"
 #include "stout/adapters/memory_store.h"
 #include "stout/in_process_leases.h"
+#include "tests/support/catch.h"
 
 namespace stout::docstore {
 namespace {

@@ -1,7 +1,6 @@
 // A short trial of fleet-bench, whose application servers are processes.
 
 #include <atomic>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <stdexcept>
 #include <string>
@@ -9,6 +8,7 @@
 #include "fleet/fleet_trial.h"
 #include "policies/opponents/kafka.h"
 #include "stout/core/policy/basic.h"
+#include "tests/support/catch.h"
 #ifdef STOUT_HAS_REDIS
 #include "tests/support/redis_server.h"
 #endif

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "chaos_client.h"
+#include "tests/support/catch.h"
 #include "tests/support/eventually.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/private_server.h"

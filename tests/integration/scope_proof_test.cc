@@ -4,11 +4,11 @@
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/io_context.hpp>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <memory>
 #include <vector>
 
+#include "tests/support/catch.h"
 #include "tests/support/scripted_store.h"
 
 namespace stout::docstore {

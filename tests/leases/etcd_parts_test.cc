@@ -1,10 +1,10 @@
 // The parts of leases in etcd that need no etcd.
 
-#include <catch2/catch.hpp>
 #include <random>
 
 #include "base64.h"
 #include "keys.h"
+#include "tests/support/catch.h"
 
 namespace stout::etcd {
 

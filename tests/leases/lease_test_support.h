@@ -1,6 +1,5 @@
 #pragma once
 
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <condition_variable>
 #include <future>
@@ -13,6 +12,7 @@
 
 #include "stout/lease_service.h"
 #include "stout/lease_watcher.h"
+#include "tests/support/catch.h"
 #include "tests/support/eventually.h"
 
 namespace stout::test {

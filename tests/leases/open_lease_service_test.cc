@@ -1,8 +1,9 @@
 #include "stout/adapters/open_lease_service.h"
 
 #include <boost/asio/thread_pool.hpp>
-#include <catch2/catch.hpp>
 #include <string>
+
+#include "tests/support/catch.h"
 
 namespace stout::test {
 namespace {

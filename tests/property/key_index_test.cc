@@ -1,11 +1,11 @@
 // The same random operations on KeyIndex and on the standard library's table.
 #include "stout/core/key_index.h"
 
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <unordered_map>
 
 #include "stout/core/random.h"
+#include "tests/support/catch.h"
 #include "tests/support/rounds.h"
 
 namespace stout {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -16,6 +15,7 @@
 #include "stout/core/lease_keeper.h"
 #include "stout/core/lease_ledger.h"
 #include "stout/core/random.h"
+#include "tests/support/catch.h"
 #include "tests/support/rounds.h"
 
 namespace stout {

@@ -2,7 +2,6 @@
 // histories, sane and absurd, for every policy under random options.
 #include "stout/core/policy.h"
 
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <cmath>
 #include <string>
@@ -10,6 +9,7 @@
 #include "stout/core/policy/basic.h"
 #include "stout/core/policy/stout.h"
 #include "stout/sim/random.h"
+#include "tests/support/catch.h"
 #include "tests/support/rounds.h"
 
 namespace stout {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "stout/core/random.h"
+#include "tests/support/catch.h"
 #include "tests/support/rounds.h"
 
 namespace stout {

@@ -3,7 +3,6 @@
 // and all must end.
 #include <algorithm>
 #include <array>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <map>
 #include <optional>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "stout/core/engine.h"
+#include "tests/support/catch.h"
 
 namespace stout {
 using namespace internal;

@@ -1,6 +1,5 @@
 // What costs no memory in the steady state. Counts every operator new of the program meanwhile.
 
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -9,6 +8,7 @@
 #include "stout/interposer.h"
 #include "tests/shell/world.h"
 #include "tests/support/allocations.h"
+#include "tests/support/catch.h"
 
 namespace stout {
 namespace {

@@ -14,7 +14,6 @@
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <future>
 #include <memory>
@@ -28,6 +27,7 @@
 #include "stout/adapters/memory_store.h"
 #include "stout/interposer.h"
 #include "tests/shell/world.h"
+#include "tests/support/catch.h"
 
 namespace stout {
 namespace {

@@ -3,10 +3,10 @@
 #include "stout/interposer.h"
 
 #include <boost/asio/bind_executor.hpp>
-#include <catch2/catch.hpp>
 #include <optional>
 
 #include "tests/shell/world.h"
+#include "tests/support/catch.h"
 
 namespace stout {
 namespace {

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <future>
 #include <map>
@@ -16,6 +15,7 @@
 #include "stout/in_process_leases.h"
 #include "stout/lease_watcher.h"
 #include "stout/leases.h"
+#include "tests/support/catch.h"
 
 namespace stout {
 namespace {

@@ -4,7 +4,6 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
-#include <catch2/catch.hpp>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -12,6 +11,7 @@
 #include "stout/interposer.h"
 #include "stout/write_back_map.h"
 #include "tests/shell/world.h"
+#include "tests/support/catch.h"
 
 namespace stout {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <catch2/catch.hpp>
 #include <cstddef>
 #include <string>
 
@@ -10,6 +9,7 @@
 #include "stout/write_back_map.h"
 #include "tests/shell/world.h"
 #include "tests/support/allocations.h"
+#include "tests/support/catch.h"
 
 namespace stout {
 namespace {

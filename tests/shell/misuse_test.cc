@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
-#include <catch2/catch.hpp>
 #include <csignal>
 #include <memory>
 #include <stdexcept>
@@ -15,6 +14,7 @@
 #include "stout/sharded.h"
 #include "stout/write_back_map.h"
 #include "tests/shell/world.h"
+#include "tests/support/catch.h"
 
 namespace stout {
 namespace {

@@ -1,10 +1,10 @@
 // How an interposer is opened: by itself, or as the owner of a scope.
 
-#include <catch2/catch.hpp>
 #include <chrono>
 
 #include "stout/interposer.h"
 #include "tests/shell/world.h"
+#include "tests/support/catch.h"
 
 namespace stout {
 namespace {

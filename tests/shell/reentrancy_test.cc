@@ -1,11 +1,11 @@
 // Handlers that call back, and handlers that throw.
 
-#include <catch2/catch.hpp>
 #include <functional>
 #include <stdexcept>
 
 #include "stout/interposer.h"
 #include "tests/shell/world.h"
+#include "tests/support/catch.h"
 
 namespace stout {
 namespace {

@@ -13,7 +13,6 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 #include <boost/system/system_error.hpp>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdint>
 #include <future>
@@ -27,6 +26,7 @@
 #include "stout/adapters/faulty_store.h"
 #include "stout/adapters/memory_store.h"
 #include "tests/shell/world.h"
+#include "tests/support/catch.h"
 
 namespace stout {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "stout/interposer.h"
+#include "tests/support/catch.h"
 #include "tests/support/plain_options.h"
 #include "tests/support/scripted_store.h"
 

@@ -6,7 +6,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <catch2/catch.hpp>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -16,6 +15,7 @@
 
 #include "stout/adapters/memory_store.h"
 #include "tests/shell/world.h"
+#include "tests/support/catch.h"
 
 namespace stout {
 namespace {

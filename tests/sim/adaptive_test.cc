@@ -4,13 +4,13 @@
 #include "stout/core/policy/adaptive.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
 #include "stout/core/policy/basic.h"
 #include "stout/sim/simulate.h"
+#include "tests/support/catch.h"
 
 namespace stout::sim {
 namespace {

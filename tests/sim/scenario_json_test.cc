@@ -4,7 +4,6 @@
 #include "stout/sim/scenario_json.h"
 
 #include <boost/pfr/tuple_size.hpp>
-#include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -12,6 +11,7 @@
 
 #include "stout/sim/grid.h"
 #include "stout/sim/result_json.h"
+#include "tests/support/catch.h"
 
 namespace stout::sim {
 namespace {

@@ -3,7 +3,6 @@
 #include "stout/sim/simulate.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "stout/core/policy/basic.h"
+#include "tests/support/catch.h"
 #include "world/alias_table.h"
 #include "world/latency_histogram.h"
 

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include <atomic>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -27,6 +26,7 @@
 #include "stout/sim/result_json.h"
 #include "stout/sim/scenario_json.h"
 #include "stout/sim/sweep.h"
+#include "tests/support/catch.h"
 #include "tools/parallel.h"
 #include "tools/spaced.h"
 

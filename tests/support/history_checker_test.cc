@@ -1,7 +1,6 @@
 #include "tests/support/history_checker.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -10,12 +9,13 @@
 #include <vector>
 
 #include "stout/core/random.h"
+#include "tests/support/catch.h"
 #include "tests/support/history_file.h"
 
 namespace stout::test {
 namespace {
 
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using Kind = Operation::Kind;
 using Outcome = Operation::Outcome;
 using Verdict = Judgement::Verdict;

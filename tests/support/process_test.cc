@@ -1,17 +1,18 @@
 #include "tests/support/process.h"
 
 #include <atomic>
-#include <catch2/catch.hpp>
 #include <future>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "tests/support/catch.h"
+
 namespace stout::test {
 namespace {
 
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 TEST_CASE("a program is run to its end, and what it writes is known") {
   CHECK(RunToEnd({"echo", "a b", "c"}) == "a b c\n");

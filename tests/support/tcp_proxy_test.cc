@@ -7,7 +7,6 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
-#include <catch2/catch.hpp>
 #include <condition_variable>
 #include <list>
 #include <mutex>
@@ -15,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/catch.h"
 #include "tests/support/eventually.h"
 
 namespace stout::test {

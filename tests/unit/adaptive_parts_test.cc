@@ -1,11 +1,10 @@
 // What the adaptive law is made of: what a batch costs, what an idle store's latency is.
 
-#include <catch2/catch.hpp>
-
 #include "stout/core/policy/adaptive.h"
 #include "stout/core/policy/base_latency.h"
 #include "stout/core/policy/cost_model.h"
 #include "stout/core/random.h"
+#include "tests/support/catch.h"
 
 namespace stout {
 namespace {

@@ -1,13 +1,13 @@
 // Goal: once its buffers have grown, an engine serves changes, replies and batches without
 // allocating. Method: count operator new around rounds of the same work.
 #include <array>
-#include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
 #include "stout/core/engine.h"
 #include "stout/core/policy/stout.h"
 #include "tests/support/allocations.h"
+#include "tests/support/catch.h"
 
 namespace stout {
 using namespace internal;

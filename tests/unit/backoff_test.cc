@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <catch2/catch.hpp>
 #include <chrono>
+
+#include "tests/support/catch.h"
 
 namespace stout {
 namespace {

@@ -42,9 +42,10 @@
 #error "a header of stout/core includes sockets or threads"
 #endif
 
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <type_traits>
+
+#include "tests/support/catch.h"
 
 namespace stout {
 namespace {

@@ -1,4 +1,3 @@
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -6,6 +5,7 @@
 #include <string>
 
 #include "stout/core/policy/basic.h"
+#include "tests/support/catch.h"
 
 namespace stout {
 namespace {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <initializer_list>
 #include <map>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "stout/core/engine.h"
+#include "tests/support/catch.h"
 #include "tests/support/plain_options.h"
 
 namespace stout {

@@ -1,12 +1,12 @@
 // Replies, flushes, drain, close, fence and time: what spans the lanes of an engine.
 #include "stout/core/engine.h"
 
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <string>
 #include <vector>
 
 #include "stout/core/policy/basic.h"
+#include "tests/support/catch.h"
 #include "tests/unit/engine_driver.h"
 
 namespace stout {

@@ -1,9 +1,10 @@
 #include "stout/error.h"
 
-#include <catch2/catch.hpp>
 #include <set>
 #include <string>
 #include <vector>
+
+#include "tests/support/catch.h"
 
 namespace stout {
 namespace {

@@ -1,13 +1,14 @@
 #include "stout/core/histogram.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <random>
 #include <vector>
+
+#include "tests/support/catch.h"
 
 namespace stout {
 namespace {

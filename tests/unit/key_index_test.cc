@@ -1,7 +1,8 @@
 #include "stout/core/key_index.h"
 
-#include <catch2/catch.hpp>
 #include <vector>
+
+#include "tests/support/catch.h"
 
 namespace stout {
 using namespace internal;

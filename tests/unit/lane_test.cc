@@ -1,12 +1,12 @@
 // The write side, one lane: what is sent, when, and what happens when it fails.
 #include "stout/core/lane.h"
 
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <string>
 #include <vector>
 
 #include "stout/core/policy/basic.h"
+#include "tests/support/catch.h"
 #include "tests/unit/engine_driver.h"
 
 namespace stout {

@@ -2,8 +2,9 @@
 
 #include "stout/core/lease_keeper.h"
 
-#include <catch2/catch.hpp>
 #include <chrono>
+
+#include "tests/support/catch.h"
 
 namespace stout {
 using namespace internal;

@@ -1,8 +1,9 @@
 #include "stout/core/lease_table.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <map>
+
+#include "tests/support/catch.h"
 
 namespace stout {
 namespace {

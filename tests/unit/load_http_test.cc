@@ -1,5 +1,4 @@
 #include <boost/asio/buffer.hpp>
-#include <catch2/catch.hpp>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -8,6 +7,7 @@
 #include "load/command_line.h"
 #include "load/request_writer.h"
 #include "load/response_reader.h"
+#include "tests/support/catch.h"
 
 namespace stout::load {
 namespace {

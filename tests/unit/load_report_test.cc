@@ -1,5 +1,4 @@
 #include <boost/json.hpp>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -8,6 +7,7 @@
 #include "load/comparison.h"
 #include "load/json_text.h"
 #include "load/run_report.h"
+#include "tests/support/catch.h"
 
 namespace stout::load {
 namespace {

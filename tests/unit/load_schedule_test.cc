@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <cmath>
 #include <vector>
 
 #include "load/schedule.h"
+#include "tests/support/catch.h"
 
 namespace stout::load {
 namespace {

@@ -1,9 +1,9 @@
-#include <catch2/catch.hpp>
 #include <sstream>
 #include <string>
 
 #include "load/value_body.h"
 #include "load/verifier.h"
+#include "tests/support/catch.h"
 
 namespace stout::load {
 namespace {

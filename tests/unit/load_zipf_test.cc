@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include "load/workload.h"
 #include "load/zipf.h"
+#include "tests/support/catch.h"
 
 namespace stout::load {
 namespace {

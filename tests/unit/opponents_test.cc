@@ -2,7 +2,6 @@
 
 #include "policies/opponents/opponents.h"
 
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 #include "policies/opponents/gradient2.h"
 #include "policies/opponents/kafka.h"
 #include "policies/opponents/vegas.h"
+#include "tests/support/catch.h"
 
 namespace stout::bench {
 namespace {

@@ -1,9 +1,10 @@
 #include "stout/core/options.h"
 
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <functional>
 #include <string>
+
+#include "tests/support/catch.h"
 
 namespace stout {
 namespace {

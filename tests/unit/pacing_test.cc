@@ -1,11 +1,11 @@
 // When a lane sends under interval, gap and tick, and how it cuts a batch that probes.
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <string>
 #include <vector>
 
 #include "stout/core/pacer.h"
 #include "stout/core/policy/basic.h"
+#include "tests/support/catch.h"
 #include "tests/unit/engine_driver.h"
 
 namespace stout {

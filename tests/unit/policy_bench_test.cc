@@ -1,7 +1,6 @@
 // What policy-bench makes of its trials, and one short trial as a whole.
 
 #include <atomic>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <stdexcept>
 #include <string>
@@ -16,6 +15,7 @@
 #include "policies/sweep.h"
 #include "policies/trial.h"
 #include "stout/core/policy/basic.h"
+#include "tests/support/catch.h"
 
 namespace stout::bench {
 namespace {

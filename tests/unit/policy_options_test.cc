@@ -1,13 +1,13 @@
 // One table per policy reads, names and documents its options.
 #include "core/policy_options.h"
 
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <string>
 #include <vector>
 
 #include "stout/core/policy/stout.h"
 #include "stout/core/random.h"
+#include "tests/support/catch.h"
 
 namespace stout::internal {
 namespace {

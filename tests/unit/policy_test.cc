@@ -1,12 +1,12 @@
 #include "stout/core/policy.h"
 
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "stout/core/policy/basic.h"
+#include "tests/support/catch.h"
 
 namespace stout {
 namespace {

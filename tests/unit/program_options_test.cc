@@ -1,6 +1,5 @@
 // The dialect of options that all programs share, and how a program answers a wrong command line.
 
-#include <catch2/catch.hpp>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -10,6 +9,7 @@
 #include "program/command_line.h"
 #include "program/options.h"
 #include "stout/version.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 
 namespace stout::program {

@@ -2,13 +2,13 @@
 #include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
-#include <catch2/catch.hpp>
 #include <csignal>
 #include <functional>
 #include <optional>
 
 #include "program/ending_signals.h"
 #include "program/interrupt.h"
+#include "tests/support/catch.h"
 
 namespace stout::program {
 namespace {

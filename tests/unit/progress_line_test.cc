@@ -3,9 +3,10 @@
 #include "load/progress_line.h"
 
 #include <array>
-#include <catch2/catch.hpp>
 #include <cstdio>
 #include <string_view>
+
+#include "tests/support/catch.h"
 
 namespace stout::bench {
 namespace {

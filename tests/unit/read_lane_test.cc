@@ -1,12 +1,12 @@
 // Fetches: what they show, what they share and how they end.
 #include "stout/core/read_lane.h"
 
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <string>
 #include <vector>
 
 #include "stout/core/policy/basic.h"
+#include "tests/support/catch.h"
 #include "tests/unit/engine_driver.h"
 
 namespace stout {

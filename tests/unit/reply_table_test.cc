@@ -1,9 +1,9 @@
 #include "stout/core/reply_table.h"
 
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <vector>
 
+#include "tests/support/catch.h"
 #include "tests/unit/engine_driver.h"
 
 namespace stout {

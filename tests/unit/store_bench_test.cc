@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <cmath>
 #include <memory>
@@ -19,6 +18,7 @@
 #include "stores/writer.h"
 #include "stores/writer_pool.h"
 #include "stout/core/policy/basic.h"
+#include "tests/support/catch.h"
 
 namespace stout::bench {
 namespace {

@@ -1,10 +1,11 @@
 // The published law, step by step; each guard on and off.
 #include "stout/core/policy/stout.h"
 
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <string>
 #include <utility>
+
+#include "tests/support/catch.h"
 
 namespace stout {
 namespace {

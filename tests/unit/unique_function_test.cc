@@ -1,12 +1,13 @@
 #include "stout/unique_function.h"
 
 #include <array>
-#include <catch2/catch.hpp>
 #include <cstddef>
 #include <memory>
 #include <new>
 #include <string>
 #include <utility>
+
+#include "tests/support/catch.h"
 
 namespace stout {
 namespace {
