@@ -6,5 +6,7 @@ shift 2
 flags=
 while [ "$1" != -- ]; do flags="$flags $1"; shift; done
 shift
-awk -f "$here/extract.awk" "$@" >"$output"
-exec "$compiler" -std=c++20 -w -fsyntax-only -include "$here/given.h" $flags "$output"
+rm -f "$output".*.cc
+awk -v STEM="$output" -f "$here/extract.awk" "$@" >"$output"
+"$compiler" -std=c++20 -w -fsyntax-only -include "$here/given.h" $flags "$output"
+for source in "$output".*.cc; do "$compiler" -std=c++20 -w -fsyntax-only $flags "$source"; done
