@@ -47,7 +47,7 @@ class Histogram {
   // it.
   static std::size_t BucketOf(std::uint64_t value) {
     if (value < kSub) return value;
-    const int shift = std::bit_width(value) - kSubBits - 1;
+    const int shift = static_cast<int>(std::bit_width(value)) - kSubBits - 1;
     return (static_cast<std::size_t>(shift) << kSubBits) + (value >> shift);
   }
   static std::uint64_t UpperBound(std::size_t bucket);
