@@ -1,9 +1,9 @@
-#include <catch2/catch.hpp>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "http/body_budget.h"
+#include "tests/support/catch.h"
 
 namespace stout::http {
 namespace {

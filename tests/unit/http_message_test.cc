@@ -1,4 +1,3 @@
-#include <catch2/catch.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -7,6 +6,7 @@
 #include "http/message.h"
 #include "http/preconditions.h"
 #include "http/refusals.h"
+#include "tests/support/catch.h"
 
 namespace stout::http {
 namespace {
