@@ -1,15 +1,18 @@
-# Installs what stout_library(... INSTALL) declared, so that
+# Installs what stout_library(... INSTALL) and stout_program(... INSTALL) declared, so that
 #
 #   find_package(stout 0.1 COMPONENTS rocksdb)
 #
 # finds stout::rocksdb, what it needs of ours, and the packages that those need, nothing more.
-# A component is a library; what it needs is read from what it links.
+# A component is a library; what it needs is read from what it links. `pkg-config stout` names them
+# all together, for other build systems.
 
 include(CMakePackageConfigHelpers)
 
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/stout)
 set(needs "")  # lines of the configuration file
 set(components "")
+set(all_packages "")
+set(libraries "")
 
 get_property(targets GLOBAL PROPERTY STOUT_INSTALL_TARGETS)
 foreach(target IN LISTS targets)
@@ -29,6 +32,8 @@ foreach(target IN LISTS targets)
   list(TRANSFORM packages REPLACE "::.*" "")
   list(REMOVE_DUPLICATES packages)
   list(APPEND components ${component})
+  list(APPEND all_packages ${packages})
+  list(PREPEND libraries "-l$<TARGET_FILE_BASE_NAME:${target}>")  # before those that it needs
   string(APPEND needs "set(stout_${component}_components ${ours})\n"
                       "set(stout_${component}_packages ${packages})\n")
 endforeach()
@@ -42,3 +47,34 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/stoutConfigVersion.cmake
                                  COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/stoutConfig.cmake ${PROJECT_BINARY_DIR}/stoutConfigVersion.cmake
         DESTINATION ${config_dir})
+
+# RocksDB 7 and 9 have a file of pkg-config, as the others do; Boost has none.
+set(pc_of_fmt fmt)
+set(pc_of_spdlog spdlog)
+set(pc_of_PostgreSQL libpq)
+set(pc_of_RocksDB rocksdb)
+set(requires "")
+foreach(package IN LISTS all_packages)
+  list(APPEND requires ${pc_of_${package}})
+endforeach()
+if(TARGET stout_resp)
+  list(APPEND requires hiredis)
+endif()
+if(TARGET stout_etcd)
+  list(APPEND libraries -lboost_json)
+endif()
+list(REMOVE_DUPLICATES requires)
+list(JOIN requires " " requires)
+list(JOIN libraries " " libraries)
+file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)  # the tree may be moved
+configure_file(${CMAKE_CURRENT_LIST_DIR}/stout.pc.in ${PROJECT_BINARY_DIR}/stout.pc.in @ONLY)
+file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/stout.pc INPUT ${PROJECT_BINARY_DIR}/stout.pc.in)
+install(FILES ${PROJECT_BINARY_DIR}/stout.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+get_property(installed_programs GLOBAL PROPERTY STOUT_INSTALL_PROGRAMS)
+if(installed_programs)
+  install(TARGETS ${installed_programs})
+  install(FILES ${PROJECT_SOURCE_DIR}/docs/scenario.schema.json ${PROJECT_SOURCE_DIR}/docs/grid.schema.json
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/stout)
+endif()
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -50,10 +50,13 @@ function(stout_library name)
   endif()
 endfunction()
 
-# stout_program(NAME SOURCES files... [LINK libraries...]) makes an executable in bin/.
+# stout_program(NAME [INSTALL] SOURCES files... [LINK libraries...]) makes an executable in bin/.
 function(stout_program name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "INSTALL" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
   stout_compile(${name})
+  if(ARG_INSTALL)
+    set_property(GLOBAL APPEND PROPERTY STOUT_INSTALL_PROGRAMS ${name})
+  endif()
 endfunction()
