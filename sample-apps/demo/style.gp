@@ -7,11 +7,12 @@ set linetype 5 linecolor rgb "#009e73" linewidth 2 pointtype 7 pointsize 0.6
 set linetype 6 linecolor rgb "#cc79a7" linewidth 2 pointtype 9 pointsize 0.6
 set grid ytics linecolor "gray85"
 set border 3
+set title offset 0, 0.4
 set tics nomirror
 
 # The three steps of the load, the heavy one shaded. Called with step (seconds), light, heavy (rates).
 set object 1 rectangle from step, graph 0 to 2 * step, graph 1 behind \
   fillcolor rgb "#eeeeee" fillstyle solid noborder
-set label 1 light . " requests/s" at 0.5 * step, graph 0.95 center
-set label 2 heavy . " requests/s" at 1.5 * step, graph 0.95 center
-set label 3 light . " requests/s" at 2.5 * step, graph 0.95 center
+set label 1 light . " requests/s" at 0.5 * step, graph 1.04 center
+set label 2 heavy . " requests/s" at 1.5 * step, graph 1.04 center
+set label 3 light . " requests/s" at 2.5 * step, graph 1.04 center
