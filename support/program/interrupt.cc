@@ -14,14 +14,16 @@ void OnInterrupt(int signal) {
   if (interrupted.exchange(true)) std::raise(signal);
 }
 
-void (*Catch(int signal))(int) {
+// Before the first handler is there: a signal between the two is not forgotten.
+void (*CatchFirst(int signal))(int) {
   interrupted = false;
   return std::signal(signal, OnInterrupt);
 }
 
 }  // namespace
 
-Interrupt::Interrupt() : former_int_(Catch(SIGINT)), former_term_(Catch(SIGTERM)) {}
+Interrupt::Interrupt()
+    : former_int_(CatchFirst(SIGINT)), former_term_(std::signal(SIGTERM, OnInterrupt)) {}
 
 Interrupt::~Interrupt() {
   std::signal(SIGINT, former_int_);

@@ -19,7 +19,7 @@ in_chroot() {
     mount -t proc proc "$1/proc"
     mount --rbind /dev "$1/dev"
     mount -t tmpfs tmpfs "$1/dev/shm"
-    exec chroot "$1" bash -euc "cd /stout; exec \"\$@\"" "$@"' bash "$@"
+    exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root chroot "$1" bash -euc "cd /stout; exec \"\$@\"" "$@"' bash "$@"
 }
 
 platform() { # RELEASE
@@ -59,4 +59,5 @@ for release in "$@"; do
   [[ $release =~ ^1[23]$ ]] || die "no platform '$release'; there are 12 and 13, releases of Debian"
 done
 ((EUID == 0)) || die "be root: it makes chroots"
+command -v debootstrap >/dev/null || die "apt-get install debootstrap"
 for release in "$@"; do platform "$release"; done
