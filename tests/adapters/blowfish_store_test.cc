@@ -1,6 +1,6 @@
-// What is particular to the store on a blowfish-server: how it is addressed, its lanes, and what it
-// makes of answers that are wrong, partial, late or that nobody asked for. The server is a script,
-// but for its limits; what else the real one must do: store_contract_test.cc, remote_store_test.cc.
+// The store on a blowfish-server: its address, its lanes, and its reaction to answers that are
+// wrong, partial, late or without a request. The server is a script, except for its limits.
+// store_contract_test.cc and remote_store_test.cc test the rest against the real server.
 
 #include "stout/adapters/blowfish_store.h"
 
@@ -47,7 +47,7 @@ std::string Facts(int shards, int items = 100, int bytes = 1000, int version = 1
          field("tombstone-ms", 3'600'000);
 }
 
-// A server of so many shards that answers everything else as told.
+// A server of this number of shards, with a fixed answer to everything else.
 Script Shards(int shards, Script others) {
   return [shards, others = std::move(others)](const Command& command) {
     if (command[0] == "STOUT.SHARDS") return Answer{Facts(shards)};
@@ -67,7 +67,7 @@ class BlowfishTest : public StoreOpener {
   [[nodiscard]] std::string At(const std::string& user, const std::string& rest = {}) const {
     return "blowfish://" + user + "127.0.0.1:" + std::to_string(server_.port()) + rest;
   }
-  // Of a server that answers everything so.
+  // Returns why a server with one answer to everything is refused.
   std::string WhyNotIf(const std::string& answer, Errc errc = Errc::kBadUrl) {
     server_.Follow([answer](const Command&) { return Answer{answer}; });
     return WhyNot(At(""), errc);

@@ -29,7 +29,7 @@ struct World {
     return options;
   }
 
-  // Nothing while the call is not answered.
+  // nullopt while the call is not answered.
   using Answer = std::shared_ptr<std::optional<WriteResult>>;
   Answer Write(const WriteBatch& batch) {
     auto answer = std::make_shared<std::optional<WriteResult>>();

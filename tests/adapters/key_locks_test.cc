@@ -43,7 +43,7 @@ TEST_CASE("a batch waits for each of its keys, and takes none before", "[key_loc
       const KeyLocks::Guard guard(locks, overlapping);
       too_soon = !released;
     });
-    // Whether or not the waiter has come by now: "c" is not taken.
+    // "c" is not taken, in any order of the threads.
     const KeyLocks::Guard other(locks, free);
     released = true;
   }

@@ -92,7 +92,7 @@ TEST_CASE("a write that fails once its session ends fails the next one", "[plain
   CHECK_THROWS_WITH(contender->Begin(2), Catch::Contains("OOM"));
 }
 
-/// Of little load, in a moment.
+/// A light load, for a moment.
 CompareOptions Small(const std::string& url) {
   CompareOptions options;
   options.stores = {{"redis", url}};
@@ -130,7 +130,7 @@ TEST_CASE("a rate below one that failed is not a least one", "[plain-writer]") {
   options.max_p99 = 500ms;
   options.search = {.first = 50, .highest = 100, .step = 2};
   int at_highest = 0;
-  // What the search found is too much when it is repeated.
+  // The found rate is too much when it is repeated.
   const auto slow_down = [&](const Comparison&, const std::string&, double rate) {
     if (rate == options.search.highest) ++at_highest;
     const bool confirming = rate == options.search.highest && at_highest == 2;

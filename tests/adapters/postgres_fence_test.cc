@@ -42,7 +42,7 @@ TEST_CASE_METHOD(FenceTest, "postgres: a fence waits for a batch that is under w
   REQUIRE(Eventually([&] { return Locks("locktype = 'advisory' AND NOT granted"); }));
   stranger.Execute("COMMIT");
   CHECK_FALSE(fence.get());
-  // On a busy machine the fence may have lost its patience. What it lets be seen stays, either way.
+  // On a busy machine the fence may have timed out. The visible state stays in both cases.
   const StoredState seen = ReadOne(*successor, "k");
   CHECK(seen.value == (batch.get() == WriteResult{} ? "2" : "1"));
   CHECK(ReadOne(*successor, "k") == seen);

@@ -1,5 +1,5 @@
-// What is particular to the PostgreSQL store: how it is set up, rows that the server refuses. Of
-// servers and networks that fail: remote_store_test.cc.
+// The PostgreSQL store: its set-up, and rows that the server refuses. remote_store_test.cc tests
+// servers and networks that fail.
 
 #include "stout/adapters/postgres_store.h"
 

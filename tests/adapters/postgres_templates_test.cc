@@ -37,7 +37,7 @@ struct Notes {
   std::string value = "convert_from(v, 'UTF8')";
   std::string id = "convert_to(id::text, 'UTF8')";
   std::string body = "convert_to(body::text, 'UTF8')";
-  std::string also = "true";  // What remove asks for besides.
+  std::string also = "true";  // additional condition of remove
 };
 
 PostgresOptions Templates(const Notes& notes) {

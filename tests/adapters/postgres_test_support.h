@@ -15,7 +15,7 @@ class PostgresTest : public RemoteStoreFixture<PostgresServer> {
  public:
   using RemoteStoreFixture::Open;
   using RemoteStoreFixture::WhyNot;
-  // What is wrong with these options.
+  // Returns the problem of these options.
   std::string WhyNot(PostgresOptions options, int port = 0) {
     options.connection = server().Connection(port);
     Diagnostics why;
@@ -34,7 +34,7 @@ class PostgresTest : public RemoteStoreFixture<PostgresServer> {
   }
 
  protected:
-  // Where clients reach the server: directly, or through a pooler that is started.
+  // The server's address for clients: direct, or through a pooler that is started.
   int PortOf(bool pooled) {
     if (pooled) pooler_ = std::make_unique<Pgbouncer>(server().port());
     return pooled ? pooler_->port() : server().port();

@@ -101,8 +101,7 @@ TEST_CASE("a message about arguments loses secrets, and keeps names of options a
   CHECK(RedactedMessage(std::string("wrong: ") + argument, arguments) == "wrong: " + expected);
 }
 
-// What OpenStore() and OpenLeaseService() report about URLs that cannot be opened. Port 1 is
-// closed.
+// Reports of OpenStore() and OpenLeaseService() about URLs that cannot be opened. Port 1 is closed.
 TEST_CASE("no error of opening a store or a lease service has the password in it", "[url]") {
   const std::string scheme = GENERATE(
       values<std::string>({"memory", "rocksdb", "postgres", "postgresql", "redis", "rediss",

@@ -1,5 +1,5 @@
-// The store on one Redis, when answers are not of the shape that its commands answer in: from a
-// proxy, a server that only resembles Redis, or a script with the same name.
+// The store on one Redis, if answers do not have the shape of its commands' answers: from a proxy,
+// a server that only resembles Redis, or a script with the same name.
 
 #include <future>
 #include <memory>

@@ -137,7 +137,7 @@ TEST_CASE("redis cluster: a batch becomes a request for each slot") {
   std::sort(slots.begin(), slots.end());
   const Layout plain({.mode = RedisMode::kPlain});
   CHECK(SlotsOf(ClusterWrite(batch, plain, RedisMode::kPlain)) == slots);
-  // What a prefix in braces does is the user's wish.
+  // The effect of a prefix in braces is the user's wish.
   const Layout together({.prefix = "{app}"});
   CHECK(SlotsOf(ClusterWrite(batch, together, RedisMode::kVersioned)) ==
         std::vector{SlotOf("app")});

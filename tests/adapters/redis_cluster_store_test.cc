@@ -1,5 +1,5 @@
-// What is particular to the store on Redis Cluster: nodes, slots that move, masters that are
-// replaced. Against a real one, and against nodes that answer by a script.
+// The store on Redis Cluster: nodes, slots that move, masters that are replaced. The tests use a
+// real cluster, and scripted nodes.
 
 #include "stout/adapters/redis_cluster_store.h"
 
@@ -146,7 +146,7 @@ class Load {
   std::chrono::milliseconds TakeSlowest() {
     return std::chrono::milliseconds(slowest_ms_.exchange(0));
   }
-  // Of those that were acknowledged, once it has stopped.
+  // Number of acknowledged writes, once it has stopped.
   [[nodiscard]] std::size_t CountLost() {
     std::size_t lost = 0;
     for (const auto& [key, state] : told_) {
@@ -619,7 +619,7 @@ TEST_CASE_METHOD(
         WriteResult{Errc::kFenced, {}});
 }
 
-// What a master has been sent before it stood still it may do when it wakes, as one who does not
+// A master may execute the commands that came before it stopped when it wakes, because it does not
 // know yet that it has been replaced.
 TEST_CASE_METHOD(ClusterTest, "redis cluster: a ghost write to a replaced master changes nothing") {
   const auto store = Open("timeout=60s&connect_timeout=500ms");

@@ -43,7 +43,7 @@ TEST_CASE("redis: addresses in a URL", "[redis]") {
   }
 }
 
-// What a server answers to Questions(): INFO twice, then CONFIG GET of six settings.
+// A server's answers to Questions(): INFO twice, then CONFIG GET of six settings.
 std::vector<Reply> Answers(const std::string& version, const std::vector<std::string>& settings) {
   std::vector<Reply> answers = {
       Text(Kind::kString, "# Server\r\nredis_version:" + version + "\r\nos:Linux\r\n"),

@@ -1,5 +1,5 @@
-// What is particular to the store on one Redis: how it is addressed and set up, errors of the
-// server, values that are not the store's. Of servers and networks that fail: remote_store_test.cc.
+// The store on one Redis: its address and set-up, errors of the server, values that are not the
+// store's. remote_store_test.cc tests servers and networks that fail.
 
 #include "stout/adapters/redis_store.h"
 
@@ -39,7 +39,7 @@ class RedisTest : public RemoteStoreFixture<RedisServer> {
 
 TEST_CASE_METHOD(RedisTest, "redis: users, passwords, databases and sockets") {
   StartServer({"--requirepass", "s3cret:/@"});
-  // What docs/STORES.md asks for, and no more.
+  // The rights that docs/STORES.md requires, and no more.
   server().Execute({"-a",    "s3cret:/@", "ACL",        "SETUSER",      "app",   "on",
                     ">word", "~app:*",    "+evalsha",   "+script|load", "+mget", "+mset",
                     "+get",  "+set",      "+getrange",  "+del",         "+incr", "+multi",

@@ -24,7 +24,7 @@ class StoreOpener {
     REQUIRE(store);
     return *std::move(store);
   }
-  // What is wrong with that URL.
+  // Returns the problem of that URL.
   std::string WhyNot(const std::string& url, Errc errc = Errc::kBadUrl) {
     Diagnostics why;
     const auto store = OpenStore(url, pool_.get_executor(), &why);
@@ -53,7 +53,7 @@ inline std::unique_ptr<Store> OpenOn(boost::asio::io_context& context, const std
   return *std::move(store);
 }
 
-// Those on a private server: PostgresServer, RedisServer.
+// Stores on a private server: PostgresServer, RedisServer.
 template <typename Server>
 class RemoteStoreFixture : public StoreOpener {
  public:

@@ -1,4 +1,4 @@
-// What a store does whose server, or the network before it, fails: the same whatever the server is.
+// A store whose server, or the network before it, fails: the same tests for all servers.
 
 #include <atomic>
 #include <csignal>
@@ -45,7 +45,7 @@ class PlainRedis : public Redis {
 #define STOUT_TEST_REDIS
 #endif
 #ifdef STOUT_HAS_BLOWFISH
-// Of one shard, as here one connection is to meet what is done to the network.
+// One shard, because here one connection must meet the faults of the network.
 class OneShard : public BlowfishServer {
  public:
   OneShard() : BlowfishServer(1) {}

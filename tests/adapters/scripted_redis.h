@@ -7,7 +7,7 @@
 
 namespace stout::test {
 
-// What a Redis answers to the commands of the tests; to all others as Redis does.
+// Answers the commands of the tests as a Redis would.
 struct RedisAnswers {
   std::string write = "*0\r\n";
   std::string note_epoch = "+OK\r\n";

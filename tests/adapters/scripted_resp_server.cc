@@ -17,7 +17,7 @@ using asio::ip::tcp;
 
 struct ScriptedRespServer::Session {
   explicit Session(tcp::socket accepted) : socket(std::move(accepted)) {
-    socket.set_option(tcp::no_delay(true));  // What is said has been sent.
+    socket.set_option(tcp::no_delay(true));  // the output has been sent
   }
 
   void Say(std::string_view bytes) {

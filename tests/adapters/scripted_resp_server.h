@@ -33,7 +33,7 @@ class ScriptedRespServer {
   ~ScriptedRespServer();
 
   [[nodiscard]] int port() const { return acceptor_.local_endpoint().port(); }
-  // What was said to it so far, on all connections.
+  // Returns the commands received so far, on all connections.
   [[nodiscard]] std::vector<Command> commands() const;
   // That there were so far.
   [[nodiscard]] std::size_t connections() const;

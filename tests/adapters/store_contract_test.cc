@@ -1,4 +1,4 @@
-// What every store must do, whatever it is made of: the promises of stout/store.h.
+// The contract of every store: the promises of stout/store.h.
 
 #include <atomic>
 #include <boost/asio/use_future.hpp>
@@ -215,7 +215,7 @@ TEMPLATE_TEST_CASE("a fence never goes back, and may be repeated", "[store]",
   CHECK(NewEpochNow(store) > 7);
 }
 
-// What a successor reads once it has fenced is there to stay: no batch of the former owner that is
+// The states that a successor reads after its fence stay: no batch of the former owner that is
 // under way takes effect after it.
 TEMPLATE_TEST_CASE("a fence waits for the batches that are under way", "[store]",
                    STOUT_TEST_FENCING_STORES) {

@@ -16,7 +16,7 @@
 namespace stout::blowfish {
 namespace {
 
-// Out of so many different bytes.
+// The text has this number of different bytes.
 std::string RandomText(std::size_t size, std::uint64_t letters, SplitMix64& random) {
   std::string text(size, '\0');
   for (char& byte : text) byte = static_cast<char>(255 - random.Below(letters));
@@ -44,7 +44,7 @@ TEST_CASE("how values are cut is chosen by the beginnings of large ones", "[memo
   const std::vector<std::string_view> values(2, value);
   const std::size_t bytes =
       test::MostBytesOf([&] { CHECK(ChooseCuts(Schema(), values).size() == 1); });
-  CHECK(bytes < kBeginning);  // Of all: 50 times as much.
+  CHECK(bytes < kBeginning);  // whole text: 50 times the size
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
-// Goal: what a client sends means what it means to redis, down to the words of errors. Method: the
-// same streams, most of them wrong in some place, to a real server and to parser, table and writer
-// with the few commands that a connection needs; all that is answered up to the end of the
-// connection must be the same.
+// Goal: a client's stream has the same meaning as for redis, down to the words of errors. Method:
+// the same streams, most of them wrong in some place, go to a real server and to parser, table and
+// writer with the few commands that a connection needs. All answers up to the end of the connection
+// must be equal.
 //
-// Streams differ from what is generally possible where we differ on purpose: they have no NUL
-// outside of arguments, at which redis ends lines, and no array of a million arguments or more,
-// which redis 7.0 awaits.
+// The streams leave out two inputs for which we differ on purpose. They have no NUL outside of
+// arguments, because redis ends lines there. They have no array of a million arguments or more,
+// because redis 7.0 awaits it.
 
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -33,8 +33,8 @@ namespace {
 
 const CommandTable kCommands;
 
-// A connection by the server's Unix socket: whatever was answered can be read even when the server
-// closed with some of the stream unread, which over TCP may be lost.
+// A connection by the server's Unix socket. All its answers can be read even if the server closed
+// with a part of the stream unread; over TCP they may be lost.
 class Connection {
  public:
   explicit Connection(const std::string& path) : socket_(::socket(AF_UNIX, SOCK_STREAM, 0)) {
@@ -160,7 +160,7 @@ class StreamMaker {
            Letters("ab01x\\\\\"' \t\v\r", 20) + OneOf({"\n", "\r\n", "\" \r\n", "'\n"});
   }
 
-  // What stands where a size should.
+  // Texts in the place of a size.
   std::string Nonsense() {
     return OneOf({"*", "*1\r\n$", "*2\r\n$4\r\nPING\r\n$", "*2\r\n$4\r\nECHO\r\n"}) +
            OneOf(

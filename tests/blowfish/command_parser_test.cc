@@ -1,5 +1,5 @@
-// Goal: whatever clients send, in whatever pieces, becomes the commands that they meant or the
-// error that redis has for it. What redis itself says: command_parser_differential_test.cc.
+// Goal: any stream of a client, in any pieces, becomes the intended commands or redis's error for
+// it. command_parser_differential_test.cc compares with redis itself.
 
 #include "command_parser.h"
 
@@ -124,7 +124,7 @@ TEST_CASE("what is no command is answered as by redis", "[parser]") {
       {"SET \"k\\\n", "unbalanced quotes in request"},
   }));
   CAPTURE(stream);
-  // What came before is carried out, what comes after is not.
+  // Commands before the error are executed; commands after it are not.
   const Received expected{{Words{"PING"}}, "ERR Protocol error: " + what};
   CHECK(ReceiveWhole("PING\r\n" + stream + "PING\r\n") == expected);
   CHECK(ReceiveAll("PING\r\n" + stream + "PING\r\n", {}, true, [] { return 1; }) == expected);

@@ -21,7 +21,7 @@ std::vector<std::string_view> Views(const std::vector<std::string>& words) {
   return {words.begin(), words.end()};
 }
 
-// What a command is refused with.
+// Returns the error for a refused command.
 std::string WhyNot(const std::vector<std::string>& words) {
   std::string error;
   CHECK(kTable.Resolve(Views(words), error) == nullptr);
@@ -36,7 +36,7 @@ CommandId IdOf(const std::vector<std::string>& words) {
   return spec->id;
 }
 
-// What COMMAND with these arguments answers.
+// Returns the answer of COMMAND with these arguments.
 std::string Answer(const std::vector<std::string>& words, Resp version = Resp::k2) {
   std::string error;
   const CommandSpec* const spec = kTable.Resolve(Views(words), error);

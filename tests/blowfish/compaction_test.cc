@@ -32,9 +32,9 @@ struct World {
   void Grow(Compaction::LogGrew grew) { compaction.On(grew, now); }
   void Ask() { compaction.On(Compaction::Asked{}, now); }
   void Fail(bool too_large = false) { compaction.On(Compaction::Failed{too_large}, now); }
-  // What was to be begun is.
+  // The expected action has begun.
   std::optional<Action> Next() { return compaction.Next(now); }
-  // Ends what is under way well; the freeze took so much.
+  // Ends the action under way with success; the freeze took this number of bytes.
   void End(std::uint64_t frozen_bytes = 10) {
     if (compaction.working() == Action::kFreeze) {
       compaction.On(Compaction::Frozen{frozen_bytes}, now);
@@ -42,7 +42,7 @@ struct World {
       compaction.On(Compaction::Done{}, now);
     }
   }
-  // What it does until it is idle, as all goes well.
+  // Its actions until it is idle, if all succeed.
   std::vector<Action> Run() {
     std::vector<Action> actions;
     while (const auto action = Next()) {
@@ -185,7 +185,7 @@ TEST_CASE("a log that is empty is not frozen, however much is not merged", "[com
   CHECK(world.Next() == std::nullopt);
   CHECK(world.compaction.idle());
   CHECK(world.compaction.Deadline() == std::nullopt);
-  // What makes room.
+  // An event that makes room.
   world.Grow({.table_bytes = 10, .log_bytes = 10, .unmerged_bytes = 511});
   CHECK(world.Run() == kAll);
 }
@@ -262,7 +262,7 @@ TEST_CASE("whatever fails, one thing is done at a time, and all is merged in the
         CHECK((table > 0 || freeze_asked));
       }
     }
-    // Somebody has to come back: an end, a deadline, or what is new.
+    // There is always a next step: an end, a deadline, or a new event.
     CHECK((world.compaction.working() || world.compaction.Deadline() || world.compaction.idle()));
   }
   world.Ask();

@@ -8,7 +8,8 @@
 
 namespace stout::blowfish {
 
-// What becomes of bytes in a file. All are given and visited padded; the padding stays as it is.
+// Ways to damage the bytes of a file. All are given and visited padded; the padding does not
+// change.
 
 // Calls visit(bytes) once for each bit, with that bit flipped.
 template <typename Visit>

@@ -129,7 +129,7 @@ TEST_CASE("a sequence takes the bits that its header promises", "[elias_fano]") 
   constexpr std::uint64_t kSize = 100'000;
   Numbers numbers(kSize);
   for (std::uint64_t& number : numbers) {
-    // Gaps of so many bits on average; numbers of 64.
+    // Gaps of this number of bits on average; numbers of 64.
     number = width == 64 ? random.Next() : random.Below(kSize << width);
   }
   std::sort(numbers.begin(), numbers.end());
@@ -138,7 +138,7 @@ TEST_CASE("a sequence takes the bits that its header promises", "[elias_fano]") 
   CHECK(BuildEliasFano(numbers).size() * 8.0 <= promised * kSize + 8 * 64);
 }
 
-// What may be asked of bytes that open.
+// All queries that are allowed for bytes that open.
 void Exercise(const EliasFano& sequence, SplitMix64& random) {
   std::uint64_t sum = 0;
   for (EliasFano::Cursor cursor(sequence, 0); cursor.index() < sequence.size();) {

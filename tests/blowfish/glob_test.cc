@@ -9,10 +9,10 @@
 namespace stout::blowfish {
 namespace {
 
-// What redis's rules say, at whatever cost: each '*' tries everything.
+// The rules of redis, at any cost: each '*' tries everything.
 bool Model(std::string_view pattern, std::string_view text);
 
-// Whether the brackets at the front of `pattern`, which they are removed from, describe `c`.
+// Returns true if the brackets at the front of `pattern` describe `c`. Removes them from `pattern`.
 bool ModelBrackets(std::string_view& pattern, char c) {
   const auto byte = [](char x) { return static_cast<unsigned char>(x); };
   pattern.remove_prefix(1);
@@ -65,7 +65,7 @@ TEST_CASE("globs match what their rules say", "[glob]") {
     const std::string text = RandomText(random, "ab]^-\\\xff", 6);
     CAPTURE(seed, pattern, text);
     REQUIRE(GlobMatch(pattern, text) == Model(pattern, text));
-    // Letters that are equal but for their case are as one.
+    // Letters that differ only in case are equal.
     std::string upper = text;
     for (char& c : upper) c = c == 'a' ? 'A' : c;
     REQUIRE(GlobMatch(pattern, upper, GlobCase::kIgnore) == Model(pattern, text));

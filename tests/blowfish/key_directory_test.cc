@@ -154,7 +154,7 @@ TEST_CASE("numbers end with 64 bits", "[keys]") {
   CHECK_FALSE(KeyNumbering::Make(std::vector(9, all), 9));
 }
 
-// What may be asked of bytes that open.
+// All queries that are allowed for bytes that open.
 void Exercise(const KeyDirectory& directory, const Keys& probes) {
   std::string key;
   for (std::uint64_t record = 0; record < directory.size(); ++record) {

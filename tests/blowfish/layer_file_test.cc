@@ -22,7 +22,7 @@ std::string LayersPath(const TempDirectory& directory) {
   return directory.path() + "/" + kLayersName;
 }
 
-// What is read of a file with these bytes.
+// Returns the content read from a file with these bytes.
 std::size_t ReadBack(const TempDirectory& directory, const std::string& bytes) {
   std::ofstream(LayersPath(directory), std::ios::binary) << bytes;
   return ReadLayers(directory.path());

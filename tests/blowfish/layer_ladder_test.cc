@@ -13,7 +13,7 @@
 namespace stout::blowfish {
 namespace {
 
-// Records of so many attributes, each a number.
+// Records of this number of attributes, each a number.
 struct Indexed {
   RecordIndexParts parts;
   ReclaimDomain domain;

@@ -111,8 +111,7 @@ std::vector<LayerInfo> WithoutBytes(std::vector<LayerInfo> layers) {
 }
 
 // Memory of a layer that is too small to be mapped, as the header promises it: packed values, a
-// bitmap while there are some to fill, and what rounding to words and
-// looking ahead costs.
+// bitmap while there are some to fill, and the overhead of rounding to words and of looking ahead.
 bool BytesAreAsPromised(const SampleShape& shape, const LayerInfo& layer) {
   if (layer.state == LayerState::kImplied) return layer.bytes == 0;
   const std::uint64_t bits_each = shape.width + (layer.state == LayerState::kFilling ? 1 : 0);
@@ -257,7 +256,8 @@ std::uint64_t RandomIndex(SplitMix64& random, const SampleShape& shape) {
   }
 }
 
-// Whether a random part of a random column unpacks just when all of the column is there, and right.
+// Checks that a random part of a random column unpacks exactly if all of the column is there, and
+// unpacks correctly.
 bool UnpacksAsInTheModel(SplitMix64& random, const LayeredSampledArray& array, const Model& model) {
   const SampleShape& shape = array.shape();
   const std::uint32_t ordinal = shape.Ordinal(RandomIndex(random, shape));
@@ -419,7 +419,7 @@ TEST_CASE("layers of mapped memory", "[lsa]") {
   CHECK(array.bytes() < 1'500'001 * 13 / 8 + 65536);
 }
 
-// Finds what a random part of a column has, unless that is not full. What is found wrong.
+// Reads a random part of a column, unless that is not full. Returns the error found.
 int WrongInColumn(SplitMix64& random, const LayeredSampledArray& array) {
   const SampleShape& shape = array.shape();
   const std::uint64_t index = RandomIndex(random, shape);
@@ -434,7 +434,7 @@ int WrongInColumn(SplitMix64& random, const LayeredSampledArray& array) {
   return wrong;
 }
 
-// A reader that fills what it lacks, one batch. What is found wrong.
+// A reader that fills missing entries, for one batch. Returns the error found.
 int FindAndFill(SplitMix64& random, LayeredSampledArray& array) {
   int wrong = 0;
   for (int query = 0; query < 16; ++query) {

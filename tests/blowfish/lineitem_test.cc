@@ -161,8 +161,8 @@ TEST_CASE("values have the distributions of TPC-H 4.2.3", "[lineitem]") {
   CHECK(distinct["linestatus"].size() == 2);
   CHECK(distinct["shipinstruct"].size() == 4);
   CHECK(distinct["shipmode"].size() == 7);
-  // One part in thirty records and one supplier in six hundred, of as many as were expected for
-  // so many bytes; each day of seven years.
+  // One part in thirty records and one supplier in six hundred, for the number of records expected
+  // for this number of bytes; each day of seven years.
   const auto parts = static_cast<double>(distinct["partkey"].size());
   CHECK(parts == Approx(count / 30).epsilon(0.05));
   CHECK(sum["partkey"] / count == Approx(parts / 2).epsilon(0.03));

@@ -46,7 +46,7 @@ Input MakeInput(std::uint64_t seed, std::size_t lines, std::uint64_t keys) {
   return input;
 }
 
-// Of two lines with a key, the later one stays.
+// If two lines have the same key, the later one stays.
 Records AsRecords(const Input& input) {
   Records records;
   for (const auto& [key, value] : input) records[key] = value;
@@ -175,7 +175,7 @@ TEST_CASE("an error that repeats the password is cut", "[load]") {
             "server's");
 }
 
-// What a server does that is well.
+// The behaviour of a healthy server.
 struct Memory {
   Records records;
 

@@ -19,7 +19,7 @@ std::string Pack(const std::string& text) {
   return packed;
 }
 
-// What a file is read as, and the diagnostics where it cannot be.
+// The content read from a file, or the diagnostics if it cannot be read.
 struct Read {
   std::string text{};
   ErrorCode error{};

@@ -21,7 +21,7 @@ namespace stout::blowfish {
 // A server of this thread, which answers by a script.
 class ScriptedServer {
  public:
-  // What it answers to a command; nothing: it hangs up.
+  // Its answer to a command; nullopt: it hangs up.
   using Script = std::function<std::string(const Words& command)>;
 
   ScriptedServer(boost::asio::io_context& context, Script script)

@@ -10,7 +10,8 @@ namespace stout::blowfish {
 // Keys and values.
 using Records = std::map<std::string, std::string>;
 
-// What the server at this port has of the keys of `records`, and one record more if it has others.
+// Returns the records that the server at this port has of the keys of `records`, and one record
+// more if it has others.
 inline Records ReadBack(int port, const Records& records) {
   stout::test::RespClient client(port);
   for (const auto& [key, value] : records) client.Queue({"GET", key});

@@ -135,7 +135,7 @@ TEST_CASE("after a rotation that failed nothing goes where its file might cut it
   SimDisk disk(GENERATE(range(1, 20)));
   LogAppender appender(disk, kShard, {}, 0, 1);
   REQUIRE(CommitGroup(appender, {"a"}) == Errc::kOk);
-  disk.errors.sync_names = EIO;  // Whether the new file is there after a crash is open.
+  disk.errors.sync_names = EIO;  // the new file may or may not be there after a crash
   CHECK(appender.Rotate());
   CHECK(CommitGroup(appender, {"b"}) == Errc::kTransient);
   disk.errors = {};
@@ -156,13 +156,13 @@ TEST_CASE("a rotation that failed for certain leaves the old file in use", "[log
   CHECK(Recover(disk).keys == Group{"a", "b"});
 }
 
-// What a log must have after a crash: the groups acknowledged, in order, and at the end perhaps one
-// whose fate was open.
+// The content that a log must have after a crash: the acknowledged groups, in order, and at the end
+// perhaps one whose outcome was open.
 class Model {
  public:
   void Answered(const std::string& key, Errc errc) {
     if (errc == Errc::kTransient) return;
-    open_.clear();  // Whatever was open is settled by a group that came to be written after it.
+    open_.clear();  // a group that was written later settles the open outcomes
     if (errc == Errc::kOk) {
       acknowledged_.push_back(key);
     } else {

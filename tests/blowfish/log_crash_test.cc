@@ -1,8 +1,8 @@
-// Goal: no crash of the program or the machine, and no fault of the disk, makes a store break its
-// word. Method: a store on a simulated disk lives several lives, each ended by a crash at a random
-// call; writes, fences, epochs, freezes and compactions come at random, from a writer that repeats,
-// reorders and comes from the past. What each start finds is compared with what had been answered,
-// and with what had been seen.
+// Goal: no crash of the program or the machine, and no fault of the disk, makes a store break a
+// promise. Method: a store on a simulated disk lives several lives, each ended by a crash at a
+// random call. Writes, fences, epochs, freezes and compactions come at random, from a writer that
+// repeats, reorders and sends old writes. The state after each start is compared with the answers,
+// and with the states that were seen.
 
 #include <algorithm>
 #include <iterator>
@@ -21,9 +21,9 @@
 namespace stout::blowfish {
 namespace {
 
-using State = std::optional<std::string>;  // Nothing: deleted.
+using State = std::optional<std::string>;  // nullopt: deleted
 
-// What was sent of a key under one stamp.
+// The value sent of a key under one stamp.
 struct Sent {
   State state;
   int attempts = 0;  // That may have left it in the log: not those that were answered kTransient.
@@ -126,7 +126,7 @@ class World {
     });
   }
 
-  // Mostly something new; else a repetition of what was sent under this epoch.
+  // Mostly a new write, otherwise a repetition of one sent under this epoch.
   WriteItem MakeItem(const std::string& key, Epoch epoch) {
     WriteItem item{.key = key, .version = ++version_};
     auto& sent = sent_[key];
@@ -191,7 +191,7 @@ class World {
     });
   }
 
-  // What a compaction writes is on another disk, which is perfect.
+  // A compaction writes to another disk, which is perfect.
   void Compact() {
     if (!frozen_) return;
     for (const LogEntry* entry : frozen_->table->InKeyOrder()) {
@@ -204,7 +204,7 @@ class World {
     frozen_.reset();
   }
 
-  // What all stores together have of a key, the newest store first.
+  // Returns the state of a key in all stores together, the newest store first.
   [[nodiscard]] std::optional<std::pair<Stamp, State>> Find(const std::string& key) const {
     if (const LogEntry* entry = store_->table().Find(key)) return StateOf(*entry);
     return FindOlder(key);
@@ -226,8 +226,8 @@ class World {
     return {entry.record.stamp, entry.deleted ? State() : State(std::string(entry.record.value))};
   }
 
-  // Nothing that was answered or seen is lost, and nothing is there that was not sent, or of which
-  // it was said that it would not be.
+  // No answered or seen write is lost. Every write that is there was sent, and was not reported as
+  // failed for good.
   void CheckAll() {
     for (int i = 0; i < kKeys; ++i) {
       const std::string key = std::to_string(i);
@@ -249,7 +249,7 @@ class World {
   int life_ = 0;
   std::unique_ptr<LogStore> store_;
 
-  // Of the world outside, which does not crash.
+  // State of the outside world, which does not crash.
   std::map<std::string, std::map<Stamp, Sent>> sent_;
   std::map<std::string, Stamp> reached_;  // The newest that was acknowledged or seen.
   Version version_ = 0;

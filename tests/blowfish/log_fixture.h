@@ -29,7 +29,7 @@ inline Errc CommitGroup(LogAppender& appender, const Group& group) {
   return appender.Commit(&frame);
 }
 
-// Of a file that was not closed: without the room behind its groups.
+// Content of a file that was not closed, without the room behind its groups.
 inline std::string WithoutRoom(std::string file) {
   file.resize(file.find_last_not_of('\0') + 1);
   return file;
@@ -38,7 +38,7 @@ inline std::string WithoutRoom(std::string file) {
 struct Recovered {
   ErrorCode error;
   std::string message;
-  Group keys;  // Of all groups.
+  Group keys;  // of all groups
   RecoveredLog log;
 };
 

@@ -35,7 +35,7 @@ constexpr std::uint64_t kNowMs = 1'700'000'000'000;
 // A store on a simulated disk, which commits when it is told to.
 struct Fixture {
   SimDisk disk{1};
-  std::optional<Stamp> older;  // Of every key.
+  std::optional<Stamp> older;  // of every key
   LogStoreOptions options;
   std::unique_ptr<LogStore> store;
 
@@ -50,7 +50,7 @@ struct Fixture {
     store.reset();
     store = LogStore::Open(disk, options).value();
   }
-  // What will have been answered once something has been committed.
+  // The answers after the next commit.
   std::shared_ptr<std::optional<WriteResult>> Write(const WriteBatch& batch) {
     auto answer = std::make_shared<std::optional<WriteResult>>();
     store->Write(batch, kNowMs, [answer](WriteResult result) {
@@ -83,7 +83,7 @@ struct Fixture {
       if (!error) answer = std::move(frozen);
     });
     Commit();  // The rotation.
-    Commit();  // What the new file begins with.
+    Commit();  // the beginning of the new file
     return answer;
   }
   std::string ValueOf(KeyView key) {

@@ -97,7 +97,7 @@ struct Models {
     if (added || state->second.stamp < stamp) state->second = {stamp, std::move(value)};
   }
 
-  // What a query gives: keys and stamps in order.
+  // The result of a query: keys and stamps in order.
   std::vector<std::pair<std::string, Stamp>> Expect(const LogQuery& query) const {
     std::vector<std::pair<std::string, Stamp>> matches;
     for (const auto& [key, state] : model) {

@@ -99,7 +99,7 @@ TEST_CASE("appends of many threads are grouped, each ends once and in its thread
   constexpr int kAppends = 250;
   const stout::test::TempDirectory folder;
   const auto directory = OpenLogDirectory(folder.path() + "/a/log").value();
-  Wakeup wakeup;                       // Of the worker.
+  Wakeup wakeup;                       // of the worker
   std::vector<int> done(kThreads, 0);  // The worker's.
   {
     LogWriter writer(LogAppender(*directory, kShard, {}, 0, 1), {.wake = [&] { wakeup.Wake(); }});

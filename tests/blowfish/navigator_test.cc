@@ -54,7 +54,7 @@ class World {
   void Writes(std::size_t shard, double waiting) { writes_[shard] = waiting; }
   // Makes the queue this long, whatever is served.
   void Spike(std::size_t shard, double queue) { waiting_[shard] = queue; }
-  // Whenever somebody looks, so many more have just come at once.
+  // At each look, this number of requests has just come at once.
   void Burst(std::size_t shard, double requests) { burst_[shard] = requests; }
   // A move of the shard is carried out after this number of intervals.
   void Late(std::size_t shard, std::size_t intervals) { late_[shard] = intervals; }
@@ -140,7 +140,7 @@ class World {
 
 using Move = Navigation::Move;
 
-// What an idle shard and an overloaded one say.
+// The reports of an idle shard and of an overloaded one.
 ShardState IdleShard(std::uint64_t finest) {
   return {.layers = 1, .bytes = finest, .next_bytes = finest, .finest_bytes = finest};
 }
@@ -168,7 +168,7 @@ TEST_CASE("a longer spike and a plateau are answered with layers until they are 
   CHECK(world.layers(0) == 2);
   CHECK(world.queue(0) == 0);
   CHECK(world.moves().size() == 2);
-  // What it has it keeps, as nobody else needs it.
+  // It keeps its layers, because no other shard needs the memory.
   world.Load(0, 0);
   world.Run(60s);
   CHECK(world.layers(0) == 2);
@@ -373,7 +373,7 @@ TEST_CASE("a layer that is too large for the budget keeps nobody from a smaller 
         Expected{{Move::kNoBudget, 0}, {Move::kAdd, 1}});
   CHECK(Moves({.budget = 100}, {IdleShard(100), Overloaded(101, 2000), Overloaded(100, 1000)}) ==
         Expected{{Move::kNoBudget, 1}, {Move::kRemove, 0}});
-  // Of refusals, the neediest's is told.
+  // Of several refusals, that of the neediest is reported.
   CHECK(Moves({.budget = 10}, {Overloaded(100, 1000), Overloaded(100, 2000)}) ==
         Expected{{Move::kNoBudget, 1}});
 }

@@ -16,7 +16,7 @@ inline std::vector<std::byte> Padded(std::vector<std::byte> bytes) {
   return bytes;
 }
 
-/// What stands in them, without the padding.
+/// The bytes without the padding.
 template <typename T>
 Result<T> OpenPadded(const std::vector<std::byte>& padded) {
   return T::Open(std::span(padded).first(padded.size() - kBitPadding));

@@ -10,8 +10,8 @@
 
 namespace stout::blowfish {
 
-// A schema and values of it, of every kind that an alphabet cuts in a way of its own: few values,
-// numbers, text with frequent words, bytes; attributes may be empty, or lack.
+// A schema and values of it, of every kind that an alphabet cuts in its own way: few values,
+// numbers, text with frequent words, bytes. Attributes may be empty or missing.
 struct RandomValues {
   Schema schema;
   std::vector<std::string> values;

@@ -13,7 +13,7 @@ namespace stout::blowfish {
 
 using Words = std::vector<std::string>;
 
-// What a stream of a client comes to.
+// The result of a client's stream.
 struct Received {
   std::vector<Words> commands{};
   std::string error{};

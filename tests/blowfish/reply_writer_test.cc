@@ -10,7 +10,7 @@
 namespace stout::blowfish {
 namespace {
 
-// What `write(reply)` appends.
+// Returns the bytes that `write(reply)` appends.
 template <typename Write>
 std::string In(Resp version, Write write) {
   std::string out = "before";

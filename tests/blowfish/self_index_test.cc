@@ -191,7 +191,7 @@ TEST_CASE("walks in lock step see what single walks see", "[self_index]") {
   CHECK(read == made.records);
 }
 
-// One record of so many random symbols.
+// One record of this number of random symbols.
 std::vector<Field> OneLongText(std::size_t size) {
   SplitMix64 random(1);
   Field field{.symbols = 200};

@@ -1,6 +1,6 @@
-// Goal: what was answered survives kill -9 at any moment, compactions under way among them. Method:
-// writers keep the newest value that was acknowledged of each of their keys, and of one write more
-// that may have happened; after each start all keys are looked at.
+// Goal: acknowledged writes survive kill -9 at any moment, also during compactions. Method: writers
+// remember the newest acknowledged value of each of their keys, and one more write that may have
+// happened. After each start all keys are checked.
 
 #include <atomic>
 #include <chrono>
@@ -57,8 +57,8 @@ class Writer {
     }
   }
 
-  // Keys whose value is neither the one acknowledged last nor one sent since. What is found becomes
-  // what is known.
+  // Returns the keys whose value is neither the last acknowledged one nor one sent since. The found
+  // values become the known ones.
   std::vector<std::string> Check(int port) {
     RespClient client(port);
     std::vector<std::string> wrong;

@@ -74,7 +74,7 @@ class Stream {
   [[nodiscard]] std::uint64_t Below(std::uint64_t bound) { return random_.Below(bound); }
 
  private:
-  // What both refuse in the same words.
+  // Commands that both refuse in the same words.
   TypedCommand Wrong() {
     static const std::vector<TypedCommand> wrong = {
         {"GET"},

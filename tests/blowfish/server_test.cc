@@ -1,4 +1,4 @@
-// What the shard server does beyond redis, and what it refuses, seen by a client.
+// The extensions of the shard server beyond redis, and its refusals, as a client sees them.
 
 #include <sys/resource.h>
 
@@ -321,7 +321,7 @@ TEST_CASE("layers come and go while clients read") {
     CHECK(client.Receive() == ":429");
     CHECK(client.Receive() == "$1|2|3|0|5|6|7|8|9|0");
   }
-  // They are filled when there is nothing else to do.
+  // They are filled when there is no other work.
   CHECK(Eventually([&] {
     return client.Do({"INFO", "shards"}).find("filling=0") != std::string::npos;
   }));
@@ -477,7 +477,7 @@ TEST_CASE("what is too much is refused, and others are served") {
   CHECK(third.Do({"PING"}) == "+PONG");
   RespClient fourth(server.port());
   CHECK_THAT(fourth.Receive(), Contains("max number of clients"));
-  // What adapters are told to send at most is what is taken.
+  // The server accepts the largest batch that it announces to adapters.
   CHECK_THAT(client.Do({"STOUT.SHARDS"}),
              Contains("$max-batch-items, :12, $max-batch-bytes, :6144"));
 }

@@ -1,4 +1,4 @@
-// What the shard server's benchmarks rest on: truth, queries, clocks and accounts.
+// The parts of the shard server's benchmarks: truth, queries, clocks and accounts.
 
 #include <algorithm>
 #include <boost/json.hpp>
@@ -299,7 +299,7 @@ TEST_CASE("what is allocated is seen in the process's memory", "[shard-bench]") 
   const ProcessMemory after = MeasureMemory();
   CHECK(touched.back() == 'x');
   CHECK(after.rss_bytes > before.rss_bytes + kBytes * 9 / 10);
-  // What others map, too, counts in part, and these come and go.
+  // Pages that other processes also map count in part, and these come and go.
   CHECK(after.pss_bytes > kBytes * 9 / 10);
 }
 

@@ -1,4 +1,4 @@
-// What a shard keeps, and what it says, as its compactions succeed and fail.
+// The content and the answers of a shard while its compactions succeed and fail.
 
 #include <sys/stat.h>
 
@@ -27,7 +27,7 @@ using test::CheckReads;
 using test::ManifestAway;
 using test::OpenedShard;
 
-// Where the file of the first merge will be.
+// Path of the first merge's file.
 std::string FirstRecords(const OpenedShard& opened) {
   return opened.directory() + "/00000000000000000002.records";
 }
@@ -118,7 +118,7 @@ TEST_CASE("a merge whose manifest could not be written is not built again", "[sh
   PollUntilFailed(opened);
   CHECK(opened.shard().stats().last_failure.starts_with("publish: "));
   CHECK(opened.shard().succinct() == nullptr);
-  // What is written meanwhile is newer than what was merged.
+  // Writes during the merge are newer than the merged records.
   REQUIRE(opened.Put("key1", 2, "newer") == WriteResult());
   struct stat before = {};
   REQUIRE(::stat(FirstRecords(opened).c_str(), &before) == 0);
@@ -139,7 +139,7 @@ TEST_CASE("a merge whose manifest could not be written is not built again", "[sh
 
 TEST_CASE("what is written while a merge is taken over is newer than the merge", "[shard]") {
   OpenedShard opened{Schema()};
-  opened.options.compaction = {};  // Nothing is compacted but what is asked for.
+  opened.options.compaction = {};  // only requested compactions run
   opened.Open();
   test::Model model;
   const auto put = [&](int first, int last, Version version) {

@@ -37,7 +37,7 @@ class OpenedShard {
   }
 
   ShardOptions options;  // From the next start on.
-  Diagnostics why;       // Of the last start.
+  Diagnostics why;       // of the last start
 
   void Open() { REQUIRE(TryOpen() == ErrorCode()); }
   void Close() { shard_.reset(); }

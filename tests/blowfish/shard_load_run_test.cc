@@ -35,7 +35,7 @@ std::string AttributeNames() {
   return names;
 }
 
-/// Of CSV, by name.
+/// Columns of the CSV, by name.
 using Line = std::map<std::string, std::string>;
 
 std::vector<Line> ParseCsv(const std::string& csv) {

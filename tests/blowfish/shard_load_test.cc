@@ -1,4 +1,4 @@
-// What shard-load offers and writes: times, requests, lines.
+// The output of shard-load: times, requests, lines.
 
 #include <algorithm>
 #include <cmath>
@@ -60,7 +60,7 @@ std::vector<Phase> SomePhases(SplitMix64& random) {
   return phases;
 }
 
-/// Of the rate, by steps of a ms.
+/// Integral of the rate, by steps of a ms.
 double SumUpTo(const std::vector<Phase>& phases, Duration time) {
   double sum = 0;
   Duration begin{};

@@ -1,4 +1,5 @@
-// Those that the shard server is compared with answer right: a quick wrong answer is no comparison.
+// The peers that the shard server is compared with answer correctly: a fast wrong answer is no
+// comparison.
 
 #include <algorithm>
 #include <cstdint>

@@ -21,7 +21,7 @@ using test::OpenedShard;
 using test::ShardClient;
 using test::ValueOf;
 
-// Of what the batch begins with at once, the n-th allocation fails. False: there are not so many.
+// The n-th allocation at the begin of the batch fails. Returns false if there are fewer.
 bool RunWithFailure(ShardClient& client, ShardRunner& runner,
                     const std::vector<CommandWords>& commands, std::size_t n) {
   client.Make(commands);
@@ -81,7 +81,7 @@ TEST_CASE("what there is no memory for is answered so, and nothing of it is done
     }
   }
   CHECK(errors > 20);
-  opened.Open();  // The log has what was answered, and nothing else.
+  opened.Open();  // the log has the answered writes, and no others
   for (const auto& [key, value] : model) CHECK(ValueOf(opened.shard(), key) == value);
 }
 
@@ -135,7 +135,7 @@ TEST_CASE("queries that there is no memory for are answered so, and others as ev
     for (std::size_t i = 0; i < commands.size(); ++i) {
       CAPTURE(i);
       errors += answers[i].empty();
-      // What a layer takes depends on whether it is full yet.
+      // The size of a layer depends on whether it is full yet.
       if (!answers[i].empty() && commands[i].front() != "LAYERS")
         CHECK(answers[i] == runs.back()[i]);
     }
@@ -155,7 +155,7 @@ TEST_CASE("a batch with stamps that waits for its turn is not parsed anew all th
   behind.Make({{"STOUT.WRITE", "0", "s", "1", "PUT", "key", "2", value}});
   for (ShardClient* const client : {&first, &waiting, &behind}) client->Add(runner);
   runner.Run();
-  opened.Wait();  // Nobody else is at work now; but without a Poll() all of them go on waiting.
+  opened.Wait();  // no other work is under way; but without a Poll() all of them go on waiting
   CHECK(stout::test::AllocationsOf([&] { runner.Run(); }) == 0);
   CHECK_FALSE(waiting.done());
   opened.shard().Poll();

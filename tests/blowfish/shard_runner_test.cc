@@ -1,4 +1,5 @@
-// Who waits for whom at a shard, and that nobody waits for ever. The test is the shard's worker.
+// The order in which shares wait for each other at a shard, and that none waits for ever. The test
+// is the shard's worker.
 
 #include "shard_runner.h"
 
@@ -66,7 +67,7 @@ class NavigatedShard {
 
   ShardRunner runner;
 
-  // The worker was busy without a look at the clock, and so many requests wait.
+  // The worker was busy without a look at the clock, and this number of requests waits.
   void Look(std::uint64_t queue, Duration busy = {}) {
     now_ += busy;
     const Duration read = runner.read_time().Ended();
@@ -165,7 +166,7 @@ TEST_CASE("a share is answered once its own reads are, while others are being re
   ShardClient first(opened);
   ShardClient second(opened);
   first.Do({{"SET", "key1", "a"}, {"SET", "key2", "b"}});
-  std::vector<std::string> seen;  // Of the second's reply, when shares are answered.
+  std::vector<std::string> seen;  // length of the second reply when shares are answered
   ShardRunner runner(opened.shard(), 0, 1,
                      {.queue = [] { return 0; },
                       .done =
@@ -285,7 +286,7 @@ TEST_CASE("plain writes wait for room in the log") {
   client.Do({{"FLUSHALL"}});
   CHECK(client.Error(0).empty());
   CHECK(opened.shard().size() == 0);
-  // What is larger than all that may wait is written, too.
+  // A write that is larger than the bound of waiting bytes is also written.
   commands = Sets(30, value);
   commands.push_back({"SET", "key40", std::string(20'000, 'v')});
   client.Do(commands);
@@ -390,7 +391,7 @@ TEST_CASE("those who wait for a key are served in the order in which they came")
   CHECK(greedy.Reply(1) == "$1\r\n2\r\n");
 }
 
-// A shard with so many keys, half of them compressed, which a search has to look at.
+// A shard with this number of keys, half of them compressed, which a search has to look at.
 void Fill(OpenedShard& opened, int keys) {
   ShardClient client(opened);
   for (const int half : {0, 1}) {

@@ -1,5 +1,5 @@
-// Goal: a part of a search looks at so much at most, however much matches. Method: of a list that
-// it walks it notes the numbers, which is memory.
+// Goal: a part of a search looks at a bounded number of records, for any number of matches. Method:
+// it notes the numbers of a list that it walks, which takes memory.
 
 #include <cstddef>
 #include <cstdint>

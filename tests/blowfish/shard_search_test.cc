@@ -1,7 +1,7 @@
-// Goal: a search that is done in parts finds what matched all the time, each key once, and nothing
-// that never matched, whatever happens to the shard between its parts. Method: keys are written at
-// random between them, and stores frozen and merged; the model keeps, of each key, whether all of
-// the states that it had since the search began match, and whether any did.
+// Goal: a search in parts finds every key that matched all the time, each once, and no key that
+// never matched, for any changes of the shard between its parts. Method: keys are written at random
+// between the parts, and stores frozen and merged. The model records for each key whether all of
+// its states since the search began match, and whether any did.
 
 #include "shard_search.h"
 
@@ -232,9 +232,9 @@ TEST_CASE("a count sees the hidden records, or the hits if these are fewer", "[s
   REQUIRE(opened.Put("key50", 2, "blue") == WriteResult());
   REQUIRE(opened.Put("key2999", 2, "red") == WriteResult());
   CHECK(count("red", kind, seen) == 2990 - 20 - 1 + 1);
-  CHECK(seen == 52);  // So many are hidden.
+  CHECK(seen == 52);  // number of hidden records
   CHECK(count("blue", kind, seen) == 10);
-  CHECK(seen == 10);  // So many hits there are in the compressed file.
+  CHECK(seen == 10);  // number of hits in the compressed file
 }
 
 TEST_CASE("a search of much that is in the log's table finds what matched all the time",

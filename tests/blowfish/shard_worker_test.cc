@@ -25,7 +25,7 @@ namespace {
 
 using test::OpenedShard;
 
-// The worker of a shard with so many records, all of them compressed.
+// The worker of a shard with this number of records, all of them compressed.
 std::unique_ptr<ShardWorker> StartWorker(OpenedShard& opened, int records,
                                          const std::string& value = "a|b|c|d") {
   WriteBatch batch{.epoch = 1};
@@ -56,7 +56,7 @@ bool Ask(ShardWorker& worker, const std::function<bool(Shard&)>& question) {
   return answer.get();
 }
 
-// Between two questions the worker, who has nothing else to do, reads some records.
+// Between two questions the worker, which has no other work, reads some records.
 bool GetsFull(ShardWorker& worker) {
   for (int i = 0; i < 100; ++i) {
     if (Ask(worker, [](Shard& shard) {

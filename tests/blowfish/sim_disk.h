@@ -40,8 +40,8 @@ class SimDisk : public LogDirectory {
   Errors errors;
   // For the bytes of all files.
   std::uint64_t space = std::numeric_limits<std::uint64_t>::max();
-  int failing_syncs = 0;  // So many syncs of files fail.
-  double fault_rate = 0;  // Of any call, in [0, 1]: it fails, or writes less.
+  int failing_syncs = 0;  // number of syncs of files that fail
+  double fault_rate = 0;  // probability that a call fails, or writes less, in [0, 1]
   // The call during which the program dies. It may have done a part; later ones do nothing.
   std::uint64_t crash_at = kNoCrash;
 
@@ -52,7 +52,7 @@ class SimDisk : public LogDirectory {
   // was dirty any part.
   void Restart(bool power_failure);
 
-  // What a file has, for all to see, also when the power fails.
+  // The content of a file for all readers, also after a power failure.
   [[nodiscard]] std::map<std::string, std::string> Contents() const;
   void SetContent(const std::string& name, std::string content);
 
@@ -74,7 +74,7 @@ class SimDisk : public LogDirectory {
   };
   using Names = std::map<std::string, std::shared_ptr<Content>>;
 
-  // What becomes of a call that would end with `error`.
+  // The effect of a call that would end with `error`.
   [[nodiscard]] ErrorCode Fate(int error);
   [[nodiscard]] bool Coin() { return random_.Below(2) == 0; }
   [[nodiscard]] std::uint64_t Used() const;

@@ -18,7 +18,7 @@
 namespace stout::blowfish {
 namespace {
 
-// Of a thread that is told to stop by one of its allocations.
+// State of a thread that one of its allocations tells to stop.
 thread_local std::stop_source* to_stop = nullptr;
 thread_local std::size_t until_stop = 0;
 thread_local std::size_t after_stop = 0;
@@ -32,8 +32,8 @@ void StopInTime(std::size_t) {
   }
 }
 
-// Calls `call(token)`, which is told to stop by its n-th allocation, and counts those after it.
-// Nothing: it has not so many.
+// Calls `call(token)`, whose n-th allocation tells it to stop, and counts the allocations after
+// that. Returns nullopt if it has fewer.
 template <typename Call>
 std::optional<std::size_t> AllocationsAfterStop(std::size_t n, Call call) {
   std::stop_source source;
@@ -75,8 +75,8 @@ TEST_CASE("a file of texts is given up wherever it is told to stop", "[stop]") {
   CHECK(given_up > 400);  // Most of the work is not behind the last time that it looks.
 }
 
-// Of the thread that asks for so many bytes at once: it waits there, and then its allocations are
-// counted.
+// State of the thread that allocates this number of bytes at once: it waits there, and then its
+// allocations are counted.
 std::size_t begins_with = 0;
 std::atomic<bool> has_begun = false;
 std::atomic<bool> may_go_on = false;
@@ -110,7 +110,7 @@ TEST_CASE("a shard that is closed while it sorts a table does not sort it to the
   opened.shard().Compact();
   opened.PollUntil([&] { return opened.shard().stats().freezes > 0; });
   has_begun.wait(false);
-  // What is under way when a shard is closed is answered once its sort has been told to stop.
+  // When a shard is closed, calls under way are answered once its sort has been told to stop.
   WriteBatch last{.epoch = 1, .bytes = 4};
   last.items.push_back({.key = "last", .value = "", .version = 1});
   opened.shard().Write(last, [](const WriteResult&) {

@@ -20,7 +20,7 @@ Code CodeOf(const SymbolCode& code, std::size_t symbol) {
   return bytes;
 }
 
-// A field in which the symbols from `begin` to `end` occur so many times more.
+// A field in which the symbols from `begin` to `end` occur this number of times more.
 void AddSymbols(Field& field, std::size_t begin, std::size_t end, std::size_t times) {
   for (std::size_t symbol = begin; symbol < end; ++symbol) {
     field.text.insert(field.text.end(), times, static_cast<Symbol>(symbol));

@@ -41,7 +41,8 @@ TEST_CASE("values are cut by the rule of their attribute", "[alphabet]") {
   CHECK(CutBy({CutRule::kWords}, "") == Pieces{""});
 }
 
-// What the symbols of a record print, and the text of a value put together from them.
+// Returns the text that the symbols of a record print, and the text of a value put together from
+// them.
 TEST_CASE("symbols print the values that they were made of", "[alphabet]") {
   const std::uint64_t seed = GENERATE(range(1, 100));
   CAPTURE(seed);
@@ -153,8 +154,8 @@ TEST_CASE("an attribute of few values has a symbol for each, a number chunks, te
   CHECK(tokens.fields[2].text.size() == values.size() * 7);  // six words and an end
 }
 
-// Words that are rare might be spelled, which saves a little space and takes more steps; and what a
-// sample has once only is not as frequent as it seems.
+// Rare words might be spelled, which saves a little space and takes more steps. A word that a
+// sample has only once is less frequent than it seems.
 TEST_CASE("an attribute of thousands of values has a symbol for each", "[alphabet]") {
   const Schema schema = Schema::Make({"date", "part"}, '|').value();
   SplitMix64 random(1);

@@ -1,8 +1,8 @@
-// What a client sends means the same however it is cut, and a command means the same when it is
-// sent again as programs send it.
+// Goal: a client's stream has the same meaning for all cuts, and a command has the same meaning
+// when it is sent again as programs send it.
 //
-// Input: a byte, then the stream. The byte's lowest bit says whether the client is authenticated;
-// all of it seeds the cutting.
+// Input: a byte, then the stream. The byte's lowest bit decides whether the client is
+// authenticated; the whole byte seeds the cutting.
 
 #include <cstddef>
 #include <cstdint>

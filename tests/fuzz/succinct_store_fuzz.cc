@@ -1,7 +1,7 @@
-// Goal: whatever the sections of a SuccinctStore's file hold, behind checksums that are right, it
-// is refused, or answers whatever it likes without reading beyond it or going on for ever.
-// Method: the input is the sections one after the other, each behind its size in three bytes; a
-// file is made of them, opened, and asked for everything.
+// Goal: for any content of a SuccinctStore's sections behind correct checksums, the file is
+// refused, or gives any answer without reading beyond it or running for ever. Method: the input is
+// the sections one after the other, each behind its size in three bytes. A file is made of them,
+// opened, and asked for everything.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -39,8 +39,8 @@ constexpr std::array kNames{section::kSchema,        section::kKeys,         sec
 
 constexpr std::size_t kSizeBytes = 3;
 
-/// Of these many records and values everything is asked; walks that are as long as they may be take
-/// their time.
+/// Up to these numbers of records and values everything is asked. Walks of the maximum length take
+/// time.
 constexpr std::uint32_t kMostRecords = 40;
 constexpr std::uint64_t kMostSteps = 1 << 14;
 
@@ -156,7 +156,7 @@ void AskEverything(SuccinctStore& store) {
       store.index().FillLayers(0, std::min(store.records(), kMostRecords));
       ReadRecords(store);
     }
-  } catch (const std::bad_alloc&) {  // Of texts that would be longer than all of them.
+  } catch (const std::bad_alloc&) {  // texts that would be longer than all of them
   }
 }
 

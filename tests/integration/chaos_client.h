@@ -18,7 +18,7 @@ namespace stout::docstore {
 /// A client of document servers that records what it saw. One section of a document is one key.
 ///
 /// Outcomes: 200, 201, 204 and 404 are kOk, and a DELETE that found nothing is a get. 421, 503 with
-/// Retry-After and a refused connection promise that nothing was done: kFail. Everything else is
+/// Retry-After and a refused connection promise that nothing was done: kFail. All other answers are
 /// kUnknown.
 ///
 /// Threads: one at a time.

@@ -1,13 +1,13 @@
-// Goal: servers that share a store under leases stay linearizable, and lose nothing that they
-// acknowledged, whatever becomes of them, of their stores and of the network between.
-// Method: real processes. Clients write and read a few documents, each from any server or through
-// the router, and record what they see. Meanwhile faults come from a seeded schedule and overlap.
-// Then the faults end, every server must recover, and each document is read once more. A checker
-// that knows nothing of servers judges the history.
+// Goal: servers that share a store under leases stay linearizable, and lose no acknowledged write,
+// under faults of themselves, of their stores and of the network between. Method: real processes.
+// Clients write and read a few documents, each from any server or through the router, and record
+// what they see. Meanwhile faults come from a seeded schedule and overlap. Then the faults end,
+// every server must recover, and each document is read once more. A checker that knows nothing of
+// servers judges the history.
 //
-// STOUT_CHAOS_SECONDS: how long the faults last (60). STOUT_CHAOS_SEED: of the schedule and of the
-// operations (1); the timing of processes differs from run to run all the same. A run that fails
-// leaves the history, the faults and the logs in the working directory.
+// STOUT_CHAOS_SECONDS: duration of the faults (60). STOUT_CHAOS_SEED: seed of the schedule and of
+// the operations (1). The timing of processes nevertheless differs from run to run. A run that
+// fails leaves the history, the faults and the logs in the working directory.
 
 #include <fmt/format.h>
 

@@ -74,7 +74,7 @@ for part in "$demo/databases.sh" "$here"/{redis_cluster,network_faults,disk_faul
 done
 
 IFS=, read -ra faults <<<"$fault"
-# What the faults last, in seconds.
+# Duration of the faults, in seconds.
 declare -A lasts=([server]=0 [store]=0 [pause]=10 [full-data]=2 [full-wal]=2 [failover]=0)
 for fault in "${!network_faults[@]}"; do lasts[$fault]=${network_faults[$fault]}; done
 of_servers="server store pause ${!network_faults[*]}"

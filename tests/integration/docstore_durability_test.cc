@@ -1,5 +1,5 @@
-// What the document service promises about durability: no answer reveals what a crash could take
-// back, not under races, push-back, refusals, faults, fencing or a drain.
+// The durability promises of the document service: no answer reveals a state that a crash could
+// take back, under races, push-back, refusals, faults, fencing or a drain.
 
 #include <fmt/format.h>
 
@@ -210,7 +210,7 @@ TEST_CASE("what does not fit is pushed back whole", "[docstore]") {
   CHECK(reply.status == 503);
   CHECK(reply.Field("retry-after") == "1");
   CHECK(reply.body.find("\"remedy\":") != std::string::npos);
-  // What is dirty already can be changed.
+  // A state that is already dirty can be changed.
   second.Send(Format("PUT", "/docs/a/sections/s", "y"));
   AwaitReplies(service.server, 2);
   service.store.Open();
@@ -466,7 +466,7 @@ TEST_CASE("a drain does not wait for the policy", "[docstore]") {
   CHECK(client.Receive().status == 204);
 }
 
-// What a client knows of the sections that only it writes.
+// A client's knowledge of the sections that only it writes.
 using Known = std::map<std::string, std::optional<std::string>>;
 
 Known WriteAtRandom(std::uint16_t port, int client_number, unsigned seed) {
@@ -503,8 +503,8 @@ Known WriteAtRandom(std::uint16_t port, int client_number, unsigned seed) {
 }
 
 TEST_CASE("what was answered is there after a restart, whatever the store did", "[docstore]") {
-  // Clients change sections of the same documents on a store that fails in every way it can; then
-  // the server is cut off without a drain, and another reads what the store has.
+  // Clients change sections of the same documents on a store that fails in every way it can. Then
+  // the server is cut off without a drain, and another one reads the store.
   const unsigned seed = GENERATE(1u, 2u, 3u);
   CAPTURE(seed);
   FaultyOptions faults;

@@ -32,7 +32,7 @@ class FleetServer {
   /// Ends at once, but leaves its leases to expire, as kill -9 does.
   void Close();
 
-  /// Whether it serves this document: it answers a GET with neither 421 nor 503.
+  /// Returns true if it serves this document: it answers a GET with neither 421 nor 503.
   [[nodiscard]] bool Serves(const std::string& document) const;
 
   /// Four ranges, and a farewell that does not hold tests up.

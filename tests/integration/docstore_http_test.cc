@@ -96,7 +96,7 @@ TEST_CASE("a document lists its sections and goes with all of them", "[docstore]
   CHECK(client.Do("DELETE", "/docs/d").status == 204);
   CHECK(client.Do("DELETE", "/docs/d").status == 404);
   CHECK(client.Do("GET", "/docs/d/sections/b").status == 404);
-  // What comes back is new, and does not bring back its old neighbours.
+  // A section that comes back is new, and does not bring back its old neighbours.
   CHECK(client.Do("PUT", "/docs/d/sections/c", "y").status == 201);
   CHECK(client.Do("GET", "/docs/d").body == "{\"document\":\"d\",\"sections\":[\"c\"]}\n");
   CHECK(client.Do("GET", "/docs/d/sections/b").status == 404);

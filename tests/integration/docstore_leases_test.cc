@@ -190,7 +190,7 @@ TEST_CASE("what a former owner writes after it was fenced changes nothing", "[do
   Client former(older.port());
   CHECK(former.Do("GET", Section("d")).status == 503);
   CHECK(former.Do("PUT", Section("d"), "later").status == 503);
-  // Another one, without a memory, finds what the newer wrote, and nothing else.
+  // Another server, without a memory, finds the states that the newer one wrote, and no others.
   CHECK(newer.Drain() == ErrorCode());
   InProcessLeases newest_leases(runner.context().get_executor());
   FleetServer newest(runner, store, newest_leases);

@@ -118,7 +118,7 @@ class Users {
 };
 
 struct Update {
-  std::string url;  // Of the store.
+  std::string url;  // fault of the store
   std::vector<std::string> newer_options = {};
   Use older_use = Use::kReadAndWrite;  // From the update on.
   Use newer_use = Use::kReadAndWrite;
@@ -130,7 +130,7 @@ struct Seen {
   Judgement judgement;
   int too_late = 0;          // Answers of the old server that it should not have given any more.
   int refused = 0;           // Operations that it refused.
-  std::string older_status;  // Of its answer to a read at the end.
+  std::string older_status;  // of its answer to a read at the end
   std::string newer_log;
 };
 

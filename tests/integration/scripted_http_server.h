@@ -31,7 +31,7 @@ class ScriptedHttpServer {
   ~ScriptedHttpServer();
 
   [[nodiscard]] std::string address() const;
-  /// What was asked so far, bodies included.
+  /// Returns the requests so far, bodies included.
   [[nodiscard]] std::vector<Request> requests() const;
   [[nodiscard]] std::size_t connections() const { return connections_; }
   /// Connections that the server has ended.

@@ -139,7 +139,7 @@ run_load() { # OPTIONS...
     --timeout 30s --verify-file "$work/acknowledged" "$@"
 }
 
-# What happens while the load runs. The oldest server is the one that things happen to.
+# The events while the load runs. They happen to the oldest server.
 event_join() {
   start_server
   await "a range for the server that joined" owns_some "${servers[-1]}"

@@ -1,4 +1,4 @@
-// What is particular to leases in etcd.
+// Leases in etcd: behaviour that other services do not have.
 
 #include "stout/adapters/etcd_leases.h"
 

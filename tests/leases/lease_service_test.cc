@@ -1,5 +1,5 @@
-// What every lease service promises (stout/lease_service.h), and, for those that live elsewhere,
-// what they do when the network or the server fails.
+// The promises of every lease service (stout/lease_service.h), and for services in other processes,
+// their behaviour when the network or the server fails.
 
 #include <algorithm>
 #include <atomic>
@@ -64,7 +64,7 @@ TEMPLATE_TEST_CASE("a range has one owner, and a larger epoch with each", "[leas
   CHECK(second > first);
   CHECK(watch.UntilOwned(3, {"b:1", b, second}));
 
-  // Of a session that leaves, all is free.
+  // A session that leaves frees all its ranges.
   const Epoch other = Take(world.second(), b, 4);
   CHECK(other > second);
   CHECK_FALSE(Leave(world.second(), b));

@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 
 constexpr RangeId kRanges = 8;
 
-// What a call was answered, within half a minute.
+// Returns the answer to a call, within half a minute.
 template <typename T>
 class Answer {
  public:

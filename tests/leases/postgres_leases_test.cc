@@ -1,4 +1,4 @@
-// What is particular to leases in PostgreSQL.
+// Leases in PostgreSQL: behaviour that other services do not have.
 
 #include "stout/adapters/postgres_leases.h"
 
@@ -33,7 +33,7 @@ TEST_CASE("postgres leases: a renewal is not held up by changes that wait", "[le
   const std::string name = FreshName();
   const auto service = OpenNow(Postgres::Url(name, 0), pool.get_executor());
   const SessionId a = Join(*service, "a:1");
-  // Somebody has the lock that changes need, and keeps it.
+  // Another session has the lock that changes need, and keeps it.
   PostgresSession holder(Postgres::server());
   holder.Execute("BEGIN");
   holder.Execute("UPDATE " + name + "_number SET next = next");
@@ -71,7 +71,7 @@ TEST_CASE("postgres leases: a promoted standby that lacks leases waits one ttl",
   Epoch last = 0;
   for (RangeId range = 0; range < kRanges; ++range) last = Take(*service, a, range);
   primary.Kill();
-  // Nothing is heard from a standby: neither that a session is over, nor that a range is free.
+  // A standby reports nothing: neither the end of a session, nor a free range.
   CHECK(KeepAlive(*service, a) != Errc::kFenced);
   CHECK(Acquire(*service, a, 0).ec);
   standby.Promote();

@@ -118,7 +118,7 @@ class TcpProxy::Network {
     bool torn = false;         // A part was swallowed: what came behind would be taken for it.
     asio::steady_timer timer;  // Cancelled when there is something to do.
     std::deque<Chunk> chunks;
-    bool ended = false;  // Nothing more comes.
+    bool ended = false;  // no more bytes come
     std::set<Way*>& ways;
   };
 
@@ -243,7 +243,7 @@ class TcpProxy::Network {
   const int port_ = acceptor_.local_endpoint().port();
   Behaviour behaviour_;
   std::uint64_t bytes_left_ = kNever;      // To the server, until the cut.
-  std::array<SteadyTime, 2> link_free_{};  // Of answers, of requests: when it takes more.
+  std::array<SteadyTime, 2> link_free_{};  // for answers or for requests: when it takes more
   std::thread thread_;
 };
 

@@ -28,7 +28,7 @@ class TcpProxy {
     bool refuse = false;                 // Connections end at once.
   };
 
-  // What it has done so far. A test of a fault that met nothing tests nothing.
+  // Counters of its actions. A test of a fault that met nothing tests nothing.
   struct Tally {
     std::uint64_t delayed = 0;    // Bytes, and so on.
     std::uint64_t throttled = 0;  // Bytes that had to wait for others before them.
@@ -46,10 +46,10 @@ class TcpProxy {
 
   [[nodiscard]] int port() const;
 
-  // From now on. What is held and may go now is delivered in its order.
+  // Takes effect from now on. Held bytes that may go now are delivered in order.
   void Behave(const Behaviour& behaviour);
-  // Cuts every connection that there is. What is held is kept, if it still is to be: a server does
-  // not see the cut before it has heard that.
+  // Cuts all connections. Held bytes are kept, if they still should be: a server does not see the
+  // cut before it has received them.
   void Cut();
 
   [[nodiscard]] Tally tally() const;

@@ -1,5 +1,5 @@
 // Servers that share ranges, in a world where messages are late or lost, servers pause or die, and
-// clocks run apart: the keepers of all, one ledger, and no time but ours.
+// clocks run apart. It has the keepers of all servers, one ledger, and simulated time.
 
 #include <algorithm>
 #include <array>
@@ -70,7 +70,7 @@ class World {
     now_ = end;
   }
 
-  // What should be, once nothing has gone wrong for a while.
+  // The expected state, once there has been no fault for a while.
   void CheckSettled() {
     for (RangeId range = 0; range < kRanges; ++range) {
       CAPTURE(range);
@@ -107,7 +107,7 @@ class World {
     std::string address;
     Duration clock_origin{};
     double clock_rate = 1;
-    int incarnation = 0;                  // What was meant for another is dropped.
+    int incarnation = 0;                  // messages for other members are dropped
     std::unique_ptr<LeaseKeeper> keeper;  // Null: dead.
     TimePoint paused_until{};
     TimePoint tick_at = kNever;  // Local.
@@ -376,7 +376,7 @@ TEST_CASE("a range has one owner at most in any weather, and the right one soon 
   CHECK(world.lost > 0);
   CHECK(world.rejoined > kServers);
   world.SetWeather({});
-  world.RunFor(8 * kTtl);  // What is late arrives; then nothing disturbs.
+  world.RunFor(8 * kTtl);  // late messages arrive; then there are no more faults
   world.CheckSettled();
   world.LeaveAll();
   world.RunFor(4 * kTtl);

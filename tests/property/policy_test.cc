@@ -84,7 +84,7 @@ TEST_CASE("whatever a policy sees, a lane can follow it", "[policy][long]") {
     CAPTURE(decision.interval.count(), decision.gap.count(), decision.tick.count(), decision.window,
             decision.max_items);
     REQUIRE(IsSane(decision));
-    REQUIRE(copy.Observe(sample) == decision);  // it depends on nothing else
+    REQUIRE(copy.Observe(sample) == decision);  // it depends on no other state
   }
   REQUIRE(policy->Name() == MakePolicy(policy->Name())->Name());
 }

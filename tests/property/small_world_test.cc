@@ -28,7 +28,7 @@ class SmallWorld final : public StateSource {
   explicit SmallWorld(std::array<Outcome, 2> outcomes)
       : engine_(Options(), 1, 1), outcomes_(outcomes) {}
 
-  /// What went wrong, if anything.
+  /// The violation, if any.
   std::optional<std::string> Run(const Order& order) {
     for (const Event event : order) Happen(event);
     Recover();

@@ -1,4 +1,5 @@
-// What costs no memory in the steady state. Counts every operator new of the program meanwhile.
+// Calls that take no memory in the steady state. It counts every operator new of the program
+// meanwhile.
 
 #include <cstdint>
 #include <functional>

@@ -150,7 +150,7 @@ TEST_CASE("a process that was paused longer than its lease owns nothing when it 
   Server a(process, "a:1", 300ms);
   process.RunUntil([&] { return a.serves.size() == kRanges; });
   const std::map<RangeId, Epoch> before = a.serves;
-  // Nothing of ours runs, and yet:
+  // None of our code runs, and yet:
   const auto deadline = std::chrono::steady_clock::now() + 30s;
   while (a.leases.Owns(3)) {
     REQUIRE(std::chrono::steady_clock::now() < deadline);
@@ -186,7 +186,7 @@ TEST_CASE("a lease is renewed for as long as the server runs", "[leases]") {
 }
 
 TEST_CASE("a context that ends takes along who waits for a manager to have left", "[leases]") {
-  // Who waits owns the manager, and the service never answers.
+  // The waiting handler owns the manager, and the service never answers.
   class Silence final : public LeaseService {
    public:
     void Join(const LeaseMember&, JoinHandler handler) override { handler({}, 1); }
@@ -229,7 +229,7 @@ TEST_CASE("a range that is given up comes back under a newer epoch", "[leases]")
   Server a(process, "a:1", 1s);
   process.RunUntil([&] { return a.serves.size() == kRanges; });
   const Epoch epoch = a.serves[5];
-  a.leases.GiveUp(5, epoch - 1);  // Of another time.
+  a.leases.GiveUp(5, epoch - 1);  // of another time
   a.leases.GiveUp(5, epoch);
   process.RunUntil([&] { return !a.leases.Owns(5); });
   process.RunUntil([&] { return a.leases.Owns(5); });
@@ -283,7 +283,8 @@ TEST_CASE("a watcher goes once its call has ended, and calls no more", "[leases]
   std::optional<LeaseWatcher> watcher;
   watcher.emplace(service, [&](const LeaseWatcher::Table&) {
     called.set_value();
-    // Who does not wait for it is gone before; who does, whatever the machine is busy with, is not.
+    // A test that does not wait for it is gone before. A test that waits sees it, on any busy
+    // machine.
     std::this_thread::sleep_for(50ms);
     ++ended;
   });
@@ -312,7 +313,7 @@ TEST_CASE("managers and watchers go at any time", "[leases]") {
     handlers.on_acquired = [&](RangeId, Epoch) { ++acquired; };
     handlers.on_release = [](RangeId, LeaseHandlers::Done done) { done(); };
     handlers.on_lost = [](RangeId) {};
-    // What a manager held is free once its session is over: soon.
+    // The ranges of a manager are free soon after its session has ended.
     const LeaseMember member{.address = "a:1", .ranges = kRanges, .ttl = 50ms};
     auto manager = std::make_unique<LeaseManager>(context.get_executor(), service, member,
                                                   std::move(handlers));

@@ -178,7 +178,7 @@ TEST_CASE("the function that destroys its interposer keeps its captures until it
 }
 
 TEST_CASE("a context may be destroyed with everything under way", "[lifetime]") {
-  // Nothing to check but what the sanitizers see: leaks, and uses of what is gone.
+  // Only the sanitizers check: leaks, and uses after destruction.
   const bool started = GENERATE(false, true);
   const bool keep_interposer = GENERATE(false, true);
   const bool answer = GENERATE(false, true);

@@ -1,4 +1,4 @@
-// What a map takes of memory, as it counts it and as operator new gives it.
+// The memory of a map, as it counts it and as operator new gives it.
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -23,7 +23,7 @@ std::string LongKey(int i) {
 struct MeasuredMap {
   MeasuredMap() : store(1), map(context.get_executor(), store, {.engine = Hasty()}) {
     map.interposer().OpenWithEpoch(1);
-    // What is there once, whatever the number of keys.
+    // Memory that is independent of the number of keys.
     Get("first");
     Put("second", 10);
   }

@@ -22,7 +22,8 @@ namespace {
 using Catch::Contains;
 using Log = World::Log;
 
-/// What `misuse` prints to stderr when it aborts in a process of its own; otherwise how that ended.
+/// Returns the text that `misuse` prints to stderr when it aborts in a process of its own,
+/// otherwise how that process ended.
 template <typename Misuse>
 std::string Abortion(Misuse misuse) {
   int ends[2];

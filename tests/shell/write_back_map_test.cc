@@ -58,7 +58,7 @@ struct MapWorld {
     On([&] { entry = map->Peek(key); });
     return entry;
   }
-  // What a Get brings; the store, if asked, has `stored`.
+  // Returns the result of a Get; the store, if asked, has `stored`.
   std::optional<std::string> Get(KeyView key, StoredState stored = {}) {
     std::optional<Entry> got;
     On([&] {
@@ -392,7 +392,7 @@ TEST_CASE("a refused change does not undo a newer one", "[map]") {
 }
 
 TEST_CASE("a fenced lane's keys are forgotten, and those only", "[map]") {
-  // The other lanes' dirty values exist nowhere else: losing them would write deletes.
+  // The other lanes' dirty values exist only in memory: losing them would write deletes.
   EngineOptions engine = Patient();
   MapWorld world({.engine = engine}, 2);
   world.Put("0", "lost");

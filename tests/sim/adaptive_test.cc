@@ -1,5 +1,5 @@
-// What the adaptive law promises, held against natural batching and fixed intervals in whole runs
-// of many servers. bench/ has the figures; here stand bounds that a working law keeps with room.
+// The promises of the adaptive law, compared with natural batching and fixed intervals in whole
+// runs of many servers. bench/ has the figures. The bounds here have room for a working law.
 
 #include "stout/core/policy/adaptive.h"
 

@@ -1,5 +1,5 @@
-// Scenario, grid and result files: what is read comes back, what is wrong is named with its remedy,
-// and the schemas and tables in docs/ say what the readers know.
+// Scenario, grid and result files: a file that is read comes back, errors are named with their
+// remedy, and the schemas and tables in docs/ match the readers.
 
 #include "stout/sim/scenario_json.h"
 

@@ -527,9 +527,9 @@ TEST_CASE("clients' clocks do not matter to those who do not look at them", "[si
   CHECK(Simulate(scenario, Natural{}) == right);
 }
 
-// Clients take their requests in late where that cannot matter. Where a batch may be full they do
-// not: with as many keys as a batch has items, each request is an event of its own, though no batch
-// ever is full. Both must come out alike to the nanosecond.
+// Clients take their requests in late if that cannot matter. If a batch may be full, they do not:
+// with as many keys as a batch has items, each request is an event of its own, although no batch is
+// ever full. Both must agree to the nanosecond.
 TEST_CASE("requests that are taken in late change nothing", "[simulate]") {
   const std::uint64_t seed = GENERATE(range(0, 80));
   Random random(seed);

@@ -17,7 +17,7 @@ namespace stout::sim {
 
 using Agenda = EventQueue<std::function<void()>>;
 
-/// What a store has of one key.
+/// A store's state of one key.
 struct Row {
   Stamp stamp;
   std::string value;
@@ -26,8 +26,8 @@ struct Row {
   std::map<Epoch, Version> applied;
 };
 
-/// A store that keeps the promises of stout::Store and breaks everything else: requests and answers
-/// are lost, late, doubled or partial, and it crashes. What was applied stays.
+/// A store that keeps the promises of stout::Store and breaks everything else. Requests and answers
+/// are lost, late, doubled or partial, and it crashes. Applied writes stay.
 class StoreModel {
  public:
   using WriteAnswer = std::function<void(const WriteResult&)>;
@@ -45,7 +45,7 @@ class StoreModel {
   /// Another server, which has taken a newer epoch, writes a key.
   void WriteAsOther(KeyId key, const Change& change);
 
-  /// What is under way happens or not, and nobody is told.
+  /// Calls under way happen or not, and their callers get no answer.
   void Crash();
   void Restart() { down_ = false; }
 

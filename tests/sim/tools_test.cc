@@ -1,4 +1,4 @@
-// What is done with many runs: the oracle against queueing theory, grids and their regrets, sweeps,
+// Tools that make many runs: the oracle against queueing theory, grids and their regrets, sweeps,
 // plots, and the commands with their exit statuses and messages.
 
 #include <sys/stat.h>
@@ -131,7 +131,7 @@ Result WithMean(double ms, bool stable = true) {
 // --- The oracle ----------------------------------------------------------------------------------
 
 TEST_CASE("the best interval of one server is where theory puts it", "[oracle]") {
-  // One client in a cycle T: n = 1 + rate T items take a + b n, so T >= (a + b) / (1 - rate b); the
+  // One client in a cycle T: n = 1 + rate T items take a + b n, so T >= (a + b) / (1 - rate b). The
   // noise of n keeps the best T a little above.
   const Scenario scenario{
       .duration_s = 12, .warmup_s = 2, .clients = {.count = 1, .total_rate_per_s = 4500}};
@@ -153,8 +153,8 @@ TEST_CASE("the best interval of one server is where theory puts it", "[oracle]")
 }
 
 TEST_CASE("the best interval of many servers follows the square root law", "[oracle]") {
-  // At the optimum of M/D/1 the store's utilisation is near 1 - (1-rho) / sqrt(N (1-rho)), and
-  // natural batching, whose queue holds a batch of every server, is twice as slow.
+  // At the optimum of M/D/1 the store's utilisation is near 1 - (1-rho) / sqrt(N (1-rho)). Natural
+  // batching, whose queue holds a batch of every server, is twice as slow.
   const Scenario scenario{
       .duration_s = 12, .warmup_s = 4, .clients = {.count = 32, .total_rate_per_s = 6000}};
   const Best interval = BestFixedInterval(scenario);
@@ -304,7 +304,7 @@ TEST_CASE("regrets count what is unstable, and summarise by group", "[regret]") 
   CHECK_THAT(table, Contains("2 points with a regret above 1.25"));
   CHECK_THAT(table, Contains("1 point more than 5 % behind the best natural batching"));
 
-  // Where no interval is stable nobody could do it.
+  // If no interval is stable, no policy can be.
   results[1].interval->result.stable = false;
   CHECK_FALSE(RegretOf(results[1], "p"));
   CHECK_THAT(RegretTable(results, "p"), Contains("without a stable interval: 1"));
@@ -552,7 +552,7 @@ TEST_CASE("a file of results replaces files, and nothing else", "[command]") {
   const std::string grid = scratch.File("two.json", kTwoPoints);
   const std::string pipe = scratch.File("pipe");
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
-  std::fstream both(pipe, std::ios::in | std::ios::out);  // else opening it would wait
+  std::fstream both(pipe, std::ios::in | std::ios::out);  // otherwise opening it would wait
   REQUIRE(both);
   CHECK(Command({"grid", grid, "--only", "N4", "--json", pipe}).status == kOk);
   CHECK(fs::is_fifo(pipe));

@@ -141,7 +141,7 @@ void Witness::OnDrain() {
   Urge();
 }
 
-// What is unsent, or comes back unsent, no longer waits for interval, pause or hold.
+// Unsent keys, and keys that come back unsent, no longer wait for interval, pause or hold.
 void Witness::Urge() {
   for (Key& key : keys_) {
     if (!key.unsent) continue;
@@ -298,7 +298,7 @@ void Witness::PauseKey(KeyId id) {
   key.pause_max = now_ + pause;
 }
 
-// Those that were in flight together extend it once.
+// Batches that were in flight together extend it once.
 template <typename Attempts>
 void Witness::Extend(Hold& hold, BatchId failed, const Attempts& left) {
   if (failed <= hold.newest) return;

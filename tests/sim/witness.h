@@ -17,20 +17,21 @@
 namespace stout::sim {
 using namespace stout::internal;
 
-/// What the application has in memory of one key.
+/// The application's memory of one key.
 struct InMemory {
   bool loaded = false;
   Change change;  // its stamp and value; deleted also where nothing ever was
 };
 
-/// Sees all that goes into one engine and all that comes out, and says what is wrong with it.
+/// Sees all inputs and outputs of one engine, and reports errors.
 ///
-/// It knows what the engine can know, kept as plainly as possible (a handful of keys, linear
-/// searches), and works out from it what must have happened and what must not. Where the engine is
-/// free (jitter), it has the bounds. What is true in the store is the world's to check.
+/// It has the knowledge that the engine can have, kept as plainly as possible (a handful of keys,
+/// linear searches). From it, it derives the outputs that are required and those that are
+/// forbidden. If the engine is free (jitter), it has bounds. The world checks the state of the
+/// store.
 ///
-/// The driver tells it of each input before the engine gets it, except MarkDirty whose answer it
-/// judges, and shows it the effects after each.
+/// The driver reports each input before the engine gets it, except MarkDirty, whose answer the
+/// witness judges. It shows the effects after each input.
 class Witness {
  public:
   using KeyIds = std::vector<KeyId>;
@@ -60,9 +61,9 @@ class Witness {
   [[nodiscard]] bool IsDirty(KeyId key) const { return keys_[key].dirty(); }
   [[nodiscard]] bool IsFenced(LaneId lane) const { return lanes_[lane].stopped == Errc::kFenced; }
   [[nodiscard]] bool IsDrained() const { return drained_; }
-  /// Whether every change of the lane reached the store or waits for it: none was refused.
+  /// Returns true if every change of the lane reached the store or waits for it: none was refused.
   [[nodiscard]] bool IsUnbroken(LaneId lane) const { return lanes_[lane].refusals == 0; }
-  /// Nothing is dirty, but for `except`, and no reply or fetch waits.
+  /// Returns true if no key except `except` is dirty, and no reply or fetch waits.
   [[nodiscard]] bool IsQuiet(const std::set<KeyId>& except) const;
   [[nodiscard]] std::string Waiting() const;
 
@@ -94,7 +95,7 @@ class Witness {
     BatchSample sample;
     bool part_known = true;  // and spacing
   };
-  /// What the time of the next send follows from.
+  /// The inputs of the time of the next send.
   struct Pace {
     TimePoint last_send = TimePoint::min();
     TimePoint last_answer = TimePoint::min();
@@ -199,7 +200,8 @@ class Witness {
   /// When a change (or fetch) that is there since `ready` may go.
   [[nodiscard]] static TimePoint NextSend(const Pace& pace, const Decision& decision,
                                           TimePoint ready);
-  /// When the lane must send at the latest, unless something else happens: kNever if it need not.
+  /// Returns the time at which the lane must send at the latest, unless another event comes; kNever
+  /// if it need not.
   [[nodiscard]] TimePoint WriteDue(LaneId lane) const;
   [[nodiscard]] TimePoint ReadDue(LaneId lane) const;
 

@@ -1,4 +1,5 @@
-// What the engine lets out, held against what the witness knows: may it, and must it by now?
+// Compares the engine's outputs with the knowledge of the witness: is each allowed, and is each
+// required one there?
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -161,7 +162,7 @@ TimePoint Witness::ReadDue(LaneId id) const {
   const std::set<KeyId> ready = ReadyToRead(id, false);
   if (ready.empty()) return kNever;
   const bool full = ready.size() >= lane_options().max_batch_items;
-  // Whatever became ready before now went at the ticks before now.
+  // All keys that became ready before now were sent at the ticks before now.
   const TimePoint spaced = NextSend(lane.read_pace, reading_, std::max(now_, lane.read_hold.max));
   return std::max(full ? TimePoint::min() : spaced, lane.read_hold.max);
 }
@@ -228,8 +229,8 @@ bool Witness::MayCut(const Lane& lane) const {
          lane.attempts.size() + 2 <= lane_options().max_batches_in_flight;
 }
 
-// Whether two batches of a lane, one after the other, are one that was cut: those that fit into one
-// would else have been one.
+// Returns true if two batches of a lane, one after the other, are one that was cut. Otherwise, if
+// they fit into one batch, they would have been one.
 bool Witness::AreParts(const WriteBatch& probe, const WriteBatch& rest) const {
   const Lane& lane = lanes_[probe.lane];
   const auto alone = [&](const WriteItem& item) { return TravelsAlone(KeyOf(item.key)); };

@@ -17,15 +17,15 @@
 namespace stout::sim {
 using namespace stout::internal;
 
-/// An application server on a store that misbehaves: drives the real Engine as a shell would and
-/// checks what only one who sees both sides can tell.
+/// An application server on a store that misbehaves. It drives the real Engine as a shell would,
+/// and checks the properties that need a view of both sides.
 ///
-///  - A reply that runs with success reveals nothing that the store does not have.
-///  - What was acknowledged is there after every crash, or something newer.
+///  - A reply that runs with success reveals only states that the store has.
+///  - An acknowledged state, or a newer one, is there after every crash.
 ///  - Under prefix ordering the store holds a prefix of the changes, also in a crash.
 ///  - Once faults stop, everything ends.
 ///
-/// A Witness checks all that the engine does against all that it was told.
+/// A Witness compares all actions of the engine with all its inputs.
 class World {
  public:
   World(const WorldOptions& options, bool print);

@@ -11,20 +11,20 @@ namespace stout::sim {
 
 /// How often a thing goes wrong, in a thousand.
 struct FaultRates {
-  // Of a write or read on its way.
+  // Faults of a write or read on its way.
   std::uint64_t lose_request = 0;
   std::uint64_t lose_answer = 0;
   std::uint64_t apply_late = 0;  ///< A ghost write: after the attempt's time-out, or much later.
   std::uint64_t apply_twice = 0;
   std::uint64_t answer_twice = 0;
-  // Of a batch at the store.
+  // Faults of a batch at the store.
   std::uint64_t transient = 0;
   std::uint64_t unknown = 0;
   std::uint64_t partial = 0;  ///< Some items transient or unknown; only without atomic batches.
-  // Of a change: the store will never take it, or the application cannot serialise it.
+  // Faults of a change: the store will never take it, or the application cannot serialise it.
   std::uint64_t refused = 0;
   std::uint64_t unserialisable = 0;
-  // Of a step of the world.
+  // Faults of a step of the world.
   std::uint64_t crash_server = 0;
   std::uint64_t crash_store = 0;
   std::uint64_t other_server = 0;

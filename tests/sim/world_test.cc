@@ -58,7 +58,7 @@ std::optional<Arguments> Parse(int argc, char** argv) {
   return arguments;
 }
 
-/// What went wrong, if anything; every 16th world runs twice, to prove that it follows its seed.
+/// Returns the violation, if any. Every 16th world runs twice, to prove that it follows its seed.
 std::optional<std::string> RunSeed(std::uint64_t seed, bool trace, std::uint64_t& acknowledged) {
   World world(DeriveWorld(seed), trace);
   world.Run();

@@ -29,7 +29,7 @@ extern std::unique_ptr<LeaseService> service;
 extern std::string key, other, value, document_id, id;
 extern std::vector<std::string> keys;
 extern WriteBatch batch;
-// Of a driver of the core.
+// Declarations for a driver of the core.
 extern LaneId lanes, lane;
 extern Epoch epoch;
 extern std::size_t bytes;

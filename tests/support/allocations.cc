@@ -14,7 +14,7 @@ std::atomic<std::uint64_t> allocations{0};
 std::atomic<std::size_t> bytes{0};
 std::atomic<std::size_t> most_bytes{0};
 std::atomic<void (*)(std::size_t size)> on_allocation{nullptr};
-// Of this thread: others have memory. Zero: none fails.
+// Counts down for this thread: other threads have memory. Zero: no allocation fails.
 thread_local std::size_t until_failure = 0;
 
 void* Allocate(std::size_t size) {

@@ -5,13 +5,13 @@
 
 namespace stout::test {
 
-// What operator new does in a program that links stout_test_allocations, which replaces it: only in
-// those that run UNSANITIZED, as sanitizers have operators of their own.
+// The operator new of a program that links stout_test_allocations, which replaces it. Only
+// UNSANITIZED programs do, because sanitizers have operators of their own.
 
 /// Calls of operator new so far, in all threads.
 [[nodiscard]] std::uint64_t Allocations();
 
-/// Those that happen, in all threads, while `call()` runs.
+/// Returns the number of allocations, in all threads, while `call()` runs.
 template <typename Call>
 std::uint64_t AllocationsOf(Call call) {
   const std::uint64_t before = Allocations();
@@ -40,12 +40,12 @@ std::size_t MostBytesOf(Call call) {
 /// nothing. It must not allocate.
 void OnAllocation(void (*hook)(std::size_t size));
 
-/// Of this thread's calls of operator new, the n-th from now on throws std::bad_alloc, and none
-/// after it; 0: none does. Returns what is left of the n before: 0 if that one has been reached.
+/// The n-th call of operator new of this thread, from now on, throws std::bad_alloc, and none after
+/// it; 0: none does. Returns the rest of the previous n: 0 if that call has been reached.
 std::size_t FailAllocation(std::size_t n);
 
 /// Runs `call()`, which does not throw, and in which the n-th allocation of this thread, from 1 on,
-/// fails. False: it has not so many.
+/// fails. Returns false if it has fewer.
 template <typename Call>
 bool RunWithFailure(std::size_t n, Call call) {
   FailAllocation(n);

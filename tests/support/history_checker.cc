@@ -104,12 +104,13 @@ std::vector<Call> Relevant(const std::vector<const Operation*>& operations, bool
 
 // Searches an order of the operations of one key.
 //
-// A state of the search is what is placed so far, and the register's value. Operations that must be
-// placed are in a linked list in the order of their calls; those that may never happen are in
-// classes of equal effect, of which the first called is used first: any other order is as good.
+// A state of the search has the operations placed so far, and the register's value. Operations that
+// must be placed are in a linked list in the order of their calls. Operations that may never happen
+// are in classes of equal effect. Of a class the first called is used first, because any other
+// order is equivalent.
 //
-// Two rules keep the search short on a key without increments, which is what `plain` says.
-// - A write that nobody read is placed just before another write, so that it has no effect, or when
+// Two rules keep the search short on a key without increments, which `plain` reports.
+// - A write without a read is placed just before another write, so that it has no effect, or when
 //   its time is over.
 // - If only one write can have written the register's value, no other write is placed before all
 //   reads of the value are.

@@ -37,7 +37,7 @@ std::string ReasonOf(const std::string& name) {
   return JudgeHistory(ReadKept(STOUT_HISTORIES "/bad/" + name + ".jsonl")).reason;
 }
 
-// What a random history is made of. `permille` of the operations have an outcome that is not ok.
+// The parameters of a random history. `permille` of the operations have an outcome that is not ok.
 struct Shape {
   int clients = 3;
   int operations = 7;

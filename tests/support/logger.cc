@@ -1,5 +1,5 @@
-// spdlog makes its logger when somebody first logs, in a library that ThreadSanitizer does not see
-// into: two threads that log first look like a race. Here it is made before there are threads.
+// spdlog makes its logger at the first use, in a library that ThreadSanitizer does not see into.
+// Two threads that log first look like a race. Here the logger is made before there are threads.
 
 #include <spdlog/spdlog.h>
 

@@ -29,7 +29,7 @@ class PostgresServer : public PrivateServer {
   // After Kill(): the next Start() makes a hot standby of it.
   void Demote() const;
 
-  // Of a store: "postgres://...", with the options given ("table=t&timeout=1s").
+  // Returns the URL of a store: "postgres://...", with these options ("table=t&timeout=1s").
   [[nodiscard]] std::string Url(const std::string& options = {}, int port = 0) const;
   // As libpq reads it; `port`: of what stands before it.
   [[nodiscard]] std::string Connection(int port = 0) const;
@@ -42,10 +42,10 @@ class PostgresServer : public PrivateServer {
   [[nodiscard]] std::string DataDirectory() const;
 };
 
-// Who runs the servers and owns what is in them: as root they refuse to run.
+// The user that runs the servers and owns their files: as root they refuse to run.
 inline constexpr char kPostgresUser[] = "postgres";
 
-// Whether a server lets us in there; `connection`: as libpq reads it.
+// Returns true if a server accepts us there; `connection`: in libpq's syntax.
 [[nodiscard]] bool CanConnect(const std::string& connection);
 
 // A session of the server's owner, for transactions that stay open.

@@ -50,7 +50,7 @@ void PrivateServer::Start() {
 void PrivateServer::TryToStart() {
   process_ = std::make_unique<Process>(Command(), directory() + "/log", user_);
   const bool known = Eventually([&] { return Answers() || !process_->Running(); });
-  // What has ended did not answer: a stranger did, who has its port.
+  // A server that has ended did not answer: another program, which has its port, did.
   if (!known || !process_->Running()) process_.reset();
 }
 

@@ -26,7 +26,7 @@ class PrivateServer {
   void Signal(int signal);  // To all its processes: SIGSTOP, SIGCONT.
   // It runs, and was not told to stand still.
   [[nodiscard]] bool Up() const;
-  // What it has written to its standard output and error.
+  // Returns its standard output and error.
   [[nodiscard]] std::string Log() const;
 
  protected:
@@ -38,7 +38,7 @@ class PrivateServer {
   [[nodiscard]] const std::string& directory() const { return directory_.path(); }
 
  private:
-  // What starts it on port(), with all its files in directory().
+  // Command that starts it on port(), with all its files in directory().
   [[nodiscard]] virtual std::vector<std::string> Command() const = 0;
   // It is ready to serve.
   [[nodiscard]] virtual bool Answers() const = 0;

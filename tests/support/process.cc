@@ -17,9 +17,9 @@
 namespace stout::test {
 namespace {
 
-// What the child does before it becomes the program. Between fork and exec it may not allocate:
-// another thread may have held the allocator's lock, for ever as the child sees it. So all that
-// takes memory is made before.
+// The child's work before it becomes the program. Between fork and exec it must not allocate:
+// another thread may have held the allocator's lock, which the child would never get. Therefore all
+// allocations are made before.
 class Launch {
  public:
   Launch(const std::vector<std::string>& command, const std::string& log, const std::string& user)

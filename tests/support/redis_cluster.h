@@ -18,7 +18,7 @@ class RedisCluster {
  public:
   static constexpr std::size_t kMasters = 3;
   static constexpr std::size_t kNodes = 2 * kMasters;
-  // A server that has ended or stands still is replaced after so long without a word.
+  // A server that has ended or hangs is replaced after this time without an answer.
   static constexpr int kNodeTimeoutMs = 2000;
 
   RedisCluster();
@@ -26,7 +26,8 @@ class RedisCluster {
   // A node as the cluster's are, which knows none of them yet and serves nothing.
   [[nodiscard]] static std::unique_ptr<RedisServer> StartNode();
 
-  // Of a store: "redis-cluster://127.0.0.1:PORT,127.0.0.1:PORT...[?options]", of all nodes.
+  // Returns the URL of a store with all nodes:
+  // "redis-cluster://127.0.0.1:PORT,127.0.0.1:PORT...[?options]".
   [[nodiscard]] std::string Url(const std::string& options = {}) const;
   [[nodiscard]] RedisServer& node(std::size_t i) { return *nodes_[i]; }
 
@@ -38,8 +39,8 @@ class RedisCluster {
   // Waits until a key is served by another node than that.
   void AwaitFailoverOf(const RedisServer& master, const std::string& key);
 
-  // Makes it whole again: starts and wakes what was killed or stopped, and waits until three
-  // masters serve all slots, each has a replica in step, and every node knows that.
+  // Restores the cluster: starts and wakes the killed and stopped nodes. Waits until three masters
+  // serve all slots, each has a replica in step, and every node knows that.
   void Heal();
   // Removes all keys.
   void Clear();
@@ -77,12 +78,12 @@ class RedisCluster {
 //     move.End();            // from now on: MOVED
 class SlotMigration {
  public:
-  // Of the slot of `key`, to another master.
+  // Prepares the move of the slot of `key` to another master.
   SlotMigration(RedisCluster& cluster, const std::string& key);
 
   void Begin();
   void MoveKeys(const std::vector<std::string>& keys);
-  // What is left, and the slot itself.
+  // Moves the rest, and the slot itself.
   void End();
 
   [[nodiscard]] RedisServer& from() { return from_; }

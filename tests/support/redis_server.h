@@ -14,7 +14,7 @@ class RedisServer : public PrivateServer {
   // last, so that they replace those that make it durable.
   explicit RedisServer(std::vector<std::string> settings = {});
 
-  // Of its other, nameless listener.
+  // Path of its other, nameless listener.
   [[nodiscard]] std::string Socket() const { return directory() + "/socket"; }
   // Of a store: "redis://127.0.0.1:PORT[?options]", with the options given ("timeout=1s").
   [[nodiscard]] std::string Url(const std::string& options = {}, int port = 0) const;
