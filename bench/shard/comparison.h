@@ -19,10 +19,10 @@ struct CompareOptions {
   LineitemOptions data;
   std::vector<std::string> peers = PeerNames();
   PeerOptions peer_options;
-  load::Distribution distribution;  ///< Of keys, and of the values searched for.
-  std::size_t gets = 100'000;       ///< Of a batch.
+  load::Distribution distribution;  ///< of keys, and of the searched values
+  std::size_t gets = 100'000;       ///< gets in a batch
   std::size_t depth = 16;           ///< Gets that are made at once, where several are.
-  SearchBounds searches;            ///< Of a batch.
+  SearchBounds searches;            ///< limits of a batch
   /// Names of SearchClasses: one that asks for few records, one for hundreds, one for thousands.
   std::vector<std::string> classes = {"mix8", "orderkey", "suppkey", "quantity"};
   std::size_t repeats = 3;
@@ -30,16 +30,16 @@ struct CompareOptions {
   std::uint64_t seed = 1;
 };
 
-/// What a peer takes.
+/// The memory and time of a peer.
 struct PeerCost {
   std::string name;
   Space space;                        ///< Once all is measured: caches have filled.
   double build_s = 0;                 ///< By the wall's clock.
-  double build_cpu_s = 0;             ///< Of all threads of this process, a server's not.
-  std::int64_t pss_growth_bytes = 0;  ///< Of this process while it was built.
+  double build_cpu_s = 0;             ///< of all threads of this process, not of a server
+  std::int64_t pss_growth_bytes = 0;  ///< of this process, while it was built
 };
 
-/// What the peers that can took for one batch.
+/// The times of the peers, if they can, for one batch.
 struct Workload {
   struct Entry {
     std::string peer;
@@ -53,7 +53,7 @@ struct Workload {
 
 struct Comparison {
   std::uint64_t records = 0;
-  std::uint64_t raw_bytes = 0;  ///< Of values.
+  std::uint64_t raw_bytes = 0;  ///< bytes of values
   std::vector<PeerCost> peers;
   std::vector<LeftOut> left_out;
   std::vector<Workload> workloads;
@@ -63,7 +63,7 @@ struct Comparison {
 using OnStep = std::function<void(const std::string&)>;
 
 /// Builds all peers, verifies each against brute force, and measures them side by side. Throws
-/// std::runtime_error with the mismatch if one answers wrong, or with what else failed.
+/// std::runtime_error with the mismatch if a peer gives a wrong answer, or with another failure.
 [[nodiscard]] Comparison Compare(const CompareOptions& options, const OnStep& on_step);
 
 }  // namespace stout::bench::shard

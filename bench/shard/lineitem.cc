@@ -16,7 +16,7 @@ namespace {
 using blowfish::Record;
 using blowfish::Schema;
 
-// Of TPC-H at scale factor 1.
+// Constants of TPC-H at scale factor 1.
 constexpr std::uint64_t kLines = 6'000'000;
 constexpr std::uint64_t kParts = 200'000;
 constexpr std::uint64_t kSuppliers = 10'000;

@@ -13,24 +13,24 @@ namespace stout::bench::shard {
 
 /// The same options give the same bytes, on every machine.
 struct LineitemOptions {
-  /// Of values, keys not counted; the last record goes over it by part of its own.
+  /// Bytes of values, without keys. The last record may exceed it by a part.
   std::uint64_t bytes = std::uint64_t{64} << 20;
   std::uint64_t seed = 1;
 };
 
-/// Records like those of TPC-H's tables ORDERS and LINEITEM (4.2.3), which BlowFish was measured
-/// with: keys of 8 bytes, values of some 136 bytes in 15 attributes.
+/// Records like those of TPC-H's tables ORDERS and LINEITEM (4.2.3), which the BlowFish paper uses:
+/// keys of 8 bytes, values of some 136 bytes in 15 attributes.
 ///
 /// A record is a line of an order; its key is order key * 8 + line number. An order has 1 to 7
-/// lines, and of 32 order keys 8 are in use. Parts and suppliers are as many as TPC-H has for so
-/// many lines. Attributes are joined by '|', as in the files of TPC-H's own dbgen, from which this
-/// differs on purpose: it has no line number, which the key tells, and comments are longer, 19 to
-/// 68 bytes rather than 10 to 43, so that values are as long as the paper's.
+/// lines, and of 32 order keys 8 are in use. The numbers of parts and suppliers follow from the
+/// number of lines, as in TPC-H. Attributes are joined by '|', as in the files of TPC-H's own
+/// dbgen. There are two differences on purpose. There is no line number, because the key has it.
+/// Comments are 19 to 68 bytes rather than 10 to 43, so that values are as long as the paper's.
 ///
 ///     Lineitem lineitem({.bytes = 1 << 20});
 ///     while (const auto record = lineitem.Next()) shard.Put(record->key, record->value);
 ///
-/// Cost: some 1 us a record; beside the text pool of 1 to 16 MiB nothing is kept in memory.
+/// Cost: some 1 us a record. Memory: only the text pool of 1 to 16 MiB.
 class Lineitem final : public RecordSource {
  public:
   explicit Lineitem(const LineitemOptions& options);
@@ -43,7 +43,7 @@ class Lineitem final : public RecordSource {
   [[nodiscard]] std::optional<blowfish::Record> Next() override;
   void Rewind() override;
 
-  /// Of the values until now.
+  /// Bytes of the values so far.
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
  private:

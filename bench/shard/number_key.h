@@ -23,7 +23,7 @@ using NumberKey = std::array<char, 8>;
   return {key.data(), key.size()};
 }
 
-/// Nothing if the key is none of those.
+/// Returns nullopt for any other key.
 [[nodiscard]] constexpr std::optional<std::uint64_t> ToNumber(std::string_view key) {
   if (key.size() != sizeof(NumberKey)) return std::nullopt;
   std::uint64_t number = 0;

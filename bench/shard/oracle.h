@@ -17,11 +17,12 @@ namespace stout::bench::shard {
 /// Records are numbered from 0 by ascending key.
 using RecordNumber = std::uint32_t;
 
-/// What is true of some records, by means too simple to be wrong: all values side by side, a hash
-/// map of their keys, a list of records for each value of each attribute.
+/// Answers queries on records by means too simple to be wrong: all values side by side, a hash map
+/// of their keys, and a list of records for each value of each attribute.
 ///
-/// Owner: of copies of all records; views are valid as long as it is.   Threads: as a const value.
-/// Cost: some 6 bytes of memory for each of a value; fewer than 2^32 records.
+/// Owner: it has copies of all records; views are valid as long as it is.   Threads: as a const
+///   value.
+/// Cost: some 6 bytes of memory for each byte of a value; fewer than 2^32 records.
 class Oracle {
  public:
   /// Reads the source from its beginning.

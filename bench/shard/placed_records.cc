@@ -12,7 +12,7 @@ namespace stout::bench::shard {
 namespace {
 
 constexpr std::size_t kMostShards = 64;
-/// With 64 shards one record of 10^28 finds no place among so many keys.
+/// With 64 shards, one record in 10^28 finds no place among this number of keys.
 constexpr std::uint64_t kKeysOfARecord = 4096;
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 namespace stout::bench::shard {
 
-/// Records that have the same value of an attribute are to lie on the same one of so many shards.
+/// Places records with the same value of an attribute on the same one of a number of shards.
 struct Placement {
   std::size_t attribute = 0;
   std::size_t shards = 1;
@@ -23,14 +23,13 @@ struct Placement {
 [[nodiscard]] std::optional<Placement> ParsePlacement(std::string_view text,
                                                       const blowfish::Schema& schema);
 
-/// What a record is called on a server: the number that its key is, in decimal. Requires a
-/// NumberKey.
+/// Returns a record's key on a server: the number of its key, in decimal. Requires a NumberKey.
 [[nodiscard]] std::string ServedKey(std::string_view key);
 
-/// Others' records, with keys by which a server puts those of a value on one shard, that which
-/// would have the value as its key (blowfish::ShardOf): the number that a key was comes 4096 times
-/// as large, and by some more, whatever it takes. Without it each value's records are on all
-/// shards, and so a search burdens all alike.
+/// Records of another source, with keys by which a server puts the records of a value on one shard.
+/// That is the shard which would have the value as its key (blowfish::ShardOf). A key's number
+/// becomes 4096 times as large, plus the least number that leads to that shard. Without it each
+/// value's records are on all shards, and so a search loads all of them alike.
 ///
 /// Owner: `source` outlives it.   Requires keys below 2^52.
 class PlacedRecords final : public RecordSource {

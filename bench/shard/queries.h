@@ -15,14 +15,14 @@
 
 namespace stout::bench::shard {
 
-/// Chooses one of so many things, all alike or by Zipf's law, the docstore load's.
+/// Chooses one of a number of things, uniformly or by Zipf's law, as the docstore load does.
 ///
-/// The exponent is Zipf's: the i-th most frequent thing comes with a share of 1 / i^exponent. The
-/// BlowFish paper's "skewness" is 1 - exponent: its heavy skew, 0.01, is zipf:0.99 here, its low
-/// one, 0.99, is zipf:0.01, next to uniform.
+/// The exponent is Zipf's: the i-th most frequent thing has a share in proportion to 1 /
+/// i^exponent. The BlowFish paper's "skewness" is 1 - exponent. Its heavy skew, 0.01, is zipf:0.99
+/// here. Its low one, 0.99, is zipf:0.01, next to uniform.
 ///
-/// Frequent things do not stand side by side: where a thing stands says nothing of how frequent it
-/// is, so that a shard's caches are not helped by the order of its records.
+/// Frequent things are not neighbours. The place of a thing gives no information about its
+/// frequency, so the order of a shard's records does not help its caches.
 ///
 /// Owner: value type.   Threads: as a const value.   Cost: some 50 ns a draw, no memory.
 class Choice {
@@ -32,7 +32,8 @@ class Choice {
 
   [[nodiscard]] std::uint32_t Draw(SplitMix64& random) const;
 
-  /// Where the thing of so high a rank stands, 0 being the most frequent; each has its own place.
+  /// Returns the place of the thing with this rank, 0 being the most frequent; each has its own
+  /// place.
   [[nodiscard]] std::uint32_t PlaceOf(std::uint32_t rank) const;
 
  private:
@@ -51,7 +52,7 @@ struct Get {
 /// All records with this value of that attribute.
 struct Search {
   std::size_t attribute = 0;
-  std::string_view value;  ///< Of the oracle.
+  std::string_view value;  ///< owned by the oracle
 
   friend bool operator==(const Search&, const Search&) = default;
 };
@@ -89,8 +90,8 @@ class Searcher {
   std::vector<OfAttribute> choices_;
 };
 
-/// What bounds a batch of searches: whichever is reached first, so that the few values that half of
-/// the records have do not take hours. A batch has one search at least.
+/// Limits of a batch of searches. The first one that is reached ends it, so that the few values
+/// that half of the records have do not take hours. A batch has at least one search.
 struct SearchBounds {
   std::size_t searches = 64'000;
   std::uint64_t hits = 10'000'000;

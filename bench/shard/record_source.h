@@ -17,10 +17,10 @@ class RecordSource {
   /// Splits the values of these records.
   [[nodiscard]] virtual const blowfish::Schema& schema() const = 0;
 
-  /// Valid until the next call of either function. Nothing at the end.
+  /// Valid until the next call of either function. Returns nullopt at the end.
   [[nodiscard]] virtual std::optional<blowfish::Record> Next() = 0;
 
-  /// What comes next is the first record again.
+  /// Begins again with the first record.
   virtual void Rewind() = 0;
 };
 

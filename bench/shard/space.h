@@ -7,8 +7,8 @@
 
 namespace stout::bench::shard {
 
-/// What something takes, part by part. All that it needs to answer counts: keys, directories,
-/// dictionaries, caches, and what allocators round up to.
+/// The memory of a structure, part by part. All memory that it needs to answer counts: keys,
+/// directories, dictionaries, caches, and the rounding of allocators.
 class Space {
  public:
   struct Part {
@@ -29,8 +29,8 @@ class Space {
   std::vector<Part> parts_;
 };
 
-/// What the system says that this process has in memory, against which to hold an account. Shared
-/// pages (programs, mapped files) count in full in `rss`, divided by who shares them in `pss`.
+/// The system's report of this process's memory, to check an account against. Shared pages
+/// (programs, mapped files) count in full in `rss`, and divided by the number of sharers in `pss`.
 struct ProcessMemory {
   std::uint64_t rss_bytes = 0;
   std::uint64_t pss_bytes = 0;

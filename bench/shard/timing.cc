@@ -25,8 +25,8 @@ double Least(const std::vector<double>& seconds) {
   return *std::min_element(seconds.begin(), seconds.end());
 }
 
-/// A contender, and where in the batch it is: who runs a part of it each time goes on with the
-/// next, so that its caches know as little of it as those of the others.
+/// A contender, and its place in the batch. A contender that runs only a part of the batch each
+/// time continues with the next part, so that its caches are as cold as those of the others.
 class Contender {
  public:
   Contender(const Call& call, const Batch& batch)
@@ -69,7 +69,7 @@ class Contender {
 
   const Call& call_;
   const Batch& batch_;
-  std::size_t calls_;  // Of a run.
+  std::size_t calls_;  // of a run
   std::size_t next_ = 0;
   Timing timing_;
 };

@@ -43,7 +43,7 @@ std::string Question(const ShardPeer& peer, const Oracle& oracle, const Search& 
                      oracle.schema().names()[search.attribute], search.value);
 }
 
-/// Of two ascending lists, the first record that one of them lacks.
+/// Returns the first record that only one of two ascending lists has.
 Mismatch Compare(const std::string& question, std::span<const RecordNumber> wanted,
                  std::span<const RecordNumber> found) {
   const auto [w, f] = std::mismatch(wanted.begin(), wanted.end(), found.begin(), found.end());

@@ -12,8 +12,8 @@
 
 namespace stout::bench::shard {
 
-/// What is wrong with an answer, in a sentence that names peer, question and the first difference;
-/// nothing if it is right.
+/// Returns the error of an answer, in a sentence with peer, question and the first difference; ""
+/// if it is right.
 using Mismatch = std::optional<std::string>;
 
 /// The value of a key that a record has, byte for byte.
@@ -25,9 +25,9 @@ using Mismatch = std::optional<std::string>;
 
 /// How much of a peer is verified before it is measured.
 struct VerifyPlan {
-  std::size_t gets = 500;  ///< Of random records, one by one and at once, and of keys near.
-  /// Of each class of SearchClasses, and as many for no value: a self-index takes minutes to find
-  /// half of all records 30 times.
+  std::size_t gets = 500;  ///< random records, one by one and at once, and near keys
+  /// Searches of each class of SearchClasses, and as many for no value. A self-index takes minutes
+  /// to find half of all records 30 times.
   SearchBounds searches = {.searches = 30, .hits = 300'000};
   std::uint64_t seed = 1;
 };

@@ -11,7 +11,7 @@
 
 namespace stout::bench::shard {
 
-/// What layers cost while they come and go.
+/// The cost of layers while they come and go.
 struct LayerCosts {
   /// All layers of both arrays, added at once and filled by threads that share the records.
   struct Filling {
@@ -19,7 +19,7 @@ struct LayerCosts {
     double seconds = 0;
   };
   std::vector<Filling> filling;
-  std::uint64_t bytes = 0;  ///< Of them.
+  std::uint64_t bytes = 0;  ///< number of layers
 
   /// From before a layer is removed until its memory is returned, while others read without pause.
   struct Removal {
@@ -31,11 +31,11 @@ struct LayerCosts {
   };
   Removal removal;
 
-  /// What a batch takes longer that fills the layer which it finds empty than one that finds none.
+  /// Extra time of a batch that fills the empty layers that it finds, over one without such layers.
   struct Opportunism {
     std::string name;       ///< "get", "get x16", "search mix8".
     std::string layer_of;   ///< "records", "places".
-    double without_ns = 0;  ///< Of an operation: the median of the batches.
+    double without_ns = 0;  ///< time of an operation: the median of the batches
     double filling_ns = 0;  ///< Likewise.
   };
   std::vector<Opportunism> opportunism;
@@ -44,9 +44,9 @@ struct LayerCosts {
 struct LayerCostOptions {
   std::vector<std::size_t> threads = {1, 2};  ///< That fill.
   std::size_t readers = 2;                    ///< While layers are removed.
-  std::size_t rounds = 20;                    ///< Of removing all layers.
-  std::size_t operations = 100'000;           ///< Of a batch of gets; a tenth of it of searches.
-  std::size_t repeats = 5;                    ///< Of a batch.
+  std::size_t rounds = 20;                    ///< times that all layers are removed
+  std::size_t operations = 100'000;           ///< gets in a batch; searches are a tenth of it
+  std::size_t repeats = 5;                    ///< runs of a batch
   std::uint64_t seed = 1;
 };
 

@@ -33,7 +33,7 @@ constexpr std::chrono::seconds kStatusTimeout{5};
 /// Distinguishes the times of requests from their choice.
 constexpr std::uint64_t kTimesSeed = 0x5eed;
 
-/// Whether a key of a get is not there.
+/// Returns true if a key of a get does not exist.
 bool LacksKey(const resp::Reply& reply) {
   return reply.kind == resp::Reply::Kind::kNil ||
          std::any_of(reply.elements.begin(), reply.elements.end(), LacksKey);
@@ -94,7 +94,7 @@ class LoadRun final : public PipelineListener {
   void OnReply(Pipeline& pipeline, const Request& request, const resp::Reply& reply) override;
   void OnLost(const std::string& why) override;
   void WriteSlice(std::span<const ShardFigures> shards);
-  // Whatever is waited for is over.
+  // Ends the waits, for any condition.
   void Wake();
   void End();
 
@@ -261,7 +261,7 @@ asio::awaitable<void> LoadRun::WriteSlices() {
     co_await tick_.async_wait(kNoThrow);
     const std::vector<ShardFigures> shards = co_await AskShards();
     WriteSlice(shards);
-    // Those that the server's answer took too long for are one with the next.
+    // Slices for which the server's answer took too long are merged with the next one.
     while (next <= steady_clock::now()) next += settings_.slice;
   }
   End();

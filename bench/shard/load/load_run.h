@@ -12,7 +12,7 @@
 
 namespace stout::bench::shard {
 
-/// What a run came to.
+/// The result of a run.
 struct LoadSummary {
   Tally total;
   double seconds = 0;         ///< In which load was offered.
@@ -23,11 +23,11 @@ struct LoadSummary {
   bool interrupted = false;
 };
 
-/// Offers the load, and writes a line to `csv` for each slice of it; the last one ends when all is
-/// answered, or patience has. The first SIGINT or SIGTERM ends the load, and what is under way is
-/// given up; the second ends the program.
+/// Offers the load, and writes a line to `csv` for each slice of it. The last slice ends when all
+/// requests are answered, or when patience ends. The first SIGINT or SIGTERM ends the load, and
+/// requests under way are abandoned. The second ends the program.
 ///
-/// What cannot be begun, such as a server that is not there or has other data, is in `lost`, too.
+/// A failure to begin, such as a server that is away or has other data, is also in `lost`.
 ///
 /// Threads: the caller's, until the end. It handles these two signals meanwhile.
 [[nodiscard]] LoadSummary RunLoad(const LoadSettings& settings, const Oracle& oracle,

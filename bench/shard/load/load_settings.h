@@ -21,7 +21,7 @@ namespace stout::bench::shard {
 struct LoadSettings {
   program::Address to{.port = 6480};
   LineitemOptions data;
-  std::optional<Placement> placement;  ///< Of the data.
+  std::optional<Placement> placement;  ///< of the data
   RequestOptions requests;
 
   std::vector<Phase> phases;  ///< The open loop; empty: a closed one.

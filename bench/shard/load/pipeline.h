@@ -27,7 +27,7 @@ struct Request {
   Requests::Kind kind = Requests::Kind::kGet;
 };
 
-/// Who is told what becomes of requests.
+/// Receives the outcomes of requests.
 class PipelineListener {
  public:
   virtual void OnReply(Pipeline& pipeline, const Request& request, const resp::Reply& reply) = 0;
@@ -38,11 +38,11 @@ class PipelineListener {
   ~PipelineListener() = default;
 };
 
-/// A connection whose requests do not wait for each other's answers: what is added goes out with
-/// the next write, and replies are taken in the order of the requests.
+/// A connection whose requests do not wait for each other's answers. Added commands go out with the
+/// next write, and replies are taken in the order of the requests.
 ///
 /// Owner: must outlive its coroutines, and the listener it.   Threads: one, of its executor.
-/// Memory: what was added and is not answered; the caller bounds it.
+///   Memory: the added commands without an answer; the caller bounds it.
 class Pipeline {
  public:
   Pipeline(const boost::asio::any_io_executor& executor, PipelineListener& listener)
@@ -54,7 +54,7 @@ class Pipeline {
   [[nodiscard]] boost::asio::awaitable<void> Write();
   [[nodiscard]] boost::asio::awaitable<void> Read();
 
-  /// Where a command is put just before Added().
+  /// Buffer for a command; put it there just before Added().
   [[nodiscard]] resp::Commands& commands() { return commands_; }
   void Added(const Request& request) {
     under_way_.push_back(request);

@@ -20,8 +20,9 @@ enum class Operations : std::uint8_t {
   kMix,  ///< The paper's: a get or a search, each with probability 1/2.
 };
 
-/// Which shards have the keys of gets, or, of records that are placed by the attribute of the
-/// class, the values of searches: by Zipf's law, the hottest being shard 0 at first.
+/// How often each shard is chosen, by Zipf's law; shard 0 is the hottest at first. It is the shard
+/// of the keys of gets. If records are placed by the attribute of the class, it is the shard of the
+/// values of searches.
 struct ShardSkew {
   load::Distribution distribution;
   /// After each such time the next shard is the hottest; zero: always the same.
@@ -31,15 +32,15 @@ struct ShardSkew {
 struct RequestOptions {
   Operations operations = Operations::kMix;
   std::string search_class = "mix8";  ///< See SearchClasses().
-  std::size_t keys = 1;               ///< Of a get; several, of one shard with a skew, by MGET.
-  load::Distribution distribution;    ///< Of keys, and of values searched for.
+  std::size_t keys = 1;               ///< keys of a get; several, of one shard with a skew, by MGET
+  load::Distribution distribution;    ///< of keys, and of searched values
   std::optional<ShardSkew> skew;      ///< Not of kMix.
   std::uint64_t seed = 1;
 };
 
-/// Requests for the data that `shard-data --format keyed | blowfish-load --drop-key` has brought
-/// into a server, as shard-bench draws them, one at a time: its batches repeat themselves, and
-/// would be found among the samples that their first turn has left.
+/// Draws requests for the data that `shard-data --format keyed | blowfish-load --drop-key` has
+/// written to a server. It draws them one at a time, as shard-bench does in batches. Repeated
+/// batches would find the layer entries that their first run has filled.
 ///
 /// Owner: value type; the oracle outlives it.   Threads: none of its own.
 /// Cost: some 100 ns a request.   Memory: with a skew, 4 bytes a record.
@@ -51,7 +52,7 @@ class Requests {
   /// of the shards. Throws std::runtime_error if there is no such class.
   Requests(const Oracle& oracle, const RequestOptions& options, std::size_t shards);
 
-  /// Adds the command that is due so long after the start of the load.
+  /// Adds the command that is due at this time after the start of the load.
   Kind Add(Duration due, resp::Commands& commands);
 
  private:

@@ -23,7 +23,7 @@ std::optional<double> ParseNumber(std::string_view text, double most) {
   return number;
 }
 
-/// Of a phase, how many are due in its first seconds: the integral of the rate.
+/// Returns the number of requests due in the first seconds of a phase: the integral of the rate.
 double CountIn(const Phase& phase, double seconds) {
   const double slope = (phase.to - phase.from) / Seconds(phase.length);
   return seconds * (phase.from + slope * seconds / 2);

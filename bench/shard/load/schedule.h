@@ -38,7 +38,7 @@ class Schedule {
   [[nodiscard]] Duration length() const;
   /// Requests that are due by then, on average.
   [[nodiscard]] double CountAt(Duration time) const;
-  /// When so many are due; nothing if there are not so many.
+  /// Returns the time when this number of requests is due; nullopt if there are fewer.
   [[nodiscard]] std::optional<Duration> TimeOf(double count) const;
 
  private:

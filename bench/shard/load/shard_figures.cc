@@ -20,7 +20,7 @@ std::uint64_t ToFigure(std::string_view text) {
   return figure;
 }
 
-/// Of "keys=7,queue=0,...".
+/// Reads a field of "keys=7,queue=0,...".
 ShardFigures ParseFields(std::string_view fields) {
   ShardFigures shard;
   while (!fields.empty()) {

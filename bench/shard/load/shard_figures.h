@@ -6,7 +6,7 @@
 
 namespace stout::bench::shard {
 
-/// What a blowfish-server tells of one of its shards.
+/// A blowfish-server's figures of one of its shards.
 struct ShardFigures {
   std::uint64_t keys = 0;
   std::uint64_t compressed_bytes = 0;

@@ -6,11 +6,11 @@
 
 namespace stout::bench::shard {
 
-/// What happened in some time: of a slice, and of slices together.
+/// The events in some time: in a slice, or in several slices.
 ///
-/// A request is offered once, when it is due; later it is unsent, answered or failed once, unless
-/// it is still under way at the end. What is answered in a slice may have been offered in an
-/// earlier one.
+/// A request is offered once, when it is due. Later it is unsent, answered or failed once, unless
+/// it is still under way at the end. A request that is answered in a slice may have been offered in
+/// an earlier one.
 ///
 /// Owner: value type.   Threads: none of its own.
 struct Tally {
@@ -27,7 +27,7 @@ struct Tally {
     failed += other.failed;
     latency.Merge(other.latency);
   }
-  /// Of which nothing has become anything yet.
+  /// Requests without an outcome so far.
   [[nodiscard]] std::uint64_t UnderWay() const { return offered - unsent - answered - failed; }
 };
 

@@ -20,7 +20,7 @@ struct TimelineRow {
   std::span<const ShardFigures> shards;
 };
 
-/// The names of the columns, for so many shards; README.md says what they mean.
+/// Returns the names of the columns, for this number of shards; README.md has their meaning.
 [[nodiscard]] std::string TimelineHeader(std::size_t shards);
 
 /// One line of CSV. A field is empty where there is nothing to tell: latencies where nothing was

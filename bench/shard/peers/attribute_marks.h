@@ -10,11 +10,11 @@
 
 namespace stout::bench::shard {
 
-/// Makes values texts of which an attribute is found by any search for substrings: a byte of its
-/// own, a mark, stands in front of each, and one more behind the last.
+/// Makes texts of values in which any search for substrings finds an attribute. A byte of its own,
+/// a mark, precedes each attribute, and one more follows the last.
 ///
-/// Example, of the marks 0x80, 0x81, 0x82: "ann|rome" becomes 80 ann 81 rome 82, "ann" 80 ann 81;
-/// the name ann is 80 ann 81, and none but the name is.
+/// Example, of the marks 0x80, 0x81, 0x82: "ann|rome" becomes 80 ann 81 rome 82, "ann" 80 ann 81.
+/// The name ann is 80 ann 81, and only the name is.
 class AttributeMarks {
  public:
   AttributeMarks() = default;
@@ -26,7 +26,7 @@ class AttributeMarks {
   void ToText(std::string_view value, std::string& text) const;
   void ToValue(std::string_view text, std::string& value) const;
 
-  /// What is to be searched for. Replaces what is in `text`.
+  /// Puts the text to search for into `text`, replacing its content.
   void ToSearch(std::size_t attribute, std::string_view value, std::string& text) const;
 
  private:

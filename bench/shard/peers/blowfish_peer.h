@@ -10,7 +10,7 @@ namespace stout::bench::shard {
 
 struct BlowfishPeerOptions {
   std::string name = "blowfish";
-  std::string directory;  ///< Of its file: made, emptied before and removed at the end.
+  std::string directory;  ///< path of its file: made, emptied before and removed at the end
   /// Layers of the sampled arrays, all filled: the first has one column, the next two, then four.
   /// @{
   int record_layers = 0;  ///< For searches.

@@ -10,7 +10,7 @@
 namespace stout::bench::shard {
 namespace {
 
-/// Of a Boost.Unordered flat map: groups of 15 elements with 16 bytes of metadata each.
+/// Memory of a Boost.Unordered flat map: groups of 15 elements with 16 bytes of metadata each.
 template <typename Map>
 std::uint64_t BytesOf(const Map& map) {
   constexpr std::size_t kGroup = 15;
@@ -81,7 +81,7 @@ class HashPeer final : public ShardPeer {
     RecordNumber begin = 0;
     RecordNumber size = 0;
   };
-  /// Of one attribute.
+  /// Index of one attribute.
   struct Index {
     boost::unordered_flat_map<std::string_view, List, std::hash<std::string_view>> lists;
     std::vector<RecordNumber> records;

@@ -7,7 +7,7 @@
 
 namespace stout::bench::shard {
 
-/// What was written, with the padding that readers need, in no more memory than that takes. Leaves
+/// Returns the written bytes, with the padding that readers need, in exactly that memory. Leaves
 /// the writer empty.
 [[nodiscard]] inline std::vector<std::byte> PaddedBytes(blowfish::BitWriter& writer) {
   std::vector<std::byte> bytes = writer.Take();

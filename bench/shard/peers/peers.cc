@@ -42,7 +42,8 @@ struct Maker {
   return fmt::format("built without {}", package);
 }
 
-/// One of ours: "FAMILY", or "FAMILY:FIRST:SECOND", with so many layers in its two arrays.
+/// One of our peers: "FAMILY", or "FAMILY:FIRST:SECOND", with these numbers of layers in its two
+/// arrays.
 struct Layered {
   std::string family;
   int first = 0;

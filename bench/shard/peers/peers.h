@@ -25,16 +25,16 @@ struct Peers {
   std::vector<LeftOut> left_out;
 };
 
-/// Those that are compared unless others are asked for, compiled in or not. Ours have other names,
-/// too: "blowfish:R:P" with so many layers for searches and for reading, the first of one column,
-/// the next of two; "bytes:P:R" likewise, the first of every 128th byte, the next of every 64th.
+/// The default peers, compiled in or not. Our peers also have longer names. "blowfish:R:P" has R
+/// layers for searches and P for reading, the first of one column, the next of two. "bytes:P:R" is
+/// similar, the first of every 128th byte, the next of every 64th.
 [[nodiscard]] const std::vector<std::string>& PeerNames();
 
-/// Empty if it is one, else what is wrong: for CLI11.
+/// Returns "" if it is a peer, otherwise the problem: for CLI11.
 [[nodiscard]] std::string IsPeer(const std::string& name);
 
-/// Those of the names given that can be had, in this order, and why the others cannot. Requires
-/// that they are peers. Throws std::runtime_error if a server that was named does not answer.
+/// Returns the available peers among these names, in this order, and the reasons for the others.
+/// Requires that they are peers. Throws std::runtime_error if a named server does not answer.
 [[nodiscard]] Peers MakePeers(const std::vector<std::string>& names, const PeerOptions& options);
 
 }  // namespace stout::bench::shard

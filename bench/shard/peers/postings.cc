@@ -72,7 +72,7 @@ class ListReader {
   std::uint64_t size_;
 };
 
-/// What ListReader reads. `Each` is something with a record.
+/// A list that ListReader reads. `Each` has a record.
 template <typename Each>
 void WriteList(std::span<const Each> list, int record_bits, BitWriter& writer) {
   const int size_bits = BitWidth(list.size());

@@ -11,17 +11,17 @@
 
 namespace stout::bench::shard {
 
-/// An inverted index as compact as a plain one gets: for each (attribute, value) that occurs, which
-/// records have it. A value is known by a hash of it, so that its text is kept by nobody.
+/// An inverted index, as compact as a plain one gets. For each (attribute, value) that occurs, it
+/// has the records. A value is known by a hash of it, so that its text is not stored.
 ///
-/// Layout: values by ascending hash; the upper bits of a hash choose a bucket of 4 to 8 on average,
-/// of which a directory tells the beginning; an entry has the next kFingerprintBits bits of the
-/// hash and, in its payload, the one record that has the value, or where in a stream of bits its
-/// list stands. A list is its size, its first record, and the distances less 1 between neighbours,
-/// every 64 in as many bits as the widest of them needs.
+/// Layout: values by ascending hash. The upper bits of a hash choose a bucket of 4 to 8 on average;
+/// a directory has the starts of the buckets. An entry has the next kFingerprintBits bits of the
+/// hash and a payload. The payload is the one record that has the value, or the start of its list
+/// in a stream of bits. A list is its size, its first record, and the distances less 1 between
+/// neighbours, every 64 in as many bits as the widest of them needs.
 ///
-/// A value that no record has is found all the same with a probability of 8 / 2^40.
-/// Space: of 64 MiB of lineitems .228 of the values, the lists .128, the hashes .095.
+/// A value that no record has is found by mistake with a probability of 8 / 2^40.
+/// Space: for 64 MiB of lineitems .228 of the values: the lists .128, the hashes .095.
 /// Cost: a hash, three cache misses, 1 to 2 ns a record found.
 class Postings {
  public:

@@ -26,7 +26,8 @@ void AppendBigEndian(std::uint64_t number, std::size_t bytes, std::string& out) 
   out += View(ToKey(number)).substr(sizeof(NumberKey) - bytes);
 }
 
-/// Of all index keys of a value, and of no other's: lengths differ where one begins with another.
+/// Prefix of all index keys of a value, and of no other's: lengths differ if one value begins with
+/// another.
 void AppendPrefix(std::size_t attribute, std::string_view value, std::string& out) {
   AppendBigEndian(attribute, 1, out);
   AppendBigEndian(value.size(), 4, out);

@@ -108,7 +108,7 @@ class SdslPeer final : public ShardPeer {
  private:
   using Begins = sdsl::sd_vector<>;
 
-  // Of each record in the text, and the text's end.
+  // Start of each record in the text, and the text's end.
   void KeepBegins(const std::vector<std::size_t>& begins) {
     sdsl::bit_vector bits(begins.back() + 1, 0);
     for (const std::size_t begin : begins) bits[begin] = 1;
@@ -117,7 +117,7 @@ class SdslPeer final : public ShardPeer {
     select_ = typename Begins::select_1_type(&begins_);
   }
 
-  // Of the suffix array, those at which the attribute begins with this value and ends.
+  // Returns the range of the suffix array in which the attribute begins with this value and ends.
   std::pair<std::size_t, std::size_t> Rows(std::size_t attribute, std::string_view value) {
     pattern_ = MarkOf(attribute);
     pattern_ += value;

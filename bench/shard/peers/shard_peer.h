@@ -25,19 +25,19 @@ class ShardPeer {
   /// For tables and the command line: "zstd".
   [[nodiscard]] virtual std::string Name() const = 0;
 
-  /// Takes all records of a source, from its beginning. Once, before all else.
+  /// Takes all records of a source, from its beginning. Call it once, before all other members.
   virtual void Build(RecordSource& records) = 0;
 
   /// The whole value of a key; false if there is none such.
   [[nodiscard]] virtual bool Get(std::string_view key, std::string& value) = 0;
 
-  /// As so many calls of Get for keys that are there; systems that gain from having several to do
+  /// Gets several existing keys, by default by calls of Get. Systems that are faster with several
   /// at once override it. Requires a value for each key.
   virtual void GetMany(std::span<const std::string_view> keys, std::span<std::string> values) {
     for (std::size_t i = 0; i < keys.size(); ++i) (void)Get(keys[i], values[i]);
   }
 
-  /// Whether it can do more than Get.
+  /// Returns true if it can do more than Get.
   [[nodiscard]] virtual bool CanSearch() const { return true; }
 
   /// The records with exactly this value of that attribute, in any order, each once. Replaces what
@@ -52,7 +52,7 @@ class ShardPeer {
     return records.size();
   }
 
-  /// What it takes to answer, once built.
+  /// Its memory to answer, once built.
   [[nodiscard]] virtual Space Bytes() const = 0;
 };
 

@@ -12,10 +12,10 @@
 
 namespace stout::bench::shard {
 
-/// Which record a key belongs to, for 8-byte keys: of every 64 the first as it is, the others as
-/// differences in as many bits as the widest of the 64 needs.
+/// Maps 8-byte keys to records. The first of every 64 keys is stored whole. The others are
+/// differences, in as many bits as the widest of the 64 needs.
 ///
-/// Space: of lineitem's keys some 11 bits each.
+/// Space: some 11 bits for each of lineitem's keys.
 /// Cost: a binary search over the first ones, then up to 63 additions.
 class SortedKeys {
  public:

@@ -69,7 +69,7 @@ std::string_view TakeRecord(std::string_view& block) {
   return value;
 }
 
-/// What is learned of the values before they are compressed.
+/// Parameters that are learned from the values before they are compressed.
 struct Training {
   std::size_t records_per_block = 1;
   std::string dictionary;  // empty where there are too few samples for one

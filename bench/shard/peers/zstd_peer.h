@@ -8,7 +8,7 @@
 namespace stout::bench::shard {
 
 struct ZstdOptions {
-  std::size_t block_bytes = 1024;  ///< Of values, before compression.
+  std::size_t block_bytes = 1024;  ///< bytes of values, before compression
   int level = 19;
   std::size_t dictionary_bytes = std::size_t{110} << 10;  ///< zstd's own default.
 };
