@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# run.sh BIN_DIR [POLICY...]: the highest rate of durable writes that docstore on RocksDB sustains
-# with 99 % of them answered within 50 ms, for each policy, with little collapsing (10,000 documents)
-# and with much (100). Found by bisection, each trial on a fresh database; server and load generator
-# share this machine. A trial may fail once: the machine may have been busy with something else.
-# The table goes to the terminal, the report of the best trial of each to bench/results/docstore.json.
+# run.sh BIN_DIR [POLICY...]: searches the highest rate of durable writes that docstore on RocksDB
+# sustains with 99 % of them answered within 50 ms. It does so for each policy, with little collapsing
+# (10,000 documents) and with much (100). It bisects, each trial on a fresh database. Server and load
+# generator share this machine. A trial may fail once, because the machine may have been busy with
+# other work. Prints a table, and writes the report of the best trial of each to
+# bench/results/docstore.json.
 set -euo pipefail
 
 bin=$1

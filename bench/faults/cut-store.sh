@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# cut-store.sh BIN_DIR: docstore-server under leases (--lease-ttl 2s), with writes pending, is cut off
-# from its store, but not from its lease service. Seconds until /healthz is 503, 60 at most.
+# cut-store.sh BIN_DIR: cuts docstore-server under leases (--lease-ttl 2s), with writes pending, off
+# from its store, but not from its lease service. Prints the seconds until /healthz is 503, at most 60.
 set -euo pipefail
 # shellcheck source=/dev/null
 source "$(dirname "$0")/lib/measure.sh"

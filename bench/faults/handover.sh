@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# handover.sh BIN_DIR: docstore-server under leases has 64 documents, of which one cannot be written,
+# handover.sh BIN_DIR: docstore-server under leases has 64 documents. One of them cannot be written,
 # because another session has locked its row. A second server joins, and the first is told to end.
-# Seconds until each of the other documents was written again, and until the first server has ended.
+# Prints the seconds until each of the other documents was written again, and until the first server
+# has ended.
 set -euo pipefail
 # shellcheck source=/dev/null
 source "$(dirname "$0")/lib/measure.sh"

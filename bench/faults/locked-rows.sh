@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# locked-rows.sh BIN_DIR: how long writes to 20 documents take while another session of PostgreSQL
-# keeps the rows of 8 other documents locked, which are written too. Five rounds, one a second. Prints
-# the median and the largest of the 100 times.
+# locked-rows.sh BIN_DIR: measures how long writes to 20 documents take while another session of
+# PostgreSQL keeps the rows of 8 other documents locked, which are written too. Makes five rounds, one
+# a second. Prints the median and the largest of the 100 times.
 set -euo pipefail
 
 bin=$1

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# run.sh BIN_DIR [--before BIN_DIR] [MEASUREMENT...]: what is slow when something is in the way: a
+# run.sh BIN_DIR [--before BIN_DIR] [MEASUREMENT...]: measures the time of operations under faults: a
 # store that is cut off, locked rows, a hand-over, many hits. MEASUREMENT: a script beside this one
-# without its .sh; without any, all. Takes some minutes.
+# without its .sh; default: all. Takes some minutes.
 #
-#   --before DIR   measures the programs of DIR, an older build, as well
+#   --before DIR   also measures the programs of DIR, an older build
 #
-# The table goes to the terminal, all figures to bench/results/faults.json. Each measurement starts
-# private servers, whose files are on this machine's disk, and prints one line of JSON for each of its
+# Prints a table, and writes all figures to bench/results/faults.json. Each measurement starts
+# private servers, whose files are on this machine's disk. It prints one line of JSON for each of its
 # figures, {"what": ..., "value": ..., "unit": ...}, or a line of text.
 set -euo pipefail
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# waiting-searches.sh BIN_DIR [SECONDS]: 16 clients that each wait for their answer search a
-# blowfish-server that starts without layers. Searches per second after 30 s of that, and after 1 s.
+# waiting-searches.sh BIN_DIR [SECONDS]: 16 clients, each of which waits for its answer, search a
+# blowfish-server that starts without layers. Prints the searches per second after 30 s and after 1 s.
 set -euo pipefail
 # shellcheck source=/dev/null
 source "$(dirname "$0")/lib/measure.sh"

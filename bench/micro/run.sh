@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run.sh BIN_DIR [options of Google Benchmark]: seven repetitions of each, interleaved; the medians and
-# their ratios go to the terminal, everything to bench/results/micro.json.
+# run.sh BIN_DIR [options of Google Benchmark]: makes seven repetitions of each, interleaved. Prints the
+# medians and their ratios, and writes everything to bench/results/micro.json.
 set -euo pipefail
 results=$(dirname "$0")/../results
 mkdir -p "$results"

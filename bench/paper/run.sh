@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# run.sh BIN_DIR [OPTION...]: the figures of the Stout paper (ATC'10), again.
+# run.sh BIN_DIR [OPTION...]: reproduces the figures of the Stout paper (ATC'10).
 #
 #   --simulator-only  figures 1 to 6 in the simulator, about a minute
-#   --stores-only     figures 1 to 4 on real stores in real time, some 14 minutes
-#   --quick           less of everything, some 2 minutes in all; to BIN_DIR/../paper-quick/
+#   --stores-only     figures 1 to 4 on real stores in real time, about 14 minutes
+#   --quick           less of everything, about 2 minutes in all; to BIN_DIR/../paper-quick/
 #
-# Pictures go to docs/results/, tables to the text there, what they are made of to
-# bench/results/paper/, a line of JSON for each run.
+# Pictures go to docs/results/, tables to the text there, and the raw data to bench/results/paper/, a
+# line of JSON for each run.
 set -euo pipefail
 
 usage() { sed -n '2,9s/^# \{0,1\}//p' "$0"; }

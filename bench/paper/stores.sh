@@ -1,9 +1,10 @@
 # Figures 1 to 4 on real stores in real time, with 16 application servers; sourced by run.sh.
 #
-# queue: one server that takes 900 us a batch and 90 us a change. To serve each of 16 servers a batch
+# queue: one server that takes 900 us a batch and 90 us a change. One batch for each of 16 servers
 # takes the same fixed costs as in the simulator for 32 with 450 us a batch, so the two can be
 # compared: a change here is two requests there, half of which read.
-# rocksdb: on this machine's disk; it shares its syncs among all who wait, and so batches by itself.
+# rocksdb: on this machine's disk; it shares its syncs among all waiting writers, and so batches by
+# itself.
 # shellcheck shell=bash disable=SC2154
 
 queue="queue=memory:?latency=900us&per_item=90us&workers=1"

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# run.sh BIN_DIR [OPTION...]: what can keep a shard's records, side by side: ours, zstd in small blocks
-# with postings, sdsl-lite, RocksDB, hash maps, Redis; what layers cost while they come and go; and what
-# our server does when its load changes, and beside redis-server. Of the BlowFish paper (NSDI'16) it
-# has figures 6, 9, 11 and 12.
+# run.sh BIN_DIR [OPTION...]: compares systems that can keep a shard's records: ours, zstd in small
+# blocks with postings, sdsl-lite, RocksDB, hash maps, Redis. It also measures the cost of layers while
+# they come and go, our server while its load changes, and our server beside redis-server. It makes
+# figures 6, 9, 11 and 12 of the BlowFish paper (NSDI'16).
 #
-#   --static-only   the comparison alone, of 64, 16 and 190 MiB, and the layers
-#   --server-only   the server alone, some 12 minutes
-#   --redis-only    our server beside redis-server alone, some 3 minutes
-#   --quick         less of everything, some 3 minutes in all; to BIN_DIR/../shard-quick/
+#   --static-only   only the comparison, with 64, 16 and 190 MiB, and the layers
+#   --server-only   only the server, about 12 minutes
+#   --redis-only    only our server beside redis-server, about 3 minutes
+#   --quick         less of everything, about 3 minutes in all; to BIN_DIR/../shard-quick/
 #
-# Other options are shard-bench's, and imply the comparison alone, of 64 MiB. Starts a private Redis and
-# private blowfish-servers, and stops them again. Tables go to the terminal, all figures to
-# bench/results/shard/, and pictures to docs/results/. README.md says how it is measured.
+# Other options are shard-bench's, and imply only the comparison, with 64 MiB. Starts a private Redis
+# and private blowfish-servers, and stops them again. Prints tables, and writes all figures to
+# bench/results/shard/, and pictures to docs/results/. README.md describes the method.
 set -euo pipefail
 
 usage() { sed -n '2,15s/^# \{0,1\}//p' "$0"; }

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# run.sh BIN_DIR [OPTION...] [STORE...]: what applications do today, one statement or command per
-# change, beside libstout on the same store. STORE: postgres, redis, rocksdb; without any, all three.
+# run.sh BIN_DIR [OPTION...] [STORE...]: compares plain clients, which send one statement or command
+# per change, with libstout on the same store. STORE: postgres, redis, rocksdb; default: all three.
 #
-#   --quick   some 4 minutes instead of an hour: fewer contenders, shorter searches, one round trip
+#   --quick   about 4 minutes instead of an hour: fewer contenders, shorter searches, one round trip
 #
 # Starts a private PostgreSQL (fsync and synchronous_commit are on) and a private Redis (appendfsync
-# always), whose files are on this machine's disk, and stops them again. Tables go to the terminal,
-# all figures to bench/results/stores.json, pictures beside it; --quick writes them to
-# BIN_DIR/../stores-quick/ instead. README.md says how it is measured.
+# always), whose files are on this machine's disk, and stops them again. Prints tables. Writes all
+# figures to bench/results/stores.json, and pictures beside it; --quick writes them to
+# BIN_DIR/../stores-quick/ instead. README.md describes the method.
 set -euo pipefail
 
 usage() { sed -n '2,10s/^# \{0,1\}//p' "$0"; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Goal: what merges have freed goes back to the system, without a restart.
-# Method: values as large as the budget are written, frozen and merged; once no merge runs or waits,
+# Goal: memory that merges have freed goes back to the system, without a restart.
+# Method: values as large as the budget are written, frozen and merged. Once no merge runs or waits,
 # the resident memory is at most 1.1 times the budget and 20 MB.
 # usage: memory_test.sh BIN_DIR [SHARDS [VALUE_BYTES]]
 set -euo pipefail

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Redis's own tools, and its client of another language, against blowfish-server: judges that know
-# nothing of it. usage: redis_tools_test.sh BIN_DIR
+# Runs Redis's own tools, and its client in another language, against blowfish-server. These judges
+# know nothing of it. usage: redis_tools_test.sh BIN_DIR
 set -euo pipefail
 
 bin=$1

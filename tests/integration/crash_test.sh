@@ -1,41 +1,41 @@
 #!/usr/bin/env bash
-# Goal: no write that docstore-server has acknowledged is lost or stale, and no read has shown what
-# was undone, whatever becomes of the server, of its store, or of the network between them.
+# Goal: no write that docstore-server has acknowledged is lost or stale, and no read has shown an
+# undone state, under faults of the server, of its store, and of the network between them.
 # Method: rounds on one store and one port. In each, docstore-load --verify offers a fixed rate, the
-# fault strikes in the middle at a seeded moment, the load goes on, and everything that it ever had
-# acknowledged, in this and all earlier rounds, is read back. At the very end the server is killed
-# once more and all is read from the store.
+# fault strikes in the middle at a seeded moment, and the load goes on. Then all acknowledged writes,
+# of this and all earlier rounds, are read back. At the very end the server is killed once more and
+# all writes are read from the store.
 set -euo pipefail
 
 usage() {
   cat <<'TEXT'
 usage: crash_test.sh BIN_DIR [OPTIONS]
   --store S      rocksdb; postgres, redis, redis-cluster or blowfish: private servers (rocksdb)
-  --fault F,...  one a round, in turn (server)
+  --fault F,...  one per round, in turn (server)
                  server: kill -9 of docstore-server, and another takes over
-                 and with --store postgres, redis and blowfish
+                 also with --store postgres, redis and blowfish:
                  store: kill -9 of the store's server, which is started again
-                 pause: it stands still for 10 s
-                 delay, throttle, cut, swallow: what the network does to messages; cut: in their
-                 middle, swallow: to answers
+                 pause: that server is stopped for 10 s
+                 delay, throttle, cut, swallow: faults of the network; cut: in the middle of a
+                 message, swallow: answers are lost
                  ghost: batches come late, after newer ones
-                 with --store postgres and blowfish
-                 full-data: no room for what it keeps, until there is again
-                 with --store postgres
+                 with --store postgres and blowfish:
+                 full-data: no room for its data, for a time
+                 with --store postgres:
                  full-wal: no room for its log
-                 with --store redis-cluster
+                 with --store redis-cluster:
                  failover: kill -9 of a master, and its replica takes over
-  --rounds N     how often (20). Without --broken, STOUT_CRASH_ROUNDS replaces it for --fault server,
+  --rounds N     number of rounds (20). Without --broken, STOUT_CRASH_ROUNDS replaces it for --fault server,
                  and STOUT_FAULT_ROUNDS for all others
-  --policy P     of docstore-server (natural)
+  --policy P     policy of docstore-server (natural)
   --rate R       requests per second (2000), half of them writes
-  --seconds N    length of the load of a round, and what the fault lasts is added to it (2)
-  --seed N       of the moments of the faults and of the load (1)
-  --broken B     tests this test, which has to find what is lost (nothing)
-                 unsynced: PostgreSQL answers before its log is on disk, so that replies are let
-                 out too early; unstamped: what comes late wins
-Anything after -- goes to docstore-server.
-Exit status: 0 if every acknowledged write was there, and every fault met some.
+  --seconds N    length of the load of a round; the length of the fault is added (2)
+  --seed N       seed of the times of the faults and of the load (1)
+  --broken B     tests this test, which must find the lost writes (nothing)
+                 unsynced: PostgreSQL answers before its log is on disk, so that replies run too
+                 early; unstamped: a late write wins
+Options after -- go to docstore-server.
+Exit status: 0 if no acknowledged write is lost, and every fault met some writes.
 TEXT
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Starts the programs with a password in a URL, and finds the password in no output:
-# stores that are not there, wrong passwords, malformed URLs, mistakes on the command line.
+# Starts the programs with a password in a URL, and checks that no output has the password. The cases
+# are stores that do not exist, wrong passwords, malformed URLs, mistakes on the command line.
 #
 # Usage: secrets_test.sh DIRECTORY_OF_PROGRAMS
 set -euo pipefail

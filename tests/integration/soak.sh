@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Goal: docstore-server holds no more memory than docs/OPTIONS.md says, whatever its clients do.
+# Goal: docstore-server holds no more memory than docs/OPTIONS.md states, for any clients.
 # Method: a server with small limits serves hostile clients (soak_clients.py) and a usual load. Its
 # resident memory, sampled each second, is at most 1.2 times the sum of the limits, and 40 MB.
 # Control: a server with larger limits fails by the same measure.

@@ -1,25 +1,25 @@
 #!/usr/bin/env bash
-# Goal: several docstore-servers that share one store under leases lose nothing that was
-# acknowledged, and show nothing stale, whatever becomes of one of them; and one that leaves in
-# order is not even noticed.
-# Method: servers and a router on one private PostgreSQL, which is the store and, unless --leases
-# says otherwise, the lease service. docstore-load --verify offers a fixed rate to the router while
-# servers come and go; everything that it ever had acknowledged is read back after each event, and at
-# the end by a server without a memory.
+# Goal: several docstore-servers that share one store under leases lose no acknowledged write, and
+# show nothing stale, whatever happens to one of them. Clients do not notice a server that leaves in
+# order.
+# Method: servers and a router on one private PostgreSQL. It is the store and, unless --leases names
+# another, the lease service. docstore-load --verify offers a fixed rate to the router while servers
+# come and go. All acknowledged writes are read back after each event, and at the end by a server
+# without a memory.
 set -euo pipefail
 
 usage() {
   cat <<'TEXT'
 usage: takeover_test.sh BIN_DIR [OPTIONS]
-  --events LIST  which, in which order, of: join (a server more), drain (SIGTERM: no request may
+  --events LIST  events, in this order: join (one more server), drain (SIGTERM: no request may
                  fail), kill (kill -9), pause (SIGSTOP for longer than the lease)
                  (join,drain,join,kill,pause)
-  --rounds N     how often the whole list (1); STOUT_FAULT_ROUNDS replaces it if set
+  --rounds N     repetitions of the list (1); STOUT_FAULT_ROUNDS replaces it if set
   --leases S     postgres, or etcd: a private one (postgres)
-  --ttl N        seconds that a lease lives (2)
+  --ttl N        lifetime of a lease in seconds (2)
   --rate R       requests per second (1000), half of them writes
-  --seed N       of the moments of the events and of the load (1)
-Exit status: 0 if every acknowledged write was there.
+  --seed N       seed of the times of the events and of the load (1)
+Exit status: 0 if no acknowledged write is lost.
 TEXT
 }
 
