@@ -9,12 +9,12 @@
 
 namespace stout::blowfish {
 
-/// Calls (*work)(), which takes long and cannot be told to stop, for a caller that can: on a thread
-/// of its own, which is left alone when `stop` asks for it. True: the call has ended. False: it
-/// goes on, and keeps `work`, until it has, or the process has.
+/// Calls (*work)(), which takes long and cannot be told to stop, for a caller that can. The call
+/// runs on a thread of its own, which is abandoned when `stop` asks for it. Returns true if the
+/// call has ended. Otherwise it goes on, and keeps `work`, until it ends, or the process does.
 ///
 /// So `work` owns all that it touches, and does not throw.
-/// Errors: std::system_error: there are no more threads.
+/// Errors: std::system_error if there are no more threads.
 template <typename Work>
 [[nodiscard]] bool RunAbandonably(std::shared_ptr<Work> work, const std::stop_token& stop) {
   struct End {

@@ -49,7 +49,7 @@ class Anchors {
     return place < records_ ? Anchor{ordinal, place} : Anchor{};
   }
   [[nodiscard]] Row RowOf(Anchor anchor) const {
-    // Where a Psi is wrong, the place may be, too: see RecordIndex.
+    // With a wrong Psi, the place may be wrong, too: see RecordIndex.
     return first_rows_[anchor.ordinal] + std::min(anchor.place, records_ - 1);
   }
   [[nodiscard]] RowRange RowsOf(std::uint32_t ordinal) const {
@@ -61,7 +61,7 @@ class Anchors {
 
   std::uint32_t records_ = 0;
   std::vector<Row> first_rows_;               // By ordinal; that of 0 is not used.
-  std::vector<std::uint8_t> lowest_ordinal_;  // Of the rows that share their high bits.
+  std::vector<std::uint8_t> lowest_ordinal_;  // for rows that share their high bits
   int shift_ = 0;
 };
 

@@ -30,7 +30,7 @@ class ByteAlphabet {
   [[nodiscard]] std::size_t symbols() const { return symbols_; }
   /// Some byte for what is no symbol, as a Psi that is wrong has.
   [[nodiscard]] char Print(Symbol symbol) const { return bytes_[symbol % bytes_.size()]; }
-  /// Nothing where the text has no such byte.
+  /// Returns nullopt if the text has no such byte.
   [[nodiscard]] std::optional<Symbol> Find(char byte) const {
     const auto b = static_cast<unsigned char>(byte);
     if (!occurs_[b]) return std::nullopt;

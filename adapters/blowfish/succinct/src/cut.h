@@ -21,8 +21,8 @@ struct CutRule {
   friend bool operator==(const CutRule&, const CutRule&) = default;
 };
 
-/// Calls visit(first, piece) for each piece of a value, of which the first is marked; an empty
-/// value is one empty piece. is_word(first, word) tells which words are pieces.
+/// Calls visit(first, piece) for each piece of a value; `first` marks the first piece. An empty
+/// value is one empty piece. is_word(first, word) decides which words are pieces.
 template <typename IsWord, typename Visit>
 void Cut(CutRule rule, std::string_view value, IsWord is_word, Visit visit) {
   if (rule.kind == CutRule::kWhole || value.empty()) return visit(true, value);

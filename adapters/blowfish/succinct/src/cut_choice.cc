@@ -21,18 +21,18 @@ constexpr std::size_t kLeastSample = 16;
 /// all differ. Measured.
 constexpr std::uint64_t kMemoryPerByte = 22;
 
-/// What a symbol costs beyond its information: see the header.
+/// Cost of a symbol beyond its information: see the header.
 constexpr double kBitsPerSymbol = 4;
 
-/// What it is worth that every record has one symbol of an attribute: rows of others walk past it
-/// side by side (RecordIndex::Locate).
+/// Gain if every record has one symbol of an attribute: rows of others walk past it side by side
+/// (RecordIndex::Locate).
 constexpr double kBitsForWhole = 1;
 
 /// More whole values than this are not worth their place in the caches: guess, see the space that
 /// `bench shard` tells.
 constexpr double kMostSymbols = 1 << 15;
 
-/// What frequent is: a word pays for its text when it saves some ten symbols.
+/// Least frequency of a word: it pays for its text when it saves some ten symbols.
 constexpr double kFrequent = 8;
 
 using Values = std::vector<std::string_view>;
@@ -151,8 +151,8 @@ std::vector<std::vector<CutChoice>> ChooseCuts(const Schema& schema,
       of.push_back(Consider({CutRule::kChunks, chunk}, sample, scale));
     }
     std::ranges::stable_sort(of, {}, &CutChoice::cost);
-    // Nothing is more sure of its size than single bytes, so nothing comes behind them, nor what
-    // has too many symbols.
+    // Single bytes have the most certain size. Therefore remove the choices behind them, and those
+    // with too many symbols.
     const auto sure = std::ranges::find(of, CutRule{CutRule::kChunks, 1}, &CutChoice::rule);
     of.erase(sure + 1, of.end());
     std::erase_if(of, [](const CutChoice& c) { return std::isinf(c.cost); });

@@ -32,8 +32,9 @@ class FramedArray {
   FramedArray(std::span<const Entry> entries, const std::byte* numbers)
       : entries_(entries), numbers_(numbers) {}
 
-  /// Whether as many numbers can be read of these, and are below `limit`; else nobody wrote them.
-  /// `numbers` are without padding.   Cost: reads them all, a nanosecond each.
+  /// Returns true if this number of numbers can be read of these, and are below `limit`. Otherwise
+  /// no writer wrote them. `numbers` are without padding.   Cost: reads them all, a nanosecond
+  /// each.
   [[nodiscard]] static bool IsReadable(std::span<const Entry> entries,
                                        std::span<const std::byte> numbers, std::uint64_t size,
                                        std::uint64_t limit);

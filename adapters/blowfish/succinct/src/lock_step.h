@@ -17,13 +17,13 @@ inline constexpr std::size_t kWalks = 16;
 
 /// Walks through an index, many at a time, each in a lane of its own.
 ///
-/// begin(lane) answers where the lane's next walk begins, as std::optional<Row>, or that there is
-/// none; visit(lane, cursor) sees each step of it, and answers whether it goes on, at cursor.next.
+/// begin(lane) returns the start of the lane's next walk, as std::optional<Row>, or nullopt.
+/// visit(lane, cursor) sees each step of it, and returns true if it goes on, at cursor.next.
 ///
-/// A Psi that is wrong may lead in a circle: where no walk has ended for more steps than there are
-/// rows, all that are left are given up. visit sees to it that no walk goes beyond the rows.
+/// A wrong Psi may lead in a circle. If no walk has ended for more steps than there are rows, all
+/// walks that are left are given up. visit ensures that no walk goes beyond the rows.
 ///
-/// A step of 16 takes some 20 ns each where one alone takes a cache miss or two, 100 ns and more.
+/// A step of 16 takes some 20 ns each. One alone takes a cache miss or two, 100 ns and more.
 template <typename Begin, typename Visit>
 void WalkInLockStep(const Psi& psi, Begin begin, Visit visit) {
   std::array<Psi::Cursor, kWalks> cursors;

@@ -70,9 +70,9 @@ constexpr StepBlockFunction kStepBlock = StepBlockPortable;
 constexpr SeekFunction kSeek = SeekPortable;
 #endif
 
-// The first of a symbol's blocks whose lowest next row is at least `next`. Next rows are spread
-// evenly, more or less: a guess, and ever longer steps away from it, find what halving takes seven
-// or eight looks for, each of which may miss the cache.
+// Returns the first of a symbol's blocks whose lowest next row is at least `next`. Next rows are
+// spread almost evenly. A guess, and ever longer steps away from it, find the block. Halving would
+// take seven or eight looks, each of which may miss the cache.
 Row FirstAbove(std::span<const Psi::Entry> blocks, Row next) {
   const auto is_below = [&](const Psi::Entry& entry) { return entry.lowest < next; };
   if (blocks.empty() || !is_below(blocks.front())) return 0;
@@ -134,8 +134,8 @@ Row Psi::Seek(Symbol symbol, Row first, Row last, Row next) const {
 }
 
 Row Psi::LowerBound(Symbol symbol, Row first, Row last, Row next) const {
-  // Of a block that lies within the rows, the lowest next row is that of its first: the entries
-  // alone tell which block it is in, or between which.
+  // In a block that lies within the rows, the lowest next row is that of its first row. So the
+  // entries alone show which block it is in, or between which.
   const Row block = Row{1} << block_exponent_;
   const Row begin = (first + block - 1) / block;
   const Row end = std::max(begin, last / block);

@@ -51,8 +51,8 @@ class Psi {
  public:
   /// Rows of a block, unless it was built with more: these are the quickest to read.
   static constexpr std::uint32_t kBlock = 64;
-  /// For texts of bytes, which have many rows and few symbols: 0.4 instead of 1.5 bits a row are
-  /// worth more than the steps, which take a tenth longer.
+  /// For texts of bytes, which have many rows and few symbols. There 0.4 instead of 1.5 bits a row
+  /// are worth more than the steps, which take a tenth longer.
   static constexpr std::uint32_t kLongBlock = 256;
 
   /// As it is in the file.

@@ -21,7 +21,7 @@ struct Form {
   enum Kind : std::uint8_t { kRun, kBreaks, kGaps };
 
   Kind kind = kRun;
-  int width = 0;  ///< Of a number to add (kBreaks), of the low bits (kGaps); below 64.
+  int width = 0;  ///< bits of a number to add (kBreaks), of the low bits (kGaps); below 64
   int symbol_shift = kOneSymbol;  ///< w of Psi; below 32.
 
   static constexpr int kOneSymbol = 31;
@@ -61,7 +61,7 @@ struct Form {
 }
 
 /// The numbers of a block of gaps, from number i on: 2^exponent low parts, then the high parts in
-/// unary: before the one of number i stand i ones and as many zeros as its high part says.
+/// unary. Before the one-bit of number i there are i ones, and its high part in zeros.
 template <int (*kSelect)(std::uint64_t word, int rank)>
 class Gaps {
  public:
@@ -113,14 +113,15 @@ class Gaps {
   const std::byte* numbers_;
   int width_;
   std::uint32_t i_;
-  const std::byte* at_;  // Where word_ is.
+  const std::byte* at_;  // place of word_
   std::uint64_t word_;   // From number i on, the ones that are left.
   std::uint64_t place_ = 0;
-  int bit_ = 0;  // Of number i in word_.
+  int bit_ = 0;  // bit of number i in word_
 };
 
-// What ReadBlock reads for a row: of gaps the low part, and the high parts from their beginning to
-// about as many bits behind it as two for each row before; often two or three cache lines.
+// Prefetches the bytes that ReadBlock reads for a row. For gaps these are the low part, and the
+// high parts from their beginning to about two bits for each row before; often two or three cache
+// lines.
 [[gnu::always_inline]] inline void PrefetchBlock(const Psi::Entry& entry, const std::byte* numbers,
                                                  int exponent, Row row) {
   const Form form = Form::Unpack(entry.form);

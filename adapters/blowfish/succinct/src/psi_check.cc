@@ -8,7 +8,7 @@
 namespace stout::blowfish {
 namespace {
 
-// Whether as many ones stand in these bytes.
+// Returns true if these bytes have this number of ones.
 bool HaveOnes(std::span<const std::byte> bytes, std::uint64_t ones) {
   std::uint64_t seen = 0;
   for (const std::byte byte : bytes) {

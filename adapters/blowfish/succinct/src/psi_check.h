@@ -8,12 +8,12 @@
 
 namespace stout::blowfish {
 
-/// Whether a Psi of so many rows, in blocks of `block`, can be read without reading beyond its
-/// numbers, whatever they are; else nobody wrote it. `numbers` are with kPadding. That symbols and
-/// next rows are right is not looked at.
+/// Returns true if a Psi of this number of rows, in blocks of `block`, can be read without reading
+/// beyond its numbers, for any numbers. Otherwise no writer wrote it. `numbers` are with kPadding.
+/// It does not check that symbols and next rows are right.
 ///
-/// Cost: a look at each block's entry, at the first byte of its breaks, and at what its gaps have
-/// in unary: 2 to 4 bits a row.
+/// Cost: a look at each block's entry, at the first byte of its breaks, and at the unary part of
+/// its gaps: 2 to 4 bits a row.
 [[nodiscard]] bool IsReadable(std::span<const Psi::Entry> entries,
                               std::span<const std::byte> numbers, std::uint64_t rows,
                               std::uint32_t block = Psi::kBlock);

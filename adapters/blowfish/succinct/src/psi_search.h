@@ -25,14 +25,15 @@ template <int (*kSelect)(std::uint64_t word, int rank)>
       return static_cast<std::uint32_t>(std::min<std::uint64_t>(place + bit - (high - 1), rows));
     }
     zeros += here;
-    if (place + 64 - zeros >= rows) return rows;  // Behind the last one stands something else.
+    if (place + 64 - zeros >= rows) return rows;  // other data follows the last one
   }
 }
 
-/// Of the gaps [first, last) of a block of so many rows, the first with v >= wanted; or last.
+/// Returns the first of the gaps [first, last) with v >= wanted, in a block of this number of rows;
+/// or last.
 ///
-/// v is gap + i, so `wanted` tells all but the lowest bits of the gap: of the high parts that are
-/// left there are one or two, each of one or two rows, unless gaps are small, or rows in runs.
+/// v is gap + i, so `wanted` determines all but the lowest bits of the gap. One or two high parts
+/// are left, each of one or two rows, unless gaps are small, or rows in runs.
 template <int (*kSelect)(std::uint64_t word, int rank)>
 [[gnu::always_inline]] inline std::uint32_t SeekGaps(const std::byte* numbers, int exponent,
                                                      int width, std::uint32_t rows,
@@ -70,8 +71,8 @@ template <int (*kSelect)(std::uint64_t word, int rank)>
   const auto added = [&](std::uint32_t run) {
     return ReadBits(rows + count, std::uint64_t{run} * width, width);
   };
-  // Of the runs that begin anew, those that begin below `wanted`. What is sought is in the last of
-  // them, or where the next one begins.
+  // Counts the runs that begin anew below `wanted`. The target is in the last of them, or where the
+  // next one begins.
   std::uint32_t below = 0;
   for (std::uint32_t left = count; left > 0;) {
     const std::uint32_t half = left / 2;
@@ -87,13 +88,13 @@ template <int (*kSelect)(std::uint64_t word, int rank)>
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted - by, first, last));
 }
 
-/// Of the rows [first, last) of a symbol, all of one block, the first whose next row is at least
-/// `next`; or last. `rows` are those of the block.
+/// Returns the first of the rows [first, last) of a symbol, all of one block, whose next row is at
+/// least `next`; or last. `rows` are those of the block.
 template <int (*kSelect)(std::uint64_t word, int rank)>
 [[gnu::always_inline]] inline Row SeekBlock(const Psi::Entry& entry, const std::byte* numbers,
                                             int exponent, std::uint32_t rows, Symbol symbol,
                                             Row first, Row last, Row next) {
-  // Of a damaged file alone a row has a symbol below its block's.
+  // Only in a damaged file a row has a symbol below its block's.
   if (next <= entry.lowest || symbol < entry.symbol) return first;
   const Form form = Form::Unpack(entry.form);
   const std::uint64_t above = next - entry.lowest;

@@ -11,7 +11,7 @@ namespace {
 
 using Numbers = std::array<std::uint64_t, Psi::kLongBlock>;
 
-// What is to be added from a row of the block on, until the next break.
+// The number to add from a row of the block on, until the next break.
 struct Break {
   std::uint32_t row;
   std::uint64_t added;

@@ -8,7 +8,7 @@
 namespace stout::blowfish {
 namespace {
 
-// Of the ordinals 0 (the end of the record) to that of the first attribute.
+// Shape for the ordinals from 0 (the end of the record) to that of the first attribute.
 SampleShape ShapeOf(std::uint32_t records, std::size_t attributes) {
   const int exponent = BitWidth(attributes);
   return {.size = std::uint64_t{records} << exponent,
@@ -169,8 +169,8 @@ RowRange RecordIndex::Search(std::size_t attribute, std::string_view value) cons
   const TokenAlphabet::Attribute& a = alphabet_.attribute(attribute);
   if (a.one_each()) return index_.RowsOf(symbols->front(), symbols->front() + 1U);
   for (const Symbol symbol : *symbols) index_.Prefetch(symbol);
-  // What follows the value: the next attribute, or the end of the record. Else "1" would be found
-  // in "10".
+  // The symbols after the value: the next attribute, or the end of the record. Without them "1"
+  // would be found in "10".
   const std::uint32_t ordinal = anchors_.OrdinalOf(attribute);
   RowRange rows = ordinal == 1 ? index_.Ends() : anchors_.RowsOf(ordinal - 1);
   for (auto symbol = symbols->rbegin(); symbol != symbols->rend() && !rows.empty(); ++symbol) {

@@ -22,15 +22,16 @@
 
 namespace stout::blowfish {
 
-/// Records with attributes: compressed, and searchable by attribute. It knows them by number; keys
-/// are another's (KeyDirectory).
+/// Records with attributes: compressed, and searchable by attribute. It knows them by number;
+/// KeyDirectory has the keys.
 ///
 /// Two layered sampled arrays shorten walks, and grow and shrink while they are used:
-/// - `records`: of an anchor, the record that it is in: for searches;
-/// - `places`: of a record and an ordinal, the place of that anchor among those of its ordinal: for
-///   single attributes, and to read one record by several walks at once.
-/// Both are indexed by place, or record, << k | ordinal, and filled by who reads records; those of
-/// records by searches, too. RecordReader reads whole records.
+/// - `records`: maps an anchor to its record: for searches;
+/// - `places`: maps a record and an ordinal to the place of that anchor among those of its ordinal:
+///   for single attributes, and to read one record by several walks at once.
+///
+/// Both are indexed by place, or record, << k | ordinal. Reads of records fill both; searches also
+/// fill `records`. RecordReader reads whole records.
 ///
 ///     RecordReader reader(index);
 ///     std::string_view value = reader.Get(7);
@@ -38,12 +39,12 @@ namespace stout::blowfish {
 ///       index.Locate(rows, [&](std::uint32_t record) { ...; return more; });
 ///     }
 ///
-/// Cost: reading a record is a step a symbol; searching a few binary searches; locating a hit as
-/// many steps as there are symbols to the next anchor that is sampled.
-/// Owner: `domain` and what the spans of `index` and `alphabet` show outlive it.
+/// Cost: reading a record takes a step per symbol, searching a few binary searches. Locating a hit
+/// takes one step per symbol up to the next anchor that is sampled.
+/// Owner: `domain` and the memory behind the spans of `index` and `alphabet` outlive it.
 /// Threads: any, for everything; a query holds a guard of the domain as long as it runs.
-/// Errors: a Psi that is wrong, in a file that nobody of ours made, gives wrong answers, or fewer,
-/// or std::bad_alloc; nothing is read beyond the spans, and walks end.
+/// Errors: a wrong Psi, in a file that no writer of ours made, gives wrong answers, or fewer, or
+///   std::bad_alloc. No read goes beyond the spans, and walks end.
 /// Paper: BlowFish (NSDI'16) Section 3.1.
 class RecordIndex {
  public:
@@ -51,7 +52,7 @@ class RecordIndex {
 
   [[nodiscard]] std::uint32_t records() const { return index_.records(); }
   [[nodiscard]] std::size_t attributes() const { return alphabet_.attributes(); }
-  /// Of all records together.
+  /// Bytes of the values of all records.
   [[nodiscard]] std::uint64_t value_bytes() const { return value_bytes_; }
   [[nodiscard]] std::uint64_t symbols() const { return index_.rows(); }
   /// Memory beside what it was given, and the layers.
@@ -71,7 +72,7 @@ class RecordIndex {
 
   /// The rows where an attribute with this value begins: one for each record that has it.
   [[nodiscard]] RowRange Search(std::size_t attribute, std::string_view value) const;
-  /// Of those that begin with `prefix`: at most two ranges.
+  /// Rows of the values that begin with `prefix`: at most two ranges.
   [[nodiscard]] std::vector<RowRange> SearchPrefix(std::size_t attribute,
                                                    std::string_view prefix) const;
 
@@ -86,11 +87,11 @@ class RecordIndex {
  private:
   friend class RecordReader;
 
-  // What a walk has passed that somebody could use: anchors that the layers lack.
+  // Anchors that a walk has passed and that the layers lack.
   class Passed {
    public:
     void Clear() { size_ = 0; }
-    // Those that do not fit any more are another walk's to fill.
+    // Anchors that do not fit any more are left to another walk.
     void Add(Anchors::Anchor anchor) {
       if (size_ < anchors_.size()) anchors_[size_++] = anchor;
     }
@@ -103,8 +104,8 @@ class RecordIndex {
     std::size_t size_ = 0;
   };
 
-  // Where a Psi is wrong, there are records and places beyond the last; and two may fill an entry
-  // with different numbers, so that it is another then.
+  // With a wrong Psi there are records and places beyond the last. Two walks may also fill an entry
+  // with different numbers, so that it changes.
   [[nodiscard]] std::uint32_t Known(std::uint64_t record) const {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(record, records() - 1));
   }
@@ -119,7 +120,7 @@ class RecordIndex {
       value.Append(alphabet_.Print(symbol));
     }
   }
-  // Whether there is anything to tell the layers.
+  // Returns true if a layer lacks entries.
   [[nodiscard]] bool Learns() const { return records_at_.filling() || places_of_.filling(); }
   // Which anchors the layers may lack, at the time when it was made; so that who reads all of a
   // record need not look for each.
@@ -157,15 +158,15 @@ class RecordIndex {
   template <typename Visit>
   [[nodiscard]] bool LocateSampled(RowRange& rows, Visit& visit);
 
-  // Rows of one attribute, side by side, a block at a time, as far as they walk in step: by
-  // attributes of which every record has one symbol, to where their records are known, if all goes
-  // well. Such steps need not be looked at.
+  // Rows of one attribute, side by side, a block at a time, as far as they walk in step. They pass
+  // attributes of which every record has one symbol, mostly up to rows whose records are known.
+  // Such steps need no look.
   class Column {
    public:
     Column(const RecordIndex& index, RowRange rows);
 
     [[nodiscard]] bool empty() const { return at_ == size_ && rows_.empty(); }
-    /// Where the next one has come to. Requires that it is not empty.
+    /// Returns the row that the next one has reached. Requires that it is not empty.
     [[nodiscard]] Row Take() {
       if (at_ == size_) March();
       return cursors_[at_++].next;
@@ -178,10 +179,10 @@ class RecordIndex {
 
     const RecordIndex& index_;
     RowRange rows_;
-    std::uint32_t ordinal_;    // Where they come to,
-    std::uint32_t steps_ = 0;  // by so many steps.
+    std::uint32_t ordinal_;    // the ordinal that they reach
+    std::uint32_t steps_ = 0;  // after this number of steps
     std::array<Psi::Cursor, Psi::kBlock> cursors_;
-    std::size_t at_ = 0;  // Of cursors_, what is to be taken next.
+    std::size_t at_ = 0;  // next index to take from cursors_
     std::size_t size_ = 0;
     std::array<std::uint32_t, Psi::kBlock> records_;
   };

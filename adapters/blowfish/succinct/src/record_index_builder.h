@@ -9,7 +9,7 @@
 
 namespace stout::blowfish {
 
-/// What a RecordIndex stands on.
+/// The parts that a RecordIndex refers to.
 struct RecordIndexParts {
   SelfIndexParts index;
   Tokens tokens;  ///< Its fields are empty: the index has them.

@@ -34,7 +34,7 @@ class RecordReader {
   void GetAll(std::span<const std::uint32_t> records, Visit visit);
 
  private:
-  // Where the walks of one record begin: its start, then the places that are known.
+  // Starts of the walks of one record: its start, then the known places.
   using Begins = std::array<Row, kWalks>;
   [[nodiscard]] std::size_t FindBegins(std::uint32_t record, Begins& begins) const;
 

@@ -17,8 +17,9 @@ namespace {
 
 constexpr Row kNoRow = std::numeric_limits<Row>::max();
 
-// A field's text as bytes whose order is that of its suffixes: the symbols' codes; for a record's
-// end the byte that begins none of these, and the row that follows, the highest byte first.
+// A field's text as bytes whose order is that of its suffixes. A symbol becomes its code. A
+// record's end becomes the byte that begins no code, and the row that follows, the highest byte
+// first.
 class SortableText {
  public:
   // All ends come before the symbols, or all after them: whichever way the rows that follow are
@@ -90,8 +91,8 @@ struct SuffixSort {
   bool failed = false;
 };
 
-/// A text of so many bytes is sorted before anybody who waits for the end of it gets impatient: in
-/// a tenth of a second.
+/// Size of a text that is sorted in a tenth of a second, before a caller that waits for its end
+/// loses patience.
 constexpr std::size_t kSoonSorted = std::size_t{1} << 20;
 
 // False: it was told to stop.
@@ -159,7 +160,7 @@ void RowOrder::PrependText(Field field, const std::stop_token& stop) {
       std::make_shared<SuffixSort>(SortableText(field, starts_, starts_.front() > first));
   field = {};  // The sort needs the memory.
   const SortableText& text = sort->text;
-  // Where a symbol begins in the bytes, and later its row.
+  // The row of the symbol that begins at a place in the bytes; at first only a mark.
   std::vector<Row> row_at(text.size(), kNoRow);
   text.ForEach([&](std::size_t place, bool is_end) {
     if (!is_end) row_at[place] = first;

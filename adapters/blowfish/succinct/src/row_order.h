@@ -9,20 +9,21 @@
 
 namespace stout::blowfish {
 
-/// Orders the suffixes of all records, and tells the order to a PsiWriter.
+/// Orders the suffixes of all records, and passes the order to a PsiWriter.
 ///
-/// A record is a row of fields, the last of which its end follows. Fields are given from the last
-/// to the first, and get their rows in that order: the suffixes that begin in a field are ordered
-/// by their symbols there, then by what follows the field, whose rows are known by then. So a field
-/// of one symbol a record takes a counting sort; one of more takes a suffix sort (divsufsort) of
-/// its own text alone, in which each record's part ends with the row that follows.
+/// A record is a row of fields, and its end follows the last one. Fields are given from the last to
+/// the first, and get their rows in that order. The suffixes that begin in a field are ordered by
+/// their symbols there, then by the rest after the field, whose rows are known by then. So a field
+/// of one symbol a record takes a counting sort. A field of more takes a suffix sort (divsufsort)
+/// of its own text alone, in which each record's part ends with the row that follows.
 ///
 /// The ends have rows too, above all others, in the order of the records: a walk that arrives at
 /// row rows + r was in record r.
 ///
 /// Cost: some 10 ns a row of a field of one symbol; 0.1 us a symbol of others.
-/// Memory: of a field of many symbols, 9 times the text that is sorted: a byte a symbol, of those
-/// that are rare among more than 255 two (SymbolCode), and up to 5 for the end of a record.
+/// Memory: for a field of many symbols, 9 times the text that is sorted. That text has a byte a
+///   symbol, two for rare ones among more than 255 (SymbolCode), and up to 5 for the end of a
+///   record.
 /// Threads: none of its own; callers serialise.
 class RowOrder {
  public:
@@ -30,11 +31,11 @@ class RowOrder {
   RowOrder(std::uint32_t records, Row rows, PsiWriter& psi);
 
   /// In a field that is not the first, every record must have its first symbol from a part of the
-  /// alphabet that later symbols are not in, and that is below them: so those rows stand together.
-  /// Once `stop` asks for it, it ends soon, and nothing of this is of any use.
+  /// alphabet that is below all later symbols, so that those rows are adjacent. Once `stop` asks
+  /// for it, it ends soon, and its result must not be used.
   void Prepend(Field field, const std::stop_token& stop = {});
 
-  /// Of each record, the row of the first suffix of the field given last.
+  /// Per record, the row of the first suffix of the field given last.
   [[nodiscard]] const std::vector<Row>& starts() const { return starts_; }
 
  private:

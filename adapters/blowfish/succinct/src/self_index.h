@@ -23,11 +23,11 @@ struct RowRange {
 };
 
 /// The text of a collection of records as the order of its suffixes: compressed, searchable, and
-/// read from any record on. What symbols mean is another's to know (RecordIndex).
+/// readable from any record on. RecordIndex gives the symbols a meaning.
 ///
-/// Rows are the suffixes of all records in their order. Psi tells the first symbol of each and the
-/// row of the next shorter suffix. Above all rows stand the ends of the records, in the order of
-/// the records: a walk of next rows that arrives at row rows() + r was in record r.
+/// Rows are the suffixes of all records in their order. Psi has the first symbol of each and the
+/// row of the next shorter suffix. The ends of the records are rows above all others, in the order
+/// of the records: a walk of next rows that arrives at row rows() + r was in record r.
 ///
 /// Example: the records "ab" and "b", with rows "ab", "b" (of record 0), "b" (of 1). Their ends are
 /// the rows 3 and 4, Psi is a>1 b>3 b>4, and they start at the rows 0 and 2. "ab" is searched from
@@ -35,7 +35,7 @@ struct RowRange {
 ///
 /// Owner: none; the spans stay with the file.   Threads: any.
 /// Paper: BlowFish (NSDI'16) Section 2; the text is not kept, as in Sadakane's compressed suffix
-/// array (2003).
+///   array (2003).
 class SelfIndex {
  public:
   SelfIndex() = default;
@@ -47,7 +47,7 @@ class SelfIndex {
   [[nodiscard]] std::uint32_t records() const { return records_; }
   [[nodiscard]] Row rows() const { return static_cast<Row>(psi_.rows()); }
 
-  /// Where a record's text begins: a row, or the record's end.
+  /// Returns the start of a record's text: a row, or the record's end.
   [[nodiscard]] Row Start(std::uint32_t record) const { return starts_[record]; }
   void PrefetchStart(std::uint32_t record) const { starts_.PrefetchEntry(record); }
 
@@ -81,7 +81,7 @@ class SelfIndex {
   std::uint32_t records_ = 0;
 };
 
-/// What a SelfIndex stands on.
+/// The parts that a SelfIndex refers to.
 struct SelfIndexParts {
   PsiWriter::Parts psi;
   std::vector<Row> first_rows;

@@ -25,7 +25,7 @@ Speller::Speller(const TokenAlphabet& alphabet)
 std::optional<Speller::Symbols> Speller::Spell(std::size_t attribute,
                                                std::string_view value) const {
   std::optional<Symbols> symbols(std::in_place);
-  std::optional<Symbol> word_symbol;  // Of a word that is the next piece.
+  std::optional<Symbol> word_symbol;  // symbol of a word that is the next piece
   Cut(
       alphabet_.attribute(attribute).rule, value,
       [&](bool first, std::string_view word) {
@@ -48,7 +48,8 @@ std::optional<Speller::Symbols> Speller::Spell(std::size_t attribute,
 std::vector<Speller::Beginning> Speller::SpellPrefix(std::size_t attribute,
                                                      std::string_view prefix) const {
   const CutRule rule = alphabet_.attribute(attribute).rule;
-  // What is certainly cut as it stands here, and the rest, which longer pieces may begin with.
+  // The prefix has a part that is certainly cut in this way, and a rest, with which longer pieces
+  // may begin.
   std::size_t certain = 0;
   if (rule.kind == CutRule::kChunks && !prefix.empty()) {
     certain = (prefix.size() - 1) / rule.chunk * rule.chunk;

@@ -13,15 +13,15 @@
 
 namespace stout::blowfish {
 
-/// Finds the symbols of which values are made, by a hash table of their pieces: a text has many,
-/// and a binary search for each of them would wait for a dozen pieces, one behind the other.
+/// Finds the symbols that make up values, by a hash table of their pieces. A text has many pieces,
+/// and a binary search for each of them would wait for a dozen loads, one behind the other.
 ///
-/// Slots are symbols; what these stand for is looked at in the alphabet. From the slot of its hash
-/// on, a piece is in one before the first that is empty.
+/// Slots are symbols; the alphabet has their texts. From the slot of its hash on, a piece is in a
+/// slot before the first empty one.
 ///
 /// Space: 3 bytes a symbol.
-/// Cost: of a piece a slot and a text, each of which may miss the cache; sometimes two or three.
-/// Owner: it owns the slots; what the spans of the alphabet show outlives it.
+/// Cost: for a piece a slot and a text, each of which may miss the cache; sometimes two or three.
+/// Owner: it owns the slots; the memory behind the spans of the alphabet outlives it.
 /// Threads: as a const value.
 /// Source: Knuth, TAOCP 3, 6.4, Algorithm L, at a load of 2/3.
 class Speller {

@@ -8,12 +8,12 @@
 
 namespace stout::blowfish {
 
-/// How a field's symbols stand as bytes whose order is that of the symbols, in one byte or two: no
-/// code begins another, and one byte value begins none, for what is no symbol.
+/// Maps a field's symbols to bytes whose order is that of the symbols, in one byte or two. No code
+/// begins another, and one byte value, which stands for no symbol, begins none.
 ///
-/// All have one byte while that suffices. Of a larger alphabet a run of neighbours has two, as many
-/// as there must be, where the text has the fewest: so 256 letters of equal frequency take 1.01
-/// bytes each, not two.
+/// All codes have one byte while that suffices. In a larger alphabet a run of neighbours has two
+/// bytes, at the place where the text has the fewest symbols. The run is as short as possible, so
+/// 256 letters of equal frequency take 1.01 bytes each, not two.
 ///
 ///     symbols 0..3 with bytes 0..2, the run being 1..2:   0 -> 0    1 -> 1,0    2 -> 1,1    3 -> 2
 ///
@@ -22,7 +22,7 @@ class SymbolCode {
  public:
   /// Byte values that begin codes: all but one.
   static constexpr std::size_t kLeads = 255;
-  /// Of a field; so many leads have so many codes.
+  /// Maximum number of symbols of a field: that of the codes for these leads.
   static constexpr std::size_t kMostSymbols = kLeads * 256;
 
   /// The first code begins with `lowest`, 0 or 1.
@@ -43,7 +43,7 @@ class SymbolCode {
     }
   }
 
-  /// Of the code that begins with this byte.
+  /// Returns the bytes of the code that begins with this byte.
   [[nodiscard]] std::size_t BytesOf(std::uint8_t lead) const {
     return lead - lowest_ - first_ < leads_ ? 2 : 1;
   }

@@ -17,7 +17,7 @@ namespace stout::blowfish {
 /// Errors: throws std::bad_alloc; also above its limit.
 class TextBuffer {
  public:
-  /// So many bytes are copied of a short piece, whatever its size.
+  /// This number of bytes is copied for every short piece.
   static constexpr std::size_t kShort = 15;
 
   TextBuffer() = default;
@@ -42,7 +42,8 @@ class TextBuffer {
     text_[size_++] = byte;
   }
 
-  /// Room for so many bytes more, which the caller writes, in any order; until the next call.
+  /// Returns room for this number of further bytes, which the caller writes, in any order, until
+  /// the next call.
   [[nodiscard]] char* Extend(std::size_t more) {
     Reserve(more);
     char* const at = text_.get() + size_;

@@ -47,7 +47,7 @@ void TextIndex::Extract(std::uint32_t record, std::uint64_t offset, std::uint64_
   const std::uint64_t first = begin + offset;
   const std::uint64_t last = first + std::min(size, end - first);
   char* const extracted = text.Extend(last - first);
-  std::memset(extracted, 0, last - first);  // Where a Psi is wrong, not all of it is read.
+  std::memset(extracted, 0, last - first);  // with a wrong Psi, not all of it is read
   struct Part {
     std::uint64_t position;
     std::uint64_t end;
@@ -105,12 +105,12 @@ std::optional<std::uint64_t> TextIndex::PositionOf(Row row) const {
   if (index_.IsEnd(row)) return begins_[index_.EndedRecord(row) + 1];
   const auto position = positions_at_.Find(row);
   if (!position) return std::nullopt;
-  // Where a Psi is wrong, two may have filled it with different numbers.
+  // With a wrong Psi, two walks may have filled it with different numbers.
   return std::min<std::uint64_t>(*position, index_.rows() - 1);
 }
 
 TextIndex::Place TextIndex::PlaceOf(std::uint64_t position) const {
-  // Of records that begin at the same position all but the last are empty.
+  // If records begin at the same position, all but the last are empty.
   const auto record = static_cast<std::uint32_t>(begins_.LowerBound(position + 1) - 1);
   return {record, position - begins_[record]};
 }

@@ -65,7 +65,8 @@ class TextIndex {
   /// wherever `rows` knows a row, in lock step: so a dense layer makes even one record quick.
   void Extract(std::uint32_t record, std::uint64_t offset, std::uint64_t size, TextBuffer& text);
 
-  /// The rows where the substring begins: as many as there are occurrences. Of the empty one, all.
+  /// The rows where the substring begins, one for each occurrence. For the empty substring, all
+  /// rows.
   [[nodiscard]] RowRange Search(std::string_view substring) const;
 
   /// Calls visit(record, offset) for each row, in any order, until it answers false.
@@ -77,7 +78,7 @@ class TextIndex {
     std::uint32_t record;
     std::uint64_t offset;
   };
-  // Where a walk can begin.
+  // A possible start of a walk.
   struct Begin {
     std::uint64_t position = 0;
     Row row = 0;
@@ -90,7 +91,7 @@ class TextIndex {
       std::uint32_t steps;
     };
     void Clear() { size_ = 0; }
-    // Those that do not fit any more are another walk's to fill.
+    // Rows that do not fit any more are left to another walk.
     void Add(At at) {
       if (size_ < at_.size()) at_[size_++] = at;
     }
@@ -101,7 +102,7 @@ class TextIndex {
     std::size_t size_ = 0;
   };
 
-  // Whether there is anything to tell the layers.
+  // Returns true if a layer lacks entries.
   [[nodiscard]] bool Learns() const { return positions_at_.filling() || rows_of_.filling(); }
   void Tell(Row row, std::uint64_t position) {
     positions_at_.Fill(row, position);

@@ -11,7 +11,7 @@
 
 namespace stout::blowfish {
 
-/// What a TextIndex stands on.
+/// The parts that a TextIndex refers to.
 struct TextIndexParts {
   SelfIndexParts index;
   ByteAlphabet alphabet;
@@ -28,8 +28,9 @@ struct TextIndexParts {
 ///     TextIndex index(parts.index.View(), parts.alphabet, parts.Begins(), domain);
 ///
 /// Cost: some 0.1 us a byte.
-/// Memory: twice the text, six times where it grows; at the end what RowOrder takes, and the index:
-/// 10 to 12 bytes a byte of text, the more the less it compresses, and of five more a record.
+/// Memory: twice the text, six times while it grows. At the end it is the memory of RowOrder and of
+///   the index: 10 to 12 bytes a byte of text, plus as much for five bytes a record. It is more if
+///   the text compresses badly.
 /// Owner: value type.   Threads: none of its own; callers serialise.
 class TextIndexBuilder {
  public:

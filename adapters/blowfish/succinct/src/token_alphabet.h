@@ -31,18 +31,18 @@ struct SymbolRange {
 /// Owner: none; the spans stay with the file.   Threads: any.
 class TokenAlphabet {
  public:
-  /// What a symbol prints, as it is in the file.
+  /// The text of a symbol, as it is in the file.
   struct Text {
     static constexpr std::uint8_t kLong = 0xff;
 
-    std::uint8_t size = 0;  ///< Of `bytes`; or kLong: `bytes` hold the size and place of the text.
+    std::uint8_t size = 0;  ///< of `bytes`; or kLong: they hold the size and place of the text
     char bytes[15] = {};
   };
   static_assert(sizeof(Text) == 16);
 
   /// The symbols of an attribute, as it is in the file.
   struct Attribute {
-    std::uint32_t first = 0;  ///< Where the symbols begin that begin values;
+    std::uint32_t first = 0;  ///< first of the symbols that begin values;
     std::uint32_t next = 0;   ///< those that continue them;
     std::uint32_t last = 0;   ///< those of another attribute.
     CutRule rule;
@@ -62,7 +62,7 @@ class TokenAlphabet {
       : attributes_(attributes), texts_(texts), long_texts_(long_texts) {}
 
   [[nodiscard]] std::size_t attributes() const { return attributes_.size(); }
-  /// Those of the first attribute are the highest.
+  /// The number of symbols: those of the first attribute are the highest.
   [[nodiscard]] std::uint32_t symbols() const {
     return attributes_.empty() ? 0 : attributes_.front().last;
   }
@@ -70,7 +70,7 @@ class TokenAlphabet {
 
   [[nodiscard]] const Text& text(Symbol symbol) const { return texts_[symbol]; }
 
-  /// What the symbol stands for in a value, with the delimiter that it begins with, if any.
+  /// Returns the text of the symbol in a value, with the delimiter that it begins with, if any.
   [[nodiscard]] std::string_view Print(Symbol symbol) const {
     const Text& text = texts_[symbol];
     return text.size == Text::kLong ? LongText(text) : std::string_view(text.bytes, text.size);

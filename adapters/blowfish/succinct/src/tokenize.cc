@@ -35,7 +35,7 @@ class FieldBuilder {
   }
 
   [[nodiscard]] std::size_t symbols() const { return symbols_; }
-  /// Of no use any more: it has had more symbols than there can be.
+  /// It cannot be used any more: it has had more symbols than there can be.
   [[nodiscard]] bool overflown() const { return symbols_ > kMost; }
 
   /// Numbers the symbols in their order, and gives their pieces in it.

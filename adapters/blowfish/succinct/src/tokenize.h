@@ -14,7 +14,7 @@ namespace stout::blowfish {
 
 /// The records of an index as symbols.
 struct Tokens {
-  /// Of each attribute. Symbols of a field are numbered from 0; in the alphabet they begin at
+  /// One for each attribute. Symbols of a field are numbered from 0; in the alphabet they begin at
   /// attributes[a].first.
   std::vector<Field> fields;
 
