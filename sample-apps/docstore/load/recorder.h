@@ -32,8 +32,7 @@ inline constexpr std::size_t kFailures = 6;
 /// The measurements of one kind of request in one stretch of time.
 struct OpStats {
   std::uint64_t offered = 0;  ///< Due in this stretch.
-  std::uint64_t done =
-      0;  ///< offered ones that were answered with success (a read's 404 is one), ever
+  std::uint64_t done = 0;  ///< offered ones with an answer of success (a read's 404 is one), ever
   std::uint64_t answered = 0;  ///< Answered with success in this stretch, whenever due.
   std::array<std::uint64_t, kFailures> failed{};  ///< offered ones that failed, by Failure
   Histogram latency;  ///< latency of the done ones, from due to answered

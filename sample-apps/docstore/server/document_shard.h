@@ -37,8 +37,7 @@ class DocumentShard {
   };
   struct Limits {
     std::size_t max_sections;
-    std::size_t
-        max_lent_bytes;  ///< bound for the bytes that count in WriteBackMapOptions::lent_bytes
+    std::size_t max_lent_bytes;  ///< bound of WriteBackMapOptions::lent_bytes
   };
   /// Returns true if this server certainly owns the documents at the moment of the call; on the
   /// strand.

@@ -193,10 +193,9 @@ class LayeredSampledArray {
   std::vector<std::atomic<ColumnRef>> columns_;  // By ordinal.
 
   mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<SampleLayer>>
-      layers_;                         // exponents of the stored layers, the coarsest first
-  std::atomic<std::uint32_t> finest_;  // Written with the mutex held.
-  std::atomic<bool> filling_ = false;  // So is this.
+  std::vector<std::unique_ptr<SampleLayer>> layers_;  // the stored ones, the coarsest first
+  std::atomic<std::uint32_t> finest_;                 // Written with the mutex held.
+  std::atomic<bool> filling_ = false;                 // So is this.
 };
 
 }  // namespace stout::blowfish
