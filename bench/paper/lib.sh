@@ -1,4 +1,4 @@
-# What both halves of run.sh use; sourced by it, which sets here, scratch, pictures and results.
+# Functions for both halves of run.sh, which sources it and sets here, scratch, pictures and results.
 # shellcheck shell=bash disable=SC2154
 
 # say TEXT: progress, with the time since the beginning.

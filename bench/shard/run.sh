@@ -118,7 +118,7 @@ elif [[ $static ]]; then
   compare static --size 64MiB
   curve static
   compare static-16 --size 16MiB
-  # Those alone that are neither built nor answer slowly.
+  # Only peers that are built and answer quickly.
   compare static-190 --size 190MiB --classes mix8 \
     --peers blowfish:0:1 blowfish:2:1 blowfish:4:1 bytes:0:1 zstd hash
   layers 64MiB

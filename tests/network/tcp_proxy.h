@@ -20,11 +20,11 @@ class TcpProxy {
     std::chrono::microseconds delay{0};  // Each way. As much as comes is under way at once.
     std::uint64_t bytes_per_second = 0;  // Each way, of all connections; 0: as fast as it goes.
     std::uint64_t cut_after = kNever;    // Bytes to the server from now on: then all is cut.
-    bool swallow_answers = false;        // What the server says is lost, and for good all that
-                                         // would come behind it on the same connection.
-    bool hold_requests = false;          // What clients say waits here, also once they are gone.
-    bool hold_connected = false;         // The same, of the connections that there are now: what
-                                         // is said on later ones overtakes it.
+    bool swallow_answers = false;        // the server's bytes are lost, with all later bytes
+                                         // of the same connection
+    bool hold_requests = false;          // clients' bytes wait here, also once they are gone
+    bool hold_connected = false;         // the same, only for the present connections: bytes
+                                         // of later ones overtake them
     bool refuse = false;                 // Connections end at once.
   };
 

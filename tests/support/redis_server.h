@@ -16,7 +16,8 @@ class RedisServer : public PrivateServer {
 
   // Path of its other, nameless listener.
   [[nodiscard]] std::string Socket() const { return directory() + "/socket"; }
-  // Of a store: "redis://127.0.0.1:PORT[?options]", with the options given ("timeout=1s").
+  // Returns the URL of a store: "redis://127.0.0.1:PORT[?options]", with these options
+  // ("timeout=1s").
   [[nodiscard]] std::string Url(const std::string& options = {}, int port = 0) const;
   // A command, perhaps behind options of redis-cli, such as who runs it: {"-a", "secret", "PING"}.
   // Answers what redis-cli prints, without the last newline; throws if that is an error of the

@@ -128,7 +128,7 @@ struct ProxyTest {
   EchoServer server;
   TcpProxy network{server.port()};
 
-  // Until so many bytes have been met by a fault.
+  // Waits until a fault has met this number of bytes.
   bool Met(std::uint64_t TcpProxy::Tally::*bytes, std::uint64_t count) const {
     return Eventually([&] { return network.tally().*bytes >= count; }) &&
            network.tally().*bytes == count;

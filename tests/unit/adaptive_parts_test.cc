@@ -1,4 +1,4 @@
-// What the adaptive law is made of: what a batch costs, what an idle store's latency is.
+// The parts of the adaptive law: the cost of a batch, and the latency of an idle store.
 
 #include "stout/core/policy/adaptive.h"
 #include "stout/core/policy/base_latency.h"
@@ -212,8 +212,8 @@ TEST_CASE("adaptive: pairs that are answered together end the pauses") {
 
 namespace {
 
-/// What is decided after pairs whose answers are `apart` (each second one the other way round) at
-/// a store with an idle latency of 10 ms, and then many batches answered after `latency`.
+/// Returns the decision after pairs whose answers are `apart` (in every second pair the other way
+/// round) at a store with an idle latency of 10 ms, and then many batches answered after `latency`.
 Decision AfterPairs(Duration apart, Duration latency) {
   Adaptive policy;
   TimePoint now{};

@@ -83,7 +83,7 @@ class EngineDriver : public StateSource {
     engine.SafeReply(refs, id, now);
   }
 
-  /// What the last inputs led to, without a Poll.
+  /// The effects of the last inputs, without a Poll.
   Effects Take() {
     Effects effects;
     engine.TakeEffects(effects);

@@ -407,7 +407,8 @@ TEST_CASE("a batch that was sent after the pause and fails makes the next pause 
   CHECK_FALSE(server.PollAfter(11ms).writes.empty());
 }
 
-// The store fails every batch with "poison" as a whole. Returns the batches until all else is done.
+// The store fails every batch with "poison" as a whole. Returns the batches until all other keys
+// are done.
 int SendUntilOnlyPoisonIsLeft(EngineDriver& server) {
   int sent = 0;
   Effects effects = server.Poll();

@@ -1,4 +1,4 @@
-// One keeper, step by step. What several do to each other: tests/property/lease_test.cc.
+// One keeper, step by step. tests/property/lease_test.cc tests several together.
 
 #include "stout/core/lease_keeper.h"
 

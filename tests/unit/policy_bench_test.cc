@@ -1,4 +1,4 @@
-// What policy-bench makes of its trials, and one short trial as a whole.
+// The results of policy-bench from its trials, and one short trial as a whole.
 
 #include <atomic>
 #include <chrono>

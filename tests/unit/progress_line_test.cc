@@ -1,4 +1,4 @@
-// What a bench says while it runs, where nobody watches.
+// The output of a bench while it runs, if stderr is not a terminal.
 
 #include "load/progress_line.h"
 

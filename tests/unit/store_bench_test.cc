@@ -1,4 +1,5 @@
-// What store-bench makes of its trials: the search, the pool of plain clients, and short trials.
+// The results of store-bench from its trials: the search, the pool of plain clients, and short
+// trials.
 
 #include <algorithm>
 #include <atomic>

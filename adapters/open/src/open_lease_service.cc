@@ -26,7 +26,7 @@ Result<std::unique_ptr<LeaseService>> OpenInProcess(const StoreUrl& url,
   return std::unique_ptr<LeaseService>(std::make_unique<InProcessLeases>(executor));
 }
 
-// What is compiled in.
+// The kinds that are compiled in.
 constexpr Scheme<LeaseService> kLeaseSchemes[] = {
     {"in-process", kInProcessSyntax, OpenInProcess},
 #ifdef STOUT_HAS_POSTGRES

@@ -22,7 +22,7 @@
 namespace stout {
 namespace {
 
-// What is compiled in.
+// The kinds that are compiled in.
 constexpr Scheme<Store> kStoreSchemes[] = {
     {"memory", MemoryStore::kUrlSyntax, MemoryStore::OpenUrl},
 #ifdef STOUT_HAS_ROCKSDB

@@ -11,7 +11,7 @@
 
 namespace stout::rocksdb_store {
 
-// What the database holds of a key: a header, then the value. Integers are little-endian.
+// The database's record of a key: a header, then the value. Integers are little-endian.
 //
 //   offset  bytes
 //   0       1      format, kFormat

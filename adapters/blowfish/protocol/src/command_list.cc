@@ -15,8 +15,8 @@ constexpr unsigned kUnloaded = kLoading | kStale;
 constexpr unsigned kAnyTime = kNoscript | kUnloaded;
 constexpr unsigned kGreeting = kAnyTime | kFast | kNoAuth | kAllowBusy;
 
-// Identity and arity, flags, keys, categories; group, version, summary, and arguments for HELP. Of
-// those that redis has, the first line is what redis says of them itself: a test compares.
+// Identity and arity, flags, keys, categories; group, version, summary, and arguments for HELP. For
+// commands that redis has, the first line equals redis's own: a test compares.
 // clang-format off
 constexpr CommandSpec kCommands[] = {
     // Connections.

@@ -92,13 +92,12 @@ struct ShardStats {
 /// Compaction decides the actions, their times, and retries.
 ///
 /// Invariants:
-/// 1. Of the stores that have a key, the newest counts; each store is older than those left of it.
+/// 1. The newest of the stores that have a key counts; each store is older than those left of it.
 /// 2. On disk, the manifest names the SuccinctStore and the first log file that is not in it. All
 ///    other stores are made of these. A SuffixStore is in memory alone, because the log has its
 ///    records.
-/// 3. No file is removed, and no query goes over to a store, before a manifest without the file, or
-///    with the store, is durable. The log is written to meanwhile, in files that both manifests
-///    name.
+/// 3. No file is removed before a manifest that does not name it is durable, and no query goes over
+///    to a store before. The log is written to meanwhile, in files that both manifests name.
 /// 4. A record of the SuccinctStore is hidden from the moment that a newer store has its key.
 ///
 /// Owner: `domain` outlives it.

@@ -10,16 +10,16 @@
 
 namespace stout::blowfish {
 
-/// Where attributes begin: the places of the text that are sampled. A search can only begin there,
-/// and what it asks for is which record that is; so nothing else need be sampled.
+/// The starts of attributes: the places of the text that are sampled. A search can only begin
+/// there, and asks for the record of the place. Therefore no other places need samples.
 ///
-/// The ordinal of an attribute is counted from the end of the record, the last being 1: walks go to
-/// the end, and that is ordinal 0, which needs no sample. Of each ordinal the rows stand together,
-/// one for each record. So an anchor is a row, or (ordinal, place among its rows).
+/// The ordinal of an attribute is counted from the end of the record, the last being 1. Walks go to
+/// the end, and that is ordinal 0, which needs no sample. The rows of an ordinal are adjacent, one
+/// for each record. So an anchor is a row, or (ordinal, place among its rows).
 ///
-/// Cost: to tell a row's anchor takes a look into a table of some KiB.
+/// Cost: finding a row's anchor takes a look into a table of some KiB.
 /// Paper: BlowFish (NSDI'16) Section 3.1 samples all of the text; sampling attributes only takes an
-/// eighth of that space for the same walks.
+///   eighth of that space for the same walks.
 class Anchors {
  public:
   struct Anchor {

@@ -22,7 +22,8 @@ namespace stout {
     std::string_view url, const boost::asio::any_io_executor& executor,
     Diagnostics* diagnostics = nullptr);
 
-/// What OpenLeaseService reads, for help texts: one line for each kind that is compiled in.
+/// Returns the syntax that OpenLeaseService reads, for help texts: one line for each kind that is
+/// compiled in.
 [[nodiscard]] std::string_view LeaseServiceUrlSyntax();
 
 }  // namespace stout

@@ -16,15 +16,17 @@ namespace stout {
 ///     auto store = OpenStore("rocksdb:/var/lib/app?threads=8", pool.get_executor(), &why);
 ///     if (!store) return Complain(why.message);
 ///
-/// Blocks until the store is open. The executor, whose context must outlive the store, is for
-/// timers and for the sockets of stores elsewhere; what blocks runs on threads of the store's own.
+/// Blocks until the store is open. The executor is for timers and for the sockets of remote stores;
+/// its context must outlive the store. Blocking work runs on threads of the store's own.
 /// Errors: kBadUrl for a URL or a path that cannot be used, kTransient for a store that cannot be
-///   opened now, kCorrupt; `diagnostics` says what is wrong, and which schemes or options exist.
+///   opened now, kCorrupt. `diagnostics` has the problem, and lists the schemes or options that
+///   exist.
 [[nodiscard]] Result<std::unique_ptr<Store>> OpenStore(std::string_view url,
                                                        const boost::asio::any_io_executor& executor,
                                                        Diagnostics* diagnostics = nullptr);
 
-/// What OpenStore reads, for help texts: one line for each kind of store that is compiled in.
+/// Returns the syntax that OpenStore reads, for help texts: one line for each kind of store that is
+/// compiled in.
 [[nodiscard]] std::string_view StoreUrlSyntax();
 
 }  // namespace stout
