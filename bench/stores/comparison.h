@@ -30,7 +30,7 @@ struct CompareOptions {
   Duration max_p99 = std::chrono::milliseconds(50);
   RateSearch::Options search;
   /// Changes per second at which all are compared. 0: the highest rate that a plain client
-  /// sustains, if the highest rates are searched for.
+  /// sustains; if the highest rates are not searched for, nothing is compared.
   double rate = 0;
   TrialTimes coarse = {std::chrono::milliseconds(300), std::chrono::milliseconds(400)};
   TrialTimes fine;

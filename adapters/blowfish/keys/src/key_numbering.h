@@ -52,7 +52,7 @@ class KeyNumbering {
     bool may_end = false;  // "No byte" is a digit: 0.
     Alphabet alphabet{};
     std::array<std::uint16_t, 256> digits{};  // per byte: the number of smaller digits
-    std::array<char, 256> bytes{};            // per digit; one less if keys may end there
+    std::array<char, 256> bytes{};            // of digit i, or of i + 1 if may_end
 
     [[nodiscard]] bool Has(unsigned char byte) const {
       return alphabet[byte / 64] >> (byte % 64) & 1;

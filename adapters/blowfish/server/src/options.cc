@@ -93,7 +93,7 @@ void AddWork(program::Options& options, ProgramOptions& program) {
 // It has always taken a port alone, and "" for no address.
 void AddMetrics(program::Options& options, std::optional<program::Address>& metrics) {
   options.Parsed("--metrics",
-                 "Address for Prometheus, which finds /metrics there; without it there is none",
+                 "Address that serves /metrics to Prometheus; by default there is none",
                  "HOST:PORT", "", [&metrics](const std::string& text) {
                    const bool is_port = text.find(':') == std::string::npos;
                    metrics = program::ParseAddress(is_port ? ":" + text : text);
