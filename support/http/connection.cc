@@ -158,6 +158,7 @@ void Connection::InviteBody() {
   // In its place among the answers: earlier ones go first.
   Answer& interim = answers_.emplace_back();
   interim.ready = true;
+  interim.interim = true;
   interim.head = "HTTP/1.1 100 Continue\r\n\r\n";
 }
 
@@ -250,6 +251,7 @@ void Connection::Write() {
 
 void Connection::OnWritten(error_code ec) {
   if (ec) return End();
+  if (answers_[writing_ - 1].interim) invited_since_ = steady_clock::now();
   answers_.erase(answers_.begin(), answers_.begin() + static_cast<std::ptrdiff_t>(writing_));
   first_answer_ += writing_;
   writing_ = 0;
@@ -291,7 +293,8 @@ void Connection::OnRead(error_code ec, std::size_t bytes) {
 
 // One coarse timer instead of one armed per request: a time-out is late by up to a quarter.
 void Connection::Tick() {
-  const auto period = std::min(options_.idle_timeout, options_.request_timeout) / 4;
+  auto period = std::min(options_.idle_timeout, options_.request_timeout) / 4;
+  if (options_.min_body_rate > 0) period = std::min(period, options_.body_grace / 4);
   timer_.expires_after(std::max<std::chrono::nanoseconds>(period, std::chrono::milliseconds(1)));
   timer_.async_wait([self = shared_from_this()](error_code ec) {
     if (!ec) self->OnTick();
@@ -305,7 +308,10 @@ void Connection::OnTick() {
   // While the server owes an answer, the client owes nothing but the body that has its share.
   if (!input_over_ && (answers_.empty() || share_)) {
     const Instant since = share_ ? invited_since_ : since_;
-    if (InsideRequest() && now - since > options_.request_timeout) {
+    if (BodyIsTooSlow(now)) {
+      DropRequest();
+      AnswerAndEnd(MakeTooSlow(options_));
+    } else if (InsideRequest() && now - since > options_.request_timeout) {
       const bool waited = place_.has_value();
       DropRequest();
       AnswerAndEnd(waited ? MakeNoRoom(options_) : MakeTooLate(options_));
@@ -315,6 +321,12 @@ void Connection::OnTick() {
     Advance();
   }
   if (!ended_ && !finishing_) Tick();
+}
+
+bool Connection::BodyIsTooSlow(Instant now) const {
+  const bool invitation_waits = !answers_.empty() && answers_.back().interim;
+  return share_ && !invitation_waits &&
+         now - invited_since_ > options_.BodyTime(parser_->get().body().size());
 }
 
 // --- The end ------------------------------------------------------------------------------------

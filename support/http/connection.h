@@ -61,6 +61,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
     Method method = Method::kOther;
     Instant received{};
     bool ready = false;
+    bool interim = false;
     Response response;
     std::string head;
   };
@@ -95,6 +96,8 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   [[nodiscard]] std::size_t MostBodyBytes() const {
     return std::min(options_.max_body_bytes, bodies_.limit());
   }
+  // Whether the body may come, and comes more slowly than it must.
+  [[nodiscard]] bool BodyIsTooSlow(Instant now) const;
   [[nodiscard]] bool InsideRequest() const { return parser_ && parser_->got_some(); }
 
   SessionSocket socket_;
@@ -128,7 +131,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
       std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>, SessionStrand>
       timer_;
   Instant since_;          // since then it is the client's turn to send
-  Instant invited_since_;  // since then the body has its share
+  Instant invited_since_;  // since then the body has its share, and the client knows
   Instant writing_since_;  // since then the client has not taken the whole of the last write
 };
 

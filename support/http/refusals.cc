@@ -21,6 +21,12 @@ Response MakeTooLate(const HttpOptions& options) {
       "send the request at once, on a new connection");
 }
 
+Response MakeTooSlow(const HttpOptions& options) {
+  return MakeError(
+      408, fmt::format("the body arrived at less than {} bytes per second", options.min_body_rate),
+      "nothing was done: send the body at once, on a new connection");
+}
+
 Response MakeNoRoom(const HttpOptions& options) {
   return MakeError(
       408,

@@ -13,6 +13,8 @@ namespace stout::http {
 [[nodiscard]] Response MakeTooManyConnections(const HttpOptions& options);
 /// 408: the request took longer than request_timeout.
 [[nodiscard]] Response MakeTooLate(const HttpOptions& options);
+/// 408: the body was slower than min_body_rate. Nothing was done.
+[[nodiscard]] Response MakeTooSlow(const HttpOptions& options);
 /// 408: max_body_bytes_in_flight was exceeded for request_timeout. Nothing was done.
 [[nodiscard]] Response MakeNoRoom(const HttpOptions& options);
 

@@ -8,6 +8,7 @@
 
 #include "docstore_support.h"
 #include "stout/adapters/memory_store.h"
+#include "stout/core/policy/basic.h"
 #include "tests/support/catch.h"
 
 namespace stout::docstore {
@@ -129,6 +130,73 @@ TEST_CASE("the room of a client that goes, or is too slow, is free again", "[doc
   }
   service.AwaitGauge("docstore_body_bytes_in_flight", 0);
   CHECK(service.Connect().Do("PUT", "/docs/b/sections/s", std::string(100, 'y')).status == 201);
+}
+
+TEST_CASE("a body that comes too slowly makes room for others", "[docstore]") {
+  const GatedServer service(
+      {.max_body_bytes_in_flight = 100, .min_body_rate = 1000, .body_grace = 40ms});
+  const bool chunked = GENERATE(false, true);
+  CAPTURE(chunked);
+  Client slow = service.Connect();
+  slow.Send(chunked ? Header("/docs/a/sections/s", "Transfer-Encoding: chunked") + "4\r\nhalf\r\n"
+                    : Header("/docs/a/sections/s", "Content-Length: 100") + "half");
+  Client waiting = service.Connect();
+  waiting.Send(Format("PUT", "/docs/b/sections/s", std::string(80, 'y')));
+  const Reply reply = slow.Receive();
+  CHECK(reply.status == 408);
+  CHECK(reply.body.find("less than 1000 bytes per second") != std::string::npos);
+  CHECK(slow.AtEnd());
+  CHECK(waiting.Receive().status == 201);
+  service.AwaitGauge("docstore_requests_total{method=\"OTHER\",status=\"408\"}", 1);
+  service.AwaitGauge("docstore_body_bytes_in_flight", 0);
+}
+
+TEST_CASE("a body is too slow although its bytes keep coming", "[docstore]") {
+  const GatedServer service({.min_body_rate = std::uint64_t{1} << 40, .body_grace = 40ms});
+  Client slow = service.Connect();
+  slow.Send(Header("/docs/a/sections/s", "Content-Length: 1000000"));
+  while (slow.Silent()) slow.Send("x");
+  CHECK(slow.Receive().status == 408);
+  CHECK(slow.AtEnd());
+}
+
+TEST_CASE("a body may pause for as long as it keeps the minimum rate", "[docstore]") {
+  const GatedServer service({.min_body_rate = 1, .body_grace = 40ms});
+  Client pausing = service.Connect();
+  pausing.Send(Header("/docs/a/sections/s", "Content-Length: 100") + std::string(99, 'x'));
+  Client stalled = service.Connect();
+  stalled.Send(Header("/docs/b/sections/s", "Content-Length: 100"));
+  CHECK(stalled.Receive().status == 408);  // the grace is over
+  pausing.Send("x");
+  CHECK(pausing.Receive().status == 201);
+}
+
+TEST_CASE("without a minimum rate a body may take all the time of a request", "[docstore]") {
+  const GatedServer service({.request_timeout = 40ms, .min_body_rate = 0, .body_grace = 1ms});
+  Client slow = service.Connect();
+  slow.Send(Header("/docs/a/sections/s", "Content-Length: 100") + "half");
+  CHECK(slow.Receive().body.find("the request did not arrive within 40ms") != std::string::npos);
+}
+
+TEST_CASE("a body is timed from its invitation, which waits for earlier answers", "[docstore]") {
+  DocumentsOptions documents = TestServer::TwoShards();
+  documents.map.engine.lane.write_policy = *MakePolicy("natural");  // no matter how slow the store
+  GatedServer service({.min_body_rate = 1000, .body_grace = 500ms}, documents);
+  service.store.Shut();
+  Client client = service.Connect();
+  client.Send(Format("PUT", "/docs/a/sections/s", std::string(10, 'x')) +
+              Header("/docs/a/sections/t", "Content-Length: 1\r\nExpect: 100-continue"));
+  service.AwaitGauge("docstore_body_bytes_in_flight", 11);
+  for (int graces = 0; graces < 2; ++graces) {
+    Client stalled = service.Connect();
+    stalled.Send(Header("/docs/b/sections/s", "Content-Length: 100"));
+    CHECK(stalled.Receive().status == 408);
+  }
+  service.store.Open();
+  CHECK(client.Receive().status == 201);
+  CHECK(client.Receive().status == 100);
+  client.Send("y");
+  CHECK(client.Receive().status == 201);
 }
 
 TEST_CASE("a half-sent body is timed although earlier answers are owed", "[docstore]") {

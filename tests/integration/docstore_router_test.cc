@@ -267,6 +267,46 @@ TEST_CASE("kept bodies beyond the budget wait until there is room", "[router]") 
   REQUIRE(Eventually([&] { return routed.Counts("docstore_body_bytes_in_flight 0"); }));
 }
 
+TEST_CASE("a body that comes too slowly is refused, kept or passed on", "[router]") {
+  RouterOptions options = Routed::Brisk();
+  options.kept_body_bytes = 100;
+  options.http.max_body_bytes_in_flight = 100;
+  options.http.min_body_rate = 1000;
+  options.http.body_grace = 40ms;
+  Routed routed(options);
+  ScriptedHttpServer server(Always(FormatAnswer(204)));
+  routed.MoveTo(server.address());
+  const std::size_t sent = GENERATE(10, 150);
+  CAPTURE(sent);
+  Client slow = routed.Connect();
+  slow.Send("PUT " + kSection + " HTTP/1.1\r\nHost: t\r\nContent-Length: 100000\r\n\r\n" +
+            std::string(sent, 'x'));
+  const Reply reply = slow.Receive();
+  CHECK(reply.status == 408);
+  CHECK(reply.body.find("less than 1000 bytes per second") != std::string::npos);
+  CHECK(slow.AtEnd());
+  CHECK(routed.Counts("docstore_requests_total{method=\"PUT\",status=\"408\"} 1"));
+  CHECK(routed.Connect().Do("PUT", kSection, std::string(100, 'y')).status == 204);
+}
+
+TEST_CASE("a body through a router may pause while it keeps the minimum rate", "[router]") {
+  RouterOptions options = Routed::Brisk();
+  options.http.min_body_rate = 1;
+  options.http.body_grace = 40ms;
+  Routed routed(options);
+  ScriptedHttpServer server(Always(FormatAnswer(204)));
+  routed.MoveTo(server.address());
+  const std::string head =
+      "PUT " + kSection + " HTTP/1.1\r\nHost: t\r\nContent-Length: 100\r\n\r\n";
+  Client pausing = routed.Connect();
+  pausing.Send(head + std::string(99, 'x'));
+  Client stalled = routed.Connect();
+  stalled.Send(head);
+  CHECK(stalled.Receive().status == 408);  // the grace is over
+  pausing.Send("x");
+  CHECK(pausing.Receive().status == 204);
+}
+
 TEST_CASE("a kept body counts until its answer comes, not until that is read", "[router]") {
   RouterOptions options = Routed::Brisk();
   options.http.max_body_bytes_in_flight = 100;

@@ -53,6 +53,10 @@ void AddOptions(CLI::App& app, RouterConfig& config) {
   options.Time("--request-timeout", http.request_timeout,
                "Longest time for a client to send a request that is kept, or the next part of a "
                "longer one (otherwise 408), or to take a part of an answer");
+  options.Bytes("--min-body-rate", http.min_body_rate, 0,
+                "Bytes per second at which a request body must arrive on average, from when it has "
+                "room in memory, once the router has waited for it for 10 s (otherwise 408); 0 "
+                "allows any rate");
 }
 
 }  // namespace

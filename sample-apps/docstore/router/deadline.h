@@ -28,9 +28,10 @@ class Deadline {
   }
 
   /// From now on; replaces the time that was given before.
-  void Set(std::chrono::nanoseconds time) {
+  void Set(std::chrono::nanoseconds time) { SetAt(Clock::now() + time); }
+  void SetAt(Clock::time_point due) {
     state_->passed = false;
-    state_->due = Clock::now() + time;
+    state_->due = due;
     State::Wait(state_);
   }
   /// No later than this.
@@ -42,6 +43,7 @@ class Deadline {
     state_->timer.cancel();
   }
 
+  [[nodiscard]] Clock::time_point due() const { return state_->due; }
   /// Returns true if the latest given time has passed.
   [[nodiscard]] bool passed() const { return state_->passed; }
 

@@ -27,7 +27,7 @@ Task<std::pair<ErrorCode, boost::asio::const_buffer>> RequestBody::Next() {
   std::size_t size = 0;
   if (!parser_.is_done()) {
     part_.resize(kPartBytes);
-    deadline_.Set(patience_);
+    deadline_.Set(options_.request_timeout);
     size = co_await ReadInto(part_.data(), part_.size());
     deadline_.Clear();
   }
@@ -40,15 +40,27 @@ void RequestBody::Interrupt() {
   socket_.cancel(ignored);
 }
 
-// Fills the memory, unless the body ends before.
+// Fills the memory, unless the body ends before. The deadline that is set stays the last one.
 Task<std::size_t> RequestBody::ReadInto(char* data, std::size_t size) {
   auto& body = parser_.get().body();
   body.data = data;
   body.size = size;
-  if (size > 0) {
-    auto [ec, bytes] = co_await beast::http::async_read(socket_, input_, parser_, kAwait);
-    if (ec && ec != beast::http::error::need_buffer && !interrupted_) error_ = ec;
+  parser_.eager(true);
+  const auto latest = deadline_.due();
+  ErrorCode ec;
+  while (size > 0 && !ec && !parser_.is_done()) {
+    const auto begun = Deadline::Clock::now();
+    const bool rate_counts = options_.BodyTime(received_) - waited_ < latest - begun;
+    const auto due = rate_counts ? begun + options_.BodyTime(received_) - waited_ : latest;
+    if (due != deadline_.due()) deadline_.SetAt(due);
+    const std::size_t left = body.size;
+    auto [failed, bytes] = co_await beast::http::async_read_some(socket_, input_, parser_, kAwait);
+    ec = failed;
+    received_ += left - body.size;
+    waited_ += Deadline::Clock::now() - begun;
+    too_slow_ = rate_counts && deadline_.passed();
   }
+  if (ec && ec != beast::http::error::need_buffer && !interrupted_) error_ = ec;
   co_return size - body.size;
 }
 

@@ -4,12 +4,14 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/parser.hpp>
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "http/http_options.h"
 #include "router/deadline.h"
 #include "router/task.h"
 #include "stout/error.h"
@@ -30,8 +32,8 @@ class RequestBody {
 
   /// `deadline` bounds how long the client may be silent. The header has been parsed.
   RequestBody(http::SessionSocket& socket, boost::beast::flat_buffer& input, Parser& parser,
-              Deadline& deadline, std::chrono::nanoseconds patience)
-      : socket_(socket), input_(input), parser_(parser), deadline_(deadline), patience_(patience) {}
+              Deadline& deadline, const http::HttpOptions& options)
+      : socket_(socket), input_(input), parser_(parser), deadline_(deadline), options_(options) {}
 
   /// Reads up to `bytes` into kept(), so that a client who is slow holds no server.
   Task<ErrorCode> Keep(std::size_t bytes);
@@ -51,6 +53,8 @@ class RequestBody {
   [[nodiscard]] bool repeatable() const { return !passed_on_; }
   /// The client's error, if the body could not be read to its end.
   [[nodiscard]] ErrorCode error() const { return error_; }
+  /// Whether that was its rate.
+  [[nodiscard]] bool too_slow() const { return too_slow_; }
 
  private:
   Task<std::size_t> ReadInto(char* data, std::size_t size);
@@ -59,10 +63,13 @@ class RequestBody {
   boost::beast::flat_buffer& input_;
   Parser& parser_;
   Deadline& deadline_;
-  const std::chrono::nanoseconds patience_;
+  const http::HttpOptions& options_;
   std::string kept_;
   std::vector<char> part_;
+  std::size_t received_ = 0;
+  std::chrono::nanoseconds waited_{};  // for the client, since the body has its room
   ErrorCode error_;
+  bool too_slow_ = false;
   bool whole_ = false;
   bool passed_on_ = false;
   bool interrupted_ = false;

@@ -196,7 +196,7 @@ Task<void> RoutingSession::Forward(std::string document) {
   // Taken now: the parser will add the fields of a trailer to those of the header.
   beast::http::request_header<> head = parser_->get().base();
   MakeForwarded(head, client_);
-  RequestBody body(socket_, input_, *parser_, deadline_, parts_.options.http.request_timeout);
+  RequestBody body(socket_, input_, *parser_, deadline_, parts_.options.http);
   const bool complete = co_await AwaitBody(body);
   if (!complete) co_return;
   for (std::uint32_t failures = 0;;) {
@@ -209,7 +209,7 @@ Task<void> RoutingSession::Forward(std::string document) {
     const Fate fate = co_await Attempt(*lease, head, body);
     if (ended_) co_return;
     if (body.error()) {
-      co_await ReplyToBadRequest(body.error());
+      co_await ReplyToBadRequest(body.error(), body.too_slow());
       co_return;
     }
     const Next next =
@@ -285,7 +285,7 @@ Task<bool> RoutingSession::AwaitBody(RequestBody& body) {
   const ErrorCode ec =
       co_await body.Keep(std::min(parts_.options.kept_body_bytes, parts_.bodies.limit()));
   awaits_client_ = false;
-  if (ec) co_await ReplyToBadRequest(ec);
+  if (ec) co_await ReplyToBadRequest(ec, body.too_slow());
   deadline_.Clear();
   co_return !ec && !broken_;
 }
@@ -338,11 +338,13 @@ Task<void> RoutingSession::Reply(http::Response response) {
   broken_ = bool(ec);
 }
 
-// `ec` has ended the reading of a request.
-Task<void> RoutingSession::ReplyToBadRequest(ErrorCode ec) {
+// `ec` has ended the reading of a request. `too_slow`: so has the rate of its body.
+Task<void> RoutingSession::ReplyToBadRequest(ErrorCode ec, bool too_slow) {
   static const auto& parse_errors = make_error_code(beast::http::error::bad_method).category();
   if (draining_ && ec == asio::error::operation_aborted) {
     co_await Reply(http::MakeDraining());
+  } else if (deadline_.passed() && too_slow) {
+    co_await Reply(http::MakeTooSlow(parts_.options.http));
   } else if (deadline_.passed()) {
     co_await Reply(http::MakeTooLate(parts_.options.http));
   } else if (ec.category() == parse_errors) {

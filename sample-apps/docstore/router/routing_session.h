@@ -69,7 +69,7 @@ class RoutingSession final : public http::Session,
                      RequestBody& body);
   Task<void> PassOn();
   Task<void> Reply(http::Response response);
-  Task<void> ReplyToBadRequest(ErrorCode ec);
+  Task<void> ReplyToBadRequest(ErrorCode ec, bool too_slow = false);
   [[nodiscard]] Clock::duration Patience() const;
   Task<void> Wait(Clock::duration time);
   Task<void> Linger();

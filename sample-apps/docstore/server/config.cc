@@ -129,6 +129,9 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
                "A connection without a request for this time is closed");
   options.Time("--request-timeout", http.request_timeout,
                "Longest time for a client to send a request (otherwise 408), or to take an answer");
+  options.Bytes("--min-body-rate", http.min_body_rate, 0,
+                "Bytes per second at which a request body must arrive on average, from when it has "
+                "room in memory, once 10 s have passed (otherwise 408); 0 allows any rate");
 }
 
 // Returns true if `host` means every address of the machine, which no other machine can connect to.
