@@ -1,5 +1,6 @@
 // The names that the examples in headers and documents use without declaring them.
 #include <boost/asio.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <memory>
 #include <string>
 #include <vector>
