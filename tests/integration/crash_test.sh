@@ -19,7 +19,7 @@ usage: crash_test.sh BIN_DIR [OPTIONS]
                  delay, throttle, cut, swallow: faults of the network; cut: in the middle of a
                  message, swallow: answers are lost
                  ghost: batches come late, after newer ones
-                 with --store postgres and blowfish:
+                 with --store rocksdb, postgres and blowfish:
                  full-data: no room for its data, for a time
                  with --store postgres:
                  full-wal: no room for its log
@@ -77,8 +77,9 @@ IFS=, read -ra faults <<<"$fault"
 # Duration of the faults, in seconds.
 declare -A lasts=([server]=0 [store]=0 [pause]=10 [full-data]=2 [full-wal]=2 [failover]=0)
 for fault in "${!network_faults[@]}"; do lasts[$fault]=${network_faults[$fault]}; done
+[[ $store != rocksdb ]] || lasts[full-data]=20 # it looks for space each 5 s, and logs it
 of_servers="server store pause ${!network_faults[*]}"
-declare -A faults_of=([rocksdb]=server [postgres]="$of_servers full-data full-wal"
+declare -A faults_of=([rocksdb]="server full-data" [postgres]="$of_servers full-data full-wal"
   [redis]=$of_servers [redis-cluster]="server failover" [blowfish]="$of_servers full-data")
 [[ -n ${faults_of[$store]-} ]] || die "--store is one of: ${!faults_of[*]}"
 for fault in "${faults[@]}"; do
@@ -153,6 +154,7 @@ run_load() { # OPTIONS...
 }
 
 strike() { # FAULT
+  local probe=http://$listen/docs/probe/sections/s
   case $1 in
     server)
       kill_server
@@ -168,9 +170,15 @@ strike() { # FAULT
       signal_database CONT
       ;;
     full-*)
+      [[ $store != rocksdb ]] || curl -sf -m 10 -X PUT -d probe "$probe" >/dev/null || die "no PUT"
       fill_disk "$work/$store/${1#full-}"
       [[ $1 == full-data ]] || use_up_wal
-      sleep "${lasts[$1]}"
+      for ((second = 0; second < lasts[$1]; ++second)); do
+        sleep 1
+        fill_disk "$work/$store/${1#full-}" # also what the store gave back
+      done
+      [[ $store != rocksdb || $(curl -sf -m 10 "$probe") == probe ]] ||
+        die "reads from memory do not go on while the disk is full"
       empty_disk "$work/$store/${1#full-}"
       [[ $store == postgres ]] || return 0
       # Recovery needs room too, and without it PostgreSQL ends, which takes it a moment.
@@ -249,7 +257,13 @@ start_store_postgres() {
 
 store_options=()
 case $store in
-  rocksdb) url=rocksdb:$work/db ;;
+  rocksdb)
+    url=rocksdb:$work/rocksdb/data/db
+    if [[ ${private_mounts-} == yes ]]; then
+      mount_disk "$work/rocksdb/data" 64
+      url+="?memtable=1MiB" # small, so that it soon needs another file
+    fi
+    ;;
   postgres) start_store_postgres ;;
   redis)
     start_redis "$work/redis" || die "no private Redis"

@@ -33,7 +33,7 @@ unmount_disks() {
 }
 
 fill_disk() { # DIRECTORY
-  ! cat /dev/zero >"$1/ballast" 2>/dev/null # until there is no more room
+  ! cat /dev/zero >>"$1/ballast" 2>/dev/null # until there is no more room
 }
 
 empty_disk() { # DIRECTORY

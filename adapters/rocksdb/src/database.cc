@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "info_log.h"
 #include "lock_holder.h"
 #include "record.h"
 #include "slow_log.h"
@@ -23,7 +24,7 @@ namespace {
 using rocksdb::ColumnFamilyDescriptor;
 using rocksdb::Status;
 
-rocksdb::DBOptions MakeDbOptions() {
+rocksdb::DBOptions MakeDbOptions(const std::string& path) {
   rocksdb::DBOptions options;
   options.create_if_missing = true;
   options.create_missing_column_families = true;
@@ -34,9 +35,7 @@ rocksdb::DBOptions MakeDbOptions() {
   options.max_background_jobs = 4;
   // Table files are synced as they grow, or one large sync would stall those of the log.
   options.bytes_per_sync = std::size_t{1} << 20;
-  options.info_log_level = rocksdb::WARN_LEVEL;
-  options.max_log_file_size = std::size_t{16} << 20;
-  options.keep_log_file_num = 4;
+  options.info_log = MakeInfoLog(path);
   return options;
 }
 
@@ -139,7 +138,7 @@ Status Database::OpenFamilies(const RocksDbOptions& options) {
       {kMetaFamily, meta}};
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* db = nullptr;
-  rocksdb::DBOptions db_options = MakeDbOptions();
+  rocksdb::DBOptions db_options = MakeDbOptions(options.path);
   if (options.sync_delay > Duration::zero()) {
     slow_env_ =
         rocksdb::NewCompositeEnv(MakeSlowLog(rocksdb::FileSystem::Default(), options.sync_delay));

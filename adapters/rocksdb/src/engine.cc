@@ -282,14 +282,16 @@ Errc RocksDbStore::Engine::Fence(const Scope& scope, Epoch epoch) noexcept {
   try {
     const std::lock_guard gate(fence_gate_);
     const std::lock_guard lock(fence_mutex_);
-    // Opening the database anew settles whether its log has a batch whose write has failed.
-    if (failed_ && !Recover()) return Errc::kTransient;
+    // A look-up finds only what is durable, so an owner can prove itself on a full disk.
+    std::optional<Errc> answer = CompareFence(scope, epoch);
+    if (!answer && failed_) {
+      // Opening the database anew settles whether its log has a batch whose write has failed.
+      if (!Recover()) return Errc::kTransient;
+      answer = CompareFence(scope, epoch);
+    }
+    if (answer) return *answer;
     const std::shared_lock use = Use();
     if (!use.owns_lock()) return Errc::kTransient;
-    const std::optional<Epoch> fence = FenceOf(scope);
-    if (!fence) return Errc::kTransient;
-    if (*fence > epoch) return Errc::kFenced;
-    if (*fence == epoch) return Errc::kOk;  // what a look-up finds is durable
     rocksdb::WriteBatch update;
     rocksdb::Status status =
         PutEpoch(*database_, rocksdb_store::kFencePrefix + scope, epoch, &update);
@@ -298,6 +300,16 @@ Errc RocksDbStore::Engine::Fence(const Scope& scope, Epoch epoch) noexcept {
   } catch (const std::bad_alloc&) {
     return Errc::kUnknown;
   }
+}
+
+std::optional<Errc> RocksDbStore::Engine::CompareFence(const Scope& scope, Epoch epoch) {
+  const std::shared_lock use = Use();
+  if (!use.owns_lock()) return Errc::kTransient;
+  const std::optional<Epoch> fence = FenceOf(scope);
+  if (!fence) return Errc::kTransient;
+  if (*fence > epoch) return Errc::kFenced;
+  if (*fence == epoch) return Errc::kOk;
+  return std::nullopt;
 }
 
 std::optional<Epoch> RocksDbStore::Engine::FenceOf(const Scope& scope) {

@@ -57,6 +57,8 @@ class RocksDbStore::Engine {
   // Adds what is newer than the database has. False: the database could not be read.
   [[nodiscard]] bool Compare(const WriteBatch& batch, rocksdb::WriteBatch* updates,
                              WriteResult* result);
+  // Returns what Fence answers without a write; nullopt if one is needed.
+  [[nodiscard]] std::optional<Errc> CompareFence(const Scope& scope, Epoch epoch);
   // The epoch that the scope is fenced with, 0 if there is none; nothing: it could not be read.
   [[nodiscard]] std::optional<Epoch> FenceOf(const Scope& scope);
   [[nodiscard]] rocksdb::Status Commit(Epoch epoch, rocksdb::WriteBatch* updates,

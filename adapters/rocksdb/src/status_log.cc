@@ -18,7 +18,7 @@ std::string Remedy(const Status& status, const std::string& path) {
   if (status.IsIOError()) {
     return fmt::format("check the disk of {}, and the rights, quota and ulimit of this user", path);
   }
-  return fmt::format("see {}/LOG", path);
+  return "log at level debug to see RocksDB's own lines";
 }
 
 void StatusLog::ReadFailed(const Status& status) {
