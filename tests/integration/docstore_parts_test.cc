@@ -62,7 +62,10 @@ TEST_CASE("a path leads to one resource", "[docstore]") {
   CHECK(find("/healthz") == Route{kHealth, {}, {}});
   CHECK(find("/metrics") == Route{kMetrics, {}, {}});
   CHECK(find("/stats") == Route{kStats, {}, {}});
-  for (const char* unknown : {"/", "", "*", "/docs", "/docs/a/", "/docs/a/sections", "/healthz/",
+  CHECK(find("/") == Route{kPage, {}, {}});
+  CHECK(find("http://host:1") == Route{kPage, {}, {}});
+  CHECK(find("/history?after=1.5") == Route{kHistory, {}, {}});
+  for (const char* unknown : {"//", "", "*", "/docs", "/docs/a/", "/docs/a/sections", "/healthz/",
                               "/docs/a/sections/b/c", "docs/a"}) {
     CAPTURE(unknown);
     CHECK_FALSE(find(unknown));

@@ -27,6 +27,8 @@ std::optional<Route> Match(const std::vector<std::string_view>& path) {
     if (path[0] == "healthz") return Route{kHealth, {}, {}};
     if (path[0] == "metrics") return Route{kMetrics, {}, {}};
     if (path[0] == "stats") return Route{kStats, {}, {}};
+    if (path[0].empty()) return Route{kPage, {}, {}};
+    if (path[0] == "history") return Route{kHistory, {}, {}};
   }
   if (path.size() == 2 && path[0] == "docs") return Route{kDocument, path[1], {}};
   if (path.size() == 4 && path[0] == "docs" && path[2] == "sections") {
@@ -69,7 +71,7 @@ std::optional<Route> FindRoute(http::Method method, std::string_view target,
   if (!route) {
     error = http::MakeError(404, "there is no such path",
                             "use /docs/{document}, /docs/{document}/sections/{section}, /healthz, "
-                            "/metrics or /stats");
+                            "/metrics, /stats, / or /history");
     return std::nullopt;
   }
   if (!IsAllowed(method, route->resource)) {

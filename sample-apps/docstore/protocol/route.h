@@ -9,7 +9,7 @@ namespace stout::docstore {
 
 /// The resource that a request is about. Views point into the request's target.
 struct Route {
-  enum class Resource { kSection, kDocument, kHealth, kMetrics, kStats };
+  enum class Resource { kSection, kDocument, kHealth, kMetrics, kStats, kPage, kHistory };
   Resource resource;
   std::string_view document;
   std::string_view section;

@@ -13,6 +13,10 @@ http::Response RouterPages::Show(Route::Resource page) const {
     }
     case Route::Resource::kStats:
       return http::MakeJson(200, ToJson(Snapshot(), *owners_.table(), http_.Snapshot()));
+    case Route::Resource::kPage:
+    case Route::Resource::kHistory:
+      return http::MakeError(404, "a router has no page of its own",
+                             "ask a server for it; /stats has the address of each range's owner");
     default:
       return Health();
   }

@@ -9,6 +9,7 @@
 
 #include "program/command_line.h"
 #include "program/options.h"
+#include "server/history.h"
 #include "stout/adapters/open_lease_service.h"
 #include "stout/adapters/open_store.h"
 #include "stout/core/policy/basic.h"
@@ -47,6 +48,10 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
                "Without --leases: the name under which one server at a time owns the store. A "
                "server that starts shuts out the server that had the name before",
                "NAME");
+  options.Parsed(
+      "--page-history",
+      "An answer of GET /history, whose runs the live page (GET /) shows beside this one", "FILE",
+      "", [&config](const std::string& file) { return ReadRecorded(file, config.recorded); });
 
   options.Group("Sharing the store with other servers");
   options.Text("--leases", config.leases,

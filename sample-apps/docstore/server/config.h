@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/json/array.hpp>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@ struct Config : program::ServiceConfig {
   LeaseOptions lease;  ///< Its ranges are those above.
   DocumentsOptions documents;
   http::HttpOptions http;
+  boost::json::array recorded;  ///< Runs that the live page shows beside this one.
 };
 
 /// How policies are read from text: by default those of the library.

@@ -51,6 +51,7 @@ class Program {
   }
 
   int Run() {
+    server_->ShowRecorded(config_.recorded);
     program::Shutdown shutdown(
         context_, config_.drain_timeout,
         [this](Server::Done done) { server_->Drain(std::move(done)); },

@@ -7,17 +7,27 @@
 #include "stout/sharded.h"
 
 namespace stout::docstore {
+namespace {
+
+HistoryRecorder::About About(const Store& store, const DocumentsOptions& documents,
+                             std::size_t shards) {
+  return {documents.map.engine.lane.write_policy.Name(), store.traits().name,
+          shards * store.traits().partitions};
+}
+
+}  // namespace
 
 Server::Server(boost::asio::io_context& context, std::unique_ptr<Documents> documents,
-               const http::HttpOptions& http)
+               HistoryRecorder::About about, const http::HttpOptions& http)
     : documents_(std::move(documents)),
-      service_(*documents_, metrics_),
+      history_(context.get_executor(), *documents_, metrics_, std::move(about)),
+      service_(*documents_, metrics_, history_),
       http_(context, service_, metrics_, http) {}
 
 Server::Server(boost::asio::io_context& context, Store& store, const DocumentsOptions& documents,
                const http::HttpOptions& http)
     : Server(context, std::make_unique<StoreDocuments>(context.get_executor(), store, documents),
-             http) {}
+             About(store, documents, documents.shards), http) {}
 
 Server::Server(boost::asio::io_context& context, Store& store, LeaseService& leases,
                const LeaseOptions& lease_options, const DocumentsOptions& documents,
@@ -25,10 +35,11 @@ Server::Server(boost::asio::io_context& context, Store& store, LeaseService& lea
     : Server(context,
              std::make_unique<LeasedDocuments>(context.get_executor(), store, leases, documents,
                                                lease_options),
-             http) {}
+             About(store, documents, lease_options.ranges), http) {}
 
 void Server::Drain(Done done) {
   service_.BeginDrain();
+  history_.Stop();
   documents_->Leave([this, done = std::move(done)]() mutable {
     // Side by side: the flush is what lets the last answers out.
     const auto both = internal::Join::Of(2, std::move(done));
@@ -38,6 +49,7 @@ void Server::Drain(Done done) {
 }
 
 void Server::Close(Done done) {
+  history_.Stop();
   http_.Close();
   documents_->Close(std::move(done));
 }

@@ -8,6 +8,7 @@
 
 #include "http/http_server.h"
 #include "server/documents.h"
+#include "server/history.h"
 #include "server/leased_documents.h"
 #include "server/service.h"
 #include "stout/lease_service.h"
@@ -37,7 +38,13 @@ class Server {
 
   /// Takes the documents over from whoever served them before. `address` as in Documents::Open.
   void Open(Done done) { Open({}, std::move(done)); }
-  void Open(const std::string& address, Done done) { documents_->Open(address, std::move(done)); }
+  void Open(const std::string& address, Done done) {
+    history_.Start();
+    documents_->Open(address, std::move(done));
+  }
+
+  /// The runs that GET / shows beside this one: see ReadRecorded.
+  void ShowRecorded(boost::json::array runs) { history_.Show(std::move(runs)); }
 
   /// Begins to serve; answers the port.
   Result<std::uint16_t> Listen(const std::string& host, std::uint16_t port) {
@@ -54,10 +61,11 @@ class Server {
 
  private:
   Server(boost::asio::io_context& context, std::unique_ptr<Documents> documents,
-         const http::HttpOptions& http);
+         HistoryRecorder::About about, const http::HttpOptions& http);
 
   http::HttpMetrics metrics_;
   const std::unique_ptr<Documents> documents_;
+  HistoryRecorder history_;
   Service service_;
   http::HttpServer http_;
 };

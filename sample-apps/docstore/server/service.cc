@@ -5,8 +5,21 @@
 #include <utility>
 
 #include "protocol/route.h"
+#include "server/live_page.h"
 
 namespace stout::docstore {
+namespace {
+
+http::Response LivePage() {
+  static const auto page = std::make_shared<const std::string>(kLivePage);
+  http::Response response;
+  response.content_type = "text/html; charset=utf-8";
+  response.body = page;
+  response.fields = {{"Content-Security-Policy", std::string(kLivePagePolicy)}};
+  return response;
+}
+
+}  // namespace
 
 void Service::Handle(http::Request request, http::Respond respond) {
   http::Response error;
@@ -33,6 +46,10 @@ void Service::Handle(http::Request request, http::Respond respond) {
       return documents_.Collect([this, respond = std::move(respond)](auto shards) mutable {
         respond(http::MakeJson(200, ToJson(shards, metrics_.Snapshot())));
       });
+    case Route::Resource::kPage:
+      return respond(LivePage());
+    case Route::Resource::kHistory:
+      return respond(http::MakeJson(200, history_.Answer(request.target)));
   }
 }
 

@@ -4,17 +4,18 @@
 
 #include "http/http_server.h"
 #include "server/documents.h"
+#include "server/history.h"
 #include "server/metrics.h"
 
 namespace stout::docstore {
 
 /// The service behind each path: documents, and the pages for operators.
 ///
-/// Owner: refers to documents and metrics, which outlive it.   Threads: any.
+/// Owner: refers to its arguments, which outlive it.   Threads: any.
 class Service final : public http::HttpHandler {
  public:
-  Service(Documents& documents, http::HttpMetrics& metrics)
-      : documents_(documents), metrics_(metrics) {}
+  Service(Documents& documents, http::HttpMetrics& metrics, const HistoryRecorder& history)
+      : documents_(documents), metrics_(metrics), history_(history) {}
 
   void Handle(http::Request request, http::Respond respond) override;
 
@@ -26,6 +27,7 @@ class Service final : public http::HttpHandler {
 
   Documents& documents_;
   http::HttpMetrics& metrics_;
+  const HistoryRecorder& history_;
   std::atomic<bool> draining_ = false;
 };
 

@@ -1,0 +1,147 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/circular_buffer.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "http/http_metrics.h"
+#include "server/documents.h"
+#include "server/metrics.h"
+#include "stout/core/types.h"
+
+namespace stout::docstore {
+
+/// What a server did in each of the last seconds, for each lane and in total.
+///
+/// The rates and quantiles of a second are differences of cumulative counters and histograms.
+///
+/// Owner: value type. It takes 110 KB for each lane.   Threads: none of its own.
+class History {
+ public:
+  static constexpr std::size_t kSeconds = 300;
+  /// A server that may have more lanes records nothing.
+  static constexpr std::size_t kMaxLanes = 64;
+
+  /// Adds the second that ends `now`, which counts from the start of the server. `requests` is the
+  /// number of requests answered so far.
+  void Add(Duration now, std::vector<ShardSnapshot> shards, std::uint64_t requests);
+
+  /// Lanes of the newest second.
+  [[nodiscard]] std::size_t lanes() const;
+
+  /// The seconds that ended after `after`, which counts in seconds from the start of the server:
+  /// [{"name": "total", "columns": {"time": [...], ...}}, {"name": "0/0", "shard": 0, ...}].
+  /// sample-apps/docstore/README.md explains the columns.
+  [[nodiscard]] boost::json::array Series(double after) const;
+
+ private:
+  static constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+
+  // NaN: nothing was there to be measured. Times are in seconds.
+  struct Second {
+    double time = 0;
+    double requests = kNothing;  // rates per second
+    double changes = 0;
+    double writes = 0;
+    double batches = 0;
+    double retries = 0;
+    double reply_p50 = kNothing;
+    double reply_p99 = kNothing;
+    double store_p50 = kNothing;
+    double store_p99 = kNothing;
+    double batch_items = kNothing;
+    double interval = 0;
+    double gap = 0;
+    double tick = 0;
+    double window = 0;
+    double batches_in_flight = 0;
+    double dirty_keys = 0;
+    double dirty_bytes = 0;
+    double replies_held = 0;
+  };
+  struct Column {
+    const char* name;
+    double Second::*value;
+    bool of_lanes = true;
+  };
+  using Seconds = boost::circular_buffer<Second>;
+  struct Steps;
+  struct Lane {
+    std::string policy;
+    Seconds seconds{kSeconds};
+  };
+
+  static const Column kColumns[];
+
+  [[nodiscard]] static boost::json::object ToColumns(const Seconds& seconds, double after,
+                                                     bool total);
+  [[nodiscard]] const EngineStats& Before(const ShardSnapshot& shard) const;
+
+  Seconds total_{kSeconds};
+  std::map<std::pair<std::size_t, std::size_t>, Lane> lanes_;  // by shard and lane
+  std::vector<ShardSnapshot> before_;                          // of the newest second
+  std::uint64_t requests_ = 0;
+};
+
+/// Reads what --page-history names: an answer of GET /history. `runs` becomes the runs that the
+/// answer had recorded, and then the answer itself: [{"label": ..., "series": [...]}, ...].
+/// Returns "" or the problem.
+[[nodiscard]] std::string ReadRecorded(const std::string& file, boost::json::array& runs);
+
+/// Records a History once a second, and answers GET /history.
+///
+/// Owner: refers to documents and metrics, which outlive it. Destroy it while the executor's
+/// context
+///   does not run.
+/// Threads: any.
+class HistoryRecorder {
+ public:
+  struct About {
+    std::string policy;
+    std::string store;
+    std::size_t max_lanes;
+  };
+
+  HistoryRecorder(const boost::asio::any_io_executor& executor, Documents& documents,
+                  const http::HttpMetrics& metrics, About about);
+
+  /// The runs that the page shows beside this one, as from ReadRecorded.
+  void Show(boost::json::array recorded);
+
+  void Start();
+  void Stop();
+
+  /// The answer to GET /history, or to GET /history?after=SECONDS.
+  [[nodiscard]] std::string Answer(std::string_view target) const;
+
+ private:
+  void Wait();
+  void Add(std::vector<ShardSnapshot> shards);
+  [[nodiscard]] Duration Uptime() const { return std::chrono::steady_clock::now() - started_; }
+
+  Documents& documents_;
+  const http::HttpMetrics& metrics_;
+  const About about_;
+  const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  const std::chrono::system_clock::time_point started_at_ = std::chrono::system_clock::now();
+  boost::asio::steady_timer timer_;  // on a strand, as what waits for it
+  bool stopped_ = false;             // on the strand
+  mutable std::mutex mutex_;
+  History history_;
+  boost::json::array recorded_;
+};
+
+}  // namespace stout::docstore
