@@ -6,7 +6,6 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -19,6 +18,7 @@
 #include "server/live_page.h"
 #include "stout/adapters/memory_store.h"
 #include "tests/support/eventually.h"
+#include "tests/support/catch.h"
 
 namespace stout::docstore {
 namespace {

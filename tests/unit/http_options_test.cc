@@ -1,9 +1,10 @@
 #include "http/http_options.h"
 
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdint>
 #include <limits>
+
+#include "tests/support/catch.h"
 
 namespace stout::http {
 namespace {
