@@ -89,8 +89,19 @@ while (($#)); do
 done
 [[ $step_seconds =~ ^[1-9][0-9]*$ ]] || status=2 die "--step-seconds needs a whole number, 1 or more"
 for option in light heavy; do
-  [[ ${!option} =~ ^[0-9]+(\.[0-9]+)?$ ]] || status=2 die "--$option needs a number of requests per second"
+  [[ ${!option} =~ ^([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$ ]] ||
+    status=2 die "--$option (or DEMO_${option^^}) needs a number of requests per second"
 done
+[[ $documents =~ ^[1-9][0-9]*$ ]] || status=2 die "--documents needs a whole number, 1 or more"
+[[ $read_fraction =~ ^(0?\.[0-9]+|[01]|1\.0*|0\.)$ ]] ||
+  status=2 die "--read-fraction needs a number from 0 to 1"
+[[ $listen =~ :[0-9]+$ ]] || status=2 die "--listen needs HOST:PORT, like 127.0.0.1:8080"
+[[ $sync_delay =~ ^[0-9]*\.?[0-9]+(ns|us|ms|s|m|h)$ ]] ||
+  status=2 die "--sync-delay needs a time, like 4ms"
+[[ $store == rocksdb || $sync_delay == 4ms ]] ||
+  status=2 die "--sync-delay is an option of --store rocksdb"
+# Below the ports that the system gives to others between two policies.
+[[ $listen != *:0 ]] || listen=${listen%:0}:$((16384 + SRANDOM % 16000))
 [[ $bin == --print-store ]] && echo "$store" && exit
 for program in docstore-server docstore-import docstore-load; do
   [[ -x $bin/$program ]] || die "$bin/$program is missing; run ./dev demo, which builds it"
@@ -141,7 +152,8 @@ run_client() {
 
 # --- One policy -----------------------------------------------------------------------------------
 
-start_server() { # POLICY NAME; sets server, target, and listen to the same address
+recorded=() # what the live page shows of the policies before
+start_server() { # POLICY NAME; sets server and target
   local url=$store
   case $store in
     rocksdb) url="rocksdb:$work/$2?sync_delay=$sync_delay" ;;
@@ -153,14 +165,14 @@ start_server() { # POLICY NAME; sets server, target, and listen to the same addr
       ;;
   esac
   : >"$work/$2.out" # The server's own redirection may come after the first look at it.
-  "$bin/docstore-server" --store "$url" --policy "$1" --listen "$listen" --log-level warning \
+  "$bin/docstore-server" --store "$url" --policy "$1" --listen "$listen" "${recorded[@]}" \
+    --log-level warning \
     >"$work/$2.out" 2>"$work/$2.err" &
   server=$!
   target=
   for _ in {1..200}; do
     target=$(sed -n 's/^listening on //p' "$work/$2.out")
     if [[ -n $target ]]; then
-      listen=$target
       target=${target/#:/127.0.0.1:} # without a host it is every address
       return
     fi
@@ -219,6 +231,8 @@ This shows how long a write takes, from when it is due to its durable answer. A 
 too little falls behind the heavy load, and a fixed interval long enough for it delays the light load.
 It does not show many servers on one store, which \`adaptive\` exists for: see ./dev bench policies.
 
+Open http://${listen/#:/127.0.0.1:}/ meanwhile: the policy that runs, over those before.
+
 $documents documents, $distribution, reads $read_fraction. A line per second:
 TEXT
 case $store in
@@ -237,6 +251,8 @@ for policy in "${list[@]}"; do
   ((${#reports[@]})) || [[ ! -s $work/import ]] || echo "  imported $(head -n 1 "$work/import")"
   reports+=("$work/$name.json")
   offer_load "$policy" "${reports[-1]}"
+  curl -sf -o "$work/history" "http://$target/history" || die "docstore-server has no history"
+  recorded=(--page-history "$work/history")
   stop_server
   rm -rf "${work:?}/$name"
 done
