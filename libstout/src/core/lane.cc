@@ -541,8 +541,8 @@ void Lane::FailWhole(const Attempt& attempt, Errc errc, TimePoint now) {
   // A probe of one item stands aside and was small by intent: the rest tells how small is enough.
   const bool small_by_intent = alone && attempt.sample.part == BatchPart::kProbe;
   if (!small_by_intent) cut_ = std::min(cut_, std::max<std::size_t>(1, count / 2));
-  if (errc == Errc::kTooLarge) return;  // a smaller batch may go at once
-  OnTrouble(attempt.id, now);
+  // After kTooLarge a smaller batch may go at once.
+  if (errc != Errc::kTooLarge) OnTrouble(attempt.id, now);
 }
 
 // The store is in trouble: the lane pauses.
