@@ -161,7 +161,7 @@ struct Completion<void(Args...)> {
     slot.assign([weak = std::weak_ptr(call)](boost::asio::cancellation_type type) {
       using enum boost::asio::cancellation_type;
       if ((type & (terminal | partial)) == none) return;
-      if (const auto call = weak.lock()) call->Cancel();
+      if (const auto live = weak.lock()) live->Cancel();
     });
     UniqueFunction<void(Args...)> complete(
         [call](Args... args) { call->Complete(std::move(args)...); });
@@ -194,18 +194,18 @@ template <typename Signature, typename Start, typename Executor, typename Token>
 auto Initiate(Start start, const Executor& fallback, Token&& token) {
   namespace asio = boost::asio;
   return asio::async_initiate<Token, Signature>(
-      [](auto handler, Start start, const Executor& fallback) {
+      [](auto handler, Start begin, const Executor& default_executor) {
         using Completion = internal::Completion<Signature>;
-        auto executor = asio::prefer(asio::get_associated_executor(handler, fallback),
+        auto executor = asio::prefer(asio::get_associated_executor(handler, default_executor),
                                      asio::execution::outstanding_work.tracked);
         [[maybe_unused]] const auto slot = asio::get_associated_cancellation_slot(handler);
         internal::PendingHandler pending(std::move(handler), std::move(executor));
         if constexpr (Completion::kCancellable) {
           if (slot.is_connected()) {
-            return Completion::BeginCancellable(std::move(pending), slot, start);
+            return Completion::BeginCancellable(std::move(pending), slot, begin);
           }
         }
-        Completion::Begin(std::move(pending), start);
+        Completion::Begin(std::move(pending), begin);
       },
       token, std::move(start), fallback);
 }

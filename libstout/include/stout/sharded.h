@@ -242,8 +242,8 @@ class Sharded {
                 Token&& token) requires std::is_same_v<T, WriteBackMap> {
     return AsyncChange(
         key,
-        [value = std::move(value)](T& map, KeyView key) mutable {
-          return map.Put(key, std::move(value));
+        [value = std::move(value)](T& map, KeyView own_key) mutable {
+          return map.Put(own_key, std::move(value));
         },
         std::forward<Token>(token));
   }
@@ -251,7 +251,8 @@ class Sharded {
   template <typename Token>
   auto AsyncDelete(KeyView key, Token&& token) requires std::is_same_v<T, WriteBackMap> {
     return AsyncChange(
-        key, [](T& map, KeyView key) { return map.Delete(key); }, std::forward<Token>(token));
+        key, [](T& map, KeyView own_key) { return map.Delete(own_key); },
+        std::forward<Token>(token));
   }
   /// WriteBackMap::Get on the key's shard: `void(ErrorCode, WriteBackMap::Entry)`. Completes once
   /// the returned state is durable, so the caller may send it to any client.
@@ -261,22 +262,23 @@ class Sharded {
     return Initiate<void(ErrorCode, WriteBackMap::Entry)>(
         [this, key = std::string(key)](Done done) {
           const auto withdraw = std::make_shared<internal::WantedFunction>();
-          OnShard(shards_, IndexOf(key),
-                  [this_shards = std::weak_ptr(shards_), i = IndexOf(key), key, withdraw,
-                   done = std::move(done)](T* shard) mutable {
-                    if (shard == nullptr) return done(Errc::kClosed, {});
-                    shard->Get(key, [this_shards, i, key, withdraw, done = std::move(done)](
-                                        ErrorCode ec, WriteBackMap::Entry entry) mutable {
-                      const std::shared_ptr<Shards> shards = this_shards.lock();
-                      if (!ec && !shards) ec = Errc::kClosed;
-                      if (ec) return done(ec, {});
-                      ReplyWithdrawably(
-                          *(*shards)[i], key, *withdraw,
-                          [entry = std::move(entry), done = std::move(done)](ErrorCode ec) mutable {
-                            done(ec, ec ? WriteBackMap::Entry() : std::move(entry));
-                          });
-                    });
-                  });
+          OnShard(
+              shards_, IndexOf(key),
+              [this_shards = std::weak_ptr(shards_), i = IndexOf(key), key, withdraw,
+               done = std::move(done)](T* shard) mutable {
+                if (shard == nullptr) return done(Errc::kClosed, {});
+                shard->Get(key, [this_shards, i, key, withdraw, done = std::move(done)](
+                                    ErrorCode ec, WriteBackMap::Entry entry) mutable {
+                  const std::shared_ptr<Shards> shards = this_shards.lock();
+                  if (!ec && !shards) ec = Errc::kClosed;
+                  if (ec) return done(ec, {});
+                  ReplyWithdrawably(
+                      *(*shards)[i], key, *withdraw,
+                      [entry = std::move(entry), done = std::move(done)](ErrorCode failed) mutable {
+                        done(failed, failed ? WriteBackMap::Entry() : std::move(entry));
+                      });
+                });
+              });
           return UniqueFunction<void()>([withdraw] { withdraw->Want(); });
         },
         executor_, std::forward<Token>(token));
@@ -412,8 +414,8 @@ class Sharded {
   static void OnShard(const std::shared_ptr<Shards>& shards, std::size_t i, Call call) {
     boost::asio::dispatch(internal::InterposerOf(*(*shards)[i]).get_executor(),
                           [weak = std::weak_ptr(shards), i, call = std::move(call)]() mutable {
-                            const std::shared_ptr<Shards> shards = weak.lock();
-                            call(shards ? (*shards)[i].get() : nullptr);
+                            const std::shared_ptr<Shards> live = weak.lock();
+                            call(live ? (*live)[i].get() : nullptr);
                           });
   }
   /// The same with `call(Interposer*)`.
