@@ -12,10 +12,9 @@ constexpr Scalar<HttpSnapshot> kHttpScalars[] = {
     {"connections_total", kCounter, "Connections accepted", Get<&HttpSnapshot::connections_total>},
     {"connections_refused_total", kCounter, "Connections refused beyond the maximum",
      Get<&HttpSnapshot::connections_refused>},
-    {"body_bytes_in_flight", kGauge, "Bytes of request bodies in memory or invited",
+    {"body_bytes_in_flight", kGauge, "Bytes reserved for request bodies",
      Get<&HttpSnapshot::body_bytes_in_flight>},
-    {"connections_waiting", kGauge,
-     "Connections that are not read, because there is no room for their bodies",
+    {"connections_waiting", kGauge, "Connections that wait for room for a request body",
      Get<&HttpSnapshot::connections_waiting>},
 };
 
@@ -60,9 +59,10 @@ void HttpMetrics::Watch(const BodyBudget& bodies) {
 void AppendHttp(std::vector<MetricFamily>& families, const HttpSnapshot& http,
                 const std::string& prefix) {
   AppendScalars(families, kHttpScalars, http, prefix);
-  MetricFamily counts = Family(prefix + "requests_total", "Responses given", kCounter);
-  MetricFamily latency = Family(prefix + "request_seconds", "Request received to response ready",
-                                MetricType::Histogram);
+  MetricFamily counts = Family(prefix + "requests_total", "Requests answered", kCounter);
+  MetricFamily latency =
+      Family(prefix + "request_seconds", "Time from request received to response ready",
+             MetricType::Histogram);
   for (const auto& [key, histogram] : http.requests) {
     const Labels labels = {{"method", std::string(MethodName(key.first))},
                            {"status", std::to_string(key.second)}};

@@ -61,7 +61,7 @@ std::optional<Response> CheckFraming(const beast::http::request_header<>& header
   const auto lengths = header.count(beast::http::field::content_length);
   const auto codings = header.count(beast::http::field::transfer_encoding);
   if (lengths + codings > 1) {
-    return RefuseFraming(400, "the request frames its body more than once");
+    return RefuseFraming(400, "the request has more than one Content-Length or Transfer-Encoding");
   }
   if (codings == 1) {
     if (header.version() < 11) return RefuseFraming(400, "HTTP/1.0 has no Transfer-Encoding");
@@ -74,9 +74,9 @@ std::optional<Response> CheckFraming(const beast::http::request_header<>& header
     return RefuseFraming(400, "Content-Length is not a number");
   }
   const auto hosts = header.count(beast::http::field::host);
-  if (hosts > 1) return RefuseFraming(400, "the request names more than one Host");
+  if (hosts > 1) return RefuseFraming(400, "the request has more than one Host");
   if (hosts == 0 && header.version() >= 11) {
-    return RefuseFraming(400, "the request names no Host");
+    return RefuseFraming(400, "the request has no Host");
   }
   const auto host = header[beast::http::field::host];
   if (!std::all_of(host.begin(), host.end(), IsHostCharacter)) {
@@ -91,9 +91,9 @@ Response MakeParseError(boost::system::error_code ec, const HttpOptions& options
     return MakeError(413, "the body is too large",
                      "send at most " + std::to_string(most) + " bytes");
   }
-  // A full buffer is how a bounded one reports the same.
+  // A buffer with a limit reports this as buffer_overflow.
   if (ec == beast::http::error::header_limit || ec == beast::http::error::buffer_overflow) {
-    return MakeError(431, "the header, a trailer or the line of a chunk is too large",
+    return MakeError(431, "the header, the trailer or the line of a chunk is too large",
                      "send at most " + std::to_string(options.max_header_bytes) + " bytes");
   }
   if (ec == beast::http::error::bad_version) {
