@@ -19,7 +19,7 @@ struct BodyBudget::State : std::enable_shared_from_this<State> {
 
   [[nodiscard]] bool HasRoom(std::size_t bytes) const { return bytes <= limit - used; }
 
-  // Runs `change` and gives shares to those at the head of the line for whom there is room then.
+  // Runs `change`. Then gives shares to the waiters at the head of the line while there is room.
   template <typename Change>
   void Serve(Change change) {
     std::vector<Waiter> served;
@@ -75,7 +75,7 @@ BodyBudget::Place BodyBudget::Wait(std::size_t bytes, OnShare on_share) {
 
 BodyBudget::Place::~Place() {
   if (!state_) return;
-  // It may have been at the head, where it held up smaller ones.
+  // This place may have been the head of the line, where it held up smaller requests.
   state_->Serve([this] { state_->line.erase(number_); });
 }
 

@@ -15,12 +15,13 @@ namespace stout::http {
 /// A body takes a share for all its bytes before its first byte is read. If there is no room, it
 /// waits in one line, first come, first served. A share is given back when it is destroyed.
 ///
-/// No deadlock: the owner of a share never waits for another share in order to end. A request has
-/// one share. It takes it whole, so half-read bodies do not wait for room. The share ends when the
-/// request's answer is there, not when the client has read it. Until then the request waits for the
-/// client's body, which HttpOptions bound, and for what serves it, which has limits of its own. It
-/// waits for no other request that waits for room: requests of one connection take their shares in
-/// their order.
+/// No deadlock: the owner of a share never waits for another share in order to end.
+/// - A request has one share and takes all of it at once, so half-read bodies do not wait for room.
+/// - The share ends when the answer is ready, not when the client has read it.
+/// - Until then the request waits only for the client's body, which HttpOptions limit, and for the
+///   handler, which has its own limits.
+/// - It waits for no request that waits for room, because the requests of one connection take their
+///   shares in order.
 ///
 /// Owner: copies refer to the same budget, and so do shares and places in the line.   Threads: any.
 class BodyBudget {
@@ -28,14 +29,14 @@ class BodyBudget {
   struct State;
 
  public:
-  /// Bytes of the budget, until it is destroyed.   Threads: one at a time.
+  /// A number of bytes of the budget, until the share is destroyed.   Threads: one at a time.
   class Share {
    public:
     Share(Share&& other) noexcept = default;
     Share& operator=(Share&& other) noexcept;
     ~Share() { Shrink(0); }
 
-    /// Gives back what is beyond `bytes`.
+    /// Keeps at most `bytes`, and gives back the rest.
     void Shrink(std::size_t bytes);
 
    private:
@@ -43,12 +44,12 @@ class BodyBudget {
     Share(std::shared_ptr<State> state, std::size_t bytes)
         : state_(std::move(state)), bytes_(bytes) {}
 
-    std::shared_ptr<State> state_;  // null: moved from
+    std::shared_ptr<State> state_;  // null after a move
     std::size_t bytes_;
   };
   using OnShare = UniqueFunction<void(Share)>;
 
-  /// A place in the line, which its destruction gives up.   Threads: one at a time.
+  /// A place in the line. Its destructor gives it up.   Threads: one at a time.
   class Place {
    public:
     Place(Place&& other) noexcept = default;

@@ -22,10 +22,10 @@ using boost::system::error_code;
 using std::chrono::steady_clock;
 
 constexpr std::size_t kReadBytes = 16 * 1024;
-// Bounds what is gathered into one write: the system takes up to 64 buffers at once.
+// Maximum buffers in one write. Origin: the system takes up to 64 buffers in one call.
 constexpr std::size_t kMaxBuffersPerWrite = 64;
-// After its last answer a client gets this long to close its side. To close with unread bytes in
-// the socket would reset the connection and could destroy the answer.
+// Time for a client to close its side after its last answer. A close with unread bytes in the
+// socket would reset the connection, and could destroy the answer.
 constexpr std::chrono::seconds kLinger{1};
 
 }  // namespace
@@ -61,7 +61,7 @@ void Connection::Refuse() {
 void Connection::Drain() {
   asio::post(socket_.get_executor(), [self = shared_from_this()] {
     self->draining_ = true;
-    // Between requests there is nothing to wait for; otherwise the request under way is told 503.
+    // Between requests, the connection ends. Advance() answers a half-read request with 503.
     if (!self->InsideRequest() && self->input_.size() == 0) self->input_over_ = true;
     self->Advance();
   });
@@ -74,7 +74,7 @@ void Connection::Abort() {
 void Connection::Advance() {
   if (ended_) return;
   Parse();
-  // The rest of a request may never come.
+  // The rest of the request may never arrive.
   if (draining_ && !input_over_ && InsideRequest()) {
     DropRequest();
     AnswerAndEnd(MakeDraining());
@@ -89,7 +89,7 @@ void Connection::Advance() {
 void Connection::Parse() {
   while (!input_over_ && !place_ && input_.size() > 0 && answers_.size() < options_.max_pipelined) {
     if (!parser_) {
-      parser_.emplace();  // Not eager: it stops behind the header, which is checked first.
+      parser_.emplace();  // not eager: stops after the header, which is checked first
       parser_->header_limit(static_cast<std::uint32_t>(options_.max_header_bytes));
       parser_->body_limit(MostBodyBytes());
       RefuseOddChunkExtensions(*parser_);
@@ -105,8 +105,8 @@ void Connection::Parse() {
     if (parser_->is_done()) {
       Dispatch();
     } else if (used == 0) {
-      // Needs bytes that have not come. The parser bounds the header alone, and takes the line of a
-      // chunk and a trailer whole.
+      // The parser needs more bytes. It limits only the header, and consumes a chunk's line or a
+      // trailer only when it is complete, so these are limited here.
       if (input_.size() > options_.max_header_bytes) Reject(beast::http::error::header_limit);
       return;
     }
@@ -119,15 +119,15 @@ void Connection::OnHeader() {
     DropRequest();
     return AnswerAndEnd(std::move(*refusal));
   }
-  // Taken now: the parser will add the fields of a trailer to those of the header.
+  // The header is copied now, because the parser will add the fields of a trailer to it.
   request_.emplace();
   request_->method = ToMethod(header.method());
   request_->target = std::string(header.target());
   request_->preconditions = {ListOf(header, beast::http::field::if_match),
                              ListOf(header, beast::http::field::if_none_match)};
   if (parser_->is_done()) return;
-  // A body in chunks may become as large as any, so it takes that much now: a body that took room
-  // as it grows could hold the last room while it waits for more.
+  // A chunked body may reach the maximum size, so it takes the maximum now. If bodies took room
+  // while they grow, a half-read body could hold the last room and wait for more (deadlock).
   const auto length = parser_->content_length();
   const std::size_t bytes = length ? static_cast<std::size_t>(*length) : MostBodyBytes();
   share_ = bodies_.TryTake(bytes);
@@ -152,10 +152,10 @@ void Connection::OnShare(BodyBudget::Share share) {
 void Connection::InviteBody() {
   invited_since_ = steady_clock::now();
   parser_->eager(true);
-  // Otherwise a body in chunks would grow by doubling, and take twice its share meanwhile.
+  // Without reserve, a chunked body would grow by doubling, and exceed its share.
   if (parser_->chunked()) parser_->get().body().reserve(MostBodyBytes());
   if (!beast::iequals(parser_->get()[beast::http::field::expect], "100-continue")) return;
-  // In its place among the answers: earlier ones go first.
+  // The interim response waits for the earlier answers, as every answer does.
   Answer& interim = answers_.emplace_back();
   interim.ready = true;
   interim.interim = true;
@@ -165,12 +165,12 @@ void Connection::InviteBody() {
 void Connection::Dispatch() {
   auto message = parser_->release();
   std::string body = std::move(message.body());
-  // A body that came in chunks has grown beyond what it needs.
+  // A chunked body has reserved more than it needs.
   if (body.capacity() - body.size() > body.size() / 8) body.shrink_to_fit();
   if (share_) share_->Shrink(body.size());
   std::optional<BodyBudget::Share> share = std::move(share_);
   DropRequest();
-  // HTTP/1.0 clients that ask for keep-alive can do without.
+  // HTTP/1.0 connections end after one request, even if the client asks for keep-alive.
   if (draining_ || !message.keep_alive() || message.version() < 11) input_over_ = true;
 
   const std::uint64_t number = Await(request_->method);
@@ -179,7 +179,7 @@ void Connection::Dispatch() {
   auto respond = [self = shared_from_this(), number,
                   share = std::move(share)](Response response) mutable {
     share.reset();
-    // Posted, not called: the handler may answer inside Handle.
+    // The answer is posted, because the handler may call `respond` inside Handle.
     asio::post(self->socket_.get_executor(),
                [self, number, response = std::move(response)]() mutable {
                  --self->being_served_;
@@ -192,7 +192,7 @@ void Connection::Dispatch() {
   handler_.Handle(std::move(*request_), std::move(respond));
 }
 
-// After malformed input nothing that follows can be trusted to begin a request.
+// After malformed input, the start of the next request is unknown.
 void Connection::Reject(error_code ec) {
   DropRequest();
   AnswerAndEnd(MakeParseError(ec, options_));
@@ -262,7 +262,7 @@ void Connection::OnWritten(error_code ec) {
 // --- Input --------------------------------------------------------------------------------------
 
 void Connection::Read() {
-  // A full pipeline is the client's turn to read.
+  // If the pipeline is full, the client must read answers first.
   if (reading_ || input_over_ || place_ || answers_.size() >= options_.max_pipelined) return;
   reading_ = true;
   socket_.async_read_some(
@@ -276,7 +276,7 @@ void Connection::OnRead(error_code ec, std::size_t bytes) {
   if (finishing_) return ec ? End() : Discard();
   if (ec == asio::error::eof) {
     peer_done_ = true;
-    // Half-closed: it still reads. Half a request cannot be answered sensibly but by its fault.
+    // The client has closed one direction, and can still read. An incomplete request is an error.
     if (InsideRequest()) {
       Reject(beast::http::error::partial_message);
     } else {
@@ -291,7 +291,7 @@ void Connection::OnRead(error_code ec, std::size_t bytes) {
 
 // --- Time ---------------------------------------------------------------------------------------
 
-// One coarse timer instead of one armed per request: a time-out is late by up to a quarter.
+// One coarse timer serves all requests, so a timeout is late by up to a quarter of its length.
 void Connection::Tick() {
   auto period = std::min(options_.idle_timeout, options_.request_timeout) / 4;
   if (options_.min_body_rate > 0) period = std::min(period, options_.body_grace / 4);
@@ -305,7 +305,7 @@ void Connection::OnTick() {
   if (ended_) return;
   const auto now = steady_clock::now();
   if (writing_ > 0 && now - writing_since_ > options_.request_timeout) return End();
-  // While the server owes an answer, the client owes nothing but the body that has its share.
+  // While the server owes an answer, the client is timed only for a body that has its share.
   if (!input_over_ && (answers_.empty() || share_)) {
     const Instant since = share_ ? invited_since_ : since_;
     if (BodyIsTooSlow(now)) {
@@ -366,7 +366,7 @@ void Connection::End() {
   ReportEnd();
 }
 
-// Requests take memory until they are served, so their connection counts until then.
+// Requests take memory until they are served, so their connection counts as open until then.
 void Connection::ReportEnd() {
   if (ended_ && being_served_ == 0 && on_end_) std::exchange(on_end_, {})();
 }

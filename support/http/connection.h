@@ -19,23 +19,24 @@
 
 namespace stout::http {
 
-/// One client's connection: reads requests, has them handled, writes the answers in order.
+/// One client's connection: reads requests, passes them to the handler, writes answers in order.
 ///
-/// A state machine over four kinds of events (bytes came, an answer is ready, bytes went, time
-/// passed), each of which ends in Advance(). Invariants:
-/// 1. answers_ holds one entry per request read and not yet answered in full, in order.
+/// This is a state machine with four kinds of events: bytes arrived, an answer is ready, bytes were
+/// written, time passed. Each event ends in Advance(). Invariants:
+/// 1. answers_ holds one entry per request that was read and is not yet answered in full, in order.
 /// 2. At most one read and one write of the socket are outstanding.
-/// 3. Once input_over_ is set no further request is parsed; the last answer tells the client so
-///    ("Connection: close"), and when it has been written the connection ends.
-/// 4. While a read is outstanding, input_ holds nothing that Parse could consume: the read's buffer
-///    lies behind it and must not move.
-/// 5. The client is timed only while it is the client's turn: while no answer is owed, or while a
-///    body has its share.
-/// 6. The bytes of a body are in memory, beyond one read of the socket, only while the request has
-///    its share of the budget: from the header until the answer is ready. While the request waits
-///    for its share, the socket is not read.
+/// 3. Once input_over_ is set, no further request is parsed. The last answer has the field
+///    "Connection: close". When it has been written, the connection ends.
+/// 4. While a read is outstanding, input_ holds nothing that Parse could consume. The read's buffer
+///    follows these bytes, and must not move.
+/// 5. The client is timed only while it must send: while no answer is owed, or while a body has its
+///    share.
+/// 6. A request has its share of the budget from the end of its header until its answer is ready.
+///    Only then does its body take memory beyond one read of the socket. While a request waits for
+///    its share, the socket is not read.
 ///
-/// Owner: itself, through its pending operations.   Threads: its strand, but for Drain and Abort.
+/// Owner: itself, through its pending operations.
+/// Threads: its strand; Start, Refuse, Drain and Abort: any.
 class Connection final : public Session, public std::enable_shared_from_this<Connection> {
  public:
   using OnEnd = UniqueFunction<void()>;
@@ -43,20 +44,20 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   Connection(SessionSocket socket, HttpHandler& handler, HttpMetrics& metrics,
              const HttpOptions& options, BodyBudget bodies, OnEnd on_end);
 
-  /// Begins to read. On any thread; the first call.
+  /// Begins to read. Call it first.
   void Start() override;
-  /// Says 503 to the client and ends. Instead of Start.
+  /// Answers 503 and ends. Call it instead of Start.
   void Refuse() override;
-  /// No further request will be served: see HttpServer::Drain. On any thread.
+  /// Serves no further request: see HttpServer::Drain.
   void Drain() override;
-  /// Cuts the connection. On any thread.
+  /// Closes the connection at once.
   void Abort() override;
 
  private:
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
   using Instant = std::chrono::steady_clock::time_point;
 
-  // An answer, ready or awaited; or the interim response that invites a body.
+  // An answer that is ready or awaited, or the interim response "100 Continue".
   struct Answer {
     Method method = Method::kOther;
     Instant received{};
@@ -68,10 +69,10 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
 
   void Advance();
   void Parse();
-  // Checks the header, and takes room for the body.
+  // Checks the header, and takes a share for the body.
   void OnHeader();
   void OnShare(BodyBudget::Share share);
-  // Reads the body from now on, and tells the client so if it waits for that.
+  // Reads the body from now on. Sends "100 Continue" if the client waits for it.
   void InviteBody();
   void Dispatch();
   void Reject(boost::system::error_code ec);
@@ -96,7 +97,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   [[nodiscard]] std::size_t MostBodyBytes() const {
     return std::min(options_.max_body_bytes, bodies_.limit());
   }
-  // Whether the body may come, and comes more slowly than it must.
+  // Returns true if the body has its share, and arrives more slowly than min_body_rate.
   [[nodiscard]] bool BodyIsTooSlow(Instant now) const;
   [[nodiscard]] bool InsideRequest() const { return parser_ && parser_->got_some(); }
 
@@ -105,20 +106,20 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   HttpMetrics& metrics_;
   const HttpOptions options_;
   BodyBudget bodies_;
-  OnEnd on_end_;  // empty: called
+  OnEnd on_end_;  // empty after its call
 
   boost::beast::flat_buffer input_;
   std::optional<Parser> parser_;
-  std::optional<Request> request_;          // Set once the header of parser_ is complete.
-  std::optional<BodyBudget::Share> share_;  // of the request's body, if it has one
-  std::optional<BodyBudget::Place> place_;  // while it waits for its share
+  std::optional<Request> request_;          // set once the header of parser_ is complete
+  std::optional<BodyBudget::Share> share_;  // for the request's body, if it has a body
+  std::optional<BodyBudget::Place> place_;  // while the request waits for its share
 
   std::deque<Answer> answers_;
   std::uint64_t first_answer_ = 0;  // number of answers_.front()
   std::size_t writing_ = 0;         // answers in the write that is outstanding
   std::vector<boost::asio::const_buffer> output_;
 
-  std::size_t being_served_ = 0;  // requests that the handler has
+  std::size_t being_served_ = 0;  // requests that the handler has not answered
 
   bool reading_ = false;
   bool draining_ = false;
@@ -130,9 +131,9 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   boost::asio::basic_waitable_timer<
       std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>, SessionStrand>
       timer_;
-  Instant since_;          // since then it is the client's turn to send
-  Instant invited_since_;  // since then the body has its share, and the client knows
-  Instant writing_since_;  // since then the client has not taken the whole of the last write
+  Instant since_;          // start of the client's turn to send
+  Instant invited_since_;  // when the body had its share, and the client could send it
+  Instant writing_since_;  // start of the outstanding write
 };
 
 }  // namespace stout::http

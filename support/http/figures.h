@@ -12,8 +12,8 @@
 #include "stout/core/histogram.h"
 
 /// \file
-/// How figures are published: each owner of figures has tables that say their names, their help and
-/// how they are read; the same tables make the Prometheus text and the JSON.
+/// Publishes metrics as Prometheus text and as JSON, both from the same tables. Each owner of
+/// metrics has such tables: the name, the help text and the accessor of each metric.
 
 namespace stout::http {
 
@@ -39,7 +39,7 @@ double Get(const auto& stats) {
   return static_cast<double>(stats.*Member);
 }
 
-/// The unit of the values that a histogram was given; what is published is in seconds or items.
+/// The unit of the values in a histogram. Published values are in seconds or items.
 enum class Unit { kNanoseconds, kItems };
 
 template <typename Stats>
@@ -56,7 +56,8 @@ struct Distribution {
 [[nodiscard]] ClientMetric ToMetric(double value, MetricType type, Labels labels);
 [[nodiscard]] MetricFamily Family(std::string_view name, std::string_view help, MetricType type);
 
-/// One family of one metric without labels for each row of the table; `prefix` precedes its names.
+/// Appends one family for each row of the table, with one metric without labels. `prefix` precedes
+/// each name.
 template <typename Stats, std::size_t N>
 void AppendScalars(std::vector<MetricFamily>& families, const Scalar<Stats> (&scalars)[N],
                    const Stats& stats, const std::string& prefix = {}) {
@@ -66,16 +67,16 @@ void AppendScalars(std::vector<MetricFamily>& families, const Scalar<Stats> (&sc
   }
 }
 
-/// The text format 0.0.4.
+/// Returns Prometheus' text format 0.0.4.
 [[nodiscard]] std::string ToText(const std::vector<MetricFamily>& families);
 inline constexpr std::string_view kPrometheusType = "text/plain; version=0.0.4; charset=utf-8";
 
 // --- JSON ---------------------------------------------------------------------------------------
 
-/// {"count", "mean", "p50", ..., "max"}.
+/// Returns an object with the members count, mean, p50, p90, p99, p999 and max.
 [[nodiscard]] boost::json::object ToObject(const Histogram& histogram, Unit unit);
 
-/// Counts are whole numbers: 12 reads better than 1.2E1.
+/// Returns an integer for a whole number, because 12 is easier to read than 1.2E1.
 [[nodiscard]] boost::json::value Number(double value);
 
 template <typename Stats, std::size_t N>

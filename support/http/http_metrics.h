@@ -18,15 +18,15 @@
 
 namespace stout::http {
 
-/// What an HTTP server has done and holds.
+/// The counters and the current state of an HTTP server.
 struct HttpSnapshot {
   /// Latency in nanoseconds, from the last byte of the request to the response being ready.
-  std::map<std::pair<Method, int>, Histogram> requests;  ///< By method and status.
+  std::map<std::pair<Method, int>, Histogram> requests;  ///< by method and status
   std::size_t connections = 0;
   std::uint64_t connections_total = 0;
   std::uint64_t connections_refused = 0;
   std::size_t body_bytes_in_flight = 0;
-  std::size_t connections_waiting = 0;  ///< For room for a body.
+  std::size_t connections_waiting = 0;  ///< connections that wait for room for a body
 };
 
 /// Counts requests and connections.   Threads: any.
@@ -36,7 +36,7 @@ class HttpMetrics {
   void OnConnect();
   void OnDisconnect();
   void OnRefuse();
-  /// Publishes this budget.
+  /// Includes this budget in the snapshots.
   void Watch(const BodyBudget& bodies);
 
   [[nodiscard]] HttpSnapshot Snapshot() const;
@@ -47,7 +47,7 @@ class HttpMetrics {
   std::optional<BodyBudget> bodies_;
 };
 
-/// `prefix` is the program's, like "docstore_".
+/// `prefix` precedes every name. It belongs to the program, for example "docstore_".
 void AppendHttp(std::vector<MetricFamily>& families, const HttpSnapshot& http,
                 const std::string& prefix);
 [[nodiscard]] boost::json::object ToObject(const HttpSnapshot& http, const std::string& prefix);

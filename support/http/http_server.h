@@ -15,18 +15,20 @@
 
 namespace stout::http {
 
-/// What an HTTP server serves.
+/// Answers the requests that an HTTP server receives.
 class HttpHandler {
  public:
-  /// Answers once, at any time, from any thread. Many run at once, also of one connection.
+  /// Calls `respond` once, at any time, from any thread. Requests overlap, also those of one
+  /// connection.
   virtual void Handle(Request request, Respond respond) = 0;
 
  protected:
   ~HttpHandler() = default;
 };
 
-/// An HTTP/1.1 server with keep-alive and pipelining: the requests of a connection are given to the
-/// handler at once, in their order, and answered in their order, whichever is done first.
+/// An HTTP/1.1 server with keep-alive and pipelining. The handler gets the requests of a connection
+/// in their order, without waiting for earlier answers. The server sends the answers in the same
+/// order, even if a later one is ready first.
 ///
 /// Owner: refers to handler and metrics, which outlive the run() of `context`.
 /// Threads: all members may be called from any thread.
@@ -37,16 +39,16 @@ class HttpServer {
       : HttpServer(context, handler, metrics, options,
                    BodyBudget(options.max_body_bytes_in_flight)) {}
 
-  /// As Listener::Listen.
+  /// See Listener::Listen.
   Result<std::uint16_t> Listen(const std::string& host, std::uint16_t port) {
     return listener_.Listen(host, port);
   }
 
-  /// Accepts no more connections, answers every request that it has read, tells later ones 503,
-  /// closes each connection after its last answer, and completes when none is left.
+  /// Accepts no more connections. Answers every request that was read, and later requests with 503.
+  /// Closes each connection after its last answer. Calls `done` when no connection is left.
   void Drain(UniqueFunction<void()> done) { listener_.Drain(std::move(done)); }
 
-  /// Cuts all connections now.
+  /// Closes all connections at once.
   void Close() { listener_.Close(); }
 
  private:

@@ -12,8 +12,8 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-// Everything but Listen's binding runs on strand_. Shared with its pending handlers; it shares the
-// sessions with theirs.
+// Everything except the binding in Listen runs on strand_. Pending handlers share this object. It
+// shares each session with that session's handlers.
 class Listener::Impl : public std::enable_shared_from_this<Impl> {
  public:
   Impl(asio::io_context& context, HttpMetrics& metrics, std::size_t max_sessions, Make make)
@@ -62,7 +62,7 @@ class Listener::Impl : public std::enable_shared_from_this<Impl> {
   }
 
  private:
-  // Refusals that may be under way at once; beyond them connections are cut without a word.
+  // Maximum refusals under way. Further connections are closed without an answer.
   static constexpr std::size_t kMaxRefusals = 64;
 
   void Accept() {
@@ -79,7 +79,7 @@ class Listener::Impl : public std::enable_shared_from_this<Impl> {
       Add(std::move(socket));
       return Accept();
     }
-    // Out of descriptors, most likely: connections must end before another can begin.
+    // The process is probably out of descriptors. Other connections must end first.
     pause_.expires_after(std::chrono::milliseconds(100));
     pause_.async_wait([self = shared_from_this()](error_code) { self->Accept(); });
   }

@@ -59,7 +59,7 @@ std::string_view Reason(int status) {
   }
 }
 
-// The Date field, formatted once a second and thread.
+// Returns the value of the Date field. Each thread formats it once a second.
 const std::string& Date() {
   thread_local std::time_t formatted_at = 0;
   thread_local std::string text;

@@ -10,57 +10,58 @@
 #include "stout/unique_function.h"
 
 /// \file
-/// HTTP as a service sees it: no sockets, no parser.
+/// The requests and responses of a service, without sockets or a parser.
 
 namespace stout::http {
 
 enum class Method { kGet, kHead, kPut, kDelete, kOther };
 
-/// "GET", ...; "OTHER" for what no resource supports.
+/// Returns "GET", ..., or "OTHER" for a method that no resource supports.
 [[nodiscard]] std::string_view MethodName(Method method);
 
 struct Request {
   Method method = Method::kOther;
-  std::string target;  ///< As received: path, with the query if there is one.
+  std::string target;  ///< as received: the path, with the query if there is one
   Preconditions preconditions;
   std::string body;
 };
 
 struct Field {
-  std::string_view name;  ///< Text that lives for ever.
+  std::string_view name;  ///< static text
   std::string value;
 };
 
 struct Response {
   int status = 200;
-  std::string etag;                                    ///< Empty: no ETag field.
-  std::string_view content_type = "application/json";  ///< Text that lives for ever.
-  std::shared_ptr<const std::string> body;             ///< May be shared; null: none.
-  std::string_view allow;                              ///< Of a 405; text that lives for ever.
-  std::chrono::seconds retry_after{};                  ///< Zero: no Retry-After field.
-  std::string location;       ///< Where to send the request instead; empty: no Location field.
-  std::vector<Field> fields;  ///< Further ones.
-  bool close = false;         ///< Serve no further request of this connection.
+  std::string etag;                                    ///< empty: no ETag field
+  std::string_view content_type = "application/json";  ///< static text
+  std::shared_ptr<const std::string> body;             ///< may be shared; null: no body
+  std::string_view allow;                              ///< methods for a 405; static text
+  std::chrono::seconds retry_after{};                  ///< zero: no Retry-After field
+  std::string location;       ///< URL that serves the request; empty: no Location field
+  std::vector<Field> fields;  ///< additional fields
+  bool close = false;         ///< serve no further request of this connection
 };
 
-/// The path of a request's target: without the query, and without the scheme and authority that a
-/// request through a proxy carries (RFC 9112, 3.2.2).
+/// Returns the path of a request's target, without the query. It also removes the scheme and the
+/// authority, which a request through a proxy has (RFC 9112, 3.2.2).
 [[nodiscard]] std::string_view PathOf(std::string_view target);
 
 using Respond = UniqueFunction<void(Response)>;
 
-/// A response whose JSON body is {"error": what is wrong, "remedy": what to do}.
+/// Makes a response with the JSON body {"error": error, "remedy": remedy}. `error` gives the
+/// problem, `remedy` the client's next step.
 [[nodiscard]] Response MakeError(int status, std::string_view error, std::string_view remedy);
 
-/// 503: the server serves no further request of this connection.
+/// Makes a 503: the server is draining, and serves no further request of this connection.
 [[nodiscard]] Response MakeDraining();
 
 [[nodiscard]] Response MakeJson(int status, std::string json);
 
-/// Whether the body is sent, or only described: neither after HEAD, nor with 204 and 304.
+/// Returns true if the body is sent. It is not sent for HEAD, nor with 204 or 304.
 [[nodiscard]] bool SendsBody(const Response& response, Method method);
 
-/// The status line and all header fields, blank line included, as HTTP/1.1. `close`: this is the
+/// Returns the status line, all header fields and the blank line, as HTTP/1.1. `close`: this is the
 /// connection's last response.
 [[nodiscard]] std::string FormatHead(const Response& response, bool close);
 

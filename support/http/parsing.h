@@ -12,21 +12,22 @@
 #include "http/message.h"
 
 /// \file
-/// From Beast's words to ours.
+/// Conversions from Beast's types, and the checks that Beast's parser lacks.
 
 namespace stout::http {
 
 [[nodiscard]] Method ToMethod(boost::beast::http::verb verb);
 
-/// All fields of one name as one list (RFC 9110, 5.3); nothing if there is none.
+/// Joins all fields with this name to one list (RFC 9110, 5.3). Returns nullopt if there is none.
 [[nodiscard]] std::optional<std::string> ListOf(const boost::beast::http::fields& fields,
                                                 boost::beast::http::field name);
 
+/// Returns true if a chunk extension contains a quote or a control character.
 [[nodiscard]] bool IsOddChunkExtension(std::string_view extensions);
 
-/// Returns nullopt if the header leaves no doubt where the body ends and which host is meant.
-/// Otherwise returns the refusal, which closes the connection: the bytes that follow could be read
-/// as part of this request or as the next one, and two readers need not agree (request smuggling).
+/// Returns nullopt if the header defines the end of the body and the host without doubt. Otherwise
+/// returns the refusal, which closes the connection. One reader could take the bytes that follow
+/// as part of this request, and another reader as the next request (request smuggling).
 ///
 /// Accepts one Content-Length of digits or one `Transfer-Encoding: chunked`, not both, and in
 /// HTTP/1.1 exactly one Host. Call it after the header and before the body: a parser adds the
@@ -35,9 +36,9 @@ namespace stout::http {
 [[nodiscard]] std::optional<Response> CheckFraming(
     const boost::beast::http::request_header<>& header);
 
-/// Makes a parser refuse chunk extensions with a quote or a control character: readers that end a
-/// chunk's line at a bare LF and readers that take it as quoted text see different bodies. Call it
-/// before the parser gets its first byte. Extensions without these are ignored.
+/// Makes a parser refuse odd chunk extensions. One reader ends the line of a chunk at a bare LF,
+/// another takes the LF as quoted text, so they see different bodies. Call this before the parser
+/// gets its first byte. The parser ignores all other extensions.
 template <typename Parser>
 void RefuseOddChunkExtensions(Parser& parser) {
   // The parser keeps a reference.
@@ -50,7 +51,7 @@ void RefuseOddChunkExtensions(Parser& parser) {
   parser.on_chunk_header(check);
 }
 
-/// The answer to a request that cannot be parsed, or that exceeds a limit.
+/// Returns the answer to a request that cannot be parsed, or that exceeds a limit.
 [[nodiscard]] Response MakeParseError(boost::system::error_code ec, const HttpOptions& options);
 
 }  // namespace stout::http

@@ -3,7 +3,7 @@
 namespace stout::http {
 namespace {
 
-// If-Match compares strongly (a weak tag matches nothing), If-None-Match weakly.
+// If-Match compares strongly: a weak tag matches nothing. If-None-Match compares weakly.
 enum class Comparison { kStrong, kWeak };
 
 bool ListMatches(std::string_view list, std::string_view etag, Comparison comparison) {

@@ -4,18 +4,19 @@
 #include "http/message.h"
 
 /// \file
-/// The answers to clients beyond a limit. They give the limit, not the option that sets it: which
-/// options there are is up to the program.
+/// The answers to clients that exceed a limit. They give the limit but not the option that sets it,
+/// because each program has its own options.
 
 namespace stout::http {
 
-/// 503: max_connections.
+/// 503: the server already has max_connections.
 [[nodiscard]] Response MakeTooManyConnections(const HttpOptions& options);
-/// 408: the request took longer than request_timeout.
+/// 408: the request did not arrive within request_timeout.
 [[nodiscard]] Response MakeTooLate(const HttpOptions& options);
-/// 408: the body was slower than min_body_rate. Nothing was done.
+/// 408: the body was slower than min_body_rate. The request had no effect.
 [[nodiscard]] Response MakeTooSlow(const HttpOptions& options);
-/// 408: max_body_bytes_in_flight was exceeded for request_timeout. Nothing was done.
+/// 408: max_body_bytes_in_flight left no room for the body within request_timeout. The request had
+/// no effect.
 [[nodiscard]] Response MakeNoRoom(const HttpOptions& options);
 
 }  // namespace stout::http
