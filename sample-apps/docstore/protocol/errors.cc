@@ -17,7 +17,8 @@ http::Response Unavailable(std::string_view error, std::string_view remedy) {
 http::Response MakeError(ErrorCode ec) {
   if (ec == Errc::kPushedBack) {
     return Unavailable("too many changes are waiting for the store",
-                       "repeat the request after Retry-After seconds, and more slowly");
+                       "repeat the request after Retry-After seconds, and send fewer changes at a "
+                       "time");
   }
   if (ec == Errc::kDraining || ec == Errc::kClosed) {
     return http::MakeDraining();
@@ -25,26 +26,26 @@ http::Response MakeError(ErrorCode ec) {
   if (ec == Errc::kFenced) {
     return http::MakeError(
         421, "another server has taken over this store",
-        "send the request to that server; this one must be restarted to serve again");
+        "send the request to that server; restart this server if it shall serve again");
   }
   if (ec == Errc::kDeadline) {
     return http::MakeError(
         504, "the store did not confirm in time; a change may yet take effect",
-        "read the current state or repeat the request; if this goes on, look at the "
+        "read the current state or repeat the request; if this continues, check the "
         "store, or raise --reply-deadline");
   }
   if (ec == Errc::kTransient || ec == Errc::kUnknown) {
     return Unavailable("the store does not answer", "repeat the request after Retry-After seconds");
   }
   if (ec == Errc::kTooLarge) {
-    return http::MakeError(413, "the state is larger than the store or a batch can hold",
+    return http::MakeError(413, "the state exceeds the limit of the store or of a batch",
                            "split the section, or raise --max-batch-bytes");
   }
   if (ec == Errc::kRefused) {
-    return http::MakeError(507, "the store refuses this state of this key",
-                           "send a different state; the server's log and the store say why");
+    return http::MakeError(507, "the store refuses this state",
+                           "send a different state; the logs of server and store give the reason");
   }
-  return http::MakeError(500, ec.message(), "look at the server's log");
+  return http::MakeError(500, ec.message(), "read the server's log");
 }
 
 }  // namespace stout::docstore

@@ -43,7 +43,7 @@ http::Response Unavailable(std::string_view error) {
   http::Response response =
       http::MakeError(503, error,
                       "nothing was done: repeat the request after Retry-After seconds; "
-                      "if this goes on, look at the servers and their lease service");
+                      "if this continues, check the servers and their lease service");
   response.retry_after = std::chrono::seconds(1);
   return response;
 }
@@ -51,10 +51,9 @@ http::Response Unavailable(std::string_view error) {
 http::Response Unknown(int status, http::Method method, std::string_view error) {
   const bool changes = method == http::Method::kPut || method == http::Method::kDelete;
   return http::MakeError(status, error,
-                         changes
-                             ? "the change may or may not have taken effect, or may yet: read the "
-                               "current state, or repeat the request"
-                             : "repeat the request");
+                         changes ? "the change may or may not have taken effect, or may yet take "
+                                   "effect: read the current state, or repeat the request"
+                                 : "repeat the request");
 }
 
 http::Response ToResponse(Next next, http::Method method) {
@@ -64,7 +63,7 @@ http::Response ToResponse(Next next, http::Method method) {
     case Next::kNoAnswerYet:
       return Unknown(504, method, "the document's server did not answer in time");
     default:
-      return Unavailable("no server would serve the document within --retry-timeout");
+      return Unavailable("no server served the request within --retry-timeout");
   }
 }
 

@@ -134,14 +134,14 @@ http::Response WithETag(int status, std::string etag) {
 
 http::Response PreconditionFailed(std::string etag) {
   http::Response response =
-      http::MakeError(412, "the state is not the one that the preconditions ask for",
+      http::MakeError(412, "the current state does not satisfy the preconditions",
                       "read the current state, and repeat the request with its ETag in If-Match");
   response.etag = std::move(etag);
   return response;
 }
 
 http::Response NotFound(std::string_view what) {
-  return http::MakeError(404, fmt::format("there is no such {}", what),
+  return http::MakeError(404, fmt::format("the {} does not exist", what),
                          "create it with PUT /docs/{document}/sections/{section}");
 }
 
@@ -158,7 +158,7 @@ std::string CurrentETag(const Found& found, const DocumentRequest& request) {
 http::Response TooMuchLent() {
   http::Response response =
       http::MakeError(503,
-                      "answers that clients have not read yet hold as much memory as "
+                      "answers that clients have not read yet use all the memory that "
                       "--max-body-bytes-in-flight allows",
                       "repeat the request after Retry-After seconds");
   response.retry_after = std::chrono::seconds(1);
@@ -204,7 +204,7 @@ Result<http::Response> Put(WriteBackMap& map, const Keys& keys, const Found& fou
   }
   const bool named = manifest::Contains(found.names(), request.section);
   if (!named && manifest::Count(found.names()) >= max_sections) {
-    return http::MakeError(507, "the document has as many sections as --max-sections allows",
+    return http::MakeError(507, "the document has reached the limit of --max-sections",
                            "spread its sections over several documents");
   }
   const Result<Stamp> stamp =

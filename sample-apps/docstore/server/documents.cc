@@ -23,8 +23,8 @@ std::optional<http::Response> StoreTrouble(const WatchedStore& store, Duration l
       503,
       fmt::format("the store ({}) has not answered for {} s: {}", store.traits().name,
                   std::chrono::duration_cast<std::chrono::seconds>(in_vain).count(),
-                  last ? last.message() : "no call has ended"),
-      "look at the store and at the network to it; this server goes on by itself once it answers");
+                  last ? last.message() : "no call has completed"),
+      "check the store and the network to it; this server recovers when the store answers");
   response.retry_after = std::chrono::seconds(1);
   return response;
 }
@@ -34,8 +34,8 @@ http::Response MakeError(ErrorCode ec, bool changed) {
   if (!changed || IsFinal(ec) || ec == Errc::kDeadline) return MakeError(ec);
   return http::MakeError(
       504,
-      fmt::format("the change was not confirmed: {}; it may have taken effect, or yet "
-                  "take effect",
+      fmt::format("the change was not confirmed: {}; it may have taken effect, or may yet take "
+                  "effect",
                   ec.message()),
       "read the current state, or repeat the request");
 }

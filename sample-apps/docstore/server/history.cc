@@ -296,7 +296,7 @@ std::string ReadRecorded(const std::string& file, json::array& runs) {
   }
   if (read.empty() || !std::all_of(read.begin(), read.end(), IsRun)) {
     return fmt::format(
-        "{} is no answer of GET /history: get one with curl http://HOST:PORT/history", file);
+        "{} is not an answer of GET /history: get one with curl http://HOST:PORT/history", file);
   }
   for (json::value& one : read) one = {{"label", one.at("label")}, {"series", one.at("series")}};
   runs = std::move(read);

@@ -93,8 +93,8 @@ void LeasedDocuments::Open(const std::string& address, Done done) {
           .on_refused =
               [](ErrorCode ec) {
                 spdlog::error(
-                    "the lease service refuses this server: {}; give every server of "
-                    "the deployment the same --ranges",
+                    "the lease service refuses this server: {}; start every server of "
+                    "the deployment with the same --ranges",
                     ec.message());
               }});
   leases_ = manager_.get();
@@ -150,7 +150,7 @@ http::Response LeasedDocuments::NotServed(RangeId range, const DocumentRequest& 
   http::Response response =
       elsewhere ? http::MakeError(421, "another server owns this document",
                                   fmt::format("nothing was done: send the request to {}", *owner))
-                : http::MakeError(503, "this document is on its way from one server to another",
+                : http::MakeError(503, "this document is moving from one server to another",
                                   "nothing was done: repeat the request after Retry-After seconds");
   if (elsewhere) {
     response.location = fmt::format("http://{}{}", *owner, PathOf(request));
@@ -194,8 +194,8 @@ void LeasedDocuments::Health(http::Respond respond) {
     return respond(http::MakeJson(200, "{\"status\":\"ok\"}\n"));
   }
   http::Response response =
-      http::MakeError(503, "this server is no member of the deployment at this moment",
-                      "look at the server's log and at the lease service of --leases");
+      http::MakeError(503, "this server is not a member of the deployment at present",
+                      "check the server's log and the lease service of --leases");
   response.retry_after = std::chrono::seconds(1);
   respond(std::move(response));
 }
@@ -244,7 +244,7 @@ void LeasedDocuments::OnOpened(std::shared_ptr<Opening> opening, ErrorCode ec) {
     spdlog::info("range {}: served, epoch {}", range, opening->epoch);
   } else if (ec == Errc::kTransient || ec == Errc::kUnknown) {
     if (opening->failures == 0) {
-      spdlog::warn("range {}: the store does not open it: {}; trying again", range, ec.message());
+      spdlog::warn("range {}: the store does not open it: {}; retrying", range, ec.message());
     }
     SplitMix64 random(opening->epoch + opening->failures);
     opening->pause.expires_after(kPause.Pause(++opening->failures, random));
@@ -345,8 +345,8 @@ void LeasedDocuments::CutHandover(const std::shared_ptr<Handover>& handover) {
   handover->step = Handover::Step::kOver;
   if (TakeOut(handover->range, handover->slot.epoch)) {
     spdlog::warn(
-        "range {}: handed over after --handover-timeout with changes that the store did not take; "
-        "their clients are told that the outcome is unknown",
+        "range {}: handed over after --handover-timeout, without the changes that the store did "
+        "not confirm; the answers to their clients report an unknown outcome",
         handover->range);
     handover->done();
   }
@@ -367,7 +367,7 @@ void LeasedDocuments::OnUnusable(RangeId range, Epoch epoch, ErrorCode ec) {
   if (!IsOurs(range, epoch)) return;
   auto shard = TakeOut(range, epoch);
   if (!shard) return;
-  spdlog::warn("range {}: given up, epoch {}: the store says: {}", range, epoch, ec.message());
+  spdlog::warn("range {}: given up, epoch {}: the store reports: {}", range, epoch, ec.message());
   OnStrand(std::move(shard), [](Interposer& interposer) { interposer.Fence(); });
   manager_->GiveUp(range, epoch);
 }
@@ -386,13 +386,13 @@ void LeasedDocuments::Check() {
   if (!suspended_ && in_vain >= 2 * lease_options_.ttl) {
     suspended_ = true;
     spdlog::error(
-        "the store ({}) has not answered for twice --lease-ttl: this server gives its ranges up "
+        "the store ({}) has not answered for twice --lease-ttl: this server gives up its ranges "
         "and takes none until the store answers",
         store_.traits().name);
     manager_->Suspend();
   } else if (suspended_ && in_vain == in_vain.zero()) {
     suspended_ = false;
-    spdlog::info("the store answers again: this server takes ranges");
+    spdlog::info("the store answers again: this server takes ranges again");
     manager_->Resume();
   }
   store_.ProbeIfNeeded();

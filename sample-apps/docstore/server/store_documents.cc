@@ -72,7 +72,7 @@ void StoreDocuments::OpenScope(std::unique_ptr<Opening> opening) {
   shards_.AsyncOpenScope(scope_, [this, opening = std::move(opening)](ErrorCode ec) mutable {
     const bool for_now = ec == Errc::kTransient || ec == Errc::kUnknown;
     if (for_now && opening->failures < kMaxFailures) {
-      spdlog::warn("the store does not open scope '{}': {}; trying again", scope_, ec.message());
+      spdlog::warn("the store does not open scope '{}': {}; retrying", scope_, ec.message());
       SplitMix64 random(opening->failures);
       opening->pause.expires_after(kOpeningPause.Pause(++opening->failures, random));
       boost::asio::steady_timer& pause = opening->pause;
