@@ -7,12 +7,12 @@
 
 namespace stout::docstore {
 
-/// What a client is told when libstout could not do what it asked for.
+/// Returns the answer to a request that failed with this error of libstout.
 [[nodiscard]] http::Response MakeError(ErrorCode ec);
 
-/// The field of a response that says: nothing was done, because this range of documents is not
-/// served here (now). Routers then know that the request may be sent again, to whoever owns the
-/// range by then, whatever it was.
+/// The header field of a response to a request that had no effect, because this server does not
+/// serve this range of documents at present. A router may therefore repeat any request with this
+/// answer, and sends it to the owner of the range at that time.
 inline constexpr std::string_view kUnservedRange = "Docstore-Unserved-Range";
 
 }  // namespace stout::docstore

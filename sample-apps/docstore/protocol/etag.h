@@ -6,8 +6,8 @@
 
 namespace stout::docstore {
 
-/// The entity tag of a state: `"<epoch>.<version>"`, quotes included. The pair grows with each
-/// change of a key, also across restarts of the server.
+/// Returns the entity tag of a state: `"<epoch>.<version>"`, quotes included. The pair grows with
+/// each change of a key, also across restarts of the server.
 [[nodiscard]] std::string FormatETag(Stamp stamp);
 
 }  // namespace stout::docstore

@@ -7,7 +7,7 @@
 
 namespace stout::docstore {
 
-/// The resource that a request is about. Views point into the request's target.
+/// The resource that a request names. Views point into the request's target.
 struct Route {
   enum class Resource { kSection, kDocument, kHealth, kMetrics, kStats, kPage, kHistory };
   Resource resource;
@@ -17,8 +17,8 @@ struct Route {
   bool operator==(const Route&) const = default;
 };
 
-/// Finds the resource, or fills `error` with what the client is told: 404 unknown path, 400 bad id,
-/// 405 wrong method. `method` counts after the path is known.
+/// Finds the resource. If there is none, returns nullopt and fills `error` with the answer: 404 for
+/// an unknown path, 400 for a bad id, otherwise 405 for a wrong method.
 [[nodiscard]] std::optional<Route> FindRoute(http::Method method, std::string_view target,
                                              http::Response& error);
 

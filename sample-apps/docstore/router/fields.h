@@ -5,15 +5,15 @@
 #include <string_view>
 
 /// \file
-/// What a gateway does to the header fields of the messages that it forwards.
+/// Changes that a gateway makes to the header fields of forwarded messages.
 
 namespace stout::docstore {
 
-/// Removes what concerns one connection alone: Connection and the fields that it names, and those
-/// that are known to (RFC 9110, 7.6.1). Framing is part of it: the body is framed anew.
+/// Removes the fields of a single connection: Connection, the fields that it names, and the
+/// hop-by-hop fields of RFC 9110, 7.6.1. It also removes framing, because the body is framed anew.
 void RemoveHopByHop(boost::beast::http::fields& fields);
 
-/// Prepares a request to a server: removes hop-by-hop fields and Expect, which the router has met
+/// Prepares a request to a server. Removes hop-by-hop fields, and Expect, which the router answers
 /// itself (RFC 9110, 10.1.1). Adds the client to X-Forwarded-For and the router to Via.
 void MakeForwarded(boost::beast::http::fields& request, const std::string& client);
 

@@ -24,7 +24,7 @@ inline constexpr std::size_t kPartBytes = 16 * 1024;
 /// The part of a client's request after the header. Its first part is kept in memory for retries;
 /// the rest passes through once.
 ///
-/// Owner: of one request; refers to the socket and the parser of its session.
+/// Owner: the session; refers to the socket and the parser of the session.
 /// Threads: the session's strand.
 class RequestBody {
  public:
@@ -35,7 +35,7 @@ class RequestBody {
               Deadline& deadline, const http::HttpOptions& options)
       : socket_(socket), input_(input), parser_(parser), deadline_(deadline), options_(options) {}
 
-  /// Reads up to `bytes` into kept(), so that a client who is slow holds no server.
+  /// Reads up to `bytes` into kept(), so that a slow client does not occupy a server.
   Task<ErrorCode> Keep(std::size_t bytes);
   [[nodiscard]] std::string_view kept() const { return kept_; }
   /// Frees kept().
@@ -53,7 +53,7 @@ class RequestBody {
   [[nodiscard]] bool repeatable() const { return !passed_on_; }
   /// The client's error, if the body could not be read to its end.
   [[nodiscard]] ErrorCode error() const { return error_; }
-  /// Whether that was its rate.
+  /// Returns true if error() was caused by a body slower than min_body_rate.
   [[nodiscard]] bool too_slow() const { return too_slow_; }
 
  private:

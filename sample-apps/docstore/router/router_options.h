@@ -8,26 +8,28 @@
 namespace stout::docstore {
 
 struct RouterOptions {
-  /// Of clients. Bodies are streamed: max_body_bytes does not count, nor does max_pipelined, for
-  /// the requests of a connection are forwarded one after another. max_body_bytes_in_flight bounds
-  /// the kept parts of bodies; a connection waits for room until request_timeout.
+  /// Limits for clients. The router ignores max_body_bytes, because it streams bodies. It ignores
+  /// max_pipelined, because it forwards the requests of a connection one after another.
+  /// max_body_bytes_in_flight limits the kept parts of bodies. A connection waits for room until
+  /// request_timeout.
   http::HttpOptions http;
-  /// A request that cannot be served is tried again for so long: the range moves. Longer than the
-  /// servers' --lease-ttl, or a killed server is felt. > 0.
+  /// Maximum time to retry a request, for example while its range moves. It must exceed --lease-ttl
+  /// of the servers; otherwise clients get errors when a server is killed. > 0.
   std::chrono::nanoseconds retry_timeout = std::chrono::seconds(20);
-  /// For a server to accept a connection. > 0.
+  /// Maximum time for a server to accept a connection. > 0.
   std::chrono::nanoseconds connect_timeout = std::chrono::seconds(1);
-  /// For a server to answer, or to take the next part of a request; longer than the servers'
-  /// --reply-deadline, or nobody learns how it ended. > 0.
+  /// Maximum time for a server to answer, or to take the next part of a request. It must exceed the
+  /// servers' --reply-deadline; otherwise the client does not get the server's own answer. > 0.
   std::chrono::nanoseconds answer_timeout = std::chrono::seconds(40);
-  /// For a server to answer once the range is another's. Its own words, if it still has any, are on
-  /// their way by then. > 0.
+  /// Maximum time for a server to answer once another server owns the range. By then its last
+  /// answer is already under way, if there is one. > 0.
   std::chrono::nanoseconds last_word = std::chrono::seconds(1);
-  /// Bytes of a request's body that are kept for a retry, per connection.
+  /// Maximum bytes of a request's body that are kept for a retry, per connection.
   std::size_t kept_body_bytes = std::size_t{64} << 10;
-  /// Connections to one server that wait for requests.
+  /// Maximum idle connections to one server.
   std::size_t max_idle = 256;
-  /// How long they wait; well below the servers' --idle-timeout. > 0.
+  /// Maximum time that a connection to a server is idle. It must be well below the servers'
+  /// --idle-timeout. > 0.
   std::chrono::nanoseconds upstream_idle_timeout = std::chrono::seconds(10);
 };
 

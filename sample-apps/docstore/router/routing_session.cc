@@ -28,9 +28,9 @@ namespace beast = boost::beast;
 using asio::ip::tcp;
 
 constexpr std::size_t kReadBytes = 4096;
-// After its last answer a client gets this long to close its side: see Connection.
+// Time for a client to close its side after its last answer: see Connection.
 constexpr std::chrono::seconds kLinger{1};
-// Between attempts, unless the lease service has news before.
+// Pause between attempts. A change of the leases ends it early.
 constexpr Backoff kPause{std::chrono::milliseconds(5), std::chrono::milliseconds(250)};
 
 std::string AddressOf(const http::SessionSocket& socket) {
@@ -83,7 +83,7 @@ RoutingSession::RoutingSession(http::SessionSocket socket, const RouterParts& pa
       pause_(socket_.get_executor()),
       random_(static_cast<std::uint64_t>(Clock::now().time_since_epoch().count())) {}
 
-// --- What the listener asks ---------------------------------------------------------------------
+// --- Calls of the listener ----------------------------------------------------------------------
 
 void RoutingSession::Start() {
   subscription_ = parts_.owners.Subscribe([weak = weak_from_this()] {
@@ -118,7 +118,7 @@ void RoutingSession::Spawn(Task<void> (RoutingSession::*run)()) {
         co_await ((*self).*run)();
         if (!self->broken_) co_await self->Linger();
       },
-      // Only std::bad_alloc is thrown: this client is disconnected, the others stay.
+      // Only std::bad_alloc is thrown. It ends this client's connection alone.
       [self = shared_from_this()](std::exception_ptr) {
         self->exchange_.reset();
         self->deadline_.Clear();
@@ -143,7 +143,7 @@ Task<void> RoutingSession::RunRefusal() {
   co_await Reply(std::move(refusal));
 }
 
-// False: there is no request to answer.
+// Returns false if there is no request to answer.
 Task<bool> RoutingSession::ReadHead() {
   parser_.emplace();
   parser_->header_limit(static_cast<std::uint32_t>(parts_.options.http.max_header_bytes));
@@ -192,7 +192,7 @@ Task<void> RoutingSession::Serve() {
 Task<void> RoutingSession::Forward(std::string document) {
   const auto until = received_ + parts_.options.retry_timeout;
   document_ = std::move(document);
-  // Taken now: the parser will add the fields of a trailer to those of the header.
+  // The header is copied now, because the parser will add the fields of a trailer to it.
   beast::http::request_header<> head = parser_->get().base();
   MakeForwarded(head, client_);
   RequestBody body(socket_, input_, *parser_, deadline_, parts_.options.http);
@@ -214,7 +214,7 @@ Task<void> RoutingSession::Forward(std::string document) {
     const Next next =
         Decide(method_, fate, {.repeatable = body.repeatable(), .time_left = Clock::now() < until});
     if (next == Next::kPassOn) {
-      // No other attempt needs the kept part. A client that is slow to read must not hold room.
+      // There is no further attempt, so the kept part ends. A slow reader must not hold room.
       body.Forget();
       share_.reset();
       co_await PassOn();
@@ -231,7 +231,7 @@ Task<void> RoutingSession::Forward(std::string document) {
   }
 }
 
-// False: the client has been told that there was no room, or the session has ended.
+// Returns false if the request was answered without a share, or if the session has ended.
 Task<bool> RoutingSession::AwaitRoom(std::size_t bytes) {
   share_ = parts_.bodies.TryTake(bytes);
   if (share_) co_return true;
@@ -246,12 +246,12 @@ Task<bool> RoutingSession::AwaitRoom(std::size_t bytes) {
   };
   {
     const http::BodyBudget::Place place = parts_.bodies.Wait(bytes, std::move(on_share));
-    deadline_.Clear();  // it is not the client that is slow
+    deadline_.Clear();  // the client does not cause this wait
     while (!share_ && !ended_ && !draining_ && Clock::now() < until) {
       co_await Wait(until - Clock::now());
     }
   }
-  if (!share_) {  // decided: a share that still comes does not make the answer untrue
+  if (!share_) {  // final: a share that arrives during the answer is given back
     if (!ended_ && draining_) {
       co_await Reply(http::MakeDraining());
     } else if (!ended_) {
@@ -264,7 +264,7 @@ Task<bool> RoutingSession::AwaitRoom(std::size_t bytes) {
   co_return !ended_;
 }
 
-// Reads as much of the body as is kept. False: the client has been told what was wrong.
+// Reads the part of the body that is kept. Returns false after an error, which has been answered.
 Task<bool> RoutingSession::AwaitBody(RequestBody& body) {
   if (!parser_->is_done()) {
     const auto rest = parser_->content_length_remaining();
@@ -289,7 +289,7 @@ Task<bool> RoutingSession::AwaitBody(RequestBody& body) {
   co_return !ec && !broken_;
 }
 
-// Returns nullopt if the range has no owner until then.
+// Returns nullopt if the document's range has no owner before `until`.
 Task<std::optional<Lease>> RoutingSession::AwaitOwner(const std::string& document,
                                                       Clock::time_point until) {
   auto lease = parts_.owners.Of(document);
@@ -321,10 +321,10 @@ Task<void> RoutingSession::PassOn() {
   broken_ = !done;
 }
 
-// --- Answers of our own -------------------------------------------------------------------------
+// --- Answers of the router itself ---------------------------------------------------------------
 
 Task<void> RoutingSession::Reply(http::Response response) {
-  // What is left of the request cannot be told from the next one.
+  // If a part of the request is unread, it could be read as the next request.
   last_ = draining_ || response.close || !parser_ || !parser_->is_done() ||
           !parser_->keep_alive() || parser_->get().version() < 11;
   parts_.http.OnResponse(method_, response.status, Clock::now() - received_);
@@ -337,7 +337,8 @@ Task<void> RoutingSession::Reply(http::Response response) {
   broken_ = bool(ec);
 }
 
-// `ec` has ended the reading of a request. `too_slow`: so has the rate of its body.
+// Answers a request that could not be read to its end because of `ec`. `too_slow`: the body
+// arrived at less than min_body_rate.
 Task<void> RoutingSession::ReplyToBadRequest(ErrorCode ec, bool too_slow) {
   static const auto& parse_errors = make_error_code(beast::http::error::bad_method).category();
   if (draining_ && ec == asio::error::operation_aborted) {
@@ -355,12 +356,13 @@ Task<void> RoutingSession::ReplyToBadRequest(ErrorCode ec, bool too_slow) {
 
 // --- Time and the end ---------------------------------------------------------------------------
 
-// How long the client may take to send its request: in a drain, what has come by now must do.
+// Maximum time for the client to send its request. It is zero in a drain: only bytes that have
+// arrived count.
 RoutingSession::Clock::duration RoutingSession::Patience() const {
   return draining_ ? Clock::duration::zero() : parts_.options.http.request_timeout;
 }
 
-// Until the time has passed, the leases have changed, or the session drains or ends.
+// Waits until the time has passed, the leases change, or the session drains or ends.
 Task<void> RoutingSession::Wait(Clock::duration time) {
   pause_.expires_after(time);
   co_await pause_.async_wait(kAwait);
@@ -371,7 +373,7 @@ void RoutingSession::OnLeasesChanged() {
   if (exchange_ && parts_.owners.Of(document_) != exchange_->lease()) exchange_->Hurry();
 }
 
-// To close with unread bytes in the socket would reset the connection and could destroy the answer.
+// A close with unread bytes in the socket would reset the connection, and could destroy the answer.
 Task<void> RoutingSession::Linger() {
   ErrorCode ec;
   socket_.shutdown(asio::socket_base::shutdown_send, ec);

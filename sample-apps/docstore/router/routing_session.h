@@ -35,11 +35,11 @@ struct RouterParts {
   http::BodyBudget& bodies;
 };
 
-/// One client's connection to the router: its requests one after another, each forwarded to the
-/// owner of its document until an answer can be given.
+/// One client's connection to the router. It serves the requests one after another. It forwards a
+/// request to the owner of its document, and repeats this until there is an answer for the client.
 ///
 /// Memory: header, kept body and one part of a body in each direction. Kept bodies share a budget.
-/// Owner: itself, through its pending operations.   Threads: its strand, but for Session's members.
+/// Owner: itself, through its pending operations.   Threads: its strand; Session's members: any.
 class RoutingSession final : public http::Session,
                              public std::enable_shared_from_this<RoutingSession> {
  public:
@@ -82,25 +82,26 @@ class RoutingSession final : public http::Session,
   OnEnd on_end_;
   std::string client_;  // its address
 
-  // Bounded because the parser takes the line of a chunk and a trailer whole, and bounds neither.
+  // The buffer has a limit because the parser sets none for a chunk's line or a trailer. It
+  // consumes each of them only when it is complete.
   boost::beast::flat_buffer input_;
   std::optional<Parser> parser_;
-  Deadline deadline_;  // of the client
+  Deadline deadline_;  // for the client
   Clock::time_point received_;
   http::Method method_ = http::Method::kOther;
 
-  std::optional<http::BodyBudget::Share> share_;  // of the request's kept body
-  std::string document_;                          // of the request that is being forwarded
-  std::optional<Exchange> exchange_;              // of the attempt that is under way
+  std::optional<http::BodyBudget::Share> share_;  // for the request's kept body
+  std::string document_;                          // named by the request under way
+  std::optional<Exchange> exchange_;              // the attempt under way
   Owners::Subscription subscription_;
   boost::asio::basic_waitable_timer<Clock, boost::asio::wait_traits<Clock>, http::SessionStrand>
       pause_;
   SplitMix64 random_;
 
-  bool awaits_client_ = false;  // reads, and no server depends on it
+  bool awaits_client_ = false;  // a read is pending that no server waits for
   bool draining_ = false;       // no further request
   bool last_ = false;           // the present answer is the last
-  bool broken_ = false;         // nothing can be said to the client any more
+  bool broken_ = false;         // the client can get no answer any more
   bool ended_ = false;
 };
 

@@ -24,13 +24,13 @@ namespace {
 
 namespace asio = boost::asio;
 
-// Coroutines run on the strand of the shard; naming its type spares a virtual call per step.
+// Coroutines run on the strand of the shard. Its concrete type avoids a virtual call per step.
 template <typename T>
 using Task = asio::awaitable<T, WriteBackMap::Executor>;
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable_t<WriteBackMap::Executor>{});
 
-// The keys of a request: the section's key, empty if the request is about the document, and the
-// manifest's. Ids have no '/', so keys never collide.
+// The keys of a request: the manifest's, and the section's, which is empty if the request names no
+// section. Ids have no '/', so keys never collide.
 struct Keys {
   explicit Keys(const DocumentRequest& request)
       : section(request.section.empty() ? std::string()
@@ -45,14 +45,14 @@ struct Keys {
   std::string manifest;
 };
 
-// The states of one moment. While `turn` is held, if it is, later requests of the document wait.
+// The states at one moment. While a request holds `turn`, later requests of the document wait.
 struct Found {
   ErrorCode error;
   WriteBackMap::Entry section;
   WriteBackMap::Entry manifest;
   Turnstile::Turn turn;
 
-  // At least what the values take in memory.
+  // Returns an upper bound of the values' memory.
   [[nodiscard]] std::size_t bytes() const {
     constexpr std::size_t kOverhead = 4096;
     return (section.value ? section.value->capacity() + kOverhead : 0) +
@@ -65,14 +65,14 @@ struct Found {
 
 // --- Reading ------------------------------------------------------------------------------------
 
-// Begins to read what is not in memory.
+// Begins to read the keys whose states are not in memory.
 void Prefetch(WriteBackMap& map, const Keys& keys) {
   const auto ignore = [](ErrorCode, const WriteBackMap::Entry&) {};
   if (!keys.section.empty() && !map.Peek(keys.section)) map.Get(keys.section, ignore);
   if (!map.Peek(keys.manifest)) map.Get(keys.manifest, ignore);
 }
 
-// Reads a key, and keeps what comes for a caller that waits for another key meanwhile.
+// Begins to read a key. The caller can wait for another key, and use the result afterwards.
 std::shared_ptr<std::optional<WriteBackMap::Entry>> Begin(WriteBackMap& map, KeyView key) {
   auto read = std::make_shared<std::optional<WriteBackMap::Entry>>();
   map.Get(key, [read](ErrorCode ec, WriteBackMap::Entry entry) {
@@ -81,19 +81,20 @@ std::shared_ptr<std::optional<WriteBackMap::Entry>> Begin(WriteBackMap& map, Key
   return read;
 }
 
-// The code after it, up to the next co_await, decides and changes in one step.
+// Reads the states of both keys. The caller decides and changes in one step, up to its next
+// co_await.
 //
-// While the turn is held, no other request changes the document. A state that was read from the
-// store therefore stays true, even if the cache drops it before the other key has come.
+// While the request holds the turn, no other request changes the document. A state that was read
+// from the store therefore stays true, even if the cache drops it before the other key arrives.
 //
-// Both keys are read at once, so that a miss costs one round trip. The manifest is asked for first,
-// because it is mostly the smaller one, and because it waits in memory for the other.
+// Both keys are read at once, so that a miss costs one round trip. The manifest is read first,
+// because it is usually smaller, and because it waits in memory for the section.
 Task<Found> Load(WriteBackMap& map, Turnstile& turnstile, const DocumentRequest& request,
                  const Keys& keys) {
   Found found;
   std::optional<WriteBackMap::Entry> section_read;
   std::optional<WriteBackMap::Entry> manifest_read;
-  if (keys.section.empty()) section_read.emplace();  // there is none to read
+  if (keys.section.empty()) section_read.emplace();  // no section to read
   if (turnstile.IsTaken(request.document)) {
     Prefetch(map, keys);
     auto [ec, turn] = co_await turnstile.AsyncWait(request.document, kAwait);
@@ -112,7 +113,7 @@ Task<Found> Load(WriteBackMap& map, Turnstile& turnstile, const DocumentRequest&
     std::shared_ptr<std::optional<WriteBackMap::Entry>> beside;
     if (!section && !manifest) beside = Begin(map, keys.manifest);
     const bool has_section = section.has_value();
-    section.reset();  // what is in the cache need not be held
+    section.reset();  // the cache may drop these states meanwhile
     manifest.reset();
     auto [ec, entry] = co_await map.AsyncGet(has_section ? keys.manifest : keys.section, kAwait);
     found.error = ec;
@@ -123,7 +124,7 @@ Task<Found> Load(WriteBackMap& map, Turnstile& turnstile, const DocumentRequest&
   co_return std::move(found);
 }
 
-// --- Deciding and changing: no co_await below, but in Serve -------------------------------------
+// --- Deciding and changing: no co_await below, except in Serve ----------------------------------
 
 http::Response WithETag(int status, std::string etag) {
   http::Response response;
@@ -145,8 +146,8 @@ http::Response NotFound(std::string_view what) {
                          "create it with PUT /docs/{document}/sections/{section}");
 }
 
-// The entity tag of what the request is about; empty if it does not exist. A section that the
-// manifest does not name does not.
+// Returns the entity tag of the section or document, or "" if it does not exist. A section exists
+// only if the manifest names it.
 std::string CurrentETag(const Found& found, const DocumentRequest& request) {
   const bool section = !request.section.empty();
   const WriteBackMap::Entry& entry = section ? found.section : found.manifest;
@@ -165,7 +166,7 @@ http::Response TooMuchLent() {
   return response;
 }
 
-// `may_lend`: whether the answer may hold what it shows.
+// `may_lend`: the answer may hold the state that it shows in memory.
 http::Response Read(WriteBackMap& map, const Found& found, const DocumentRequest& request,
                     bool may_lend) {
   std::string etag = CurrentETag(found, request);
@@ -185,8 +186,8 @@ http::Response Read(WriteBackMap& map, const Found& found, const DocumentRequest
   return response;
 }
 
-// The section goes first: should the manifest then be pushed back, it does not name the section,
-// which hence does not exist.
+// Writes the section first. If the manifest is then pushed back, it does not name the section, so
+// the section does not exist.
 Result<Stamp> Create(WriteBackMap& map, const Keys& keys, const Found& found,
                      DocumentRequest& request) {
   const Result<Stamp> stamp = map.Put(keys.section, std::move(request.body));
@@ -213,8 +214,8 @@ Result<http::Response> Put(WriteBackMap& map, const Keys& keys, const Found& fou
   return WithETag(etag.empty() ? 201 : 204, FormatETag(*stamp));
 }
 
-// The manifest goes first: what it does not name is gone. The states of the sections are then
-// garbage; should deleting them be pushed back, they stay until they are written again.
+// Changes the manifest first, because a section that it does not name does not exist. The states of
+// such sections are garbage. If their deletion is pushed back, they stay until they are rewritten.
 Result<Stamp> DeleteSection(WriteBackMap& map, const Keys& keys, const Found& found,
                             std::string_view section) {
   std::string rest = manifest::Without(found.names(), section);
@@ -241,7 +242,7 @@ Result<http::Response> Delete(WriteBackMap& map, const Keys& keys, const Found& 
   if (http::Evaluate(request.preconditions, etag) != http::Verdict::kProceed) {
     return PreconditionFailed(std::move(etag));
   }
-  // A name without a state, which a crash or a refusal can leave, can be deleted, too.
+  // A crash or a refusal can leave a name without a state. Such a name can be deleted, too.
   const bool named = document ? found.manifest.value != nullptr
                               : manifest::Contains(found.names(), request.section);
   if (!named) return NotFound(document ? "document" : "section");
@@ -263,7 +264,7 @@ Result<http::Response> Decide(WriteBackMap& map, const Keys& keys, const Found& 
   }
 }
 
-// Whether the answer says that a change was made, which a later failure leaves open.
+// Returns true if the answer reports a change. If a later step fails, its outcome is unknown.
 bool SaysChanged(const http::Response& response, const DocumentRequest& request) {
   const bool reads = request.method == http::Method::kGet || request.method == http::Method::kHead;
   return !reads && response.status / 100 == 2;
@@ -271,7 +272,7 @@ bool SaysChanged(const http::Response& response, const DocumentRequest& request)
 
 }  // namespace
 
-// Shared with the coroutines that serve, which may outlive the shard.
+// Coroutines that serve share the state, because they may outlive the shard.
 struct DocumentShard::State {
   State(const asio::any_io_executor& executor, Store& store, WriteBackMapOptions options,
         const Limits& limits, IsOurs is_ours, std::shared_ptr<ScopeProof> proof)
@@ -287,22 +288,22 @@ struct DocumentShard::State {
     const Keys keys(request);
     Found found = co_await Load(map, *self->turnstile, request, keys);
     if (found.error) co_return Outcome{.error = found.error};
-    // The state in memory is the newest if the lease is ours at this moment; later events do not
-    // matter.
+    // If the lease is ours at this moment, the state in memory is the newest. Later events do not
+    // change that.
     if (self->is_ours && !self->is_ours()) co_return Outcome{.error = Errc::kFenced};
     const auto decided = ScopeProof::Clock::now();
-    // Without what this request holds: it is served if it is the only one.
+    // The memory of this request does not count, so a single request is always served.
     const bool may_lend = *self->lent_bytes < self->limits.max_lent_bytes + found.bytes();
     Result<http::Response> response =
         Decide(map, keys, found, request, self->limits.max_sections, may_lend);
-    found = Found();  // ends the turn, and the answer alone holds what it reveals
+    found = Found();  // ends the turn; only the answer holds its state from here on
     if (!response) co_return Outcome{.error = response.error()};
     const std::array<KeyView, 2> both = {keys.manifest, keys.section};
     const std::span<const KeyView> revealed(both.data(), keys.section.empty() ? 1 : 2);
     auto [ec] = co_await map.AsyncSafeReply(revealed, kAwait);
     const bool changed = SaysChanged(*response, request);
     if (ec) co_return Outcome{.error = ec, .changed = changed};
-    // A durable change has proved by itself that the documents were ours.
+    // A durable change proves by itself that the documents were ours.
     if (self->proof && !changed && !self->proof->Covers(decided)) {
       auto [unproved] = co_await self->proof->AsyncAwait(decided, kAwait);
       if (unproved) co_return Outcome{.error = unproved};

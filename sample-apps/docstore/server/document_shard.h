@@ -15,17 +15,17 @@
 
 namespace stout::docstore {
 
-/// Some of the documents: the keys that each request reads and changes, and those that its answer
-/// depends on.
+/// Serves a part of the documents. It maps each request to the keys that it reads and changes, and
+/// to the keys that its answer depends on.
 ///
-/// The sections and the manifest of a document are keys of one shard, so a request reads and
+/// The sections and the manifest of a document are keys of one shard. A request therefore reads and
 /// changes both in one turn of that shard's strand. Every answer goes through SafeReply over the
 /// keys that it reveals. Therefore no client learns of a state that a crash could take back.
 /// Requests to one document take effect in the order of the calls of Handle.
 ///
 /// Owner: refers to the store, which outlives it and its requests. Destroy it on the strand of
-///   interposer(), or while the executor's context does not run. The requests that it has taken are
-///   served to their end.
+///   interposer(), or while the executor's context does not run. Requests under way are served to
+///   their end.
 /// Threads: Handle from any thread; the other members on that strand.
 class DocumentShard {
  public:
@@ -33,28 +33,29 @@ class DocumentShard {
   struct Outcome {
     http::Response response;
     ErrorCode error;
-    bool changed = false;  ///< with an error: a change was made in memory, and may become durable
+    bool changed = false;  ///< if `error` is set: the change is in memory and may become durable
   };
   struct Limits {
     std::size_t max_sections;
-    std::size_t max_lent_bytes;  ///< bound of WriteBackMapOptions::lent_bytes
+    std::size_t max_lent_bytes;  ///< limit of WriteBackMapOptions::lent_bytes
   };
-  /// Returns true if this server certainly owns the documents at the moment of the call; on the
-  /// strand.
+  /// Returns true if this server certainly owns the documents at the moment of the call. It is
+  /// called on the strand.
   using IsOurs = std::function<bool()>;
 
-  /// Requires options.lent_bytes. An empty `is_ours` is always true. Answers that change nothing
-  /// wait for `proof`, unless it is null.
+  /// Requires options.lent_bytes. An empty `is_ours` means always true. Unless `proof` is null,
+  /// answers to requests that change nothing wait for it.
   DocumentShard(const boost::asio::any_io_executor& executor, Store& store,
                 WriteBackMapOptions options, const Limits& limits, IsOurs is_ours = {},
                 std::shared_ptr<ScopeProof> proof = {});
 
   [[nodiscard]] Interposer& interposer();
 
-  /// Calls `done` once, on the strand. kFenced, unless `changed`: the documents are another's.
+  /// Calls `done` once, on the strand. The error kFenced without `changed` means that another
+  /// server owns the documents.
   void Handle(DocumentRequest request, UniqueFunction<void(Outcome)> done);
 
-  /// Under this number.
+  /// Returns the statistics, with `number` as the number of the shard.
   [[nodiscard]] ShardSnapshot Snapshot(std::size_t number);
 
  private:

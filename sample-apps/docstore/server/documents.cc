@@ -7,7 +7,7 @@
 namespace stout::docstore {
 namespace {
 
-// The store, or this server, will never let the change take effect.
+// Returns true if the change will never take effect.
 bool IsFinal(ErrorCode ec) {
   return ec == Errc::kRefused || ec == Errc::kTooLarge || ec == Errc::kNotSerialized;
 }
@@ -30,7 +30,7 @@ std::optional<http::Response> StoreTrouble(const WatchedStore& store, Duration l
 }
 
 http::Response MakeError(ErrorCode ec, bool changed) {
-  // kDeadline has words of its own, of the same meaning.
+  // The text of kDeadline already reports an unknown outcome.
   if (!changed || IsFinal(ec) || ec == Errc::kDeadline) return MakeError(ec);
   return http::MakeError(
       504,

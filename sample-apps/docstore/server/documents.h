@@ -17,23 +17,23 @@
 namespace stout::docstore {
 
 struct DocumentsOptions {
-  /// Options of each shard, except cache_bytes, of which each shard gets a part.
+  /// Options of each shard. cache_bytes is the total, and each shard gets a part of it.
   WriteBackMapOptions map;
-  /// Strands that documents are spread over, >= 1; under leases each range has its own.
+  /// Number of strands for the documents. Under leases, each range has its own strand. >= 1.
   std::size_t shards = 1;
-  /// Sections of one document, >= 1: its manifest is rewritten whenever one comes or goes.
+  /// Maximum sections of one document. Each new or deleted section rewrites the manifest. >= 1.
   std::size_t max_sections = 10'000;
-  /// Bytes of states in answers that wait for their readers, beyond those in the cache: see
-  /// WriteBackMapOptions::lent_bytes. Further reads are answered 503. >= 1.
+  /// Maximum bytes of states in unread answers, besides the cache: see
+  /// WriteBackMapOptions::lent_bytes. Further reads are answered with 503. >= 1.
   std::size_t max_lent_bytes = std::size_t{64} << 20;
   /// Without leases: the name under which one server at a time owns the documents of the store. A
-  /// server that opens it shuts out the one before. Not empty.
+  /// server that opens it shuts out the previous one. Not empty.
   Scope scope = "docstore";
-  /// Without leases: an answer that changes nothing shows no state that another server replaced
-  /// longer ago than this. > 0.
+  /// Without leases: the maximum time for which an answer may show a state that another server has
+  /// replaced. > 0.
   Duration max_stale = std::chrono::seconds(2);
-  /// Without leases: a store that has been asked in vain for this long makes the server unhealthy.
-  /// Under leases it is twice their ttl. > 0.
+  /// Without leases: the server is unhealthy if the store has been called for this time without a
+  /// success. Under leases, this time is twice their ttl. > 0.
   Duration unhealthy_after = std::chrono::seconds(20);
 };
 
@@ -41,47 +41,48 @@ struct DocumentsOptions {
 struct DocumentRequest {
   http::Method method = http::Method::kGet;
   std::string document;
-  std::string section;  ///< Empty: the request is about the document.
+  std::string section;  ///< empty: the request names the document
   http::Preconditions preconditions;
   std::string body;
 };
 
-/// The documents that a server serves: those of the store, or those whose ranges it has a lease of.
+/// The documents that a server serves: all documents of the store, or the ranges that it leases.
 ///
 /// Owner: destroy it once drained or closed, or while the executor's context does not run.
 /// Threads: any.
-/// Errors: become responses. 421, and 503 with Retry-After, say that nothing was done.
+/// Errors: become responses. 421, and 503 with Retry-After, mean that nothing was done.
 class Documents {
  public:
   using Done = UniqueFunction<void(ErrorCode)>;
 
   virtual ~Documents() = default;
 
-  /// The first thing to do; requests before it is done are answered 503. `address` is where others
-  /// reach this server, if there may be others.
+  /// Call it first. Requests are answered with 503 until it is done. `address` is the address under
+  /// which clients and other servers reach this server; only leases use it.
   virtual void Open(const std::string& address, Done done) = 0;
 
-  /// Answers once, on any thread.
+  /// Calls `respond` once, on any thread.
   virtual void Handle(DocumentRequest request, http::Respond respond) = 0;
 
-  /// Statistics of every shard, on any thread.
+  /// Calls `done` with the statistics of every shard, on any thread.
   virtual void Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> done) = 0;
 
-  /// Answers 200 if requests can be served, else what the trouble is.
+  /// Answers 200 if requests can be served, otherwise an error that gives the cause.
   virtual void Health(http::Respond respond) = 0;
 
-  /// Hands over to other servers what can be handed over, while requests go on to come.
+  /// Hands over leased ranges to other servers. Requests are still served meanwhile.
   virtual void Leave(UniqueFunction<void()> done) = 0;
-  /// Takes no more changes, flushes, answers everything.
+  /// Takes no more changes, flushes, and answers all requests.
   virtual void Drain(Done done) = 0;
-  /// Answers everything that waits with an error.
+  /// Answers all waiting requests with an error.
   virtual void Close(Done done) = 0;
 };
 
-/// The answer of Documents::Health if the store has been asked in vain for `limit`, or nullopt.
+/// Returns the answer of Documents::Health if the store has been called for `limit` without a
+/// success. Otherwise returns nullopt.
 [[nodiscard]] std::optional<http::Response> StoreTrouble(const WatchedStore& store, Duration limit);
 
-/// What a client is told whose request ended with an error; `changed` as in DocumentShard::Outcome.
+/// Returns the answer to a request that ended with an error. `changed`: see DocumentShard::Outcome.
 [[nodiscard]] http::Response MakeError(ErrorCode ec, bool changed);
 
 }  // namespace stout::docstore

@@ -28,7 +28,8 @@ constexpr std::uint64_t LaneStats::*kCounters[] = {
 
 double InSeconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-// A range that comes back has a new engine, whose counters begin at zero.
+// Returns false if the shard has a new engine, whose counters began at zero. This happens when a
+// range returns to this server.
 bool IsLaterState(const EngineStats& engine, const EngineStats& before) {
   if (engine.lanes.size() != before.lanes.size()) return false;
   if (engine.reply_latency.count() < before.reply_latency.count()) return false;
@@ -69,8 +70,8 @@ std::uint64_t Grown(const std::vector<Step<LaneStats>>& steps, std::uint64_t Lan
   return sum;
 }
 
-// The quantile of the durations that were recorded between the states, in seconds. At most a 20th
-// too high: by a 32nd because of the buckets, and a 64th because the search ends there.
+// Returns the quantile of the durations that were recorded between the states, in seconds. The
+// error is at most +5 %: 1/32 from the buckets, and 1/64 from the end of the search.
 template <typename Stats>
 double Quantile(const std::vector<Step<Stats>>& steps, Histogram Stats::*histogram, double q) {
   std::uint64_t count = 0;
@@ -98,7 +99,7 @@ double Quantile(const std::vector<Step<Stats>>& steps, Histogram Stats::*histogr
   return static_cast<double>(high) / http::kNanosPerSecond;
 }
 
-// Whole numbers as they are, others to four digits.
+// Returns whole numbers unchanged, and other numbers with four digits. NaN becomes null.
 json::value ToNumber(double value) {
   if (std::isnan(value)) return nullptr;
   if (value == std::floor(value)) return http::Number(value);
@@ -106,7 +107,7 @@ json::value ToNumber(double value) {
   return std::round(value * scale) / scale;
 }
 
-// The number behind "after=" in the query.
+// Returns the number after "after=" in the query, or nullopt.
 std::optional<double> AfterOf(std::string_view target) {
   constexpr std::string_view kAfter = "after=";
   const auto query = target.find('?');
@@ -128,7 +129,7 @@ bool IsSeries(const json::value& value) {
                      [](const auto& column) { return column.value().is_array(); });
 }
 
-// Whether the page can show it.
+// Returns true if the page can show the value as a run.
 bool IsRun(const json::value& value) {
   const json::object* run = value.if_object();
   if (run == nullptr || !run->contains("label") || !run->at("label").is_string()) return false;
@@ -139,8 +140,7 @@ bool IsRun(const json::value& value) {
 
 }  // namespace
 
-// --- History
-// --------------------------------------------------------------------------------------
+// --- History ------------------------------------------------------------------------------------
 
 const History::Column History::kColumns[] = {
     {"time", &Second::time},
@@ -212,7 +212,7 @@ const EngineStats& History::Before(const ShardSnapshot& shard) const {
 }
 
 void History::Add(Duration now, std::vector<ShardSnapshot> shards, std::uint64_t requests) {
-  // Milliseconds, so that what GET /history?after= repeats is the same number.
+  // Times are whole milliseconds, so that a client can repeat one exactly in GET /history?after=.
   const double time = std::round(InSeconds(now) * 1e3) / 1e3;
   const double length = std::max(1e-3, time - (total_.empty() ? 0 : total_.back().time));
   static const LaneStats fresh;
@@ -231,7 +231,7 @@ void History::Add(Duration now, std::vector<ShardSnapshot> shards, std::uint64_t
   }
   total_.push_back(all.ToSecond(time, length));
   total_.back().requests = static_cast<double>(requests - requests_) / length;
-  // A lane that went is forgotten when none of its seconds is shown any more.
+  // A lane that no longer exists is removed when all of its seconds are too old to be shown.
   std::erase_if(lanes_, [&](const auto& lane) {
     return lane.second.seconds.back().time < total_.front().time;
   });
@@ -276,8 +276,7 @@ json::array History::Series(double after) const {
   return series;
 }
 
-// --- Recorded runs
-// --------------------------------------------------------------------------------
+// --- Recorded runs ------------------------------------------------------------------------------
 
 std::string ReadRecorded(const std::string& file, json::array& runs) {
   std::ifstream in(file);
@@ -303,8 +302,7 @@ std::string ReadRecorded(const std::string& file, json::array& runs) {
   return {};
 }
 
-// --- Recorder
-// -------------------------------------------------------------------------------------
+// --- Recorder -----------------------------------------------------------------------------------
 
 HistoryRecorder::HistoryRecorder(const asio::any_io_executor& executor, Documents& documents,
                                  const http::HttpMetrics& metrics, About about)
@@ -333,8 +331,8 @@ void HistoryRecorder::Stop() {
   });
 }
 
-// A second after the last one; seconds that were missed, because the machine was suspended or busy,
-// are one long one.
+// Records the next second one second after the last. If seconds were missed, because the machine
+// was suspended or busy, they become one long second.
 void HistoryRecorder::Wait() {
   if (stopped_) return;
   timer_.expires_at(

@@ -24,7 +24,7 @@
 
 namespace stout::docstore {
 
-/// What a server did in each of the last seconds, for each lane and in total.
+/// Measurements of a server for each of the last kSeconds seconds, for each lane and in total.
 ///
 /// The rates and quantiles of a second are differences of cumulative counters and histograms.
 ///
@@ -32,17 +32,17 @@ namespace stout::docstore {
 class History {
  public:
   static constexpr std::size_t kSeconds = 300;
-  /// A server that may have more lanes records nothing.
+  /// Maximum lanes. A server that may have more lanes records nothing.
   static constexpr std::size_t kMaxLanes = 64;
 
-  /// Adds the second that ends `now`, which counts from the start of the server. `requests` is the
-  /// number of requests answered so far.
+  /// Adds the second that ends at `now`, counted from the start of the server. `requests` is the
+  /// number of requests that have been answered since then.
   void Add(Duration now, std::vector<ShardSnapshot> shards, std::uint64_t requests);
 
-  /// Lanes of the newest second.
+  /// Returns the number of lanes in the newest second.
   [[nodiscard]] std::size_t lanes() const;
 
-  /// The seconds that ended after `after`, which counts in seconds from the start of the server:
+  /// Returns the seconds that ended later than `after`, in seconds from the start of the server:
   /// [{"name": "total", "columns": {"time": [...], ...}}, {"name": "0/0", "shard": 0, ...}].
   /// sample-apps/docstore/README.md explains the columns.
   [[nodiscard]] boost::json::array Series(double after) const;
@@ -50,7 +50,7 @@ class History {
  private:
   static constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 
-  // NaN: nothing was there to be measured. Times are in seconds.
+  // NaN means no measurement. Times are in seconds.
   struct Second {
     double time = 0;
     double requests = kNothing;  // rates per second
@@ -92,13 +92,13 @@ class History {
 
   Seconds total_{kSeconds};
   std::map<std::pair<std::size_t, std::size_t>, Lane> lanes_;  // by shard and lane
-  std::vector<ShardSnapshot> before_;                          // of the newest second
+  std::vector<ShardSnapshot> before_;                          // at the end of the newest second
   std::uint64_t requests_ = 0;
 };
 
-/// Reads what --page-history names: an answer of GET /history. `runs` becomes the runs that the
-/// answer had recorded, and then the answer itself: [{"label": ..., "series": [...]}, ...].
-/// Returns "" or the problem.
+/// Reads the file of --page-history, an answer of GET /history. Sets `runs` to the recorded runs in
+/// the answer, followed by the answer itself: [{"label": ..., "series": [...]}, ...]. Returns "",
+/// or the problem with its remedy.
 [[nodiscard]] std::string ReadRecorded(const std::string& file, boost::json::array& runs);
 
 /// Records a History once a second, and answers GET /history.
@@ -118,13 +118,13 @@ class HistoryRecorder {
   HistoryRecorder(const boost::asio::any_io_executor& executor, Documents& documents,
                   const http::HttpMetrics& metrics, About about);
 
-  /// The runs that the page shows beside this one, as from ReadRecorded.
+  /// Sets the runs that the page shows beside this one. ReadRecorded makes such an array.
   void Show(boost::json::array recorded);
 
   void Start();
   void Stop();
 
-  /// The answer to GET /history, or to GET /history?after=SECONDS.
+  /// Returns the answer to GET /history, or to GET /history?after=SECONDS.
   [[nodiscard]] std::string Answer(std::string_view target) const;
 
  private:
@@ -137,7 +137,7 @@ class HistoryRecorder {
   const About about_;
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   const std::chrono::system_clock::time_point started_at_ = std::chrono::system_clock::now();
-  boost::asio::steady_timer timer_;  // on a strand, as what waits for it
+  boost::asio::steady_timer timer_;  // on a strand, as its handlers
   bool stopped_ = false;             // on the strand
   mutable std::mutex mutex_;
   History history_;

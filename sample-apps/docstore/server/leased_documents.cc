@@ -28,8 +28,8 @@ std::string PathOf(const DocumentRequest& request) {
              : fmt::format("/docs/{}/sections/{}", request.document, request.section);
 }
 
-// Runs `call(Interposer&)` on a shard's strand, and gives the reference up there: the shard may be
-// destroyed only on its strand.
+// Runs `call(Interposer&)` on a shard's strand. It releases the reference there, because a shard
+// may be destroyed only on its strand.
 template <typename Call>
 void OnStrand(std::shared_ptr<DocumentShard> shard, Call call) {
   const auto strand = shard->interposer().get_executor();
@@ -41,7 +41,7 @@ void OnStrand(std::shared_ptr<DocumentShard> shard, Call call) {
 
 }  // namespace
 
-// The opening of one range, tried until it succeeds or the range is no longer ours.
+// The opening of one range. It is retried until it succeeds or the range is no longer ours.
 struct LeasedDocuments::Opening {
   Opening(const LeaseManager::Executor& executor, RangeId range, Epoch epoch,
           std::shared_ptr<DocumentShard> shard)
@@ -119,18 +119,18 @@ void LeasedDocuments::Handle(DocumentRequest request, http::Respond respond) {
   const RangeId range = RangeFor(request.document);
   Slot slot;
   {
-    // Copied only to be used: the last reference to a shard must not be given up here, because a
-    // shard ends on its own strand.
+    // The slot is copied only if it is used. A shard is destroyed on its own strand, so the last
+    // reference must not be released here.
     const std::lock_guard lock(mutex_);
     const Slot& current = slots_[range];
     if (current.serving && IsOurs(range, current.epoch)) slot = current;
   }
   if (!slot.shard) return respond(NotServed(range, request));
 
-  // For the words of a refusal, which needs no body.
+  // A refusal names the request, but needs no body.
   DocumentRequest asked{request.method, request.document, request.section, {}, {}};
   DocumentShard& shard = *slot.shard;
-  // It keeps the shard, which hence is destroyed on its own strand, wherever we are.
+  // The lambda owns the shard, so the shard is destroyed on its own strand.
   auto answer = [this, range, epoch = slot.epoch, shard = std::move(slot.shard),
                  asked = std::move(asked),
                  respond = std::move(respond)](DocumentShard::Outcome outcome) mutable {
@@ -200,8 +200,7 @@ void LeasedDocuments::Health(http::Respond respond) {
   respond(std::move(response));
 }
 
-// --- The life of a range; all on the manager's strand, except OnUnusable
-// --------------------------
+// --- The states of a range; all on the manager's strand, except OnUnusable ----------------------
 
 void LeasedDocuments::OnAcquired(RangeId range, Epoch epoch) {
   WriteBackMapOptions map = options_.map;
@@ -238,7 +237,7 @@ void LeasedDocuments::OnOpened(std::shared_ptr<Opening> opening, ErrorCode ec) {
     Slot& slot = slots_[range];
     const bool ours = slot.shard == opening->shard;
     if (ours && !ec) slot.serving = true;
-    if (!ours) ec = Errc::kClosed;  // it was lost, or released, meanwhile
+    if (!ours) ec = Errc::kClosed;  // the range was lost or released meanwhile
   }
   if (!ec) {
     spdlog::info("range {}: served, epoch {}", range, opening->epoch);
@@ -255,19 +254,19 @@ void LeasedDocuments::OnOpened(std::shared_ptr<Opening> opening, ErrorCode ec) {
   } else if (ec != Errc::kClosed) {
     OnUnusable(range, opening->epoch, ec);
   }
-  // A shard ends on its own strand.
+  // A shard is destroyed on its own strand.
   OnStrand(std::move(opening->shard), [](Interposer&) {});
 }
 
-// The range is served while it is flushed, so that the drain, which refuses requests, is short.
+// Serves the range while it is flushed, because the drain refuses requests and should be short.
 void LeasedDocuments::OnRelease(RangeId range, LeaseHandlers::Done done) {
   Slot slot;
   {
     const std::lock_guard lock(mutex_);
     slot = slots_[range];
   }
-  if (!slot.serving) {                   // it is not open yet: nothing is under way
-    (void)TakeOut(range, std::nullopt);  // unless Close has done so meanwhile
+  if (!slot.serving) {                   // not open yet: no requests under way
+    (void)TakeOut(range, std::nullopt);  // no effect if Close has emptied the slot meanwhile
     if (slot.shard) OnStrand(std::move(slot.shard), [](Interposer&) {});
     return done();
   }
@@ -290,13 +289,13 @@ void LeasedDocuments::OnRelease(RangeId range, LeaseHandlers::Done done) {
 void LeasedDocuments::Limit(const std::shared_ptr<Handover>& handover) {
   handover->limit.expires_after(lease_options_.handover_timeout);
   handover->limit.async_wait([this, handover, step = handover->step](ErrorCode cut) {
-    // An expiry that is queued already is not cancelled.
+    // The handler of an expired timer may be queued already, and then runs without `cut`.
     if (!cut && handover->step == step) CutHandover(handover);
   });
 }
 
-// A server that leaves keeps the flushed ranges until all are flushed. As long as it is a member,
-// no other server takes ranges that it should own.
+// A server that leaves keeps its ranges until all are flushed. While it is a member, no other
+// server takes ranges that it should own.
 void LeasedDocuments::DrainFlushed() {
   const auto step_of = [](const auto& handover) { return handover->step; };
   std::erase_if(handovers_,
@@ -333,14 +332,14 @@ void LeasedDocuments::EndHandover(const std::shared_ptr<Handover>& handover, Err
     spdlog::info("range {}: handed over", handover->range);
     (void)TakeOut(handover->range, handover->slot.epoch);
     handover->done();
-  } else if (ec != Errc::kClosed) {  // kClosed: the server ends without order
+  } else if (ec != Errc::kClosed) {  // kClosed: the server closes without a drain
     OnUnusable(handover->range, handover->slot.epoch, ec);
   }
   OnStrand(std::move(handover->slot.shard), [](Interposer&) {});
   DrainFlushed();
 }
 
-// The successor fences the range, so what is still on its way to the store changes nothing.
+// The successor fences the range, so batches that still arrive at the store have no effect.
 void LeasedDocuments::CutHandover(const std::shared_ptr<Handover>& handover) {
   handover->step = Handover::Step::kOver;
   if (TakeOut(handover->range, handover->slot.epoch)) {
@@ -361,8 +360,9 @@ void LeasedDocuments::OnLost(RangeId range) {
   OnStrand(std::move(shard), [](Interposer& interposer) { interposer.Fence(); });
 }
 
-// The lease is of no use without the store: who has fenced us there owns the range, whatever the
-// lease service says. If it is the lease that has ended, OnLost says so.
+// Gives up a range that the store does not accept from this server. The server that fenced us in
+// the store owns the range, even if the lease service still names us. OnLost handles an ended
+// lease.
 void LeasedDocuments::OnUnusable(RangeId range, Epoch epoch, ErrorCode ec) {
   if (!IsOurs(range, epoch)) return;
   auto shard = TakeOut(range, epoch);

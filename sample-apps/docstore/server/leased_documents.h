@@ -21,35 +21,35 @@ namespace stout::docstore {
 
 /// How servers share the documents of one store.
 struct LeaseOptions {
-  /// That the documents are cut into; the same for all servers of a store. >= 1.
+  /// Number of ranges of the documents. It is the same for all servers of a store. >= 1.
   RangeId ranges = 16;
-  /// A server that does not renew its leases within this time loses them.
+  /// Time to live of the leases. A server that does not renew its leases within it loses them.
   Duration ttl = std::chrono::seconds(10);
-  /// After it has left, a server redirects late requests for this time, until all routers know of
-  /// it.
+  /// Time for which a server redirects late requests after it has left. Within it, all routers
+  /// learn that the server has left.
   Duration farewell = std::chrono::seconds(1);
-  /// Time for a range to be flushed, and then to be drained. After it the range is handed over
+  /// Maximum time to flush a range, and again to drain it. After it, the range is handed over
   /// without its unwritten changes, and their answers report an unknown outcome. > 0.
   Duration handover_timeout = std::chrono::seconds(10);
 };
 
-/// The documents of the ranges that this server holds a lease of. The shard of a range is opened
-/// when the range is acquired and closed when it goes.
+/// The documents of the ranges that this server leases. The shard of a range opens when the range
+/// is acquired, and closes when the range is released or lost.
 ///
 /// States of a range:
 /// - acquired: the store fences the former owner, then the shard opens;
 /// - served;
-/// - released: flushed while it is served, then drained, within handover_timeout;
+/// - released: flushed while it is served, then drained, each within handover_timeout;
 /// - lost: every held answer fails.
 ///
 /// Invariant: a shard answers from memory only while this server certainly holds the lease under
 /// whose epoch the shard was opened.
 ///
-/// If the store does not answer for twice the ttl, the membership ends: all ranges are lost to
-/// other servers, and none is taken until the store answers again.
+/// If the store does not answer for twice the ttl, the membership ends. Other servers take all
+/// ranges, and this server takes none until the store answers again.
 ///
-/// A request for a document that is not served here gets 421 with the owner's address, or 503 with
-/// Retry-After while there is no other owner. Both report that nothing was done.
+/// A request for a document that is not served here gets 421 with the owner's address. While there
+/// is no other owner, it gets 503 with Retry-After. Both mean that nothing was done.
 ///
 /// Owner: refers to store and leases, which outlive it.   Threads: any.
 class LeasedDocuments final : public Documents {
@@ -58,15 +58,15 @@ class LeasedDocuments final : public Documents {
                   const DocumentsOptions& options, const LeaseOptions& lease_options);
   ~LeasedDocuments() override;
 
-  /// Joins as `address`, and is done at once: ranges come when they come.
+  /// Joins as `address`, and calls `done` at once. Ranges are acquired later.
   void Open(const std::string& address, Done done) override;
   void Handle(DocumentRequest request, http::Respond respond) override;
   void Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> done) override;
-  /// 503 while this server is no member, or while its store does not answer.
+  /// Answers 503 while this server is not a member, or while its store does not answer.
   void Health(http::Respond respond) override;
-  /// Hands over every range, leaves, and says farewell.
+  /// Hands over every range, leaves the deployment, and waits for `farewell`.
   void Leave(UniqueFunction<void()> done) override;
-  /// After Leave there is nothing left to drain.
+  /// Has no effect, because Leave has handed over every range.
   void Drain(Done done) override { done({}); }
   void Close(Done done) override;
 
@@ -92,16 +92,17 @@ class LeasedDocuments final : public Documents {
 
   void OpenShard(std::shared_ptr<Opening> opening);
   void OnOpened(std::shared_ptr<Opening> opening, ErrorCode ec);
-  /// The store refuses it under this epoch.
+  /// Gives up the range, because the store refuses it under this epoch.
   void OnUnusable(RangeId range, Epoch epoch, ErrorCode ec);
 
-  /// Looks at the store's health again and again; on the manager's strand.
+  /// Checks the store's health, and repeats this with a timer. Runs on the manager's strand.
   void Check();
 
   [[nodiscard]] RangeId RangeFor(const std::string& document) const;
   [[nodiscard]] bool IsOurs(RangeId range, Epoch epoch) const;
   [[nodiscard]] http::Response NotServed(RangeId range, const DocumentRequest& request) const;
-  /// What the slot holds, if it does so under this epoch; the slot is then empty.
+  /// Removes the shard from its slot and returns it. Returns null if `epoch` is not the slot's
+  /// epoch.
   [[nodiscard]] std::shared_ptr<DocumentShard> TakeOut(RangeId range, std::optional<Epoch> epoch);
 
   const boost::asio::any_io_executor executor_;
@@ -118,7 +119,7 @@ class LeasedDocuments final : public Documents {
   std::vector<std::shared_ptr<Handover>> handovers_;  // on the manager's strand
   bool leaving_ = false;                              // on the manager's strand
   bool suspended_ = false;                            // on the manager's strand
-  // Shared with the probe under way, which may end after the destructor.
+  // Guards slots_ and closed_.
   mutable std::mutex mutex_;
   std::vector<Slot> slots_;  // by range
   bool closed_ = false;

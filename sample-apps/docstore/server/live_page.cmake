@@ -1,8 +1,8 @@
 # live_page(SOURCE): makes live_page.cc from live_page.html, and sets SOURCE to its path. Browsers run
 # the page's script and style because the policy in the source has their hashes.
 
-# content_hash(TAG HASH): the hash of what is between <TAG> and </TAG> in `page`, as Content Security
-# Policy writes it: sha256- and base64.
+# content_hash(TAG HASH): sets HASH to the hash of the text between <TAG> and </TAG> in `page`. It has
+# the form of Content Security Policy: sha256- and base64.
 function(content_hash tag hash)
   string(LENGTH "<${tag}>" length)
   string(FIND "${page}" "<${tag}>" begin)
@@ -12,7 +12,7 @@ function(content_hash tag hash)
   string(SUBSTRING "${page}" ${begin} ${length} text)
   string(SHA256 hex "${text}")
   set(digits "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-  # Three digits of hex are two of base64. 64 digits and two zeros give 44, the last of which only pads.
+  # Three hex digits give two base64 digits. 64 digits and two zeros give 44, and the last one is padding.
   set(base64 "")
   foreach(place RANGE 0 63 3)
     string(SUBSTRING "${hex}00" ${place} 3 three)

@@ -4,11 +4,11 @@
 
 namespace stout::docstore {
 
-/// live_page.html: one page that shows GET /history, and loads nothing else.
+/// The text of live_page.html. The page shows the answers of GET /history, and loads nothing else.
 extern const std::string_view kLivePage;
 
-/// The Content-Security-Policy of the page: its own script, its own style, and answers of this
-/// server.
+/// The Content-Security-Policy of the page. It allows the page's own script and style, and answers
+/// of this server.
 extern const std::string_view kLivePagePolicy;
 
 }  // namespace stout::docstore
