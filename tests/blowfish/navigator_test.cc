@@ -373,7 +373,7 @@ TEST_CASE("a layer that is too large for the budget keeps nobody from a smaller 
         Expected{{Move::kNoBudget, 0}, {Move::kAdd, 1}});
   CHECK(Moves({.budget = 100}, {IdleShard(100), Overloaded(101, 2000), Overloaded(100, 1000)}) ==
         Expected{{Move::kNoBudget, 1}, {Move::kRemove, 0}});
-  // Of several refusals, that of the neediest is reported.
+  // If several shards are refused, the refusal of the neediest shard is reported.
   CHECK(Moves({.budget = 10}, {Overloaded(100, 1000), Overloaded(100, 2000)}) ==
         Expected{{Move::kNoBudget, 1}});
 }

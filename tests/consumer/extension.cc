@@ -1,4 +1,4 @@
-// What users write themselves, against public names alone: a policy and a store.
+// A policy and a store as users write them, with public names alone.
 #include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <iostream>

@@ -77,7 +77,7 @@ IFS=, read -ra faults <<<"$fault"
 # Duration of the faults, in seconds.
 declare -A lasts=([server]=0 [store]=0 [pause]=10 [full-data]=2 [full-wal]=2 [failover]=0)
 for fault in "${!network_faults[@]}"; do lasts[$fault]=${network_faults[$fault]}; done
-[[ $store != rocksdb ]] || lasts[full-data]=20 # it looks for space each 5 s, and logs it
+[[ $store != rocksdb ]] || lasts[full-data]=20 # RocksDB looks for space every 5 s, and logs it
 of_servers="server store pause ${!network_faults[*]}"
 declare -A faults_of=([rocksdb]="server full-data" [postgres]="$of_servers full-data full-wal"
   [redis]=$of_servers [redis-cluster]="server failover" [blowfish]="$of_servers full-data")

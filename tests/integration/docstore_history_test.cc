@@ -272,7 +272,7 @@ TEST_CASE("a server records seconds that nobody looks at", "[docstore][history]"
   CHECK(total.at("writes_per_second").as_array()[0].to_number<double>() > 0);
   CHECK(total.at("reply_p99_seconds").as_array()[0].to_number<double>() > 0);
 
-  // What came after, without the recorded runs.
+  // GET /history?after= returns the later seconds, without the recorded runs.
   const std::string last = json::serialize(total.at("time").as_array().back());
   const json::object later = service.History("?after=" + last);
   CHECK_FALSE(later.contains("recorded"));

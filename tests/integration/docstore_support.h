@@ -18,15 +18,15 @@
 
 namespace stout::docstore {
 
-/// Holds back writes while it is shut: what a server does before a state is durable shows.
+/// Holds writes back while it is shut. Tests then see what a server does before a state is durable.
 class GateStore final : public Store {
  public:
   explicit GateStore(Store& store) : store_(store) {}
 
   void Shut();
-  /// Passes what was held, and what comes.
+  /// Passes the held writes and all later ones.
   void Open();
-  /// Batches that are held.
+  /// Returns the number of held batches.
   [[nodiscard]] std::size_t held() const;
   [[nodiscard]] const StoreTraits& traits() const override { return store_.traits(); }
   void Write(const WriteBatch& batch, WriteHandler handler) override;
@@ -45,8 +45,8 @@ class GateStore final : public Store {
   std::deque<std::pair<const WriteBatch*, WriteHandler>> held_;
 };
 
-/// An io_context with threads that run it. Declare it before the store: what a store has lost may
-/// still refer to it.
+/// An io_context with threads that run it. Declare it before the store, because calls that the
+/// store dropped may still refer to the context.
 class Runner {
  public:
   explicit Runner(int threads = 2);
@@ -61,7 +61,7 @@ class Runner {
   std::vector<std::jthread> threads_;
 };
 
-/// A document service on a free port of this machine. It stops `runner` when it goes.
+/// A document server on a free port of this machine. Its destructor stops `runner`.
 class TestServer {
  public:
   TestServer(Runner& runner, Store& store, const DocumentsOptions& documents = TwoShards(),
@@ -71,7 +71,7 @@ class TestServer {
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] Server& server() { return *server_; }
 
-  /// As SIGTERM; answers how it ended.
+  /// Drains as after SIGTERM, and returns the outcome.
   [[nodiscard]] ErrorCode Drain();
 
   [[nodiscard]] static DocumentsOptions TwoShards();

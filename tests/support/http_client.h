@@ -27,24 +27,24 @@ using HttpFields = std::initializer_list<std::pair<std::string_view, std::string
 [[nodiscard]] std::string Format(std::string_view method, std::string_view target,
                                  std::string_view body = {}, HttpFields fields = {});
 
-// A client that blocks, and can do all that clients should not.
+// A blocking client that can also break the protocol.
 class HttpClient {
  public:
   explicit HttpClient(std::uint16_t port);
   ~HttpClient();
 
   void Send(std::string_view bytes);
-  // The next response; a status of 0 if the server has closed the connection instead.
+  // Returns the next response. The status is 0 if the server has closed the connection instead.
   [[nodiscard]] HttpReply Receive(bool head = false);
   [[nodiscard]] HttpReply Do(std::string_view method, std::string_view target,
                              std::string_view body = {}, HttpFields fields = {});
-  // All bytes up to the end of the connection.
+  // Returns all bytes up to the end of the connection.
   [[nodiscard]] std::string ReceiveAll();
-  // Waits for the end of the connection; false if bytes come before it.
+  // Waits for the end of the connection. Returns false if bytes arrive before it.
   [[nodiscard]] bool AtEnd();
-  // Whether nothing has come that was not received.
+  // Returns true if no bytes have arrived that Receive has not returned.
   [[nodiscard]] bool Silent();
-  // Sends no more, and goes on to read.
+  // Sends no more, but still reads.
   void ShutdownSend();
   // Ends the connection without waiting for anything: the server's reads and writes fail.
   void Reset();

@@ -17,7 +17,7 @@ using resp::Commands;
 // STOUT.SHARDS
 [[nodiscard]] Commands AskForShards();
 // STOUT.WRITE shard scope epoch (PUT key version value | DEL key version)*
-// Of a batch those items, which are all of that shard.
+// Encodes the given items of the batch, which all belong to this shard.
 [[nodiscard]] Commands EncodeWrite(const WriteBatch& batch, std::span<const std::uint32_t> items,
                                    LaneId shard);
 // STOUT.READ shard key*

@@ -13,11 +13,11 @@ namespace stout::blowfish {
 struct ProgramOptions {
   ServerOptions server;
   std::string directory;
-  std::size_t shards = 0;   ///< 0: as many as the directory has, or as there are processors.
-  ShardOptions shard;       ///< Per shard: schema, and when it is compressed.
-  bool has_schema = false;  ///< The command line has --attributes.
-  std::size_t merges = 0;   ///< Shards that merge at once; 0: a quarter of the processors.
-  std::optional<program::Address> metrics;  ///< Of /metrics, if it is served.
+  std::size_t shards = 0;   ///< 0: the number in the directory, or the number of processors
+  ShardOptions shard;       ///< per shard: schema, and when it is compressed
+  bool has_schema = false;  ///< the command line has --attributes
+  std::size_t merges = 0;   ///< maximum shards that merge at once; 0: a quarter of the processors
+  std::optional<program::Address> metrics;  ///< address of /metrics, if it is served
   std::string log_level = "info";
 };
 

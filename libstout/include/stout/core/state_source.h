@@ -18,11 +18,11 @@ enum class Serialized : std::uint8_t {
 
 namespace stout::internal {
 
-/// The application, as the core sees it while it forms a batch.
+/// The application's states, from which the core forms batches.
 class StateSource {
  public:
-  /// Writes the newest state of `key` into `value`, which is empty but keeps its capacity.
-  /// Must not call back into the engine.
+  /// Writes the newest state of `key` into `value`. `value` is empty at the call, but may have
+  /// capacity. Serialize must not call into the engine.
   virtual Serialized Serialize(KeyView key, std::string& value) noexcept = 0;
 
  protected:

@@ -19,16 +19,16 @@ struct Clock {
 
 using Duration = Clock::duration;
 
-/// Time since an origin that the driver chooses. Within one engine only differences have a meaning.
-/// An Interposer uses the origin of Unix time. Policies on servers whose clocks agree to
-/// milliseconds can therefore keep common epochs without messages. It follows the steady clock from
-/// the start on and never steps.
+/// Time since an origin that the driver chooses. Within one engine, only differences have a
+/// meaning. An Interposer uses the origin of Unix time. It reads Unix time once at start, then
+/// follows the steady clock, and never steps. Policies on servers whose clocks agree to
+/// milliseconds can therefore keep common epochs without messages.
 using TimePoint = Clock::time_point;
 
-/// "Never": later than every event.
+/// Means "never". It is later than every event.
 inline constexpr TimePoint kNever = TimePoint::max();
 
-/// `t + d` without overflow: kNever stays kNever, and so does a sum beyond it. Requires d >= 0.
+/// Returns `t + d`, or kNever if the sum exceeds it. kNever plus `d` is kNever. Requires d >= 0.
 constexpr TimePoint SaturatingAdd(TimePoint t, Duration d) {
   return t > kNever - d ? kNever : t + d;
 }
@@ -50,10 +50,10 @@ using Scope = std::string;
 /// Index of a lane: a set of keys that share a bottleneck in the store.
 using LaneId = std::uint32_t;
 
-/// Names one attempt to write or read a batch; unique within an engine, zero means "none".
+/// Names one attempt to write or read a batch. It is unique within an engine. Zero means "none".
 using BatchId = std::uint64_t;
 
-/// When a state was written: which owner, and which of its changes.
+/// The owner that wrote a state, and its change that made the state.
 struct Stamp {
   Epoch epoch = 0;
   Version version = 0;
@@ -65,7 +65,7 @@ struct Stamp {
 
 namespace stout::internal {
 
-/// Names a reply or a fetch; chosen by the driver, which keeps the code to run under this name.
+/// Names a reply or a fetch. The driver chooses it, and stores the handler under this name.
 using ReplyId = std::uint64_t;
 using FetchId = std::uint64_t;
 
