@@ -1,4 +1,4 @@
-# What all of the paper's figures have in common: a policy looks the same in each of them.
+# The common style of the paper's figures. A policy has the same style in all of them.
 # Needs: out, width, height.
 set terminal svg size width,height font "sans,13" background "white"
 set output out

@@ -12,7 +12,7 @@ set multiplot layout 4,1 title caption noenhanced font ",15"
 set lmargin 11
 set rmargin 14
 set key outside right top samplen 2 noenhanced
-# Of Okabe and Ito; one a shard.
+# Colours of Okabe and Ito, one for each shard.
 colours = "#0072b2 #d55e00 #009e73 #cc79a7"
 colour(shard) = word(colours, shard % words(colours) + 1)
 do for [shard=1:shards - 1] {

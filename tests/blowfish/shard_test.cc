@@ -23,7 +23,7 @@ using test::OpenedShard;
 using test::Search;
 using test::State;
 
-// In steps, as whoever lists them all goes.
+// Lists all keys in steps, as a client does.
 void CheckOrder(SplitMix64& random, Shard& shard, const Model& model) {
   std::vector<std::string> expected;
   for (const auto& [key, state] : model) {

@@ -41,7 +41,7 @@ class Routed {
     runner_.Stop();
   }
 
-  // Takes the range from whoever has it.
+  // Moves the range from its owner to this address.
   void MoveTo(const std::string& address) {
     MoveToNobody();
     leases_.Join({.address = address, .ranges = 1, .ttl = 1h},

@@ -22,8 +22,8 @@ inline KeyId KeyOf(KeyView name) {
   return key;
 }
 
-/// One change of one key. Its value names the key and a counter that never repeats, so whoever
-/// reads a value can tell which state it is.
+/// One change of one key. Its value names the key and a counter that never repeats. A value
+/// therefore identifies its state.
 struct Change {
   Stamp stamp;
   std::string value;

@@ -1,4 +1,4 @@
-# What other batchers got wrong, and what this one got wrong on its way: see mutant.cmake.
+# Defects that other batchers have, or that this one had during its development: see mutant.cmake.
 
 # --- Changes and versions --------------------------------------------------------------------------
 

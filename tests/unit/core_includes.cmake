@@ -8,7 +8,7 @@ file(READ ${SOURCE_DIR}/tests/unit/core_purity_test.cc purity_test)
 
 set(allowed [=[^#include ("(stout/)?core/|<(boost/unordered/|boost/container/|fmt/))]=])
 set(standard "^#include <([a-z_]+)>")
-# Of the standard library, what does input or output, waits, or reads a clock.
+# Headers of the standard library that do input or output, wait, or read a clock.
 set(impure atomic condition_variable filesystem fstream future iostream mutex semaphore
            shared_mutex stop_token thread ctime csignal)
 set(violations "")

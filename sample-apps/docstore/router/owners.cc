@@ -27,7 +27,7 @@ struct Owners::Subscribers {
       std::erase_if(all, [](const auto& each) { return each.expired(); });
       for (const auto& each : all) alive.push_back(each.lock());
     }
-    // Without the lock: whoever is told may subscribe.
+    // The lock is not held, because a callback may subscribe.
     for (const auto& on_change : alive) {
       if (on_change) (*on_change)();
     }

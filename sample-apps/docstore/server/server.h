@@ -31,12 +31,13 @@ class Server {
   /// Serves all documents of the store.
   Server(boost::asio::io_context& context, Store& store, const DocumentsOptions& documents,
          const http::HttpOptions& http);
-  /// Serves those that it has leases of. Listen first: from Open on, others send requests here.
+  /// Serves the leased documents. Call Listen first, because routers and redirected clients send
+  /// requests here from Open on.
   Server(boost::asio::io_context& context, Store& store, LeaseService& leases,
          const LeaseOptions& lease_options, const DocumentsOptions& documents,
          const http::HttpOptions& http);
 
-  /// Takes the documents over from whoever served them before. `address` as in Documents::Open.
+  /// Takes the documents over from the former server. `address`: see Documents::Open.
   void Open(Done done) { Open({}, std::move(done)); }
   void Open(const std::string& address, Done done) {
     history_.Start();

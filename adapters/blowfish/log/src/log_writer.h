@@ -38,7 +38,8 @@ class LogWriter {
     /// Says that Poll() has something to do, once until it has been called. It is called on the
     /// committer and must not block.
     std::function<void()> wake;
-    /// False: CommitWaiting() is called by whoever wants it done, for tests and shared threads.
+    /// If false, there is no committer thread: tests and shared threads call CommitWaiting()
+    /// themselves.
     bool own_thread = true;
   };
 

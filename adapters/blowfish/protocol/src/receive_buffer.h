@@ -33,7 +33,7 @@ class ReceiveBuffer {
   /// The first `size` bytes of that room have been written.
   void Commit(std::size_t size);
 
-  /// May be changed in place: whoever reads may also unescape.
+  /// Returns the unread bytes. The caller may change them in place, for example to unescape them.
   [[nodiscard]] std::span<char> unread() { return {bytes_.get() + begin_, end_ - begin_}; }
   /// Takes bytes from the front of what is unread.
   void Consume(std::size_t size);

@@ -61,7 +61,8 @@ void ReadShared(std::uint64_t* words, std::uint64_t bit, int width, std::span<Nu
 }
 
 /// Sets the one-bits of `value`, which has no more than `width`, where there were zeros or the same
-/// number. Neighbours in the same words keep their bits, whoever sets them meanwhile.
+/// number. Neighbours in the same words keep their bits, even if another thread sets them
+/// meanwhile.
 inline void SetShared(std::uint64_t* words, std::uint64_t bit, int width, std::uint64_t value) {
   std::uint64_t* const at = words + bit / kWordBits;
   const int shift = bit % kWordBits;
