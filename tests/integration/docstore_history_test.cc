@@ -17,8 +17,8 @@
 #include "server/history.h"
 #include "server/live_page.h"
 #include "stout/adapters/memory_store.h"
-#include "tests/support/eventually.h"
 #include "tests/support/catch.h"
+#include "tests/support/eventually.h"
 
 namespace stout::docstore {
 namespace {
