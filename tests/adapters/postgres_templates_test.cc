@@ -183,12 +183,12 @@ TEST_CASE_METHOD(PostgresTest, "postgres: templates that cannot be tried are war
   LogCapture log;
   server().Execute(kDocuments);
   CHECK(Open(PostgresOptions{.templates = DocumentTemplates()}) != nullptr);
-  CHECK(log.Count("[warning] postgres: templates= could not be tried") == 1);
+  CHECK(log.Count("[warning] postgres: templates= could not be checked") == 1);
   CHECK(log.Count("violates check constraint \"documents_body_check\"") == 1);
   // The interval 1234 is 00:20:34, which is no mistake of the statements.
   server().Execute(NotesTable("text", "interval"));
   CHECK(Open(Templates({.value = "convert_from(v, 'UTF8')::interval"})) != nullptr);
-  CHECK(log.Count("templates= could not be tried") == 2);
+  CHECK(log.Count("templates= could not be checked") == 2);
 }
 
 TEST_CASE_METHOD(PostgresTest, "postgres: a trial touches no row that is there") {
@@ -202,7 +202,7 @@ TEST_CASE_METHOD(PostgresTest, "postgres: a trial touches no row that is there")
   server().Execute("ALTER SEQUENCE writes RESTART");
   LogCapture log;
   CHECK(Open(options) != nullptr);
-  CHECK(log.Count("templates= could not be tried") == 1);
+  CHECK(log.Count("templates= could not be checked") == 1);
   CHECK(server().Execute("SELECT is_called FROM writes") == "f");
 }
 

@@ -23,8 +23,7 @@ int main() {
   interposer.AsyncOpen([&](stout::ErrorCode opened) {
     if (opened) return;
     for (int i = 0; i < 1000; ++i) {
-      if (interposer.MarkDirty("home"))
-        ++hits["home"];  // on an error, pushed back: too much is dirty
+      if (interposer.MarkDirty("home")) ++hits["home"];  // else pushed back: too much is dirty
     }
     interposer.SafeReply("home", [&](stout::ErrorCode ec) {  // all thousand are durable
       std::cout << "1000 hits, " << interposer.Stats().lanes[0].writes_done
