@@ -4,6 +4,10 @@ function(stout_compile target)
   target_compile_options(${target} PRIVATE -Wall -Wextra $<$<BOOL:${STOUT_WERROR}>:-Werror>)
   # {.seed = 1} leaves the other fields at their defaults on purpose.
   target_compile_options(${target} PRIVATE -Wno-missing-field-initializers)
+  # Boost.Beast of Debian 13 uses this header without including it.
+  if(Boost_VERSION VERSION_GREATER_EQUAL 1.83 AND Boost_VERSION VERSION_LESS 1.84)
+    target_compile_options(${target} PRIVATE -include cstdint)
+  endif()
   # False alarms of gcc 12: uninitialised memory inside Asio's coroutines, a mismatch of their operator
   # new and delete once one of the two is inlined, and overlapping copies inside `"text" + string` (GCC
   # bug 105651).
