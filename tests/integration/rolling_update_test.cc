@@ -227,6 +227,7 @@ TEST_CASE("a rolling update on a store without fences is warned of and found out
   CHECK(
       seen.newer_log.find("has no fences as it is opened: if a second server opens the same data, "
                           "writes that either has acknowledged can be lost") != std::string::npos);
+  CHECK(seen.newer_log.find("does not compare stamps as it is opened") != std::string::npos);
 }
 
 }  // namespace stout::docstore

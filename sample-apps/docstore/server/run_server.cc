@@ -103,6 +103,14 @@ class Program {
           "server before you start the new one, or use a store with fences (docs/STORES.md)",
           traits.name);
     }
+    if (!traits.compares_stamps) {
+      spdlog::warn(
+          "{} does not compare stamps as it is opened: a write that arrives late, after a "
+          "time-out, "
+          "can bring an older value back; keep the epoch and version of each state "
+          "(docs/STORES.md)",
+          traits.name);
+    }
     fmt::print("listening on {}\n", listening_.Text());
     std::fflush(stdout);
     return true;
