@@ -37,14 +37,14 @@ class ShardTurns {
   void Reserve(std::size_t shares) {
     if (waiting_.capacity() < shares) waiting_.reserve(2 * shares);
   }
-  /// The share's next piece is to be gone on with in turns.
+  /// Lets the share's next piece continue in turns.
   void Add(Share& share) { waiting_.push_back(&share); }
 
   /// Returns true if a piece could use a slice.
   [[nodiscard]] bool wanted() const { return NextTurn() != waiting_.end(); }
-  /// Gives one slice to the pieces. Calls on_leave(share) for each share that needs no further turn
-  /// for now: its piece is answered, and the next one is at hand, or it has found keys to delete
-  /// before it is added again. That call may add shares.
+  /// Gives one slice to the pieces. Calls on_leave(share) for each share that needs no turn until
+  /// it is added again: its piece is answered, or has found keys that must be deleted first. That
+  /// call may add shares.
   void Take(const OnLeave& on_leave);
 
   /// Ends the search of the share, if there is one.
