@@ -56,6 +56,26 @@ TEST_CASE("small values are kept exactly", "[histogram]") {
   CHECK(histogram.Mean() == 7.6);
 }
 
+TEST_CASE("the values since an earlier state are those recorded after it", "[histogram]") {
+  const auto seed = GENERATE(take(50, random(1u, 1'000'000u)));
+  const std::vector<std::uint64_t> later = RandomValues(seed + 1, 200);
+  const Histogram before = HistogramOf(RandomValues(seed, 300));
+  Histogram now = before;
+  for (const std::uint64_t value : later) now.Record(value);
+
+  const Histogram since = now.Since(before);
+  const Histogram alone = HistogramOf(later);
+  CHECK(since.count() == later.size());
+  CHECK(since.max() >= alone.max());
+  CHECK(since.max() - alone.max() <= alone.max() / 32);
+  for (const double q : {0., .1, .5, .9, .99}) {
+    CHECK(std::min(since.Quantile(q), alone.max()) == alone.Quantile(q));
+  }
+  CHECK(since.sum() >= 0);
+  CHECK(now.Since(now).count() == 0);
+  CHECK(now.Since(now).max() == 0);
+}
+
 TEST_CASE("a quantile is never too low and at most a 32nd too high", "[histogram]") {
   const auto seed = GENERATE(take(50, random(1u, 1'000'000u)));
   CAPTURE(seed);

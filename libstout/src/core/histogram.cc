@@ -12,6 +12,17 @@ void Histogram::Merge(const Histogram& other) {
   max_ = std::max(max_, other.max_);
 }
 
+Histogram Histogram::Since(const Histogram& before) const {
+  Histogram since;
+  for (std::size_t i = 0; i < kBuckets; ++i) {
+    since.counts_[i] = counts_[i] - before.counts_[i];
+    if (since.counts_[i] > 0) since.max_ = std::min(UpperBound(i), max_);
+  }
+  since.count_ = count_ - before.count_;
+  since.sum_ = sum_ - before.sum_;
+  return since;
+}
+
 std::uint64_t Histogram::Quantile(double q) const {
   if (count_ == 0) return 0;
   const auto rank = static_cast<std::uint64_t>(std::ceil(q * static_cast<double>(count_)));

@@ -70,33 +70,20 @@ std::uint64_t Grown(const std::vector<Step<LaneStats>>& steps, std::uint64_t Lan
   return sum;
 }
 
-// Returns the quantile of the durations that were recorded between the states, in seconds. The
-// error is at most +5 %: 1/32 from the buckets, and 1/64 from the end of the search.
+// Returns the durations that were recorded between the states.
 template <typename Stats>
-double Quantile(const std::vector<Step<Stats>>& steps, Histogram Stats::*histogram, double q) {
-  std::uint64_t count = 0;
-  std::uint64_t high = 0;
+Histogram Recorded(const std::vector<Step<Stats>>& steps, Histogram Stats::*histogram) {
+  Histogram recorded;
   for (const auto& [before, now] : steps) {
-    count += (now->*histogram).count() - (before->*histogram).count();
-    high = std::max(high, (now->*histogram).max());
+    recorded.Merge((now->*histogram).Since(before->*histogram));
   }
-  if (count == 0) return std::numeric_limits<double>::quiet_NaN();
-  const auto rank = static_cast<std::uint64_t>(std::ceil(q * static_cast<double>(count)));
-  const auto at_most = [&](std::uint64_t bound) {
-    std::uint64_t sum = 0;
-    for (const auto& [before, now] : steps) {
-      sum += (now->*histogram).CountAtMost(bound) - (before->*histogram).CountAtMost(bound);
-    }
-    return sum;
-  };
-  // Invariant: at least `rank` durations are at most `high`, and fewer at most `low`.
-  high += high / 32 + 1;
-  std::uint64_t low = 0;
-  while (high - low > std::max<std::uint64_t>(1, high / 64)) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    (at_most(middle) >= rank ? high : low) = middle;
-  }
-  return static_cast<double>(high) / http::kNanosPerSecond;
+  return recorded;
+}
+
+// Returns the quantile of durations, in seconds, or NaN if there are none.
+double Quantile(const Histogram& durations, double q) {
+  if (durations.count() == 0) return std::numeric_limits<double>::quiet_NaN();
+  return static_cast<double>(durations.Quantile(q)) / http::kNanosPerSecond;
 }
 
 // Returns whole numbers unchanged, and other numbers with four digits. NaN becomes null.
@@ -176,6 +163,8 @@ struct History::Steps {
     const auto longest = [&](Duration LaneStats::*value) {
       return InSeconds(Largest(lanes, value));
     };
+    const Histogram replies = Recorded(engines, &EngineStats::reply_latency);
+    const Histogram batch_calls = Recorded(lanes, &LaneStats::store_latency);
     const std::uint64_t batches = Grown(lanes, &LaneStats::batches_sent);
     const std::uint64_t items = Grown(lanes, &LaneStats::writes_sent);
     return {
@@ -184,10 +173,10 @@ struct History::Steps {
         .writes = rate(&LaneStats::writes_done),
         .batches = rate(&LaneStats::batches_sent),
         .retries = rate(&LaneStats::retries),
-        .reply_p50 = Quantile(engines, &EngineStats::reply_latency, .5),
-        .reply_p99 = Quantile(engines, &EngineStats::reply_latency, .99),
-        .store_p50 = Quantile(lanes, &LaneStats::store_latency, .5),
-        .store_p99 = Quantile(lanes, &LaneStats::store_latency, .99),
+        .reply_p50 = Quantile(replies, .5),
+        .reply_p99 = Quantile(replies, .99),
+        .store_p50 = Quantile(batch_calls, .5),
+        .store_p99 = Quantile(batch_calls, .99),
         .batch_items =
             batches == 0 ? kNothing : static_cast<double>(items) / static_cast<double>(batches),
         .interval = longest(&LaneStats::interval),

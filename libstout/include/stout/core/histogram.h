@@ -27,6 +27,10 @@ class Histogram {
 
   void Merge(const Histogram& other);
 
+  /// Returns the values that were recorded after `before`, an earlier state of this histogram. The
+  /// maximum is the bound of its bucket, at most 1/32 too high.
+  [[nodiscard]] Histogram Since(const Histogram& before) const;
+
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] double sum() const { return sum_; }
   [[nodiscard]] std::uint64_t max() const { return max_; }
