@@ -30,9 +30,8 @@ http::Response MakeError(ErrorCode ec) {
   }
   if (ec == Errc::kDeadline) {
     return http::MakeError(
-        504, "the store did not confirm in time; a change may yet take effect",
-        "read the current state or repeat the request; if this continues, check the "
-        "store, or raise --reply-deadline");
+        504, "the store did not answer in time",
+        "repeat the request; if this continues, check the store, or raise --reply-deadline");
   }
   if (ec == Errc::kTransient || ec == Errc::kUnknown) {
     return Unavailable("the store does not answer", "repeat the request after Retry-After seconds");

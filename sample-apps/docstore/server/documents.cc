@@ -21,7 +21,8 @@ std::optional<http::Response> StoreTrouble(const WatchedStore& store, Duration l
   const ErrorCode last = health.last_error();
   http::Response response = http::MakeError(
       503,
-      fmt::format("the store ({}) has not answered for {} s: {}", store.traits().name,
+      fmt::format("the store ({}) has completed no read, or no write, for {} s: {}",
+                  store.traits().name,
                   std::chrono::duration_cast<std::chrono::seconds>(in_vain).count(),
                   last ? last.message() : "no call has completed"),
       "check the store and the network to it; this server recovers when the store answers");
@@ -30,8 +31,7 @@ std::optional<http::Response> StoreTrouble(const WatchedStore& store, Duration l
 }
 
 http::Response MakeError(ErrorCode ec, bool changed) {
-  // The text of kDeadline already reports an unknown outcome.
-  if (!changed || IsFinal(ec) || ec == Errc::kDeadline) return MakeError(ec);
+  if (!changed || IsFinal(ec)) return MakeError(ec);
   return http::MakeError(
       504,
       fmt::format("the change was not confirmed: {}; it may have taken effect, or may yet take "
