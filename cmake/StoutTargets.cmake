@@ -8,6 +8,10 @@ function(stout_compile target)
   if(Boost_VERSION VERSION_GREATER_EQUAL 1.83 AND Boost_VERSION VERSION_LESS 1.84)
     target_compile_options(${target} PRIVATE -include cstdint)
   endif()
+  # With -Og, gcc 14 cannot inline what xxhash.h of Debian 13 forces it to.
+  if(CMAKE_CXX_FLAGS_DEBUG MATCHES "-Og")
+    target_compile_definitions(${target} PRIVATE $<$<CONFIG:Debug>:XXH_NO_INLINE_HINTS=1>)
+  endif()
   # False alarms of gcc 12: uninitialised memory inside Asio's coroutines, a mismatch of their operator
   # new and delete once one of the two is inlined, and overlapping copies inside `"text" + string` (GCC
   # bug 105651).
