@@ -102,7 +102,7 @@ class RocksDbPeer final : public ShardPeer {
     Space space;
     space.Add("files, values", Property(values_, rocksdb::DB::Properties::kLiveSstFilesSize));
     space.Add("files, index", Property(index_, rocksdb::DB::Properties::kLiveSstFilesSize));
-    space.Add("block cache", cache_->GetUsage());
+    space.Add("block cache", Property(values_, rocksdb::DB::Properties::kBlockCacheUsage));
     for (rocksdb::ColumnFamilyHandle* const family : {values_, index_}) {
       const std::string name = family == values_ ? "values" : "index";
       space.Add("tables, " + name,

@@ -340,14 +340,14 @@ Task<void> RoutingSession::Reply(http::Response response) {
 // Answers a request that could not be read to its end because of `ec`. `too_slow`: the body
 // arrived at less than min_body_rate.
 Task<void> RoutingSession::ReplyToBadRequest(ErrorCode ec, bool too_slow) {
-  static const auto& parse_errors = make_error_code(beast::http::error::bad_method).category();
+  const ErrorCode parse_error = beast::http::error::bad_method;
   if (draining_ && ec == asio::error::operation_aborted) {
     co_await Reply(http::MakeDraining());
   } else if (deadline_.passed() && too_slow) {
     co_await Reply(http::MakeTooSlow(parts_.options.http));
   } else if (deadline_.passed()) {
     co_await Reply(http::MakeTooLate(parts_.options.http));
-  } else if (ec.category() == parse_errors) {
+  } else if (ec.category() == parse_error.category()) {
     co_await Reply(http::MakeParseError(ec, parts_.options.http));
   } else {
     broken_ = true;  // the client has gone
