@@ -123,7 +123,7 @@ TEST_CASE("things are chosen by Zipf's law, or alike", "[shard-bench]") {
   }
 }
 
-const SearchClass& FindClass(const std::vector<SearchClass>& classes, const std::string& name) {
+const SearchClass& FindClass(const std::vector<SearchClass>& classes, std::string_view name) {
   return *std::find_if(classes.begin(), classes.end(),
                        [&](const SearchClass& of) { return of.name == name; });
 }
