@@ -174,7 +174,7 @@ TEST_CASE("bytes that are no record are kCorrupt to readers and refused to write
   using namespace std::string_literals;
   const TempDirectory directory;
   const std::string garbage =
-      GENERATE("", "\1", "\2 of a later format, no doubt", "no header here, no",
+      GENERATE(""s, "\1"s, "\2 of a later format, no doubt"s, "no header here, no"s,
                "\1\7 a kind that there is not"s, "\1\1 a tombstone with no time"s);
   CAPTURE(garbage);
   OpenOrThrow({.path = directory.path()}).reset();
