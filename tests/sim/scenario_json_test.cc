@@ -50,11 +50,16 @@ Scenario UnlikeTheDefault() {
                     .workers = 8,
                     .partitions = 4,
                     .rtt_us = 0,
+                    .jitter_us = 1000,
+                    .jitter_reorders = true,
                     .noise_sigma = 0.7,
+                    .slow_share = 0.01,
+                    .slow_factor = 20,
                     .background_load = 0.3,
                     .queue_limit = 100,
                     .pause_every_s = 5,
-                    .pause_ms = 200};
+                    .pause_ms = 200,
+                    .pause_regular = true};
   scenario.clients = {.count = 32,
                       .lanes = ClientSpec::Lanes::kPerPartition,
                       .total_rate_per_s = 12345.678,
@@ -129,6 +134,16 @@ TEST_CASE("a wrong value is refused by field, with what it is and what is allowe
   CHECK(ErrorOf(R"({"store": {"kind": "fiffo"}})") ==
         R"("store.kind" is "fiffo"; it must be one of fifo, workers, partitioned, group_commit; )"
         R"(did you mean "fifo"?)");
+  CHECK_THAT(ErrorOf(R"({"store": {"jitter_us": -1}})"),
+             Contains("\"store.jitter_us\" is -1; it must be a number of at least 0"));
+  CHECK(ErrorOf(R"({"store": {"jitter_reorders": 1}})") ==
+        R"("store.jitter_reorders" is 1; it must be true or false)");
+  CHECK(ErrorOf(R"({"store": {"slow_share": 1}})") ==
+        R"("store.slow_share" is 1; it must be a number of at least 0 and below 1)");
+  CHECK_THAT(ErrorOf(R"({"store": {"slow_factor": 0.5}})"),
+             Contains("\"store.slow_factor\" is 0.5; it must be a number of at least 1"));
+  CHECK(ErrorOf(R"({"store": {"pause_regular": "yes"}})") ==
+        R"("store.pause_regular" is "yes"; it must be true or false)");
   CHECK(ErrorOf(R"({"store": []})") == R"("store" is []; it must be an object {...})");
   CHECK(ErrorOf(R"({"steps": {}})") == R"("steps" is {}; it must be an array)");
   CHECK(ErrorOf(R"({"clients": {"trace_s": [0, "x"]}})") ==

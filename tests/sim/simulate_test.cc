@@ -303,6 +303,79 @@ TEST_CASE("an attempt without an answer in time is repeated", "[simulate]") {
   CHECK(result.pending == 0);
 }
 
+TEST_CASE("jitter delays each batch by its mean", "[simulate]") {
+  Scenario scenario = Plain(10, 3000);
+  scenario.store.rtt_us = 500;
+  scenario.store.jitter_us = 3000;
+  scenario.store.jitter_reorders = GENERATE(false, true);
+  CAPTURE(scenario.store.jitter_reorders);
+  const Result result = Simulate(scenario, Unbatched{});
+  CHECK(result.write_latency_ms.mean == Within(0.02, 0.5 + 3 + 1));
+  CHECK(result.write_latency_ms.p99 == Within(0.05, 0.5 + 3 * std::log(100) + 1));
+}
+
+// In order, a batch arrives with the last of those before it. With Poisson sends at the rate r and
+// the jitter m, P(delay <= x) = (1 - u) exp(-r m u) with u = exp(-x / m).
+TEST_CASE("jitter keeps the batches of a client in order, unless they may overtake", "[simulate]") {
+  Scenario scenario = Plain(1000, 200);
+  scenario.store.per_batch_us = 1;
+  scenario.store.jitter_us = 100'000;
+  SECTION("in order, a batch waits for those before it") {
+    const double mean_ms = 100 * (std::log(100) + 0.5772);  // Gumbel
+    CHECK(Simulate(scenario, Unbatched{}).write_latency_ms.mean == Within(0.05, mean_ms));
+  }
+  SECTION("batches that overtake do not wait") {
+    scenario.store.jitter_reorders = true;
+    CHECK(Simulate(scenario, Unbatched{}).write_latency_ms.mean == Within(0.02, 100));
+  }
+  SECTION("a batch does not wait for those of other clients") {
+    scenario.clients.count = 1000;
+    CHECK(Simulate(scenario, Unbatched{}).write_latency_ms.mean == Within(0.02, 105));
+  }
+}
+
+// Lanes with a common timer send a batch each in one instant.
+TEST_CASE("batches that a client sends in one instant share their delay", "[simulate]") {
+  Scenario scenario = Plain(100, 2000);
+  scenario.store = {.kind = Kind::kPartitioned,
+                    .per_batch_us = 1,
+                    .per_item_us = 0,
+                    .partitions = 8,
+                    .rtt_us = 0,
+                    .jitter_us = 10'000};
+  scenario.clients.lanes = ClientSpec::Lanes::kPerPartition;
+  // With a delay each, and in order, the k-th would be late by the largest of k: 21 ms on average.
+  CHECK(Simulate(scenario, Constant{{.tick = 1s}}).store_latency_ms == Within(0.1, 10));
+}
+
+TEST_CASE("slow services keep the mean of all, and have the variance of two kinds", "[simulate]") {
+  Scenario scenario = Plain(500, 4000);
+  scenario.store.slow_share = 0.02;
+  scenario.store.slow_factor = 20;
+  const Result result = Simulate(scenario, Unbatched{});
+  const double mean = 1 - 0.02 + 0.02 * 20;
+  const double second_moment = (1 - 0.02 + 0.02 * 20 * 20) / (mean * mean);
+  CHECK(result.store_utilisation == Within(0.02, 0.5));
+  // Pollaczek and Khinchine.
+  CHECK(result.write_latency_ms.mean == Within(0.05, 1 + 0.5 * second_moment / (2 * (1 - 0.5))));
+}
+
+TEST_CASE("regular pauses begin the same time after one another", "[simulate]") {
+  Scenario scenario = Plain(10'000, 100);
+  scenario.warmup_s = 0;
+  scenario.timeline_s = 0.1;
+  scenario.store.per_batch_us = 10;
+  scenario.store.pause_every_s = 1.7;
+  scenario.store.pause_ms = 300;
+  scenario.store.pause_regular = true;
+  const Result result = Simulate(scenario, Natural{});
+  // Paused in [1.7, 2.0), [3.7, 4.0), ...
+  for (std::size_t i = 0; i < result.timeline.size(); ++i) {
+    CAPTURE(i);
+    CHECK((result.timeline[i].completed_per_s < 100) == (i % 20 >= 17));
+  }
+}
+
 // --- Nothing is lost
 // -------------------------------------------------------------------------------
 

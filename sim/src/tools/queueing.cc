@@ -32,11 +32,20 @@ double ClientRate(const Scenario& scenario) {
   return total * (1 - clients.read_fraction) / clients.count;
 }
 
+/// Variance of a service time over its mean's square.
+double VariationSquared(const StoreSpec& store) {
+  const double noise = std::expm1(store.noise_sigma * store.noise_sigma);
+  if (store.slow_share == 0) return noise;
+  const double p = store.slow_share;
+  const double f = store.slow_factor;
+  return (1 + noise) * (1 - p + p * f * f) / std::pow(1 - p + p * f, 2) - 1;
+}
+
 /// Mean time in the store of batches of `items`, `batches` of which arrive each second.
 double StoreLatency(const StoreSpec& store, double batches, double items) {
   const double per_batch = store.per_batch_us * kMicrosecond;
   const double per_item = store.per_item_us * kMicrosecond;
-  const double variation_squared = std::expm1(store.noise_sigma * store.noise_sigma);
+  const double variation_squared = VariationSquared(store);
   const double servers = ServersOf(store);
   if (store.kind == StoreSpec::Kind::kGroupCommit) {
     const double service = per_batch + per_item * items;
@@ -75,7 +84,8 @@ double ItemCapacity(const StoreSpec& store) {
 
 double UnloadedLatency(const StoreSpec& store) {
   const double sync = store.kind == StoreSpec::Kind::kGroupCommit ? store.sync_us : 0;
-  return (store.rtt_us + store.per_batch_us + store.per_item_us + sync) * kMicrosecond;
+  return (store.rtt_us + store.jitter_us + store.per_batch_us + store.per_item_us + sync) *
+         kMicrosecond;
 }
 
 double ExpectedLatency(const Scenario& scenario, double interval) {
@@ -83,7 +93,7 @@ double ExpectedLatency(const Scenario& scenario, double interval) {
   // The next change after an interval without any goes at once: sends are 1/rate further apart.
   const double items = 1 + rate * interval;
   const double wait = rate * interval / items * interval / 2;
-  return wait + scenario.store.rtt_us * kMicrosecond +
+  return wait + (scenario.store.rtt_us + scenario.store.jitter_us) * kMicrosecond +
          StoreLatency(scenario.store, scenario.clients.count * rate / items, items);
 }
 

@@ -53,8 +53,17 @@ void Describe(Visitor& visit, Store& store) {
         "partitioned: number of servers, each with a queue; a batch is split by the hash of its "
         "keys");
   visit("rtt_us", store.rtt_us, kTimeUs, "network round trip, half each way");
+  visit("jitter_us", store.jitter_us, kTimeUs,
+        "mean of a further delay of each batch on its way to the store, exponential");
+  visit("jitter_reorders", store.jitter_reorders, kAny,
+        "a batch may overtake an earlier one of its client; false: they stay in order, as on one "
+        "connection");
   visit("noise_sigma", store.noise_sigma, Between(0, 3),
         "each service takes a lognormal factor of mean 1 and this sigma");
+  visit("slow_share", store.slow_share, Range{.min = 0, .max = 1, .below_max = true},
+        "share of the services that are slow");
+  visit("slow_factor", store.slow_factor, Between(1, 1e6),
+        "time of a slow service over that of another; the mean of all stays the same");
   visit("background_load", store.background_load, Range{.min = 0, .max = 1, .below_max = true},
         "share of the capacity that other tenants take");
   visit("queue_limit", store.queue_limit, AtLeast(0),
@@ -62,6 +71,8 @@ void Describe(Visitor& visit, Store& store) {
   visit("pause_every_s", store.pause_every_s, Between(0, 1e6),
         "mean time between pauses of the store, exponential; 0: no pauses");
   visit("pause_ms", store.pause_ms, Between(0, 1e9), "length of a pause");
+  visit("pause_regular", store.pause_regular, kAny,
+        "the time from the end of a pause to the next is exactly pause_every_s");
 }
 
 template <typename Visitor, internal::SameAs<ClientSpec> Clients>

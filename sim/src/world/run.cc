@@ -28,14 +28,15 @@ Run::Run(const Scenario& scenario, const PolicyOf& policy_of, const RunLimits& l
       policy_of_(policy_of),
       limits_(limits),
       end_(At(scenario.duration_s)),
-      half_rtt_(Microseconds(scenario.store.rtt_us / 2)),
       partitions_(PartitionsOf(scenario.store)),
       keys_(ShareKeys(scenario.keys, MostClients(scenario))),
       seeds_(scenario.seed),
       recorder_(scenario),
-      store_(MakeStore(scenario.store,
-                       Service(scenario.store, At(scenario.warmup_s), end_, seeds_.noise), flights_,
-                       agenda_, seeds_.tenants)),
+      store_(
+          MakeStore(scenario.store,
+                    Service(scenario.store, At(scenario.warmup_s), end_, seeds_.noise, seeds_.slow),
+                    flights_, agenda_, seeds_.tenants)),
+      links_(scenario.store, seeds_.jitter),
       load_(scenario.clients, MostClients(scenario), seeds_.load) {}
 
 // --- The run -------------------------------------------------------------------------------------
@@ -59,10 +60,7 @@ void Run::Prepare() {
   }
   SetClients(scenario_.clients.count);
   if (scenario_.clients.arrivals == ClientSpec::Arrivals::kMmpp) TurnBurst();
-  if (scenario_.store.pause_every_s > 0) {
-    agenda_.Push(At(scenario_.store.pause_every_s * seeds_.pauses.Exponential()),
-                 {Event::Kind::kPause});
-  }
+  if (scenario_.store.pause_every_s > 0) PlanPause(kStart);
 }
 
 void Run::Handle(Event event) {
@@ -142,7 +140,7 @@ void Run::Send(Client& client, WriteBatch batch, TimePoint now) {
   flight.sent = now;
   flight.parts = flight.parts_left = 1;
   flight.dropped.clear();
-  agenda_.Push(now + half_rtt_, {Event::Kind::kArrive, id});
+  agenda_.Push(links_.Arrival(client.id(), now), {Event::Kind::kArrive, id});
 }
 
 void Run::Answer(FlightId id) {
@@ -251,13 +249,18 @@ void Run::TurnBurst() {
   SpreadRates();
 }
 
+void Run::PlanPause(TimePoint from) {
+  const StoreSpec& store = scenario_.store;
+  const double gap = store.pause_regular ? 1 : seeds_.pauses.Exponential();
+  agenda_.Push(from + Seconds(store.pause_every_s * gap), {Event::Kind::kPause});
+}
+
 // The next pause comes some time after this one.
 void Run::Pause() {
   const TimePoint now = agenda_.now();
   const Duration length = Milliseconds(scenario_.store.pause_ms);
   store_->Pause(length, now);
-  agenda_.Push(now + length + Seconds(scenario_.store.pause_every_s * seeds_.pauses.Exponential()),
-               {Event::Kind::kPause});
+  PlanPause(now + length);
 }
 
 }  // namespace stout::sim::internal

@@ -14,6 +14,7 @@
 #include "world/event.h"
 #include "world/flight.h"
 #include "world/key_space.h"
+#include "world/links.h"
 #include "world/load.h"
 #include "world/recorder.h"
 #include "world/store.h"
@@ -39,6 +40,8 @@ class Run final : public Client::Network {
     Random pauses = root.Fork();
     Random load = root.Fork();
     Random clients = root.Fork();
+    Random jitter = root.Fork();  // new ones come last, so that the others stay the same
+    Random slow = root.Fork();
   };
 
   void Prepare();
@@ -61,13 +64,13 @@ class Run final : public Client::Network {
   void Leave(Client& client);
   void SpreadRates();
   void TurnBurst();
+  void PlanPause(TimePoint from);
   void Pause();
 
   const Scenario& scenario_;
   const PolicyOf& policy_of_;
   const RunLimits& limits_;
   const TimePoint end_;
-  const Duration half_rtt_;
   const LaneId partitions_;
   const std::vector<KeySpace> keys_;  // by place
 
@@ -77,6 +80,7 @@ class Run final : public Client::Network {
   Digest digest_;
   FlightPool flights_;
   std::unique_ptr<Store> store_;
+  Links links_;
   Load load_;
   std::vector<std::unique_ptr<Client>> clients_;  // by id; those that left, too
   std::vector<std::uint32_t> places_;             // whose each place is now

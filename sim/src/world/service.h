@@ -11,12 +11,13 @@ namespace stout::sim::internal {
 
 /// How long a server of the store takes, and how long all of them were at work.
 ///
-/// One service costs per_batch + n * per_item, times a lognormal factor of mean 1, over the speed
-/// that the store has when it begins.
+/// One service costs per_batch + n * per_item, times a lognormal factor of mean 1, times another
+/// that has mean 1 and is `slow_factor` times as large in the share `slow_share` of the services,
+/// over the speed that the store has when it begins.
 class Service {
  public:
   /// Work between `from` and `to` counts as busy.
-  Service(const StoreSpec& spec, TimePoint from, TimePoint to, Random random);
+  Service(const StoreSpec& spec, TimePoint from, TimePoint to, Random noise, Random slow);
 
   /// Nanoseconds of a server at speed 1, without noise.
   [[nodiscard]] double Cost(std::size_t items) const {
@@ -34,16 +35,20 @@ class Service {
 
  private:
   [[nodiscard]] double Noise();
+  [[nodiscard]] double Tail();
 
   double per_batch_ns_;
   double per_item_ns_;
   double sigma_;
+  double slow_share_;
+  double slow_factor_;
   double speed_ = 1;
   TimePoint from_;
   TimePoint to_;
   TimePoint paused_until_{};
   Duration busy_{};
-  Random random_;
+  Random noise_;
+  Random slow_;
 };
 
 }  // namespace stout::sim::internal

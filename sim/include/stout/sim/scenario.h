@@ -23,11 +23,16 @@ struct StoreSpec {
   std::uint32_t workers = 1;      ///< kWorkers.
   std::uint32_t partitions = 1;   ///< kPartitioned.
   double rtt_us = 500;            ///< Network round trip, half each way.
+  double jitter_us = 0;           ///< Mean of an exponential delay more on the way to the store.
+  bool jitter_reorders = false;   ///< A batch may overtake an earlier one of its client.
   double noise_sigma = 0;         ///< Lognormal factor on each service, mean 1.
+  double slow_share = 0;          ///< This share of the services, [0, 1), ...
+  double slow_factor = 1;         ///< ... takes this multiple of the others; the mean is kept.
   double background_load = 0;     ///< Share of the capacity that other tenants take, [0, 1).
   std::uint64_t queue_limit = 0;  ///< Batches waiting beyond which one is dropped; 0: none.
-  double pause_every_s = 0;  ///< The store stands still this often (mean, exponential); 0: never.
-  double pause_ms = 0;       ///< For this long.
+  double pause_every_s = 0;    ///< The store stands still this often (mean, exponential); 0: never.
+  double pause_ms = 0;         ///< For this long.
+  bool pause_regular = false;  ///< The time between pauses is exact.
 
   bool operator==(const StoreSpec&) const = default;
 };
