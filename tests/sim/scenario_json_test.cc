@@ -354,6 +354,8 @@ TEST_CASE("a grid that cannot be is refused", "[grid]") {
   CHECK_THAT(GridErrorOf(R"({"stores": [{"name": "base"}], )" + rest +
                          R"(, "variants": [{"name": "v", "clients": {"arrivals": "closed"}}]})"),
              Contains("poisson or mmpp"));
+  CHECK_THAT(GridErrorOf(R"({"seeds": 0, "stores": [{"name": "a"}], )" + rest + "}"),
+             Contains("\"seeds\" is 0; it must be an integer of at least 1"));
   CHECK_THAT(GridErrorOf(R"({"stores": [{"name": "a"}], "loads_percent": [120],
                              "client_counts": [1]})"),
              Contains("\"loads_percent[0]\" is 120"));

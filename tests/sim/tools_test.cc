@@ -27,6 +27,7 @@
 #include "stout/sim/scenario_json.h"
 #include "stout/sim/sweep.h"
 #include "tests/support/catch.h"
+#include "tools/median.h"
 #include "tools/parallel.h"
 #include "tools/spaced.h"
 
@@ -295,6 +296,9 @@ TEST_CASE("regrets count what is unstable, and summarise by group", "[regret]") 
   CHECK(all.share_within_25_percent == Approx(0.5));
   CHECK(all.p99_ratio == Approx(1.5 * std::cbrt(1 * 1.2 * 2)));
   CHECK(all.worst_vs_natural == Approx(1.5));
+  CHECK(all.geometric_mean_vs_natural == Approx(1.5));
+  CHECK(all.p95_vs_natural == Approx(1.5));
+  CHECK(all.share_jain_97_percent == Approx(2.0 / 3));  // not a, and d's clients are not equal
   CHECK(all.jain_throughput_min == Approx(0.9));
   CHECK(all.jain_throughput_median == Approx(1));
   CHECK(rows[2].name == "group_commit");
@@ -308,6 +312,60 @@ TEST_CASE("regrets count what is unstable, and summarise by group", "[regret]") 
   results[1].interval->result.stable = false;
   CHECK_FALSE(RegretOf(results[1], "p"));
   CHECK_THAT(RegretTable(results, "p"), Contains("without a stable interval: 1"));
+}
+
+TEST_CASE("without best intervals, a summary compares with natural batching", "[regret]") {
+  std::vector<PointResults> results;
+  for (const double ms : {6.0, 8.0, 8.0, 27.0}) {
+    results.push_back(Point("p", 1, ms));
+    results.back().interval.reset();
+    results.back().policies["natural:2"] = WithMean(8);
+  }
+  results[3].policies["p"].jain_latency = 0.96;
+  const RegretRow all = Summarise(results, "p")[0];
+  CHECK(all.points == 4);
+  CHECK(all.geometric_mean == 0);
+  CHECK(all.geometric_mean_vs_natural == Approx(std::pow(0.75 * 27.0 / 8, 0.25)));
+  CHECK(all.p95_vs_natural == Approx(27.0 / 8));
+  CHECK(all.worst_vs_natural == Approx(27.0 / 8));
+  CHECK(all.share_jain_97_percent == Approx(0.75));
+  CHECK_THAT(RegretTable(results, "p"),
+             Contains("1 point more than 5 % behind the best natural batching"));
+}
+
+TEST_CASE("the median of some runs is unstable if most of them are", "[grid]") {
+  using internal::MedianOf;
+  CHECK(MedianOf<Result>({WithMean(5), WithMean(1), WithMean(3)}).write_latency_ms.mean == 3);
+  CHECK(MedianOf<Result>({WithMean(1, false), WithMean(5), WithMean(3)}).write_latency_ms.mean ==
+        5);
+  CHECK_FALSE(MedianOf<Result>({WithMean(1, false), WithMean(5), WithMean(2, false)}).stable);
+  CHECK(MedianOf<Result>({WithMean(7)}).write_latency_ms.mean == 7);
+}
+
+TEST_CASE("a point of a grid with several seeds has the median of their runs", "[grid]") {
+  Grid grid = ReadGrid(kTwoPoints).value();
+  grid.seed = 7;
+  grid.seeds = 3;
+  grid.client_counts = {4};
+  std::vector<PointResults> results = TakeOver(Expand(grid), {}, false);
+  REQUIRE(results.size() == 1);
+  REQUIRE(RunGrid(results, {.without_oracle = true}));
+  CHECK_FALSE(results[0].interval);
+
+  std::vector<Result> runs;
+  Scenario scenario = results[0].point.scenario;
+  for (const std::uint64_t seed : {7, 8, 9}) {
+    scenario.seed = seed;
+    runs.push_back(Simulate(scenario, Natural{}));
+  }
+  const Result median = internal::MedianOf(runs);
+  CHECK(results[0].policies.at("natural").digest == median.digest);
+  CHECK(results[0].policies.at("natural").seed == median.seed);
+
+  // Runs of another number of seeds do not hold.
+  grid.seeds = 1;
+  CHECK(TakeOver(Expand(grid), results, true)[0].policies.empty());
+  CHECK(GridFileToJson({.points = results}).at("points").at(0).at("seeds") == 3);
 }
 
 TEST_CASE("a grid runs each point once, and its file comes back", "[grid]") {
@@ -504,6 +562,10 @@ TEST_CASE("grid keeps its results, resumes, and is plotted", "[command]") {
   CHECK(TextOf(out) == first);
   CHECK(Command({"grid", grid, "--policy", "gap:10ms", "--baseline", out, "--only", "N4"}).status ==
         kOk);
+
+  const Output quick = Command({"grid", grid, "--policy", "natural", "--without-oracle"});
+  CHECK(quick.status == kOk);
+  CHECK_THAT(quick.out, Contains("family fifo") && !Contains("best interval"));
 
   CHECK_THAT(Command({"grid", grid, "--list"}).out, Contains("base/N16/45%"));
   const Output scenario = Command({"grid", grid, "--print-scenario", "base/N4/45%"});

@@ -142,6 +142,9 @@ class Parser {
     app.add_option("--baseline", grid_.baseline,
                    "Take best intervals and natural batching from this earlier --json file")
         ->type_name("FILE");
+    app.add_flag("--without-oracle", grid_.without_oracle,
+                 "Compare with natural batching only: do not search for the best intervals, which "
+                 "takes most of the time");
     app.add_flag("--list", grid_.list, "Run nothing; print the points");
     app.add_option("--print-scenario", grid_.print_scenario,
                    "Run nothing; print the scenario of this point")

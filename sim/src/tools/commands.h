@@ -44,6 +44,7 @@ struct GridOptions {
   std::string only;       ///< Part of the names of the points to run.
   std::string json_file;  ///< Empty: none; "-": the standard output.
   bool resume = false;
+  bool without_oracle = false;
   std::filesystem::path baseline;
   bool list = false;
   std::string print_scenario;  ///< Name of a point.

@@ -48,6 +48,9 @@ void Describe(Visitor& visit, G& grid) {
   using namespace internal;  // NOLINT(google-build-using-namespace)
   visit("name", grid.name, kAny, "name in tables and plots; default: the file's name");
   visit("seed", grid.seed, AtLeast(0), "seed of every point");
+  visit("seeds", grid.seeds, Between(1, 1000),
+        "number of runs of each point and policy, with seed, seed + 1, ...; the run with the "
+        "median mean latency is kept");
   visit("round_trips", grid.round_trips, Above(0),
         "length of a point, in round trips of the whole fleet, warm-up included");
   visit("warmup_round_trips", grid.warmup_round_trips, AtLeast(0),
@@ -143,7 +146,8 @@ GridPoint MakePoint(const Grid& grid, const StoreModel& model, const Variant& va
                   .family = model.family,
                   .variant = variant.name,
                   .clients = clients,
-                  .load_percent = load_percent};
+                  .load_percent = load_percent,
+                  .seeds = grid.seeds};
   point.name = fmt::format("{}{}{}/N{}/{:g}%", model.name, variant.name.empty() ? "" : "/",
                            variant.name, clients, load_percent);
   const double rate = Rounded(load_percent / 100 * internal::ItemCapacity(model.store));

@@ -93,6 +93,7 @@ ExitCode Execute(const GridOptions& options, const Tool& tool) {
   }
   GridRunOptions run{.policies = PoliciesOf(options.policies, tool),
                      .jobs = options.jobs,
+                     .without_oracle = options.without_oracle,
                      .progress = {},
                      .stop = &program::Interrupt::flag()};
   std::vector<PointResults> results = Begin(points, options);

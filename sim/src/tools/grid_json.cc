@@ -23,6 +23,7 @@ void Describe(Visitor& visit, Point& point) {
   visit("round_trip_ms", point.round_trip_ms, kAny, "");
   visit("round_trips", point.round_trips, kAny, "");
   visit("cut", point.cut, kAny, "");
+  visit("seeds", point.seeds, kAny, "");
 }
 
 template <typename Visitor, internal::SameAs<RegretRow> Row>
@@ -37,7 +38,10 @@ void Describe(Visitor& visit, Row& row) {
   visit("max", row.max, kAny, "");
   visit("share_within_25_percent", row.share_within_25_percent, kAny, "");
   visit("p99_ratio", row.p99_ratio, kAny, "");
+  visit("geometric_mean_vs_natural", row.geometric_mean_vs_natural, kAny, "");
+  visit("p95_vs_natural", row.p95_vs_natural, kAny, "");
   visit("worst_vs_natural", row.worst_vs_natural, kAny, "");
+  visit("share_jain_97_percent", row.share_jain_97_percent, kAny, "");
   visit("jain_throughput_min", row.jain_throughput_min, kAny, "");
   visit("jain_throughput_median", row.jain_throughput_median, kAny, "");
   visit("jain_latency_min", row.jain_latency_min, kAny, "");
@@ -69,8 +73,9 @@ json::object WritePoint(const PointResults& results) {
 RegretRow Rounded(RegretRow row) {
   for (double* const value :
        {&row.geometric_mean, &row.median, &row.p95, &row.max, &row.share_within_25_percent,
-        &row.p99_ratio, &row.worst_vs_natural, &row.jain_throughput_min,
-        &row.jain_throughput_median, &row.jain_latency_min, &row.jain_latency_median}) {
+        &row.p99_ratio, &row.geometric_mean_vs_natural, &row.p95_vs_natural, &row.worst_vs_natural,
+        &row.share_jain_97_percent, &row.jain_throughput_min, &row.jain_throughput_median,
+        &row.jain_latency_min, &row.jain_latency_median}) {
     *value = internal::RoundedTo(6, *value);
   }
   return row;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "median.h"
 #include "parallel.h"
 #include "stout/core/policy/basic.h"
 #include "stout/sim/regret.h"
@@ -23,16 +24,31 @@ struct Job {
   double cost = 0;  ///< In changes.
 };
 
+/// Of all runs of a policy at a point.
 double Changes(const GridPoint& point) {
-  return point.scenario.duration_s * point.scenario.clients.total_rate_per_s;
+  return point.seeds * point.scenario.duration_s * point.scenario.clients.total_rate_per_s;
+}
+
+/// `run` gives a Result or a Best for each of the point's seeds.
+template <typename Run>
+auto MedianOverSeeds(const GridPoint& point, const Run& run) {
+  Scenario scenario = point.scenario;
+  std::vector<decltype(run(scenario))> runs;
+  for (std::uint32_t i = 0; i < point.seeds; ++i) {
+    scenario.seed = point.scenario.seed + i;
+    runs.push_back(run(scenario));
+  }
+  return internal::MedianOf(std::move(runs));
 }
 
 std::vector<Job> Missing(const std::vector<PointResults>& points,
-                         const std::vector<std::pair<std::string, Policy>>& policies) {
+                         const std::vector<std::pair<std::string, Policy>>& policies,
+                         bool without_oracle) {
   std::vector<Job> jobs;
   for (std::size_t i = 0; i < points.size(); ++i) {
     const double cost = Changes(points[i].point);
-    if (!points[i].interval) jobs.push_back({.point = i, .cost = cost * kSweepRuns});
+    if (!points[i].interval && !without_oracle)
+      jobs.push_back({.point = i, .cost = cost * kSweepRuns});
     for (const auto& [name, policy] : policies) {
       if (points[i].policies.contains(name)) continue;
       jobs.push_back({.point = i, .name = &name, .policy = &policy, .cost = cost});
@@ -59,7 +75,7 @@ const std::vector<std::string>& NaturalPolicies() {
 
 bool RunGrid(std::vector<PointResults>& points, const GridRunOptions& options) {
   const auto policies = WithNatural(options.policies);
-  const std::vector<Job> jobs = Missing(points, policies);
+  const std::vector<Job> jobs = Missing(points, policies, options.without_oracle);
   double all = 0;
   for (const Job& job : jobs) all += job.cost;
   const auto stopped = [&] { return options.stop != nullptr && *options.stop; };
@@ -77,10 +93,12 @@ bool RunGrid(std::vector<PointResults>& points, const GridRunOptions& options) {
     std::optional<Best> best;
     Result result;
     if (job.policy == nullptr) {
-      best = BestFixedInterval(point.scenario, limits);
+      best = MedianOverSeeds(
+          point, [&](const Scenario& scenario) { return BestFixedInterval(scenario, limits); });
       best->result.timeline.clear();
     } else {
-      result = Simulate(point.scenario, *job.policy, limits);
+      result = MedianOverSeeds(
+          point, [&](const Scenario& scenario) { return Simulate(scenario, *job.policy, limits); });
       result.timeline.clear();
     }
     if (stopped()) return;
@@ -107,7 +125,10 @@ std::vector<PointResults> TakeOver(const std::vector<GridPoint>& points,
   for (const GridPoint& point : points) {
     PointResults& results = taken.emplace_back(PointResults{.point = point});
     const auto found = by_name.find(point.name);
-    if (found == by_name.end() || found->second->point.scenario != point.scenario) continue;
+    if (found == by_name.end() || found->second->point.scenario != point.scenario ||
+        found->second->point.seeds != point.seeds) {
+      continue;
+    }
     results.interval = found->second->interval;
     for (const auto& [name, result] : found->second->policies) {
       const auto& natural = NaturalPolicies();

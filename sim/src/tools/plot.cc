@@ -147,7 +147,7 @@ Curve Distribution(const GridFile& file, const std::string& policy) {
 Curve ByLoad(const GridFile& file, const std::string& policy) {
   Curve curve{policy, {}};
   for (const RegretRow& row : Summarise(file.points, policy)) {
-    if (row.group != "load" || row.points == 0) continue;
+    if (row.group != "load" || row.geometric_mean == 0) continue;
     curve.rows.push_back({std::stod(row.name), row.geometric_mean});
   }
   std::sort(curve.rows.begin(), curve.rows.end());

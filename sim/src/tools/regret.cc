@@ -14,6 +14,8 @@ namespace {
 constexpr double kListedRegret = 1.25;
 constexpr double kListedVsNatural = 1.05;
 constexpr std::size_t kListed = 12;
+/// Servers are treated alike if both of Jain's indices are as large as this.
+constexpr double kFairJain = 0.97;
 
 const Result* ResultOf(const PointResults& results, const std::string& policy) {
   const auto found = results.policies.find(policy);
@@ -39,55 +41,83 @@ double GeometricMean(const std::vector<double>& values) {
   return values.empty() ? 0 : std::exp(sum / static_cast<double>(values.size()));
 }
 
+/// `count` of the values; requires values.
+double Share(std::size_t count, const std::vector<double>& values) {
+  return static_cast<double>(count) / static_cast<double>(values.size());
+}
+
 RegretRow MakeRow(std::string group, std::string name,
                   const std::vector<const PointResults*>& points, const std::string& policy) {
   RegretRow row{.group = std::move(group), .name = std::move(name)};
   std::vector<double> regrets;
+  std::vector<double> vs_natural;
   std::vector<double> p99_ratios;
   std::vector<double> jain_throughput;
   std::vector<double> jain_latency;
+  std::size_t fair = 0;
   for (const PointResults* const point : points) {
     const std::optional<double> regret = RegretOf(*point, policy);
-    if (!regret) continue;
+    const std::optional<double> ratio = RatioToNatural(*point, policy);
+    if (!regret && !ratio) continue;
+    ++row.points;
     const Result& result = *ResultOf(*point, policy);
-    regrets.push_back(*regret);
-    if (*regret > row.max) {
+    if (regret) regrets.push_back(*regret);
+    if (regret.value_or(0) > row.max) {
       row.max = *regret;
       row.worst_point = point->point.name;
     }
-    row.worst_vs_natural =
-        std::max(row.worst_vs_natural, RatioToNatural(*point, policy).value_or(0));
+    if (ratio) vs_natural.push_back(*ratio);
     if (!result.stable) {
       ++row.unstable;
       continue;
     }
-    const double p99 = result.write_latency_ms.p99 / point->interval->result.write_latency_ms.p99;
-    if (std::isfinite(p99) && p99 > 0) p99_ratios.push_back(p99);
+    if (regret) {
+      const double p99 = result.write_latency_ms.p99 / point->interval->result.write_latency_ms.p99;
+      if (std::isfinite(p99) && p99 > 0) p99_ratios.push_back(p99);
+    }
     if (point->point.scenario.clients.spread == 1) {
       jain_throughput.push_back(result.jain_throughput);
       jain_latency.push_back(result.jain_latency);
+      if (std::min(result.jain_throughput, result.jain_latency) >= kFairJain) ++fair;
     }
   }
-  row.points = regrets.size();
-  if (regrets.empty()) return row;
-  row.geometric_mean = GeometricMean(regrets);
-  row.median = Quantile(regrets, 0.5);
-  row.p95 = Quantile(regrets, 0.95);
-  const auto beyond = std::upper_bound(regrets.begin(), regrets.end(), 1.25);
-  row.share_within_25_percent =
-      static_cast<double>(beyond - regrets.begin()) / static_cast<double>(regrets.size());
-  row.p99_ratio = GeometricMean(p99_ratios);
+  if (!regrets.empty()) {
+    row.geometric_mean = GeometricMean(regrets);
+    row.median = Quantile(regrets, 0.5);
+    row.p95 = Quantile(regrets, 0.95);
+    const auto beyond = std::upper_bound(regrets.begin(), regrets.end(), 1.25);
+    row.share_within_25_percent =
+        Share(static_cast<std::size_t>(beyond - regrets.begin()), regrets);
+    row.p99_ratio = GeometricMean(p99_ratios);
+  }
+  if (!vs_natural.empty()) {
+    row.geometric_mean_vs_natural = GeometricMean(vs_natural);
+    row.p95_vs_natural = Quantile(vs_natural, 0.95);
+    row.worst_vs_natural = vs_natural.back();
+  }
   if (!jain_throughput.empty()) {
     row.jain_throughput_median = Quantile(jain_throughput, 0.5);
     row.jain_throughput_min = jain_throughput.front();
     row.jain_latency_median = Quantile(jain_latency, 0.5);
     row.jain_latency_min = jain_latency.front();
+    row.share_jain_97_percent = Share(fair, jain_throughput);
   }
   return row;
 }
 
 std::string StoreName(const GridPoint& point) {
   return point.variant.empty() ? point.store : point.store + "/" + point.variant;
+}
+
+std::string IntervalText(const PointResults& point) {
+  if (!point.interval) return "";
+  return fmt::format(", best interval {:.4g} ms at {:.4g} ms",
+                     point.interval->result.write_latency_ms.mean, point.interval->chosen_ms);
+}
+
+/// A figure that is 0 where there is none.
+std::string Cell(double figure, int digits) {
+  return figure == 0 ? "-" : fmt::format("{:.{}f}", figure, digits);
 }
 
 /// The worst points by `measure`, of those beyond `bound`.
@@ -109,10 +139,8 @@ std::string WorstPoints(const std::vector<PointResults>& results, const std::str
     const std::string mean = result.completed_per_s > 0
                                  ? fmt::format("mean {:.4g} ms", result.write_latency_ms.mean)
                                  : "nothing became durable";
-    fmt::format_to(std::back_inserter(text),
-                   "  {:<32} {:>7.3f}   {}, best interval {:.4g} ms at {:.4g} ms{}{}\n",
-                   point->point.name, value, mean, point->interval->result.write_latency_ms.mean,
-                   point->interval->chosen_ms, result.stable ? "" : ", unstable",
+    fmt::format_to(std::back_inserter(text), "  {:<32} {:>7.3f}   {}{}{}{}\n", point->point.name,
+                   value, mean, IntervalText(*point), result.stable ? "" : ", unstable",
                    point->point.cut ? ", cut" : "");
   }
   return text;
@@ -170,24 +198,31 @@ std::vector<RegretRow> Summarise(const std::vector<PointResults>& results,
 }
 
 std::string RegretTable(const std::vector<PointResults>& results, const std::string& policy) {
-  std::string text = fmt::format(
-      "{}\n{:<24} {:>6} {:>5} {:>6} {:>6} {:>6} {:>6} {:>7} {:>6} {:>15} {:>15} {:>8}\n", policy,
-      "", "points", "unst.", "geo", "median", "p95", "max", "<=1.25", "p99", "Jain throughput",
-      "Jain latency", "vs nat.");
-  std::size_t measured = 0;
+  static constexpr const char* kColumns =
+      "{:<24} {:>6} {:>5} {:>6} {:>6} {:>6} {:>6} {:>7} {:>6} {:>15} {:>15} {:>6} {:>8} {:>8} "
+      "{:>8}\n";
+  std::string text =
+      policy + "\n" +
+      fmt::format(kColumns, "", "points", "unst.", "geo", "median", "p95", "max", "<=1.25", "p99",
+                  "Jain throughput", "Jain latency", ">=.97", "nat. geo", "nat. p95", "vs nat.");
   for (const RegretRow& row : Summarise(results, policy)) {
-    if (row.group == "all") measured = row.points;
     if (row.points == 0) continue;
-    fmt::format_to(
-        std::back_inserter(text),
-        "{:<24} {:>6} {:>5} {:>6.3f} {:>6.3f} {:>6.3f} {:>6.2f} {:>6.1f}% {:>6.3f} {:>15} {:>15} "
-        "{:>8.3f}\n",
-        row.group + " " + row.name, row.points, row.unstable, row.geometric_mean, row.median,
-        row.p95, row.max, 100 * row.share_within_25_percent, row.p99_ratio,
+    text += fmt::format(
+        kColumns, row.group + " " + row.name, row.points, row.unstable, Cell(row.geometric_mean, 3),
+        Cell(row.median, 3), Cell(row.p95, 3), Cell(row.max, 2),
+        row.median == 0 ? "-" : fmt::format("{:.1f}%", 100 * row.share_within_25_percent),
+        Cell(row.p99_ratio, 3),
         fmt::format("{:.4f} {:.4f}", row.jain_throughput_min, row.jain_throughput_median),
         fmt::format("{:.4f} {:.4f}", row.jain_latency_min, row.jain_latency_median),
-        row.worst_vs_natural);
+        fmt::format("{:.0f}%", 100 * row.share_jain_97_percent),
+        Cell(row.geometric_mean_vs_natural, 3), Cell(row.p95_vs_natural, 3),
+        Cell(row.worst_vs_natural, 3));
   }
+  const auto with_regret = [&](const PointResults& point) {
+    return RegretOf(point, policy).has_value();
+  };
+  const auto measured =
+      static_cast<std::size_t>(std::count_if(results.begin(), results.end(), with_regret));
   if (measured < results.size()) {
     fmt::format_to(std::back_inserter(text),
                    "points without a regret, not run or without a stable interval: {}\n",

@@ -40,6 +40,7 @@ struct Variant {
 struct Grid {
   std::string name;
   std::uint64_t seed = 1;
+  std::uint32_t seeds = 1;   ///< A point is run with `seed`, `seed + 1`, ..., and the median kept.
   double round_trips = 250;  ///< Warm-up included.
   double warmup_round_trips = 100;
   std::uint64_t min_changes = 25'000;  ///< a point is lengthened to this number of changes
@@ -65,6 +66,7 @@ struct GridPoint {
   double round_trip_ms = 0;  ///< of the whole fleet
   double round_trips = 0;    ///< That the point has; fewer than the grid's if it was cut.
   bool cut = false;          ///< At max_changes.
+  std::uint32_t seeds = 1;   ///< It is run with the scenario's seed and those that follow it.
   Scenario scenario;
 
   bool operator==(const GridPoint&) const = default;

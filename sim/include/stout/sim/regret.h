@@ -19,7 +19,8 @@
 
 namespace stout::sim {
 
-/// The measurements at one point of a grid. Results have no timeline.
+/// The measurements at one point of a grid. With several seeds a result is that of one run: the run
+/// with the median mean latency. Results have no timeline.
 struct PointResults {
   GridPoint point;
   std::optional<Best> interval;            ///< The yardstick: the best fixed interval.
@@ -35,6 +36,7 @@ struct PointResults {
 struct GridRunOptions {
   std::vector<std::pair<std::string, Policy>> policies;  ///< Besides the natural ones.
   unsigned jobs = 1;                                     ///< Threads.
+  bool without_oracle = false;                           ///< No search for the best interval.
   /// Called from the calling thread a few times a second, and at the end.
   std::function<void(const std::vector<PointResults>& so_far, double done_share)> progress;
   const std::atomic<bool>* stop = nullptr;  ///< Once true, what is under way is dropped.
@@ -46,14 +48,18 @@ bool RunGrid(std::vector<PointResults>& points, const GridRunOptions& options);
 
 /// How a policy did on a group of points.
 struct RegretRow {
-  std::string group;  ///< "all", or "family", "store", "clients", "load" or "length".
-  std::string name;   ///< Which of them.
-  std::size_t points = 0;
+  std::string group;       ///< "all", or "family", "store", "clients", "load" or "length".
+  std::string name;        ///< Which of them.
+  std::size_t points = 0;  ///< That have a regret, or a ratio to natural batching.
   std::size_t unstable = 0;
-  double geometric_mean = 0, median = 0, p95 = 0, max = 0;  ///< of the regrets
+  /// Of the regrets; 0 where there is none.
+  double geometric_mean = 0, median = 0, p95 = 0, max = 0;
   double share_within_25_percent = 0;
-  double p99_ratio = 0;         ///< Geometric mean of p99 over the best interval's p99.
-  double worst_vs_natural = 0;  ///< Largest mean latency over the best natural's.
+  double p99_ratio = 0;  ///< Geometric mean of p99 over the best interval's p99.
+  /// Of the mean latencies over the best natural's.
+  double geometric_mean_vs_natural = 0, p95_vs_natural = 0, worst_vs_natural = 0;
+  /// Points with both Jain indices at .97 or more, among those with equal clients.
+  double share_jain_97_percent = 1;
   double jain_throughput_min = 1, jain_throughput_median = 1;  ///< of points with equal clients
   double jain_latency_min = 1, jain_latency_median = 1;
   std::string worst_point;  ///< the point of `max`
