@@ -43,10 +43,12 @@ Scenario UnlikeTheDefault() {
                     .seed = 18'446'744'073'709'551'615U,
                     .timeline_s = 0.5,
                     .policy = "natural:4"};
-  scenario.store = {.kind = StoreSpec::Kind::kGroupCommit,
+  scenario.store = {.kind = StoreSpec::Kind::kSharedProcessors,
                     .per_batch_us = 12.5,
                     .per_item_us = 0.75,
                     .sync_us = 5000,
+                    .client_per_batch_us = 100,
+                    .client_per_item_us = 10,
                     .workers = 8,
                     .partitions = 4,
                     .rtt_us = 0,
@@ -57,6 +59,9 @@ Scenario UnlikeTheDefault() {
                     .slow_factor = 20,
                     .background_load = 0.3,
                     .queue_limit = 100,
+                    .tokens_per_s = 1000,
+                    .token_burst = 2000,
+                    .tokens_per_batch = 5,
                     .pause_every_s = 5,
                     .pause_ms = 200,
                     .pause_regular = true};
@@ -64,11 +69,15 @@ Scenario UnlikeTheDefault() {
                       .lanes = ClientSpec::Lanes::kPerPartition,
                       .total_rate_per_s = 12345.678,
                       .spread = 30,
+                      .heavy_share = 0.25,
+                      .start_spread_s = 5,
                       .clock_offset_us = 5000,
                       .arrivals = ClientSpec::Arrivals::kMmpp,
                       .burst_factor = 2,
                       .burst_share = 0.25,
                       .burst_ms = 50,
+                      .on_ms = 30,
+                      .off_ms = 70,
                       .think_us = 10,
                       .outstanding = 3,
                       .trace_s = {0, 0.001, 0.001, 2.5},
@@ -81,7 +90,6 @@ Scenario UnlikeTheDefault() {
                       .reply_deadline_s = 3};
   scenario.keys = {.count = 10'000, .zipf = 0.9};
   scenario.steps = {{.at_s = 1, .total_rate_per_s = 8000, .clients = {}, .store_speed = {}},
-                    {.at_s = 1, .total_rate_per_s = {}, .clients = 64, .store_speed = {}},
                     {.at_s = 2.5, .total_rate_per_s = {}, .clients = {}, .store_speed = 0.5}};
   return scenario;
 }
@@ -132,8 +140,8 @@ TEST_CASE("a wrong value is refused by field, with what it is and what is allowe
   CHECK(ErrorOf(R"({"store": {"background_load": 1}})") ==
         R"("store.background_load" is 1; it must be a number of at least 0 and below 1)");
   CHECK(ErrorOf(R"({"store": {"kind": "fiffo"}})") ==
-        R"("store.kind" is "fiffo"; it must be one of fifo, workers, partitioned, group_commit; )"
-        R"(did you mean "fifo"?)");
+        R"("store.kind" is "fiffo"; it must be one of fifo, workers, partitioned, group_commit, )"
+        R"(shared_processors; did you mean "fifo"?)");
   CHECK_THAT(ErrorOf(R"({"store": {"jitter_us": -1}})"),
              Contains("\"store.jitter_us\" is -1; it must be a number of at least 0"));
   CHECK(ErrorOf(R"({"store": {"jitter_reorders": 1}})") ==
@@ -192,7 +200,28 @@ TEST_CASE("fields that do not go together are refused", "[scenario_json]") {
              Contains("\"clients.trace_s[1]\" is before"));
   CHECK_THAT(ErrorOf(R"({"clients": {"arrivals": "closed"},
                          "steps": [{"at_s": 1, "total_rate_per_s": 2}]})"),
-             Contains("\"steps[0]\" changes a rate") && Contains("poisson or mmpp"));
+             Contains("\"steps[0]\" changes a rate") && Contains("poisson, mmpp or on_off"));
+}
+
+TEST_CASE("fields that another field must allow are refused without it", "[scenario_json]") {
+  CHECK_THAT(ErrorOf(R"({"store": {"token_burst": 5}})"), Contains("need \"store.tokens_per_s\""));
+  CHECK_THAT(ErrorOf(R"({"store": {"tokens_per_batch": 5}})"),
+             Contains("need \"store.tokens_per_s\""));
+  CHECK_THAT(ErrorOf(R"({"store": {"client_per_item_us": 5}})"),
+             Contains("need \"store.kind\" shared_processors"));
+  CHECK_THAT(ErrorOf(R"({"clients": {"start_spread_s": 10}})"),
+             Contains("\"clients.start_spread_s\" is 10; it must be less than \"duration_s\", 10"));
+  CHECK_THAT(ErrorOf(R"({"clients": {"start_spread_s": 1}, "steps": [{"at_s": 2, "clients": 3}]})"),
+             Contains("\"steps[0]\" changes the number of clients while they start"));
+  CHECK(ErrorOf(R"({"clients": {"arrivals": "on_off"},
+                    "steps": [{"at_s": 1, "total_rate_per_s": 2}]})") == "none");
+  CHECK_THAT(
+      ErrorOf(R"({"clients": {"heavy_share": 1}})"),
+      Contains("\"clients.heavy_share\" is 1; it must be a number of at least 0 and below 1"));
+  CHECK_THAT(ErrorOf(R"({"clients": {"on_ms": 0}})"), Contains("\"clients.on_ms\" is 0"));
+  CHECK_THAT(ErrorOf(R"({"clients": {"off_ms": -1}})"), Contains("\"clients.off_ms\" is -1"));
+  CHECK_THAT(ErrorOf(R"({"store": {"tokens_per_s": -1}})"),
+             Contains("\"store.tokens_per_s\" is -1"));
 }
 
 TEST_CASE("a world that no memory holds is refused", "[scenario_json]") {
@@ -261,7 +290,7 @@ TEST_CASE("the schema has what the reader refuses", "[scenario_json]") {
                     {"default", 10},
                     {"description", "simulated time, warm-up included"}});
   CHECK(fields.at("store").at("properties").at("kind").at("enum") ==
-        json::array{"fifo", "workers", "partitioned", "group_commit"});
+        json::array{"fifo", "workers", "partitioned", "group_commit", "shared_processors"});
   CHECK(fields.at("steps").at("items").at("oneOf").as_array().size() == 3);
 }
 
@@ -353,7 +382,13 @@ TEST_CASE("a grid that cannot be is refused", "[grid]") {
              Contains("client_counts"));
   CHECK_THAT(GridErrorOf(R"({"stores": [{"name": "base"}], )" + rest +
                          R"(, "variants": [{"name": "v", "clients": {"arrivals": "closed"}}]})"),
-             Contains("poisson or mmpp"));
+             Contains("poisson, mmpp or on_off"));
+  CHECK_THAT(GridErrorOf(R"({"stores": [{"name": "base"}], )" + rest +
+                         R"(, "variants": [{"name": "v", "steps": [{"at_share": 1}]}]})"),
+             Contains("\"variants[0].steps[0].at_share\" is 1; it must be a number of at least 0"));
+  CHECK_THAT(GridErrorOf(R"({"stores": [{"name": "base"}], )" + rest +
+                         R"(, "variants": [{"name": "v", "steps": [{"at_share": 0.5}]}]})"),
+             Contains("\"steps[0]\" changes nothing"));
   CHECK_THAT(GridErrorOf(R"({"seeds": 0, "stores": [{"name": "a"}], )" + rest + "}"),
              Contains("\"seeds\" is 0; it must be an integer of at least 1"));
   CHECK_THAT(GridErrorOf(R"({"stores": [{"name": "a"}], "loads_percent": [120],

@@ -40,6 +40,8 @@ Scenario Rich(std::uint32_t clients, double rate_per_s) {
   scenario.store = {.per_batch_us = 300,
                     .per_item_us = 20,
                     .sync_us = 500,
+                    .client_per_batch_us = 300,
+                    .client_per_item_us = 60,
                     .workers = 3,
                     .partitions = 4,
                     .rtt_us = 400,
@@ -258,7 +260,8 @@ TEST_CASE("a pause makes all wait until it ends", "[simulate]") {
 
 TEST_CASE("a step changes the speed of all services", "[simulate]") {
   Scenario scenario = Plain(10, 100);
-  const Kind kind = GENERATE(Kind::kFifo, Kind::kWorkers, Kind::kPartitioned, Kind::kGroupCommit);
+  const Kind kind = GENERATE(Kind::kFifo, Kind::kWorkers, Kind::kPartitioned, Kind::kGroupCommit,
+                             Kind::kSharedProcessors);
   scenario.store.kind = kind;
   scenario.steps = {{.at_s = 50, .store_speed = 0.25}, {.at_s = 75, .store_speed = 2}};
   const Result result = Simulate(scenario, Natural{});
@@ -279,8 +282,8 @@ TEST_CASE("what a full queue drops is sent again until it is durable", "[simulat
   scenario.store.queue_limit = 2;
   scenario.clients.count = 8;
   scenario.steps = {{.at_s = 50, .total_rate_per_s = 0}};
-  scenario.store.kind =
-      GENERATE(Kind::kFifo, Kind::kWorkers, Kind::kPartitioned, Kind::kGroupCommit);
+  scenario.store.kind = GENERATE(Kind::kFifo, Kind::kWorkers, Kind::kPartitioned,
+                                 Kind::kGroupCommit, Kind::kSharedProcessors);
   scenario.store.partitions = 2;
   scenario.store.sync_us = 1000;
   scenario.store.per_item_us = 300;
@@ -376,22 +379,111 @@ TEST_CASE("regular pauses begin the same time after one another", "[simulate]") 
   }
 }
 
+TEST_CASE("a store with tokens carries what they allow, and drops the rest", "[simulate]") {
+  Scenario scenario = Plain(2000, 200);
+  scenario.store.per_batch_us = 10;
+  scenario.store.tokens_per_s = 900;
+  scenario.store.tokens_per_batch = 2;
+  scenario.clients.count = 4;
+  SECTION("a batch of one item takes three of them") {
+    const Result result = Simulate(scenario, Unbatched{});
+    CHECK(result.written_per_s == Within(0.05, 900.0 / 3));
+    CHECK(result.drops > 1000);
+    CHECK_FALSE(result.stable);
+  }
+  SECTION("large batches need fewer for an item") {
+    scenario.clients.total_rate_per_s = 800;
+    const Result result = Simulate(scenario, Fixed{200ms});
+    CHECK(result.stable);
+    CHECK(result.written_per_s == Within(0.02, 800));
+  }
+  SECTION("as few batches as there are tokens for pass without a drop") {
+    scenario.clients.total_rate_per_s = 100;
+    CHECK(Simulate(scenario, Unbatched{}).drops == 0);
+  }
+  SECTION("a batch that costs more than the bucket holds is not refused for ever") {
+    scenario.store.token_burst = 5;
+    scenario.clients.total_rate_per_s = 500;
+    const Result result = Simulate(scenario, Fixed{1s});
+    CHECK(result.batch_items > 50);
+    CHECK(result.stable);
+  }
+}
+
+// Four of 1000 clients send a batch each in one instant, every 1.5 s.
+TEST_CASE("clients that share processors with their store wait for one another", "[simulate]") {
+  Scenario scenario = Plain(0, 400);
+  scenario.clients.count = 1000;
+  scenario.clients.arrivals = Arrivals::kRecorded;
+  scenario.clients.trace_s = {0.5, 0.5, 0.5, 0.5};  // and again a second later
+  scenario.store = {.kind = Kind::kSharedProcessors,
+                    .per_batch_us = 1000,
+                    .per_item_us = 0.001,
+                    .sync_us = 10'000,
+                    .client_per_batch_us = 2000,
+                    .rtt_us = 0};
+  SECTION("one processor: answers at 13, 23, 25, 27 ms") {
+    // Services end at 1, 2, 3, 4 ms. A sync takes the first to 11 ms, the next the others to 21 ms.
+    // The first's answer is handled until 13 ms, those of the others one after another.
+    const Result result = Simulate(scenario, Unbatched{});
+    CHECK(result.write_latency_ms.mean == Within(0.01, (13 + 23 + 25 + 27) / 4.0));
+    CHECK(result.write_latency_ms.max == Within(0.01, 27));
+    // The sync is no work of a processor.
+    CHECK(result.store_utilisation == Within(0.02, 4 * (0.001 + 0.002) / 1.5));
+  }
+  SECTION("two processors: answers at 13, 23, 23, 25 ms") {
+    scenario.store.workers = 2;
+    const Result result = Simulate(scenario, Unbatched{});
+    CHECK(result.write_latency_ms.mean == Within(0.01, (13 + 23 + 23 + 25) / 4.0));
+  }
+  SECTION("without a sync the services come before the answers: at 6, 8, 10, 12 ms") {
+    scenario.store.sync_us = 0;
+    const Result result = Simulate(scenario, Unbatched{});
+    CHECK(result.write_latency_ms.mean == Within(0.01, (6 + 8 + 10 + 12) / 4.0));
+  }
+}
+
+// The bottleneck law: the processors are always busy, whatever the sync takes.
+TEST_CASE("the work of clients takes from the capacity of shared processors, a sync does not",
+          "[simulate]") {
+  Scenario scenario = Plain(0, 60);
+  scenario.clients.count = 60;
+  scenario.clients.arrivals = Arrivals::kClosed;
+  scenario.clients.think_us = 0;
+  scenario.store = {.kind = Kind::kSharedProcessors,
+                    .per_batch_us = 900,
+                    .per_item_us = 100,
+                    .sync_us = 5000,
+                    .client_per_batch_us = 2500,
+                    .client_per_item_us = 500,
+                    .workers = 2,
+                    .rtt_us = 0};
+  const Result result = Simulate(scenario, Unbatched{});
+  CHECK(result.completed_per_s == Within(0.01, 2 / 0.004));
+  CHECK(result.store_utilisation == Within(0.01, 1));
+  CHECK(result.write_latency_ms.mean == Within(0.02, 60 * 4 / 2.0));
+}
+
 // --- Nothing is lost
 // -------------------------------------------------------------------------------
 
 TEST_CASE("what is offered is completed, refused, expired or pending", "[simulate]") {
   Scenario scenario = Rich(6, 20'000);
-  scenario.store.kind =
-      GENERATE(Kind::kFifo, Kind::kWorkers, Kind::kPartitioned, Kind::kGroupCommit);
+  scenario.store.kind = GENERATE(Kind::kFifo, Kind::kWorkers, Kind::kPartitioned,
+                                 Kind::kGroupCommit, Kind::kSharedProcessors);
   scenario.clients.lanes = GENERATE(ClientSpec::Lanes::kOne, ClientSpec::Lanes::kPerPartition);
-  scenario.clients.arrivals = GENERATE(Arrivals::kPoisson, Arrivals::kMmpp, Arrivals::kClosed);
+  scenario.clients.arrivals =
+      GENERATE(Arrivals::kPoisson, Arrivals::kMmpp, Arrivals::kClosed, Arrivals::kOnOff);
   scenario.clients.outstanding = 500;
+  scenario.clients.on_ms = 100;
+  scenario.clients.off_ms = 900;
   scenario.clients.max_dirty_keys = 400;
   scenario.clients.reply_deadline_s = 0.05;
   scenario.store.queue_limit = 3;
   scenario.store.pause_every_s = 0.5;
   scenario.store.pause_ms = 200;
   scenario.warmup_s = 0;
+  CAPTURE(scenario.store.kind, scenario.clients.lanes, scenario.clients.arrivals);
   const Result result = Simulate(scenario, Natural{2});
   const double rest = static_cast<double>(result.refused + result.expired + result.pending);
   CHECK(result.refused > 0);
@@ -502,6 +594,71 @@ TEST_CASE("unequal loads are as far apart as they should be", "[simulate]") {
   CHECK(result.offered_per_s == Within(0.02, 3000));
 }
 
+TEST_CASE("a heavy client has its share of the load", "[simulate]") {
+  Scenario scenario = Plain(3000, 50);
+  scenario.store.per_batch_us = 1;
+  scenario.clients.count = 11;
+  scenario.clients.heavy_share = 0.5;
+  const Result result = Simulate(scenario, Unbatched{});
+  // One with 10 parts of 20, ten with one each.
+  CHECK(result.jain_batches == Within(0.01, 20.0 * 20 / (11 * (100 + 10))));
+  CHECK(result.offered_per_s == Within(0.02, 3000));
+  scenario.clients.count = 1;
+  CHECK(Simulate(scenario, Unbatched{}).offered_per_s == Within(0.02, 3000));
+}
+
+// A client is on for a third of the time, at three times its mean rate. The others are on at times
+// of their own.
+TEST_CASE("clients turn on and off by themselves, and keep the mean rate", "[simulate]") {
+  Scenario scenario = Plain(300, 6000);
+  scenario.store.per_batch_us = 1;
+  scenario.clients.arrivals = Arrivals::kOnOff;
+  scenario.clients.on_ms = 2000;
+  scenario.clients.off_ms = 4000;
+  scenario.timeline_s = 0.2;
+  const auto share_beyond = [](const Result& result, double per_s) {
+    const auto beyond =
+        std::count_if(result.timeline.begin(), result.timeline.end(),
+                      [&](const Slice& slice) { return slice.offered_per_s > per_s; });
+    return static_cast<double>(beyond) / static_cast<double>(result.timeline.size());
+  };
+  SECTION("one client") {
+    const Result result = Simulate(scenario, Unbatched{});
+    CHECK(result.offered_per_s == Within(0.1, 300));
+    CHECK(share_beyond(result, 0) == Within(0.15, 1.0 / 3 + 0.2 / 6));  // and slices that are cut
+    CHECK(share_beyond(result, 450) == Within(0.15, 1.0 / 3));
+  }
+  SECTION("of three, all are off for eight of 27 parts of the time") {
+    scenario.clients.count = 3;
+    const Result result = Simulate(scenario, Unbatched{});
+    CHECK(result.offered_per_s == Within(0.1, 300));
+    CHECK(1 - share_beyond(result, 100) == Within(0.2, 8.0 / 27));
+  }
+  SECTION("a step changes the rate of those that are on") {
+    scenario.steps = {{.at_s = 3000, .total_rate_per_s = 900}};
+    CHECK(Simulate(scenario, Unbatched{}).offered_per_s ==
+          Within(0.1, (2700 * 300.0 + 3000 * 900) / 5700));
+  }
+}
+
+TEST_CASE("clients start one after another, and those present share the load", "[simulate]") {
+  Scenario scenario = Plain(20'000, 40);
+  scenario.warmup_s = 0;
+  scenario.timeline_s = 1;
+  scenario.store.per_batch_us = 1;
+  scenario.clients.count = 100;
+  scenario.clients.start_spread_s = 20;
+  const Result result = Simulate(scenario, Fixed{100ms});
+  // Each present client sends ten batches a second.
+  for (const std::size_t second : {5, 10, 15, 25, 35}) {
+    CAPTURE(second);
+    const double present = std::min(100.0, 100 * (static_cast<double>(second) + 0.5) / 20);
+    CHECK(result.timeline[second].batches_per_s == Approx(10 * present).margin(130));
+    CHECK(result.timeline[second].offered_per_s == Within(0.05, 20'000));
+  }
+  CHECK(result.timeline[0].batches_per_s < 150);
+}
+
 TEST_CASE("a step changes the rate of all", "[simulate]") {
   Scenario scenario = Plain(1000, 30);
   scenario.clients.count = 5;
@@ -578,8 +735,8 @@ TEST_CASE("clients may start with policies of their own", "[simulate]") {
 
 TEST_CASE("a run depends on its seed, and on nothing else", "[simulate]") {
   Scenario scenario = Rich(5, 10'000);
-  scenario.store.kind =
-      GENERATE(Kind::kFifo, Kind::kWorkers, Kind::kPartitioned, Kind::kGroupCommit);
+  scenario.store.kind = GENERATE(Kind::kFifo, Kind::kWorkers, Kind::kPartitioned,
+                                 Kind::kGroupCommit, Kind::kSharedProcessors);
   scenario.store.queue_limit = 10;
   scenario.clients.arrivals = Arrivals::kMmpp;
   const Result once = Simulate(scenario, Natural{});
@@ -610,9 +767,13 @@ TEST_CASE("requests that are taken in late change nothing", "[simulate]") {
   scenario.store.kind =
       random.Pick({Kind::kFifo, Kind::kWorkers, Kind::kPartitioned, Kind::kGroupCommit});
   scenario.clients.lanes = random.Pick({ClientSpec::Lanes::kOne, ClientSpec::Lanes::kPerPartition});
-  scenario.clients.arrivals = random.Pick({Arrivals::kPoisson, Arrivals::kMmpp, Arrivals::kClosed});
+  scenario.clients.arrivals =
+      random.Pick({Arrivals::kPoisson, Arrivals::kMmpp, Arrivals::kClosed, Arrivals::kOnOff});
   scenario.clients.outstanding = 100;
+  scenario.clients.on_ms = 50;
+  scenario.clients.off_ms = 70;
   scenario.store.queue_limit = random.Pick({0, 3});
+  scenario.store.jitter_us = random.Pick({0.0, 2000.0});
   scenario.keys.zipf = random.Pick({0.0, 1.2});
   scenario.clients.max_delay_s = random.Pick({0.03, 3600.0});
   scenario.clients.attempt_timeout_s = random.Pick({0.02, 3600.0});

@@ -253,6 +253,20 @@ TEST_CASE("a point is as long as its round trips, within bounds", "[grid]") {
   CHECK(Expand(grid)[1].round_trips == Approx(1000).epsilon(1e-4));
 }
 
+TEST_CASE("a variant's steps come at shares of a point's duration", "[grid]") {
+  Grid grid = ReadGrid(kTwoPoints).value();
+  grid.variants = {{.name = "slow",
+                    .client_counts = {4},
+                    .steps = {{.at_share = 0.25, .clients = {}, .store_speed = 0.5},
+                              {.at_share = 0.5, .clients = 8, .store_speed = {}}}}};
+  const Scenario scenario = Expand(grid).back().scenario;
+  REQUIRE(scenario.steps.size() == 2);
+  CHECK(scenario.steps[0].at_s == Approx(scenario.duration_s / 4).epsilon(1e-4));
+  CHECK(scenario.steps[0].store_speed == 0.5);
+  CHECK(scenario.steps[1].at_s == Approx(scenario.duration_s / 2).epsilon(1e-4));
+  CHECK(scenario.steps[1].clients == 8U);
+}
+
 TEST_CASE("the fleet's round trip is the time to serve each server once", "[grid]") {
   // 32 batches of 1 ms in the half of the time that 100 us an item leave at 5000 items a second.
   CHECK(FleetRoundTrip({}, 32, 5000) == Approx(32 * 1e-3 / 0.5));
@@ -263,6 +277,16 @@ TEST_CASE("the fleet's round trip is the time to serve each server once", "[grid
         Approx(40 * 1e-3 / 0.5));
   CHECK(FleetRoundTrip({.kind = StoreSpec::Kind::kWorkers, .workers = 4}, 32, 20'000) ==
         Approx(8 * 1e-3 / 0.5));
+  // Work of clients is work of the processors; the sync is not, but a batch waits for it.
+  CHECK(FleetRoundTrip({.kind = StoreSpec::Kind::kSharedProcessors,
+                        .sync_us = 8000,
+                        .client_per_batch_us = 1000,
+                        .client_per_item_us = 100,
+                        .workers = 2},
+                       32, 5000) == Approx(32 * 2e-3 / 2 / 0.5 + 8e-3));
+  // 32 batches of 10 tokens, of which half are left for them.
+  CHECK(FleetRoundTrip({.tokens_per_s = 4000, .tokens_per_batch = 10}, 32, 2000) ==
+        Approx(32 * 10 / 2000.0));
   // One server's batch may take longer than the workers need to be filled.
   CHECK(FleetRoundTrip({.kind = StoreSpec::Kind::kWorkers, .workers = 100}, 1, 900'000) >
         900'000 * 1e-4 * 1e-4);

@@ -31,6 +31,15 @@ void Describe(Visitor& visit, Model& model) {
   visit("store", model.store, kAny, "as in a scenario");
 }
 
+template <typename Visitor, internal::SameAs<VariantStep> S>
+void Describe(Visitor& visit, S& step) {
+  using namespace internal;  // NOLINT(google-build-using-namespace)
+  visit("at_share", step.at_share, Range{.min = 0, .max = 1, .below_max = true},
+        "time of the step, as a share of the point's duration");
+  visit("clients", step.clients, kClientCounts, "as in a scenario's step");
+  visit("store_speed", step.store_speed, Between(1e-6, 1e6), "as in a scenario's step");
+}
+
 template <typename Visitor, internal::SameAs<Variant> V>
 void Describe(Visitor& visit, V& variant) {
   using internal::kAny;
@@ -41,6 +50,7 @@ void Describe(Visitor& visit, V& variant) {
   visit("loads_percent", variant.loads_percent, kLoads, "loads; default: the grid's");
   visit("clients", variant.clients, kAny, "as in a scenario, without count and total_rate_per_s");
   visit("keys", variant.keys, kAny, "as in a scenario");
+  visit("steps", variant.steps, kAny, "changes during each point");
 }
 
 template <typename Visitor, internal::SameAs<Grid> G>
@@ -110,11 +120,11 @@ void CheckVariants(const Grid& grid) {
             fmt::format("\"{}.clients\" has count or total_rate_per_s; in a grid these come from "
                         "client_counts and loads_percent",
                         path));
-    Require(variant.clients.arrivals == ClientSpec::Arrivals::kPoisson ||
-                variant.clients.arrivals == ClientSpec::Arrivals::kMmpp,
-            fmt::format("\"{}.clients.arrivals\" must be poisson or mmpp: others have a rate of "
-                        "their own, and no load in percent",
-                        path));
+    Require(internal::HasRate(variant.clients.arrivals),
+            fmt::format(
+                "\"{}.clients.arrivals\" must be poisson, mmpp or on_off: others have a rate of "
+                "their own, and no load in percent",
+                path));
   }
 }
 
@@ -172,6 +182,12 @@ GridPoint MakePoint(const Grid& grid, const StoreModel& model, const Variant& va
   scenario.clients.count = clients;
   scenario.clients.total_rate_per_s = rate;
   scenario.keys = variant.keys;
+  for (const VariantStep& step : variant.steps) {
+    scenario.steps.push_back({.at_s = Rounded(step.at_share * duration),
+                              .total_rate_per_s = {},
+                              .clients = step.clients,
+                              .store_speed = step.store_speed});
+  }
   return point;
 }
 
@@ -182,13 +198,19 @@ double FleetRoundTrip(const StoreSpec& store, std::uint32_t clients, double rate
   constexpr double kLeastSlack = 0.02;  // near saturation a round trip has no bound
   constexpr double kFilled = 0.3;       // items of a batch, below which clients do not queue
   const double share = 1 - store.background_load;
-  const double load = rate_per_s / internal::ItemCapacity(store) * share;
+  const double load = rate_per_s / internal::ServiceCapacity(store) * share;
   const double slack = std::max(kLeastSlack, share - load);
-  double work = clients * store.per_batch_us * kMicrosecond;
+  double work = clients * (store.per_batch_us + store.client_per_batch_us) * kMicrosecond;
   if (store.kind == StoreSpec::Kind::kGroupCommit) work += store.sync_us * kMicrosecond;
   // A batch costs every partition its part, but only one of the workers.
-  if (store.kind == StoreSpec::Kind::kWorkers) work /= store.workers;
-  const double cycle = work / slack;
+  const bool shared = store.kind == StoreSpec::Kind::kSharedProcessors;
+  if (store.kind == StoreSpec::Kind::kWorkers || shared) work /= store.workers;
+  double cycle = work / slack;
+  if (shared) cycle += store.sync_us * kMicrosecond;
+  if (store.tokens_per_s > 0) {
+    const double left = std::max(kLeastSlack, 1 - rate_per_s / store.tokens_per_s);
+    cycle = std::max(cycle, clients * store.tokens_per_batch / (store.tokens_per_s * left));
+  }
   const double items = rate_per_s / clients * cycle;
   const double unloaded = internal::UnloadedLatency(store);
   if (items < kFilled) return unloaded;

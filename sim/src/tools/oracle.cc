@@ -53,11 +53,11 @@ constexpr double kRoundTripsToSettle = 20;
 /// Changes that a shortened run measures at least: their mean is then good to about a percent.
 constexpr double kChangesOfTrial = 20'000;
 
-/// The scenario cut to what a policy needs that has nothing to learn. Steps keep their times, so a
-/// scenario with steps is not cut.
+/// The scenario cut to what a policy needs that has nothing to learn. Steps and starts keep their
+/// times, so a scenario with them is not cut.
 Scenario ForTrial(const Scenario& scenario) {
   Scenario trial = scenario;
-  if (!scenario.steps.empty()) return trial;
+  if (!scenario.steps.empty() || scenario.clients.start_spread_s > 0) return trial;
   const double measured = scenario.duration_s - scenario.warmup_s;
   const double enough = kChangesOfTrial / scenario.clients.total_rate_per_s;
   const double settled =

@@ -32,6 +32,11 @@ double ClientRate(const Scenario& scenario) {
   return total * (1 - clients.read_fraction) / clients.count;
 }
 
+/// Processor time of a client for the answer to a batch, in microseconds.
+double ClientWork(const StoreSpec& store, double items) {
+  return store.client_per_batch_us + items * store.client_per_item_us;
+}
+
 /// Variance of a service time over its mean's square.
 double VariationSquared(const StoreSpec& store) {
   const double noise = std::expm1(store.noise_sigma * store.noise_sigma);
@@ -47,6 +52,16 @@ double StoreLatency(const StoreSpec& store, double batches, double items) {
   const double per_item = store.per_item_us * kMicrosecond;
   const double variation_squared = VariationSquared(store);
   const double servers = ServersOf(store);
+  if (store.tokens_per_s > 0 && batches * (store.tokens_per_batch + items) >= store.tokens_per_s) {
+    return kInfinity;
+  }
+  if (store.kind == StoreSpec::Kind::kSharedProcessors) {
+    const double work = per_batch + per_item * items + ClientWork(store, items) * kMicrosecond;
+    const double utilisation = store.background_load + batches * work / servers;
+    // It waits for a processor twice, and for the sync under way and its own.
+    return work + 2 * MeanWait(work / 2, utilisation, servers, variation_squared) +
+           1.5 * store.sync_us * kMicrosecond;
+  }
   if (store.kind == StoreSpec::Kind::kGroupCommit) {
     const double service = per_batch + per_item * items;
     const double utilisation = store.background_load + batches * service;
@@ -68,6 +83,7 @@ double StoreLatency(const StoreSpec& store, double batches, double items) {
 std::uint32_t ServersOf(const StoreSpec& store) {
   switch (store.kind) {
     case StoreSpec::Kind::kWorkers:
+    case StoreSpec::Kind::kSharedProcessors:
       return store.workers;
     case StoreSpec::Kind::kPartitioned:
       return store.partitions;
@@ -78,13 +94,22 @@ std::uint32_t ServersOf(const StoreSpec& store) {
   return 1;
 }
 
+double ServiceCapacity(const StoreSpec& store) {
+  const double per_item_us = store.per_item_us + store.client_per_item_us;
+  return ServersOf(store) / (per_item_us * kMicrosecond) * (1 - store.background_load);
+}
+
 double ItemCapacity(const StoreSpec& store) {
-  return ServersOf(store) / (store.per_item_us * kMicrosecond) * (1 - store.background_load);
+  const double capacity = ServiceCapacity(store);
+  return store.tokens_per_s > 0 ? std::min(capacity, store.tokens_per_s) : capacity;
 }
 
 double UnloadedLatency(const StoreSpec& store) {
-  const double sync = store.kind == StoreSpec::Kind::kGroupCommit ? store.sync_us : 0;
-  return (store.rtt_us + store.jitter_us + store.per_batch_us + store.per_item_us + sync) *
+  const bool syncs = store.kind == StoreSpec::Kind::kGroupCommit ||
+                     store.kind == StoreSpec::Kind::kSharedProcessors;
+  const double sync = syncs ? store.sync_us : 0;
+  return (store.rtt_us + store.jitter_us + store.per_batch_us + store.per_item_us + sync +
+          ClientWork(store, 1)) *
          kMicrosecond;
 }
 

@@ -9,8 +9,11 @@ namespace stout::sim::internal {
 /// Servers of the store that work at the same time.
 [[nodiscard]] std::uint32_t ServersOf(const StoreSpec& store);
 
+/// Items per second that the servers could serve beside the background load, were batches free.
+[[nodiscard]] double ServiceCapacity(const StoreSpec& store);
+
 /// Items per second that perfect batching, without any cost per batch, could carry beside the
-/// background load.
+/// background load: the service capacity, or the tokens if these are fewer.
 [[nodiscard]] double ItemCapacity(const StoreSpec& store);
 
 /// Seconds that one item takes in an idle store, network included.

@@ -75,7 +75,8 @@ RegretRow MakeRow(std::string group, std::string name,
       const double p99 = result.write_latency_ms.p99 / point->interval->result.write_latency_ms.p99;
       if (std::isfinite(p99) && p99 > 0) p99_ratios.push_back(p99);
     }
-    if (point->point.scenario.clients.spread == 1) {
+    const ClientSpec& clients = point->point.scenario.clients;
+    if (clients.spread == 1 && clients.heavy_share == 0) {
       jain_throughput.push_back(result.jain_throughput);
       jain_latency.push_back(result.jain_latency);
       if (std::min(result.jain_throughput, result.jain_latency) >= kFairJain) ++fair;

@@ -47,7 +47,8 @@ void Describe(Visitor& visit, R& result) {
   visit("store_latency_ms", result.store_latency_ms, kAny, "mean time from send to answer");
   visit("store_utilisation", result.store_utilisation, kAny, "busy share of the store's servers");
   visit("retries", result.retries, kAny, "items that had to be sent again");
-  visit("drops", result.drops, kAny, "batches, or parts of a batch, that a full queue refused");
+  visit("drops", result.drops, kAny,
+        "batches, or parts of a batch, that a full queue or a lack of tokens refused");
   visit("refused", result.refused, kAny,
         "changes that an engine pushed back: too much was pending");
   visit("expired", result.expired, kAny, "changes whose reply reached its deadline");

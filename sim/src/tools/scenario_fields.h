@@ -13,14 +13,14 @@
 namespace stout::sim {
 
 inline std::span<const std::string_view> NamesOf(StoreSpec::Kind) {
-  static constexpr std::array<std::string_view, 4> kNames = {"fifo", "workers", "partitioned",
-                                                             "group_commit"};
+  static constexpr std::array<std::string_view, 5> kNames = {"fifo", "workers", "partitioned",
+                                                             "group_commit", "shared_processors"};
   return kNames;
 }
 
 inline std::span<const std::string_view> NamesOf(ClientSpec::Arrivals) {
-  static constexpr std::array<std::string_view, 4> kNames = {"poisson", "mmpp", "closed",
-                                                             "recorded"};
+  static constexpr std::array<std::string_view, 5> kNames = {"poisson", "mmpp", "closed",
+                                                             "recorded", "on_off"};
   return kNames;
 }
 
@@ -28,6 +28,13 @@ inline std::span<const std::string_view> NamesOf(ClientSpec::Lanes) {
   static constexpr std::array<std::string_view, 2> kNames = {"one", "per_partition"};
   return kNames;
 }
+
+namespace internal {
+/// Open loop: the clients' rate is a parameter.
+inline bool HasRate(ClientSpec::Arrivals arrivals) {
+  return arrivals != ClientSpec::Arrivals::kClosed && arrivals != ClientSpec::Arrivals::kRecorded;
+}
+}  // namespace internal
 
 // A run is counted in nanoseconds: shorter times are none, and would let it stand still; longer
 // ones than these end after it.
@@ -41,14 +48,19 @@ void Describe(Visitor& visit, Store& store) {
   using namespace internal;  // NOLINT(google-build-using-namespace)
   visit("kind", store.kind, kAny,
         "fifo: one server; workers: servers with one queue; partitioned: servers with a queue "
-        "each; group_commit: one log whose syncs are shared");
+        "each; group_commit: one log whose syncs are shared; shared_processors: workers that "
+        "also do the clients' work, and a log");
   visit("per_batch_us", store.per_batch_us, kTimeUs, "service time of a batch, without its items");
   visit("per_item_us", store.per_item_us, Between(0.001, 1e9),
         "service time of each item of a batch");
   visit("sync_us", store.sync_us, kTimeUs,
-        "group_commit: one sync, shared by all batches that wait for it");
+        "group_commit, shared_processors: one sync, shared by all batches that wait for it");
+  visit("client_per_batch_us", store.client_per_batch_us, kTimeUs,
+        "shared_processors: processor time in which a client handles the answer to a batch");
+  visit("client_per_item_us", store.client_per_item_us, kTimeUs,
+        "shared_processors: the same for each item of the batch");
   visit("workers", store.workers, Between(1, 100'000),
-        "workers: number of servers that share the queue");
+        "workers, shared_processors: number of servers that share the queue");
   visit("partitions", store.partitions, Between(1, 100'000),
         "partitioned: number of servers, each with a queue; a batch is split by the hash of its "
         "keys");
@@ -68,6 +80,13 @@ void Describe(Visitor& visit, Store& store) {
         "share of the capacity that other tenants take");
   visit("queue_limit", store.queue_limit, AtLeast(0),
         "maximum waiting batches; a further one is refused as overload; 0: no limit");
+  visit("tokens_per_s", store.tokens_per_s, Between(0, 1e9),
+        "tokens that the store grants; a batch that finds none is refused as overload; 0: batches "
+        "need no tokens");
+  visit("token_burst", store.token_burst, Between(0, 1e12),
+        "maximum tokens that are kept for later; 0: those of one second");
+  visit("tokens_per_batch", store.tokens_per_batch, Between(0, 1e9),
+        "tokens that a batch takes, beside one for each item");
   visit("pause_every_s", store.pause_every_s, Between(0, 1e6),
         "mean time between pauses of the store, exponential; 0: no pauses");
   visit("pause_ms", store.pause_ms, Between(0, 1e9), "length of a pause");
@@ -86,17 +105,28 @@ void Describe(Visitor& visit, Clients& clients) {
         "requests of all clients that are present; open loop only");
   visit("spread", clients.spread, Between(1, 1e6),
         "rate of the busiest client over the rate of the idlest; geometric in between");
+  visit("heavy_share", clients.heavy_share, Range{.min = 0, .max = 1, .below_max = true},
+        "share of all requests that the first client has; the others share the rest; 0: as spread");
+  visit("start_spread_s", clients.start_spread_s, Between(0, 1e6),
+        "each client starts at a random time up to this; those that are present have the whole "
+        "rate");
   visit("clock_offset_us", clients.clock_offset_us, Between(0, 1e12),
         "maximum error of a client's clock, in either direction");
   visit("arrivals", clients.arrivals, kAny,
         "poisson: open loop, at random; mmpp: open loop, in bursts; closed: callers that wait for "
-        "their replies; recorded: the times of trace_s");
+        "their replies; recorded: the times of trace_s; on_off: open loop, each client is on and "
+        "off in turn");
   visit("burst_factor", clients.burst_factor, AtLeast(1),
         "mmpp: rate in a burst over the mean rate");
   visit("burst_share", clients.burst_share,
         Range{.min = 0, .max = 1, .above_min = true, .below_max = true},
         "mmpp: share of the time that is burst");
   visit("burst_ms", clients.burst_ms, Between(0.001, 1e9), "mmpp: mean length of a burst");
+  visit("on_ms", clients.on_ms, Between(0.001, 1e9),
+        "on_off: mean time for which a client is on, exponential; its rate is then higher, so that "
+        "the mean rate stays");
+  visit("off_ms", clients.off_ms, Between(0, 1e9),
+        "on_off: mean time for which a client is off, exponential");
   visit("think_us", clients.think_us, kTimeUs, "closed: mean think time, exponential");
   visit("outstanding", clients.outstanding, Between(1, 1'000'000),
         "closed: callers of each client");

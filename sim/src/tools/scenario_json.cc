@@ -32,6 +32,20 @@ void CheckArrivals(const ClientSpec& clients) {
   }
 }
 
+void CheckStore(const StoreSpec& store) {
+  constexpr double kShortestPauseS = 1e-6;
+  Require(store.pause_every_s == 0 || store.pause_every_s >= kShortestPauseS,
+          fmt::format("\"store.pause_every_s\" is {:g}; it must be 0, or at least {:g}",
+                      store.pause_every_s, kShortestPauseS));
+  Require(store.tokens_per_s > 0 || (store.token_burst == 0 && store.tokens_per_batch == 0),
+          "\"store.token_burst\" and \"store.tokens_per_batch\" need \"store.tokens_per_s\" "
+          "above 0");
+  Require(store.kind == StoreSpec::Kind::kSharedProcessors ||
+              (store.client_per_batch_us == 0 && store.client_per_item_us == 0),
+          "\"store.client_per_batch_us\" and \"store.client_per_item_us\" need \"store.kind\" "
+          "shared_processors");
+}
+
 /// Refuses sizes that fit no memory, rather than trying them.
 void CheckSize(const Scenario& scenario) {
   constexpr std::uint64_t kMostZipfKeys = 20'000'000;
@@ -70,11 +84,13 @@ void CheckSteps(const Scenario& scenario) {
             fmt::format("\"steps[{}]\" changes {}; it must have exactly one of total_rate_per_s, "
                         "clients and store_speed (two changes at one time are two steps)",
                         i, changes == 0 ? "nothing" : fmt::format("{} things", changes)));
-    const auto arrivals = scenario.clients.arrivals;
-    Require(!step.total_rate_per_s || arrivals == ClientSpec::Arrivals::kPoisson ||
-                arrivals == ClientSpec::Arrivals::kMmpp,
+    Require(!step.total_rate_per_s || internal::HasRate(scenario.clients.arrivals),
             fmt::format("\"steps[{}]\" changes a rate that these clients do not have: "
-                        "\"clients.arrivals\" must be poisson or mmpp",
+                        "\"clients.arrivals\" must be poisson, mmpp or on_off",
+                        i));
+    Require(!step.clients || scenario.clients.start_spread_s == 0,
+            fmt::format("\"steps[{}]\" changes the number of clients while they start: "
+                        "\"clients.start_spread_s\" must then be 0",
                         i));
     Require(step.at_s >= before,
             fmt::format("\"steps[{}].at_s\" is {:g}, before the step that precedes it; steps must "
@@ -91,14 +107,15 @@ void CheckTogether(const Scenario& scenario) {
   Require(scenario.warmup_s < scenario.duration_s,
           fmt::format("\"warmup_s\" is {:g}; it must be less than \"duration_s\", {:g}",
                       scenario.warmup_s, scenario.duration_s));
+  Require(
+      scenario.clients.start_spread_s < scenario.duration_s,
+      fmt::format("\"clients.start_spread_s\" is {:g}; it must be less than \"duration_s\", {:g}",
+                  scenario.clients.start_spread_s, scenario.duration_s));
   constexpr double kMostSlices = 1e6;
   Require(scenario.timeline_s == 0 || scenario.timeline_s * kMostSlices >= scenario.duration_s,
           fmt::format("\"timeline_s\" is {:g}; it must be 0, or make at most {:g} slices",
                       scenario.timeline_s, kMostSlices));
-  constexpr double kShortestPauseS = 1e-6;
-  Require(scenario.store.pause_every_s == 0 || scenario.store.pause_every_s >= kShortestPauseS,
-          fmt::format("\"store.pause_every_s\" is {:g}; it must be 0, or at least {:g}",
-                      scenario.store.pause_every_s, kShortestPauseS));
+  CheckStore(scenario.store);
   CheckSize(scenario);
   CheckArrivals(scenario.clients);
   CheckSteps(scenario);

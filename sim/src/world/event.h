@@ -18,9 +18,11 @@ struct Event {
     kPause,   ///< The store stands still.
     kBurst,   ///< A burst begins or ends.
     kStep,    ///< A step of the scenario.
+    kTurn,    ///< A client turns on or off.
+    kStart,   ///< The next client starts.
   };
   Kind kind;
-  std::uint32_t index = 0;  ///< of the client, flight, server, queue or step
+  std::uint32_t index = 0;  ///< of the client, flight, server, queue, step or place
 };
 
 using Agenda = EventQueue<Event>;

@@ -13,10 +13,14 @@ namespace {
 
 using Kind = ClientSpec::Arrivals;
 
-std::vector<double> Weights(std::uint32_t count, double spread) {
+std::vector<double> Weights(std::uint32_t count, double spread, double heavy_share) {
   std::vector<double> weights(count, 1.0);
   for (std::uint32_t i = 1; i < count; ++i) {
     weights[i] = std::pow(spread, -static_cast<double>(i) / (count - 1));
+  }
+  if (heavy_share > 0 && count > 1) {
+    const double others = std::accumulate(weights.begin() + 1, weights.end(), 0.0);
+    weights[0] = heavy_share / (1 - heavy_share) * others;
   }
   return weights;
 }
@@ -33,11 +37,15 @@ Duration PeriodOf(const std::vector<double>& trace_s) {
 
 Load::Load(const ClientSpec& spec, std::uint32_t places, Random random)
     : spec_(spec),
-      weights_(Weights(places, spec.spread)),
+      weights_(Weights(places, spec.spread, spec.heavy_share)),
       random_(random),
       total_rate_(spec.total_rate_per_s),
       in_burst_(random_.Unit() >= spec.burst_share),
-      trace_period_(PeriodOf(spec.trace_s)) {}
+      trace_period_(PeriodOf(spec.trace_s)) {
+  if (spec.arrivals != Kind::kOnOff) return;
+  const double share_off = spec.off_ms / (spec.on_ms + spec.off_ms);
+  for (std::uint32_t i = 0; i < places; ++i) on_.push_back(random_.Unit() >= share_off);
+}
 
 void Load::SetClients(std::uint32_t count) {
   clients_ = count;
@@ -46,7 +54,8 @@ void Load::SetClients(std::uint32_t count) {
 }
 
 bool Load::HasRate() const {
-  return spec_.arrivals == Kind::kPoisson || spec_.arrivals == Kind::kMmpp;
+  return spec_.arrivals == Kind::kPoisson || spec_.arrivals == Kind::kMmpp ||
+         spec_.arrivals == Kind::kOnOff;
 }
 
 // The long-run rate is what the scenario says: so the calm is below it by what the bursts are
@@ -58,6 +67,9 @@ double Load::RateOf(std::uint32_t place) const {
     factor = in_burst_ ? spec_.burst_factor
                        : std::max(0.0, (1 - share * spec_.burst_factor) / (1 - share));
   }
+  if (spec_.arrivals == Kind::kOnOff) {
+    factor = on_[place] ? (spec_.on_ms + spec_.off_ms) / spec_.on_ms : 0;
+  }
   return total_rate_ * factor * weights_[place] / present_weight_;
 }
 
@@ -68,11 +80,17 @@ Duration Load::TurnBurst() {
   return Milliseconds(mean_ms * random_.Exponential());
 }
 
+Duration Load::TurnPlace(std::uint32_t place) {
+  on_[place] = !on_[place];
+  return Milliseconds((on_[place] ? spec_.on_ms : spec_.off_ms) * random_.Exponential());
+}
+
 std::unique_ptr<Arrivals> Load::ArrivalsOf(std::uint32_t place, TimePoint from,
                                            Random random) const {
   switch (spec_.arrivals) {
     case Kind::kPoisson:
     case Kind::kMmpp:
+    case Kind::kOnOff:
       return std::make_unique<PoissonArrivals>(RateOf(place), from, random);
     case Kind::kClosed:
       return std::make_unique<ClosedArrivals>(spec_.outstanding, Microseconds(spec_.think_us), from,

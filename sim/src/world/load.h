@@ -15,7 +15,7 @@ namespace stout::sim::internal {
 ///
 /// Clients are known by their place: the first `clients()` places are taken. The ratio of the loads
 /// of two places never changes. Loads fall geometrically from place 0, which has `spread` times the
-/// load of the last place.
+/// load of the last place. With `heavy_share`, place 0 has this share of the load of all places.
 class Load {
  public:
   /// `places`: as many as will ever be taken.
@@ -32,10 +32,12 @@ class Load {
   /// A burst begins or ends, the first time either; answers for how long. Only where there are
   /// bursts.
   Duration TurnBurst();
+  /// The same for a place that turns on and off by itself.
+  Duration TurnPlace(std::uint32_t place);
 
   /// The present rate of a place. Only where there are rates.
   [[nodiscard]] double RateOf(std::uint32_t place) const;
-  /// Poisson, bursty or not: a client's rate may change at any time.
+  /// Poisson, in bursts or in turns: a client's rate may change at any time.
   [[nodiscard]] bool HasRate() const;
 
   /// The arrivals of a place from then on.
@@ -52,6 +54,7 @@ class Load {
   double present_weight_ = 0;
   double total_rate_;
   bool in_burst_;
+  std::vector<bool> on_;  // by place; only where they turn on and off
   Duration trace_period_{};
   std::vector<std::vector<Duration>> trace_shares_;  // by place
 };

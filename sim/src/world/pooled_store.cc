@@ -25,7 +25,7 @@ PooledStore::PooledStore(const StoreSpec& spec, Service service, FlightPool& fli
   }
 }
 
-void PooledStore::Arrive(FlightId id, TimePoint now) {
+void PooledStore::Serve(FlightId id, TimePoint now) {
   Flight& flight = flights_[id];
   const auto partitions = static_cast<LaneId>(pools_.size());
   if (partitions == 1) {
@@ -43,7 +43,7 @@ void PooledStore::Arrive(FlightId id, TimePoint now) {
 }
 
 void PooledStore::OfferPart(FlightId id, LaneId partition, std::uint32_t items, TimePoint now) {
-  if (!pools_[partition].Offer({id, items}, now)) PartDropped(id, partition, now);
+  if (!pools_[partition].Offer({id, service_.Cost(items)}, now)) PartDropped(id, partition, now);
 }
 
 void PooledStore::Served(std::uint32_t server, TimePoint now) {
@@ -52,7 +52,7 @@ void PooledStore::Served(std::uint32_t server, TimePoint now) {
 }
 
 void PooledStore::ServeTenant(std::uint32_t queue, std::uint32_t items, TimePoint now) {
-  (void)pools_[queue].Offer({Job::kTenant, items}, now);
+  (void)pools_[queue].Offer({Job::kTenant, service_.Cost(items)}, now);
 }
 
 void PooledStore::Stall(Duration length) {

@@ -17,10 +17,10 @@ class PooledStore final : public Store {
   PooledStore(const StoreSpec& spec, Service service, FlightPool& flights, Agenda& agenda,
               Random tenants);
 
-  void Arrive(FlightId id, TimePoint now) override;
   void Served(std::uint32_t server, TimePoint now) override;
 
  private:
+  void Serve(FlightId id, TimePoint now) override;
   void ServeTenant(std::uint32_t queue, std::uint32_t items, TimePoint now) override;
   void Stall(Duration length) override;
 

@@ -58,8 +58,18 @@ void Run::Prepare() {
   for (std::uint32_t i = 0; i < scenario_.steps.size(); ++i) {
     agenda_.Push(At(scenario_.steps[i].at_s), {Event::Kind::kStep, i});
   }
-  SetClients(scenario_.clients.count);
-  if (scenario_.clients.arrivals == ClientSpec::Arrivals::kMmpp) TurnBurst();
+  const ClientSpec& clients = scenario_.clients;
+  if (clients.arrivals == ClientSpec::Arrivals::kOnOff) {
+    for (std::uint32_t place = 0; place < MostClients(scenario_); ++place) TurnPlace(place);
+  }
+  if (clients.start_spread_s == 0) {
+    SetClients(clients.count);
+  } else {
+    for (std::uint32_t i = 0; i < clients.count; ++i) {
+      agenda_.Push(At(clients.start_spread_s * seeds_.starts.Unit()), {Event::Kind::kStart});
+    }
+  }
+  if (clients.arrivals == ClientSpec::Arrivals::kMmpp) TurnBurst();
   if (scenario_.store.pause_every_s > 0) PlanPause(kStart);
 }
 
@@ -82,6 +92,10 @@ void Run::Handle(Event event) {
       return TurnBurst();
     case Event::Kind::kStep:
       return Take(scenario_.steps[event.index]);
+    case Event::Kind::kTurn:
+      return TurnPlace(event.index);
+    case Event::Kind::kStart:
+      return SetClients(static_cast<std::uint32_t>(places_.size()) + 1);
   }
 }
 
@@ -247,6 +261,16 @@ void Run::SpreadRates() {
 void Run::TurnBurst() {
   agenda_.Push(agenda_.now() + load_.TurnBurst(), {Event::Kind::kBurst});
   SpreadRates();
+}
+
+// The place may be free: its next client finds it on or off.
+void Run::TurnPlace(std::uint32_t place) {
+  const TimePoint now = agenda_.now();
+  agenda_.Push(now + load_.TurnPlace(place), {Event::Kind::kTurn, place});
+  if (place >= places_.size()) return;
+  Client& client = *clients_[places_[place]];
+  client.SetRate(load_.RateOf(place), now);
+  Schedule(client);
 }
 
 void Run::PlanPause(TimePoint from) {

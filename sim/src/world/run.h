@@ -42,6 +42,7 @@ class Run final : public Client::Network {
     Random clients = root.Fork();
     Random jitter = root.Fork();  // new ones come last, so that the others stay the same
     Random slow = root.Fork();
+    Random starts = root.Fork();
   };
 
   void Prepare();
@@ -64,6 +65,7 @@ class Run final : public Client::Network {
   void Leave(Client& client);
   void SpreadRates();
   void TurnBurst();
+  void TurnPlace(std::uint32_t place);
   void PlanPause(TimePoint from);
   void Pause();
 

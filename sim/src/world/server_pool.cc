@@ -15,21 +15,21 @@ ServerPool::ServerPool(std::uint32_t first, std::uint32_t servers, std::uint64_t
 }
 
 bool ServerPool::Offer(Job job, TimePoint now) {
-  if (!idle_.empty()) {
-    const std::uint32_t index = idle_.back();
-    idle_.pop_back();
-    Begin(index, job, now);
-    return true;
-  }
-  if (queue_limit_ > 0 && queue_.size() >= queue_limit_) return false;
-  queue_.push_back(job);
+  if (idle_.empty() && queue_limit_ > 0 && queue_.size() >= queue_limit_) return false;
+  Add(job, now);
   return true;
+}
+
+void ServerPool::Add(Job job, TimePoint now) {
+  if (idle_.empty()) return queue_.push_back(job);
+  const std::uint32_t index = idle_.back();
+  idle_.pop_back();
+  Begin(index, job, now);
 }
 
 void ServerPool::Begin(std::uint32_t index, Job job, TimePoint now) {
   servers_[index] = {.job = job, .busy = true};
-  agenda_.Push(service_.Begin(service_.Cost(job.items), now),
-               {Event::Kind::kServed, first_ + index});
+  agenda_.Push(service_.Begin(job.cost_ns, now), {Event::Kind::kServed, first_ + index});
 }
 
 std::optional<Job> ServerPool::Served(std::uint32_t server, TimePoint now) {

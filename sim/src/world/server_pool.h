@@ -17,7 +17,8 @@ namespace stout::sim::internal {
 struct Job {
   static constexpr FlightId kTenant = FlightPool::kNone;  ///< Another tenant's.
   FlightId flight = kTenant;
-  std::uint32_t items = 0;
+  double cost_ns = 0;
+  bool handles_answer = false;  ///< The client's part, after the store's.
 };
 
 /// Servers on one queue, first come first served: G/G/c.
@@ -32,6 +33,8 @@ class ServerPool {
 
   /// Serves the job now or later; false if the queue is full and the job dropped.
   [[nodiscard]] bool Offer(Job job, TimePoint now);
+  /// The same, however full the queue.
+  void Add(Job job, TimePoint now);
 
   /// The event of this server has come. The job that is done, unless a pause made it longer.
   std::optional<Job> Served(std::uint32_t server, TimePoint now);

@@ -20,9 +20,13 @@ Service::Service(const StoreSpec& spec, TimePoint from, TimePoint to, Random noi
 
 TimePoint Service::Begin(double cost_ns, TimePoint now) {
   const TimePoint begin = std::max(now, paused_until_);
-  const TimePoint end = begin + Nanoseconds(cost_ns * Noise() * Tail() / speed_);
+  const TimePoint end = End(cost_ns, now);
   busy_ += std::max(Duration::zero(), std::min(end, to_) - std::max(begin, from_));
   return end;
+}
+
+TimePoint Service::End(double cost_ns, TimePoint now) {
+  return std::max(now, paused_until_) + Nanoseconds(cost_ns * Noise() * Tail() / speed_);
 }
 
 // exp(N(-s^2/2, s^2)) has mean 1.

@@ -26,6 +26,8 @@ class Service {
 
   /// A service of this cost begins, once the store stands still no longer: when does it end?
   TimePoint Begin(double cost_ns, TimePoint now);
+  /// The same for what needs no server.
+  TimePoint End(double cost_ns, TimePoint now);
 
   void SetSpeed(double speed) { speed_ = speed; }
   /// No service begins before; what is being served is the caller's to delay.

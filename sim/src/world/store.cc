@@ -2,6 +2,7 @@
 
 #include "world/group_commit_store.h"
 #include "world/pooled_store.h"
+#include "world/shared_processors_store.h"
 #include "world/units.h"
 
 namespace stout::sim::internal {
@@ -20,6 +21,8 @@ Store::Store(const StoreSpec& spec, std::uint32_t queues, std::uint32_t servers,
       agenda_(agenda),
       servers_(servers),
       half_rtt_(Microseconds(spec.rtt_us / 2)),
+      tokens_(spec.tokens_per_s, spec.token_burst),
+      tokens_per_batch_(spec.tokens_per_batch),
       tenant_gap_ns_(0),
       tenants_(tenants) {
   if (spec.background_load == 0) return;
@@ -31,6 +34,12 @@ Store::Store(const StoreSpec& spec, std::uint32_t queues, std::uint32_t servers,
 void Store::PlanTenant(std::uint32_t queue, TimePoint now) {
   agenda_.Push(now + Nanoseconds(tenant_gap_ns_ * tenants_.Exponential()),
                {Event::Kind::kTenant, queue});
+}
+
+void Store::Arrive(FlightId id, TimePoint now) {
+  const auto items = static_cast<double>(flights_[id].batch.items.size());
+  if (!tokens_.Take(tokens_per_batch_ + items, now)) return PartDropped(id, 0, now);
+  Serve(id, now);
 }
 
 void Store::TenantArrives(std::uint32_t queue, TimePoint now) {
@@ -57,6 +66,9 @@ std::unique_ptr<Store> MakeStore(const StoreSpec& spec, Service service, FlightP
                                  Agenda& agenda, Random tenants) {
   if (spec.kind == StoreSpec::Kind::kGroupCommit) {
     return std::make_unique<GroupCommitStore>(spec, service, flights, agenda, tenants);
+  }
+  if (spec.kind == StoreSpec::Kind::kSharedProcessors) {
+    return std::make_unique<SharedProcessorsStore>(spec, service, flights, agenda, tenants);
   }
   return std::make_unique<PooledStore>(spec, service, flights, agenda, tenants);
 }

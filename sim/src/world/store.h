@@ -9,6 +9,7 @@
 #include "world/event.h"
 #include "world/flight.h"
 #include "world/service.h"
+#include "world/token_bucket.h"
 
 namespace stout::sim::internal {
 
@@ -23,8 +24,8 @@ class Store {
   Store& operator=(const Store&) = delete;
   virtual ~Store() = default;
 
-  /// A batch has come in.
-  virtual void Arrive(FlightId id, TimePoint now) = 0;
+  /// A batch has come in. It is dropped whole if there is no token for it.
+  void Arrive(FlightId id, TimePoint now);
   /// The kServed event of a server.
   virtual void Served(std::uint32_t server, TimePoint now) = 0;
 
@@ -43,6 +44,8 @@ class Store {
   Store(const StoreSpec& spec, std::uint32_t queues, std::uint32_t servers, Service service,
         FlightPool& flights, Agenda& agenda, Random tenants);
 
+  /// A batch that has its tokens.
+  virtual void Serve(FlightId id, TimePoint now) = 0;
   /// A job of another tenant: a full queue drops it, too.
   virtual void ServeTenant(std::uint32_t queue, std::uint32_t items, TimePoint now) = 0;
   virtual void Stall(Duration length) = 0;
@@ -61,6 +64,8 @@ class Store {
 
   std::uint32_t servers_;
   Duration half_rtt_;
+  TokenBucket tokens_;
+  double tokens_per_batch_;
   double tenant_gap_ns_;  // mean time between two of their batches in a queue; 0: no tenants
   Random tenants_;
 };

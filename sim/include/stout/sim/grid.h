@@ -2,6 +2,7 @@
 
 #include <boost/json.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,15 @@ struct StoreModel {
   bool operator==(const StoreModel&) const = default;
 };
 
+/// A change during the points of a variant: as a Step, at a share of their duration.
+struct VariantStep {
+  double at_share = 0;
+  std::optional<std::uint32_t> clients;
+  std::optional<double> store_speed;
+
+  bool operator==(const VariantStep&) const = default;
+};
+
 /// Further points: some of the stores, with other clients or keys.
 struct Variant {
   std::string name;
@@ -28,6 +38,7 @@ struct Variant {
   std::vector<double> loads_percent;
   ClientSpec clients;  ///< without count and rate, which the grid sets
   KeySpec keys;
+  std::vector<VariantStep> steps;
 
   bool operator==(const Variant&) const = default;
 };

@@ -11,25 +11,31 @@ namespace stout::sim {
 /// The store that all clients share. Costs are times of one server that is otherwise idle.
 struct StoreSpec {
   enum class Kind : std::uint8_t {
-    kFifo,         ///< One server, one queue.
-    kWorkers,      ///< `workers` servers, one queue.
-    kPartitioned,  ///< `partitions` servers with a queue each; a batch is split by key hash.
-    kGroupCommit,  ///< One log: batches that wait share one sync of `sync_us`.
+    kFifo,              ///< One server, one queue.
+    kWorkers,           ///< `workers` servers, one queue.
+    kPartitioned,       ///< `partitions` servers with a queue each; a batch is split by key hash.
+    kGroupCommit,       ///< One log: batches that wait share one sync of `sync_us`.
+    kSharedProcessors,  ///< `workers` processors for the store and its clients, and a log.
   };
   Kind kind = Kind::kFifo;
   double per_batch_us = 1000;
   double per_item_us = 100;
-  double sync_us = 0;             ///< kGroupCommit: one sync, shared by all that wait for it.
-  std::uint32_t workers = 1;      ///< kWorkers.
-  std::uint32_t partitions = 1;   ///< kPartitioned.
-  double rtt_us = 500;            ///< Network round trip, half each way.
-  double jitter_us = 0;           ///< Mean of an exponential delay more on the way to the store.
-  bool jitter_reorders = false;   ///< A batch may overtake an earlier one of its client.
-  double noise_sigma = 0;         ///< Lognormal factor on each service, mean 1.
-  double slow_share = 0;          ///< This share of the services, [0, 1), ...
-  double slow_factor = 1;         ///< ... takes this multiple of the others; the mean is kept.
-  double background_load = 0;     ///< Share of the capacity that other tenants take, [0, 1).
-  std::uint64_t queue_limit = 0;  ///< Batches waiting beyond which one is dropped; 0: none.
+  double sync_us = 0;  ///< kGroupCommit, kSharedProcessors: one sync, shared by all that wait.
+  double client_per_batch_us = 0;  ///< kSharedProcessors: a client's work on an answer, ...
+  double client_per_item_us = 0;   ///< ... and for each of its items.
+  std::uint32_t workers = 1;       ///< kWorkers, kSharedProcessors.
+  std::uint32_t partitions = 1;    ///< kPartitioned.
+  double rtt_us = 500;             ///< Network round trip, half each way.
+  double jitter_us = 0;            ///< Mean of an exponential delay more on the way to the store.
+  bool jitter_reorders = false;    ///< A batch may overtake an earlier one of its client.
+  double noise_sigma = 0;          ///< Lognormal factor on each service, mean 1.
+  double slow_share = 0;           ///< This share of the services, [0, 1), ...
+  double slow_factor = 1;          ///< ... takes this multiple of the others; the mean is kept.
+  double background_load = 0;      ///< Share of the capacity that other tenants take, [0, 1).
+  std::uint64_t queue_limit = 0;   ///< Batches waiting beyond which one is dropped; 0: none.
+  double tokens_per_s = 0;         ///< A batch that finds no token is dropped; 0: none are needed.
+  double token_burst = 0;          ///< Tokens that are kept at most; 0: those of one second.
+  double tokens_per_batch = 0;     ///< That a batch takes beside one for each item.
   double pause_every_s = 0;    ///< The store stands still this often (mean, exponential); 0: never.
   double pause_ms = 0;         ///< For this long.
   bool pause_regular = false;  ///< The time between pauses is exact.
@@ -44,6 +50,7 @@ struct ClientSpec {
     kMmpp,      ///< Open loop, a two-state Poisson process common to all: bursts.
     kClosed,    ///< `outstanding` callers a client; each thinks, changes a key, awaits the reply.
     kRecorded,  ///< The times of `trace`, repeated; shared out at random.
+    kOnOff,     ///< Open loop, Poisson while a client is on; each turns on and off by itself.
   };
   enum class Lanes : std::uint8_t {
     kOne,           ///< A client has one lane; a partitioned store splits its batches.
@@ -53,11 +60,15 @@ struct ClientSpec {
   Lanes lanes = Lanes::kOne;
   double total_rate_per_s = 1000;  ///< Requests of all clients that are there; open loop only.
   double spread = 1;           ///< The busiest client's rate over the idlest's, >= 1 (geometric).
+  double heavy_share = 0;      ///< Share of all requests that the first client has; 0: as `spread`.
+  double start_spread_s = 0;   ///< Clients start one after another within this time.
   double clock_offset_us = 0;  ///< Each client's clock is off by up to this much, either way.
   Arrivals arrivals = Arrivals::kPoisson;
   double burst_factor = 4;        ///< kMmpp: rate in a burst over the mean rate.
   double burst_share = 0.1;       ///< kMmpp: share of the time that is burst.
   double burst_ms = 100;          ///< kMmpp: mean length of a burst.
+  double on_ms = 1000;            ///< kOnOff: mean time for which a client is on, exponential.
+  double off_ms = 1000;           ///< kOnOff: the same for off.
   double think_us = 1000;         ///< kClosed: mean think time, exponential, and 1 us more.
   std::uint32_t outstanding = 1;  ///< kClosed: callers of each client.
   std::vector<double> trace_s;    ///< kRecorded: times of arrivals, ascending, in seconds.
