@@ -346,8 +346,11 @@ TEST_CASE("without best intervals, a summary compares with natural batching", "[
     results.back().policies["natural:2"] = WithMean(8);
   }
   results[3].policies["p"].jain_latency = 0.96;
+  results.push_back(Point("q", 1, 1, false));  // without any reference
+  results.back().interval.reset();
   const RegretRow all = Summarise(results, "p")[0];
-  CHECK(all.points == 4);
+  CHECK(all.points == 5);
+  CHECK(all.unstable == 1);
   CHECK(all.geometric_mean == 0);
   CHECK(all.geometric_mean_vs_natural == Approx(std::pow(0.75 * 27.0 / 8, 0.25)));
   CHECK(all.p95_vs_natural == Approx(27.0 / 8));

@@ -56,11 +56,12 @@ RegretRow MakeRow(std::string group, std::string name,
   std::vector<double> jain_latency;
   std::size_t fair = 0;
   for (const PointResults* const point : points) {
+    const Result* const found = ResultOf(*point, policy);
     const std::optional<double> regret = RegretOf(*point, policy);
-    const std::optional<double> ratio = RatioToNatural(*point, policy);
-    if (!regret && !ratio) continue;
+    if (found == nullptr || (point->interval && !regret)) continue;  // no interval is stable
     ++row.points;
-    const Result& result = *ResultOf(*point, policy);
+    const Result& result = *found;
+    const std::optional<double> ratio = RatioToNatural(*point, policy);
     if (regret) regrets.push_back(*regret);
     if (regret.value_or(0) > row.max) {
       row.max = *regret;

@@ -50,7 +50,7 @@ bool RunGrid(std::vector<PointResults>& points, const GridRunOptions& options);
 struct RegretRow {
   std::string group;       ///< "all", or "family", "store", "clients", "load" or "length".
   std::string name;        ///< Which of them.
-  std::size_t points = 0;  ///< That have a regret, or a ratio to natural batching.
+  std::size_t points = 0;  ///< That have a regret, or whose best interval was not searched for.
   std::size_t unstable = 0;
   /// Of the regrets; 0 where there is none.
   double geometric_mean = 0, median = 0, p95 = 0, max = 0;
