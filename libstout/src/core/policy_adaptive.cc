@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/policy_options.h"
+#include "core/seconds.h"
 #include "stout/core/policy/adaptive.h"
 #include "stout/core/random.h"
 
@@ -10,6 +11,9 @@ namespace stout::inline v1 {
 namespace {
 
 using namespace std::chrono_literals;
+using internal::FromSeconds;
+using internal::Ramp;
+using internal::Seconds;
 using AdaptiveOption = internal::PolicyOption<AdaptiveOptions>;
 
 std::span<const AdaptiveOption> AdaptiveTable() {
@@ -35,51 +39,25 @@ std::span<const AdaptiveOption> AdaptiveTable() {
   return table;
 }
 
-// The law's guards: an x below `from` counts as 0, above `to` as 1. These and the constants below
-// were chosen on the tuning grid. Most are uncritical. Three are not:
-// - kScatter: 1.5 takes noise for a queue, 3.5 takes a queue for noise;
-// - kFullLatency: 0.35 loses capacity on noisy stores;
-// - kDoubt: 5 trusts noisy costs too early.
-struct Ramp {
-  double from;
-  double to;
-  double operator()(double x) const { return std::clamp((x - from) / (to - from), 0.0, 1.0); }
-};
+// The guards of a pause, and other constants. They were chosen on the tuning grid. Most are
+// uncritical. kDoubt is not: 5 trusts noisy costs too early.
 constexpr Ramp kMine = {0.25, 0.5};             // share of the store's time
 constexpr Ramp kCostly = {0.005, 0.01};         // service over idle latency
-constexpr Ramp kTogether = {0.3, 0.5};          // share of the pairs
 constexpr Ramp kFilled = {0.0, 0.5};            // 1 - 1 / items: share of items that share a batch
 constexpr Ramp kSaving = {1.0 / 60, 1.0 / 30};  // idle latency of one over service
-constexpr double kAtOnce = 0.1;                 // of a service: answers this close came together
 constexpr double kLeastFixedShare = 0.5;        // measured: less makes servers unequal
 constexpr double kLeastService = 0.3;           // of the idle latency, where costs are in doubt
 constexpr double kLowDelay = 0.5;               // of the best delay: hardly a queue
-constexpr double kSteady = 0.3;                 // two latencies that differ by less agree
 constexpr double kPipelined = 0.9;              // of the idle latency: shorter cycles overlap
 constexpr std::size_t kMostInFlight = 64;
-constexpr double kScatter = 2.3;  // mean deviations between the least idle latency and the mean
-constexpr double kTogetherWeight =
-    0.5;                             // of such a pair: they tell more, servers in turn do not do it
-constexpr double kSameSync = 0.05;   // of the idle latency: answers this close had one sync
-constexpr double kOthersSync = 0.3;  // of it: a sync of others' that a batch waited for
+constexpr double kOthersSync =
+    0.3;  // of the idle latency: a sync of others' that a batch waited for
 constexpr double kSyncSpacing = 0.75;  // of the latency, which is one and a half syncs
-constexpr double kHardlyQueued = 0.3;  // of a service
-constexpr double kFullStep = 0.1;      // of the size of a full batch, by an answer
-constexpr double kLeastFull = 32;      // items
-constexpr double kLeastFullAlone = 4;  // the same, where the store's time is mine
-constexpr double kFullLatency = 0.5;   // of the latency: a full batch costs at least that
 constexpr double kJitter = 0.02;       // of a pause, so that no two servers stay in step
 constexpr double kEnoughPairs = 8;     // until then more are sent
 constexpr double kDoubt = 10;          // how many more of them, by how much they scatter
-constexpr double kMostBackOff = 8;     // cycles; failures in a row may as well be an outage
 constexpr double kAskAgain = 3;        // times the cycle at the last pair
 constexpr double kLearningProbeShare = 0.25;
-
-double Seconds(Duration duration) { return static_cast<double>(duration.count()) * 1e-9; }
-
-Duration FromSeconds(double seconds) {
-  return Duration(static_cast<Duration::rep>(std::max(0.0, seconds) * 1e9));
-}
 
 /// Two numbers in [0, 1) that differ between servers and answers: policies draw no random numbers,
 /// but the nanosecond of an answer is as good.
@@ -105,138 +83,108 @@ std::string Adaptive::Name() const {
   return internal::PolicyName("adaptive", AdaptiveTable(), options_);
 }
 
+Adaptive::Adaptive(const AdaptiveOptions& options)
+    : options_(options), cycle_(Seconds(options.ceiling)), full_(options.full) {}
+
+Decision Adaptive::Start() const { return Decide({}); }
+
 Decision Adaptive::Observe(const BatchSample& sample) {
   if (sample.errc != Errc::kOk) {
-    BackOff(sample);
-    return Decide(sample.done);
+    if (cycle_.BackOff(sample)) full_.Close();
+    Decision decision = Decide(sample.done);
+    decision.reason = Reason::kFailure;
+    return decision;
   }
-  before_failures_ = 0;
-  const bool first = answers_++ == 0;
-  if (first) {
+  cycle_.EndBackOff();
+  if (answers_++ == 0) {
     Begin(sample);
     return Decide(sample.done);
   }
-  if (sample.part != BatchPart::kWhole) LearnCost(sample);
-  full_window_ = std::min(full_window_ + 1, kMostInFlight);
-  if (sample.part == BatchPart::kRest) return Decide(sample.done);  // it queued behind its probe
+  if (sample.part != BatchPart::kWhole) LearnPair(sample);
+  full_.Open();
+  if (sample.part != BatchPart::kRest) LearnBatch(sample);  // a rest queued behind its probe
+  return Decide(sample.done);
+}
 
+// --- What an answer teaches ---------------------------------------------------------------------
+
+void Adaptive::Begin(const BatchSample& sample) {
+  const double latency = std::max(1e-9, Seconds(sample.latency()));
+  store_.Begin(latency);
+  recent_.idle = recent_.latency = latency;
+  start_.Begin(latency, options_.polite_answers);
+  last_done_ = sample.done;
+  cycle_.Set((sample.items <= 2 ? options_.polite + 1 : 1) * latency);
+}
+
+void Adaptive::LearnPair(const BatchSample& part) {
+  const auto pair = store_.LearnPair(part);
+  if (!pair) return;
+  probed_cycle_ = cycle_.value();
+  if (!start_.active()) return;
+
+  const double latency = Seconds(part.latency());
+  recent_.service = store_.cost().Of(pair->items);
+  if (store_.pairs() > 1.5 && store_.Together() >= 1) {
+    EndPoliteness(latency);  // the store serves many at once: there is no queue to keep short
+  } else if (pair->apart > 0.25 * (cycle_.value() + latency)) {
+    EndPoliteness(recent_.service / 2);  // this share of the store's time is mine: nearly alone
+  }
+  recent_.idle = store_.IdleLatency(pair->items);
+}
+
+void Adaptive::LearnBatch(const BatchSample& sample) {
   const auto items = static_cast<double>(sample.items);
   const double latency = std::max(1e-9, Seconds(sample.latency()));
   const bool small = sample.items <= 2;
   // Several answers in one round trip are one piece of news.
-  const double since = std::max(std::min(cycle_, 4 * latency), Seconds(sample.done - last_done_));
+  const double since =
+      std::max(std::min(cycle_.value(), 4 * latency), Seconds(sample.done - last_done_));
   const double weight = std::clamp(since / latency, 1e-3, 1.0);
   last_done_ = sample.done;
-  if (sample.part == BatchPart::kWhole) items_ += 0.1 * (items - items_);
+  if (sample.part == BatchPart::kWhole) recent_.items += 0.1 * (items - recent_.items);
   if (sample.spacing > Duration::zero()) {
-    own_load_ += 0.1 * (std::min(1.0, service_ / Seconds(sample.spacing)) - own_load_);
+    const double load = std::min(1.0, recent_.service / Seconds(sample.spacing));
+    recent_.own_load += 0.1 * (load - recent_.own_load);
   }
-  base_.Learn(latency, cost_.per_item() * (items - 1), small, weight);
-  if (polite()) {
-    service_ = cost_.Of(items);
-    idle_ = IdleLatency(items);
+  store_.LearnLatency(latency, items, small, weight);
+  if (start_.active()) {
+    recent_.service = store_.cost().Of(items);
+    recent_.idle = store_.IdleLatency(items);
     BePolite(latency, small);
   } else {
     Adjust(sample, items, latency, weight);
   }
-  return Decide(sample.done);
 }
-
-void Adaptive::BackOff(const BatchSample& sample) {
-  if (sample.errc == Errc::kTooLarge || sample.sent < backed_off_) return;
-  backed_off_ = sample.done;
-  full_window_ = 0;
-  if (before_failures_ == 0) before_failures_ = cycle_;
-  SetCycle(std::min(2 * cycle_, kMostBackOff * before_failures_));
-}
-
-void Adaptive::SetCycle(double cycle) { cycle_ = std::min(cycle, Seconds(options_.ceiling)); }
-
-void Adaptive::Begin(const BatchSample& sample) {
-  const double latency = std::max(1e-9, Seconds(sample.latency()));
-  base_.Begin(latency);
-  idle_ = polite_least_ = latency_ = latency;
-  full_latencies_ = options_.full;
-  last_done_ = sample.done;
-  polite_left_ = options_.polite_answers;
-  SetCycle((sample.items <= 2 ? options_.polite + 1 : 1) * latency);
-}
-
-// --- What a batch costs the store --------------------------------------------------------------
-
-void Adaptive::LearnCost(const BatchSample& sample) {
-  if (half_.sent != sample.sent) {
-    half_ = {.sent = sample.sent, .done = sample.done};
-    return;
-  }
-  half_.sent = TimePoint::min();
-  probed_cycle_ = cycle_;
-  const bool in_order = sample.part == BatchPart::kRest;
-  const double apart = Seconds(sample.done - half_.done) * (in_order ? 1 : -1);
-  const auto items = static_cast<double>(sample.items);
-  cost_.Learn(items, apart, IdleLatency(1));
-  const double together = apart <= kAtOnce * cost_.Of(items) ? 1 : 0;
-  together_ += std::max(together > 0 ? kTogetherWeight : 0.125, 1 / cost_.samples()) *
-               (together - together_);
-  const double same = together > 0 && std::abs(apart) <= kSameSync * IdleLatency(1) ? 1 : 0;
-  same_sync_ += std::max(0.25, 1 / cost_.samples()) * (same - same_sync_);
-  if (cost_.samples() > 2) {  // two points lie on any line
-    const double off = std::abs(apart - cost_.Of(items)) / IdleLatency(items);
-    scatter_ += std::max(0.02, 1 / (cost_.samples() - 1)) * (std::min(1.0, off) - scatter_);
-  }
-  if (!polite()) return;
-
-  const double latency = Seconds(sample.latency());
-  service_ = cost_.Of(items);
-  if (cost_.samples() > 1.5 && together_ >= 0.5) {
-    EndPoliteness(latency);  // the store serves many at once: there is no queue to keep short
-  } else if (apart > 0.25 * (cycle_ + latency)) {
-    EndPoliteness(service_ / 2);  // this share of the store's time is mine: I am nearly alone
-  }
-  idle_ = IdleLatency(items);
-}
-
-/// Only the least latency is known. The mean exceeds it by the scatter of services, which is not a
-/// queue.
-double Adaptive::IdleLatency(double items) const {
-  return base_.of_one() * (1 + kScatter * scatter_) + cost_.per_item() * (items - 1);
-}
-
-// --- The start: let a queue drain that everybody joined at once ---------------------------------
 
 void Adaptive::BePolite(double latency, bool small) {
-  if (!small) {
-    if (++polite_whole_ > 3 * options_.polite_answers) EndPoliteness(cycle_);
-    return;
+  if (small) {
+    cycle_.Set(std::max(cycle_.value() / 2,
+                        std::min(4 * cycle_.value(), options_.polite * latency * FixedShare())));
   }
-  SetCycle(std::max(cycle_ / 2, std::min(4 * cycle_, options_.polite * latency * FixedShare())));
-  if (latency < 0.7 * polite_least_) {  // still draining
-    polite_left_ = std::max(polite_left_, options_.polite_answers / 2);
-  }
-  polite_least_ = std::min(polite_least_, latency);
-  const bool steady = std::abs(latency - polite_last_) < kSteady * polite_last_;
-  polite_last_ = latency;
-  if (--polite_left_ == 0 || steady) EndPoliteness(cycle_);
+  if (start_.Observe(latency, small)) EndPoliteness(cycle_.value());
 }
 
 void Adaptive::EndPoliteness(double cycle) {
-  polite_left_ = 0;
-  delay_ = 0;
-  SetCycle(std::max(base_.of_one(), cycle));
+  start_.End();
+  recent_.delay = 0;
+  cycle_.Set(std::max(store_.least_latency(), cycle));
 }
 
-// --- The law -----------------------------------------------------------------------------------
+// --- The law ------------------------------------------------------------------------------------
 
 /// How much of a batch's cost more batches would repeat. (The law wants it as it is; its cube root
 /// allows for servers in step, who queue less than servers at random.)
 double Adaptive::FixedShare() const {
-  if (cost_.samples() <= 3 || service_ <= 0) return 1;
-  return std::max(kLeastFixedShare, std::cbrt(std::min(1.0, cost_.fixed() / service_)));
+  if (store_.pairs() <= 3 || recent_.service <= 0) return 1;
+  return std::max(kLeastFixedShare,
+                  std::cbrt(std::min(1.0, store_.cost().fixed() / recent_.service)));
 }
 
 /// The delay at which `cycle` would be right: the law solved for the delay.
 double Adaptive::BestDelay(double cycle) const {
-  const double service = cost_.samples() < 5 ? idle_ : std::max(service_, kLeastService * idle_);
+  const double service =
+      store_.pairs() < 5 ? recent_.idle : std::max(recent_.service, kLeastService * recent_.idle);
   const double scaled = cycle / FixedShare();
   const double root =
       std::sqrt(options_.linear * options_.linear + 4 * options_.square * scaled / service);
@@ -245,105 +193,119 @@ double Adaptive::BestDelay(double cycle) const {
 }
 
 void Adaptive::Adjust(const BatchSample& sample, double items, double latency, double weight) {
-  const double idle = IdleLatency(items);
-  if (sample.in_flight > 1 && cost_.Of(items) > 0) {
-    SizeFullBatch((latency - idle) / cost_.Of(items), weight);
-  }
-  newest_latency_ = latency;
+  const double idle = store_.IdleLatency(items);
+  const double cost = store_.cost().Of(items);
+  if (sample.in_flight > 1 && cost > 0) full_.Resize((latency - idle) / cost, weight);
+  recent_.newest_latency = latency;
   if (sample.in_flight <= 1) {
-    others_sync_ += 0.05 * weight * (std::clamp((latency - idle) / idle, 0.0, 2.0) - others_sync_);
+    const double wait = std::clamp((latency - idle) / idle, 0.0, 2.0);
+    recent_.others_sync += 0.05 * weight * (wait - recent_.others_sync);
   }
   // Behind full batches of mine I queue for myself: that is no reason for a longer cycle.
-  const bool behind_mine = sample.in_flight > 1 && cycle_ >= kPipelined * idle_;
-  const double delay = behind_mine ? std::min(latency - idle, BestDelay(cycle_)) : latency - idle;
+  double cycle = cycle_.value();
+  const bool behind_mine = sample.in_flight > 1 && cycle >= kPipelined * recent_.idle;
+  const double delay = behind_mine ? std::min(latency - idle, BestDelay(cycle)) : latency - idle;
   const double step = options_.weight * weight;
-  latency_ += step * (latency - latency_);
-  idle_ += step * (idle - idle_);
-  service_ += step * (cost_.Of(items) - service_);
-  delay_ += step * (delay - delay_);
+  recent_.latency += step * (latency - recent_.latency);
+  recent_.idle += step * (idle - recent_.idle);
+  recent_.service += step * (cost - recent_.service);
+  recent_.delay += step * (delay - recent_.delay);
 
-  const double best = BestDelay(cycle_);
-  cycle_ += std::clamp(options_.gain * weight * (delay - best), -0.3 * cycle_ * weight,
-                       std::max(cycle_, idle) * weight);
-  if (delay_ < kLowDelay * best) {
-    const double lack = std::min(1.0, 1 - delay_ / (kLowDelay * best));
-    cycle_ *= 1 - options_.decay * weight * lack;
+  const double best = BestDelay(cycle);
+  cycle += std::clamp(options_.gain * weight * (delay - best), -0.3 * cycle * weight,
+                      std::max(cycle, idle) * weight);
+  if (recent_.delay < kLowDelay * best) {
+    const double lack = std::min(1.0, 1 - recent_.delay / (kLowDelay * best));
+    cycle *= 1 - options_.decay * weight * lack;
   }
-  SetCycle(std::max(cycle_, LeastCycle()));
+  cycle_.Set(std::max(cycle, LeastCycle()));
 }
 
 /// Batches of mine that follow each other faster than they are served queue behind each other.
 /// (What servers side by side can do beyond that is left to full batches.)
 double Adaptive::LeastCycle() const {
-  return std::max(std::min(service_, idle_), idle_ / static_cast<double>(kMostInFlight));
+  return std::max(std::min(recent_.service, recent_.idle),
+                  recent_.idle / static_cast<double>(kMostInFlight));
+}
+
+// --- What follows from all that is known --------------------------------------------------------
+
+/// Natural batching would wait for the sync of the others, and then for its own: two groups of
+/// servers take turns. With two in flight, half of the changes need not wait for the other group.
+Adaptive::Choice Adaptive::Choose() const {
+  if (answers_ == 0) return {Regime::kStarting, Reason::kUnknownCosts};
+  if (start_.active()) return {Regime::kStarting, Reason::kPoliteStart, 1};
+  // A cycle without costs would take one's own items for a queue, and run away.
+  if (store_.pairs() < 1) return {Regime::kNatural, Reason::kUnknownCosts};
+  if (store_.SharesSyncs() && recent_.others_sync > kOthersSync) {
+    return {Regime::kSharedSync, Reason::kOthersSync};
+  }
+  if (cycle_.value() < kPipelined * recent_.idle && !store_.SharesSyncs()) {
+    return {Regime::kPipelined, Reason::kLongRoundTrip};
+  }
+  return ChoosePause();
 }
 
 /// How much of the pause is worth it: all where a queue is shared with others, none where a pause
 /// could only hurt.
-double Adaptive::PauseShare() const {
-  if (polite()) return 1;
-  double share = (1 - kMine(own_load_)) * kFilled(1 - 1 / std::max(1.0, items_));
-  if (cost_.samples() > 2.5) share *= 1 - kTogether(together_);
-  if (cost_.samples() > 5) {
-    share *= kCostly(service_ / base_.of_one());
-    share *= kSaving(IdleLatency(1) / service_);
+Adaptive::Choice Adaptive::ChoosePause() const {
+  if (cycle_.value() <= recent_.idle) return {Regime::kNatural, Reason::kNoQueue};
+  double share = 1;
+  double least = 1;
+  Reason reason = Reason::kQueue;
+  const auto guard = [&](double leaves, Reason why) {
+    share *= leaves;
+    if (leaves < least) {
+      least = leaves;
+      reason = why;
+    }
+  };
+  guard(1 - kMine(recent_.own_load), Reason::kAlone);
+  guard(kFilled(1 - 1 / std::max(1.0, recent_.items)), Reason::kSingleChange);
+  if (store_.pairs() > 2.5) guard(1 - store_.Together(), Reason::kParallelStore);
+  if (store_.pairs() > 5) {
+    guard(kCostly(recent_.service / store_.least_latency()), Reason::kCheapBatch);
+    guard(kSaving(store_.IdleLatency(1) / recent_.service), Reason::kCostlyItems);
   }
-  return share;
-}
-
-/// Group commit: one sync answers all that wait for it.
-bool Adaptive::SharesSyncs() const { return kTogether(same_sync_) >= 1; }
-
-/// A batch, full or not, was served beside others of mine, and waited for `queue` services. If it
-/// hardly waited, servers work in parallel, and smaller batches would keep more of them busy.
-void Adaptive::SizeFullBatch(double queue, double weight) {
-  full_latencies_ *= 1 + (queue < kHardlyQueued ? -kFullStep : kFullStep) * weight;
-  full_latencies_ = std::clamp(full_latencies_, 1.0, options_.full);
-}
-
-/// Items of a batch whose fixed costs hardly count, so that a larger one saves little. If batches
-/// queue nevertheless, they grow with the queue, as those of natural batching do. Then more batches
-/// would gain nothing, or the known costs are wrong.
-std::size_t Adaptive::FullBatch() const {
-  if (cost_.samples() < 1 || cost_.per_item() <= 0) return Decision::kUnlimited;
-  const double seconds = std::max(full_latencies_ * IdleLatency(1), kFullLatency * latency_);
-  const double alone = kMine(own_load_);
-  const double least = alone * kLeastFullAlone + (1 - alone) * kLeastFull;
-  const double items = std::max(least, seconds / cost_.per_item());
-  return items < 1e9 ? static_cast<std::size_t>(items) : Decision::kUnlimited;
+  return {share > 0 ? Regime::kPaced : Regime::kNatural, share > 0.5 ? Reason::kQueue : reason,
+          share};
 }
 
 /// Share of the batches that are cut in two. It is large while little is known, and again before a
 /// cycle grows far beyond the cycle at the last pair. The more the answers scatter, the more pairs
 /// are needed.
 double Adaptive::ProbeShare() const {
-  if (polite() || cycle_ > kAskAgain * probed_cycle_) return 1;
-  const double enough = kEnoughPairs * (1 + kDoubt * scatter_);
-  return std::max(options_.probe_share, kLearningProbeShare * (1 - cost_.samples() / enough));
+  if (start_.active() || cycle_.value() > kAskAgain * probed_cycle_) return 1;
+  const double enough = kEnoughPairs * (1 + kDoubt * store_.scatter());
+  return std::max(options_.probe_share, kLearningProbeShare * (1 - store_.pairs() / enough));
 }
 
 Decision Adaptive::Decide(TimePoint now) const {
-  Decision decision;
+  const Choice choice = Choose();
+  Decision decision = {.regime = choice.regime, .reason = choice.reason};
   if (answers_ == 0) return decision;
   const Dice dice(now);
   decision.probe = dice.first < ProbeShare() ? 1 : 0;
-  // As Natural: a cycle without costs would take one's own items for a queue, and run away.
-  if (!polite() && cost_.samples() < 1) return decision;
-  decision.max_items = FullBatch();
-  decision.full_window = full_window_;
-  if (SharesSyncs() && others_sync_ > kOthersSync) {
-    // Natural batching would wait for the sync of the others, and then for its own: two groups of
-    // servers take turns. With two in flight, half of the changes need not wait for the other
-    // group. (One long sync makes no long interval: the store would stand still after it.)
-    decision.interval = FromSeconds(kSyncSpacing * std::min(latency_, newest_latency_));
-    decision.window = 2;
-  } else if (cycle_ < kPipelined * idle_ && !SharesSyncs()) {
-    decision.interval = FromSeconds(cycle_);
-    decision.window =
-        std::min(kMostInFlight, static_cast<std::size_t>(std::ceil(idle_ / cycle_)) + 1);
-  } else {
-    const double jitter = 1 + kJitter * (2 * dice.second - 1);
-    decision.gap = FromSeconds(PauseShare() * std::max(0.0, cycle_ - idle_) * jitter);
+  if (choice.reason == Reason::kUnknownCosts) return decision;
+  decision.max_items = full_.Items(store_, recent_.latency, kMine(recent_.own_load));
+  decision.full_window = full_.window();
+  switch (choice.regime) {
+    case Regime::kSharedSync:
+      // One long sync makes no long interval: the store would stand still after it.
+      decision.interval =
+          FromSeconds(kSyncSpacing * std::min(recent_.latency, recent_.newest_latency));
+      decision.window = 2;
+      break;
+    case Regime::kPipelined:
+      decision.interval = FromSeconds(cycle_.value());
+      decision.window = std::min(
+          kMostInFlight, static_cast<std::size_t>(std::ceil(recent_.idle / cycle_.value())) + 1);
+      break;
+    default: {
+      const double jitter = 1 + kJitter * (2 * dice.second - 1);
+      decision.gap =
+          FromSeconds(choice.pause * std::max(0.0, cycle_.value() - recent_.idle) * jitter);
+    }
   }
   return decision;
 }

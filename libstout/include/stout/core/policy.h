@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -53,6 +54,39 @@ struct BatchSample {
   bool operator==(const BatchSample&) const = default;
 };
 
+/// How a policy batches at present. For people, see NameOf; a lane does not use it.
+enum class Regime : std::uint8_t {
+  kNone,        ///< the policy does not say
+  kStarting,    ///< little is known yet
+  kNatural,     ///< a batch is sent when the last is answered
+  kPaced,       ///< the same, with a pause after each answer
+  kPipelined,   ///< several batches are in flight, at equal spacing
+  kSharedSync,  ///< two batches are in flight, because one sync answers many
+};
+inline constexpr std::size_t kRegimes = 6;
+
+/// Why a policy decided so. For people, see NameOf; a lane does not use it.
+enum class Reason : std::uint8_t {
+  kNone,           ///< the policy does not say
+  kUnknownCosts,   ///< too few batches were cut in two to know what a batch costs
+  kPoliteStart,    ///< the first cycles are long, so that a queue drains
+  kFailure,        ///< the newest attempt failed
+  kQueue,          ///< batches of other servers queue with this lane's
+  kNoQueue,        ///< batches hardly queue
+  kAlone,          ///< most of the store's time is this lane's
+  kSingleChange,   ///< batches hold one change each: there is nothing to gain
+  kParallelStore,  ///< the store serves many batches at once
+  kCheapBatch,     ///< a batch costs little beside the round trip: batching saves nothing
+  kCostlyItems,    ///< a batch costs far more than an empty one: batching saves nothing
+  kLongRoundTrip,  ///< the store would be idle during a round trip
+  kOthersSync,     ///< batches wait for the syncs of other servers
+};
+inline constexpr std::size_t kReasons = 13;
+
+/// Return one word for metrics and logs: "paced", "no_queue".
+[[nodiscard]] std::string_view NameOf(Regime regime);
+[[nodiscard]] std::string_view NameOf(Reason reason);
+
 /// A policy's settings for its lane until its next decision. LaneOptions bound them from above.
 ///
 /// A batch is sent once the window has room, and interval, gap and tick allow it. Two cases ignore
@@ -88,6 +122,8 @@ struct Decision {
   /// max_batches_in_flight has no room for two, or if the lane keeps prefix ordering. Read lanes do
   /// not probe.
   std::size_t probe = 0;
+  Regime regime = Regime::kNone;
+  Reason reason = Reason::kNone;
 
   bool operator==(const Decision&) const = default;
 };

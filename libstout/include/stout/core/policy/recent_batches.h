@@ -1,0 +1,19 @@
+#pragma once
+
+namespace stout::inline v1 {
+
+/// Means over the recent batches of a lane.   Units: seconds.
+struct RecentBatches {
+  double items = 1;
+  double latency = 0;         ///< from sent to answered
+  double newest_latency = 0;  ///< of the newest batch alone
+  double idle = 0;            ///< part of the latency: at an idle store
+  double service = 0;         ///< part of the latency: the cost to the store
+  double delay = 0;           ///< part of the latency: queueing
+  double own_load = 0;        ///< share of the store's time for this lane
+  double others_sync = 0;     ///< queueing of batches that are alone in flight, in idle latencies
+
+  bool operator==(const RecentBatches&) const = default;
+};
+
+}  // namespace stout::inline v1
