@@ -1,5 +1,8 @@
 // The parts of the adaptive law: the cost of a batch, and the latency of an idle store.
 
+#include <string>
+#include <utility>
+
 #include "stout/core/policy/adaptive.h"
 #include "stout/core/policy/base_latency.h"
 #include "stout/core/policy/cost_model.h"
@@ -287,6 +290,66 @@ TEST_CASE("adaptive: full batches shrink while they are served side by side, gro
   CHECK(side_by_side < 120);  // half of 21 ms at 0.1 ms an item
   CHECK(in_turn > 2 * side_by_side);
   CHECK(overloaded > 2500);  // half the latency
+}
+
+// --- The regime and its reason -------------------------------------------------------------------
+
+namespace {
+
+std::string WordsOf(const Decision& decision) {
+  return std::string(NameOf(decision.regime)) + ": " + std::string(NameOf(decision.reason));
+}
+
+/// Returns the decision after many batches that are sent at equal spacing.
+Decision AfterBatches(Adaptive policy, TimePoint now, std::size_t items, Duration latency,
+                      Duration spacing = 40ms) {
+  Decision decision;
+  for (int i = 0; i < 200; ++i) {
+    BatchSample sample = Answer(now, latency, items);
+    sample.spacing = spacing;
+    decision = policy.Observe(sample);
+    now += spacing;
+  }
+  return decision;
+}
+
+}  // namespace
+
+TEST_CASE("adaptive: says how it starts") {
+  Adaptive policy;
+  CHECK(WordsOf(policy.Start()) == "starting: unknown_costs");
+  CHECK(WordsOf(policy.Observe(Answer({}, 1ms, 1))) == "starting: polite_start");
+  CHECK(WordsOf(AfterBatches(policy, TimePoint(1s), 1, 1ms)) == "natural: unknown_costs");
+}
+
+TEST_CASE("adaptive: a failure is the reason until the next answer") {
+  TimePoint now{};
+  Adaptive policy = KnowingCosts(now);
+  BatchSample failed = Answer(now, 1ms, 1);
+  failed.errc = Errc::kTransient;
+  CHECK(policy.Observe(failed).reason == Reason::kFailure);
+  CHECK(policy.Observe(Answer(now + 1ms, 1ms, 1)).reason != Reason::kFailure);
+}
+
+TEST_CASE("adaptive: says why it pauses, and why it does not") {
+  TimePoint now{};
+  const Adaptive policy = KnowingCosts(now);  // 20 items take 3.5 ms at an idle store
+  CHECK(WordsOf(AfterBatches(policy, now, 20, 12ms)) == "paced: queue");
+  CHECK(WordsOf(AfterBatches(policy, now, 20, 12ms, 4ms)) == "natural: alone");
+  CHECK(WordsOf(AfterBatches(policy, now, 1, 12ms)) == "natural: single_change");
+}
+
+TEST_CASE("adaptive: says that the store serves many batches at once") {
+  CHECK(WordsOf(AfterPairs(Duration::zero(), 10ms)) == "natural: no_queue");
+  CHECK(WordsOf(AfterPairs(Duration::zero(), 20ms)) == "shared_sync: others_sync");
+  CHECK(WordsOf(AfterPairs(2ms, 10ms)) == "pipelined: long_round_trip");
+  Adaptive policy;  // the rest is answered before its probe
+  for (int i = 0; i < 50; ++i) {
+    const TimePoint now(i * 10ms);
+    (void)policy.Observe(Answer(now, 12ms, 1, BatchPart::kProbe));
+    (void)policy.Observe(Answer(now, 10ms, 20, BatchPart::kRest));
+  }
+  CHECK(WordsOf(AfterBatches(policy, TimePoint(1s), 20, 60ms)) == "natural: parallel_store");
 }
 
 TEST_CASE("adaptive: its name makes an equal policy") {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -63,6 +64,24 @@ TEST_CASE("a policy is a value: a copy answers \"what if\"", "[policy]") {
   CHECK(policy.Observe(Slow()).window == 2);
   policy = std::move(copy);
   CHECK(policy.Observe(Slow()).window == 4);
+}
+
+TEST_CASE("each regime and each reason has a name of its own", "[policy]") {
+  const auto names = []<typename Enum>(Enum last) {
+    std::set<std::string> names;
+    for (std::size_t i = 0; i <= static_cast<std::size_t>(last); ++i) {
+      names.emplace(NameOf(static_cast<Enum>(i)));
+    }
+    return names;
+  };
+  const std::set<std::string> regimes = names(Regime::kSharedSync);
+  const std::set<std::string> reasons = names(Reason::kOthersSync);
+  CHECK(regimes.size() == kRegimes);
+  CHECK(reasons.size() == kReasons);
+  CHECK_FALSE(regimes.contains(""));
+  CHECK_FALSE(reasons.contains(""));
+  CHECK(NameOf(Regime::kPaced) == "paced");
+  CHECK(NameOf(Reason::kQueue) == "queue");
 }
 
 TEST_CASE("policies are read from text", "[policy]") {
