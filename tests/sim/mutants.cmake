@@ -342,8 +342,8 @@ stout_mutant(items_that_fail_by_themselves_hold_up_the_lane src/core/lane.cc
   NEW [[  if (settled == 0) {]])
 
 stout_mutant(items_that_fail_by_themselves_are_observed src/core/lane.cc
-  OLD [[  if (!each_by_itself) decision_ =]]
-  NEW [[  decision_ =]])
+  OLD [[  if (!each_by_itself) {]]
+  NEW [[  {]])
 
 stout_mutant(neighbours_of_a_refused_key_scattered src/core/lane.cc
   OLD [[} else if (named && !options_.prefix_ordering) {]]

@@ -1,5 +1,7 @@
 // When a lane sends under interval, gap and tick, and how it cuts a batch that probes.
+#include <array>
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -356,12 +358,63 @@ TEST_CASE("reads keep to gap and tick and do not probe", "[lane]") {
 // --- What users see ------------------------------------------------------------------------------
 
 TEST_CASE("statistics show what the policy has decided", "[lane]") {
-  EngineDriver server(With(Constant{{.interval = 1ms, .gap = 2ms, .tick = 3ms, .window = 4}}));
+  EngineDriver server(With(Constant{{.interval = 1ms,
+                                     .gap = 2ms,
+                                     .tick = 3ms,
+                                     .window = 4,
+                                     .regime = Regime::kPaced,
+                                     .reason = Reason::kQueue}}));
   const LaneStats stats = server.Stats();
   CHECK(stats.interval == 1ms);
   CHECK(stats.gap == 2ms);
   CHECK(stats.tick == 3ms);
   CHECK(stats.window == 4);
+  CHECK(stats.regime == Regime::kPaced);
+  CHECK(stats.reason == Reason::kQueue);
+}
+
+// Its regime and reason depend on the outcome of the newest attempt.
+struct Reasoning {
+  [[nodiscard]] Decision Start() const {
+    return {.regime = Regime::kStarting, .reason = Reason::kUnknownCosts};
+  }
+  Decision Observe(const BatchSample& sample) {
+    if (sample.errc == Errc::kOk) return {.regime = Regime::kPaced, .reason = Reason::kQueue};
+    return {.regime = Regime::kNatural, .reason = Reason::kFailure};
+  }
+  [[nodiscard]] std::string Name() const { return "reasoning"; }
+};
+
+TEST_CASE("statistics count the decisions after each attempt by their reason", "[lane]") {
+  EngineDriver server(With(Reasoning{}));
+  std::array<std::uint64_t, kReasons> decisions{};
+  const auto count = [&](Reason reason) -> std::uint64_t& {
+    return decisions[static_cast<std::size_t>(reason)];
+  };
+  CHECK(server.Stats().regime == Regime::kStarting);
+  CHECK(server.Stats().reason == Reason::kUnknownCosts);
+  CHECK(server.Stats().decisions_by_reason == decisions);  // the start comes before any attempt
+
+  for (int i = 0; i < 3; ++i) {
+    server.Put("k", "v");
+    server.Done(server.Poll().writes.at(0));
+  }
+  count(Reason::kQueue) = 3;
+  CHECK(server.Stats().regime == Regime::kPaced);
+  CHECK(server.Stats().reason == Reason::kQueue);
+  CHECK(server.Stats().decisions_by_reason == decisions);
+
+  server.Put("k", "v");
+  server.Done(server.Poll().writes.at(0), {.batch = Errc::kTransient, .items = {}});
+  count(Reason::kFailure) = 1;
+  CHECK(server.Stats().regime == Regime::kNatural);
+  CHECK(server.Stats().reason == Reason::kFailure);
+  CHECK(server.Stats().decisions_by_reason == decisions);
+
+  // The policy does not observe a batch whose items each failed by themselves.
+  server.Done(server.NextSend().writes.at(0),
+              {.batch = Errc::kTransient, .items = {{0, Errc::kTransient}}});
+  CHECK(server.Stats().decisions_by_reason == decisions);
 }
 
 }  // namespace

@@ -439,7 +439,10 @@ void Lane::Finish(Attempt&& attempt, const WriteResult& result, TimePoint now) {
   // is that of what held the items up.
   const bool each_by_itself = settled == 0 && result.batch == Errc::kTransient &&
                               result.items.size() == count && !options_.prefix_ordering;
-  if (!each_by_itself) decision_ = policy_.Observe(sample);
+  if (!each_by_itself) {
+    decision_ = policy_.Observe(sample);
+    ++stats_.decisions_by_reason[static_cast<std::size_t>(decision_.reason)];
+  }
   pacer_.OnAnswer(now);
   if (was_held_back || decision_.tick != tick) pacer_.OnReopen(now);
 
@@ -578,6 +581,8 @@ LaneStats Lane::Stats() const {
   stats.gap = decision_.gap;
   stats.tick = decision_.tick;
   stats.window = decision_.window;
+  stats.regime = decision_.regime;
+  stats.reason = decision_.reason;
   stats.fenced = stopped_ == Errc::kFenced;
   stats.policy = policy_.Name();
   return stats;

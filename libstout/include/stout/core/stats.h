@@ -1,11 +1,13 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "stout/core/histogram.h"
+#include "stout/core/policy.h"
 #include "stout/core/types.h"
 
 namespace stout::inline v1 {
@@ -37,10 +39,15 @@ struct LaneStats {
   std::size_t dirty_keys = 0;  ///< not yet durable, in flight included
   std::size_t dirty_bytes = 0;
   std::size_t batches_in_flight = 0;
-  Duration interval{};  ///< the policy's newest decision, like gap, tick and window
+  Duration interval{};  ///< the write policy's newest decision, like the five fields that follow
   Duration gap{};
   Duration tick{};
   std::size_t window = 0;
+  Regime regime = Regime::kNone;
+  Reason reason = Reason::kNone;
+  /// Decisions of the write policy since it started, by Reason. An attempt that it observes makes
+  /// one.
+  std::array<std::uint64_t, kReasons> decisions_by_reason{};
   bool fenced = false;
   std::string policy;
 
