@@ -342,7 +342,9 @@ TEST_CASE("a result comes back as it was written", "[result_json]") {
                     .write_p99_ms = 5,
                     .batch_items = 6,
                     .batches_per_s = 7,
-                    .interval_ms = 8},
+                    .interval_ms = 8,
+                    .regime = "paced",
+                    .reason = "queue"},
                    {}},
       .digest = 0xfedcba9876543210};
   json::object object = ResultToJson(result);

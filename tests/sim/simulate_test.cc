@@ -864,6 +864,47 @@ TEST_CASE("the timeline adds up", "[simulate]") {
   CHECK(Simulate(scenario, Natural{}).timeline.size() == 300);
 }
 
+/// Pipelined for one second. Then its regime and reason change with every answer.
+struct Reasoning {
+  TimePoint first = kNever;
+  std::uint64_t answers = 0;
+  [[nodiscard]] Decision Start() const {
+    return {.regime = Regime::kStarting, .reason = Reason::kUnknownCosts};
+  }
+  Decision Observe(const BatchSample& sample) {
+    first = std::min(first, sample.done);
+    if (sample.done < first + 1s) return {.regime = Regime::kPipelined};
+    // 4 of 8 are natural, for three reasons. 3 are paced, for one reason, which 4 have.
+    switch (answers++ % 8) {
+      case 0:
+        return {.regime = Regime::kNatural, .reason = Reason::kAlone};
+      case 1:
+        return {.regime = Regime::kNatural, .reason = Reason::kNoQueue};
+      case 2:
+      case 3:
+        return {.regime = Regime::kNatural, .reason = Reason::kCheapBatch};
+      case 4:
+        return {.regime = Regime::kStarting, .reason = Reason::kQueue};
+      default:
+        return {.regime = Regime::kPaced, .reason = Reason::kQueue};
+    }
+  }
+  [[nodiscard]] std::string Name() const { return "reasoning"; }
+};
+
+TEST_CASE("the timeline has the most frequent regime and its most frequent reason", "[simulate]") {
+  Scenario scenario = Rich(4, 5000);
+  scenario.warmup_s = 0;
+  scenario.timeline_s = 0.5;
+  const Result result = Simulate(scenario, Reasoning{});
+  REQUIRE(result.timeline.size() == 6);
+  CHECK(result.timeline[0].regime == "pipelined");
+  CHECK(result.timeline[0].reason == "none");
+  CHECK(result.timeline[4].regime == "natural");
+  CHECK(result.timeline[4].reason == "cheap_batch");
+  CHECK(Simulate(scenario, Natural{}).timeline[4].regime == "none");
+}
+
 TEST_CASE("512 servers share a store", "[simulate]") {
   Scenario scenario = Rich(512, 30'000);
   scenario.store.per_batch_us = 40;

@@ -26,6 +26,9 @@ void Describe(Visitor& visit, S& slice) {
   visit("batch_items", slice.batch_items, kAny, "mean items of a batch");
   visit("batches_per_s", slice.batches_per_s, kAny, "batches sent");
   visit("interval_ms", slice.interval_ms, kAny, "mean time between two sends of a client");
+  visit("regime", slice.regime, kAny,
+        "how the policies batched: the most frequent regime of the batches sent, or \"none\"");
+  visit("reason", slice.reason, kAny, "the most frequent reason for this regime, or \"none\"");
 }
 
 template <typename Visitor, internal::SameAs<Result> R>

@@ -13,14 +13,16 @@ std::string LatencyRow(std::string_view name, const LatencySummary& latency) {
 }
 
 std::string TimelineTable(const Result& result) {
-  std::string text =
-      fmt::format("\n{:>9} {:>11} {:>11} {:>10} {:>10} {:>9} {:>9} {:>12}\n", "at s", "offered/s",
-                  "completed/s", "mean ms", "p99 ms", "items", "batches/s", "interval ms");
+  std::string text = fmt::format(
+      "\n{:>9} {:>11} {:>11} {:>10} {:>10} {:>9} {:>9} {:>12}  {:<11} {}\n", "at s", "offered/s",
+      "completed/s", "mean ms", "p99 ms", "items", "batches/s", "interval ms", "regime", "reason");
   for (const Slice& slice : result.timeline) {
     fmt::format_to(std::back_inserter(text),
-                   "{:>9.4g} {:>11.4g} {:>11.4g} {:>10.4g} {:>10.4g} {:>9.4g} {:>9.4g} {:>12.4g}\n",
+                   "{:>9.4g} {:>11.4g} {:>11.4g} {:>10.4g} {:>10.4g} {:>9.4g} {:>9.4g} {:>12.4g}"
+                   "  {:<11} {}\n",
                    slice.at_s, slice.offered_per_s, slice.completed_per_s, slice.write_mean_ms,
-                   slice.write_p99_ms, slice.batch_items, slice.batches_per_s, slice.interval_ms);
+                   slice.write_p99_ms, slice.batch_items, slice.batches_per_s, slice.interval_ms,
+                   slice.regime, slice.reason);
   }
   return text;
 }

@@ -140,7 +140,8 @@ void Client::CarryOut(TimePoint now) {
 
 void Client::CountSend(const WriteBatch& batch, TimePoint now) {
   const TimePoint previous = std::exchange(last_send_, now);
-  recorder_.Sent(batch.items.size(), previous == kNever ? Duration::zero() : now - previous, now);
+  recorder_.Sent(batch.items.size(), previous == kNever ? Duration::zero() : now - previous,
+                 engine_->decision(batch.lane), now);
   tally_.batches += static_cast<std::uint64_t>(recorder_.Measures(now));
 }
 

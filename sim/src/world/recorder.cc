@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <string>
 
 #include "world/units.h"
 
@@ -85,11 +87,21 @@ void Recorder::EndSlice() {
   slice.latency_ns = slice_writes_.Mean();
   slice.p99_ns = slice_writes_.Quantile(0.99);
   slice_writes_.Clear();
+  const auto batches = [](const Reasons& reasons) {
+    return std::accumulate(reasons.begin(), reasons.end(), std::uint64_t{0});
+  };
+  const auto regime =
+      std::max_element(slice_regimes_.begin(), slice_regimes_.end(),
+                       [&](const Reasons& a, const Reasons& b) { return batches(a) < batches(b); });
+  slice.regime = static_cast<Regime>(regime - slice_regimes_.begin());
+  slice.reason =
+      static_cast<Reason>(std::max_element(regime->begin(), regime->end()) - regime->begin());
+  slice_regimes_ = {};
   slice_begin_ += slice_length_;
   ++slice_;
 }
 
-void Recorder::Sent(std::size_t items, Duration spacing, TimePoint now) {
+void Recorder::Sent(std::size_t items, Duration spacing, const Decision& decision, TimePoint now) {
   MoveTo(now);
   const auto spaced = static_cast<std::uint64_t>(spacing > Duration::zero());
   const auto spacing_ns = static_cast<double>(spacing.count());
@@ -98,6 +110,8 @@ void Recorder::Sent(std::size_t items, Duration spacing, TimePoint now) {
   slice.items += items;
   slice.spacings += spaced;
   slice.spacing_ns += spacing_ns;
+  ++slice_regimes_[static_cast<std::size_t>(decision.regime)]
+                  [static_cast<std::size_t>(decision.reason)];
   ++batches_;
   if (!measuring_) return;
   ++sent_batches_;
@@ -146,7 +160,9 @@ std::vector<Slice> Recorder::Timeline(TimePoint end) const {
                         .write_p99_ms = slice.p99_ns / kNsPerMs,
                         .batch_items = Ratio(static_cast<double>(slice.items), slice.batches),
                         .batches_per_s = PerSecond(slice.batches, length),
-                        .interval_ms = Ratio(slice.spacing_ns, slice.spacings) / kNsPerMs});
+                        .interval_ms = Ratio(slice.spacing_ns, slice.spacings) / kNsPerMs,
+                        .regime = std::string(NameOf(slice.regime)),
+                        .reason = std::string(NameOf(slice.reason))});
   }
   return timeline;
 }

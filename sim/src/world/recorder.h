@@ -1,9 +1,11 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "stout/core/policy.h"
 #include "stout/core/types.h"
 #include "stout/sim/result.h"
 #include "stout/sim/scenario.h"
@@ -56,8 +58,8 @@ class Recorder {
   }
 
   /// A batch leaves a client, `spacing` after its previous one; zero if there was none or this is
-  /// the second half of one send.
-  void Sent(std::size_t items, Duration spacing, TimePoint now);
+  /// the second half of one send. `decision` is the newest of the lane's policy.
+  void Sent(std::size_t items, Duration spacing, const Decision& decision, TimePoint now);
   /// The answer to a batch comes in: `failed` items must be sent again, `drops` queues were full.
   void Answered(std::size_t items, std::size_t failed, std::size_t drops, Duration latency,
                 TimePoint now);
@@ -76,7 +78,10 @@ class Recorder {
   struct SliceTally {
     std::uint64_t offered = 0, completed = 0, batches = 0, items = 0, spacings = 0;
     double latency_ns = 0, p99_ns = 0, spacing_ns = 0;
+    Regime regime = Regime::kNone;
+    Reason reason = Reason::kNone;
   };
+  using Reasons = std::array<std::uint64_t, kReasons>;
   struct Half {
     std::uint64_t count = 0;
     double sum = 0;
@@ -107,6 +112,7 @@ class Recorder {
   std::size_t slice_ = 0;
   TimePoint slice_begin_{};
   LatencyHistogram slice_writes_;
+  std::array<Reasons, kRegimes> slice_regimes_{};  // batches, by regime and reason
 
   LatencyHistogram writes_;
   LatencyHistogram reads_;

@@ -87,6 +87,10 @@ class Engine {
   void TakeEffects(Effects& into);
 
   [[nodiscard]] bool IsDirty(KeyRef key) const { return lanes_[key.lane].writes.Contains(key.key); }
+  /// Returns the newest decision of the lane's write policy.
+  [[nodiscard]] const Decision& decision(LaneId lane) const {
+    return lanes_[lane].writes.decision();
+  }
   [[nodiscard]] Epoch epoch() const { return epoch_; }
   [[nodiscard]] EngineStats Stats() const;
 

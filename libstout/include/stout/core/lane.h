@@ -92,6 +92,7 @@ class Lane {
   [[nodiscard]] bool empty() const { return entries_.in_use() == 0; }
   [[nodiscard]] Errc stopped() const { return stopped_; }
   [[nodiscard]] Epoch epoch() const { return epoch_; }
+  [[nodiscard]] const Decision& decision() const { return decision_; }
   [[nodiscard]] LaneStats Stats() const;
 
  private:

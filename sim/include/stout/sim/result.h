@@ -21,6 +21,9 @@ struct Slice {
   double write_mean_ms = 0, write_p99_ms = 0;
   double batch_items = 0, batches_per_s = 0;
   double interval_ms = 0;  ///< Mean time between two sends of a client.
+  /// Most frequent regime of the policies in the slice, one vote for each batch sent, and the most
+  /// frequent reason of the batches under it; see NameOf. "none" if no batch was sent.
+  std::string regime = "none", reason = "none";
 
   bool operator==(const Slice&) const = default;
 };
