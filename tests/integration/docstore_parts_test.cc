@@ -137,6 +137,9 @@ TEST_CASE("metrics are published in base units", "[docstore]") {
   lane.keys_marked = 12;
   lane.interval = std::chrono::milliseconds(20);
   lane.policy = "fixed:20ms";
+  lane.regime = Regime::kPaced;
+  lane.reason = Reason::kQueue;
+  lane.decisions_by_reason = {5, 7};  // without a reason, and for unknown costs
   lane.batch_items.Record(3);
   lane.store_latency.Record(Duration(std::chrono::milliseconds(3)));
   shard.engine.lanes.push_back(lane);
@@ -159,12 +162,31 @@ TEST_CASE("metrics are published in base units", "[docstore]") {
   has(R"(stout_store_latency_seconds_bucket{shard="0",lane="0",le="+Inf"} 1)");
   has(R"(stout_store_latency_seconds_sum{shard="0",lane="0"} 0.003)");
   has(R"(stout_policy_info{shard="0",lane="0",policy="fixed:20ms"} 1)");
+  has(R"(stout_policy_regime{shard="0",lane="0",regime="paced"} 1)");
+  has(R"(stout_policy_decisions_total{shard="0",lane="0",reason="unknown_costs"} 7)");
+  CHECK(text.find(R"(reason="none")") == std::string::npos);
+  CHECK(text.find(R"(reason="queue")") == std::string::npos);  // no decision was counted
   has(R"(docstore_requests_total{method="PUT",status="201"} 1)");
   has("docstore_connections 1");
 
   const std::string json = ToJson({shard}, metrics.Snapshot());
   CHECK(json.starts_with(R"({"total":{"stout_keys_marked_total":12,)"));
   CHECK(json.find(R"("policy":"fixed:20ms")") != std::string::npos);
+  CHECK(json.find(R"("policy_regime":"paced","policy_reason":"queue")") != std::string::npos);
+  CHECK(json.find(R"("stout_policy_decisions_total":{"unknown_costs":7})") != std::string::npos);
+}
+
+TEST_CASE("a policy without regime and reason has no metrics of them", "[docstore]") {
+  ShardSnapshot shard;
+  shard.engine.lanes.resize(1);
+  shard.engine.lanes[0].decisions_by_reason = {5};
+  http::HttpMetrics metrics;
+  const std::string text = ToPrometheus({shard}, metrics.Snapshot());
+  CHECK(text.find("stout_policy_regime{") == std::string::npos);
+  CHECK(text.find("stout_policy_decisions_total{") == std::string::npos);
+  const std::string json = ToJson({shard}, metrics.Snapshot());
+  CHECK(json.find("policy_regime") == std::string::npos);
+  CHECK(json.find("policy_reason") == std::string::npos);
 }
 
 TEST_CASE("a store is asked in vain from the first call after its last answer", "[docstore]") {

@@ -3,7 +3,10 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
+#include <cstdint>
+#include <string>
 #include <string_view>
+#include <utility>
 
 namespace stout::docstore {
 namespace {
@@ -102,6 +105,17 @@ constexpr Distribution<EngineStats> kReplyLatency = {
     "Time from SafeReply to the run of the reply",
     [](const EngineStats& engine) -> const Histogram& { return engine.reply_latency; }};
 
+constexpr const char* kDecisions = "stout_policy_decisions_total";
+
+// Calls visit(name, decisions) for each reason that the policy gave.
+void ForEachReason(const LaneStats& lane, auto visit) {
+  for (std::size_t i = 0; i < kReasons; ++i) {
+    const auto reason = static_cast<Reason>(i);
+    const std::uint64_t decisions = lane.decisions_by_reason[i];
+    if (reason != Reason::kNone && decisions > 0) visit(NameOf(reason), decisions);
+  }
+}
+
 // --- Prometheus ---------------------------------------------------------------------------------
 
 // Calls visit(labels, lane) for each lane of each shard.
@@ -113,6 +127,11 @@ void ForEachLane(const std::vector<ShardSnapshot>& shards, auto visit) {
             lanes[lane]);
     }
   }
+}
+
+Labels With(Labels labels, const char* name, std::string_view value) {
+  labels.push_back({name, std::string(value)});
+  return labels;
 }
 
 void AppendLanes(std::vector<MetricFamily>& families, const std::vector<ShardSnapshot>& shards) {
@@ -131,11 +150,25 @@ void AppendLanes(std::vector<MetricFamily>& families, const std::vector<ShardSna
     families.push_back(std::move(family));
   }
   MetricFamily policies = Family("stout_policy_info", "The policy of a lane", kGauge);
-  ForEachLane(shards, [&](Labels labels, const LaneStats& lane) {
-    labels.push_back({"policy", lane.policy});
-    policies.metric.push_back(ToMetric(1, kGauge, std::move(labels)));
+  ForEachLane(shards, [&](const Labels& labels, const LaneStats& lane) {
+    policies.metric.push_back(ToMetric(1, kGauge, With(labels, "policy", lane.policy)));
   });
   families.push_back(std::move(policies));
+
+  MetricFamily regimes = Family("stout_policy_regime", "How the policy batches at present", kGauge);
+  MetricFamily decisions =
+      Family(kDecisions, "Decisions of the policy, by the reason that it gives", kCounter);
+  ForEachLane(shards, [&](const Labels& labels, const LaneStats& lane) {
+    if (lane.regime != Regime::kNone) {
+      regimes.metric.push_back(ToMetric(1, kGauge, With(labels, "regime", NameOf(lane.regime))));
+    }
+    ForEachReason(lane, [&](std::string_view reason, std::uint64_t count) {
+      decisions.metric.push_back(
+          ToMetric(static_cast<double>(count), kCounter, With(labels, "reason", reason)));
+    });
+  });
+  families.push_back(std::move(regimes));
+  families.push_back(std::move(decisions));
 }
 
 void AppendShards(std::vector<MetricFamily>& families, const std::vector<ShardSnapshot>& shards) {
@@ -159,6 +192,12 @@ void AppendShards(std::vector<MetricFamily>& families, const std::vector<ShardSn
 json::object ToObject(const LaneStats& lane) {
   json::object object = ToObject(kLaneScalars, lane);
   object["policy"] = lane.policy;
+  if (lane.regime != Regime::kNone) object["policy_regime"] = NameOf(lane.regime);
+  if (lane.reason != Reason::kNone) object["policy_reason"] = NameOf(lane.reason);
+  json::object decisions;
+  ForEachReason(lane,
+                [&](std::string_view reason, std::uint64_t count) { decisions[reason] = count; });
+  object[kDecisions] = std::move(decisions);
   for (const auto& distribution : kLaneDistributions) {
     object[distribution.name] = ToObject(distribution.get(lane), distribution.unit);
   }
