@@ -90,6 +90,19 @@ TEST_CASE("a second has the rates and latencies of what was done in it", "[docst
   CHECK(history.Series(1).at(1).at("policy") == "fixed:20ms");
 }
 
+TEST_CASE("a second of a lane has the policy's regime and reason", "[docstore][history]") {
+  History history;
+  ShardSnapshot shard = OneLane(0);
+  history.Add(1s, {shard}, 0);
+  shard.engine.lanes[0].regime = Regime::kPaced;
+  shard.engine.lanes[0].reason = Reason::kQueue;
+  history.Add(2s, {shard}, 0);
+  const json::object lane = Columns(history.Series(-1), "0/0");
+  CHECK(lane.at("regime") == json::array{nullptr, "paced"});
+  CHECK(lane.at("reason") == json::array{nullptr, "queue"});
+  CHECK_FALSE(Columns(history.Series(-1), "total").contains("regime"));  // lanes differ
+}
+
 TEST_CASE("a second without batches has no latency", "[docstore][history]") {
   History history;
   ShardSnapshot shard = OneLane(0);

@@ -94,6 +94,12 @@ json::value ToNumber(double value) {
   return std::round(value * scale) / scale;
 }
 
+// Returns null if the policy does not say.
+template <typename RegimeOrReason>
+json::value ToName(RegimeOrReason value) {
+  return value == RegimeOrReason::kNone ? json::value(nullptr) : json::value(NameOf(value));
+}
+
 // Returns the number after "after=" in the query, or nullopt.
 std::optional<double> AfterOf(std::string_view target) {
   constexpr std::string_view kAfter = "after=";
@@ -216,6 +222,8 @@ void History::Add(Duration now, std::vector<ShardSnapshot> shards, std::uint64_t
       Lane& lane = lanes_[{shard.shard, i}];
       lane.policy = step.now->policy;
       lane.seconds.push_back(Steps{{engine}, {step}}.ToSecond(time, length));
+      lane.seconds.back().regime = step.now->regime;
+      lane.seconds.back().reason = step.now->reason;
     }
   }
   total_.push_back(all.ToSecond(time, length));
@@ -248,6 +256,15 @@ json::object History::ToColumns(const Seconds& seconds, double after, bool total
     }
     columns[name] = std::move(values);
   }
+  if (total) return columns;
+  json::array regimes;
+  json::array reasons;
+  for (auto second = first; second != seconds.end(); ++second) {
+    regimes.push_back(ToName(second->regime));
+    reasons.push_back(ToName(second->reason));
+  }
+  columns["regime"] = std::move(regimes);
+  columns["reason"] = std::move(reasons);
   return columns;
 }
 

@@ -20,6 +20,7 @@
 #include "http/http_metrics.h"
 #include "server/documents.h"
 #include "server/metrics.h"
+#include "stout/core/policy.h"
 #include "stout/core/types.h"
 
 namespace stout::docstore {
@@ -71,6 +72,8 @@ class History {
     double dirty_keys = 0;
     double dirty_bytes = 0;
     double replies_held = 0;
+    Regime regime = Regime::kNone;  // of one lane
+    Reason reason = Reason::kNone;
   };
   struct Column {
     const char* name;
