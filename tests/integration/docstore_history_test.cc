@@ -296,6 +296,15 @@ TEST_CASE("a server records seconds that nobody looks at", "[docstore][history]"
   }
 }
 
+TEST_CASE("the page has words for each regime and reason of a policy", "[docstore][history]") {
+  const auto check = [](std::string_view name) {
+    CAPTURE(std::string(name));
+    CHECK(kLivePage.find("\n  " + std::string(name) + ": ") != std::string_view::npos);
+  };
+  for (std::size_t i = 1; i < kRegimes; ++i) check(NameOf(static_cast<Regime>(i)));
+  for (std::size_t i = 1; i < kReasons; ++i) check(NameOf(static_cast<Reason>(i)));
+}
+
 TEST_CASE("the page comes with a policy that lets it load nothing else", "[docstore][history]") {
   const RecordedService service;
   Client client = service.Connect();

@@ -210,6 +210,8 @@ VALUES = """Object.fromEntries([...document.querySelectorAll('#values tr')].map(
     (row) => [row.dataset.column, row.cells[1].textContent]))"""
 CURVES = """[...document.querySelectorAll('figure > svg')].map((chart) =>
     [...chart.querySelectorAll('path[data-column]')].map((path) => path.getAttribute('d')))"""
+REGIMES = """[...document.querySelectorAll('#regime-rows tr')].map((row) => [row.dataset.lane,
+    row.cells[1].textContent, [...row.querySelectorAll('path')].map((bar) => bar.getAttribute('class'))])"""
 RUNS = """[...document.querySelectorAll('path[data-run]')].map((path) => path.getAttribute('d'))"""
 # The lowest contrast of a text with what is behind it, and the text: WCAG 2, 1.4.3.
 CONTRAST = """(() => {
@@ -269,8 +271,8 @@ def check_values_move(page):
 
 def check_is_accessible(page):
     labels = page.ask("[...document.querySelectorAll('svg[role=img]')].map((svg) => svg.ariaLabel)")
-    check(len(labels) == CHARTS and all(re.search(r': .*\d', label) for label in labels),
-          f'charts do not say what they show: {labels}')
+    check(len(labels) == CHARTS + 1 and all(re.search(r': .*\d', label) for label in labels),
+          f'charts and the regimes of the lane do not say what they show: {labels}')
     check(page.ask("document.querySelector('label[for=lane]') !== null"), 'the lane has no label')
     for scheme in ('light', 'dark'):
         page.media(prefers_color_scheme=scheme)
@@ -288,6 +290,16 @@ def check_fits(page):
         page.resize(width)
         wide = page.ask('document.scrollingElement.scrollWidth')
         check(wide <= width, f'{wide} pixels wide on a screen of {width}')
+
+
+def check_regimes(page):
+    rows = page.ask(REGIMES)
+    check([lane for lane, _, _ in rows] == ['0/0', '1/0'], f'regimes of other lanes: {rows}')
+    keys = page.ask("[...document.querySelectorAll('#regime-keys b')].map((b) => b.textContent)")
+    for _, words, bars in rows:
+        regime, _, reason = words.partition(': ')
+        check(regime in keys and reason, f'"{words}" is no regime of {keys} with its reason')
+        check(bars and bars[-1] == regime.replace(' ', '_'), f'{words}, but the strip has {bars}')
 
 
 def check_lanes(page):
@@ -355,6 +367,7 @@ def test(bin_dir, directory):
         page = Page(browser, f'{url}/')
         check_values_move(page)
         check_recorded(page)
+        check_regimes(page)
         check_lanes(page)
         check_is_accessible(page)
         check_fits(page)
