@@ -54,7 +54,7 @@ struct BatchSample {
   bool operator==(const BatchSample&) const = default;
 };
 
-/// How a policy batches at present. For people, see NameOf; a lane does not use it.
+/// How a policy batches at present. For people: a lane publishes it, but does not act on it.
 enum class Regime : std::uint8_t {
   kNone,        ///< the policy does not say
   kStarting,    ///< little is known yet
@@ -65,7 +65,7 @@ enum class Regime : std::uint8_t {
 };
 inline constexpr std::size_t kRegimes = 6;
 
-/// Why a policy decided so. For people, see NameOf; a lane does not use it.
+/// Why a policy decided so. For people: a lane publishes it, but does not act on it.
 enum class Reason : std::uint8_t {
   kNone,           ///< the policy does not say
   kUnknownCosts,   ///< too few batches were cut in two to know what a batch costs
