@@ -9,9 +9,28 @@
 #include "stout/version.h"
 
 namespace stout::program {
+namespace {
+
+// Writes "--bytes BYTES=8MiB" with every CLI11. Newer ones write " [8MiB] " in place of "=8MiB".
+class Formatter : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    std::string text = CLI::Formatter::make_option_opts(option);
+    const std::string bracketed = " [" + option->get_default_str() + "] ";
+    if (const auto at = text.find(bracketed); at != text.npos) {
+      text.replace(at, bracketed.size(), "=" + option->get_default_str());
+    }
+    return text;
+  }
+};
+
+}  // namespace
 
 void AddVersion(CLI::App& app) {
-  app.get_formatter()->column_width(34);
+  const auto formatter = std::make_shared<Formatter>();
+  formatter->column_width(34);
+  app.formatter(formatter);
+  for (CLI::App* command : app.get_subcommands({})) command->formatter(formatter);
   app.set_version_flag("--version", fmt::format("{} {}", app.get_name(), STOUT_VERSION),
                        "Print the version and end");
 }
