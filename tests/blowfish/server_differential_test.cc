@@ -93,7 +93,6 @@ class Stream {
         {"CONFIG", "FORGET"},
         {"PING", "a", "b"},
         {"CLIENT", "SETNAME", "two words"},
-        {"AUTH", "somebody", "else"},
         {"AUTH", "secret"},
     };
     return wrong[random_.Below(wrong.size())];
@@ -154,6 +153,9 @@ TEST_CASE("redis and the shard server answer alike") {
 
   REQUIRE(theirs.Do({"CONFIG", "RESETSTAT"}) == "+OK");
   REQUIRE(ours.Do({"CONFIG", "RESETSTAT"}) == "+OK");
+  // Alone: since 7.2 Redis drops this reply behind others of a pipeline (redis/redis#15640).
+  const TypedCommand refused = {"AUTH", "somebody", "else"};
+  REQUIRE(ours.Do(refused) == theirs.Do(refused));
 
   const std::uint64_t seed = 20 + version.front();
   CAPTURE(seed);
