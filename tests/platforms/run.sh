@@ -14,12 +14,15 @@ die() {
 }
 
 # in_chroot DIR COMMAND...: in DIR/stout. When it ends, nothing is mounted there, and nothing runs.
+# DIR is mounted on itself because tests that fill a disk use unshare, which needs a mount point as root.
 in_chroot() {
   unshare --mount --pid --fork --kill-child bash -euc '
+    mount --bind "$1" "$1"
     mount -t proc proc "$1/proc"
     mount --rbind /dev "$1/dev"
     mount -t tmpfs tmpfs "$1/dev/shm"
-    exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root chroot "$1" bash -euc "cd /stout; exec \"\$@\"" "$@"' bash "$@"
+    exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root STOUT_REQUIRE_MOUNTS=1 \
+      chroot "$1" bash -euc "cd /stout; exec \"\$@\"" "$@"' bash "$@"
 }
 
 platform() { # RELEASE
