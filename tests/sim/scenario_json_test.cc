@@ -19,6 +19,9 @@ namespace {
 namespace json = boost::json;
 using Catch::Contains;
 
+/// JSON has every field of the clients but the recording.
+constexpr std::size_t kClientFields = boost::pfr::tuple_size_v<ClientSpec> - 1;
+
 std::string SourceFile(const std::string& name) {
   std::ifstream in(std::string(STOUT_SOURCE_DIR) + "/" + name);
   REQUIRE(in);
@@ -105,7 +108,7 @@ TEST_CASE("a scenario comes back as it was written", "[scenario_json]") {
   const json::object object = ScenarioToJson(scenario);
   CHECK(object.size() == boost::pfr::tuple_size_v<Scenario>);
   CHECK(object.at("store").as_object().size() == boost::pfr::tuple_size_v<StoreSpec>);
-  CHECK(object.at("clients").as_object().size() == boost::pfr::tuple_size_v<ClientSpec>);
+  CHECK(object.at("clients").as_object().size() == kClientFields);
   CHECK(ReadScenario(JsonText(object)).value() == scenario);
   CHECK(ReadScenario(json::serialize(object)).value() == scenario);
   CHECK_FALSE(Validate(scenario));
@@ -249,7 +252,7 @@ TEST_CASE("the readers know every field of the structs", "[scenario_json]") {
   const json::value& fields = schema.at("properties");
   CHECK(Properties(schema) == boost::pfr::tuple_size_v<Scenario>);
   CHECK(Properties(fields.at("store")) == boost::pfr::tuple_size_v<StoreSpec>);
-  CHECK(Properties(fields.at("clients")) == boost::pfr::tuple_size_v<ClientSpec>);
+  CHECK(Properties(fields.at("clients")) == kClientFields);
   CHECK(Properties(fields.at("keys")) == boost::pfr::tuple_size_v<KeySpec>);
   CHECK(Properties(fields.at("steps").at("items")) == boost::pfr::tuple_size_v<Step>);
 

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "stout/core/policy/basic.h"
@@ -580,6 +582,98 @@ TEST_CASE("a recorded arrival at the time of a step is taken once", "[simulate]"
     scenario.steps.push_back({.at_s = 30.0 + i, .clients = 8 + i % 2});
   }
   CHECK(OfferedTotal(Simulate(scenario, Unbatched{})) == Within(1e-9, 300));
+}
+
+/// `count` changes in 10 ms, of keys `step` apart.
+std::shared_ptr<Recording> TenMilliseconds(std::size_t count, std::uint64_t first_key,
+                                           std::uint64_t step) {
+  auto recording = std::make_shared<Recording>();
+  for (std::size_t i = 0; i < count; ++i) {
+    recording->changes.push_back({.at = Duration(10ms) * i / count, .key = first_key + i * step});
+  }
+  return recording;
+}
+
+/// A run of a recording, a second long.
+Scenario Replay(std::shared_ptr<const Recording> recording, std::uint32_t clients) {
+  Scenario scenario = Plain(0, 1);
+  scenario.warmup_s = 0;
+  scenario.clients.count = clients;
+  scenario.clients.arrivals = Arrivals::kRecorded;
+  scenario.clients.recording = std::move(recording);
+  return scenario;
+}
+
+TEST_CASE("recorded changes of one key are written together", "[simulate]") {
+  const auto recording = TenMilliseconds(1000, 7, 0);
+  recording->changes.push_back({.at = 3s});  // after the end: no repetition
+  const Result one_key = Simulate(Replay(recording, 4), Natural{});
+  CHECK(CompletedTotal(one_key) == 1000);
+  CHECK(one_key.written_per_s <= 11);  // a batch takes 1 ms
+  for (RecordedChange& change : recording->changes) change.key += change.at.count();
+  const Result many_keys = Simulate(Replay(recording, 4), Natural{});
+  CHECK(CompletedTotal(many_keys) == 1000);
+  CHECK(many_keys.written_per_s == 1000);
+}
+
+TEST_CASE("a recorded change is not a read, whatever the scenario says", "[simulate]") {
+  Scenario scenario = Replay(TenMilliseconds(1000, 0, 1), 1);
+  scenario.duration_s = 0.01;
+  scenario.clients.read_fraction = 1;
+  CHECK(OfferedTotal(Simulate(scenario, Natural{})) == Approx(1000));
+}
+
+/// Batches without waiting, and counts the answers.
+struct Counting {
+  std::shared_ptr<int> answers;
+
+  [[nodiscard]] Decision Start() const { return Natural{}.Start(); }
+  Decision Observe(const BatchSample&) {
+    ++*answers;
+    return Start();
+  }
+  [[nodiscard]] std::string Name() const { return "counting"; }
+};
+
+TEST_CASE("a recorded key belongs to one client, also after other clients came", "[simulate]") {
+  std::vector<std::shared_ptr<int>> answers;
+  const PolicyOf policy_of = [&](std::uint32_t client) -> Policy {
+    answers.resize(std::max<std::size_t>(answers.size(), client + 1));
+    if (!answers[client]) answers[client] = std::make_shared<int>();
+    return Counting{answers[client]};
+  };
+  Scenario scenario = Replay(TenMilliseconds(1000, 5, 12), 3);
+  (void)Simulate(scenario, policy_of);
+  REQUIRE(answers.size() == 3);
+  CHECK(*answers[0] == 0);
+  CHECK(*answers[1] == 0);
+  CHECK(*answers[2] > 0);  // 5 and 5 + 12 i, modulo 3
+  // From 5 ms on there are four.
+  answers.clear();
+  scenario.steps = {{.at_s = 0.005, .clients = 4}};
+  (void)Simulate(scenario, policy_of);
+  REQUIRE(answers.size() == 4);
+  CHECK(*answers[0] == 0);
+  CHECK(*answers[1] > 0);
+  CHECK(*answers[2] > 0);
+  CHECK(*answers[3] == 0);
+}
+
+TEST_CASE("a recording is repeated after the mean gap behind its last change", "[simulate]") {
+  CHECK(TenMilliseconds(10, 0, 1)->Length() == 10ms);
+  CHECK(TenMilliseconds(1, 0, 1)->Length() == 1s);
+  CHECK(OfferedTotal(Simulate(Replay(TenMilliseconds(10, 0, 1), 3), Unbatched{})) == Approx(1000));
+}
+
+TEST_CASE("a full batch of recorded keys is sent at once", "[simulate]") {
+  const auto recording = TenMilliseconds(1000, 0, 1);
+  recording->changes.push_back({.at = 3s});
+  Scenario scenario = Replay(recording, 1);
+  scenario.keys.count = 1;
+  scenario.clients.max_batch_items = 200;
+  const Result result = Simulate(scenario, Fixed{500ms});
+  CHECK(CompletedTotal(result) == 1000);
+  CHECK(result.write_latency_ms.p50 < 10);
 }
 
 TEST_CASE("unequal loads are as far apart as they should be", "[simulate]") {

@@ -27,7 +27,10 @@ double ClientRate(const Scenario& scenario) {
     total =
         static_cast<double>(clients.count) * clients.outstanding / std::max(cycle, kMicrosecond);
   } else if (clients.arrivals == ClientSpec::Arrivals::kRecorded) {
-    total = static_cast<double>(clients.trace_s.size()) / clients.trace_s.back();
+    total = clients.recording != nullptr
+                ? static_cast<double>(clients.recording->changes.size()) /
+                      std::chrono::duration<double>(clients.recording->Length()).count()
+                : static_cast<double>(clients.trace_s.size()) / clients.trace_s.back();
   }
   return total * (1 - clients.read_fraction) / clients.count;
 }

@@ -62,27 +62,33 @@ void ClosedArrivals::Replied(TimePoint now) {
 // --- Recorded
 // --------------------------------------------------------------------------------------
 
-RecordedArrivals::RecordedArrivals(std::vector<Duration> times, Duration period, TimePoint now)
-    : times_(std::move(times)), period_(period) {
-  if (times_.empty()) return;
-  const Duration since = now.time_since_epoch();
-  round_ = now - since % period_;
-  position_ = static_cast<std::size_t>(
-      std::lower_bound(times_.begin(), times_.end(), since % period_) - times_.begin());
+RecordedArrivals::RecordedArrivals(std::shared_ptr<const Recording> recording,
+                                   std::vector<std::uint32_t> mine, TimePoint now)
+    : recording_(std::move(recording)), mine_(std::move(mine)) {
+  if (mine_.empty()) return;
+  period_ = recording_->Length();
+  const Duration since = now.time_since_epoch() % period_;
+  round_ = now - since;
+  const auto first = std::partition_point(mine_.begin(), mine_.end(), [&](std::uint32_t position) {
+    return recording_->changes[position].at < since;
+  });
+  taken_ = static_cast<std::size_t>(first - mine_.begin());
   Plan();
 }
 
 void RecordedArrivals::Advance() {
-  ++position_;
+  ++taken_;
   Plan();
 }
 
 void RecordedArrivals::Plan() {
-  if (position_ == times_.size()) {
-    position_ = 0;
+  if (taken_ == mine_.size()) {
+    taken_ = 0;
     round_ += period_;
   }
-  next_ = round_ + times_[position_];
+  const RecordedChange& change = recording_->changes[mine_[taken_]];
+  next_ = round_ + change.at;
+  if (recording_->has_keys) next_key_ = change.key;
 }
 
 }  // namespace stout::sim::internal

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "stout/core/types.h"
 #include "stout/sim/random.h"
+#include "stout/sim/recording.h"
 
 namespace stout::sim::internal {
 
@@ -16,6 +19,8 @@ class Arrivals {
 
   /// kNever: not before something happens.
   [[nodiscard]] TimePoint next() const { return next_; }
+  /// The key that the request at next() changes. nullopt: the client draws one.
+  [[nodiscard]] std::optional<std::uint64_t> next_key() const { return next_key_; }
   /// Moves on to the arrival after next().
   virtual void Advance() = 0;
 
@@ -26,6 +31,7 @@ class Arrivals {
 
  protected:
   TimePoint next_ = kNever;
+  std::optional<std::uint64_t> next_key_;
 };
 
 /// Open loop, exponential times between arrivals. A rate that changes with the state of a common
@@ -59,21 +65,23 @@ class ClosedArrivals final : public Arrivals {
   std::vector<TimePoint> thinking_;  // until then; a heap, earliest first
 };
 
-/// The recorded times, over and over.
+/// A client's part of a recording, over and over.
 class RecordedArrivals final : public Arrivals {
  public:
-  /// `times` ascending, all < period.
-  RecordedArrivals(std::vector<Duration> times, Duration period, TimePoint now);
+  /// `mine`: positions of its changes, ascending. If there are none, nothing arrives.
+  RecordedArrivals(std::shared_ptr<const Recording> recording, std::vector<std::uint32_t> mine,
+                   TimePoint now);
 
   void Advance() override;
 
  private:
   void Plan();
 
-  std::vector<Duration> times_;
-  Duration period_;
-  TimePoint round_{};  // begin of the current repetition
-  std::size_t position_ = 0;
+  const std::shared_ptr<const Recording> recording_;
+  const std::vector<std::uint32_t> mine_;
+  Duration period_{};
+  TimePoint round_{};      // begin of the current repetition
+  std::size_t taken_ = 0;  // of `mine_` in it
 };
 
 }  // namespace stout::sim::internal

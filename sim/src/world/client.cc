@@ -64,7 +64,7 @@ void Client::SetArrivals(std::unique_ptr<Arrivals> arrivals, TimePoint now) {
 }
 
 void Client::Leave(TimePoint now) {
-  SetArrivals(std::make_unique<RecordedArrivals>(std::vector<Duration>{}, Duration(1), now), now);
+  SetArrivals(std::make_unique<RecordedArrivals>(nullptr, std::vector<std::uint32_t>{}, now), now);
   engine_->Drain();
   Poll(now);
 }
@@ -74,15 +74,16 @@ void Client::Leave(TimePoint now) {
 
 void Client::TakeArrivalsUntil(TimePoint now) {
   for (TimePoint at = arrivals_->next(); at <= now; at = arrivals_->next()) {
+    const std::optional<std::uint64_t> recorded = arrivals_->next_key();
     arrivals_->Advance();
-    TakeRequest(at);
+    TakeRequest(at, recorded);
   }
 }
 
-void Client::TakeRequest(TimePoint at) {
-  const Key key = keys_.Draw(random_);
+void Client::TakeRequest(TimePoint at, std::optional<std::uint64_t> recorded) {
+  const Key key = recorded ? Key(*recorded) : keys_.Draw(random_);
   const KeyRef ref{.lane = lanes_ == 1 ? 0 : PartitionOf(key.view(), lanes_), .key = key.view()};
-  if (read_fraction_ > 0 && random_.Unit() < read_fraction_) {
+  if (!recorded && read_fraction_ > 0 && random_.Unit() < read_fraction_) {
     TakeRead(ref, at);
   } else {
     TakeChange(ref, at);

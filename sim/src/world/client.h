@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -84,7 +85,8 @@ class Client final : private StateSource {
   Serialized Serialize(KeyView, std::string&) noexcept override { return Serialized::kValue; }
 
   [[nodiscard]] TimePoint Clock(TimePoint world) const { return world + clock_; }
-  void TakeRequest(TimePoint at);
+  /// `recorded`: the key that it changes. Other requests draw their key, and may only read it.
+  void TakeRequest(TimePoint at, std::optional<std::uint64_t> recorded);
   void TakeRead(KeyRef key, TimePoint at);
   void TakeChange(KeyRef key, TimePoint at);
   void Poll(TimePoint now);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 #include <span>
+#include <utility>
 
 #include "world/alias_table.h"
 #include "world/units.h"
@@ -25,12 +26,13 @@ std::vector<double> Weights(std::uint32_t count, double spread, double heavy_sha
   return weights;
 }
 
-/// A trace begins anew a mean gap after its last arrival, and takes a moment at least.
-Duration PeriodOf(const std::vector<double>& trace_s) {
-  if (trace_s.empty()) return Seconds(1);
-  const double span = trace_s.back() - trace_s.front();
-  const double gap = span > 0 ? span / static_cast<double>(trace_s.size() - 1) : 1;
-  return std::max<Duration>(std::chrono::microseconds(1), Seconds(trace_s.back() + gap));
+std::shared_ptr<const Recording> RecordingOf(const ClientSpec& spec) {
+  if (spec.arrivals != Kind::kRecorded) return nullptr;
+  if (spec.recording) return spec.recording;
+  auto times = std::make_shared<Recording>();
+  times->has_keys = false;
+  for (const double s : spec.trace_s) times->changes.push_back({.at = Seconds(s)});
+  return times;
 }
 
 }  // namespace
@@ -41,7 +43,7 @@ Load::Load(const ClientSpec& spec, std::uint32_t places, Random random)
       random_(random),
       total_rate_(spec.total_rate_per_s),
       in_burst_(random_.Unit() >= spec.burst_share),
-      trace_period_(PeriodOf(spec.trace_s)) {
+      recording_(RecordingOf(spec)) {
   if (spec.arrivals != Kind::kOnOff) return;
   const double share_off = spec.off_ms / (spec.on_ms + spec.off_ms);
   for (std::uint32_t i = 0; i < places; ++i) on_.push_back(random_.Unit() >= share_off);
@@ -50,7 +52,7 @@ Load::Load(const ClientSpec& spec, std::uint32_t places, Random random)
 void Load::SetClients(std::uint32_t count) {
   clients_ = count;
   present_weight_ = std::accumulate(weights_.begin(), weights_.begin() + count, 0.0);
-  if (spec_.arrivals == Kind::kRecorded) ShareTrace();
+  if (recording_) ShareRecording();
 }
 
 bool Load::HasRate() const {
@@ -85,8 +87,7 @@ Duration Load::TurnPlace(std::uint32_t place) {
   return Milliseconds((on_[place] ? spec_.on_ms : spec_.off_ms) * random_.Exponential());
 }
 
-std::unique_ptr<Arrivals> Load::ArrivalsOf(std::uint32_t place, TimePoint from,
-                                           Random random) const {
+std::unique_ptr<Arrivals> Load::ArrivalsOf(std::uint32_t place, TimePoint from, Random random) {
   switch (spec_.arrivals) {
     case Kind::kPoisson:
     case Kind::kMmpp:
@@ -96,16 +97,26 @@ std::unique_ptr<Arrivals> Load::ArrivalsOf(std::uint32_t place, TimePoint from,
       return std::make_unique<ClosedArrivals>(spec_.outstanding, Microseconds(spec_.think_us), from,
                                               random);
     case Kind::kRecorded:
-      return std::make_unique<RecordedArrivals>(trace_shares_[place], trace_period_, from);
+      return std::make_unique<RecordedArrivals>(recording_, std::move(shares_[place]), from);
   }
   return nullptr;
 }
 
-void Load::ShareTrace() {
-  trace_shares_.assign(clients_, {});
+void Load::ShareRecording() {
+  shares_.assign(clients_, {});
   if (clients_ == 0) return;
-  const AliasTable owner(std::span<const double>(weights_).first(clients_));
-  for (const double s : spec_.trace_s) trace_shares_[owner.Draw(random_)].push_back(Seconds(s));
+  const auto& changes = recording_->changes;
+  if (recording_->has_keys) {
+    std::vector<std::size_t> sizes(clients_);
+    for (const RecordedChange& change : changes) ++sizes[change.key % clients_];
+    for (std::size_t i = 0; i < clients_; ++i) shares_[i].reserve(sizes[i]);
+  }
+  const AliasTable random_owner(std::span<const double>(weights_).first(clients_));
+  for (std::uint32_t i = 0; i < changes.size(); ++i) {
+    const auto owner =
+        recording_->has_keys ? changes[i].key % clients_ : random_owner.Draw(random_);
+    shares_[owner].push_back(i);
+  }
 }
 
 }  // namespace stout::sim::internal

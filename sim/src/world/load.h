@@ -40,12 +40,12 @@ class Load {
   /// Poisson, in bursts or in turns: a client's rate may change at any time.
   [[nodiscard]] bool HasRate() const;
 
-  /// The arrivals of a place from then on.
+  /// The arrivals of a place from then on. Recorded ones: once for each place after SetClients.
   [[nodiscard]] std::unique_ptr<Arrivals> ArrivalsOf(std::uint32_t place, TimePoint from,
-                                                     Random random) const;
+                                                     Random random);
 
  private:
-  void ShareTrace();
+  void ShareRecording();
 
   const ClientSpec& spec_;
   std::vector<double> weights_;  // relative loads, by place
@@ -54,9 +54,9 @@ class Load {
   double present_weight_ = 0;
   double total_rate_;
   bool in_burst_;
-  std::vector<bool> on_;  // by place; only where they turn on and off
-  Duration trace_period_{};
-  std::vector<std::vector<Duration>> trace_shares_;  // by place
+  std::vector<bool> on_;                            // by place; only where they turn on and off
+  std::shared_ptr<const Recording> recording_;      // null unless arrivals are recorded
+  std::vector<std::vector<std::uint32_t>> shares_;  // positions in the recording, by place
 };
 
 }  // namespace stout::sim::internal

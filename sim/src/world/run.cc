@@ -227,13 +227,17 @@ void Run::Join(std::uint32_t place) {
   const double offset_us = spec.clock_offset_us * (2 * random.Unit() - 1);
   const bool lane_per_partition = spec.lanes == ClientSpec::Lanes::kPerPartition;
   const Policy policy = policy_of_(place);
-  const TimePoint start = now + Phase(policy, end_ - kStart, random);
+  const Duration phase = Phase(policy, end_ - kStart, random);
+  KeySpace keys = keys_[place];
+  if (spec.recording) keys.count = spec.recording->changes.size();  // at most, by any client
   const ClientSetup setup{.id = static_cast<std::uint32_t>(clients_.size()),
                           .engine = OptionsOf(spec, policy, random.Bits()),
                           .lanes = lane_per_partition ? partitions_ : 1,
                           .clock = kWallClock + Microseconds(offset_us),
-                          .keys = keys_[place],
+                          .keys = std::move(keys),
                           .read_fraction = spec.read_fraction};
+  // A recording has phases of its own, and no change of it is left out.
+  const TimePoint start = spec.recording ? now : now + phase;
   std::unique_ptr<Arrivals> arrivals = load_.ArrivalsOf(place, start, random.Fork());
   clients_.push_back(
       std::make_unique<Client>(setup, std::move(arrivals), random.Fork(), now, *this, recorder_));

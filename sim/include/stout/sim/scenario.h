@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "stout/sim/recording.h"
 
 namespace stout::sim {
 
@@ -49,7 +52,7 @@ struct ClientSpec {
     kPoisson,   ///< Open loop.
     kMmpp,      ///< Open loop, a two-state Poisson process common to all: bursts.
     kClosed,    ///< `outstanding` callers a client; each thinks, changes a key, awaits the reply.
-    kRecorded,  ///< The times of `trace`, repeated; shared out at random.
+    kRecorded,  ///< The times of `trace_s`, shared out at random; or `recording`. Repeated.
     kOnOff,     ///< Open loop, Poisson while a client is on; each turns on and off by itself.
   };
   enum class Lanes : std::uint8_t {
@@ -72,6 +75,9 @@ struct ClientSpec {
   double think_us = 1000;         ///< kClosed: mean think time, exponential, and 1 us more.
   std::uint32_t outstanding = 1;  ///< kClosed: callers of each client.
   std::vector<double> trace_s;    ///< kRecorded: times of arrivals, ascending, in seconds.
+  /// kRecorded: takes the place of `trace_s` and of the keys. Each change is made by client
+  /// key % clients. The JSON form does not have it.
+  std::shared_ptr<const Recording> recording;
   double read_fraction = 0;  ///< Share of requests that only read a key (they wait if it is dirty).
 
   // Limits of each client's engine. They are too high to matter unless a scenario is about them.
