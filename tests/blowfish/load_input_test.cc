@@ -1,5 +1,4 @@
 #include <unistd.h>
-#include <zstd.h>
 
 #include <cstdint>
 #include <fstream>
@@ -8,16 +7,11 @@
 #include "input_file.h"
 #include "stout/core/random.h"
 #include "tests/support/catch.h"
+#include "tests/support/packed.h"
 #include "tests/support/temp_directory.h"
 
 namespace stout::blowfish {
 namespace {
-
-std::string Pack(const std::string& text) {
-  std::string packed(ZSTD_compressBound(text.size()), '\0');
-  packed.resize(ZSTD_compress(packed.data(), packed.size(), text.data(), text.size(), 1));
-  return packed;
-}
 
 // The content read from a file, or the diagnostics if it cannot be read.
 struct Read {
@@ -61,16 +55,17 @@ TEST_CASE("a file is read as it is, or unpacked", "[load]") {
   while (text.size() < 3'000'000) text += std::to_string(random.Next()) + "|\r\n";
   const std::size_t piece = GENERATE(1000, 262'144);
   CHECK(ReadAll(files.Write("a.tbl", text), piece).text == text);
-  CHECK(ReadAll(files.Write("a.tbl.zst", Pack(text)), piece).text == text);
+  CHECK(ReadAll(files.Write("a.tbl.zst", stout::test::Zstd(text)), piece).text == text);
   // Files may be packed one behind the other, and empty ones too.
-  const std::string twice = Pack(text) + Pack("") + Pack("the end");
+  const std::string twice =
+      stout::test::Zstd(text) + stout::test::Zstd("") + stout::test::Zstd("the end");
   CHECK(ReadAll(files.Write("b.zst", twice), piece).text == text + "the end");
   CHECK(ReadAll(files.Write("c.zst", ""), piece).text.empty());
 }
 
 TEST_CASE("a zstd file that is cut off, or none, is an error", "[load]") {
   const Files files;
-  const std::string packed = Pack(std::string(100'000, 'x') + "end");
+  const std::string packed = stout::test::Zstd(std::string(100'000, 'x') + "end");
   const std::string cut = files.Write("cut.zst", packed.substr(0, packed.size() - 1));
   const Read read = ReadAll(cut);
   CHECK(read.error == Errc::kCorrupt);

@@ -52,7 +52,7 @@ Result<std::size_t> InputFile::ReadPacked(std::span<char> out, Diagnostics* diag
     packed_ = std::make_unique<Packed>();
     packed_->buffer.resize(kPackedBytes);
   }
-  ZstdUnpacker& unpacker = packed_->unpacker;
+  unpack::Unpacker& unpacker = packed_->unpacker;
   for (;;) {
     // Also where nothing is left of the input: of it, there may be more to say than had room.
     const std::size_t size = unpacker.Unpack(packed_->rest, out);

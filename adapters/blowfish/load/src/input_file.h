@@ -11,7 +11,7 @@
 
 #include "stout/error.h"
 #include "unique_fd.h"
-#include "zstd_unpacker.h"
+#include "unpack/zstd_unpacker.h"
 
 namespace stout::blowfish {
 
@@ -37,7 +37,7 @@ class InputFile {
 
  private:
   struct Packed {
-    ZstdUnpacker unpacker;
+    unpack::ZstdUnpacker unpacker;
     std::string buffer;
     std::string_view rest{};  // packed part of the buffer
   };

@@ -1,10 +1,10 @@
-#include "zstd_unpacker.h"
+#include "unpack/zstd_unpacker.h"
 
 #include <zstd.h>
 
 #include <new>
 
-namespace stout::blowfish {
+namespace stout::unpack {
 
 struct ZstdUnpacker::Stream {
   Stream() : context(ZSTD_createDStream()) {
@@ -19,8 +19,6 @@ struct ZstdUnpacker::Stream {
 
 ZstdUnpacker::ZstdUnpacker() : stream_(std::make_unique<Stream>()) {}
 ZstdUnpacker::~ZstdUnpacker() = default;
-ZstdUnpacker::ZstdUnpacker(ZstdUnpacker&&) noexcept = default;
-ZstdUnpacker& ZstdUnpacker::operator=(ZstdUnpacker&&) noexcept = default;
 
 std::size_t ZstdUnpacker::Unpack(std::string_view& packed, std::span<char> out) {
   ZSTD_inBuffer input{packed.data(), packed.size(), 0};
@@ -37,4 +35,4 @@ std::size_t ZstdUnpacker::Unpack(std::string_view& packed, std::span<char> out) 
   return output.pos;
 }
 
-}  // namespace stout::blowfish
+}  // namespace stout::unpack
