@@ -227,6 +227,21 @@ TEST_CASE("fields that another field must allow are refused without it", "[scena
              Contains("\"store.tokens_per_s\" is -1"));
 }
 
+TEST_CASE("a recording takes the place of arrivals, and its length is the duration",
+          "[scenario_json]") {
+  auto recording = std::make_shared<Recording>();
+  for (int i = 0; i < 100; ++i) recording->changes.push_back({.at = std::chrono::seconds(i)});
+  const auto read = [&](const char* text) { return ReadScenario(text, recording); };
+  const Scenario scenario = read(R"({"warmup_s": 20, "clients": {"arrivals": "closed"}})").value();
+  CHECK(scenario.duration_s == 100);
+  CHECK(scenario.clients.arrivals == ClientSpec::Arrivals::kRecorded);
+  CHECK(scenario.clients.recording == recording);
+  CHECK(read(R"({"duration_s": 30})").value().duration_s == 30);
+  CHECK_THAT(read(R"({"warmup_s": 100})").error().what, Contains("\"duration_s\", 100"));
+  CHECK_THAT(read(R"({"steps": [{"at_s": 1, "total_rate_per_s": 2}]})").error().what,
+             Contains("without a recording"));
+}
+
 TEST_CASE("a world that no memory holds is refused", "[scenario_json]") {
   CHECK_THAT(ErrorOf(R"({"keys": {"count": 1000000000, "zipf": 1}})"), Contains("\"keys.count\""));
   CHECK_THAT(ErrorOf(R"({"store": {"kind": "partitioned", "partitions": 100},

@@ -1,6 +1,7 @@
 // Tools that make many runs: the oracle against queueing theory, grids and their regrets, sweeps,
 // plots, and the commands with their exit statuses and messages.
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <atomic>
@@ -27,6 +28,7 @@
 #include "stout/sim/scenario_json.h"
 #include "stout/sim/sweep.h"
 #include "tests/support/catch.h"
+#include "tests/support/packed.h"
 #include "tools/median.h"
 #include "tools/parallel.h"
 #include "tools/spaced.h"
@@ -502,6 +504,51 @@ TEST_CASE("run prints a table, or a result that reads back", "[command]") {
   CHECK(result.seed == 9);
   CHECK(result.write_latency_ms.mean > 0);
   CHECK(Command(words).out == first.out);
+}
+
+/// 1,000 changes in 10 ms, of one key or of 1,000.
+std::string TenMilliseconds(bool one_key) {
+  std::string csv = "time,key,bytes\n";
+  for (int i = 0; i < 1000; ++i) {
+    csv += fmt::format("{:.6f},doc/{},100\n", i / 1e5, one_key ? 0 : i);
+  }
+  return csv;
+}
+
+TEST_CASE("run replays a recording, and changes of one key are written together", "[command]") {
+  const Scratch scratch;
+  const std::string scenario = scratch.File(
+      "once.json", R"({"warmup_s": 0, "clients": {"count": 4}, "keys": {"count": 1}})");
+  const std::string one_key = scratch.File("one.csv", TenMilliseconds(true));
+  const std::string many_keys = scratch.File("many.csv", TenMilliseconds(false));
+  const std::string policy = GENERATE("natural", "adaptive", "unbatched");
+  CAPTURE(policy);
+  const auto run = [&](const std::string& trace) {
+    return Command({"run", scenario, "--policy", policy, "--trace", trace, "--json"});
+  };
+  const Result one = ResultFromJson(ParseJson(run(one_key).out).value()).value();
+  CHECK(one.measured_s == Approx(0.01));
+  CHECK(one.offered_per_s * one.measured_s == Approx(1000));
+  // At most one batch is under way for a key. It takes 1.6 ms.
+  CHECK(one.written_per_s * one.measured_s < 8);
+  const Result many = ResultFromJson(ParseJson(run(many_keys).out).value()).value();
+  CHECK(many.batches_per_s * many.measured_s * many.batch_items > 100);
+  const std::string packed = scratch.File("many.csv.gz", test::Gzip(TenMilliseconds(false)));
+  CHECK(run(packed).out == run(many_keys).out);
+}
+
+TEST_CASE("what is wrong with a recording is told with its name and line", "[command]") {
+  const Scratch scratch;
+  const std::string scenario = scratch.File("tiny.json", kTiny);
+  const auto error = [&](const std::string& trace) {
+    const Output output = Command({"run", scenario, "--trace", trace});
+    CHECK(output.status == kFailed);
+    return output.err;
+  };
+  CHECK(error("nothing.csv") == "stout-sim: cannot read nothing.csv: No such file or directory\n");
+  CHECK_THAT(error(fs::temp_directory_path().string()), Contains("it is a directory"));
+  const std::string wrong = scratch.File("wrong.csv", "time,key,bytes\n0,a,1\nx,a,1\n");
+  CHECK_THAT(error(wrong), Contains(wrong + ": line 3: the time is \"x\""));
 }
 
 TEST_CASE("what is wrong with a file is told with its name", "[command]") {

@@ -92,6 +92,11 @@ class Parser {
         ->allow_extra_args(false)
         ->type_name("POLICY");
     AddSeed(app, run_.seed);
+    app.add_option("--trace", run_.trace,
+                   "Replay recorded changes instead of the scenario's arrivals and keys: CSV with "
+                   "the header time,key,bytes, plain or packed by gzip or zstd. The run is as long "
+                   "as the recording. A duration_s of the scenario cuts or repeats it")
+        ->type_name("FILE");
     app.add_flag("--json", run_.json, "Print the result as JSON, with a timeline");
   }
 

@@ -6,13 +6,16 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <sstream>
+#include <utility>
 
 #include "program/interrupt.h"
 #include "progress.h"
 #include "stout/sim/grid.h"
 #include "stout/sim/oracle.h"
 #include "stout/sim/plot.h"
+#include "stout/sim/recording_csv.h"
 #include "stout/sim/regret.h"
 #include "stout/sim/result_json.h"
 #include "stout/sim/scenario_json.h"
@@ -24,8 +27,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Scenario ReadScenarioFile(const fs::path& file, std::optional<std::uint64_t> seed = {}) {
-  Scenario scenario = FromFile(ReadScenario(ReadFile(file)), file);
+/// Why a file cannot be opened or read, from errno.
+CommandError CannotRead(const fs::path& file) {
+  return {kFailed,
+          fmt::format("cannot read {}: {}", file.string(),
+                      fs::is_directory(file) ? "it is a directory" : std::strerror(errno))};
+}
+
+/// Null if there is no file.
+std::shared_ptr<const Recording> ReadTrace(const fs::path& file) {
+  if (file.empty()) return nullptr;
+  std::ifstream in(file, std::ios::binary);
+  if (!in || fs::is_directory(file)) throw CannotRead(file);
+  return std::make_shared<const Recording>(FromFile(ReadRecording(in), file));
+}
+
+Scenario ReadScenarioFile(const fs::path& file, std::optional<std::uint64_t> seed = {},
+                          std::shared_ptr<const Recording> recording = nullptr) {
+  Scenario scenario = FromFile(ReadScenario(ReadFile(file), std::move(recording)), file);
   if (scenario.name.empty()) scenario.name = file.stem().string();
   scenario.seed = seed.value_or(scenario.seed);
   return scenario;
@@ -79,9 +98,7 @@ std::string ReadFile(const fs::path& file) {
   if (!in || !(text << in.rdbuf())) {
     const bool empty = fs::is_regular_file(file) && fs::is_empty(file);
     if (empty) return "";
-    throw CommandError(
-        kFailed, fmt::format("cannot read {}: {}", file.string(),
-                             fs::is_directory(file) ? "it is a directory" : std::strerror(errno)));
+    throw CannotRead(file);
   }
   return text.str();
 }
@@ -119,8 +136,8 @@ std::vector<std::pair<std::string, Policy>> PoliciesOf(const std::vector<std::st
 }
 
 ExitCode Execute(const RunOptions& options, const Tool& tool) {
-  Scenario scenario = ReadScenarioFile(options.scenario, options.seed);
   auto policies = PoliciesOf(options.policies, tool);
+  Scenario scenario = ReadScenarioFile(options.scenario, options.seed, ReadTrace(options.trace));
   if (policies.empty()) {
     std::string error;
     std::optional<Policy> policy = tool.read_policy(scenario.policy, &error);

@@ -19,6 +19,7 @@ struct RunOptions {
   std::filesystem::path scenario;
   std::vector<std::string> policies;  ///< Servers take them in turn. Empty: the scenario's.
   std::optional<std::uint64_t> seed;
+  std::filesystem::path trace;  ///< A recording. Empty: the scenario's arrivals.
   bool json = false;
 };
 

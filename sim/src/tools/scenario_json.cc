@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <utility>
 
 #include "scenario_fields.h"
 
@@ -20,7 +22,7 @@ void CheckArrivals(const ClientSpec& clients) {
                         "most 1, or the bursts alone are more than the mean rate",
                         clients.burst_factor * clients.burst_share));
   }
-  if (clients.arrivals == ClientSpec::Arrivals::kRecorded) {
+  if (clients.arrivals == ClientSpec::Arrivals::kRecorded && !clients.recording) {
     Require(!clients.trace_s.empty() && clients.trace_s.back() > 0,
             "\"clients.arrivals\" is \"recorded\"; \"clients.trace_s\" must then hold the times of "
             "the arrivals, in seconds");
@@ -86,7 +88,7 @@ void CheckSteps(const Scenario& scenario) {
                         i, changes == 0 ? "nothing" : fmt::format("{} things", changes)));
     Require(!step.total_rate_per_s || internal::HasRate(scenario.clients.arrivals),
             fmt::format("\"steps[{}]\" changes a rate that these clients do not have: "
-                        "\"clients.arrivals\" must be poisson, mmpp or on_off",
+                        "\"clients.arrivals\" must be poisson, mmpp or on_off, without a recording",
                         i));
     Require(!step.clients || scenario.clients.start_spread_s == 0,
             fmt::format("\"steps[{}]\" changes the number of clients while they start: "
@@ -184,19 +186,27 @@ std::optional<TextError> Validate(const Scenario& scenario) {
   return again.error();
 }
 
-Parsed<Scenario> ScenarioFromJson(const json::value& value) try {
+Parsed<Scenario> ReadScenario(std::string_view text, std::shared_ptr<const Recording> recording) {
+  const Parsed<json::value> value = ParseJson(text);
+  if (!value) return value.error();
+  return ScenarioFromJson(*value, std::move(recording));
+}
+
+Parsed<Scenario> ScenarioFromJson(const json::value& value,
+                                  std::shared_ptr<const Recording> recording) try {
   Scenario scenario;
+  if (recording) {
+    scenario.duration_s = std::chrono::duration<double>(recording->Length()).count();
+  }
   internal::ReadFields(value, scenario);
+  if (recording) {
+    scenario.clients.arrivals = ClientSpec::Arrivals::kRecorded;
+    scenario.clients.recording = std::move(recording);
+  }
   CheckTogether(scenario);
   return scenario;
 } catch (const FieldError& error) {
   return TextError{error.what()};
-}
-
-Parsed<Scenario> ReadScenario(std::string_view text) {
-  const Parsed<json::value> value = ParseJson(text);
-  if (!value) return value.error();
-  return ScenarioFromJson(*value);
 }
 
 json::object ScenarioToJson(const Scenario& scenario) {

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <boost/json.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "stout/sim/json_text.h"
+#include "stout/sim/recording.h"
 #include "stout/sim/scenario.h"
 
 namespace stout::sim {
@@ -18,8 +20,13 @@ namespace stout::sim {
 ///
 /// Errors: not JSON, an unknown field, a value of the wrong type or out of range, or fields that do
 /// not go together. The policy's text is not looked at: who runs the scenario knows what there is.
-[[nodiscard]] Parsed<Scenario> ReadScenario(std::string_view text);
-[[nodiscard]] Parsed<Scenario> ScenarioFromJson(const boost::json::value& value);
+///
+/// Unless `recording` is null, it takes the place of the arrivals and keys. Its length is then the
+/// duration by default. Requires that it has a change.
+[[nodiscard]] Parsed<Scenario> ReadScenario(std::string_view text,
+                                            std::shared_ptr<const Recording> recording = nullptr);
+[[nodiscard]] Parsed<Scenario> ScenarioFromJson(
+    const boost::json::value& value, std::shared_ptr<const Recording> recording = nullptr);
 
 /// Returns nullopt if the fields go together, otherwise the error. For scenarios that did not come
 /// from JSON.
