@@ -52,6 +52,12 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
       "--page-history",
       "An answer of GET /history, whose runs the live page (GET /) shows beside this one", "FILE",
       "", [&config](const std::string& file) { return ReadRecorded(file, config.recorded); });
+  options.Text(
+      "--record", config.record,
+      "Write time, key and bytes of each change to this new file as CSV, which `stout-sim "
+      "run --trace` replays (docs/SIMULATION.md). Keys may be personal data: only the user "
+      "of the server can read the file",
+      "FILE");
 
   options.Group("Sharing the store with other servers");
   options.Text("--leases", config.leases,

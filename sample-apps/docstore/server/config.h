@@ -24,6 +24,7 @@ struct Config : program::ServiceConfig {
   DocumentsOptions documents;
   http::HttpOptions http;
   boost::json::array recorded;  ///< Runs that the live page shows beside this one.
+  std::string record;           ///< File of DocumentsOptions::recorder; empty: none.
 };
 
 /// How policies are read from text: by default those of the library.

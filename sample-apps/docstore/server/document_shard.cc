@@ -186,18 +186,39 @@ http::Response Read(WriteBackMap& map, const Found& found, const DocumentRequest
   return response;
 }
 
+// Changes states, and records it.
+class Changes {
+ public:
+  Changes(WriteBackMap& map, ChangeRecorder* recorder) : map_(map), recorder_(recorder) {}
+
+  Result<Stamp> Put(KeyView key, std::string value) {
+    const std::size_t bytes = value.size();
+    return Record(key, bytes, map_.Put(key, std::move(value)));
+  }
+  Result<Stamp> Delete(KeyView key) { return Record(key, 0, map_.Delete(key)); }
+
+ private:
+  Result<Stamp> Record(KeyView key, std::size_t bytes, Result<Stamp> stamp) {
+    if (stamp && recorder_ != nullptr) recorder_->Add(key, bytes);
+    return stamp;
+  }
+
+  WriteBackMap& map_;
+  ChangeRecorder* const recorder_;  // may be null
+};
+
 // Writes the section first. If the manifest is then pushed back, it does not name the section, so
 // the section does not exist.
-Result<Stamp> Create(WriteBackMap& map, const Keys& keys, const Found& found,
+Result<Stamp> Create(Changes& changes, const Keys& keys, const Found& found,
                      DocumentRequest& request) {
-  const Result<Stamp> stamp = map.Put(keys.section, std::move(request.body));
+  const Result<Stamp> stamp = changes.Put(keys.section, std::move(request.body));
   if (!stamp) return stamp;
   const Result<Stamp> named =
-      map.Put(keys.manifest, manifest::With(found.names(), request.section));
+      changes.Put(keys.manifest, manifest::With(found.names(), request.section));
   return named ? stamp : named;
 }
 
-Result<http::Response> Put(WriteBackMap& map, const Keys& keys, const Found& found,
+Result<http::Response> Put(Changes& changes, const Keys& keys, const Found& found,
                            DocumentRequest& request, std::size_t max_sections) {
   std::string etag = CurrentETag(found, request);
   if (http::Evaluate(request.preconditions, etag) != http::Verdict::kProceed) {
@@ -208,34 +229,34 @@ Result<http::Response> Put(WriteBackMap& map, const Keys& keys, const Found& fou
     return http::MakeError(507, "the document has reached the limit of --max-sections",
                            "spread its sections over several documents");
   }
-  const Result<Stamp> stamp =
-      named ? map.Put(keys.section, std::move(request.body)) : Create(map, keys, found, request);
+  const Result<Stamp> stamp = named ? changes.Put(keys.section, std::move(request.body))
+                                    : Create(changes, keys, found, request);
   if (!stamp) return stamp.error();
   return WithETag(etag.empty() ? 201 : 204, FormatETag(*stamp));
 }
 
 // Changes the manifest first, because a section that it does not name does not exist. The states of
 // such sections are garbage. If their deletion is pushed back, they stay until they are rewritten.
-Result<Stamp> DeleteSection(WriteBackMap& map, const Keys& keys, const Found& found,
+Result<Stamp> DeleteSection(Changes& changes, const Keys& keys, const Found& found,
                             std::string_view section) {
   std::string rest = manifest::Without(found.names(), section);
   const Result<Stamp> stamp =
-      rest.empty() ? map.Delete(keys.manifest) : map.Put(keys.manifest, std::move(rest));
-  if (stamp) (void)map.Delete(keys.section);
+      rest.empty() ? changes.Delete(keys.manifest) : changes.Put(keys.manifest, std::move(rest));
+  if (stamp) (void)changes.Delete(keys.section);
   return stamp;
 }
 
-Result<Stamp> DeleteDocument(WriteBackMap& map, const Keys& keys, const Found& found,
+Result<Stamp> DeleteDocument(Changes& changes, const Keys& keys, const Found& found,
                              std::string_view document) {
-  const Result<Stamp> stamp = map.Delete(keys.manifest);
+  const Result<Stamp> stamp = changes.Delete(keys.manifest);
   if (!stamp) return stamp;
   for (const std::string_view section : manifest::Sections(found.names())) {
-    if (!map.Delete(Keys::SectionKey(document, section))) break;
+    if (!changes.Delete(Keys::SectionKey(document, section))) break;
   }
   return stamp;
 }
 
-Result<http::Response> Delete(WriteBackMap& map, const Keys& keys, const Found& found,
+Result<http::Response> Delete(Changes& changes, const Keys& keys, const Found& found,
                               const DocumentRequest& request) {
   const bool document = request.section.empty();
   std::string etag = CurrentETag(found, request);
@@ -246,19 +267,21 @@ Result<http::Response> Delete(WriteBackMap& map, const Keys& keys, const Found& 
   const bool named = document ? found.manifest.value != nullptr
                               : manifest::Contains(found.names(), request.section);
   if (!named) return NotFound(document ? "document" : "section");
-  const Result<Stamp> stamp = document ? DeleteDocument(map, keys, found, request.document)
-                                       : DeleteSection(map, keys, found, request.section);
+  const Result<Stamp> stamp = document ? DeleteDocument(changes, keys, found, request.document)
+                                       : DeleteSection(changes, keys, found, request.section);
   if (!stamp) return stamp.error();
   return WithETag(204, {});
 }
 
-Result<http::Response> Decide(WriteBackMap& map, const Keys& keys, const Found& found,
-                              DocumentRequest& request, std::size_t max_sections, bool may_lend) {
+Result<http::Response> Decide(WriteBackMap& map, ChangeRecorder* recorder, const Keys& keys,
+                              const Found& found, DocumentRequest& request,
+                              std::size_t max_sections, bool may_lend) {
+  Changes changes(map, recorder);
   switch (request.method) {
     case http::Method::kPut:
-      return Put(map, keys, found, request, max_sections);
+      return Put(changes, keys, found, request, max_sections);
     case http::Method::kDelete:
-      return Delete(map, keys, found, request);
+      return Delete(changes, keys, found, request);
     default:
       return Read(map, found, request, may_lend);
   }
@@ -275,13 +298,15 @@ bool SaysChanged(const http::Response& response, const DocumentRequest& request)
 // Coroutines that serve share the state, because they may outlive the shard.
 struct DocumentShard::State {
   State(const asio::any_io_executor& executor, Store& store, WriteBackMapOptions options,
-        const Limits& limits, IsOurs is_ours, std::shared_ptr<ScopeProof> proof)
+        const Limits& limits, IsOurs is_ours, std::shared_ptr<ScopeProof> proof,
+        std::shared_ptr<ChangeRecorder> recorder)
       : lent_bytes(options.lent_bytes),
         map(executor, store, std::move(options)),
         turnstile(std::make_shared<Turnstile>()),
         limits(limits),
         is_ours(std::move(is_ours)),
-        proof(std::move(proof)) {}
+        proof(std::move(proof)),
+        recorder(std::move(recorder)) {}
 
   static Task<Outcome> Serve(std::shared_ptr<State> self, DocumentRequest request) {
     WriteBackMap& map = self->map;
@@ -294,8 +319,8 @@ struct DocumentShard::State {
     const auto decided = ScopeProof::Clock::now();
     // The memory of this request does not count, so a single request is always served.
     const bool may_lend = *self->lent_bytes < self->limits.max_lent_bytes + found.bytes();
-    Result<http::Response> response =
-        Decide(map, keys, found, request, self->limits.max_sections, may_lend);
+    Result<http::Response> response = Decide(map, self->recorder.get(), keys, found, request,
+                                             self->limits.max_sections, may_lend);
     found = Found();  // ends the turn; only the answer holds its state from here on
     if (!response) co_return Outcome{.error = response.error()};
     const std::array<KeyView, 2> both = {keys.manifest, keys.section};
@@ -317,13 +342,15 @@ struct DocumentShard::State {
   const Limits limits;
   const IsOurs is_ours;
   const std::shared_ptr<ScopeProof> proof;
+  const std::shared_ptr<ChangeRecorder> recorder;
 };
 
 DocumentShard::DocumentShard(const asio::any_io_executor& executor, Store& store,
                              WriteBackMapOptions options, const Limits& limits, IsOurs is_ours,
-                             std::shared_ptr<ScopeProof> proof)
+                             std::shared_ptr<ScopeProof> proof,
+                             std::shared_ptr<ChangeRecorder> recorder)
     : state_(std::make_shared<State>(executor, store, std::move(options), limits,
-                                     std::move(is_ours), std::move(proof))) {}
+                                     std::move(is_ours), std::move(proof), std::move(recorder))) {}
 
 Interposer& DocumentShard::interposer() { return state_->map.interposer(); }
 

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "http/message.h"
+#include "server/change_recorder.h"
 #include "server/documents.h"
 #include "server/metrics.h"
 #include "server/scope_proof.h"
@@ -44,10 +45,11 @@ class DocumentShard {
   using IsOurs = std::function<bool()>;
 
   /// Requires options.lent_bytes. An empty `is_ours` means always true. Unless `proof` is null,
-  /// answers to requests that change nothing wait for it.
+  /// answers to requests that change nothing wait for it. `recorder` may be null.
   DocumentShard(const boost::asio::any_io_executor& executor, Store& store,
                 WriteBackMapOptions options, const Limits& limits, IsOurs is_ours = {},
-                std::shared_ptr<ScopeProof> proof = {});
+                std::shared_ptr<ScopeProof> proof = {},
+                std::shared_ptr<ChangeRecorder> recorder = {});
 
   [[nodiscard]] Interposer& interposer();
 

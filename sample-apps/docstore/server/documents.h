@@ -2,12 +2,14 @@
 
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "http/message.h"
 #include "protocol/errors.h"
+#include "server/change_recorder.h"
 #include "server/metrics.h"
 #include "server/watched_store.h"
 #include "stout/error.h"
@@ -35,6 +37,8 @@ struct DocumentsOptions {
   /// Without leases: the server is unhealthy if the store has been called for this time without a
   /// success. Under leases, this time is twice their ttl. > 0.
   Duration unhealthy_after = std::chrono::seconds(20);
+  /// Records each change that is taken. Null: none does.
+  std::shared_ptr<ChangeRecorder> recorder;
 };
 
 /// A request to a document, or to one of its sections.

@@ -209,7 +209,7 @@ void LeasedDocuments::OnAcquired(RangeId range, Epoch epoch) {
   auto shard = std::make_shared<DocumentShard>(
       executor_, store_, std::move(map),
       DocumentShard::Limits{options_.max_sections, options_.max_lent_bytes},
-      [this, range, epoch] { return IsOurs(range, epoch); });
+      [this, range, epoch] { return IsOurs(range, epoch); }, nullptr, options_.recorder);
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return;

@@ -19,6 +19,7 @@
 
 #include "program/process.h"
 #include "program/shutdown.h"
+#include "server/change_recorder.h"
 #include "server/config.h"
 #include "server/server.h"
 #include "stout/adapters/open_lease_service.h"
@@ -143,6 +144,14 @@ int RunServer(int argc, const char* const* argv, const PolicyLanguage& policies)
   program::SetUpLog("docstore", config.log_level);
   program::RaiseDescriptorLimit(config.http.max_connections, "--max-connections");
 
+  if (!config.record.empty()) {
+    std::string problem;
+    config.documents.recorder = ChangeRecorder::Open(config.record, problem);
+    if (!config.documents.recorder) {
+      spdlog::error("{}", problem);
+      return EXIT_FAILURE;
+    }
+  }
   asio::io_context context(static_cast<int>(config.threads));
   Diagnostics why;
   const auto store = OpenStore(config.store, context.get_executor(), &why);

@@ -46,7 +46,7 @@ StoreDocuments::StoreDocuments(const boost::asio::any_io_executor& executor, Sto
         return std::make_unique<DocumentShard>(
             shard_executor, store_, std::move(map),
             DocumentShard::Limits{options.max_sections, options.max_lent_bytes},
-            DocumentShard::IsOurs(), proof_);
+            DocumentShard::IsOurs(), proof_, options.recorder);
       }) {}
 
 StoreDocuments::~StoreDocuments() {
