@@ -345,6 +345,24 @@ TEST_CASE_METHOD(RedisTest, "redis: a batch that too few replicas have is not kn
   CHECK(Eventually([&] { return NewEpochNow(*store) > 9; }));
 }
 
+TEST_CASE_METHOD(RedisTest, "redis: a delete that no replica has is not safe for others either") {
+  const std::string layout = GENERATE(std::string("mode=plain"), std::string("tombstone_ttl=0s"));
+  CAPTURE(layout);
+  StartServer({"--repl-diskless-sync-delay", "0"});
+  RedisServer replica({"--replicaof", "127.0.0.1 " + std::to_string(server().port())});
+  const auto one = Open(layout + "&wait=1&wait_timeout=50ms");
+  const auto two = Open(layout + "&wait=1&wait_timeout=50ms");
+  CHECK(WriteAtLast(*one, Batch(1, {Put("k", "v", 1)})) == WriteResult{});
+  CHECK(WriteAtLast(*two, Batch(1, {Put("other", "v", 2)})) == WriteResult{});
+  replica.Signal(SIGSTOP);
+  const WriteBatch deleted = Batch(1, {Delete("k", 3)});
+  CHECK(WriteNow(*one, deleted).batch == Errc::kUnknown);
+  CHECK(WriteNow(*two, deleted).batch == Errc::kUnknown);
+  replica.Signal(SIGCONT);
+  CHECK(WriteAtLast(*two, deleted) == WriteResult{});
+  CHECK(replica.Execute({"EXISTS", "k"}) == "0");
+}
+
 TEST_CASE_METHOD(RedisTest, "redis: plain values are anybody's") {
   const auto store = Open("mode=plain&prefix=doc%3A");
   CHECK_FALSE(store->traits().compares_stamps);

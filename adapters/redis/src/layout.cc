@@ -89,12 +89,12 @@ std::optional<WriteResult> DecodeScript(const Reply& reply, std::span<const std:
   return result;
 }
 
-// MSET, DEL, or MULTI with both of them.
+// MSET, or MULTI with MSET and DEL.
 bool IsAnswerToPlain(std::span<const Reply> replies) {
   const auto is_count = [](const Reply& reply) {
     return reply.kind == Reply::Kind::kInteger && reply.integer >= 0;
   };
-  if (replies.size() == 1) return IsStatus(replies[0], "OK") || is_count(replies[0]);
+  if (replies.size() == 1) return IsStatus(replies[0], "OK");
   return replies.size() == 4 && IsStatus(replies[0], "OK") && IsStatus(replies[1], "QUEUED") &&
          IsStatus(replies[2], "QUEUED") && replies[3].kind == Reply::Kind::kArray &&
          replies[3].elements.size() == 2 && IsStatus(replies[3].elements[0], "OK") &&
@@ -155,7 +155,9 @@ void Layout::AppendVersioned(const WriteBatch& batch, std::span<const std::uint3
   }
 }
 
-// MULTI only where there are two commands to keep together.
+// MULTI only where there are two commands to keep together. A delete of a key that is not there is
+// not replicated, so WAIT would not wait for an earlier delete of another connection. A batch of
+// deletes alone therefore sets its keys first.
 void Layout::AppendPlain(const WriteBatch& batch, std::span<const std::uint32_t> items,
                          Commands* commands) const {
   const auto puts =
@@ -163,16 +165,14 @@ void Layout::AppendPlain(const WriteBatch& batch, std::span<const std::uint32_t>
         return batch.items[i].kind == WriteKind::kPut;
       }));
   const std::size_t deletes = items.size() - puts;
-  const bool both = puts > 0 && deletes > 0;
-  if (both) commands->Add({"MULTI"});
-  if (puts > 0) {
-    commands->Begin(1 + 2 * puts);
-    commands->Argument("MSET");
-    for (const std::uint32_t i : items) {
-      if (batch.items[i].kind != WriteKind::kPut) continue;
-      commands->Argument(prefix_, batch.items[i].key);
-      commands->Argument(batch.items[i].value);
-    }
+  const bool only_deletes = puts == 0;
+  if (deletes > 0) commands->Add({"MULTI"});
+  commands->Begin(1 + 2 * (only_deletes ? deletes : puts));
+  commands->Argument("MSET");
+  for (const std::uint32_t i : items) {
+    if (batch.items[i].kind != WriteKind::kPut && !only_deletes) continue;
+    commands->Argument(prefix_, batch.items[i].key);
+    commands->Argument(batch.items[i].value);
   }
   if (deletes > 0) {
     commands->Begin(1 + deletes);
@@ -182,7 +182,7 @@ void Layout::AppendPlain(const WriteBatch& batch, std::span<const std::uint32_t>
         commands->Argument(prefix_, batch.items[i].key);
     }
   }
-  if (both) commands->Add({"EXEC"});
+  if (deletes > 0) commands->Add({"EXEC"});
 }
 
 std::optional<WriteResult> Layout::DecodeWrite(std::span<const Reply> replies,

@@ -10,6 +10,10 @@
 --
 -- Answers pairs: the place of a state that was not written, from 1, and why: 1 fenced, 2 the key
 -- holds no state. A place of 0 is the batch as a whole, of which nothing was written then.
+--
+-- Since Redis 7.2, WAIT waits for the last write of its connection only. A state that counts as done
+-- is therefore written even if the key has it already: another connection may have written it, and
+-- no replica may have it yet.
 local unpack, call, pcall, byte = struct.unpack, redis.call, redis.pcall, string.byte
 local state_tag, put_tag = byte('s'), byte('p')
 local ttl, fences = ARGV[2], tonumber(ARGV[3])
@@ -28,33 +32,35 @@ local untouched = {}
 for i = 1, #KEYS - fences do
   local key, state = KEYS[i + fences], ARGV[i + 3]
   local old = pcall('GETRANGE', key, '0', '17')
-  local write, why = true, 0
+  local why = 0
   if type(old) == 'table' then
     if string.sub(old.err, 1, 9) ~= 'WRONGTYPE' then return old end
-    write, why = false, 2
+    why = 2
   elseif #old > 0 then
     if #old < 18 or byte(old) ~= state_tag then
-      write, why = false, 2
+      why = 2
     else
       local o1, o2, o3, o4 = unpack('>I4I4I4I4', old, 3)
       if e1 < o1 or (e1 == o1 and e2 < o2) then
-        write, why = false, 1
+        why = 1
       elseif e1 == o1 and e2 == o2 then
-        -- Otherwise a repetition, or overtaken by a newer change of the same owner: done.
         local v1, v2 = unpack('>I4I4', state, 11)
-        write = v1 > o3 or (v1 == o3 and v2 > o4)
+        local newer = v1 > o3 or (v1 == o3 and v2 > o4)
+        -- Otherwise a repetition, or overtaken by a newer change of the same owner.
+        if not newer then state = call('GET', key) end
       end
     end
   end
-  if write then
+  if why == 0 then
     if byte(state, 2) == put_tag then
       call('SET', key, state)
     elseif ttl == '0' then
+      if #old == 0 then call('SET', key, '') end
       call('DEL', key)
     else
       call('SET', key, state, 'PX', ttl)
     end
-  elseif why > 0 then
+  else
     untouched[#untouched + 1] = i
     untouched[#untouched + 1] = why
   end
