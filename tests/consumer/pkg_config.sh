@@ -6,5 +6,5 @@ PKG_CONFIG_PATH=$(dirname "$(find "$2" -name stout.pc)")
 export PKG_CONFIG_PATH
 flags=$(pkg-config --cflags --libs stout)
 # shellcheck disable=SC2086
-"$1" -std=c++20 "$here/consumer.cc" $flags -o "$3"
+"$1" -std=c++20 "$here/consumer.cc" $flags ${LDFLAGS-} -o "$3"
 exec "$3"
