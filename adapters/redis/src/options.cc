@@ -1,5 +1,6 @@
 #include "options.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -17,6 +18,7 @@ void ReadOptions(UrlOptionReader& reader, RedisOptions* options) {
   reader.Duration("timeout", options->timeout, kShortest);
   reader.Duration("connect_timeout", options->connect_timeout, kShortest);
   reader.Count("wait", options->wait, 0, 100);
+  options->wait_timeout = std::min(options->wait_timeout, options->timeout / 2);
   reader.Duration("wait_timeout", options->wait_timeout, kShortest);
   reader.Count("connections", options->connections, 1, 1000);
   reader.Count("read_connections", options->read_connections, 1, 1000);

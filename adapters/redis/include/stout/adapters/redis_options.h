@@ -41,10 +41,11 @@ struct RedisOptions {
   /// AOF on, the replicas and the server itself must have it on disk (WAITAOF). Otherwise the
   /// replicas must have it in memory (WAIT). If fewer have it: kUnknown.
   std::size_t wait = 0;
-  /// How long to wait for them. WAITAOF takes as long as the syncs of server and replica: with
-  /// `appendfsync everysec` a second or two, for which set 5 s. In milliseconds, rounded up. > 0,
-  /// < timeout
-  Duration wait_timeout = std::chrono::seconds(1);
+  /// How long to wait for them. WAITAOF takes as long as the syncs of server and replica, and the
+  /// replica reports once a second: with `appendfsync everysec` it takes one to two seconds, with
+  /// `always` sometimes one. In milliseconds, rounded up. > 0, < timeout. A URL without it has half
+  /// of its `timeout` at most.
+  Duration wait_timeout = std::chrono::seconds(3);
 
   // --- Performance ---------------------------------------------------------------------------
 

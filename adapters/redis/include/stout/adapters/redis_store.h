@@ -54,7 +54,7 @@ class RedisStore final : public Store {
   static constexpr std::string_view kUrlSyntax =
       "redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE][?mode=versioned|plain][&connections=2]"
       "[&read_connections=2][&timeout=10s][&connect_timeout=5s][&tombstone_ttl=1h][&prefix=...]"
-      "[&wait=0][&wait_timeout=1s][&max_queue=4096][&socket=PATH]";
+      "[&wait=0][&wait_timeout=3s][&max_queue=4096][&socket=PATH]";
   [[nodiscard]] static Result<std::unique_ptr<Store>> OpenUrl(
       const StoreUrl& url, const boost::asio::any_io_executor& executor, Diagnostics* diagnostics);
 
