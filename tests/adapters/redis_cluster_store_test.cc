@@ -519,6 +519,28 @@ TEST_CASE_METHOD(ClusterTest,
   CHECK(FenceNow(*store, "s", 1) == Errc::kRefused);
 }
 
+TEST_CASE_METHOD(ClusterTest, "redis cluster: plain deletes of many slots, and of one that moved") {
+  const auto store = Open("mode=plain");
+  const std::vector<std::string> keys = {"a", "b", "c", "d", "e", "f"};
+  std::vector<WriteItem> puts, deletes;
+  for (const std::string& key : keys) {
+    puts.push_back(Put(key, "v", 1));
+    deletes.push_back(Delete(key, 2));
+  }
+  CHECK(WriteNow(*store, Batch(1, puts)) == WriteResult{});
+  CHECK(WriteNow(*store, Batch(1, deletes)) == WriteResult{});
+  CHECK(ReadNow(*store, keys).states == std::vector<StoredState>(keys.size()));
+
+  CHECK(WriteNow(*store, Batch(1, {Put("a", "v", 3)})) == WriteResult{});
+  SlotMigration move(cluster_, "a");
+  move.Begin();
+  move.MoveKeys({"a"});
+  move.End();
+  CHECK(WriteNow(*store, Batch(1, {Delete("a", 4)})) == WriteResult{});
+  CHECK(store->redirections().moved == 1);
+  CHECK(cluster_.MasterOf("a").Execute({"EXISTS", "a"}) == "0");
+}
+
 TEST_CASE_METHOD(ClusterTest, "redis cluster: a slot that is being moved is followed key by key") {
   const auto store = Open();
   CHECK(WriteNow(*store, Batch(1, {Put("{t}a", "1", 1), Put("{t}b", "1", 2), Put("x", "1", 3)})) ==

@@ -89,12 +89,12 @@ std::optional<WriteResult> DecodeScript(const Reply& reply, std::span<const std:
   return result;
 }
 
-// MSET, or MULTI with MSET and DEL.
+// MSET, the script `delete`, or MULTI with MSET and DEL.
 bool IsAnswerToPlain(std::span<const Reply> replies) {
   const auto is_count = [](const Reply& reply) {
     return reply.kind == Reply::Kind::kInteger && reply.integer >= 0;
   };
-  if (replies.size() == 1) return IsStatus(replies[0], "OK");
+  if (replies.size() == 1) return IsStatus(replies[0], "OK") || is_count(replies[0]);
   return replies.size() == 4 && IsStatus(replies[0], "OK") && IsStatus(replies[1], "QUEUED") &&
          IsStatus(replies[2], "QUEUED") && replies[3].kind == Reply::Kind::kArray &&
          replies[3].elements.size() == 2 && IsStatus(replies[3].elements[0], "OK") &&
@@ -155,9 +155,8 @@ void Layout::AppendVersioned(const WriteBatch& batch, std::span<const std::uint3
   }
 }
 
-// MULTI only where there are two commands to keep together. A delete of a key that is not there is
-// not replicated, so WAIT would not wait for an earlier delete of another connection. A batch of
-// deletes alone therefore sets its keys first.
+// MULTI only where there are two commands to keep together. Deletes alone are a script, so that
+// WAIT waits for them even if none of the keys is there. Next to an MSET it does.
 void Layout::AppendPlain(const WriteBatch& batch, std::span<const std::uint32_t> items,
                          Commands* commands) const {
   const auto puts =
@@ -165,24 +164,28 @@ void Layout::AppendPlain(const WriteBatch& batch, std::span<const std::uint32_t>
         return batch.items[i].kind == WriteKind::kPut;
       }));
   const std::size_t deletes = items.size() - puts;
-  const bool only_deletes = puts == 0;
-  if (deletes > 0) commands->Add({"MULTI"});
-  commands->Begin(1 + 2 * (only_deletes ? deletes : puts));
-  commands->Argument("MSET");
-  for (const std::uint32_t i : items) {
-    if (batch.items[i].kind != WriteKind::kPut && !only_deletes) continue;
-    commands->Argument(prefix_, batch.items[i].key);
-    commands->Argument(batch.items[i].value);
+  const bool both = puts > 0 && deletes > 0;
+  if (both) commands->Add({"MULTI"});
+  if (puts > 0) {
+    commands->Begin(1 + 2 * puts);
+    commands->Argument("MSET");
+    for (const std::uint32_t i : items) {
+      if (batch.items[i].kind != WriteKind::kPut) continue;
+      commands->Argument(prefix_, batch.items[i].key);
+      commands->Argument(batch.items[i].value);
+    }
   }
   if (deletes > 0) {
-    commands->Begin(1 + deletes);
-    commands->Argument("DEL");
+    commands->Begin(both ? 1 + deletes : 3 + deletes);
+    commands->Argument(both ? "DEL" : "EVALSHA");
+    if (!both) commands->Argument(kDelete.sha1);
+    if (!both) commands->Argument(std::to_string(deletes));
     for (const std::uint32_t i : items) {
       if (batch.items[i].kind == WriteKind::kDelete)
         commands->Argument(prefix_, batch.items[i].key);
     }
   }
-  if (deletes > 0) commands->Add({"EXEC"});
+  if (both) commands->Add({"EXEC"});
 }
 
 std::optional<WriteResult> Layout::DecodeWrite(std::span<const Reply> replies,

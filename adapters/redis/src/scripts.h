@@ -13,6 +13,7 @@ struct Script {
 };
 
 extern const Script kWrite;
+extern const Script kDelete;
 extern const Script kNoteEpoch;
 extern const Script kFence;
 
