@@ -480,6 +480,23 @@ TEST_CASE_METHOD(ClusterTest,
   CHECK(ReadOne(*one, "k") == StoredState{.found = false, .value = "", .stamp = {1, 5}});
 }
 
+TEST_CASE_METHOD(ClusterTest,
+                 "redis cluster: an epoch that no replica has is not noted, however often") {
+  const auto one = Open("wait=1&wait_timeout=100ms");
+  const auto two = Open("wait=1&wait_timeout=100ms");
+  const LaneId epochs = one->PartitionOf("stout:epoch");
+  const std::string key = Keys(*one, (epochs + 1) % RedisCluster::kMasters).Next();
+  CHECK(WriteAtLast(*one, Batch(1, {Put(key, "v", 1)})) == WriteResult{});
+  CHECK(WriteAtLast(*two, Batch(1, {Put(key, "v", 2)})) == WriteResult{});
+  RedisServer& replica = cluster_.ReplicaOf(cluster_.MasterOf("stout:epoch"));
+  replica.Signal(SIGSTOP);
+  const WriteBatch batch = Batch(7, {Put(key, "v", 3)});
+  CHECK(WriteNow(*one, batch).batch == Errc::kTransient);
+  CHECK(WriteNow(*two, batch).batch == Errc::kTransient);
+  replica.Signal(SIGCONT);
+  CHECK(WriteAtLast(*two, batch) == WriteResult{});
+}
+
 TEST_CASE_METHOD(ClusterTest, "redis cluster: addresses that lead nowhere") {
   const auto executor = pool_.get_executor();
   Diagnostics why;
