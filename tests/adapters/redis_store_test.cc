@@ -345,6 +345,20 @@ TEST_CASE_METHOD(RedisTest, "redis: a batch that too few replicas have is not kn
   CHECK(Eventually([&] { return NewEpochNow(*store) > 9; }));
 }
 
+// WAITAOF alone takes a second each, because a replica reports its disk once a second.
+TEST_CASE_METHOD(RedisTest,
+                 "redis: a batch waits for the disk of a replica no longer than it takes") {
+  StartServer({"--repl-diskless-sync-delay", "0"});
+  const RedisServer replica({"--replicaof", "127.0.0.1 " + std::to_string(server().port())});
+  const auto store = Open("wait=1&wait_timeout=5s");
+  CHECK(WriteAtLast(*store, Batch(1, {Put("k", "v", 1)})) == WriteResult{});
+  const auto start = std::chrono::steady_clock::now();
+  for (Version version = 2; version <= 21; ++version) {
+    CHECK(WriteNow(*store, Batch(1, {Put("k", "v", version)})) == WriteResult{});
+  }
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));
+}
+
 TEST_CASE_METHOD(RedisTest, "redis: a delete that no replica has is not safe for others either") {
   const std::string layout = GENERATE(std::string("mode=plain"), std::string("tombstone_ttl=0s"));
   CAPTURE(layout);

@@ -1,5 +1,7 @@
 #include "operations.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -15,18 +17,27 @@ void Replication::Append(Commands* commands) const {
   if (replicas == 0) return;
   const std::string count = std::to_string(replicas);
   const std::string limit = std::to_string(timeout.count());
-  if (on_disk) {
-    commands->Add({"WAITAOF", "1", count, limit});
-  } else {
+  if (!on_disk) {
     commands->Add({"WAIT", count, limit});
+    return;
   }
+  // A replica reports what it has on disk when it is asked, and otherwise once a second. WAITAOF
+  // alone asks with the batch, before the sync. So WAIT asks first, and its result is not used:
+  // with appendfsync always a replica answers it after the sync. WAITAOF then asks again.
+  commands->Add({"WAIT", count, std::to_string(std::max<std::int64_t>(1, timeout.count() / 10))});
+  commands->Add({"WAITAOF", "1", count, limit});
 }
 
-bool Replication::Reached(const Reply& reply) const {
+std::size_t Replication::Answers() const {
+  if (replicas == 0) return 0;
+  return on_disk ? 2 : 1;
+}
+
+bool Replication::Reached(const Reply& last) const {
   const auto wanted = static_cast<std::int64_t>(replicas);
-  if (!on_disk) return reply.kind == Reply::Kind::kInteger && reply.integer >= wanted;
-  return reply.elements.size() == 2 && reply.elements[0].integer >= 1 &&
-         reply.elements[1].integer >= wanted;
+  if (!on_disk) return last.kind == Reply::Kind::kInteger && last.integer >= wanted;
+  return last.elements.size() == 2 && last.elements[0].integer >= 1 &&
+         last.elements[1].integer >= wanted;
 }
 
 EncodedWrite::EncodedWrite(const WriteBatch& batch, const Layout& layout,
@@ -59,7 +70,7 @@ asio::awaitable<WriteResult> Write(Connection& connection, const Layout& layout,
   }
   if (write.replication.replicas > 0) {
     safe = safe && write.replication.Reached(replies.back());
-    replies = replies.first(replies.size() - 1);
+    replies = replies.first(replies.size() - write.replication.Answers());
   }
   std::optional<WriteResult> decoded = layout.DecodeWrite(replies, write.items, write.fenced);
   if (!decoded) {
@@ -124,7 +135,7 @@ asio::awaitable<Result<Epoch>> NewEpoch(Connection& connection, const Layout& la
   if (outcome.errc != Errc::kOk || outcome.replies[0].error()) co_return Errc::kTransient;
   const std::optional<Epoch> epoch = Layout::DecodeNewEpoch(outcome.replies[0]);
   if (!epoch) connection.Distrust();
-  const bool safe = replication.replicas == 0 || replication.Reached(outcome.replies[1]);
+  const bool safe = replication.replicas == 0 || replication.Reached(outcome.replies.back());
   if (!epoch || !safe) co_return Errc::kTransient;
   co_return *epoch;
 }
@@ -146,7 +157,7 @@ asio::awaitable<Errc> Fence(Connection& connection, const Layout& layout,
     co_return Errc::kTransient;
   }
   if (*fence == Errc::kFenced) co_return Errc::kFenced;
-  if (replication.replicas > 0 && !replication.Reached(outcome.replies[2])) {
+  if (replication.replicas > 0 && !replication.Reached(outcome.replies.back())) {
     co_return Errc::kTransient;
   }
   co_return Errc::kOk;

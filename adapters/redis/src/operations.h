@@ -20,7 +20,9 @@ struct Replication {
   std::chrono::milliseconds timeout{1000};
 
   void Append(Commands* commands) const;
-  [[nodiscard]] bool Reached(const Reply& reply) const;
+  // The number of answers to what Append() adds. The last one shows whether it was reached.
+  [[nodiscard]] std::size_t Answers() const;
+  [[nodiscard]] bool Reached(const Reply& last) const;
 };
 
 // A batch as it is sent to one server, whole. It does not need the batch any more.

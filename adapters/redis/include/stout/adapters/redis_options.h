@@ -41,10 +41,9 @@ struct RedisOptions {
   /// AOF on, the replicas and the server itself must have it on disk (WAITAOF). Otherwise the
   /// replicas must have it in memory (WAIT). If fewer have it: kUnknown.
   std::size_t wait = 0;
-  /// How long to wait for them. WAITAOF takes as long as the syncs of server and replica, and the
-  /// replica reports once a second: with `appendfsync everysec` it takes one to two seconds, with
-  /// `always` sometimes one. In milliseconds, rounded up. > 0, < timeout. A URL without it has half
-  /// of its `timeout` at most.
+  /// How long to wait for them. WAITAOF takes as long as the syncs of server and replica: with
+  /// `appendfsync everysec` one to two seconds. In milliseconds, rounded up. > 0, < timeout. A URL
+  /// without it has half of its `timeout` at most.
   Duration wait_timeout = std::chrono::seconds(3);
 
   // --- Performance ---------------------------------------------------------------------------
