@@ -1,6 +1,5 @@
 #include "options.h"
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -18,7 +17,6 @@ void ReadOptions(UrlOptionReader& reader, RedisOptions* options) {
   reader.Duration("timeout", options->timeout, kShortest);
   reader.Duration("connect_timeout", options->connect_timeout, kShortest);
   reader.Count("wait", options->wait, 0, 100);
-  options->wait_timeout = std::min(options->wait_timeout, options->timeout / 2);
   reader.Duration("wait_timeout", options->wait_timeout, kShortest);
   reader.Count("connections", options->connections, 1, 1000);
   reader.Count("read_connections", options->read_connections, 1, 1000);
@@ -32,9 +30,7 @@ std::optional<std::string> Check(const RedisOptions& options) {
   if (options.timeout <= Duration::zero()) return "timeout must be positive";
   if (options.connect_timeout <= Duration::zero()) return "connect_timeout must be positive";
   if (options.tombstone_ttl < Duration::zero()) return "tombstone_ttl must not be negative";
-  if (options.wait > 0 && options.wait_timeout <= Duration::zero()) {
-    return "wait_timeout must be positive";
-  }
+  if (options.wait_timeout < Duration::zero()) return "wait_timeout must not be negative";
   if (options.wait > 0 && options.wait_timeout >= options.timeout) {
     return "wait_timeout must be below timeout";
   }

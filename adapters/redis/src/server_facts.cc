@@ -78,9 +78,13 @@ std::size_t MaxBatchBytes(const ServerFacts& facts) {
 }
 
 Replication ReplicationOf(const RedisOptions& options, const ServerFacts& facts) {
+  constexpr Duration kDefault = std::chrono::seconds(3);
+  const Duration limit = options.wait_timeout > Duration::zero()
+                             ? options.wait_timeout
+                             : std::min(kDefault, options.timeout / 2);
   return {.replicas = options.wait,
           .on_disk = facts.has_aof && facts.waits_for_aof,
-          .timeout = std::chrono::ceil<std::chrono::milliseconds>(options.wait_timeout)};
+          .timeout = std::chrono::ceil<std::chrono::milliseconds>(limit)};
 }
 
 bool IsDurable(const ServerFacts& facts, const Replication& replication) {

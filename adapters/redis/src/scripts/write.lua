@@ -15,7 +15,7 @@
 -- is therefore written even if the key has it already: another connection may have written it, and
 -- no replica may have it yet.
 local unpack, call, pcall, byte = struct.unpack, redis.call, redis.pcall, string.byte
-local state_tag, put_tag = byte('s'), byte('p')
+local state_tag, put_tag, delete_tag = byte('s'), byte('p'), byte('d')
 local ttl, fences = ARGV[2], tonumber(ARGV[3])
 local e1, e2 = unpack('>I4I4', ARGV[1])
 
@@ -37,7 +37,8 @@ for i = 1, #KEYS - fences do
     if string.sub(old.err, 1, 9) ~= 'WRONGTYPE' then return old end
     why = 2
   elseif #old > 0 then
-    if #old < 18 or byte(old) ~= state_tag then
+    local kind = byte(old, 2)
+    if #old < 18 or byte(old) ~= state_tag or (kind ~= put_tag and kind ~= delete_tag) then
       why = 2
     else
       local o1, o2, o3, o4 = unpack('>I4I4I4I4', old, 3)

@@ -42,9 +42,9 @@ struct RedisOptions {
   /// replicas must have it in memory (WAIT). If fewer have it: kUnknown.
   std::size_t wait = 0;
   /// How long to wait for them. WAITAOF takes as long as the syncs of server and replica: with
-  /// `appendfsync everysec` one to two seconds. In milliseconds, rounded up. > 0, < timeout. A URL
-  /// without it has half of its `timeout` at most.
-  Duration wait_timeout = std::chrono::seconds(3);
+  /// `appendfsync everysec` one to two seconds. In milliseconds, rounded up. < timeout. Zero: 3 s,
+  /// but at most half of `timeout`.
+  Duration wait_timeout{};
 
   // --- Performance ---------------------------------------------------------------------------
 
