@@ -164,12 +164,15 @@ TEST_CASE("a recording is never overwritten", "[docstore][record]") {
                                ": the file is not empty; move it away, or name a new file with "
                                "--record");
   CHECK(LinesOf(file).size() == 1);
+  const auto recorder = Open(folder.path() + "/shared.csv");  // has its header alone
+  CHECK_THAT(ProblemOf(folder.path() + "/shared.csv"), Contains("busy"));
   const std::string other = folder.path() + "/notes";
   std::ofstream(other) << "short\n";
   CHECK_THAT(ProblemOf(other), Contains("not empty"));
 }
 
 TEST_CASE("a file that cannot be written is refused at start", "[docstore][record]") {
+  CHECK_THAT(ProblemOf("/" + std::string(300, 'x')), Contains("File name too long"));
   CHECK(ProblemOf("/nowhere/day.csv") ==
         "cannot record to /nowhere/day.csv: No such file or directory; name another file with "
         "--record");

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +14,7 @@
 #include <fstream>
 #include <iterator>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace stout::docstore {
@@ -22,9 +25,11 @@ constexpr std::string_view kHeader = "time,key,bytes\n";
 // Returns true if overwriting the file would lose something. A server that did not get to serve
 // leaves the header alone.
 bool HasContent(const std::string& file) {
-  if (!std::filesystem::is_regular_file(file)) return false;
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(file, unknown)) return false;
   std::string head(kHeader.size() + 1, '\0');
   std::ifstream in(file, std::ios::binary);
+  if (!in.is_open()) return true;
   in.read(head.data(), static_cast<std::streamsize>(head.size()));
   head.resize(static_cast<std::size_t>(in.gcount()));
   return !head.empty() && head != kHeader;
@@ -41,27 +46,34 @@ int WriteAll(int fd, std::string_view text) {
   return 0;
 }
 
-// The reader of a pipe may end before the server does: that is an error, and no signal.
-void BlockPipeSignal() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGPIPE);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+// Takes the file for this process. Returns 0 or the error. Two processes that wrote
+// to one file would cut each other's lines.
+int Claim(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return errno;
+  if (!S_ISREG(status.st_mode)) return 0;  // a pipe, say
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0) return errno == EWOULDBLOCK ? EBUSY : errno;
+  return 0;
 }
 
 }  // namespace
 
 std::shared_ptr<ChangeRecorder> ChangeRecorder::Open(const std::string& file, std::string& problem,
                                                      std::size_t max_waiting_bytes) {
-  if (HasContent(file)) {
+  // The reader of a pipe may end before the server does. This is an error, and no signal.
+  std::signal(SIGPIPE, SIG_IGN);
+  const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  int error = fd < 0 ? errno : Claim(fd);
+  if (error == 0 && HasContent(file)) {
     problem = fmt::format(
         "cannot record to {}: the file is not empty; move it away, or name a new file with "
         "--record",
         file);
+    ::close(fd);
     return nullptr;
   }
-  const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  const int error = fd < 0 ? errno : WriteAll(fd, kHeader);
+  if (error == 0 && ::ftruncate(fd, 0) != 0 && errno != EINVAL) error = errno;  // EINVAL: a pipe
+  if (error == 0) error = WriteAll(fd, kHeader);
   if (error != 0) {
     problem = fmt::format("cannot record to {}: {}; name another file with --record", file,
                           std::strerror(error));
@@ -115,7 +127,6 @@ std::uint64_t ChangeRecorder::dropped() const {
 }
 
 void ChangeRecorder::Run() {
-  BlockPipeSignal();
   std::string lines;
   std::uint64_t reported = 0;
   std::unique_lock lock(mutex_);
