@@ -22,6 +22,9 @@ void CheckArrivals(const ClientSpec& clients) {
                         "most 1, or the bursts alone are more than the mean rate",
                         clients.burst_factor * clients.burst_share));
   }
+  Require(!clients.recording || clients.start_spread_s == 0,
+          "\"clients.start_spread_s\" must be 0 with a recording, whose keys would move between "
+          "clients that start");
   if (clients.arrivals == ClientSpec::Arrivals::kRecorded && !clients.recording) {
     Require(!clients.trace_s.empty() && clients.trace_s.back() > 0,
             "\"clients.arrivals\" is \"recorded\"; \"clients.trace_s\" must then hold the times of "

@@ -56,18 +56,18 @@ struct BatchSample {
 
 /// How a policy batches at present. For people: a lane publishes it, but does not act on it.
 enum class Regime : std::uint8_t {
-  kNone,        ///< the policy does not say
+  kNone,        ///< not given
   kStarting,    ///< little is known yet
   kNatural,     ///< a batch is sent when the last is answered
   kPaced,       ///< the same, with a pause after each answer
   kPipelined,   ///< several batches are in flight, at equal spacing
   kSharedSync,  ///< two batches are in flight, because one sync answers many
 };
-inline constexpr std::size_t kRegimes = 6;
+inline constexpr std::size_t kRegimes = static_cast<std::size_t>(Regime::kSharedSync) + 1;
 
 /// Why a policy decided so. For people: a lane publishes it, but does not act on it.
 enum class Reason : std::uint8_t {
-  kNone,           ///< the policy does not say
+  kNone,           ///< not given
   kUnknownCosts,   ///< too few batches were cut in two to know what a batch costs
   kPoliteStart,    ///< the first cycles are long, so that a queue drains
   kFailure,        ///< the newest attempt failed
@@ -81,7 +81,7 @@ enum class Reason : std::uint8_t {
   kLongRoundTrip,  ///< the store would be idle during a round trip
   kOthersSync,     ///< batches wait for the syncs of other servers
 };
-inline constexpr std::size_t kReasons = 13;
+inline constexpr std::size_t kReasons = static_cast<std::size_t>(Reason::kOthersSync) + 1;
 
 /// Return one word for metrics and logs: "paced", "no_queue".
 [[nodiscard]] std::string_view NameOf(Regime regime);

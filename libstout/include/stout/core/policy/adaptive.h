@@ -43,7 +43,7 @@ namespace stout::inline v1 {
 /// | syncs of other servers                         |                                             |
 /// | a batch costs much more than an empty one      | no pause: larger batches would save nothing |
 /// | more keys wait than a full batch holds         | it is sent now, beside those in flight      |
-/// | a batch failed (overload, time-out)            | the cycle doubles, at most 8 times in a row |
+/// | a batch failed (overload, time-out)            | the cycle doubles, to eight times at most   |
 /// | no batch can be cut (prefix ordering, reads)   | natural batching: costs stay unknown        |
 ///
 /// Assumption: the store's queue is roughly first come, first served. docs/ADAPTIVE.md lists the
