@@ -161,6 +161,7 @@ TEST_CASE("regrets count what is unstable, and summarise by group", "[regret]") 
   CHECK(all.worst_vs_natural == Approx(1.5));
   CHECK(all.geometric_mean_vs_natural == Approx(1.5));
   CHECK(all.p95_vs_natural == Approx(1.5));
+  CHECK(all.jain_points == 3);
   CHECK(all.share_jain_97_percent == Approx(2.0 / 3));  // not a, and d's clients are not equal
   CHECK(all.jain_throughput_min == Approx(0.9));
   CHECK(all.jain_throughput_median == Approx(1));
@@ -195,8 +196,19 @@ TEST_CASE("without best intervals, a summary compares with natural batching", "[
   CHECK(all.p95_vs_natural == Approx(27.0 / 8));
   CHECK(all.worst_vs_natural == Approx(27.0 / 8));
   CHECK(all.share_jain_97_percent == Approx(0.75));
-  CHECK_THAT(RegretTable(results, "p"),
-             Contains("1 point more than 5 % behind the best natural batching"));
+  const std::string table = RegretTable(results, "p");
+  CHECK_THAT(table, Contains("1 point more than 5 % behind the best natural batching"));
+  CHECK_THAT(table, !Contains("points without a regret"));
+
+  results.back().policies.erase("p");
+  CHECK_THAT(RegretTable(results, "p"), Contains("without a regret, not run or without a stable "
+                                                 "interval: 1"));
+}
+
+TEST_CASE("a summary without a stable point shows no fairness", "[regret]") {
+  const std::vector<PointResults> results = {Point("p", 1, 1, false)};
+  CHECK(Summarise(results, "p")[0].jain_points == 0);
+  CHECK_THAT(RegretTable(results, "p"), !Contains("100%"));
 }
 
 TEST_CASE("the median of some runs is unstable if most of them are", "[grid]") {

@@ -41,6 +41,7 @@ void Describe(Visitor& visit, Row& row) {
   visit("geometric_mean_vs_natural", row.geometric_mean_vs_natural, kAny, "");
   visit("p95_vs_natural", row.p95_vs_natural, kAny, "");
   visit("worst_vs_natural", row.worst_vs_natural, kAny, "");
+  visit("jain_points", row.jain_points, kAny, "stable points with equal clients");
   visit("share_jain_97_percent", row.share_jain_97_percent, kAny, "");
   visit("jain_throughput_min", row.jain_throughput_min, kAny, "");
   visit("jain_throughput_median", row.jain_throughput_median, kAny, "");

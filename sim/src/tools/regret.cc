@@ -97,6 +97,7 @@ RegretRow MakeRow(std::string group, std::string name,
     row.p95_vs_natural = Quantile(vs_natural, 0.95);
     row.worst_vs_natural = vs_natural.back();
   }
+  row.jain_points = jain_throughput.size();
   if (!jain_throughput.empty()) {
     row.jain_throughput_median = Quantile(jain_throughput, 0.5);
     row.jain_throughput_min = jain_throughput.front();
@@ -120,6 +121,11 @@ std::string IntervalText(const PointResults& point) {
 /// A figure that is 0 where there is none.
 std::string Cell(double figure, int digits) {
   return figure == 0 ? "-" : fmt::format("{:.{}f}", figure, digits);
+}
+
+/// The least and the median index of Jain.
+std::string Pair(double least, double median, std::size_t points) {
+  return points == 0 ? "-" : fmt::format("{:.4f} {:.4f}", least, median);
 }
 
 /// The worst points by `measure`, of those beyond `bound`.
@@ -214,21 +220,19 @@ std::string RegretTable(const std::vector<PointResults>& results, const std::str
         Cell(row.median, 3), Cell(row.p95, 3), Cell(row.max, 2),
         row.median == 0 ? "-" : fmt::format("{:.1f}%", 100 * row.share_within_25_percent),
         Cell(row.p99_ratio, 3),
-        fmt::format("{:.4f} {:.4f}", row.jain_throughput_min, row.jain_throughput_median),
-        fmt::format("{:.4f} {:.4f}", row.jain_latency_min, row.jain_latency_median),
-        fmt::format("{:.0f}%", 100 * row.share_jain_97_percent),
+        Pair(row.jain_throughput_min, row.jain_throughput_median, row.jain_points),
+        Pair(row.jain_latency_min, row.jain_latency_median, row.jain_points),
+        row.jain_points == 0 ? "-" : fmt::format("{:.0f}%", 100 * row.share_jain_97_percent),
         Cell(row.geometric_mean_vs_natural, 3), Cell(row.p95_vs_natural, 3),
         Cell(row.worst_vs_natural, 3));
   }
-  const auto with_regret = [&](const PointResults& point) {
-    return RegretOf(point, policy).has_value();
-  };
-  const auto measured =
-      static_cast<std::size_t>(std::count_if(results.begin(), results.end(), with_regret));
-  if (measured < results.size()) {
+  // A point whose best interval was not searched for lacks nothing.
+  const auto missing = std::count_if(results.begin(), results.end(), [&](const auto& point) {
+    return ResultOf(point, policy) == nullptr || (point.interval && !RegretOf(point, policy));
+  });
+  if (missing > 0) {
     fmt::format_to(std::back_inserter(text),
-                   "points without a regret, not run or without a stable interval: {}\n",
-                   results.size() - measured);
+                   "points without a regret, not run or without a stable interval: {}\n", missing);
   }
   return text + WorstPoints(results, policy, RegretOf, kListedRegret, "with a regret above 1.25") +
          WorstPoints(results, policy, RatioToNatural, kListedVsNatural,

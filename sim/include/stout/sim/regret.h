@@ -52,15 +52,15 @@ struct RegretRow {
   std::string name;        ///< Which of them.
   std::size_t points = 0;  ///< That have a regret, or whose best interval was not searched for.
   std::size_t unstable = 0;
-  /// Of the regrets; 0 where there is none.
+  /// Statistics of the regrets; 0 if no point has one.
   double geometric_mean = 0, median = 0, p95 = 0, max = 0;
   double share_within_25_percent = 0;
   double p99_ratio = 0;  ///< Geometric mean of p99 over the best interval's p99.
-  /// Of the mean latencies over the best natural's.
+  /// Statistics of the mean latency over that of the best natural policy.
   double geometric_mean_vs_natural = 0, p95_vs_natural = 0, worst_vs_natural = 0;
-  /// Points with both Jain indices at .97 or more, among those with equal clients.
-  double share_jain_97_percent = 1;
-  double jain_throughput_min = 1, jain_throughput_median = 1;  ///< of points with equal clients
+  std::size_t jain_points = 0;  ///< The stable ones with equal clients; Jain's indices are theirs.
+  double share_jain_97_percent = 1;  ///< Both of Jain's indices are .97 or more.
+  double jain_throughput_min = 1, jain_throughput_median = 1;
   double jain_latency_min = 1, jain_latency_median = 1;
   std::string worst_point;  ///< the point of `max`
 
