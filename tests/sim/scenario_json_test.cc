@@ -240,6 +240,11 @@ TEST_CASE("a recording takes the place of arrivals, and its length is the durati
   CHECK_THAT(read(R"({"warmup_s": 100})").error().what, Contains("\"duration_s\", 100"));
   CHECK_THAT(read(R"({"steps": [{"at_s": 1, "total_rate_per_s": 2}]})").error().what,
              Contains("without a recording"));
+
+  Scenario made_in_code = scenario;
+  CHECK_FALSE(Validate(made_in_code));
+  made_in_code.clients.start_spread_s = 1;
+  CHECK_THAT(Validate(made_in_code).value().what, Contains("must be 0 with a recording"));
 }
 
 TEST_CASE("a world that no memory holds is refused", "[scenario_json]") {

@@ -9,6 +9,9 @@ bool CsvReader::Next() {
   record_line_ = line_;
   std::size_t count = 0;
   for (int behind = ','; behind == ','; ++count) {
+    if (count == kMaxFields) {
+      throw LineError(record_line_, fmt::format("there are more than {} fields", kMaxFields));
+    }
     if (fields_.size() == count) fields_.emplace_back();
     TakeField(fields_[count]);
     behind = Take();

@@ -26,6 +26,8 @@ class CsvReader {
   /// A longer field is an error: otherwise a quote without its partner would take in the whole
   /// file.
   static constexpr std::size_t kMaxFieldBytes = 64 << 10;
+  /// More fields in a record are an error, because a record is kept in memory.
+  static constexpr std::size_t kMaxFields = 100;
   /// Returns the next piece of the text, empty at its end. The piece is valid until the next call.
   using NextPiece = std::function<std::string_view()>;
 

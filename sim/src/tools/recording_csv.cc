@@ -26,6 +26,7 @@ using internal::CsvReader;
 using internal::LineError;
 
 constexpr double kMaxSeconds = 1e6;  // as "duration_s"
+constexpr std::size_t kMaxChanges = std::numeric_limits<std::uint32_t>::max();
 
 /// The bytes of a stream, unpacked if they are packed.
 class Bytes {
@@ -136,12 +137,13 @@ Recording Read(std::istream& in) {
   Recording recording;
   Duration before{};
   while (csv.Next()) {
+    if (recording.changes.size() == kMaxChanges) {
+      throw std::runtime_error(
+          fmt::format("it has more than {} changes; use a part of it", kMaxChanges));
+    }
     before = recording.changes.emplace_back(ReadChange(csv, before)).at;
   }
   if (recording.changes.empty()) throw LineError(2, "there is no change; a recording needs one");
-  if (recording.changes.size() > std::numeric_limits<std::uint32_t>::max()) {
-    throw std::runtime_error("it has more than 4294967295 changes; use a part of it");
-  }
   return recording;
 }
 

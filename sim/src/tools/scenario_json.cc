@@ -184,7 +184,8 @@ void AddRows(std::string& table, const json::object& properties, const std::stri
 
 std::optional<TextError> Validate(const Scenario& scenario) {
   // Through JSON, so that ranges are checked by the one table that knows them.
-  const Parsed<Scenario> again = ScenarioFromJson(ScenarioToJson(scenario));
+  const Parsed<Scenario> again =
+      ScenarioFromJson(ScenarioToJson(scenario), scenario.clients.recording);
   if (again) return std::nullopt;
   return again.error();
 }
