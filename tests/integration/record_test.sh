@@ -5,26 +5,21 @@
 set -euo pipefail
 bin=$1
 
-work=$(mktemp -d)
-end() {
-  local children
-  children=$(jobs -p)
-  # shellcheck disable=SC2086  # one word each
-  [[ -z $children ]] || kill -KILL $children 2>/dev/null || true
-  wait
-  rm -rf "$work"
-}
-trap end EXIT
+# shellcheck source-path=SCRIPTDIR source=work_directory.sh
+source "$(dirname "${BASH_SOURCE[0]}")/work_directory.sh"
 fail() {
   echo "FAILED: $*" >&2
   exit 1
 }
 
-# serve FILE: starts a server that records to this file, and sets `server` and `port`.
+# serve FILE [COMMAND...]: starts a server that records to this file, after the commands that its shell
+# runs first. Sets `server` and `port`.
 serve() {
   : >"$work/stdout" # it is there before the server
-  "$bin/docstore-server" --store memory: --listen 127.0.0.1:0 --record "$1" >>"$work/stdout" \
-    2>"$work/stderr" </dev/null &
+  (
+    eval "${2-}"
+    exec "$bin/docstore-server" --store memory: --listen 127.0.0.1:0 --record "$1"
+  ) >>"$work/stdout" 2>"$work/stderr" </dev/null &
   server=$!
   for _ in {1..200}; do
     if [[ -s $work/stdout ]] || ! kill -0 "$server" 2>/dev/null; then break; fi
@@ -65,6 +60,17 @@ done
 
 gzip -k "$file"
 [[ $(replay "$file.gz" adaptive) == $(<"$work/digest") ]] || fail "the packed file is another load"
+
+# A disk that is full after 2 KiB.
+file=$work/full.csv
+serve "$file" "trap '' XFSZ; ulimit -f 2"
+changes
+kill "$server"
+wait "$server" || fail "status $? after a full disk: $(<"$work/stderr")"
+grep -q "the recording ends, and the server goes on: .*File too large" "$work/stderr" ||
+  fail "$(<"$work/stderr")"
+[[ $(tail -c 1 "$file" | od -An -c) == *'\n' ]] || fail "a line is cut off: $(tail -n 1 "$file")"
+"$bin/stout-sim" run "$work/scenario.json" --trace "$file" >"$work/out" || fail "$(<"$work/out")"
 
 serve "$file"
 [[ -z $port ]] || fail "a second server overwrites the recording"

@@ -10,17 +10,9 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 . "$root/sample-apps/demo/databases.sh"
 
 readonly secret=hunter2
-work=$(mktemp -d)
+# shellcheck source-path=SCRIPTDIR source=work_directory.sh
+source "$(dirname "${BASH_SOURCE[0]}")/work_directory.sh"
 chmod 755 "$work"
-end() {
-  local children
-  children=$(jobs -p)
-  # shellcheck disable=SC2086  # one word each
-  [[ -z $children ]] || kill -KILL $children 2>/dev/null || true
-  wait
-  rm -rf "$work"
-}
-trap end EXIT
 failures=0 runs=0
 
 # program NAME: the path of a program; a NAME with a directory is a path already.

@@ -14,17 +14,9 @@ here=$(dirname "${BASH_SOURCE[0]}")
 # shellcheck source-path=SCRIPTDIR/../.. source=sample-apps/demo/databases.sh
 source "$here/../../sample-apps/demo/databases.sh"
 
-work=$(mktemp -d "${TMPDIR:-/tmp}/stout-soak.XXXXXX")
+# shellcheck source-path=SCRIPTDIR source=work_directory.sh
+source "$here/work_directory.sh"
 database=
-end() {
-  local children
-  children=$(jobs -p)
-  # shellcheck disable=SC2086  # one word each
-  [[ -z $children ]] || kill -KILL $children 2>/dev/null || true
-  wait
-  rm -rf "$work"
-}
-trap end EXIT
 
 die() {
   echo "soak: $*" >&2

@@ -35,8 +35,8 @@ bool HasContent(const std::string& file) {
   return !head.empty() && head != kHeader;
 }
 
-// Returns 0 or the error.
-int WriteAll(int fd, std::string_view text) {
+// Removes the bytes that the file has taken from the front of `text`. Returns 0 or the error.
+int WriteAll(int fd, std::string_view& text) {
   while (!text.empty()) {
     const ssize_t written = ::write(fd, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
@@ -73,7 +73,8 @@ std::shared_ptr<ChangeRecorder> ChangeRecorder::Open(const std::string& file, st
     return nullptr;
   }
   if (error == 0 && ::ftruncate(fd, 0) != 0 && errno != EINVAL) error = errno;  // EINVAL: a pipe
-  if (error == 0) error = WriteAll(fd, kHeader);
+  std::string_view header = kHeader;
+  if (error == 0) error = WriteAll(fd, header);
   if (error != 0) {
     problem = fmt::format("cannot record to {}: {}; name another file with --record", file,
                           std::strerror(error));
@@ -88,8 +89,11 @@ ChangeRecorder::ChangeRecorder(std::string file, int fd, std::size_t max_waiting
     : file_(std::move(file)),
       fd_(fd),
       max_waiting_bytes_(max_waiting_bytes),
-      written_bytes_(kHeader.size()),
-      thread_([this] { Run(); }) {}
+      written_bytes_(kHeader.size()) {
+  // At once, because a string that grows takes up to twice the memory.
+  waiting_.reserve(max_waiting_bytes_);
+  thread_ = std::thread([this] { Run(); });
+}
 
 ChangeRecorder::~ChangeRecorder() {
   {
@@ -128,6 +132,7 @@ std::uint64_t ChangeRecorder::dropped() const {
 
 void ChangeRecorder::Run() {
   std::string lines;
+  lines.reserve(max_waiting_bytes_);
   std::uint64_t reported = 0;
   std::unique_lock lock(mutex_);
   for (bool closing = false; !closing && !failed_;) {
@@ -153,11 +158,11 @@ void ChangeRecorder::Run() {
 }
 
 bool ChangeRecorder::Write(const std::string& lines) {
-  const int error = WriteAll(fd_, lines);
-  if (error == 0) {
-    written_bytes_ += lines.size();
-    return true;
-  }
+  std::string_view rest = lines;
+  const int error = WriteAll(fd_, rest);
+  const std::string_view taken(lines.data(), lines.size() - rest.size());
+  written_bytes_ += taken.rfind('\n') + 1;  // npos + 1 is 0
+  if (error == 0) return true;
   // No effect on a pipe.
   [[maybe_unused]] const int ignored = ::ftruncate(fd_, static_cast<off_t>(written_bytes_));
   spdlog::error("the recording ends, and the server goes on: cannot write {}: {}", file_,
