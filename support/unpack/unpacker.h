@@ -8,7 +8,7 @@
 
 namespace stout::unpack {
 
-/// Unpacks a stream, which may be several frames (gzip: members) one behind the other.
+/// Unpacks a stream of one or more frames (gzip: members).
 class Unpacker {
  public:
   Unpacker() = default;
@@ -16,11 +16,12 @@ class Unpacker {
   Unpacker& operator=(const Unpacker&) = delete;
   virtual ~Unpacker() = default;
 
-  /// Removes what it can take from `packed`, and returns how many bytes it has put into `out`. Call
-  /// it again, with more where `packed` is empty. See error().
+  /// Removes the bytes that it can take from the front of `packed`. Returns the number of bytes
+  /// that it has put into `out`. Call it again; if `packed` is empty, with the next bytes. See
+  /// error().
   [[nodiscard]] virtual std::size_t Unpack(std::string_view& packed, std::span<char> out) = 0;
 
-  /// The stream may end here.
+  /// Returns true if the stream may end here.
   [[nodiscard]] bool at_end_of_frame() const { return at_end_; }
   /// Empty, or the reason why the stream cannot be unpacked.
   [[nodiscard]] const std::string& error() const { return error_; }
@@ -30,8 +31,8 @@ class Unpacker {
   std::string error_;
 };
 
-/// Returns what unpacks a stream that begins with `head`, of at least four bytes if it has them.
-/// Returns null if neither gzip nor zstd has packed it.
+/// Returns the unpacker of a stream that begins with `head`: its first four bytes, or all if it is
+/// shorter. Returns null if neither gzip nor zstd has packed it.
 [[nodiscard]] std::unique_ptr<Unpacker> MakeUnpacker(std::string_view head);
 
 }  // namespace stout::unpack

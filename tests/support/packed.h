@@ -8,7 +8,7 @@
 
 namespace stout::test {
 
-// What gzip makes of a text. The test links ZLIB::ZLIB.
+// Returns the text packed by gzip. The test links ZLIB::ZLIB.
 inline std::string Gzip(std::string text) {
   constexpr int kGzip = 16;
   z_stream state{};
@@ -26,7 +26,7 @@ inline std::string Gzip(std::string text) {
   return packed;
 }
 
-// What zstd makes of a text. The test links zstd.
+// Returns the text packed by zstd. The test links zstd.
 inline std::string Zstd(std::string text) {
   std::string packed(ZSTD_compressBound(text.size()), '\0');
   packed.resize(ZSTD_compress(packed.data(), packed.size(), text.data(), text.size(), 1));

@@ -17,7 +17,7 @@ namespace stout::redis {
 struct Replication {
   std::size_t replicas = 0;
   bool on_disk = false;  // on the disks of the replicas and of the server: WAITAOF
-  std::chrono::milliseconds timeout{1000};
+  std::chrono::milliseconds timeout{};
 
   void Append(Commands* commands) const;
   // The number of answers to what Append() adds. The last one shows whether it was reached.

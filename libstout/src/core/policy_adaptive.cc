@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/policy_options.h"
+#include "core/ramp.h"
 #include "core/seconds.h"
 #include "stout/core/policy/adaptive.h"
 #include "stout/core/random.h"
@@ -106,7 +107,7 @@ Decision Adaptive::Observe(const BatchSample& sample) {
   return Decide(sample.done);
 }
 
-// --- What an answer teaches ---------------------------------------------------------------------
+// --- Learning from an answer --------------------------------------------------------------------
 
 void Adaptive::Begin(const BatchSample& sample) {
   const double latency = std::max(1e-9, Seconds(sample.latency()));
@@ -228,15 +229,15 @@ double Adaptive::LeastCycle() const {
                   recent_.idle / static_cast<double>(kMostInFlight));
 }
 
-// --- What follows from all that is known --------------------------------------------------------
+// --- Deciding -----------------------------------------------------------------------------------
 
-/// Natural batching would wait for the sync of the others, and then for its own: two groups of
-/// servers take turns. With two in flight, half of the changes need not wait for the other group.
 Adaptive::Choice Adaptive::Choose() const {
   if (answers_ == 0) return {Regime::kStarting, Reason::kUnknownCosts};
   if (start_.active()) return {Regime::kStarting, Reason::kPoliteStart, 1};
   // A cycle without costs would take one's own items for a queue, and run away.
   if (store_.pairs() < 1) return {Regime::kNatural, Reason::kUnknownCosts};
+  // Natural batching would wait for the sync of the other servers, and then for its own: two groups
+  // of servers take turns. With two in flight, half of the changes do not wait for the other group.
   if (store_.SharesSyncs() && recent_.others_sync > kOthersSync) {
     return {Regime::kSharedSync, Reason::kOthersSync};
   }

@@ -12,11 +12,4 @@ inline Duration FromSeconds(double seconds) {
   return Duration(static_cast<Duration::rep>(std::max(0.0, seconds) * 1e9));
 }
 
-/// Rises from 0 to 1 while x rises from `from` to `to`.
-struct Ramp {
-  double from;
-  double to;
-  double operator()(double x) const { return std::clamp((x - from) / (to - from), 0.0, 1.0); }
-};
-
 }  // namespace stout::internal

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/ramp.h"
 #include "core/seconds.h"
 
 namespace stout::inline v1 {

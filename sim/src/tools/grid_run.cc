@@ -24,7 +24,7 @@ struct Job {
   double cost = 0;  ///< In changes.
 };
 
-/// Of all runs of a policy at a point.
+/// Number of changes in all runs of a policy at a point.
 double Changes(const GridPoint& point) {
   return point.seeds * point.scenario.duration_s * point.scenario.clients.total_rate_per_s;
 }

@@ -24,9 +24,9 @@ class Service {
     return per_batch_ns_ + static_cast<double>(items) * per_item_ns_;
   }
 
-  /// A service of this cost begins, once the store stands still no longer: when does it end?
+  /// Begins a service of this cost, after a pause of the store if there is one. Returns its end.
   TimePoint Begin(double cost_ns, TimePoint now);
-  /// The same for what needs no server.
+  /// Returns the end of work of this cost that occupies no server.
   TimePoint End(double cost_ns, TimePoint now);
 
   void SetSpeed(double speed) { speed_ = speed; }

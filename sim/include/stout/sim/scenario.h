@@ -38,7 +38,7 @@ struct StoreSpec {
   std::uint64_t queue_limit = 0;   ///< Batches waiting beyond which one is dropped; 0: none.
   double tokens_per_s = 0;         ///< A batch that finds no token is dropped; 0: none are needed.
   double token_burst = 0;          ///< Tokens that are kept at most; 0: those of one second.
-  double tokens_per_batch = 0;     ///< That a batch takes beside one for each item.
+  double tokens_per_batch = 0;     ///< Tokens of a batch, added to one for each item.
   double pause_every_s = 0;    ///< The store stands still this often (mean, exponential); 0: never.
   double pause_ms = 0;         ///< For this long.
   bool pause_regular = false;  ///< The time between pauses is exact.

@@ -64,14 +64,14 @@ class Adaptive {
   bool operator==(const Adaptive&) const = default;
 
  private:
-  /// Whether to pause, how much of the pause, and why.
+  /// The regime, the share of the pause, and the reason.
   struct Choice {
     Regime regime;
     Reason reason;
     double pause = 0;  ///< share of the pause, for Regime::kPaced
   };
 
-  // What an answer teaches.
+  // Learning from an answer.
   void Begin(const BatchSample& sample);
   void LearnPair(const BatchSample& part);
   void LearnBatch(const BatchSample& sample);
@@ -84,7 +84,7 @@ class Adaptive {
   [[nodiscard]] double BestDelay(double cycle) const;
   [[nodiscard]] double LeastCycle() const;
 
-  // What follows from all that is known.
+  // Deciding.
   [[nodiscard]] Choice Choose() const;
   [[nodiscard]] Choice ChoosePause() const;
   [[nodiscard]] double ProbeShare() const;

@@ -24,7 +24,7 @@ class FullBatch {
   void Close() { window_ = 0; }
 
   /// Returns the number of items. `latency` is that of recent batches in seconds; `alone` is 1 if
-  /// nearly all of the store's time is this lane's, else 0.
+  /// nearly all of the store's time is this lane's, and 0 if not.
   [[nodiscard]] std::size_t Items(const StoreEstimate& store, double latency, double alone) const;
   [[nodiscard]] std::size_t window() const { return window_; }
 

@@ -9,9 +9,9 @@
 
 namespace stout::inline v1 {
 
-/// What a server knows of its store: the cost of a batch, the latency at an idle store, and whether
-/// the store serves batches one after the other. It learns most of this from batches that were cut
-/// in two (Decision::probe).
+/// A server's knowledge of its store: the cost of a batch, the latency at an idle store, and
+/// whether the store serves batches one after the other. Most of it comes from batches that were
+/// cut in two (Decision::probe).
 ///
 /// Units: seconds.   Owner: value type.   Threads: none of its own.   Errors: cannot fail.
 class StoreEstimate {
