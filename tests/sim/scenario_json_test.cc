@@ -243,6 +243,10 @@ TEST_CASE("a recording takes the place of arrivals, and its length is the durati
 
   Scenario made_in_code = scenario;
   CHECK_FALSE(Validate(made_in_code));
+  made_in_code.duration_s = Scenario().duration_s;
+  made_in_code.warmup_s = made_in_code.duration_s + 1;
+  CHECK_THAT(Validate(made_in_code).value().what, Contains("\"duration_s\""));
+  made_in_code = scenario;
   made_in_code.clients.start_spread_s = 1;
   CHECK_THAT(Validate(made_in_code).value().what, Contains("must be 0 with a recording"));
 }
