@@ -105,7 +105,7 @@ TEST_CASE("a line that is no change is refused with its number", "[recording]") 
   CHECK_THAT(LineProblem("0,a,1,1\n"), Contains("line 2: the number of fields is 4"));
   CHECK_THAT(LineProblem("\n"), Contains("line 2: the number of fields is 1"));
   CHECK(LineProblem("0,a,1\n" + std::string(1000, ',')) ==
-        "line 3: there are more than 100 fields");
+        "line 3: there are more than 100 fields; is a line end missing?");
   CHECK(LineProblem("0,a,1\n2,a,1\n1.5,a,1\n") ==
         "line 4: the time is 1.5, before that of the preceding change; sort the file by time");
   for (const char* const time : {"", "x", "1s", " 1", "-1", "nan", "inf", "1764000000"}) {

@@ -10,7 +10,9 @@ bool CsvReader::Next() {
   std::size_t count = 0;
   for (int behind = ','; behind == ','; ++count) {
     if (count == kMaxFields) {
-      throw LineError(record_line_, fmt::format("there are more than {} fields", kMaxFields));
+      throw LineError(
+          record_line_,
+          fmt::format("there are more than {} fields; is a line end missing?", kMaxFields));
     }
     if (fields_.size() == count) fields_.emplace_back();
     TakeField(fields_[count]);
