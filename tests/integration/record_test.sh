@@ -12,8 +12,8 @@ fail() {
   exit 1
 }
 
-# serve FILE [COMMAND...]: starts a server that records to this file, after the commands that its shell
-# runs first. Sets `server` and `port`.
+# serve FILE [COMMANDS]: starts a server that records to this file. Its shell runs the commands first.
+# Sets `server` and `port`.
 serve() {
   : >"$work/stdout" # it is there before the server
   (

@@ -20,8 +20,6 @@ using namespace std::chrono_literals;
 using Kind = StoreSpec::Kind;
 using Arrivals = ClientSpec::Arrivals;
 
-// --- Load ----------------------------------------------------------------------------------------
-
 TEST_CASE("bursts keep the mean rate", "[simulate]") {
   Scenario scenario = Plain(1000, 500);
   scenario.clients.count = 4;

@@ -124,7 +124,7 @@ std::string Cell(double figure, int digits) {
 }
 
 /// The least and the median index of Jain.
-std::string Pair(double least, double median, std::size_t points) {
+std::string LeastAndMedian(double least, double median, std::size_t points) {
   return points == 0 ? "-" : fmt::format("{:.4f} {:.4f}", least, median);
 }
 
@@ -220,8 +220,8 @@ std::string RegretTable(const std::vector<PointResults>& results, const std::str
         Cell(row.median, 3), Cell(row.p95, 3), Cell(row.max, 2),
         row.median == 0 ? "-" : fmt::format("{:.1f}%", 100 * row.share_within_25_percent),
         Cell(row.p99_ratio, 3),
-        Pair(row.jain_throughput_min, row.jain_throughput_median, row.jain_points),
-        Pair(row.jain_latency_min, row.jain_latency_median, row.jain_points),
+        LeastAndMedian(row.jain_throughput_min, row.jain_throughput_median, row.jain_points),
+        LeastAndMedian(row.jain_latency_min, row.jain_latency_median, row.jain_points),
         row.jain_points == 0 ? "-" : fmt::format("{:.0f}%", 100 * row.share_jain_97_percent),
         Cell(row.geometric_mean_vs_natural, 3), Cell(row.p95_vs_natural, 3),
         Cell(row.worst_vs_natural, 3));
