@@ -326,7 +326,9 @@ TEST_CASE("a request follows its range to the new owner, body and all", "[router
   const std::string body(40'000, 'b');
   for (const int refusal : {421, 503}) {
     CAPTURE(refusal);
-    Routed routed;
+    RouterOptions options = Routed::Brisk();
+    options.last_word = 10s;  // the former owner answers after the move
+    Routed routed(options);
     std::atomic<int> asked = 0;
     ScriptedHttpServer former([&](const auto&) {
       if (++asked == 3) routed.MoveTo(heir.address());
