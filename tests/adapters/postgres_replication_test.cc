@@ -12,8 +12,8 @@ namespace {
 class ReplicationTest : public PostgresTest {
  protected:
   // From now on each commit waits for ever.
-  void WaitForStandby() { Configure("ALTER SYSTEM SET synchronous_standby_names = 'nobody'"); }
-  void WaitNoLonger() { Configure("ALTER SYSTEM RESET synchronous_standby_names"); }
+  void WaitForStandby() { server().WaitForStandby("nobody"); }
+  void WaitNoLonger() { server().WaitForStandby(""); }
 
   // From now on each row that is written takes this many seconds.
   void WritesSleep(const std::string& seconds) {
@@ -48,16 +48,6 @@ class ReplicationTest : public PostgresTest {
                               "application_name = 'libstout'") == "t";
     }));
     return answer.get();
-  }
-
- private:
-  void Configure(const std::string& sql) {
-    server().Execute(sql);
-    server().Execute("SELECT pg_reload_conf()");
-    const bool waits = sql.find("RESET") == std::string::npos;
-    REQUIRE(Eventually([&] {
-      return server().Execute("SHOW synchronous_standby_names") == (waits ? "nobody" : "");
-    }));
   }
 };
 

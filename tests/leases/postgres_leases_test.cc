@@ -115,9 +115,7 @@ TEST_CASE("postgres leases: a lease whose commit no longer waits for a standby i
   PostgresServer server;
   const auto service = OpenNow(server.Url("timeout=60s"), pool.get_executor());
   const SessionId a = Join(*service, "a:1");
-  server.Execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
-  server.Execute("SELECT pg_reload_conf()");
-  REQUIRE(Eventually([&] { return server.Execute("SHOW synchronous_standby_names") == "nobody"; }));
+  server.WaitForStandby("nobody");
   Answer<Acquired> acquired;
   service->Acquire(a, 0, acquired.Handler<ErrorCode, std::optional<Epoch>>());
   CHECK(Eventually([&] {

@@ -90,6 +90,17 @@ std::string PostgresServer::Connection(int port) const {
          "/postgres?connect_timeout=5";
 }
 
+void PostgresServer::WaitForStandby(const std::string& name) const {
+  PostgresSession session(*this);
+  session.Execute("ALTER SYSTEM SET synchronous_standby_names = '" + name + "'");
+  session.Execute("SELECT pg_reload_conf()");
+  if (!Eventually([&] { return Execute("SHOW synchronous_standby_names") == name; })) {
+    throw std::runtime_error("the configuration is not read: " + Log());
+  }
+  // Commits wait when the checkpointer has read it, too. It does so between two checkpoints.
+  for (int i = 0; i < 2; ++i) Execute("CHECKPOINT");
+}
+
 std::string PostgresServer::Execute(const std::string& sql) const {
   return PostgresSession(*this).Execute(sql);
 }

@@ -29,6 +29,10 @@ class PostgresServer : public PrivateServer {
   // After Kill(): the next Start() makes a hot standby of it.
   void Demote() const;
 
+  // From now on each commit waits for a synchronous standby of this name. Empty: it waits no
+  // longer.
+  void WaitForStandby(const std::string& name) const;
+
   // Returns the URL of a store: "postgres://...", with these options ("table=t&timeout=1s").
   [[nodiscard]] std::string Url(const std::string& options = {}, int port = 0) const;
   // As libpq reads it; `port`: of what stands before it.
