@@ -85,6 +85,21 @@ TEST_CASE("adaptive: a round trip much longer than the service is filled") {
   CHECK(Mean(scenario, Adaptive()) < 0.6 * Mean(scenario, Natural{}));
 }
 
+TEST_CASE("adaptive: a few batches that take ten times as long do not stretch all cycles") {
+  Scenario scenario = Shared(16, 0.48);
+  scenario.store.slow_share = 0.05;
+  scenario.store.slow_factor = 10;
+  scenario.seed = GENERATE(1, 2, 3);
+  CHECK(Mean(scenario, Adaptive()) < Mean(scenario, Natural{}));
+}
+
+TEST_CASE("adaptive: a jittery network is not all taken for a queue") {
+  Scenario scenario = Shared(16, 0.2);
+  scenario.store.jitter_us = 10'000;
+  scenario.duration_s = 40;
+  CHECK(Mean(scenario, Adaptive()) < 1.9 * Mean(scenario, Natural{}));
+}
+
 TEST_CASE("adaptive: speeds three decades apart need no tuning") {
   const double slower = GENERATE(0.04, 1, 40);
   Scenario scenario = Shared(16, 1);

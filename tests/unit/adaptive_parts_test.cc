@@ -339,6 +339,24 @@ TEST_CASE("adaptive: says why it pauses, and why it does not") {
   CHECK(WordsOf(AfterBatches(policy, now, 1, 12ms)) == "natural: single_change");
 }
 
+TEST_CASE("adaptive: a delay is a queue only if two batches in a row met it") {
+  TimePoint now{};
+  Adaptive policy = KnowingCosts(now);  // 20 items take 3.5 ms at an idle store
+  const auto after = [&](Duration even, Duration odd) {
+    Decision decision;
+    for (int i = 0; i < 200; ++i) {
+      BatchSample sample = Answer(now, i % 2 == 0 ? even : odd, 20);
+      sample.spacing = 40ms;
+      decision = policy.Observe(sample);
+      now += sample.spacing;
+    }
+    return decision;
+  };
+  CHECK(after(12ms, 12ms).gap > 10ms);
+  CHECK(after(3500us, 20500us).gap == Duration::zero());  // the same mean
+  CHECK(after(8ms, 16ms).gap > 0ms);
+}
+
 TEST_CASE("adaptive: says that the store serves many batches at once") {
   CHECK(WordsOf(AfterPairs(Duration::zero(), 10ms)) == "natural: no_queue");
   CHECK(WordsOf(AfterPairs(Duration::zero(), 20ms)) == "shared_sync: others_sync");
@@ -354,10 +372,10 @@ TEST_CASE("adaptive: says that the store serves many batches at once") {
 
 TEST_CASE("adaptive: its name makes an equal policy") {
   std::string error;
-  const auto options = ReadAdaptiveOptions("cap=16,polite_answers=9", error);
+  const auto options = ReadAdaptiveOptions("cap=20,polite_answers=9", error);
   REQUIRE(options);
-  CHECK(options->cap == 16);
-  CHECK(Adaptive(*options).Name() == "adaptive:cap=16,polite_answers=9");
+  CHECK(options->cap == 20);
+  CHECK(Adaptive(*options).Name() == "adaptive:cap=20,polite_answers=9");
   CHECK(Adaptive().Name() == "adaptive");
   CHECK_FALSE(ReadAdaptiveOptions("cap=0.5", error));
   CHECK(error.find("cap") != std::string::npos);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "core/policy_options.h"
@@ -20,9 +21,9 @@ using AdaptiveOption = internal::PolicyOption<AdaptiveOptions>;
 std::span<const AdaptiveOption> AdaptiveTable() {
   static const std::vector<AdaptiveOption> table = {
       {"linear", &AdaptiveOptions::linear, 0.01, 100.0,
-       "cycle wanted for a queueing delay, linear part"},
-      {"square", &AdaptiveOptions::square, 0.01, 100.0, "the same, times delay^2 / service"},
-      {"cap", &AdaptiveOptions::cap, 1.0, 1000.0, "maximum cycle, in queueing delays"},
+       "cycle wanted for a queue, linear part; a queue is the smaller of two delays in a row"},
+      {"square", &AdaptiveOptions::square, 0.01, 100.0, "the same, times queue^2 / service"},
+      {"cap", &AdaptiveOptions::cap, 1.0, 1000.0, "maximum cycle, in queues"},
       {"gain", &AdaptiveOptions::gain, 0.01, 1.0, "share of an error that one answer corrects"},
       {"full", &AdaptiveOptions::full, 1.0, 1e6,
        "cost of the items of a full batch, in idle latencies"},
@@ -48,7 +49,7 @@ constexpr Ramp kFilled = {0.0, 0.5};            // 1 - 1 / items: share of items
 constexpr Ramp kSaving = {1.0 / 60, 1.0 / 30};  // idle latency of one over service
 constexpr double kLeastFixedShare = 0.5;        // measured: less makes servers unequal
 constexpr double kLeastService = 0.3;           // of the idle latency, where costs are in doubt
-constexpr double kLowDelay = 0.5;               // of the best delay: hardly a queue
+constexpr double kShortQueue = 0.5;             // of the best queue: hardly a queue
 constexpr double kPipelined = 0.9;              // of the idle latency: shorter cycles overlap
 constexpr std::size_t kMostInFlight = 64;
 constexpr double kOthersSync =
@@ -168,7 +169,7 @@ void Adaptive::BePolite(double latency, bool small) {
 
 void Adaptive::EndPoliteness(double cycle) {
   start_.End();
-  recent_.delay = 0;
+  recent_.delay = recent_.queue = 0;
   cycle_.Set(std::max(store_.least_latency(), cycle));
 }
 
@@ -182,15 +183,15 @@ double Adaptive::FixedShare() const {
                   std::cbrt(std::min(1.0, store_.cost().fixed() / recent_.service)));
 }
 
-/// The delay at which `cycle` would be right: the law solved for the delay.
-double Adaptive::BestDelay(double cycle) const {
+/// The queue at which `cycle` would be right: the law solved for the queue.
+double Adaptive::BestQueue(double cycle) const {
   const double service =
       store_.pairs() < 5 ? recent_.idle : std::max(recent_.service, kLeastService * recent_.idle);
   const double scaled = cycle / FixedShare();
   const double root =
       std::sqrt(options_.linear * options_.linear + 4 * options_.square * scaled / service);
-  const double delay = service * (root - options_.linear) / (2 * options_.square);
-  return std::max(delay, scaled / options_.cap);
+  const double queue = service * (root - options_.linear) / (2 * options_.square);
+  return std::max(queue, scaled / options_.cap);
 }
 
 void Adaptive::Adjust(const BatchSample& sample, double items, double latency, double weight) {
@@ -205,18 +206,20 @@ void Adaptive::Adjust(const BatchSample& sample, double items, double latency, d
   // Behind full batches of mine I queue for myself: that is no reason for a longer cycle.
   double cycle = cycle_.value();
   const bool behind_mine = sample.in_flight > 1 && cycle >= kPipelined * recent_.idle;
-  const double delay = behind_mine ? std::min(latency - idle, BestDelay(cycle)) : latency - idle;
+  const double delay = behind_mine ? std::min(latency - idle, BestQueue(cycle)) : latency - idle;
+  const double queue = std::min(delay, std::exchange(recent_.newest_delay, delay));
   const double step = options_.weight * weight;
   recent_.latency += step * (latency - recent_.latency);
   recent_.idle += step * (idle - recent_.idle);
   recent_.service += step * (cost - recent_.service);
   recent_.delay += step * (delay - recent_.delay);
+  recent_.queue += step * (queue - recent_.queue);
 
-  const double best = BestDelay(cycle);
-  cycle += std::clamp(options_.gain * weight * (delay - best), -0.3 * cycle * weight,
+  const double best = BestQueue(cycle);
+  cycle += std::clamp(options_.gain * weight * (queue - best), -0.3 * cycle * weight,
                       std::max(cycle, idle) * weight);
-  if (recent_.delay < kLowDelay * best) {
-    const double lack = std::min(1.0, 1 - recent_.delay / (kLowDelay * best));
+  if (recent_.queue < kShortQueue * best) {
+    const double lack = std::min(1.0, 1 - recent_.queue / (kShortQueue * best));
     cycle *= 1 - options_.decay * weight * lack;
   }
   cycle_.Set(std::max(cycle, LeastCycle()));
@@ -241,7 +244,9 @@ Adaptive::Choice Adaptive::Choose() const {
   if (store_.SharesSyncs() && recent_.others_sync > kOthersSync) {
     return {Regime::kSharedSync, Reason::kOthersSync};
   }
-  if (cycle_.value() < kPipelined * recent_.idle && !store_.SharesSyncs()) {
+  // The queue, the smaller of two delays, is short at a busy store as well; the mean delay is not.
+  if (cycle_.value() < kPipelined * recent_.idle && recent_.delay < recent_.idle &&
+      !store_.SharesSyncs()) {
     return {Regime::kPipelined, Reason::kLongRoundTrip};
   }
   return ChoosePause();

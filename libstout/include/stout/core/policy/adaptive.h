@@ -20,11 +20,15 @@ namespace stout::inline v1 {
 /// Natural batching sends when the last batch is done. That bounds the queue and adapts to any
 /// speed. But if N servers share one store, all N always have a batch in its queue. Each change
 /// then waits for 1.5 rounds of all servers, although 0.5 would be enough. This law therefore
-/// pauses. It measures the queueing delay of its batches:
+/// pauses. It measures the queue that its batches meet:
 ///
 ///     delay = latency - (latency of such a batch at an idle store)
-///     cycle = linear * delay + square * delay^2 / service          (the social optimum, see below)
+///     queue = min(delay, delay of the batch before)
+///     cycle = linear * queue + square * queue^2 / service          (the social optimum, see below)
 ///     pause = cycle - (latency at an idle store)
+///
+/// A delay counts as a queue only as far as two batches in a row met it. The delays of servers that
+/// take turns are nearly equal; a jittery network or one slow service delays one batch alone.
 ///
 /// `service` is the cost of one batch to the store. The square replaces the number of servers N,
 /// which is unknown: the best delay grows as sqrt(N) services, and the best cycle grows as N. Both
@@ -81,7 +85,7 @@ class Adaptive {
 
   // The law.
   [[nodiscard]] double FixedShare() const;
-  [[nodiscard]] double BestDelay(double cycle) const;
+  [[nodiscard]] double BestQueue(double cycle) const;
   [[nodiscard]] double LeastCycle() const;
 
   // Deciding.

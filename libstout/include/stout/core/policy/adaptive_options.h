@@ -15,13 +15,13 @@ namespace stout::inline v1 {
 struct AdaptiveOptions {
   // --- The law -------------------------------------------------------------------------------
 
-  /// cycle = linear * delay + square * delay^2 / service: the spacing that is best for all servers,
-  /// from the queueing delay of one server. Derived as 1..2 and 2..4; measured.
-  double linear = 1.5;
-  double square = 3;
-  /// The cycle is at most this multiple of the queueing delay. Measured.
-  double cap = 12;
-  /// Share of the error in the delay by which one answer corrects the cycle. 0.5 is the largest
+  /// cycle = linear * queue + square * queue^2 / service: the spacing that is best for all servers,
+  /// from the smaller of two queueing delays in a row. Derived as 2..4 and 8..16; measured.
+  double linear = 3;
+  double square = 8;
+  /// The cycle is at most this multiple of the queue. Measured.
+  double cap = 16;
+  /// Share of the error in the queue by which one answer corrects the cycle. 0.5 is the largest
   /// value that converges without ringing if a longer cycle shortens the queue one for one.
   /// Derived.
   double gain = 0.5;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <limits>
+
 namespace stout::inline v1 {
 
 /// Means over the recent batches of a lane.   Units: seconds.
@@ -9,9 +11,11 @@ struct RecentBatches {
   double newest_latency = 0;  ///< of the newest batch alone
   double idle = 0;            ///< part of the latency: at an idle store
   double service = 0;         ///< part of the latency: the cost to the store
-  double delay = 0;           ///< part of the latency: queueing
-  double own_load = 0;        ///< share of the store's time for this lane
-  double others_sync = 0;     ///< queueing of batches that are alone in flight, in idle latencies
+  double delay = 0;           ///< part of the latency: longer than at an idle store
+  double newest_delay = std::numeric_limits<double>::infinity();  ///< the same, of the newest batch
+  double queue = 0;        ///< part of the delay: two batches in a row had at least this much
+  double own_load = 0;     ///< share of the store's time for this lane
+  double others_sync = 0;  ///< queueing of batches that are alone in flight, in idle latencies
 
   bool operator==(const RecentBatches&) const = default;
 };
