@@ -93,11 +93,12 @@ TEST_CASE("adaptive: a few batches that take ten times as long do not stretch al
   CHECK(Mean(scenario, Adaptive()) < Mean(scenario, Natural{}));
 }
 
-TEST_CASE("adaptive: a jittery network is not all taken for a queue") {
+TEST_CASE("adaptive: 10 ms of jitter cost less than 1.8 times natural batching") {
   Scenario scenario = Shared(16, 0.2);
   scenario.store.jitter_us = 10'000;
   scenario.duration_s = 40;
-  CHECK(Mean(scenario, Adaptive()) < 1.9 * Mean(scenario, Natural{}));
+  scenario.seed = GENERATE(1, 2, 3);
+  CHECK(Mean(scenario, Adaptive()) < 1.8 * Mean(scenario, Natural{}));
 }
 
 TEST_CASE("adaptive: speeds three decades apart need no tuning") {

@@ -97,7 +97,8 @@ void PostgresServer::WaitForStandby(const std::string& name) const {
   if (!Eventually([&] { return Execute("SHOW synchronous_standby_names") == name; })) {
     throw std::runtime_error("the configuration is not read: " + Log());
   }
-  // Commits wait when the checkpointer has read it, too. It does so between two checkpoints.
+  // Commits wait only after the checkpointer has read the setting. It reads it between two
+  // checkpoints.
   for (int i = 0; i < 2; ++i) Execute("CHECKPOINT");
 }
 

@@ -29,8 +29,8 @@ class PostgresServer : public PrivateServer {
   // After Kill(): the next Start() makes a hot standby of it.
   void Demote() const;
 
-  // From now on each commit waits for a synchronous standby of this name. Empty: it waits no
-  // longer.
+  // From now on each commit waits for a synchronous standby of this name, or for none if it is
+  // empty.
   void WaitForStandby(const std::string& name) const;
 
   // Returns the URL of a store: "postgres://...", with these options ("table=t&timeout=1s").

@@ -1,5 +1,6 @@
 // The parts of the adaptive law: the cost of a batch, and the latency of an idle store.
 
+#include <array>
 #include <string>
 #include <utility>
 
@@ -339,22 +340,37 @@ TEST_CASE("adaptive: says why it pauses, and why it does not") {
   CHECK(WordsOf(AfterBatches(policy, now, 1, 12ms)) == "natural: single_change");
 }
 
-TEST_CASE("adaptive: a delay is a queue only if two batches in a row met it") {
+namespace {
+
+/// Returns the decision after many batches of 20 items, which take 3.5 ms at an idle store.
+/// `latencies` and `in_flight` alternate.
+Decision AfterTurns(std::array<Duration, 2> latencies, std::array<std::size_t, 2> in_flight) {
   TimePoint now{};
-  Adaptive policy = KnowingCosts(now);  // 20 items take 3.5 ms at an idle store
-  const auto after = [&](Duration even, Duration odd) {
-    Decision decision;
-    for (int i = 0; i < 200; ++i) {
-      BatchSample sample = Answer(now, i % 2 == 0 ? even : odd, 20);
-      sample.spacing = 40ms;
-      decision = policy.Observe(sample);
-      now += sample.spacing;
-    }
-    return decision;
-  };
-  CHECK(after(12ms, 12ms).gap > 10ms);
-  CHECK(after(3500us, 20500us).gap == Duration::zero());  // the same mean
-  CHECK(after(8ms, 16ms).gap > 0ms);
+  Adaptive policy = KnowingCosts(now);
+  Decision decision;
+  for (std::size_t i = 0; i < 200; ++i) {
+    BatchSample sample = Answer(now, latencies[i % 2], 20);
+    sample.spacing = 40ms;
+    sample.in_flight = in_flight[i % 2];
+    decision = policy.Observe(sample);
+    now += sample.spacing;
+  }
+  return decision;
+}
+
+}  // namespace
+
+TEST_CASE("adaptive: a delay is a queue only if two batches in a row met it") {
+  CHECK(AfterTurns({12ms, 12ms}, {1, 1}).gap > 10ms);
+  CHECK(AfterTurns({8ms, 16ms}, {1, 1}).gap > 0ms);
+  const Decision spikes = AfterTurns({3500us, 20500us}, {1, 1});  // the same mean
+  CHECK(spikes.gap == Duration::zero());
+  CHECK(WordsOf(spikes) == "natural: no_queue");  // and the store is not idle
+  CHECK(WordsOf(AfterTurns({3500us, 3700us}, {1, 1})) == "pipelined: long_round_trip");
+}
+
+TEST_CASE("adaptive: a batch behind others of its server does not hide a queue of other servers") {
+  CHECK(AfterTurns({40ms, 40ms}, {1, 3}).gap > AfterTurns({8ms, 8ms}, {1, 1}).gap);
 }
 
 TEST_CASE("adaptive: says that the store serves many batches at once") {

@@ -203,11 +203,14 @@ void Adaptive::Adjust(const BatchSample& sample, double items, double latency, d
     const double wait = std::clamp((latency - idle) / idle, 0.0, 2.0);
     recent_.others_sync += 0.05 * weight * (wait - recent_.others_sync);
   }
-  // Behind full batches of mine I queue for myself: that is no reason for a longer cycle.
   double cycle = cycle_.value();
-  const bool behind_mine = sample.in_flight > 1 && cycle >= kPipelined * recent_.idle;
-  const double delay = behind_mine ? std::min(latency - idle, BestQueue(cycle)) : latency - idle;
-  const double queue = std::min(delay, std::exchange(recent_.newest_delay, delay));
+  double delay = latency - idle;
+  double queue = std::min(delay, std::exchange(recent_.newest_delay, delay));
+  if (sample.in_flight > 1 && cycle >= kPipelined * recent_.idle) {
+    // Behind full batches of mine I queue for myself: that is no reason for a longer cycle.
+    delay = std::min(delay, BestQueue(cycle));
+    queue = std::min(queue, BestQueue(cycle));
+  }
   const double step = options_.weight * weight;
   recent_.latency += step * (latency - recent_.latency);
   recent_.idle += step * (idle - recent_.idle);
@@ -244,7 +247,7 @@ Adaptive::Choice Adaptive::Choose() const {
   if (store_.SharesSyncs() && recent_.others_sync > kOthersSync) {
     return {Regime::kSharedSync, Reason::kOthersSync};
   }
-  // The queue, the smaller of two delays, is short at a busy store as well; the mean delay is not.
+  // At a busy store, too, the smaller of two delays can be short. The mean delay is long.
   if (cycle_.value() < kPipelined * recent_.idle && recent_.delay < recent_.idle &&
       !store_.SharesSyncs()) {
     return {Regime::kPipelined, Reason::kLongRoundTrip};

@@ -19,7 +19,7 @@ struct AdaptiveOptions {
   /// from the smaller of two queueing delays in a row. Derived as 2..4 and 8..16; measured.
   double linear = 3;
   double square = 8;
-  /// The cycle is at most this multiple of the queue. Measured.
+  /// The cycle is at most this multiple of the queue, times the share of the fixed cost. Measured.
   double cap = 16;
   /// Share of the error in the queue by which one answer corrects the cycle. 0.5 is the largest
   /// value that converges without ringing if a longer cycle shortens the queue one for one.
@@ -51,7 +51,7 @@ struct AdaptiveOptions {
   bool operator==(const AdaptiveOptions&) const = default;
 };
 
-/// Reads "cap=16,probe_share=0.02". Returns nullopt if malformed or out of range; then `error`
+/// Reads "cap=20,probe_share=0.02". Returns nullopt if malformed or out of range; then `error`
 /// gives the cause.
 [[nodiscard]] std::optional<AdaptiveOptions> ReadAdaptiveOptions(std::string_view text,
                                                                  std::string& error);

@@ -4,7 +4,7 @@
 
 namespace stout::inline v1 {
 
-/// Means over the recent batches of a lane.   Units: seconds.
+/// Means over the recent batches of a lane, and the newest values.   Units: seconds.
 struct RecentBatches {
   double items = 1;
   double latency = 0;         ///< from sent to answered
@@ -12,8 +12,9 @@ struct RecentBatches {
   double idle = 0;            ///< part of the latency: at an idle store
   double service = 0;         ///< part of the latency: the cost to the store
   double delay = 0;           ///< part of the latency: longer than at an idle store
-  double newest_delay = std::numeric_limits<double>::infinity();  ///< the same, of the newest batch
-  double queue = 0;        ///< part of the delay: two batches in a row had at least this much
+  /// The same of the newest batch alone. Infinite at first, so that the first delay counts.
+  double newest_delay = std::numeric_limits<double>::infinity();
+  double queue = 0;        ///< the smaller of two delays in a row
   double own_load = 0;     ///< share of the store's time for this lane
   double others_sync = 0;  ///< queueing of batches that are alone in flight, in idle latencies
 
