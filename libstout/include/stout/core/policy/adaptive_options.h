@@ -16,7 +16,7 @@ struct AdaptiveOptions {
   // --- The law -------------------------------------------------------------------------------
 
   /// cycle = linear * queue + square * queue^2 / service: the spacing that is best for all servers,
-  /// from the smaller of two queueing delays in a row. Derived as 2..4 and 8..16; measured.
+  /// from the smaller of two queueing delays in a row. Derived as 2.5..4 and 3..16; measured.
   double linear = 3;
   double square = 8;
   /// The cycle is at most this multiple of the queue, times the share of the fixed cost. Measured.
