@@ -12,8 +12,8 @@ namespace {
 class ReplicationTest : public PostgresTest {
  protected:
   // From now on each commit waits for ever.
-  void WaitForStandby() { server().WaitForStandby("nobody"); }
-  void WaitNoLonger() { server().WaitForStandby(""); }
+  void WaitForStandby() { server().MakeCommitsWaitFor("nobody"); }
+  void WaitNoLonger() { server().MakeCommitsWaitFor(""); }
 
   // From now on each row that is written takes this many seconds.
   void WritesSleep(const std::string& seconds) {

@@ -115,7 +115,7 @@ TEST_CASE("postgres leases: a lease whose commit no longer waits for a standby i
   PostgresServer server;
   const auto service = OpenNow(server.Url("timeout=60s"), pool.get_executor());
   const SessionId a = Join(*service, "a:1");
-  server.WaitForStandby("nobody");
+  server.MakeCommitsWaitFor("nobody");
   Answer<Acquired> acquired;
   service->Acquire(a, 0, acquired.Handler<ErrorCode, std::optional<Epoch>>());
   CHECK(Eventually([&] {

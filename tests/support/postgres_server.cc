@@ -90,15 +90,15 @@ std::string PostgresServer::Connection(int port) const {
          "/postgres?connect_timeout=5";
 }
 
-void PostgresServer::WaitForStandby(const std::string& name) const {
+void PostgresServer::MakeCommitsWaitFor(const std::string& name) const {
   PostgresSession session(*this);
   session.Execute("ALTER SYSTEM SET synchronous_standby_names = '" + name + "'");
   session.Execute("SELECT pg_reload_conf()");
   if (!Eventually([&] { return Execute("SHOW synchronous_standby_names") == name; })) {
     throw std::runtime_error("the configuration is not read: " + Log());
   }
-  // Commits wait only after the checkpointer has read the setting. It reads it between two
-  // checkpoints.
+  // Commits wait only after the checkpointer has read the setting. It does so before it begins a
+  // checkpoint. The first one may have begun already.
   for (int i = 0; i < 2; ++i) Execute("CHECKPOINT");
 }
 

@@ -31,7 +31,7 @@ class PostgresServer : public PrivateServer {
 
   // From now on each commit waits for a synchronous standby of this name, or for none if it is
   // empty.
-  void WaitForStandby(const std::string& name) const;
+  void MakeCommitsWaitFor(const std::string& name) const;
 
   // Returns the URL of a store: "postgres://...", with these options ("table=t&timeout=1s").
   [[nodiscard]] std::string Url(const std::string& options = {}, int port = 0) const;
