@@ -386,6 +386,12 @@ TEST_CASE("adaptive: says that the store serves many batches at once") {
   CHECK(WordsOf(AfterBatches(policy, TimePoint(1s), 20, 60ms)) == "natural: parallel_store");
 }
 
+TEST_CASE("adaptive: noisy answers are no reason for more batches in flight") {
+  // Pairs scatter by half of the idle latency, 10 ms. A mean of 25 ms can be noise or a queue.
+  CHECK(WordsOf(AfterPairs(5ms, 18ms)) == "pipelined: long_round_trip");
+  CHECK(WordsOf(AfterPairs(5ms, 25ms)) == "natural: parallel_store");
+}
+
 TEST_CASE("adaptive: its name makes an equal policy") {
   std::string error;
   const auto options = ReadAdaptiveOptions("cap=20,polite_answers=9", error);

@@ -42,8 +42,7 @@ std::span<const AdaptiveOption> AdaptiveTable() {
   return table;
 }
 
-// The guards of a pause, and other constants. They were chosen on the tuning grid. Most are
-// uncritical. kDoubt is not: 5 trusts noisy costs too early.
+// The guards of a pause, and other constants. They were chosen on the tuning grid.
 constexpr Ramp kMine = {0.25, 0.5};             // share of the store's time
 constexpr Ramp kCostly = {0.005, 0.01};         // service over idle latency
 constexpr Ramp kFilled = {0.0, 0.5};            // 1 - 1 / items: share of items that share a batch
@@ -52,13 +51,14 @@ constexpr double kLeastFixedShare = 0.5;        // measured: less makes servers 
 constexpr double kLeastService = 0.3;           // of the idle latency, where costs are in doubt
 constexpr double kShortQueue = 0.5;             // of the best queue: hardly a queue
 constexpr double kPipelined = 0.9;              // of the idle latency: shorter cycles overlap
+constexpr double kNoDelay = 2;                  // least latencies: longer means are a queue
 constexpr std::size_t kMostInFlight = 64;
 constexpr double kOthersSync =
     0.3;  // of the idle latency: a sync of others' that a batch waited for
 constexpr double kSyncSpacing = 0.75;  // of the latency, which is one and a half syncs
 constexpr double kJitter = 0.02;       // of a pause, so that no two servers stay in step
 constexpr double kEnoughPairs = 8;     // until then more are sent
-constexpr double kDoubt = 10;          // how many more of them, by how much they scatter
+constexpr double kDoubt = 3;           // how many more, by how much they scatter; decision 19
 constexpr double kAskAgain = 3;        // times the cycle at the last pair
 constexpr double kLearningProbeShare = 0.25;
 
@@ -170,8 +170,8 @@ void Adaptive::BePolite(double latency, bool small) {
 
 void Adaptive::EndPoliteness(double cycle) {
   start_.End();
-  recent_.delay = recent_.queue = 0;
-  cycle_.Set(std::max(store_.least_latency(), cycle));
+  recent_.queue = 0;
+  cycle_.Set(std::max(store_.LeastLatency(1), cycle));
 }
 
 // --- The law ------------------------------------------------------------------------------------
@@ -205,18 +205,16 @@ void Adaptive::Adjust(const BatchSample& sample, double items, double latency, d
     recent_.others_sync += 0.05 * weight * (wait - recent_.others_sync);
   }
   double cycle = cycle_.value();
-  double delay = latency - idle;
+  const double delay = latency - idle;
   double queue = std::min(delay, std::exchange(recent_.newest_delay, delay));
   if (sample.in_flight > 1 && cycle >= kPipelined * recent_.idle) {
     // Behind full batches of mine I queue for myself: that is no reason for a longer cycle.
-    delay = std::min(delay, BestQueue(cycle));
     queue = std::min(queue, BestQueue(cycle));
   }
   const double step = options_.weight * weight;
   recent_.latency += step * (latency - recent_.latency);
   recent_.idle += step * (idle - recent_.idle);
   recent_.service += step * (cost - recent_.service);
-  recent_.delay += step * (delay - recent_.delay);
   recent_.queue += step * (queue - recent_.queue);
 
   const double best = BestQueue(cycle);
@@ -248,8 +246,10 @@ Adaptive::Choice Adaptive::Choose() const {
   if (store_.SharesSyncs() && recent_.others_sync > kOthersSync) {
     return {Regime::kSharedSync, Reason::kOthersSync};
   }
-  // At a busy store, too, the smaller of two delays can be short. The mean delay is long.
-  if (cycle_.value() < kPipelined * recent_.idle && recent_.delay < recent_.idle &&
+  // The limit leaves out scatter. If a busy store causes the delays, more batches in flight would
+  // keep it busier still.
+  const double least = store_.LeastLatency(recent_.items);
+  if (cycle_.value() < kPipelined * least && recent_.latency < kNoDelay * least &&
       !store_.SharesSyncs()) {
     return {Regime::kPipelined, Reason::kLongRoundTrip};
   }
@@ -274,7 +274,7 @@ Adaptive::Choice Adaptive::ChoosePause() const {
   guard(kFilled(1 - 1 / std::max(1.0, recent_.items)), Reason::kSingleChange);
   if (store_.pairs() > 2.5) guard(1 - store_.Together(), Reason::kParallelStore);
   if (store_.pairs() > 5) {
-    guard(kCostly(recent_.service / store_.least_latency()), Reason::kCheapBatch);
+    guard(kCostly(recent_.service / store_.LeastLatency(1)), Reason::kCheapBatch);
     guard(kSaving(store_.IdleLatency(1) / recent_.service), Reason::kCostlyItems);
   }
   return {share > 0 ? Regime::kPaced : Regime::kNatural, share > 0.5 ? Reason::kQueue : reason,

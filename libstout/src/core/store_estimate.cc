@@ -47,7 +47,7 @@ std::optional<StoreEstimate::Pair> StoreEstimate::LearnPair(const BatchSample& p
 }
 
 double StoreEstimate::IdleLatency(double items) const {
-  return base_.of_one() * (1 + kScatter * scatter_) + cost_.per_item() * (items - 1);
+  return LeastLatency(items) + kScatter * scatter_ * base_.of_one();
 }
 
 double StoreEstimate::Together() const { return kTogether(together_); }

@@ -39,7 +39,7 @@ namespace stout::inline v1 {
 /// |------------------------------------------------|---------------------------------------------|
 /// | a queue                                        | the pause above, one batch in flight        |
 /// | no queue, round trip much longer than service, | no pause, several batches in flight         |
-/// | mean delay below one idle latency              |                                             |
+/// | latency below twice the least                  |                                             |
 /// | batches of one change                          | no pause: there is nothing to gain          |
 /// | 1/4 to 1/2 of the store's work is this lane's  | a shorter pause, then none: it waits for    |
 /// |                                                | its own batches                             |

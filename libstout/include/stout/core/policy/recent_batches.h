@@ -11,8 +11,8 @@ struct RecentBatches {
   double newest_latency = 0;  ///< of the newest batch alone
   double idle = 0;            ///< part of the latency: at an idle store
   double service = 0;         ///< part of the latency: the cost to the store
-  double delay = 0;           ///< part of the latency: longer than at an idle store
-  /// The same of the newest batch alone. Infinite at first, so that the first delay counts.
+  /// Part of the newest batch's latency that an idle store does not explain. Infinite at first, so
+  /// that the first delay counts.
   double newest_delay = std::numeric_limits<double>::infinity();
   double queue = 0;        ///< the smaller of two delays in a row
   double own_load = 0;     ///< share of the store's time for this lane

@@ -34,8 +34,10 @@ class StoreEstimate {
   /// Number of pairs, faded. It tells how sure the costs are.
   [[nodiscard]] double pairs() const { return cost_.samples(); }
   [[nodiscard]] const CostModel& cost() const { return cost_; }
-  /// The least latency of one item.
-  [[nodiscard]] double least_latency() const { return base_.of_one(); }
+  /// Returns the least latency of a batch: at an idle store, without the scatter of services.
+  [[nodiscard]] double LeastLatency(double items) const {
+    return base_.of_one() + cost_.per_item() * (items - 1);
+  }
   /// Returns the mean latency of a batch at an idle store. It exceeds the least latency by the
   /// scatter of services, which is no queue.
   [[nodiscard]] double IdleLatency(double items) const;
