@@ -174,7 +174,7 @@ TEST_CASE("help documents every option with its unit and default", "[docstore]")
   const Parsed parsed = Parse({"--help"});
   CHECK(parsed.code == 0);
   for (const char* text :
-       {"--policy POLICY=adaptive", "--max-delay TIME=10s", "--cache-bytes BYTES=256MiB",
+       {"--policy POLICY=natural", "--max-delay TIME=10s", "--cache-bytes BYTES=256MiB",
         "--store URL=rocksdb:./docstore-data", "--max-section-bytes BYTES=1MiB",
         "alpha=0.02 (0 ... 10)", "--lanes COUNT=as many as threads",
         "--listen HOST:PORT=127.0.0.1:8080"}) {

@@ -277,7 +277,7 @@ TEST_CASE("a server records seconds that nobody looks at", "[docstore][history]"
   CHECK(client.Do("PUT", "/docs/d/sections/s", "x").status == 201);
   REQUIRE(Eventually([&] { return service.History().at("series").as_array().size() == 3; }));
   const json::object history = service.History();
-  CHECK(history.at("policy") == "adaptive");
+  CHECK(history.at("policy") == "natural");
   CHECK(history.at("store") == "memory");
   CHECK(history.at("lanes") == 2);
   CHECK(history.at("recorded").as_array().size() == 1);

@@ -115,7 +115,7 @@ start_server() {
   local log=$work/server$((++number))
   : >"$log.out"
   "$bin/docstore-server" --store "$store_url" --leases "$lease_url" --lease-ttl "${ttl}s" \
-    --listen 127.0.0.1:0 --log-level info >"$log.out" 2>"$log.err" &
+    --listen 127.0.0.1:0 --policy adaptive --log-level info >"$log.out" 2>"$log.err" &
   servers+=($!)
   await_address "$log.out" $!
   address_of[$!]=$address

@@ -5,7 +5,7 @@
 
 namespace stout {
 
-/// Natural batching, for tests that count batches: the default law also pauses and probes.
+/// Natural batching, for tests that count batches. A change of the default does not matter to them.
 inline EngineOptions Plain() {
   EngineOptions options;
   options.lane.write_policy = Natural{};

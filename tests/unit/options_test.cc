@@ -13,6 +13,10 @@ using namespace std::chrono_literals;
 
 TEST_CASE("the defaults are valid", "[options]") { CHECK_FALSE(Validate({}).has_value()); }
 
+TEST_CASE("writes are batched naturally by default", "[options]") {
+  CHECK(LaneOptions{}.write_policy.Name() == "natural");
+}
+
 TEST_CASE("an option out of range is named", "[options]") {
   struct Case {
     std::string name;

@@ -17,8 +17,9 @@ namespace stout::inline v1 {
 struct LaneOptions {
   // --- Behaviour -----------------------------------------------------------------------------
 
-  /// Decides when to send, and the number of batches in flight.
-  Policy write_policy = Adaptive{};
+  /// Decides when to send, and the number of batches in flight. Consider Adaptive{} if several
+  /// servers keep one store busy; see docs/choose-a-policy.md.
+  Policy write_policy = Natural{};
   /// The same for batches of reads.
   Policy read_policy = Natural{.window = 4};
 
