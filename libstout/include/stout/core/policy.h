@@ -72,7 +72,7 @@ enum class Reason : std::uint8_t {
   kPoliteStart,    ///< the first cycles are long, so that a queue drains
   kFailure,        ///< the newest attempt failed
   kQueue,          ///< batches of other servers queue with this lane's
-  kNoQueue,        ///< batches hardly queue, or only single batches are late
+  kNoQueue,        ///< batches hardly queue, single batches are late, or answers scatter
   kAlone,          ///< most of the store's time is this lane's
   kSingleChange,   ///< batches hold one change each: there is nothing to gain
   kParallelStore,  ///< the store serves many batches at once

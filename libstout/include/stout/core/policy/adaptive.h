@@ -38,8 +38,8 @@ namespace stout::inline v1 {
 /// | observation                                    | action                                      |
 /// |------------------------------------------------|---------------------------------------------|
 /// | a queue                                        | the pause above, one batch in flight        |
-/// | no queue, round trip much longer than service, | no pause, several batches in flight         |
-/// | latency below twice the least                  |                                             |
+/// | cycle below the least latency, mean latency    | no pause, several batches in flight         |
+/// | below twice the least: a long round trip       |                                             |
 /// | batches of one change                          | no pause: there is nothing to gain          |
 /// | 1/4 to 1/2 of the store's work is this lane's  | a shorter pause, then none: it waits for    |
 /// |                                                | its own batches                             |
