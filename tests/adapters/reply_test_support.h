@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "resp/reply.h"
+#include "resp/client/reply.h"
 
 namespace stout::resp {
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "reply_test_support.h"
-#include "resp/commands.h"
-#include "resp/errors.h"
+#include "resp/client/commands.h"
+#include "resp/client/errors.h"
 #include "tests/support/catch.h"
 
 namespace stout::resp {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "resp/reply.h"
+#include "resp/client/reply.h"
 
 namespace stout::test {
 

@@ -14,9 +14,15 @@
 #include <string>
 #include <utility>
 
-#include "receive_all.h"
+#include "tests/resp/receive_all.h"
 
 namespace stout::blowfish {
+
+using resp::AsArray;
+using resp::CommandLimits;
+using resp::CommandParser;
+using resp::ReceiveBuffer;
+using resp::Words;
 
 // A server of this thread, which answers by a script.
 class ScriptedServer {

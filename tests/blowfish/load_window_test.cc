@@ -4,15 +4,18 @@
 #include <string>
 #include <vector>
 
-#include "receive_all.h"
 #include "send_window.h"
 #include "stout/core/random.h"
+#include "tests/resp/receive_all.h"
 #include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {
 
 using Kind = SendWindow::Outcome::Kind;
+using resp::AsArray;
+using resp::ReceiveWhole;
+using resp::Words;
 using Commands = std::vector<Words>;
 
 Commands Take(SendWindow& window, std::size_t bytes = 1 << 20) {

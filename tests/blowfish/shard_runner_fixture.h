@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "batch.h"
+#include "command_list.h"
 #include "planner.h"
+#include "resp/server/session.h"
 #include "scan_cursors.h"
-#include "session.h"
 #include "shard_fixture.h"
 #include "shard_runner.h"
 
@@ -32,7 +33,7 @@ inline ShardRunner MakeRunner(OpenedShard& opened) {
 class ShardClient {
  public:
   explicit ShardClient(OpenedShard& opened)
-      : opened_(opened), planner_(1, opened.shard().schema(), cursors_) {}
+      : opened_(opened), planner_(table_, 1, opened.shard().schema(), cursors_) {}
 
   void Make(const std::vector<CommandWords>& commands) {
     words_.clear();
@@ -73,8 +74,9 @@ class ShardClient {
  private:
   OpenedShard& opened_;
   ScanCursors cursors_;
+  resp::CommandTable table_{CommandList()};
   Planner planner_;
-  Session session_{.authenticated = true};
+  resp::Session session_{.authenticated = true};
   std::vector<CommandWords> commands_;
   std::vector<std::vector<std::string_view>> words_;
   Batch batch_{1};

@@ -12,11 +12,12 @@
 #include <vector>
 
 #include "batch.h"
+#include "command_list.h"
 #include "layer_file.h"
 #include "planner.h"
+#include "resp/server/session.h"
 #include "scan_cursors.h"
 #include "server.h"
-#include "session.h"
 #include "shard_fixture.h"
 #include "tests/support/catch.h"
 
@@ -172,8 +173,9 @@ TEST_CASE("a busy worker fills a part of a layer, and tells that it lacks values
   StartWorker(opened, 3000).reset();
   const auto worker = OpenAgain(opened);
   const ScanCursors cursors;
-  const Planner planner(8, worker->schema(), cursors);
-  Session session{.authenticated = true};
+  const resp::CommandTable table({CommandList()});
+  const Planner planner(table, 8, worker->schema(), cursors);
+  resp::Session session{.authenticated = true};
   const std::vector<std::string_view> words = {"DBSIZE"};
   Batch batch(8);
   REQUIRE(planner.Add(words, session, batch));

@@ -11,9 +11,9 @@
 #include <string_view>
 
 #include "stout/core/random.h"
-#include "tests/blowfish/receive_all.h"
+#include "tests/resp/receive_all.h"
 
-namespace stout::blowfish {
+namespace stout::resp {
 namespace {
 
 // So small that short inputs reach them.
@@ -43,11 +43,11 @@ void Try(std::uint8_t seed, std::string_view stream) {
 }
 
 }  // namespace
-}  // namespace stout::blowfish
+}  // namespace stout::resp
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string stream(data + 1, data + size);
-  stout::blowfish::Try(data[0], stream);
+  stout::resp::Try(data[0], stream);
   return 0;
 }

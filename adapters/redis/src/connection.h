@@ -7,7 +7,7 @@
 #include <string>
 
 #include "protocol.h"
-#include "resp/connection.h"
+#include "resp/client/connection.h"
 #include "stout/adapters/redis_options.h"
 
 namespace stout::redis {

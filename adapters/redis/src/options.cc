@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "resp/address.h"
+#include "resp/client/address.h"
 
 namespace stout::redis {
 

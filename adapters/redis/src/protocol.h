@@ -1,8 +1,8 @@
 #pragma once
 
-#include "resp/commands.h"
-#include "resp/errors.h"
-#include "resp/reply.h"
+#include "resp/client/commands.h"
+#include "resp/client/errors.h"
+#include "resp/client/reply.h"
 
 // The protocol, which is not only Redis's.
 namespace stout::redis {

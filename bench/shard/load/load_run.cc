@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "event.h"
-#include "resp/connection.h"
+#include "resp/client/connection.h"
 #include "shard/load/pipeline.h"
 #include "shard/load/timeline.h"
 #include "stout/adapters/no_throw.h"

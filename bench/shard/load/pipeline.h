@@ -11,8 +11,8 @@
 
 #include "event.h"
 #include "program/address.h"
-#include "resp/commands.h"
-#include "resp/reply.h"
+#include "resp/client/commands.h"
+#include "resp/client/reply.h"
 #include "shard/load/requests.h"
 
 namespace stout::bench::shard {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "resp/commands.h"
+#include "resp/client/commands.h"
 #include "shard/oracle.h"
 #include "shard/queries.h"
 #include "stout/core/random.h"

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "resp/reply.h"
+#include "resp/client/reply.h"
 #include "stout/core/batch.h"
 #include "stout/core/errc.h"
 #include "stout/core/types.h"

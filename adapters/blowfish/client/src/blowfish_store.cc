@@ -14,7 +14,7 @@
 #include "introduction.h"
 #include "parts.h"
 #include "requests.h"
-#include "resp/errors.h"
+#include "resp/client/errors.h"
 #include "shard_of.h"
 #include "split.h"
 #include "stout/adapters/combine_parts.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "resp/connection.h"
+#include "resp/client/connection.h"
 #include "stout/core/types.h"
 
 namespace stout::blowfish::client {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "answers.h"
-#include "resp/connection.h"
+#include "resp/client/connection.h"
 #include "stout/adapters/blowfish_store.h"
 #include "stout/core/errc.h"
 #include "stout/error.h"

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "resp/commands.h"
+#include "resp/client/commands.h"
 #include "stout/core/batch.h"
 #include "stout/core/types.h"
 

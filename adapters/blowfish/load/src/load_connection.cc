@@ -10,7 +10,7 @@
 #include <utility>
 #include <variant>
 
-#include "resp/errors.h"
+#include "resp/client/errors.h"
 #include "stout/adapters/no_throw.h"
 #include "stout/core/backoff.h"
 

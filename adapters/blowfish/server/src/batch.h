@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "command_table.h"
-#include "reply_writer.h"
+#include "resp/server/command_table.h"
+#include "resp/server/reply_writer.h"
 #include "shard_search.h"
 #include "stout/core/batch.h"
 #include "stout/unique_function.h"
@@ -46,7 +46,8 @@ inline constexpr std::size_t kMostDeletedBytes = std::size_t{1} << 20;
 
 /// One command of a client.
 struct Request {
-  const CommandSpec* command = nullptr;  ///< Null: rejected, or MULTI or DISCARD, which do nothing.
+  const resp::Command* command =
+      nullptr;  ///< Null: rejected, or MULTI or DISCARD, which do nothing.
   std::span<const std::string_view> arguments;
   Spread spread = Spread::kNone;
   std::uint32_t first_piece = 0;  ///< In Batch::order.
@@ -126,7 +127,7 @@ struct Batch {
     std::uint32_t piece;
   };
 
-  Resp version = Resp::k2;
+  resp::Resp version = resp::Resp::k2;
   std::size_t max_replies = SIZE_MAX;  ///< maximum bytes that a share may keep; beyond is an error
   std::vector<Request> requests;
   std::vector<Place> order;   ///< The pieces of all requests, of each in the order of its answer.

@@ -6,7 +6,6 @@
 #include <span>
 #include <utility>
 
-#include "session_commands.h"
 #include "write_commands.h"
 
 namespace stout::blowfish {
@@ -152,19 +151,28 @@ class Joint {
   const Request& request_;
   Service& service_;
   std::string& out_;
-  ReplyWriter reply_;
+  resp::ReplyWriter reply_;
   std::span<const Batch::Place> places_;
 };
 
+// No shard has a part in it.
+void AnswerHere(const Request& request, Service& service, resp::Session& session,
+                resp::ReplyWriter& reply) {
+  const resp::Command& command = *request.command;
+  if (command.run == nullptr) return reply.Error("ERR not a command of its own; see COMMAND DOCS");
+  command.run({command, request.arguments, service, session, reply});
+}
+
 }  // namespace
 
-void Join(Batch& batch, Service& service, Session& session, std::string& out) {
+void Join(Batch& batch, Service& service, resp::Session& session, std::string& out) {
   for (Request& request : batch.requests) {
     const std::size_t begin = out.size();
     if (!request.error.empty()) {
-      ReplyWriter(out, session.version).Error(request.error);
+      resp::ReplyWriter(out, session.version).Error(request.error);
     } else if (request.spread == Spread::kNone) {
-      AnswerSession(request, service, session, out);
+      resp::ReplyWriter reply(out, session.version);
+      AnswerHere(request, service, session, reply);
     } else {
       Joint(batch, request, service, out).Reply();
     }

@@ -53,7 +53,7 @@ class Families {
 
 std::vector<MetricFamily> Collect(const Service& service) {
   Families families;
-  const ServiceStats& stats = service.stats;
+  const resp::ConnectionStats& stats = service.connection_stats;
   families.Gauge("clients", "Connections", static_cast<double>(service.sessions.size()));
   families.Total("connections_total", "Connections that were taken", stats.connections);
   families.Total("connections_refused_total", "Connections beyond --max-clients",
@@ -74,7 +74,7 @@ std::vector<MetricFamily> Collect(const Service& service) {
   families.Total("layers_added_total", "Layers that the navigation added", added);
   families.Total("layers_removed_total", "Layers that the navigation removed", removed);
   families.Total("no_budget_total", "Times that a shard needed a layer and there was no memory",
-                 stats.no_budget);
+                 service.navigation.no_budget);
   if (service.merge_slots) {
     const MergeSlots::Usage merges = service.merge_slots->usage();
     families.Gauge("merges_running", "Merges under way", static_cast<double>(merges.running));

@@ -50,12 +50,13 @@ void AddDirectory(CLI::App& app, ProgramOptions& options, SchemaOptions& schema)
 }
 
 void AddClients(program::Options& options, ServerOptions& server, program::Address& listen) {
-  ConnectionLimits& connections = server.connections;
+  resp::ConnectionLimits& connections = server.connections;
   options.Listen("--listen", listen, "Address for clients; port 0 takes a free port");
   options.PasswordFile("--password-file", server.password,
                        "A file whose first line is the password that clients send with AUTH; "
                        "without it clients need none");
-  options.Count("--max-clients", server.max_clients, 1, 1'000'000, "Maximum connections at once");
+  options.Count("--max-clients", connections.max_clients, 1, 1'000'000,
+                "Maximum connections at once");
   options
       .Bytes("--max-request", connections.commands.max_request, 0,
              "Maximum bytes of a command: --max-value and 4KiB at least")
@@ -105,7 +106,7 @@ void AddMetrics(program::Options& options, std::optional<program::Address>& metr
 
 // Applies defaults and checks that depend on several options.
 void Complete(const CLI::App& app, const SchemaOptions& schema, ProgramOptions& options) {
-  CommandLimits& commands = options.server.connections.commands;
+  resp::CommandLimits& commands = options.server.connections.commands;
   if (app.count("--max-request") == 0) {  // a key may be as large as a value
     commands.max_request = std::max(commands.max_request,
                                     2 * std::min(commands.max_bulk, kMostMaxValue) + kRequestRoom);

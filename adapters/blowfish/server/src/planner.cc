@@ -6,10 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "ascii.h"
-#include "command_errors.h"
-#include "command_options.h"
-#include "integer.h"
+#include "command_list.h"
+#include "resp/server/ascii.h"
+#include "resp/server/command_errors.h"
+#include "resp/server/command_options.h"
+#include "resp/server/integer.h"
+#include "search_options.h"
 #include "shard_of.h"
 
 namespace stout::blowfish {
@@ -55,35 +57,9 @@ Spread SpreadOf(const Request& request) {
   }
 }
 
-// After which the next command may be read, or run, otherwise.
-bool ChangesTheSession(CommandId id) {
-  switch (id) {
-    case CommandId::kAuth:
-    case CommandId::kHello:
-    case CommandId::kQuit:
-    case CommandId::kShutdown:
-    case CommandId::kStoutEpoch:  // One at a time: see Service.
-      return true;
-    default:
-      return false;
-  }
-}
-
-// The options have no effect, but an option with another meaning must not end the server.
-std::string ShutdownError(std::span<const std::string_view> options) {
-  for (const std::string_view option : options) {
-    if (EqualIgnoringCase(option, "ABORT")) return "ERR No shutdown in progress.";
-    if (!EqualIgnoringCase(option, "NOSAVE") && !EqualIgnoringCase(option, "SAVE") &&
-        !EqualIgnoringCase(option, "NOW") && !EqualIgnoringCase(option, "FORCE")) {
-      return std::string(kSyntaxError);
-    }
-  }
-  return {};
-}
-
 // SET's options that a store without clocks for keys cannot do.
 std::string SetError(const Request& request) {
-  const auto options = ParseSetOptions(request.arguments);
+  const auto options = resp::ParseSetOptions(request.arguments);
   if (!options) return std::string(options.error());
   if (options->expiry) return "ERR keys do not expire here: use SET without EX, PX, EXAT and PXAT";
   return {};
@@ -99,9 +75,9 @@ constexpr std::string_view kExecAbort =
 // The commands of a transaction are in no table, so that COMMAND does not promise them. MULTI is
 // answered with OK all the same: after an error a client's pool would give the connection to a user
 // whose commands are all refused. Returns false if the command may be carried out.
-bool RefuseTransaction(Request& request, Session& session) {
+bool RefuseTransaction(Request& request, resp::Session& session) {
   const auto is = [&](std::string_view name) {
-    return EqualIgnoringCase(request.arguments.front(), name);
+    return resp::EqualIgnoringCase(request.arguments.front(), name);
   };
   const bool inside = session.in_transaction;
   if (!inside && request.command != nullptr) return false;
@@ -111,7 +87,7 @@ bool RefuseTransaction(Request& request, Session& session) {
   if (multi || exec || is("DISCARD")) {
     const std::string_view name = multi ? "multi" : exec ? "exec" : "discard";
     if (!alone) {
-      request.error = WrongArityError(name);
+      request.error = resp::WrongArityError(name);
     } else if (multi && inside) {
       request.error = "ERR MULTI calls can not be nested";
     } else if (!multi && !inside) {
@@ -125,7 +101,7 @@ bool RefuseTransaction(Request& request, Session& session) {
     request.error = inside ? "ERR WATCH inside MULTI is not allowed"
                            : "ERR WATCH is not supported, because transactions are not";
   } else if (inside) {
-    if (request.command != nullptr && request.command->id == CommandId::kQuit) return false;
+    if (request.command != nullptr && request.command->name == "quit") return false;
     if (alone && is("RESET")) {
       session.in_transaction = false;  // It is an unknown command.
     } else {
@@ -140,7 +116,7 @@ bool RefuseTransaction(Request& request, Session& session) {
 
 }  // namespace
 
-bool Planner::Add(std::span<const std::string_view> arguments, Session& session,
+bool Planner::Add(std::span<const std::string_view> arguments, resp::Session& session,
                   Batch& batch) const {
   Request& request = batch.requests.emplace_back();
   request.arguments = arguments;
@@ -150,7 +126,7 @@ bool Planner::Add(std::span<const std::string_view> arguments, Session& session,
     return true;
   }
   if (request.command == nullptr) return true;
-  if (!session.authenticated && (request.command->flags & CommandFlag::kNoAuth) == 0) {
+  if (!session.authenticated && (request.command->flags & resp::CommandFlag::kNoAuth) == 0) {
     request.error = "NOAUTH Authentication required.";
     request.command = nullptr;
     return true;
@@ -158,7 +134,7 @@ bool Planner::Add(std::span<const std::string_view> arguments, Session& session,
   request.spread = SpreadOf(request);
   Look(request);
   if (request.error.empty()) Split(batch, request);
-  return !ChangesTheSession(request.command->id);
+  return (request.command->flags & resp::CommandFlag::kEndsBatch) == 0;
 }
 
 void Planner::Look(Request& request) const {
@@ -168,7 +144,7 @@ void Planner::Look(Request& request) const {
       request.error = SetError(request);
       return;
     case CommandId::kMset:
-      if (arguments.size() % 2 == 0) request.error = WrongArityError("mset");
+      if (arguments.size() % 2 == 0) request.error = resp::WrongArityError("mset");
       return;
     case CommandId::kDbsize:
       request.count = true;
@@ -176,13 +152,10 @@ void Planner::Look(Request& request) const {
     case CommandId::kFlushall:
     case CommandId::kFlushdb:
       if (arguments.size() > 2 ||
-          (arguments.size() == 2 && !EqualIgnoringCase(arguments[1], "ASYNC") &&
-           !EqualIgnoringCase(arguments[1], "SYNC"))) {
-        request.error = kSyntaxError;
+          (arguments.size() == 2 && !resp::EqualIgnoringCase(arguments[1], "ASYNC") &&
+           !resp::EqualIgnoringCase(arguments[1], "SYNC"))) {
+        request.error = resp::kSyntaxError;
       }
-      return;
-    case CommandId::kShutdown:
-      request.error = ShutdownError(arguments.subspan(1));
       return;
     case CommandId::kGetattr:
       if (!schema_.Find(arguments[2])) request.error = "ERR no such attribute; see SCHEMA";
@@ -191,7 +164,7 @@ void Planner::Look(Request& request) const {
     case CommandId::kSearch:
       return LookAtSearch(request);
     case CommandId::kScan: {
-      const auto options = ParseScanOptions(arguments);
+      const auto options = resp::ParseScanOptions(arguments);
       if (!options) {
         request.error = options.error();
       } else if (options->cursor != 0 && cursors_.Find(options->cursor) == nullptr) {
@@ -204,16 +177,16 @@ void Planner::Look(Request& request) const {
     case CommandId::kLayers:
       if (arguments.size() == 1) return;
       if (arguments.size() != 2 &&
-          (arguments.size() != 4 || !EqualIgnoringCase(arguments[2], "SET") ||
-           !ParseUnsigned(arguments[3]))) {
-        request.error = kSyntaxError;
+          (arguments.size() != 4 || !resp::EqualIgnoringCase(arguments[2], "SET") ||
+           !resp::ParseUnsigned(arguments[3]))) {
+        request.error = resp::kSyntaxError;
       }
       return LookAtShard(request);
     case CommandId::kStoutRead:
     case CommandId::kStoutWrite:
       return LookAtShard(request);
     case CommandId::kStoutFence:
-      if (arguments.size() != 3 || ParseInteger(arguments[2]).value_or(-1) < 0)
+      if (arguments.size() != 3 || resp::ParseInteger(arguments[2]).value_or(-1) < 0)
         request.error = "ERR STOUT.FENCE scope epoch, which is 0 to 2^63 - 1";
       return;
     default:
@@ -242,10 +215,10 @@ void Planner::LookAtSearch(Request& request) const {
 void Planner::LookAtShard(Request& request) const {
   if (!request.error.empty()) return;
   if (request.arguments.size() < 2) {
-    request.error = WrongArityError(request.command->name);
+    request.error = resp::WrongArityError(request.command->name);
     return;
   }
-  const auto shard = ParseUnsigned(request.arguments[1]);
+  const auto shard = resp::ParseUnsigned(request.arguments[1]);
   if (!shard || *shard >= shards_) {
     request.error = fmt::format("ERR no such shard; they are numbered from 0 to {}", shards_ - 1);
     return;
@@ -289,9 +262,9 @@ void Planner::Split(Batch& batch, Request& request) const {
       return;
     case Spread::kOneShard:
     case Spread::kWrite:
-      return AddPiece(batch, request, *ParseUnsigned(arguments[1]), 0);
+      return AddPiece(batch, request, *resp::ParseUnsigned(arguments[1]), 0);
     case Spread::kScan: {
-      const auto* const place = cursors_.Find(ParseScanOptions(arguments)->cursor);
+      const auto* const place = cursors_.Find(resp::ParseScanOptions(arguments)->cursor);
       const std::size_t shard = place ? place->shard : 0;
       AddPiece(batch, request, shard, 0);
       if (place && place->after) batch.shares[shard].pieces.back().keys = {*place->after};

@@ -6,10 +6,10 @@
 #include <string_view>
 
 #include "batch.h"
-#include "command_table.h"
+#include "resp/server/command_table.h"
+#include "resp/server/session.h"
 #include "scan_cursors.h"
 #include "schema.h"
-#include "session.h"
 
 namespace stout::blowfish {
 
@@ -19,17 +19,16 @@ namespace stout::blowfish {
 /// Threads: one.
 class Planner {
  public:
-  /// `schema` and `cursors` outlive it.
-  Planner(std::size_t shards, const Schema& schema, const ScanCursors& cursors)
-      : shards_(shards), schema_(schema), cursors_(cursors) {}
+  /// `table`, `schema` and `cursors` outlive it.
+  Planner(const resp::CommandTable& table, std::size_t shards, const Schema& schema,
+          const ScanCursors& cursors)
+      : table_(table), shards_(shards), schema_(schema), cursors_(cursors) {}
 
   /// Adds a command to a batch. `arguments` outlive the batch's replies. False: the replies up to
   /// this command must be made before the next is looked at, for it may change how.
   /// Every command after MULTI gets an error and no pieces, up to EXEC, which is one, too.
-  [[nodiscard]] bool Add(std::span<const std::string_view> arguments, Session& session,
+  [[nodiscard]] bool Add(std::span<const std::string_view> arguments, resp::Session& session,
                          Batch& batch) const;
-
-  [[nodiscard]] const CommandTable& table() const { return table_; }
 
  private:
   // Sets how the command is spread and what is wrong with it.
@@ -40,10 +39,10 @@ class Planner {
   void Split(Batch& batch, Request& request) const;
   void AddPiece(Batch& batch, Request& request, std::size_t shard, std::size_t argument) const;
 
+  const resp::CommandTable& table_;
   const std::size_t shards_;
   const Schema& schema_;
   const ScanCursors& cursors_;
-  const CommandTable table_;
 };
 
 }  // namespace stout::blowfish

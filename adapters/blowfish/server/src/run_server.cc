@@ -65,7 +65,7 @@ class Ending {
 };
 
 int Run(ProgramOptions options) {
-  program::RaiseDescriptorLimit(options.server.max_clients, "--max-clients");
+  program::RaiseDescriptorLimit(options.server.connections.max_clients, "--max-clients");
   const std::size_t merges =
       options.merges > 0 ? options.merges : std::max(1U, std::thread::hardware_concurrency() / 4);
   options.shard.merge_slots = std::make_shared<MergeSlots>(merges);

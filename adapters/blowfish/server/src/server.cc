@@ -1,8 +1,6 @@
 #include "server.h"
 
 #include <fmt/format.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -12,11 +10,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <new>
-#include <string_view>
 #include <utility>
-
-#include "info.h"
-#include "linger.h"
 
 namespace stout::blowfish {
 namespace {
@@ -27,15 +21,6 @@ using boost::system::error_code;
 /// Decisions of the navigation that INFO tells.
 constexpr std::size_t kDecisionsKept = 16;
 
-/// How long a connection is silent until the client is asked whether it is there.
-constexpr int kKeepAliveSeconds = 300;
-
-/// How long nobody is taken when the process has no file left for one more.
-constexpr auto kAcceptPause = std::chrono::milliseconds(100);
-
-/// Clients beyond --max-clients that get to know why: the others may.
-constexpr std::size_t kMostRefused = 100;
-
 }  // namespace
 
 Server::Server(asio::io_context& context, std::vector<std::unique_ptr<ShardWorker>> shards,
@@ -43,11 +28,11 @@ Server::Server(asio::io_context& context, std::vector<std::unique_ptr<ShardWorke
     : context_(context),
       options_(std::move(options)),
       service_(context.get_executor(), std::move(shards), options_.password),
-      acceptor_(context),
+      listener_(context, service_),
       tick_(context) {
   service_.memory_budget = options_.memory_budget;
-  service_.command_limits = options_.connections.commands;
-  service_.batch_limits = BatchLimitsOf(service_.command_limits);
+  service_.limits = options_.connections;
+  service_.batch_limits = BatchLimitsOf(service_.limits.commands);
   AddKeptLayers();
   for (const auto& shard : service_.shards) {
     shard->Start([](Share& share) { share.batch->Done(); });
@@ -61,117 +46,16 @@ Server::~Server() {
 }
 
 ErrorCode Server::Listen(Diagnostics* diagnostics) {
-  error_code failed;
-  asio::ip::tcp::resolver resolver(context_);
-  const auto found = resolver.resolve(options_.host, std::to_string(options_.port),
-                                      asio::ip::tcp::resolver::passive, failed);
-  if (!failed) {
-    const asio::ip::tcp::endpoint endpoint = found.begin()->endpoint();
-    acceptor_.open(endpoint.protocol(), failed);
-    if (!failed) acceptor_.set_option(asio::socket_base::reuse_address(true), failed);
-    if (!failed) acceptor_.bind(endpoint, failed);
-    if (!failed) acceptor_.listen(asio::socket_base::max_listen_connections, failed);
-  }
-  if (failed) {
-    if (diagnostics) {
-      diagnostics->message = fmt::format("cannot listen on {}:{}: {}; choose another with --listen",
-                                         options_.host, options_.port, failed.message());
-    }
-    return Errc::kBadUrl;
-  }
-  service_.port = acceptor_.local_endpoint().port();
-  asio::co_spawn(context_, Accept(), asio::detached);
+  if (const ErrorCode failed = listener_.Listen(options_.host, options_.port, diagnostics))
+    return failed;
   asio::co_spawn(context_, Navigate(), asio::detached);
   return {};
 }
 
-// After any failure the next client is waited for, because there may be room again.
-asio::awaitable<void> Server::Accept() {
-  bool refusing = false;
-  while (!draining_) {
-    error_code failed;
-    try {
-      asio::ip::tcp::socket socket =
-          co_await acceptor_.async_accept(asio::redirect_error(asio::use_awaitable, failed));
-      if (draining_) co_return;
-      if (!failed) Take(std::move(socket));
-    } catch (const std::bad_alloc&) {
-      failed = asio::error::no_memory;
-    }
-    if (!failed) {
-      if (std::exchange(refusing, false)) spdlog::info("accepting clients again");
-      continue;
-    }
-    if (!std::exchange(refusing, true))
-      spdlog::warn("cannot accept clients at present: {}", failed.message());
-    try {
-      asio::steady_timer pause(context_, kAcceptPause);
-      co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, failed));
-    } catch (const std::bad_alloc&) {  // It is tried at once, then.
-    }
-  }
-}
-
-void Server::Take(asio::ip::tcp::socket socket) {
-  error_code ignored;
-  if (connections_.size() >= options_.max_clients) {
-    ++service_.stats.refused_connections;
-    return Refuse(std::move(socket));
-  }
-  socket.set_option(asio::ip::tcp::no_delay(true), ignored);
-  // Clients that have lost their power do not say so.
-  socket.set_option(asio::socket_base::keep_alive(true), ignored);
-  const int seconds = kKeepAliveSeconds;
-  ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
-  auto owner = std::make_unique<Connection>(std::move(socket), service_, options_.connections);
-  Connection* const connection = owner.get();
-  connections_.emplace(connection, std::move(owner));
-  try {
-    asio::co_spawn(
-        context_,
-        [](Server& server, Connection* connection) -> asio::awaitable<void> {
-          co_await connection->Run();
-          server.connections_.erase(connection);
-          server.EndIfDrained();
-        }(*this, connection),
-        asio::detached);
-  } catch (...) {
-    connections_.erase(connection);
-    throw;
-  }
-}
-
-void Server::Refuse(asio::ip::tcp::socket socket) {
-  constexpr std::string_view kFull = "-ERR max number of clients reached\r\n";
-  error_code ignored;
-  socket.non_blocking(true, ignored);
-  socket.write_some(asio::buffer(kFull), ignored);
-  if (refused_ >= kMostRefused) return;
-  asio::co_spawn(
-      context_,
-      [](Server& server, asio::ip::tcp::socket refused) -> asio::awaitable<void> {
-        ++server.refused_;
-        try {
-          co_await Linger(refused);
-        } catch (const std::bad_alloc&) {  // It may not get to know, then.
-        }
-        --server.refused_;
-      }(*this, std::move(socket)),
-      asio::detached);
-}
-
 void Server::Drain(UniqueFunction<void()> done) {
-  drained_ = std::move(done);
   draining_ = true;
-  error_code ignored;
-  acceptor_.close(ignored);
   tick_.cancel();
-  for (const auto& [connection, owner] : connections_) connection->Drain();
-  EndIfDrained();
-}
-
-void Server::EndIfDrained() {
-  if (draining_ && connections_.empty() && drained_) std::exchange(drained_, {})();
+  listener_.Drain(std::move(done));
 }
 
 // In turns, so that a smaller budget than before is shared by all.
@@ -233,7 +117,7 @@ asio::awaitable<void> Server::Navigate() {
 }
 
 void Server::Act(const Navigation& navigation) {
-  ServiceStats& stats = service_.stats;
+  NavigationStats& stats = service_.navigation;
   ShardWorker& shard = *service_.shards[navigation.shard];
   switch (navigation.move) {
     case Navigation::Move::kAdd:

@@ -2,17 +2,15 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "connection.h"
 #include "navigator.h"
+#include "resp/server/listener.h"
 #include "service.h"
 #include "stout/error.h"
 #include "stout/unique_function.h"
@@ -23,10 +21,9 @@ struct ServerOptions {
   std::string host = "127.0.0.1";
   std::uint16_t port = 6480;  ///< 0: any that is free.
   std::string password;       ///< Empty: none is asked for.
-  std::size_t max_clients = 10'000;
   /// For what is compressed, and its layers: what the files leave of it is the navigation's.
   std::uint64_t memory_budget = std::uint64_t{1} << 30;
-  ConnectionLimits connections;
+  resp::ConnectionLimits connections;
   NavigationOptions navigation;  ///< Its budget follows from memory_budget.
 };
 
@@ -53,23 +50,16 @@ class Server {
   [[nodiscard]] Service& service() { return service_; }
 
  private:
-  [[nodiscard]] boost::asio::awaitable<void> Accept();
-  void Take(boost::asio::ip::tcp::socket socket);
-  void Refuse(boost::asio::ip::tcp::socket socket);
   // Gives the shards the layers that they had at their last end, as far as the budget allows.
   void AddKeptLayers();
   [[nodiscard]] boost::asio::awaitable<void> Navigate();
   void Act(const Navigation& navigation);
-  void EndIfDrained();
 
   boost::asio::io_context& context_;
   const ServerOptions options_;
   Service service_;
-  boost::asio::ip::tcp::acceptor acceptor_;
+  resp::Listener listener_;
   boost::asio::steady_timer tick_;
-  std::unordered_map<Connection*, std::unique_ptr<Connection>> connections_;
-  std::size_t refused_ = 0;  // Clients that have been told, and are still there.
-  UniqueFunction<void()> drained_;
   bool draining_ = false;
 };
 

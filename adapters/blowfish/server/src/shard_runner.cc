@@ -5,10 +5,12 @@
 #include <new>
 #include <utility>
 
-#include "command_options.h"
+#include "command_list.h"
 #include "error_of_exception.h"
-#include "integer.h"
 #include "log_format.h"
+#include "resp/server/command_options.h"
+#include "resp/server/integer.h"
+#include "search_options.h"
 #include "shard_of.h"
 
 namespace stout::blowfish {
@@ -19,7 +21,7 @@ namespace {
 /// number in between is a guess.
 constexpr std::size_t kFewReads = 3;
 
-void WriteValue(ReplyWriter& reply, std::optional<std::string_view> value) {
+void WriteValue(resp::ReplyWriter& reply, std::optional<std::string_view> value) {
   if (value) {
     reply.BulkString(*value);
   } else {
@@ -27,14 +29,14 @@ void WriteValue(ReplyWriter& reply, std::optional<std::string_view> value) {
   }
 }
 
-SetOptions OptionsOf(const Request& request) {
+resp::SetOptions OptionsOf(const Request& request) {
   switch (request.command->id) {
     case CommandId::kSetnx:
-      return {.condition = SetOptions::Condition::kIfAbsent};
+      return {.condition = resp::SetOptions::Condition::kIfAbsent};
     case CommandId::kGetset:
       return {.get = true};
     default:
-      return *ParseSetOptions(request.arguments);  // The planner has looked at it.
+      return *resp::ParseSetOptions(request.arguments);  // The planner has looked at it.
   }
 }
 
@@ -146,7 +148,7 @@ std::span<Piece> ShardRunner::OfSameRequest(Share& share) {
 template <typename Encode>
 void ShardRunner::Reply(Share& share, Piece& piece, Encode encode) {
   piece.reply_begin = share.replies.size();
-  ReplyWriter reply(share.replies, share.batch->version);
+  resp::ReplyWriter reply(share.replies, share.batch->version);
   encode(reply);
   piece.reply_end = share.replies.size();
 }
@@ -281,7 +283,7 @@ void ShardRunner::AnswerAttribute(Share& share, Piece& piece, std::string_view k
 
 void ShardRunner::AnswerUnknown(Share& share, Piece& piece) {
   if (share.RequestOf(piece).command->id == CommandId::kStoutRead) {
-    Reply(share, piece, [](ReplyWriter& reply) { reply.Null(); });
+    Reply(share, piece, [](resp::ReplyWriter& reply) { reply.Null(); });
   } else {
     AnswerRead(share, piece, {}, std::nullopt);
   }
@@ -295,19 +297,20 @@ void ShardRunner::AnswerRead(Share& share, Piece& piece, Stamp stamp,
       piece.number = value.has_value();
       return;
     case CommandId::kStrlen:
-      return Reply(share, piece, [&](ReplyWriter& reply) {
+      return Reply(share, piece, [&](resp::ReplyWriter& reply) {
         reply.Integer(value ? static_cast<std::int64_t>(value->size()) : 0);
       });
     case CommandId::kType:
-      return Reply(share, piece,
-                   [&](ReplyWriter& reply) { reply.SimpleString(value ? "string" : "none"); });
+      return Reply(share, piece, [&](resp::ReplyWriter& reply) {
+        reply.SimpleString(value ? "string" : "none");
+      });
     case CommandId::kGetattr:
       if (value)
         value = shard_.schema().Attribute(*value, *shard_.schema().Find(request.arguments[2]));
       return AnswerValue(share, piece, value);
     case CommandId::kStoutRead:
       if (value && !share.Keep(piece, value->size())) return;
-      return Reply(share, piece, [&](ReplyWriter& reply) {
+      return Reply(share, piece, [&](resp::ReplyWriter& reply) {
         reply.ArrayHeader(3);
         reply.Integer(static_cast<std::int64_t>(stamp.epoch));
         reply.Integer(static_cast<std::int64_t>(stamp.version));
@@ -320,7 +323,7 @@ void ShardRunner::AnswerRead(Share& share, Piece& piece, Stamp stamp,
 
 void ShardRunner::AnswerValue(Share& share, Piece& piece, std::optional<std::string_view> value) {
   if (value && !share.Keep(piece, value->size())) return;
-  Reply(share, piece, [&](ReplyWriter& reply) { WriteValue(reply, value); });
+  Reply(share, piece, [&](resp::ReplyWriter& reply) { WriteValue(reply, value); });
 }
 
 std::optional<std::string> ShardRunner::ReadNow(std::string_view key) {
@@ -379,13 +382,13 @@ void ShardRunner::Write(Share& share, Piece& piece, std::span<const PlainChange>
 }
 
 ShardRunner::Step ShardRunner::BeginSet(Share& share, Piece& piece) {
-  using Condition = SetOptions::Condition;
+  using Condition = resp::SetOptions::Condition;
   const Request& request = share.RequestOf(piece);
-  const SetOptions options = OptionsOf(request);
+  const resp::SetOptions options = OptionsOf(request);
   const PlainChange change{request.arguments[1], request.arguments[2]};
   if (MustWait(std::span(&change, 1))) return Step::kAfterPoll;
   std::string text;
-  ReplyWriter reply(text, share.batch->version);
+  resp::ReplyWriter reply(text, share.batch->version);
 
   std::optional<std::string> before;
   if (options.get || options.condition != Condition::kAlways) {
@@ -404,7 +407,7 @@ ShardRunner::Step ShardRunner::BeginSet(Share& share, Piece& piece) {
   } else {
     reply.Ok();
   }
-  Reply(share, piece, [&](ReplyWriter&) { share.replies += text; });
+  Reply(share, piece, [&](resp::ReplyWriter&) { share.replies += text; });
   if (met) Write(share, piece, std::span(&change, 1));
   return Step::kBegun;
 }
@@ -474,7 +477,7 @@ ShardRunner::Step ShardRunner::BeginStoutWrite(Share& share, Piece& piece) {
     batch.emplace();
     std::string wrong;
     if (!ParseStoutWrite(share.RequestOf(piece).arguments, number_, shards_, *batch, wrong)) {
-      Reply(share, piece, [&](ReplyWriter& reply) { reply.Error(wrong); });
+      Reply(share, piece, [&](resp::ReplyWriter& reply) { reply.Error(wrong); });
       return Step::kBegun;
     }
   }
@@ -505,7 +508,7 @@ ShardRunner::Step ShardRunner::BeginFence(Share& share, Piece& piece) {
   const Request& request = share.RequestOf(piece);
   const Scope scope(request.arguments[1]);
   if (fence_first_ && scope == Scope()) return Step::kAfterPoll;
-  const Epoch epoch = ParseUnsigned(request.arguments[2]).value();
+  const Epoch epoch = resp::ParseUnsigned(request.arguments[2]).value();
   Count(share, [&] {
     shard_.Fence(scope, epoch, [this, &share, &piece](ErrorCode failed) {
       piece.number = failed.value();
@@ -519,11 +522,11 @@ ShardRunner::Step ShardRunner::BeginFence(Share& share, Piece& piece) {
 void ShardRunner::ChangeLayers(Share& share, Piece& piece) {
   const Request& request = share.RequestOf(piece);
   if (request.arguments.size() == 4) {
-    const std::size_t wanted = ParseUnsigned(request.arguments[3]).value();
+    const std::size_t wanted = resp::ParseUnsigned(request.arguments[3]).value();
     while (shard_.layers() < wanted && shard_.AddLayer()) continue;
     while (shard_.layers() > wanted && shard_.RemoveLayer()) continue;
   }
-  Reply(share, piece, [&](ReplyWriter& reply) {
+  Reply(share, piece, [&](resp::ReplyWriter& reply) {
     reply.MapHeader(3);
     reply.NamedInteger("layers", shard_.layers());
     reply.NamedInteger("bytes", shard_.layer_bytes());

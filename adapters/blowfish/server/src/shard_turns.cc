@@ -8,9 +8,11 @@
 #include <string>
 #include <utility>
 
-#include "command_options.h"
+#include "command_list.h"
 #include "error_of_exception.h"
-#include "glob.h"
+#include "resp/server/command_options.h"
+#include "resp/server/glob.h"
+#include "search_options.h"
 
 namespace stout::blowfish {
 namespace {
@@ -149,7 +151,7 @@ bool ShardTurns::CountOn(ShardSearch& search, std::uint64_t& matches, TimePoint 
 // The piece has the key behind which it begins, if it does not begin with the first.
 void ShardTurns::Scan(Share& share, Piece& piece) {
   const Request& request = share.RequestOf(piece);
-  const ScanOptions options = *ParseScanOptions(request.arguments);
+  const resp::ScanOptions options = *resp::ParseScanOptions(request.arguments);
   std::optional<std::string> after;
   if (!piece.keys.empty()) after = std::move(piece.keys.front());
   piece.keys = shard_.KeysAfter(after, request.limit);
@@ -157,7 +159,7 @@ void ShardTurns::Scan(Share& share, Piece& piece) {
   if (options.type && *options.type != "string") piece.keys.clear();  // there is no other type
   if (options.match) {
     std::erase_if(piece.keys,
-                  [&](const std::string& key) { return !GlobMatch(*options.match, key); });
+                  [&](const std::string& key) { return !resp::GlobMatch(*options.match, key); });
   }
   (void)share.Keep(piece, SizeOf(piece.keys));
 }

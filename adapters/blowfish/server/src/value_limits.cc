@@ -22,7 +22,7 @@ constexpr std::size_t kHeadBytes = kRequestRoom / 4;
 
 }  // namespace
 
-BatchLimits BatchLimitsOf(const CommandLimits& limits) {
+BatchLimits BatchLimitsOf(const resp::CommandLimits& limits) {
   const std::size_t wanted = std::max(kUsualBytes, limits.max_bulk + kKeyRoom);
   const std::size_t most = std::max(limits.max_request / 2, limits.max_bulk + kTightKeyRoom);
   BatchLimits batch{.bytes = std::min(wanted, most)};
@@ -31,7 +31,8 @@ BatchLimits BatchLimitsOf(const CommandLimits& limits) {
   return batch;
 }
 
-std::optional<WrongLimit> CheckLimits(const CommandLimits& commands, std::size_t max_replies) {
+std::optional<WrongLimit> CheckLimits(const resp::CommandLimits& commands,
+                                      std::size_t max_replies) {
   const std::size_t max_value = commands.max_bulk;
   const std::size_t max_request = commands.max_request;
   constexpr std::size_t kLeastValue = 64;

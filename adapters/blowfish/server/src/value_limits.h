@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "command_parser.h"
+#include "resp/server/command_parser.h"
 
 namespace stout::blowfish {
 
@@ -24,7 +24,7 @@ struct BatchLimits {
 };
 
 /// Requires that CheckLimits() has nothing to say.
-[[nodiscard]] BatchLimits BatchLimitsOf(const CommandLimits& limits);
+[[nodiscard]] BatchLimits BatchLimitsOf(const resp::CommandLimits& limits);
 
 struct WrongLimit {
   std::string option;  ///< "--max-value"
@@ -32,7 +32,7 @@ struct WrongLimit {
 };
 
 /// Checks limits of a connection that depend on one another. Returns nullopt if they are in range.
-[[nodiscard]] std::optional<WrongLimit> CheckLimits(const CommandLimits& commands,
+[[nodiscard]] std::optional<WrongLimit> CheckLimits(const resp::CommandLimits& commands,
                                                     std::size_t max_replies);
 
 }  // namespace stout::blowfish

@@ -7,9 +7,9 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 #include <utility>
 
-#include "ascii.h"
-#include "integer.h"
 #include "log_format.h"
+#include "resp/server/ascii.h"
+#include "resp/server/integer.h"
 #include "shard_of.h"
 
 namespace stout::blowfish {
@@ -23,7 +23,7 @@ WriteItem ItemOf(const PlainChange& change) {
 
 // Reads an epoch or a version. It fits the integers of replies, and so does its successor.
 std::optional<std::uint64_t> ParseStamp(std::string_view text) {
-  const auto number = ParseInteger(text);
+  const auto number = resp::ParseInteger(text);
   if (!number || *number < 0) return std::nullopt;
   return static_cast<std::uint64_t>(*number);
 }
@@ -83,9 +83,9 @@ bool ParseStoutWrite(std::span<const std::string_view> arguments, std::size_t nu
 
   boost::unordered_flat_set<std::string_view, BytesHash> keys;
   for (std::size_t at = 4; at < arguments.size();) {
-    const bool put = EqualIgnoringCase(arguments[at], "PUT");
+    const bool put = resp::EqualIgnoringCase(arguments[at], "PUT");
     const std::size_t words = put ? 4 : 3;
-    if (!put && !EqualIgnoringCase(arguments[at], "DEL"))
+    if (!put && !resp::EqualIgnoringCase(arguments[at], "DEL"))
       return fail("a change is PUT key version value, or DEL key version");
     if (arguments.size() - at < words) return fail("the last change is cut off");
     const std::string_view key = arguments[at + 1];

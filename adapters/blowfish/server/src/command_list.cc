@@ -1,0 +1,120 @@
+#include "command_list.h"
+
+#include "resp/server/reply_writer.h"
+#include "service.h"
+
+namespace stout::blowfish {
+namespace {
+
+using resp::ReplyWriter;
+
+const Service& ServiceOf(const resp::Call& call) {
+  return static_cast<const Service&>(call.service);
+}
+
+void ShowSchema(const resp::Call& call) {
+  ReplyWriter& reply = call.reply;
+  if (call.arguments.size() > 1) {
+    return reply.Error("ERR the schema is set when a shard is made; see blowfish-server --help");
+  }
+  const Schema& schema = ServiceOf(call).shards.front()->schema();
+  reply.MapHeader(2);
+  reply.BulkString("delimiter");
+  const char delimiter = schema.delimiter();
+  reply.BulkString(std::string_view(&delimiter, 1));
+  reply.BulkString("attributes");
+  reply.ArrayHeader(schema.size());
+  for (const std::string& name : schema.names()) reply.BulkString(name);
+}
+
+void ShowLayers(const resp::Call& call) {
+  const Service& service = ServiceOf(call);
+  ReplyWriter& reply = call.reply;
+  reply.ArrayHeader(service.shards.size());
+  for (const auto& shard : service.shards) {
+    const ShardStatus status = shard->status();
+    reply.MapHeader(3);
+    reply.NamedInteger("layers", status.layers);
+    reply.NamedInteger("bytes", status.layer_bytes);
+    reply.NamedInteger("next-layer-bytes", status.next_layer_bytes);
+  }
+}
+
+void ShowShards(const resp::Call& call) {
+  const Service& service = ServiceOf(call);
+  ReplyWriter& reply = call.reply;
+  reply.MapHeader(6);
+  reply.NamedInteger("version", 1);
+  reply.NamedInteger("shards", service.shards.size());
+  reply.NamedInteger("max-batch-items", service.batch_limits.items);
+  reply.NamedInteger("max-batch-bytes", service.batch_limits.bytes);
+  reply.NamedInteger("max-value", service.limits.commands.max_bulk);
+  reply.NamedInteger("tombstone-ms", ShardOptions().tombstone_life.count());
+}
+
+using enum CommandId::Number;
+using enum resp::CommandFlag::Bits;
+using resp::CommandCategory::kDangerous;
+using resp::CommandCategory::kKeyspace;
+using resp::CommandCategory::kString;
+
+// Number, name and arity, flags, keys, categories; group, version, summary, arguments for HELP,
+// function. For commands that redis has, the first line equals redis's own: a test compares.
+// clang-format off
+constexpr resp::Command kCommands[] = {
+    {kDbsize, "dbsize", 1, kReadonly | kFast, {}, kKeyspace,
+     "server", "1.0.0", "Counts the keys."},
+    {kFlushall, "flushall", -1, kWrite, {}, kKeyspace | kDangerous,
+     "server", "1.0.0", "Removes all keys."},
+    {kFlushdb, "flushdb", -1, kWrite, {}, kKeyspace | kDangerous,
+     "server", "1.0.0", "Removes all keys."},
+    {kDel, "del", -2, kWrite, {1, -1, 1}, kKeyspace,
+     "generic", "1.0.0", "Removes keys."},
+    {kExists, "exists", -2, kReadonly | kFast, {1, -1, 1}, kKeyspace,
+     "generic", "1.0.0", "Counts the given keys that exist."},
+    {kGet, "get", 2, kReadonly | kFast, {1, 1, 1}, kString,
+     "string", "1.0.0", "Returns the value of a key."},
+    {kGetset, "getset", 3, kWrite | kDenyoom | kFast, {1, 1, 1}, kString,
+     "string", "1.0.0", "Sets a key and returns the value that it had."},
+    {kMget, "mget", -2, kReadonly | kFast, {1, -1, 1}, kString,
+     "string", "1.0.0", "Returns the values of keys."},
+    {kMset, "mset", -3, kWrite | kDenyoom, {1, -1, 2}, kString,
+     "string", "1.0.1", "Sets keys."},
+    {kScan, "scan", -2, kReadonly, {}, kKeyspace,
+     "generic", "2.8.0", "Iterates over all keys."},
+    {kSet, "set", -3, kWrite | kDenyoom, {1, 1, 1}, kString,
+     "string", "1.0.0", "Sets a key."},
+    {kSetnx, "setnx", 3, kWrite | kDenyoom | kFast, {1, 1, 1}, kString,
+     "string", "1.0.0", "Sets a key only if it does not exist."},
+    {kStrlen, "strlen", 2, kReadonly | kFast, {1, 1, 1}, kString,
+     "string", "2.2.0", "Returns the size of the value of a key."},
+    {kType, "type", 2, kReadonly | kFast, {1, 1, 1}, kKeyspace,
+     "generic", "1.0.0", "Returns string, or none if the key does not exist."},
+    {kGetattr, "getattr", 3, kReadonly | kFast, {1, 1, 1}, kString,
+     "blowfish", "0.1.0", "Returns an attribute of a key: GETATTR key attribute."},
+    {kGrep, "grep", -2, kReadonly, {}, 0,
+     "blowfish", "0.1.0", "Finds keys by a part of a value: GREP substring [LIMIT n] [COUNT]."},
+    {kLayers, "layers", -1, kAdmin, {}, 0,
+     "blowfish", "0.1.0", "Shows or sets the number of layers: LAYERS [shard [SET n]].", {}, ShowLayers},
+    {kSchema, "schema", -1, kAdmin, {}, 0,
+     "blowfish", "0.1.0", "Returns the delimiter of values and the names of their attributes.", {}, ShowSchema},
+    {kSearch, "search", -3, kReadonly, {}, 0,
+     "blowfish", "0.1.0", "Finds keys: SEARCH attribute value [PREFIX] [LIMIT n] [COUNT]."},
+    {kStoutEpoch, "stout.epoch", -1, kWrite | kEndsBatch, {}, 0,
+     "blowfish", "0.1.0", "Takes a new epoch."},
+    {kStoutFence, "stout.fence", -1, kWrite, {}, 0,
+     "blowfish", "0.1.0", "Shuts out older epochs."},
+    {kStoutRead, "stout.read", -1, kReadonly, {}, 0,
+     "blowfish", "0.1.0", "Reads a batch with its stamps."},
+    {kStoutShards, "stout.shards", -1, kReadonly, {}, 0,
+     "blowfish", "0.1.0", "Lists the shards.", {}, ShowShards},
+    {kStoutWrite, "stout.write", -1, kWrite | kDenyoom, {}, 0,
+     "blowfish", "0.1.0", "Writes a batch by its stamps."},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const resp::Command> CommandList() { return kCommands; }
+
+}  // namespace stout::blowfish

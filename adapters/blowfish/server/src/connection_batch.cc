@@ -1,0 +1,97 @@
+#include "connection_batch.h"
+
+#include <algorithm>
+#include <boost/asio/use_awaitable.hpp>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+#include "joiner.h"
+#include "resp/server/clock.h"
+#include "stout/completion.h"
+
+namespace stout::blowfish {
+namespace {
+
+namespace asio = boost::asio;
+
+/// Maximum commands that are carried out together, and the pieces that they may have.
+constexpr std::size_t kMostCommands = 1024;
+constexpr std::size_t kMostPieces = 16'384;
+
+// Each command has the latency of its batch: its reply leaves with the others.
+void CountCommands(const blowfish::Batch& batch, Duration latency, Service& service) {
+  for (const Request& request : batch.requests) {
+    if (request.command != nullptr) {
+      service.command_stats.Done(*request.command, latency, request.failed);
+    } else if (const auto* const named = service.commands.Named(request.arguments)) {
+      service.command_stats.Rejected(*named);
+    }
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<resp::Batch> Service::MakeBatch(resp::Session& session) {
+  return std::make_unique<ConnectionBatch>(*this, session);
+}
+
+ConnectionBatch::ConnectionBatch(Service& service, resp::Session& session)
+    : service_(service), session_(session), batch_(service.shards.size()) {
+  batch_.max_replies = service.limits.max_replies;
+}
+
+void ConnectionBatch::Clear() {
+  batch_.Clear();
+  batch_.version = session_.version;
+}
+
+bool ConnectionBatch::full() const {
+  return batch_.requests.size() >= kMostCommands || batch_.order.size() >= kMostPieces;
+}
+
+bool ConnectionBatch::Add(resp::Arguments arguments) {
+  return service_.planner.Add(arguments, session_, batch_);
+}
+
+asio::awaitable<void> ConnectionBatch::Run(std::string& out) {
+  const TimePoint begin = resp::Now();
+  {
+    EpochTurn::Turn turn;
+    if (batch_.requests.back().spread == Spread::kEpoch) turn = co_await service_.epochs.Enter();
+    if (!batch_.order.empty()) co_await Dispatch();
+  }
+  Join(batch_, service_, session_, out);
+  CountCommands(batch_, resp::Now() - begin, service_);
+  // The limit of a share, and the same again for replies that shards do not bound: keys that were
+  // found.
+  if (out.size() / (batch_.shares.size() + 1) > service_.limits.max_replies)
+    throw std::length_error("its replies are larger than --max-replies");
+}
+
+asio::awaitable<void> ConnectionBatch::Dispatch() {
+  co_await Initiate<void()>(
+      [this](UniqueFunction<void()> done) {
+        batch_.done = std::move(done);
+        batch_.open = static_cast<std::size_t>(std::ranges::count_if(
+            batch_.shares, [](const Share& share) { return !share.empty(); }));
+        // The batch may be done while the last is pushed: it is not looked at afterwards.
+        const std::size_t shards = batch_.shares.size();
+        std::size_t left = batch_.open;
+        for (std::size_t i = 0; i < shards && left > 0; ++i) {
+          if (batch_.shares[i].empty()) continue;
+          --left;
+          try {
+            service_.shards[i]->queue().Push(batch_.shares[i]);
+          } catch (const std::bad_alloc&) {
+            // The other shards have theirs, or are about to: who waits, waits for them.
+            batch_.shares[i].Refuse(kNoMemory);
+            batch_.Done();
+          }
+        }
+      },
+      asio::use_awaitable);
+}
+
+}  // namespace stout::blowfish

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <cstddef>
+#include <string>
+
+#include "batch.h"
+#include "resp/server/batch.h"
+#include "service.h"
+
+namespace stout::blowfish {
+
+/// The commands of a connection, which are spread over the shards and joined again.
+///
+/// Owner: its connection.   Threads: the connection's.
+class ConnectionBatch final : public resp::Batch {
+ public:
+  /// `service` and `session` outlive it.
+  ConnectionBatch(Service& service, resp::Session& session);
+
+  [[nodiscard]] bool Add(resp::Arguments arguments) override;
+  [[nodiscard]] std::size_t size() const override { return batch_.requests.size(); }
+  [[nodiscard]] bool full() const override;
+  [[nodiscard]] boost::asio::awaitable<void> Run(std::string& out) override;
+  void Clear() override;
+
+ private:
+  [[nodiscard]] boost::asio::awaitable<void> Dispatch();
+
+  Service& service_;
+  resp::Session& session_;
+  blowfish::Batch batch_;
+};
+
+}  // namespace stout::blowfish

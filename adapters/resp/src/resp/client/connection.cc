@@ -1,0 +1,195 @@
+#include "resp/client/connection.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/write.hpp>
+#include <string_view>
+#include <utility>
+
+#include "resp/client/errors.h"
+#include "stout/adapters/no_throw.h"
+#include "stout/adapters/time_limit.h"
+
+namespace stout::resp {
+namespace {
+
+namespace asio = boost::asio;
+
+Outcome Lost(std::string why) { return {.errc = Errc::kUnknown, .message = std::move(why)}; }
+
+bool IsReplica(const Reply& reply) { return reply.code() == "READONLY"; }
+
+// Returns true for errors that occur in normal operation and are handled.
+bool IsOrdinary(const Reply& reply) {
+  constexpr std::array<std::string_view, 4> kOrdinary = {"NOSCRIPT", "MOVED", "ASK", "TRYAGAIN"};
+  return std::find(kOrdinary.begin(), kOrdinary.end(), reply.code()) != kOrdinary.end();
+}
+
+bool Any(const Outcome& outcome, bool (*is)(const Reply&)) {
+  return std::any_of(outcome.replies.begin(), outcome.replies.end(), is);
+}
+
+}  // namespace
+
+Connection::Connection(std::shared_ptr<const Peer> peer, const asio::any_io_executor& strand)
+    : peer_(std::move(peer)), resolver_(strand), socket_(strand) {}
+
+bool Connection::Usable() {
+  if (!socket_.is_open()) return false;
+  // Nobody has asked: whatever there is to read, it is the end, or the reason for it.
+  char byte;
+  boost::system::error_code ec;
+  socket_.receive(asio::buffer(&byte, 1), Socket::message_peek, ec);
+  if (ec == asio::error::would_block) return true;
+  Drop();
+  return false;
+}
+
+asio::awaitable<Outcome> Connection::Open() {
+  Outcome outcome = co_await Within(peer_->connect_timeout, Handshake());
+  if (outcome.errc == Errc::kUnknown) outcome.errc = Errc::kTransient;
+  if (outcome.errc != Errc::kOk) Drop();
+  co_return outcome;
+}
+
+asio::awaitable<std::string> Connection::Connect() {
+  Outcome outcome = co_await Open();
+  co_return std::move(outcome.message);
+}
+
+asio::awaitable<Outcome> Connection::Handshake() {
+  std::string error = co_await Reach();
+  if (!error.empty()) co_return Lost(std::move(error));
+  Outcome outcome = co_await Exchange(peer_->greeting);
+  const auto refused = std::find_if(outcome.replies.begin(), outcome.replies.end(),
+                                    [](const Reply& reply) { return reply.error(); });
+  if (refused != outcome.replies.end()) {
+    outcome.errc = RefusesUs(*refused) ? Errc::kBadUrl : Errc::kTransient;
+    outcome.message = WithoutArguments(refused->text);
+  }
+  co_return outcome;
+}
+
+asio::awaitable<std::string> Connection::Reach() {
+  std::vector<Endpoint> endpoints;
+  if (!peer_->address.socket.empty()) {
+    endpoints.emplace_back(asio::local::stream_protocol::endpoint(peer_->address.socket));
+  } else {
+    const auto& [host, port, socket] = peer_->address;
+    boost::system::error_code not_literal;
+    const auto literal = asio::ip::make_address(host, not_literal);
+    if (!not_literal) {
+      endpoints.emplace_back(asio::ip::tcp::endpoint(literal, port));
+    } else {
+      const std::string service = std::to_string(port);
+      const auto [ec, found] = co_await resolver_.async_resolve(host, service, kNoThrow);
+      if (ec) co_return ec.message();
+      for (const auto& entry : found) endpoints.emplace_back(entry.endpoint());
+    }
+  }
+  std::string error = "no address";
+  for (const Endpoint& endpoint : endpoints) {
+    // Also while names were resolved: a new socket knows nothing of that.
+    if (closed_ || late_) break;
+    Drop();
+    const auto [ec] = co_await socket_.async_connect(endpoint, kNoThrow);
+    if (!ec && !closed_ && !late_) {
+      boost::system::error_code ignored;
+      socket_.non_blocking(true, ignored);
+      if (peer_->address.socket.empty()) {
+        socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+        socket_.set_option(Socket::keep_alive(true), ignored);
+      }
+      co_return std::string();
+    }
+    error = ec.message();
+  }
+  co_return error;
+}
+
+asio::awaitable<Outcome> Connection::Run(const Commands& commands) {
+  Outcome outcome = co_await Within(peer_->timeout, Exchange(commands));
+  Report(outcome);
+  // Another server may have taken this one's place, and perhaps its name.
+  if (outcome.errc != Errc::kOk || Any(outcome, IsReplica)) Drop();
+  co_return outcome;
+}
+
+void Connection::Report(const Outcome& outcome) {
+  const auto error =
+      std::find_if(outcome.replies.begin(), outcome.replies.end(),
+                   [](const Reply& reply) { return reply.error() && !IsOrdinary(reply); });
+  if (error != outcome.replies.end()) Warn(error->code(), error->text);
+}
+
+void Connection::Warn(std::string_view what, std::string_view text) {
+  if (what == warned_of_) return;
+  warned_of_ = what;
+  spdlog::warn("{}: {}", peer_->name, text);
+}
+
+// The server keeps the answers that it gives while commands are still being written to it.
+asio::awaitable<Outcome> Connection::Exchange(const Commands& commands) {
+  const auto [failed, sent] =
+      co_await asio::async_write(socket_, asio::buffer(commands.bytes()), kNoThrow);
+  if (failed) co_return Lost(failed.message());
+  Outcome outcome;
+  outcome.replies.reserve(commands.count());
+  while (outcome.replies.size() < commands.count()) {
+    if (std::optional<Reply> reply = reader_.Next()) {
+      outcome.replies.push_back(*std::move(reply));
+      continue;
+    }
+    if (!reader_.error().empty()) co_return Lost(std::string(reader_.error()));
+    const auto [ec, size] = co_await socket_.async_read_some(asio::buffer(input_), kNoThrow);
+    if (ec) co_return Lost(ec.message());
+    reader_.Feed({input_.data(), size});
+  }
+  // It would be taken for the answer to the next command, as these may be to earlier ones.
+  if (!reader_.Empty()) co_return Lost("an answer without a request");
+  co_return outcome;
+}
+
+asio::awaitable<Outcome> Connection::Within(Duration timeout, asio::awaitable<Outcome> work) {
+  if (closed_) co_return Lost("closed");
+  late_ = false;
+  const TimeLimit limit(socket_.get_executor(), timeout, [this] {
+    late_ = true;
+    Cancel();
+  });
+  Outcome outcome = co_await std::move(work);
+  if (late_ && outcome.errc != Errc::kOk) {
+    outcome.message = fmt::format("no answer within {} ms", timeout / std::chrono::milliseconds(1));
+  }
+  co_return outcome;
+}
+
+void Connection::Drop() {
+  boost::system::error_code ignored;
+  socket_.close(ignored);
+  reader_ = ReplyReader();
+}
+
+void Connection::Distrust() {
+  constexpr std::string_view kWhy = "a malformed answer: the connection is closed";
+  Warn(kWhy, kWhy);
+  Drop();
+}
+
+void Connection::Close() {
+  closed_ = true;
+  Cancel();
+}
+
+void Connection::Cancel() {
+  boost::system::error_code ignored;
+  resolver_.cancel();
+  socket_.close(ignored);
+}
+
+}  // namespace stout::resp

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <chrono>
+
+#include "stout/core/types.h"
+
+namespace stout::resp {
+
+/// The steady clock's time, as the library has it.
+[[nodiscard]] inline TimePoint Now() {
+  return TimePoint(std::chrono::steady_clock::now().time_since_epoch());
+}
+
+}  // namespace stout::resp

@@ -1,0 +1,130 @@
+#include "resp/server/connection.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
+#include <chrono>
+#include <exception>
+#include <utility>
+
+#include "resp/server/clock.h"
+#include "resp/server/linger.h"
+#include "stout/adapters/time_limit.h"
+
+namespace stout::resp {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr std::size_t kLeastRead = std::size_t{16} << 10;
+constexpr std::size_t kMostRead = std::size_t{1} << 20;
+
+/// Replies that wait for those of further commands, at most.
+constexpr std::size_t kWriteAtOnce = std::size_t{256} << 10;
+/// Memory for replies that an idle client may hold.
+constexpr std::size_t kRepliesKept = std::size_t{64} << 10;
+
+std::string AddressOf(const asio::ip::tcp::socket& socket) {
+  boost::system::error_code gone;
+  const auto endpoint = socket.remote_endpoint(gone);
+  return gone ? "" : endpoint.address().to_string() + ":" + std::to_string(endpoint.port());
+}
+
+}  // namespace
+
+ServerConnection::ServerConnection(asio::ip::tcp::socket socket, Service& service)
+    : socket_(std::move(socket)),
+      service_(service),
+      parser_(service.limits.commands, service.password.empty()) {
+  session_.id = ++service_.connection_stats.connections;
+  session_.address = AddressOf(socket_);
+  session_.authenticated = service_.password.empty();
+  session_.since = Now();
+  batch_ = service_.MakeBatch(session_);
+  service_.sessions.emplace(session_.id, &session_);
+}
+
+ServerConnection::~ServerConnection() { service_.sessions.erase(session_.id); }
+
+void ServerConnection::Drain() {
+  draining_ = true;
+  if (reading_) socket_.cancel();
+}
+
+asio::awaitable<void> ServerConnection::Run() {
+  try {
+    co_await Serve();
+  } catch (const boost::system::system_error& error) {
+    // Clients go as they like.
+    spdlog::debug("client {}: {}", session_.address, error.what());
+  } catch (const std::exception& error) {
+    spdlog::warn("disconnecting client {}: {}", session_.address, error.what());
+  }
+}
+
+asio::awaitable<void> ServerConnection::Serve() {
+  while (!draining_ && !session_.closing) {
+    reading_ = true;
+    const std::size_t room = std::clamp(parser_.lacks(), kLeastRead, kMostRead);
+    const auto buffer = input_.Prepare(room);
+    const std::size_t size = co_await socket_.async_read_some(
+        asio::buffer(buffer.data(), buffer.size()), asio::use_awaitable);
+    reading_ = false;
+    service_.connection_stats.input_bytes += size;
+    input_.Commit(size);
+    while (!session_.closing && Gather()) {
+      co_await CarryOut();
+      if (replies_.size() >= kWriteAtOnce) co_await WriteReplies();
+    }
+    if (!parser_.error().empty()) {
+      ++service_.connection_stats.protocol_errors;
+      ReplyWriter(replies_, session_.version).Error(parser_.error());
+      session_.closing = true;
+    }
+    co_await WriteReplies();
+  }
+  co_await Linger(socket_);
+}
+
+bool ServerConnection::Gather() {
+  batch_->Clear();
+  words_.Clear();
+  while (!batch_->full()) {
+    const auto command = parser_.Next(input_);
+    if (!command || !batch_->Add(words_.Keep(command->arguments))) break;
+  }
+  session_.commands += batch_->size();
+  service_.connection_stats.commands += batch_->size();
+  return batch_->size() > 0;
+}
+
+asio::awaitable<void> ServerConnection::CarryOut() {
+  co_await batch_->Run(replies_);
+  parser_.set_authenticated(session_.authenticated);
+}
+
+asio::awaitable<void> ServerConnection::WriteReplies() {
+  std::size_t written = 0;
+  // A client that takes a byte from time to time is also disconnected.
+  const TimePoint end = Now() + service_.limits.write_timeout +
+                        std::chrono::seconds(replies_.size() / service_.limits.min_read_rate);
+  while (written < replies_.size()) {
+    const Duration patience = std::min(service_.limits.write_timeout, end - Now());
+    const TimeLimit limit(socket_.get_executor(), patience, [this] {
+      ++service_.connection_stats.slow_readers;
+      spdlog::warn("disconnecting client {}: it takes no replies, or takes them too slowly",
+                   session_.address);
+      socket_.close();
+    });
+    written += co_await socket_.async_write_some(
+        asio::buffer(replies_.data() + written, replies_.size() - written), asio::use_awaitable);
+  }
+  service_.connection_stats.output_bytes += written;
+  replies_.clear();
+  if (replies_.capacity() > kRepliesKept) replies_.shrink_to_fit();
+}
+
+}  // namespace stout::resp

@@ -1,0 +1,48 @@
+#include "resp/server/info_text.h"
+
+#include <cstdint>
+
+namespace stout::resp {
+namespace {
+
+void TellCommands(const CommandStats& stats, InfoText& text) {
+  for (const Command& command : stats.table().rows()) {
+    const CommandStats::Counts& counts = stats.of(command);
+    const std::uint64_t calls = counts.calls();
+    if (calls == 0 && counts.rejected == 0) continue;
+    const double us = calls == 0 ? 0 : counts.latency->sum() / 1000;
+    text.Line(
+        fmt::format("cmdstat_{}", command.name),
+        fmt::format("calls={},usec={:.0f},usec_per_call={:.2f},rejected_calls={},failed_calls={}",
+                    calls, us, calls == 0 ? 0 : us / static_cast<double>(calls), counts.rejected,
+                    counts.failed));
+  }
+}
+
+void TellErrors(const CommandStats& stats, InfoText& text) {
+  for (const auto& [code, count] : stats.errors()) {
+    text.Line(fmt::format("errorstat_{}", code), fmt::format("count={}", count));
+  }
+}
+
+void TellLatencies(const CommandStats& stats, InfoText& text) {
+  for (const Command& command : stats.table().rows()) {
+    const CommandStats::Counts& counts = stats.of(command);
+    if (counts.calls() == 0) continue;
+    const auto us = [&](double q) {
+      return static_cast<double>(counts.latency->Quantile(q)) / 1000;
+    };
+    text.Line(fmt::format("latency_percentiles_usec_{}", command.name),
+              fmt::format("p50={:.3f},p99={:.3f},p99.9={:.3f}", us(0.5), us(0.99), us(0.999)));
+  }
+}
+
+}  // namespace
+
+void DescribeCommands(const CommandStats& stats, InfoText& text) {
+  if (text.Section("Commandstats", false)) TellCommands(stats, text);
+  if (text.Section("Errorstats")) TellErrors(stats, text);
+  if (text.Section("Latencystats", false)) TellLatencies(stats, text);
+}
+
+}  // namespace stout::resp

@@ -1,0 +1,154 @@
+#include "resp/server/listener.h"
+
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <new>
+#include <string_view>
+#include <utility>
+
+#include "resp/server/linger.h"
+
+namespace stout::resp {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+/// How long a connection is silent until the client is asked whether it is there.
+constexpr int kKeepAliveSeconds = 300;
+
+/// How long nobody is taken when the process has no file left for one more.
+constexpr auto kAcceptPause = std::chrono::milliseconds(100);
+
+/// Clients beyond --max-clients that get to know why: the others may.
+constexpr std::size_t kMostRefused = 100;
+
+}  // namespace
+
+Listener::Listener(asio::io_context& context, Service& service)
+    : context_(context), service_(service), acceptor_(context) {}
+
+Listener::~Listener() = default;
+
+ErrorCode Listener::Listen(const std::string& host, std::uint16_t port, Diagnostics* diagnostics) {
+  error_code failed;
+  asio::ip::tcp::resolver resolver(context_);
+  const auto found =
+      resolver.resolve(host, std::to_string(port), asio::ip::tcp::resolver::passive, failed);
+  if (!failed) {
+    const asio::ip::tcp::endpoint endpoint = found.begin()->endpoint();
+    acceptor_.open(endpoint.protocol(), failed);
+    if (!failed) acceptor_.set_option(asio::socket_base::reuse_address(true), failed);
+    if (!failed) acceptor_.bind(endpoint, failed);
+    if (!failed) acceptor_.listen(asio::socket_base::max_listen_connections, failed);
+  }
+  if (failed) {
+    if (diagnostics) {
+      diagnostics->message = fmt::format("cannot listen on {}:{}: {}; choose another with --listen",
+                                         host, port, failed.message());
+    }
+    return Errc::kBadUrl;
+  }
+  service_.port = acceptor_.local_endpoint().port();
+  asio::co_spawn(context_, Accept(), asio::detached);
+  return {};
+}
+
+// After any failure the next client is waited for, because there may be room again.
+asio::awaitable<void> Listener::Accept() {
+  bool refusing = false;
+  while (!draining_) {
+    error_code failed;
+    try {
+      asio::ip::tcp::socket socket =
+          co_await acceptor_.async_accept(asio::redirect_error(asio::use_awaitable, failed));
+      if (draining_) co_return;
+      if (!failed) Take(std::move(socket));
+    } catch (const std::bad_alloc&) {
+      failed = asio::error::no_memory;
+    }
+    if (!failed) {
+      if (std::exchange(refusing, false)) spdlog::info("accepting clients again");
+      continue;
+    }
+    if (!std::exchange(refusing, true))
+      spdlog::warn("cannot accept clients at present: {}", failed.message());
+    try {
+      asio::steady_timer pause(context_, kAcceptPause);
+      co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, failed));
+    } catch (const std::bad_alloc&) {  // It is tried at once, then.
+    }
+  }
+}
+
+void Listener::Take(asio::ip::tcp::socket socket) {
+  error_code ignored;
+  if (connections_.size() >= service_.limits.max_clients) {
+    ++service_.connection_stats.refused_connections;
+    return Refuse(std::move(socket));
+  }
+  socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+  // Clients that have lost their power do not say so.
+  socket.set_option(asio::socket_base::keep_alive(true), ignored);
+  const int seconds = kKeepAliveSeconds;
+  ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
+  auto owner = std::make_unique<ServerConnection>(std::move(socket), service_);
+  ServerConnection* const connection = owner.get();
+  connections_.emplace(connection, std::move(owner));
+  try {
+    asio::co_spawn(
+        context_,
+        [](Listener& listener, ServerConnection* connection) -> asio::awaitable<void> {
+          co_await connection->Run();
+          listener.connections_.erase(connection);
+          listener.EndIfDrained();
+        }(*this, connection),
+        asio::detached);
+  } catch (...) {
+    connections_.erase(connection);
+    throw;
+  }
+}
+
+void Listener::Refuse(asio::ip::tcp::socket socket) {
+  constexpr std::string_view kFull = "-ERR max number of clients reached\r\n";
+  error_code ignored;
+  socket.non_blocking(true, ignored);
+  socket.write_some(asio::buffer(kFull), ignored);
+  if (refused_ >= kMostRefused) return;
+  asio::co_spawn(
+      context_,
+      [](Listener& listener, asio::ip::tcp::socket refused) -> asio::awaitable<void> {
+        ++listener.refused_;
+        try {
+          co_await Linger(refused);
+        } catch (const std::bad_alloc&) {  // It may not get to know, then.
+        }
+        --listener.refused_;
+      }(*this, std::move(socket)),
+      asio::detached);
+}
+
+void Listener::Drain(UniqueFunction<void()> done) {
+  drained_ = std::move(done);
+  draining_ = true;
+  error_code ignored;
+  acceptor_.close(ignored);
+  for (const auto& [connection, owner] : connections_) connection->Drain();
+  EndIfDrained();
+}
+
+void Listener::EndIfDrained() {
+  if (draining_ && connections_.empty() && drained_) std::exchange(drained_, {})();
+}
+
+}  // namespace stout::resp

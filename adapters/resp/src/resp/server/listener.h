@@ -1,0 +1,54 @@
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "resp/server/connection.h"
+#include "resp/server/service.h"
+#include "stout/error.h"
+#include "stout/unique_function.h"
+
+namespace stout::resp {
+
+/// Accepts the clients of a service and holds their connections.
+///
+/// Owner: outlives the run() of `context`; `service` outlives it.
+/// Threads: one runs `context`, and calls all members.
+class Listener {
+ public:
+  Listener(boost::asio::io_context& context, Service& service);
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+  ~Listener();
+
+  /// Takes the port (0: any free one) and accepts clients from now on. Sets the service's port.
+  /// Errors: kBadUrl if the address cannot be had; `diagnostics` has the reason.
+  [[nodiscard]] ErrorCode Listen(const std::string& host, std::uint16_t port,
+                                 Diagnostics* diagnostics);
+
+  /// Accepts no client any more, and no command of a connected client. Calls `done` when the last
+  /// client has its replies.
+  void Drain(UniqueFunction<void()> done);
+
+ private:
+  [[nodiscard]] boost::asio::awaitable<void> Accept();
+  void Take(boost::asio::ip::tcp::socket socket);
+  void Refuse(boost::asio::ip::tcp::socket socket);
+  void EndIfDrained();
+
+  boost::asio::io_context& context_;
+  Service& service_;
+  boost::asio::ip::tcp::acceptor acceptor_;
+  std::unordered_map<ServerConnection*, std::unique_ptr<ServerConnection>> connections_;
+  std::size_t refused_ = 0;  // clients that have been told, and are still connected
+  UniqueFunction<void()> drained_;
+  bool draining_ = false;
+};
+
+}  // namespace stout::resp
