@@ -68,6 +68,7 @@ enum class CommandId : std::uint8_t {
   kStoutEpoch,
   kStoutFence,
   kStoutRead,
+  kStoutScan,
   kStoutShards,
   kStoutWrite,
 };

@@ -11,6 +11,7 @@
 #include "command_options.h"
 #include "integer.h"
 #include "shard_of.h"
+#include "stout_scan.h"
 
 namespace stout::blowfish {
 namespace {
@@ -46,6 +47,8 @@ Spread SpreadOf(const Request& request) {
       return Spread::kWrite;
     case CommandId::kStoutRead:
       return Spread::kReadBatch;
+    case CommandId::kStoutScan:
+      return Spread::kStoutScan;
     case CommandId::kStoutEpoch:
       return Spread::kEpoch;
     case CommandId::kStoutFence:
@@ -212,6 +215,11 @@ void Planner::Look(Request& request) const {
     case CommandId::kStoutRead:
     case CommandId::kStoutWrite:
       return LookAtShard(request);
+    case CommandId::kStoutScan:
+      if (!ParseStoutScan(arguments)) {
+        request.error = "ERR STOUT.SCAN shard limit VALUES|STAMPS [AFTER key], limit at least 1";
+      }
+      return LookAtShard(request);
     case CommandId::kStoutFence:
       if (arguments.size() != 3 || ParseInteger(arguments[2]).value_or(-1) < 0)
         request.error = "ERR STOUT.FENCE scope epoch, which is 0 to 2^63 - 1";
@@ -288,6 +296,7 @@ void Planner::Split(Batch& batch, Request& request) const {
         AddPiece(batch, request, ShardOf(arguments[i], shards_), i);
       return;
     case Spread::kOneShard:
+    case Spread::kStoutScan:
     case Spread::kWrite:
       return AddPiece(batch, request, *ParseUnsigned(arguments[1]), 0);
     case Spread::kScan: {
