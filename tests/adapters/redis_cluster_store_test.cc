@@ -7,9 +7,11 @@
 #include <chrono>
 #include <csignal>
 #include <functional>
+#include <map>
 #include <set>
 #include <utility>
 
+#include "cluster/hash_slot.h"
 #include "redis_cluster_fixture.h"
 #include "remote_store_fixture.h"
 #include "store_test_support.h"
@@ -334,6 +336,33 @@ TEST_CASE_METHOD(ClusterTest, "redis cluster: a scan misses no key of a slot tha
     if (pages >= first_page + 3) end();
   } while (!request.cursor.empty());
   CHECK(seen.size() == items.size());
+}
+
+// The order of SCAN at the replica differs from that at its master.
+TEST_CASE_METHOD(ClusterTest, "redis cluster: a scan misses no key when a master is replaced") {
+  const auto store = Open("wait=1");
+  std::vector<WriteItem> items;
+  for (Version i = 1; i <= 300; ++i) items.push_back(Put("k" + std::to_string(i), "v", i));
+  CHECK(WriteAtLast(*store, Batch(1, items)) == WriteResult{});
+  // Of the master that the scan begins with.
+  const std::string key = std::min_element(items.begin(), items.end(), [](auto& a, auto& b) {
+                            return redis::SlotOf(a.key) < redis::SlotOf(b.key);
+                          })->key;
+  std::size_t pages = 0;
+  std::map<std::string, std::size_t> seen;
+  const Pages scanned = ScanAll(*store, {.cursor = {}, .limit = 10}, [&] {
+    if (++pages != 5) return;
+    RedisServer& master = cluster_.MasterOf(key);
+    master.Kill();
+    cluster_.AwaitFailoverOf(master, key);
+  });
+  for (const ScanResult& page : scanned) {
+    CHECK(page.errc == Errc::kOk);
+    for (const ScannedKey& found : page.keys) ++seen[found.key];
+  }
+  CHECK(seen.size() == items.size());
+  // The first pages' keys came again.
+  CHECK(std::any_of(seen.begin(), seen.end(), [](const auto& found) { return found.second > 1; }));
 }
 
 TEST_CASE_METHOD(ClusterTest, "redis cluster: a slot that is being moved is followed key by key") {
