@@ -1,7 +1,9 @@
 // The parts of the store blowfish: that need no server: what is said, what answers mean, and which
 // key is of which shard.
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "adapters/blowfish/client/src/answers.h"
@@ -81,6 +83,46 @@ TEST_CASE("blowfish: what is said", "[blowfish]") {
         "$3\r\nDEL\r\n$0\r\n\r\n$20\r\n18446744073709551615\r\n"s);
   CHECK(EncodeRead(std::vector{"a"s, "b"s, "c"s}, std::vector<std::uint32_t>{0, 2}, 12).bytes() ==
         "*4\r\n$10\r\nSTOUT.READ\r\n$2\r\n12\r\n$1\r\na\r\n$1\r\nc\r\n");
+  CHECK(EncodeScan({.cursor = {}, .limit = 5}, {.shard = 3}).bytes() ==
+        "*4\r\n$10\r\nSTOUT.SCAN\r\n$1\r\n3\r\n$1\r\n5\r\n$6\r\nVALUES\r\n");
+  CHECK(
+      EncodeScan({.cursor = {}, .limit = 5, .values = false}, {.shard = 3, .after = ""}).bytes() ==
+      "*6\r\n$10\r\nSTOUT.SCAN\r\n$1\r\n3\r\n$1\r\n5\r\n$6\r\nSTAMPS\r\n"
+      "$5\r\nAFTER\r\n$0\r\n\r\n");
+}
+
+TEST_CASE("blowfish: the place of a scan", "[blowfish]") {
+  for (const auto& [shard, after] : std::vector<std::pair<LaneId, std::optional<std::string>>>{
+           {0, {}}, {3, {}}, {3, ""}, {2, "k"}, {2, "/:\0"s}}) {
+    const auto place = ScanPlace::Decode(ScanPlace{shard, after}.Encode(), 4);
+    REQUIRE(place);
+    CHECK(place->shard == shard);
+    CHECK(place->after == after);
+  }
+  CHECK(ScanPlace::Decode("", 4)->shard == 0);
+  for (const char* cursor : {"b", "b4:", "b1", "b1:k", "b-1:", "b:", "k1:", "1:", "b1.k"}) {
+    CAPTURE(cursor);
+    CHECK_FALSE(ScanPlace::Decode(cursor, 4));
+  }
+}
+
+TEST_CASE("blowfish: what was scanned", "[blowfish]") {
+  const auto decode = [](std::vector<Reply> page) {
+    return DecodeScan(List({Integer(0), List(std::move(page))}));
+  };
+  const auto page = decode({Integer(1), Bytes("a"), List({Integer(1), Integer(2), Bytes("v")}),
+                            Bytes("b"), List({Integer(1), Integer(3), kNull})});
+  REQUIRE(page);
+  CHECK(page->more);
+  CHECK(page->keys ==
+        std::vector<ScannedKey>{{"a", Found("v", {1, 2})}, {"b", StoredState{.stamp = {1, 3}}}});
+  CHECK(decode({Integer(0)}));
+  CHECK_FALSE(decode({Integer(1)}));  // The scan would not end.
+  CHECK_FALSE(decode({Integer(2), Bytes("a"), kNull}));
+  CHECK_FALSE(decode({Integer(0), Bytes("a")}));
+  CHECK_FALSE(decode({Integer(0), Integer(1), kNull}));
+  CHECK_FALSE(decode({}));
+  CHECK_FALSE(DecodeScan(List({Integer(0), Integer(0)})));
 }
 
 TEST_CASE("blowfish: what a server says of itself", "[blowfish]") {

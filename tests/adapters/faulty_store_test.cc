@@ -46,6 +46,13 @@ struct World {
   std::unique_ptr<FaultyStore> store;
 };
 
+TEST_CASE("kFail: a scan fails, and the next one does not", "[faulty]") {
+  World world;
+  world.store->ScriptRead(Fault::kFail);
+  CHECK(ScanNow(*world.store, {}).errc == Errc::kTransient);
+  CHECK(ScanNow(*world.store, {}).errc == Errc::kOk);
+}
+
 TEST_CASE("kDelay: the write happens, and is answered, later", "[faulty]") {
   World world;
   world.store->ScriptWrite(Fault::kDelay);

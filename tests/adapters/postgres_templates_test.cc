@@ -67,6 +67,9 @@ TEST_CASE_METHOD(PostgresTest, "postgres: a schema of the user's own") {
   server().Execute(kDocuments);
   const auto store = Open(PostgresOptions{.templates = DocumentTemplates()});
   CHECK(store->traits().compares_stamps);
+  CHECK_FALSE(store->traits().scans);
+  CHECK_FALSE(store->traits().ordered);
+  CHECK(ScanNow(*store, {}).errc == Errc::kRefused);
   CHECK(WriteNow(*store, Batch(2, {Put("a", R"({"title": "A"})", 1), Put("b", R"({"title": 2})", 2),
                                    Put("c", "no json", 3), Put("d", R"({"x": 1})", 4),
                                    Put("\xff", R"({"title": 3})", 5)})) ==

@@ -8,6 +8,8 @@
 #include "cluster/placement.h"
 #include "cluster/redirection.h"
 #include "cluster/slot_map.h"
+#include "cluster/slot_set.h"
+#include "scan.h"
 #include "store_test_support.h"
 #include "tests/support/catch.h"
 
@@ -124,6 +126,52 @@ std::vector<Slot> SlotsOf(ClusterWrite write) {
   std::vector<Slot> slots;
   for (const Request& request : write.requests()) slots.push_back(request.slot);
   return slots;
+}
+
+TEST_CASE("redis cluster: sets of slots as text") {
+  for (const std::string text : {"", "0", "16383", "0-16383", "0-5460 5462 6000-6001"}) {
+    const auto slots = ParseSlots(text);
+    REQUIRE(slots);
+    CHECK(PrintSlots(*slots) == text);
+  }
+  for (const char* text : {"16384", "a", "-", "-1", "1-16384", " 1", "1  2", "1,2"}) {
+    CAPTURE(text);
+    CHECK_FALSE(ParseSlots(text));
+  }
+}
+
+TEST_CASE("redis cluster: a node's view of itself") {
+  const auto view = ParseNodeView(
+      "aa 127.0.0.1:1@11 slave bb 0 0 3 connected\n"
+      "bb 127.0.0.1:2@12 myself,master - 0 0 7 connected 0-3 9 [2->-cc] [9-<-aa]\n"
+      "cc 127.0.0.1:3@13 master - 0 0 8 connected 4-8\n");
+  REQUIRE(view);
+  CHECK(view->config_epoch == "7");
+  CHECK(PrintSlots(view->settled) == "0-1 3");
+  const auto replica = ParseNodeView("aa 127.0.0.1:1@11 myself,slave bb 0 0 3 connected\n");
+  REQUIRE(replica);
+  CHECK(replica->settled.none());
+  CHECK_FALSE(ParseNodeView(""));
+  CHECK_FALSE(ParseNodeView("aa 127.0.0.1:1@11 master - 0 0 3 connected 0-1\n"));
+  CHECK_FALSE(ParseNodeView("aa 127.0.0.1:1@11 myself,master - 0 0 3 connected x\n"));
+  CHECK_FALSE(ParseNodeView("aa 127.0.0.1:1@11 myself,master - 0 0 3 connected 1 [x->-b]\n"));
+}
+
+TEST_CASE("redis: the place of a scan") {
+  const ScanPlace place{
+      .server = "p", .position = "12", .done = "0-1", .keys = {"", std::string(300, 'k')}};
+  const std::string cursor = place.Encode('c');
+  const auto decoded = ScanPlace::Decode('c', cursor);
+  REQUIRE(decoded);
+  CHECK(decoded->Encode('c') == cursor);
+  CHECK(decoded->keys == place.keys);
+  CHECK_FALSE(ScanPlace::Decode('r', cursor));
+  CHECK_FALSE(ScanPlace::Decode('c', ScanPlace{.position = "1 COUNT"}.Encode('c')));
+  // A cut cursor is one of fewer keys, or none.
+  for (std::size_t size = 1; size < cursor.size(); ++size) {
+    const auto cut = ScanPlace::Decode('c', cursor.substr(0, size));
+    if (cut) CHECK(cut->keys.size() < place.keys.size());
+  }
 }
 
 TEST_CASE("redis cluster: a batch becomes a request for each slot") {

@@ -7,9 +7,11 @@
 #include <chrono>
 #include <csignal>
 #include <functional>
+#include <map>
 #include <set>
 #include <utility>
 
+#include "cluster/hash_slot.h"
 #include "redis_cluster_fixture.h"
 #include "remote_store_fixture.h"
 #include "store_test_support.h"
@@ -295,6 +297,72 @@ TEST_CASE_METHOD(ClusterTest, "redis cluster: plain deletes of many slots, and o
   CHECK(WriteNow(*store, Batch(1, {Delete("a", 4)})) == WriteResult{});
   CHECK(store->redirections().moved == 1);
   CHECK(cluster_.MasterOf("a").Execute({"EXISTS", "a"}) == "0");
+}
+
+// The slot moves in three steps, each after another page, from a node that the scan has left to one
+// that it has not reached, or the other way.
+TEST_CASE_METHOD(ClusterTest, "redis cluster: a scan misses no key of a slot that moves") {
+  const auto store = Open();
+  std::vector<WriteItem> items;
+  for (Version i = 1; i <= 300; ++i) items.push_back(Put("k" + std::to_string(i), "v", i));
+  for (Version i = 1; i <= 30; ++i) items.push_back(Put("{t}" + std::to_string(i), "v", 300 + i));
+  CHECK(WriteNow(*store, Batch(1, items)) == WriteResult{});
+  const std::size_t first_page = GENERATE(1, 4, 8, 12, 16, 20, 24);
+  CAPTURE(first_page);
+  SlotMigration move(cluster_, "{t}1");
+  std::size_t pages = 0;
+  ScanRequest request{.cursor = {}, .limit = 10};
+  std::set<std::string> seen;
+  bool ended = false;
+  const auto end = [&] {
+    if (!std::exchange(ended, true)) move.End();
+  };
+  do {
+    const ScanResult page = ScanNow(*store, request);
+    // Nothing is known of a slot on its way: the scan waits for its end.
+    if (page.errc == Errc::kTransient) {
+      end();
+      CHECK(Eventually([&] { return ScanNow(*store, request).errc == Errc::kOk; }));
+      continue;
+    }
+    REQUIRE(page.errc == Errc::kOk);
+    for (const ScannedKey& scanned : page.keys) seen.insert(scanned.key);
+    request.cursor = page.cursor;
+    ++pages;
+    if (pages == first_page) {
+      move.Begin();
+      move.MoveKeys({"{t}1", "{t}2", "{t}3", "{t}4", "{t}5"});
+    }
+    if (pages >= first_page + 3) end();
+  } while (!request.cursor.empty());
+  CHECK(seen.size() == items.size());
+}
+
+// The order of SCAN at the replica differs from that at its master.
+TEST_CASE_METHOD(ClusterTest, "redis cluster: a scan misses no key when a master is replaced") {
+  const auto store = Open("wait=1");
+  std::vector<WriteItem> items;
+  for (Version i = 1; i <= 300; ++i) items.push_back(Put("k" + std::to_string(i), "v", i));
+  CHECK(WriteAtLast(*store, Batch(1, items)) == WriteResult{});
+  // Of the master that the scan begins with.
+  const std::string key = std::min_element(items.begin(), items.end(), [](auto& a, auto& b) {
+                            return redis::SlotOf(a.key) < redis::SlotOf(b.key);
+                          })->key;
+  std::size_t pages = 0;
+  std::map<std::string, std::size_t> seen;
+  const Pages scanned = ScanAll(*store, {.cursor = {}, .limit = 10}, [&] {
+    if (++pages != 5) return;
+    RedisServer& master = cluster_.MasterOf(key);
+    master.Kill();
+    cluster_.AwaitFailoverOf(master, key);
+  });
+  for (const ScanResult& page : scanned) {
+    CHECK(page.errc == Errc::kOk);
+    for (const ScannedKey& found : page.keys) ++seen[found.key];
+  }
+  CHECK(seen.size() == items.size());
+  // The first pages' keys came again.
+  CHECK(std::any_of(seen.begin(), seen.end(), [](const auto& found) { return found.second > 1; }));
 }
 
 TEST_CASE_METHOD(ClusterTest, "redis cluster: a slot that is being moved is followed key by key") {

@@ -3,8 +3,10 @@
 
 #include "stout/adapters/redis_store.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <future>
+#include <map>
 #include <stdexcept>
 
 #include "remote_store_fixture.h"
@@ -392,6 +394,59 @@ TEST_CASE_METHOD(RedisTest, "redis: plain values are anybody's") {
   CHECK(server().Execute({"EXISTS", "doc:theirs"}) == "0");
   CHECK(server().Execute({"TYPE", "doc:list"}) == "string");
   CHECK(FenceNow(*store, "s", 1) == Errc::kRefused);
+}
+
+TEST_CASE_METHOD(RedisTest, "redis: a scan keeps to its prefix, and to keys of its kind") {
+  const std::string mode = GENERATE(std::string("plain"), std::string("versioned"));
+  const bool versioned = mode == "versioned";
+  CAPTURE(mode);
+  const auto store = Open("mode=" + mode + "&prefix=a%2A%5B1%5D%5C%3A");  // a*[1]\:
+  CHECK(WriteNow(*store, Batch(1, {Put("ours", "v", 1), Put("", "", 2)})) == WriteResult{});
+  (void)NewEpochNow(*store);
+  if (versioned) CHECK_FALSE(FenceNow(*store, "s", 7));
+  server().Execute({"SET", "ax1\\:theirs", "v"});
+  server().Execute({"SET", "a*[1]", "v"});
+  server().Execute({"RPUSH", "a*[1]\\:list", "x"});
+  for (const bool values : {true, false}) {
+    CAPTURE(values);
+    std::map<std::string, StoredState> found;
+    for (const ScanResult& page : ScanAll(*store, {.cursor = {}, .limit = 1, .values = values})) {
+      CHECK(page.errc == Errc::kOk);
+      for (const ScannedKey& scanned : page.keys) found[scanned.key] = scanned.state;
+    }
+    CHECK(found ==
+          std::map<std::string, StoredState>{{"", Found(*store, "", {1, 2})},
+                                             {"ours", Found(*store, values ? "v" : "", {1, 1})}});
+  }
+  if (!versioned) return;
+  server().Execute({"SET", "a*[1]\\:foreign", "v"});
+  const Pages pages = ScanAll(*store, {});
+  CHECK(std::any_of(pages.begin(), pages.end(), [](const ScanResult& page) {
+    return std::count(page.keys.begin(), page.keys.end(),
+                      ScannedKey{"foreign", {.errc = Errc::kCorrupt}}) == 1;
+  }));
+}
+
+// The order of SCAN depends on a random number of the process.
+TEST_CASE_METHOD(RedisTest, "redis: a scan goes on, and misses nothing, when its server restarts") {
+  const auto store = Open();
+  std::vector<WriteItem> items;
+  for (Version i = 1; i <= 200; ++i) items.push_back(Put("k" + std::to_string(i), "v", i));
+  CHECK(WriteNow(*store, Batch(1, items)) == WriteResult{});
+  std::size_t pages = 0;
+  std::map<std::string, std::size_t> seen;
+  const auto scanned = ScanAll(*store, {.cursor = {}, .limit = 30}, [&] {
+    if (++pages != 4) return;
+    server().Kill();
+    server().Start();
+  });
+  for (const ScanResult& page : scanned) {
+    CHECK(page.errc == Errc::kOk);
+    for (const ScannedKey& key : page.keys) ++seen[key.key];
+  }
+  CHECK(seen.size() == items.size());
+  // It has begun again.
+  CHECK(std::any_of(seen.begin(), seen.end(), [](const auto& key) { return key.second > 1; }));
 }
 
 TEST_CASE_METHOD(RedisTest, "redis: a ghost write of a former owner is fenced") {

@@ -317,7 +317,7 @@ TEMPLATE_TEST_CASE("each handler is called exactly once, also when the store is 
                    "[store]", STOUT_TEST_ALL_STORES) {
   constexpr int kCalls = 200;
   TestType fixture;
-  CallCounter writes, reads, epochs;
+  CallCounter writes, reads, epochs, scans;
   std::vector<WriteBatch> batches;
   for (int i = 0; i < kCalls; ++i) {
     batches.push_back(Batch(1, {Put("key" + std::to_string(i), "v", 1), Put("common", "v", 1)}));
@@ -337,11 +337,16 @@ TEMPLATE_TEST_CASE("each handler is called exactly once, also when the store is 
       ++epochs.calls;
       if (!ec) ++epochs.done;
     });
+    fixture.store().Scan({}, [&scans](const ScanResult& result) {
+      ++scans.calls;
+      if (result.errc == Errc::kOk) ++scans.done;
+    });
   }
   fixture.Close();
   CHECK(writes.calls == kCalls);
   CHECK(reads.calls == kCalls);
   CHECK(epochs.calls == kCalls);
+  CHECK(scans.calls == kCalls);
   if (TestType::kFinishesAtClose) CHECK(writes.done == kCalls);
 }
 
@@ -355,6 +360,7 @@ TEMPLATE_TEST_CASE("calls take completion tokens", "[store]", STOUT_TEST_ALL_STO
   CHECK(store.AsyncRead(read, boost::asio::use_future).get().states.at(0) ==
         Found(store, "v", {1, 1}));
   CHECK(store.AsyncNewEpoch(boost::asio::use_future).get() > 1);
+  CHECK(store.AsyncScan({}, boost::asio::use_future).get().errc == Errc::kOk);
 }
 
 #ifdef STOUT_TEST_HAS_DURABLE_STORES

@@ -98,4 +98,37 @@ inline ErrorCode FenceNow(Store& store, const Scope& scope, Epoch epoch) {
   return result.get();
 }
 
+inline ScanResult ScanNow(Store& store, const ScanRequest& request) {
+  std::promise<ScanResult> promise;
+  std::future<ScanResult> result = promise.get_future();
+  store.Scan(request, [promise = std::move(promise)](ScanResult r) mutable {
+    promise.set_value(std::move(r));
+  });
+  return result.get();
+}
+
+using Pages = std::vector<ScanResult>;
+
+// Scans up to the end, and repeats a page that is kTransient. Calls `between()` after each page.
+// The last page has an error if the scan fails, or does not end.
+template <typename Between>
+Pages ScanAll(Store& store, ScanRequest request, Between between) {
+  Pages pages;
+  do {
+    ScanResult page;
+    (void)Eventually([&] {
+      page = ScanNow(store, request);
+      return page.errc != Errc::kTransient;
+    });
+    if (pages.size() > 100'000) page.errc = Errc::kUnknown;
+    request.cursor = page.cursor;
+    pages.push_back(std::move(page));
+    between();
+  } while (!request.cursor.empty() && pages.back().errc == Errc::kOk);
+  return pages;
+}
+inline Pages ScanAll(Store& store, ScanRequest request) {
+  return ScanAll(store, std::move(request), [] {});
+}
+
 }  // namespace stout::test

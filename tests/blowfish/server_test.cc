@@ -247,6 +247,33 @@ TEST_CASE("of clients that race to set a key where there is none, one succeeds")
   CHECK(won == kKeys);
 }
 
+TEST_CASE("a scan with stamps goes through a shard, tombstones included") {
+  const BlowfishServer server(1, kRestless);
+  RespClient client(server.port());
+  const auto page = [&](std::vector<std::string> words) {
+    const std::string reply = client.Do(words);
+    return reply.substr(std::min(reply.size(), reply.find(' ') + 1));
+  };
+  CHECK(page({"STOUT.SCAN", "0", "10", "VALUES"}) == "[:0]]");
+  client.Do(
+      {"STOUT.WRITE", "0", "s", "5", "PUT", "a", "1", "A", "PUT", "c", "2", "", "DEL", "b", "3"});
+  CHECK(page({"STOUT.SCAN", "0", "10", "VALUES"}) ==
+        "[:0, $a, [:5, :1, $A], $b, [:5, :3, (nil)], $c, [:5, :2, $]]]");
+  CHECK(page({"stout.scan", "0", "2", "stamps"}) == "[:1, $a, [:5, :1, $], $b, [:5, :3, (nil)]]]");
+  CHECK(page({"STOUT.SCAN", "0", "2", "STAMPS", "AFTER", "b"}) == "[:0, $c, [:5, :2, $]]]");
+  for (const std::vector<std::string>& wrong :
+       std::vector<std::vector<std::string>>{{"STOUT.SCAN"},
+                                             {"STOUT.SCAN", "0", "1"},
+                                             {"STOUT.SCAN", "0", "0", "VALUES"},
+                                             {"STOUT.SCAN", "0", "-1", "VALUES"},
+                                             {"STOUT.SCAN", "0", "1", "KEYS"},
+                                             {"STOUT.SCAN", "0", "1", "VALUES", "AFTER"},
+                                             {"STOUT.SCAN", "0", "1", "VALUES", "FROM", "a"}}) {
+    CHECK_THAT(client.Do(wrong), StartsWith("-ERR STOUT.SCAN shard limit"));
+  }
+  CHECK_THAT(client.Do({"STOUT.SCAN", "1", "1", "VALUES"}), StartsWith("-ERR no such shard"));
+}
+
 TEST_CASE("stamps decide, fences shut out, epochs grow") {
   const BlowfishServer server(1, kRestless);
   RespClient client(server.port());

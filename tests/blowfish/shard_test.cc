@@ -48,6 +48,33 @@ void CheckOrder(SplitMix64& random, Shard& shard, const Model& model) {
   CHECK(shard.KeysAfter(from, 0).empty());
 }
 
+// Lists all keys, and those of tombstones, in steps and with their stamps.
+void CheckOrderOfAll(SplitMix64& random, Shard& shard, const Model& model) {
+  Model listed;
+  std::string last;
+  while (true) {
+    const std::size_t count = 1 + random.Below(30);
+    std::optional<std::string_view> after;
+    if (!listed.empty()) after = last;
+    const std::vector<std::string> keys = shard.KeysAfter(after, count, Shard::Keys::kAll);
+    CHECK(std::ranges::is_sorted(keys));
+    CHECK((keys.empty() || listed.empty() || keys.front() > last));
+    const std::vector<std::string_view> views(keys.begin(), keys.end());
+    shard.ReadStamps(views, [&](std::size_t i, Stamp stamp, std::optional<std::string_view> value) {
+      listed[keys[i]].stamp = stamp;
+      listed[keys[i]].value = value;
+    });
+    if (keys.size() < count) break;
+    last = keys.back();
+  }
+  CHECK(listed.size() == model.size());
+  for (const auto& [key, state] : model) {
+    CAPTURE(key);
+    CHECK(listed[key].stamp == state.stamp);
+    CHECK(listed[key].value.has_value() == state.value.has_value());
+  }
+}
+
 void CheckSearches(SplitMix64& random, Shard& shard, const Model& model, const RandomValues& made) {
   for (int n = 0; n < 6; ++n) {
     const std::size_t a = random.Below(made.schema.size());
@@ -135,6 +162,7 @@ TEST_CASE("a shard has what was written, through freezes, merges and starts", "[
     }
     CheckReads(opened.shard(), model);
     CheckOrder(random, opened.shard(), model);
+    CheckOrderOfAll(random, opened.shard(), model);
     CheckSearches(random, opened.shard(), model, made);
   }
   opened.shard().Compact();

@@ -158,4 +158,13 @@ void FaultyStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler) {
       [](FenceHandler handler) { handler(Errc::kTransient); });
 }
 
+void FaultyStore::Scan(const ScanRequest& request, ScanHandler handler) {
+  MeetReadFault(
+      std::move(handler),
+      [this, request](ScanHandler handler) { store_->Scan(request, std::move(handler)); },
+      [](ScanHandler handler) {
+        handler({Errc::kTransient, {}, {}});
+      });
+}
+
 }  // namespace stout

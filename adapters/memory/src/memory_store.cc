@@ -13,6 +13,7 @@
 
 #include "memory_table.h"
 #include "stout/adapters/delay_queue.h"
+#include "stout/adapters/scan_page.h"
 
 namespace stout {
 
@@ -74,7 +75,12 @@ class MemoryStore::Server {
 };
 
 MemoryStore::MemoryStore(const boost::asio::any_io_executor& executor, MemoryOptions options)
-    : traits_{.name = "memory", .atomic_batches = true, .compares_stamps = true, .fences = true},
+    : traits_{.name = "memory",
+              .atomic_batches = true,
+              .compares_stamps = true,
+              .fences = true,
+              .scans = true,
+              .ordered = true},
       table_(std::make_unique<Table>(options.tombstone_ttl)),
       server_(options.latency.immediate() ? nullptr
                                           : std::make_unique<Server>(executor, options.latency)) {}
@@ -114,6 +120,14 @@ void MemoryStore::NewEpoch(EpochHandler handler) {
 void MemoryStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler) {
   Serve(0, [this, scope, epoch, handler = std::move(handler)](bool served) mutable {
     handler(served ? table_->Fence(scope, epoch) : Errc::kTransient);
+  });
+}
+
+void MemoryStore::Scan(const ScanRequest& request, ScanHandler handler) {
+  if (!ScanPage::FirstKey(request)) return handler({Errc::kRefused, {}, {}});
+  // How many keys there are shows only when it is served. It takes the time of one item.
+  Serve(1, [this, request, handler = std::move(handler)](bool served) mutable {
+    handler(served ? table_->Scan(request) : ScanResult{Errc::kTransient, {}, {}});
   });
 }
 

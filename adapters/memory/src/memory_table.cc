@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "stout/adapters/scan_page.h"
+
 namespace stout {
 
 WriteResult MemoryStore::Table::Write(const WriteBatch& batch) {
@@ -74,6 +76,19 @@ Errc MemoryStore::Table::Fence(const Scope& scope, Epoch epoch) {
   fence = epoch;
   max_epoch_ = std::max(max_epoch_, epoch);
   return Errc::kOk;
+}
+
+ScanResult MemoryStore::Table::Scan(const ScanRequest& request) const {
+  ScanPage page(request.limit);
+  const std::lock_guard lock(mutex_);
+  for (auto at = cells_.lower_bound(*ScanPage::FirstKey(request)); at != cells_.end(); ++at) {
+    if (page.full()) break;
+    const Cell& cell = at->second;
+    page.Add(at->first, {.found = !cell.deleted,
+                         .value = request.values ? cell.value : std::string(),
+                         .stamp = cell.stamp});
+  }
+  return page.TakeOrdered();
 }
 
 }  // namespace stout

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -21,6 +22,8 @@ class MemoryStore::Table {
   [[nodiscard]] ReadResult Read(const ReadBatch& batch) const;
   [[nodiscard]] Epoch NewEpoch();
   [[nodiscard]] Errc Fence(const Scope& scope, Epoch epoch);
+  // Requires a cursor that ScanPage::FirstKey() accepts.
+  [[nodiscard]] ScanResult Scan(const ScanRequest& request) const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -35,16 +38,12 @@ class MemoryStore::Table {
     std::string key;
     Stamp stamp;
   };
-  struct Hash : std::hash<std::string_view> {
-    using is_transparent = void;
-  };
-
   void Apply(const WriteItem& item, Stamp stamp, Clock::time_point now);
   void CollectTombstones(Clock::time_point now);
 
   const Duration tombstone_ttl_;
   mutable std::mutex mutex_;
-  std::unordered_map<std::string, Cell, Hash, std::equal_to<>> cells_;
+  std::map<std::string, Cell, std::less<>> cells_;
   std::deque<Tombstone> tombstones_;  // In order of expiry. Some have been overwritten since.
   std::unordered_map<Scope, Epoch> fences_;
   Epoch max_epoch_ = 0;  // Given out or seen in a write.

@@ -12,6 +12,7 @@
 #include "fence.h"
 #include "schema.h"
 #include "setup.h"
+#include "stout/adapters/scan_page.h"
 #include "templates.h"
 #include "url.h"
 #include "write.h"
@@ -46,6 +47,8 @@ Result<std::unique_ptr<PostgresStore>> PostgresStore::Open(const PostgresOptions
                      .compares_stamps = schema->compares_stamps,
                      .fences = true,
                      .durable = server->durable,
+                     .scans = schema->own,
+                     .ordered = schema->own,
                      .max_batch_bytes = kMaxBatchBytes};
   PostgresOptions for_server = options;
   if (server->pooled && options.prepare) {
@@ -150,6 +153,26 @@ void PostgresStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler)
         call->Answer(errc);
       });
   if (!taken) call->Answer(Errc::kTransient);
+}
+
+void PostgresStore::Scan(const ScanRequest& request, ScanHandler handler) {
+  const auto first = ScanPage::FirstKey(request);
+  if (!traits_.scans || !first) return handler({Errc::kRefused, {}, {}});
+  auto call = pending_.Add<ScanResult>(std::move(handler), {Errc::kTransient, {}, {}});
+  const std::size_t limit = std::min(request.limit, ScanPage::kMaxKeys);
+  const bool taken = engine_->Submit(
+      Engine::Kind::kRead,
+      [engine = engine_.get(), call, first = std::string(*first), limit,
+       values = request.values](postgres::Connection* connection) -> asio::awaitable<void> {
+        if (connection == nullptr) {
+          call->Answer({Errc::kTransient, {}, {}});
+        } else {
+          ScanResult result =
+              co_await postgres::Scan(*connection, engine->schema(), first, limit, values);
+          call->Answer(std::move(result));
+        }
+      });
+  if (!taken) call->Answer({Errc::kTransient, {}, {}});
 }
 
 Result<std::unique_ptr<Store>> PostgresStore::OpenUrl(const StoreUrl& url,

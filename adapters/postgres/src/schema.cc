@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sql_errors.h"
+#include "stout/adapters/scan_page.h"
 #include "table_names.h"
 
 namespace stout::postgres {
@@ -65,7 +66,8 @@ Result<Schema> MakeSchema(const PostgresOptions& options, std::string* error) {
     return fmt::format(fmt::runtime(sql), fmt::arg("t", schema.table),
                        fmt::arg("e", schema.epoch_table), fmt::arg("f", schema.fence_table),
                        fmt::arg("i", index), fmt::arg("rows", kCollectRows),
-                       fmt::arg("lock", kScopeLock), fmt::arg("fenced", kFencedBy));
+                       fmt::arg("lock", kScopeLock), fmt::arg("fenced", kFencedBy),
+                       fmt::arg("key_bytes", ScanPage::kKeyBytes));
   };
   schema.create = with_tables(R"(CREATE TABLE IF NOT EXISTS {e} (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
@@ -131,6 +133,18 @@ VALUES ($1::bytea, $2::bytea, $3::int8, $4::int8, NULL))") +
                    with_tables("SELECT key, NULL::bytea, epoch, version FROM {t} "
                                "WHERE key = ANY ($1::bytea[])"),
                    {Type::kByteaArray}};
+  // bytea has no collation: it is ordered by unsigned bytes. The sum is of the rows before, so that
+  // the first row is always among the answers. octet_length() does not read a value that is stored
+  // out of line.
+  schema.scan = {"stout_scan",
+                 with_tables(R"(SELECT key,
+CASE WHEN $4::int8 = 1 OR value IS NULL THEN value ELSE ''::bytea END, epoch, version FROM (
+SELECT key, value, epoch, version,
+sum({key_bytes} + octet_length(key) + $4::int8 * COALESCE(octet_length(value), 0))
+OVER (ORDER BY key ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+FROM {t} WHERE key >= $1::bytea ORDER BY key LIMIT $2::int8) AS page
+WHERE COALESCE(before, 0) < $3::int8 ORDER BY key)"),
+                 {Type::kBytea, Type::kInt8, Type::kInt8, Type::kInt8}};
   schema.collect = {"stout_collect",
                     with_tables(R"(DELETE FROM {t} WHERE key = ANY (ARRAY(
 SELECT key FROM {t} WHERE deleted < now() - $1::int8 * interval '1 second'
@@ -141,7 +155,7 @@ ORDER BY key LIMIT {rows} FOR UPDATE SKIP LOCKED)))"),
 
 std::vector<const Statement*> Schema::statements() const {
   std::vector<const Statement*> all;
-  for (const Statement* s : {&upsert, &upsert_one, &remove, &select, &stamps, &note_epoch,
+  for (const Statement* s : {&upsert, &upsert_one, &remove, &select, &stamps, &scan, &note_epoch,
                              &new_epoch, &collect, &write_log, &share_scope, &check_fence,
                              &holds_fence, &patience, &take_scope, &raise_fence, &evict}) {
     if (!s->sql.empty()) all.push_back(s);

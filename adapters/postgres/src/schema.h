@@ -15,7 +15,10 @@ struct Schema {
   Statement upsert_one;  // As `upsert`, of one row that is not NULL, by scalars. Own table only.
   Statement remove;      // Own table: none.
   Statement select;
-  Statement stamps;      // As `select`; values do not matter.
+  Statement stamps;  // As `select`; values do not matter.
+  // A page of a scan. $1 bytea: the first key; $2, $3 int8: maximum number of keys and of bytes;
+  // $4 int8: 1 with values, 0 without. Own table only.
+  Statement scan;
   Statement note_epoch;  // $1 int8: an epoch that a write has.
   Statement write_log;   // Writes to the log, so that the commit waits for standbys.
   Statement new_epoch;   // One row with one int8.

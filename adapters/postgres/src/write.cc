@@ -10,6 +10,7 @@
 
 #include "fence.h"
 #include "row_search.h"
+#include "stout/adapters/scan_page.h"
 
 namespace stout::postgres {
 namespace {
@@ -195,6 +196,31 @@ asio::awaitable<ReadResult> Read(Connection& connection, const Schema& schema, c
     state.value = Column(stored, row, 1);
     state.stamp = StampOf(stored, row);
   }
+  co_return result;
+}
+
+asio::awaitable<ScanResult> Scan(Connection& connection, const Schema& schema, std::string first,
+                                 std::size_t limit, bool values) {
+  std::vector<Query> queries(1, Query{&schema.scan});
+  queries[0].parameters.push_back(std::move(first));
+  queries[0].parameters.push_back(Int8(static_cast<std::int64_t>(limit)));
+  queries[0].parameters.push_back(Int8(static_cast<std::int64_t>(ScanPage::kMaxBytes)));
+  queries[0].parameters.push_back(Int8(values ? 1 : 0));
+  const Outcome outcome = co_await connection.RunOnPrimary(std::move(queries));
+  ScanResult result;
+  if (outcome.errc != Errc::kOk) {
+    result.errc = Errc::kTransient;
+    co_return result;
+  }
+  // The query ends where the page is full.
+  ScanPage page(limit);
+  const PGresult* stored = outcome.results.front().get();
+  for (int row = 0; row < PQntuples(stored); ++row) {
+    page.Add(std::string(Column(stored, row, 0)), {.found = PQgetisnull(stored, row, 1) == 0,
+                                                   .value = std::string(Column(stored, row, 1)),
+                                                   .stamp = StampOf(stored, row)});
+  }
+  result = page.TakeOrdered();
   co_return result;
 }
 

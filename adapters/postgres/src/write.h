@@ -1,6 +1,8 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <cstddef>
+#include <string>
 
 #include "connection.h"
 #include "row_faults.h"
@@ -19,6 +21,11 @@ namespace stout::postgres {
 // Reads the states of keys, in their order.
 [[nodiscard]] boost::asio::awaitable<ReadResult> Read(Connection& connection, const Schema& schema,
                                                       const Array& keys);
+
+// Reads a page of the store's own table, from the key `first` on.
+[[nodiscard]] boost::asio::awaitable<ScanResult> Scan(Connection& connection, const Schema& schema,
+                                                      std::string first, std::size_t limit,
+                                                      bool values);
 
 // Fails with kTransient. `patience`: how long it waits for others that take an epoch.
 [[nodiscard]] boost::asio::awaitable<Result<Epoch>> NewEpoch(Connection& connection,

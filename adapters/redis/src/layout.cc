@@ -234,6 +234,45 @@ bool Layout::DecodeRead(Reply reply, std::span<StoredState* const> states) const
   return true;
 }
 
+void Layout::AppendScan(std::string_view position, std::size_t count, Commands* commands) const {
+  std::string pattern;
+  for (const char c : prefix_) {
+    if (std::string_view("*?[]^\\").find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
+  }
+  pattern += '*';
+  commands->Add({"SCAN", position, "MATCH", pattern, "COUNT", std::to_string(count)});
+}
+
+std::optional<std::string> Layout::KeyOf(std::string_view redis_key) const {
+  const bool own = redis_key == EpochKey() || redis_key.starts_with(FenceKey({}));
+  if (own || !redis_key.starts_with(prefix_)) return std::nullopt;
+  return std::string(redis_key.substr(prefix_.size()));
+}
+
+void Layout::AppendQuery(KeyQuery query, const std::string& key, Commands* commands) const {
+  const std::string redis_key = prefix_ + key;
+  if (query == KeyQuery::kState) {
+    commands->Add({"MGET", redis_key});
+  } else if (query == KeyQuery::kLength) {
+    commands->Add({"STRLEN", redis_key});
+  } else if (mode_ == RedisMode::kVersioned) {
+    commands->Add({"GETRANGE", redis_key, "0", std::to_string(kHeader - 1)});
+  } else {
+    commands->Add({"TYPE", redis_key});
+  }
+}
+
+bool Layout::DecodeStamp(Reply reply, StoredState* state) const {
+  if (mode_ == RedisMode::kPlain) {
+    state->found = IsStatus(reply, "string");
+    return state->found;
+  }
+  if (reply.kind != Reply::Kind::kString || reply.text.empty()) return false;
+  DecodeVersioned(std::move(reply.text), state);
+  return true;
+}
+
 void Layout::AppendNoteEpoch(Epoch epoch, Commands* commands) const {
   commands->Add({"EVALSHA", kNoteEpoch.sha1, "1", EpochKey(), std::to_string(epoch)});
 }

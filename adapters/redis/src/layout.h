@@ -15,6 +15,13 @@
 
 namespace stout::redis {
 
+// A question about one key.
+enum class KeyQuery {
+  kState,   // as AppendRead()
+  kLength,  // bytes of the state, 0 if there is none
+  kStamp,   // the state without its value
+};
+
 // The layout of states, epochs and fences in Redis: the commands for them, and the meaning of
 // answers. A call concerns one server, and in a cluster one slot.
 class Layout {
@@ -52,6 +59,16 @@ class Layout {
   [[nodiscard]] static bool IsAnswerToRead(const Reply& reply, std::size_t keys);
   // Fills in the states of the keys, in their order. False: it is no answer to a read.
   [[nodiscard]] bool DecodeRead(Reply reply, std::span<StoredState* const> states) const;
+
+  // SCAN from a cursor of Redis on. Returns about `count` keys.
+  void AppendScan(std::string_view position, std::size_t count, Commands* commands) const;
+  // Returns the application's key, or nullopt if this key of Redis is the store's own or another
+  // program's. FenceKeyIn() adds keys in a cluster.
+  [[nodiscard]] std::optional<std::string> KeyOf(std::string_view redis_key) const;
+  // One command, one answer.
+  void AppendQuery(KeyQuery query, const std::string& key, Commands* commands) const;
+  // Reads the answer to KeyQuery::kStamp. Returns false if the key is gone.
+  [[nodiscard]] bool DecodeStamp(Reply reply, StoredState* state) const;
 
   // One command each.
   void AppendNoteEpoch(Epoch epoch, Commands* commands) const;

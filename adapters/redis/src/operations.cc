@@ -101,21 +101,32 @@ asio::awaitable<bool> ConfirmMaster(Connection& connection, const Reply& reply) 
 
 }  // namespace
 
+asio::awaitable<std::vector<Reply>> RunOnMaster(Connection& connection, const Layout& layout,
+                                                const Commands& commands) {
+  Commands all;
+  layout.AppendMasterOnly(&all);
+  all.Append(commands);
+  Outcome outcome = co_await connection.Run(all);
+  std::vector<Reply> replies;
+  if (outcome.errc != Errc::kOk) co_return replies;
+  const bool master = co_await ConfirmMaster(connection, outcome.replies.front());
+  if (!master) co_return replies;
+  replies = std::move(outcome.replies);
+  replies.erase(replies.begin());
+  co_return replies;
+}
+
 asio::awaitable<ReadResult> Read(Connection& connection, const Layout& layout, const Commands& read,
                                  std::size_t keys) {
   ReadResult result;
-  Commands commands;
-  layout.AppendMasterOnly(&commands);
-  commands.Append(read);
-  Outcome outcome = co_await connection.Run(commands);
-  bool answered = outcome.errc == Errc::kOk && !outcome.replies.back().error();
-  if (answered) answered = co_await ConfirmMaster(connection, outcome.replies.front());
+  std::vector<Reply> replies = co_await RunOnMaster(connection, layout, read);
+  const bool answered = !replies.empty() && !replies.back().error();
   std::vector<StoredState> states(keys);
   std::vector<StoredState*> places;
   places.reserve(keys);
   for (StoredState& state : states) places.push_back(&state);
   // A read that failed has done nothing.
-  const bool decoded = answered && layout.DecodeRead(std::move(outcome.replies.back()), places);
+  const bool decoded = answered && layout.DecodeRead(std::move(replies.back()), places);
   if (answered && !decoded) connection.Distrust();
   if (!decoded) {
     result.errc = Errc::kTransient;

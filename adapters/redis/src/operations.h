@@ -43,6 +43,11 @@ struct EncodedWrite {
 [[nodiscard]] boost::asio::awaitable<WriteResult> Write(Connection& connection,
                                                         const Layout& layout,
                                                         const EncodedWrite& write);
+// Runs commands that write nothing on a master. Returns a reply for each command, or no reply if
+// the connection failed or the server is a replica.
+[[nodiscard]] boost::asio::awaitable<std::vector<Reply>> RunOnMaster(Connection& connection,
+                                                                     const Layout& layout,
+                                                                     const Commands& commands);
 // Reads from a master only. A replica may lag, and then a new owner of the keys would start from an
 // old state.
 [[nodiscard]] boost::asio::awaitable<ReadResult> Read(Connection& connection, const Layout& layout,

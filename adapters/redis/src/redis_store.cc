@@ -13,6 +13,7 @@
 
 #include "engine.h"
 #include "options.h"
+#include "scan.h"
 #include "setup.h"
 
 namespace stout {
@@ -80,6 +81,7 @@ Result<std::unique_ptr<RedisStore>> RedisStore::Open(const Options& options,
                      .compares_stamps = versioned,
                      .fences = versioned,
                      .durable = durable,
+                     .scans = true,
                      .max_batch_items = redis::kMaxBatchItems,
                      .max_batch_bytes = redis::MaxBatchBytes(*facts)};
   auto engine = std::make_shared<Engine>(shared, target, replication, asio::make_strand(executor));
@@ -152,6 +154,17 @@ void RedisStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler) {
               [scope, epoch](Engine& engine, Connection& with) -> asio::awaitable<Errc> {
                 return redis::Fence(with, engine.layout, engine.replication, scope, epoch);
               });
+}
+
+void RedisStore::Scan(const ScanRequest& request, ScanHandler handler) {
+  auto place = redis::ScanPlace::Decode('r', request.cursor);
+  if (!place || request.limit == 0) return handler({Errc::kRefused, {}, {}});
+  auto call = pending_.Add<ScanResult>(std::move(handler), {Errc::kTransient, {}, {}});
+  Start<ScanResult>(engine_, Server::Kind::kRead, call, {Errc::kTransient, {}, {}},
+                    [request, place = *std::move(place)](
+                        Engine& engine, Connection& with) -> asio::awaitable<ScanResult> {
+                      return redis::Scan(with, engine.layout, request, place);
+                    });
 }
 
 Result<std::unique_ptr<Store>> RedisStore::OpenUrl(const StoreUrl& url,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "record.h"
+#include "stout/adapters/scan_page.h"
 
 namespace stout {
 
@@ -257,6 +258,40 @@ ReadResult RocksDbStore::Engine::TryRead(const ReadBatch& batch) {
     state.value.assign(record->value.data(), record->value.size());
   }
   return result;
+}
+
+ScanResult RocksDbStore::Engine::Scan(const ScanRequest& request) noexcept {
+  try {
+    return TryScan(request);
+  } catch (const std::bad_alloc&) {
+    return {Errc::kTransient, {}, {}};
+  }
+}
+
+// RocksDB orders keys by unsigned bytes, and the iterator sees one state of the database.
+ScanResult RocksDbStore::Engine::TryScan(const ScanRequest& request) {
+  const std::shared_lock use = Use();
+  if (!use.owns_lock()) return {Errc::kTransient, {}, {}};
+  rocksdb::ReadOptions options;
+  options.fill_cache = false;  // A scan must not displace the blocks that reads need.
+  const std::unique_ptr<rocksdb::Iterator> at(
+      (*database_)->NewIterator(options, database_->records()));
+  ScanPage page(request.limit);
+  for (at->Seek(*ScanPage::FirstKey(request)); at->Valid() && !page.full(); at->Next()) {
+    StoredState state;
+    if (const std::optional<Record> record = Decode(at->value())) {
+      state.found = !record->deleted;
+      state.stamp = record->stamp;
+      if (request.values) state.value.assign(record->value.data(), record->value.size());
+    } else {
+      state.errc = Errc::kCorrupt;
+    }
+    page.Add(at->key().ToString(), std::move(state));
+  }
+  const rocksdb::Status status = at->status();
+  if (status.ok()) return page.TakeOrdered();
+  log_.ReadFailed(status);
+  return {status.IsCorruption() ? Errc::kCorrupt : Errc::kTransient, {}, {}};
 }
 
 Result<Epoch> RocksDbStore::Engine::NewEpoch() noexcept {

@@ -34,6 +34,8 @@ class RocksDbStore::Engine {
   [[nodiscard]] ReadResult Read(const ReadBatch& batch) noexcept;
   [[nodiscard]] Result<Epoch> NewEpoch() noexcept;
   [[nodiscard]] Errc Fence(const Scope& scope, Epoch epoch) noexcept;
+  // Requires a cursor that ScanPage::FirstKey() accepts.
+  [[nodiscard]] ScanResult Scan(const ScanRequest& request) noexcept;
   ErrorCode Compact();
 
   // Runs what waits, and ends the threads.
@@ -54,6 +56,7 @@ class RocksDbStore::Engine {
 
   [[nodiscard]] WriteResult TryWrite(const WriteBatch& batch);
   [[nodiscard]] ReadResult TryRead(const ReadBatch& batch);
+  [[nodiscard]] ScanResult TryScan(const ScanRequest& request);
   // Adds what is newer than the database has. False: the database could not be read.
   [[nodiscard]] bool Compare(const WriteBatch& batch, rocksdb::WriteBatch* updates,
                              WriteResult* result);

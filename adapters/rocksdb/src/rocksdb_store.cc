@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine.h"
+#include "stout/adapters/scan_page.h"
 
 namespace stout {
 namespace {
@@ -29,6 +30,8 @@ RocksDbStore::RocksDbStore(const RocksDbOptions& options, std::unique_ptr<Engine
               .compares_stamps = true,
               .fences = true,
               .durable = options.sync,
+              .scans = true,
+              .ordered = true,
               .max_batch_bytes = kMaxBatchBytes},
       engine_(std::move(engine)) {}
 
@@ -59,6 +62,13 @@ void RocksDbStore::NewEpoch(EpochHandler handler) {
 void RocksDbStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler) {
   engine_->RunOnWriter([this, scope, epoch, handler = std::move(handler)](bool admitted) mutable {
     handler(admitted ? engine_->Fence(scope, epoch) : Errc::kTransient);
+  });
+}
+
+void RocksDbStore::Scan(const ScanRequest& request, ScanHandler handler) {
+  if (!ScanPage::FirstKey(request)) return handler({Errc::kRefused, {}, {}});
+  engine_->RunOnReader([this, request, handler = std::move(handler)](bool admitted) mutable {
+    handler(admitted ? engine_->Scan(request) : ScanResult{Errc::kTransient, {}, {}});
   });
 }
 

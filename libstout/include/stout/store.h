@@ -23,6 +23,8 @@ struct StoreTraits {
   bool compares_stamps = false;  ///< an older (epoch, version) of a key changes nothing
   bool fences = false;           ///< implements Fence()
   bool durable = false;          ///< a write answered kOk survives a crash of the store
+  bool scans = false;            ///< implements Scan()
+  bool ordered = false;          ///< a scan returns keys in byte order, each of them once
   std::size_t max_batch_items = kUnlimited;
   std::size_t max_batch_bytes = kUnlimited;
   LaneId partitions = 1;  ///< PartitionOf() is in [0, partitions)
@@ -54,6 +56,7 @@ class Store {
   using ReadHandler = UniqueFunction<void(ReadResult)>;
   using EpochHandler = UniqueFunction<void(ErrorCode, Epoch)>;
   using FenceHandler = UniqueFunction<void(ErrorCode)>;
+  using ScanHandler = UniqueFunction<void(ScanResult)>;
 
   Store() = default;
   Store(const Store&) = delete;
@@ -90,7 +93,28 @@ class Store {
     handler(Errc::kRefused);
   }
 
-  /// Write, Read, NewEpoch and Fence with an Asio completion token:
+  /// Reads a page of all keys and their newest durable states, tombstones included. Start with an
+  /// empty cursor and repeat with each answer's cursor until it is empty. `request` is not needed
+  /// after the call. A store that scans makes these promises:
+  /// - Every key that has a value or a tombstone from the first page to the last is returned.
+  ///   Other keys may be returned or not.
+  /// - Each state was the newest durable one at some time during the call that returned it. The
+  ///   pages together are not a snapshot.
+  /// - An ordered store returns each key once, in the order of unsigned bytes. Any other store may
+  ///   return a key several times.
+  /// - An answer has at most `limit` keys, and at most about 4 MiB without its last key.
+  /// - An answer may have fewer keys than `limit`, or none, before the end. Only an empty cursor is
+  ///   the end.
+  /// - A cursor may be used again, also after the store or its server was restarted. An ordered
+  ///   store goes on at the same place. Any other store may return keys again.
+  /// - Keys that the adapter needs for itself, such as epochs and fences, are not returned.
+  /// Errors: kTransient: repeat the page. kRefused: a bad cursor, a limit of 0, or a store without
+  ///   scans. kCorrupt: the store is damaged at this place.
+  virtual void Scan([[maybe_unused]] const ScanRequest& request, ScanHandler handler) {
+    handler({Errc::kRefused, {}, {}});
+  }
+
+  /// Write, Read, NewEpoch, Fence and Scan with an Asio completion token:
   ///
   ///     WriteResult r = co_await store.AsyncWrite(batch, asio::use_awaitable);
   ///
@@ -118,6 +142,14 @@ class Store {
     return Initiate<void(ErrorCode)>(
         [this, scope = std::move(scope), epoch](FenceHandler handler) {
           Fence(scope, epoch, std::move(handler));
+        },
+        std::forward<Token>(token));
+  }
+  template <typename Token>
+  auto AsyncScan(ScanRequest request, Token&& token) {
+    return Initiate<void(ScanResult)>(
+        [this, request = std::move(request)](ScanHandler handler) {
+          Scan(request, std::move(handler));
         },
         std::forward<Token>(token));
   }

@@ -57,6 +57,9 @@ class WatchedStore final : public Store {
       handler(std::move(result));
     });
   }
+  void Scan(const ScanRequest& request, ScanHandler handler) override {
+    store_.Scan(request, std::move(handler));
+  }
   void NewEpoch(EpochHandler handler) override {
     watch_->Begin(Call::kNewEpoch);
     store_.NewEpoch(

@@ -130,6 +130,23 @@ std::optional<std::vector<StoredState>> DecodeRead(Reply reply, std::size_t keys
   return states;
 }
 
+std::optional<ScannedShard> DecodeScan(Reply reply) {
+  const auto told = AfterQueue(reply);
+  if (!told || told->size() != 1 || told->front().kind != Kind::kArray) return std::nullopt;
+  std::vector<Reply>& page = told->front().elements;
+  if (page.size() % 2 != 1) return std::nullopt;
+  const auto more = NumberOf(page.front());
+  ScannedShard scanned{.more = more == std::uint64_t{1}};
+  // A shard with further keys gives at least one, or the scan would never end.
+  if (!more || *more > 1 || (scanned.more && page.size() == 1)) return std::nullopt;
+  for (std::size_t i = 1; i < page.size(); i += 2) {
+    std::optional<StoredState> state = StateOf(page[i + 1]);
+    if (page[i].kind != Kind::kString || !state) return std::nullopt;
+    scanned.keys.push_back({std::move(page[i].text), *std::move(state)});
+  }
+  return scanned;
+}
+
 std::optional<Epoch> DecodeNewEpoch(const Reply& reply) {
   const auto told = AfterQueue(reply);
   if (!told || told->size() != 1) return std::nullopt;

@@ -41,6 +41,12 @@ inline constexpr LaneId kMostShards = 65'536;
                                                      std::span<const std::uint32_t> items);
 // One state for each key that was asked for, in that order.
 [[nodiscard]] std::optional<std::vector<StoredState>> DecodeRead(Reply reply, std::size_t keys);
+// The keys of a page.
+struct ScannedShard {
+  bool more = false;  // The shard has further keys.
+  std::vector<ScannedKey> keys{};
+};
+[[nodiscard]] std::optional<ScannedShard> DecodeScan(Reply reply);
 [[nodiscard]] std::optional<Epoch> DecodeNewEpoch(const Reply& reply);
 [[nodiscard]] std::optional<Errc> DecodeFence(const Reply& reply);
 

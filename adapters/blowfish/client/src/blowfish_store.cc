@@ -45,8 +45,10 @@ template <typename T>
 T Failed(Errc errc) {
   if constexpr (std::is_same_v<T, WriteResult>) {
     return {errc, {}};
-  } else if constexpr (std::is_same_v<T, ReadResult>) {
-    return {Errc::kTransient, {}};
+  } else if constexpr (std::is_same_v<T, ReadResult> || std::is_same_v<T, ScanResult>) {
+    T result;
+    result.errc = Errc::kTransient;
+    return result;
   } else {
     return Errc::kTransient;
   }
@@ -109,6 +111,8 @@ Result<std::unique_ptr<BlowfishStore>> BlowfishStore::Open(const Options& option
                      .compares_stamps = true,
                      .fences = true,
                      .durable = true,
+                     .scans = true,
+                     .ordered = facts->shards == 1,
                      .max_batch_items = facts->max_batch_items,
                      .max_batch_bytes = facts->max_batch_bytes,
                      .partitions = facts->shards};
@@ -213,6 +217,27 @@ void BlowfishStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler)
         return errc;
       },
       [call](Errc errc) { call->Answer(errc); });
+}
+
+void BlowfishStore::Scan(const ScanRequest& request, ScanHandler handler) {
+  const auto place = client::ScanPlace::Decode(request.cursor, traits_.partitions);
+  if (!place || request.limit == 0) return handler({Errc::kRefused, {}, {}});
+  const auto call = pending_.Add<ScanResult>(std::move(handler), {Errc::kTransient, {}, {}});
+  Submit<ScanResult>(
+      engine_->ReadersOf(place->shard), client::EncodeScan(request, *place),
+      [shard = place->shard,
+       shards = traits_.partitions](Reply reply) -> std::optional<ScanResult> {
+        auto scanned = client::DecodeScan(std::move(reply));
+        if (!scanned) return std::nullopt;
+        ScanResult result{.keys = std::move(scanned->keys)};
+        if (scanned->more) {
+          result.cursor = client::ScanPlace{shard, result.keys.back().key}.Encode();
+        } else if (shard + 1 < shards) {
+          result.cursor = client::ScanPlace{shard + 1}.Encode();
+        }
+        return result;
+      },
+      [call](ScanResult result) { call->Answer(std::move(result)); });
 }
 
 Result<std::unique_ptr<Store>> BlowfishStore::OpenUrl(const StoreUrl& url,

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <string_view>
+#include <system_error>
 
 namespace stout::blowfish::client {
 namespace {
@@ -55,6 +57,36 @@ Commands EncodeRead(std::span<const std::string> keys, std::span<const std::uint
   commands.Argument("STOUT.READ");
   commands.Argument(Digits(shard).text());
   for (const std::uint32_t i : items) commands.Argument(keys[i]);
+  return commands;
+}
+
+std::optional<ScanPlace> ScanPlace::Decode(std::string_view cursor, LaneId shards) {
+  ScanPlace place;
+  if (cursor.empty()) return place;
+  if (cursor.front() != 'b') return std::nullopt;
+  const char* const end = cursor.data() + cursor.size();
+  const auto [last, ec] = std::from_chars(cursor.data() + 1, end, place.shard);
+  if (ec != std::errc() || last == end || place.shard >= shards) return std::nullopt;
+  // ':' at the first key of the shard; '/' and a key behind that key.
+  if (*last == '/') place.after.emplace(last + 1, end);
+  return *last == '/' || cursor.ends_with(':') ? std::optional(place) : std::nullopt;
+}
+
+std::string ScanPlace::Encode() const {
+  return fmt::format("b{}{}", shard, after ? '/' + *after : ":");
+}
+
+Commands EncodeScan(const ScanRequest& request, const ScanPlace& place) {
+  Commands commands;
+  commands.Begin(place.after ? 6 : 4);
+  commands.Argument("STOUT.SCAN");
+  commands.Argument(Digits(place.shard).text());
+  commands.Argument(Digits(request.limit).text());
+  commands.Argument(request.values ? "VALUES" : "STAMPS");
+  if (place.after) {
+    commands.Argument("AFTER");
+    commands.Argument(*place.after);
+  }
   return commands;
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "resp/client/commands.h"
 #include "stout/core/batch.h"
@@ -14,6 +16,16 @@ namespace stout::blowfish::client {
 
 using resp::Commands;
 
+// The place of a scan, which goes through one shard after the other.
+struct ScanPlace {
+  LaneId shard = 0;
+  std::optional<std::string> after{};  // nullopt: at the shard's first key
+
+  // Returns nullopt for bytes that are no cursor of a store with this number of shards.
+  [[nodiscard]] static std::optional<ScanPlace> Decode(std::string_view cursor, LaneId shards);
+  [[nodiscard]] std::string Encode() const;
+};
+
 // STOUT.SHARDS
 [[nodiscard]] Commands AskForShards();
 // STOUT.WRITE shard scope epoch (PUT key version value | DEL key version)*
@@ -23,6 +35,8 @@ using resp::Commands;
 // STOUT.READ shard key*
 [[nodiscard]] Commands EncodeRead(std::span<const std::string> keys,
                                   std::span<const std::uint32_t> items, LaneId shard);
+// STOUT.SCAN shard limit VALUES|STAMPS [AFTER key]
+[[nodiscard]] Commands EncodeScan(const ScanRequest& request, const ScanPlace& place);
 // STOUT.EPOCH
 [[nodiscard]] Commands EncodeNewEpoch();
 // STOUT.FENCE scope epoch

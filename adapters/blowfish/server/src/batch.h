@@ -30,6 +30,7 @@ enum class Spread : std::uint8_t {
   kScan,       ///< A piece for the shard that the cursor is at.
   kOneShard,   ///< The shard that is named answers.
   kReadBatch,  ///< STOUT.READ: a piece for each key, all of one shard.
+  kStoutScan,  ///< STOUT.SCAN: the shard that is named.
   kWrite,      ///< STOUT.WRITE: the shard that is named, with a result.
   kEpoch,      ///< STOUT.EPOCH: the largest of all shards'.
   kFence,      ///< STOUT.FENCE: the worst of all shards'.

@@ -106,6 +106,8 @@ constexpr resp::Command kCommands[] = {
      "blowfish", "0.1.0", "Shuts out older epochs."},
     {kStoutRead, "stout.read", -1, kReadonly, {}, 0,
      "blowfish", "0.1.0", "Reads a batch with its stamps."},
+    {kStoutScan, "stout.scan", -1, kReadonly, {}, 0,
+     "blowfish", "0.1.0", "Iterates over the keys of a shard with their stamps."},
     {kStoutShards, "stout.shards", -1, kReadonly, {}, 0,
      "blowfish", "0.1.0", "Lists the shards.", {}, ShowShards},
     {kStoutWrite, "stout.write", -1, kWrite | kDenyoom, {}, 0,

@@ -36,6 +36,7 @@ struct CommandId {
     kStoutEpoch,
     kStoutFence,
     kStoutRead,
+    kStoutScan,
     kStoutShards,
     kStoutWrite,
   };

@@ -45,6 +45,7 @@ class Joint {
       case Spread::kScan:
         return Scan();
       case Spread::kReadBatch:
+      case Spread::kStoutScan:
         reply_.ArrayHeader(1 + places_.size());
         reply_.Integer(Queue());
         return Copy();

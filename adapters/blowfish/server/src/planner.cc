@@ -13,6 +13,7 @@
 #include "resp/server/integer.h"
 #include "search_options.h"
 #include "shard_of.h"
+#include "stout_scan.h"
 
 namespace stout::blowfish {
 namespace {
@@ -48,6 +49,8 @@ Spread SpreadOf(const Request& request) {
       return Spread::kWrite;
     case CommandId::kStoutRead:
       return Spread::kReadBatch;
+    case CommandId::kStoutScan:
+      return Spread::kStoutScan;
     case CommandId::kStoutEpoch:
       return Spread::kEpoch;
     case CommandId::kStoutFence:
@@ -185,6 +188,11 @@ void Planner::Look(Request& request) const {
     case CommandId::kStoutRead:
     case CommandId::kStoutWrite:
       return LookAtShard(request);
+    case CommandId::kStoutScan:
+      if (!ParseStoutScan(arguments)) {
+        request.error = "ERR STOUT.SCAN shard limit VALUES|STAMPS [AFTER key], limit at least 1";
+      }
+      return LookAtShard(request);
     case CommandId::kStoutFence:
       if (arguments.size() != 3 || resp::ParseInteger(arguments[2]).value_or(-1) < 0)
         request.error = "ERR STOUT.FENCE scope epoch, which is 0 to 2^63 - 1";
@@ -261,6 +269,7 @@ void Planner::Split(Batch& batch, Request& request) const {
         AddPiece(batch, request, ShardOf(arguments[i], shards_), i);
       return;
     case Spread::kOneShard:
+    case Spread::kStoutScan:
     case Spread::kWrite:
       return AddPiece(batch, request, *resp::ParseUnsigned(arguments[1]), 0);
     case Spread::kScan: {

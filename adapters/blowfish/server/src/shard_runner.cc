@@ -194,6 +194,7 @@ ShardRunner::Step ShardRunner::Begin(Share& share, Piece& piece) {
     case CommandId::kGrep:
     case CommandId::kScan:
     case CommandId::kSearch:
+    case CommandId::kStoutScan:
       return Step::kInTurn;
     case CommandId::kLayers:
       ChangeLayers(share, piece);

@@ -13,6 +13,7 @@
 #include "resp/server/command_options.h"
 #include "resp/server/glob.h"
 #include "search_options.h"
+#include "stout_scan.h"
 
 namespace stout::blowfish {
 namespace {
@@ -48,7 +49,8 @@ LogQuery QueryOf(const Request& request, const Schema& schema) {
 ShardTurns::Shares::const_iterator ShardTurns::NextTurn() const {
   if (searches_ < kMostSearches) return waiting_.begin();
   return std::ranges::find_if(waiting_, [](const Share* share) {
-    return share->search || share->RequestOf(share->pieces[share->next]).spread == Spread::kScan;
+    const Spread spread = share->RequestOf(share->pieces[share->next]).spread;
+    return share->search || spread == Spread::kScan || spread == Spread::kStoutScan;
   });
 }
 
@@ -90,6 +92,8 @@ bool ShardTurns::GoOn(Share& share, TimePoint end) {
       piece.error = "ERR the server is ending";
     } else if (spread == Spread::kScan) {
       Scan(share, piece);
+    } else if (spread == Spread::kStoutScan) {
+      AnswerStoutScan(shard_, share, piece);
     } else if (spread == Spread::kKeys) {
       OpenSearch(share, QueryOf(share.RequestOf(piece), shard_.schema()));
       const std::uint64_t seen = share.search->records_seen();

@@ -12,7 +12,8 @@
 
 namespace stout::blowfish {
 
-/// Pieces that look at many keys of a shard (GREP, SEARCH, SCAN, FLUSHALL), and take turns.
+/// Pieces that look at many keys of a shard (GREP, SEARCH, SCAN, STOUT.SCAN, FLUSHALL), and take
+/// turns.
 ///
 /// All of them share a slice of time, first come, first served. A piece that is not done at the end
 /// of the slice waits behind the others. Other requests at the shard, and short pieces, therefore

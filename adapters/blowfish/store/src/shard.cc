@@ -167,10 +167,10 @@ std::optional<Shard::Newest> Shard::FindOlder(KeyView key) const {
   return std::nullopt;
 }
 
-bool Shard::IsInNewer(KeyView key, std::size_t i) const {
+bool Shard::IsInNewer(KeyView key, std::size_t first) const {
   if (IsInNewer(key) || (frozen_ && frozen_->table->Find(key) != nullptr)) return true;
-  for (++i; i < suffixes_.size(); ++i) {
-    if (suffixes_[i]->Find(key)) return true;
+  for (; first < suffixes_.size(); ++first) {
+    if (suffixes_[first]->Find(key)) return true;
   }
   return false;
 }
@@ -199,6 +199,13 @@ void Shard::Read(std::span<const std::string_view> keys, const ReadVisitor& visi
   });
 }
 
+void Shard::ReadStamps(std::span<const std::string_view> keys, const ReadVisitor& visit) const {
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const auto newest = Find(keys[i]);
+    if (newest) visit(i, newest->stamp, newest->deleted ? std::nullopt : std::optional(""));
+  }
+}
+
 std::optional<std::string_view> Shard::ReadAttribute(KeyView key, std::size_t attribute) {
   const auto newest = Find(key);
   if (!newest || newest->deleted) return std::nullopt;
@@ -208,37 +215,45 @@ std::optional<std::string_view> Shard::ReadAttribute(KeyView key, std::size_t at
   return attribute_.view();
 }
 
-std::vector<std::string> Shard::KeysAfter(std::optional<std::string_view> after,
-                                          std::size_t count) {
+std::vector<std::string> Shard::KeysAfter(std::optional<std::string_view> after, std::size_t count,
+                                          Keys which) {
   FirstKeys first(count);
-  const auto is_there = [](const LogEntry& entry) { return !entry.deleted; };
-  table_keys_.Offer(log_->table(), after, count, is_there, first);
+  const auto is_wanted = [which](const LogEntry& entry) {
+    return which == Keys::kAll || !entry.deleted;
+  };
+  table_keys_.Of(which).Offer(log_->table(), after, count, is_wanted, first);
   if (frozen_) {
-    const auto is_newest = [this](const LogEntry& entry) {
-      return !entry.deleted && !IsInNewer(entry.record.key);
+    const auto is_newest = [&](const LogEntry& entry) {
+      return is_wanted(entry) && !IsInNewer(entry.record.key);
     };
-    frozen_keys_.Offer(*frozen_->table, after, count, is_newest, first);
+    frozen_keys_.Of(which).Offer(*frozen_->table, after, count, is_newest, first);
   }
-  for (std::size_t i = 0; i < suffixes_.size(); ++i) OfferSuffixes(i, after, first);
-  if (succinct_) OfferSuccinct(after, first);
+  for (std::size_t i = 0; i < suffixes_.size(); ++i) OfferSuffixes(i, after, which, first);
+  if (succinct_) OfferSuccinct(after, which, first);
   return first.Take();
 }
 
-void Shard::OfferSuffixes(std::size_t i, std::optional<std::string_view> after,
+void Shard::OfferSuffixes(std::size_t i, std::optional<std::string_view> after, Keys which,
                           FirstKeys& first) const {
   const SuffixStore& store = *suffixes_[i];
   for (std::uint32_t entry = after ? store.LowerBound(*after) : 0; entry < store.size(); ++entry) {
     const LogEntry& at = store.At(entry);
     const KeyView key = at.record.key;
-    if (at.deleted || key == after || IsInNewer(key, i)) continue;
+    if ((at.deleted && which != Keys::kAll) || key == after || IsInNewer(key, i + 1)) continue;
     if (!first.Offer(key)) return;
   }
 }
 
-void Shard::OfferSuccinct(std::optional<std::string_view> after, FirstKeys& first) const {
+void Shard::OfferSuccinct(std::optional<std::string_view> after, Keys which,
+                          FirstKeys& first) const {
   const KeyDirectory& keys = succinct_->keys();
   keys.Scan(after ? keys.LowerBound(*after) : 0, [&](std::uint64_t record, KeyView key) {
     return key == after || hidden_.Has(static_cast<std::uint32_t>(record)) || first.Offer(key);
+  });
+  if (which != Keys::kAll) return;
+  const KeyDirectory& deleted = succinct_->deleted_keys();
+  deleted.Scan(after ? deleted.LowerBound(*after) : 0, [&](std::uint64_t, KeyView key) {
+    return key == after || IsInNewer(key, 0) || first.Offer(key);
   });
 }
 
@@ -289,7 +304,7 @@ void Shard::OnApply(const Operation& operation, const LogEntry* before) {
   size_ += operation.kind == Operation::Kind::kPut;
   size_ -= newest && !newest->deleted;
   if (newest && newest->record) hidden_.Hide(*newest->record);
-  table_keys_.OnApply(operation, before);
+  table_keys_.with_value.OnApply(operation, before);
   if (compaction_.working() == Compaction::Action::kTakeOver) HideMerged(operation.key);
 }
 
@@ -335,7 +350,7 @@ void Shard::BeginFreeze() {
     ++stats_.freezes;
     const std::uint64_t bytes = frozen.bytes;
     frozen_ = std::move(frozen);
-    frozen_keys_ = std::exchange(table_keys_, TableKeys());
+    frozen_keys_ = std::exchange(table_keys_, KeptKeys());
     compaction_.On(Compaction::Frozen{bytes}, options_.now());
   });
 }
@@ -436,7 +451,7 @@ void Shard::End(Finished finished) {
       suffixes_.push_back(std::move(finished.suffixes));
       suffixes_through_ = frozen_->through;
       frozen_.reset();
-      frozen_keys_ = TableKeys();
+      frozen_keys_ = KeptKeys();
       break;
     case Compaction::Action::kMerge:
       merged_ = std::move(finished.merged);

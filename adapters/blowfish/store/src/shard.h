@@ -143,6 +143,9 @@ class Shard {
   using ReadVisitor =
       std::function<void(std::size_t i, Stamp stamp, std::optional<std::string_view> value)>;
   void Read(std::span<const std::string_view> keys, const ReadVisitor& visit);
+  /// As Read(), with empty values in place of those that are there.   Cost: less, because no record
+  /// is read.
+  void ReadStamps(std::span<const std::string_view> keys, const ReadVisitor& visit) const;
 
   /// Reads an attribute of the value of a key. Returns nullopt if the key does not exist, or its
   /// value lacks the attribute. The view lasts until the next call of any member.   Cost: less than
@@ -161,13 +164,17 @@ class Shard {
   }
   /// @}
 
+  /// Which keys there are: those that have a value, or all, tombstones included.
+  enum class Keys : std::uint8_t { kWithValue, kAll };
+
   /// Returns the first `count` existing keys behind `after`, in byte order; nullopt: from the first
   /// key on. Returns fewer only if there are no more.
   ///
   /// Cost: a search in each store. From time to time, see TableKeys, also a look at each key of the
   /// log's table, which takes about a millisecond for 30,000 keys.
   [[nodiscard]] std::vector<std::string> KeysAfter(std::optional<std::string_view> after,
-                                                   std::size_t count);
+                                                   std::size_t count,
+                                                   Keys which = Keys::kWithValue);
 
   /// Begins a search of the records that match, in no order.
   [[nodiscard]] ShardSearch BeginSearch(const LogQuery& query) const;
@@ -238,15 +245,16 @@ class Shard {
   [[nodiscard]] std::optional<Newest> Find(KeyView key) const;
   // Without the log's table.
   [[nodiscard]] std::optional<Newest> FindOlder(KeyView key) const;
-  // Returns true if a store has the key that is newer than SuffixStore `i`; or than the frozen
-  // table.
-  [[nodiscard]] bool IsInNewer(KeyView key, std::size_t i) const;
+  // Returns true if one of the SuffixStores from `first` on has the key, or a store that is newer
+  // than all of them; or a store that is newer than the frozen table.
+  [[nodiscard]] bool IsInNewer(KeyView key, std::size_t first) const;
   [[nodiscard]] bool IsInNewer(KeyView key) const { return log_->table().Find(key) != nullptr; }
   void OnApply(const Operation& operation, const LogEntry* before);
 
   // The candidates of each store: an existing key is in one of them.
-  void OfferSuffixes(std::size_t i, std::optional<std::string_view> after, FirstKeys& first) const;
-  void OfferSuccinct(std::optional<std::string_view> after, FirstKeys& first) const;
+  void OfferSuffixes(std::size_t i, std::optional<std::string_view> after, Keys which,
+                     FirstKeys& first) const;
+  void OfferSuccinct(std::optional<std::string_view> after, Keys which, FirstKeys& first) const;
 
   template <typename Number>
   [[nodiscard]] Number OnLadder(Number (LayerLadder::*number)() const) const {
@@ -280,8 +288,14 @@ class Shard {
   std::unique_ptr<LogDirectory> log_directory_;
 
   std::uint64_t size_ = 0;
-  TableKeys table_keys_, frozen_keys_;  // keys of the log's table and of frozen_
-  std::optional<FrozenLog> frozen_;     // Until it is sorted.
+  // Keys of the log's table and of frozen_.
+  struct KeptKeys {
+    TableKeys with_value, all;
+
+    [[nodiscard]] TableKeys& Of(Keys which) { return which == Keys::kAll ? all : with_value; }
+  };
+  KeptKeys table_keys_, frozen_keys_;
+  std::optional<FrozenLog> frozen_;                           // Until it is sorted.
   std::vector<std::shared_ptr<const SuffixStore>> suffixes_;  // The oldest first.
   std::uint64_t suffixes_through_ = 0;  // The last log file that they have all of.
   std::uint64_t suffix_bytes_ = 0;

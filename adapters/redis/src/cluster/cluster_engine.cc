@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cluster/placement.h"
+#include "cluster/slot_set.h"
 
 namespace stout {
 
@@ -148,6 +149,93 @@ asio::awaitable<RedisClusterStore::Engine::Fenced> RedisClusterStore::Engine::Fe
   }
   if (!everywhere) co_return Fenced{Errc::kTransient};
   co_return Fenced{refused ? Errc::kFenced : Errc::kOk, kept};
+}
+
+// SCAN concerns one node. The scan goes from node to node, and notes the slots that are done:
+// 1. It asks the node that serves the first slot that is not done.
+// 2. A slot is done if, before and after each SCAN from the node's first to its last, the node
+//    reported that it serves the slot and that the slot is not moving. Then all keys of the slot
+//    were at that node all the time, so SCAN has found them. Other slots are scanned again at the
+//    node that has them then.
+// 3. A node that was restarted, or that took over a slot meanwhile, begins anew.
+asio::awaitable<Errc> RedisClusterStore::Engine::FindKeys(std::size_t count,
+                                                          redis::ScanPlace* place) {
+  std::optional<redis::SlotSet> done = redis::ParseSlots(place->done);
+  std::optional<redis::SlotSet> scanning = redis::ParseSlots(place->scanning);
+  if (!done || !scanning || done->all()) co_return Errc::kRefused;
+  std::size_t next = 0;
+  while (done->test(next)) ++next;
+  // One round trip, because all of them go to the node of one slot.
+  std::vector<Request> requests(4);
+  for (Request& request : requests) request.slot = static_cast<redis::Slot>(next);
+  requests[0].command.Add({"CLUSTER", "NODES"});
+  redis::AppendAskForProcess(&requests[1].command);
+  layout.AppendScan(place->position, count, &requests[2].command);
+  requests[3].command.Add({"CLUSTER", "NODES"});
+  const redis::Replication none;
+  co_await redis::Dispatch(
+      topology, Server::Kind::kRead, none, [](const Request&) { return true; }, requests);
+  for (const Request& request : requests) {
+    if (request.errc != Errc::kOk) co_return Errc::kTransient;
+    if (request.reply.error()) co_return redis::ErrorOf(request.reply);
+  }
+  const auto before = redis::ParseNodeView(requests[0].reply.text);
+  const auto after = redis::ParseNodeView(requests[3].reply.text);
+  if (!before || !after || before->config_epoch != after->config_epoch) co_return Errc::kTransient;
+  const redis::SlotSet settled = before->settled & after->settled;
+  if (!settled.test(next)) {
+    topology->Doubt();  // The slot moves, or has another owner.
+    co_return Errc::kTransient;
+  }
+  const bool begins = place->position == "0";
+  const std::string process = redis::ProcessOf(requests[1].reply);
+  const auto found = place->Advance(process.empty() ? process : process + '/' + after->config_epoch,
+                                    std::move(requests[2].reply));
+  if (!found) co_return Errc::kTransient;
+  *scanning = begins ? settled & ~*done : *scanning & settled;
+  for (const std::string& redis_key : *found) {
+    const redis::Slot slot = redis::SlotOf(redis_key);
+    if (!scanning->test(slot) || redis_key.starts_with(redis::FenceKeyIn(slot, layout, {}))) {
+      continue;
+    }
+    if (auto key = layout.KeyOf(redis_key)) place->keys.push_back(*std::move(key));
+  }
+  if (place->position.empty()) {
+    *done |= *scanning;
+    scanning->reset();
+    if (!done->all()) place->position = "0";
+  }
+  place->done = redis::PrintSlots(*done);
+  place->scanning = redis::PrintSlots(*scanning);
+  co_return Errc::kOk;
+}
+
+asio::awaitable<ScanResult> RedisClusterStore::Engine::Scan(ScanRequest request,
+                                                            redis::ScanPlace place) {
+  ScanResult result;
+  if (place.keys.empty()) result.errc = co_await FindKeys(redis::CountOf(request), &place);
+  if (result.errc != Errc::kOk) co_return result;
+  const redis::AskForEach ask =
+      [this](redis::KeyQuery query,
+             const std::vector<std::string>& keys) -> asio::awaitable<std::vector<Reply>> {
+    std::vector<Request> requests(keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      requests[i].slot = redis::SlotOfKey(layout, keys[i]);
+      layout.AppendQuery(query, keys[i], &requests[i].command);
+    }
+    const redis::Replication none;
+    co_await redis::Dispatch(
+        topology, Server::Kind::kRead, none, [](const Request&) { return true; }, requests);
+    std::vector<Reply> replies;
+    for (Request& request : requests) {
+      if (request.errc == Errc::kOk) replies.push_back(std::move(request.reply));
+    }
+    co_return replies;
+  };
+  result = co_await redis::ReadFound(layout, ask, request, &place);
+  const bool more = !place.position.empty() || !place.keys.empty();
+  if (result.errc == Errc::kOk && more) result.cursor = place.Encode('c');
+  co_return result;
 }
 
 }  // namespace stout

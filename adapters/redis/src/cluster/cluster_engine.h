@@ -2,6 +2,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "cluster/topology.h"
 #include "layout.h"
 #include "operations.h"
+#include "scan.h"
 #include "stout/adapters/redis_cluster_store.h"
 
 namespace stout {
@@ -31,6 +33,10 @@ class RedisClusterStore::Engine {
   [[nodiscard]] boost::asio::awaitable<Result<Epoch>> NewEpoch();
   // In all slots; a repetition in one slot of each range that a master serves, see the source.
   [[nodiscard]] boost::asio::awaitable<Errc> Fence(Scope scope, Epoch epoch);
+
+  // A page, see the source.
+  [[nodiscard]] boost::asio::awaitable<ScanResult> Scan(ScanRequest request,
+                                                        redis::ScanPlace place);
 
   const RedisMode mode;
   const redis::Layout layout;
@@ -54,6 +60,8 @@ class RedisClusterStore::Engine {
 
   [[nodiscard]] boost::asio::awaitable<Fenced> FenceIn(std::vector<redis::Slot> slots,
                                                        const Scope& scope, Epoch epoch);
+  // Finds keys at the node that serves the first slot that is not done.
+  [[nodiscard]] boost::asio::awaitable<Errc> FindKeys(std::size_t count, redis::ScanPlace* place);
   // Makes the request for the epoch's own slot.
   [[nodiscard]] redis::Request EpochRequest() const;
   // False: the cluster could not be made to remember it.

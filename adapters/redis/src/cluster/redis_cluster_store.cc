@@ -52,6 +52,7 @@ Result<std::unique_ptr<RedisClusterStore>> RedisClusterStore::Open(
                      .compares_stamps = versioned,
                      .fences = versioned,
                      .durable = facts->durable,
+                     .scans = true,
                      .max_batch_items = redis::kMaxBatchItems,
                      .max_batch_bytes = facts->max_batch_bytes,
                      .partitions = static_cast<LaneId>(facts->map.masters().size())};
@@ -125,6 +126,16 @@ void RedisClusterStore::Fence(const Scope& scope, Epoch epoch, FenceHandler hand
       Errc::kTransient);
   Start<Errc>(engine_->topology->strand(), call,
               [engine = engine_, scope, epoch] { return engine->Fence(scope, epoch); });
+}
+
+void RedisClusterStore::Scan(const ScanRequest& request, ScanHandler handler) {
+  auto place = redis::ScanPlace::Decode('c', request.cursor);
+  if (!place || request.limit == 0) return handler({Errc::kRefused, {}, {}});
+  auto call = pending_.Add<ScanResult>(std::move(handler), {Errc::kTransient, {}, {}});
+  Start<ScanResult>(engine_->topology->strand(), call,
+                    [engine = engine_, request, place = *std::move(place)] {
+                      return engine->Scan(request, place);
+                    });
 }
 
 RedisClusterStore::Redirections RedisClusterStore::redirections() const {

@@ -97,4 +97,30 @@ struct ReadResult {
   bool operator==(const ReadResult&) const = default;
 };
 
+/// One page of a scan over all keys of a store.
+struct ScanRequest {
+  std::string cursor;        ///< empty: from the start; otherwise the cursor of the page before
+  std::size_t limit = 1000;  ///< maximum number of keys in the answer; >= 1
+  bool values = true;        ///< false: stamps only, and StoredState::value is empty
+
+  bool operator==(const ScanRequest&) const = default;
+};
+
+/// A key that a scan found. A tombstone is a state that is not `found`.
+struct ScannedKey {
+  std::string key;
+  StoredState state;
+
+  bool operator==(const ScannedKey&) const = default;
+};
+
+/// A store's answer to a scan: an error, or a page of keys and the cursor of the next page.
+struct ScanResult {
+  Errc errc = Errc::kOk;
+  std::vector<ScannedKey> keys;
+  std::string cursor;  ///< any bytes, for the same store only; empty: the scan is at its end
+
+  bool operator==(const ScanResult&) const = default;
+};
+
 }  // namespace stout::inline v1

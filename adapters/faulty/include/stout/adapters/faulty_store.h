@@ -26,8 +26,8 @@ namespace stout {
 /// | kApplyTwice     | the call, and a copy of it again later| its result                         |
 /// | kPartial        | the call, for a part of the items     | its result; kTransient for the rest|
 ///
-/// Reads and epochs support kNone, kDelay, kFail, kLoseRequest and kLoseAnswer. Other faults count
-/// as kNone there.
+/// Reads, scans, epochs and fences support kNone, kDelay, kFail, kLoseRequest and kLoseAnswer.
+/// Other faults count as kNone there.
 enum class Fault : std::uint8_t {
   kNone,
   kDelay,
@@ -54,7 +54,8 @@ struct FaultRates {
 
 struct FaultyOptions {
   FaultRates writes{};
-  FaultRates reads{};  ///< And calls of NewEpoch. Only those that FaultRates gives for reads, too.
+  FaultRates reads{};  ///< And other calls that do not write. Only those that FaultRates gives for
+                       ///< reads, too.
   /// How late a delayed call, a late write or a second write is: even between the two. >= 0
   Duration delay_min = std::chrono::milliseconds(1);
   Duration delay_max = std::chrono::milliseconds(20);
@@ -83,7 +84,7 @@ class FaultyStore final : public Store {
               FaultyOptions options = {});
   ~FaultyStore() override;
 
-  /// The next write (read, epoch, fence) that is not yet scripted meets this fault.
+  /// The next write (read, scan, epoch, fence) that is not yet scripted meets this fault.
   void ScriptWrite(Fault fault);
   void ScriptRead(Fault fault);
 
@@ -96,6 +97,7 @@ class FaultyStore final : public Store {
   void Read(const ReadBatch& batch, ReadHandler handler) override;
   void NewEpoch(EpochHandler handler) override;
   void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override;
+  void Scan(const ScanRequest& request, ScanHandler handler) override;
 
  private:
   class Faults;

@@ -61,6 +61,7 @@ class MemoryStore final : public Store {
   void Read(const ReadBatch& batch, ReadHandler handler) override;
   void NewEpoch(EpochHandler handler) override;
   void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override;
+  void Scan(const ScanRequest& request, ScanHandler handler) override;
 
  private:
   class Table;

@@ -133,6 +133,7 @@ class PostgresStore final : public Store {
   void Read(const ReadBatch& batch, ReadHandler handler) override;
   void NewEpoch(EpochHandler handler) override;
   void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override;
+  void Scan(const ScanRequest& request, ScanHandler handler) override;
 
  private:
   class Engine;

@@ -68,6 +68,7 @@ class RedisClusterStore final : public Store {
   void Read(const ReadBatch& batch, ReadHandler handler) override;
   void NewEpoch(EpochHandler handler) override;
   void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override;
+  void Scan(const ScanRequest& request, ScanHandler handler) override;
 
   /// Since the store opened.
   [[nodiscard]] Redirections redirections() const;

@@ -63,6 +63,7 @@ class RedisStore final : public Store {
   void Read(const ReadBatch& batch, ReadHandler handler) override;
   void NewEpoch(EpochHandler handler) override;
   void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override;
+  void Scan(const ScanRequest& request, ScanHandler handler) override;
 
  private:
   class Engine;

@@ -81,6 +81,7 @@ class RocksDbStore final : public Store {
   void Read(const ReadBatch& batch, ReadHandler handler) override;
   void NewEpoch(EpochHandler handler) override;
   void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override;
+  void Scan(const ScanRequest& request, ScanHandler handler) override;
 
   /// Rewrites the whole database now, without waiting for RocksDB's own compactions: drops what is
   /// deleted and expired. Blocks, for as long as that takes. Fails with kTransient.

@@ -1,0 +1,101 @@
+#include "stout_scan.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "resp/server/ascii.h"
+#include "resp/server/integer.h"
+#include "resp/server/reply_writer.h"
+
+namespace stout::blowfish {
+namespace {
+
+constexpr std::size_t kMaxKeys = 1000;
+constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
+
+/// Keys that are read in lock step, and read again in the next page if they do not fit.
+constexpr std::size_t kTogether = 16;
+
+struct Found {
+  Stamp stamp;
+  std::optional<std::string> value;
+  bool read = false;
+};
+
+}  // namespace
+
+std::optional<StoutScan> ParseStoutScan(std::span<const std::string_view> arguments) {
+  if (arguments.size() != 4 && arguments.size() != 6) return std::nullopt;
+  const auto limit = resp::ParseUnsigned(arguments[2]);
+  const bool values = resp::EqualIgnoringCase(arguments[3], "VALUES");
+  if (!limit || *limit == 0) return std::nullopt;
+  if (!values && !resp::EqualIgnoringCase(arguments[3], "STAMPS")) return std::nullopt;
+  StoutScan scan{.limit = *limit, .values = values};
+  if (arguments.size() == 6) {
+    if (!resp::EqualIgnoringCase(arguments[4], "AFTER")) return std::nullopt;
+    scan.after = arguments[5];
+  }
+  return scan;
+}
+
+void AnswerStoutScan(Shard& shard, Share& share, Piece& piece) {
+  const StoutScan scan = *ParseStoutScan(share.RequestOf(piece).arguments);
+  const std::size_t limit = std::min(scan.limit, kMaxKeys);
+  const std::vector<std::string> keys = shard.KeysAfter(scan.after, limit, Shard::Keys::kAll);
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  const std::size_t max_bytes = std::min(kMaxBytes, share.batch->max_replies);
+  std::vector<Found> page(keys.size());
+  std::size_t taken = 0;
+  std::size_t bytes = 0;
+  std::size_t value_bytes = 0;
+  const auto fits = [&](std::size_t i, std::size_t size) {
+    return i == 0 || bytes + keys[i].size() + size <= max_bytes;
+  };
+  while (taken < keys.size()) {
+    const std::size_t first = taken;
+    const auto group = std::span(views).subspan(first).first(
+        std::min(scan.values ? kTogether : kMaxKeys, views.size() - first));
+    const auto visit = [&](std::size_t i, Stamp stamp, std::optional<std::string_view> value) {
+      Found& found = page[first + i];
+      // A value that certainly does not fit is not copied.
+      if (value && !fits(first + i, value->size())) return;
+      found = {.stamp = stamp, .value = std::nullopt, .read = true};
+      if (value) found.value.emplace(*value);
+    };
+    if (scan.values) {
+      shard.Read(group, visit);
+    } else {
+      shard.ReadStamps(group, visit);
+    }
+    for (; taken < first + group.size(); ++taken) {
+      const Found& found = page[taken];
+      const std::size_t size = found.value ? found.value->size() : 0;
+      if (!found.read || !fits(taken, size)) break;
+      bytes += keys[taken].size() + size;
+      value_bytes += size;
+    }
+    if (taken < first + group.size()) break;
+  }
+  if (!share.Keep(piece, value_bytes)) return;
+  const bool more = taken < keys.size() || keys.size() == limit;
+  piece.reply_begin = share.replies.size();
+  resp::ReplyWriter reply(share.replies, share.batch->version);
+  reply.ArrayHeader(1 + 2 * taken);
+  reply.Integer(more ? 1 : 0);
+  for (std::size_t i = 0; i < taken; ++i) {
+    reply.BulkString(keys[i]);
+    reply.ArrayHeader(3);
+    reply.Integer(static_cast<std::int64_t>(page[i].stamp.epoch));
+    reply.Integer(static_cast<std::int64_t>(page[i].stamp.version));
+    if (page[i].value) {
+      reply.BulkString(*page[i].value);
+    } else {
+      reply.Null();
+    }
+  }
+  piece.reply_end = share.replies.size();
+}
+
+}  // namespace stout::blowfish

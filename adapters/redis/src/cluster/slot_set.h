@@ -1,0 +1,28 @@
+#pragma once
+
+#include <bitset>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cluster/hash_slot.h"
+
+namespace stout::redis {
+
+using SlotSet = std::bitset<kSlots>;
+
+// As CLUSTER NODES has it: "0-5460 5462".
+[[nodiscard]] std::string PrintSlots(const SlotSet& slots);
+// Returns nullopt for any other text.
+[[nodiscard]] std::optional<SlotSet> ParseSlots(std::string_view text);
+
+// A node's view of itself.
+struct NodeView {
+  std::string config_epoch;  // grows when the node takes over a slot
+  SlotSet settled;           // served by the node, and not about to move
+};
+// Reads the answer to CLUSTER NODES. Returns nullopt for any other text.
+[[nodiscard]] std::optional<NodeView> ParseNodeView(std::string_view nodes);
+
+}  // namespace stout::redis
