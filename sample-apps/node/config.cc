@@ -1,0 +1,126 @@
+#include "node/config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "program/command_line.h"
+#include "program/options.h"
+#include "stout/adapters/open_store.h"
+#include "stout/core/policy/basic.h"
+
+namespace stout::node {
+namespace {
+
+constexpr std::uint16_t kDefaultPort = 7001;
+
+/// A value must fit into one batch with its key and the batch's other bytes.
+constexpr std::size_t kBatchRoom = 1024;
+
+/// Room for the name and key of a command, as in blowfish-server.
+constexpr std::size_t kRequestRoom = 4096;
+
+void AddOptions(CLI::App& app, Config& config) {
+  program::Options options(app);
+  LaneOptions& lane = config.map.engine.lane;
+  resp::ConnectionLimits& limits = config.limits;
+  constexpr auto kMax = program::kMaxCount;
+
+  options.Group("Service");
+  options.Text("--store", config.store, fmt::format("The store: {}", StoreUrlSyntax()), "URL")
+      ->required();
+  options.Text("--scope", config.scope,
+               "The name under which one node at a time owns the store. A node that starts shuts "
+               "out the node that had the name before",
+               "NAME");
+  options.Service(config);
+
+  options.Group("Clients");
+  options.PasswordFile("--password-file", config.password,
+                       "A file whose first line is the password that clients send with AUTH; "
+                       "without it clients need none");
+  options.Count("--max-clients", limits.max_clients, 1, 1'000'000, "Maximum connections at once");
+  options.Bytes("--max-value", limits.commands.max_bulk, 64, std::size_t{512} << 20,
+                "Maximum bytes of a value, and of any other argument; at least 1KiB below "
+                "--max-batch-bytes");
+  options
+      .Bytes("--max-request", limits.commands.max_request, 64, std::size_t{4} << 30,
+             "Maximum bytes of a command: --max-value and 4KiB at least")
+      ->default_str("twice --max-value, 256MiB at least");
+  options.Bytes("--max-replies", limits.max_replies, 64,
+                "Maximum reply bytes for one pipelined batch");
+  options.Seconds("--write-timeout", limits.write_timeout, std::chrono::milliseconds(1),
+                  std::chrono::seconds(1'000'000'000),
+                  "A client that takes no replies for this time is disconnected");
+  options.Bytes("--min-read-rate", limits.min_read_rate, 1,
+                "A client that takes fewer bytes per second is disconnected after --write-timeout");
+
+  options.Group("Batching");
+  options.Parsed("--policy", fmt::format("When to send: {}", PolicySyntax()), "POLICY",
+                 lane.write_policy.Name(), [&lane](const std::string& text) {
+                   std::string error;
+                   auto policy = MakePolicy(text, &error);
+                   if (policy) lane.write_policy = *std::move(policy);
+                   return error;
+                 });
+  options.Time("--max-delay", lane.max_delay,
+               "A change older than this is sent, whatever the policy decides");
+  options.Count("--max-batch-items", lane.max_batch_items, 1, kMax, "Maximum keys in a batch");
+  options.Bytes("--max-batch-bytes", lane.max_batch_bytes, 1, "Maximum bytes in a batch");
+  options.Count("--max-dirty-keys", lane.max_dirty_keys, 1, kMax,
+                "Maximum keys that are not durable; changes beyond get an error");
+  options.Bytes("--max-dirty-bytes", lane.max_dirty_bytes, 1,
+                "Maximum bytes that are not durable; changes beyond get an error");
+  options.Time("--reply-deadline", config.map.engine.reply_deadline,
+               "A change that is not durable by then gets an error");
+  options.Time("--attempt-timeout", lane.attempt_timeout,
+               "A batch without an answer by then is sent again");
+  options.Bytes("--cache-bytes", config.map.cache_bytes, 1 << 20,
+                "Memory for keys and values, also for requested keys that do not exist");
+}
+
+// Applies defaults and checks that depend on several options. Returns the problem, or "".
+std::string Complete(const CLI::App& app, Config& config) {
+  resp::CommandLimits& commands = config.limits.commands;
+  const EngineOptions& engine = config.map.engine;
+  if (app.count("--max-request") == 0) {  // a key may be as large as a value
+    commands.max_request = std::max(commands.max_request, 2 * commands.max_bulk + kRequestRoom);
+  }
+  if (commands.max_request < commands.max_bulk + kRequestRoom) {
+    return "--max-request must exceed --max-value by 4KiB: raise the former or lower the latter";
+  }
+  if (commands.max_bulk + kBatchRoom > engine.lane.max_batch_bytes) {
+    return "--max-batch-bytes must exceed --max-value by 1KiB: raise the former or lower the "
+           "latter";
+  }
+  if (config.scope.empty()) return "--scope is empty: give a name, like stout-node";
+  std::string wrong = Validate(engine).value_or("");
+  std::replace(wrong.begin(), wrong.end(), '_', '-');  // names of fields to names of options
+  return wrong;
+}
+
+}  // namespace
+
+Config::Config() {
+  listen.port = kDefaultPort;
+  limits.commands.max_bulk = std::size_t{4} << 20;
+}
+
+std::optional<int> ParseCommandLine(int argc, const char* const* argv, Config& config) {
+  CLI::App app(
+      "Serves the keys of a store to clients of Redis, from memory. Changes are batched, and an "
+      "answer leaves only when all that it reveals is durable.",
+      "stout-node");
+  app.footer(PolicyOptions() +
+             "\n"
+             "After SIGTERM or SIGINT the node accepts nothing, answers the commands that it has "
+             "read, and flushes.\n"
+             "It prints 'listening on HOST:PORT' on stdout once it serves, and logs on stderr.");
+  AddOptions(app, config);
+  program::AddConfigFile(app);
+  return program::ReadServerArguments(app, argc, argv, [&] { return Complete(app, config); });
+}
+
+}  // namespace stout::node

@@ -1,0 +1,233 @@
+#include "node/execution.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "node/commands.h"
+#include "resp/server/command_errors.h"
+#include "resp/server/integer.h"
+
+namespace stout::node {
+namespace {
+
+using Entry = WriteBackMap::Entry;
+using Condition = resp::SetOptions::Condition;
+
+/// Memory for replies that an idle client may hold.
+constexpr std::size_t kRepliesKept = std::size_t{64} << 10;
+
+std::string NotDone(ErrorCode why) { return fmt::format("ERR not done: {}", why.message()); }
+
+std::string NotDurable(ErrorCode why) {
+  return fmt::format("ERR not known to be durable: {}", why.message());
+}
+
+// Returns true if SET changes the key whatever its state is, and does not reveal it.
+bool IsBlind(const resp::SetOptions& set) {
+  return set.condition == Condition::kAlways && !set.get;
+}
+
+// Returns true if the command looks at the states of its keys.
+bool Reads(const Request& request) {
+  switch (request.command->id) {
+    case CommandId::kMset:
+      return false;
+    case CommandId::kSet:
+      return !IsBlind(request.set);
+    default:
+      return true;
+  }
+}
+
+// The keys that the command looks at: all arguments, except the value and the options of SET.
+resp::Arguments KeysOf(const Request& request) {
+  const auto arguments = request.arguments.subspan(1);
+  return request.command->id == CommandId::kSet ? arguments.first(1) : arguments;
+}
+
+}  // namespace
+
+void Execution::Start(std::span<Request> requests, resp::Resp version,
+                      UniqueFunction<void()> done) {
+  requests_ = requests;
+  version_ = version;
+  done_ = std::move(done);
+  next_ = key_ = 0;
+  waiting_ = 1;
+  Warm();
+  Continue();
+}
+
+void Execution::Clear() {
+  replies_.clear();
+  if (replies_.capacity() > kRepliesKept) replies_.shrink_to_fit();
+}
+
+void Execution::Warm() {
+  if (requests_.size() == 1 && requests_[0].arguments.size() == 2) return;  // read when it is run
+  for (const Request& request : requests_) {
+    if (!request.on_keys() || !Reads(request)) continue;
+    for (const KeyView key : KeysOf(request)) {
+      if (!map_.Peek(key)) map_.Get(key, [](ErrorCode, const Entry&) {});
+    }
+  }
+}
+
+void Execution::Continue() {
+  for (; next_ < requests_.size(); ++next_) {
+    Request& request = requests_[next_];
+    if (!request.on_keys()) continue;
+    if (key_ == 0) {
+      key_ = 1;
+      count_ = 0;
+      request.reply_begin = replies_.size();
+    }
+    if (!Run(request)) return;
+    request.reply_end = replies_.size();
+    key_ = 0;
+  }
+  Arrive();
+}
+
+bool Execution::Run(Request& request) {
+  if (Reads(request)) {
+    if (!RunOnEachKey(request)) return false;
+  } else if (request.command->id == CommandId::kMset) {
+    RunMset(request);
+  } else {
+    revealed_.push_back(request.arguments[1]);
+    RunSet(request, {});
+  }
+  if (request.error.empty()) Finish(request);
+  revealed_.clear();
+  return true;
+}
+
+bool Execution::RunOnEachKey(Request& request) {
+  const auto keys = KeysOf(request);
+  for (; key_ <= keys.size() && request.error.empty(); ++key_) {
+    const KeyView key = keys[key_ - 1];
+    const std::optional<Entry> entry = map_.Peek(key);
+    if (entry) {
+      read_failed_ = {};
+      if (key_ == 1 && request.command->id == CommandId::kMget) {
+        resp::ReplyWriter(replies_, version_).ArrayHeader(keys.size());
+      }
+      revealed_.push_back(key);
+      RunOnKey(request, key, *entry);
+    } else if (read_failed_) {
+      request.error = NotDone(std::exchange(read_failed_, {}));
+    } else {
+      // The states so far may be gone in the turn in which the read ends.
+      Reveal(request);
+      map_.Get(key, [this](ErrorCode ec, const Entry&) {
+        read_failed_ = ec;
+        Continue();
+      });
+      return false;
+    }
+  }
+  return true;
+}
+
+void Execution::RunOnKey(Request& request, KeyView key, const Entry& entry) {
+  switch (request.command->id) {
+    case CommandId::kDel:
+      if (!entry.value) return;
+      ++count_;
+      if (const auto deleted = map_.Delete(key); !deleted) request.error = NotDone(deleted.error());
+      return;
+    case CommandId::kExists:
+      count_ += entry.value != nullptr;
+      return;
+    case CommandId::kStrlen:
+      count_ = entry.value ? static_cast<std::int64_t>(entry.value->size()) : 0;
+      return;
+    case CommandId::kIncr:
+      return RunIncr(request, entry);
+    case CommandId::kSet:
+      return RunSet(request, entry);
+    default:
+      return ReplyValue(request, entry);
+  }
+}
+
+void Execution::RunSet(Request& request, const Entry& entry) {
+  const auto& [condition, get, keep_ttl, expiry] = request.set;
+  const bool set = condition == Condition::kAlways ||
+                   (condition == Condition::kIfPresent) == (entry.value != nullptr);
+  if (set) Put(request, request.arguments[1], std::string(request.arguments[2]));
+  if (!request.error.empty()) return;
+  if (get) return ReplyValue(request, entry);
+  resp::ReplyWriter reply(replies_, version_);
+  set ? reply.Ok() : reply.Null();
+}
+
+// An error that depends on the value reveals it, so it waits as any other reply does.
+void Execution::RunIncr(Request& request, const Entry& entry) {
+  resp::ReplyWriter reply(replies_, version_);
+  const auto number = resp::ParseInteger(entry.value ? std::string_view(*entry.value) : "0");
+  if (!number) return reply.Error(resp::kNotAnInteger);
+  if (*number == std::numeric_limits<std::int64_t>::max()) {
+    return reply.Error("ERR increment or decrement would overflow");
+  }
+  Put(request, request.arguments[1], std::to_string(*number + 1));
+  if (request.error.empty()) reply.Integer(*number + 1);
+}
+
+void Execution::RunMset(Request& request) {
+  const auto arguments = request.arguments;
+  for (std::size_t i = 1; i < arguments.size() && request.error.empty(); i += 2) {
+    revealed_.push_back(arguments[i]);
+    Put(request, arguments[i], std::string(arguments[i + 1]));
+  }
+  if (request.error.empty()) resp::ReplyWriter(replies_, version_).Ok();
+}
+
+void Execution::Finish(Request& request) {
+  switch (request.command->id) {
+    case CommandId::kDel:
+    case CommandId::kExists:
+    case CommandId::kStrlen:
+      resp::ReplyWriter(replies_, version_).Integer(count_);
+      break;
+    default:
+      break;
+  }
+  Reveal(request);
+}
+
+void Execution::Put(Request& request, KeyView key, std::string value) {
+  if (const auto put = map_.Put(key, std::move(value)); !put) request.error = NotDone(put.error());
+}
+
+void Execution::ReplyValue(Request& request, const Entry& entry) {
+  resp::ReplyWriter reply(replies_, version_);
+  if (!entry.value) return reply.Null();
+  if (replies_.size() + entry.value->size() > max_replies_) {
+    request.error = "ERR the replies are larger than --max-replies: request less at a time";
+    return;
+  }
+  reply.BulkString(*entry.value);
+}
+
+void Execution::Reveal(Request& request) {
+  if (revealed_.empty()) return;
+  ++waiting_;
+  map_.SafeReply(revealed_, [this, &request](ErrorCode ec) {
+    if (ec && request.error.empty()) request.error = NotDurable(ec);
+    Arrive();
+  });
+  revealed_.clear();
+}
+
+void Execution::Arrive() {
+  if (--waiting_ == 0) std::exchange(done_, {})();
+}
+
+}  // namespace stout::node

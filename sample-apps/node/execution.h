@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "resp/server/command.h"
+#include "resp/server/command_options.h"
+#include "resp/server/reply_writer.h"
+#include "stout/unique_function.h"
+#include "stout/write_back_map.h"
+
+namespace stout::node {
+
+/// One command of a client.
+struct Request {
+  const resp::Command* command = nullptr;  ///< null: rejected, and `error` has the reason
+  resp::Arguments arguments;
+  resp::SetOptions set;  ///< options of SET
+  std::string error;     ///< not empty: the reply
+  bool failed = false;   ///< the reply was an error
+  /// The reply to a command on keys, in Execution::replies().
+  /// @{
+  std::size_t reply_begin = 0;
+  std::size_t reply_end = 0;
+  /// @}
+
+  /// Returns true if the command is carried out on the map's strand.
+  [[nodiscard]] bool on_keys() const { return error.empty() && command->run == nullptr; }
+};
+
+/// Carries out the key commands of one batch, in order, on the strand of the map.
+///
+/// A command takes each of its keys in one turn of the strand, so a change depends on the newest
+/// state of its key. If the keys are in memory, the whole batch is one turn. A key that is not in
+/// memory is read from the store, and other clients may change keys meanwhile.
+///
+/// Invariant: the batch is done when all keys that its replies reveal are durable. A command whose
+/// keys cannot become durable is answered with an error.
+///
+/// Owner: outlives the call of `done`, or the run() of the map's context.
+/// Threads: Start on the strand. The caller's in all other members, unless a batch is under way.
+class Execution {
+ public:
+  /// `map` outlives it. `max_replies`: maximum bytes of replies; more is an error.
+  Execution(WriteBackMap& map, std::size_t max_replies) : map_(map), max_replies_(max_replies) {}
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
+
+  /// Calls `done` once, on the strand. `requests` are not touched meanwhile.
+  void Start(std::span<Request> requests, resp::Resp version, UniqueFunction<void()> done);
+
+  [[nodiscard]] const std::string& replies() const { return replies_; }
+  void Clear();
+
+ private:
+  // Begins the reads of all keys that are not in memory, so that the store gets them in one batch.
+  void Warm();
+  // Carries out commands until one needs a key that is not in memory.
+  void Continue();
+  // Returns false if the command waits for the read of a key.
+  bool Run(Request& request);
+  bool RunOnEachKey(Request& request);
+  void RunOnKey(Request& request, KeyView key, const WriteBackMap::Entry& entry);
+  void RunSet(Request& request, const WriteBackMap::Entry& entry);
+  void RunIncr(Request& request, const WriteBackMap::Entry& entry);
+  void RunMset(Request& request);
+  void Finish(Request& request);
+
+  void Put(Request& request, KeyView key, std::string value);
+  void ReplyValue(Request& request, const WriteBackMap::Entry& entry);
+  // Holds the batch until the keys that the command has revealed so far are durable.
+  void Reveal(Request& request);
+  void Arrive();
+
+  WriteBackMap& map_;
+  const std::size_t max_replies_;
+  std::span<Request> requests_;
+  resp::Resp version_ = resp::Resp::k2;
+  UniqueFunction<void()> done_;
+  std::string replies_;
+  std::size_t waiting_ = 0;  // safe replies that are due, and 1 until all commands are carried out
+
+  // The command that is carried out.
+  std::size_t next_ = 0;
+  std::size_t key_ = 0;     // its next argument
+  std::int64_t count_ = 0;  // the keys that it found
+  ErrorCode read_failed_;
+  std::vector<KeyView> revealed_;
+};
+
+}  // namespace stout::node

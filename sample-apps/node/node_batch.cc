@@ -1,0 +1,108 @@
+#include "node/node_batch.h"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <string_view>
+#include <utility>
+
+#include "node/commands.h"
+#include "resp/server/clock.h"
+#include "resp/server/command_errors.h"
+#include "resp/server/reply_writer.h"
+#include "stout/completion.h"
+
+namespace stout::node {
+namespace {
+
+namespace asio = boost::asio;
+
+/// Maximum commands that are carried out together, as in blowfish-server.
+constexpr std::size_t kMostCommands = 1024;
+
+}  // namespace
+
+NodeBatch::NodeBatch(NodeService& service, resp::Session& session)
+    : service_(service), session_(session), execution_(service.map, service.limits.max_replies) {}
+
+bool NodeBatch::Add(resp::Arguments arguments) {
+  Request& request = requests_.emplace_back();
+  request.arguments = arguments;
+  request.command = service_.commands.Resolve(arguments, request.error);
+  if (request.command == nullptr) return true;
+  const unsigned flags = request.command->flags;
+  if (!session_.authenticated && (flags & resp::CommandFlag::kNoAuth) == 0) {
+    request.error = "NOAUTH Authentication required.";
+    request.command = nullptr;
+    return true;
+  }
+  if (request.command->run == nullptr) Check(request);
+  on_keys_ |= request.on_keys();
+  return (flags & resp::CommandFlag::kEndsBatch) == 0;
+}
+
+void NodeBatch::Check(Request& request) const {
+  const resp::Command& command = *request.command;
+  if (!service_.commands.Subcommands(command).empty()) {
+    request.error = "ERR not a command of its own; see COMMAND DOCS";
+  } else if (command.id == CommandId::kMset && request.arguments.size() % 2 == 0) {
+    request.error = resp::WrongArityError(command.name);
+  } else if (command.id == CommandId::kSet) {
+    const auto options = resp::ParseSetOptions(request.arguments);
+    if (!options) {
+      request.error = options.error();
+    } else if (options->expiry) {
+      request.error = "ERR keys do not expire here: use SET without EX, PX, EXAT and PXAT";
+    } else {
+      request.set = *options;
+    }
+  }
+}
+
+bool NodeBatch::full() const { return requests_.size() >= kMostCommands; }
+
+void NodeBatch::Clear() {
+  requests_.clear();
+  on_keys_ = false;
+  execution_.Clear();
+}
+
+asio::awaitable<void> NodeBatch::Run(std::string& out) {
+  const TimePoint begin = resp::Now();
+  if (on_keys_) {
+    co_await Initiate<void()>(
+        [this](UniqueFunction<void()> done) {
+          asio::post(service_.map.get_executor(), [this, done = std::move(done)]() mutable {
+            execution_.Start(requests_, session_.version, std::move(done));
+          });
+        },
+        asio::use_awaitable);
+  }
+  Join(out);
+  const Duration latency = resp::Now() - begin;
+  for (const Request& request : requests_) {
+    if (request.command != nullptr) {
+      service_.command_stats.Done(*request.command, latency, request.failed);
+    } else if (const auto* const named = service_.commands.Named(request.arguments)) {
+      service_.command_stats.Rejected(*named);
+    }
+  }
+}
+
+void NodeBatch::Join(std::string& out) {
+  for (Request& request : requests_) {
+    const std::size_t begin = out.size();
+    resp::ReplyWriter reply(out, session_.version);
+    if (!request.error.empty()) {
+      reply.Error(request.error);
+    } else if (request.command->run != nullptr) {
+      request.command->run({*request.command, request.arguments, service_, session_, reply});
+    } else {
+      out.append(execution_.replies(), request.reply_begin,
+                 request.reply_end - request.reply_begin);
+    }
+    request.failed = begin < out.size() && out[begin] == '-';
+    if (request.failed) service_.command_stats.Error(std::string_view(out).substr(begin));
+  }
+}
+
+}  // namespace stout::node

@@ -1,0 +1,144 @@
+// The promises of stout-node for one batch of commands, over a store that the test answers for.
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "node/node_service.h"
+#include "stout/write_back_map.h"
+#include "tests/support/catch.h"
+#include "tests/support/plain_options.h"
+#include "tests/support/scripted_store.h"
+
+namespace stout::node {
+namespace {
+
+namespace asio = boost::asio;
+
+// The commands of one connection.
+struct Pipeline {
+  Pipeline(NodeService& service, std::initializer_list<std::vector<std::string_view>> lines)
+      : batch(service.MakeBatch(session)), commands(lines) {
+    session.authenticated = true;
+    for (const auto& command : commands) CHECK(batch->Add(command));
+  }
+
+  resp::Session session;
+  std::unique_ptr<resp::Batch> batch;
+  std::vector<std::vector<std::string_view>> commands;
+  std::string replies;
+  bool done = false;
+};
+
+struct World {
+  World() { map.interposer().OpenWithEpoch(1); }
+
+  void Start(Pipeline& pipeline) {
+    asio::co_spawn(
+        context,
+        [](Pipeline& started) -> asio::awaitable<void> {
+          co_await started.batch->Run(started.replies);
+          started.done = true;
+        }(pipeline),
+        asio::detached);
+    Turn();
+  }
+  void Turn() {
+    context.restart();
+    context.poll();
+  }
+  void AnswerWrite(WriteResult result = {}) {
+    store.TakeWrite().handler(std::move(result));
+    Turn();
+  }
+  void AnswerRead(ReadResult result) {
+    store.TakeRead().handler(std::move(result));
+    Turn();
+  }
+
+  asio::io_context context;
+  ScriptedStore store;
+  WriteBackMap map{context.get_executor(), store, {.engine = Plain()}};
+  NodeService service{map, ""};
+};
+
+TEST_CASE("a write of a pipeline is answered when it is durable, and not before", "[node]") {
+  World world;
+  Pipeline pipeline(world.service, {{"SET", "k", "v"}, {"PING"}});
+  world.Start(pipeline);
+  REQUIRE(world.store.writes.size() == 1);
+  CHECK(pipeline.replies.empty());
+  world.AnswerWrite();
+  CHECK(pipeline.done);
+  CHECK(pipeline.replies == "+OK\r\n+PONG\r\n");
+}
+
+TEST_CASE("a read of a change that is not durable waits for it", "[node]") {
+  World world;
+  Pipeline writer(world.service, {{"SET", "k", "7"}});
+  Pipeline reader(world.service, {{"GET", "k"}, {"STRLEN", "k"}, {"EXISTS", "k"}});
+  world.Start(writer);
+  world.Start(reader);
+  CHECK(!reader.done);
+  world.AnswerWrite();
+  CHECK(reader.replies == "$1\r\n7\r\n:1\r\n:1\r\n");
+}
+
+TEST_CASE("an error that reveals a value waits until the value is durable", "[node]") {
+  World world;
+  Pipeline writer(world.service, {{"SET", "k", "text"}});
+  Pipeline reader(world.service, {{"INCR", "k"}});
+  world.Start(writer);
+  world.Start(reader);
+  CHECK(!reader.done);
+  world.AnswerWrite();
+  CHECK(reader.replies == "-ERR value is not an integer or out of range\r\n");
+}
+
+TEST_CASE("the keys of a pipeline that are not in memory are read in one batch", "[node]") {
+  World world;
+  Pipeline pipeline(world.service, {{"GET", "a"}, {"INCR", "b"}, {"MGET", "c", "a"}, {"GET", "b"}});
+  world.Start(pipeline);
+  REQUIRE(world.store.reads.size() == 1);
+  const auto& keys = world.store.reads.front().batch.keys;
+  REQUIRE(keys.size() == 3);
+  ReadResult result;
+  for (const KeyView key : keys) {
+    result.states.push_back({.found = key == "b", .value = key == "b" ? "41" : ""});
+  }
+  world.AnswerRead(std::move(result));
+  CHECK(!pipeline.done);
+  world.AnswerWrite();
+  CHECK(pipeline.replies == "$-1\r\n:42\r\n*2\r\n$-1\r\n$-1\r\n$2\r\n42\r\n");
+}
+
+TEST_CASE("a change that the store never takes is answered with an error", "[node]") {
+  World world;
+  Pipeline pipeline(world.service, {{"SET", "k", "v"}});
+  world.Start(pipeline);
+  world.AnswerWrite({.items = {{0, Errc::kRefused}}});
+  CHECK(pipeline.done);
+  CHECK(pipeline.replies.starts_with("-ERR not known to be durable: "));
+}
+
+TEST_CASE("a node that another node shut out answers no write with OK", "[node]") {
+  World world;
+  Pipeline pipeline(world.service, {{"SET", "k", "v"}});
+  world.Start(pipeline);
+  world.AnswerWrite({.batch = Errc::kFenced});
+  CHECK(pipeline.done);
+  CHECK(pipeline.replies.starts_with("-ERR not known to be durable: "));
+  Pipeline later(world.service, {{"GET", "k"}});
+  world.Start(later);
+  CHECK(later.replies.starts_with("-ERR not done: "));
+}
+
+}  // namespace
+}  // namespace stout::node
