@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # run.sh BIN_DIR [--quick] [STORE...] [-- OPTION...]: compares the batching policies on PostgreSQL
 # and Redis. 1, 4 and 16 docstore-server processes share one store, from light load to overload.
-# STORE: postgres, redis; default: both.
+# STORE: postgres, redis, or link=BYTES_PER_SECOND: PostgreSQL behind a link of this speed (each
+# way, shared by all servers). Default: postgres and redis.
 #
 #   --quick   one minute instead of about 40: fewer policies, 4 servers, shorter trials
 #   --        the options after it go to fleet-bench, instead of the choices of this script
@@ -12,7 +13,7 @@
 # BIN_DIR/../fleet/ instead. README.md describes the method.
 set -euo pipefail
 
-usage() { sed -n '2,13s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,14s/^# \{0,1\}//p' "$0"; }
 
 if (($# == 0)) || [[ $1 == -* ]]; then
   usage >&2
@@ -38,7 +39,7 @@ while (($#)); do
       options=("${@:2}")
       break
       ;;
-    postgres | redis) stores+=("$1") ;;
+    postgres | redis | link=[1-9]*) stores+=("$1") ;;
     *) echo "bench fleet: no option '$1'" >&2 && usage >&2 && exit 2 ;;
   esac
   shift
@@ -50,6 +51,8 @@ done
 
 # shellcheck source=/dev/null
 source "$here/../../sample-apps/demo/databases.sh"
+# shellcheck source=/dev/null
+source "$here/../../tests/integration/network_faults.sh"
 
 scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-fleet.XXXXXX")
 chmod 755 "$scratch"  # PostgreSQL runs as a user of its own
@@ -71,6 +74,13 @@ say() { printf 'bench fleet, %d:%02d: %s\n' $((SECONDS / 60)) $((SECONDS % 60)) 
 open_postgres() {
   apart start_postgres "$scratch/postgres"
   url=$postgres_url
+}
+
+open_link() { # BYTES_PER_SECOND
+  apart start_postgres "$scratch/link"
+  start_network "$scratch/link/.s.PGSQL.5432"
+  behave "bytes_per_second=$1"
+  url="postgres://postgres@127.0.0.1:$network_port/postgres?sslmode=disable"
 }
 
 open_redis() {
@@ -99,10 +109,11 @@ fill() {
 choices=()
 for store in "${stores[@]}"; do
   say "starting $store"
-  "open_$store"
+  IFS='=' read -r kind speed <<<"$store"
+  "open_$kind" "$speed"
   started+=("$database") database=''
   fill "$url"
-  choices+=("$store=$url")
+  choices+=("$kind=$url")
 done
 
 status=0

@@ -46,6 +46,26 @@ def real_step:
                         | map(select(.[1] > 0) | [.[0] - $at_s, .[1], .[2]]))}
   | line;
 
+# From an array of the JSON of docstore-load, with `policy`, a member for each round. The steps are a
+# first one, and for each rate one to settle and one that counts.
+def served:
+  def median: sort | .[length / 2 | floor];
+  def medians: . as $all | .[0] | with_entries(.key as $key | .value = ($all | map(.[$key]) | median));
+  [.[] | .policy as $policy
+   | .steps as $steps | range(2; $steps | length; 2) | $steps[.]
+   | {$policy, rate_per_s: .rate, mean_ms: (.writes.latency_us.mean / 1000),
+      p99_ms: (.writes.latency_us.p99 / 1000), read_mean_ms: (.reads.latency_us.mean / 1000),
+      generator_lateness_p99_ms: (.send_delay_us.p99 / 1000),
+      stable: (.writes.done >= 0.98 * .writes.offered and .writes.latency_us.p99 <= 1e6)}]
+  | group_by(.policy, .rate_per_s)[] | medians
+  | line;
+
+# A slice is a second, by when requests were due.
+def served_step($at_s):
+  {policy, timeline: (.seconds | map(select(.writes.done > 0)
+                                     | [.second - $at_s, .writes.latency_us.mean / 1000]))}
+  | line;
+
 # --- From runs: the input is an array of all of a file -------------------------------------------
 
 def of($policy): map(select(.policy == $policy));

@@ -3,13 +3,14 @@
 #
 #   --simulator-only  figures 1 to 6 in the simulator, about a minute
 #   --stores-only     figures 1 to 4 on real stores in real time, about 14 minutes
-#   --quick           less of everything, about 2 minutes in all; to BIN_DIR/../paper-quick/
+#   --service-only    figures 1 to 4 through a router, servers and a Redis Cluster, about 10 minutes
+#   --quick           less of everything, about 4 minutes in all; to BIN_DIR/../paper-quick/
 #
 # Pictures go to docs/results/, tables to the text there, and the raw data to bench/results/paper/, a
 # line of JSON for each run.
 set -euo pipefail
 
-usage() { sed -n '2,9s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,10s/^# \{0,1\}//p' "$0"; }
 
 if (($# == 0)) || [[ $1 == -* ]]; then
   usage >&2
@@ -17,17 +18,18 @@ if (($# == 0)) || [[ $1 == -* ]]; then
 fi
 bin=$1
 shift
-quick='' simulator=1 stores=1
+quick='' simulator=1 stores=1 service_part=1
 for option in "$@"; do
   case $option in
     --quick) quick=1 ;;
-    --simulator-only) stores='' ;;
-    --stores-only) simulator='' ;;
+    --simulator-only) stores='' service_part='' ;;
+    --stores-only) simulator='' service_part='' ;;
+    --service-only) simulator='' stores='' ;;
     -h | --help) usage; exit ;;
     *) echo "bench paper: no option '$option'" >&2; usage >&2; exit 2 ;;
   esac
 done
-for program in jq gnuplot "$bin/stout-sim" "$bin/policy-bench"; do
+for program in jq gnuplot curl "$bin/stout-sim" "$bin/policy-bench" "$bin/docstore-router"; do
   command -v "$program" >/dev/null || { echo "bench paper: no $program" >&2; exit 1; }
 done
 
@@ -42,6 +44,7 @@ fi
 mkdir -p "$pictures" "$results"
 [[ ! $quick ]] || cp "$root/docs/results/README.md" "$pictures"
 scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-paper.XXXXXX")
+chmod 711 "$scratch" # PostgreSQL may run as another user
 trap 'rm -rf "$scratch"' EXIT
 trap 'echo "bench paper: interrupted" >&2; exit 130' INT TERM
 
@@ -59,5 +62,9 @@ fi
 if [[ $stores ]]; then
   # shellcheck source=/dev/null
   source "$here/stores.sh"
+fi
+if [[ $service_part ]]; then
+  # shellcheck source=/dev/null
+  source "$here/service.sh"
 fi
 say "done: $pictures/README.md; runs in $results"
