@@ -9,7 +9,25 @@ namespace stout::node {
 
 /// The commands on keys.
 struct CommandId {
-  enum Number : std::uint8_t { kDel, kExists, kGet, kIncr, kMget, kMset, kSet, kStrlen };
+  enum Number : std::uint8_t {
+    kAppend = 1,
+    kDecr,
+    kDecrby,
+    kDel,
+    kExists,
+    kGet,
+    kGetdel,
+    kGetset,
+    kIncr,
+    kIncrby,
+    kMget,
+    kMset,
+    kSet,
+    kSetnx,
+    kStrlen,
+    kType,
+    kUnlink,
+  };
 };
 
 /// The rows of the commands on keys, beside resp::SessionCommands().

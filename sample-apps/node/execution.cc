@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "node/commands.h"
@@ -38,16 +38,18 @@ bool Reads(const Request& request) {
     case CommandId::kMset:
       return false;
     case CommandId::kSet:
+    case CommandId::kSetnx:
+    case CommandId::kGetset:
       return !IsBlind(request.set);
     default:
       return true;
   }
 }
 
-// The keys that the command looks at: all arguments, except the value and the options of SET.
+// Requires that Reads(request).
 resp::Arguments KeysOf(const Request& request) {
   const auto arguments = request.arguments.subspan(1);
-  return request.command->id == CommandId::kSet ? arguments.first(1) : arguments;
+  return request.command->keys.last == 1 ? arguments.first(1) : arguments;
 }
 
 }  // namespace
@@ -138,10 +140,9 @@ bool Execution::RunOnEachKey(Request& request) {
 void Execution::RunOnKey(Request& request, KeyView key, const Entry& entry) {
   switch (request.command->id) {
     case CommandId::kDel:
-      if (!entry.value) return;
-      ++count_;
-      if (const auto deleted = map_.Delete(key); !deleted) request.error = NotDone(deleted.error());
-      return;
+    case CommandId::kUnlink:
+      count_ += entry.value != nullptr;
+      return Remove(request, key, entry);
     case CommandId::kExists:
       count_ += entry.value != nullptr;
       return;
@@ -149,22 +150,41 @@ void Execution::RunOnKey(Request& request, KeyView key, const Entry& entry) {
       count_ = entry.value ? static_cast<std::int64_t>(entry.value->size()) : 0;
       return;
     case CommandId::kIncr:
+    case CommandId::kIncrby:
+    case CommandId::kDecr:
+    case CommandId::kDecrby:
       return RunIncr(request, entry);
+    case CommandId::kAppend:
+      return RunAppend(request, entry);
     case CommandId::kSet:
+    case CommandId::kSetnx:
+    case CommandId::kGetset:
       return RunSet(request, entry);
+    case CommandId::kGetdel:
+      ReplyValue(request, entry);
+      return Remove(request, key, entry);
+    case CommandId::kType:
+      return resp::ReplyWriter(replies_, version_).SimpleString(entry.value ? "string" : "none");
     default:
       return ReplyValue(request, entry);
   }
+}
+
+void Execution::Remove(Request& request, KeyView key, const Entry& entry) {
+  if (!entry.value || !request.error.empty()) return;
+  if (const auto deleted = map_.Delete(key); !deleted) request.error = NotDone(deleted.error());
 }
 
 void Execution::RunSet(Request& request, const Entry& entry) {
   const auto& [condition, get, keep_ttl, expiry] = request.set;
   const bool set = condition == Condition::kAlways ||
                    (condition == Condition::kIfPresent) == (entry.value != nullptr);
-  if (set) Put(request, request.arguments[1], std::string(request.arguments[2]));
+  if (get) ReplyValue(request, entry);
   if (!request.error.empty()) return;
-  if (get) return ReplyValue(request, entry);
+  if (set) Put(request, request.arguments[1], std::string(request.arguments[2]));
+  if (get || !request.error.empty()) return;
   resp::ReplyWriter reply(replies_, version_);
+  if (request.command->id == CommandId::kSetnx) return reply.Integer(set ? 1 : 0);
   set ? reply.Ok() : reply.Null();
 }
 
@@ -173,11 +193,24 @@ void Execution::RunIncr(Request& request, const Entry& entry) {
   resp::ReplyWriter reply(replies_, version_);
   const auto number = resp::ParseInteger(entry.value ? std::string_view(*entry.value) : "0");
   if (!number) return reply.Error(resp::kNotAnInteger);
-  if (*number == std::numeric_limits<std::int64_t>::max()) {
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(*number, request.delta, &sum)) {
     return reply.Error("ERR increment or decrement would overflow");
   }
-  Put(request, request.arguments[1], std::to_string(*number + 1));
-  if (request.error.empty()) reply.Integer(*number + 1);
+  Put(request, request.arguments[1], std::to_string(sum));
+  if (request.error.empty()) reply.Integer(sum);
+}
+
+void Execution::RunAppend(Request& request, const Entry& entry) {
+  const std::string_view tail = request.arguments[2];
+  std::string value = entry.value ? *entry.value : std::string();
+  resp::ReplyWriter reply(replies_, version_);
+  if (value.size() + tail.size() > limits_.commands.max_bulk)
+    return reply.Error("ERR string exceeds maximum allowed size (--max-value)");
+  value += tail;
+  const std::size_t size = value.size();
+  if (!tail.empty()) Put(request, request.arguments[1], std::move(value));
+  if (request.error.empty()) reply.Integer(static_cast<std::int64_t>(size));
 }
 
 void Execution::RunMset(Request& request) {
@@ -192,6 +225,7 @@ void Execution::RunMset(Request& request) {
 void Execution::Finish(Request& request) {
   switch (request.command->id) {
     case CommandId::kDel:
+    case CommandId::kUnlink:
     case CommandId::kExists:
     case CommandId::kStrlen:
       resp::ReplyWriter(replies_, version_).Integer(count_);
@@ -209,7 +243,7 @@ void Execution::Put(Request& request, KeyView key, std::string value) {
 void Execution::ReplyValue(Request& request, const Entry& entry) {
   resp::ReplyWriter reply(replies_, version_);
   if (!entry.value) return reply.Null();
-  if (replies_.size() + entry.value->size() > max_replies_) {
+  if (replies_.size() + entry.value->size() > limits_.max_replies) {
     request.error = "ERR the replies are larger than --max-replies: request less at a time";
     return;
   }

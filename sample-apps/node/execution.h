@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "resp/server/command.h"
 #include "resp/server/command_options.h"
 #include "resp/server/reply_writer.h"
+#include "resp/server/service.h"
 #include "stout/unique_function.h"
 #include "stout/write_back_map.h"
 
@@ -17,9 +19,10 @@ namespace stout::node {
 struct Request {
   const resp::Command* command = nullptr;  ///< null: rejected, and `error` has the reason
   resp::Arguments arguments;
-  resp::SetOptions set;  ///< options of SET
-  std::string error;     ///< not empty: the reply
-  bool failed = false;   ///< the reply was an error
+  resp::SetOptions set;    ///< of SET, SETNX and GETSET
+  std::int64_t delta = 0;  ///< of INCR, DECR, INCRBY and DECRBY
+  std::string error;       ///< not empty: the reply
+  bool failed = false;     ///< the reply was an error
   /// The reply to a command on keys, in Execution::replies().
   /// @{
   std::size_t reply_begin = 0;
@@ -43,8 +46,8 @@ struct Request {
 /// Threads: Start on the strand. The caller's in all other members, unless a batch is under way.
 class Execution {
  public:
-  /// `map` outlives it. `max_replies`: maximum bytes of replies; more is an error.
-  Execution(WriteBackMap& map, std::size_t max_replies) : map_(map), max_replies_(max_replies) {}
+  /// `map` and `limits` outlive it. More than `max_replies` bytes of replies are an error.
+  Execution(WriteBackMap& map, const resp::ConnectionLimits& limits) : map_(map), limits_(limits) {}
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
 
@@ -62,9 +65,11 @@ class Execution {
   // Returns false if the command waits for the read of a key.
   bool Run(Request& request);
   bool RunOnEachKey(Request& request);
+  void Remove(Request& request, KeyView key, const WriteBackMap::Entry& entry);
   void RunOnKey(Request& request, KeyView key, const WriteBackMap::Entry& entry);
   void RunSet(Request& request, const WriteBackMap::Entry& entry);
   void RunIncr(Request& request, const WriteBackMap::Entry& entry);
+  void RunAppend(Request& request, const WriteBackMap::Entry& entry);
   void RunMset(Request& request);
   void Finish(Request& request);
 
@@ -75,7 +80,7 @@ class Execution {
   void Arrive();
 
   WriteBackMap& map_;
-  const std::size_t max_replies_;
+  const resp::ConnectionLimits& limits_;
   std::span<Request> requests_;
   resp::Resp version_ = resp::Resp::k2;
   UniqueFunction<void()> done_;
