@@ -7,6 +7,7 @@ using enum CommandId::Number;
 using enum resp::CommandFlag::Bits;
 using resp::CommandCategory::kKeyspace;
 using resp::CommandCategory::kString;
+using resp::CommandCategory::kTransaction;
 
 // As in adapters/resp/src/resp/server/session_commands.cc: the first line of each row equals
 // redis's.
@@ -46,6 +47,17 @@ constexpr resp::Command kCommands[] = {
      "generic", "1.0.0", "Returns string, or none if the key does not exist."},
     {kUnlink, "unlink", -2, kWrite | kFast, {1, -1, 1}, kKeyspace,
      "generic", "4.0.0", "Removes keys."},
+    // Transactions.
+    {kDiscard, "discard", 1, kNoscript | kLoading | kStale | kFast | kAllowBusy, {}, kTransaction,
+     "transactions", "2.0.0", "Discards the commands since MULTI."},
+    {kExec, "exec", 1, kNoscript | kLoading | kStale, {}, kTransaction,
+     "transactions", "1.2.0", "Runs the commands since MULTI."},
+    {kMulti, "multi", 1, kNoscript | kLoading | kStale | kFast | kAllowBusy, {}, kTransaction,
+     "transactions", "1.2.0", "Begins a transaction."},
+    {kUnwatch, "unwatch", 1, kNoscript | kLoading | kStale | kFast | kAllowBusy, {}, kTransaction,
+     "transactions", "2.2.0", "Watches no key any more."},
+    {kWatch, "watch", -2, kNoscript | kLoading | kStale | kFast | kAllowBusy, {1, -1, 1}, kTransaction,
+     "transactions", "2.2.0", "Has EXEC run nothing if one of these keys changes before it."},
 };
 // clang-format on
 

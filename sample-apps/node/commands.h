@@ -14,6 +14,8 @@ struct CommandId {
     kDecr,
     kDecrby,
     kDel,
+    kDiscard,
+    kExec,
     kExists,
     kGet,
     kGetdel,
@@ -22,11 +24,14 @@ struct CommandId {
     kIncrby,
     kMget,
     kMset,
+    kMulti,
     kSet,
     kSetnx,
     kStrlen,
     kType,
     kUnlink,
+    kUnwatch,
+    kWatch,
   };
 };
 

@@ -18,6 +18,10 @@ namespace {
 using Entry = WriteBackMap::Entry;
 using Condition = resp::SetOptions::Condition;
 
+/// How often the keys of a transaction are read before it is given up, because some were dropped
+/// from memory before the last one came.
+constexpr int kMostGathered = 8;
+
 /// Memory for replies that an idle client may hold.
 constexpr std::size_t kRepliesKept = std::size_t{64} << 10;
 
@@ -36,6 +40,8 @@ bool IsBlind(const resp::SetOptions& set) {
 bool Reads(const Request& request) {
   switch (request.command->id) {
     case CommandId::kMset:
+    case CommandId::kUnwatch:
+    case CommandId::kDiscard:
       return false;
     case CommandId::kSet:
     case CommandId::kSetnx:
@@ -71,9 +77,9 @@ void Execution::Clear() {
 }
 
 void Execution::Warm() {
-  if (requests_.size() == 1 && requests_[0].arguments.size() == 2) return;  // read when it is run
+  if (requests_.size() == 1) return;  // read when it is run
   for (const Request& request : requests_) {
-    if (!request.on_keys() || !Reads(request)) continue;
+    if (!request.on_keys() || !Reads(request) || request.command->id == CommandId::kExec) continue;
     for (const KeyView key : KeysOf(request)) {
       if (!map_.Peek(key)) map_.Get(key, [](ErrorCode, const Entry&) {});
     }
@@ -97,10 +103,14 @@ void Execution::Continue() {
 }
 
 bool Execution::Run(Request& request) {
+  if (request.command->id == CommandId::kExec) return RunExec(request);
   if (Reads(request)) {
     if (!RunOnEachKey(request)) return false;
   } else if (request.command->id == CommandId::kMset) {
     RunMset(request);
+  } else if (request.arguments.size() == 1) {  // DISCARD, UNWATCH
+    transaction_.watched.clear();
+    resp::ReplyWriter(replies_, version_).Ok();
   } else {
     revealed_.push_back(request.arguments[1]);
     RunSet(request, {});
@@ -114,7 +124,7 @@ bool Execution::RunOnEachKey(Request& request) {
   const auto keys = KeysOf(request);
   for (; key_ <= keys.size() && request.error.empty(); ++key_) {
     const KeyView key = keys[key_ - 1];
-    const std::optional<Entry> entry = map_.Peek(key);
+    const std::optional<Entry> entry = Look(key);
     if (entry) {
       read_failed_ = {};
       if (key_ == 1 && request.command->id == CommandId::kMget) {
@@ -135,6 +145,74 @@ bool Execution::RunOnEachKey(Request& request) {
     }
   }
   return true;
+}
+
+std::optional<Entry> Execution::Look(KeyView key) {
+  if (auto entry = map_.Peek(key)) return entry;
+  const auto held = held_.find(key);
+  return held == held_.end() ? std::nullopt : std::optional(held->second);
+}
+
+bool Execution::RunExec(Request& request) {
+  if (!Gather(request)) return false;
+  gathered_ = 0;
+  if (request.error.empty()) RunQueued(request);
+  held_.clear();
+  transaction_.watched.clear();
+  return true;
+}
+
+bool Execution::Gather(Request& request) {
+  held_.clear();
+  if (read_failed_) {
+    request.error = NotDone(std::exchange(read_failed_, {}));
+    return true;
+  }
+  std::vector<KeyView> keys;
+  for (const auto& [key, stamp] : transaction_.watched) keys.push_back(key);
+  for (const Request& queued : request.queued) {
+    if (!queued.on_keys() || !Reads(queued)) continue;
+    for (const KeyView key : KeysOf(queued)) keys.push_back(key);
+  }
+  std::vector<KeyView> missing;
+  for (const KeyView key : keys) {
+    if (auto entry = map_.Peek(key)) {
+      held_.emplace(key, *std::move(entry));
+    } else {
+      missing.push_back(key);
+    }
+  }
+  if (missing.empty()) return true;
+  if (++gathered_ > kMostGathered) {
+    request.error = "ERR not done: the keys of the transaction exceed --cache-bytes";
+    return true;
+  }
+  reads_ = missing.size();
+  for (const KeyView key : missing) {
+    map_.Get(key, [this](ErrorCode ec, const Entry&) {
+      if (ec) read_failed_ = ec;
+      if (--reads_ == 0) Continue();
+    });
+  }
+  return false;
+}
+
+// In one turn: no other client sees or changes anything in between.
+void Execution::RunQueued(Request& request) {
+  for (const auto& [key, stamp] : transaction_.watched) {
+    if (held_.at(key).stamp == stamp) continue;
+    request.aborted = true;
+    revealed_.push_back(key);
+  }
+  if (request.aborted) return Reveal(request);
+  for (Request& queued : request.queued) {
+    if (!queued.on_keys()) continue;
+    key_ = 1;
+    count_ = 0;
+    queued.reply_begin = replies_.size();
+    (void)Run(queued);  // all its keys are here
+    queued.reply_end = replies_.size();
+  }
 }
 
 void Execution::RunOnKey(Request& request, KeyView key, const Entry& entry) {
@@ -163,6 +241,9 @@ void Execution::RunOnKey(Request& request, KeyView key, const Entry& entry) {
     case CommandId::kGetdel:
       ReplyValue(request, entry);
       return Remove(request, key, entry);
+    case CommandId::kWatch:
+      transaction_.watched.emplace(key, entry.stamp);
+      return;
     case CommandId::kType:
       return resp::ReplyWriter(replies_, version_).SimpleString(entry.value ? "string" : "none");
     default:
@@ -229,6 +310,9 @@ void Execution::Finish(Request& request) {
     case CommandId::kExists:
     case CommandId::kStrlen:
       resp::ReplyWriter(replies_, version_).Integer(count_);
+      break;
+    case CommandId::kWatch:
+      resp::ReplyWriter(replies_, version_).Ok();
       break;
     default:
       break;

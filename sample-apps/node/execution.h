@@ -2,12 +2,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "resp/server/command.h"
-#include "resp/server/command_options.h"
+#include "node/request.h"
+#include "node/transaction.h"
 #include "resp/server/reply_writer.h"
 #include "resp/server/service.h"
 #include "stout/unique_function.h"
@@ -15,29 +18,12 @@
 
 namespace stout::node {
 
-/// One command of a client.
-struct Request {
-  const resp::Command* command = nullptr;  ///< null: rejected, and `error` has the reason
-  resp::Arguments arguments;
-  resp::SetOptions set;    ///< of SET, SETNX and GETSET
-  std::int64_t delta = 0;  ///< of INCR, DECR, INCRBY and DECRBY
-  std::string error;       ///< not empty: the reply
-  bool failed = false;     ///< the reply was an error
-  /// The reply to a command on keys, in Execution::replies().
-  /// @{
-  std::size_t reply_begin = 0;
-  std::size_t reply_end = 0;
-  /// @}
-
-  /// Returns true if the command is carried out on the map's strand.
-  [[nodiscard]] bool on_keys() const { return error.empty() && command->run == nullptr; }
-};
-
 /// Carries out the key commands of one batch, in order, on the strand of the map.
 ///
 /// A command takes each of its keys in one turn of the strand, so a change depends on the newest
 /// state of its key. If the keys are in memory, the whole batch is one turn. A key that is not in
-/// memory is read from the store, and other clients may change keys meanwhile.
+/// memory is read from the store, and other clients may change keys meanwhile. EXEC first has all
+/// its keys read, and then takes one turn.
 ///
 /// Invariant: the batch is done when all keys that its replies reveal are durable. A command whose
 /// keys cannot become durable is answered with an error.
@@ -46,8 +32,9 @@ struct Request {
 /// Threads: Start on the strand. The caller's in all other members, unless a batch is under way.
 class Execution {
  public:
-  /// `map` and `limits` outlive it. More than `max_replies` bytes of replies are an error.
-  Execution(WriteBackMap& map, const resp::ConnectionLimits& limits) : map_(map), limits_(limits) {}
+  /// All outlive it. More than `max_replies` bytes of replies are an error.
+  Execution(WriteBackMap& map, const resp::ConnectionLimits& limits, Transaction& transaction)
+      : map_(map), limits_(limits), transaction_(transaction) {}
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
 
@@ -65,6 +52,12 @@ class Execution {
   // Returns false if the command waits for the read of a key.
   bool Run(Request& request);
   bool RunOnEachKey(Request& request);
+  bool RunExec(Request& request);
+  // Returns true if all keys of the transaction are in memory in this turn, or cannot be. Otherwise
+  // begins to read them.
+  bool Gather(Request& request);
+  void RunQueued(Request& request);
+  [[nodiscard]] std::optional<WriteBackMap::Entry> Look(KeyView key);
   void Remove(Request& request, KeyView key, const WriteBackMap::Entry& entry);
   void RunOnKey(Request& request, KeyView key, const WriteBackMap::Entry& entry);
   void RunSet(Request& request, const WriteBackMap::Entry& entry);
@@ -81,6 +74,7 @@ class Execution {
 
   WriteBackMap& map_;
   const resp::ConnectionLimits& limits_;
+  Transaction& transaction_;
   std::span<Request> requests_;
   resp::Resp version_ = resp::Resp::k2;
   UniqueFunction<void()> done_;
@@ -93,6 +87,11 @@ class Execution {
   std::int64_t count_ = 0;  // the keys that it found
   ErrorCode read_failed_;
   std::vector<KeyView> revealed_;
+
+  // The EXEC that is carried out.
+  std::map<KeyView, WriteBackMap::Entry> held_;  // its keys, which the map may drop in its turn
+  std::size_t reads_ = 0;                        // under way
+  int gathered_ = 0;                             // how often its keys were read
 };
 
 }  // namespace stout::node

@@ -48,22 +48,86 @@ void CheckDelta(Request& request) {
 }  // namespace
 
 NodeBatch::NodeBatch(NodeService& service, resp::Session& session)
-    : service_(service), session_(session), execution_(service.map, service.limits) {}
+    : service_(service), session_(session), execution_(service.map, service.limits, transaction_) {}
 
 bool NodeBatch::Add(resp::Arguments arguments) {
   Request& request = requests_.emplace_back();
   request.arguments = arguments;
-  request.command = service_.commands.Resolve(arguments, request.error);
-  if (request.command == nullptr) return true;
-  const unsigned flags = request.command->flags;
-  if (!session_.authenticated && (flags & resp::CommandFlag::kNoAuth) == 0) {
+  Resolve(request);
+  if (session_.authenticated) Transact(request);
+  on_keys_ |= request.on_keys();
+  const bool runs = request.command != nullptr && request.status.empty();
+  return !runs || (request.command->flags & resp::CommandFlag::kEndsBatch) == 0;
+}
+
+void NodeBatch::Resolve(Request& request) const {
+  request.command = service_.commands.Resolve(request.arguments, request.error);
+  if (request.command == nullptr) return;
+  if (!session_.authenticated && (request.command->flags & resp::CommandFlag::kNoAuth) == 0) {
     request.error = "NOAUTH Authentication required.";
     request.command = nullptr;
-    return true;
+    return;
   }
   if (request.command->run == nullptr) Check(request);
-  on_keys_ |= request.on_keys();
-  return (flags & resp::CommandFlag::kEndsBatch) == 0;
+}
+
+void NodeBatch::Transact(Request& request) {
+  const int id = request.command != nullptr ? request.command->id : 0;
+  switch (id) {
+    case CommandId::kMulti:
+      if (transaction_.open()) {
+        request.error = "ERR MULTI calls can not be nested";
+      } else {
+        transaction_.Begin();
+        request.status = "OK";
+      }
+      return;
+    case CommandId::kWatch:
+      if (transaction_.open()) request.error = "ERR WATCH inside MULTI is not allowed";
+      return;
+    case CommandId::kDiscard:
+      if (!transaction_.open()) request.error = "ERR DISCARD without MULTI";
+      (void)transaction_.End();
+      return;
+    case CommandId::kExec:
+      return TakeQueue(request);
+    default:
+      if (transaction_.open()) Queue(request);
+  }
+}
+
+void NodeBatch::Queue(Request& request) {
+  constexpr unsigned kAlone = resp::CommandFlag::kNoMulti | resp::CommandFlag::kEndsBatch;
+  if (request.command != nullptr && request.command->name == "quit") return;
+  if (request.error.empty() && (request.command->flags & kAlone) != 0) {
+    request.error = "ERR Command not allowed inside a transaction";
+  } else if (request.error.empty() &&
+             !transaction_.Queue(request.arguments, service_.limits.commands.max_request)) {
+    request.error = "ERR the transaction is larger than --max-request";
+  }
+  if (request.error.empty()) {
+    request.status = "QUEUED";
+  } else {
+    transaction_.Break();
+  }
+}
+
+void NodeBatch::TakeQueue(Request& request) {
+  if (!transaction_.open()) {
+    request.error = "ERR EXEC without MULTI";
+    return;
+  }
+  const bool broken = transaction_.broken();
+  request.words = transaction_.End();
+  if (broken) {
+    request.error = "EXECABORT Transaction discarded because of previous errors.";
+    return;
+  }
+  for (const Transaction::Words& words : request.words) {
+    Request& queued = request.queued.emplace_back();
+    queued.arguments = words_.Keep(std::vector<std::string_view>(words.begin(), words.end()));
+    Resolve(queued);
+  }
 }
 
 void NodeBatch::Check(Request& request) const {
@@ -102,6 +166,7 @@ bool NodeBatch::full() const { return requests_.size() >= kMostCommands; }
 
 void NodeBatch::Clear() {
   requests_.clear();
+  words_.Clear();
   on_keys_ = false;
   execution_.Clear();
 }
@@ -129,20 +194,27 @@ asio::awaitable<void> NodeBatch::Run(std::string& out) {
 }
 
 void NodeBatch::Join(std::string& out) {
-  for (Request& request : requests_) {
-    const std::size_t begin = out.size();
-    resp::ReplyWriter reply(out, session_.version);
-    if (!request.error.empty()) {
-      reply.Error(request.error);
-    } else if (request.command->run != nullptr) {
-      request.command->run({*request.command, request.arguments, service_, session_, reply});
-    } else {
-      out.append(execution_.replies(), request.reply_begin,
-                 request.reply_end - request.reply_begin);
-    }
-    request.failed = begin < out.size() && out[begin] == '-';
-    if (request.failed) service_.command_stats.Error(std::string_view(out).substr(begin));
+  for (Request& request : requests_) Reply(request, out);
+}
+
+void NodeBatch::Reply(Request& request, std::string& out) {
+  const std::size_t begin = out.size();
+  resp::ReplyWriter reply(out, session_.version);
+  if (!request.error.empty()) {
+    reply.Error(request.error);
+  } else if (!request.status.empty()) {
+    reply.SimpleString(request.status);
+  } else if (request.command->id == CommandId::kExec) {
+    if (request.aborted) return reply.NullArray();
+    reply.ArrayHeader(request.queued.size());
+    for (Request& queued : request.queued) Reply(queued, out);
+  } else if (request.command->run != nullptr) {
+    request.command->run({*request.command, request.arguments, service_, session_, reply});
+  } else {
+    out.append(execution_.replies(), request.reply_begin, request.reply_end - request.reply_begin);
   }
+  request.failed = begin < out.size() && out[begin] == '-';
+  if (request.failed) service_.command_stats.Error(std::string_view(out).substr(begin));
 }
 
 }  // namespace stout::node

@@ -7,7 +7,9 @@
 
 #include "node/execution.h"
 #include "node/node_service.h"
+#include "node/transaction.h"
 #include "resp/server/batch.h"
+#include "resp/server/words.h"
 
 namespace stout::node {
 
@@ -26,13 +28,21 @@ class NodeBatch final : public resp::Batch {
   void Clear() override;
 
  private:
-  // Finds what is wrong with a command before the strand has it.
+  // Finds the command and what is wrong with it before the strand has it.
+  void Resolve(Request& request) const;
   void Check(Request& request) const;
+  // Carries out MULTI, and has EXEC take what was queued or queues any other command.
+  void Transact(Request& request);
+  void Queue(Request& request);
+  void TakeQueue(Request& request);
   void Join(std::string& out);
+  void Reply(Request& request, std::string& out);
 
   NodeService& service_;
   resp::Session& session_;
+  Transaction transaction_;
   std::vector<Request> requests_;
+  resp::Words words_;     // of queued commands
   bool on_keys_ = false;  // a request goes to the strand
   Execution execution_;
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <csignal>
 #include <optional>
 #include <stdexcept>
@@ -95,6 +96,88 @@ TEST_CASE("a node answers commands on keys as redis does", "[node]") {
   CHECK(client.Do({"CLIENT"}) == "-ERR wrong number of arguments for 'client' command");
   CHECK(client.Do({"COMMAND", "COUNT"}) != ":0");
   CHECK(client.Do({"INFO"}).find("redis_version:") != std::string::npos);
+}
+
+TEST_CASE("a transaction runs its commands together", "[node]") {
+  const Node node("memory:");
+  RespClient client(node.port());
+  CHECK(client.Do({"EXEC"}) == "-ERR EXEC without MULTI");
+  CHECK(client.Do({"DISCARD"}) == "-ERR DISCARD without MULTI");
+  CHECK(client.Do({"MULTI"}) == "+OK");
+  CHECK(client.Do({"MULTI"}) == "-ERR MULTI calls can not be nested");
+  CHECK(client.Do({"WATCH", "k"}) == "-ERR WATCH inside MULTI is not allowed");
+  CHECK(client.Do({"SET", "k", "1"}) == "+QUEUED");
+  CHECK(client.Do({"INCR", "k"}) == "+QUEUED");
+  CHECK(client.Do({"ECHO", "x"}) == "+QUEUED");
+  CHECK(client.Do({"MGET", "k", "none"}) == "+QUEUED");
+  CHECK(client.Do({"SET", "t", "text"}) == "+QUEUED");
+  CHECK(client.Do({"INCR", "t"}) == "+QUEUED");
+  CHECK(RespClient(node.port()).Do({"GET", "k"}) == "(nil)");
+  CHECK(client.Do({"EXEC"}) ==
+        "[+OK, :2, $x, [$2, (nil)], +OK, -ERR value is not an integer or out of range]");
+  CHECK(client.Do({"MULTI"}) == "+OK");
+  CHECK(client.Do({"EXEC"}) == "[]");
+  CHECK(client.Do({"MULTI"}) == "+OK");
+  CHECK(client.Do({"SET", "k", "3"}) == "+QUEUED");
+  CHECK(client.Do({"DISCARD"}) == "+OK");
+  CHECK(client.Do({"MULTI"}) == "+OK");
+  CHECK(client.Do({"SET", "k"}) == "-ERR wrong number of arguments for 'set' command");
+  CHECK(client.Do({"SET", "k", "4"}) == "+QUEUED");
+  CHECK(client.Do({"EXEC"}) == "-EXECABORT Transaction discarded because of previous errors.");
+  CHECK(client.Do({"GET", "k"}) == "$2");
+}
+
+TEST_CASE("EXEC runs nothing if a watched key has changed", "[node]") {
+  const Node node("memory:");
+  RespClient client(node.port());
+  RespClient other(node.port());
+  const auto run = [&] {
+    REQUIRE(client.Do({"MULTI"}) == "+OK");
+    REQUIRE(client.Do({"INCR", "n"}) == "+QUEUED");
+    return client.Do({"EXEC"});
+  };
+  CHECK(client.Do({"WATCH", "k", "l"}) == "+OK");
+  CHECK(run() == "[:1]");
+  CHECK(client.Do({"WATCH", "k", "l"}) == "+OK");
+  CHECK(other.Do({"SET", "l", "v"}) == "+OK");
+  CHECK(run() == "(nil)");
+  CHECK(run() == "[:2]");  // EXEC ended the watch
+  CHECK(client.Do({"WATCH", "l"}) == "+OK");
+  CHECK(other.Do({"SET", "l", "v"}) == "+OK");
+  CHECK(client.Do({"UNWATCH"}) == "+OK");
+  CHECK(run() == "[:3]");
+  CHECK(client.Do({"WATCH", "l"}) == "+OK");
+  CHECK(other.Do({"DEL", "l"}) == ":1");
+  CHECK(client.Do({"MULTI"}) == "+OK");
+  CHECK(client.Do({"DISCARD"}) == "+OK");
+  CHECK(run() == "[:4]");
+}
+
+// Goal: no client sees a transaction half done, also if its keys are read from the store.
+TEST_CASE("transactions of several connections are isolated", "[node]") {
+  const Node node("memory:?latency=1ms", {"--cache-bytes", "1MiB"});
+  const std::string filler(50'000, 'x');
+  std::vector<std::jthread> threads;
+  std::atomic<int> wrong = 0;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&, i] {
+      RespClient client(node.port());
+      for (int round = 0; round < 100; ++round) {
+        (void)client.Do({"SET", fmt::format("filler-{}-{}", i, round), filler});  // drops others
+        for (const auto& command : std::vector<std::vector<std::string>>{
+                 {"MULTI"}, {"INCR", "a"}, {"INCR", "b"}, {"MGET", "a", "b"}, {"EXEC"}}) {
+          client.Queue(command);
+        }
+        for (int j = 0; j < 4; ++j) (void)client.Receive();
+        const std::string reply = client.Receive();  // [:1, :1, [$1, $1]]
+        const std::string number = reply.substr(2, reply.find(',') - 2);
+        wrong += reply != fmt::format("[:{0}, :{0}, [${0}, ${0}]]", number);
+      }
+    });
+  }
+  threads.clear();
+  CHECK(wrong == 0);
+  CHECK(RespClient(node.port()).Do({"GET", "b"}) == "$300");
 }
 
 TEST_CASE("a node over memory reports that nothing survives", "[node]") {

@@ -43,6 +43,7 @@ struct CommandCategory {
     kSlow = 1 << 6,
     kDangerous = 1 << 7,
     kConnection = 1 << 8,
+    kTransaction = 1 << 9,
   };
 };
 

@@ -38,6 +38,7 @@ constexpr Name kCategories[] = {
     {CommandCategory::kSlow, "@slow"},
     {CommandCategory::kDangerous, "@dangerous"},
     {CommandCategory::kConnection, "@connection"},
+    {CommandCategory::kTransaction, "@transaction"},
 };
 
 // The listed categories, and those that follow from flags.

@@ -1,0 +1,20 @@
+#include "node/transaction.h"
+
+namespace stout::node {
+
+bool Transaction::Queue(resp::Arguments arguments, std::size_t max_bytes) {
+  std::size_t bytes = bytes_ + sizeof(Words);
+  for (const std::string_view word : arguments) bytes += sizeof(std::string) + word.size();
+  if (bytes > max_bytes) return false;
+  bytes_ = bytes;
+  queue_.emplace_back(arguments.begin(), arguments.end());
+  return true;
+}
+
+std::vector<Transaction::Words> Transaction::End() {
+  open_ = broken_ = false;
+  bytes_ = 0;
+  return std::exchange(queue_, {});
+}
+
+}  // namespace stout::node
