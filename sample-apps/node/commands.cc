@@ -5,6 +5,7 @@ namespace {
 
 using enum CommandId::Number;
 using enum resp::CommandFlag::Bits;
+using resp::CommandCategory::kDangerous;
 using resp::CommandCategory::kKeyspace;
 using resp::CommandCategory::kString;
 using resp::CommandCategory::kTransaction;
@@ -47,6 +48,15 @@ constexpr resp::Command kCommands[] = {
      "generic", "1.0.0", "Returns string, or none if the key does not exist."},
     {kUnlink, "unlink", -2, kWrite | kFast, {1, -1, 1}, kKeyspace,
      "generic", "4.0.0", "Removes keys."},
+    // All keys.
+    {kDbsize, "dbsize", 1, kReadonly | kFast, {}, kKeyspace,
+     "server", "1.0.0", "Counts the keys."},
+    {kFlushall, "flushall", -1, kWrite, {}, kKeyspace | kDangerous,
+     "server", "1.0.0", "Removes all keys."},
+    {kFlushdb, "flushdb", -1, kWrite, {}, kKeyspace | kDangerous,
+     "server", "1.0.0", "Removes all keys."},
+    {kScan, "scan", -2, kReadonly, {}, kKeyspace,
+     "generic", "2.8.0", "Iterates over all keys."},
     // Transactions.
     {kDiscard, "discard", 1, kNoscript | kLoading | kStale | kFast | kAllowBusy, {}, kTransaction,
      "transactions", "2.0.0", "Discards the commands since MULTI."},

@@ -42,6 +42,11 @@ bool Reads(const Request& request) {
     case CommandId::kMset:
     case CommandId::kUnwatch:
     case CommandId::kDiscard:
+    case CommandId::kExec:
+    case CommandId::kScan:
+    case CommandId::kDbsize:
+    case CommandId::kFlushall:
+    case CommandId::kFlushdb:
       return false;
     case CommandId::kSet:
     case CommandId::kSetnx:
@@ -79,7 +84,7 @@ void Execution::Clear() {
 void Execution::Warm() {
   if (requests_.size() == 1) return;  // read when it is run
   for (const Request& request : requests_) {
-    if (!request.on_keys() || !Reads(request) || request.command->id == CommandId::kExec) continue;
+    if (!request.on_keys() || !Reads(request)) continue;
     for (const KeyView key : KeysOf(request)) {
       if (!map_.Peek(key)) map_.Get(key, [](ErrorCode, const Entry&) {});
     }
@@ -89,8 +94,8 @@ void Execution::Warm() {
 void Execution::Continue() {
   for (; next_ < requests_.size(); ++next_) {
     Request& request = requests_[next_];
-    if (!request.on_keys()) continue;
     if (key_ == 0) {
+      if (!request.on_keys()) continue;
       key_ = 1;
       count_ = 0;
       request.reply_begin = replies_.size();
@@ -104,6 +109,14 @@ void Execution::Continue() {
 
 bool Execution::Run(Request& request) {
   if (request.command->id == CommandId::kExec) return RunExec(request);
+  if (KeyWalk::Runs(request)) {
+    if (std::exchange(walked_, false)) return true;
+    walk_.Run(request, replies_, version_, [this] {
+      walked_ = true;
+      Continue();
+    });
+    return false;
+  }
   if (Reads(request)) {
     if (!RunOnEachKey(request)) return false;
   } else if (request.command->id == CommandId::kMset) {

@@ -7,8 +7,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "node/key_walk.h"
 #include "node/request.h"
 #include "node/transaction.h"
 #include "resp/server/reply_writer.h"
@@ -33,8 +35,9 @@ namespace stout::node {
 class Execution {
  public:
   /// All outlive it. More than `max_replies` bytes of replies are an error.
-  Execution(WriteBackMap& map, const resp::ConnectionLimits& limits, Transaction& transaction)
-      : map_(map), limits_(limits), transaction_(transaction) {}
+  Execution(WriteBackMap& map, KeyWalk walk, const resp::ConnectionLimits& limits,
+            Transaction& transaction)
+      : map_(map), limits_(limits), transaction_(transaction), walk_(std::move(walk)) {}
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
 
@@ -75,6 +78,8 @@ class Execution {
   WriteBackMap& map_;
   const resp::ConnectionLimits& limits_;
   Transaction& transaction_;
+  KeyWalk walk_;
+  bool walked_ = false;  // the command that is carried out has its reply
   std::span<Request> requests_;
   resp::Resp version_ = resp::Resp::k2;
   UniqueFunction<void()> done_;

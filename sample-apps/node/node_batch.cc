@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "node/commands.h"
+#include "resp/server/ascii.h"
 #include "resp/server/clock.h"
 #include "resp/server/command_errors.h"
 #include "resp/server/integer.h"
@@ -33,6 +34,14 @@ void CheckSet(Request& request) {
   }
 }
 
+void CheckFlush(Request& request) {
+  const auto& arguments = request.arguments;
+  const bool known = arguments.size() == 1 ||
+                     (arguments.size() == 2 && (resp::EqualIgnoringCase(arguments[1], "ASYNC") ||
+                                                resp::EqualIgnoringCase(arguments[1], "SYNC")));
+  if (!known) request.error = resp::kSyntaxError;
+}
+
 void CheckDelta(Request& request) {
   const auto number = resp::ParseInteger(request.arguments[2]);
   const bool down = request.command->id == CommandId::kDecrby;
@@ -48,7 +57,10 @@ void CheckDelta(Request& request) {
 }  // namespace
 
 NodeBatch::NodeBatch(NodeService& service, resp::Session& session)
-    : service_(service), session_(session), execution_(service.map, service.limits, transaction_) {}
+    : service_(service),
+      session_(session),
+      execution_(service.map, KeyWalk(service.map, service.store, service.cursors), service.limits,
+                 transaction_) {}
 
 bool NodeBatch::Add(resp::Arguments arguments) {
   Request& request = requests_.emplace_back();
@@ -99,7 +111,7 @@ void NodeBatch::Transact(Request& request) {
 void NodeBatch::Queue(Request& request) {
   constexpr unsigned kAlone = resp::CommandFlag::kNoMulti | resp::CommandFlag::kEndsBatch;
   if (request.command != nullptr && request.command->name == "quit") return;
-  if (request.error.empty() && (request.command->flags & kAlone) != 0) {
+  if (request.error.empty() && ((request.command->flags & kAlone) != 0 || KeyWalk::Runs(request))) {
     request.error = "ERR Command not allowed inside a transaction";
   } else if (request.error.empty() &&
              !transaction_.Queue(request.arguments, service_.limits.commands.max_request)) {
@@ -139,6 +151,13 @@ void NodeBatch::Check(Request& request) const {
   switch (command.id) {
     case CommandId::kMset:
       if (request.arguments.size() % 2 == 0) request.error = resp::WrongArityError(command.name);
+      return;
+    case CommandId::kFlushall:
+    case CommandId::kFlushdb:
+      return CheckFlush(request);
+    case CommandId::kScan:
+      if (const auto options = resp::ParseScanOptions(request.arguments); !options)
+        request.error = options.error();
       return;
     case CommandId::kSet:
       return CheckSet(request);

@@ -13,9 +13,10 @@
 
 namespace stout::node {
 
-NodeService::NodeService(WriteBackMap& keys, std::string required_password)
+NodeService::NodeService(WriteBackMap& keys, Store& keys_store, std::string required_password)
     : resp::Service("stout-node", "stout-node", KeyCommands(), std::move(required_password)),
-      map(keys) {}
+      map(keys),
+      store(keys_store) {}
 
 std::unique_ptr<resp::Batch> NodeService::MakeBatch(resp::Session& session) {
   return std::make_unique<NodeBatch>(*this, session);

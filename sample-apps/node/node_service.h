@@ -5,21 +5,25 @@
 #include <string>
 #include <vector>
 
+#include "resp/server/scan_cursors.h"
 #include "resp/server/service.h"
+#include "stout/store.h"
 #include "stout/write_back_map.h"
 
 namespace stout::node {
 
 /// What stout-node adds to the protocol: commands on the keys of one map.
 struct NodeService final : resp::Service {
-  /// `keys` outlives it.
-  NodeService(WriteBackMap& keys, std::string password);
+  /// `keys` and its store outlive it.
+  NodeService(WriteBackMap& keys, Store& keys_store, std::string password);
 
   [[nodiscard]] std::unique_ptr<resp::Batch> MakeBatch(resp::Session& session) override;
   [[nodiscard]] std::string Info(resp::Arguments sections) const override;
   [[nodiscard]] std::vector<resp::Setting> Settings() const override;
 
   WriteBackMap& map;
+  Store& store;
+  resp::ScanCursors cursors;  ///< used on the strand of the map
 };
 
 }  // namespace stout::node

@@ -63,7 +63,7 @@ void WarnAboutStore(const StoreTraits& traits) {
 // Serves until a signal ends it. Returns the exit code.
 int Serve(const Config& config, asio::io_context& clients, asio::io_context& keys, Store& store) {
   WriteBackMap map(keys.get_executor(), store, config.map);
-  NodeService service(map, config.password);
+  NodeService service(map, store, config.password);
   service.limits = config.limits;
   service.shut_down = [] { std::raise(SIGTERM); };
   resp::Listener listener(clients, service);

@@ -11,8 +11,8 @@
 #include "batch.h"
 #include "command_list.h"
 #include "planner.h"
+#include "resp/server/scan_cursors.h"
 #include "resp/server/session.h"
-#include "scan_cursors.h"
 #include "shard_fixture.h"
 #include "shard_runner.h"
 
@@ -73,7 +73,7 @@ class ShardClient {
 
  private:
   OpenedShard& opened_;
-  ScanCursors cursors_;
+  resp::ScanCursors cursors_;
   resp::CommandTable table_{CommandList()};
   Planner planner_;
   resp::Session session_{.authenticated = true};

@@ -15,8 +15,8 @@
 #include "command_list.h"
 #include "layer_file.h"
 #include "planner.h"
+#include "resp/server/scan_cursors.h"
 #include "resp/server/session.h"
-#include "scan_cursors.h"
 #include "server.h"
 #include "shard_fixture.h"
 #include "tests/support/catch.h"
@@ -172,7 +172,7 @@ TEST_CASE("a busy worker fills a part of a layer, and tells that it lacks values
   OpenedShard opened{Schema::Make({"one", "two", "three", "four"}, '|').value()};
   StartWorker(opened, 3000).reset();
   const auto worker = OpenAgain(opened);
-  const ScanCursors cursors;
+  const resp::ScanCursors cursors;
   const resp::CommandTable table({CommandList()});
   const Planner planner(table, 8, worker->schema(), cursors);
   resp::Session session{.authenticated = true};

@@ -66,7 +66,7 @@ struct World {
   asio::io_context context;
   ScriptedStore store;
   WriteBackMap map{context.get_executor(), store, {.engine = Plain()}};
-  NodeService service{map, ""};
+  NodeService service{map, store, ""};
 };
 
 TEST_CASE("a write of a pipeline is answered when it is durable, and not before", "[node]") {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <csignal>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -96,6 +97,39 @@ TEST_CASE("a node answers commands on keys as redis does", "[node]") {
   CHECK(client.Do({"CLIENT"}) == "-ERR wrong number of arguments for 'client' command");
   CHECK(client.Do({"COMMAND", "COUNT"}) != ":0");
   CHECK(client.Do({"INFO"}).find("redis_version:") != std::string::npos);
+}
+
+TEST_CASE("SCAN, DBSIZE and FLUSHALL are about all keys", "[node]") {
+  const Node node("memory:");
+  RespClient client(node.port());
+  CHECK(client.Do({"DBSIZE"}) == ":0");
+  CHECK(client.Do({"SCAN", "0"}) == "[$0, []]");
+  const int keys = 2500;
+  for (int i = 0; i < keys; ++i) client.Queue({"SET", fmt::format("k{}", i), "v"});
+  for (int i = 0; i < keys; ++i) REQUIRE(client.Receive() == "+OK");
+  CHECK(client.Do({"DEL", "k7"}) == ":1");
+  CHECK(client.Do({"DBSIZE"}) == fmt::format(":{}", keys - 1));
+  std::set<std::string> found;
+  std::string cursor = "0";
+  do {
+    const std::string page = client.Do({"SCAN", cursor, "COUNT", "300", "MATCH", "k*"});
+    cursor = page.substr(2, page.find(',') - 2);
+    for (std::size_t at = page.find("$k"); at != page.npos; at = page.find("$k", at + 1)) {
+      found.insert(page.substr(at + 1, page.find_first_of(",]", at) - at - 1));
+    }
+  } while (cursor != "0");
+  CHECK(found.size() == static_cast<std::size_t>(keys - 1));
+  CHECK_FALSE(found.contains("k7"));
+  CHECK(client.Do({"SCAN", "77"}).starts_with("-ERR the cursor is not known"));
+  CHECK(client.Do({"SCAN", "x"}) == "-ERR invalid cursor");
+  CHECK(client.Do({"SCAN", "0", "TYPE", "hash", "COUNT", "5000"}).find("$k") == std::string::npos);
+  CHECK(client.Do({"FLUSHALL", "LATER"}) == "-ERR syntax error");
+  CHECK(client.Do({"FLUSHALL", "ASYNC"}) == "+OK");
+  CHECK(client.Do({"DBSIZE"}) == ":0");
+  CHECK(client.Do({"GET", "k1"}) == "(nil)");
+  CHECK(client.Do({"MULTI"}) == "+OK");
+  CHECK(client.Do({"DBSIZE"}) == "-ERR Command not allowed inside a transaction");
+  CHECK(client.Do({"EXEC"}).starts_with("-EXECABORT"));
 }
 
 TEST_CASE("a transaction runs its commands together", "[node]") {

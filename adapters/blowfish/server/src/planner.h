@@ -7,8 +7,8 @@
 
 #include "batch.h"
 #include "resp/server/command_table.h"
+#include "resp/server/scan_cursors.h"
 #include "resp/server/session.h"
-#include "scan_cursors.h"
 #include "schema.h"
 
 namespace stout::blowfish {
@@ -21,7 +21,7 @@ class Planner {
  public:
   /// `table`, `schema` and `cursors` outlive it.
   Planner(const resp::CommandTable& table, std::size_t shards, const Schema& schema,
-          const ScanCursors& cursors)
+          const resp::ScanCursors& cursors)
       : table_(table), shards_(shards), schema_(schema), cursors_(cursors) {}
 
   /// Adds a command to a batch. `arguments` outlive the batch's replies. False: the replies up to
@@ -42,7 +42,7 @@ class Planner {
   const resp::CommandTable& table_;
   const std::size_t shards_;
   const Schema& schema_;
-  const ScanCursors& cursors_;
+  const resp::ScanCursors& cursors_;
 };
 
 }  // namespace stout::blowfish

@@ -12,8 +12,8 @@
 #include "epoch_turn.h"
 #include "merge_slots.h"
 #include "planner.h"
+#include "resp/server/scan_cursors.h"
 #include "resp/server/service.h"
-#include "scan_cursors.h"
 #include "shard_worker.h"
 #include "value_limits.h"
 
@@ -41,7 +41,7 @@ struct Service final : resp::Service {
   [[nodiscard]] std::vector<resp::Setting> Settings() const override;
 
   std::vector<std::unique_ptr<ShardWorker>> shards;
-  ScanCursors cursors;
+  resp::ScanCursors cursors;
   EpochTurn epochs;
   Planner planner;
   NavigationStats navigation;

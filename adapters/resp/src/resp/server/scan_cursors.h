@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace stout::blowfish {
+namespace stout::resp {
 
 /// The places of the scans that clients have under way. A client carries only a number, but a place
 /// among keys is a key. Therefore the server keeps the keys, for the newest scans.
@@ -35,4 +35,4 @@ class ScanCursors {
   std::deque<std::uint64_t> oldest_;
 };
 
-}  // namespace stout::blowfish
+}  // namespace stout::resp

@@ -1,8 +1,8 @@
-#include "scan_cursors.h"
+#include "resp/server/scan_cursors.h"
 
 #include <utility>
 
-namespace stout::blowfish {
+namespace stout::resp {
 
 std::uint64_t ScanCursors::Keep(Place place) {
   if (oldest_.size() == most_) {
@@ -20,4 +20,4 @@ const ScanCursors::Place* ScanCursors::Find(std::uint64_t cursor) const {
   return place == places_.end() ? nullptr : &place->second;
 }
 
-}  // namespace stout::blowfish
+}  // namespace stout::resp
