@@ -71,7 +71,7 @@ void InProcessLeases::Join(const LeaseMember& member, JoinHandler handler) {
   if (!IsValid(member)) return handler(Errc::kBadOptions, 0);
   LeaseLedger::Joined joined{};
   state_->Do([&](LeaseLedger& ledger, TimePoint now) {
-    joined = ledger.Join(member.address, member.ranges, member.ttl, now);
+    joined = ledger.Join(member.address, member.ranges, member.ttl, now, member.partition);
   });
   handler(joined.errc, joined.session);
 }

@@ -4,13 +4,13 @@
 #include <set>
 
 #include "cluster/cluster_write.h"
-#include "cluster/hash_slot.h"
 #include "cluster/placement.h"
 #include "cluster/redirection.h"
 #include "cluster/slot_map.h"
 #include "cluster/slot_set.h"
 #include "scan.h"
 #include "store_test_support.h"
+#include "stout/adapters/hash_slot.h"
 #include "tests/support/catch.h"
 
 namespace stout::redis {

@@ -5,10 +5,10 @@
 #include <functional>
 #include <utility>
 
-#include "cluster/hash_slot.h"
 #include "remote_store_fixture.h"
 #include "scripted_redis.h"
 #include "store_test_support.h"
+#include "stout/adapters/hash_slot.h"
 #include "tests/support/catch.h"
 
 namespace stout::test {

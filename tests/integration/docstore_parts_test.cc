@@ -12,7 +12,7 @@
 #include "server/documents.h"
 #include "server/manifest.h"
 #include "server/metrics.h"
-#include "server/store_health.h"
+#include "stout/adapters/store_health.h"
 #include "tests/support/catch.h"
 
 namespace stout::docstore {

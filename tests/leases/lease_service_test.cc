@@ -136,6 +136,40 @@ TEMPLATE_TEST_CASE("a deployment keeps its number of ranges", "[leases]", STOUT_
   }));
 }
 
+TEMPLATE_TEST_CASE("a deployment keeps its partition, and a refusal names both", "[leases]",
+                   STOUT_TEST_ALL_SERVICES) {
+  const auto [kept, other] = GENERATE(std::pair{"hash", "slots"}, std::pair{"slots", "hash"},
+                                      std::pair{"slots", "intervals:f,m"});
+  CAPTURE(kept, other);
+  TestType world;
+  TableWatch watch(world.second());
+  const auto member = [](const std::string& partition) {
+    return LeaseMember{"a:1", kRanges, 30s, partition};
+  };
+  const auto joined = Join(world.first(), member(kept));
+  REQUIRE_FALSE(joined.ec);
+  CHECK(Join(world.second(), member(other)).ec == Errc::kBadOptions);
+  CHECK(Join(world.second(), {"b:1", kRanges * 2, 30s, kept}).ec == Errc::kBadOptions);
+  for (const char* const wrong : {"", "1", "Slots", "a b"}) {
+    CAPTURE(wrong);
+    CHECK(Join(world.second(), member(wrong)).ec == Errc::kBadOptions);
+  }
+  std::optional<std::string> why;
+  CHECK(watch.Until([&, &other = other](const LeaseTable& table) {
+    why = WhyRefused(member(other), table);
+    return table.ranges.size() == kRanges && table.members == std::vector<std::string>{"a:1"};
+  }));
+  REQUIRE(why);
+  CAPTURE(*why);
+  CHECK(why->find("has 8 ranges of partition '" + std::string(kept)) != why->npos);
+  CHECK(why->find("has 8 of '" + std::string(other)) != why->npos);
+  CHECK(why->find("start every member with the same values") != why->npos);
+
+  const Epoch epoch = Take(world.first(), joined.session, kRanges - 1);
+  CHECK(watch.UntilOwned(kRanges - 1, {"a:1", joined.session, epoch}));
+  REQUIRE_FALSE(Join(world.second(), member(kept)).ec);
+}
+
 TEMPLATE_TEST_CASE("of those who claim a range at once one gets it", "[leases]",
                    STOUT_TEST_ALL_SERVICES) {
   TestType world;

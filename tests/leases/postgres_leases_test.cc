@@ -169,6 +169,21 @@ TEST_CASE("postgres leases: roles that may and may not know the server share a d
   CHECK(KeepAlive(*full, first == full.get() ? a : b) == Errc::kFenced);
 }
 
+TEST_CASE("postgres leases: a hash partition is stored as by earlier versions, others are not",
+          "[leases]") {
+  const std::string name = FreshName();
+  const auto partition = GENERATE("hash", "slots");
+  const bool hash = std::string(partition) == "hash";
+  boost::asio::thread_pool pool(1);
+  const auto service = OpenNow(Postgres::Url(name, Postgres::server().port()), pool.get_executor());
+  REQUIRE_FALSE(Join(*service, LeaseMember{"a:1", kRanges, 30s, partition}).ec);
+  const auto ask = [&](const std::string& sql) { return Postgres::server().Execute(sql); };
+  CHECK(ask("SELECT ranges FROM " + name + "_number") == (hash ? "8" : "-8"));
+  CHECK(ask("SELECT count(*) FROM " + name + "_ranges") == "8");
+  CHECK(ask("SELECT string_agg(address, ',') FROM " + name + "_members WHERE session = -2") ==
+        (hash ? "" : "slots"));
+}
+
 TEST_CASE("postgres leases: no number is given out again when an older copy comes back",
           "[leases]") {
   boost::asio::thread_pool pool(1);

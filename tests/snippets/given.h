@@ -9,6 +9,7 @@
 #include "stout/adapters/memory_store.h"
 #include "stout/adapters/open_lease_service.h"
 #include "stout/adapters/open_store.h"
+#include "stout/adapters/range_server.h"
 #include "stout/core/engine.h"
 #include "stout/in_process_leases.h"
 #include "stout/interposer.h"

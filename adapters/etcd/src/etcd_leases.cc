@@ -29,16 +29,19 @@ Epoch UnixMicroseconds() {
 }
 
 // The deployment as it is, which the member may be the first of. Fails with kBadOptions if it has
-// another number of ranges.
+// another partition or number of ranges.
 asio::awaitable<Result<etcd::Deployment>> Enter(Gateway& gateway, const etcd::Keys& keys,
                                                 const LeaseMember& member) {
-  const etcd::Deployment mine{member.ranges, UnixMicroseconds()};
+  const etcd::Deployment mine{member.ranges, UnixMicroseconds(), member.partition};
   Message request = etcd::CreateDeployment(keys, mine);
   const Reply reply = co_await gateway.Call(request.path, std::move(request.body));
   if (reply.errc != Errc::kOk) co_return reply.errc;
   const auto kept = etcd::KeyReadBy(reply.body, 1);
   const auto deployment = kept ? etcd::DecodeDeployment(kept->value) : std::nullopt;
-  if (!deployment || deployment->ranges != member.ranges) co_return Errc::kBadOptions;
+  if (!deployment || deployment->ranges != member.ranges ||
+      deployment->partition != member.partition) {
+    co_return Errc::kBadOptions;
+  }
   co_return *deployment;
 }
 

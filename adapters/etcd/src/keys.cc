@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "stout/lease_service.h"
+
 namespace stout::etcd {
 namespace {
 
@@ -22,17 +24,20 @@ std::optional<T> ReadNumber(std::string_view text, std::string_view* rest) {
 }  // namespace
 
 std::string Encode(const Deployment& deployment) {
-  return fmt::format("{} {}", deployment.ranges, deployment.epoch_base);
+  // Earlier versions of this library write and read no name, and have kHashPartition only.
+  const bool hash = deployment.partition == kHashPartition;
+  return fmt::format("{} {}{}{}", deployment.ranges, deployment.epoch_base, hash ? "" : " ",
+                     hash ? "" : deployment.partition);
 }
 
 std::optional<Deployment> DecodeDeployment(std::string_view value) {
   std::string_view rest;
   const auto ranges = ReadNumber<RangeId>(value, &rest);
   const auto epoch_base = ReadNumber<Epoch>(rest, &rest);
-  if (!ranges || *ranges == 0 || *ranges > kMaxRanges || !epoch_base || !rest.empty()) {
-    return std::nullopt;
-  }
-  return Deployment{*ranges, *epoch_base};
+  if (!ranges || *ranges == 0 || *ranges > kMaxRanges || !epoch_base) return std::nullopt;
+  if (rest.empty()) rest = kHashPartition;
+  if (!IsPartitionName(rest)) return std::nullopt;
+  return Deployment{*ranges, *epoch_base, std::string(rest)};
 }
 
 std::string Encode(SessionId session) { return fmt::format("{}", session); }
@@ -62,6 +67,7 @@ LeaseTable TableOf(const Keys& keys, const Entries& entries) {
   const std::optional<Deployment> deployment = DecodeDeployment(found->second.value);
   if (!deployment) return table;
   table.ranges.resize(deployment->ranges);
+  table.partition = deployment->partition;
   const std::string members = keys.prefix() + "member/";
   for (auto it = entries.lower_bound(members);
        it != entries.end() && it->first.starts_with(members); ++it) {

@@ -17,6 +17,7 @@ using Revision = std::uint64_t;
 struct Deployment {
   RangeId ranges = 0;
   Epoch epoch_base = 0;  // An epoch is this plus the revision at which a range was taken.
+  std::string partition{kHashPartition};
 
   bool operator==(const Deployment&) const = default;
 };

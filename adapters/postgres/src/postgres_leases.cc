@@ -83,17 +83,20 @@ void PostgresLeases::Join(const LeaseMember& member, JoinHandler handler) {
       },
       Errc::kUnknown);
   const LeaseSchema& schema = engine_->schema();
+  const bool hash = member.partition == kHashPartition;
+  const auto ranges =
+      postgres::Int8(hash ? std::int64_t{member.ranges} : -std::int64_t{member.ranges});
   std::vector<Query> queries;
   queries.push_back({&schema.next_number});
   queries.push_back({&schema.note_server});
   queries.push_back({&schema.bury});
   queries.push_back(
       {&schema.know_server, {postgres::Int8(static_cast<std::int64_t>(ttl.count()))}});
-  queries.push_back({&schema.fix_ranges, {Number(member.ranges)}});
+  queries.push_back({&schema.fix_ranges, {ranges, member.partition}});
   queries.push_back({&schema.fill_ranges});
   queries.push_back({&schema.join,
-                     {Number(member.ranges), member.address,
-                      postgres::Int8(static_cast<std::int64_t>(ttl.count()))}});
+                     {ranges, member.address,
+                      postgres::Int8(static_cast<std::int64_t>(ttl.count())), member.partition}});
   engine_->Submit(Engine::Kind::kChange, std::move(queries), [call](const Outcome& outcome) {
     if (outcome.errc == Errc::kRefused) return call->Answer(Errc::kBadOptions);
     if (outcome.errc != Errc::kOk) return call->Answer(outcome.errc);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "stout/completion.h"
@@ -18,13 +19,25 @@ struct LeaseMember {
   std::string address;  ///< for clients and other servers: "10.0.0.7:8080"; not empty, unique
   RangeId ranges = 16;  ///< ranges of the deployment, fixed by the first to join; 1..65536
   Duration ttl = std::chrono::seconds(10);  ///< session time after its last renewal
+  /// Name of the function that gives each key its range, fixed by the first to join. A lowercase
+  /// letter, then any characters except blanks.
+  std::string partition{kHashPartition};
 };
+
+[[nodiscard]] constexpr bool IsPartitionName(std::string_view name) {
+  return !name.empty() && name[0] >= 'a' && name[0] <= 'z' && name.find(' ') == name.npos;
+}
 
 /// Every service requires this of a member that joins.
 [[nodiscard]] inline bool IsValid(const LeaseMember& member) {
   return !member.address.empty() && member.ranges >= 1 && member.ranges <= kMaxRanges &&
-         member.ttl > Duration::zero();
+         member.ttl > Duration::zero() && IsPartitionName(member.partition);
 }
+
+/// Returns the text of an error: why a member cannot join the deployment of this table, with both
+/// values and the remedy. Returns nullopt if the table does not show a reason.
+[[nodiscard]] std::optional<std::string> WhyRefused(const LeaseMember& member,
+                                                    const LeaseTable& table);
 
 /// Reports which members are alive and which member owns which range. It is the linearizable part
 /// of leases and may lie in other processes. LeaseManager implements a server's side on top of it.
@@ -46,12 +59,13 @@ struct LeaseMember {
 ///   the call that took them returns. A handler must not destroy the service.
 /// Errors: a call is answered exactly once.
 ///
-/// | error       | meaning                                                                     |
-/// |-------------|-----------------------------------------------------------------------------|
-/// | kTransient  | the service could not be reached, and did nothing                           |
-/// | kUnknown    | the service may have done it, or may do it later                            |
-/// | kFenced     | the session has ended                                                       |
-/// | kBadOptions | the range does not exist; Join: the deployment has another number of ranges |
+/// | error       | meaning                                                                  |
+/// |-------------|--------------------------------------------------------------------------|
+/// | kTransient  | the service could not be reached, and did nothing                        |
+/// | kUnknown    | the service may have done it, or may do it later                         |
+/// | kFenced     | the session has ended                                                    |
+/// | kBadOptions | the range does not exist; Join: the deployment has another partition, or |
+/// |             | another number of ranges (WhyRefused has the text)                       |
 class LeaseService {
  public:
   using Handler = UniqueFunction<void(ErrorCode)>;

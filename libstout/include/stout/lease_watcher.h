@@ -35,7 +35,8 @@ class LeaseWatcher {
 
   /// Empty until the service has answered.
   [[nodiscard]] Table table() const;
-  /// Returns the address of the owner of a range, or of the range of a name; nullopt if unknown.
+  /// Returns the address of the owner of a range, or of the range of a name; nullopt if unknown. A
+  /// name has a range only if the deployment's partition is kHashPartition.
   [[nodiscard]] std::optional<std::string> OwnerOf(RangeId range) const;
   [[nodiscard]] std::optional<std::string> OwnerOf(std::string_view name) const;
 

@@ -31,7 +31,7 @@ struct LeaseHandlers {
   /// its replies. It may run during a hand-over, whose `done` then does nothing, or just after one.
   UniqueFunction<void(RangeId)> on_lost{};
   /// The service refuses this server, which is final: kBadOptions if the deployment has another
-  /// number of ranges. May be empty.
+  /// partition or number of ranges (see WhyRefused). May be empty.
   UniqueFunction<void(ErrorCode)> on_refused{};
 };
 

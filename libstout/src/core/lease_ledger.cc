@@ -5,10 +5,13 @@
 namespace stout::internal {
 
 LeaseLedger::Joined LeaseLedger::Join(const std::string& address, RangeId ranges, Duration ttl,
-                                      TimePoint now) {
+                                      TimePoint now, std::string_view partition) {
   Expire(now);
-  if (ranges_.empty()) ranges_.resize(ranges);
-  if (ranges_.size() != ranges) return {Errc::kBadOptions};
+  if (ranges_.empty()) {
+    ranges_.resize(ranges);
+    partition_ = partition;
+  }
+  if (ranges_.size() != ranges || partition_ != partition) return {Errc::kBadOptions};
   const SessionId session = next_++;
   sessions_.emplace(session, Session{address, ttl, SaturatingAdd(now, ttl)});
   return {Errc::kOk, session};
@@ -62,7 +65,7 @@ TimePoint LeaseLedger::NextExpiry() const {
 }
 
 LeaseTable LeaseLedger::Table() const {
-  LeaseTable table{.members = {}, .ranges = ranges_};
+  LeaseTable table{.members = {}, .ranges = ranges_, .partition = partition_};
   for (const auto& [id, session] : sessions_) table.members.push_back(session.address);
   std::sort(table.members.begin(), table.members.end());
   table.members.erase(std::unique(table.members.begin(), table.members.end()), table.members.end());

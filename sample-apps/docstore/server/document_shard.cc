@@ -297,19 +297,17 @@ bool SaysChanged(const http::Response& response, const DocumentRequest& request)
 
 // Coroutines that serve share the state, because they may outlive the shard.
 struct DocumentShard::State {
-  State(const asio::any_io_executor& executor, Store& store, WriteBackMapOptions options,
-        const Limits& limits, IsOurs is_ours, std::shared_ptr<ScopeProof> proof,
-        std::shared_ptr<ChangeRecorder> recorder)
-      : lent_bytes(options.lent_bytes),
-        map(executor, store, std::move(options)),
+  State(std::shared_ptr<WriteBackMap> map, Limits limits, IsOurs is_ours,
+        std::shared_ptr<ScopeProof> proof, std::shared_ptr<ChangeRecorder> recorder)
+      : map(std::move(map)),
         turnstile(std::make_shared<Turnstile>()),
-        limits(limits),
+        limits(std::move(limits)),
         is_ours(std::move(is_ours)),
         proof(std::move(proof)),
         recorder(std::move(recorder)) {}
 
   static Task<Outcome> Serve(std::shared_ptr<State> self, DocumentRequest request) {
-    WriteBackMap& map = self->map;
+    WriteBackMap& map = *self->map;
     const Keys keys(request);
     Found found = co_await Load(map, *self->turnstile, request, keys);
     if (found.error) co_return Outcome{.error = found.error};
@@ -318,7 +316,7 @@ struct DocumentShard::State {
     if (self->is_ours && !self->is_ours()) co_return Outcome{.error = Errc::kFenced};
     const auto decided = ScopeProof::Clock::now();
     // The memory of this request does not count, so a single request is always served.
-    const bool may_lend = *self->lent_bytes < self->limits.max_lent_bytes + found.bytes();
+    const bool may_lend = *self->limits.lent_bytes < self->limits.max_lent_bytes + found.bytes();
     Result<http::Response> response = Decide(map, self->recorder.get(), keys, found, request,
                                              self->limits.max_sections, may_lend);
     found = Found();  // ends the turn; only the answer holds its state from here on
@@ -336,8 +334,7 @@ struct DocumentShard::State {
     co_return Outcome{.response = std::move(*response)};
   }
 
-  const std::shared_ptr<const std::atomic<std::size_t>> lent_bytes;
-  WriteBackMap map;
+  const std::shared_ptr<WriteBackMap> map;
   std::shared_ptr<Turnstile> turnstile;
   const Limits limits;
   const IsOurs is_ours;
@@ -345,14 +342,13 @@ struct DocumentShard::State {
   const std::shared_ptr<ChangeRecorder> recorder;
 };
 
-DocumentShard::DocumentShard(const asio::any_io_executor& executor, Store& store,
-                             WriteBackMapOptions options, const Limits& limits, IsOurs is_ours,
+DocumentShard::DocumentShard(std::shared_ptr<WriteBackMap> map, Limits limits, IsOurs is_ours,
                              std::shared_ptr<ScopeProof> proof,
                              std::shared_ptr<ChangeRecorder> recorder)
-    : state_(std::make_shared<State>(executor, store, std::move(options), limits,
-                                     std::move(is_ours), std::move(proof), std::move(recorder))) {}
+    : state_(std::make_shared<State>(std::move(map), std::move(limits), std::move(is_ours),
+                                     std::move(proof), std::move(recorder))) {}
 
-Interposer& DocumentShard::interposer() { return state_->map.interposer(); }
+Interposer& DocumentShard::interposer() { return state_->map->interposer(); }
 
 void DocumentShard::Handle(DocumentRequest request, UniqueFunction<void(Outcome)> done) {
   auto finish = [done = std::move(done)](std::exception_ptr thrown, Outcome outcome) mutable {
@@ -363,12 +359,12 @@ void DocumentShard::Handle(DocumentRequest request, UniqueFunction<void(Outcome)
     }
     done(std::move(outcome));
   };
-  asio::co_spawn(state_->map.get_executor(), State::Serve(state_, std::move(request)),
+  asio::co_spawn(state_->map->get_executor(), State::Serve(state_, std::move(request)),
                  std::move(finish));
 }
 
 ShardSnapshot DocumentShard::Snapshot(std::size_t number) {
-  return {number, interposer().Stats(), state_->map.cached_bytes(), state_->map.lent_bytes()};
+  return {number, interposer().Stats(), state_->map->cached_bytes(), state_->map->lent_bytes()};
 }
 
 }  // namespace stout::docstore

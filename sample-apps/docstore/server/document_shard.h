@@ -1,6 +1,6 @@
 #pragma once
 
-#include <boost/asio/any_io_executor.hpp>
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -10,7 +10,6 @@
 #include "server/documents.h"
 #include "server/metrics.h"
 #include "server/scope_proof.h"
-#include "stout/store.h"
 #include "stout/unique_function.h"
 #include "stout/write_back_map.h"
 
@@ -24,9 +23,9 @@ namespace stout::docstore {
 /// keys that it reveals. Therefore no client learns of a state that a crash could take back.
 /// Requests to one document take effect in the order of the calls of Handle.
 ///
-/// Owner: refers to the store, which outlives it and its requests. Destroy it on the strand of
-///   interposer(), or while the executor's context does not run. Requests under way are served to
-///   their end.
+/// Owner: the shard and its requests under way share the map. Release the last reference on the
+///   strand of interposer(), or while the executor's context does not run, unless the map's deleter
+///   allows any thread. Requests under way are served to their end.
 /// Threads: Handle from any thread; the other members on that strand.
 class DocumentShard {
  public:
@@ -38,16 +37,16 @@ class DocumentShard {
   };
   struct Limits {
     std::size_t max_sections;
-    std::size_t max_lent_bytes;  ///< limit of WriteBackMapOptions::lent_bytes
+    std::size_t max_lent_bytes;                                  ///< limit of `lent_bytes`
+    std::shared_ptr<const std::atomic<std::size_t>> lent_bytes;  ///< of the map's options
   };
   /// Returns true if this server certainly owns the documents at the moment of the call. It is
   /// called on the strand.
   using IsOurs = std::function<bool()>;
 
-  /// Requires options.lent_bytes. An empty `is_ours` means always true. Unless `proof` is null,
-  /// answers to requests that change nothing wait for it. `recorder` may be null.
-  DocumentShard(const boost::asio::any_io_executor& executor, Store& store,
-                WriteBackMapOptions options, const Limits& limits, IsOurs is_ours = {},
+  /// An empty `is_ours` means always true. Unless `proof` is null, answers to requests that change
+  /// nothing wait for it. `recorder` may be null.
+  DocumentShard(std::shared_ptr<WriteBackMap> map, Limits limits, IsOurs is_ours = {},
                 std::shared_ptr<ScopeProof> proof = {},
                 std::shared_ptr<ChangeRecorder> recorder = {});
 

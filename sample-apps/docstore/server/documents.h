@@ -11,7 +11,7 @@
 #include "protocol/errors.h"
 #include "server/change_recorder.h"
 #include "server/metrics.h"
-#include "server/watched_store.h"
+#include "stout/adapters/watched_store.h"
 #include "stout/error.h"
 #include "stout/unique_function.h"
 #include "stout/write_back_map.h"

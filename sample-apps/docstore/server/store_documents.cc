@@ -44,8 +44,8 @@ StoreDocuments::StoreDocuments(const boost::asio::any_io_executor& executor, Sto
         map.cache_bytes /= options.shards;
         map.lent_bytes = lent_bytes_;
         return std::make_unique<DocumentShard>(
-            shard_executor, store_, std::move(map),
-            DocumentShard::Limits{options.max_sections, options.max_lent_bytes},
+            std::make_shared<WriteBackMap>(shard_executor, store_, std::move(map)),
+            DocumentShard::Limits{options.max_sections, options.max_lent_bytes, lent_bytes_},
             DocumentShard::IsOurs(), proof_, options.recorder);
       }) {}
 

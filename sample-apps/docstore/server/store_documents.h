@@ -10,7 +10,7 @@
 #include "server/document_shard.h"
 #include "server/documents.h"
 #include "server/scope_proof.h"
-#include "server/watched_store.h"
+#include "stout/adapters/watched_store.h"
 #include "stout/sharded.h"
 #include "stout/store.h"
 

@@ -32,6 +32,11 @@ LeaseTable ReadTable(const PGresult* rows) {
     const bool alive = PQgetisnull(rows, row, Schema::kTableAddress) == 0;
     std::string address = PQgetvalue(rows, row, Schema::kTableAddress);
     if (PQgetisnull(rows, row, Schema::kTableRange) != 0) {
+      if (postgres::DecodeInt8(PQgetvalue(rows, row, Schema::kTableSession)) ==
+          Schema::kPartition) {
+        table.partition = std::move(address);
+        continue;
+      }
       table.members.push_back(std::move(address));
     } else if (alive) {
       table.ranges.push_back(Lease{std::move(address), number(row, Schema::kTableSession),

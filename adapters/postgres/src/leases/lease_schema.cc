@@ -4,6 +4,8 @@
 
 #include <string_view>
 
+#include "stout/core/lease_table.h"
+
 namespace stout::postgres {
 namespace {
 
@@ -26,8 +28,8 @@ LeaseSchema MakeLeaseSchema(const TableNames& names, Identity identity) {
   const auto with_tables = [&](std::string_view sql) {
     return fmt::format(fmt::runtime(sql), fmt::arg("n", names.With("_number")),
                        fmt::arg("m", names.With("_members")), fmt::arg("r", names.With("_ranges")),
-                       fmt::arg("id", id), fmt::arg("differs", differs),
-                       fmt::arg("time", kTimeSql));
+                       fmt::arg("id", id), fmt::arg("differs", differs), fmt::arg("time", kTimeSql),
+                       fmt::arg("hash", kHashPartition));
   };
   constexpr Type kInt = Type::kInt8;
   LeaseSchema schema;
@@ -41,7 +43,7 @@ LeaseSchema MakeLeaseSchema(const TableNames& names, Identity identity) {
                             R"(WITH changed AS (
   UPDATE {n} SET next = greatest(next, {time})
   WHERE EXISTS (SELECT FROM {m} WHERE session = -1 AND ({differs})) RETURNING next),
-ended AS (DELETE FROM {m} WHERE session <> -1 AND EXISTS (SELECT FROM changed))
+ended AS (DELETE FROM {m} WHERE session > 0 AND EXISTS (SELECT FROM changed))
 UPDATE {m} SET address = {id}, expires_at = CASE WHEN EXISTS (SELECT FROM changed)
   THEN clock_timestamp() + ttl_us * interval '1 microsecond' ELSE expires_at END
 WHERE session = -1
@@ -56,20 +58,28 @@ AND (EXISTS (SELECT FROM changed) OR (address LIKE '/%' AND {id} NOT LIKE '/%'))
       "stout_next_number", with_tables("UPDATE {n} SET next = greatest(next + 1, {time})"), {}};
   schema.bury = {
       "stout_bury",
-      with_tables("DELETE FROM {m} WHERE session <> -1 AND expires_at <= clock_timestamp()"),
+      with_tables("DELETE FROM {m} WHERE session > 0 AND expires_at <= clock_timestamp()"),
       {}};
-  schema.fix_ranges = {"stout_fix_ranges",
-                       with_tables("UPDATE {n} SET ranges = $1::int8 WHERE ranges IS NULL"),
-                       {kInt}};
-  schema.fill_ranges = {"stout_fill_ranges",
-                        with_tables("INSERT INTO {r} (range) SELECT generate_series(0, ranges - 1) "
-                                    "FROM {n} ON CONFLICT DO NOTHING"),
-                        {}};
+  schema.fix_ranges = {
+      "stout_fix_ranges",
+      with_tables("WITH fixed AS (UPDATE {n} SET ranges = $1::int8 WHERE ranges IS NULL "
+                  "RETURNING ranges) "
+                  "INSERT INTO {m} SELECT -2, $2::text, 0, 'infinity' FROM fixed "
+                  "WHERE ranges < 0 ON CONFLICT (session) "
+                  "DO UPDATE SET address = excluded.address"),
+      {kInt, Type::kText}};
+  schema.fill_ranges = {
+      "stout_fill_ranges",
+      with_tables("INSERT INTO {r} (range) SELECT generate_series(0, abs(ranges) - 1) "
+                  "FROM {n} ON CONFLICT DO NOTHING"),
+      {}};
   schema.join = {"stout_join",
                  with_tables("INSERT INTO {m} SELECT next, $2::text, $3::int8, "
                              "clock_timestamp() + $3::int8 * interval '1 microsecond' "
-                             "FROM {n} WHERE ranges = $1::int8 RETURNING session"),
-                 {kInt, Type::kText, kInt}};
+                             "FROM {n} WHERE ranges = $1::int8 AND $4::text = "
+                             "coalesce((SELECT address FROM {m} WHERE session = -2), '{hash}') "
+                             "RETURNING session"),
+                 {kInt, Type::kText, kInt, Type::kText}};
   schema.keep_alive = {
       "stout_keep_alive",
       with_tables("UPDATE {m} SET expires_at = clock_timestamp() + ttl_us * interval "

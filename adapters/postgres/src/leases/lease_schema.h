@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "../connection.h"
@@ -14,6 +15,10 @@ namespace stout::postgres {
 // that have expired. A renewal at the same time either is seen, or finds its row gone. Therefore no
 // server is told that its session lives while another server holds it for dead.
 //
+// The number of ranges is negative if the partition is not kHashPartition. Then a row of the
+// members whose session is -2 has the partition's name as its address. Earlier versions of this
+// library know kHashPartition only. They find no equal number, so they are refused.
+//
 // A row of the members whose session is -1 is about the server. It has its identity, as an address
 // "SYSTEM/TIMELINE", and the longest ttl that was ever requested. If the identity changes, a
 // standby was promoted or a backup restored, and the last records may be missing. Then all sessions
@@ -27,9 +32,12 @@ struct LeaseSchema {
   Statement next_number;  // Locks; numbers are sessions and epochs.
   Statement bury;         // Deletes what has expired.
 
-  Statement fix_ranges;  // $1 int8: the number of ranges, unless there is one.
+  // $1 int8: the number of ranges, negative except for kHashPartition; $2 text partition. Fixes
+  // both, unless they are fixed.
+  Statement fix_ranges;
   Statement fill_ranges;
-  Statement join;  // $1 int8 ranges, $2 text address, $3 int8 ttl in µs. Returns the session.
+  // $1, $4 as `fix_ranges`, $2 text address, $3 int8 ttl in µs. Returns the session.
+  Statement join;
   Statement keep_alive;  // $1 int8 session. Touches its row, if it is alive.
   Statement leave;       // $1 int8 session.
   Statement take;        // $1 int8 session, $2 int8 range: under the number, if it is free.
@@ -39,7 +47,9 @@ struct LeaseSchema {
 
   // int8 all.
   enum HoldsColumn : int { kAlive, kRange, kEpoch };  // 1: alive; null: no such; null: another's.
-  // Members first, with kRange null; then the ranges in order, with nulls where they are free.
+  // Members and the partition (session kPartition) first, with kRange null; then the ranges in
+  // order, with nulls where they are free.
+  static constexpr std::int64_t kPartition = -2;
   enum TableColumn : int { kTableRange, kTableAddress, kTableSession, kTableEpoch };
 
   [[nodiscard]] std::vector<const Statement*> statements() const;

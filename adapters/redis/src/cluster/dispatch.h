@@ -5,11 +5,11 @@
 #include <memory>
 #include <span>
 
-#include "cluster/hash_slot.h"
 #include "cluster/topology.h"
 #include "operations.h"
 #include "protocol.h"
 #include "server.h"
+#include "stout/adapters/hash_slot.h"
 #include "stout/core/errc.h"
 
 namespace stout::redis {

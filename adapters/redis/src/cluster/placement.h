@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/hash_slot.h"
 #include "layout.h"
+#include "stout/adapters/hash_slot.h"
 
 namespace stout::redis {
 

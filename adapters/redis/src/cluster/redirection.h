@@ -3,7 +3,7 @@
 #include <optional>
 #include <string_view>
 
-#include "cluster/hash_slot.h"
+#include "stout/adapters/hash_slot.h"
 #include "stout/adapters/redis_options.h"
 
 namespace stout::redis {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "cluster/hash_slot.h"
 #include "protocol.h"
+#include "stout/adapters/hash_slot.h"
 #include "stout/adapters/redis_options.h"
 
 namespace stout::redis {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/hash_slot.h"
+#include "stout/adapters/hash_slot.h"
 
 namespace stout::redis {
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stout/core/errc.h"
@@ -25,7 +26,8 @@ class LeaseLedger {
     SessionId session = 0;
   };
   /// Requires the conditions of IsValid(LeaseMember).
-  Joined Join(const std::string& address, RangeId ranges, Duration ttl, TimePoint now);
+  Joined Join(const std::string& address, RangeId ranges, Duration ttl, TimePoint now,
+              std::string_view partition = kHashPartition);
   Errc KeepAlive(SessionId session, TimePoint now);
   void Leave(SessionId session, TimePoint now);
 
@@ -56,6 +58,7 @@ class LeaseLedger {
   Epoch next_;
   std::map<SessionId, Session> sessions_;
   std::vector<std::optional<Lease>> ranges_;
+  std::string partition_{kHashPartition};
 };
 
 }  // namespace stout::internal

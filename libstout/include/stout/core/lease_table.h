@@ -17,6 +17,9 @@ using RangeId = std::uint32_t;
 /// Largest number of ranges of a deployment. It exceeds any sensible number.
 inline constexpr RangeId kMaxRanges = 65536;
 
+/// Name of the partition whose function is RangeOf. A deployment that records no name has this one.
+inline constexpr std::string_view kHashPartition = "hash";
+
 /// Names one incarnation of a member, unique within a lease service for ever. Zero means "none".
 using SessionId = std::uint64_t;
 
@@ -34,6 +37,8 @@ struct LeaseTable {
   std::vector<std::string> members;  ///< addresses of live sessions, sorted, each once
   std::vector<std::optional<Lease>>
       ranges;  ///< by RangeId; nullopt: free; empty until the first member joins
+  /// Name of the function that gives each key its range. It has a meaning if `ranges` is not empty.
+  std::string partition{kHashPartition};
 
   bool operator==(const LeaseTable&) const = default;
 };

@@ -33,7 +33,7 @@ struct EtcdLeasesOptions {
 ///
 /// | key | value | lives |
 /// |---|---|---|
-/// | NAME/deployment | the number of ranges, and the offset that is added to revisions | for ever |
+/// | NAME/deployment | ranges, offset of epochs, partition unless "hash" | for ever |
 /// | NAME/member/SESSION | the address | with the session's lease |
 /// | NAME/range/RANGE | the session and its address | with the session's lease |
 ///

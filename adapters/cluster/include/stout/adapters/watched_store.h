@@ -6,11 +6,11 @@
 #include <mutex>
 #include <utility>
 
-#include "server/store_health.h"
+#include "stout/adapters/store_health.h"
 #include "stout/error.h"
 #include "stout/store.h"
 
-namespace stout::docstore {
+namespace stout {
 
 /// Passes every call on to a store, and remembers how the calls fare.
 ///
@@ -115,4 +115,4 @@ class WatchedStore final : public Store {
   const std::shared_ptr<Watch> watch_;
 };
 
-}  // namespace stout::docstore
+}  // namespace stout

@@ -1,4 +1,4 @@
-#include "cluster/hash_slot.h"
+#include "stout/adapters/hash_slot.h"
 
 #include <memory>
 

@@ -8,7 +8,7 @@
 #include "stout/core/errc.h"
 #include "stout/error.h"
 
-namespace stout::docstore {
+namespace stout {
 
 /// Says how long a store has been asked in vain.
 ///
@@ -67,4 +67,4 @@ class StoreHealth {
   std::size_t pending_ = 0;
 };
 
-}  // namespace stout::docstore
+}  // namespace stout

@@ -1,0 +1,182 @@
+// RangeServer: two servers share a store by leased ranges, and each tells who owns the others.
+
+#include "stout/adapters/range_server.h"
+
+#include <boost/asio/thread_pool.hpp>
+#include <future>
+
+#include "lease_test_support.h"
+#include "stout/adapters/memory_store.h"
+#include "stout/in_process_leases.h"
+
+namespace stout::test {
+namespace {
+
+RangeServerOptions Options(Partition partition) {
+  RangeServerOptions options;
+  options.partition = std::move(partition);
+  options.farewell = 0s;
+  return options;
+}
+
+// A server and its end, in the order that RangeServer requires.
+class Member {
+ public:
+  Member(boost::asio::thread_pool& pool, Store& store, LeaseService& leases, std::string address,
+         RangeServerOptions options = Options(SlotPartition(kRanges)))
+      : server_(pool.get_executor(), store, leases, std::move(options)) {
+    server_.Open(address);
+  }
+
+  RangeServer& operator*() { return server_; }
+  RangeServer* operator->() { return &server_; }
+
+  /// Runs `f(served)` on the range of `key`, and returns its result.
+  template <typename F>
+  auto On(const std::string& key, F f) {
+    std::promise<decltype(f(RangeServer::Served()))> promise;
+    server_.Run(server_.RangeOf(key), [&](const auto& served) { promise.set_value(f(served)); });
+    return promise.get_future().get();
+  }
+  bool Serves(const std::string& key) {
+    return On(key, [](const auto& served) { return served != nullptr; });
+  }
+  // Puts a value, and returns the error of its reply: kFenced if the key is not served here.
+  ErrorCode Put(const std::string& key, const std::string& value) {
+    Answer<Done> answer;
+    server_.Run(server_.RangeOf(key), [&](const auto& served) {
+      auto reply = answer.Handler<ErrorCode>();
+      if (!served) return reply(Errc::kFenced);
+      REQUIRE(served->map->get_executor().running_in_this_thread());
+      if (const auto stamp = served->map->Put(key, value); !stamp) return reply(stamp.error());
+      const std::array<KeyView, 1> keys = {key};
+      served->map->SafeReply(keys, std::move(reply));
+    });
+    return answer.Get().ec;
+  }
+  std::string Get(const std::string& key) {
+    std::promise<std::string> promise;
+    server_.Run(server_.RangeOf(key), [&](const auto& served) {
+      if (!served) return promise.set_value("not served");
+      served->map->Get(key, [&](ErrorCode ec, const WriteBackMap::Entry& entry) {
+        promise.set_value(ec ? ec.message() : entry.value ? *entry.value : "absent");
+      });
+    });
+    return promise.get_future().get();
+  }
+  void Leave() {
+    std::promise<void> left;
+    server_.Leave([&] { left.set_value(); });
+    left.get_future().get();
+  }
+
+ private:
+  RangeServer server_;
+};
+
+TEST_CASE("a slot partition gives each range equal parts of Redis Cluster's slots", "[ranges]") {
+  const Partition slots = SlotPartition(16);
+  CHECK(slots.name == "slots");
+  CHECK(slots.RangeOf("foo") == 12182 / 1024);
+  CHECK(slots.RangeOf("x{foo}y") == slots.RangeOf("foo"));
+  CHECK(slots.RangeOf("") == 0);
+  CHECK(SlotPartition(1).RangeOf("foo") == 0);
+  CHECK(SlotPartition(16384).RangeOf("foo") == 12182);
+  const Partition hash = HashPartition(16);
+  CHECK(hash.name == kHashPartition);
+  CHECK(hash.RangeOf("document") == 5);
+}
+
+TEST_CASE("a range server hands its ranges to another, with what is acknowledged", "[ranges]") {
+  boost::asio::thread_pool pool(2);
+  MemoryStore store(pool.get_executor());
+  InProcessLeases leases(pool.get_executor());
+  std::vector<std::string> keys;
+  for (int i = 0; i < 40; ++i) keys.push_back("key" + std::to_string(i));
+  auto counted = Options(SlotPartition(kRanges));
+  counted.make_state = [](const ServedRange& served) {
+    return std::make_shared<RangeId>(served.range);
+  };
+  Member a(pool, store, leases, "a:1", std::move(counted));
+  for (const std::string& key : keys) {
+    REQUIRE(Eventually([&] { return a.Serves(key); }));
+    REQUIRE_FALSE(a.Put(key, "1"));
+    CHECK(a.On(key, [&](const auto& served) {
+      return *static_cast<RangeId*>(served->state.get()) == a->RangeOf(key) && served->owns();
+    }));
+  }
+  CHECK(a->ranges().size() == kRanges);
+  CHECK(a->OwnerElsewhere(0) == std::nullopt);
+
+  Member b(pool, store, leases, "b:1");
+  const std::vector<std::string> members = {"a:1", "b:1"};
+  for (const std::string& key : keys) {
+    CAPTURE(key);
+    const RangeId range = a->RangeOf(key);
+    const bool at_a = *RightfulOwner(members, range) == "a:1";
+    Member& owner = at_a ? a : b;
+    Member& other = at_a ? b : a;
+    REQUIRE(Eventually([&] { return owner.Serves(key) && !other.Serves(key); }));
+    CHECK(Eventually([&] { return other->OwnerElsewhere(range) == members[at_a ? 0 : 1]; }));
+    CHECK(owner->OwnerElsewhere(range) == std::nullopt);
+    CHECK(owner.Get(key) == "1");
+    CHECK_FALSE(owner.Put(key, "2"));
+    CHECK(other.Put(key, "3") == Errc::kFenced);
+  }
+  a.Leave();
+  CHECK(a->ranges().empty());
+  for (const std::string& key : keys) {
+    CAPTURE(key);
+    REQUIRE(Eventually([&] { return b.Serves(key); }));
+    CHECK(b.Get(key) == "2");
+  }
+  b.Leave();
+  pool.stop();
+  pool.join();
+}
+
+TEST_CASE("a range server with another partition is refused and serves nothing", "[ranges]") {
+  boost::asio::thread_pool pool(2);
+  MemoryStore store(pool.get_executor());
+  InProcessLeases leases(pool.get_executor());
+  Member slots(pool, store, leases, "a:1");
+  REQUIRE(Eventually([&] { return slots.Serves("key"); }));
+  Member hash(pool, store, leases, "b:1", Options(HashPartition(kRanges)));
+  slots.Leave();
+  TableWatch watch(leases);
+  CHECK(watch.UntilMembers({}));
+  CHECK_FALSE(hash->joined());
+  CHECK_FALSE(hash.Serves("key"));
+  hash.Leave();
+  pool.stop();
+  pool.join();
+}
+
+TEST_CASE("a range that is lost drops its map, and its requests get nothing", "[ranges]") {
+  boost::asio::thread_pool pool(2);
+  MemoryStore store(pool.get_executor());
+  InProcessLeases leases(pool.get_executor());
+  Member a(pool, store, leases, "a:1");
+  REQUIRE(Eventually([&] { return a.Serves("key"); }));
+  const RangeServer::Served before = a.On("key", [](const auto& served) { return served; });
+  // The service ends the session behind the server's back.
+  SessionId session = 0;
+  TableWatch watch(leases);
+  CHECK(watch.Until([&](const LeaseTable& table) {
+    if (table.ranges.empty() || !table.ranges[before->range]) return false;
+    session = table.ranges[before->range]->session;
+    return true;
+  }));
+  CHECK_FALSE(Leave(leases, session));
+  CHECK(Eventually([&] { return !before->owns(); }));
+  CHECK(Eventually([&] {
+    return a.On("key", [&](const auto& served) { return served && served->epoch > before->epoch; });
+  }));
+  CHECK_FALSE(before->owns());
+  a.Leave();
+  pool.stop();
+  pool.join();
+}
+
+}  // namespace
+}  // namespace stout::test
