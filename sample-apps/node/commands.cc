@@ -60,7 +60,7 @@ constexpr resp::Command kCommands[] = {
     // Transactions.
     {kDiscard, "discard", 1, kNoscript | kLoading | kStale | kFast | kAllowBusy, {}, kTransaction,
      "transactions", "2.0.0", "Discards the commands since MULTI."},
-    {kExec, "exec", 1, kNoscript | kLoading | kStale, {}, kTransaction,
+    {kExec, "exec", 1, kNoscript | kLoading | kStale | kSkipSlowlog, {}, kTransaction,
      "transactions", "1.2.0", "Runs the commands since MULTI."},
     {kMulti, "multi", 1, kNoscript | kLoading | kStale | kFast | kAllowBusy, {}, kTransaction,
      "transactions", "1.2.0", "Begins a transaction."},

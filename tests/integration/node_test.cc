@@ -15,6 +15,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
 #include "tests/support/private_server.h"
+#include "tests/support/redis_server.h"
 #include "tests/support/resp_client.h"
 
 namespace stout::test {
@@ -212,6 +213,24 @@ TEST_CASE("transactions of several connections are isolated", "[node]") {
   threads.clear();
   CHECK(wrong == 0);
   CHECK(RespClient(node.port()).Do({"GET", "b"}) == "$300");
+}
+
+TEST_CASE("a node describes its commands as redis does", "[node][differential]") {
+  const Node node("memory:");
+  const RedisServer redis;
+  RespClient ours(node.port());
+  RespClient theirs(redis.port());
+  const std::string list = ours.Do({"COMMAND", "LIST"});  // [$auth, $client, ...]
+  int compared = 0;
+  for (std::size_t at = list.find('$'); at != list.npos; at = list.find('$', at + 1)) {
+    const std::string name = list.substr(at + 1, list.find_first_of(",]", at) - at - 1);
+    std::string info = ours.Do({"COMMAND", "INFO", name});
+    info.resize(info.find(", [], [], ["));  // tips, key specifications, subcommands
+    CAPTURE(name);
+    CHECK(theirs.Do({"COMMAND", "INFO", name}).starts_with(info));
+    ++compared;
+  }
+  CHECK(compared > 30);
 }
 
 TEST_CASE("a node over memory reports that nothing survives", "[node]") {

@@ -26,6 +26,7 @@ struct CommandFlag {
     kNoAuth = 1 << 8,  ///< Also before AUTH.
     kNoMulti = 1 << 9,
     kAllowBusy = 1 << 10,
+    kSkipSlowlog = 1 << 12,
     /// Not one of redis: later commands of the connection are looked at only after its reply.
     kEndsBatch = 1 << 11,
   };

@@ -20,12 +20,12 @@ struct Name {
 
 // Both in the order of redis.
 constexpr Name kFlags[] = {
-    {CommandFlag::kWrite, "write"},          {CommandFlag::kReadonly, "readonly"},
-    {CommandFlag::kDenyoom, "denyoom"},      {CommandFlag::kAdmin, "admin"},
-    {CommandFlag::kNoscript, "noscript"},    {CommandFlag::kLoading, "loading"},
-    {CommandFlag::kStale, "stale"},          {CommandFlag::kFast, "fast"},
-    {CommandFlag::kNoAuth, "no_auth"},       {CommandFlag::kNoMulti, "no_multi"},
-    {CommandFlag::kAllowBusy, "allow_busy"},
+    {CommandFlag::kWrite, "write"},       {CommandFlag::kReadonly, "readonly"},
+    {CommandFlag::kDenyoom, "denyoom"},   {CommandFlag::kAdmin, "admin"},
+    {CommandFlag::kNoscript, "noscript"}, {CommandFlag::kLoading, "loading"},
+    {CommandFlag::kStale, "stale"},       {CommandFlag::kSkipSlowlog, "skip_slowlog"},
+    {CommandFlag::kFast, "fast"},         {CommandFlag::kNoAuth, "no_auth"},
+    {CommandFlag::kNoMulti, "no_multi"},  {CommandFlag::kAllowBusy, "allow_busy"},
 };
 
 constexpr Name kCategories[] = {
