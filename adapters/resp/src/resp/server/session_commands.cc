@@ -47,15 +47,16 @@ std::optional<std::string_view> Authenticate(std::string_view user, std::string_
 }
 
 void Auth(const Call& call) {
-  const auto& [command, arguments, service, session, reply] = call;
+  const Arguments arguments = call.arguments;
+  ReplyWriter& reply = call.reply;
   if (arguments.size() > 3) return reply.Error(kSyntaxError);
-  if (arguments.size() == 2 && service.password.empty()) {
+  if (arguments.size() == 2 && call.service.password.empty()) {
     return reply.Error(
         "ERR AUTH <password> called without any password configured for the default user. Are you "
         "sure your configuration is correct?");
   }
   const std::string_view user = arguments.size() == 3 ? arguments[1] : "default";
-  if (const auto why = Authenticate(user, arguments.back(), service, session))
+  if (const auto why = Authenticate(user, arguments.back(), call.service, call.session))
     return reply.Error(*why);
   reply.Ok();
 }
@@ -68,7 +69,9 @@ constexpr std::string_view kBadName =
     "ERR Client names cannot contain spaces, newlines or special characters.";
 
 void Hello(const Call& call) {
-  const auto& [command, arguments, service, session, reply] = call;
+  const Arguments arguments = call.arguments;
+  Session& session = call.session;
+  ReplyWriter& reply = call.reply;
   Resp version = session.version;
   if (arguments.size() > 1) {
     const auto asked = ParseInteger(arguments[1]);
@@ -80,7 +83,7 @@ void Hello(const Call& call) {
   for (std::size_t i = 2; i < arguments.size(); ++i) {
     const std::size_t left = arguments.size() - i - 1;
     if (EqualIgnoringCase(arguments[i], "AUTH") && left >= 2) {
-      if (const auto why = Authenticate(arguments[i + 1], arguments[i + 2], service, session))
+      if (const auto why = Authenticate(arguments[i + 1], arguments[i + 2], call.service, session))
         return reply.Error(*why);
       i += 2;
     } else if (EqualIgnoringCase(arguments[i], "SETNAME") && left >= 1) {
@@ -104,7 +107,7 @@ void Hello(const Call& call) {
     reply.BulkString(field);
     reply.BulkString(value);
   };
-  text("server", service.server);
+  text("server", call.service.server);
   text("version", STOUT_VERSION);
   reply.NamedInteger("proto", version == Resp::k2 ? 2 : 3);
   reply.NamedInteger("id", session.id);
@@ -115,15 +118,16 @@ void Hello(const Call& call) {
 }
 
 void ClientSetinfo(const Call& call) {
-  const auto& [command, arguments, service, session, reply] = call;
+  const Arguments arguments = call.arguments;
+  ReplyWriter& reply = call.reply;
   if (!IsName(arguments[3])) {
     return reply.Error(
         fmt::format("ERR {} cannot contain spaces, newlines or special characters.", arguments[2]));
   }
   if (EqualIgnoringCase(arguments[2], "LIB-NAME")) {
-    session.library = arguments[3];
+    call.session.library = arguments[3];
   } else if (EqualIgnoringCase(arguments[2], "LIB-VER")) {
-    session.library_version = arguments[3];
+    call.session.library_version = arguments[3];
   } else {
     return reply.Error(fmt::format("ERR Unrecognized option '{}'", arguments[2]));
   }
