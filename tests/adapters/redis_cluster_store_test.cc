@@ -11,7 +11,7 @@
 #include <set>
 #include <utility>
 
-#include "cluster/hash_slot.h"
+#include "stout/adapters/hash_slot.h"
 #include "redis_cluster_fixture.h"
 #include "remote_store_fixture.h"
 #include "store_test_support.h"

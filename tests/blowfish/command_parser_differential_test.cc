@@ -37,9 +37,9 @@ namespace {
 using resp::AsArray;
 using resp::Command;
 using resp::CommandLimits;
+using resp::CommandWords;
 using resp::Received;
 using resp::ReplyWriter;
-using Words = std::vector<std::string>;
 
 const resp::CommandTable kCommands({resp::SessionCommands(), CommandList()});
 
@@ -92,7 +92,7 @@ std::string AnswerOfRedis(const test::RedisServer& server, std::string_view stre
   return connection.ReadToEnd();
 }
 
-void Run(const Words& words, bool authenticated, ReplyWriter& reply) {
+void Run(const CommandWords& words, bool authenticated, ReplyWriter& reply) {
   const std::vector<std::string_view> arguments(words.begin(), words.end());
   std::string error;
   const Command* const spec = kCommands.Resolve(arguments, error);
@@ -113,7 +113,7 @@ std::string OurAnswer(std::string_view stream, bool authenticated) {
   const Received received = ReceiveWhole(stream, limits, authenticated);
   std::string answer;
   ReplyWriter reply(answer);
-  for (const Words& words : received.commands) Run(words, authenticated, reply);
+  for (const CommandWords& words : received.commands) Run(words, authenticated, reply);
   // Behind redis's words ours tells the limit.
   const std::string_view error = received.error;
   if (!error.empty()) reply.Error(error.substr(0, error.find(": at most ")));
@@ -152,8 +152,8 @@ class StreamMaker {
     return text;
   }
 
-  Words Command() {
-    Words words{OneOf({"PING", "ping", "Echo", "ECHO", "nope", ""})};
+  CommandWords Command() {
+    CommandWords words{OneOf({"PING", "ping", "Echo", "ECHO", "nope", ""})};
     for (std::uint64_t i = random_.Below(random_.Below(8) == 0 ? 14 : 3); i > 0; --i) {
       words.push_back(Letters("ab \r\n*$1", random_.Below(8) == 0 ? 300 : 10));
     }
@@ -205,7 +205,7 @@ TEST_CASE("what redis says to a stream, we say", "[parser][differential]") {
 TEST_CASE("what redis says of its commands, we say", "[commands][differential]") {
   const test::RedisServer server;
   for (const Command& spec : kCommands.rows()) {
-    const Words asked{"COMMAND", "INFO", std::string(spec.name)};
+    const CommandWords asked{"COMMAND", "INFO", std::string(spec.name)};
     std::string ours;
     ReplyWriter reply(ours);
     ReplyToCommandInfo(kCommands, std::span(&spec.name, 1), reply);

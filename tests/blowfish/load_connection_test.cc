@@ -179,7 +179,7 @@ TEST_CASE("an error that repeats the password is cut", "[load]") {
 struct Memory {
   Records records;
 
-  std::string Answer(const Words& command) {
+  std::string Answer(const CommandWords& command) {
     for (std::size_t i = 1; i + 1 < command.size(); i += 2) records[command[i]] = command[i + 1];
     return "+OK\r\n";
   }
@@ -212,7 +212,7 @@ TEST_CASE("a busy server is asked again, and the order of a key's records stays"
   const Input input = MakeInput(3, 500, 20);
   int commands = 0;
   Scripted scripted(
-      [&](const Words& command) {
+      [&](const CommandWords& command) {
         return ++commands % 100 == 50 ? "-" + error + "\r\n" : memory.Answer(command);
       },
       {.connections = 2, .window = {.commands = 20, .batch = 3}});
@@ -236,7 +236,7 @@ TEST_CASE("refused records are told by their lines, the others are loaded", "[lo
     wrong.push_back(line);
   }
   Scripted scripted(
-      [&](const Words& command) {
+      [&](const CommandWords& command) {
         const bool refuse = std::count(command.begin(), command.end(), "wrong") > 0;
         return refuse ? "-ERR wrong key\r\n" : memory.Answer(command);
       },
@@ -256,7 +256,7 @@ TEST_CASE("a server that hangs up again and again gets all records", "[load]") {
   const Input input = MakeInput(5, 1000, 50);
   int commands = 0;
   Scripted scripted(
-      [&](const Words& command) {
+      [&](const CommandWords& command) {
         return ++commands % 130 == 0 ? std::string() : memory.Answer(command);
       },
       {.connections = 2, .window = {.commands = 30}});
@@ -270,7 +270,7 @@ TEST_CASE("a server that hangs up again and again gets all records", "[load]") {
 TEST_CASE("a server that has too many clients is tried again", "[load]") {
   Memory memory;
   const Input input = MakeInput(6, 10, 10);
-  Scripted scripted([&](const Words& command) { return memory.Answer(command); },
+  Scripted scripted([&](const CommandWords& command) { return memory.Answer(command); },
                     {.connections = 1});
   scripted.server.Greet("-ERR max number of clients reached\r\n");
   scripted.Run(input);
@@ -283,7 +283,8 @@ constexpr auto kShort = std::chrono::milliseconds(300);
 TEST_CASE("a record does not wait for ever for others to go with it", "[load]") {
   Memory memory;
   asio::io_context context(1);
-  ScriptedServer server(context, [&](const Words& command) { return memory.Answer(command); });
+  ScriptedServer server(context,
+                        [&](const CommandWords& command) { return memory.Answer(command); });
   LoaderOptions options{.window = {.batch = 100}, .patience = kShort};
   options.server.port = static_cast<std::uint16_t>(server.port());
   Loader loader(context.get_executor(), options, {});
@@ -300,7 +301,7 @@ TEST_CASE("a record does not wait for ever for others to go with it", "[load]") 
 TEST_CASE("a server that stays busy is given up, and what is not loaded is known", "[load]") {
   Memory memory;
   Scripted scripted(
-      [&](const Words& command) {
+      [&](const CommandWords& command) {
         return command[1] == "stuck" ? "-BUSY with others\r\n" : memory.Answer(command);
       },
       {.connections = 1, .patience = kShort});
@@ -312,7 +313,8 @@ TEST_CASE("a server that stays busy is given up, and what is not loaded is known
 }
 
 TEST_CASE("a server that says nothing is connected to again, and given up", "[load]") {
-  Scripted scripted([](const Words&) { return "+"; }, {.connections = 1, .patience = kShort});
+  Scripted scripted([](const CommandWords&) { return "+"; },
+                    {.connections = 1, .patience = kShort});
   scripted.Run({{"a", "1"}});
   CHECK_FALSE(scripted.load.finished());
   CHECK(scripted.server.connections() > 1);
@@ -332,7 +334,7 @@ TEST_CASE("nobody there is given up, and said early", "[load]") {
 }
 
 TEST_CASE("what is no such server is found out", "[load]") {
-  Scripted scripted([](const Words&) { return "HTTP/1.1 400 Bad Request\r\n"; });
+  Scripted scripted([](const CommandWords&) { return "HTTP/1.1 400 Bad Request\r\n"; });
   scripted.Run({{"a", "1"}});
   CHECK_FALSE(scripted.load.finished());
   CHECK(scripted.gave_up() == "the server is neither a blowfish-server nor a Redis; check --to");

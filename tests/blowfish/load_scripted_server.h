@@ -21,14 +21,14 @@ namespace stout::blowfish {
 using resp::AsArray;
 using resp::CommandLimits;
 using resp::CommandParser;
+using resp::CommandWords;
 using resp::ReceiveBuffer;
-using resp::Words;
 
 // A server of this thread, which answers by a script.
 class ScriptedServer {
  public:
   // Its answer to a command; nullopt: it hangs up.
-  using Script = std::function<std::string(const Words& command)>;
+  using Script = std::function<std::string(const CommandWords& command)>;
 
   ScriptedServer(boost::asio::io_context& context, Script script)
       : script_(std::move(script)),

@@ -14,9 +14,9 @@ namespace {
 
 using Kind = SendWindow::Outcome::Kind;
 using resp::AsArray;
+using resp::CommandWords;
 using resp::ReceiveWhole;
-using resp::Words;
-using Commands = std::vector<Words>;
+using Commands = std::vector<CommandWords>;
 
 Commands Take(SendWindow& window, std::size_t bytes = 1 << 20) {
   std::string out;
@@ -81,15 +81,15 @@ TEST_CASE("large records fill a window, too", "[load]") {
 // A server that answers in order, when it is asked to; it refuses keys that begin with 'x'.
 struct ModelServer {
   std::map<std::string, std::string> records;
-  std::deque<Words> received;
+  std::deque<CommandWords> received;
   std::deque<Answer> answers;
 
   void Run(bool busy) {
-    const Words& command = received.front();
+    const CommandWords& command = received.front();
     answers.push_back(busy ? Answer::kAgain : Execute(command));
     received.pop_front();
   }
-  Answer Execute(const Words& command) {
+  Answer Execute(const CommandWords& command) {
     for (std::size_t i = 1; i < command.size(); i += 2) {
       if (command[i].starts_with('x')) return Answer::kRefused;
     }
@@ -130,7 +130,7 @@ TEST_CASE("after busy servers and lost connections, the last record of a key sta
       }
     }
     if (line == kLines || one_in(10)) window.Flush();
-    for (Words& command : Take(window, random.Below(200))) {
+    for (CommandWords& command : Take(window, random.Below(200))) {
       server.received.push_back(std::move(command));
     }
     for (std::uint64_t i = random.Below(5); i > 0 && !server.received.empty(); --i) {

@@ -8,18 +8,18 @@
 namespace stout::blowfish {
 namespace {
 
-using Words = std::vector<std::string_view>;
+using Arguments = std::vector<std::string_view>;
 
-Words Behind(Words front, const Words& options) {
+Arguments Behind(Arguments front, const Arguments& options) {
   front.insert(front.end(), options.begin(), options.end());
   return front;
 }
 
-resp::Parsed<SearchOptions> Search(const Words& options) {
+resp::Parsed<SearchOptions> Search(const Arguments& options) {
   return ParseSearchOptions(Behind({"SEARCH", "LIMIT", "COUNT"}, options));
 }
 
-resp::Parsed<SearchOptions> Grep(const Words& options) {
+resp::Parsed<SearchOptions> Grep(const Arguments& options) {
   return ParseGrepOptions(Behind({"GREP", "COUNT"}, options));
 }
 

@@ -34,7 +34,7 @@ void Try(std::uint8_t seed, std::string_view stream) {
 
   Received again;
   std::string arrays;
-  for (const Words& words : whole.commands) {
+  for (const CommandWords& words : whole.commands) {
     Require(!words.empty());
     arrays += AsArray(words);
     again.commands.push_back(words);

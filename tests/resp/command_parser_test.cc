@@ -43,7 +43,7 @@ std::string Quoted(SplitMix64& random, const std::string& word) {
   return text + '"';
 }
 
-std::string AsLine(SplitMix64& random, const Words& words) {
+std::string AsLine(SplitMix64& random, const CommandWords& words) {
   std::string text;
   for (const std::string& word : words) {
     text.append(random.Below(3), ' ');
@@ -61,7 +61,7 @@ TEST_CASE("commands are what was sent, however it was cut", "[parser]") {
   for (int i = 0; i < 40; ++i) {
     constexpr std::string_view kNothing[] = {"*0\r\n", "*-1\r\n", "\r\n", "\n", " \t \r\n"};
     if (random.Below(5) == 0) stream += kNothing[random.Below(std::size(kNothing))];
-    Words words(1 + random.Below(5));
+    CommandWords words(1 + random.Below(5));
     for (std::string& word : words) word = RandomBytes(random, random.Below(20));
     if (random.Below(10) == 0) words.back() = RandomBytes(random, random.Below(100'000));
     const bool short_enough = words.back().size() < 1000;
@@ -78,7 +78,7 @@ TEST_CASE("commands are what was sent, however it was cut", "[parser]") {
 TEST_CASE("a large argument that comes slowly is not looked at again and again", "[parser]") {
   // In 2^19 pieces: if each had the parser look at, or the buffer move, all before, this would take
   // for ever.
-  const Words words{"SET", "k", std::string(std::size_t{8} << 20, 'v')};
+  const CommandWords words{"SET", "k", std::string(std::size_t{8} << 20, 'v')};
   CHECK(ReceiveAll(AsArray(words), {}, true, [] { return 16; }) == Received{{words}});
 }
 
@@ -90,14 +90,14 @@ TEST_CASE("words that people type are split as by redis", "[parser]") {
     return received.commands[0];
   };
   using namespace std::string_literals;
-  CHECK(words("  SET  k\tv  ") == Words{"SET", "k", "v"});
-  CHECK(words(R"(SET k "v\x00")") == Words{"SET", "k", "v\0"s});
-  CHECK(words(R"("\n\r\t\b\a\\\"\q\x4" '\n\'"')") == Words{"\n\r\t\b\a\\\"qx4", R"(\n'")"});
-  CHECK(words(R"("" '')") == Words{"", ""});
-  CHECK(words(R"(a"b c"  d'e f')") == Words{"ab c", "de f"});
-  CHECK(words("a\vb \vc") == Words{"a\vb", "c"});
-  CHECK(words("a\rb") == Words{"a", "b"});
-  CHECK(words("\"a\"\vb") == Words{"a", "b"});
+  CHECK(words("  SET  k\tv  ") == CommandWords{"SET", "k", "v"});
+  CHECK(words(R"(SET k "v\x00")") == CommandWords{"SET", "k", "v\0"s});
+  CHECK(words(R"("\n\r\t\b\a\\\"\q\x4" '\n\'"')") == CommandWords{"\n\r\t\b\a\\\"qx4", R"(\n'")"});
+  CHECK(words(R"("" '')") == CommandWords{"", ""});
+  CHECK(words(R"(a"b c"  d'e f')") == CommandWords{"ab c", "de f"});
+  CHECK(words("a\vb \vc") == CommandWords{"a\vb", "c"});
+  CHECK(words("a\rb") == CommandWords{"a", "b"});
+  CHECK(words("\"a\"\vb") == CommandWords{"a", "b"});
 }
 
 TEST_CASE("what is no command is answered as by redis", "[parser]") {
@@ -125,7 +125,7 @@ TEST_CASE("what is no command is answered as by redis", "[parser]") {
   }));
   CAPTURE(stream);
   // Commands before the error are executed; commands after it are not.
-  const Received expected{{Words{"PING"}}, "ERR Protocol error: " + what};
+  const Received expected{{CommandWords{"PING"}}, "ERR Protocol error: " + what};
   CHECK(ReceiveWhole("PING\r\n" + stream + "PING\r\n") == expected);
   CHECK(ReceiveAll("PING\r\n" + stream + "PING\r\n", {}, true, [] { return 1; }) == expected);
 }
@@ -163,8 +163,8 @@ TEST_CASE("each limit holds to the byte", "[parser]") {
 
   CHECK(error("a b c d e\n").empty());
   CHECK(error("a b c d e f\n") == protocol_error + "too big inline request");
-  CHECK(error(AsArray(Words(5, "a"))).empty());
-  CHECK(error(AsArray(Words(6, "a"))) == protocol_error + "invalid multibulk length");
+  CHECK(error(AsArray(CommandWords(5, "a"))).empty());
+  CHECK(error(AsArray(CommandWords(6, "a"))) == protocol_error + "invalid multibulk length");
 
   CHECK(error(AsArray({std::string(100, 'a')})).empty());
   CHECK(error(AsArray({std::string(101, 'a')})) ==
@@ -177,17 +177,17 @@ TEST_CASE("each limit holds to the byte", "[parser]") {
 }
 
 TEST_CASE("a stranger is allowed less", "[parser]") {
-  const auto error = [](const Words& words) {
+  const auto error = [](const CommandWords& words) {
     return ReceiveWhole(AsArray(words), {}, false).error;
   };
-  CHECK(error(Words(10, "a")).empty());
-  CHECK(error(Words(11, "a")) == "ERR Protocol error: unauthenticated multibulk length");
+  CHECK(error(CommandWords(10, "a")).empty());
+  CHECK(error(CommandWords(11, "a")) == "ERR Protocol error: unauthenticated multibulk length");
   CHECK(error({std::string(16'384, 'a')}).empty());
   CHECK(error({std::string(16'385, 'a')}) == "ERR Protocol error: unauthenticated bulk length");
 
   ReceiveBuffer input;
   CommandParser parser({}, false);
-  const std::string stream = AsArray({"AUTH", "secret"}) + AsArray(Words(11, "a"));
+  const std::string stream = AsArray({"AUTH", "secret"}) + AsArray(CommandWords(11, "a"));
   std::copy(stream.begin(), stream.end(), input.Prepare(stream.size()).begin());
   input.Commit(stream.size());
   CHECK(parser.Next(input));

@@ -11,11 +11,11 @@
 
 namespace stout::resp {
 
-using Words = std::vector<std::string>;
+using CommandWords = std::vector<std::string>;
 
 // The result of a client's stream.
 struct Received {
-  std::vector<Words> commands{};
+  std::vector<CommandWords> commands{};
   std::string error{};
 
   friend bool operator==(const Received&, const Received&) = default;
@@ -47,7 +47,7 @@ inline Received ReceiveWhole(std::string_view stream, const CommandLimits& limit
 }
 
 // A command as programs send it.
-inline std::string AsArray(const Words& words) {
+inline std::string AsArray(const CommandWords& words) {
   std::string text = "*" + std::to_string(words.size()) + "\r\n";
   for (const std::string& word : words) {
     text += "$" + std::to_string(word.size()) + "\r\n" + word + "\r\n";
