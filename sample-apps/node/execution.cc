@@ -18,18 +18,18 @@ namespace {
 using Entry = WriteBackMap::Entry;
 using Condition = resp::SetOptions::Condition;
 
-/// How often the keys of a transaction are read before it is given up, because some were dropped
-/// from memory before the last one came.
-constexpr int kMostGathered = 8;
+/// Maximum rounds of reads for the keys of one command or transaction. A round is repeated if the
+/// map evicted a key before the command could use it.
+constexpr int kMostRounds = 8;
+
+/// Maximum keys that are read ahead for a batch.
+constexpr std::size_t kMostWarmed = 4096;
+
+constexpr std::string_view kTooLittleMemory =
+    "ERR not done: --cache-bytes is too small for the keys that are in use";
 
 /// Memory for replies that an idle client may hold.
 constexpr std::size_t kRepliesKept = std::size_t{64} << 10;
-
-std::string NotDone(ErrorCode why) { return fmt::format("ERR not done: {}", why.message()); }
-
-std::string NotDurable(ErrorCode why) {
-  return fmt::format("ERR not known to be durable: {}", why.message());
-}
 
 // Returns true if SET changes the key whatever its state is, and does not reveal it.
 bool IsBlind(const resp::SetOptions& set) {
@@ -72,6 +72,7 @@ void Execution::Start(std::span<Request> requests, resp::Resp version,
   done_ = std::move(done);
   next_ = key_ = 0;
   waiting_ = 1;
+  fenced_ = false;
   Warm();
   Continue();
 }
@@ -82,11 +83,15 @@ void Execution::Clear() {
 }
 
 void Execution::Warm() {
-  if (requests_.size() == 1) return;  // read when it is run
+  std::size_t left = kMostWarmed;
   for (const Request& request : requests_) {
     if (!request.on_keys() || !Reads(request)) continue;
-    for (const KeyView key : KeysOf(request)) {
-      if (!map_.Peek(key)) map_.Get(key, [](ErrorCode, const Entry&) {});
+    const auto keys = KeysOf(request);
+    if (requests_.size() == 1 && keys.size() == 1) return;  // read when it is run
+    for (const KeyView key : keys) {
+      if (map_.Peek(key)) continue;
+      if (left-- == 0) return;
+      map_.Get(key, [](ErrorCode, const Entry&) {});
     }
   }
 }
@@ -98,6 +103,9 @@ void Execution::Continue() {
       if (!request.on_keys()) continue;
       key_ = 1;
       count_ = 0;
+      rounds_ = 0;
+      changed_ = false;
+      read_failed_ = {};
       request.reply_begin = replies_.size();
     }
     if (!Run(request)) return;
@@ -122,7 +130,7 @@ bool Execution::Run(Request& request) {
   } else if (request.command->id == CommandId::kMset) {
     RunMset(request);
   } else if (request.arguments.size() == 1) {  // DISCARD, UNWATCH
-    transaction_.watched.clear();
+    transaction_.Unwatch();
     resp::ReplyWriter(replies_, version_).Ok();
   } else {
     revealed_.push_back(request.arguments[1]);
@@ -140,15 +148,18 @@ bool Execution::RunOnEachKey(Request& request) {
     const std::optional<Entry> entry = Look(key);
     if (entry) {
       read_failed_ = {};
+      rounds_ = 0;
       if (key_ == 1 && request.command->id == CommandId::kMget) {
         resp::ReplyWriter(replies_, version_).ArrayHeader(keys.size());
       }
       revealed_.push_back(key);
       RunOnKey(request, key, *entry);
     } else if (read_failed_) {
-      request.error = NotDone(std::exchange(read_failed_, {}));
+      Fail(request, std::exchange(read_failed_, {}));
+    } else if (++rounds_ > kMostRounds) {
+      request.error = kTooLittleMemory;
     } else {
-      // The states so far may be gone in the turn in which the read ends.
+      // A later turn would not wait for the states so far if the store refused them meanwhile.
       Reveal(request);
       map_.Get(key, [this](ErrorCode ec, const Entry&) {
         read_failed_ = ec;
@@ -167,22 +178,25 @@ std::optional<Entry> Execution::Look(KeyView key) {
 }
 
 bool Execution::RunExec(Request& request) {
-  if (!Gather(request)) return false;
-  gathered_ = 0;
+  if (request.aborted) {
+    request.error = "EXECABORT Transaction discarded because of previous errors.";
+  } else if (!Gather(request)) {
+    return false;
+  }
   if (request.error.empty()) RunQueued(request);
   held_.clear();
-  transaction_.watched.clear();
+  transaction_.Unwatch();
   return true;
 }
 
 bool Execution::Gather(Request& request) {
   held_.clear();
   if (read_failed_) {
-    request.error = NotDone(std::exchange(read_failed_, {}));
+    Fail(request, std::exchange(read_failed_, {}));
     return true;
   }
   std::vector<KeyView> keys;
-  for (const auto& [key, stamp] : transaction_.watched) keys.push_back(key);
+  for (const auto& [key, stamp] : transaction_.watched()) keys.push_back(key);
   for (const Request& queued : request.queued) {
     if (!queued.on_keys() || !Reads(queued)) continue;
     for (const KeyView key : KeysOf(queued)) keys.push_back(key);
@@ -196,8 +210,8 @@ bool Execution::Gather(Request& request) {
     }
   }
   if (missing.empty()) return true;
-  if (++gathered_ > kMostGathered) {
-    request.error = "ERR not done: the keys of the transaction exceed --cache-bytes";
+  if (++rounds_ > kMostRounds) {
+    request.error = kTooLittleMemory;
     return true;
   }
   reads_ = missing.size();
@@ -212,7 +226,7 @@ bool Execution::Gather(Request& request) {
 
 // In one turn: no other client sees or changes anything in between.
 void Execution::RunQueued(Request& request) {
-  for (const auto& [key, stamp] : transaction_.watched) {
+  for (const auto& [key, stamp] : transaction_.watched()) {
     if (held_.at(key).stamp == stamp) continue;
     request.aborted = true;
     revealed_.push_back(key);
@@ -222,6 +236,7 @@ void Execution::RunQueued(Request& request) {
     if (!queued.on_keys()) continue;
     key_ = 1;
     count_ = 0;
+    changed_ = false;
     queued.reply_begin = replies_.size();
     (void)Run(queued);  // all its keys are here
     queued.reply_end = replies_.size();
@@ -255,7 +270,8 @@ void Execution::RunOnKey(Request& request, KeyView key, const Entry& entry) {
       ReplyValue(request, entry);
       return Remove(request, key, entry);
     case CommandId::kWatch:
-      transaction_.watched.emplace(key, entry.stamp);
+      if (!transaction_.Watch(key, entry.stamp, limits_.commands.max_request))
+        request.error = "ERR the watched keys are larger than --max-request";
       return;
     case CommandId::kType:
       return resp::ReplyWriter(replies_, version_).SimpleString(entry.value ? "string" : "none");
@@ -266,7 +282,8 @@ void Execution::RunOnKey(Request& request, KeyView key, const Entry& entry) {
 
 void Execution::Remove(Request& request, KeyView key, const Entry& entry) {
   if (!entry.value || !request.error.empty()) return;
-  if (const auto deleted = map_.Delete(key); !deleted) request.error = NotDone(deleted.error());
+  const auto deleted = map_.Delete(key);
+  deleted ? void(changed_ = true) : Fail(request, deleted.error());
 }
 
 void Execution::RunSet(Request& request, const Entry& entry) {
@@ -303,7 +320,7 @@ void Execution::RunAppend(Request& request, const Entry& entry) {
     return reply.Error("ERR string exceeds maximum allowed size (--max-value)");
   value += tail;
   const std::size_t size = value.size();
-  if (!tail.empty()) Put(request, request.arguments[1], std::move(value));
+  if (!tail.empty() || !entry.value) Put(request, request.arguments[1], std::move(value));
   if (request.error.empty()) reply.Integer(static_cast<std::int64_t>(size));
 }
 
@@ -334,7 +351,13 @@ void Execution::Finish(Request& request) {
 }
 
 void Execution::Put(Request& request, KeyView key, std::string value) {
-  if (const auto put = map_.Put(key, std::move(value)); !put) request.error = NotDone(put.error());
+  const auto put = map_.Put(key, std::move(value));
+  put ? void(changed_ = true) : Fail(request, put.error());
+}
+
+void Execution::Fail(Request& request, ErrorCode why) {
+  fenced_ |= why == Errc::kFenced;
+  request.error = fmt::format("ERR not {}done: {}", changed_ ? "all " : "", why.message());
 }
 
 void Execution::ReplyValue(Request& request, const Entry& entry) {
@@ -351,7 +374,9 @@ void Execution::Reveal(Request& request) {
   if (revealed_.empty()) return;
   ++waiting_;
   map_.SafeReply(revealed_, [this, &request](ErrorCode ec) {
-    if (ec && request.error.empty()) request.error = NotDurable(ec);
+    if (ec) fenced_ |= ec == Errc::kFenced;
+    if (ec && request.error.empty())
+      request.error = fmt::format("ERR not known to be durable: {}", ec.message());
     Arrive();
   });
   revealed_.clear();

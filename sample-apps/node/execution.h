@@ -31,10 +31,12 @@ namespace stout::node {
 /// keys cannot become durable is answered with an error.
 ///
 /// Owner: outlives the call of `done`, or the run() of the map's context.
-/// Threads: Start on the strand. The caller's in all other members, unless a batch is under way.
+/// Threads: Start on the strand of the map. The other members on the connection's thread, but not
+///   between Start and `done`.
 class Execution {
  public:
-  /// All outlive it. More than `max_replies` bytes of replies are an error.
+  /// The arguments outlive it. A value with which the replies would exceed `limits.max_replies` is
+  /// answered with an error.
   Execution(WriteBackMap& map, KeyWalk walk, const resp::ConnectionLimits& limits,
             Transaction& transaction)
       : map_(map), limits_(limits), transaction_(transaction), walk_(std::move(walk)) {}
@@ -45,6 +47,8 @@ class Execution {
   void Start(std::span<Request> requests, resp::Resp version, UniqueFunction<void()> done);
 
   [[nodiscard]] const std::string& replies() const { return replies_; }
+  /// Returns true if another node has taken over the keys of a command of this batch.
+  [[nodiscard]] bool fenced() const { return fenced_; }
   void Clear();
 
  private:
@@ -70,6 +74,7 @@ class Execution {
   void Finish(Request& request);
 
   void Put(Request& request, KeyView key, std::string value);
+  void Fail(Request& request, ErrorCode why);
   void ReplyValue(Request& request, const WriteBackMap::Entry& entry);
   // Holds the batch until the keys that the command has revealed so far are durable.
   void Reveal(Request& request);
@@ -79,6 +84,7 @@ class Execution {
   const resp::ConnectionLimits& limits_;
   Transaction& transaction_;
   KeyWalk walk_;
+  bool fenced_ = false;
   bool walked_ = false;  // the command that is carried out has its reply
   std::span<Request> requests_;
   resp::Resp version_ = resp::Resp::k2;
@@ -91,12 +97,13 @@ class Execution {
   std::size_t key_ = 0;     // its next argument
   std::int64_t count_ = 0;  // the keys that it found
   ErrorCode read_failed_;
+  int rounds_ = 0;        // of reads for its next key, or for the keys of EXEC
+  bool changed_ = false;  // it has changed a key
   std::vector<KeyView> revealed_;
 
-  // The EXEC that is carried out.
-  std::map<KeyView, WriteBackMap::Entry> held_;  // its keys, which the map may drop in its turn
-  std::size_t reads_ = 0;                        // under way
-  int gathered_ = 0;                             // how often its keys were read
+  // The states of the keys of the EXEC that is carried out. A change in its turn may evict them.
+  std::map<KeyView, WriteBackMap::Entry> held_;
+  std::size_t reads_ = 0;  // for it, under way
 };
 
 }  // namespace stout::node

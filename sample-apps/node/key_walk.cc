@@ -36,6 +36,7 @@ void KeyWalk::Run(Request& request, std::string& out, resp::Resp version,
   done_ = std::move(done);
   count_ = 0;
   scan_ = {.cursor = {}, .limit = kPage, .values = false};
+  if (!store_.traits().scans) return Fail(Errc::kRefused);
   if (request.command->id == CommandId::kScan) {
     const auto options = resp::ParseScanOptions(request.arguments);
     const auto* const place = options->cursor == 0 ? nullptr : cursors_.Find(options->cursor);
@@ -51,7 +52,8 @@ void KeyWalk::Run(Request& request, std::string& out, resp::Resp version,
 
 void KeyWalk::Flush(void (KeyWalk::*next)()) {
   map_.interposer().Flush([this, next](ErrorCode ec) {
-    if (!ec) return (this->*next)();
+    // A key that the store refuses is not durable, and so it is not listed.
+    if (!ec || ec == Errc::kRefused || ec == Errc::kTooLarge) return (this->*next)();
     request_->error = fmt::format("ERR not known to be durable: {}", ec.message());
     Finish();
   });
@@ -78,6 +80,7 @@ void KeyWalk::OnPage(ScanResult page) {
       Remove(page);
       if (!request_->error.empty()) return Finish();
   }
+  if (std::exchange(again_, false)) return Flush(&KeyWalk::ReadPage);
   scan_.cursor = std::move(page.cursor);
   const bool flushes = request_->command->id != CommandId::kDbsize;
   if (!scan_.cursor.empty()) return flushes ? Flush(&KeyWalk::ReadPage) : ReadPage();
@@ -107,6 +110,10 @@ void KeyWalk::Remove(const ScanResult& page) {
   for (const ScannedKey& key : page.keys) {
     const auto deleted = map_.Delete(key.key);
     if (deleted) continue;
+    if (deleted.error() == Errc::kPushedBack && &key != page.keys.data()) {
+      again_ = true;  // once these are durable
+      return;
+    }
     request_->error = fmt::format("ERR not all done: {}", deleted.error().message());
     return;
   }
@@ -118,12 +125,18 @@ void KeyWalk::ReplyOk() {
 }
 
 void KeyWalk::Fail(Errc why) {
-  request_->error = why == Errc::kRefused
-                        ? "ERR this store cannot list its keys as it is opened"
-                        : "TRYAGAIN the store cannot list its keys at present: repeat the command";
+  if (why == Errc::kRefused) {
+    request_->error = "ERR this store cannot list its keys as it is opened";
+  } else if (why == Errc::kTransient) {
+    request_->error = "TRYAGAIN the store cannot list its keys at present: repeat the command";
+  } else {
+    request_->error =
+        fmt::format("ERR the store cannot list its keys: {}", ErrorCode(why).message());
+  }
   Finish();
 }
 
-void KeyWalk::Finish() { std::exchange(done_, {})(); }
+// Posted, because Run may still be on the stack.
+void KeyWalk::Finish() { boost::asio::post(map_.get_executor(), std::exchange(done_, {})); }
 
 }  // namespace stout::node

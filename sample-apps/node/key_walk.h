@@ -14,8 +14,8 @@ namespace stout::node {
 
 /// The commands on all keys: SCAN, DBSIZE, FLUSHALL and FLUSHDB.
 ///
-/// Each first makes all changes durable, and then lists the keys of the store in pages. So a key
-/// that exists from the beginning to the end is met, and nothing is revealed that a crash can undo.
+/// Each first makes all changes durable, and then lists the keys of the store in pages. Therefore
+/// it finds every key that exists throughout, and it shows only durable keys.
 ///
 /// Owner: outlives the call of `done`.   Threads: the strand of the map.
 class KeyWalk {
@@ -51,6 +51,7 @@ class KeyWalk {
   UniqueFunction<void()> done_;
   ScanRequest scan_;
   std::int64_t count_ = 0;
+  bool again_ = false;  // the page is to be read again
 };
 
 }  // namespace stout::node

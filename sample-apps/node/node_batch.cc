@@ -1,9 +1,12 @@
 #include "node/node_batch.h"
 
+#include <fmt/format.h>
+
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cstdint>
 #include <limits>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 
@@ -95,6 +98,8 @@ void NodeBatch::Transact(Request& request) {
       }
       return;
     case CommandId::kWatch:
+      if (!service_.store.traits().compares_stamps)
+        request.error = "ERR WATCH needs a store that compares stamps; see docs/STORES.md";
       if (transaction_.open()) request.error = "ERR WATCH inside MULTI is not allowed";
       return;
     case CommandId::kDiscard:
@@ -115,7 +120,8 @@ void NodeBatch::Queue(Request& request) {
     request.error = "ERR Command not allowed inside a transaction";
   } else if (request.error.empty() &&
              !transaction_.Queue(request.arguments, service_.limits.commands.max_request)) {
-    request.error = "ERR the transaction is larger than --max-request";
+    request.error = fmt::format("ERR a transaction has at most {} commands and --max-request bytes",
+                                Transaction::kMostQueued);
   }
   if (request.error.empty()) {
     request.status = "QUEUED";
@@ -129,12 +135,9 @@ void NodeBatch::TakeQueue(Request& request) {
     request.error = "ERR EXEC without MULTI";
     return;
   }
-  const bool broken = transaction_.broken();
+  request.aborted = transaction_.broken();
   request.words = transaction_.End();
-  if (broken) {
-    request.error = "EXECABORT Transaction discarded because of previous errors.";
-    return;
-  }
+  if (request.aborted) request.words.clear();  // it ends the watch all the same
   for (const Transaction::Words& words : request.words) {
     Request& queued = request.queued.emplace_back();
     queued.arguments = words_.Keep(std::vector<std::string_view>(words.begin(), words.end()));
@@ -201,6 +204,7 @@ asio::awaitable<void> NodeBatch::Run(std::string& out) {
         },
         asio::use_awaitable);
   }
+  if (execution_.fenced()) service_.OnFenced();
   Join(out);
   const Duration latency = resp::Now() - begin;
   for (const Request& request : requests_) {
@@ -213,7 +217,11 @@ asio::awaitable<void> NodeBatch::Run(std::string& out) {
 }
 
 void NodeBatch::Join(std::string& out) {
-  for (Request& request : requests_) Reply(request, out);
+  for (Request& request : requests_) {
+    Reply(request, out);
+    if (out.size() > service_.limits.max_replies)
+      throw std::length_error("its replies are larger than --max-replies");
+  }
 }
 
 void NodeBatch::Reply(Request& request, std::string& out) {

@@ -31,7 +31,7 @@ class NodeBatch final : public resp::Batch {
   // Finds the command and what is wrong with it before the strand has it.
   void Resolve(Request& request) const;
   void Check(Request& request) const;
-  // Carries out MULTI, and has EXEC take what was queued or queues any other command.
+  // Handles MULTI and EXEC. Inside a transaction it queues every other command.
   void Transact(Request& request);
   void Queue(Request& request);
   void TakeQueue(Request& request);

@@ -1,5 +1,6 @@
 #include "node/node_service.h"
 
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -20,6 +21,12 @@ NodeService::NodeService(WriteBackMap& keys, Store& keys_store, std::string requ
 
 std::unique_ptr<resp::Batch> NodeService::MakeBatch(resp::Session& session) {
   return std::make_unique<NodeBatch>(*this, session);
+}
+
+void NodeService::OnFenced() {
+  if (std::exchange(fenced_, true)) return;
+  spdlog::error("another node has taken over the store: this one ends");
+  shut_down();
 }
 
 std::string NodeService::Info(resp::Arguments sections) const {

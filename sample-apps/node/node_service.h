@@ -21,9 +21,16 @@ struct NodeService final : resp::Service {
   [[nodiscard]] std::string Info(resp::Arguments sections) const override;
   [[nodiscard]] std::vector<resp::Setting> Settings() const override;
 
+  /// Logs that another node has taken over the keys, and ends this node. Only the first call
+  /// counts.
+  void OnFenced();
+
   WriteBackMap& map;
   Store& store;
   resp::ScanCursors cursors;  ///< used on the strand of the map
+
+ private:
+  bool fenced_ = false;
 };
 
 }  // namespace stout::node

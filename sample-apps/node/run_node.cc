@@ -65,10 +65,13 @@ int Serve(const Config& config, asio::io_context& clients, asio::io_context& key
   WriteBackMap map(keys.get_executor(), store, config.map);
   NodeService service(map, store, config.password);
   service.limits = config.limits;
-  service.shut_down = [] { std::raise(SIGTERM); };
+  // A second signal would end the drain.
+  service.shut_down = [asked = false]() mutable {
+    if (!std::exchange(asked, true)) std::raise(SIGTERM);
+  };
   resp::Listener listener(clients, service);
-  // It listens first: a second node at one address must not shut the first one out of the store.
-  // Clients are accepted when `clients` runs.
+  // Listen before the store is taken over. Otherwise a second node that cannot get the port would
+  // still shut the first one out. Clients are accepted when `clients` runs.
   Diagnostics why;
   if (listener.Listen(config.listen.host.empty() ? "0.0.0.0" : config.listen.host,
                       config.listen.port, &why)) {

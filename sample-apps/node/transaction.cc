@@ -5,7 +5,7 @@ namespace stout::node {
 bool Transaction::Queue(resp::Arguments arguments, std::size_t max_bytes) {
   std::size_t bytes = bytes_ + sizeof(Words);
   for (const std::string_view word : arguments) bytes += sizeof(std::string) + word.size();
-  if (bytes > max_bytes) return false;
+  if (bytes > max_bytes || queue_.size() >= kMostQueued) return false;
   bytes_ = bytes;
   queue_.emplace_back(arguments.begin(), arguments.end());
   return true;
@@ -15,6 +15,20 @@ std::vector<Transaction::Words> Transaction::End() {
   open_ = broken_ = false;
   bytes_ = 0;
   return std::exchange(queue_, {});
+}
+
+bool Transaction::Watch(KeyView key, const Stamp& stamp, std::size_t max_bytes) {
+  if (watched_.contains(key)) return true;
+  const std::size_t bytes = watched_bytes_ + sizeof(std::string) + sizeof(Stamp) + key.size();
+  if (bytes > max_bytes) return false;
+  watched_bytes_ = bytes;
+  watched_.emplace(key, stamp);
+  return true;
+}
+
+void Transaction::Unwatch() {
+  watched_.clear();
+  watched_bytes_ = 0;
 }
 
 }  // namespace stout::node

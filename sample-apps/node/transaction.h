@@ -17,6 +17,8 @@ namespace stout::node {
 /// Owner: value of one connection.   Threads: one at a time.
 class Transaction {
  public:
+  /// All of them run in one turn.
+  static constexpr std::size_t kMostQueued = 16'384;
   using Words = std::vector<std::string>;
 
   /// Returns true between MULTI and EXEC or DISCARD.
@@ -26,19 +28,27 @@ class Transaction {
 
   void Begin() { open_ = true; }
   void Break() { broken_ = true; }
-  /// Copies a command. Returns false, and changes nothing, if the queue would exceed `max_bytes`.
+  /// Copies a command. Returns false, and changes nothing, if the queue would exceed `max_bytes` or
+  /// kMostQueued commands.
   [[nodiscard]] bool Queue(resp::Arguments arguments, std::size_t max_bytes);
   /// Ends it and returns what was queued.
   [[nodiscard]] std::vector<Words> End();
 
-  /// The stamps that the watched keys had at WATCH.
-  std::map<std::string, Stamp, std::less<>> watched;
+  /// Notes the stamp that a key has now, unless it is watched already. Returns false, and changes
+  /// nothing, if the watched keys would exceed `max_bytes`.
+  [[nodiscard]] bool Watch(KeyView key, const Stamp& stamp, std::size_t max_bytes);
+  void Unwatch();
+  [[nodiscard]] const std::map<std::string, Stamp, std::less<>>& watched() const {
+    return watched_;
+  }
 
  private:
   bool open_ = false;
   bool broken_ = false;
   std::vector<Words> queue_;
   std::size_t bytes_ = 0;
+  std::map<std::string, Stamp, std::less<>> watched_;
+  std::size_t watched_bytes_ = 0;
 };
 
 }  // namespace stout::node

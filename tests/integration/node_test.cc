@@ -78,6 +78,8 @@ TEST_CASE("a node answers commands on keys as redis does", "[node]") {
   CHECK(client.Do({"INCRBY", "n", "x"}) == "-ERR value is not an integer or out of range");
   CHECK(client.Do({"DECRBY", "n", "-9223372036854775808"}) == "-ERR decrement would overflow");
   CHECK(client.Do({"DECR", "m"}) == ":-1");
+  CHECK(client.Do({"APPEND", "e", ""}) == ":0");
+  CHECK(client.Do({"EXISTS", "e"}) == ":1");
   CHECK(client.Do({"APPEND", "t", "ab"}) == ":2");
   CHECK(client.Do({"APPEND", "t", ""}) == ":2");
   CHECK(client.Do({"APPEND", "t", "c"}) == ":3");
@@ -160,6 +162,11 @@ TEST_CASE("a transaction runs its commands together", "[node]") {
   CHECK(client.Do({"SET", "k", "4"}) == "+QUEUED");
   CHECK(client.Do({"EXEC"}) == "-EXECABORT Transaction discarded because of previous errors.");
   CHECK(client.Do({"GET", "k"}) == "$2");
+  CHECK(client.Do({"MULTI"}) == "+OK");
+  for (int i = 0; i < 16'384; ++i) client.Queue({"PING"});
+  for (int i = 0; i < 16'384; ++i) REQUIRE(client.Receive() == "+QUEUED");
+  CHECK(client.Do({"PING"}).starts_with("-ERR a transaction has at most 16384 commands"));
+  CHECK(client.Do({"EXEC"}).starts_with("-EXECABORT"));
 }
 
 TEST_CASE("EXEC runs nothing if a watched key has changed", "[node]") {
@@ -182,10 +189,16 @@ TEST_CASE("EXEC runs nothing if a watched key has changed", "[node]") {
   CHECK(client.Do({"UNWATCH"}) == "+OK");
   CHECK(run() == "[:3]");
   CHECK(client.Do({"WATCH", "l"}) == "+OK");
+  CHECK(client.Do({"MULTI"}) == "+OK");
+  CHECK(client.Do({"NOPE"}).starts_with("-ERR unknown command"));
+  CHECK(client.Do({"EXEC"}).starts_with("-EXECABORT"));  // it ends the watch, too
+  CHECK(other.Do({"SET", "l", "w"}) == "+OK");
+  CHECK(run() == "[:4]");
+  CHECK(client.Do({"WATCH", "l"}) == "+OK");
   CHECK(other.Do({"DEL", "l"}) == ":1");
   CHECK(client.Do({"MULTI"}) == "+OK");
   CHECK(client.Do({"DISCARD"}) == "+OK");
-  CHECK(run() == "[:4]");
+  CHECK(run() == "[:5]");
 }
 
 // Goal: no client sees a transaction half done, also if its keys are read from the store.

@@ -253,10 +253,6 @@ constexpr unsigned kUnloaded = kLoading | kStale;
 constexpr unsigned kAnyTime = kNoscript | kUnloaded;
 constexpr unsigned kGreeting = kAnyTime | kFast | kNoAuth | kAllowBusy;
 
-// Identity and arity, flags, keys, categories; group, version, summary, and arguments for HELP. For
-// commands that redis has, the first line equals redis's own: a test compares.
-// clang-format off
-
 // Name and arity, flags, keys, categories; group, version, summary, arguments for HELP, function.
 // The first line equals redis's own: a test compares.
 // clang-format off
@@ -264,7 +260,7 @@ constexpr Command kCommands[] = {
     {0, "auth", -2, kGreeting | kEndsBatch, {}, kConnection,
      "connection", "1.0.0", "Authenticates the client.", {}, Auth},
     {0, "client", -2, 0, {}, 0,
-     "connection", "2.4.0", "Of the connections of clients."},
+     "connection", "2.4.0", "Commands on client connections."},
     {0, "client|getname", 2, kAnyTime, {}, kConnection,
      "connection", "2.6.9", "Returns the name of the connection.", {}, ClientGetname},
     {0, "client|help", 2, kUnloaded, {}, kConnection,
@@ -302,7 +298,7 @@ constexpr Command kCommands[] = {
     {0, "command|list", -2, kUnloaded, {}, kConnection,
      "server", "7.0.0", "Lists the names of commands.", {}, CommandList},
     {0, "config", -2, 0, {}, 0,
-     "server", "2.0.0", "Of the configuration."},
+     "server", "2.0.0", "Commands on the configuration."},
     {0, "config|get", -3, kAdmin | kAnyTime, {}, 0,
      "server", "2.0.0", "Returns the settings whose names match.", "pattern [pattern ...]", ConfigGet},
     {0, "config|help", 2, kUnloaded, {}, 0,
