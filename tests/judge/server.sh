@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# Starts, kills and stops the private server of a judge.
+# usage: server.sh start|restart|stop SERVER DIRECTORY BIN_DIR
+#   start    starts SERVER on a free port of the loopback and writes it to DIRECTORY/port
+#   restart  kill -9, then starts it again on its data and on its port
+#   stop     ends it in order. Fails if it does not end with status 0
+set -euo pipefail
+
+action=$1 server=$2 directory=$3 bin=$4
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+die() {
+  echo "server.sh: $*" >&2
+  exit 1
+}
+
+# command_of PORT: sets `command`, which serves this port. A further server is one more line here, and
+# one in the table of run.sh.
+command_of() {
+  case $server in
+    blowfish | lossy) command=("$bin/blowfish-server" --shards 2 --dir "$directory/data") ;;
+    docstore) command=("$bin/docstore-server" --store "rocksdb:$directory/data") ;;
+    *) die "no server '$server'" ;;
+  esac
+  command+=(--listen "127.0.0.1:$1" --log-level warning)
+}
+
+# answers PORT: whether the server there is ready.
+answers() {
+  case $server in
+    docstore) curl --silent --fail --max-time 2 --output /dev/null "http://127.0.0.1:$1/healthz" ;;
+    *) [[ $(redis-cli -p "$1" PING 2>/dev/null) == PONG ]] ;;
+  esac
+}
+
+# alive PID: whether it runs. A killed process whose parent does not wait for it is a zombie.
+alive() { [[ $(ps -o stat= -p "$1" 2>/dev/null) == [!Z]* ]]; }
+
+end() { # SIGNAL: and waits at most 20 s until the server is gone
+  local pid
+  pid=$(<"$directory/pid")
+  kill "-$1" "$pid" 2>/dev/null || true
+  for _ in {1..400}; do
+    ! alive "$pid" && [[ -s $directory/status ]] && return
+    sleep 0.05
+  done
+  die "$server did not end in 20 s after SIG$1"
+}
+
+start() {
+  local command port try
+  for try in {1..20}; do
+    port=$(cat "$directory/server-port" 2>/dev/null || echo $((16384 + SRANDOM % 16000)))
+    command_of "$port"
+    rm -f "$directory/status"
+    # The subshell waits for the server, so that its exit status is known to `stop`.
+    (
+      "${command[@]}" >>"$directory/server.log" 2>&1 </dev/null &
+      echo $! >"$directory/pid"
+      wait $! && echo 0 >"$directory/status" || echo $? >"$directory/status"
+    ) >/dev/null 2>&1 &
+    sleep 0.05
+    for _ in {1..400}; do
+      if answers "$port"; then
+        echo "$port" >"$directory/server-port"
+        return
+      fi
+      alive "$(<"$directory/pid")" || break
+      sleep 0.05
+    done
+    sleep "0.$try"
+  done
+  die "$server did not start: $(tail -n 3 "$directory/server.log")"
+}
+
+# In front of server `lossy` is a proxy that loses writes: judges must notice.
+start_proxy() {
+  python3 "$here/control/lossy_proxy.py" "$(<"$directory/server-port")" "$directory/port" \
+    >>"$directory/server.log" 2>&1 </dev/null &
+  echo $! >"$directory/proxy-pid"
+  for _ in {1..200}; do
+    [[ ! -s $directory/port ]] || return 0
+    sleep 0.05
+  done
+  die "the proxy did not start: $(tail -n 3 "$directory/server.log")"
+}
+
+case $action in
+  start)
+    mkdir -p "$directory"
+    start
+    if [[ $server == lossy ]]; then start_proxy; else cp "$directory/server-port" "$directory/port"; fi
+    ;;
+  restart)
+    end KILL
+    start
+    ;;
+  stop)
+    [[ $server != lossy ]] || kill "$(<"$directory/proxy-pid")"
+    end TERM
+    [[ $(<"$directory/status") == 0 ]] || die "$server ended with status $(<"$directory/status")"
+    ;;
+  *) die "no action '$action'" ;;
+esac
