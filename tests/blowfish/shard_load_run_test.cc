@@ -150,7 +150,7 @@ TEST_CASE_METHOD(ShardLoadFixture, "a closed loop has as many under way on each 
                  "[shard-load]") {
   boost::asio::io_context context;
   const auto value = std::string(oracle_.value(oracle_.size() - 1));
-  blowfish::ScriptedServer server(context, [&](const blowfish::Words& command) {
+  blowfish::ScriptedServer server(context, [&](const resp::CommandWords& command) {
     const std::string answer = command.front() == "GET" ? value : "";
     return "$" + std::to_string(answer.size()) + "\r\n" + answer + "\r\n";
   });
