@@ -11,10 +11,10 @@
 #include <set>
 #include <utility>
 
-#include "stout/adapters/hash_slot.h"
 #include "redis_cluster_fixture.h"
 #include "remote_store_fixture.h"
 #include "store_test_support.h"
+#include "stout/adapters/hash_slot.h"
 #include "stout/adapters/open_store.h"
 #include "tests/support/catch.h"
 
