@@ -44,6 +44,7 @@ void KeyWalk::Run(Request& request, std::string& out, resp::Resp version,
       request.error = "ERR the cursor is not known any more: begin again with 0";
       return Finish();
     }
+    // The table has room for a shard and a key. A store's cursor takes the place of the key.
     if (place != nullptr) scan_.cursor = *place->after;
     scan_.limit = std::min<std::size_t>(static_cast<std::size_t>(options->count), kPage);
   }

@@ -12,7 +12,7 @@
 
 namespace stout::node {
 
-/// What stout-node adds to the protocol: commands on the keys of one map.
+/// The service of stout-node: commands on the keys of one map.
 struct NodeService final : resp::Service {
   /// `keys` and its store outlive it.
   NodeService(WriteBackMap& keys, Store& keys_store, std::string password);

@@ -22,7 +22,7 @@ struct Request {
   std::string_view status = {};  ///< not empty: the reply, "OK" or "QUEUED", without the strand
   bool failed = false;           ///< the reply was an error
 
-  /// Of EXEC.
+  /// Members for EXEC.
   /// @{
   std::vector<Transaction::Words> words;  ///< the arguments of `queued`
   std::vector<Request> queued;

@@ -344,7 +344,7 @@ TEST_CASE_METHOD(ClusterTest, "redis cluster: a scan misses no key when a master
   std::vector<WriteItem> items;
   for (Version i = 1; i <= 300; ++i) items.push_back(Put("k" + std::to_string(i), "v", i));
   CHECK(WriteAtLast(*store, Batch(1, items)) == WriteResult{});
-  // Of the master that the scan begins with.
+  // The key in the lowest slot is at the master that the scan begins with.
   const std::string key = std::min_element(items.begin(), items.end(), [](auto& a, auto& b) {
                             return redis::SlotOf(a.key) < redis::SlotOf(b.key);
                           })->key;

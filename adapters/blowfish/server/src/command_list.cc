@@ -1,5 +1,6 @@
 #include "command_list.h"
 
+#include "resp/server/redis_commands.h"
 #include "resp/server/reply_writer.h"
 #include "service.h"
 
@@ -54,42 +55,27 @@ void ShowShards(const resp::Call& call) {
 
 using enum CommandId::Number;
 using enum resp::CommandFlag::Bits;
-using resp::CommandCategory::kDangerous;
-using resp::CommandCategory::kKeyspace;
+using resp::RedisCommand;
 using resp::CommandCategory::kString;
 
 // Number, name and arity, flags, keys, categories; group, version, summary, arguments for HELP,
-// function. For commands that redis has, the first line equals redis's own: a test compares.
+// function.
 // clang-format off
 constexpr resp::Command kCommands[] = {
-    {kDbsize, "dbsize", 1, kReadonly | kFast, {}, kKeyspace,
-     "server", "1.0.0", "Counts the keys."},
-    {kFlushall, "flushall", -1, kWrite, {}, kKeyspace | kDangerous,
-     "server", "1.0.0", "Removes all keys."},
-    {kFlushdb, "flushdb", -1, kWrite, {}, kKeyspace | kDangerous,
-     "server", "1.0.0", "Removes all keys."},
-    {kDel, "del", -2, kWrite, {1, -1, 1}, kKeyspace,
-     "generic", "1.0.0", "Removes keys."},
-    {kExists, "exists", -2, kReadonly | kFast, {1, -1, 1}, kKeyspace,
-     "generic", "1.0.0", "Counts the given keys that exist."},
-    {kGet, "get", 2, kReadonly | kFast, {1, 1, 1}, kString,
-     "string", "1.0.0", "Returns the value of a key."},
-    {kGetset, "getset", 3, kWrite | kDenyoom | kFast, {1, 1, 1}, kString,
-     "string", "1.0.0", "Sets a key and returns the value that it had."},
-    {kMget, "mget", -2, kReadonly | kFast, {1, -1, 1}, kString,
-     "string", "1.0.0", "Returns the values of keys."},
-    {kMset, "mset", -3, kWrite | kDenyoom, {1, -1, 2}, kString,
-     "string", "1.0.1", "Sets keys."},
-    {kScan, "scan", -2, kReadonly, {}, kKeyspace,
-     "generic", "2.8.0", "Iterates over all keys."},
-    {kSet, "set", -3, kWrite | kDenyoom, {1, 1, 1}, kString,
-     "string", "1.0.0", "Sets a key."},
-    {kSetnx, "setnx", 3, kWrite | kDenyoom | kFast, {1, 1, 1}, kString,
-     "string", "1.0.0", "Sets a key only if it does not exist."},
-    {kStrlen, "strlen", 2, kReadonly | kFast, {1, 1, 1}, kString,
-     "string", "2.2.0", "Returns the size of the value of a key."},
-    {kType, "type", 2, kReadonly | kFast, {1, 1, 1}, kKeyspace,
-     "generic", "1.0.0", "Returns string, or none if the key does not exist."},
+    RedisCommand(kDbsize, "dbsize"),
+    RedisCommand(kFlushall, "flushall"),
+    RedisCommand(kFlushdb, "flushdb"),
+    RedisCommand(kDel, "del"),
+    RedisCommand(kExists, "exists"),
+    RedisCommand(kGet, "get"),
+    RedisCommand(kGetset, "getset"),
+    RedisCommand(kMget, "mget"),
+    RedisCommand(kMset, "mset"),
+    RedisCommand(kScan, "scan"),
+    RedisCommand(kSet, "set"),
+    RedisCommand(kSetnx, "setnx"),
+    RedisCommand(kStrlen, "strlen"),
+    RedisCommand(kType, "type"),
     {kGetattr, "getattr", 3, kReadonly | kFast, {1, 1, 1}, kString,
      "blowfish", "0.1.0", "Returns an attribute of a key: GETATTR key attribute."},
     {kGrep, "grep", -2, kReadonly, {}, 0,

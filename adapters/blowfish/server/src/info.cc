@@ -1,16 +1,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdint>
 #include <fstream>
 #include <string>
 #include <vector>
 
-#include "resp/server/clock.h"
 #include "resp/server/info_text.h"
 #include "service.h"
-#include "stout/version.h"
 
 namespace stout::blowfish {
 namespace {
@@ -42,20 +39,7 @@ std::string Service::Info(resp::Arguments sections) const {
     sum.stats.failed_compactions += status.stats.failed_compactions;
     waiting += shard->queue().waiting();
   }
-  const resp::ConnectionStats& stats = connection_stats;
-  if (text.Section("Server")) {
-    text.Line("redis_version", resp::kRedisVersion);
-    text.Line("redis_mode", "standalone");
-    text.Line("blowfish_version", STOUT_VERSION);
-    text.Line("process_id", ::getpid());
-    text.Line("tcp_port", port);
-    text.Line("uptime_in_seconds",
-              std::chrono::duration_cast<std::chrono::seconds>(resp::Now() - started).count());
-  }
-  if (text.Section("Clients")) {
-    text.Line("connected_clients", sessions.size());
-    text.Line("slow_readers_cut_off", stats.slow_readers);
-  }
+  DescribeServer(*this, "blowfish_version", text);
   if (text.Section("Memory")) {
     const std::uint64_t resident = ResidentBytes();
     text.Line("used_memory", resident);
@@ -82,16 +66,7 @@ std::string Service::Info(resp::Arguments sections) const {
         text.Line(fmt::format("shard{}_last_failure", i), statuses[i].stats.last_failure);
     }
   }
-  if (text.Section("Stats")) {
-    text.Line("total_connections_received", stats.connections);
-    text.Line("total_commands_processed", stats.commands);
-    text.Line("rejected_connections", stats.refused_connections);
-    text.Line("protocol_errors", stats.protocol_errors);
-    text.Line("total_error_replies", command_stats.total_errors());
-    text.Line("total_net_input_bytes", stats.input_bytes);
-    text.Line("total_net_output_bytes", stats.output_bytes);
-    text.Line("requests_waiting", waiting);
-  }
+  if (DescribeStats(*this, text)) text.Line("requests_waiting", waiting);
   if (text.Section("Replication")) text.Line("role", "master");
   DescribeCommands(command_stats, text);
   if (text.Section("Shards")) {

@@ -19,7 +19,7 @@
 
 namespace stout::blowfish {
 
-/// What the navigation did.
+/// Counters of the navigation.
 struct NavigationStats {
   std::uint64_t no_budget = 0;         ///< layers that were needed, but there was no memory
   std::vector<std::string> decisions;  ///< the newest, in words

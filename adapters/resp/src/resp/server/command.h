@@ -26,9 +26,9 @@ struct CommandFlag {
     kNoAuth = 1 << 8,  ///< Also before AUTH.
     kNoMulti = 1 << 9,
     kAllowBusy = 1 << 10,
-    kSkipSlowlog = 1 << 12,
+    kSkipSlowlog = 1 << 11,
     /// Not one of redis: later commands of the connection are looked at only after its reply.
-    kEndsBatch = 1 << 11,
+    kEndsBatch = 1 << 12,
   };
 };
 

@@ -1,6 +1,12 @@
 #include "resp/server/info_text.h"
 
+#include <unistd.h>
+
+#include <chrono>
 #include <cstdint>
+
+#include "resp/server/clock.h"
+#include "stout/version.h"
 
 namespace stout::resp {
 namespace {
@@ -38,6 +44,35 @@ void TellLatencies(const CommandStats& stats, InfoText& text) {
 }
 
 }  // namespace
+
+void DescribeServer(const Service& service, std::string_view version_name, InfoText& text) {
+  if (text.Section("Server")) {
+    text.Line("redis_version", kRedisVersion);
+    text.Line("redis_mode", "standalone");
+    text.Line(version_name, STOUT_VERSION);
+    text.Line("process_id", ::getpid());
+    text.Line("tcp_port", service.port);
+    text.Line("uptime_in_seconds",
+              std::chrono::duration_cast<std::chrono::seconds>(Now() - service.started).count());
+  }
+  if (text.Section("Clients")) {
+    text.Line("connected_clients", service.sessions.size());
+    text.Line("slow_readers_cut_off", service.connection_stats.slow_readers);
+  }
+}
+
+bool DescribeStats(const Service& service, InfoText& text) {
+  if (!text.Section("Stats")) return false;
+  const ConnectionStats& stats = service.connection_stats;
+  text.Line("total_connections_received", stats.connections);
+  text.Line("total_commands_processed", stats.commands);
+  text.Line("rejected_connections", stats.refused_connections);
+  text.Line("protocol_errors", stats.protocol_errors);
+  text.Line("total_error_replies", service.command_stats.total_errors());
+  text.Line("total_net_input_bytes", stats.input_bytes);
+  text.Line("total_net_output_bytes", stats.output_bytes);
+  return true;
+}
 
 void DescribeCommands(const CommandStats& stats, InfoText& text) {
   if (text.Section("Commandstats", false)) TellCommands(stats, text);

@@ -11,6 +11,7 @@
 #include "resp/server/ascii.h"
 #include "resp/server/command.h"
 #include "resp/server/command_stats.h"
+#include "resp/server/service.h"
 
 namespace stout::resp {
 
@@ -48,6 +49,13 @@ class InfoText {
   Arguments sections_;
   std::string text_;
 };
+
+/// Appends the sections Server, with the program's version under `version_name`, and Clients.
+void DescribeServer(const Service& service, std::string_view version_name, InfoText& text);
+
+/// Appends the section Stats. Returns false if it is not asked for; otherwise the program may add
+/// lines.
+bool DescribeStats(const Service& service, InfoText& text);
 
 /// Appends the sections Commandstats, Errorstats and Latencystats, in the form of redis 7, which
 /// exporters parse.
