@@ -84,7 +84,7 @@ start_service() {
 
 # load DOCUMENTS STEPS LAST: users for the steps, of which the last ends after LAST seconds in all.
 load() {
-  # HTTP answers in order: with a connection for each request, no read waits for a write.
+  # HTTP answers in order: on 1,000 connections hardly any read waits for a write.
   "$bin/docstore-load" --target "http://$address" --documents "$1" --preload --read-fraction 0.5 \
     --steps "$2" --duration "$3s" --connections 1000 --pipeline 4 --timeout 5s \
     --json "$scratch/load" >/dev/null 2>"$scratch/load.log" ||

@@ -34,7 +34,7 @@ struct ServedRange {
 };
 
 struct RangeServerOptions {
-  /// All servers of a deployment have the same.
+  /// The same for all servers of a deployment.
   Partition partition = HashPartition(16);
   /// A range's scope in the store is this, a slash, and its number. All servers of a store have the
   /// same. Not empty.
@@ -77,9 +77,8 @@ struct RangeServerOptions {
 /// If the store does not answer for twice the ttl, the membership ends. Other servers take all
 /// ranges, and this server takes none until the store answers again.
 ///
-/// Owner: refers to store and leases, which outlive it. Destroy it once closed or left, or while
-/// the
-///   executor's context does not run.
+/// Owner: refers to store and leases, which outlive it. Destroy it once it is closed or has left.
+///   It may also be destroyed while the executor's context does not run.
 /// Threads: any.
 /// Errors: logged. The server retries without end, except if the lease service refuses it.
 class RangeServer {
