@@ -1,46 +1,35 @@
 #include "node/commands.h"
 
-#include "resp/server/redis_commands.h"
+#include <array>
+#include <vector>
 
 namespace stout::node {
 namespace {
 
-using enum CommandId::Number;
-using resp::RedisCommand;
+struct Table {
+  Table() {
+    for (const auto rows :
+         {AllKeysCommands(), KeyspaceCommands(), StringCommands(), TransactionCommands()}) {
+      for (const KeyCommand& row : rows) {
+        descriptions.push_back(row.command);
+        by_id[row.command.id] = &row;
+      }
+    }
+  }
 
-constexpr resp::Command kCommands[] = {
-    RedisCommand(kAppend, "append"),
-    RedisCommand(kDecr, "decr"),
-    RedisCommand(kDecrby, "decrby"),
-    RedisCommand(kDel, "del"),
-    RedisCommand(kExists, "exists"),
-    RedisCommand(kGet, "get"),
-    RedisCommand(kGetdel, "getdel"),
-    RedisCommand(kGetset, "getset"),
-    RedisCommand(kIncr, "incr"),
-    RedisCommand(kIncrby, "incrby"),
-    RedisCommand(kMget, "mget"),
-    RedisCommand(kMset, "mset"),
-    RedisCommand(kSet, "set"),
-    RedisCommand(kSetnx, "setnx"),
-    RedisCommand(kStrlen, "strlen"),
-    RedisCommand(kType, "type"),
-    RedisCommand(kUnlink, "unlink"),
-    // All keys.
-    RedisCommand(kDbsize, "dbsize"),
-    RedisCommand(kFlushall, "flushall"),
-    RedisCommand(kFlushdb, "flushdb"),
-    RedisCommand(kScan, "scan"),
-    // Transactions.
-    RedisCommand(kDiscard, "discard"),
-    RedisCommand(kExec, "exec"),
-    RedisCommand(kMulti, "multi"),
-    RedisCommand(kUnwatch, "unwatch"),
-    RedisCommand(kWatch, "watch"),
+  std::vector<resp::Command> descriptions;
+  std::array<const KeyCommand*, 256> by_id{};
 };
+
+const Table& Rows() {
+  static const Table table;
+  return table;
+}
 
 }  // namespace
 
-std::span<const resp::Command> KeyCommands() { return kCommands; }
+std::span<const resp::Command> KeyCommands() { return Rows().descriptions; }
+
+const KeyCommand& RowOf(const resp::Command& command) { return *Rows().by_id[command.id]; }
 
 }  // namespace stout::node

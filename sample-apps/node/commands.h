@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <span>
 
+#include "node/key_turn.h"
+#include "node/request.h"
 #include "resp/server/command.h"
 
 namespace stout::node {
@@ -39,7 +41,29 @@ struct CommandId {
   };
 };
 
-/// The rows of the commands on keys, beside resp::SessionCommands().
+/// One command on keys.
+struct KeyCommand {
+  resp::Command command;
+  /// Checks the arguments, whose number is valid, and fills the request. What is wrong goes to
+  /// request.error. Null if there is nothing to do.
+  void (*parse)(Request& request) = nullptr;
+  /// Carries it out on one of its keys; called once if it has none. Null for MULTI, EXEC, and the
+  /// commands on all keys.
+  void (*run)(KeyTurn& turn) = nullptr;
+};
+
+/// The rows.
+/// @{
+[[nodiscard]] std::span<const KeyCommand> AllKeysCommands();
+[[nodiscard]] std::span<const KeyCommand> KeyspaceCommands();
+[[nodiscard]] std::span<const KeyCommand> StringCommands();
+[[nodiscard]] std::span<const KeyCommand> TransactionCommands();
+/// @}
+
+/// The descriptions of all rows, beside resp::SessionCommands().
 [[nodiscard]] std::span<const resp::Command> KeyCommands();
+
+/// Returns the row of a command. Requires that it is one of KeyCommands().
+[[nodiscard]] const KeyCommand& RowOf(const resp::Command& command);
 
 }  // namespace stout::node

@@ -65,17 +65,8 @@ class Execution {
   bool Gather(Request& request);
   void RunQueued(Request& request);
   [[nodiscard]] std::optional<WriteBackMap::Entry> Look(KeyView key);
-  void Remove(Request& request, KeyView key, const WriteBackMap::Entry& entry);
   void RunOnKey(Request& request, KeyView key, const WriteBackMap::Entry& entry);
-  void RunSet(Request& request, const WriteBackMap::Entry& entry);
-  void RunIncr(Request& request, const WriteBackMap::Entry& entry);
-  void RunAppend(Request& request, const WriteBackMap::Entry& entry);
-  void RunMset(Request& request);
-  void Finish(Request& request);
-
-  void Put(Request& request, KeyView key, std::string value);
   void Fail(Request& request, ErrorCode why);
-  void ReplyValue(Request& request, const WriteBackMap::Entry& entry);
   // Holds the batch until the keys that the command has revealed so far are durable.
   void Reveal(Request& request);
   void Arrive();

@@ -4,17 +4,12 @@
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <cstdint>
-#include <limits>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 
 #include "node/commands.h"
-#include "resp/server/ascii.h"
 #include "resp/server/clock.h"
-#include "resp/server/command_errors.h"
-#include "resp/server/integer.h"
 #include "resp/server/reply_writer.h"
 #include "stout/completion.h"
 
@@ -25,37 +20,6 @@ namespace asio = boost::asio;
 
 /// Maximum commands that are carried out together, as in blowfish-server.
 constexpr std::size_t kMostCommands = 1024;
-
-void CheckSet(Request& request) {
-  const auto options = resp::ParseSetOptions(request.arguments);
-  if (!options) {
-    request.error = options.error();
-  } else if (options->expiry) {
-    request.error = "ERR keys do not expire here: use SET without EX, PX, EXAT and PXAT";
-  } else {
-    request.set = *options;
-  }
-}
-
-void CheckFlush(Request& request) {
-  const auto& arguments = request.arguments;
-  const bool known = arguments.size() == 1 ||
-                     (arguments.size() == 2 && (resp::EqualIgnoringCase(arguments[1], "ASYNC") ||
-                                                resp::EqualIgnoringCase(arguments[1], "SYNC")));
-  if (!known) request.error = resp::kSyntaxError;
-}
-
-void CheckDelta(Request& request) {
-  const auto number = resp::ParseInteger(request.arguments[2]);
-  const bool down = request.command->id == CommandId::kDecrby;
-  if (!number) {
-    request.error = resp::kNotAnInteger;
-  } else if (down && *number == std::numeric_limits<std::int64_t>::min()) {
-    request.error = "ERR decrement would overflow";
-  } else {
-    request.delta = down ? -*number : *number;
-  }
-}
 
 }  // namespace
 
@@ -146,41 +110,10 @@ void NodeBatch::TakeQueue(Request& request) {
 }
 
 void NodeBatch::Check(Request& request) const {
-  const resp::Command& command = *request.command;
-  if (command.id == 0) {
+  if (request.command->id == 0) {
     request.error = "ERR not a command of its own; see COMMAND DOCS";
-    return;
-  }
-  switch (command.id) {
-    case CommandId::kMset:
-      if (request.arguments.size() % 2 == 0) request.error = resp::WrongArityError(command.name);
-      return;
-    case CommandId::kFlushall:
-    case CommandId::kFlushdb:
-      return CheckFlush(request);
-    case CommandId::kScan:
-      if (const auto options = resp::ParseScanOptions(request.arguments); !options)
-        request.error = options.error();
-      return;
-    case CommandId::kSet:
-      return CheckSet(request);
-    case CommandId::kSetnx:
-      request.set.condition = resp::SetOptions::Condition::kIfAbsent;
-      return;
-    case CommandId::kGetset:
-      request.set.get = true;
-      return;
-    case CommandId::kIncr:
-      request.delta = 1;
-      return;
-    case CommandId::kDecr:
-      request.delta = -1;
-      return;
-    case CommandId::kIncrby:
-    case CommandId::kDecrby:
-      return CheckDelta(request);
-    default:
-      return;
+  } else if (const auto parse = RowOf(*request.command).parse) {
+    parse(request);
   }
 }
 

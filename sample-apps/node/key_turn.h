@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "node/request.h"
+#include "node/transaction.h"
+#include "resp/server/reply_writer.h"
+#include "resp/server/service.h"
+#include "stout/write_back_map.h"
+
+namespace stout::node {
+
+/// What a command finds at one of its keys, and may do there, in one turn of the strand. What it
+/// has replied counts only if it did not fail.
+///
+/// Owner: Execution, for one call of KeyCommand::run.   Threads: the strand of the map.
+struct KeyTurn {
+  Request& request;
+  WriteBackMap& map;
+  Transaction& transaction;
+  const resp::ConnectionLimits& limits;
+  std::string& replies;
+  resp::ReplyWriter reply;  ///< appends to `replies`
+  std::int64_t& count;      ///< for the command; 0 at its first key
+
+  KeyView key{};          ///< empty if the command has none
+  std::size_t index = 0;  ///< of the key among those of the command
+  /// Nullopt: the key does not exist, or the command is blind.
+  std::optional<std::string_view> value{};
+  Stamp stamp{};
+
+  bool changed = false;  ///< the key was changed
+  ErrorCode failed{};    ///< the map refused the change
+
+  [[nodiscard]] resp::Arguments arguments() const { return request.arguments; }
+  [[nodiscard]] bool first() const { return index == 0; }
+  [[nodiscard]] bool last() const { return index + 1 == request.keys(); }
+
+  void Put(std::string next);
+  /// Deletes the key if it exists.
+  void Remove();
+  /// Returns false, and fails, if the replies would be larger than allowed.
+  bool ReplyValue();
+};
+
+}  // namespace stout::node
