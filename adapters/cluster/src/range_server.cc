@@ -99,6 +99,7 @@ void RangeServer::OnRefused(ErrorCode ec) {
       "the lease service refuses this server: {}; start every server of the deployment with the "
       "same --ranges",
       ec.message());
+  refused_ = true;
   refusal_ = service_.WatchTable([member = member()](const LeaseTable& table) {
     if (const auto why = WhyRefused(member, table)) spdlog::error("lease service: {}", *why);
   });
@@ -129,6 +130,11 @@ std::optional<std::string> RangeServer::OwnerElsewhere(RangeId range) const {
   const LeaseManager* const leases = leases_;
   auto owner = leases != nullptr ? leases->OwnerOf(range) : std::nullopt;
   return owner == address_ ? std::nullopt : owner;
+}
+
+std::shared_ptr<const LeaseTable> RangeServer::table() const {
+  const LeaseManager* const leases = leases_;
+  return leases != nullptr ? leases->table() : std::make_shared<const LeaseTable>();
 }
 
 std::vector<RangeServer::Served> RangeServer::ranges() const {

@@ -107,6 +107,9 @@ class RangeServer {
   /// this server.
   [[nodiscard]] std::optional<std::string> OwnerElsewhere(RangeId range) const;
 
+  /// Returns the members and owners as the lease service last reported them. Never null.
+  [[nodiscard]] std::shared_ptr<const LeaseTable> table() const;
+
   /// Gives up a range whose map reported kFenced: another server owns it, even if the lease service
   /// still names this server. Does nothing if the range is no longer owned under this epoch.
   void GiveUp(RangeId range, Epoch epoch, ErrorCode ec);
@@ -115,6 +118,8 @@ class RangeServer {
   [[nodiscard]] std::vector<Served> ranges() const;
   /// Returns true while this server is a member.
   [[nodiscard]] bool joined() const;
+  /// Returns true if the lease service has refused this server, which is final.
+  [[nodiscard]] bool refused() const { return refused_; }
   [[nodiscard]] const WatchedStore& store() const { return store_; }
 
   /// Hands over every range, leaves the deployment, and waits for `farewell`.
@@ -164,6 +169,7 @@ class RangeServer {
   std::optional<boost::asio::steady_timer> check_;    // on the manager's strand
   std::vector<std::shared_ptr<Handover>> handovers_;  // on the manager's strand
   LeaseService::Watch refusal_;                       // on the manager's strand
+  std::atomic<bool> refused_ = false;
   bool leaving_ = false;                              // on the manager's strand
   bool suspended_ = false;                            // on the manager's strand
   // Guards slots_ and closed_.

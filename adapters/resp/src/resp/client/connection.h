@@ -26,6 +26,7 @@ struct Peer {
   Commands greeting;  // Said first, if there is any. A server that answers it an error is left.
   Duration timeout;   // For the answers to commands.
   Duration connect_timeout;  // For all until the greeting is answered.
+  bool reports = true;       // An error that it answers is logged.
 };
 
 // The outcome of a round trip.
