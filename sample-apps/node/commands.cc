@@ -7,9 +7,9 @@ namespace stout::node {
 namespace {
 
 struct Table {
-  Table() {
-    for (const auto rows :
-         {AllKeysCommands(), KeyspaceCommands(), StringCommands(), TransactionCommands()}) {
+  Table() : descriptions(ClusterCommands().begin(), ClusterCommands().end()) {
+    for (const auto rows : {AllKeysCommands(), KeyspaceCommands(), PeerCommands(), StringCommands(),
+                            TransactionCommands()}) {
       for (const KeyCommand& row : rows) {
         descriptions.push_back(row.command);
         by_id[row.command.id] = &row;
@@ -28,7 +28,13 @@ const Table& Rows() {
 
 }  // namespace
 
-std::span<const resp::Command> KeyCommands() { return Rows().descriptions; }
+std::span<const resp::Command> AllCommands() { return Rows().descriptions; }
+
+bool IsOnAllKeys(const resp::Command& command) {
+  const std::uint8_t id = command.id;
+  return id == CommandId::kDbsize || id == CommandId::kFlushall || id == CommandId::kFlushdb ||
+         id == CommandId::kScan;
+}
 
 const KeyCommand& RowOf(const resp::Command& command) { return *Rows().by_id[command.id]; }
 

@@ -33,6 +33,9 @@ struct CommandId {
     kScan,
     kSet,
     kSetnx,
+    kStoutExec,
+    kStoutPeer,
+    kStoutStamps,
     kStrlen,
     kType,
     kUnlink,
@@ -47,8 +50,8 @@ struct KeyCommand {
   /// Checks the arguments, whose number is valid, and fills the request. What is wrong goes to
   /// request.error. Null if there is nothing to do.
   void (*parse)(Request& request) = nullptr;
-  /// Carries it out on one of its keys; called once if it has none. Null for MULTI, EXEC, and the
-  /// commands on all keys.
+  /// Carries it out on one of its keys. Null for MULTI and the like, and for the commands on all
+  /// keys.
   void (*run)(KeyTurn& turn) = nullptr;
 };
 
@@ -56,14 +59,24 @@ struct KeyCommand {
 /// @{
 [[nodiscard]] std::span<const KeyCommand> AllKeysCommands();
 [[nodiscard]] std::span<const KeyCommand> KeyspaceCommands();
+[[nodiscard]] std::span<const KeyCommand> PeerCommands();
 [[nodiscard]] std::span<const KeyCommand> StringCommands();
 [[nodiscard]] std::span<const KeyCommand> TransactionCommands();
 /// @}
 
-/// The descriptions of all rows, beside resp::SessionCommands().
-[[nodiscard]] std::span<const resp::Command> KeyCommands();
+/// CLUSTER, READONLY and READWRITE.
+[[nodiscard]] std::span<const resp::Command> ClusterCommands();
 
-/// Returns the row of a command. Requires that it is one of KeyCommands().
+/// Returns true for those of CLUSTER that tell a client which node owns which keys.
+[[nodiscard]] bool ShowsOwners(const resp::Command& command);
+
+/// The descriptions of all rows, beside resp::SessionCommands().
+[[nodiscard]] std::span<const resp::Command> AllCommands();
+
+/// Returns true for the commands on all keys: SCAN, DBSIZE, FLUSHALL and FLUSHDB.
+[[nodiscard]] bool IsOnAllKeys(const resp::Command& command);
+
+/// Returns the row of a command. Requires that it is a KeyCommand.
 [[nodiscard]] const KeyCommand& RowOf(const resp::Command& command);
 
 }  // namespace stout::node

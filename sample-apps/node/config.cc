@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string_view>
 #include <utility>
 
 #include "program/command_line.h"
 #include "program/options.h"
+#include "stout/adapters/hash_slot.h"
+#include "stout/adapters/open_lease_service.h"
 #include "stout/adapters/open_store.h"
 #include "stout/core/policy/basic.h"
 
@@ -32,10 +35,30 @@ void AddOptions(CLI::App& app, Config& config) {
   options.Text("--store", config.store, fmt::format("The store: {}", StoreUrlSyntax()), "URL")
       ->required();
   options.Text("--scope", config.scope,
-               "The name under which one node at a time owns the store. A node that starts shuts "
-               "out the node that had the name before",
+               "The name under which one node, or the nodes that join, own the store. A node that "
+               "starts without --join shuts out the node that had the name before",
                "NAME");
   options.Service(config);
+
+  options.Group("Several nodes on one store");
+  options.Text(
+      "--join", config.join,
+      fmt::format("The lease service that shares the keys out to the nodes, which have the "
+                  "same --store and --scope: {}",
+                  LeaseServiceUrlSyntax()),
+      "URL");
+  options
+      .Peer("--advertise", config.advertise,
+            "Where clients and other nodes reach this node, if it differs from --listen")
+      ->default_str("--listen");
+  options.Count("--ranges", config.ranges, 1, redis::kSlots,
+                "Ranges that the 16384 slots are divided into. All nodes have the same number, "
+                "which never changes");
+  options.Time("--lease-ttl", config.lease_ttl,
+               "A node that is silent for this time loses its ranges to other nodes");
+  options.Time("--handover-timeout", config.handover_timeout,
+               "Longest flush of a range that is handed over, and then the longest end of its "
+               "commands. Changes that are not written by then are dropped");
 
   options.Group("Clients");
   options.PasswordFile("--password-file", config.password,
@@ -81,6 +104,12 @@ void AddOptions(CLI::App& app, Config& config) {
                 "Memory for keys and values, also for requested keys that do not exist");
 }
 
+// Returns true if no other process can use the store while this one does.
+bool IsEmbedded(std::string_view url) {
+  url = url.substr(0, url.find(':'));
+  return url.ends_with("memory") || url.ends_with("rocksdb");
+}
+
 // Applies defaults and checks that depend on several options. Returns the problem, or "".
 std::string Complete(const CLI::App& app, Config& config) {
   resp::CommandLimits& commands = config.limits.commands;
@@ -94,6 +123,18 @@ std::string Complete(const CLI::App& app, Config& config) {
   if (commands.max_bulk + kBatchRoom > engine.lane.max_batch_bytes) {
     return "--max-batch-bytes must exceed --max-value by 1KiB: raise the former or lower the "
            "latter";
+  }
+  if (!config.join.empty() && IsEmbedded(config.store)) {
+    return "--join needs a --store that all nodes can reach, like postgres: or redis:";
+  }
+  if (!config.join.empty() && config.advertise.host.empty() &&
+      program::IsAnyAddress(config.listen.host)) {
+    return "--listen is no address that other machines can reach: give that address with "
+           "--advertise";
+  }
+  if (!config.join.empty() && 2 * config.handover_timeout + kFarewell >= config.drain_timeout) {
+    return "--drain-timeout must exceed twice --handover-timeout by more than 1s: raise the former "
+           "or lower the latter";
   }
   if (config.scope.empty()) return "--scope is empty: give a name, like stout-node";
   std::string wrong = Validate(engine).value_or("");

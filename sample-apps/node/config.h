@@ -1,22 +1,33 @@
 #pragma once
 
-#include <cstddef>
+#include <chrono>
 #include <optional>
 #include <string>
 
+#include "program/address.h"
 #include "program/service_config.h"
 #include "resp/server/service.h"
+#include "stout/core/lease_table.h"
+#include "stout/core/types.h"
 #include "stout/write_back_map.h"
 
 namespace stout::node {
+
+/// How long a node that has handed over its ranges still answers, so that all others hear of it.
+inline constexpr auto kFarewell = std::chrono::seconds(1);
 
 /// The options of `stout-node`.
 struct Config : program::ServiceConfig {
   Config();
 
   std::string store;
-  std::string scope = "stout-node";  ///< the name under which one node at a time owns the store
-  std::string password;              ///< empty: clients need none
+  std::string scope = "stout-node";        ///< the name under which the store is owned
+  std::string join;                        ///< URL of the lease service; empty: the node is alone
+  program::Address advertise{.host = ""};  ///< no host: the address at which it listens
+  RangeId ranges = 16;
+  Duration lease_ttl = std::chrono::seconds(10);
+  Duration handover_timeout = std::chrono::seconds(10);
+  std::string password;  ///< empty: clients need none
   WriteBackMapOptions map;
   resp::ConnectionLimits limits;
 };

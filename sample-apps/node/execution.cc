@@ -25,36 +25,46 @@ constexpr std::size_t kMostWarmed = 4096;
 constexpr std::string_view kTooLittleMemory =
     "ERR not done: --cache-bytes is too small for the keys that are in use";
 
-/// Memory for replies that an idle client may hold.
-constexpr std::size_t kRepliesKept = std::size_t{64} << 10;
+// Returns true if the map is no longer this node's, or will not be soon.
+bool IsGone(ErrorCode ec) {
+  return ec == Errc::kFenced || ec == Errc::kDraining || ec == Errc::kClosed;
+}
+
+// Returns true if a repetition may succeed.
+bool MayPass(ErrorCode ec) {
+  return IsGone(ec) || ec == Errc::kPushedBack || ec == Errc::kDeadline || ec == Errc::kTransient ||
+         ec == Errc::kUnknown;
+}
+
+// Of the outcome of a change.
+bool IsRefusal(ErrorCode ec) {
+  return ec == Errc::kRefused || ec == Errc::kTooLarge || ec == Errc::kNotSerialized;
+}
 
 }  // namespace
 
-void Execution::Start(std::span<Request> requests, resp::Resp version,
-                      UniqueFunction<void()> done) {
-  requests_ = requests;
-  version_ = version;
+Execution::Execution(RangeServer::Served served, std::span<Request* const> requests,
+                     const resp::ConnectionLimits& limits, resp::Resp version, std::string& replies)
+    : served_(std::move(served)),
+      map_(*served_->map),
+      requests_(requests),
+      limits_(limits),
+      version_(version),
+      replies_(replies) {}
+
+void Execution::Start(UniqueFunction<void()> done) {
   done_ = std::move(done);
-  next_ = key_ = 0;
-  waiting_ = 1;
-  fenced_ = false;
   Warm();
   Continue();
 }
 
-void Execution::Clear() {
-  replies_.clear();
-  if (replies_.capacity() > kRepliesKept) replies_.shrink_to_fit();
-}
-
 void Execution::Warm() {
   std::size_t left = kMostWarmed;
-  for (const Request& request : requests_) {
-    if (!request.on_keys()) continue;
-    const std::size_t keys = request.keys_read();
+  for (const Request* const request : requests_) {
+    const std::size_t keys = request->keys_read();
     if (requests_.size() == 1 && keys == 1) return;  // read when it is run
     for (std::size_t i = 0; i < keys; ++i) {
-      const KeyView key = request.key(i);
+      const KeyView key = request->key(i);
       if (map_.Peek(key)) continue;
       if (left-- == 0) return;
       map_.Get(key, [](ErrorCode, const Entry&) {});
@@ -63,10 +73,11 @@ void Execution::Warm() {
 }
 
 void Execution::Continue() {
+  // What was in memory in an earlier turn may no longer be the newest.
+  const bool owned = served_->owns();
   for (; next_ < requests_.size(); ++next_) {
-    Request& request = requests_[next_];
+    Request& request = *requests_[next_];
     if (key_ == 0) {
-      if (!request.on_keys()) continue;
       key_ = 1;
       count_ = 0;
       rounds_ = 0;
@@ -74,7 +85,11 @@ void Execution::Continue() {
       read_failed_ = {};
       request.reply_begin = replies_.size();
     }
-    if (!Run(request)) return;
+    if (!owned) {
+      Fail(request, Errc::kFenced);
+    } else if (!Run(request)) {
+      return;
+    }
     request.reply_end = replies_.size();
     key_ = 0;
   }
@@ -83,14 +98,6 @@ void Execution::Continue() {
 
 bool Execution::Run(Request& request) {
   if (request.command->id == CommandId::kExec) return RunExec(request);
-  if (KeyWalk::Runs(request)) {
-    if (std::exchange(walked_, false)) return true;
-    walk_.Run(request, replies_, version_, [this] {
-      walked_ = true;
-      Continue();
-    });
-    return false;
-  }
   if (!RunOnEachKey(request)) return false;
   if (request.error.empty()) Reveal(request);
   revealed_.clear();
@@ -99,7 +106,6 @@ bool Execution::Run(Request& request) {
 
 bool Execution::RunOnEachKey(Request& request) {
   const std::size_t keys = request.keys();
-  if (keys == 0) RunOnKey(request, {}, {});
   for (; key_ <= keys && request.error.empty(); ++key_) {
     const KeyView key = request.key(key_ - 1);
     const std::optional<Entry> entry = request.blind ? Entry() : Look(key);
@@ -132,14 +138,9 @@ std::optional<Entry> Execution::Look(KeyView key) {
 }
 
 bool Execution::RunExec(Request& request) {
-  if (request.aborted) {
-    request.error = "EXECABORT Transaction discarded because of previous errors.";
-  } else if (!Gather(request)) {
-    return false;
-  }
+  if (!Gather(request)) return false;
   if (request.error.empty()) RunQueued(request);
   held_.clear();
-  transaction_.Unwatch();
   return true;
 }
 
@@ -150,7 +151,7 @@ bool Execution::Gather(Request& request) {
     return true;
   }
   std::vector<KeyView> keys;
-  for (const auto& [key, stamp] : transaction_.watched()) keys.push_back(key);
+  for (const auto& [key, stamp] : request.watched) keys.push_back(key);
   for (const Request& queued : request.queued) {
     if (!queued.on_keys()) continue;
     for (std::size_t i = 0; i < queued.keys_read(); ++i) keys.push_back(queued.key(i));
@@ -180,27 +181,34 @@ bool Execution::Gather(Request& request) {
 
 // In one turn: no other client sees or changes anything in between.
 void Execution::RunQueued(Request& request) {
-  for (const auto& [key, stamp] : transaction_.watched()) {
+  for (const auto& [key, stamp] : request.watched) {
     if (held_.at(key).stamp == stamp) continue;
     request.aborted = true;
     revealed_.push_back(key);
   }
   if (request.aborted) return Reveal(request);
+  bool any_changed = false;
   for (Request& queued : request.queued) {
     if (!queued.on_keys()) continue;
     key_ = 1;
     count_ = 0;
     changed_ = false;
     queued.reply_begin = replies_.size();
-    (void)Run(queued);  // all its keys are here
+    (void)RunOnEachKey(queued);  // all its keys are here
+    if (queued.displaced && !any_changed) {
+      request.displaced = true;
+      request.error = queued.error;
+    }
+    if (queued.error.empty()) Reveal(queued, true);
+    revealed_.clear();
     queued.reply_end = replies_.size();
+    any_changed |= changed_;
   }
 }
 
 void Execution::RunOnKey(Request& request, KeyView key, const Entry& entry) {
   KeyTurn turn{.request = request,
                .map = map_,
-               .transaction = transaction_,
                .limits = limits_,
                .replies = replies_,
                .reply = resp::ReplyWriter(replies_, version_),
@@ -216,19 +224,35 @@ void Execution::RunOnKey(Request& request, KeyView key, const Entry& entry) {
 
 void Execution::Fail(Request& request, ErrorCode why) {
   fenced_ |= why == Errc::kFenced;
-  request.error = fmt::format("ERR not {}done: {}", changed_ ? "all " : "", why.message());
+  if (changed_) {
+    request.error = fmt::format("ERR not all done: {}", why.message());
+    return;
+  }
+  request.displaced = IsGone(why);
+  request.error = fmt::format("{} not done: {}", MayPass(why) ? "TRYAGAIN" : "ERR", why.message());
 }
 
-void Execution::Reveal(Request& request) {
+void Execution::Reveal(Request& request, bool in_exec) {
   if (revealed_.empty()) return;
   ++waiting_;
-  map_.SafeReply(revealed_, [this, &request](ErrorCode ec) {
-    if (ec) fenced_ |= ec == Errc::kFenced;
-    if (ec && request.error.empty())
-      request.error = fmt::format("ERR not known to be durable: {}", ec.message());
+  map_.SafeReply(revealed_, [this, &request, in_exec](ErrorCode ec) {
+    if (ec) OnNotDurable(request, in_exec, ec);
     Arrive();
   });
   revealed_.clear();
+}
+
+void Execution::OnNotDurable(Request& request, bool in_exec, ErrorCode ec) {
+  fenced_ |= ec == Errc::kFenced;
+  if (!request.error.empty()) return;
+  if (request.reads_only() || request.aborted) {
+    request.displaced = IsGone(ec) && !in_exec;
+    request.error = fmt::format("TRYAGAIN what it reveals is not durable: {}", ec.message());
+  } else if (IsRefusal(ec)) {
+    request.error = fmt::format("ERR not durable: {}", ec.message());
+  } else {
+    request.error = fmt::format("UNKNOWN not known to be durable: {}", ec.message());
+  }
 }
 
 void Execution::Arrive() {

@@ -6,50 +6,46 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
-#include "node/key_walk.h"
 #include "node/request.h"
-#include "node/transaction.h"
 #include "resp/server/reply_writer.h"
 #include "resp/server/service.h"
+#include "stout/adapters/range_server.h"
 #include "stout/unique_function.h"
 #include "stout/write_back_map.h"
 
 namespace stout::node {
 
-/// Carries out the key commands of one batch, in order, on the strand of the map.
+/// Carries out commands on keys of one range, in order, on the strand of its map.
 ///
 /// A command takes each of its keys in one turn of the strand, so a change depends on the newest
-/// state of its key. If the keys are in memory, the whole batch is one turn. A key that is not in
+/// state of its key. If the keys are in memory, all commands are one turn. A key that is not in
 /// memory is read from the store, and other clients may change keys meanwhile. EXEC first has all
 /// its keys read, and then takes one turn.
 ///
-/// Invariant: the batch is done when all keys that its replies reveal are durable. A command whose
-/// keys cannot become durable is answered with an error.
+/// Invariant: it is done when all keys that its replies reveal are durable. A command whose keys
+/// cannot become durable is answered with an error. A command that changed nothing because the
+/// range is no longer this node's is `displaced`.
 ///
 /// Owner: outlives the call of `done`, or the run() of the map's context.
-/// Threads: Start on the strand of the map. The other members on the connection's thread, but not
-///   between Start and `done`.
+/// Threads: Start on the strand of the map. Between Start and `done` nobody touches it, the
+///   requests and `replies`.
 class Execution {
  public:
-  /// The arguments outlive it. A value with which the replies would exceed `limits.max_replies` is
-  /// answered with an error.
-  Execution(WriteBackMap& map, KeyWalk walk, const resp::ConnectionLimits& limits,
-            Transaction& transaction)
-      : map_(map), limits_(limits), transaction_(transaction), walk_(std::move(walk)) {}
+  /// `requests` are all on keys, and outlive it with their arguments. The replies are appended to
+  /// `replies`. A value with which they would exceed `limits.max_replies` is answered with an
+  /// error.
+  Execution(RangeServer::Served served, std::span<Request* const> requests,
+            const resp::ConnectionLimits& limits, resp::Resp version, std::string& replies);
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
 
-  /// Calls `done` once, on the strand. `requests` are not touched meanwhile.
-  void Start(std::span<Request> requests, resp::Resp version, UniqueFunction<void()> done);
+  /// Calls `done` once, on the strand.
+  void Start(UniqueFunction<void()> done);
 
-  [[nodiscard]] const std::string& replies() const { return replies_; }
-  /// Returns true if another node has taken over the keys of a command of this batch.
-  [[nodiscard]] bool fenced() const { return fenced_; }
-  void Clear();
+  /// The range, if another node has taken it over; otherwise null.
+  [[nodiscard]] const ServedRange* fenced() const { return fenced_ ? served_.get() : nullptr; }
 
  private:
   // Begins the reads of all keys that are not in memory, so that the store gets them in one batch.
@@ -67,21 +63,20 @@ class Execution {
   [[nodiscard]] std::optional<WriteBackMap::Entry> Look(KeyView key);
   void RunOnKey(Request& request, KeyView key, const WriteBackMap::Entry& entry);
   void Fail(Request& request, ErrorCode why);
-  // Holds the batch until the keys that the command has revealed so far are durable.
-  void Reveal(Request& request);
+  // Holds the replies until the keys that the command has revealed so far are durable.
+  void Reveal(Request& request, bool in_exec = false);
+  void OnNotDurable(Request& request, bool in_exec, ErrorCode ec);
   void Arrive();
 
+  const RangeServer::Served served_;
   WriteBackMap& map_;
+  const std::span<Request* const> requests_;
   const resp::ConnectionLimits& limits_;
-  Transaction& transaction_;
-  KeyWalk walk_;
-  bool fenced_ = false;
-  bool walked_ = false;  // the command that is carried out has its reply
-  std::span<Request> requests_;
-  resp::Resp version_ = resp::Resp::k2;
+  const resp::Resp version_;
+  std::string& replies_;
   UniqueFunction<void()> done_;
-  std::string replies_;
-  std::size_t waiting_ = 0;  // safe replies that are due, and 1 until all commands are carried out
+  bool fenced_ = false;
+  std::size_t waiting_ = 1;  // safe replies that are due, and 1 until all commands are carried out
 
   // The command that is carried out.
   std::size_t next_ = 0;

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "node/request.h"
-#include "node/transaction.h"
 #include "resp/server/reply_writer.h"
 #include "resp/server/service.h"
 #include "stout/write_back_map.h"
@@ -21,13 +20,12 @@ namespace stout::node {
 struct KeyTurn {
   Request& request;
   WriteBackMap& map;
-  Transaction& transaction;
   const resp::ConnectionLimits& limits;
   std::string& replies;
   resp::ReplyWriter reply;  ///< appends to `replies`
   std::int64_t& count;      ///< for the command; 0 at its first key
 
-  KeyView key{};          ///< empty if the command has none
+  KeyView key{};
   std::size_t index = 0;  ///< of the key among those of the command
   /// Nullopt: the key does not exist, or the command is blind.
   std::optional<std::string_view> value{};

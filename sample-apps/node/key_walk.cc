@@ -3,141 +3,152 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <cstdint>
 #include <optional>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "node/commands.h"
 #include "resp/server/ascii.h"
+#include "resp/server/clock.h"
 #include "resp/server/command_options.h"
 #include "resp/server/glob.h"
+#include "stout/completion.h"
 
 namespace stout::node {
 namespace {
 
+namespace asio = boost::asio;
+
 /// Maximum keys in one page.
 constexpr std::size_t kPage = 1000;
+
+/// Pause before keys are deleted again for which there was no room among the changes.
+constexpr auto kPause = std::chrono::milliseconds(10);
+
+std::string WhyNot(Errc why) {
+  if (why == Errc::kRefused) return "ERR this store cannot list its keys as it is opened";
+  if (why == Errc::kTransient)
+    return "TRYAGAIN the store cannot list its keys at present: repeat the command";
+  return fmt::format("ERR the store cannot list its keys: {}", ErrorCode(why).message());
+}
+
+bool MayPass(std::string_view error) {
+  return error.starts_with("TRYAGAIN") || error.starts_with("ERR not all done");
+}
 
 }  // namespace
 
 bool KeyWalk::Runs(const Request& request) {
-  const auto id = request.command->id;
-  return id == CommandId::kScan || id == CommandId::kDbsize || id == CommandId::kFlushall ||
-         id == CommandId::kFlushdb;
+  return request.on_keys() && IsOnAllKeys(*request.command);
 }
 
-void KeyWalk::Run(Request& request, std::string& out, resp::Resp version,
-                  UniqueFunction<void()> done) {
-  request_ = &request;
-  out_ = &out;
-  version_ = version;
-  done_ = std::move(done);
-  count_ = 0;
-  scan_ = {.cursor = {}, .limit = kPage, .values = false};
-  if (!store_.traits().scans) return Fail(Errc::kRefused);
-  if (request.command->id == CommandId::kScan) {
-    const auto options = resp::ParseScanOptions(request.arguments);
-    const auto* const place = options->cursor == 0 ? nullptr : cursors_.Find(options->cursor);
-    if (options->cursor != 0 && place == nullptr) {
+asio::awaitable<void> KeyWalk::Run(Request& request) {
+  request.replies = &replies_;
+  request.reply_begin = replies_.size();
+  if (!service_.store.traits().scans) {
+    request.error = WhyNot(Errc::kRefused);
+  } else if (request.command->id == CommandId::kScan) {
+    co_await Scan(request);
+  } else if (request.command->id == CommandId::kDbsize) {
+    co_await Count(request);
+  } else {
+    co_await RemoveAll(request);
+  }
+  request.reply_end = replies_.size();
+}
+
+asio::awaitable<bool> KeyWalk::Read(Request& request, ScanRequest scan, ScanResult& page) {
+  page = co_await Initiate<void(ScanResult)>(
+      [&](UniqueFunction<void(ScanResult)> done) { service_.store.Scan(scan, std::move(done)); },
+      asio::use_awaitable);
+  if (page.errc != Errc::kOk) request.error = WhyNot(page.errc);
+  std::erase_if(page.keys, [this](const ScannedKey& key) {
+    if (!key.state.found) return true;
+    if (!router_.redirects()) return false;
+    const auto lease = service_.ranges.LeaseOf(service_.ranges.RangeOf(key.key));
+    return lease && lease->address != service_.cluster->self;
+  });
+  co_return request.error.empty();
+}
+
+asio::awaitable<void> KeyWalk::Scan(Request& request) {
+  const auto options = *resp::ParseScanOptions(request.arguments);
+  ScanRequest scan{.cursor = {},
+                   .limit = std::min<std::size_t>(static_cast<std::size_t>(options.count), kPage),
+                   .values = false};
+  if (options.cursor != 0) {
+    const auto* const place = service_.cursors.Find(options.cursor);
+    if (place == nullptr) {
       request.error = "ERR the cursor is not known any more: begin again with 0";
-      return Finish();
+      co_return;
     }
     // The table has room for a shard and a key. A store's cursor takes the place of the key.
-    if (place != nullptr) scan_.cursor = *place->after;
-    scan_.limit = std::min<std::size_t>(static_cast<std::size_t>(options->count), kPage);
+    scan.cursor = *place->after;
   }
-  Flush(&KeyWalk::ReadPage);
-}
-
-void KeyWalk::Flush(void (KeyWalk::*next)()) {
-  map_.interposer().Flush([this, next](ErrorCode ec) {
-    // A key that the store refuses is not durable, and so it is not listed.
-    if (!ec || ec == Errc::kRefused || ec == Errc::kTooLarge) return (this->*next)();
-    request_->error = fmt::format("ERR not known to be durable: {}", ec.message());
-    Finish();
-  });
-}
-
-void KeyWalk::ReadPage() {
-  store_.Scan(scan_, [this, executor = map_.get_executor()](ScanResult page) {
-    boost::asio::post(executor,
-                      [this, page = std::move(page)]() mutable { OnPage(std::move(page)); });
-  });
-}
-
-void KeyWalk::OnPage(ScanResult page) {
-  if (page.errc != Errc::kOk) return Fail(page.errc);
-  const auto is_gone = [](const ScannedKey& key) { return !key.state.found; };
-  std::erase_if(page.keys, is_gone);
-  switch (request_->command->id) {
-    case CommandId::kScan:
-      return ReplyToScan(page);
-    case CommandId::kDbsize:
-      count_ += static_cast<std::int64_t>(page.keys.size());
-      break;
-    default:
-      Remove(page);
-      if (!request_->error.empty()) return Finish();
-  }
-  if (std::exchange(again_, false)) return Flush(&KeyWalk::ReadPage);
-  scan_.cursor = std::move(page.cursor);
-  const bool flushes = request_->command->id != CommandId::kDbsize;
-  if (!scan_.cursor.empty()) return flushes ? Flush(&KeyWalk::ReadPage) : ReadPage();
-  if (flushes) return Flush(&KeyWalk::ReplyOk);
-  resp::ReplyWriter(*out_, version_).Integer(count_);
-  Finish();
-}
-
-void KeyWalk::ReplyToScan(const ScanResult& page) {
-  const auto options = *resp::ParseScanOptions(request_->arguments);
+  ScanResult page;
+  if (!co_await Read(request, scan, page)) co_return;
   const bool typed = !options.type || resp::EqualIgnoringCase(*options.type, "string");
   std::vector<std::string_view> keys;
   for (const ScannedKey& key : page.keys) {
     if (typed && (!options.match || resp::GlobMatch(*options.match, key.key)))
       keys.push_back(key.key);
   }
-  const std::uint64_t next = page.cursor.empty() ? 0 : cursors_.Keep({0, page.cursor});
-  resp::ReplyWriter reply(*out_, version_);
+  const std::uint64_t next = page.cursor.empty() ? 0 : service_.cursors.Keep({0, page.cursor});
+  resp::ReplyWriter reply(replies_, session_.version);
   reply.ArrayHeader(2);
   reply.BulkString(std::to_string(next));
   reply.ArrayHeader(keys.size());
   for (const std::string_view key : keys) reply.BulkString(key);
-  Finish();
 }
 
-void KeyWalk::Remove(const ScanResult& page) {
-  for (const ScannedKey& key : page.keys) {
-    const auto deleted = map_.Delete(key.key);
-    if (deleted) continue;
-    if (deleted.error() == Errc::kPushedBack && &key != page.keys.data()) {
-      again_ = true;  // once these are durable
-      return;
+asio::awaitable<void> KeyWalk::Count(Request& request) {
+  ScanRequest scan{.cursor = {}, .limit = kPage, .values = false};
+  ScanResult page;
+  std::int64_t count = 0;
+  do {
+    if (!co_await Read(request, scan, page)) co_return;
+    count += static_cast<std::int64_t>(page.keys.size());
+    scan.cursor = std::move(page.cursor);
+  } while (!scan.cursor.empty());
+  resp::ReplyWriter(replies_, session_.version).Integer(count);
+}
+
+asio::awaitable<void> KeyWalk::RemoveAll(Request& request) {
+  ScanRequest scan{.cursor = {}, .limit = kPage, .values = false};
+  ScanResult page;
+  do {
+    if (!co_await Read(request, scan, page)) co_return;
+    if (!page.keys.empty()) co_await Remove(request, page);
+    if (!request.error.empty()) co_return;
+    scan.cursor = std::move(page.cursor);
+  } while (!scan.cursor.empty());
+  resp::ReplyWriter(replies_, session_.version).Ok();
+}
+
+// There may be room for a part of the keys only.
+asio::awaitable<void> KeyWalk::Remove(Request& request, const ScanResult& page) {
+  const TimePoint deadline = resp::Now() + service_.reply_deadline;
+  std::vector<std::string_view> words = {"del"};
+  for (const ScannedKey& key : page.keys) words.push_back(key.key);
+  for (;;) {
+    Request del;
+    del.command = service_.commands.Find("del");
+    del.arguments = words;
+    co_await router_.Run({&del, 1});
+    if (del.error.empty()) co_return;
+    if (del.displaced || !MayPass(del.error) || resp::Now() >= deadline) {
+      request.error = std::move(del.error);
+      co_return;
     }
-    request_->error = fmt::format("ERR not all done: {}", deleted.error().message());
-    return;
+    asio::steady_timer pause(co_await asio::this_coro::executor, kPause);
+    boost::system::error_code ignored;
+    co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
   }
 }
-
-void KeyWalk::ReplyOk() {
-  resp::ReplyWriter(*out_, version_).Ok();
-  Finish();
-}
-
-void KeyWalk::Fail(Errc why) {
-  if (why == Errc::kRefused) {
-    request_->error = "ERR this store cannot list its keys as it is opened";
-  } else if (why == Errc::kTransient) {
-    request_->error = "TRYAGAIN the store cannot list its keys at present: repeat the command";
-  } else {
-    request_->error =
-        fmt::format("ERR the store cannot list its keys: {}", ErrorCode(why).message());
-  }
-  Finish();
-}
-
-// Posted, because Run may still be on the stack.
-void KeyWalk::Finish() { boost::asio::post(map_.get_executor(), std::exchange(done_, {})); }
 
 }  // namespace stout::node

@@ -1,57 +1,53 @@
 #pragma once
 
-#include <cstdint>
+#include <boost/asio/awaitable.hpp>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "node/node_service.h"
 #include "node/request.h"
-#include "resp/server/reply_writer.h"
-#include "resp/server/scan_cursors.h"
+#include "node/router.h"
+#include "resp/server/session.h"
 #include "stout/store.h"
-#include "stout/unique_function.h"
-#include "stout/write_back_map.h"
 
 namespace stout::node {
 
 /// The commands on all keys: SCAN, DBSIZE, FLUSHALL and FLUSHDB.
 ///
-/// Each first makes all changes durable, and then lists the keys of the store in pages. Therefore
-/// it finds every key that exists throughout, and it shows only durable keys.
+/// Each lists the keys of the store in pages. So it shows only durable keys, and every key that
+/// exists throughout. With a client that knows which node owns which key, it is about the keys of
+/// this node, as in Redis Cluster; the client asks all nodes.
 ///
-/// Owner: outlives the call of `done`.   Threads: the strand of the map.
+/// Owner: its connection.   Threads: the connection's.
 class KeyWalk {
  public:
   /// All outlive it.
-  KeyWalk(WriteBackMap& map, Store& store, resp::ScanCursors& cursors)
-      : map_(map), store_(store), cursors_(cursors) {}
+  KeyWalk(NodeService& service, Router& router, const resp::Session& session)
+      : service_(service), router_(router), session_(session) {}
 
   /// Returns true if the command is one of these.
   [[nodiscard]] static bool Runs(const Request& request);
 
-  /// Carries out the command and calls `done` once. The reply is in `out` or in request.error.
-  void Run(Request& request, std::string& out, resp::Resp version, UniqueFunction<void()> done);
+  /// Carries out the command. Its reply is valid until Clear(). All earlier commands of the
+  /// connection have been carried out.
+  [[nodiscard]] boost::asio::awaitable<void> Run(Request& request);
+  void Clear() { replies_.clear(); }
 
  private:
-  void Flush(void (KeyWalk::*next)());
-  void ReadPage();
-  void OnPage(ScanResult page);
-  void ReplyToScan(const ScanResult& page);
-  void Remove(const ScanResult& page);
-  void ReplyOk();
-  void Fail(Errc why);
-  void Finish();
+  [[nodiscard]] boost::asio::awaitable<void> Scan(Request& request);
+  [[nodiscard]] boost::asio::awaitable<void> Count(Request& request);
+  [[nodiscard]] boost::asio::awaitable<void> RemoveAll(Request& request);
+  // Reads a page of live keys. Returns false, with request.error, if the store cannot.
+  [[nodiscard]] boost::asio::awaitable<bool> Read(Request& request, ScanRequest scan,
+                                                  ScanResult& page);
+  // Deletes keys, and waits until that is durable.
+  [[nodiscard]] boost::asio::awaitable<void> Remove(Request& request, const ScanResult& page);
 
-  WriteBackMap& map_;
-  Store& store_;
-  resp::ScanCursors& cursors_;
-
-  // The command that is carried out.
-  Request* request_ = nullptr;
-  std::string* out_ = nullptr;
-  resp::Resp version_ = resp::Resp::k2;
-  UniqueFunction<void()> done_;
-  ScanRequest scan_;
-  std::int64_t count_ = 0;
-  bool again_ = false;  // the page is to be read again
+  NodeService& service_;
+  Router& router_;
+  const resp::Session& session_;
+  std::string replies_;
 };
 
 }  // namespace stout::node

@@ -2,16 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <boost/asio/post.hpp>
+#include <algorithm>
 #include <boost/asio/use_awaitable.hpp>
+#include <span>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 
 #include "node/commands.h"
+#include "node/forward.h"
 #include "resp/server/clock.h"
+#include "resp/server/command_errors.h"
+#include "resp/server/integer.h"
 #include "resp/server/reply_writer.h"
-#include "stout/completion.h"
 
 namespace stout::node {
 namespace {
@@ -26,17 +29,18 @@ constexpr std::size_t kMostCommands = 1024;
 NodeBatch::NodeBatch(NodeService& service, resp::Session& session)
     : service_(service),
       session_(session),
-      execution_(service.map, KeyWalk(service.map, service.store, service.cursors), service.limits,
-                 transaction_) {}
+      router_(service, session),
+      walk_(service, router_, session) {}
 
 bool NodeBatch::Add(resp::Arguments arguments) {
   Request& request = requests_.emplace_back();
   request.arguments = arguments;
   Resolve(request);
   if (session_.authenticated) Transact(request);
-  on_keys_ |= request.on_keys();
-  const bool runs = request.command != nullptr && request.status.empty();
-  return !runs || (request.command->flags & resp::CommandFlag::kEndsBatch) == 0;
+  if (request.command == nullptr || !request.status.empty()) return true;
+  // EXEC needs the stamps that WATCH brings.
+  return (request.command->flags & resp::CommandFlag::kEndsBatch) == 0 &&
+         request.command->id != CommandId::kWatch;
 }
 
 void NodeBatch::Resolve(Request& request) const {
@@ -51,6 +55,7 @@ void NodeBatch::Resolve(Request& request) const {
 }
 
 void NodeBatch::Transact(Request& request) {
+  request.epoch = peer_epoch_;
   const int id = request.command != nullptr ? request.command->id : 0;
   switch (id) {
     case CommandId::kMulti:
@@ -69,11 +74,22 @@ void NodeBatch::Transact(Request& request) {
     case CommandId::kDiscard:
       if (!transaction_.open()) request.error = "ERR DISCARD without MULTI";
       (void)transaction_.End();
+      (void)transaction_.Unwatch();
       return;
     case CommandId::kExec:
       return TakeQueue(request);
+    case CommandId::kStoutPeer: {
+      const auto epoch = resp::ParseUnsigned(request.arguments[1]);
+      peer_epoch_ = epoch.value_or(0);
+      peer_epoch_ != 0 ? void(request.status = "OK") : void(request.error = resp::kNotPositive);
+      return;
+    }
+    case CommandId::kStoutExec:
+      return TakeForwardedExec(request);
     default:
-      if (transaction_.open()) Queue(request);
+      if (transaction_.open()) return Queue(request);
+      if (id == CommandId::kUnwatch) (void)transaction_.Unwatch();
+      if (request.command != nullptr && ShowsOwners(*request.command)) router_.Redirect();
   }
 }
 
@@ -99,14 +115,28 @@ void NodeBatch::TakeQueue(Request& request) {
     request.error = "ERR EXEC without MULTI";
     return;
   }
-  request.aborted = transaction_.broken();
+  const bool broken = transaction_.broken();
   request.words = transaction_.End();
-  if (request.aborted) request.words.clear();  // it ends the watch all the same
+  request.watched = transaction_.Unwatch();
+  if (broken) {
+    request.error = "EXECABORT Transaction discarded because of previous errors.";
+    return;
+  }
   for (const Transaction::Words& words : request.words) {
     Request& queued = request.queued.emplace_back();
     queued.arguments = words_.Keep(std::vector<std::string_view>(words.begin(), words.end()));
     Resolve(queued);
   }
+}
+
+void NodeBatch::TakeForwardedExec(Request& request) {
+  bool valid = peer_epoch_ != 0 && ReadForwardedExec(request);
+  for (Request& queued : request.queued) {
+    Resolve(queued);
+    valid = valid && queued.on_keys() && !KeyWalk::Runs(queued) && queued.keys() > 0;
+  }
+  request.command = service_.commands.Find("exec");
+  if (!valid) request.error = "ERR malformed: STOUT.EXEC is for nodes of a deployment";
 }
 
 void NodeBatch::Check(Request& request) const {
@@ -122,22 +152,22 @@ bool NodeBatch::full() const { return requests_.size() >= kMostCommands; }
 void NodeBatch::Clear() {
   requests_.clear();
   words_.Clear();
-  on_keys_ = false;
-  execution_.Clear();
+  router_.Clear();
+  walk_.Clear();
 }
 
 asio::awaitable<void> NodeBatch::Run(std::string& out) {
   const TimePoint begin = resp::Now();
-  if (on_keys_) {
-    co_await Initiate<void()>(
-        [this](UniqueFunction<void()> done) {
-          asio::post(service_.map.get_executor(), [this, done = std::move(done)]() mutable {
-            execution_.Start(requests_, session_.version, std::move(done));
-          });
-        },
-        asio::use_awaitable);
+  for (std::span<Request> left = requests_; !left.empty();) {
+    const auto walk = std::ranges::find_if(left, KeyWalk::Runs);
+    const auto before = static_cast<std::size_t>(walk - left.begin());
+    co_await router_.Run(left.first(before));
+    if (walk != left.end()) co_await walk_.Run(*walk);
+    left = left.subspan(std::min(before + 1, left.size()));
   }
-  if (execution_.fenced()) service_.OnFenced();
+  for (Request& request : requests_) {
+    if (!request.stamps.empty() && request.error.empty()) Watch(request);
+  }
   Join(out);
   const Duration latency = resp::Now() - begin;
   for (const Request& request : requests_) {
@@ -146,6 +176,15 @@ asio::awaitable<void> NodeBatch::Run(std::string& out) {
     } else if (const auto* const named = service_.commands.Named(request.arguments)) {
       service_.command_stats.Rejected(*named);
     }
+  }
+}
+
+void NodeBatch::Watch(Request& request) {
+  if (request.command->id != CommandId::kWatch) return;
+  for (std::size_t i = 0; i < request.keys(); ++i) {
+    if (transaction_.Watch(request.key(i), request.stamps[i], service_.limits.commands.max_request))
+      continue;
+    request.error = "ERR the watched keys are larger than --max-request";
   }
 }
 
@@ -171,7 +210,7 @@ void NodeBatch::Reply(Request& request, std::string& out) {
   } else if (request.command->run != nullptr) {
     request.command->run({*request.command, request.arguments, service_, session_, reply});
   } else {
-    out.append(execution_.replies(), request.reply_begin, request.reply_end - request.reply_begin);
+    out += request.reply();
   }
   request.failed = begin < out.size() && out[begin] == '-';
   if (request.failed) service_.command_stats.Error(std::string_view(out).substr(begin));

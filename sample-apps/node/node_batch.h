@@ -5,15 +5,17 @@
 #include <string>
 #include <vector>
 
-#include "node/execution.h"
+#include "node/key_walk.h"
 #include "node/node_service.h"
+#include "node/request.h"
+#include "node/router.h"
 #include "node/transaction.h"
 #include "resp/server/batch.h"
 #include "resp/server/words.h"
 
 namespace stout::node {
 
-/// The commands of a connection that go to the map's strand and back together.
+/// The commands that one read of a connection brought.
 ///
 /// Owner: its connection.   Threads: the connection's.
 class NodeBatch final : public resp::Batch {
@@ -28,23 +30,26 @@ class NodeBatch final : public resp::Batch {
   void Clear() override;
 
  private:
-  // Finds the command and what is wrong with it before the strand has it.
+  // Finds the command and what is wrong with it before a map has it.
   void Resolve(Request& request) const;
   void Check(Request& request) const;
-  // Handles MULTI and EXEC. Inside a transaction it queues every other command.
+  // Handles the commands that are about the connection: of transactions, of nodes, and CLUSTER.
   void Transact(Request& request);
   void Queue(Request& request);
   void TakeQueue(Request& request);
+  void TakeForwardedExec(Request& request);
+  void Watch(Request& request);
   void Join(std::string& out);
   void Reply(Request& request, std::string& out);
 
   NodeService& service_;
   resp::Session& session_;
   Transaction transaction_;
+  Epoch peer_epoch_ = 0;  // not 0: the client is a node
   std::vector<Request> requests_;
-  resp::Words words_;     // of queued commands
-  bool on_keys_ = false;  // a request goes to the strand
-  Execution execution_;
+  resp::Words words_;  // of queued commands
+  Router router_;
+  KeyWalk walk_;
 };
 
 }  // namespace stout::node

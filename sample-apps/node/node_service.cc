@@ -1,7 +1,5 @@
 #include "node/node_service.h"
 
-#include <spdlog/spdlog.h>
-
 #include <utility>
 
 #include "node/commands.h"
@@ -10,19 +8,17 @@
 
 namespace stout::node {
 
-NodeService::NodeService(WriteBackMap& keys, Store& keys_store, std::string required_password)
-    : resp::Service("stout-node", "stout-node", KeyCommands(), std::move(required_password)),
-      map(keys),
-      store(keys_store) {}
+NodeService::NodeService(Ranges& key_ranges, Store& key_store, Cluster* node_cluster,
+                         std::string required_password)
+    : resp::Service("stout-node", "stout-node", AllCommands(), std::move(required_password)),
+      ranges(key_ranges),
+      store(key_store),
+      cluster(node_cluster) {
+  if (cluster != nullptr) mode = "cluster";
+}
 
 std::unique_ptr<resp::Batch> NodeService::MakeBatch(resp::Session& session) {
   return std::make_unique<NodeBatch>(*this, session);
-}
-
-void NodeService::OnFenced() {
-  if (std::exchange(fenced_, true)) return;
-  spdlog::error("another node has taken over the store: this one ends");
-  shut_down();
 }
 
 std::string NodeService::Info(resp::Arguments sections) const {
@@ -30,6 +26,7 @@ std::string NodeService::Info(resp::Arguments sections) const {
   DescribeServer(*this, "stout_version", text);
   DescribeStats(*this, text);
   if (text.Section("Replication")) text.Line("role", "master");
+  if (text.Section("Cluster")) text.Line("cluster_enabled", cluster != nullptr ? "1" : "0");
   resp::DescribeCommands(command_stats, text);
   return text.Take();
 }

@@ -1,36 +1,34 @@
 #pragma once
 
-#include <cstddef>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "node/cluster.h"
+#include "node/ranges.h"
 #include "resp/server/scan_cursors.h"
 #include "resp/server/service.h"
 #include "stout/store.h"
-#include "stout/write_back_map.h"
 
 namespace stout::node {
 
-/// The service of stout-node: commands on the keys of one map.
+/// The service of stout-node: commands on the keys of a store.
 struct NodeService final : resp::Service {
-  /// `keys` and its store outlive it.
-  NodeService(WriteBackMap& keys, Store& keys_store, std::string password);
+  /// All outlive it. `node_cluster`: null if the node is alone.
+  NodeService(Ranges& key_ranges, Store& key_store, Cluster* node_cluster,
+              std::string required_password);
 
   [[nodiscard]] std::unique_ptr<resp::Batch> MakeBatch(resp::Session& session) override;
   [[nodiscard]] std::string Info(resp::Arguments sections) const override;
   [[nodiscard]] std::vector<resp::Setting> Settings() const override;
 
-  /// Logs that another node has taken over the keys, and ends this node. Only the first call
-  /// counts.
-  void OnFenced();
-
-  WriteBackMap& map;
+  Ranges& ranges;
   Store& store;
-  resp::ScanCursors cursors;  ///< used on the strand of the map
-
- private:
-  bool fenced_ = false;
+  Cluster* const cluster;
+  /// How long commands wait for a range that has no owner.
+  Duration reply_deadline = std::chrono::seconds(30);
+  resp::ScanCursors cursors;
 };
 
 }  // namespace stout::node

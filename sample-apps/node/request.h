@@ -23,23 +23,38 @@ struct Request {
   std::string error;             ///< not empty: the reply
   std::string_view status = {};  ///< not empty: the reply, "OK" or "QUEUED", without the strand
   bool failed = false;           ///< the reply was an error
+  /// Nothing was done, because this node does not own the range of the keys.
+  bool displaced = false;
+  Epoch epoch = 0;            ///< not 0: of the range, as the node knows it that forwards this
+  std::vector<Stamp> stamps;  ///< of its keys, if it asks for them
 
   /// Members for EXEC.
   /// @{
   std::vector<Transaction::Words> words;  ///< the arguments of `queued`
   std::vector<Request> queued;
+  Transaction::Watched watched;
   bool aborted = false;  ///< a watched key has changed
   /// @}
 
-  /// The reply to a command on keys, in Execution::replies().
+  /// If the keys are in several ranges: the command for each key.
+  std::vector<Request> parts;
+
+  /// The reply to a command on keys: `*replies` from reply_begin to reply_end.
   /// @{
+  const std::string* replies = nullptr;
   std::size_t reply_begin = 0;
   std::size_t reply_end = 0;
   /// @}
 
-  /// Returns true if the command is carried out on the map's strand.
+  /// Returns true if a map carries it out, on its strand.
   [[nodiscard]] bool on_keys() const {
     return error.empty() && status.empty() && command->run == nullptr;
+  }
+  [[nodiscard]] bool reads_only() const {
+    return (command->flags & resp::CommandFlag::kReadonly) != 0;
+  }
+  [[nodiscard]] std::string_view reply() const {
+    return std::string_view(*replies).substr(reply_begin, reply_end - reply_begin);
   }
 
   /// Returns the number of keys among the arguments.

@@ -5,25 +5,27 @@
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/use_future.hpp>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "node/config.h"
+#include "node/keyspace.h"
 #include "node/node_service.h"
 #include "program/process.h"
 #include "program/shutdown.h"
 #include "resp/server/listener.h"
+#include "stout/adapters/open_lease_service.h"
 #include "stout/adapters/open_store.h"
 #include "stout/adapters/store_url.h"
-#include "stout/write_back_map.h"
 
 namespace stout::node {
 namespace {
@@ -47,6 +49,14 @@ class Runners {
   std::vector<std::jthread> threads_;
 };
 
+// Returns a function that begins the end of the process when it is first called. A second signal
+// would end the drain.
+std::function<void()> EndOnce() {
+  return [asked = false]() mutable {
+    if (!std::exchange(asked, true)) std::raise(SIGTERM);
+  };
+}
+
 void WarnAboutStore(const StoreTraits& traits) {
   if (!traits.durable) {
     spdlog::warn("{} is not durable: nothing survives the end of the node", traits.name);
@@ -60,15 +70,19 @@ void WarnAboutStore(const StoreTraits& traits) {
   }
 }
 
+int Complain(std::string_view what, const std::string& url, ErrorCode ec, const Diagnostics& why) {
+  spdlog::error("cannot open {} {}: {}", what, Redacted(url),
+                why.message.empty() ? ec.message() : why.message);
+  return EXIT_FAILURE;
+}
+
 // Serves until a signal ends it. Returns the exit code.
-int Serve(const Config& config, asio::io_context& clients, asio::io_context& keys, Store& store) {
-  WriteBackMap map(keys.get_executor(), store, config.map);
-  NodeService service(map, store, config.password);
+int Serve(const Config& config, asio::io_context& clients, asio::io_context& keys, Store& store,
+          Keyspace& keyspace) {
+  NodeService service(keyspace.ranges(), store, keyspace.cluster(), config.password);
   service.limits = config.limits;
-  // A second signal would end the drain.
-  service.shut_down = [asked = false]() mutable {
-    if (!std::exchange(asked, true)) std::raise(SIGTERM);
-  };
+  service.reply_deadline = config.map.engine.reply_deadline;
+  service.shut_down = EndOnce();
   resp::Listener listener(clients, service);
   // Listen before the store is taken over. Otherwise a second node that cannot get the port would
   // still shut the first one out. Clients are accepted when `clients` runs.
@@ -78,34 +92,30 @@ int Serve(const Config& config, asio::io_context& clients, asio::io_context& key
     spdlog::error("{}", why.message);
     return EXIT_FAILURE;
   }
+  const program::Address listening{config.listen.host, service.port};
+  const bool advertised = !config.advertise.host.empty();
   const Runners key_runners(keys, config.threads);
-  try {
-    map.interposer().AsyncOpenScope(config.scope, asio::use_future).get();
-  } catch (const std::exception& error) {
-    spdlog::error("cannot take over store {}: {}", Redacted(config.store), error.what());
+  const std::string problem = keyspace.Open((advertised ? config.advertise : listening).Text());
+  if (!problem.empty()) {
+    spdlog::error("{}", problem);
     return EXIT_FAILURE;
   }
   program::Shutdown shutdown(
       clients, config.drain_timeout,
-      [&](UniqueFunction<void(ErrorCode)> done) {
-        listener.Drain([&map, done = std::move(done)]() mutable {
-          asio::post(map.get_executor(), [&map, done = std::move(done)]() mutable {
-            map.interposer().Drain([done = std::move(done)](ErrorCode ec) mutable {
-              done(ec == Errc::kFenced ? ErrorCode() : ec);  // another node has the keys
-            });
-          });
+      [&](Keyspace::Done done) {
+        keyspace.Leave([&, done = std::move(done)]() mutable {
+          listener.Drain(
+              [&, done = std::move(done)]() mutable { keyspace.Drain(std::move(done)); });
         });
       },
-      [&](UniqueFunction<void(ErrorCode)> done) {
-        asio::post(map.get_executor(), [&map, done = std::move(done)]() mutable {
-          map.interposer().Close();
-          done({});
-        });
-      });
+      [&](Keyspace::Done done) { keyspace.Close(std::move(done)); });
   const Runners client_runner(clients, 1);
-  spdlog::info("serving {} with policy {}", Redacted(config.store),
-               config.map.engine.lane.write_policy.Name());
-  fmt::print("listening on {}\n", program::Address{config.listen.host, service.port}.Text());
+  spdlog::info("serving {} with policy {}{}", Redacted(config.store),
+               config.map.engine.lane.write_policy.Name(),
+               config.join.empty() ? ""
+                                   : fmt::format(", {} ranges shared under {}", config.ranges,
+                                                 Redacted(config.join)));
+  fmt::print("listening on {}\n", listening.Text());
   std::fflush(stdout);
   return shutdown.Wait();
 }
@@ -116,18 +126,33 @@ int Run(const Config& config) {
   asio::io_context keys(static_cast<int>(config.threads));
   Diagnostics why;
   const auto store = OpenStore(config.store, keys.get_executor(), &why);
-  if (!store) {
-    spdlog::error("cannot open store {}: {}", Redacted(config.store),
-                  why.message.empty() ? store.error().message() : why.message);
-    return EXIT_FAILURE;
-  }
+  if (!store) return Complain("store", config.store, store.error(), why);
   const StoreTraits& traits = (*store)->traits();
   if (const auto wrong = Interposer::Check(config.map.engine, traits)) {
     spdlog::error("options do not suit the store: {}", *wrong);
     return EXIT_FAILURE;
   }
   WarnAboutStore(traits);
-  const int code = Serve(config, clients, keys, **store);
+  std::unique_ptr<Keyspace> keyspace;
+  if (config.join.empty()) {
+    keyspace = MakeAlone(keys.get_executor(), **store, config, [end = EndOnce()] {
+      spdlog::error("another node has taken over the store: this one ends");
+      end();
+    });
+  } else {
+    if (!traits.fences) {
+      spdlog::error(
+          "--join needs a store with fences, and {} has none as it is opened: see "
+          "docs/STORES.md",
+          traits.name);
+      return EXIT_FAILURE;
+    }
+    auto leases = OpenLeaseService(config.join, keys.get_executor(), &why);
+    if (!leases) return Complain("lease service", config.join, leases.error(), why);
+    keyspace = MakeShared(keys.get_executor(), clients.get_executor(), **store, std::move(*leases),
+                          config);
+  }
+  const int code = Serve(config, clients, keys, **store, *keyspace);
   spdlog::info("ended with exit code {}", code);
   return code;
 }

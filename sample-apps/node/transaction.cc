@@ -26,9 +26,9 @@ bool Transaction::Watch(KeyView key, const Stamp& stamp, std::size_t max_bytes) 
   return true;
 }
 
-void Transaction::Unwatch() {
-  watched_.clear();
+Transaction::Watched Transaction::Unwatch() {
   watched_bytes_ = 0;
+  return std::exchange(watched_, {});
 }
 
 }  // namespace stout::node

@@ -20,6 +20,8 @@ class Transaction {
   /// All of them run in one turn.
   static constexpr std::size_t kMostQueued = 16'384;
   using Words = std::vector<std::string>;
+  /// Watched keys, with the stamps that they had.
+  using Watched = std::map<std::string, Stamp, std::less<>>;
 
   /// Returns true between MULTI and EXEC or DISCARD.
   [[nodiscard]] bool open() const { return open_; }
@@ -37,17 +39,15 @@ class Transaction {
   /// Notes the stamp that a key has now, unless it is watched already. Returns false, and changes
   /// nothing, if the watched keys would exceed `max_bytes`.
   [[nodiscard]] bool Watch(KeyView key, const Stamp& stamp, std::size_t max_bytes);
-  void Unwatch();
-  [[nodiscard]] const std::map<std::string, Stamp, std::less<>>& watched() const {
-    return watched_;
-  }
+  /// Watches no key any more. Returns those that it did.
+  Watched Unwatch();
 
  private:
   bool open_ = false;
   bool broken_ = false;
   std::vector<Words> queue_;
   std::size_t bytes_ = 0;
-  std::map<std::string, Stamp, std::less<>> watched_;
+  Watched watched_;
   std::size_t watched_bytes_ = 0;
 };
 

@@ -6,27 +6,21 @@
 namespace stout::node {
 namespace {
 
-void Unwatch(KeyTurn& turn) {
-  turn.transaction.Unwatch();
-  turn.reply.Ok();
-}
+void ParseUnwatch(Request& request) { request.status = "OK"; }
 
 void Watch(KeyTurn& turn) {
-  if (!turn.transaction.Watch(turn.key, turn.stamp, turn.limits.commands.max_request)) {
-    turn.request.error = "ERR the watched keys are larger than --max-request";
-  } else if (turn.last()) {
-    turn.reply.Ok();
-  }
+  turn.request.stamps.push_back(turn.stamp);
+  if (turn.last()) turn.reply.Ok();
 }
 
 using enum CommandId::Number;
 using resp::RedisCommand;
 
 constexpr KeyCommand kTransactionRows[] = {
-    {RedisCommand(kDiscard, "discard"), nullptr, Unwatch},
+    {RedisCommand(kDiscard, "discard"), ParseUnwatch},
     {RedisCommand(kExec, "exec")},
     {RedisCommand(kMulti, "multi")},
-    {RedisCommand(kUnwatch, "unwatch"), nullptr, Unwatch},
+    {RedisCommand(kUnwatch, "unwatch"), ParseUnwatch},
     {RedisCommand(kWatch, "watch"), nullptr, Watch},
 };
 

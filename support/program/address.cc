@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <boost/asio/ip/address.hpp>
 #include <charconv>
 #include <system_error>
 
@@ -44,6 +45,12 @@ std::optional<Address> ParseHttpUrl(std::string_view url) {
       url.find(':', bracket == std::string_view::npos ? 0 : bracket) != std::string_view::npos;
   auto address = ParseAddress(has_port ? std::string(url) : std::string(url) + ":80");
   return address && !address->host.empty() ? address : std::nullopt;
+}
+
+bool IsAnyAddress(const std::string& host) {
+  boost::system::error_code is_name;
+  const auto address = boost::asio::ip::make_address(host, is_name);
+  return host.empty() || (!is_name && address.is_unspecified());
 }
 
 }  // namespace stout::program

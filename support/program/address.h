@@ -26,4 +26,8 @@ struct Address {
 /// Reads "http://HOST[:PORT]", which a slash may follow. The port is 80 by default.
 [[nodiscard]] std::optional<Address> ParseHttpUrl(std::string_view url);
 
+/// Returns true if `host` means every address of the machine, which no other machine can connect
+/// to.
+[[nodiscard]] bool IsAnyAddress(const std::string& host);
+
 }  // namespace stout::program

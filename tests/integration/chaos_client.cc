@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include <array>
-#include <string_view>
+#include <string>
 #include <utility>
 
 namespace stout::docstore {
@@ -44,8 +44,9 @@ int Connect(int port) {
 
 }  // namespace
 
-ChaosClient::ChaosClient(int number, std::uint64_t seed, std::vector<int> ports, int keys)
-    : number_(number), random_(seed), ports_(std::move(ports)), keys_(keys) {
+ChaosClient::ChaosClient(int number, std::uint64_t seed, std::vector<int> ports, int keys,
+                         const ChaosProtocol& protocol)
+    : protocol_(protocol), number_(number), random_(seed), ports_(std::move(ports)), keys_(keys) {
   (void)ChaosNow();
 }
 
@@ -54,9 +55,11 @@ ChaosClient::~ChaosClient() {
 }
 
 bool ChaosClient::Step() {
+  const int key = static_cast<int>(random_.Below(static_cast<std::uint64_t>(keys_)));
+  const bool counter = protocol_.increments && key % 4 == 0;
   const std::uint64_t dice = random_.Below(10);
-  const Kind kind = dice < 5 ? Kind::kGet : dice < 9 ? Kind::kSet : Kind::kDel;
-  return Do(kind, static_cast<int>(random_.Below(static_cast<std::uint64_t>(keys_))));
+  const Kind write = counter ? Kind::kIncr : Kind::kSet;
+  return Do(dice < 5 ? Kind::kGet : dice < 9 ? write : Kind::kDel, key);
 }
 
 bool ChaosClient::Read(int key) { return Do(Kind::kGet, key); }
@@ -69,71 +72,48 @@ bool ChaosClient::Do(Kind kind, int key) {
                        : ports_[random_.Below(ports_.size())];
   Operation op{.client = number_, .op = kind, .key = fmt::format("d{}", key)};
   if (kind == Kind::kSet) op.value = fmt::format("{}-{}", number_, writes_++);
-  const char* const method = kind == Kind::kGet ? "GET" : kind == Kind::kSet ? "PUT" : "DELETE";
-  const std::string request =
-      fmt::format("{} /docs/{}/sections/s HTTP/1.1\r\nHost: chaos\r\nContent-Length: {}\r\n\r\n{}",
-                  method, op.key, op.value.value_or("").size(), op.value.value_or(""));
   op.call_ns = ChaosNow();
-  const Answer answer = Exchange(port, request);
+  ChaosAnswer answer = Exchange(port, op);
   op.return_ns = ChaosNow();
-  const bool missing = answer.status == 404 && kind != Kind::kSet;
-  if (missing || answer.status / 100 == 2) {
-    op.outcome = Outcome::kOk;
-    if (missing) op.op = Kind::kGet;
-    if (kind == Kind::kGet && !missing) op.value = answer.body;
+  op.outcome = answer.outcome;
+  const bool ok = op.outcome == Outcome::kOk;
+  if (ok) {
+    if (answer.missing) op.op = Kind::kGet;
+    if (kind == Kind::kGet || kind == Kind::kIncr) op.value = std::move(answer.value);
     owners_[key] = port;
   } else {
-    const bool nothing_done =
-        answer.status == -1 || answer.status == 421 || (answer.status == 503 && answer.retry_after);
-    op.outcome = nothing_done ? Outcome::kFail : Outcome::kUnknown;
     owners_.erase(key);
     if (answer.owner != 0) owners_[key] = answer.owner;
   }
-  const bool ok = op.outcome == Outcome::kOk;
   if (ok || kind != Kind::kGet) history_.push_back(std::move(op));
   return ok;
 }
 
-ChaosClient::Answer ChaosClient::Exchange(int port, const std::string& request) {
+ChaosAnswer ChaosClient::Exchange(int port, const Operation& op) {
   auto socket = sockets_.find(port);
   if (socket == sockets_.end()) {
     const int connected = Connect(port);
-    if (connected < 0) return {.status = -1};
+    if (connected < 0) return {.outcome = Outcome::kFail};
     socket = sockets_.emplace(port, connected).first;
   }
+  const std::string request = protocol_.request(op);
   const auto size = static_cast<ssize_t>(request.size());
-  Answer answer;
-  if (::send(socket->second, request.data(), request.size(), MSG_NOSIGNAL) == size) {
-    answer = Receive(socket->second);
-  }
-  // After an answer that did not come the connection is of no use. Others may be about to end.
-  if (answer.status == 0 || answer.status >= 400) Forget(port);
+  ChaosAnswer answer{.closes = true};
+  if (::send(socket->second, request.data(), request.size(), MSG_NOSIGNAL) == size)
+    answer = Receive(socket->second, op);
+  if (answer.closes) Forget(port);
   return answer;
 }
 
-ChaosClient::Answer ChaosClient::Receive(int socket) {
+ChaosAnswer ChaosClient::Receive(int socket, const Operation& op) const {
   std::string text;
-  std::size_t header = std::string::npos, length = 0;
-  while (header == std::string::npos || text.size() < header + length) {
+  for (;;) {
     std::array<char, 4096> buffer;
     const ssize_t received = ::recv(socket, buffer.data(), buffer.size(), 0);
-    if (received <= 0) return {};
+    if (received <= 0) return {.closes = true};
     text.append(buffer.data(), static_cast<std::size_t>(received));
-    if (header != std::string::npos) continue;
-    header = text.find("\r\n\r\n");
-    if (header == std::string::npos) continue;
-    header += 4;
-    const std::size_t field = text.find("Content-Length: ");
-    if (field < header) length = std::stoul(text.substr(field + 16, 20));
+    if (auto answer = protocol_.answer(text, op)) return *std::move(answer);
   }
-  int owner = 0;
-  constexpr std::string_view kLocation = "\r\nLocation: http://127.0.0.1:";
-  const std::size_t location = text.find(kLocation);
-  if (location < header) owner = std::stoi(text.substr(location + kLocation.size(), 5));
-  return {.status = std::stoi(text.substr(9, 3)),
-          .owner = owner,
-          .retry_after = text.find("\r\nRetry-After:") < header,
-          .body = text.substr(header, length)};
 }
 
 void ChaosClient::Forget(int port) {

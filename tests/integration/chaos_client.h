@@ -15,17 +15,39 @@ namespace stout::docstore {
 /// Nanoseconds of one clock for all clients, since the first call.
 [[nodiscard]] std::int64_t ChaosNow();
 
-/// A client of document servers that records what it saw. One section of a document is one key.
-///
-/// Outcomes: 200, 201, 204 and 404 are kOk, and a DELETE that found nothing is a get. 421, 503 with
-/// Retry-After and a refused connection promise that nothing was done: kFail. All other answers are
-/// kUnknown.
+/// What a server says to one operation.
+struct ChaosAnswer {
+  test::Operation::Outcome outcome = test::Operation::Outcome::kUnknown;
+  bool missing = false;              ///< The key was absent.
+  std::optional<std::string> value;  ///< Of a get or an increment.
+  int owner = 0;                     ///< The port of the owner, if the server named it.
+  bool closes = false;               ///< The connection is of no further use.
+};
+
+/// The language of a kind of servers.
+struct ChaosProtocol {
+  std::string (*request)(const test::Operation& op);
+  /// Nullopt if the text is not a whole answer.
+  std::optional<ChaosAnswer> (*answer)(const std::string& text, const test::Operation& op);
+  bool increments;  ///< A quarter of the keys are counters.
+};
+
+/// Document servers: one section of a document is one key. 200, 201, 204 and 404 are kOk, and a
+/// DELETE that found nothing is a get. 421, and 503 with Retry-After, promise that nothing was
+/// done: kFail. All other answers are kUnknown.
+extern const ChaosProtocol kDocumentProtocol;
+
+/// Servers that speak RESP. TRYAGAIN and MOVED are kFail, all other errors kUnknown.
+extern const ChaosProtocol kRespProtocol;
+
+/// A client that records what it saw. A refused connection is kFail, no answer kUnknown.
 ///
 /// Threads: one at a time.
 class ChaosClient {
  public:
   /// `ports`: of servers and routers. Each write has a value of its own.
-  ChaosClient(int number, std::uint64_t seed, std::vector<int> ports, int keys);
+  ChaosClient(int number, std::uint64_t seed, std::vector<int> ports, int keys,
+              const ChaosProtocol& protocol = kDocumentProtocol);
   ChaosClient(const ChaosClient&) = delete;
   ChaosClient& operator=(const ChaosClient&) = delete;
   ~ChaosClient();
@@ -38,18 +60,12 @@ class ChaosClient {
   [[nodiscard]] const std::vector<test::Operation>& history() const { return history_; }
 
  private:
-  struct Answer {
-    int status = 0;  ///< 0: none came. -1: nothing was sent.
-    int owner = 0;   ///< The port of the owner, if the server named it.
-    bool retry_after = false;
-    std::string body;
-  };
-
   bool Do(test::Operation::Kind kind, int key);
-  [[nodiscard]] Answer Exchange(int port, const std::string& request);
-  [[nodiscard]] static Answer Receive(int socket);
+  [[nodiscard]] ChaosAnswer Exchange(int port, const test::Operation& op);
+  [[nodiscard]] ChaosAnswer Receive(int socket, const test::Operation& op) const;
   void Forget(int port);
 
+  const ChaosProtocol& protocol_;
   const int number_;
   SplitMix64 random_;
   const std::vector<int> ports_;

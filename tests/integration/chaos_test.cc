@@ -1,9 +1,9 @@
-// Goal: servers that share a store under leases stay linearizable, and lose no acknowledged write,
-// under faults of themselves, of their stores and of the network between. Method: real processes.
-// Clients write and read a few documents, each from any server or through the router, and record
-// what they see. Meanwhile faults come from a seeded schedule and overlap. Then the faults end,
-// every server must recover, and each document is read once more. A checker that knows nothing of
-// servers judges the history.
+// Goal: servers that share a store under leases, of documents and of RESP, stay linearizable, and
+// lose no acknowledged write, under faults of themselves, of their stores and of the network
+// between. Method: real processes. Clients write and read a few documents, each from any server or
+// through the router, and record what they see. Meanwhile faults come from a seeded schedule and
+// overlap. Then the faults end, every server must recover, and each document is read once more. A
+// checker that knows nothing of servers judges the history.
 //
 // STOUT_CHAOS_SECONDS: duration of the faults (60). STOUT_CHAOS_SEED: seed of the schedule and of
 // the operations (1). The timing of processes nevertheless differs from run to run. A run that
@@ -34,6 +34,7 @@
 #include "tests/support/history_file.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/process.h"
+#include "tests/support/redis_cluster.h"
 #include "tests/support/redis_server.h"
 #include "tests/support/rounds.h"
 
@@ -50,6 +51,7 @@ using test::Operation;
 using test::PostgresServer;
 using test::PrivateServer;
 using test::Process;
+using test::RedisCluster;
 using test::RedisServer;
 using test::StandbyOf;
 using test::TcpProxy;
@@ -62,8 +64,8 @@ constexpr int kServers = 3;
 // A program on a port of its own, again and again.
 class Program {
  public:
-  Program(std::string name, std::vector<std::string> command, const fs::path& log)
-      : name_(std::move(name)), command_(std::move(command)), log_(log), port_(test::FreePort()) {
+  Program(std::string name, std::vector<std::string> command, const fs::path& log, int port)
+      : name_(std::move(name)), command_(std::move(command)), log_(log), port_(port) {
     command_.insert(command_.end(), {"--listen", fmt::format("127.0.0.1:{}", port_)});
     Start();
   }
@@ -94,45 +96,69 @@ class Program {
   bool ending_ = false;
 };
 
-// A document server, and the ways to its store and to its leases.
+// A server, the ways to its store and to its leases, and the way of other nodes to it.
 struct Member {
-  std::unique_ptr<TcpProxy> to_store, to_leases;
+  std::unique_ptr<TcpProxy> to_store, to_leases, from_nodes;
   std::unique_ptr<Program> program;
 };
 
-enum class Setup { kPostgres, kRedis, kTwoOwners };
+enum class Setup { kPostgres, kRedis, kTwoOwners, kNodesPostgres, kNodesCluster, kNodesTwoOwners };
+
+bool IsOfNodes(Setup setup) { return setup >= Setup::kNodesPostgres; }
+
+// Its servers do not know of each other.
+bool HasNoOwner(Setup setup) {
+  return setup == Setup::kTwoOwners || setup == Setup::kNodesTwoOwners;
+}
 
 // All processes of one run.
 class Fleet {
  public:
   explicit Fleet(Setup setup) {
-    if (setup == Setup::kPostgres) {
+    if (setup == Setup::kPostgres || setup == Setup::kNodesPostgres) {
       postgres_ = std::make_unique<PostgresServer>();
       standby_ = std::make_unique<PostgresServer>(StandbyOf{*postgres_});
       database_ = postgres_.get();
+    } else if (setup == Setup::kNodesCluster) {
+      cluster_ = std::make_unique<RedisCluster>();
+      database_ = &cluster_->node(0);
     } else {
       redis_ = std::make_unique<RedisServer>();
       database_ = redis_.get();
-      if (setup == Setup::kRedis) etcd_ = std::make_unique<EtcdServer>();
+    }
+    if (setup == Setup::kRedis || setup == Setup::kNodesCluster) {
+      etcd_ = std::make_unique<EtcdServer>();
     }
     for (int i = 0; i < kServers; ++i) {
       Member& member = members_.emplace_back();
       member.to_store = std::make_unique<TcpProxy>(database_->port());
       const int leases_port = etcd_ ? etcd_->port() : database_->port();
       member.to_leases = std::make_unique<TcpProxy>(leases_port);
-      std::vector<std::string> options = {"--threads", "1", "--retry-cap", "500ms"};
+      const int port = test::FreePort();
+      std::vector<std::string> options = {"--threads", "1"};
       options.insert(options.end(), {"--store", StoreUrl(setup, member.to_store->port())});
-      if (setup != Setup::kTwoOwners) {
-        options.insert(options.end(),
-                       {"--leases", LeasesUrl(member.to_leases->port()), "--lease-ttl", "2s",
-                        "--ranges", "8", "--handover-timeout", "2s"});
+      if (IsOfNodes(setup)) {
+        member.from_nodes = std::make_unique<TcpProxy>(port);
+        options.insert(options.end(), {"--reply-deadline", "2500ms", "--advertise",
+                                       fmt::format("127.0.0.1:{}", member.from_nodes->port())});
+      } else {
+        options.insert(options.end(), {"--retry-cap", "500ms"});
       }
-      member.program = Run(fmt::format("server{}", i), STOUT_DOCSTORE_SERVER, options);
+      if (!HasNoOwner(setup)) {
+        options.insert(options.end(), {IsOfNodes(setup) ? "--join" : "--leases",
+                                       LeasesUrl(member.to_leases->port()), "--lease-ttl", "2s",
+                                       "--ranges", "8", "--handover-timeout", "2s"});
+      } else if (IsOfNodes(setup)) {
+        options.insert(options.end(), {"--scope", fmt::format("node{}", i)});
+      }
+      member.program = Run(fmt::format("server{}", i),
+                           IsOfNodes(setup) ? STOUT_NODE : STOUT_DOCSTORE_SERVER, options, port);
     }
-    if (setup == Setup::kTwoOwners) return;
+    if (IsOfNodes(setup) || HasNoOwner(setup)) return;
     router_ = Run("router", STOUT_DOCSTORE_ROUTER,
                   {"--leases", LeasesUrl(etcd_ ? etcd_->port() : database_->port()),
-                   "--retry-timeout", "2500ms", "--answer-timeout", "2500ms"});
+                   "--retry-timeout", "2500ms", "--answer-timeout", "2500ms"},
+                  test::FreePort());
   }
 
   [[nodiscard]] std::vector<int> ports() const {
@@ -147,12 +173,15 @@ class Fleet {
   [[nodiscard]] std::vector<Member>& members() { return members_; }
   [[nodiscard]] PrivateServer& database() { return *database_; }
   [[nodiscard]] PostgresServer* standby() { return standby_.get(); }
+  // Returns true if members find the store at other addresses than that of to_store.
+  [[nodiscard]] bool has_other_ways() const { return cluster_ != nullptr; }
   [[nodiscard]] const fs::path& logs() const { return logs_path_; }
 
  private:
   [[nodiscard]] std::string StoreUrl(Setup setup, int port) const {
     const std::string timeouts = "timeout=1s&connect_timeout=1s";
-    if (setup == Setup::kPostgres) return PostgresUrl(port) + "?" + timeouts;
+    if (postgres_) return PostgresUrl(port) + "?" + timeouts;
+    if (cluster_) return cluster_->Url("wait=1&" + timeouts);
     return fmt::format("redis://127.0.0.1:{}?{}{}", port, timeouts,
                        setup == Setup::kTwoOwners ? "&mode=plain" : "");
   }
@@ -165,16 +194,17 @@ class Fleet {
                        standby_->port());
   }
   std::unique_ptr<Program> Run(const std::string& name, const std::string& binary,
-                               std::vector<std::string> options) {
+                               std::vector<std::string> options, int port) {
     options.insert(options.begin(), binary);
-    return std::make_unique<Program>(name, std::move(options), logs_path_ / (name + ".log"));
+    return std::make_unique<Program>(name, std::move(options), logs_path_ / (name + ".log"), port);
   }
 
   const TempDirectory logs_;
   const fs::path logs_path_ = logs_.path();
   std::unique_ptr<PostgresServer> postgres_, standby_;
   std::unique_ptr<RedisServer> redis_;
-  PrivateServer* database_ = nullptr;  // The one that the documents are in.
+  std::unique_ptr<RedisCluster> cluster_;
+  PrivateServer* database_ = nullptr;  // The one that the keys are in, or some of them.
   std::unique_ptr<EtcdServer> etcd_;
   std::vector<Member> members_;
   std::unique_ptr<Program> router_;
@@ -185,8 +215,11 @@ class Faults {
  public:
   Faults(Fleet& fleet, std::uint64_t seed, std::ostream& log)
       : fleet_(fleet), random_(seed), log_(log), server_busy_(fleet.members().size()) {
-    kinds_ = {"kill",  "stop",       "drain",   "cut",           "swallow",
-              "ghost", "cut leases", "restart", "stop database", "cut within a message"};
+    kinds_ = {"kill", "stop", "drain", "cut leases", "restart", "stop database"};
+    if (!fleet.has_other_ways()) {
+      kinds_.insert(kinds_.end(), {"cut", "swallow", "ghost", "cut within a message"});
+    }
+    if (fleet.members().front().from_nodes) kinds_.emplace_back("cut nodes");
     if (fleet.standby() != nullptr) kinds_.emplace_back("lagging standby");
   }
 
@@ -313,7 +346,9 @@ class Faults {
         done();
       });
     } else {
-      TcpProxy& proxy = kind == "cut leases" ? *member.to_leases : *member.to_store;
+      TcpProxy& proxy = kind == "cut leases"  ? *member.to_leases
+                        : kind == "cut nodes" ? *member.from_nodes
+                                              : *member.to_store;
       TcpProxy::Behaviour behaviour;
       if (kind.starts_with("cut")) behaviour.refuse = true;
       if (kind == "cut within a message") behaviour = {.cut_after = random_.Below(20'000)};
@@ -350,10 +385,11 @@ ChaosRun Run(Setup setup, const std::string& name, milliseconds time) {
   fmt::print("chaos, {}: STOUT_CHAOS_SEED={}, {} s\n", name, seed, time.count() / 1000);
   std::fflush(stdout);
   Fleet fleet(setup);
+  const ChaosProtocol& protocol = IsOfNodes(setup) ? kRespProtocol : kDocumentProtocol;
   std::ofstream fault_log(fleet.logs() / "faults.log");
   ChaosRun outcome;
   {
-    ChaosClient reader(-1, seed, fleet.ports(), kKeys);
+    ChaosClient reader(-1, seed, fleet.ports(), kKeys, protocol);
     const auto read_all = [&] {
       for (int key = 0; key < kKeys; ++key) {
         const auto read = [&] {
@@ -367,7 +403,7 @@ ChaosRun Run(Setup setup, const std::string& name, milliseconds time) {
     std::vector<std::unique_ptr<ChaosClient>> clients;
     for (int i = 0; i < kClients; ++i) {
       clients.push_back(std::make_unique<ChaosClient>(i, seed * 1000 + static_cast<unsigned>(i),
-                                                      fleet.ports(), kKeys));
+                                                      fleet.ports(), kKeys, protocol));
     }
     std::atomic<bool> stop = false;
     std::vector<std::jthread> threads;
@@ -392,7 +428,7 @@ ChaosRun Run(Setup setup, const std::string& name, milliseconds time) {
     outcome.history.insert(outcome.history.end(), reader.history().begin(), reader.history().end());
   }
   outcome.judgement = JudgeHistory(outcome.history);
-  if (setup != Setup::kTwoOwners &&
+  if (!HasNoOwner(setup) &&
       (!outcome.recovered || outcome.judgement.verdict != Judgement::Verdict::kLinearizable)) {
     const fs::path kept = fs::absolute(fmt::format("chaos-{}-{}", name, seed));
     fs::create_directories(kept);
@@ -411,8 +447,8 @@ std::size_t Count(const std::vector<Operation>& history, Operation::Outcome outc
                     [outcome](const Operation& op) { return op.outcome == outcome; }));
 }
 
-void Check(Setup setup, const std::string& name) {
-  const std::uint64_t seconds = test::Rounds("STOUT_CHAOS_SECONDS", 60);
+void Check(Setup setup, const std::string& name, std::uint64_t usual_seconds = 60) {
+  const std::uint64_t seconds = test::Rounds("STOUT_CHAOS_SECONDS", usual_seconds);
   const ChaosRun outcome = Run(setup, name, std::chrono::seconds(seconds));
   const std::size_t ok = Count(outcome.history, Operation::Outcome::kOk);
   const std::size_t unknown = Count(outcome.history, Operation::Outcome::kUnknown);
@@ -438,8 +474,17 @@ TEST_CASE("a fleet on Redis stays linearizable under faults", "[chaos][long]") {
   Check(Setup::kRedis, "redis");
 }
 
+TEST_CASE("nodes on PostgreSQL stay linearizable under faults", "[chaos][long]") {
+  Check(Setup::kNodesPostgres, "nodes-postgres", 40);
+}
+
+TEST_CASE("nodes on Redis Cluster stay linearizable under faults", "[chaos][long]") {
+  Check(Setup::kNodesCluster, "nodes-cluster", 40);
+}
+
 TEST_CASE("servers that all believe to own one plain store are found out", "[chaos]") {
-  const ChaosRun outcome = Run(Setup::kTwoOwners, "plain", 5s);
+  const Setup setup = GENERATE(Setup::kTwoOwners, Setup::kNodesTwoOwners);
+  const ChaosRun outcome = Run(setup, "plain", 5s);
   CHECK(outcome.judgement.verdict == Judgement::Verdict::kViolated);
 }
 

@@ -66,7 +66,8 @@ struct World {
   asio::io_context context;
   ScriptedStore store;
   WriteBackMap map{context.get_executor(), store, {.engine = Plain()}};
-  NodeService service{map, store, ""};
+  OneRange ranges{map, [] {}};
+  NodeService service{ranges, store, nullptr, ""};
 };
 
 TEST_CASE("a write of a pipeline is answered when it is durable, and not before", "[node]") {
@@ -125,7 +126,7 @@ TEST_CASE("a change that the store never takes is answered with an error", "[nod
   world.Start(pipeline);
   world.AnswerWrite({.items = {{0, Errc::kRefused}}});
   CHECK(pipeline.done);
-  CHECK(pipeline.replies.starts_with("-ERR not known to be durable: "));
+  CHECK(pipeline.replies.starts_with("-ERR not durable: "));
 }
 
 TEST_CASE("a node that another node shut out answers no write with OK", "[node]") {
@@ -134,10 +135,10 @@ TEST_CASE("a node that another node shut out answers no write with OK", "[node]"
   world.Start(pipeline);
   world.AnswerWrite({.batch = Errc::kFenced});
   CHECK(pipeline.done);
-  CHECK(pipeline.replies.starts_with("-ERR not known to be durable: "));
+  CHECK(pipeline.replies.starts_with("-UNKNOWN not known to be durable: "));
   Pipeline later(world.service, {{"GET", "k"}});
   world.Start(later);
-  CHECK(later.replies.starts_with("-ERR not done: "));
+  CHECK(later.replies.starts_with("-TRYAGAIN not done: "));
 }
 
 }  // namespace

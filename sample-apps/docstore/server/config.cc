@@ -145,17 +145,11 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
                 "room in memory, once 10 s have passed (otherwise 408); 0 allows any rate");
 }
 
-// Returns true if `host` means every address of the machine, which no other machine can connect to.
-bool IsAnyAddress(const std::string& host) {
-  boost::system::error_code is_name;
-  const auto address = boost::asio::ip::make_address(host, is_name);
-  return host.empty() || (!is_name && address.is_unspecified());
-}
-
 // Returns the problem that only the combination of options shows, or "".
 std::string CheckTogether(const Config& config) {
   const EngineOptions& engine = config.documents.map.engine;
-  if (!config.leases.empty() && config.advertise.empty() && IsAnyAddress(config.listen.host)) {
+  if (!config.leases.empty() && config.advertise.empty() &&
+      program::IsAnyAddress(config.listen.host)) {
     return "--listen is no address that other machines can reach: give that address with "
            "--advertise";
   }

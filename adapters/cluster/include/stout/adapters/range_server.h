@@ -170,8 +170,8 @@ class RangeServer {
   std::vector<std::shared_ptr<Handover>> handovers_;  // on the manager's strand
   LeaseService::Watch refusal_;                       // on the manager's strand
   std::atomic<bool> refused_ = false;
-  bool leaving_ = false;                              // on the manager's strand
-  bool suspended_ = false;                            // on the manager's strand
+  bool leaving_ = false;    // on the manager's strand
+  bool suspended_ = false;  // on the manager's strand
   // Guards slots_ and closed_.
   mutable std::mutex mutex_;
   std::vector<Slot> slots_;  // by range

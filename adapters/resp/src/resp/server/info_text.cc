@@ -48,7 +48,7 @@ void TellLatencies(const CommandStats& stats, InfoText& text) {
 void DescribeServer(const Service& service, std::string_view version_name, InfoText& text) {
   if (text.Section("Server")) {
     text.Line("redis_version", kRedisVersion);
-    text.Line("redis_mode", "standalone");
+    text.Line("redis_mode", service.mode);
     text.Line(version_name, STOUT_VERSION);
     text.Line("process_id", ::getpid());
     text.Line("tcp_port", service.port);

@@ -68,7 +68,8 @@ struct Service {
   const std::string_view server;
   const std::string_view program;
   const CommandTable commands;
-  const std::string password;  ///< empty: none is required
+  const std::string password;            ///< empty: none is required
+  std::string_view mode = "standalone";  ///< "cluster" if clients may ask for CLUSTER SLOTS
   ConnectionLimits limits;
   ConnectionStats connection_stats;
   CommandStats command_stats;

@@ -111,7 +111,7 @@ void Hello(const Call& call) {
   text("version", STOUT_VERSION);
   reply.NamedInteger("proto", version == Resp::k2 ? 2 : 3);
   reply.NamedInteger("id", session.id);
-  text("mode", "standalone");
+  text("mode", call.service.mode);
   text("role", "master");
   reply.BulkString("modules");
   reply.ArrayHeader(0);

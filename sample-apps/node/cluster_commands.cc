@@ -1,0 +1,222 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "node/commands.h"
+#include "node/node_service.h"
+#include "resp/client/address.h"
+#include "resp/server/command_replies.h"
+#include "resp/server/reply_writer.h"
+#include "stout/adapters/hash_slot.h"
+#include "stout/core/lease_table.h"
+
+namespace stout::node {
+namespace {
+
+// Slots from `first` to `last`, inclusive, that one node owns.
+struct Span {
+  std::size_t first;
+  std::size_t last;
+  Lease owner;
+};
+
+// Returns the slots that are owned, in order.
+std::vector<Span> OwnedSlots(const LeaseTable& table) {
+  std::vector<Span> spans;
+  const std::size_t ranges = table.ranges.size();
+  // The first slot of a range: the least with slot * ranges / kSlots == range.
+  const auto first_of = [&](std::size_t range) {
+    return (range * redis::kSlots + ranges - 1) / ranges;
+  };
+  for (std::size_t range = 0; range < ranges; ++range) {
+    const std::optional<Lease>& lease = table.ranges[range];
+    if (!lease) continue;
+    const std::size_t first = first_of(range);
+    const std::size_t last = first_of(range + 1) - 1;
+    const bool extends = !spans.empty() && spans.back().last + 1 == first &&
+                         spans.back().owner.address == lease->address;
+    extends ? void(spans.back().last = last) : spans.push_back({first, last, *lease});
+  }
+  return spans;
+}
+
+// Redis names nodes by 40 hexadecimal digits.
+std::string NodeId(std::string_view address) {
+  const std::uint64_t hash = internal::NameHash(address);
+  return fmt::format("{:016x}{:016x}{:08x}", hash, internal::Mix(hash),
+                     static_cast<std::uint32_t>(internal::Mix(~hash)));
+}
+
+std::pair<std::string, std::uint16_t> HostAndPort(const std::string& address) {
+  const auto authority = resp::ReadAuthority(address, 0);
+  if (!authority || authority->addresses.empty()) return {address, 0};
+  return {authority->addresses.front().host, authority->addresses.front().port};
+}
+
+// Returns the node's cluster, or null after an error.
+const Cluster* ClusterOf(const resp::Call& call) {
+  const Cluster* const cluster = static_cast<const NodeService&>(call.service).cluster;
+  if (cluster == nullptr) {
+    call.reply.Error(
+        "ERR This instance has cluster support disabled: start it and others with --join");
+  }
+  return cluster;
+}
+
+void Slots(const resp::Call& call) {
+  const Cluster* const cluster = ClusterOf(call);
+  if (cluster == nullptr) return;
+  const auto spans = OwnedSlots(*cluster->server.table());
+  call.reply.ArrayHeader(spans.size());
+  for (const Span& span : spans) {
+    const auto [host, port] = HostAndPort(span.owner.address);
+    call.reply.ArrayHeader(3);
+    call.reply.Integer(static_cast<std::int64_t>(span.first));
+    call.reply.Integer(static_cast<std::int64_t>(span.last));
+    call.reply.ArrayHeader(4);
+    call.reply.BulkString(host);
+    call.reply.Integer(port);
+    call.reply.BulkString(NodeId(span.owner.address));
+    call.reply.ArrayHeader(0);
+  }
+}
+
+void Shards(const resp::Call& call) {
+  const Cluster* const cluster = ClusterOf(call);
+  if (cluster == nullptr) return;
+  const auto table = cluster->server.table();
+  std::map<std::string, std::vector<Span>> nodes;
+  for (const std::string& member : table->members) nodes[member];
+  for (const Span& span : OwnedSlots(*table)) nodes[span.owner.address].push_back(span);
+  call.reply.ArrayHeader(nodes.size());
+  for (const auto& [address, spans] : nodes) {
+    const auto [host, port] = HostAndPort(address);
+    const auto text = [&](std::string_view name, std::string_view value) {
+      call.reply.BulkString(name);
+      call.reply.BulkString(value);
+    };
+    call.reply.MapHeader(2);
+    call.reply.BulkString("slots");
+    call.reply.ArrayHeader(2 * spans.size());
+    for (const Span& span : spans) {
+      call.reply.Integer(static_cast<std::int64_t>(span.first));
+      call.reply.Integer(static_cast<std::int64_t>(span.last));
+    }
+    call.reply.BulkString("nodes");
+    call.reply.ArrayHeader(1);
+    call.reply.MapHeader(7);
+    text("id", NodeId(address));
+    call.reply.NamedInteger("port", port);
+    text("ip", host);
+    text("endpoint", host);
+    text("role", "master");
+    call.reply.NamedInteger("replication-offset", 0);
+    text("health", "online");
+  }
+}
+
+void Nodes(const resp::Call& call) {
+  const Cluster* const cluster = ClusterOf(call);
+  if (cluster == nullptr) return;
+  const auto table = cluster->server.table();
+  const auto spans = OwnedSlots(*table);
+  std::string text;
+  const auto out = std::back_inserter(text);
+  for (const std::string& member : table->members) {
+    fmt::format_to(out, "{} {}@0 {}master - 0 0 0 connected", NodeId(member), member,
+                   member == cluster->self ? "myself," : "");
+    for (const Span& span : spans) {
+      if (span.owner.address == member) fmt::format_to(out, " {}-{}", span.first, span.last);
+    }
+    text += '\n';
+  }
+  call.reply.Verbatim("txt", text);
+}
+
+void Info(const resp::Call& call) {
+  const Cluster* const cluster = ClusterOf(call);
+  if (cluster == nullptr) return;
+  const auto table = cluster->server.table();
+  std::size_t assigned = 0;
+  std::vector<std::string> owners;
+  for (const Span& span : OwnedSlots(*table)) {
+    assigned += span.last - span.first + 1;
+    owners.push_back(span.owner.address);
+  }
+  std::ranges::sort(owners);
+  const auto same = std::ranges::unique(owners);
+  owners.erase(same.begin(), same.end());
+  call.reply.Verbatim(
+      "txt", fmt::format("cluster_state:{}\r\ncluster_slots_assigned:{}\r\ncluster_slots_ok:{}\r\n"
+                         "cluster_slots_pfail:0\r\ncluster_slots_fail:{}\r\n"
+                         "cluster_known_nodes:{}\r\ncluster_size:{}\r\n",
+                         assigned == redis::kSlots ? "ok" : "fail", assigned, assigned,
+                         redis::kSlots - assigned, table->members.size(), owners.size()));
+}
+
+void Myid(const resp::Call& call) {
+  const Cluster* const cluster = ClusterOf(call);
+  if (cluster != nullptr) call.reply.BulkString(NodeId(cluster->self));
+}
+
+void Keyslot(const resp::Call& call) {
+  if (ClusterOf(call) != nullptr) call.reply.Integer(redis::SlotOf(call.arguments[2]));
+}
+
+void Help(const resp::Call& call) {
+  resp::ReplyToHelp(call.service.commands, call.command, call.reply);
+}
+
+// Reads and writes go to the owner of a key in any case.
+void Ok(const resp::Call& call) {
+  if (ClusterOf(call) != nullptr) call.reply.Ok();
+}
+
+using enum resp::CommandFlag::Bits;
+using resp::CommandCategory::kConnection;
+
+// As in session_commands.cc.
+// clang-format off
+constexpr resp::Command kRows[] = {
+    {0, "cluster", -2, 0, {}, 0,
+     "cluster", "3.0.0", "Commands on the nodes that share the store."},
+    {0, "cluster|help", 2, kLoading | kStale, {}, 0,
+     "cluster", "5.0.0", "Lists the subcommands.", {}, Help},
+    {0, "cluster|info", 2, kStale, {}, 0,
+     "cluster", "3.0.0", "Describes the state of the cluster.", {}, Info},
+    {0, "cluster|keyslot", 3, kStale, {}, 0,
+     "cluster", "3.0.0", "Returns the slot of a key.", "key", Keyslot},
+    {0, "cluster|myid", 2, kStale, {}, 0,
+     "cluster", "3.0.0", "Returns the name of this node.", {}, Myid},
+    {0, "cluster|nodes", 2, kStale, {}, 0,
+     "cluster", "3.0.0", "Lists the nodes and their slots, as text.", {}, Nodes},
+    {0, "cluster|shards", 2, kLoading | kStale, {}, 0,
+     "cluster", "7.0.0", "Lists the nodes and their slots.", {}, Shards},
+    {0, "cluster|slots", 2, kLoading | kStale, {}, 0,
+     "cluster", "3.0.0", "Lists the slots and their nodes.", {}, Slots},
+    {0, "readonly", 1, kLoading | kStale | kFast, {}, kConnection,
+     "cluster", "3.0.0", "Has no effect: a read goes to the owner of its key.", {}, Ok},
+    {0, "readwrite", 1, kLoading | kStale | kFast, {}, kConnection,
+     "cluster", "3.0.0", "Has no effect: a read goes to the owner of its key.", {}, Ok},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const resp::Command> ClusterCommands() { return kRows; }
+
+bool ShowsOwners(const resp::Command& command) {
+  return command.run == Slots || command.run == Shards || command.run == Nodes;
+}
+
+}  // namespace stout::node

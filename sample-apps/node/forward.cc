@@ -1,0 +1,151 @@
+#include "node/forward.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "node/commands.h"
+#include "resp/server/integer.h"
+
+namespace stout::node {
+namespace {
+
+using Kind = resp::Reply::Kind;
+
+void Copy(const resp::Reply& reply, resp::ReplyWriter& writer) {
+  switch (reply.kind) {
+    case Kind::kNil:
+      return writer.Null();
+    case Kind::kStatus:
+      return writer.SimpleString(reply.text);
+    case Kind::kError:
+      return writer.Error(reply.text);
+    case Kind::kInteger:
+      return writer.Integer(reply.integer);
+    case Kind::kString:
+      return writer.BulkString(reply.text);
+    case Kind::kArray:
+      writer.ArrayHeader(reply.elements.size());
+      for (const resp::Reply& element : reply.elements) Copy(element, writer);
+  }
+}
+
+void AddExec(const Request& request, resp::Commands& commands) {
+  std::size_t words = 2 + 3 * request.watched.size();
+  for (const Request& queued : request.queued) {
+    if (queued.on_keys()) words += 1 + queued.arguments.size();
+  }
+  commands.Begin(words);
+  commands.Argument("STOUT.EXEC");
+  commands.Argument(std::to_string(request.watched.size()));
+  for (const auto& [key, stamp] : request.watched) {
+    commands.Argument(key);
+    commands.Argument(std::to_string(stamp.epoch));
+    commands.Argument(std::to_string(stamp.version));
+  }
+  for (const Request& queued : request.queued) {
+    if (!queued.on_keys()) continue;
+    commands.Argument(std::to_string(queued.arguments.size()));
+    for (const std::string_view word : queued.arguments) commands.Argument(word);
+  }
+}
+
+void Malformed(Request& request) {
+  request.error = "UNKNOWN the node that owns the key sent a malformed reply";
+}
+
+void TakeText(Request& request, const resp::Reply& reply, resp::Resp version,
+              std::string& replies) {
+  if (reply.error()) {
+    request.error = reply.text;
+    return;
+  }
+  request.reply_begin = replies.size();
+  resp::ReplyWriter writer(replies, version);
+  Copy(reply, writer);
+  request.reply_end = replies.size();
+}
+
+void TakeExec(Request& request, const resp::Reply& reply, resp::Resp version,
+              std::string& replies) {
+  if (reply.kind == Kind::kNil) {
+    request.aborted = true;
+    return;
+  }
+  auto element = reply.elements.begin();
+  for (Request& queued : request.queued) {
+    if (!queued.on_keys()) continue;
+    if (element == reply.elements.end()) return Malformed(request);
+    TakeText(queued, *element++, version, replies);
+  }
+}
+
+void TakeStamps(Request& request, const resp::Reply& reply, std::string& replies) {
+  const auto& numbers = reply.elements;
+  if (numbers.size() != 2 * request.keys()) return Malformed(request);
+  for (std::size_t i = 0; i < numbers.size(); i += 2) {
+    request.stamps.push_back(
+        {static_cast<Epoch>(numbers[i].integer), static_cast<Version>(numbers[i + 1].integer)});
+  }
+  request.reply_begin = replies.size();
+  resp::ReplyWriter(replies).Ok();
+  request.reply_end = replies.size();
+}
+
+}  // namespace
+
+void AddForwarded(const Request& request, resp::Commands& commands) {
+  if (request.command->id == CommandId::kExec) return AddExec(request, commands);
+  const bool watch = request.command->id == CommandId::kWatch;
+  commands.Begin(request.arguments.size());
+  commands.Argument(watch ? "STOUT.STAMPS" : request.arguments.front());
+  for (const std::string_view word : request.arguments.subspan(1)) commands.Argument(word);
+}
+
+void TakeReply(Request& request, const resp::Reply& reply, resp::Resp version,
+               std::string& replies) {
+  request.displaced = reply.code() == "MOVED";
+  if (reply.error()) {
+    request.error = reply.text;
+  } else if (request.command->id == CommandId::kExec) {
+    TakeExec(request, reply, version, replies);
+  } else if (request.command->id == CommandId::kWatch) {
+    TakeStamps(request, reply, replies);
+  } else {
+    TakeText(request, reply, version, replies);
+  }
+}
+
+bool ReadForwardedExec(Request& request) {
+  resp::Arguments words = request.arguments.subspan(1);
+  // Returns the next word as a number that is at most `most`.
+  const auto number = [&words](std::uint64_t most) -> std::optional<std::uint64_t> {
+    if (words.empty()) return std::nullopt;
+    const auto read = resp::ParseUnsigned(words.front());
+    words = words.subspan(1);
+    return read && *read <= most ? read : std::nullopt;
+  };
+  constexpr std::uint64_t kAny = UINT64_MAX;
+  const auto watched = number(words.size() / 3);
+  if (!watched) return false;
+  for (std::uint64_t i = 0; i < *watched; ++i) {
+    if (words.empty()) return false;
+    const std::string_view key = words.front();
+    words = words.subspan(1);
+    const auto epoch = number(kAny);
+    const auto version = number(kAny);
+    if (!epoch || !version) return false;
+    request.watched.emplace(key, Stamp{*epoch, *version});
+  }
+  while (!words.empty()) {
+    const auto size = number(words.size() - 1);
+    if (!size || *size == 0) return false;
+    request.queued.emplace_back().arguments = words.first(static_cast<std::size_t>(*size));
+    words = words.subspan(static_cast<std::size_t>(*size));
+  }
+  return true;
+}
+
+}  // namespace stout::node

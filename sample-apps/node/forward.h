@@ -1,0 +1,36 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "node/request.h"
+#include "resp/client/commands.h"
+#include "resp/client/reply.h"
+#include "resp/server/reply_writer.h"
+
+namespace stout::node {
+
+/// How a node sends a command to the node that owns its keys:
+///
+///     STOUT.PEER epoch        The commands that follow come from a node, and are for a range under
+///                             this epoch. They are answered MOVED rather than forwarded again.
+///     STOUT.STAMPS key ...    The stamps of keys, for WATCH: epoch and version of each.
+///     STOUT.EXEC watched [key epoch version ...] [words word ...] ...
+///                             A transaction: `watched` keys with their stamps, then its commands.
+///
+/// All other commands are sent as they came.
+
+/// Adds a command that is to be sent. Requires that it is on keys.
+void AddForwarded(const Request& request, resp::Commands& commands);
+
+/// Takes the reply of the owner. The client's reply is appended to `replies`. If the owner was
+/// another node, the request is displaced.
+void TakeReply(Request& request, const resp::Reply& reply, resp::Resp version,
+               std::string& replies);
+
+/// Reads the arguments of STOUT.EXEC into request.watched and request.queued, whose arguments are
+/// parts of those of the request. Returns false if they are malformed.
+[[nodiscard]] bool ReadForwardedExec(Request& request);
+
+}  // namespace stout::node

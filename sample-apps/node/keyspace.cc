@@ -1,0 +1,127 @@
+#include "node/keyspace.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_future.hpp>
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <thread>
+#include <utility>
+
+#include "stout/adapters/partition.h"
+#include "stout/adapters/range_server.h"
+#include "stout/adapters/store_url.h"
+#include "stout/core/errc.h"
+#include "stout/write_back_map.h"
+
+namespace stout::node {
+namespace {
+
+namespace asio = boost::asio;
+
+class Alone final : public Keyspace {
+ public:
+  Alone(const asio::any_io_executor& keys, Store& store, const Config& config,
+        std::function<void()> on_fenced)
+      : config_(config), map_(keys, store, config.map), ranges_(map_, std::move(on_fenced)) {}
+
+  Ranges& ranges() override { return ranges_; }
+  Cluster* cluster() override { return nullptr; }
+
+  std::string Open(const std::string&) override {
+    try {
+      map_.interposer().AsyncOpenScope(config_.scope, asio::use_future).get();
+      return "";
+    } catch (const std::exception& error) {
+      return fmt::format("cannot take over store {}: {}", Redacted(config_.store), error.what());
+    }
+  }
+  void Leave(UniqueFunction<void()> done) override { done(); }
+  void Drain(Done done) override {
+    asio::post(map_.get_executor(), [this, done = std::move(done)]() mutable {
+      map_.interposer().Drain([done = std::move(done)](ErrorCode ec) mutable {
+        done(ec == Errc::kFenced ? ErrorCode() : ec);  // another node has the keys
+      });
+    });
+  }
+  void Close(Done done) override {
+    asio::post(map_.get_executor(), [this, done = std::move(done)]() mutable {
+      map_.interposer().Close();
+      done({});
+    });
+  }
+
+ private:
+  const Config& config_;
+  WriteBackMap map_;
+  OneRange ranges_;
+};
+
+RangeServerOptions ServerOptions(const Config& config) {
+  return {.partition = SlotPartition(config.ranges),
+          .scope = config.scope,
+          .ttl = config.lease_ttl,
+          .farewell = kFarewell,
+          .handover_timeout = config.handover_timeout,
+          .map = config.map};
+}
+
+class Shared final : public Keyspace {
+ public:
+  Shared(const asio::any_io_executor& keys, asio::any_io_executor clients, Store& store,
+         std::unique_ptr<LeaseService> leases, const Config& config)
+      : leases_(std::move(leases)),
+        server_(keys, store, *leases_, ServerOptions(config)),
+        ranges_(server_),
+        // The owner may wait for the range, and then for the store.
+        cluster_{server_,
+                 {},
+                 {std::move(clients), config.password, 2 * config.map.engine.reply_deadline}} {}
+
+  Ranges& ranges() override { return ranges_; }
+  Cluster* cluster() override { return &cluster_; }
+
+  std::string Open(const std::string& self) override {
+    cluster_.self = self;
+    server_.Open(self);
+    while (!server_.joined()) {
+      if (server_.refused()) return "the lease service refuses this node";
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return "";
+  }
+  void Leave(UniqueFunction<void()> done) override {
+    server_.Leave(
+        [this, done = std::move(done), clients = cluster_.peers.get_executor()]() mutable {
+          asio::post(clients, [this, done = std::move(done)]() mutable {
+            cluster_.leaving = true;
+            done();
+          });
+        });
+  }
+  void Drain(Done done) override { done({}); }  // no range is left
+  void Close(Done done) override { server_.Close(std::move(done)); }
+
+ private:
+  const std::unique_ptr<LeaseService> leases_;
+  RangeServer server_;
+  LeasedRanges ranges_;
+  Cluster cluster_;
+};
+
+}  // namespace
+
+std::unique_ptr<Keyspace> MakeAlone(const asio::any_io_executor& keys, Store& store,
+                                    const Config& config, std::function<void()> on_fenced) {
+  return std::make_unique<Alone>(keys, store, config, std::move(on_fenced));
+}
+
+std::unique_ptr<Keyspace> MakeShared(const asio::any_io_executor& keys,
+                                     const asio::any_io_executor& clients, Store& store,
+                                     std::unique_ptr<LeaseService> leases, const Config& config) {
+  return std::make_unique<Shared>(keys, clients, store, std::move(leases), config);
+}
+
+}  // namespace stout::node

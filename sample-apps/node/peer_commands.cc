@@ -1,0 +1,39 @@
+#include <cstdint>
+#include <span>
+
+#include "node/commands.h"
+
+namespace stout::node {
+namespace {
+
+void ReplyStamps(KeyTurn& turn) {
+  auto& stamps = turn.request.stamps;
+  stamps.push_back(turn.stamp);
+  if (!turn.last()) return;
+  turn.reply.ArrayHeader(2 * stamps.size());
+  for (const Stamp& stamp : stamps) {
+    turn.reply.Integer(static_cast<std::int64_t>(stamp.epoch));
+    turn.reply.Integer(static_cast<std::int64_t>(stamp.version));
+  }
+}
+
+using enum CommandId::Number;
+using enum resp::CommandFlag::Bits;
+
+// What a node sends to another: see forward.h.
+// clang-format off
+constexpr KeyCommand kPeerRows[] = {
+    {{kStoutExec, "stout.exec", -2, kWrite | kNoMulti, {}, 0,
+      "cluster", "0.1.0", "Runs a transaction that another node forwards."}},
+    {{kStoutPeer, "stout.peer", 2, kNoMulti, {}, 0,
+      "cluster", "0.1.0", "Says that the commands that follow come from another node."}},
+    {{kStoutStamps, "stout.stamps", -2, kReadonly, {1, -1, 1}, 0,
+      "cluster", "0.1.0", "Returns the epochs and versions of keys."}, nullptr, ReplyStamps},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const KeyCommand> PeerCommands() { return kPeerRows; }
+
+}  // namespace stout::node

@@ -1,0 +1,101 @@
+#include "node/peers.h"
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "resp/client/address.h"
+#include "stout/completion.h"
+#include "stout/core/errc.h"
+
+namespace stout::node {
+namespace {
+
+namespace asio = boost::asio;
+
+/// Maximum connections to one node. A slow answer holds up only the commands that were sent with
+/// its own.
+constexpr std::size_t kMostConnections = 16;
+
+/// Bytes of commands that are sent together. More only if one call has more.
+constexpr std::size_t kSentTogether = std::size_t{1} << 20;
+
+constexpr auto kConnectTimeout = std::chrono::seconds(2);
+
+}  // namespace
+
+Peers::Peers(asio::any_io_executor executor, std::string password, Duration timeout)
+    : executor_(std::move(executor)), password_(std::move(password)), timeout_(timeout) {}
+
+Peers::~Peers() = default;
+
+asio::awaitable<resp::Outcome> Peers::Run(std::string address, const resp::Commands& commands) {
+  co_return co_await Initiate<void(resp::Outcome)>(
+      [this, &address, &commands](UniqueFunction<void(resp::Outcome)> done) {
+        Enqueue(address, {commands, std::move(done)});
+      },
+      asio::use_awaitable);
+}
+
+void Peers::Enqueue(const std::string& address, Call call) {
+  Node& node = nodes_[address];
+  if (!node.peer) {
+    const auto authority = resp::ReadAuthority(address, 0);
+    if (!authority || authority->addresses.size() != 1) {
+      return call.done({Errc::kBadUrl, "'" + address + "' is no address of a node"});
+    }
+    resp::Peer peer{.name = "node " + address,
+                    .address = authority->addresses.front(),
+                    .greeting = {},
+                    .timeout = timeout_,
+                    .connect_timeout = kConnectTimeout,
+                    .reports = false};
+    resp::AppendAuth({}, password_, &peer.greeting);
+    node.peer = std::make_shared<const resp::Peer>(std::move(peer));
+  }
+  node.queue.push_back(std::move(call));
+  if (node.busy == kMostConnections) return;
+  ++node.busy;
+  asio::co_spawn(executor_, Send(node), asio::detached);
+}
+
+asio::awaitable<void> Peers::Send(Node& node) {
+  std::unique_ptr<resp::Connection> connection;
+  if (node.idle.empty()) {
+    connection = std::make_unique<resp::Connection>(node.peer, executor_);
+  } else {
+    connection = std::move(node.idle.back());
+    node.idle.pop_back();
+  }
+  while (!node.queue.empty()) {
+    std::vector<Call> calls;
+    resp::Commands commands;
+    while (!node.queue.empty() && commands.bytes().size() < kSentTogether) {
+      commands.Append(node.queue.front().commands);
+      calls.push_back(std::move(node.queue.front()));
+      node.queue.pop_front();
+    }
+    resp::Outcome outcome;
+    if (!connection->Usable()) outcome = co_await connection->Open();
+    if (outcome.errc == Errc::kOk) outcome = co_await connection->Run(commands);
+    auto reply = std::make_move_iterator(outcome.replies.begin());
+    for (Call& call : calls) {
+      resp::Outcome part{outcome.errc, outcome.message};
+      if (outcome.errc == Errc::kOk) {
+        const auto end = reply + static_cast<std::ptrdiff_t>(call.commands.count());
+        part.replies.assign(reply, end);
+        reply = end;
+      }
+      call.done(std::move(part));
+    }
+  }
+  --node.busy;
+  node.idle.push_back(std::move(connection));
+}
+
+}  // namespace stout::node

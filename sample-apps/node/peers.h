@@ -1,0 +1,62 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "resp/client/commands.h"
+#include "resp/client/connection.h"
+#include "stout/core/types.h"
+#include "stout/unique_function.h"
+
+namespace stout::node {
+
+/// Connections to the other nodes of a deployment. Commands that wait for a connection to the same
+/// node are sent together.
+///
+/// Owner: outlives its calls, or the run() of the executor's context.
+/// Threads: the executor's, which has one.
+class Peers {
+ public:
+  /// `password`: of all nodes; empty: they require none. A call ends after `timeout`, and the time
+  /// to connect.
+  Peers(boost::asio::any_io_executor executor, std::string password, Duration timeout);
+  Peers(const Peers&) = delete;
+  Peers& operator=(const Peers&) = delete;
+  ~Peers();
+
+  [[nodiscard]] boost::asio::any_io_executor get_executor() const { return executor_; }
+
+  /// Sends commands to the node at an address like "10.0.0.7:7001". Errors: kTransient and kBadUrl
+  /// if they were not sent, kUnknown if some may have been carried out.
+  [[nodiscard]] boost::asio::awaitable<resp::Outcome> Run(std::string address,
+                                                          const resp::Commands& commands);
+
+ private:
+  struct Call {
+    const resp::Commands& commands;
+    UniqueFunction<void(resp::Outcome)> done;
+  };
+  struct Node {
+    std::shared_ptr<const resp::Peer> peer;
+    std::deque<Call> queue;
+    std::size_t busy = 0;  // connections
+    std::vector<std::unique_ptr<resp::Connection>> idle;
+  };
+
+  void Enqueue(const std::string& address, Call call);
+  // Sends what is queued for a node, by one connection, until nothing is.
+  [[nodiscard]] boost::asio::awaitable<void> Send(Node& node);
+
+  const boost::asio::any_io_executor executor_;
+  const std::string password_;
+  const Duration timeout_;
+  std::map<std::string, Node, std::less<>> nodes_;  // by address
+};
+
+}  // namespace stout::node

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "stout/adapters/range_server.h"
+#include "stout/core/lease_table.h"
+#include "stout/core/types.h"
+#include "stout/write_back_map.h"
+
+namespace stout::node {
+
+/// The ranges of keys of a deployment, each in a map of one of its nodes.
+///
+/// Threads: any.
+class Ranges {
+ public:
+  Ranges() = default;
+  Ranges(const Ranges&) = delete;
+  Ranges& operator=(const Ranges&) = delete;
+  virtual ~Ranges() = default;
+
+  [[nodiscard]] virtual RangeId RangeOf(KeyView key) const = 0;
+  /// As RangeServer::Run.
+  virtual void Run(RangeId range, RangeServer::Operation operation) = 0;
+  /// Returns the lease of a range as this node last heard of it; nullopt if it is free, or if the
+  /// node is alone.
+  [[nodiscard]] virtual std::optional<Lease> LeaseOf(RangeId range) const = 0;
+  /// Call it when a map reports kFenced: another node writes its keys.
+  virtual void OnFenced(const ServedRange& served) = 0;
+};
+
+/// A node that is alone: all keys are one range.
+class OneRange final : public Ranges {
+ public:
+  /// `map` outlives it. `on_fenced` may be called more than once.
+  OneRange(WriteBackMap& map, std::function<void()> on_fenced);
+
+  [[nodiscard]] RangeId RangeOf(KeyView) const override { return 0; }
+  void Run(RangeId range, RangeServer::Operation operation) override;
+  [[nodiscard]] std::optional<Lease> LeaseOf(RangeId) const override { return std::nullopt; }
+  void OnFenced(const ServedRange&) override { on_fenced_(); }
+
+ private:
+  const RangeServer::Served served_;
+  const std::function<void()> on_fenced_;
+};
+
+/// A node among others, which share the ranges by leases.
+class LeasedRanges final : public Ranges {
+ public:
+  /// `server` outlives it.
+  explicit LeasedRanges(RangeServer& server) : server_(server) {}
+
+  [[nodiscard]] RangeId RangeOf(KeyView key) const override { return server_.RangeOf(key); }
+  void Run(RangeId range, RangeServer::Operation operation) override {
+    server_.Run(range, std::move(operation));
+  }
+  [[nodiscard]] std::optional<Lease> LeaseOf(RangeId range) const override;
+  void OnFenced(const ServedRange& served) override;
+
+ private:
+  RangeServer& server_;
+};
+
+}  // namespace stout::node

@@ -1,0 +1,310 @@
+#include "node/router.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <charconv>
+#include <chrono>
+#include <exception>
+#include <string_view>
+#include <utility>
+
+#include "node/commands.h"
+#include "node/forward.h"
+#include "node/peers.h"
+#include "resp/server/clock.h"
+#include "resp/server/reply_writer.h"
+#include "stout/adapters/hash_slot.h"
+#include "stout/completion.h"
+#include "stout/sharded.h"
+
+namespace stout::node {
+namespace {
+
+namespace asio = boost::asio;
+
+/// Pause before a range is looked for again.
+constexpr auto kLookAgain = std::chrono::milliseconds(10);
+
+/// Memory for replies that an idle client may hold.
+constexpr std::size_t kRepliesKept = std::size_t{64} << 10;
+
+constexpr std::string_view kCrossSlot =
+    "CROSSSLOT the keys are in several ranges: give them the same {hash tag}";
+
+KeyView FirstKey(const Request& request) {
+  if (!request.watched.empty()) return request.watched.begin()->first;
+  for (const Request& queued : request.queued) {
+    if (queued.on_keys() && queued.keys() > 0) return queued.key(0);
+  }
+  return request.key(0);
+}
+
+// Removes the requests that were carried out. Those that were not, but are followed by one that
+// was, are answered with an error, because a repetition would be out of order.
+void KeepDisplaced(std::vector<Request*>& requests) {
+  const auto is_done = [](const Request* request) { return !request->displaced; };
+  const auto last = std::find_if(requests.rbegin(), requests.rend(), is_done);
+  for (auto at = last; at != requests.rend(); ++at) (*at)->displaced = false;
+  requests.erase(requests.begin(), last.base());
+}
+
+void Reset(Request& request) {
+  request.displaced = request.aborted = false;
+  request.error.clear();
+  request.stamps.clear();
+  for (Request& queued : request.queued) {
+    queued.displaced = false;
+    queued.error.clear();
+  }
+}
+
+std::int64_t ToInteger(std::string_view reply) {
+  std::int64_t number = 0;
+  std::from_chars(reply.data() + 1, reply.data() + reply.size(), number);
+  return number;
+}
+
+}  // namespace
+
+Router::Router(NodeService& service, const resp::Session& session)
+    : service_(service), session_(session) {}
+
+Router::~Router() = default;
+
+void Router::Clear() {
+  for (std::size_t i = 0; i < used_; ++i) {
+    Group& group = *groups_[i];
+    group.left.clear();
+    group.replies.clear();
+    if (group.replies.capacity() > kRepliesKept) group.replies.shrink_to_fit();
+  }
+  used_ = 0;
+  words_.Clear();
+  joined_.clear();
+}
+
+// --- Which range --------------------------------------------------------------------------------
+
+void Router::Place(Request& request) {
+  if (!request.on_keys()) return;
+  if (request.command->id == CommandId::kExec) {
+    const bool on_keys =
+        !request.watched.empty() || std::ranges::any_of(request.queued, &Request::on_keys);
+    if (!on_keys) return;
+  }
+  if (const auto range = RangeOf(request)) return Add(request, *range);
+  switch (request.command->id) {
+    case CommandId::kDel:
+    case CommandId::kExists:
+    case CommandId::kMget:
+    case CommandId::kUnlink:
+    case CommandId::kWatch:
+      return Split(request);
+    default:
+      request.error = kCrossSlot;
+  }
+}
+
+std::optional<RangeId> Router::RangeOf(const Request& request) const {
+  std::optional<RangeId> range;
+  const auto same = [&](KeyView key) {
+    const RangeId found = service_.ranges.RangeOf(key);
+    return range.value_or(found) == *(range = found);
+  };
+  const auto all = [&](const Request& command) {
+    for (std::size_t i = 0; i < command.keys(); ++i) {
+      if (!same(command.key(i))) return false;
+    }
+    return true;
+  };
+  for (const auto& [key, stamp] : request.watched) {
+    if (!same(key)) return std::nullopt;
+  }
+  for (const Request& queued : request.queued) {
+    if (queued.on_keys() && !all(queued)) return std::nullopt;
+  }
+  return all(request) ? range : std::nullopt;
+}
+
+void Router::Add(Request& request, RangeId range) {
+  const auto begin = groups_.begin();
+  const auto end = begin + static_cast<std::ptrdiff_t>(used_);
+  auto found = std::find_if(begin, end, [&](const auto& group) {
+    return group->range == range && group->epoch == request.epoch;
+  });
+  if (found == end) {
+    if (used_ == groups_.size()) groups_.push_back(std::make_unique<Group>());
+    found = groups_.begin() + static_cast<std::ptrdiff_t>(used_++);
+    (*found)->range = range;
+    (*found)->epoch = request.epoch;
+  }
+  (*found)->left.push_back(&request);
+  request.replies = &(*found)->replies;
+  for (Request& queued : request.queued) queued.replies = request.replies;
+}
+
+void Router::Split(Request& request) {
+  const bool mget = request.command->id == CommandId::kMget;
+  const std::size_t keys = request.keys();
+  request.parts.reserve(keys);
+  for (std::size_t i = 0; i < keys; ++i) {
+    Request& part = request.parts.emplace_back();
+    part.command = mget ? service_.commands.Find("get") : request.command;
+    part.arguments = words_.Keep(std::array{part.command->name, request.key(i)});
+    part.epoch = request.epoch;
+    Place(part);
+  }
+}
+
+void Router::Join(Request& request) {
+  std::int64_t sum = 0;
+  bool any_done = false;
+  for (Request& part : request.parts) {
+    if (part.error.empty()) {
+      any_done |= !part.reads_only();
+      if (part.reply().front() == ':') sum += ToInteger(part.reply());
+      for (const Stamp& stamp : part.stamps) request.stamps.push_back(stamp);
+    } else if (request.error.empty()) {
+      request.error = std::move(part.error);
+    }
+  }
+  if (!request.error.empty()) {
+    if (any_done && request.error.starts_with("TRYAGAIN"))
+      request.error = "ERR not all done:" + request.error.substr(request.error.find(' '));
+    return;
+  }
+  request.replies = &joined_;
+  request.reply_begin = joined_.size();
+  resp::ReplyWriter reply(joined_, session_.version);
+  if (request.command->id == CommandId::kMget) {
+    reply.ArrayHeader(request.parts.size());
+    for (const Request& part : request.parts) joined_ += part.reply();
+  } else if (request.command->id == CommandId::kWatch) {
+    reply.Ok();
+  } else {
+    reply.Integer(sum);
+  }
+  request.reply_end = joined_.size();
+}
+
+// --- Where it is --------------------------------------------------------------------------------
+
+asio::awaitable<void> Router::Run(std::span<Request> requests) {
+  for (Request& request : requests) Place(request);
+  std::vector<Group*> groups;
+  for (std::size_t i = 0; i < used_; ++i) {
+    if (!groups_[i]->left.empty()) groups.push_back(groups_[i].get());
+  }
+  if (groups.size() == 1) {
+    co_await RunGroup(*groups.front());
+  } else if (!groups.empty()) {
+    co_await RunAll(groups);
+  }
+  for (Request& request : requests) {
+    if (!request.parts.empty()) Join(request);
+  }
+}
+
+asio::awaitable<void> Router::RunAll(std::span<Group* const> groups) {
+  std::exception_ptr failed;
+  const auto executor = co_await asio::this_coro::executor;
+  co_await Initiate<void(ErrorCode)>(
+      [&](UniqueFunction<void(ErrorCode)> done) {
+        const auto join = internal::Join::Of(groups.size(), std::move(done));
+        for (Group* const group : groups) {
+          asio::co_spawn(executor, RunGroup(*group), [join, &failed](std::exception_ptr why) {
+            if (why) failed = why;
+            join->Finish({});
+          });
+        }
+      },
+      asio::use_awaitable);
+  if (failed) std::rethrow_exception(failed);
+}
+
+asio::awaitable<void> Router::RunGroup(Group& group) {
+  const TimePoint deadline = resp::Now() + service_.reply_deadline;
+  for (;;) {
+    co_await RunHere(group);
+    KeepDisplaced(group.left);
+    if (group.left.empty() || service_.cluster == nullptr) break;
+    const auto lease = service_.ranges.LeaseOf(group.range);
+    const bool elsewhere = lease && lease->address != service_.cluster->self;
+    if (group.epoch != 0) {
+      if (lease && (elsewhere || lease->epoch > group.epoch)) Redirect(group, lease->address);
+    } else if (elsewhere) {
+      if (redirects_) Redirect(group, lease->address);
+      if (!group.left.empty()) co_await Forward(group, *lease);
+      KeepDisplaced(group.left);
+    }
+    if (group.left.empty() || resp::Now() >= deadline || service_.cluster->leaving) break;
+    asio::steady_timer pause(co_await asio::this_coro::executor, kLookAgain);
+    boost::system::error_code ignored;
+    co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+  }
+  group.left.clear();
+}
+
+asio::awaitable<void> Router::RunHere(Group& group) {
+  for (Request* const request : group.left) Reset(*request);
+  co_await Initiate<void()>(
+      [&](UniqueFunction<void()> done) {
+        service_.ranges.Run(
+            group.range, [&, done = std::move(done)](const RangeServer::Served& served) mutable {
+              if (served && (group.epoch == 0 || group.epoch == served->epoch)) {
+                group.execution.emplace(served, group.left, service_.limits, session_.version,
+                                        group.replies);
+                return group.execution->Start(std::move(done));
+              }
+              for (Request* const request : group.left) {
+                request->displaced = true;
+                request->error = "TRYAGAIN not done: no node owns the key at present";
+              }
+              done();
+            });
+      },
+      asio::use_awaitable);
+  if (!group.execution) co_return;
+  if (const ServedRange* const served = group.execution->fenced())
+    service_.ranges.OnFenced(*served);
+  group.execution.reset();
+}
+
+asio::awaitable<void> Router::Forward(Group& group, const Lease& owner) {
+  resp::Commands commands;
+  commands.Add({"STOUT.PEER", std::to_string(owner.epoch)});
+  for (const Request* const request : group.left) AddForwarded(*request, commands);
+  const resp::Outcome outcome = co_await service_.cluster->peers.Run(owner.address, commands);
+  const bool answered = outcome.errc == Errc::kOk && !outcome.replies.front().error();
+  for (std::size_t i = 0; i < group.left.size(); ++i) {
+    Request& request = *group.left[i];
+    Reset(request);
+    if (answered) {
+      TakeReply(request, outcome.replies[i + 1], session_.version, group.replies);
+      continue;
+    }
+    request.displaced = outcome.errc != Errc::kUnknown || request.reads_only();
+    request.error = request.displaced ? fmt::format("TRYAGAIN not done: node {}: {}", owner.address,
+                                                    outcome.message)
+                                      : fmt::format("UNKNOWN whether it is done: node {}: {}",
+                                                    owner.address, outcome.message);
+  }
+}
+
+void Router::Redirect(Group& group, const std::string& owner) const {
+  std::erase_if(group.left, [&](Request* request) {
+    if (group.epoch == 0 && request->command->id == CommandId::kExec) return false;
+    request->displaced = false;
+    request->error = fmt::format("MOVED {} {}", redis::SlotOf(FirstKey(*request)), owner);
+    return true;
+  });
+}
+
+}  // namespace stout::node

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "node/execution.h"
+#include "node/node_service.h"
+#include "node/request.h"
+#include "resp/server/session.h"
+#include "resp/server/words.h"
+
+namespace stout::node {
+
+/// Carries out the commands of one connection, each where the range of its keys is.
+///
+/// The commands of one range go together to the strand of its map and back, or to the node that
+/// owns it. Those of different ranges run side by side. A range that has no owner at present is
+/// waited for until the reply deadline.
+///
+/// Invariant: commands of one range are carried out in order. One that was not carried out is
+/// repeated only if none after it was.
+///
+/// Owner: its connection.   Threads: the connection's.
+class Router {
+ public:
+  /// Both outlive it.
+  Router(NodeService& service, const resp::Session& session);
+  Router(const Router&) = delete;
+  Router& operator=(const Router&) = delete;
+  ~Router();
+
+  /// The client is told the owner of a key rather than served through this node.
+  void Redirect() { redirects_ = true; }
+  [[nodiscard]] bool redirects() const { return redirects_; }
+
+  /// Carries out those requests that are on keys. They outlive it with their arguments, and their
+  /// replies are valid until Clear().
+  [[nodiscard]] boost::asio::awaitable<void> Run(std::span<Request> requests);
+  void Clear();
+
+ private:
+  // Commands of one range.
+  struct Group {
+    RangeId range = 0;
+    Epoch epoch = 0;
+    std::vector<Request*> left;  // to be carried out
+    std::optional<Execution> execution;
+    std::string replies;
+  };
+
+  void Place(Request& request);
+  [[nodiscard]] std::optional<RangeId> RangeOf(const Request& request) const;
+  void Add(Request& request, RangeId range);
+  void Split(Request& request);
+  void Join(Request& request);
+
+  [[nodiscard]] boost::asio::awaitable<void> RunAll(std::span<Group* const> groups);
+  [[nodiscard]] boost::asio::awaitable<void> RunGroup(Group& group);
+  [[nodiscard]] boost::asio::awaitable<void> RunHere(Group& group);
+  [[nodiscard]] boost::asio::awaitable<void> Forward(Group& group, const Lease& owner);
+  // Tells the client the owner. Leaves transactions, as clients do not repeat them.
+  void Redirect(Group& group, const std::string& owner) const;
+
+  NodeService& service_;
+  const resp::Session& session_;
+  bool redirects_ = false;
+  std::vector<std::unique_ptr<Group>> groups_;  // the first `used_` are those of this batch
+  std::size_t used_ = 0;
+  resp::Words words_;   // of parts
+  std::string joined_;  // replies of commands that have parts
+};
+
+}  // namespace stout::node
