@@ -9,52 +9,20 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
-#include "tests/support/private_server.h"
+#include "tests/support/node_server.h"
+#include "tests/support/process.h"
 #include "tests/support/redis_server.h"
 #include "tests/support/resp_client.h"
+#include "tests/support/temp_directory.h"
 
 namespace stout::test {
 namespace {
 
-// A private stout-node. In `store`, {} is its directory.
-class Node final : public PrivateServer {
- public:
-  explicit Node(std::string store, std::vector<std::string> settings = {})
-      : PrivateServer("stout-node"), store_(std::move(store)), settings_(std::move(settings)) {
-    StartOnFreePort();
-  }
-
- private:
-  [[nodiscard]] std::vector<std::string> Command() const override {
-    // A data race ends it, so that the test sees it.
-    std::vector<std::string> command = {"env",
-                                        "TSAN_OPTIONS=halt_on_error=1",
-                                        STOUT_NODE,
-                                        "--listen",
-                                        "127.0.0.1:" + std::to_string(port()),
-                                        "--store",
-                                        fmt::format(fmt::runtime(store_), directory())};
-    command.insert(command.end(), settings_.begin(), settings_.end());
-    return command;
-  }
-  // The log is no sign: it keeps what the node printed before it was killed.
-  [[nodiscard]] bool Answers() const override {
-    try {
-      const std::string answer = RespClient(port()).Do({"PING"});
-      return answer == "+PONG" || answer.starts_with("-NOAUTH");
-    } catch (const std::runtime_error&) {
-      return false;
-    }
-  }
-
-  const std::string store_;
-  const std::vector<std::string> settings_;
-};
+using Node = NodeServer;
 
 TEST_CASE("a node answers commands on keys as redis does", "[node]") {
   const Node node("memory:");

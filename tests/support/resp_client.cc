@@ -6,7 +6,10 @@
 #include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/write.hpp>
+#include <optional>
 #include <stdexcept>
+
+#include "tests/support/resp_reply.h"
 
 namespace stout::test {
 namespace {
@@ -62,6 +65,14 @@ std::string RespClient::ReadBytes(std::size_t size) {
   while (unread_.size() < size + 2) ReadMore();
   std::string bytes = unread_.substr(0, size);
   unread_.erase(0, size + 2);
+  return bytes;
+}
+
+std::string RespClient::ReceiveBytes() {
+  std::optional<std::size_t> size;
+  while (!(size = ReplySize(unread_))) ReadMore();
+  std::string bytes = unread_.substr(0, *size);
+  unread_.erase(0, *size);
   return bytes;
 }
 

@@ -21,6 +21,8 @@ class RespClient {
   // Commands that are sent together, and the next reply to them.
   void Queue(const std::vector<std::string>& command);
   std::string Receive();
+  // The next reply as it came, with the ends of its lines.
+  std::string ReceiveBytes();
 
   // Any bytes, behind what is queued.
   void Send(const std::string& bytes);
