@@ -96,6 +96,8 @@ void NodeBatch::Transact(Request& request) {
 void NodeBatch::Queue(Request& request) {
   constexpr unsigned kAlone = resp::CommandFlag::kNoMulti | resp::CommandFlag::kEndsBatch;
   if (request.command != nullptr && request.command->name == "quit") return;
+  // As in redis, EXEC reports what is wrong with the arguments, except for their number.
+  if (request.command != nullptr) request.error.clear();
   if (request.error.empty() && ((request.command->flags & kAlone) != 0 || KeyWalk::Runs(request))) {
     request.error = "ERR Command not allowed inside a transaction";
   } else if (request.error.empty() &&
