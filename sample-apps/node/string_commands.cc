@@ -23,7 +23,7 @@ void Append(KeyTurn& turn) {
     return turn.reply.Error("ERR string exceeds maximum allowed size (--max-value)");
   value += tail;
   turn.reply.Integer(static_cast<std::int64_t>(value.size()));
-  if (!tail.empty() || !turn.value) turn.Put(std::move(value));
+  turn.Put(std::move(value));  // also without a tail, for WATCH
 }
 
 template <int kStep>
