@@ -90,7 +90,8 @@ void Hello(const Call& call) {
       name = arguments[++i];
       if (!IsName(*name)) return reply.Error(kBadName);
     } else {
-      return reply.Error(fmt::format("ERR Syntax error in HELLO option '{}'", arguments[i]));
+      return reply.Error(fmt::format("ERR Syntax error in HELLO option '{}'",
+                                     arguments[i].substr(0, arguments[i].find('\0'))));
     }
   }
   if (!session.authenticated) {
@@ -228,7 +229,9 @@ void Quit(const Call& call) {
 }
 
 void Select(const Call& call) {
-  call.arguments[1] == "0" ? call.reply.Ok() : call.reply.Error("ERR DB index is out of range");
+  const auto number = ParseInteger(call.arguments[1]);
+  if (!number) return call.reply.Error(kNotAnInteger);
+  *number == 0 ? call.reply.Ok() : call.reply.Error("ERR DB index is out of range");
 }
 
 // The options have no effect, but an option with another meaning must not end the server.
