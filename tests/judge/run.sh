@@ -6,7 +6,7 @@ usage() {
   cat <<'TEXT'
 usage: ./dev judge [OPTIONS] [NAME...]
   NAME         run this judge only; by default all of --list
-  --server S   run the judges of this server only: blowfish or docstore
+  --server S   run the judges of this server only: blowfish, docstore or node
   --list       list the judges of each server, and end
   --self-test  judge a server that loses writes: each client's judge must fail. Porcupine must call
                doctored histories illegal
@@ -30,14 +30,15 @@ source "$here/judges.sh"
 
 # The table of servers: the judges of each, and what it can do beyond plain keys and values. A server also
 # needs its command in server.sh and, if `tcl` judges it, a list of skipped tests in tcl/.
-servers=(blowfish docstore)
+servers=(blowfish docstore node)
 declare -A judges_of=(
   [blowfish]="node-redis ioredis go-redis jedis go-ycsb porcupine tcl"
   [docstore]="porcupine"
+  [node]="node-redis ioredis go-redis jedis go-ycsb porcupine tcl"
   [lossy]="node-redis ioredis go-redis jedis go-ycsb porcupine"
 )
 # Words: transactions, expiry, incr.
-declare -A abilities_of=([blowfish]="" [docstore]="" [lossy]="")
+declare -A abilities_of=([blowfish]="" [docstore]="" [node]="transactions incr" [lossy]="")
 declare -A protocol_of=([docstore]=http)
 
 list() {
@@ -66,7 +67,7 @@ while (($#)); do
       ;;
   esac
 done
-[[ -x $bin/blowfish-server && -x $bin/docstore-server ]] ||
+[[ -x $bin/blowfish-server && -x $bin/docstore-server && -x $bin/stout-node ]] ||
   die "the programs are missing in build/release/bin: run ./dev build"
 
 export judge_home=$PWD/build/judge

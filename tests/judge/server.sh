@@ -19,6 +19,7 @@ die() {
 command_of() {
   case $server in
     blowfish | lossy) command=("$bin/blowfish-server" --shards 2 --dir "$directory/data") ;;
+    node) command=("$bin/stout-node" --store "rocksdb:$directory/data") ;;
     docstore) command=("$bin/docstore-server" --store "rocksdb:$directory/data") ;;
     *) die "no server '$server'" ;;
   esac
