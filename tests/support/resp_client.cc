@@ -6,6 +6,7 @@
 #include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/write.hpp>
+#include <cerrno>
 #include <optional>
 #include <stdexcept>
 
@@ -40,15 +41,29 @@ void RespClient::Queue(const std::vector<std::string>& command) {
 
 void RespClient::Send(const std::string& bytes) {
   unsent_ += bytes;
-  asio::write(socket_, asio::buffer(unsent_));
+  Write(unsent_);
   unsent_.clear();
+}
+
+bool RespClient::Ends() {
+  std::array<char, 16384> dropped;
+  ssize_t size;
+  while ((size = Read(dropped.data(), dropped.size())) > 0) {
+  }
+  return size == 0 || errno != EAGAIN;
+}
+
+void RespClient::Write(const std::string& bytes) { asio::write(socket_, asio::buffer(bytes)); }
+
+// Not Asio's read: it waits for ever where the socket has a time-out.
+ssize_t RespClient::Read(char* bytes, std::size_t size) {
+  return ::recv(socket_.native_handle(), bytes, size, 0);
 }
 
 void RespClient::ReadMore() {
   if (!unsent_.empty()) Send({});
-  // Not Asio's read: it waits for ever where the socket has a time-out.
   std::array<char, 16384> bytes;
-  const ssize_t size = ::recv(socket_.native_handle(), bytes.data(), bytes.size(), 0);
+  const ssize_t size = Read(bytes.data(), bytes.size());
   if (size <= 0) throw std::runtime_error("connection lost, or no reply for ten seconds");
   unread_.append(bytes.data(), static_cast<std::size_t>(size));
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <cstddef>
@@ -13,6 +15,7 @@ namespace stout::test {
 class RespClient {
  public:
   explicit RespClient(int port);
+  virtual ~RespClient() = default;
 
   // Replies are shown unambiguously: "+OK", "-ERR ...", ":7", "$text", "(nil)", "[$a, :1]",
   // "{$name, $value}"; what version 2 has no type for, with the type's own sign.
@@ -26,6 +29,15 @@ class RespClient {
 
   // Any bytes, behind what is queued.
   void Send(const std::string& bytes);
+
+  // Drops incoming bytes until the server ends the connection. False: it did not for ten seconds.
+  [[nodiscard]] bool Ends();
+
+ protected:
+  [[nodiscard]] int descriptor() { return socket_.native_handle(); }
+  virtual void Write(const std::string& bytes);
+  // Returns 0 at the end, or less after an error.
+  virtual ssize_t Read(char* bytes, std::size_t size);
 
  private:
   std::string ReadLine();
