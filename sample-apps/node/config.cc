@@ -64,6 +64,7 @@ void AddOptions(CLI::App& app, Config& config) {
   options.PasswordFile("--password-file", config.password,
                        "A file whose first line is the password that clients send with AUTH; "
                        "without it clients need none");
+  options.Tls(config.tls.certificate, config.tls.key);
   options.Count("--max-clients", limits.max_clients, 1, 1'000'000, "Maximum connections at once");
   options.Bytes("--max-value", limits.commands.max_bulk, 64, std::size_t{512} << 20,
                 "Maximum bytes of a value, and of any other argument; at least 1KiB below "
@@ -127,6 +128,9 @@ std::string Complete(const CLI::App& app, Config& config) {
   if (!config.join.empty() && IsEmbedded(config.store)) {
     return "--join needs a --store that all nodes can reach, like postgres: or redis:";
   }
+  if (!config.join.empty() && !config.tls.certificate.empty()) {
+    return "--join does not go with --tls-cert, because nodes talk to each other without TLS";
+  }
   if (!config.join.empty() && config.advertise.host.empty() &&
       program::IsAnyAddress(config.listen.host)) {
     return "--listen is no address that other machines can reach: give that address with "
@@ -137,6 +141,8 @@ std::string Complete(const CLI::App& app, Config& config) {
            "or lower the latter";
   }
   if (config.scope.empty()) return "--scope is empty: give a name, like stout-node";
+  Diagnostics why;
+  if (!resp::LoadTls(config.tls, &why)) return why.message;
   std::string wrong = Validate(engine).value_or("");
   std::replace(wrong.begin(), wrong.end(), '_', '-');  // names of fields to names of options
   return wrong;

@@ -7,6 +7,7 @@
 #include "program/address.h"
 #include "program/service_config.h"
 #include "resp/server/service.h"
+#include "resp/server/tls.h"
 #include "stout/core/lease_table.h"
 #include "stout/core/types.h"
 #include "stout/write_back_map.h"
@@ -30,6 +31,7 @@ struct Config : program::ServiceConfig {
   std::string password;  ///< empty: clients need none
   WriteBackMapOptions map;
   resp::ConnectionLimits limits;
+  resp::TlsFiles tls;
 };
 
 /// Reads the command line. Returns the exit code after --help or an error, which has been printed.

@@ -83,6 +83,7 @@ int Serve(const Config& config, asio::io_context& clients, asio::io_context& key
   service.limits = config.limits;
   service.reply_deadline = config.map.engine.reply_deadline;
   service.shut_down = EndOnce();
+  service.tls = config.tls;
   resp::Listener listener(clients, service);
   // Listen before the store is taken over. Otherwise a second node that cannot get the port would
   // still shut the first one out. Clients are accepted when `clients` runs.

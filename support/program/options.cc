@@ -150,6 +150,19 @@ CLI::Option* Options::PasswordFile(const std::string& name, std::string& passwor
                 [&password](const std::string& path) { return ReadPassword(path, password); });
 }
 
+void Options::Tls(std::string& certificate, std::string& key) {
+  CLI::Option* const first =
+      Text("--tls-cert", certificate,
+           "A PEM file with the server's certificate, and then those of its issuers but the root; "
+           "with it, clients must use TLS. SIGHUP lets the server read it again",
+           "FILE");
+  CLI::Option* const second =
+      Text("--tls-key", key, "A PEM file with the private key of --tls-cert, without a pass phrase",
+           "FILE");
+  first->needs(second);
+  second->needs(first);
+}
+
 CLI::Option* Options::LogLevel(std::string& level) {
   return Read(
       "--log-level",

@@ -117,6 +117,8 @@ class Options {
   /// A file, whose first line becomes `password`.
   CLI::Option* PasswordFile(const std::string& name, std::string& password,
                             const std::string& help);
+  /// --tls-cert and --tls-key: both or neither.
+  void Tls(std::string& certificate, std::string& key);
   CLI::Option* LogLevel(std::string& level);
   /// Adds the options for serving, ending and logging.
   void Service(ServiceConfig& config);

@@ -55,6 +55,7 @@ void AddClients(program::Options& options, ServerOptions& server, program::Addre
   options.PasswordFile("--password-file", server.password,
                        "A file whose first line is the password that clients send with AUTH; "
                        "without it clients need none");
+  options.Tls(server.tls.certificate, server.tls.key);
   options.Count("--max-clients", connections.max_clients, 1, 1'000'000,
                 "Maximum connections at once");
   options
@@ -114,8 +115,9 @@ void Complete(const CLI::App& app, const SchemaOptions& schema, ProgramOptions& 
   if (const auto wrong = CheckLimits(commands, options.server.connections.max_replies)) {
     throw CLI::ValidationError(wrong->option, wrong->why);
   }
-  if (schema.names.empty()) return;
   Diagnostics why;
+  if (!resp::LoadTls(options.server.tls, &why)) throw CLI::ValidationError(why.message);
+  if (schema.names.empty()) return;
   const char delimiter = schema.delimiter == "\\t" ? '\t' : schema.delimiter.front();
   auto made = Schema::Make(schema.names, delimiter, &why);
   if (!made) throw CLI::ValidationError("--attributes", why.message);

@@ -32,6 +32,7 @@ Server::Server(asio::io_context& context, std::vector<std::unique_ptr<ShardWorke
       tick_(context) {
   service_.memory_budget = options_.memory_budget;
   service_.limits = options_.connections;
+  service_.tls = options_.tls;
   service_.batch_limits = BatchLimitsOf(service_.limits.commands);
   AddKeptLayers();
   for (const auto& shard : service_.shards) {

@@ -11,6 +11,7 @@
 
 #include "navigator.h"
 #include "resp/server/listener.h"
+#include "resp/server/tls.h"
 #include "service.h"
 #include "stout/error.h"
 #include "stout/unique_function.h"
@@ -24,6 +25,7 @@ struct ServerOptions {
   /// For what is compressed, and its layers: what the files leave of it is the navigation's.
   std::uint64_t memory_budget = std::uint64_t{1} << 30;
   resp::ConnectionLimits connections;
+  resp::TlsFiles tls;
   NavigationOptions navigation;  ///< Its budget follows from memory_budget.
 };
 

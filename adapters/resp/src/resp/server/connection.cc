@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/system/error_code.hpp>
 #include <boost/system/system_error.hpp>
 #include <chrono>
 #include <exception>
@@ -35,12 +37,13 @@ std::string AddressOf(const asio::ip::tcp::socket& socket) {
 
 }  // namespace
 
-ServerConnection::ServerConnection(asio::ip::tcp::socket socket, Service& service)
-    : socket_(std::move(socket)),
+ServerConnection::ServerConnection(asio::ip::tcp::socket socket, asio::ssl::context* tls,
+                                   Service& service)
+    : stream_(std::move(socket), tls),
       service_(service),
       parser_(service.limits.commands, service.password.empty()) {
   session_.id = ++service_.connection_stats.connections;
-  session_.address = AddressOf(socket_);
+  session_.address = AddressOf(stream_.socket());
   session_.authenticated = service_.password.empty();
   session_.since = Now();
   batch_ = service_.MakeBatch(session_);
@@ -51,7 +54,9 @@ ServerConnection::~ServerConnection() { service_.sessions.erase(session_.id); }
 
 void ServerConnection::Drain() {
   draining_ = true;
-  if (reading_) socket_.cancel();
+  // Not cancel(): a read of TLS may be between two reads of the socket.
+  boost::system::error_code ignored;
+  if (reading_) stream_.socket().shutdown(asio::socket_base::shutdown_receive, ignored);
 }
 
 asio::awaitable<void> ServerConnection::Run() {
@@ -65,14 +70,33 @@ asio::awaitable<void> ServerConnection::Run() {
   }
 }
 
+asio::awaitable<void> ServerConnection::Handshake() {
+  reading_ = true;
+  const TimeLimit limit(stream_.socket().get_executor(), service_.limits.write_timeout, [this] {
+    spdlog::debug("disconnecting client {}: its TLS handshake takes too long", session_.address);
+    stream_.socket().close();
+  });
+  co_await stream_.AsyncHandshake(asio::use_awaitable);
+  reading_ = false;
+}
+
 asio::awaitable<void> ServerConnection::Serve() {
+  Duration linger = kLingerAtMost;
+  if (stream_.has_tls()) co_await Handshake();
   while (!draining_ && !session_.closing) {
     reading_ = true;
     const std::size_t room = std::clamp(parser_.lacks(), kLeastRead, kMostRead);
     const auto buffer = input_.Prepare(room);
-    const std::size_t size = co_await socket_.async_read_some(
-        asio::buffer(buffer.data(), buffer.size()), asio::use_awaitable);
+    boost::system::error_code failed;
+    const std::size_t size =
+        co_await stream_.AsyncReadSome(asio::buffer(buffer.data(), buffer.size()),
+                                       asio::redirect_error(asio::use_awaitable, failed));
     reading_ = false;
+    if (failed && !draining_) throw boost::system::system_error(failed);
+    if (failed) {   // by Drain()
+      linger = {};  // no reply is under way
+      break;
+    }
     service_.connection_stats.input_bytes += size;
     input_.Commit(size);
     while (!session_.closing && Gather()) {
@@ -86,7 +110,7 @@ asio::awaitable<void> ServerConnection::Serve() {
     }
     co_await WriteReplies();
   }
-  co_await Linger(socket_);
+  co_await Linger(stream_, linger);
 }
 
 bool ServerConnection::Gather() {
@@ -113,13 +137,13 @@ asio::awaitable<void> ServerConnection::WriteReplies() {
                         std::chrono::seconds(replies_.size() / service_.limits.min_read_rate);
   while (written < replies_.size()) {
     const Duration patience = std::min(service_.limits.write_timeout, end - Now());
-    const TimeLimit limit(socket_.get_executor(), patience, [this] {
+    const TimeLimit limit(stream_.socket().get_executor(), patience, [this] {
       ++service_.connection_stats.slow_readers;
       spdlog::warn("disconnecting client {}: it takes no replies, or takes them too slowly",
                    session_.address);
-      socket_.close();
+      stream_.socket().close();
     });
-    written += co_await socket_.async_write_some(
+    written += co_await stream_.AsyncWriteSome(
         asio::buffer(replies_.data() + written, replies_.size() - written), asio::use_awaitable);
   }
   service_.connection_stats.output_bytes += written;

@@ -2,7 +2,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/ssl/context.hpp>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -12,6 +12,7 @@
 #include "resp/server/receive_buffer.h"
 #include "resp/server/service.h"
 #include "resp/server/session.h"
+#include "resp/server/stream.h"
 #include "resp/server/words.h"
 
 namespace stout::resp {
@@ -23,8 +24,9 @@ namespace stout::resp {
 /// Threads: the executor's of its socket; one at a time.
 class ServerConnection {
  public:
-  /// `service` outlives it.
-  ServerConnection(boost::asio::ip::tcp::socket socket, Service& service);
+  /// `tls`: null for a connection without TLS. `service` outlives the connection.
+  ServerConnection(boost::asio::ip::tcp::socket socket, boost::asio::ssl::context* tls,
+                   Service& service);
   ServerConnection(const ServerConnection&) = delete;
   ServerConnection& operator=(const ServerConnection&) = delete;
   ~ServerConnection();
@@ -37,13 +39,14 @@ class ServerConnection {
 
  private:
   [[nodiscard]] boost::asio::awaitable<void> Serve();
+  [[nodiscard]] boost::asio::awaitable<void> Handshake();
   // Parses the input into a batch. Returns false if there is no whole command.
   [[nodiscard]] bool Gather();
   [[nodiscard]] boost::asio::awaitable<void> CarryOut();
   // Throws, as Asio does, if the client is gone or too slow.
   [[nodiscard]] boost::asio::awaitable<void> WriteReplies();
 
-  boost::asio::ip::tcp::socket socket_;
+  Stream stream_;
   Service& service_;
   Session session_;
   ReceiveBuffer input_;

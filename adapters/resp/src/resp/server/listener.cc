@@ -10,12 +10,16 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
 #include <chrono>
+#include <csignal>
 #include <new>
 #include <string_view>
 #include <utility>
 
 #include "resp/server/linger.h"
+#include "resp/server/stream.h"
+#include "resp/server/tls.h"
 
 namespace stout::resp {
 namespace {
@@ -35,11 +39,14 @@ constexpr std::size_t kMostRefused = 100;
 }  // namespace
 
 Listener::Listener(asio::io_context& context, Service& service)
-    : context_(context), service_(service), acceptor_(context) {}
+    : context_(context), service_(service), acceptor_(context), reload_(context) {}
 
 Listener::~Listener() = default;
 
 ErrorCode Listener::Listen(const std::string& host, std::uint16_t port, Diagnostics* diagnostics) {
+  auto tls = LoadTls(service_.tls, diagnostics);
+  if (!tls) return tls.error();
+  tls_ = *std::move(tls);
   error_code failed;
   asio::ip::tcp::resolver resolver(context_);
   const auto found =
@@ -60,6 +67,10 @@ ErrorCode Listener::Listen(const std::string& host, std::uint16_t port, Diagnost
   }
   service_.port = acceptor_.local_endpoint().port();
   asio::co_spawn(context_, Accept(), asio::detached);
+  if (tls_) {
+    reload_.add(SIGHUP);
+    asio::co_spawn(context_, ReloadTls(), asio::detached);
+  }
   return {};
 }
 
@@ -75,6 +86,8 @@ asio::awaitable<void> Listener::Accept() {
       if (!failed) Take(std::move(socket));
     } catch (const std::bad_alloc&) {
       failed = asio::error::no_memory;
+    } catch (const boost::system::system_error& error) {  // of OpenSSL
+      failed = error.code();
     }
     if (!failed) {
       if (std::exchange(refusing, false)) spdlog::info("accepting clients again");
@@ -101,7 +114,7 @@ void Listener::Take(asio::ip::tcp::socket socket) {
   socket.set_option(asio::socket_base::keep_alive(true), ignored);
   const int seconds = kKeepAliveSeconds;
   ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
-  auto owner = std::make_unique<ServerConnection>(std::move(socket), service_);
+  auto owner = std::make_unique<ServerConnection>(std::move(socket), tls_.get(), service_);
   ServerConnection* const connection = owner.get();
   connections_.emplace(connection, std::move(owner));
   try {
@@ -119,7 +132,21 @@ void Listener::Take(asio::ip::tcp::socket socket) {
   }
 }
 
+asio::awaitable<void> Listener::ReloadTls() {
+  while (true) {
+    co_await reload_.async_wait(asio::use_awaitable);
+    Diagnostics why;
+    if (auto tls = LoadTls(service_.tls, &why)) {
+      tls_ = *std::move(tls);
+      spdlog::info("--tls-cert: read '{}' again", service_.tls.certificate);
+    } else {
+      spdlog::warn("keeping the certificate that was read before: {}", why.message);
+    }
+  }
+}
+
 void Listener::Refuse(asio::ip::tcp::socket socket) {
+  if (tls_) return;  // It could be told only after a handshake.
   constexpr std::string_view kFull = "-ERR max number of clients reached\r\n";
   error_code ignored;
   socket.non_blocking(true, ignored);
@@ -130,7 +157,8 @@ void Listener::Refuse(asio::ip::tcp::socket socket) {
       [](Listener& listener, asio::ip::tcp::socket refused) -> asio::awaitable<void> {
         ++listener.refused_;
         try {
-          co_await Linger(refused);
+          Stream stream(std::move(refused), nullptr);
+          co_await Linger(stream);
         } catch (const std::bad_alloc&) {  // It may not get to know, then.
         }
         --listener.refused_;

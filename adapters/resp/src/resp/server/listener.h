@@ -3,6 +3,8 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/ssl/context.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,7 +18,8 @@
 
 namespace stout::resp {
 
-/// Accepts the clients of a service and holds their connections.
+/// Accepts the clients of a service and holds their connections. If they speak TLS, SIGHUP lets it
+/// read the certificate again, for clients that come later.
 ///
 /// Owner: outlives the run() of `context`; `service` outlives it.
 /// Threads: one runs `context`, and calls all members.
@@ -28,7 +31,8 @@ class Listener {
   ~Listener();
 
   /// Takes the port (0: any free one) and accepts clients from now on. Sets the service's port.
-  /// Errors: kBadUrl if the address cannot be had; `diagnostics` has the reason.
+  /// Errors: kBadUrl if the address cannot be had, and those of LoadTls(); `diagnostics` has the
+  ///   reason.
   [[nodiscard]] ErrorCode Listen(const std::string& host, std::uint16_t port,
                                  Diagnostics* diagnostics);
 
@@ -39,12 +43,15 @@ class Listener {
  private:
   [[nodiscard]] boost::asio::awaitable<void> Accept();
   void Take(boost::asio::ip::tcp::socket socket);
+  [[nodiscard]] boost::asio::awaitable<void> ReloadTls();
   void Refuse(boost::asio::ip::tcp::socket socket);
   void EndIfDrained();
 
   boost::asio::io_context& context_;
   Service& service_;
   boost::asio::ip::tcp::acceptor acceptor_;
+  std::unique_ptr<boost::asio::ssl::context> tls_;  // null: clients speak no TLS
+  boost::asio::signal_set reload_;
   std::unordered_map<ServerConnection*, std::unique_ptr<ServerConnection>> connections_;
   std::size_t refused_ = 0;  // clients that have been told, and are still connected
   UniqueFunction<void()> drained_;

@@ -18,13 +18,15 @@
 #include "resp/server/command_stats.h"
 #include "resp/server/command_table.h"
 #include "resp/server/session.h"
+#include "resp/server/tls.h"
 
 namespace stout::resp {
 
 struct ConnectionLimits {
   CommandLimits commands;
   std::size_t max_clients = 10'000;
-  /// A client that takes none of its replies for this time is disconnected.
+  /// A client that takes none of its replies for this time is disconnected, and one whose TLS
+  /// handshake takes longer.
   Duration write_timeout = std::chrono::seconds(30);
   /// A client that takes fewer bytes per second on average is also disconnected. It has
   /// write_timeout, and one second for each min_read_rate bytes of its replies. > 0
@@ -71,6 +73,7 @@ struct Service {
   const std::string password;            ///< empty: none is required
   std::string_view mode = "standalone";  ///< "cluster" if clients may ask for CLUSTER SLOTS
   ConnectionLimits limits;
+  TlsFiles tls;
   ConnectionStats connection_stats;
   CommandStats command_stats;
   std::map<std::uint64_t, const Session*> sessions;

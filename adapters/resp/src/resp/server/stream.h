@@ -1,0 +1,57 @@
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/ssl/stream_base.hpp>
+#include <memory>
+#include <utility>
+
+namespace stout::resp {
+
+/// The bytes of a client's connection: plain, or inside TLS.
+///
+/// Threads: the executor's of its socket; one at a time.
+class Stream {
+ public:
+  /// `tls`: null for plain bytes. It need not outlive the stream.
+  Stream(boost::asio::ip::tcp::socket socket, boost::asio::ssl::context* tls)
+      : socket_(std::move(socket)), tls_(tls ? std::make_unique<Tls>(socket_, *tls) : nullptr) {}
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  /// Its close() ends all operations with an error.
+  [[nodiscard]] boost::asio::ip::tcp::socket& socket() { return socket_; }
+  [[nodiscard]] bool has_tls() const { return tls_ != nullptr; }
+
+  /// Requires has_tls(). Comes before all reads and writes.
+  template <typename Token>
+  auto AsyncHandshake(Token&& token) {
+    return tls_->async_handshake(boost::asio::ssl::stream_base::server, std::forward<Token>(token));
+  }
+  /// Requires has_tls(). Sends close_notify, and then waits for that of the client.
+  template <typename Token>
+  auto AsyncShutdown(Token&& token) {
+    return tls_->async_shutdown(std::forward<Token>(token));
+  }
+  /// As Asio's async_read_some. TLS gives at most one record, 16 KiB.
+  template <typename Buffer, typename Token>
+  auto AsyncReadSome(const Buffer& buffer, Token&& token) {
+    if (!tls_) return socket_.async_read_some(buffer, std::forward<Token>(token));
+    return tls_->async_read_some(buffer, std::forward<Token>(token));
+  }
+  /// As Asio's async_write_some. TLS takes at most one record, 16 KiB.
+  template <typename Buffer, typename Token>
+  auto AsyncWriteSome(const Buffer& buffer, Token&& token) {
+    if (!tls_) return socket_.async_write_some(buffer, std::forward<Token>(token));
+    return tls_->async_write_some(buffer, std::forward<Token>(token));
+  }
+
+ private:
+  using Tls = boost::asio::ssl::stream<boost::asio::ip::tcp::socket&>;
+
+  boost::asio::ip::tcp::socket socket_;
+  const std::unique_ptr<Tls> tls_;
+};
+
+}  // namespace stout::resp

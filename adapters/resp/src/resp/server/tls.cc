@@ -1,0 +1,74 @@
+#include "resp/server/tls.h"
+
+#include <fmt/format.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <unistd.h>
+
+#include <boost/system/error_code.hpp>
+#include <cerrno>
+#include <cstddef>
+#include <string_view>
+#include <system_error>
+
+namespace stout::resp {
+namespace {
+
+namespace ssl = boost::asio::ssl;
+
+// Returns the problem, or "".
+std::string WhyUnreadable(std::string_view option, const std::string& file) {
+  if (::access(file.c_str(), R_OK) == 0) return {};
+  return fmt::format("{}: cannot read '{}': {}; check the path and its permissions", option, file,
+                     std::generic_category().message(errno));
+}
+
+// Returns the problem, or "".
+std::string Read(const TlsFiles& files, ssl::context& tls) {
+  for (const auto& [option, file] :
+       {std::pair("--tls-cert", files.certificate), std::pair("--tls-key", files.key)}) {
+    if (std::string wrong = WhyUnreadable(option, file); !wrong.empty()) return wrong;
+  }
+  boost::system::error_code failed;
+  tls.use_certificate_chain_file(files.certificate, failed);
+  if (failed) {
+    return fmt::format("--tls-cert: '{}' has no usable certificate in PEM: {}", files.certificate,
+                       failed.message());
+  }
+  tls.use_private_key_file(files.key, ssl::context::pem, failed);
+  const bool other_key =
+      failed && ERR_GET_REASON(static_cast<unsigned long>(failed.value())) ==  // NOLINT: OpenSSL's
+                    X509_R_KEY_VALUES_MISMATCH;
+  if (failed && !other_key) {
+    return fmt::format("--tls-key: '{}' has no private key in PEM without a pass phrase: {}",
+                       files.key, failed.message());
+  }
+  // A key of another type gives no error above.
+  if (other_key || ::SSL_CTX_check_private_key(tls.native_handle()) != 1) {
+    return fmt::format("--tls-key: the key in '{}' does not match the first certificate in '{}'",
+                       files.key, files.certificate);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ssl::context>> LoadTls(const TlsFiles& files, Diagnostics* diagnostics) {
+  if (files.certificate.empty()) return std::unique_ptr<ssl::context>();
+  auto tls = std::make_unique<ssl::context>(ssl::context::tls_server);
+  SSL_CTX* const handle = tls->native_handle();
+  ::SSL_CTX_set_min_proto_version(handle, TLS1_2_VERSION);
+  ::SSL_CTX_set_options(handle, SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_NO_RENEGOTIATION);
+  // For TLS 1.2: those with forward secrecy. TLS 1.3 has no others.
+  ::SSL_CTX_set_cipher_list(handle, "ECDHE+AESGCM:ECDHE+CHACHA20");
+  // Otherwise OpenSSL would ask the terminal for the pass phrase.
+  tls->set_password_callback([](std::size_t, ssl::context::password_purpose) { return ""; });
+  if (std::string wrong = Read(files, *tls); !wrong.empty()) {
+    if (diagnostics) diagnostics->message = std::move(wrong);
+    return Errc::kBadOptions;
+  }
+  return tls;
+}
+
+}  // namespace stout::resp
