@@ -69,7 +69,6 @@ void AppendScalars(std::vector<MetricFamily>& families, const Scalar<Stats> (&sc
 
 /// Returns Prometheus' text format 0.0.4.
 [[nodiscard]] std::string ToText(const std::vector<MetricFamily>& families);
-inline constexpr std::string_view kPrometheusType = "text/plain; version=0.0.4; charset=utf-8";
 
 // --- JSON ---------------------------------------------------------------------------------------
 

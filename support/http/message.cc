@@ -116,6 +116,21 @@ Response MakeDraining() {
   return response;
 }
 
+Response MakeMethodError(std::string_view allowed) {
+  Response response = MakeError(405, "this path does not support the method",
+                                fmt::format("use one of {}", allowed));
+  response.allow = allowed;
+  return response;
+}
+
+Response MakeHealthy() { return MakeJson(200, "{\"status\":\"ok\"}\n"); }
+
+Response MakePrometheus(std::string text) {
+  Response response = MakeJson(200, std::move(text));
+  response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+  return response;
+}
+
 bool SendsBody(const Response& response, Method method) {
   return response.body != nullptr && method != Method::kHead && response.status != 204 &&
          response.status != 304;

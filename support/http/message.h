@@ -56,7 +56,16 @@ using Respond = UniqueFunction<void(Response)>;
 /// Makes a 503: the server is draining, and serves no further request of this connection.
 [[nodiscard]] Response MakeDraining();
 
+/// Makes a 405. `allowed` is static text: "GET, HEAD".
+[[nodiscard]] Response MakeMethodError(std::string_view allowed);
+
 [[nodiscard]] Response MakeJson(int status, std::string json);
+
+/// Makes the answer of GET /healthz if all is well.
+[[nodiscard]] Response MakeHealthy();
+
+/// Makes the answer of GET /metrics from Prometheus' text format 0.0.4.
+[[nodiscard]] Response MakePrometheus(std::string text);
 
 /// Returns true if the body is sent. It is not sent for HEAD, nor with 204 or 304.
 [[nodiscard]] bool SendsBody(const Response& response, Method method);

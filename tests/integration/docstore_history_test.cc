@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "docstore_support.h"
-#include "server/history.h"
-#include "server/live_page.h"
+#include "monitor/history.h"
+#include "monitor/live_page.h"
 #include "stout/adapters/memory_store.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
@@ -25,6 +25,9 @@ namespace {
 
 namespace json = boost::json;
 using namespace std::chrono_literals;
+using monitor::History;
+using monitor::HistoryRecorder;
+using monitor::ReadRecorded;
 using test::Eventually;
 
 // A shard of one lane that answers in this time.
@@ -227,24 +230,12 @@ TEST_CASE("a history file that cannot be read is refused", "[docstore][history]"
 // --- The recorder, and the paths of the server
 // ----------------------------------------------------
 
-class NoDocuments final : public Documents {
- public:
-  void Open(const std::string&, Done done) override { done({}); }
-  void Handle(DocumentRequest, http::Respond) override {}
-  void Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> done) override { done({}); }
-  void Health(http::Respond) override {}
-  void Leave(UniqueFunction<void()> done) override { done(); }
-  void Drain(Done done) override { done({}); }
-  void Close(Done done) override { done({}); }
-};
-
 TEST_CASE("a server of too many lanes records nothing", "[docstore][history]") {
   const bool too_many = GENERATE(false, true);
   boost::asio::io_context context;
-  NoDocuments documents;
-  const http::HttpMetrics metrics;
-  HistoryRecorder recorder(context.get_executor(), documents, metrics,
-                           {"natural", "memory", History::kMaxLanes + (too_many ? 1 : 0)});
+  HistoryRecorder recorder(
+      context.get_executor(), [](HistoryRecorder::Collected done) { done({}, 0); },
+      {"docstore-server", "natural", "memory", History::kMaxLanes + (too_many ? 1 : 0)});
   recorder.Start();
   CHECK((context.poll() == 0) == too_many);
   recorder.Stop();
@@ -277,6 +268,7 @@ TEST_CASE("a server records seconds that nobody looks at", "[docstore][history]"
   CHECK(client.Do("PUT", "/docs/d/sections/s", "x").status == 201);
   REQUIRE(Eventually([&] { return service.History().at("series").as_array().size() == 3; }));
   const json::object history = service.History();
+  CHECK(history.at("program") == "docstore-server");
   CHECK(history.at("policy") == "natural");
   CHECK(history.at("store") == "memory");
   CHECK(history.at("lanes") == 2);
@@ -299,7 +291,7 @@ TEST_CASE("a server records seconds that nobody looks at", "[docstore][history]"
 TEST_CASE("the page has words for each regime and reason of a policy", "[docstore][history]") {
   const auto check = [](std::string_view name) {
     CAPTURE(std::string(name));
-    CHECK(kLivePage.find("\n  " + std::string(name) + ": ") != std::string_view::npos);
+    CHECK(monitor::kLivePage.find("\n  " + std::string(name) + ": ") != std::string_view::npos);
   };
   for (std::size_t i = 1; i < kRegimes; ++i) check(NameOf(static_cast<Regime>(i)));
   for (std::size_t i = 1; i < kReasons; ++i) check(NameOf(static_cast<Reason>(i)));

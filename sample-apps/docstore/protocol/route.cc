@@ -75,10 +75,7 @@ std::optional<Route> FindRoute(http::Method method, std::string_view target,
     return std::nullopt;
   }
   if (!IsAllowed(method, route->resource)) {
-    const std::string_view allowed = AllowedMethods(route->resource);
-    error = http::MakeError(405, "this path does not support the method",
-                            fmt::format("use one of {}", allowed));
-    error.allow = allowed;
+    error = http::MakeMethodError(AllowedMethods(route->resource));
     return std::nullopt;
   }
   const bool has_document =

@@ -6,11 +6,8 @@ namespace stout::docstore {
 
 http::Response RouterPages::Show(Route::Resource page) const {
   switch (page) {
-    case Route::Resource::kMetrics: {
-      http::Response response = http::MakeJson(200, ToPrometheus(Snapshot(), http_.Snapshot()));
-      response.content_type = http::kPrometheusType;
-      return response;
-    }
+    case Route::Resource::kMetrics:
+      return http::MakePrometheus(ToPrometheus(Snapshot(), http_.Snapshot()));
     case Route::Resource::kStats:
       return http::MakeJson(200, ToJson(Snapshot(), *owners_.table(), http_.Snapshot()));
     case Route::Resource::kPage:
@@ -24,7 +21,7 @@ http::Response RouterPages::Show(Route::Resource page) const {
 
 http::Response RouterPages::Health() const {
   if (draining_) return http::MakeDraining();
-  if (owners_.owned() > 0) return http::MakeJson(200, "{\"status\":\"ok\"}\n");
+  if (owners_.owned() > 0) return http::MakeHealthy();
   http::Response response =
       http::MakeError(503, "no server owns any document, as far as is known",
                       "look at the servers and at the lease service of --leases");

@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
+#include "monitor/history.h"
 #include "program/command_line.h"
 #include "program/options.h"
-#include "server/history.h"
 #include "stout/adapters/open_lease_service.h"
 #include "stout/adapters/open_store.h"
 #include "stout/core/policy/basic.h"
@@ -51,7 +51,8 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
   options.Parsed(
       "--page-history",
       "An answer of GET /history, whose runs the live page (GET /) shows beside this one", "FILE",
-      "", [&config](const std::string& file) { return ReadRecorded(file, config.recorded); });
+      "",
+      [&config](const std::string& file) { return monitor::ReadRecorded(file, config.recorded); });
   options.Text(
       "--record", config.record,
       "Write time, key and bytes of each change to this new file as CSV, which `stout-sim "

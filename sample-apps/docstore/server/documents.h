@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,7 +10,7 @@
 #include "protocol/errors.h"
 #include "server/change_recorder.h"
 #include "server/metrics.h"
-#include "stout/adapters/watched_store.h"
+#include "stout/core/types.h"
 #include "stout/error.h"
 #include "stout/unique_function.h"
 #include "stout/write_back_map.h"
@@ -81,10 +80,6 @@ class Documents {
   /// Answers all waiting requests with an error.
   virtual void Close(Done done) = 0;
 };
-
-/// Returns the answer of Documents::Health if the store has been called for `limit` without a
-/// success. Otherwise returns nullopt.
-[[nodiscard]] std::optional<http::Response> StoreTrouble(const WatchedStore& store, Duration limit);
 
 /// Returns the answer to a request that ended with an error. `changed`: see DocumentShard::Outcome.
 [[nodiscard]] http::Response MakeError(ErrorCode ec, bool changed);

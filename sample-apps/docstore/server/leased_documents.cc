@@ -6,6 +6,7 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
+#include "monitor/pages.h"
 #include "stout/sharded.h"
 
 namespace stout::docstore {
@@ -102,10 +103,10 @@ void LeasedDocuments::Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> d
 }
 
 void LeasedDocuments::Health(http::Respond respond) {
-  if (auto trouble = StoreTrouble(server_.store(), unhealthy_after_)) {
+  if (auto trouble = monitor::StoreTrouble(server_.store(), unhealthy_after_)) {
     return respond(std::move(*trouble));
   }
-  if (server_.joined()) return respond(http::MakeJson(200, "{\"status\":\"ok\"}\n"));
+  if (server_.joined()) return respond(http::MakeHealthy());
   http::Response response =
       http::MakeError(503, "this server is not a member of the deployment at present",
                       "check the server's log and the lease service of --leases");

@@ -1,7 +1,10 @@
 #include "server/server.h"
 
+#include <cstdint>
 #include <memory>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "server/store_documents.h"
 #include "stout/sharded.h"
@@ -9,18 +12,32 @@
 namespace stout::docstore {
 namespace {
 
-HistoryRecorder::About About(const Store& store, const DocumentsOptions& documents,
-                             std::size_t shards) {
-  return {documents.map.engine.lane.write_policy.Name(), store.traits().name,
+monitor::HistoryRecorder::About About(const Store& store, const DocumentsOptions& documents,
+                                      std::size_t shards) {
+  return {"docstore-server", documents.map.engine.lane.write_policy.Name(), store.traits().name,
           shards * store.traits().partitions};
+}
+
+std::uint64_t Answered(const http::HttpSnapshot& http) {
+  return std::accumulate(
+      http.requests.begin(), http.requests.end(), std::uint64_t{0},
+      [](std::uint64_t sum, const auto& one) { return sum + one.second.count(); });
 }
 
 }  // namespace
 
 Server::Server(boost::asio::io_context& context, std::unique_ptr<Documents> documents,
-               HistoryRecorder::About about, const http::HttpOptions& http)
+               monitor::HistoryRecorder::About about, const http::HttpOptions& http)
     : documents_(std::move(documents)),
-      history_(context.get_executor(), *documents_, metrics_, std::move(about)),
+      history_(
+          context.get_executor(),
+          [this](monitor::HistoryRecorder::Collected done) {
+            documents_->Collect(
+                [this, done = std::move(done)](std::vector<ShardSnapshot> shards) mutable {
+                  done(std::move(shards), Answered(metrics_.Snapshot()));
+                });
+          },
+          std::move(about)),
       service_(*documents_, metrics_, history_),
       http_(context, service_, metrics_, http) {}
 

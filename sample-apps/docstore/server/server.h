@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "http/http_server.h"
+#include "monitor/history.h"
 #include "server/documents.h"
-#include "server/history.h"
 #include "server/leased_documents.h"
 #include "server/service.h"
 #include "stout/lease_service.h"
@@ -44,7 +44,7 @@ class Server {
     documents_->Open(address, std::move(done));
   }
 
-  /// The runs that GET / shows beside this one: see ReadRecorded.
+  /// The runs that GET / shows beside this one: see monitor::ReadRecorded.
   void ShowRecorded(boost::json::array runs) { history_.Show(std::move(runs)); }
 
   /// Begins to serve; answers the port.
@@ -62,11 +62,11 @@ class Server {
 
  private:
   Server(boost::asio::io_context& context, std::unique_ptr<Documents> documents,
-         HistoryRecorder::About about, const http::HttpOptions& http);
+         monitor::HistoryRecorder::About about, const http::HttpOptions& http);
 
   http::HttpMetrics metrics_;
   const std::unique_ptr<Documents> documents_;
-  HistoryRecorder history_;
+  monitor::HistoryRecorder history_;
   Service service_;
   http::HttpServer http_;
 };

@@ -1,26 +1,12 @@
 #include "server/service.h"
 
-#include <memory>
 #include <string>
 #include <utility>
 
+#include "monitor/pages.h"
 #include "protocol/route.h"
-#include "server/live_page.h"
 
 namespace stout::docstore {
-namespace {
-
-http::Response LivePage() {
-  static const auto page = std::make_shared<const std::string>(kLivePage);
-  http::Response response;
-  response.content_type = "text/html; charset=utf-8";
-  response.body = page;
-  response.fields = {{"Content-Security-Policy", std::string(kLivePagePolicy)}};
-  return response;
-}
-
-}  // namespace
-
 void Service::Handle(http::Request request, http::Respond respond) {
   http::Response error;
   const std::optional<Route> route = FindRoute(request.method, request.target, error);
@@ -38,16 +24,14 @@ void Service::Handle(http::Request request, http::Respond respond) {
       return Health(std::move(respond));
     case Route::Resource::kMetrics:
       return documents_.Collect([this, respond = std::move(respond)](auto shards) mutable {
-        http::Response response = http::MakeJson(200, ToPrometheus(shards, metrics_.Snapshot()));
-        response.content_type = http::kPrometheusType;
-        respond(std::move(response));
+        respond(http::MakePrometheus(ToPrometheus(shards, metrics_.Snapshot())));
       });
     case Route::Resource::kStats:
       return documents_.Collect([this, respond = std::move(respond)](auto shards) mutable {
         respond(http::MakeJson(200, ToJson(shards, metrics_.Snapshot())));
       });
     case Route::Resource::kPage:
-      return respond(LivePage());
+      return respond(monitor::MakeLivePage());
     case Route::Resource::kHistory:
       return respond(http::MakeJson(200, history_.Answer(request.target)));
   }

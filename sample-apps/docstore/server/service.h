@@ -3,8 +3,8 @@
 #include <atomic>
 
 #include "http/http_server.h"
+#include "monitor/history.h"
 #include "server/documents.h"
-#include "server/history.h"
 #include "server/metrics.h"
 
 namespace stout::docstore {
@@ -14,7 +14,7 @@ namespace stout::docstore {
 /// Owner: refers to its arguments, which outlive it.   Threads: any.
 class Service final : public http::HttpHandler {
  public:
-  Service(Documents& documents, http::HttpMetrics& metrics, const HistoryRecorder& history)
+  Service(Documents& documents, http::HttpMetrics& metrics, const monitor::HistoryRecorder& history)
       : documents_(documents), metrics_(metrics), history_(history) {}
 
   void Handle(http::Request request, http::Respond respond) override;
@@ -27,7 +27,7 @@ class Service final : public http::HttpHandler {
 
   Documents& documents_;
   http::HttpMetrics& metrics_;
-  const HistoryRecorder& history_;
+  const monitor::HistoryRecorder& history_;
   std::atomic<bool> draining_ = false;
 };
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <utility>
 
+#include "monitor/pages.h"
 #include "stout/core/backoff.h"
 #include "stout/core/random.h"
 
@@ -138,8 +139,9 @@ void StoreDocuments::Health(http::Respond respond) {
       for (const auto& lane : shard.engine.lanes) fenced |= lane.fenced;
     }
     if (fenced) return respond(MakeError(Errc::kFenced));
-    if (auto trouble = StoreTrouble(store_, unhealthy_after_)) return respond(std::move(*trouble));
-    respond(http::MakeJson(200, "{\"status\":\"ok\"}\n"));
+    if (auto trouble = monitor::StoreTrouble(store_, unhealthy_after_))
+      return respond(std::move(*trouble));
+    respond(http::MakeHealthy());
   });
 }
 

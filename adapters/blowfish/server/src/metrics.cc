@@ -150,17 +150,13 @@ void MetricsServer::Handle(http::Request request, http::Respond respond) {
     return respond(http::MakeError(404, "there is no such path", "use /metrics"));
   }
   if (request.method != http::Method::kGet && request.method != http::Method::kHead) {
-    http::Response error =
-        http::MakeError(405, "this path does not support the method", "use one of GET, HEAD");
-    error.allow = "GET, HEAD";
-    return respond(std::move(error));
+    return respond(http::MakeMethodError("GET, HEAD"));
   }
   std::vector<MetricFamily> families = Collect(service_);
   const http::HttpSnapshot http = http_.Snapshot();
   http::AppendHttp(families, http, "blowfish_http_");
   AppendScrapes(families, http, sent_bytes_);
-  http::Response response = http::MakeJson(200, http::ToText(families));
-  response.content_type = http::kPrometheusType;
+  http::Response response = http::MakePrometheus(http::ToText(families));
   sent_bytes_ += response.body->size();
   respond(std::move(response));
 }

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-namespace stout::docstore {
+namespace stout::monitor {
 
 /// The text of live_page.html. The page shows the answers of GET /history, and loads nothing else.
 extern const std::string_view kLivePage;
@@ -11,4 +11,4 @@ extern const std::string_view kLivePage;
 /// of this server.
 extern const std::string_view kLivePagePolicy;
 
-}  // namespace stout::docstore
+}  // namespace stout::monitor

@@ -1,4 +1,4 @@
-#include "server/history.h"
+#include "monitor/history.h"
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@
 #include <numeric>
 #include <sstream>
 
-namespace stout::docstore {
+namespace stout::monitor {
 namespace {
 
 namespace asio = boost::asio;
@@ -310,10 +310,9 @@ std::string ReadRecorded(const std::string& file, json::array& runs) {
 
 // --- Recorder -----------------------------------------------------------------------------------
 
-HistoryRecorder::HistoryRecorder(const asio::any_io_executor& executor, Documents& documents,
-                                 const http::HttpMetrics& metrics, About about)
-    : documents_(documents),
-      metrics_(metrics),
+HistoryRecorder::HistoryRecorder(const asio::any_io_executor& executor, Collect collect,
+                                 About about)
+    : collect_(std::move(collect)),
       about_(std::move(about)),
       timer_(asio::any_io_executor(asio::make_strand(executor))) {}
 
@@ -345,22 +344,16 @@ void HistoryRecorder::Wait() {
       std::max(timer_.expiry() + std::chrono::seconds(1), std::chrono::steady_clock::now()));
   timer_.async_wait([this](boost::system::error_code cut) {
     if (cut) return;
-    documents_.Collect([this](std::vector<ShardSnapshot> shards) {
-      asio::post(timer_.get_executor(), [this, shards = std::move(shards)]() mutable {
-        Add(std::move(shards));
+    collect_([this](std::vector<ShardSnapshot> shards, std::uint64_t requests) {
+      asio::post(timer_.get_executor(), [this, shards = std::move(shards), requests]() mutable {
+        {
+          const std::lock_guard lock(mutex_);
+          history_.Add(Uptime(), std::move(shards), requests);
+        }
         Wait();
       });
     });
   });
-}
-
-void HistoryRecorder::Add(std::vector<ShardSnapshot> shards) {
-  const http::HttpSnapshot http = metrics_.Snapshot();
-  const std::uint64_t requests =
-      std::accumulate(http.requests.begin(), http.requests.end(), std::uint64_t{0},
-                      [](std::uint64_t sum, const auto& one) { return sum + one.second.count(); });
-  const std::lock_guard lock(mutex_);
-  history_.Add(Uptime(), std::move(shards), requests);
 }
 
 std::string HistoryRecorder::Answer(std::string_view target) const {
@@ -369,6 +362,7 @@ std::string HistoryRecorder::Answer(std::string_view target) const {
       std::chrono::duration_cast<std::chrono::milliseconds>(started_at_.time_since_epoch());
   const std::lock_guard lock(mutex_);
   json::object answer = {{"label", about_.policy},
+                         {"program", about_.program},
                          {"policy", about_.policy},
                          {"store", about_.store},
                          {"lanes", history_.lanes()},
@@ -379,4 +373,4 @@ std::string HistoryRecorder::Answer(std::string_view target) const {
   return json::serialize(answer) + '\n';
 }
 
-}  // namespace stout::docstore
+}  // namespace stout::monitor

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -17,13 +18,12 @@
 #include <utility>
 #include <vector>
 
-#include "http/http_metrics.h"
-#include "server/documents.h"
-#include "server/metrics.h"
+#include "monitor/engine_metrics.h"
 #include "stout/core/policy.h"
 #include "stout/core/types.h"
+#include "stout/unique_function.h"
 
-namespace stout::docstore {
+namespace stout::monitor {
 
 /// Measurements of a server for each of the last kSeconds seconds, for each lane and in total.
 ///
@@ -106,20 +106,22 @@ class History {
 
 /// Records a History once a second, and answers GET /history.
 ///
-/// Owner: refers to documents and metrics, which outlive it. Destroy it while the executor's
-/// context
-///   does not run.
+/// Owner: destroy it while the executor's context does not run.
 /// Threads: any.
 class HistoryRecorder {
  public:
   struct About {
+    std::string program;  ///< the heading of the page
     std::string policy;
     std::string store;
     std::size_t max_lanes;
   };
+  /// `requests`: the requests that have been answered since the start.
+  using Collected = UniqueFunction<void(std::vector<ShardSnapshot>, std::uint64_t requests)>;
+  /// Calls `done` once, on any thread.
+  using Collect = std::function<void(Collected done)>;
 
-  HistoryRecorder(const boost::asio::any_io_executor& executor, Documents& documents,
-                  const http::HttpMetrics& metrics, About about);
+  HistoryRecorder(const boost::asio::any_io_executor& executor, Collect collect, About about);
 
   /// Sets the runs that the page shows beside this one. ReadRecorded makes such an array.
   void Show(boost::json::array recorded);
@@ -132,11 +134,9 @@ class HistoryRecorder {
 
  private:
   void Wait();
-  void Add(std::vector<ShardSnapshot> shards);
   [[nodiscard]] Duration Uptime() const { return std::chrono::steady_clock::now() - started_; }
 
-  Documents& documents_;
-  const http::HttpMetrics& metrics_;
+  const Collect collect_;
   const About about_;
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   const std::chrono::system_clock::time_point started_at_ = std::chrono::system_clock::now();
@@ -147,4 +147,4 @@ class HistoryRecorder {
   boost::json::array recorded_;
 };
 
-}  // namespace stout::docstore
+}  // namespace stout::monitor

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <cstddef>
+#include <vector>
+
+#include "http/figures.h"
+#include "stout/core/stats.h"
+
+namespace stout::monitor {
+
+/// The statistics of one interposer, which is a shard of its program.
+struct ShardSnapshot {
+  std::size_t shard = 0;  ///< its number, or that of its leased range
+  EngineStats engine;
+  std::size_t cached_bytes = 0;
+  std::size_t lent_bytes = 0;
+};
+
+/// Appends all metrics of the shards; sample-apps/docstore/README.md has their names and units.
+void AppendEngines(std::vector<http::MetricFamily>& families,
+                   const std::vector<ShardSnapshot>& shards);
+
+/// The same metrics as {"total": {...}, "shards": [{"lanes": [...]}]}, with the same names.
+/// Histograms have count, mean, quantiles and maximum.
+[[nodiscard]] boost::json::object ToObject(const std::vector<ShardSnapshot>& shards);
+
+}  // namespace stout::monitor
