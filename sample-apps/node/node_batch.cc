@@ -87,10 +87,18 @@ void NodeBatch::Transact(Request& request) {
     case CommandId::kStoutExec:
       return TakeForwardedExec(request);
     default:
+      if (request.command != nullptr && request.command->name == "reset") return Reset();
       if (transaction_.open()) return Queue(request);
       if (id == CommandId::kUnwatch) (void)transaction_.Unwatch();
-      if (request.command != nullptr && ShowsOwners(*request.command)) router_.Redirect();
+      if (request.command != nullptr && ShowsOwners(*request.command)) router_.Redirect(true);
   }
+}
+
+void NodeBatch::Reset() {
+  (void)transaction_.End();
+  (void)transaction_.Unwatch();
+  peer_epoch_ = 0;
+  router_.Redirect(false);
 }
 
 void NodeBatch::Queue(Request& request) {

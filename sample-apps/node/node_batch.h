@@ -35,6 +35,7 @@ class NodeBatch final : public resp::Batch {
   void Check(Request& request) const;
   // Handles the commands that are about the connection: of transactions, of nodes, and CLUSTER.
   void Transact(Request& request);
+  void Reset();
   void Queue(Request& request);
   void TakeQueue(Request& request);
   void TakeForwardedExec(Request& request);

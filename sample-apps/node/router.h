@@ -35,8 +35,8 @@ class Router {
   Router& operator=(const Router&) = delete;
   ~Router();
 
-  /// The client is told the owner of a key rather than served through this node.
-  void Redirect() { redirects_ = true; }
+  /// If true, the client is told the owner of a key rather than served through this node.
+  void Redirect(bool redirects) { redirects_ = redirects; }
   [[nodiscard]] bool redirects() const { return redirects_; }
 
   /// Carries out those requests that are on keys. They outlive it with their arguments, and their

@@ -169,6 +169,37 @@ TEST_CASE("EXEC runs nothing if a watched key has changed", "[node]") {
   CHECK(run() == "[:5]");
 }
 
+TEST_CASE("RESET ends the transaction and the watch of a connection", "[node]") {
+  const Node node("memory:");
+  RespClient client(node.port());
+  const bool one_batch = GENERATE(true, false);
+  CAPTURE(one_batch);
+  std::vector<std::string> replies;
+  for (const auto& command : std::vector<std::vector<std::string>>{{"HELLO", "3"},
+                                                                   {"CLIENT", "SETNAME", "name"},
+                                                                   {"WATCH", "k"},
+                                                                   {"MULTI"},
+                                                                   {"SET", "k", "queued"},
+                                                                   {"RESET", "argument"},
+                                                                   {"reset"}}) {
+    client.Queue(command);
+    if (!one_batch) replies.push_back(client.Receive());
+  }
+  while (replies.size() < 7) replies.push_back(client.Receive());
+  CHECK(replies[4] == "+QUEUED");
+  CHECK(replies[5] == "-ERR wrong number of arguments for 'reset' command");
+  CHECK(replies[6] == "+RESET");
+  CHECK(client.Do({"CONFIG", "GET", "databases"}) == "[$databases, $1]");  // a map in RESP3
+  CHECK(client.Do({"CLIENT", "GETNAME"}) == "(nil)");
+  CHECK(client.Do({"EXEC"}) == "-ERR EXEC without MULTI");
+  CHECK(client.Do({"GET", "k"}) == "(nil)");
+  // The watch would abort this.
+  CHECK(RespClient(node.port()).Do({"SET", "k", "other"}) == "+OK");
+  CHECK(client.Do({"MULTI"}) == "+OK");
+  CHECK(client.Do({"GET", "k"}) == "+QUEUED");
+  CHECK(client.Do({"EXEC"}) == "[$other]");
+}
+
 // Goal: no client sees a transaction half done, also if its keys are read from the store.
 TEST_CASE("transactions of several connections are isolated", "[node]") {
   const Node node("memory:?latency=1ms", {"--cache-bytes", "1MiB"});
@@ -267,6 +298,9 @@ TEST_CASE("a node with a password admits only clients that know it", "[node]") {
   CHECK(client.Do({"SET", "k", "v"}) == "-NOAUTH Authentication required.");
   CHECK(client.Do({"AUTH", "secret"}) == "+OK");
   CHECK(client.Do({"GET", "k"}) == "(nil)");
+  CHECK(client.Do({"RESET"}) == "+RESET");
+  CHECK(client.Do({"GET", "k"}) == "-NOAUTH Authentication required.");
+  CHECK(client.Do({"RESET"}) == "+RESET");
 }
 
 #ifdef STOUT_HAS_ROCKSDB

@@ -104,12 +104,9 @@ bool RefuseTransaction(Request& request, resp::Session& session) {
     request.error = inside ? "ERR WATCH inside MULTI is not allowed"
                            : "ERR WATCH is not supported, because transactions are not";
   } else if (inside) {
-    if (request.command != nullptr && request.command->name == "quit") return false;
-    if (alone && is("RESET")) {
-      session.in_transaction = false;  // It is an unknown command.
-    } else {
-      request.error = kNoTransactions;
-    }
+    // RESET ends the transaction.
+    if (request.command != nullptr && (is("QUIT") || is("RESET"))) return false;
+    request.error = kNoTransactions;
   } else {
     return false;
   }

@@ -228,6 +228,17 @@ void Quit(const Call& call) {
   call.reply.Ok();
 }
 
+// The batch has ended the transaction. As in redis, the names of the client's library stay.
+void Reset(const Call& call) {
+  Session& session = call.session;
+  session.name.clear();
+  session.version = Resp::k2;
+  session.authenticated = call.service.password.empty();
+  session.in_transaction = false;
+  call.reply.set_version(session.version);
+  call.reply.SimpleString("RESET");
+}
+
 void Select(const Call& call) {
   const auto number = ParseInteger(call.arguments[1]);
   if (!number) return call.reply.Error(kNotAnInteger);
@@ -286,6 +297,8 @@ constexpr Command kCommands[] = {
      "connection", "1.0.0", "Returns PONG, or the given string.", {}, Ping},
     {0, "quit", -1, kGreeting | kEndsBatch, {}, kConnection,
      "connection", "1.0.0", "Closes the connection.", {}, Quit},
+    {0, "reset", 1, kGreeting | kEndsBatch, {}, kConnection,
+     "connection", "6.2.0", "Makes the connection one that has just begun.", {}, Reset},
     {0, "select", 2, kUnloaded | kFast, {}, kConnection,
      "connection", "1.0.0", "Selects a database: only number 0 exists.", {}, Select},
     {0, "command", -1, kUnloaded, {}, kConnection,
