@@ -50,4 +50,11 @@ struct HttpOptions {
   }
 };
 
+/// The limits of a server that only has pages for operators. No request has a body, few clients ask
+/// at once, and answers that wait for slow clients take little memory.
+inline constexpr HttpOptions kOperatorLimits = {.max_connections = 64,
+                                                .max_pipelined = 4,
+                                                .max_body_bytes = 1024,
+                                                .max_body_bytes_in_flight = 64 * 1024};
+
 }  // namespace stout::http

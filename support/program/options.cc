@@ -144,6 +144,17 @@ CLI::Option* Options::HttpUrl(const std::string& name, Address& value, const std
               [&value](Address address) { value = std::move(address); });
 }
 
+CLI::Option* Options::Metrics(std::optional<Address>& value, const std::string& help) {
+  return Parsed("--metrics", help + "; by default there is none", "HOST:PORT", "",
+                [&value](const std::string& text) {
+                  const bool is_port = text.find(':') == std::string::npos;
+                  value = ParseAddress(is_port ? ":" + text : text);
+                  return value || text.empty()
+                             ? std::string()
+                             : fmt::format("'{}' is not HOST:PORT, like 127.0.0.1:9100", text);
+                });
+}
+
 CLI::Option* Options::PasswordFile(const std::string& name, std::string& password,
                                    const std::string& help) {
   return Parsed(name, help, "FILE", "",

@@ -114,6 +114,10 @@ class Options {
   /// http://HOST:PORT
   CLI::Option* HttpUrl(const std::string& name, Address& value, const std::string& help);
 
+  /// Reads --metrics, the address of the pages for operators. A port alone is every address of the
+  /// machine, and "" none.
+  CLI::Option* Metrics(std::optional<Address>& value, const std::string& help);
+
   /// A file, whose first line becomes `password`.
   CLI::Option* PasswordFile(const std::string& name, std::string& password,
                             const std::string& help);

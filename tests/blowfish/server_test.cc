@@ -704,6 +704,7 @@ TEST_CASE("figures are served to Prometheus") {
   CHECK(first.Field("content-type") == "text/plain; version=0.0.4; charset=utf-8");
   CHECK_THAT(first.body, Contains("\nblowfish_shard_keys{shard=\"1\"} ") &&
                              Contains("# TYPE blowfish_connections_total counter\n") &&
+                             Contains("\nblowfish_command_seconds_count{command=\"set\"} 1\n") &&
                              Contains("\nblowfish_http_connections 1\n"));
   CHECK(client.Do("HEAD", "/metrics").status == 200);
   CHECK(client.Do("GET", "/").status == 404);

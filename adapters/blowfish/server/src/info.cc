@@ -1,8 +1,6 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdint>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -10,17 +8,6 @@
 #include "service.h"
 
 namespace stout::blowfish {
-namespace {
-
-std::uint64_t ResidentBytes() {
-  std::ifstream file("/proc/self/statm");
-  std::uint64_t size = 0, resident = 0;
-  file >> size >> resident;
-  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-}
-
-}  // namespace
-
 std::string Service::Info(resp::Arguments sections) const {
   resp::InfoText text(sections);
   std::vector<ShardStatus> statuses;
@@ -40,11 +27,7 @@ std::string Service::Info(resp::Arguments sections) const {
     waiting += shard->queue().waiting();
   }
   DescribeServer(*this, "blowfish_version", text);
-  if (text.Section("Memory")) {
-    const std::uint64_t resident = ResidentBytes();
-    text.Line("used_memory", resident);
-    text.Line("used_memory_rss", resident);
-    text.Line("maxmemory", memory_budget);
+  if (resp::DescribeMemory(memory_budget, text)) {
     text.Line("compressed_bytes", sum.compressed_bytes);
     text.Line("layer_bytes", sum.layer_bytes);
   }
@@ -67,7 +50,8 @@ std::string Service::Info(resp::Arguments sections) const {
     }
   }
   if (DescribeStats(*this, text)) text.Line("requests_waiting", waiting);
-  if (text.Section("Replication")) text.Line("role", "master");
+  resp::DescribeReplication(text);
+  resp::DescribeCpu(text);
   DescribeCommands(command_stats, text);
   if (text.Section("Shards")) {
     for (std::size_t i = 0; i < statuses.size(); ++i) {
@@ -88,8 +72,7 @@ std::string Service::Info(resp::Arguments sections) const {
     for (std::size_t i = 0; i < navigation.decisions.size(); ++i)
       text.Line(fmt::format("decision{}", i), navigation.decisions[i]);
   }
-  if (text.Section("Keyspace") && sum.keys > 0)
-    text.Line("db0", fmt::format("keys={},expires=0,avg_ttl=0", sum.keys));
+  resp::DescribeKeyspace(sum.keys, text);
   return text.Take();
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "http/figures.h"
+#include "resp/server/service_metrics.h"
 #include "stout/core/histogram.h"
 
 namespace stout::blowfish {
@@ -17,12 +18,11 @@ using http::kGauge;
 using http::MetricFamily;
 using http::MetricType;
 
-// No request has a body, and few ask at once.
-constexpr http::HttpOptions kLimits = {
-    .max_connections = 64, .max_body_bytes = 1024, .max_body_bytes_in_flight = 64 * 1024};
-
 class Families {
  public:
+  explicit Families(const Service& service) {
+    resp::AppendService(families_, resp::SnapshotOf(service), "blowfish_");
+  }
   void Total(const std::string& name, const std::string& help, std::uint64_t value) {
     Add(name, help, kCounter, static_cast<double>(value));
   }
@@ -52,19 +52,7 @@ class Families {
 };
 
 std::vector<MetricFamily> Collect(const Service& service) {
-  Families families;
-  const resp::ConnectionStats& stats = service.connection_stats;
-  families.Gauge("clients", "Connections", static_cast<double>(service.sessions.size()));
-  families.Total("connections_total", "Connections that were taken", stats.connections);
-  families.Total("connections_refused_total", "Connections beyond --max-clients",
-                 stats.refused_connections);
-  families.Total("commands_total", "Commands", stats.commands);
-  families.Total("protocol_errors_total", "Connections that did not speak RESP",
-                 stats.protocol_errors);
-  families.Total("slow_readers_total", "Connections closed because the client took no replies",
-                 stats.slow_readers);
-  families.Total("input_bytes_total", "Bytes from clients", stats.input_bytes);
-  families.Total("output_bytes_total", "Bytes to clients", stats.output_bytes);
+  Families families(service);
   std::uint64_t added = 0;
   std::uint64_t removed = 0;
   for (const auto& shard : service.shards) {
@@ -142,7 +130,7 @@ void AppendScrapes(std::vector<MetricFamily>& families, const http::HttpSnapshot
 }  // namespace
 
 MetricsServer::MetricsServer(boost::asio::io_context& context, const Service& service)
-    : service_(service), server_(context, *this, http_, kLimits) {}
+    : service_(service), server_(context, *this, http_, http::kOperatorLimits) {}
 
 void MetricsServer::Handle(http::Request request, http::Respond respond) {
   const std::string_view path = http::PathOf(request.target);

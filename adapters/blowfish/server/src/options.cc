@@ -1,7 +1,5 @@
 #include "options.h"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -92,19 +90,6 @@ void AddWork(program::Options& options, ProgramOptions& program) {
       ->default_str("a quarter of the processors, 1 at least");
 }
 
-// It has always taken a port alone, and "" for no address.
-void AddMetrics(program::Options& options, std::optional<program::Address>& metrics) {
-  options.Parsed("--metrics",
-                 "Address that serves /metrics to Prometheus; by default there is none",
-                 "HOST:PORT", "", [&metrics](const std::string& text) {
-                   const bool is_port = text.find(':') == std::string::npos;
-                   metrics = program::ParseAddress(is_port ? ":" + text : text);
-                   return metrics || text.empty()
-                              ? std::string()
-                              : fmt::format("'{}' is not HOST:PORT, like 127.0.0.1:9100", text);
-                 });
-}
-
 // Applies defaults and checks that depend on several options.
 void Complete(const CLI::App& app, const SchemaOptions& schema, ProgramOptions& options) {
   resp::CommandLimits& commands = options.server.connections.commands;
@@ -144,7 +129,7 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, ProgramOp
   more.Group("Memory and compression");
   AddWork(more, options);
   more.Group("Service");
-  AddMetrics(more, options.metrics);
+  more.Metrics(options.metrics, "Address that serves /metrics to Prometheus");
   more.LogLevel(options.log_level);
   const auto end = program::ReadServerArguments(app, argc, argv, [&] {
     Complete(app, schema, options);

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "resp/server/clock.h"
+#include "resp/server/process_usage.h"
 #include "stout/version.h"
 
 namespace stout::resp {
@@ -57,8 +58,38 @@ void DescribeServer(const Service& service, std::string_view version_name, InfoT
   }
   if (text.Section("Clients")) {
     text.Line("connected_clients", service.sessions.size());
+    text.Line("maxclients", service.limits.max_clients);
     text.Line("slow_readers_cut_off", service.connection_stats.slow_readers);
   }
+}
+
+bool DescribeMemory(std::uint64_t max_bytes, InfoText& text) {
+  if (!text.Section("Memory")) return false;
+  const std::uint64_t resident = ProcessUsage::Now().resident_bytes;
+  text.Line("used_memory", resident);
+  text.Line("used_memory_rss", resident);
+  text.Line("maxmemory", max_bytes);
+  return true;
+}
+
+void DescribeCpu(InfoText& text) {
+  if (!text.Section("CPU")) return;
+  const ProcessUsage usage = ProcessUsage::Now();
+  text.Line("used_cpu_sys", fmt::format("{:.6f}", usage.system_seconds));
+  text.Line("used_cpu_user", fmt::format("{:.6f}", usage.user_seconds));
+}
+
+void DescribeReplication(InfoText& text) {
+  if (text.Section("Replication")) {
+    text.Line("role", "master");
+    text.Line("connected_slaves", 0);
+  }
+  if (text.Section("Cluster")) text.Line("cluster_enabled", 0);
+}
+
+void DescribeKeyspace(std::uint64_t keys, InfoText& text) {
+  if (text.Section("Keyspace") && keys > 0)
+    text.Line("db0", fmt::format("keys={},expires=0,avg_ttl=0", keys));
 }
 
 bool DescribeStats(const Service& service, InfoText& text) {

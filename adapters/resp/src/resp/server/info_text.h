@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -52,6 +53,19 @@ class InfoText {
 
 /// Appends the sections Server, with the program's version under `version_name`, and Clients.
 void DescribeServer(const Service& service, std::string_view version_name, InfoText& text);
+
+/// Appends the section Memory. `max_bytes`: the limit of the process; 0: it has none. Returns false
+/// if it is not asked for; otherwise the program may add lines.
+bool DescribeMemory(std::uint64_t max_bytes, InfoText& text);
+
+/// Appends the section CPU.
+void DescribeCpu(InfoText& text);
+
+/// Appends the sections Replication and Cluster of a server that stands alone.
+void DescribeReplication(InfoText& text);
+
+/// Appends the section Keyspace, without a line if there are no keys, as in redis.
+void DescribeKeyspace(std::uint64_t keys, InfoText& text);
 
 /// Appends the section Stats. Returns false if it is not asked for; otherwise the program may add
 /// lines.

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+
+namespace stout::resp {
+
+/// What the process has used, as the kernel counts it.
+struct ProcessUsage {
+  std::uint64_t resident_bytes = 0;
+  double user_seconds = 0;    ///< CPU time of all threads in the program
+  double system_seconds = 0;  ///< and in the kernel
+
+  [[nodiscard]] static ProcessUsage Now();
+};
+
+}  // namespace stout::resp
