@@ -39,6 +39,8 @@ void AddOptions(CLI::App& app, Config& config) {
                "starts without --join shuts out the node that had the name before",
                "NAME");
   options.Service(config);
+  options.Metrics(config.metrics,
+                  "Address that serves /metrics, /stats, /healthz and a live page over HTTP");
 
   options.Group("Several nodes on one store");
   options.Text(

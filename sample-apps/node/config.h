@@ -28,7 +28,10 @@ struct Config : program::ServiceConfig {
   RangeId ranges = 16;
   Duration lease_ttl = std::chrono::seconds(10);
   Duration handover_timeout = std::chrono::seconds(10);
-  std::string password;  ///< empty: clients need none
+  std::string password;                     ///< empty: clients need none
+  std::optional<program::Address> metrics;  ///< of the pages for operators; nullopt: none
+  /// The node is unhealthy if the store has been called for this time without a success. > 0
+  Duration unhealthy_after = std::chrono::seconds(20);
   WriteBackMapOptions map;
   resp::ConnectionLimits limits;
   resp::TlsFiles tls;

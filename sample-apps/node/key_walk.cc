@@ -115,6 +115,7 @@ asio::awaitable<void> KeyWalk::Count(Request& request) {
     count += static_cast<std::int64_t>(page.keys.size());
     scan.cursor = std::move(page.cursor);
   } while (!scan.cursor.empty());
+  if (!router_.redirects()) service_.key_count.Set(count);
   resp::ReplyWriter(replies_, session_.version).Integer(count);
 }
 
@@ -127,6 +128,7 @@ asio::awaitable<void> KeyWalk::RemoveAll(Request& request) {
     if (!request.error.empty()) co_return;
     scan.cursor = std::move(page.cursor);
   } while (!scan.cursor.empty());
+  if (!router_.redirects()) service_.key_count.Set(0);
   resp::ReplyWriter(replies_, session_.version).Ok();
 }
 

@@ -52,6 +52,7 @@ void NodeBatch::Resolve(Request& request) const {
     return;
   }
   if (request.command->run == nullptr) Check(request);
+  request.rejected = !request.error.empty();
 }
 
 void NodeBatch::Transact(Request& request) {

@@ -1,5 +1,7 @@
 #include "node/node_service.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "node/commands.h"
@@ -24,16 +26,22 @@ std::unique_ptr<resp::Batch> NodeService::MakeBatch(resp::Session& session) {
 std::string NodeService::Info(resp::Arguments sections) const {
   resp::InfoText text(sections);
   DescribeServer(*this, "stout_version", text);
+  resp::DescribeMemory(0, text);
+  if (text.Section("Persistence")) text.Line("loading", 0);
   DescribeStats(*this, text);
-  if (text.Section("Replication")) text.Line("role", "master");
-  if (text.Section("Cluster")) text.Line("cluster_enabled", cluster != nullptr ? "1" : "0");
+  resp::DescribeReplication(*this, text);
+  resp::DescribeCpu(text);
   resp::DescribeCommands(command_stats, text);
+  resp::DescribeKeyspace(static_cast<std::uint64_t>(std::max<std::int64_t>(key_count.keys(), 0)),
+                         text);
   return text.Take();
 }
 
 std::vector<resp::Setting> NodeService::Settings() const {
   return {{"databases", "1"},
           {"max-value", std::to_string(limits.commands.max_bulk)},
+          {"maxclients", std::to_string(limits.max_clients)},
+          {"maxmemory", "0"},
           {"port", std::to_string(port)},
           {"proto-max-bulk-len", std::to_string(limits.commands.max_bulk)},
           {"save", ""}};

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "node/cluster.h"
+#include "node/key_count.h"
 #include "node/ranges.h"
 #include "resp/server/scan_cursors.h"
 #include "resp/server/service.h"
@@ -29,6 +30,7 @@ struct NodeService final : resp::Service {
   /// How long commands wait for a range that has no owner.
   Duration reply_deadline = std::chrono::seconds(30);
   resp::ScanCursors cursors;
+  KeyCount key_count;
 };
 
 }  // namespace stout::node

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "stout/adapters/range_server.h"
 #include "stout/core/lease_table.h"
@@ -28,6 +29,8 @@ class Ranges {
   /// Returns the lease of a range as this node last heard of it; nullopt if it is free, or if the
   /// node is alone.
   [[nodiscard]] virtual std::optional<Lease> LeaseOf(RangeId range) const = 0;
+  /// Returns the ranges whose maps this node has.
+  [[nodiscard]] virtual std::vector<RangeServer::Served> Served() const = 0;
   /// Call it when a map reports kFenced: another node writes its keys.
   virtual void OnFenced(const ServedRange& served) = 0;
 };
@@ -41,6 +44,7 @@ class OneRange final : public Ranges {
   [[nodiscard]] RangeId RangeOf(KeyView) const override { return 0; }
   void Run(RangeId range, RangeServer::Operation operation) override;
   [[nodiscard]] std::optional<Lease> LeaseOf(RangeId) const override { return std::nullopt; }
+  [[nodiscard]] std::vector<RangeServer::Served> Served() const override { return {served_}; }
   void OnFenced(const ServedRange&) override { on_fenced_(); }
 
  private:
@@ -59,6 +63,9 @@ class LeasedRanges final : public Ranges {
     server_.Run(range, std::move(operation));
   }
   [[nodiscard]] std::optional<Lease> LeaseOf(RangeId range) const override;
+  [[nodiscard]] std::vector<RangeServer::Served> Served() const override {
+    return server_.ranges();
+  }
   void OnFenced(const ServedRange& served) override;
 
  private:

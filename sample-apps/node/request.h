@@ -22,6 +22,7 @@ struct Request {
   bool blind = false;            ///< the command does not look at the states of its keys
   std::string error;             ///< not empty: the reply
   std::string_view status = {};  ///< not empty: the reply, "OK" or "QUEUED", without the strand
+  bool rejected = false;         ///< `error` is about its arguments
   bool failed = false;           ///< the reply was an error
   /// Nothing was done, because this node does not own the range of the keys.
   bool displaced = false;

@@ -61,7 +61,7 @@ void Reset(Request& request) {
   request.stamps.clear();
   for (Request& queued : request.queued) {
     queued.displaced = false;
-    queued.error.clear();
+    if (!queued.rejected) queued.error.clear();
   }
 }
 

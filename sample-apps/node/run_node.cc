@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <csignal>
@@ -19,6 +20,7 @@
 
 #include "node/config.h"
 #include "node/keyspace.h"
+#include "node/node_monitor.h"
 #include "node/node_service.h"
 #include "program/process.h"
 #include "program/shutdown.h"
@@ -49,12 +51,11 @@ class Runners {
   std::vector<std::jthread> threads_;
 };
 
-// Returns a function that begins the end of the process when it is first called. A second signal
-// would end the drain.
-std::function<void()> EndOnce() {
-  return [asked = false]() mutable {
-    if (!std::exchange(asked, true)) std::raise(SIGTERM);
-  };
+// Begins the end of the process. Only the first call counts, because a second signal would end the
+// drain.
+void End() {
+  static std::atomic<bool> asked = false;
+  if (!asked.exchange(true)) std::raise(SIGTERM);
 }
 
 void WarnAboutStore(const StoreTraits& traits) {
@@ -78,11 +79,11 @@ int Complain(std::string_view what, const std::string& url, ErrorCode ec, const 
 
 // Serves until a signal ends it. Returns the exit code.
 int Serve(const Config& config, asio::io_context& clients, asio::io_context& keys, Store& store,
-          Keyspace& keyspace) {
+          Keyspace& keyspace, NodeMonitor& monitor) {
   NodeService service(keyspace.ranges(), store, keyspace.cluster(), config.password);
   service.limits = config.limits;
   service.reply_deadline = config.map.engine.reply_deadline;
-  service.shut_down = EndOnce();
+  service.shut_down = End;
   service.tls = config.tls;
   resp::Listener listener(clients, service);
   // Listen before the store is taken over. Otherwise a second node that cannot get the port would
@@ -101,9 +102,11 @@ int Serve(const Config& config, asio::io_context& clients, asio::io_context& key
     spdlog::error("{}", problem);
     return EXIT_FAILURE;
   }
+  const NodeMonitor::Shown shown(monitor, service, clients);
   program::Shutdown shutdown(
       clients, config.drain_timeout,
       [&](Keyspace::Done done) {
+        monitor.BeginDrain();
         keyspace.Leave([&, done = std::move(done)]() mutable {
           listener.Drain(
               [&, done = std::move(done)]() mutable { keyspace.Drain(std::move(done)); });
@@ -122,10 +125,15 @@ int Serve(const Config& config, asio::io_context& clients, asio::io_context& key
 }
 
 int Run(const Config& config) {
+  NodeMonitor monitor(config);
+  Diagnostics why;
+  if (monitor.Listen(&why)) {
+    spdlog::error("{}", why.message);
+    return EXIT_FAILURE;
+  }
   // Handlers of `keys` refer to connections of `clients`, so `clients` is destroyed last.
   asio::io_context clients(1);
   asio::io_context keys(static_cast<int>(config.threads));
-  Diagnostics why;
   const auto store = OpenStore(config.store, keys.get_executor(), &why);
   if (!store) return Complain("store", config.store, store.error(), why);
   const StoreTraits& traits = (*store)->traits();
@@ -134,11 +142,13 @@ int Run(const Config& config) {
     return EXIT_FAILURE;
   }
   WarnAboutStore(traits);
+  Store& watched = monitor.Watch(**store);
   std::unique_ptr<Keyspace> keyspace;
   if (config.join.empty()) {
-    keyspace = MakeAlone(keys.get_executor(), **store, config, [end = EndOnce()] {
+    keyspace = MakeAlone(keys.get_executor(), watched, config, [logged = false]() mutable {
+      if (std::exchange(logged, true)) return;
       spdlog::error("another node has taken over the store: this one ends");
-      end();
+      End();
     });
   } else {
     if (!traits.fences) {
@@ -150,10 +160,10 @@ int Run(const Config& config) {
     }
     auto leases = OpenLeaseService(config.join, keys.get_executor(), &why);
     if (!leases) return Complain("lease service", config.join, leases.error(), why);
-    keyspace = MakeShared(keys.get_executor(), clients.get_executor(), **store, std::move(*leases),
+    keyspace = MakeShared(keys.get_executor(), clients.get_executor(), watched, std::move(*leases),
                           config);
   }
-  const int code = Serve(config, clients, keys, **store, *keyspace);
+  const int code = Serve(config, clients, keys, watched, *keyspace, monitor);
   spdlog::info("ended with exit code {}", code);
   return code;
 }

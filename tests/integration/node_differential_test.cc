@@ -41,7 +41,9 @@ constexpr std::size_t kShownBytes = 100;
 std::set<std::string_view> CommandsOfNode() {
   std::set<std::string_view> names;
   for (const resp::Command& command : resp::SessionCommands()) names.insert(command.name);
-  for (const resp::Command& command : node::KeyCommands()) names.insert(command.name);
+  for (const resp::Command& command : node::AllCommands()) {
+    if (command.group != "cluster") names.insert(command.name);  // redis is alone
+  }
   return names;
 }
 

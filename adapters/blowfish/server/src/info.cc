@@ -50,7 +50,7 @@ std::string Service::Info(resp::Arguments sections) const {
     }
   }
   if (DescribeStats(*this, text)) text.Line("requests_waiting", waiting);
-  resp::DescribeReplication(text);
+  resp::DescribeReplication(*this, text);
   resp::DescribeCpu(text);
   DescribeCommands(command_stats, text);
   if (text.Section("Shards")) {

@@ -79,12 +79,12 @@ void DescribeCpu(InfoText& text) {
   text.Line("used_cpu_user", fmt::format("{:.6f}", usage.user_seconds));
 }
 
-void DescribeReplication(InfoText& text) {
+void DescribeReplication(const Service& service, InfoText& text) {
   if (text.Section("Replication")) {
     text.Line("role", "master");
     text.Line("connected_slaves", 0);
   }
-  if (text.Section("Cluster")) text.Line("cluster_enabled", 0);
+  if (text.Section("Cluster")) text.Line("cluster_enabled", service.mode == "cluster" ? 1 : 0);
 }
 
 void DescribeKeyspace(std::uint64_t keys, InfoText& text) {

@@ -62,7 +62,7 @@ bool DescribeMemory(std::uint64_t max_bytes, InfoText& text);
 void DescribeCpu(InfoText& text);
 
 /// Appends the sections Replication and Cluster of a server that stands alone.
-void DescribeReplication(InfoText& text);
+void DescribeReplication(const Service& service, InfoText& text);
 
 /// Appends the section Keyspace, without a line if there are no keys, as in redis.
 void DescribeKeyspace(std::uint64_t keys, InfoText& text);

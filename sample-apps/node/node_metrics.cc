@@ -1,0 +1,68 @@
+#include "node/node_metrics.h"
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <utility>
+
+namespace stout::node {
+namespace {
+
+namespace json = boost::json;
+using http::Get;
+using http::kCounter;
+using http::kGauge;
+using http::Scalar;
+
+constexpr const char* kPrefix = "stout_node_";
+constexpr const char* kHttpPrefix = "stout_node_http_";
+
+constexpr Scalar<NodeSnapshot> kScalars[] = {
+    {"stout_node_healthy", kGauge, "1 if /healthz answers 200", Get<&NodeSnapshot::healthy>},
+    {"stout_node_store_unanswered_seconds", kGauge,
+     "Time for which the store has been called without a success",
+     [](const NodeSnapshot& node) {
+       return static_cast<double>(node.store_unanswered.count()) / http::kNanosPerSecond;
+     }},
+    {"stout_node_cache_limit_bytes", kGauge,
+     "Limit of stout_cached_bytes and stout_lent_bytes together",
+     Get<&NodeSnapshot::cache_limit_bytes>},
+    {"stout_node_resident_bytes", kGauge, "Memory of the process",
+     [](const NodeSnapshot& node) { return static_cast<double>(node.usage.resident_bytes); }},
+    {"stout_node_cpu_seconds_total", kCounter, "CPU time of the process",
+     [](const NodeSnapshot& node) { return node.usage.user_seconds + node.usage.system_seconds; }},
+};
+
+// Of a node that has counted its keys.
+constexpr Scalar<NodeSnapshot> kKeyScalars[] = {
+    {"stout_node_keys", kGauge, "Keys when all were last counted, by DBSIZE or FLUSHALL",
+     Get<&NodeSnapshot::keys>},
+    {"stout_node_keys_counted_timestamp_seconds", kGauge, "Unix time of that count",
+     Get<&NodeSnapshot::keys_counted_at>},
+};
+
+}  // namespace
+
+std::string ToPrometheus(const NodeSnapshot& node, const http::HttpSnapshot& http) {
+  std::vector<http::MetricFamily> families;
+  monitor::AppendEngines(families, node.shards);
+  http::AppendScalars(families, kScalars, node);
+  if (node.keys >= 0) http::AppendScalars(families, kKeyScalars, node);
+  resp::AppendService(families, node.service, kPrefix);
+  http::AppendHttp(families, http, kHttpPrefix);
+  return http::ToText(families);
+}
+
+std::string ToJson(const NodeSnapshot& node, const http::HttpSnapshot& http) {
+  json::object all = monitor::ToObject(node.shards);
+  json::object scalars = http::ToObject(kScalars, node);
+  if (node.keys >= 0) {
+    for (const auto& member : http::ToObject(kKeyScalars, node))
+      scalars[member.key()] = member.value();
+  }
+  all["node"] = std::move(scalars);
+  all["service"] = resp::ToObject(node.service, kPrefix);
+  all["http"] = http::ToObject(http, kHttpPrefix);
+  return json::serialize(all) + '\n';
+}
+
+}  // namespace stout::node
