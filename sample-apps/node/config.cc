@@ -154,6 +154,7 @@ std::string Complete(const CLI::App& app, Config& config) {
 
 Config::Config() {
   listen.port = kDefaultPort;
+  threads = 1;
   limits.commands.max_bulk = std::size_t{4} << 20;
 }
 

@@ -6,12 +6,13 @@
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -43,7 +44,12 @@ class Runners {
   }
   Runners(const Runners&) = delete;
   Runners& operator=(const Runners&) = delete;
-  ~Runners() { context_.stop(); }
+  ~Runners() { Stop(); }
+
+  void Stop() {
+    context_.stop();
+    threads_.clear();
+  }
 
  private:
   asio::io_context& context_;
@@ -87,7 +93,7 @@ int Serve(const Config& config, asio::io_context& clients, asio::io_context& key
   service.tls = config.tls;
   resp::Listener listener(clients, service);
   // Listen before the store is taken over. Otherwise a second node that cannot get the port would
-  // still shut the first one out. Clients are accepted when `clients` runs.
+  // still shut the first one out.
   Diagnostics why;
   if (listener.Listen(config.listen.host.empty() ? "0.0.0.0" : config.listen.host,
                       config.listen.port, &why)) {
@@ -96,7 +102,7 @@ int Serve(const Config& config, asio::io_context& clients, asio::io_context& key
   }
   const program::Address listening{config.listen.host, service.port};
   const bool advertised = !config.advertise.host.empty();
-  const Runners key_runners(keys, config.threads);
+  Runners key_runners(keys, config.threads);
   const std::string problem = keyspace.Open((advertised ? config.advertise : listening).Text());
   if (!problem.empty()) {
     spdlog::error("{}", problem);
@@ -113,7 +119,8 @@ int Serve(const Config& config, asio::io_context& clients, asio::io_context& key
         });
       },
       [&](Keyspace::Done done) { keyspace.Close(std::move(done)); });
-  const Runners client_runner(clients, 1);
+  Runners client_runner(clients, &clients == &keys ? 0 : 1);
+  asio::post(clients, [&listener] { listener.Start(); });
   spdlog::info("serving {} with policy {}{}", Redacted(config.store),
                config.map.engine.lane.write_policy.Name(),
                config.join.empty() ? ""
@@ -121,7 +128,11 @@ int Serve(const Config& config, asio::io_context& clients, asio::io_context& key
                                                  Redacted(config.join)));
   fmt::print("listening on {}\n", listening.Text());
   std::fflush(stdout);
-  return shutdown.Wait();
+  const int code = shutdown.Wait();
+  // Their handlers use what is destroyed now.
+  client_runner.Stop();
+  key_runners.Stop();
+  return code;
 }
 
 int Run(const Config& config) {
@@ -131,9 +142,12 @@ int Run(const Config& config) {
     spdlog::error("{}", why.message);
     return EXIT_FAILURE;
   }
-  // Handlers of `keys` refer to connections of `clients`, so `clients` is destroyed last.
+  // Handlers of `keys` refer to connections of `clients`, so `clients` is destroyed last. One
+  // thread serves both, because to wake another one takes as long as a command.
   asio::io_context clients(1);
-  asio::io_context keys(static_cast<int>(config.threads));
+  std::optional<asio::io_context> other;
+  if (config.threads > 1) other.emplace(static_cast<int>(config.threads));
+  asio::io_context& keys = other ? *other : clients;
   const auto store = OpenStore(config.store, keys.get_executor(), &why);
   if (!store) return Complain("store", config.store, store.error(), why);
   const StoreTraits& traits = (*store)->traits();

@@ -75,6 +75,7 @@ struct Monitored {
     service.emplace(*ranges, watched, nullptr, "");
     listener.emplace(context, *service);
     REQUIRE(!listener->Listen("127.0.0.1", 0, &why));
+    listener->Start();
     thread = std::jthread([this] { context.run(); });
   }
   ~Monitored() {

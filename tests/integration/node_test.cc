@@ -202,7 +202,9 @@ TEST_CASE("RESET ends the transaction and the watch of a connection", "[node]") 
 
 // Goal: no client sees a transaction half done, also if its keys are read from the store.
 TEST_CASE("transactions of several connections are isolated", "[node]") {
-  const Node node("memory:?latency=1ms", {"--cache-bytes", "1MiB"});
+  const std::string serving = GENERATE("1", "3");
+  CAPTURE(serving);
+  const Node node("memory:?latency=1ms", {"--cache-bytes", "1MiB", "--threads", serving});
   const std::string filler(50'000, 'x');
   std::vector<std::jthread> threads;
   std::atomic<int> wrong = 0;

@@ -66,12 +66,14 @@ ErrorCode Listener::Listen(const std::string& host, std::uint16_t port, Diagnost
     return Errc::kBadUrl;
   }
   service_.port = acceptor_.local_endpoint().port();
-  asio::co_spawn(context_, Accept(), asio::detached);
-  if (tls_) {
-    reload_.add(SIGHUP);
-    asio::co_spawn(context_, ReloadTls(), asio::detached);
-  }
   return {};
+}
+
+void Listener::Start() {
+  asio::co_spawn(context_, Accept(), asio::detached);
+  if (!tls_) return;
+  reload_.add(SIGHUP);
+  asio::co_spawn(context_, ReloadTls(), asio::detached);
 }
 
 // After any failure the next client is waited for, because there may be room again.

@@ -30,11 +30,14 @@ class Listener {
   Listener& operator=(const Listener&) = delete;
   ~Listener();
 
-  /// Takes the port (0: any free one) and accepts clients from now on. Sets the service's port.
+  /// Takes the port (0: any free one), and sets the service's port. Clients wait until Start.
   /// Errors: kBadUrl if the address cannot be had, and those of LoadTls(); `diagnostics` has the
   ///   reason.
   [[nodiscard]] ErrorCode Listen(const std::string& host, std::uint16_t port,
                                  Diagnostics* diagnostics);
+
+  /// Accepts clients from now on. Requires that Listen succeeded.
+  void Start();
 
   /// Accepts no client any more, and no command of a connected client. Calls `done` when the last
   /// client has its replies.
