@@ -8,7 +8,7 @@
 #   hot       INCRs/s of 100 keys over PostgreSQL, beside pgbench's prepared updates
 #   ycsb      YCSB's workloads a, b, c and f over PostgreSQL, beside go-ycsb's own driver for it
 #
-#   --quick         one round of short measurements instead of five: shows that all works
+#   --quick         one round instead of five: shows that all works
 #   --ycsb PROGRAM  a go-ycsb, which is not fetched; adds the part ycsb
 #
 # Starts private servers and stops them again. Prints tables. Writes all figures to
@@ -27,10 +27,10 @@ bin=$(cd "$1" && pwd)
 shift
 here=$(cd "$(dirname "$0")" && pwd)
 results=$here/../results
-rounds=5 seconds=2 ycsb='' parts=()
+rounds=5 seconds=1 ycsb='' parts=()
 while (($#)); do
   case $1 in
-    --quick) rounds=1 seconds=1 results=$bin/../node ;;
+    --quick) rounds=1 results=$bin/../node ;;
     --ycsb) ycsb=$(command -v "${2-}") || fail "--ycsb needs the path of a go-ycsb"; shift ;;
     -h | --help) usage && exit ;;
     memory | redis | postgres | hot | ycsb) parts+=("$1") results=$bin/../node ;;
@@ -135,7 +135,7 @@ measure_redis() {
   fill "$direct" key "$keys" "$value"
   fill "$node_port" key "$keys" "$value"
   for ((round = 0; round <= rounds; ++round)); do for test in get set; do
-    "$here/latency.py" $((3 * seconds)) "$keys" "${#value}" "$test" direct="$direct" \
+    "$here/latency.py" "$seconds" "$keys" "${#value}" "$test" direct="$direct" \
       nutcracker="$nutcracker_port" node="$node_port" >"$scratch/p50" 2>"$scratch/errors" || true
     for side in direct nutcracker node; do
       p50=$(jq ".$side" "$scratch/p50")
