@@ -1,6 +1,6 @@
 #include "node/ranges.h"
 
-#include <boost/asio/post.hpp>
+#include <boost/asio/dispatch.hpp>
 
 #include "stout/core/errc.h"
 
@@ -16,8 +16,8 @@ OneRange::OneRange(WriteBackMap& map, std::function<void()> on_fenced)
       on_fenced_(std::move(on_fenced)) {}
 
 void OneRange::Run(RangeId, RangeServer::Operation operation) {
-  boost::asio::post(served_->map->get_executor(),
-                    [this, operation = std::move(operation)]() mutable { operation(served_); });
+  boost::asio::dispatch(served_->map->get_executor(),
+                        [this, operation = std::move(operation)]() mutable { operation(served_); });
 }
 
 std::optional<Lease> LeasedRanges::LeaseOf(RangeId range) const {

@@ -4,6 +4,8 @@
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/ssl/stream_base.hpp>
+#include <boost/system/error_code.hpp>
+#include <cstddef>
 #include <memory>
 #include <utility>
 
@@ -33,6 +35,16 @@ class Stream {
   template <typename Token>
   auto AsyncShutdown(Token&& token) {
     return tls_->async_shutdown(std::forward<Token>(token));
+  }
+  /// Writes what goes without waiting, and returns how much that was: nothing with TLS. An error
+  /// shows in the next AsyncWriteSome.
+  template <typename Buffer>
+  std::size_t WriteNow(const Buffer& buffer) {
+    if (tls_) return 0;
+    boost::system::error_code failed;
+    socket_.non_blocking(true, failed);
+    const std::size_t size = socket_.write_some(buffer, failed);
+    return failed ? 0 : size;
   }
   /// As Asio's async_read_some. TLS gives at most one record, 16 KiB.
   template <typename Buffer, typename Token>
