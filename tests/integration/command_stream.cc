@@ -98,6 +98,7 @@ CommandStream::CommandStream(std::uint64_t seed, const std::set<std::string_view
 }
 
 CommandStream::Chunk CommandStream::Next() {
+  if (random_.Below(20) == 0) return Flood();
   Chunk chunk;
   chunk.connection = random_.Below(3) == 0 ? 1 : 0;
   bool& in_transaction = in_transaction_[chunk.connection];
@@ -111,6 +112,19 @@ CommandStream::Chunk CommandStream::Next() {
   }
   if (chunk.ends_session) in_transaction = false;
   chunk.split = random_.Below(4) == 0 ? random_.Below(chunk.bytes.size()) : 0;
+  return chunk;
+}
+
+CommandStream::Chunk CommandStream::Flood() {
+  Chunk chunk;
+  const CommandRow* const row = &CommandRows().front();  // replies are compared byte by byte
+  Words remove = {"DEL"};
+  for (int i = 0; i < 12; ++i) {
+    remove.push_back("flood-" + std::to_string(i));
+    chunk.commands.push_back({{"SET", remove.back(), std::string(100'000, 'x')}, row});
+  }
+  chunk.commands.push_back({std::move(remove), row});
+  for (const Command& command : chunk.commands) Encode(command.words, chunk.bytes);
   return chunk;
 }
 

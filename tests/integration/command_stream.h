@@ -95,6 +95,9 @@ class CommandStream {
   [[nodiscard]] Chunk Next();
 
  private:
+  // Writes and removes more than a cache of 1 MiB can hold, so that the node has to read the other
+  // keys from its store again.
+  [[nodiscard]] Chunk Flood();
   [[nodiscard]] Command NextCommand(bool in_transaction);
   [[nodiscard]] const CommandRow& Choose(bool in_transaction);
   void Encode(const Words& words, std::string& bytes);
