@@ -83,7 +83,7 @@ void WordSource::Integer() {
 }
 
 void WordSource::Deadline(bool absolute, bool milliseconds) {
-  if (OneIn(6)) return OneOf({"0", "-1", "1", "x", "", "9223372036854775807"});
+  if (OneIn(6)) return OneOf({"0", "-1", "x", "", milliseconds ? "-2" : "9223372036854775807"});
   const std::size_t seconds = (absolute ? 4'000'000'000 : 10'000) + Below(100'000'000);
   Add(std::to_string(seconds * (milliseconds ? 1000 : 1)));
 }

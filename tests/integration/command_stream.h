@@ -60,7 +60,8 @@ class WordSource {
   void Key();
   void Value();
   void Integer();
-  /// So far ahead that it does not pass during a test, or long past, or invalid.
+  /// So far ahead that it does not pass during a test, or at most 0, or invalid. Redis counts keys
+  /// whose deadline has passed until it comes upon them.
   void Deadline(bool absolute, bool milliseconds);
   /// @}
 

@@ -26,6 +26,7 @@
 #include "tests/integration/command_stream.h"
 #include "tests/support/catch.h"
 #include "tests/support/node_server.h"
+#include "tests/support/private_server.h"
 #include "tests/support/redis_server.h"
 #include "tests/support/resp_client.h"
 #include "tests/support/resp_reply.h"
@@ -110,11 +111,10 @@ class Comparer {
  public:
   using Filter = std::function<std::string(std::string)>;
 
-  // `filter`: what happens to a reply of the node on its way.
-  Comparer(const NodeServer& node, const RedisServer& redis, std::uint64_t seed, Filter filter = {})
-      : ports_{node.port(), redis.port()},
-        filter_(std::move(filter)),
-        stream_(seed, CommandsOfNode()) {
+  // `filter`: what happens to a reply of the first server on its way.
+  Comparer(const PrivateServer& node, const RedisServer& redis, std::uint64_t seed,
+           Filter filter = {}, const std::set<std::string_view>& known = CommandsOfNode())
+      : ports_{node.port(), redis.port()}, filter_(std::move(filter)), stream_(seed, known) {
     for (Client& client : clients_) Connect(client);
     for (const int port : ports_) RespClient(port).Do({"FLUSHALL"});
   }
@@ -295,6 +295,21 @@ TEST_CASE("a node over RocksDB answers a stream of commands as redis does",
   CompareWithRedis("rocksdb:{}/data", (Rounds("STOUT_SEEDS", 30) + 2) / 3);  // it syncs
 }
 #endif
+
+// Also with the commands that a node does not have yet.
+TEST_CASE("two redis servers answer a stream of commands alike", "[node][differential][long]") {
+  const RedisServer one(kRedisSettings);
+  const RedisServer other(kRedisSettings);
+  std::set<std::string_view> all;
+  for (const CommandRow& row : CommandRows()) all.insert(row.name);
+  const std::uint64_t seeds = (Rounds("STOUT_SEEDS", 30) + 2) / 3;
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    CAPTURE(seed);
+    const std::string difference = Comparer(one, other, seed, {}, all).Run();
+    CAPTURE(difference);
+    REQUIRE(difference.empty());
+  }
+}
 
 TEST_CASE("one wrong byte in a stream of replies is found out", "[node][differential]") {
   const NodeServer node("memory:");
