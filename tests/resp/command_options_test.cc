@@ -98,6 +98,29 @@ TEST_CASE("options of SET that are none, or exclude each other", "[options]") {
   CHECK(Refusal(Set({"EX", "9223372036854776"})) == kBadExpiry);
 }
 
+TEST_CASE("options of GETEX", "[options]") {
+  using From = Expiry::From;
+  const auto getex = [](const Arguments& options) {
+    return ParseGetexOptions(Behind({"GETEX", "EX"}, options));
+  };
+  CHECK(*getex({}) == GetexOptions{});
+  CHECK(*getex({"persist", "PERSIST"}) == GetexOptions{.persist = true});
+  CHECK(*getex({"ex", "10"}) == GetexOptions{.expiry = Expiry{From::kNow, 10'000}});
+  CHECK(*getex({"PXAT", "1", "PXAT", "2"}) == GetexOptions{.expiry = Expiry{From::kEpoch, 2}});
+  for (const Arguments& options : std::vector<Arguments>{{"PERSIST", "EX", "1"},
+                                                         {"EX", "1", "PERSIST"},
+                                                         {"EX", "1", "PX", "1"},
+                                                         {"KEEPTTL"},
+                                                         {"NX"},
+                                                         {"EX"}}) {
+    CAPTURE(options);
+    CHECK(Refusal(getex(options)) == kSyntax);
+  }
+  CHECK(Refusal(getex({"EX", "x"})) == kNotAnInteger);
+  CHECK(Refusal(getex({"PX", "0"})) == "ERR invalid expire time in 'getex' command");
+  CHECK(Refusal(ParseExpiry("0", From::kNow, 1, "bad")) == "bad");
+}
+
 TEST_CASE("options of SCAN", "[options]") {
   CHECK(*Scan("0") == ScanOptions{});
   CHECK(*Scan("18446744073709551615", {"match", "a*", "COUNT", "5", "Type", "string"}) ==

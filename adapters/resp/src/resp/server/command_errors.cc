@@ -37,4 +37,8 @@ std::string WrongArityError(std::string_view name) {
   return fmt::format("ERR wrong number of arguments for '{}' command", name);
 }
 
+std::string ExpireTimeError(std::string_view name) {
+  return fmt::format("ERR invalid expire time in '{}' command", name);
+}
+
 }  // namespace stout::resp

@@ -15,6 +15,8 @@ namespace stout::resp {
 [[nodiscard]] std::string UnknownSubcommandError(std::span<const std::string_view> arguments);
 /// `name`: as in the table of commands, "config|get".
 [[nodiscard]] std::string WrongArityError(std::string_view name);
+/// `name`: the same.
+[[nodiscard]] std::string ExpireTimeError(std::string_view name);
 
 inline constexpr std::string_view kSyntaxError = "ERR syntax error";
 inline constexpr std::string_view kNotAnInteger = "ERR value is not an integer or out of range";

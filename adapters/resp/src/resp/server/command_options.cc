@@ -9,10 +9,11 @@
 namespace stout::resp {
 namespace {
 
-constexpr std::string_view kBadExpiry = "ERR invalid expire time in 'set' command";
+constexpr std::string_view kBadSetTime = "ERR invalid expire time in 'set' command";
+constexpr std::string_view kBadGetexTime = "ERR invalid expire time in 'getex' command";
 constexpr std::string_view kBadCursor = "ERR invalid cursor";
 
-// The options of SET that say when.
+// The options of SET and GETEX that say when.
 struct ExpiryOption {
   std::string_view name;
   Expiry::From from;
@@ -38,12 +39,16 @@ std::optional<GivenExpiry> TakeExpiry(Options& options) {
   return std::nullopt;
 }
 
-Parsed<Expiry> Check(const GivenExpiry& given) {
-  const auto number = ParseInteger(given.value);
-  if (!number) return kNotAnInteger;
-  const std::int64_t unit = given.option->milliseconds;
-  if (*number <= 0 || *number > std::numeric_limits<std::int64_t>::max() / unit) return kBadExpiry;
-  return Expiry{given.option->from, *number * unit};
+// Takes the next option if it says when. Returns false if it does not, or another one did before.
+bool Take(Options& options, std::optional<GivenExpiry>& given) {
+  const auto next = TakeExpiry(options);
+  if (!next || (given && given->option != next->option)) return false;
+  given = next;
+  return true;
+}
+
+Parsed<Expiry> Check(const GivenExpiry& given, std::string_view bad_time) {
+  return ParseExpiry(given.value, given.option->from, given.option->milliseconds, bad_time);
 }
 
 }  // namespace
@@ -74,21 +79,43 @@ Parsed<SetOptions> ParseSetOptions(std::span<const std::string_view> arguments) 
       parsed.get = true;
     } else if (!given && options.Take("KEEPTTL")) {
       parsed.keep_ttl = true;
-    } else if (const auto next = TakeExpiry(options); next && !parsed.keep_ttl) {
-      // One may be repeated, but not be joined by another.
-      if (given && given->option != next->option) return kSyntaxError;
-      given = next;
-    } else {
+    } else if (parsed.keep_ttl || !Take(options, given)) {
       return kSyntaxError;
     }
   }
   // The syntax of the whole comes first.
   if (given) {
-    const auto expiry = Check(*given);
+    const auto expiry = Check(*given, kBadSetTime);
     if (!expiry) return expiry.error();
     parsed.expiry = *expiry;
   }
   return parsed;
+}
+
+Parsed<GetexOptions> ParseGetexOptions(std::span<const std::string_view> arguments) {
+  GetexOptions parsed;
+  std::optional<GivenExpiry> given;
+  for (Options options(arguments, 2); !options.empty();) {
+    if (!given && options.Take("PERSIST")) {
+      parsed.persist = true;
+    } else if (parsed.persist || !Take(options, given)) {
+      return kSyntaxError;
+    }
+  }
+  if (given) {
+    const auto expiry = Check(*given, kBadGetexTime);
+    if (!expiry) return expiry.error();
+    parsed.expiry = *expiry;
+  }
+  return parsed;
+}
+
+Parsed<Expiry> ParseExpiry(std::string_view time, Expiry::From from, std::int64_t unit,
+                           std::string_view bad_time) {
+  const auto number = ParseInteger(time);
+  if (!number) return kNotAnInteger;
+  if (*number <= 0 || *number > std::numeric_limits<std::int64_t>::max() / unit) return bad_time;
+  return Expiry{from, *number * unit};
 }
 
 Parsed<ScanOptions> ParseScanOptions(std::span<const std::string_view> arguments) {

@@ -35,6 +35,14 @@ struct SetOptions {
   friend bool operator==(const SetOptions&, const SetOptions&) = default;
 };
 
+/// GETEX key [EX s | PX ms | EXAT s | PXAT ms | PERSIST]
+struct GetexOptions {
+  bool persist = false;  ///< The key is not to vanish any more.
+  std::optional<Expiry> expiry{};
+
+  friend bool operator==(const GetexOptions&, const GetexOptions&) = default;
+};
+
 /// SCAN cursor [MATCH pattern] [COUNT n] [TYPE type]
 struct ScanOptions {
   std::uint64_t cursor = 0;
@@ -67,6 +75,11 @@ class Options {
 /// Options come in any order and in letters of any case. If an option appears twice, the last one
 /// counts. The results point into the arguments.
 [[nodiscard]] Parsed<SetOptions> ParseSetOptions(std::span<const std::string_view> arguments);
+[[nodiscard]] Parsed<GetexOptions> ParseGetexOptions(std::span<const std::string_view> arguments);
 [[nodiscard]] Parsed<ScanOptions> ParseScanOptions(std::span<const std::string_view> arguments);
+
+/// Reads a time of `unit` milliseconds. Returns `bad_time` if it is not positive or too large.
+[[nodiscard]] Parsed<Expiry> ParseExpiry(std::string_view time, Expiry::From from,
+                                         std::int64_t unit, std::string_view bad_time);
 
 }  // namespace stout::resp
