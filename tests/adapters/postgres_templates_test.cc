@@ -241,6 +241,28 @@ TEST_CASE_METHOD(PostgresTest, "postgres: templates from a file that the URL nam
         std::string::npos);
 }
 
+TEST_CASE_METHOD(PostgresTest,
+                 "postgres: templates take any bytes as a value only if the URL says so") {
+  CHECK(Open(PostgresOptions{})->traits().opaque_values);
+  server().Execute(NotesTable("text", "bytea"));
+  PostgresOptions options = Templates({.value = "v", .body = "body"});
+  CHECK_FALSE(Open(options)->traits().opaque_values);
+  options.expiry = true;
+  const auto store = Open(options);
+  CHECK(store->traits().opaque_values);
+  const std::string dated("\0stx1\0\0\1\2\3\4\5\6v", 14);
+  CHECK(WriteNow(*store, Batch(1, {Put("k", dated, 1), Put("b", "bare", 2)})) == WriteResult{});
+  CHECK(ReadOne(*store, "k") == Found(dated, {1, 1}));
+  CHECK(server().Execute("SELECT convert_from(body, 'UTF8') FROM notes WHERE id = 'b'") == "bare");
+
+  server().Execute(NotesTable("text", "text"));
+  options = Templates({});
+  CHECK_FALSE(Open(options)->traits().opaque_values);
+  options.expiry = true;
+  CHECK(WhyNot(options).find("expiry=true needs templates that take any bytes") !=
+        std::string::npos);
+}
+
 TEST_CASE("postgres: templates are three statements, each once, each below its name") {
   std::string error;
   const auto parsed =

@@ -49,6 +49,7 @@ Result<std::unique_ptr<PostgresStore>> PostgresStore::Open(const PostgresOptions
                      .durable = server->durable,
                      .scans = schema->own,
                      .ordered = schema->own,
+                     .opaque_values = schema->own || options.expiry,
                      .max_batch_bytes = kMaxBatchBytes};
   PostgresOptions for_server = options;
   if (server->pooled && options.prepare) {
@@ -190,6 +191,7 @@ Result<std::unique_ptr<Store>> PostgresStore::OpenUrl(const StoreUrl& url,
   reader.Duration("tombstone_ttl", options.tombstone_ttl);
   std::string templates;
   reader.Text("templates", templates);
+  reader.Flag("expiry", options.expiry);
   reader.Flag("create", options.create);
   reader.Flag("prepare", options.prepare);
   reader.Count("max_queue", options.max_queue, 1, std::size_t{1} << 30);

@@ -224,6 +224,13 @@ class SettingUp {
             "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '1s'; SAVEPOINT trial");
         const Trial trial = Try(key, value);
         (void)Execute("ROLLBACK");
+        if (trial.end == Trial::kKept && options_.expiry && value != TrialValues().front()) {
+          return Fail(Errc::kBadUrl,
+                      fmt::format("postgres: expiry=true needs templates that take any bytes as a "
+                                  "value, for example into a column bytea: {}",
+                                  refusal),
+                      diagnostics_);
+        }
         if (trial.end == Trial::kKept) return {};
         if (trial.end == Trial::kWrong) {
           return Fail(

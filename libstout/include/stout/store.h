@@ -25,6 +25,7 @@ struct StoreTraits {
   bool durable = false;          ///< a write answered kOk survives a crash of the store
   bool scans = false;            ///< implements Scan()
   bool ordered = false;          ///< a scan returns keys in byte order, each of them once
+  bool opaque_values = true;     ///< a value may be any bytes; false: a schema may refuse it
   std::size_t max_batch_items = kUnlimited;
   std::size_t max_batch_bytes = kUnlimited;
   LaneId partitions = 1;  ///< PartitionOf() is in [0, partitions)

@@ -59,6 +59,10 @@ struct PostgresOptions {
   bool create = true;
   /// A schema of the user's own. The tables for epochs and fences are needed all the same.
   std::optional<PostgresTemplates> templates{};
+  /// The templates take any bytes as a value (StoreTraits::opaque_values), so that stout-node may
+  /// put deadlines into values. Opening fails if they refuse a value with all bytes, but take
+  /// another one. The store's own table always takes any bytes.
+  bool expiry = false;
   /// How long a delete keeps its stamp, so that a late older write cannot undo it. >= 0
   Duration tombstone_ttl = std::chrono::hours(1);
   /// After this time without an answer the connection is closed; the unanswered call may still
@@ -124,7 +128,7 @@ class PostgresStore final : public Store {
       "postgres://[USER[:PASSWORD]@]HOST[:PORT]/DATABASE[?table=stout][&connections=4]"
       "[&read_connections=2][&timeout=10s][&lock_timeout=100ms][&connect_timeout=5s]"
       "[&tombstone_ttl=1h][&create=true][&prepare=true][&max_queue=4096][&templates=FILE.sql]"
-      "[&sslmode=...]";
+      "[&expiry=false][&sslmode=...]";
   [[nodiscard]] static Result<std::unique_ptr<Store>> OpenUrl(
       const StoreUrl& url, const boost::asio::any_io_executor& executor, Diagnostics* diagnostics);
 
