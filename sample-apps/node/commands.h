@@ -20,23 +20,35 @@ struct CommandId {
     kDiscard,
     kExec,
     kExists,
+    kExpire,
+    kExpireat,
+    kExpiretime,
     kFlushall,
     kFlushdb,
     kGet,
     kGetdel,
+    kGetex,
     kGetset,
     kIncr,
     kIncrby,
     kMget,
     kMset,
     kMulti,
+    kPersist,
+    kPexpire,
+    kPexpireat,
+    kPexpiretime,
+    kPsetex,
+    kPttl,
     kScan,
     kSet,
+    kSetex,
     kSetnx,
     kStoutExec,
     kStoutPeer,
     kStoutStamps,
     kStrlen,
+    kTtl,
     kType,
     kUnlink,
     kUnwatch,
@@ -58,6 +70,7 @@ struct KeyCommand {
 /// The rows.
 /// @{
 [[nodiscard]] std::span<const KeyCommand> AllKeysCommands();
+[[nodiscard]] std::span<const KeyCommand> ExpiryCommands();
 [[nodiscard]] std::span<const KeyCommand> KeyspaceCommands();
 [[nodiscard]] std::span<const KeyCommand> PeerCommands();
 [[nodiscard]] std::span<const KeyCommand> StringCommands();

@@ -105,6 +105,11 @@ void AddOptions(CLI::App& app, Config& config) {
                "A batch without an answer by then is sent again");
   options.Bytes("--cache-bytes", config.map.cache_bytes, 1 << 20,
                 "Memory for keys and values, also for requested keys that do not exist");
+
+  options.Group("Expiry");
+  options.Time("--sweep-interval", config.sweep_interval, std::chrono::milliseconds(1),
+               std::chrono::hours(24 * 365),
+               "Time between two searches of the store for expired keys, which are then deleted");
 }
 
 // Returns true if no other process can use the store while this one does.

@@ -35,6 +35,7 @@ struct Config : program::ServiceConfig {
   WriteBackMapOptions map;
   resp::ConnectionLimits limits;
   resp::TlsFiles tls;
+  Duration sweep_interval = std::chrono::minutes(1);
 };
 
 /// Reads the command line. Returns the exit code after --help or an error, which has been printed.

@@ -9,6 +9,7 @@
 
 #include "node/commands.h"
 #include "node/key_turn.h"
+#include "node/value_format.h"
 
 namespace stout::node {
 namespace {
@@ -44,11 +45,13 @@ bool IsRefusal(ErrorCode ec) {
 }  // namespace
 
 Execution::Execution(RangeServer::Served served, std::span<Request* const> requests,
-                     const resp::ConnectionLimits& limits, resp::Resp version, std::string& replies)
+                     const resp::ConnectionLimits& limits, Deadlines& deadlines, resp::Resp version,
+                     std::string& replies)
     : served_(std::move(served)),
       map_(*served_->map),
       requests_(requests),
       limits_(limits),
+      deadlines_(deadlines),
       version_(version),
       replies_(replies) {}
 
@@ -75,6 +78,7 @@ void Execution::Warm() {
 void Execution::Continue() {
   // What was in memory in an earlier turn may no longer be the newest.
   const bool owned = served_->owns();
+  now_ = deadlines_.now();
   for (; next_ < requests_.size(); ++next_) {
     Request& request = *requests_[next_];
     if (key_ == 0) {
@@ -151,7 +155,7 @@ bool Execution::Gather(Request& request) {
     return true;
   }
   std::vector<KeyView> keys;
-  for (const auto& [key, stamp] : request.watched) keys.push_back(key);
+  for (const auto& [key, watched] : request.watched) keys.push_back(key);
   for (const Request& queued : request.queued) {
     if (!queued.on_keys()) continue;
     for (std::size_t i = 0; i < queued.keys_read(); ++i) keys.push_back(queued.key(i));
@@ -181,8 +185,10 @@ bool Execution::Gather(Request& request) {
 
 // In one turn: no other client sees or changes anything in between.
 void Execution::RunQueued(Request& request) {
-  for (const auto& [key, stamp] : request.watched) {
-    if (held_.at(key).stamp == stamp) continue;
+  for (const auto& [key, watched] : request.watched) {
+    const Entry& entry = held_.at(key);
+    const bool exists = entry.value && !DecodeValue(*entry.value).expired(now_);
+    if (watched == KeyState{entry.stamp, exists}) continue;
     request.aborted = true;
     revealed_.push_back(key);
   }
@@ -209,14 +215,20 @@ void Execution::RunQueued(Request& request) {
 void Execution::RunOnKey(Request& request, KeyView key, const Entry& entry) {
   KeyTurn turn{.request = request,
                .map = map_,
+               .deadlines = deadlines_,
                .limits = limits_,
                .replies = replies_,
                .reply = resp::ReplyWriter(replies_, version_),
                .count = count_,
+               .now = now_,
                .key = key,
                .index = key_ - 1,
                .stamp = entry.stamp};
-  if (entry.value) turn.value = *entry.value;
+  const DatedValue dated = entry.value ? DecodeValue(*entry.value) : DatedValue{};
+  if (entry.value && !dated.expired(now_)) {
+    turn.value = dated.value;
+    turn.deadline = dated.deadline;
+  }
   RowOf(*request.command).run(turn);
   changed_ |= turn.changed;
   if (turn.failed) Fail(request, turn.failed);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "node/deadlines.h"
 #include "node/request.h"
 #include "resp/server/reply_writer.h"
 #include "resp/server/service.h"
@@ -37,7 +38,8 @@ class Execution {
   /// `replies`. A value with which they would exceed `limits.max_replies` is answered with an
   /// error.
   Execution(RangeServer::Served served, std::span<Request* const> requests,
-            const resp::ConnectionLimits& limits, resp::Resp version, std::string& replies);
+            const resp::ConnectionLimits& limits, Deadlines& deadlines, resp::Resp version,
+            std::string& replies);
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
 
@@ -50,7 +52,7 @@ class Execution {
  private:
   // Begins the reads of all keys that are not in memory, so that the store gets them in one batch.
   void Warm();
-  // Carries out commands until one needs a key that is not in memory.
+  // In one turn, carries out commands until one needs a key that is not in memory.
   void Continue();
   // Returns false if the command waits for the read of a key.
   bool Run(Request& request);
@@ -72,11 +74,14 @@ class Execution {
   WriteBackMap& map_;
   const std::span<Request* const> requests_;
   const resp::ConnectionLimits& limits_;
+  Deadlines& deadlines_;
   const resp::Resp version_;
   std::string& replies_;
   UniqueFunction<void()> done_;
   bool fenced_ = false;
   std::size_t waiting_ = 1;  // safe replies that are due, and 1 until all commands are carried out
+
+  std::int64_t now_ = 0;  // the time of this turn
 
   // The command that is carried out.
   std::size_t next_ = 0;

@@ -33,17 +33,18 @@ void Copy(const resp::Reply& reply, resp::ReplyWriter& writer) {
 }
 
 void AddExec(const Request& request, resp::Commands& commands) {
-  std::size_t words = 2 + 3 * request.watched.size();
+  std::size_t words = 2 + 4 * request.watched.size();
   for (const Request& queued : request.queued) {
     if (queued.on_keys()) words += 1 + queued.arguments.size();
   }
   commands.Begin(words);
   commands.Argument("STOUT.EXEC");
   commands.Argument(std::to_string(request.watched.size()));
-  for (const auto& [key, stamp] : request.watched) {
+  for (const auto& [key, state] : request.watched) {
     commands.Argument(key);
-    commands.Argument(std::to_string(stamp.epoch));
-    commands.Argument(std::to_string(stamp.version));
+    commands.Argument(std::to_string(state.stamp.epoch));
+    commands.Argument(std::to_string(state.stamp.version));
+    commands.Argument(state.exists ? "1" : "0");
   }
   for (const Request& queued : request.queued) {
     if (!queued.on_keys()) continue;
@@ -82,12 +83,13 @@ void TakeExec(Request& request, const resp::Reply& reply, resp::Resp version,
   }
 }
 
-void TakeStamps(Request& request, const resp::Reply& reply, std::string& replies) {
+void TakeStates(Request& request, const resp::Reply& reply, std::string& replies) {
   const auto& numbers = reply.elements;
-  if (numbers.size() != 2 * request.keys()) return Malformed(request);
-  for (std::size_t i = 0; i < numbers.size(); i += 2) {
-    request.stamps.push_back(
-        {static_cast<Epoch>(numbers[i].integer), static_cast<Version>(numbers[i + 1].integer)});
+  if (numbers.size() != 3 * request.keys()) return Malformed(request);
+  for (std::size_t i = 0; i < numbers.size(); i += 3) {
+    const Stamp stamp{static_cast<Epoch>(numbers[i].integer),
+                      static_cast<Version>(numbers[i + 1].integer)};
+    request.states.push_back({stamp, numbers[i + 2].integer != 0});
   }
   request.reply_begin = replies.size();
   resp::ReplyWriter(replies).Ok();
@@ -112,7 +114,7 @@ void TakeReply(Request& request, const resp::Reply& reply, resp::Resp version,
   } else if (request.command->id == CommandId::kExec) {
     TakeExec(request, reply, version, replies);
   } else if (request.command->id == CommandId::kWatch) {
-    TakeStamps(request, reply, replies);
+    TakeStates(request, reply, replies);
   } else {
     TakeText(request, reply, version, replies);
   }
@@ -128,7 +130,7 @@ bool ReadForwardedExec(Request& request) {
     return read && *read <= most ? read : std::nullopt;
   };
   constexpr std::uint64_t kAny = UINT64_MAX;
-  const auto watched = number(words.size() / 3);
+  const auto watched = number(words.size() / 4);
   if (!watched) return false;
   for (std::uint64_t i = 0; i < *watched; ++i) {
     if (words.empty()) return false;
@@ -136,8 +138,9 @@ bool ReadForwardedExec(Request& request) {
     words = words.subspan(1);
     const auto epoch = number(kAny);
     const auto version = number(kAny);
-    if (!epoch || !version) return false;
-    request.watched.emplace(key, Stamp{*epoch, *version});
+    const auto exists = number(1);
+    if (!epoch || !version || !exists) return false;
+    request.watched.emplace(key, KeyState{{*epoch, *version}, *exists == 1});
   }
   while (!words.empty()) {
     const auto size = number(words.size() - 1);

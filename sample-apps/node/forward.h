@@ -15,9 +15,9 @@ namespace stout::node {
 ///
 ///     STOUT.PEER epoch        The commands that follow come from a node, and are for a range under
 ///                             this epoch. They are answered MOVED rather than forwarded again.
-///     STOUT.STAMPS key ...    The stamps of keys, for WATCH: epoch and version of each.
-///     STOUT.EXEC watched [key epoch version ...] [words word ...] ...
-///                             A transaction: `watched` keys with their stamps, then its commands.
+///     STOUT.STAMPS key ...    The states of keys, for WATCH: epoch, version, and 1 if it exists.
+///     STOUT.EXEC watched [key epoch version exists ...] [words word ...] ...
+///                             A transaction: `watched` keys with their states, then its commands.
 ///
 /// All other commands are sent as they came.
 

@@ -2,10 +2,13 @@
 
 #include <utility>
 
+#include "resp/server/command_errors.h"
+
 namespace stout::node {
 
-void KeyTurn::Put(std::string next) {
-  const auto put = map.Put(key, std::move(next));
+void KeyTurn::Put(std::string next, std::int64_t until) {
+  deadlines.Note(until);
+  const auto put = map.Put(key, EncodeValue(std::move(next), until));
   put ? void(changed = true) : void(failed = put.error());
 }
 
@@ -26,6 +29,14 @@ bool KeyTurn::ReplyValue() {
   }
   reply.BulkString(*value);
   return true;
+}
+
+std::optional<std::int64_t> KeyTurn::DeadlineOf(const resp::Expiry& expiry) {
+  const std::int64_t from = expiry.from == resp::Expiry::From::kNow ? now : 0;
+  std::int64_t sum = 0;
+  if (!__builtin_add_overflow(from, expiry.milliseconds, &sum)) return sum;
+  request.error = resp::ExpireTimeError(request.command->name);
+  return std::nullopt;
 }
 
 }  // namespace stout::node

@@ -6,7 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "node/deadlines.h"
 #include "node/request.h"
+#include "node/value_format.h"
 #include "resp/server/reply_writer.h"
 #include "resp/server/service.h"
 #include "stout/write_back_map.h"
@@ -20,15 +22,18 @@ namespace stout::node {
 struct KeyTurn {
   Request& request;
   WriteBackMap& map;
+  Deadlines& deadlines;
   const resp::ConnectionLimits& limits;
   std::string& replies;
   resp::ReplyWriter reply;  ///< appends to `replies`
   std::int64_t& count;      ///< for the command; 0 at its first key
 
+  std::int64_t now = 0;  ///< one time for all commands of the turn
   KeyView key{};
   std::size_t index = 0;  ///< of the key among those of the command
-  /// Nullopt: the key does not exist, or the command is blind.
+  /// Nullopt: the key does not exist, has expired, or the command is blind.
   std::optional<std::string_view> value{};
+  std::int64_t deadline = kNoDeadline;  ///< of the value
   Stamp stamp{};
 
   bool changed = false;  ///< the key was changed
@@ -38,11 +43,13 @@ struct KeyTurn {
   [[nodiscard]] bool first() const { return index == 0; }
   [[nodiscard]] bool last() const { return index + 1 == request.keys(); }
 
-  void Put(std::string next);
+  void Put(std::string next, std::int64_t until = kNoDeadline);
   /// Deletes the key if it exists.
   void Remove();
   /// Returns false, and fails, if the replies would be larger than allowed.
   bool ReplyValue();
+  /// Returns the deadline that the command sets. Returns nullopt, and fails, if it is too late.
+  std::optional<std::int64_t> DeadlineOf(const resp::Expiry& expiry);
 };
 
 }  // namespace stout::node

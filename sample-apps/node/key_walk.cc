@@ -13,11 +13,11 @@
 #include <utility>
 
 #include "node/commands.h"
+#include "node/value_format.h"
 #include "resp/server/ascii.h"
 #include "resp/server/clock.h"
 #include "resp/server/command_options.h"
 #include "resp/server/glob.h"
-#include "stout/completion.h"
 
 namespace stout::node {
 namespace {
@@ -63,12 +63,11 @@ asio::awaitable<void> KeyWalk::Run(Request& request) {
 }
 
 asio::awaitable<bool> KeyWalk::Read(Request& request, ScanRequest scan, ScanResult& page) {
-  page = co_await Initiate<void(ScanResult)>(
-      [&](UniqueFunction<void(ScanResult)> done) { service_.store.Scan(scan, std::move(done)); },
-      asio::use_awaitable);
+  page = co_await service_.store.AsyncScan(scan, asio::use_awaitable);
   if (page.errc != Errc::kOk) request.error = WhyNot(page.errc);
-  std::erase_if(page.keys, [this](const ScannedKey& key) {
-    if (!key.state.found) return true;
+  const std::int64_t now = service_.deadlines.now();
+  std::erase_if(page.keys, [&](const ScannedKey& key) {
+    if (!key.state.found || DecodeValue(key.state.value).expired(now)) return true;
     if (!router_.redirects()) return false;
     const auto lease = service_.ranges.LeaseOf(service_.ranges.RangeOf(key.key));
     return lease && lease->address != service_.cluster->self;
@@ -80,7 +79,7 @@ asio::awaitable<void> KeyWalk::Scan(Request& request) {
   const auto options = *resp::ParseScanOptions(request.arguments);
   ScanRequest scan{.cursor = {},
                    .limit = std::min<std::size_t>(static_cast<std::size_t>(options.count), kPage),
-                   .values = false};
+                   .values = true};  // they have the deadlines
   if (options.cursor != 0) {
     const auto* const place = service_.cursors.Find(options.cursor);
     if (place == nullptr) {
@@ -107,7 +106,7 @@ asio::awaitable<void> KeyWalk::Scan(Request& request) {
 }
 
 asio::awaitable<void> KeyWalk::Count(Request& request) {
-  ScanRequest scan{.cursor = {}, .limit = kPage, .values = false};
+  ScanRequest scan{.cursor = {}, .limit = kPage, .values = true};
   ScanResult page;
   std::int64_t count = 0;
   do {

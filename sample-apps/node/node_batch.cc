@@ -38,7 +38,7 @@ bool NodeBatch::Add(resp::Arguments arguments) {
   Resolve(request);
   if (session_.authenticated) Transact(request);
   if (request.command == nullptr || !request.status.empty()) return true;
-  // EXEC needs the stamps that WATCH brings.
+  // EXEC needs the states that WATCH brings.
   return (request.command->flags & resp::CommandFlag::kEndsBatch) == 0 &&
          request.command->id != CommandId::kWatch;
 }
@@ -155,6 +155,10 @@ void NodeBatch::Check(Request& request) const {
     request.error = "ERR not a command of its own; see COMMAND DOCS";
   } else if (const auto parse = RowOf(*request.command).parse) {
     parse(request);
+    if (request.set.expiry && !service_.store.traits().opaque_values)
+      request.error =
+          "ERR keys cannot expire on this store as it is opened: its URL needs ?expiry=true; see "
+          "docs/STORES.md";
   }
 }
 
@@ -177,7 +181,7 @@ asio::awaitable<void> NodeBatch::Run(std::string& out) {
     left = left.subspan(std::min(before + 1, left.size()));
   }
   for (Request& request : requests_) {
-    if (!request.stamps.empty() && request.error.empty()) Watch(request);
+    if (!request.states.empty() && request.error.empty()) Watch(request);
   }
   Join(out);
   const Duration latency = resp::Now() - begin;
@@ -193,7 +197,7 @@ asio::awaitable<void> NodeBatch::Run(std::string& out) {
 void NodeBatch::Watch(Request& request) {
   if (request.command->id != CommandId::kWatch) return;
   for (std::size_t i = 0; i < request.keys(); ++i) {
-    if (transaction_.Watch(request.key(i), request.stamps[i], service_.limits.commands.max_request))
+    if (transaction_.Watch(request.key(i), request.states[i], service_.limits.commands.max_request))
       continue;
     request.error = "ERR the watched keys are larger than --max-request";
   }

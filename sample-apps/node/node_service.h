@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "node/cluster.h"
+#include "node/deadlines.h"
 #include "node/key_count.h"
 #include "node/ranges.h"
 #include "resp/server/scan_cursors.h"
@@ -31,6 +32,7 @@ struct NodeService final : resp::Service {
   Duration reply_deadline = std::chrono::seconds(30);
   resp::ScanCursors cursors;
   KeyCount key_count;
+  Deadlines deadlines;
 };
 
 }  // namespace stout::node

@@ -6,14 +6,15 @@
 namespace stout::node {
 namespace {
 
-void ReplyStamps(KeyTurn& turn) {
-  auto& stamps = turn.request.stamps;
-  stamps.push_back(turn.stamp);
+void ReplyStates(KeyTurn& turn) {
+  auto& states = turn.request.states;
+  states.push_back({turn.stamp, turn.value.has_value()});
   if (!turn.last()) return;
-  turn.reply.ArrayHeader(2 * stamps.size());
-  for (const Stamp& stamp : stamps) {
+  turn.reply.ArrayHeader(3 * states.size());
+  for (const auto& [stamp, exists] : states) {
     turn.reply.Integer(static_cast<std::int64_t>(stamp.epoch));
     turn.reply.Integer(static_cast<std::int64_t>(stamp.version));
+    turn.reply.Integer(exists ? 1 : 0);
   }
 }
 
@@ -28,7 +29,7 @@ constexpr KeyCommand kPeerRows[] = {
     {{kStoutPeer, "stout.peer", 2, kNoMulti, {}, 0,
       "cluster", "0.1.0", "Says that the commands that follow come from another node."}},
     {{kStoutStamps, "stout.stamps", -2, kReadonly, {1, -1, 1}, 0,
-      "cluster", "0.1.0", "Returns the epochs and versions of keys."}, nullptr, ReplyStamps},
+      "cluster", "0.1.0", "Returns the epochs and versions of keys, and whether they exist."}, nullptr, ReplyStates},
 };
 // clang-format on
 

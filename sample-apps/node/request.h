@@ -13,11 +13,21 @@
 
 namespace stout::node {
 
+/// EXPIRE key time [NX | XX] [GT | LT]
+struct ExpireConditions {
+  bool nx = false;  ///< only if the key has no deadline
+  bool xx = false;  ///< only if it has one
+  bool gt = false;  ///< only to a later deadline; none is the latest
+  bool lt = false;  ///< only to an earlier deadline
+};
+
 /// One command of a client.
 struct Request {
   const resp::Command* command = nullptr;  ///< null: rejected, and `error` has the reason
   resp::Arguments arguments;
-  resp::SetOptions set;          ///< of SET
+  resp::SetOptions set;          ///< of SET; its expiry is of every command that sets a deadline
+  ExpireConditions conditions;   ///< of EXPIRE, PEXPIRE, EXPIREAT and PEXPIREAT
+  bool persist = false;          ///< of GETEX
   std::int64_t delta = 0;        ///< of INCR, DECR, INCRBY and DECRBY
   bool blind = false;            ///< the command does not look at the states of its keys
   std::string error;             ///< not empty: the reply
@@ -26,8 +36,8 @@ struct Request {
   bool failed = false;           ///< the reply was an error
   /// Nothing was done, because this node does not own the range of the keys.
   bool displaced = false;
-  Epoch epoch = 0;            ///< not 0: of the range, as the node knows it that forwards this
-  std::vector<Stamp> stamps;  ///< of its keys, if it asks for them
+  Epoch epoch = 0;               ///< not 0: of the range, as the node knows it that forwards this
+  std::vector<KeyState> states;  ///< of its keys, if it asks for them
 
   /// Members for EXEC.
   /// @{

@@ -58,7 +58,7 @@ void KeepDisplaced(std::vector<Request*>& requests) {
 void Reset(Request& request) {
   request.displaced = request.aborted = false;
   request.error.clear();
-  request.stamps.clear();
+  request.states.clear();
   for (Request& queued : request.queued) {
     queued.displaced = false;
     if (!queued.rejected) queued.error.clear();
@@ -124,7 +124,7 @@ std::optional<RangeId> Router::RangeOf(const Request& request) const {
     }
     return true;
   };
-  for (const auto& [key, stamp] : request.watched) {
+  for (const auto& [key, state] : request.watched) {
     if (!same(key)) return std::nullopt;
   }
   for (const Request& queued : request.queued) {
@@ -170,7 +170,7 @@ void Router::Join(Request& request) {
     if (part.error.empty()) {
       any_done |= !part.reads_only();
       if (part.reply().front() == ':') sum += ToInteger(part.reply());
-      for (const Stamp& stamp : part.stamps) request.stamps.push_back(stamp);
+      request.states.insert(request.states.end(), part.states.begin(), part.states.end());
     } else if (request.error.empty()) {
       request.error = std::move(part.error);
     }
@@ -259,8 +259,8 @@ asio::awaitable<void> Router::RunHere(Group& group) {
         service_.ranges.Run(
             group.range, [&, done = std::move(done)](const RangeServer::Served& served) mutable {
               if (served && (group.epoch == 0 || group.epoch == served->epoch)) {
-                group.execution.emplace(served, group.left, service_.limits, session_.version,
-                                        group.replies);
+                group.execution.emplace(served, group.left, service_.limits, service_.deadlines,
+                                        session_.version, group.replies);
                 return group.execution->Start(std::move(done));
               }
               for (Request* const request : group.left) {

@@ -4,6 +4,8 @@
 #include <spdlog/spdlog.h>
 
 #include <atomic>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -20,6 +22,7 @@
 #include <vector>
 
 #include "node/config.h"
+#include "node/expiry_sweep.h"
 #include "node/keyspace.h"
 #include "node/node_monitor.h"
 #include "node/node_service.h"
@@ -119,6 +122,12 @@ int Serve(const Config& config, asio::io_context& clients, asio::io_context& key
         });
       },
       [&](Keyspace::Done done) { keyspace.Close(std::move(done)); });
+  if (store.traits().scans && store.traits().opaque_values) {
+    service.deadlines.shared = keyspace.cluster() != nullptr;
+    asio::co_spawn(clients,
+                   SweepForever(keyspace.ranges(), store, service.deadlines, config.sweep_interval),
+                   asio::detached);
+  }
   Runners client_runner(clients, &clients == &keys ? 0 : 1);
   asio::post(clients, [&listener] { listener.Start(); });
   spdlog::info("serving {} with policy {}{}", Redacted(config.store),

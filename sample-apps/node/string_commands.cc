@@ -1,5 +1,6 @@
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,7 +24,7 @@ void Append(KeyTurn& turn) {
     return turn.reply.Error("ERR string exceeds maximum allowed size (--max-value)");
   value += tail;
   turn.reply.Integer(static_cast<std::int64_t>(value.size()));
-  turn.Put(std::move(value));  // also without a tail, for WATCH
+  turn.Put(std::move(value), turn.deadline);  // also without a tail, for WATCH
 }
 
 template <int kStep>
@@ -50,7 +51,7 @@ void Add(KeyTurn& turn) {
   std::int64_t sum = 0;
   if (__builtin_add_overflow(*number, turn.request.delta, &sum))
     return turn.reply.Error("ERR increment or decrement would overflow");
-  turn.Put(std::to_string(sum));
+  turn.Put(std::to_string(sum), turn.deadline);
   turn.reply.Integer(sum);
 }
 
@@ -83,20 +84,21 @@ void ParseSet(Request& request) {
   const auto options = resp::ParseSetOptions(request.arguments);
   if (!options) {
     request.error = options.error();
-  } else if (options->expiry) {
-    request.error = "ERR keys do not expire here: use SET without EX, PX, EXAT and PXAT";
   } else {
     request.set = *options;
-    request.blind = options->condition == Condition::kAlways && !options->get;
+    request.blind = options->condition == Condition::kAlways && !options->get && !options->keep_ttl;
   }
 }
 
 void Set(KeyTurn& turn) {
   const resp::SetOptions& options = turn.request.set;
+  std::optional<std::int64_t> deadline = options.keep_ttl ? turn.deadline : kNoDeadline;
+  if (options.expiry) deadline = turn.DeadlineOf(*options.expiry);
+  if (!deadline) return;
   if (options.get && !turn.ReplyValue()) return;
   const bool sets = options.condition == Condition::kAlways ||
                     (options.condition == Condition::kIfPresent) == turn.value.has_value();
-  if (sets) turn.Put(std::string(turn.arguments()[2]));
+  if (sets) turn.Put(std::string(turn.arguments()[2]), *deadline);
   if (!options.get) sets ? turn.reply.Ok() : turn.reply.Null();
 }
 

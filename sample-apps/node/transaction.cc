@@ -17,12 +17,12 @@ std::vector<Transaction::Words> Transaction::End() {
   return std::exchange(queue_, {});
 }
 
-bool Transaction::Watch(KeyView key, const Stamp& stamp, std::size_t max_bytes) {
+bool Transaction::Watch(KeyView key, const KeyState& now, std::size_t max_bytes) {
   if (watched_.contains(key)) return true;
-  const std::size_t bytes = watched_bytes_ + sizeof(std::string) + sizeof(Stamp) + key.size();
+  const std::size_t bytes = watched_bytes_ + sizeof(std::string) + sizeof(KeyState) + key.size();
   if (bytes > max_bytes) return false;
   watched_bytes_ = bytes;
-  watched_.emplace(key, stamp);
+  watched_.emplace(key, now);
   return true;
 }
 

@@ -12,6 +12,14 @@
 
 namespace stout::node {
 
+/// What WATCH compares. A key that expires keeps its stamp.
+struct KeyState {
+  Stamp stamp;
+  bool exists = false;
+
+  friend bool operator==(const KeyState&, const KeyState&) = default;
+};
+
 /// The transaction of a connection: what it queued since MULTI, and the keys that it watches.
 ///
 /// Owner: value of one connection.   Threads: one at a time.
@@ -20,8 +28,8 @@ class Transaction {
   /// All of them run in one turn.
   static constexpr std::size_t kMostQueued = 16'384;
   using Words = std::vector<std::string>;
-  /// Watched keys, with the stamps that they had.
-  using Watched = std::map<std::string, Stamp, std::less<>>;
+  /// Watched keys, with the states that they had.
+  using Watched = std::map<std::string, KeyState, std::less<>>;
 
   /// Returns true between MULTI and EXEC or DISCARD.
   [[nodiscard]] bool open() const { return open_; }
@@ -36,9 +44,9 @@ class Transaction {
   /// Ends it and returns what was queued.
   [[nodiscard]] std::vector<Words> End();
 
-  /// Notes the stamp that a key has now, unless it is watched already. Returns false, and changes
+  /// Notes the state that a key has now, unless it is watched already. Returns false, and changes
   /// nothing, if the watched keys would exceed `max_bytes`.
-  [[nodiscard]] bool Watch(KeyView key, const Stamp& stamp, std::size_t max_bytes);
+  [[nodiscard]] bool Watch(KeyView key, const KeyState& now, std::size_t max_bytes);
   /// Watches no key any more. Returns those that it did.
   Watched Unwatch();
 

@@ -9,7 +9,7 @@ namespace {
 void ParseUnwatch(Request& request) { request.status = "OK"; }
 
 void Watch(KeyTurn& turn) {
-  turn.request.stamps.push_back(turn.stamp);
+  turn.request.states.push_back({turn.stamp, turn.value.has_value()});
   if (turn.last()) turn.reply.Ok();
 }
 

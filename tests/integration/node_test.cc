@@ -33,7 +33,7 @@ TEST_CASE("a node answers commands on keys as redis does", "[node]") {
   CHECK(client.Do({"GET", "k"}) == "$v");
   CHECK(client.Do({"SET", "k", "w", "NX"}) == "(nil)");
   CHECK(client.Do({"SET", "k", "w", "XX", "GET"}) == "$v");
-  CHECK(client.Do({"SET", "k", "w", "EX", "9"}).starts_with("-ERR keys do not expire here"));
+  CHECK(client.Do({"SET", "e", "w", "EX", "0"}) == "-ERR invalid expire time in 'set' command");
   CHECK(client.Do({"SET", "k", "w", "?"}) == "-ERR syntax error");
   CHECK(client.Do({"STRLEN", "k"}) == ":1");
   CHECK(client.Do({"EXISTS", "k", "none", "k"}) == ":2");
@@ -349,16 +349,18 @@ TEST_CASE("kill -9 of a node loses no acknowledged write", "[node]") {
 }
 
 TEST_CASE("a signal ends a node after the answers that are due", "[node]") {
-  Node node("rocksdb:{}/data");
+  Node node("rocksdb:{}/data", {"--sweep-interval", "1ms"});
   {
     RespClient client(node.port());
-    REQUIRE(client.Do({"SET", "k", "v"}) == "+OK");
+    REQUIRE(client.Do({"SET", "e", "v", "PX", "1"}) == "+OK");
+    REQUIRE(client.Do({"SET", "k", "v", "EX", "10000"}) == "+OK");
   }
   node.Signal(SIGTERM);
   CHECK(Eventually([&] { return !node.Up(); }));
   CHECK(node.Log().find("ended with exit code 0") != std::string::npos);
   node.Start();
   CHECK(RespClient(node.port()).Do({"GET", "k"}) == "$v");
+  CHECK(RespClient(node.port()).Do({"TTL", "k"}) != ":-1");
 }
 #endif
 

@@ -1,0 +1,110 @@
+// The removal of expired keys from the store of stout-node.
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "node/expiry_sweep.h"
+#include "tests/integration/timed_node.h"
+#include "tests/support/catch.h"
+
+namespace stout::node {
+namespace {
+
+TEST_CASE("a sweep deletes the keys that have expired, and no others", "[node][expiry]") {
+  TimedWorld world;
+  const int keys = 2500;  // several pages
+  for (int i = 0; i < keys; ++i) {
+    const std::string name = std::to_string(i);
+    CHECK(world.Do({"SET", name, "v", "PX", i % 2 == 0 ? "1" : "100"}) == "+OK");
+  }
+  CHECK(world.Do({"SET", "bare", "v"}) == "+OK");
+  world.now += 2;
+  const bool cold = GENERATE(false, true);
+  if (cold) world.node.Close();
+  std::unique_ptr<TimedNode> next;
+  if (cold) next = std::make_unique<TimedNode>(world.context, world.store, world.now, 2);
+  TimedNode& node = cold ? *next : world.node;
+  node.SweepNow();
+  CHECK(Connection(node).Do({"DBSIZE"}) == ":1251");
+  CHECK(world.store.Stored("0") == "(none)");
+  CHECK(world.store.Stored("1") == Dated("v", kStart + 100));
+  CHECK(world.store.Stored("bare") == "v");
+  CHECK(node.service.deadlines.earliest == kStart + 100);
+  world.now += 1000;
+  node.SweepNow();
+  CHECK(Connection(node).Do({"DBSIZE"}) == ":1");
+  CHECK(node.service.deadlines.earliest == std::numeric_limits<std::int64_t>::max());
+}
+
+TEST_CASE("a sweep spares a key that is renewed while it reads the store", "[node][expiry]") {
+  TimedWorld world;
+  for (const char* const key : {"dated", "bare", "gone", "old"}) {
+    CHECK(world.Do({"SET", key, "v", "PX", "1"}) == "+OK");
+  }
+  world.now += 2;
+  world.store.after_scan = [&] {
+    (void)world.node.map.Put("dated", Dated("w", kStart + 1000));
+    (void)world.node.map.Put("bare", "w");
+    (void)world.node.map.Delete("gone");
+  };
+  world.node.SweepNow();
+  CHECK(world.Do({"MGET", "dated", "bare", "gone", "old"}) == "[$w, $w, (nil), (nil)]");
+  CHECK(world.store.Stored("dated") == Dated("w", kStart + 1000));
+  CHECK(world.store.Stored("old") == "(none)");
+}
+
+TEST_CASE("a sweep is left out while no key can have expired", "[node][expiry]") {
+  TimedWorld world;
+  int sweeps = 0;
+  int looks = 0;
+  // The clock is looked at once before each sweep that is due.
+  world.node.service.deadlines.now = [&] {
+    ++looks;
+    return world.now;
+  };
+  CHECK(world.Do({"SET", "k", "v"}) == "+OK");
+  asio::co_spawn(world.node.map.get_executor(),
+                 SweepForever(world.node.ranges, world.store, world.node.service.deadlines,
+                              std::chrono::milliseconds(1)),
+                 asio::detached);
+  const auto look = [&](int times) {
+    for (const int end = looks + times; looks < end;) {
+      world.context.restart();
+      world.context.run_one();
+    }
+    return std::exchange(sweeps, world.store.scans) < world.store.scans;
+  };
+  CHECK(look(5));  // nothing is known at the start
+  CHECK_FALSE(look(20));
+  CHECK(world.Do({"SET", "k", "v", "PX", "5"}) == "+OK");
+  CHECK_FALSE(look(20));
+  world.now += 6;
+  CHECK(look(20));
+  CHECK(world.store.Stored("k") == "(none)");
+  CHECK_FALSE(look(20));
+}
+
+TEST_CASE("a sweep that fails is repeated, and the node goes on", "[node][expiry]") {
+  TimedWorld world;
+  CHECK(world.Do({"SET", "k", "v", "PX", "1"}) == "+OK");
+  world.now += 2;
+  world.store.scan_fails = true;
+  world.node.SweepNow();
+  CHECK(world.store.Stored("k") == Dated("v", kStart + 1));
+  CHECK(world.node.service.deadlines.earliest == 0);
+  world.store.scan_fails = false;
+  world.node.Close();
+  world.node.SweepNow();
+  CHECK(world.node.service.deadlines.earliest == 0);
+  TimedNode next(world.context, world.store, world.now, 2);
+  next.SweepNow();
+  CHECK(world.store.Stored("k") == "(none)");
+}
+
+}  // namespace
+}  // namespace stout::node
