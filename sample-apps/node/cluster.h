@@ -1,13 +1,15 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <utility>
 
 #include "node/peers.h"
 #include "stout/adapters/range_server.h"
 
 namespace stout::node {
 
-/// What a node has that shares its store with others.
+/// The other nodes of the deployment, and this node's part in it.
 ///
 /// Threads: `server` any, the other members the connections'.
 struct Cluster {
@@ -16,5 +18,9 @@ struct Cluster {
   Peers peers;
   bool leaving = false;  ///< all ranges have been handed over
 };
+
+/// Reads the address of a node as clients of Redis Cluster want it: an IPv6 address is without
+/// brackets.
+[[nodiscard]] std::pair<std::string, std::uint16_t> HostAndPort(const std::string& address);
 
 }  // namespace stout::node

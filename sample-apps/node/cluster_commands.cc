@@ -57,12 +57,6 @@ std::string NodeId(std::string_view address) {
                      static_cast<std::uint32_t>(internal::Mix(~hash)));
 }
 
-std::pair<std::string, std::uint16_t> HostAndPort(const std::string& address) {
-  const auto authority = resp::ReadAuthority(address, 0);
-  if (!authority || authority->addresses.empty()) return {address, 0};
-  return {authority->addresses.front().host, authority->addresses.front().port};
-}
-
 // Returns the node's cluster, or null after an error.
 const Cluster* ClusterOf(const resp::Call& call) {
   const Cluster* const cluster = static_cast<const NodeService&>(call.service).cluster;
@@ -133,7 +127,8 @@ void Nodes(const resp::Call& call) {
   std::string text;
   const auto out = std::back_inserter(text);
   for (const std::string& member : table->members) {
-    fmt::format_to(out, "{} {}@0 {}master - 0 0 0 connected", NodeId(member), member,
+    const auto [host, port] = HostAndPort(member);
+    fmt::format_to(out, "{} {}:{}@0 {}master - 0 0 0 connected", NodeId(member), host, port,
                    member == cluster->self ? "myself," : "");
     for (const Span& span : spans) {
       if (span.owner.address == member) fmt::format_to(out, " {}-{}", span.first, span.last);
@@ -153,9 +148,8 @@ void Info(const resp::Call& call) {
     assigned += span.last - span.first + 1;
     owners.push_back(span.owner.address);
   }
-  std::ranges::sort(owners);
-  const auto same = std::ranges::unique(owners);
-  owners.erase(same.begin(), same.end());
+  std::sort(owners.begin(), owners.end());
+  owners.erase(std::unique(owners.begin(), owners.end()), owners.end());
   call.reply.Verbatim(
       "txt", fmt::format("cluster_state:{}\r\ncluster_slots_assigned:{}\r\ncluster_slots_ok:{}\r\n"
                          "cluster_slots_pfail:0\r\ncluster_slots_fail:{}\r\n"
@@ -212,6 +206,12 @@ constexpr resp::Command kRows[] = {
 // clang-format on
 
 }  // namespace
+
+std::pair<std::string, std::uint16_t> HostAndPort(const std::string& address) {
+  const auto authority = resp::ReadAuthority(address, 0);
+  if (!authority || authority->addresses.empty()) return {address, 0};
+  return {authority->addresses.front().host, authority->addresses.front().port};
+}
 
 std::span<const resp::Command> ClusterCommands() { return kRows; }
 

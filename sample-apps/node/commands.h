@@ -59,7 +59,7 @@ struct CommandId {
 /// One command on keys.
 struct KeyCommand {
   resp::Command command;
-  /// Checks the arguments, whose number is valid, and fills the request. What is wrong goes to
+  /// Checks the arguments, whose number is valid, and fills the request. An error goes to
   /// request.error. Null if there is nothing to do.
   void (*parse)(Request& request) = nullptr;
   /// Carries it out on one of its keys. Null for MULTI and the like, and for the commands on all

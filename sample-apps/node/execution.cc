@@ -25,6 +25,8 @@ constexpr std::size_t kMostWarmed = 4096;
 
 constexpr std::string_view kTooLittleMemory =
     "ERR not done: --cache-bytes is too small for the keys that are in use";
+constexpr std::string_view kTooLittleMemoryForAll =
+    "ERR not all done: --cache-bytes is too small for the keys that are in use";
 
 // Returns true if the map is no longer this node's, or will not be soon.
 bool IsGone(ErrorCode ec) {
@@ -37,7 +39,7 @@ bool MayPass(ErrorCode ec) {
          ec == Errc::kUnknown;
 }
 
-// Of the outcome of a change.
+// Returns true if this outcome of a change is final.
 bool IsRefusal(ErrorCode ec) {
   return ec == Errc::kRefused || ec == Errc::kTooLarge || ec == Errc::kNotSerialized;
 }
@@ -45,7 +47,7 @@ bool IsRefusal(ErrorCode ec) {
 }  // namespace
 
 Execution::Execution(RangeServer::Served served, std::span<Request* const> requests,
-                     const resp::ConnectionLimits& limits, Deadlines& deadlines, resp::Resp version,
+                     const Limits& limits, Deadlines& deadlines, resp::Resp version,
                      std::string& replies)
     : served_(std::move(served)),
       map_(*served_->map),
@@ -121,7 +123,7 @@ bool Execution::RunOnEachKey(Request& request) {
     } else if (read_failed_) {
       Fail(request, std::exchange(read_failed_, {}));
     } else if (++rounds_ > kMostRounds) {
-      request.error = kTooLittleMemory;
+      request.error = changed_ ? kTooLittleMemoryForAll : kTooLittleMemory;
     } else {
       // A later turn would not wait for the states so far if the store refused them meanwhile.
       Reveal(request);
@@ -204,6 +206,8 @@ void Execution::RunQueued(Request& request) {
     if (queued.displaced && !any_changed) {
       request.displaced = true;
       request.error = queued.error;
+      revealed_.clear();
+      return;
     }
     if (queued.error.empty()) Reveal(queued, true);
     revealed_.clear();

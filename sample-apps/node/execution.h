@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "node/deadlines.h"
+#include "node/limits.h"
 #include "node/request.h"
 #include "resp/server/reply_writer.h"
-#include "resp/server/service.h"
 #include "stout/adapters/range_server.h"
 #include "stout/unique_function.h"
 #include "stout/write_back_map.h"
@@ -35,11 +35,10 @@ namespace stout::node {
 class Execution {
  public:
   /// `requests` are all on keys, and outlive it with their arguments. The replies are appended to
-  /// `replies`. A value with which they would exceed `limits.max_replies` is answered with an
+  /// `replies`. A value with which they would exceed the limit is answered with an
   /// error.
-  Execution(RangeServer::Served served, std::span<Request* const> requests,
-            const resp::ConnectionLimits& limits, Deadlines& deadlines, resp::Resp version,
-            std::string& replies);
+  Execution(RangeServer::Served served, std::span<Request* const> requests, const Limits& limits,
+            Deadlines& deadlines, resp::Resp version, std::string& replies);
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
 
@@ -73,7 +72,7 @@ class Execution {
   const RangeServer::Served served_;
   WriteBackMap& map_;
   const std::span<Request* const> requests_;
-  const resp::ConnectionLimits& limits_;
+  const Limits limits_;
   Deadlines& deadlines_;
   const resp::Resp version_;
   std::string& replies_;

@@ -14,6 +14,9 @@ namespace {
 
 using Kind = resp::Reply::Kind;
 
+constexpr std::string_view kTooLarge =
+    "ERR the replies are larger than --max-replies: request less at a time";
+
 void Copy(const resp::Reply& reply, resp::ReplyWriter& writer) {
   switch (reply.kind) {
     case Kind::kNil:
@@ -58,7 +61,7 @@ void Malformed(Request& request) {
 }
 
 void TakeText(Request& request, const resp::Reply& reply, resp::Resp version,
-              std::string& replies) {
+              std::size_t max_replies, std::string& replies) {
   if (reply.error()) {
     request.error = reply.text;
     return;
@@ -66,11 +69,15 @@ void TakeText(Request& request, const resp::Reply& reply, resp::Resp version,
   request.reply_begin = replies.size();
   resp::ReplyWriter writer(replies, version);
   Copy(reply, writer);
+  if (replies.size() > max_replies) {
+    replies.resize(request.reply_begin);
+    request.error = kTooLarge;
+  }
   request.reply_end = replies.size();
 }
 
 void TakeExec(Request& request, const resp::Reply& reply, resp::Resp version,
-              std::string& replies) {
+              std::size_t max_replies, std::string& replies) {
   if (reply.kind == Kind::kNil) {
     request.aborted = true;
     return;
@@ -79,7 +86,7 @@ void TakeExec(Request& request, const resp::Reply& reply, resp::Resp version,
   for (Request& queued : request.queued) {
     if (!queued.on_keys()) continue;
     if (element == reply.elements.end()) return Malformed(request);
-    TakeText(queued, *element++, version, replies);
+    TakeText(queued, *element++, version, max_replies, replies);
   }
 }
 
@@ -107,16 +114,18 @@ void AddForwarded(const Request& request, resp::Commands& commands) {
 }
 
 void TakeReply(Request& request, const resp::Reply& reply, resp::Resp version,
-               std::string& replies) {
+               std::size_t max_replies, std::string& replies) {
   request.displaced = reply.code() == "MOVED";
-  if (reply.error()) {
+  if (request.displaced) {
+    request.error = "TRYAGAIN not done: the range of the key has moved";
+  } else if (reply.error()) {
     request.error = reply.text;
   } else if (request.command->id == CommandId::kExec) {
-    TakeExec(request, reply, version, replies);
+    TakeExec(request, reply, version, max_replies, replies);
   } else if (request.command->id == CommandId::kWatch) {
     TakeStates(request, reply, replies);
   } else {
-    TakeText(request, reply, version, replies);
+    TakeText(request, reply, version, max_replies, replies);
   }
 }
 

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <optional>
+#include <cstddef>
 #include <string>
-#include <vector>
 
 #include "node/request.h"
 #include "resp/client/commands.h"
@@ -24,10 +23,10 @@ namespace stout::node {
 /// Adds a command that is to be sent. Requires that it is on keys.
 void AddForwarded(const Request& request, resp::Commands& commands);
 
-/// Takes the reply of the owner. The client's reply is appended to `replies`. If the owner was
-/// another node, the request is displaced.
+/// Takes the reply of the owner. The client's reply is appended to `replies`, which may not exceed
+/// `max_replies` bytes. If the owner was another node, the request is displaced.
 void TakeReply(Request& request, const resp::Reply& reply, resp::Resp version,
-               std::string& replies);
+               std::size_t max_replies, std::string& replies);
 
 /// Reads the arguments of STOUT.EXEC into request.watched and request.queued, whose arguments are
 /// parts of those of the request. Returns false if they are malformed.

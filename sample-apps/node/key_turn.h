@@ -7,23 +7,23 @@
 #include <string_view>
 
 #include "node/deadlines.h"
+#include "node/limits.h"
 #include "node/request.h"
 #include "node/value_format.h"
 #include "resp/server/reply_writer.h"
-#include "resp/server/service.h"
 #include "stout/write_back_map.h"
 
 namespace stout::node {
 
-/// What a command finds at one of its keys, and may do there, in one turn of the strand. What it
-/// has replied counts only if it did not fail.
+/// One of the keys of a command, in one turn of the strand. The command looks at it, may change it,
+/// and replies. The reply counts only if the command did not fail.
 ///
 /// Owner: Execution, for one call of KeyCommand::run.   Threads: the strand of the map.
 struct KeyTurn {
   Request& request;
   WriteBackMap& map;
   Deadlines& deadlines;
-  const resp::ConnectionLimits& limits;
+  const Limits& limits;
   std::string& replies;
   resp::ReplyWriter reply;  ///< appends to `replies`
   std::int64_t& count;      ///< for the command; 0 at its first key

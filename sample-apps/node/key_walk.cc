@@ -70,7 +70,7 @@ asio::awaitable<bool> KeyWalk::Read(Request& request, ScanRequest scan, ScanResu
     if (!key.state.found || DecodeValue(key.state.value).expired(now)) return true;
     if (!router_.redirects()) return false;
     const auto lease = service_.ranges.LeaseOf(service_.ranges.RangeOf(key.key));
-    return lease && lease->address != service_.cluster->self;
+    return !lease || lease->address != service_.cluster->self;
   });
   co_return request.error.empty();
 }
@@ -140,7 +140,8 @@ asio::awaitable<void> KeyWalk::Remove(Request& request, const ScanResult& page) 
     Request del;
     del.command = service_.commands.Find("del");
     del.arguments = words;
-    co_await router_.Run({&del, 1});
+    co_await remover_.Run({&del, 1});
+    remover_.Clear();
     if (del.error.empty()) co_return;
     if (del.displaced || !MayPass(del.error) || resp::Now() >= deadline) {
       request.error = std::move(del.error);

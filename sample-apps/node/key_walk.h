@@ -23,8 +23,8 @@ namespace stout::node {
 class KeyWalk {
  public:
   /// All outlive it.
-  KeyWalk(NodeService& service, Router& router, const resp::Session& session)
-      : service_(service), router_(router), session_(session) {}
+  KeyWalk(NodeService& service, const Router& router, const resp::Session& session)
+      : service_(service), router_(router), session_(session), remover_(service, session) {}
 
   /// Returns true if the command is one of these.
   [[nodiscard]] static bool Runs(const Request& request);
@@ -32,7 +32,7 @@ class KeyWalk {
   /// Carries out the command. Its reply is valid until Clear(). All earlier commands of the
   /// connection have been carried out.
   [[nodiscard]] boost::asio::awaitable<void> Run(Request& request);
-  void Clear() { replies_.clear(); }
+  void Clear() { replies_ = {}; }
 
  private:
   [[nodiscard]] boost::asio::awaitable<void> Scan(Request& request);
@@ -45,8 +45,9 @@ class KeyWalk {
   [[nodiscard]] boost::asio::awaitable<void> Remove(Request& request, const ScanResult& page);
 
   NodeService& service_;
-  Router& router_;
+  const Router& router_;
   const resp::Session& session_;
+  Router remover_;  // of keys
   std::string replies_;
 };
 

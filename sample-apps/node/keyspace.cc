@@ -2,7 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 #include <chrono>
 #include <exception>
@@ -59,13 +66,32 @@ class Alone final : public Keyspace {
   OneRange ranges_;
 };
 
+// The limits are those of the node, and each range gets an equal part.
+WriteBackMapOptions MapOptions(const Config& config) {
+  WriteBackMapOptions map = config.map;
+  LaneOptions& lane = map.engine.lane;
+  lane.max_dirty_keys = std::max<std::size_t>(lane.max_dirty_keys / config.ranges, 1);
+  lane.max_dirty_bytes = std::max(lane.max_dirty_bytes / config.ranges, lane.max_batch_bytes);
+  return map;
+}
+
 RangeServerOptions ServerOptions(const Config& config) {
   return {.partition = SlotPartition(config.ranges),
           .scope = config.scope,
           .ttl = config.lease_ttl,
           .farewell = kFarewell,
           .handover_timeout = config.handover_timeout,
-          .map = config.map};
+          .map = MapOptions(config)};
+}
+
+// A node that hangs is no member once its lease has ended.
+asio::awaitable<void> Follow(const RangeServer& server, Peers& peers) {
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  for (;;) {
+    timer.expires_after(std::chrono::milliseconds(200));
+    co_await timer.async_wait(asio::use_awaitable);
+    peers.KeepOnly(server.table()->members);
+  }
 }
 
 class Shared final : public Keyspace {
@@ -86,6 +112,7 @@ class Shared final : public Keyspace {
   std::string Open(const std::string& self) override {
     cluster_.self = self;
     server_.Open(self);
+    asio::co_spawn(cluster_.peers.get_executor(), Follow(server_, cluster_.peers), asio::detached);
     while (!server_.joined()) {
       if (server_.refused()) return "the lease service refuses this node";
       std::this_thread::sleep_for(std::chrono::milliseconds(10));

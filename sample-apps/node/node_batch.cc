@@ -24,6 +24,9 @@ namespace asio = boost::asio;
 /// Maximum commands that are carried out together, as in blowfish-server.
 constexpr std::size_t kMostCommands = 1024;
 
+/// Memory for commands that an idle client may hold.
+constexpr std::size_t kRequestsKept = 128;
+
 }  // namespace
 
 NodeBatch::NodeBatch(NodeService& service, resp::Session& session)
@@ -73,25 +76,25 @@ void NodeBatch::Transact(Request& request) {
       if (transaction_.open()) request.error = "ERR WATCH inside MULTI is not allowed";
       return;
     case CommandId::kDiscard:
-      if (!transaction_.open()) request.error = "ERR DISCARD without MULTI";
+      if (!transaction_.open()) {
+        request.error = "ERR DISCARD without MULTI";
+        return;
+      }
       (void)transaction_.End();
       (void)transaction_.Unwatch();
       return;
     case CommandId::kExec:
       return TakeQueue(request);
-    case CommandId::kStoutPeer: {
-      const auto epoch = resp::ParseUnsigned(request.arguments[1]);
-      peer_epoch_ = epoch.value_or(0);
-      peer_epoch_ != 0 ? void(request.status = "OK") : void(request.error = resp::kNotPositive);
-      return;
-    }
+    case CommandId::kStoutPeer:
+      return transaction_.open() ? Queue(request) : TakePeer(request);
     case CommandId::kStoutExec:
-      return TakeForwardedExec(request);
+      return transaction_.open() ? Queue(request) : TakeForwardedExec(request);
     default:
       if (request.command != nullptr && request.command->name == "reset") return Reset();
       if (transaction_.open()) return Queue(request);
       if (id == CommandId::kUnwatch) (void)transaction_.Unwatch();
-      if (request.command != nullptr && ShowsOwners(*request.command)) router_.Redirect(true);
+      if (request.command != nullptr && ShowsOwners(*request.command))
+        router_.set_redirects(service_.cluster != nullptr);
   }
 }
 
@@ -99,7 +102,7 @@ void NodeBatch::Reset() {
   (void)transaction_.End();
   (void)transaction_.Unwatch();
   peer_epoch_ = 0;
-  router_.Redirect(false);
+  router_.set_redirects(false);
 }
 
 void NodeBatch::Queue(Request& request) {
@@ -140,8 +143,18 @@ void NodeBatch::TakeQueue(Request& request) {
   }
 }
 
+void NodeBatch::TakePeer(Request& request) {
+  peer_epoch_ = resp::ParseUnsigned(request.arguments[1]).value_or(0);
+  if (peer_epoch_ != 0) {
+    request.status = "OK";
+  } else {
+    request.error = resp::kNotPositive;
+  }
+}
+
 void NodeBatch::TakeForwardedExec(Request& request) {
-  bool valid = peer_epoch_ != 0 && ReadForwardedExec(request);
+  bool valid = peer_epoch_ != 0 && ReadForwardedExec(request) &&
+               request.queued.size() <= Transaction::kMostQueued;
   for (Request& queued : request.queued) {
     Resolve(queued);
     valid = valid && queued.on_keys() && !KeyWalk::Runs(queued) && queued.keys() > 0;
@@ -166,6 +179,7 @@ bool NodeBatch::full() const { return requests_.size() >= kMostCommands; }
 
 void NodeBatch::Clear() {
   requests_.clear();
+  if (requests_.capacity() > kRequestsKept) requests_.shrink_to_fit();
   words_.Clear();
   router_.Clear();
   walk_.Clear();

@@ -38,6 +38,7 @@ class NodeBatch final : public resp::Batch {
   void Reset();
   void Queue(Request& request);
   void TakeQueue(Request& request);
+  void TakePeer(Request& request);
   void TakeForwardedExec(Request& request);
   void Watch(Request& request);
   void Join(std::string& out);

@@ -56,15 +56,11 @@ void Peers::Enqueue(const std::string& address, Call call) {
                     .connect_timeout = kConnectTimeout,
                     .reports = false};
     resp::AppendAuth({}, password_, &peer.greeting);
+    peer.greeting.Add({"PING"});  // a node that is full answers with an error
     node.peer = std::make_shared<const resp::Peer>(std::move(peer));
   }
   node.queue.push_back(std::move(call));
-  if (node.busy == kMostConnections) return;
-  ++node.busy;
-  asio::co_spawn(executor_, Send(node), asio::detached);
-}
-
-asio::awaitable<void> Peers::Send(Node& node) {
+  if (node.busy.size() == kMostConnections) return;
   std::unique_ptr<resp::Connection> connection;
   if (node.idle.empty()) {
     connection = std::make_unique<resp::Connection>(node.peer, executor_);
@@ -72,6 +68,11 @@ asio::awaitable<void> Peers::Send(Node& node) {
     connection = std::move(node.idle.back());
     node.idle.pop_back();
   }
+  node.busy.push_back(connection.get());
+  asio::co_spawn(executor_, Send(node, std::move(connection)), asio::detached);
+}
+
+asio::awaitable<void> Peers::Send(Node& node, std::unique_ptr<resp::Connection> connection) {
   while (!node.queue.empty()) {
     std::vector<Call> calls;
     resp::Commands commands;
@@ -82,20 +83,38 @@ asio::awaitable<void> Peers::Send(Node& node) {
     }
     resp::Outcome outcome;
     if (!connection->Usable()) outcome = co_await connection->Open();
-    if (outcome.errc == Errc::kOk) outcome = co_await connection->Run(commands);
+    const bool sent = outcome.errc == Errc::kOk;
+    if (sent) outcome = co_await connection->Run(commands);
     auto reply = std::make_move_iterator(outcome.replies.begin());
+    auto left = outcome.replies.size();
     for (Call& call : calls) {
       resp::Outcome part{outcome.errc, outcome.message};
-      if (outcome.errc == Errc::kOk) {
-        const auto end = reply + static_cast<std::ptrdiff_t>(call.commands.count());
-        part.replies.assign(reply, end);
-        reply = end;
+      const std::size_t count = call.commands.count();
+      if (sent && left >= count) {
+        part.errc = Errc::kOk;
+        part.replies.assign(reply, reply + static_cast<std::ptrdiff_t>(count));
+        reply += static_cast<std::ptrdiff_t>(count);
+        left -= count;
+      } else {
+        left = 0;
       }
       call.done(std::move(part));
     }
   }
-  --node.busy;
-  node.idle.push_back(std::move(connection));
+  std::erase(node.busy, connection.get());
+  if (!node.gone) node.idle.push_back(std::move(connection));
+}
+
+void Peers::KeepOnly(const std::vector<std::string>& members) {
+  for (auto at = nodes_.begin(); at != nodes_.end();) {
+    Node& node = at->second;
+    node.gone = !std::ranges::binary_search(members, at->first);
+    if (node.gone) {
+      for (resp::Connection* const connection : node.busy) connection->Close();
+      node.idle.clear();
+    }
+    at = node.gone && node.busy.empty() ? nodes_.erase(at) : std::next(at);
+  }
 }
 
 }  // namespace stout::node

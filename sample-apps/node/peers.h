@@ -37,6 +37,10 @@ class Peers {
   [[nodiscard]] boost::asio::awaitable<resp::Outcome> Run(std::string address,
                                                           const resp::Commands& commands);
 
+  /// Ends the calls to nodes that are no members any more, because they may hang. `members` is
+  /// sorted.
+  void KeepOnly(const std::vector<std::string>& members);
+
  private:
   struct Call {
     const resp::Commands& commands;
@@ -45,13 +49,15 @@ class Peers {
   struct Node {
     std::shared_ptr<const resp::Peer> peer;
     std::deque<Call> queue;
-    std::size_t busy = 0;  // connections
+    std::vector<resp::Connection*> busy;
     std::vector<std::unique_ptr<resp::Connection>> idle;
+    bool gone = false;  // it was no member when KeepOnly was last called
   };
 
   void Enqueue(const std::string& address, Call call);
   // Sends what is queued for a node, by one connection, until nothing is.
-  [[nodiscard]] boost::asio::awaitable<void> Send(Node& node);
+  [[nodiscard]] boost::asio::awaitable<void> Send(Node& node,
+                                                  std::unique_ptr<resp::Connection> connection);
 
   const boost::asio::any_io_executor executor_;
   const std::string password_;

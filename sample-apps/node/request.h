@@ -62,7 +62,7 @@ struct Request {
     return error.empty() && status.empty() && command->run == nullptr;
   }
   [[nodiscard]] bool reads_only() const {
-    return (command->flags & resp::CommandFlag::kReadonly) != 0;
+    return (command->flags & resp::CommandFlag::kReadonly) != 0 || command->name == "watch";
   }
   [[nodiscard]] std::string_view reply() const {
     return std::string_view(*replies).substr(reply_begin, reply_end - reply_begin);

@@ -22,6 +22,8 @@
 #include "resp/server/reply_writer.h"
 #include "stout/adapters/hash_slot.h"
 #include "stout/completion.h"
+#include "stout/core/backoff.h"
+#include "stout/core/random.h"
 #include "stout/sharded.h"
 
 namespace stout::node {
@@ -29,8 +31,8 @@ namespace {
 
 namespace asio = boost::asio;
 
-/// Pause before a range is looked for again.
-constexpr auto kLookAgain = std::chrono::milliseconds(10);
+/// Pauses before a range is looked for again.
+constexpr Backoff kLookAgain{std::chrono::milliseconds(10), std::chrono::milliseconds(200)};
 
 /// Memory for replies that an idle client may hold.
 constexpr std::size_t kRepliesKept = std::size_t{64} << 10;
@@ -65,6 +67,12 @@ void Reset(Request& request) {
   }
 }
 
+bool NothingDone(std::string_view error) {
+  return error.starts_with("TRYAGAIN") || error.starts_with("MOVED");
+}
+
+bool IsExec(const Request* request) { return request->command->id == CommandId::kExec; }
+
 std::int64_t ToInteger(std::string_view reply) {
   std::int64_t number = 0;
   std::from_chars(reply.data() + 1, reply.data() + reply.size(), number);
@@ -79,15 +87,16 @@ Router::Router(NodeService& service, const resp::Session& session)
 Router::~Router() = default;
 
 void Router::Clear() {
-  for (std::size_t i = 0; i < used_; ++i) {
-    Group& group = *groups_[i];
-    group.left.clear();
-    group.replies.clear();
-    if (group.replies.capacity() > kRepliesKept) group.replies.shrink_to_fit();
+  groups_.resize(std::min<std::size_t>(used_, 1));
+  for (const auto& group : groups_) {
+    group->left.clear();
+    group->replies.clear();
+    if (group->replies.capacity() > kRepliesKept) group->replies.shrink_to_fit();
   }
   used_ = 0;
+  by_range_.clear();
   words_.Clear();
-  joined_.clear();
+  joined_ = {};
 }
 
 // --- Which range --------------------------------------------------------------------------------
@@ -116,7 +125,8 @@ std::optional<RangeId> Router::RangeOf(const Request& request) const {
   std::optional<RangeId> range;
   const auto same = [&](KeyView key) {
     const RangeId found = service_.ranges.RangeOf(key);
-    return range.value_or(found) == *(range = found);
+    if (!range) range = found;
+    return *range == found;
   };
   const auto all = [&](const Request& command) {
     for (std::size_t i = 0; i < command.keys(); ++i) {
@@ -134,19 +144,16 @@ std::optional<RangeId> Router::RangeOf(const Request& request) const {
 }
 
 void Router::Add(Request& request, RangeId range) {
-  const auto begin = groups_.begin();
-  const auto end = begin + static_cast<std::ptrdiff_t>(used_);
-  auto found = std::find_if(begin, end, [&](const auto& group) {
-    return group->range == range && group->epoch == request.epoch;
-  });
-  if (found == end) {
+  const auto [found, added] = by_range_.try_emplace(std::pair(range, request.epoch), used_);
+  if (added) {
     if (used_ == groups_.size()) groups_.push_back(std::make_unique<Group>());
-    found = groups_.begin() + static_cast<std::ptrdiff_t>(used_++);
-    (*found)->range = range;
-    (*found)->epoch = request.epoch;
+    groups_[used_]->range = range;
+    groups_[used_]->epoch = request.epoch;
+    ++used_;
   }
-  (*found)->left.push_back(&request);
-  request.replies = &(*found)->replies;
+  Group& group = *groups_[found->second];
+  group.left.push_back(&request);
+  request.replies = &group.replies;
   for (Request& queued : request.queued) queued.replies = request.replies;
 }
 
@@ -167,17 +174,17 @@ void Router::Join(Request& request) {
   std::int64_t sum = 0;
   bool any_done = false;
   for (Request& part : request.parts) {
+    any_done |= !part.reads_only() && !NothingDone(part.error);
     if (part.error.empty()) {
-      any_done |= !part.reads_only();
       if (part.reply().front() == ':') sum += ToInteger(part.reply());
       request.states.insert(request.states.end(), part.states.begin(), part.states.end());
-    } else if (request.error.empty()) {
+    } else if (request.error.empty() || part.error.starts_with("UNKNOWN")) {
       request.error = std::move(part.error);
     }
   }
   if (!request.error.empty()) {
-    if (any_done && request.error.starts_with("TRYAGAIN"))
-      request.error = "ERR not all done:" + request.error.substr(request.error.find(' '));
+    if (any_done && NothingDone(request.error))
+      request.error = "ERR not all done: " + request.error;
     return;
   }
   request.replies = &joined_;
@@ -202,6 +209,8 @@ asio::awaitable<void> Router::Run(std::span<Request> requests) {
   for (std::size_t i = 0; i < used_; ++i) {
     if (!groups_[i]->left.empty()) groups.push_back(groups_[i].get());
   }
+  for (Group* const group : groups)
+    group->max_replies = service_.limits.max_replies / groups.size();
   if (groups.size() == 1) {
     co_await RunGroup(*groups.front());
   } else if (!groups.empty()) {
@@ -231,7 +240,8 @@ asio::awaitable<void> Router::RunAll(std::span<Group* const> groups) {
 
 asio::awaitable<void> Router::RunGroup(Group& group) {
   const TimePoint deadline = resp::Now() + service_.reply_deadline;
-  for (;;) {
+  SplitMix64 random(session_.id);
+  for (std::uint32_t failures = 1;; ++failures) {
     co_await RunHere(group);
     KeepDisplaced(group.left);
     if (group.left.empty() || service_.cluster == nullptr) break;
@@ -240,12 +250,14 @@ asio::awaitable<void> Router::RunGroup(Group& group) {
     if (group.epoch != 0) {
       if (lease && (elsewhere || lease->epoch > group.epoch)) Redirect(group, lease->address);
     } else if (elsewhere) {
-      if (redirects_) Redirect(group, lease->address);
+      // A command that is redirected comes again after a transaction that is forwarded.
+      if (redirects_ && std::ranges::none_of(group.left, IsExec)) Redirect(group, lease->address);
       if (!group.left.empty()) co_await Forward(group, *lease);
       KeepDisplaced(group.left);
     }
     if (group.left.empty() || resp::Now() >= deadline || service_.cluster->leaving) break;
-    asio::steady_timer pause(co_await asio::this_coro::executor, kLookAgain);
+    asio::steady_timer pause(co_await asio::this_coro::executor,
+                             kLookAgain.Pause(failures, random));
     boost::system::error_code ignored;
     co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
   }
@@ -256,19 +268,20 @@ asio::awaitable<void> Router::RunHere(Group& group) {
   for (Request* const request : group.left) Reset(*request);
   co_await Initiate<void()>(
       [&](UniqueFunction<void()> done) {
-        service_.ranges.Run(
-            group.range, [&, done = std::move(done)](const RangeServer::Served& served) mutable {
-              if (served && (group.epoch == 0 || group.epoch == served->epoch)) {
-                group.execution.emplace(served, group.left, service_.limits, service_.deadlines,
-                                        session_.version, group.replies);
-                return group.execution->Start(std::move(done));
-              }
-              for (Request* const request : group.left) {
-                request->displaced = true;
-                request->error = "TRYAGAIN not done: no node owns the key at present";
-              }
-              done();
-            });
+        service_.ranges.Run(group.range, [&, done = std::move(done)](
+                                             const RangeServer::Served& served) mutable {
+          if (served && (group.epoch == 0 || group.epoch == served->epoch)) {
+            group.execution.emplace(served, group.left,
+                                    Limits{service_.limits.commands.max_bulk, group.max_replies},
+                                    service_.deadlines, session_.version, group.replies);
+            return group.execution->Start(std::move(done));
+          }
+          for (Request* const request : group.left) {
+            request->displaced = true;
+            request->error = "TRYAGAIN not done: no node owns the key at present";
+          }
+          done();
+        });
       },
       asio::use_awaitable);
   if (!group.execution) co_return;
@@ -283,28 +296,32 @@ asio::awaitable<void> Router::Forward(Group& group, const Lease& owner) {
   for (const Request* const request : group.left) AddForwarded(*request, commands);
   const resp::Outcome outcome = co_await service_.cluster->peers.Run(owner.address, commands);
   const bool answered = outcome.errc == Errc::kOk && !outcome.replies.front().error();
+  const std::string& why =
+      outcome.errc == Errc::kOk && !answered ? outcome.replies.front().text : outcome.message;
   for (std::size_t i = 0; i < group.left.size(); ++i) {
     Request& request = *group.left[i];
     Reset(request);
     if (answered) {
-      TakeReply(request, outcome.replies[i + 1], session_.version, group.replies);
+      TakeReply(request, outcome.replies[i + 1], session_.version, group.max_replies,
+                group.replies);
       continue;
     }
     request.displaced = outcome.errc != Errc::kUnknown || request.reads_only();
-    request.error = request.displaced ? fmt::format("TRYAGAIN not done: node {}: {}", owner.address,
-                                                    outcome.message)
-                                      : fmt::format("UNKNOWN whether it is done: node {}: {}",
-                                                    owner.address, outcome.message);
+    request.error =
+        request.displaced
+            ? fmt::format("TRYAGAIN not done: node {}: {}", owner.address, why)
+            : fmt::format("UNKNOWN whether it is done: node {}: {}", owner.address, why);
   }
 }
 
-void Router::Redirect(Group& group, const std::string& owner) const {
-  std::erase_if(group.left, [&](Request* request) {
-    if (group.epoch == 0 && request->command->id == CommandId::kExec) return false;
+void Router::Redirect(Group& group, const std::string& owner) {
+  const auto [host, port] = HostAndPort(owner);
+  for (Request* const request : group.left) {
     request->displaced = false;
-    request->error = fmt::format("MOVED {} {}", redis::SlotOf(FirstKey(*request)), owner);
-    return true;
-  });
+    const auto slot = redis::SlotOf(FirstKey(*request));
+    request->error = fmt::format("MOVED {} {}:{}", slot, host, port);
+  }
+  group.left.clear();
 }
 
 }  // namespace stout::node

@@ -1,12 +1,13 @@
 #pragma once
 
-#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "node/execution.h"
@@ -36,7 +37,7 @@ class Router {
   ~Router();
 
   /// If true, the client is told the owner of a key rather than served through this node.
-  void Redirect(bool redirects) { redirects_ = redirects; }
+  void set_redirects(bool redirects) { redirects_ = redirects; }
   [[nodiscard]] bool redirects() const { return redirects_; }
 
   /// Carries out those requests that are on keys. They outlive it with their arguments, and their
@@ -50,6 +51,7 @@ class Router {
     RangeId range = 0;
     Epoch epoch = 0;
     std::vector<Request*> left;  // to be carried out
+    std::size_t max_replies = 0;
     std::optional<Execution> execution;
     std::string replies;
   };
@@ -64,15 +66,16 @@ class Router {
   [[nodiscard]] boost::asio::awaitable<void> RunGroup(Group& group);
   [[nodiscard]] boost::asio::awaitable<void> RunHere(Group& group);
   [[nodiscard]] boost::asio::awaitable<void> Forward(Group& group, const Lease& owner);
-  // Tells the client the owner. Leaves transactions, as clients do not repeat them.
-  void Redirect(Group& group, const std::string& owner) const;
+  // Tells the client the owner.
+  static void Redirect(Group& group, const std::string& owner);
 
   NodeService& service_;
   const resp::Session& session_;
   bool redirects_ = false;
   std::vector<std::unique_ptr<Group>> groups_;  // the first `used_` are those of this batch
   std::size_t used_ = 0;
-  resp::Words words_;   // of parts
+  boost::unordered_flat_map<std::pair<RangeId, Epoch>, std::size_t> by_range_;  // in groups_
+  resp::Words words_;                                                           // of parts
   std::string joined_;  // replies of commands that have parts
 };
 

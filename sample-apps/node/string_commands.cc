@@ -20,7 +20,7 @@ using Condition = resp::SetOptions::Condition;
 void Append(KeyTurn& turn) {
   const std::string_view tail = turn.arguments()[2];
   std::string value(turn.value.value_or(""));
-  if (value.size() + tail.size() > turn.limits.commands.max_bulk)
+  if (value.size() + tail.size() > turn.limits.max_value)
     return turn.reply.Error("ERR string exceeds maximum allowed size (--max-value)");
   value += tail;
   turn.reply.Integer(static_cast<std::int64_t>(value.size()));

@@ -27,6 +27,8 @@ class Transaction {
  public:
   /// All of them run in one turn.
   static constexpr std::size_t kMostQueued = 16'384;
+  /// Their words. A transaction that is forwarded is one command.
+  static constexpr std::size_t kMostWords = 500'000;
   using Words = std::vector<std::string>;
   /// Watched keys, with the states that they had.
   using Watched = std::map<std::string, KeyState, std::less<>>;
@@ -39,7 +41,8 @@ class Transaction {
   void Begin() { open_ = true; }
   void Break() { broken_ = true; }
   /// Copies a command. Returns false, and changes nothing, if the queue would exceed `max_bytes` or
-  /// kMostQueued commands.
+  /// kMostQueued commands or
+  /// kMostWords words. The watched keys count in `max_bytes`, too.
   [[nodiscard]] bool Queue(resp::Arguments arguments, std::size_t max_bytes);
   /// Ends it and returns what was queued.
   [[nodiscard]] std::vector<Words> End();
@@ -55,6 +58,7 @@ class Transaction {
   bool broken_ = false;
   std::vector<Words> queue_;
   std::size_t bytes_ = 0;
+  std::size_t words_ = 0;
   Watched watched_;
   std::size_t watched_bytes_ = 0;
 };

@@ -141,14 +141,19 @@ asio::awaitable<Outcome> Connection::Exchange(const Commands& commands) {
   if (failed) co_return Lost(failed.message());
   Outcome outcome;
   outcome.replies.reserve(commands.count());
+  const auto lost = [&outcome](std::string why) {
+    outcome.errc = Errc::kUnknown;
+    outcome.message = std::move(why);
+    return std::move(outcome);
+  };
   while (outcome.replies.size() < commands.count()) {
     if (std::optional<Reply> reply = reader_.Next()) {
       outcome.replies.push_back(*std::move(reply));
       continue;
     }
-    if (!reader_.error().empty()) co_return Lost(std::string(reader_.error()));
+    if (!reader_.error().empty()) co_return lost(std::string(reader_.error()));
     const auto [ec, size] = co_await socket_.async_read_some(asio::buffer(input_), kNoThrow);
-    if (ec) co_return Lost(ec.message());
+    if (ec) co_return lost(ec.message());
     reader_.Feed({input_.data(), size});
   }
   // It would be taken for the answer to the next command, as these may be to earlier ones.

@@ -35,7 +35,7 @@ struct Outcome {
   // the way. While connecting: kTransient, or kBadUrl if the server refuses.
   Errc errc = Errc::kOk;
   std::string message{};
-  std::vector<Reply> replies{};  // One a command, if kOk.
+  std::vector<Reply> replies{};  // One a command, if kOk. Otherwise those that came before.
 };
 
 // A connection to a server that speaks RESP, version 2. Its coroutines run one at a time, on the

@@ -1,8 +1,15 @@
 #include "resp/server/scan_cursors.h"
 
+#include <random>
 #include <utility>
 
 namespace stout::resp {
+
+// Clients may keep a cursor in a signed integer, or in a floating-point number.
+std::uint64_t ScanCursors::FirstCursor() {
+  std::random_device random;
+  return (std::uint64_t{random()} << 15) + 1;
+}
 
 std::uint64_t ScanCursors::Keep(Place place) {
   if (oldest_.size() == most_) {

@@ -29,8 +29,11 @@ class ScanCursors {
   [[nodiscard]] const Place* Find(std::uint64_t cursor) const;
 
  private:
+  static std::uint64_t FirstCursor();
+
   const std::size_t most_;
-  std::uint64_t next_ = 1;
+  // Begins anywhere, so that a cursor of another server or run is not taken for one of this.
+  std::uint64_t next_ = FirstCursor();
   boost::unordered_flat_map<std::uint64_t, Place> places_;
   std::deque<std::uint64_t> oldest_;
 };
