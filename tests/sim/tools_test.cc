@@ -371,6 +371,12 @@ TEST_CASE("grid keeps its results, resumes, and is plotted", "[command]") {
   CHECK(quick.status == kOk);
   CHECK_THAT(quick.out, Contains("family fifo") && !Contains("best interval"));
 
+  const Output seeds = Command({"grid", grid, "--policy", "natural", "--without-oracle", "--only",
+                                "N4", "--seeds", "3", "--json", "-"});
+  CHECK(seeds.status == kOk);
+  CHECK(ReadGridFile(seeds.out).value().points.at(0).point.seeds == 3);
+  CHECK(Command({"grid", grid, "--seeds", "0"}).status == kBadOptions);
+
   CHECK_THAT(Command({"grid", grid, "--list"}).out, Contains("base/N16/45%"));
   const Output scenario = Command({"grid", grid, "--print-scenario", "base/N4/45%"});
   CHECK(ReadScenario(scenario.out).value() == Expand(ReadGrid(kTwoPoints).value())[0].scenario);

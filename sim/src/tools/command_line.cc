@@ -135,6 +135,9 @@ class Parser {
     app.add_option("--policy", grid_.policies, PolicyHelp("One or more", tool))
         ->type_name("POLICY");
     AddJobs(app, grid_.jobs);
+    program::Options(app).Count(
+        "--seeds", grid_.seeds, 1, 1000,
+        "Runs of each point and policy, whose median counts; default: as in the grid");
     app.add_option("--only", grid_.only, "Run only points whose name contains this text")
         ->type_name("TEXT");
     auto* const json = app.add_option("--json", grid_.json_file,

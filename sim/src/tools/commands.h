@@ -42,8 +42,9 @@ struct GridOptions {
   std::filesystem::path grid;
   std::vector<std::string> policies;
   unsigned jobs = 1;
-  std::string only;       ///< Part of the names of the points to run.
-  std::string json_file;  ///< Empty: none; "-": the standard output.
+  std::optional<std::uint32_t> seeds;  ///< Instead of the grid's.
+  std::string only;                    ///< Part of the names of the points to run.
+  std::string json_file;               ///< Empty: none; "-": the standard output.
   bool resume = false;
   bool without_oracle = false;
   std::filesystem::path baseline;

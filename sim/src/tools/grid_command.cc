@@ -85,6 +85,7 @@ std::string TextOfPoint(const std::vector<GridPoint>& points, const std::string&
 ExitCode Execute(const GridOptions& options, const Tool& tool) {
   Grid grid = FromFile(ReadGrid(ReadFile(options.grid)), options.grid);
   if (grid.name.empty()) grid.name = options.grid.stem().string();
+  grid.seeds = options.seeds.value_or(grid.seeds);
   const std::vector<GridPoint> points = PointsOf(grid, options);
   if (options.list || !options.print_scenario.empty()) {
     fmt::print(tool.out, "{}",
