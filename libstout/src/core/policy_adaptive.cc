@@ -46,6 +46,7 @@ std::span<const AdaptiveOption> AdaptiveTable() {
 constexpr Ramp kMine = {0.25, 0.5};             // share of the store's time
 constexpr Ramp kCostly = {0.005, 0.01};         // service over idle latency
 constexpr Ramp kFilled = {0.0, 0.5};            // 1 - 1 / items: share of items that share a batch
+constexpr double kMostGathered = 2;             // times the items; two open the guard
 constexpr Ramp kSaving = {1.0 / 60, 1.0 / 30};  // idle latency of one over service
 constexpr double kLeastFixedShare = 0.5;        // measured: less makes servers unequal
 constexpr double kLeastService = 0.3;           // of the idle latency, where costs are in doubt
@@ -147,13 +148,17 @@ void Adaptive::LearnBatch(const BatchSample& sample) {
   last_done_ = sample.done;
   if (sample.part == BatchPart::kWhole) recent_.items += 0.1 * (items - recent_.items);
   if (sample.spacing > Duration::zero()) {
-    const double load = std::min(1.0, recent_.service / Seconds(sample.spacing));
+    const double spacing = Seconds(sample.spacing);
+    const double load = std::min(1.0, recent_.service / spacing);
     recent_.own_load += 0.1 * (load - recent_.own_load);
+    const double paced = items * std::clamp(cycle_.value() / spacing, 1.0, kMostGathered);
+    recent_.paced_items += 0.1 * (paced - recent_.paced_items);
   }
   store_.LearnLatency(latency, items, small, weight);
   if (start_.active()) {
     recent_.service = store_.cost().Of(items);
     recent_.idle = store_.IdleLatency(items);
+    recent_.latency = latency;
     BePolite(latency, small);
   } else {
     Adjust(sample, items, latency, weight);
@@ -207,7 +212,7 @@ void Adaptive::Adjust(const BatchSample& sample, double items, double latency, d
   double cycle = cycle_.value();
   const double delay = latency - idle;
   double queue = std::min(delay, std::exchange(recent_.newest_delay, delay));
-  if (sample.in_flight > 1 && cycle >= kPipelined * recent_.idle) {
+  if (sample.in_flight > 1 && !Overlaps()) {
     // Behind full batches of mine I queue for myself: that is no reason for a longer cycle.
     queue = std::min(queue, BestQueue(cycle));
   }
@@ -225,6 +230,11 @@ void Adaptive::Adjust(const BatchSample& sample, double items, double latency, d
     cycle *= 1 - options_.decay * weight * lack;
   }
   cycle_.Set(std::max(cycle, LeastCycle()));
+}
+
+/// Returns true if a batch is wanted before the last one could be answered.
+bool Adaptive::Overlaps() const {
+  return cycle_.value() < kPipelined * store_.LeastLatency(recent_.items);
 }
 
 /// Batches of mine that follow each other faster than they are served queue behind each other.
@@ -248,8 +258,7 @@ Adaptive::Choice Adaptive::Choose() const {
   }
   // The limit leaves out scatter. If a busy store causes the delays, more batches in flight would
   // keep it busier still.
-  const double least = store_.LeastLatency(recent_.items);
-  if (cycle_.value() < kPipelined * least && recent_.latency < kNoDelay * least &&
+  if (Overlaps() && recent_.latency < kNoDelay * store_.LeastLatency(recent_.items) &&
       !store_.SharesSyncs()) {
     return {Regime::kPipelined, Reason::kLongRoundTrip};
   }
@@ -271,7 +280,7 @@ Adaptive::Choice Adaptive::ChoosePause() const {
     }
   };
   guard(1 - kMine(recent_.own_load), Reason::kAlone);
-  guard(kFilled(1 - 1 / std::max(1.0, recent_.items)), Reason::kSingleChange);
+  guard(kFilled(1 - 1 / std::max(1.0, recent_.paced_items)), Reason::kSingleChange);
   if (store_.pairs() > 2.5) guard(1 - store_.Together(), Reason::kParallelStore);
   if (store_.pairs() > 5) {
     guard(kCostly(recent_.service / store_.LeastLatency(1)), Reason::kCheapBatch);

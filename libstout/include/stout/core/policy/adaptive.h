@@ -40,7 +40,7 @@ namespace stout::inline v1 {
 /// | a queue                                        | the pause above, one batch in flight        |
 /// | cycle below the least latency, mean latency    | no pause, several batches in flight         |
 /// | below twice the least: a long round trip       |                                             |
-/// | batches of one change                          | no pause: there is nothing to gain          |
+/// | batches of one change, even after a pause      | no pause: there is nothing to gain          |
 /// | 1/4 to 1/2 of the store's work is this lane's  | a shorter pause, then none: it waits for    |
 /// |                                                | its own batches                             |
 /// | batches sent together are answered together    | no pause: group commit, parallel servers    |
@@ -87,6 +87,7 @@ class Adaptive {
   // The law.
   [[nodiscard]] double FixedShare() const;
   [[nodiscard]] double BestQueue(double cycle) const;
+  [[nodiscard]] bool Overlaps() const;
   [[nodiscard]] double LeastCycle() const;
 
   // Deciding.

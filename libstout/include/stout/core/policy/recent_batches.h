@@ -7,7 +7,10 @@ namespace stout::inline v1 {
 /// Means over the recent batches of a lane, and the newest values.   Units: seconds.
 struct RecentBatches {
   double items = 1;
-  double latency = 0;         ///< from sent to answered
+  /// The same if a lane that sends more often than its cycle kept to it. Equal for all lanes of one
+  /// rate and cycle, whether they pause or not.
+  double paced_items = 1;
+  double latency = 0;         ///< from sent to answered; of the newest during the start
   double newest_latency = 0;  ///< of the newest batch alone
   double idle = 0;            ///< part of the latency: at an idle store
   double service = 0;         ///< part of the latency: the cost to the store
