@@ -15,7 +15,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 # Each option and its default; docs/OPTIONS.md has their meaning.
 options=(linear=3 square=8 cap=16 gain=0.5 decay=0.15 full=16 weight=0.25 probe_share=0.01 polite=4
-  polite_answers=6)
+  polite_answers=6 pipelined=0.9 no_delay=2 doubt=3)
 policies=(adaptive)
 for option in "${options[@]}"; do
   IFS== read -r name default <<<"$option"

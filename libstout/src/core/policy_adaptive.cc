@@ -38,6 +38,12 @@ std::span<const AdaptiveOption> AdaptiveTable() {
       {"polite", &AdaptiveOptions::polite, 1.0, 100.0, "length of the first cycles, in latencies"},
       {"polite_answers", &AdaptiveOptions::polite_answers, 1, 1000,
        "answers after which the first cycles end at the latest"},
+      {"pipelined", &AdaptiveOptions::pipelined, 0.01, 10.0,
+       "cycle below which several batches go in flight, in least latencies of a batch"},
+      {"no_delay", &AdaptiveOptions::no_delay, 1.0, 100.0,
+       "mean latency up to which they do so, in least latencies"},
+      {"doubt", &AdaptiveOptions::doubt, 0.0, 100.0,
+       "how much the scatter of the answers raises the number of pairs that are wanted at first"},
   };
   return table;
 }
@@ -51,15 +57,12 @@ constexpr Ramp kSaving = {1.0 / 60, 1.0 / 30};  // idle latency of one over serv
 constexpr double kLeastFixedShare = 0.5;        // measured: less makes servers unequal
 constexpr double kLeastService = 0.3;           // of the idle latency, where costs are in doubt
 constexpr double kShortQueue = 0.5;             // of the best queue: hardly a queue
-constexpr double kPipelined = 0.9;              // of a round trip: shorter cycles overlap
-constexpr double kNoDelay = 2;                  // least latencies: longer means are a queue
 constexpr std::size_t kMostInFlight = 64;
 constexpr double kOthersSync =
     0.3;  // of the idle latency: a sync of others' that a batch waited for
 constexpr double kSyncSpacing = 0.75;  // of the latency, which is one and a half syncs
 constexpr double kJitter = 0.02;       // of a pause, so that no two servers stay in step
 constexpr double kEnoughPairs = 8;     // until then more are sent
-constexpr double kDoubt = 3;           // how many more, by how much they scatter; decision 19
 constexpr double kAskAgain = 3;        // times the cycle at the last pair
 constexpr double kLearningProbeShare = 0.25;
 
@@ -234,7 +237,7 @@ void Adaptive::Adjust(const BatchSample& sample, double items, double latency, d
 
 /// Returns true if a batch is wanted before the last one could be answered.
 bool Adaptive::Overlaps() const {
-  return cycle_.value() < kPipelined * store_.LeastLatency(recent_.items);
+  return cycle_.value() < options_.pipelined * store_.LeastLatency(recent_.items);
 }
 
 /// Batches of mine that follow each other faster than they are served queue behind each other.
@@ -258,7 +261,7 @@ Adaptive::Choice Adaptive::Choose() const {
   }
   // The limit leaves out scatter. If a busy store causes the delays, more batches in flight would
   // keep it busier still.
-  if (Overlaps() && recent_.latency < kNoDelay * store_.LeastLatency(recent_.items) &&
+  if (Overlaps() && recent_.latency < options_.no_delay * store_.LeastLatency(recent_.items) &&
       !store_.SharesSyncs()) {
     return {Regime::kPipelined, Reason::kLongRoundTrip};
   }
@@ -295,7 +298,7 @@ Adaptive::Choice Adaptive::ChoosePause() const {
 /// are needed.
 double Adaptive::ProbeShare() const {
   if (start_.active() || cycle_.value() > kAskAgain * probed_cycle_) return 1;
-  const double enough = kEnoughPairs * (1 + kDoubt * store_.scatter());
+  const double enough = kEnoughPairs * (1 + options_.doubt * store_.scatter());
   return std::max(options_.probe_share, kLearningProbeShare * (1 - store_.pairs() / enough));
 }
 

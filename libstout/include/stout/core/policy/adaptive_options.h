@@ -48,6 +48,16 @@ struct AdaptiveOptions {
   /// Number of answers after which the polite start ends at the latest. Measured.
   std::size_t polite_answers = 6;
 
+  // --- Several batches in flight, and doubt ------------------------------------------------------
+
+  /// A cycle below this multiple of the least latency of a batch lets batches overlap. Measured.
+  double pipelined = 0.9;
+  /// They overlap only while the mean latency is below this multiple of the least. Measured:
+  /// decision 19.
+  double no_delay = 2;
+  /// The pairs wanted at first are 8 (1 + doubt * scatter). Measured: decision 19.
+  double doubt = 3;
+
   bool operator==(const AdaptiveOptions&) const = default;
 };
 
