@@ -80,12 +80,17 @@ void ParseGetex(Request& request) {
   if (const auto options = resp::ParseGetexOptions(request.arguments)) {
     request.persist = options->persist;
     request.set.expiry = options->expiry;
-  } else {
+  } else if (options.error() == resp::kSyntaxError) {
     request.error = options.error();
+  } else {
+    request.late_error = options.error();
   }
 }
 
 void Getex(KeyTurn& turn) {
+  if (turn.value && !turn.request.late_error.empty()) {
+    return turn.reply.Error(turn.request.late_error);
+  }
   std::optional<std::int64_t> deadline;
   if (turn.request.set.expiry && turn.value) {
     deadline = turn.DeadlineOf(*turn.request.set.expiry);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "resp/client/address.h"
+#include "resp/server/clock.h"
 #include "stout/completion.h"
 #include "stout/core/errc.h"
 
@@ -26,6 +27,9 @@ constexpr std::size_t kMostConnections = 16;
 constexpr std::size_t kSentTogether = std::size_t{1} << 20;
 
 constexpr auto kConnectTimeout = std::chrono::seconds(2);
+
+/// How long a node that has left the deployment still answers. More than kFarewell.
+constexpr auto kGrace = std::chrono::seconds(2);
 
 }  // namespace
 
@@ -108,7 +112,12 @@ asio::awaitable<void> Peers::Send(Node& node, std::unique_ptr<resp::Connection> 
 void Peers::KeepOnly(const std::vector<std::string>& members) {
   for (auto at = nodes_.begin(); at != nodes_.end();) {
     Node& node = at->second;
-    node.gone = !std::ranges::binary_search(members, at->first);
+    if (std::ranges::binary_search(members, at->first)) {
+      node.since.reset();
+    } else if (!node.since) {
+      node.since = resp::Now();
+    }
+    node.gone = node.since && resp::Now() - *node.since > kGrace;
     if (node.gone) {
       for (resp::Connection* const connection : node.busy) connection->Close();
       node.idle.clear();

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,8 +38,8 @@ class Peers {
   [[nodiscard]] boost::asio::awaitable<resp::Outcome> Run(std::string address,
                                                           const resp::Commands& commands);
 
-  /// Ends the calls to nodes that are no members any more, because they may hang. `members` is
-  /// sorted.
+  /// Ends the calls to nodes that have not been members for some seconds, because they may hang.
+  /// `members` is sorted. Call it from time to time.
   void KeepOnly(const std::vector<std::string>& members);
 
  private:
@@ -51,7 +52,8 @@ class Peers {
     std::deque<Call> queue;
     std::vector<resp::Connection*> busy;
     std::vector<std::unique_ptr<resp::Connection>> idle;
-    bool gone = false;  // it was no member when KeepOnly was last called
+    std::optional<TimePoint> since;  // when it was first seen to be no member
+    bool gone = false;               // and is not expected to answer any more
   };
 
   void Enqueue(const std::string& address, Call call);

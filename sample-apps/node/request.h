@@ -28,6 +28,7 @@ struct Request {
   resp::SetOptions set;          ///< of SET; its expiry is of every command that sets a deadline
   ExpireConditions conditions;   ///< of EXPIRE, PEXPIRE, EXPIREAT and PEXPIREAT
   bool persist = false;          ///< of GETEX
+  std::string late_error;        ///< the reply to GETEX if the key exists
   std::int64_t delta = 0;        ///< of INCR, DECR, INCRBY and DECRBY
   bool blind = false;            ///< the command does not look at the states of its keys
   std::string error;             ///< not empty: the reply

@@ -181,16 +181,16 @@ constexpr CommandRow kRows[] = {
     // Expiry.
     {"expire", 4, Expire<false, false>},
     {"expireat", 3, Expire<true, false>},
-    {"expiretime", 3, Key, kClock, true, Comparison::kDeadline},
+    {"expiretime", 3, Key, kClock, false, Comparison::kDeadline},
     {"getex", 4, Getex},
     {"persist", 3, Key},
     {"pexpire", 3, Expire<false, true>},
     {"pexpireat", 3, Expire<true, true>},
-    {"pexpiretime", 3, Key, kClock, true, Comparison::kDeadline},
+    {"pexpiretime", 3, Key, kClock, false, Comparison::kDeadline},
     {"psetex", 3, Setex<true>},
-    {"pttl", 3, Key, kClock, true, Comparison::kDeadline},
+    {"pttl", 3, Key, kClock, false, Comparison::kDeadline},
     {"setex", 3, Setex<false>},
-    {"ttl", 3, Key, kClock, true, Comparison::kDeadline},
+    {"ttl", 3, Key, kClock, false, Comparison::kDeadline},
     // Transactions.
     {"discard", 1, None},
     {"exec", 10, None, kEndsTransaction, true, Comparison::kBytes, false},
@@ -223,6 +223,7 @@ constexpr CommandRow kRows[] = {
     {"info", 0, None, kDescribesServer},
     {"ping", 2, Ping},
     {"quit", 1, None},
+    {"reset", 1, None},
     {"select", 2, Select},
     {"shutdown", 1, Shutdown, kEnds, true, Comparison::kBytes, false},
 };

@@ -144,10 +144,12 @@ struct Connection {
   std::vector<std::string> Pipeline(const std::vector<Words>& commands) {
     std::vector<std::vector<std::string_view>> views;
     for (const Words& words : commands) views.emplace_back(words.begin(), words.end());
-    for (const auto& words : views) CHECK(batch->Add(words));
     std::string out;
-    node.Await(batch->Run(out));
-    batch->Clear();
+    for (const auto& words : views) {
+      if (batch->Add(words) && &words != &views.back()) continue;
+      node.Await(batch->Run(out));
+      batch->Clear();
+    }
     std::vector<std::string> replies;
     std::string_view left = out;
     for (std::size_t i = 0; i < commands.size(); ++i) replies.push_back(Shown(left));

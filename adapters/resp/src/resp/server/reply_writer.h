@@ -30,8 +30,10 @@ class ReplyWriter {
   void Ok() { out_ += "+OK\r\n"; }
   /// Line ends within the text become spaces, as they do in errors.
   void SimpleString(std::string_view text) { Line('+', text); }
-  /// `text` begins with the code: "ERR syntax error".
-  void Error(std::string_view text) { Line('-', text); }
+  /// `text` begins with the code: "ERR syntax error". Line ends at its end are left out.
+  void Error(std::string_view text) {
+    Line('-', text.substr(0, text.find_last_not_of("\r\n") + 1));
+  }
   void Integer(std::int64_t number) { Header(':', number); }
   /// Any bytes.
   void BulkString(std::string_view bytes);
