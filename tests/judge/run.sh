@@ -38,7 +38,7 @@ declare -A judges_of=(
   [lossy]="node-redis ioredis go-redis jedis go-ycsb porcupine"
 )
 # Words: transactions, expiry, incr.
-declare -A abilities_of=([blowfish]="" [docstore]="" [node]="transactions incr" [lossy]="")
+declare -A abilities_of=([blowfish]="" [docstore]="" [node]="transactions expiry incr" [lossy]="")
 declare -A protocol_of=([docstore]=http)
 
 list() {
