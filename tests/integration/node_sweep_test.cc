@@ -73,7 +73,8 @@ TEST_CASE("a sweep is left out while no key can have expired", "[node][expiry]")
                               std::chrono::milliseconds(1)),
                  asio::detached);
   const auto look = [&](int times) {
-    for (const int end = looks + times; looks < end;) {
+    const auto enough = [&looks, end = looks + times] { return looks >= end; };
+    while (!enough()) {
       world.context.restart();
       world.context.run_one();
     }
