@@ -257,7 +257,7 @@ TEST_CASE("after SIGHUP new TLS clients get the new certificate", "[tls]") {
   CHECK(TlsClient(server.port()).CertificateName() == "CN = second");
 }
 
-TEST_CASE("--tls-cert and --tls-key of no use are refused by their names", "[tls]") {
+TEST_CASE("files of no use for --tls-cert and --tls-key are refused by option", "[tls]") {
   const std::string program = EitherProgram();
   const TempDirectory directory;
   const std::string& path = directory.path();
