@@ -475,11 +475,11 @@ TEST_CASE("a fleet on Redis stays linearizable under faults", "[chaos][long]") {
 }
 
 TEST_CASE("nodes on PostgreSQL stay linearizable under faults", "[chaos][long]") {
-  Check(Setup::kNodesPostgres, "nodes-postgres", 40);
+  Check(Setup::kNodesPostgres, "nodes-postgres", 25);
 }
 
 TEST_CASE("nodes on Redis Cluster stay linearizable under faults", "[chaos][long]") {
-  Check(Setup::kNodesCluster, "nodes-cluster", 40);
+  Check(Setup::kNodesCluster, "nodes-cluster", 25);
 }
 
 TEST_CASE("servers that all believe to own one plain store are found out", "[chaos]") {
