@@ -16,7 +16,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -78,12 +77,6 @@ void WarnAboutStore(const StoreTraits& traits) {
         "fences (docs/STORES.md)",
         traits.name);
   }
-}
-
-int Complain(std::string_view what, const std::string& url, ErrorCode ec, const Diagnostics& why) {
-  spdlog::error("cannot open {} {}: {}", what, Redacted(url),
-                why.message.empty() ? ec.message() : why.message);
-  return EXIT_FAILURE;
 }
 
 // Serves until a signal ends it. Returns the exit code.
@@ -158,7 +151,7 @@ int Run(const Config& config) {
   if (config.threads > 1) other.emplace(static_cast<int>(config.threads));
   asio::io_context& keys = other ? *other : clients;
   const auto store = OpenStore(config.store, keys.get_executor(), &why);
-  if (!store) return Complain("store", config.store, store.error(), why);
+  if (!store) return program::CannotOpen("store", config.store, store.error(), why);
   const StoreTraits& traits = (*store)->traits();
   if (const auto wrong = Interposer::Check(config.map.engine, traits)) {
     spdlog::error("options do not suit the store: {}", *wrong);
@@ -182,7 +175,7 @@ int Run(const Config& config) {
       return EXIT_FAILURE;
     }
     auto leases = OpenLeaseService(config.join, keys.get_executor(), &why);
-    if (!leases) return Complain("lease service", config.join, leases.error(), why);
+    if (!leases) return program::CannotOpen("lease service", config.join, leases.error(), why);
     keyspace = MakeShared(keys.get_executor(), clients.get_executor(), watched, std::move(*leases),
                           config);
   }

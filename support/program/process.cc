@@ -4,6 +4,10 @@
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 
+#include <cstdlib>
+
+#include "stout/adapters/store_url.h"
+
 namespace stout::program {
 
 void SetUpLog(const std::string& name, const std::string& level) {
@@ -24,6 +28,13 @@ void RaiseDescriptorLimit(std::size_t connections, std::string_view option) {
         "option",
         limit.rlim_cur, option, connections + kOwn);
   }
+}
+
+int CannotOpen(std::string_view what, const std::string& url, ErrorCode ec,
+               const Diagnostics& why) {
+  spdlog::error("cannot open {} {}: {}", what, Redacted(url),
+                why.message.empty() ? ec.message() : why.message);
+  return EXIT_FAILURE;
 }
 
 }  // namespace stout::program

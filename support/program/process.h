@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "stout/error.h"
+
 namespace stout::program {
 
 /// Logs to stderr from `level` on: "debug", "info", "warning", ... The logger has this name.
@@ -12,5 +14,10 @@ void SetUpLog(const std::string& name, const std::string& level);
 /// Raises the soft limit of open files, which is usually 1024, to the hard limit. Warns if the hard
 /// limit is too low for this number of connections, which the user has set by `option`.
 void RaiseDescriptorLimit(std::size_t connections, std::string_view option);
+
+/// Logs why a store or lease service cannot be opened, without the password of its URL. Returns the
+/// exit code of the process.
+[[nodiscard]] int CannotOpen(std::string_view what, const std::string& url, ErrorCode ec,
+                             const Diagnostics& why);
 
 }  // namespace stout::program

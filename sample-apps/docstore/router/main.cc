@@ -68,11 +68,7 @@ int Main(int argc, char** argv) {
   asio::io_context context(static_cast<int>(config.threads));
   Diagnostics why;
   const auto leases = OpenLeaseService(config.leases, context.get_executor(), &why);
-  if (!leases) {
-    spdlog::error("cannot open lease service {}: {}", Redacted(config.leases),
-                  why.message.empty() ? leases.error().message() : why.message);
-    return EXIT_FAILURE;
-  }
+  if (!leases) return program::CannotOpen("lease service", config.leases, leases.error(), why);
   return Serve(config, context, **leases);
 }
 

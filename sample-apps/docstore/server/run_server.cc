@@ -12,7 +12,6 @@
 #include <future>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -129,12 +128,6 @@ class Program {
   program::Address listening_;
 };
 
-int Complain(std::string_view what, const std::string& url, ErrorCode ec, const Diagnostics& why) {
-  spdlog::error("cannot open {} {}: {}", what, Redacted(url),
-                why.message.empty() ? ec.message() : why.message);
-  return EXIT_FAILURE;
-}
-
 }  // namespace
 
 int RunServer(int argc, const char* const* argv, const PolicyLanguage& policies) {
@@ -155,7 +148,7 @@ int RunServer(int argc, const char* const* argv, const PolicyLanguage& policies)
   asio::io_context context(static_cast<int>(config.threads));
   Diagnostics why;
   const auto store = OpenStore(config.store, context.get_executor(), &why);
-  if (!store) return Complain("store", config.store, store.error(), why);
+  if (!store) return program::CannotOpen("store", config.store, store.error(), why);
   if (const auto wrong = Interposer::Check(config.documents.map.engine, (*store)->traits())) {
     spdlog::error("options do not suit the store: {}", *wrong);
     return EXIT_FAILURE;
@@ -163,7 +156,7 @@ int RunServer(int argc, const char* const* argv, const PolicyLanguage& policies)
   std::unique_ptr<LeaseService> leases;
   if (!config.leases.empty()) {
     auto opened = OpenLeaseService(config.leases, context.get_executor(), &why);
-    if (!opened) return Complain("lease service", config.leases, opened.error(), why);
+    if (!opened) return program::CannotOpen("lease service", config.leases, opened.error(), why);
     leases = std::move(*opened);
   }
   return Program(config, context, **store, leases.get()).Run();
