@@ -46,7 +46,7 @@ struct CommandId {
     kSetnx,
     kStoutExec,
     kStoutPeer,
-    kStoutStamps,
+    kStoutStates,
     kStrlen,
     kTtl,
     kType,

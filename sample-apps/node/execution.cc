@@ -78,7 +78,7 @@ void Execution::Warm() {
 }
 
 void Execution::Continue() {
-  // What was in memory in an earlier turn may no longer be the newest.
+  // Without the lease, the values in memory may be out of date.
   const bool owned = served_->owns();
   now_ = deadlines_.now();
   for (; next_ < requests_.size(); ++next_) {

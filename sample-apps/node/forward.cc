@@ -109,7 +109,7 @@ void AddForwarded(const Request& request, resp::Commands& commands) {
   if (request.command->id == CommandId::kExec) return AddExec(request, commands);
   const bool watch = request.command->id == CommandId::kWatch;
   commands.Begin(request.arguments.size());
-  commands.Argument(watch ? "STOUT.STAMPS" : request.arguments.front());
+  commands.Argument(watch ? "STOUT.STATES" : request.arguments.front());
   for (const std::string_view word : request.arguments.subspan(1)) commands.Argument(word);
 }
 

@@ -14,7 +14,7 @@ namespace stout::node {
 ///
 ///     STOUT.PEER epoch        The commands that follow come from a node, and are for a range under
 ///                             this epoch. They are answered MOVED rather than forwarded again.
-///     STOUT.STAMPS key ...    The states of keys, for WATCH: epoch, version, and 1 if it exists.
+///     STOUT.STATES key ...    The states of keys, for WATCH: epoch, version, and 1 if it exists.
 ///     STOUT.EXEC watched [key epoch version exists ...] [words word ...] ...
 ///                             A transaction: `watched` keys with their states, then its commands.
 ///

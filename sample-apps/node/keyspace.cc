@@ -113,7 +113,7 @@ class Shared final : public Keyspace {
     cluster_.self = self;
     server_.Open(self);
     asio::co_spawn(cluster_.peers.get_executor(), Follow(server_, cluster_.peers), asio::detached);
-    while (!server_.joined()) {
+    while (!server_.joined()) {  // the main thread has nothing else to do
       if (server_.refused()) return "the lease service refuses this node";
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }

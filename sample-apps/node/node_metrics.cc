@@ -32,7 +32,7 @@ constexpr Scalar<NodeSnapshot> kScalars[] = {
      [](const NodeSnapshot& node) { return node.usage.user_seconds + node.usage.system_seconds; }},
 };
 
-// Of a node that has counted its keys.
+// These are shown once the node has counted its keys.
 constexpr Scalar<NodeSnapshot> kKeyScalars[] = {
     {"stout_node_keys", kGauge, "Keys when all were last counted, by DBSIZE or FLUSHALL",
      Get<&NodeSnapshot::keys>},

@@ -103,7 +103,7 @@ class NodeMonitor final : public http::HttpHandler {
   std::optional<Source> source_;  // nullopt: the node does not serve
   std::optional<monitor::HistoryRecorder> history_;
 
-  // Of the monitor's thread.
+  // Only the monitor's thread uses these.
   std::vector<Collected> waiting_;  // for the next collection
   std::vector<Collected> taken_;    // by the one that is under way
   bool collecting_ = false;

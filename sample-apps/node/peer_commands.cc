@@ -21,14 +21,14 @@ void ReplyStates(KeyTurn& turn) {
 using enum CommandId::Number;
 using enum resp::CommandFlag::Bits;
 
-// What a node sends to another: see forward.h.
+// Nodes send these to each other: see forward.h.
 // clang-format off
 constexpr KeyCommand kPeerRows[] = {
     {{kStoutExec, "stout.exec", -2, kWrite | kNoMulti, {}, 0,
       "cluster", "0.1.0", "Runs a transaction that another node forwards."}},
     {{kStoutPeer, "stout.peer", 2, kNoMulti, {}, 0,
       "cluster", "0.1.0", "Says that the commands that follow come from another node."}},
-    {{kStoutStamps, "stout.stamps", -2, kReadonly, {1, -1, 1}, 0,
+    {{kStoutStates, "stout.states", -2, kReadonly, {1, -1, 1}, 0,
       "cluster", "0.1.0", "Returns the epochs and versions of keys, and whether they exist."}, nullptr, ReplyStates},
 };
 // clang-format on

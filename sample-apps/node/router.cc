@@ -250,7 +250,8 @@ asio::awaitable<void> Router::RunGroup(Group& group) {
     if (group.epoch != 0) {
       if (lease && (elsewhere || lease->epoch > group.epoch)) Redirect(group, lease->address);
     } else if (elsewhere) {
-      // A command that is redirected comes again after a transaction that is forwarded.
+      // Not around a transaction, which is forwarded: the client would send the commands before it
+      // again, after it.
       if (redirects_ && std::ranges::none_of(group.left, IsExec)) Redirect(group, lease->address);
       if (!group.left.empty()) co_await Forward(group, *lease);
       KeepDisplaced(group.left);

@@ -12,7 +12,7 @@
 
 namespace stout::node {
 
-/// What WATCH compares. A key that expires keeps its stamp.
+/// A state of a key, as WATCH compares it. A key that expires keeps its stamp.
 struct KeyState {
   Stamp stamp;
   bool exists = false;

@@ -15,7 +15,7 @@ namespace stout::docstore {
 /// Nanoseconds of one clock for all clients, since the first call.
 [[nodiscard]] std::int64_t ChaosNow();
 
-/// What a server says to one operation.
+/// The answer of a server to one operation.
 struct ChaosAnswer {
   test::Operation::Outcome outcome = test::Operation::Outcome::kUnknown;
   bool missing = false;              ///< The key was absent.

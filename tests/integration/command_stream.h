@@ -81,7 +81,7 @@ class CommandStream {
     Words words;
     const CommandRow* row;
   };
-  /// What one client sends at once.
+  /// Commands that one client sends at once.
   struct Chunk {
     std::size_t connection = 0;
     std::vector<Command> commands;

@@ -72,7 +72,7 @@ class Crashes {
   [[nodiscard]] std::vector<std::string> violations() const { return ledger_.violations(); }
 
  private:
-  // Waits until so many more writes are acknowledged.
+  // Waits until this many further writes are acknowledged.
   bool Progress(std::uint64_t writes) {
     const std::uint64_t goal = ledger_.acknowledged() + writes;
     return Eventually([&] { return ledger_.acknowledged() >= goal; });

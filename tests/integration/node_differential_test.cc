@@ -229,7 +229,7 @@ class Comparer {
     }
   }
 
-  // Of a bulk string.
+  // Returns the bytes of a reply that is a bulk string.
   static std::string Text(std::string_view reply) {
     reply.remove_prefix(reply.find("\r\n") + 2);
     return std::string(reply.substr(0, reply.size() - 2));

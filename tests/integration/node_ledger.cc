@@ -26,7 +26,7 @@ void Repeat(int port, const std::atomic<bool>& stop, const std::function<void(Re
       RespClient client(port);
       while (!stop) step(client);
     } catch (const std::runtime_error&) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));  // until the server is back
     }
   }
 }

@@ -10,7 +10,7 @@
 
 namespace stout::test {
 
-/// What the clients of a stout-node know about its keys, while servers are killed.
+/// The knowledge of clients about the keys of a stout-node, while servers are killed.
 ///
 /// The number in a key only grows. A writer has keys of its own, so the newest number that was
 /// answered with success, or read, is the least that each later read may find. A write without an

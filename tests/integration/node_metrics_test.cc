@@ -1,4 +1,4 @@
-// What stout-node shows to operators: the pages of --metrics, and INFO.
+// The figures of stout-node for operators: the pages of --metrics, and INFO.
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// What the adaptive law knows of its store: the cost of a batch, and the latency of an idle store.
+// The estimate of the adaptive law: the cost of a batch, and the latency of an idle store.
 
 #include "stout/core/policy/base_latency.h"
 #include "stout/core/policy/cost_model.h"

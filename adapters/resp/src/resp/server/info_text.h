@@ -61,7 +61,7 @@ bool DescribeMemory(std::uint64_t max_bytes, InfoText& text);
 /// Appends the section CPU.
 void DescribeCpu(InfoText& text);
 
-/// Appends the sections Replication and Cluster of a server that stands alone.
+/// Appends the sections Replication, of a server without replicas, and Cluster.
 void DescribeReplication(const Service& service, InfoText& text);
 
 /// Appends the section Keyspace, without a line if there are no keys, as in redis.

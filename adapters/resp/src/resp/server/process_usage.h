@@ -4,7 +4,7 @@
 
 namespace stout::resp {
 
-/// What the process has used, as the kernel counts it.
+/// Memory and CPU time of the process, as the kernel counts them.
 struct ProcessUsage {
   std::uint64_t resident_bytes = 0;
   double user_seconds = 0;    ///< CPU time of all threads in the program

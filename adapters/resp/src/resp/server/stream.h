@@ -18,7 +18,10 @@ class Stream {
  public:
   /// `tls`: null for plain bytes. It need not outlive the stream.
   Stream(boost::asio::ip::tcp::socket socket, boost::asio::ssl::context* tls)
-      : socket_(std::move(socket)), tls_(tls ? std::make_unique<Tls>(socket_, *tls) : nullptr) {}
+      : socket_(std::move(socket)), tls_(tls ? std::make_unique<Tls>(socket_, *tls) : nullptr) {
+    boost::system::error_code ignored;
+    socket_.non_blocking(true, ignored);  // for WriteNow
+  }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
@@ -42,7 +45,6 @@ class Stream {
   std::size_t WriteNow(const Buffer& buffer) {
     if (tls_) return 0;
     boost::system::error_code failed;
-    socket_.non_blocking(true, failed);
     const std::size_t size = socket_.write_some(buffer, failed);
     return failed ? 0 : size;
   }
