@@ -223,14 +223,14 @@ TEST_CASE("commands of expiry answer as redis's do", "[node][expiry][differentia
     for (const Words& rest : std::vector<Words>{{"9999999999"},
                                                 {"9999999999", "NX"},
                                                 {"9999999999", "XX"},
-                                                {"9", "nx"},
+                                                {"90000", "nx"},
                                                 {"9999999998", "XX", "LT"},
                                                 {"9999999998", "GT"},
-                                                {"9", "GT", "LT"},
-                                                {"9", "NX", "XX"},
-                                                {"9", "NX", "GT"},
-                                                {"9", "NX", "LT"},
-                                                {"9", "KEEP"},
+                                                {"90000", "GT", "LT"},
+                                                {"90000", "NX", "XX"},
+                                                {"90000", "NX", "GT"},
+                                                {"90000", "NX", "LT"},
+                                                {"90000", "KEEP"},
                                                 {"x", "KEEP"},
                                                 {"x"},
                                                 {last},
@@ -240,9 +240,9 @@ TEST_CASE("commands of expiry answer as redis's do", "[node][expiry][differentia
                                                 {"9223372036854775"},
                                                 {"0", "XX"},
                                                 {"-1", "NX"},
-                                                {"1", "LT"},
-                                                {"9", "XX", "XX"},
-                                                {"9", "G\nT"}}) {
+                                                {"80000", "LT"},
+                                                {"90000", "XX", "XX"},
+                                                {"90000", "G\nT"}}) {
       for (const char* const set : {"v", "dated"}) {
         Words command = {name, "k"};
         command.insert(command.end(), rest.begin(), rest.end());
