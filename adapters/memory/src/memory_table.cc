@@ -19,18 +19,28 @@ WriteResult MemoryStore::Table::Write(const WriteBatch& batch) {
   for (std::size_t i = 0; i < batch.items.size(); ++i) {
     const WriteItem& item = batch.items[i];
     const Stamp stamp{batch.epoch, item.version};
-    const auto cell = cells_.find(std::string_view(item.key));
-    if (cell == cells_.end() || cell->second.stamp < stamp) {
-      Apply(item, stamp, now);
-    } else if (cell->second.stamp.epoch > stamp.epoch) {
+    Cell* const cell = Find(item.key);
+    if (cell == nullptr || cell->stamp < stamp) {
+      Apply(item, stamp, now, cell == nullptr ? *Insert(item.key) : *cell);
+    } else if (cell->stamp.epoch > stamp.epoch) {
       result.items.push_back({static_cast<std::uint32_t>(i), Errc::kFenced});
     }
   }
   return result;
 }
 
-void MemoryStore::Table::Apply(const WriteItem& item, Stamp stamp, Clock::time_point now) {
-  Cell& cell = cells_[item.key];
+MemoryStore::Table::Cell* MemoryStore::Table::Find(std::string_view key) const {
+  const auto found = index_.find(key);
+  return found == index_.end() ? nullptr : found->second;
+}
+
+MemoryStore::Table::Cell* MemoryStore::Table::Insert(const std::string& key) {
+  auto& [stored, cell] = *cells_.try_emplace(key).first;
+  return index_.emplace(stored, &cell).first->second;
+}
+
+void MemoryStore::Table::Apply(const WriteItem& item, Stamp stamp, Clock::time_point now,
+                               Cell& cell) {
   cell.stamp = stamp;
   cell.deleted = item.kind == WriteKind::kDelete;
   if (cell.deleted) {
@@ -43,9 +53,12 @@ void MemoryStore::Table::Apply(const WriteItem& item, Stamp stamp, Clock::time_p
 
 void MemoryStore::Table::CollectTombstones(Clock::time_point now) {
   while (!tombstones_.empty() && tombstones_.front().expires <= now) {
-    const auto cell = cells_.find(std::string_view(tombstones_.front().key));
+    const std::string& key = tombstones_.front().key;
     // The stamp tells whether the key has been written since; a newer delete has a newer tombstone.
-    if (cell != cells_.end() && cell->second.stamp == tombstones_.front().stamp) cells_.erase(cell);
+    if (const Cell* cell = Find(key); cell != nullptr && cell->stamp == tombstones_.front().stamp) {
+      index_.erase(key);
+      cells_.erase(key);
+    }
     tombstones_.pop_front();
   }
 }
@@ -55,11 +68,11 @@ ReadResult MemoryStore::Table::Read(const ReadBatch& batch) const {
   result.states.resize(batch.keys.size());
   const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < batch.keys.size(); ++i) {
-    const auto cell = cells_.find(std::string_view(batch.keys[i]));
-    if (cell == cells_.end()) continue;
-    result.states[i].found = !cell->second.deleted;
-    result.states[i].value = cell->second.value;
-    result.states[i].stamp = cell->second.stamp;
+    const Cell* const cell = Find(batch.keys[i]);
+    if (cell == nullptr) continue;
+    result.states[i].found = !cell->deleted;
+    result.states[i].value = cell->value;
+    result.states[i].stamp = cell->stamp;
   }
   return result;
 }
