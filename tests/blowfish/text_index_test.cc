@@ -117,7 +117,7 @@ class IndexedTexts {
 };
 
 TEST_CASE("an index of texts gives back texts, parts of them and what is searched",
-          "[text_index]") {
+          "[text_index][sequential]") {
   const std::uint64_t seed = GENERATE(range(1, 80));
   CAPTURE(seed);
   SplitMix64 random(seed);
@@ -127,7 +127,7 @@ TEST_CASE("an index of texts gives back texts, parts of them and what is searche
   indexed.CheckSearches(random);
 }
 
-TEST_CASE("layers of a text change no answer", "[text_index]") {
+TEST_CASE("layers of a text change no answer", "[text_index][sequential]") {
   const std::uint64_t seed = GENERATE(range(200, 225));
   CAPTURE(seed);
   SplitMix64 random(seed);

@@ -141,7 +141,7 @@ void CheckSearches(TextStore& store, const Texts& texts, SplitMix64& random) {
 }
 
 TEST_CASE("a store of texts gives back keys, texts, parts of them and what is searched",
-          "[text_store]") {
+          "[text_store][sequential]") {
   const std::uint64_t seed = GENERATE(range(1, 80));
   CAPTURE(seed);
   SplitMix64 random(seed);

@@ -105,7 +105,7 @@ constexpr const char* kTiny = R"({
 
 // --- The oracle ----------------------------------------------------------------------------------
 
-TEST_CASE("the best interval of one server is where theory puts it", "[oracle]") {
+TEST_CASE("the best interval of one server is where theory puts it", "[oracle][sequential]") {
   // One client in a cycle T: n = 1 + rate T items take a + b n, so T >= (a + b) / (1 - rate b). The
   // noise of n keeps the best T a little above.
   const Scenario scenario{
@@ -127,7 +127,7 @@ TEST_CASE("the best interval of one server is where theory puts it", "[oracle]")
   }
 }
 
-TEST_CASE("the best interval of many servers follows the square root law", "[oracle]") {
+TEST_CASE("the best interval of many servers follows the square root law", "[oracle][sequential]") {
   // At the optimum of M/D/1 the store's utilisation is near 1 - (1-rho) / sqrt(N (1-rho)). Natural
   // batching, whose queue holds a batch of every server, is twice as slow.
   const Scenario scenario{
@@ -147,7 +147,7 @@ TEST_CASE("the best interval of many servers follows the square root law", "[ora
 }
 
 TEST_CASE("no neighbour of the best interval is better, however long its queue takes to settle",
-          "[oracle]") {
+          "[oracle][sequential]") {
   Scenario scenario;
   scenario.duration_s = 50;
   scenario.warmup_s = 20;
