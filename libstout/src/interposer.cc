@@ -502,6 +502,13 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
                       },
                       Errc::kFenced});
     }
+    if (effects_.lost) {
+      due_.push_back({[this](ErrorCode) {
+                        const auto application = GetApplication();
+                        if (application && application->on_lost) application->on_lost();
+                      },
+                      Errc::kLost});
+    }
     // First of all, or a handler could see a state that never was, and a SafeReply let it out.
     std::rotate(due_.begin(), due_.begin() + before, due_.end());
     for (const RunReply& run : effects_.replies) {

@@ -103,7 +103,8 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
             executor, store,
             {.serialize = [this](KeyView key, std::string& out) { return Serialize(key, out); },
              .on_refused = [this](KeyView key, ErrorCode) { Forget(key); },
-             .on_fenced = [this](LaneId lane) { ForgetLane(lane); }},
+             .on_fenced = [this](LaneId lane) { ForgetLane(lane); },
+             .on_lost = [this] { ForgetAll(); }},
             std::move(options.engine)) {}
 
   ~State() {
@@ -191,6 +192,10 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
       if (store.PartitionOf(node->first) == lane) Erase(node);
       node = next;
     }
+  }
+
+  void ForgetAll() {
+    while (!nodes.empty()) Erase(nodes.begin());
   }
 
   void Get(KeyView key, GetHandler handler) {

@@ -82,6 +82,8 @@ constexpr Scalar<ShardSnapshot> kShardScalars[] = {
      [](const ShardSnapshot& shard) { return static_cast<double>(shard.engine.replies_failed); }},
     {"stout_replies_held", kGauge, "Replies that wait for durability",
      [](const ShardSnapshot& shard) { return static_cast<double>(shard.engine.replies_held); }},
+    {"stout_lost", kGauge, "1 if the store may lack acknowledged writes",
+     [](const ShardSnapshot& shard) { return shard.engine.lost ? 1.0 : 0.0; }},
     {"stout_cached_bytes", kGauge, "Memory of the cached keys and values, dirty and clean",
      [](const ShardSnapshot& shard) { return static_cast<double>(shard.cached_bytes); }},
     {"stout_lent_bytes", kGauge, "Memory of values that answers hold after the cache dropped them",

@@ -199,7 +199,7 @@ TEST_CASE("a store is asked in vain from the first call after its last answer", 
   health.OnSent(Call::kWrite, start + 1s);
   CHECK(health.InVain(start + 3s) == 3s);
   CHECK_FALSE(health.last_error());
-  const Errc trouble = GENERATE(Errc::kTransient, Errc::kUnknown);
+  const Errc trouble = GENERATE(Errc::kTransient, Errc::kUnknown, Errc::kLost);
   health.OnDone(Call::kWrite, trouble);
   CHECK(health.InVain(start + 4s) == 4s);
   CHECK(health.last_error() == trouble);

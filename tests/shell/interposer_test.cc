@@ -217,6 +217,24 @@ TEST_CASE("fencing the interposer fences every lane", "[interposer]") {
   world.On([&] { CHECK(world.interposer->MarkDirty("1").error() == Errc::kFenced); });
 }
 
+TEST_CASE("a lost store stops the interposer, which tells the application first", "[interposer]") {
+  World world(Patient(), 2);
+  world.Open();
+  world.Set("0", "v");
+  world.Set("1", "v");
+  world.Reply("reply", {"1"});
+  auto lost = world.store.TakeWrite();
+  REQUIRE(lost.batch.lane == 0);
+  lost.handler({Errc::kLost, {}});
+  world.Turn();
+  CHECK(world.log == Log{"lost", World::Entry("reply", Errc::kLost)});
+  world.On([&] { CHECK(world.interposer->MarkDirty("1").error() == Errc::kLost); });
+  world.store.TakeWrite().handler({Errc::kLost, {}});
+  world.Turn();
+  CHECK(world.log.size() == 2);
+  CHECK(world.store.writes.empty());
+}
+
 TEST_CASE("what failed for now is sent again, and the reply waits for that", "[interposer]") {
   const Errc trouble = GENERATE(Errc::kTransient, Errc::kUnknown);
   World world(Hasty());

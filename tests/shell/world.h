@@ -51,7 +51,8 @@ class World {
                         [this](LaneId lane) {
                           log.push_back("fenced " + std::to_string(lane));
                           if (on_fenced) on_fenced();
-                        }},
+                        },
+                    .on_lost = [this] { log.push_back("lost"); }},
         std::move(options));
   }
 

@@ -417,6 +417,18 @@ TEST_CASE("a fenced lane's keys are forgotten, and those only", "[map]") {
   world.On([&] { CHECK(world.map->Put("0", "x").error() == Errc::kFenced); });
 }
 
+TEST_CASE("a lost store's keys are forgotten, those of all lanes", "[map]") {
+  MapWorld world({.engine = Patient()}, 2);
+  world.Put("0", "dirty");
+  world.Put("1", "of another lane");
+  world.store.TakeWrite().handler({Errc::kLost, {}});
+  world.Turn();
+  CHECK_FALSE(world.Peek("0"));
+  CHECK_FALSE(world.Peek("1"));
+  CHECK(world.map->cached_bytes() == 0);
+  world.On([&] { CHECK(world.map->Put("1", "x").error() == Errc::kLost); });
+}
+
 TEST_CASE("a map may be destroyed while it is read, written and waited for", "[map]") {
   MapWorld world;
   std::vector<ErrorCode> fates;

@@ -298,6 +298,42 @@ TEST_CASE("a late answer still fences", "[engine]") {
   CHECK(server.Done(effects.writes.at(0), Whole(Errc::kFenced)).fenced == std::vector<LaneId>{0});
 }
 
+TEST_CASE("an answer of kLost stops every lane, once and for good", "[engine]") {
+  EngineDriver server(Plain(), 2);
+  server.Put("a", "1", 0);
+  server.Put("b", "2", 1);
+  const std::vector<KeyRef> other{{1, "b"}};
+  server.engine.SafeReply(other, 1, server.now);
+  server.engine.Fetch({0, "c"}, 2, server.now);
+  const Effects effects = server.Poll();
+  Effects after;
+  SECTION("to a batch") { after = server.Done(effects.writes.at(0), Whole(Errc::kLost)); }
+  SECTION("to an item") {
+    after = server.Done(effects.writes.at(0), {.items = {{0, Errc::kLost}}});
+  }
+  SECTION("to a read") {
+    after = server.ReadDone(effects.reads.at(0), {.errc = Errc::kLost, .states = {}});
+  }
+  CHECK(after.lost);
+  CHECK(after.fenced.empty());
+  CHECK(after.replies == Replies{{1, Errc::kLost}});
+  CHECK(after.fetched == std::vector<FetchDone>{{2, Errc::kLost, {}}});
+  CHECK(server.Put("b", "3", 1) == MarkResult{.errc = Errc::kLost});
+  CHECK(server.engine.Stats().lost);
+  CHECK_FALSE(server.Done(effects.writes.at(1), Whole(Errc::kLost)).lost);
+  CHECK(server.next == kNever);
+}
+
+TEST_CASE("a late answer of kLost still counts", "[engine]") {
+  EngineOptions options = Plain();
+  options.lane.attempt_timeout = 10ms;
+  EngineDriver server(options);
+  server.Put("k", "v");
+  const Effects effects = server.Poll();
+  server.PollAfter(10ms);
+  CHECK(server.Done(effects.writes.at(0), Whole(Errc::kLost)).lost);
+}
+
 // --- Time and memory
 // -------------------------------------------------------------------------------
 

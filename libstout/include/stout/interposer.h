@@ -52,6 +52,10 @@ struct Application {
   RefusedHandler on_refused{};
   /// Another server owns the keys of a lane: drop all state of it. May be empty.
   UniqueFunction<void(LaneId)> on_fenced{};
+  /// The store answered kLost: it may lack writes that it acknowledged. The interposer has stopped
+  /// for good: open the store anew, and make another. Runs once, before the replies that fail with
+  /// kLost. May be empty.
+  UniqueFunction<void()> on_lost{};
 };
 
 /// Stands between an application's state in memory and its store.
@@ -107,7 +111,8 @@ class Interposer {
 
   /// Takes a fresh epoch from the store; call it first. `void(ErrorCode)`.
   /// Errors: kBadOptions, which is final; the store's error; kUnknown if the store does not answer
-  /// within LaneOptions::attempt_timeout. After the last two, the call may be repeated.
+  /// within LaneOptions::attempt_timeout. After the last two, the call may be repeated, except
+  /// after kLost.
   template <typename Token>
   auto AsyncOpen(Token&& token) {
     return Async<void(ErrorCode)>(&Interposer::Open, std::forward<Token>(token));
@@ -146,8 +151,8 @@ class Interposer {
 
   /// Records that `key` changes in this turn. `bytes` is the size of its state for the limits.
   /// Returns the stamp under which the change will be durable.
-  /// Errors: kPushedBack, kTooLarge beyond max_dirty_bytes, kDraining, kClosed, kFenced. After an
-  /// error nothing was recorded: mark before you change, or undo the change.
+  /// Errors: kPushedBack, kTooLarge beyond max_dirty_bytes, kDraining, kClosed, kFenced,
+  /// kLost. After an error nothing was recorded: mark before you change, or undo the change.
   /// The call allocates nothing in the steady state. The turn that it schedules costs one small
   /// allocation in Asio, for any number of calls.
   Result<Stamp> MarkDirty(KeyView key, std::size_t bytes = 0);

@@ -26,6 +26,9 @@ struct StoreTraits {
   bool scans = false;            ///< implements Scan()
   bool ordered = false;          ///< a scan returns keys in byte order, each of them once
   bool opaque_values = true;     ///< a value may be any bytes; false: a schema may refuse it
+  /// Once writes answered kOk may be gone, every call answers kLost until the store is opened anew.
+  /// If neither this nor `durable` is true, such a loss goes unnoticed.
+  bool detects_loss = false;
   std::size_t max_batch_items = kUnlimited;
   std::size_t max_batch_bytes = kUnlimited;
   LaneId partitions = 1;  ///< PartitionOf() is in [0, partitions)
@@ -44,6 +47,10 @@ struct StoreTraits {
 ///
 /// Stamps alone let a former owner write the keys that its successor has not written yet. A store
 /// that fences gives one more promise, per scope: see Fence().
+///
+/// A store that came back without its memory is a different store. If StoreTraits::detects_loss, it
+/// answers kLost to every call from then on: a write (for the whole batch), a read, an epoch, a
+/// fence, a scan. Nothing else ends that; open the store anew, and treat it as empty.
 ///
 /// Owner: outlives its interposers; it finishes or fails all calls before its destructor returns.
 /// Threads: all members may be called from any thread. Handlers may run on any thread, also

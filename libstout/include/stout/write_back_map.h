@@ -56,7 +56,8 @@ class WriteBackMap {
   }
 
   /// Gives the key this value and marks it dirty. The stamp grows with each change of the key, also
-  /// across restarts. Errors: kPushedBack, kDraining, kClosed, kFenced; then nothing changes.
+  /// across restarts. Errors: kPushedBack, kDraining, kClosed, kFenced, kLost; then nothing
+  /// changes.
   Result<Stamp> Put(KeyView key, std::string value);
   /// Deletes the key and marks it dirty. Errors: as Put.
   Result<Stamp> Delete(KeyView key);

@@ -5,6 +5,16 @@
 
 namespace stout::internal {
 
+namespace {
+
+bool IsLost(const WriteResult& result) {
+  return result.batch == Errc::kLost ||
+         std::any_of(result.items.begin(), result.items.end(),
+                     [](const ItemError& item) { return item.errc == Errc::kLost; });
+}
+
+}  // namespace
+
 Engine::LanePair::LanePair(LaneId id, Engine& engine)
     : writes(id, engine.epoch_, engine.options_.lane, engine.options_.seed + 2 * id,
              engine.last_batch_, engine.replies_, engine.effects_),
@@ -55,10 +65,13 @@ ReplyTable::Index Engine::Flush(ReplyId reply, TimePoint now) {
 }
 
 void Engine::WriteDone(LaneId lane, BatchId batch, const WriteResult& result, TimePoint now) {
+  // Also a late answer: no lane can go on with that store.
+  if (IsLost(result)) return Lose(now);
   lanes_[lane].writes.Done(batch, result, Advance(now));
 }
 
 void Engine::ReadDone(LaneId lane, BatchId batch, ReadResult result, TimePoint now) {
+  if (result.errc == Errc::kLost) return Lose(now);
   lanes_[lane].reads.Done(batch, std::move(result), Advance(now));
 }
 
@@ -69,7 +82,10 @@ void Engine::Drain() {
 
 void Engine::Stop(Errc why, TimePoint now) {
   Advance(now);
-  if (stopped_ == Errc::kOk) stopped_ = why;
+  if (stopped_ == Errc::kOk) {
+    stopped_ = why;
+    effects_.lost = why == Errc::kLost;
+  }
   for (LanePair& lane : lanes_) {
     lane.writes.Stop(why, now_);
     lane.reads.FailAll(why);
@@ -100,6 +116,7 @@ EngineStats Engine::Stats() const {
     stats.lanes.push_back(lane.writes.Stats());
     lane.reads.AddTo(stats.lanes.back());
   }
+  stats.lost = stopped_ == Errc::kLost;
   stats.replies = replies_taken_;
   stats.replies_failed = replies_.failed();
   stats.replies_held = replies_.held();

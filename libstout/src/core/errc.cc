@@ -32,6 +32,8 @@ std::string_view Describe(Errc errc) {
       return "a store URL that cannot be opened";
     case Errc::kCorrupt:
       return "the store holds bytes that this library did not write";
+    case Errc::kLost:
+      return "lost: the store came back and may lack acknowledged writes; open it anew";
   }
   return "an unknown error code";
 }

@@ -44,6 +44,10 @@ http::Response MakeError(ErrorCode ec) {
     return http::MakeError(507, "the store refuses this state",
                            "send a different state; the logs of server and store give the reason");
   }
+  if (ec == Errc::kLost) {
+    return http::MakeError(500, "the store came back and may lack acknowledged changes",
+                           "restart this server: it then serves what the store has");
+  }
   return http::MakeError(500, ec.message(), "read the server's log");
 }
 

@@ -56,7 +56,7 @@ struct ReadBatch {
 /// The outcome of one item, if it differs from the outcome of its batch.
 struct ItemError {
   std::uint32_t index;  ///< into WriteBatch::items
-  Errc errc;            ///< kTransient, kUnknown, kRefused, kTooLarge or kFenced.
+  Errc errc;            ///< kTransient, kUnknown, kRefused, kTooLarge, kFenced or kLost.
 
   bool operator==(const ItemError&) const = default;
 };
@@ -68,7 +68,7 @@ struct ItemError {
 /// - kTransient: nothing was done;
 /// - kUnknown: no answer;
 /// - kTooLarge: send smaller batches;
-/// - kRefused, kFenced: see Errc.
+/// - kRefused, kFenced, kLost: see Errc.
 ///
 /// If `batch` is kTransient and `items` names every item, each item failed by itself and the store
 /// is healthy. Then each key pauses, and the lane does not.
@@ -93,6 +93,9 @@ struct StoredState {
 struct ReadResult {
   Errc errc = Errc::kOk;
   std::vector<StoredState> states;
+  /// Other requests that waited at the same bottleneck of the store when it answered, from any
+  /// application: a hint for the choice between replicas. 0 if the store does not know it.
+  std::size_t queue = 0;
 
   bool operator==(const ReadResult&) const = default;
 };

@@ -43,12 +43,13 @@ struct Effects {
   std::vector<ReadBatch> reads;    ///< answer each with Engine::ReadDone
   std::vector<KeyRefused> refused;
   std::vector<LaneId> fenced;  ///< another server owns these lanes' keys: drop their state
+  bool lost = false;           ///< the store may lack acknowledged writes: drop all state
   std::vector<RunReply> replies;
   std::vector<FetchDone> fetched;
   bool drained = false;  ///< a drain has ended: nothing is dirty and no reply waits
 
   [[nodiscard]] bool empty() const {
-    return writes.empty() && reads.empty() && refused.empty() && fenced.empty() &&
+    return writes.empty() && reads.empty() && refused.empty() && fenced.empty() && !lost &&
            replies.empty() && fetched.empty() && !drained;
   }
   void Clear() {
@@ -56,6 +57,7 @@ struct Effects {
     reads.clear();
     refused.clear();
     fenced.clear();
+    lost = false;
     replies.clear();
     fetched.clear();
     drained = false;

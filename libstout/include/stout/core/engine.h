@@ -80,6 +80,10 @@ class Engine {
   /// Another server owns the keys: as Close, but with kFenced.
   void Fence(TimePoint now) { Stop(Errc::kFenced, now); }
 
+  /// The store may lack acknowledged writes: as Close, but with kLost. A store's answer of kLost,
+  /// to a write or a read, does the same.
+  void Lose(TimePoint now) { Stop(Errc::kLost, now); }
+
   /// Forms the batches that are due. Returns the time of the next Poll if no other input comes.
   TimePoint Poll(TimePoint now, StateSource& source);
 

@@ -22,6 +22,7 @@ enum class Errc {
   kBadOptions,     ///< options out of range
   kBadUrl,         ///< a store URL that cannot be opened; the diagnostics give the cause
   kCorrupt,        ///< the store holds bytes that the adapter did not write
+  kLost,           ///< the store came back, and may lack acknowledged writes: open it anew
 };
 
 /// Returns one line for people, without a full stop: "pushed back: too much is waiting for the

@@ -31,7 +31,7 @@ enum class BatchPart : std::uint8_t {
 /// | timed out, connection lost     | yes     | kUnknown; `done` is the time-out      |
 /// | too large as a whole           | yes     | kTooLarge                             |
 /// | answered after its time-out    | no      | its time-out was the sample           |
-/// | fenced                         | no      | the lane has stopped                  |
+/// | fenced, or the store is lost   | no      | the lane has stopped                  |
 ///
 /// The two parts of a batch that was cut (Decision::probe) are samples of their own, each observed
 /// when it is answered.

@@ -64,6 +64,7 @@ struct LaneStats {
 
 struct EngineStats {
   std::vector<LaneStats> lanes;
+  bool lost = false;                 ///< the store answered kLost: nothing is sent any more
   std::uint64_t replies = 0;         ///< SafeReply calls that were taken
   std::uint64_t replies_failed = 0;  ///< replies that ran with an error
   std::size_t replies_held = 0;      ///< replies that wait now

@@ -13,8 +13,8 @@ namespace stout {
 /// Says how long a store has been asked in vain.
 ///
 /// A store is asked in vain from the first call after its last answer. An answer is any outcome
-/// that the store itself decided, a refusal included. A time-out, a lost connection and an overload
-/// are no answers.
+/// that the store itself decided, a refusal included. A time-out, a lost connection, an overload
+/// and kLost are no answers.
 ///
 /// A call that is given up without an answer leaves its mark until a later one is answered. So a
 /// caller with NeedsProbe() asks the store once more.
@@ -38,7 +38,7 @@ class StoreHealth {
   }
   void OnDone(Call call, ErrorCode ec) {
     --pending_;
-    if (ec == Errc::kTransient || ec == Errc::kUnknown) {
+    if (ec == Errc::kTransient || ec == Errc::kUnknown || ec == Errc::kLost) {
       last_error_ = ec;
       return;
     }
