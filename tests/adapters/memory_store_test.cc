@@ -51,6 +51,21 @@ TEST_CASE("the latency model serves calls in turn, by their size", "[memory]") {
   if (workers == 2) CHECK(small_done <= large_done);
 }
 
+TEST_CASE("a read is told of the calls that wait behind it", "[memory]") {
+  boost::asio::io_context context;
+  MemoryStore store(context.get_executor(), {.latency = {.latency = 1us}});
+  const WriteBatch write = Batch(1, {Put("k", "v", 1)});
+  ReadBatch read;
+  read.keys = {"k"};
+  std::vector<std::size_t> queues;
+  const auto note = [&](const ReadResult& result) { queues.push_back(result.queue); };
+  store.Read(read, note);
+  store.Write(write, [](const WriteResult&) {});
+  store.Read(read, note);
+  context.run();
+  CHECK(queues == std::vector<std::size_t>{2, 0});
+}
+
 TEST_CASE("a full queue turns calls away at once", "[memory]") {
   boost::asio::io_context context;
   MemoryStore store(context.get_executor(), {.latency = {.latency = 1ms, .max_queue = 2}});

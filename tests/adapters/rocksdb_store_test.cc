@@ -229,6 +229,27 @@ TEST_CASE("calls beyond max_queue are turned away at once", "[rocksdb]") {
   CHECK(second_done);
 }
 
+TEST_CASE("a read is told of the reads that wait behind it", "[rocksdb]") {
+  const TempDirectory directory;
+  auto store = OpenOrThrow({.path = directory.path(), .read_threads = 1});
+  std::latch in_handler(1);
+  std::latch go_on(1);
+  ReadBatch read;
+  read.keys = {"k"};
+  store->Read(read, [&](const ReadResult&) {
+    in_handler.count_down();
+    go_on.wait();
+  });
+  in_handler.wait();
+  std::vector<std::size_t> queues;  // on the only thread that reads
+  for (int i = 0; i < 3; ++i) {
+    store->Read(read, [&](const ReadResult& result) { queues.push_back(result.queue); });
+  }
+  go_on.count_down();
+  store.reset();
+  CHECK(queues == std::vector<std::size_t>{2, 1, 0});
+}
+
 // Flips a bit in the first data block of each table file.
 void DamageTables(const std::string& path) {
   for (const auto& entry : std::filesystem::directory_iterator(path)) {

@@ -38,6 +38,12 @@ class MemoryStore::Server {
     });
   }
 
+  // Calls waiting or served.
+  [[nodiscard]] std::size_t inside() {
+    const std::lock_guard lock(mutex_);
+    return inside_;
+  }
+
  private:
   using Clock = DelayQueue::Clock;
 
@@ -80,7 +86,8 @@ MemoryStore::MemoryStore(const boost::asio::any_io_executor& executor, MemoryOpt
               .compares_stamps = true,
               .fences = true,
               .scans = true,
-              .ordered = true},
+              .ordered = true,
+              .detects_loss = true},
       table_(std::make_unique<Table>(options.tombstone_ttl)),
       server_(options.latency.immediate() ? nullptr
                                           : std::make_unique<Server>(executor, options.latency)) {}
@@ -103,7 +110,9 @@ void MemoryStore::Write(const WriteBatch& batch, WriteHandler handler) {
 
 void MemoryStore::Read(const ReadBatch& batch, ReadHandler handler) {
   Serve(batch.keys.size(), [this, &batch, handler = std::move(handler)](bool served) mutable {
-    handler(served ? table_->Read(batch) : ReadResult{Errc::kTransient, {}});
+    ReadResult result = served ? table_->Read(batch) : ReadResult{Errc::kTransient, {}};
+    if (server_ != nullptr) result.queue = server_->inside();
+    handler(std::move(result));
   });
 }
 

@@ -27,7 +27,11 @@ class RocksDbStore::Engine {
   }
   template <typename Call>
   void RunOnReader(Call call) {
-    Run(readers_, std::move(call));
+    reads_.fetch_add(1, std::memory_order_relaxed);
+    Run(readers_, [this, call = std::move(call)](bool admitted) mutable {
+      reads_.fetch_sub(1, std::memory_order_relaxed);
+      call(admitted);
+    });
   }
 
   [[nodiscard]] WriteResult Write(const WriteBatch& batch) noexcept;
@@ -37,6 +41,9 @@ class RocksDbStore::Engine {
   // Requires a cursor that ScanPage::FirstKey() accepts.
   [[nodiscard]] ScanResult Scan(const ScanRequest& request) noexcept;
   ErrorCode Compact();
+
+  // Reads that wait for a thread.
+  [[nodiscard]] std::size_t reads_waiting() const { return reads_.load(std::memory_order_relaxed); }
 
   // Runs what waits, and ends the threads.
   void Join();
@@ -80,6 +87,7 @@ class RocksDbStore::Engine {
   rocksdb_store::StatusLog log_;
   rocksdb::WriteOptions write_options_;
   std::atomic<std::size_t> calls_{0};  // Waiting or running.
+  std::atomic<std::size_t> reads_{0};  // of them reads and scans that no thread has begun
   rocksdb_store::KeyLocks key_locks_;
 
   // Batches with a scope share it while they are written; a fence waits for them, and those that

@@ -48,7 +48,9 @@ void RocksDbStore::Write(const WriteBatch& batch, WriteHandler handler) {
 
 void RocksDbStore::Read(const ReadBatch& batch, ReadHandler handler) {
   engine_->RunOnReader([this, &batch, handler = std::move(handler)](bool admitted) mutable {
-    handler(admitted ? engine_->Read(batch) : ReadResult{Errc::kTransient, {}});
+    ReadResult result = admitted ? engine_->Read(batch) : ReadResult{Errc::kTransient, {}};
+    result.queue = engine_->reads_waiting();
+    handler(std::move(result));
   });
 }
 

@@ -40,7 +40,8 @@ struct MemoryOptions {
 ///     memory:?latency=2ms&per_item=20us&workers=4&jitter=0.2&seed=1&max_queue=100&tombstone_ttl=1h
 ///
 /// Compares stamps; batches are atomic, also towards readers. A deleted key is read as not found,
-/// with the stamp of the delete while its tombstone lives.
+/// with the stamp of the delete while its tombstone lives. It can lose nothing while it is open, so
+/// it never answers kLost. ReadResult::queue: the other calls that wait or are served.
 /// Owner: the executor's context must outlive it. Destroying it ends the calls that wait at once.
 /// Threads: any. Without latency, handlers run inside the call; with it, on the executor.
 ///   A handler must not destroy the store.
