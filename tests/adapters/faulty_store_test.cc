@@ -53,6 +53,18 @@ TEST_CASE("kFail: a scan fails, and the next one does not", "[faulty]") {
   CHECK(ScanNow(*world.store, {}).errc == Errc::kOk);
 }
 
+TEST_CASE("kLost: every call fails from then on, and the store underneath does not", "[faulty]") {
+  World world;
+  SECTION("by a write") { world.store->ScriptWrite(Fault::kLost); }
+  SECTION("by a read") {
+    world.store->ScriptRead(Fault::kLost);
+    CHECK(ReadNow(*world.store, {"k"}).errc == Errc::kLost);
+  }
+  CHECK(*world.Write(Batch(1, {Put("k", "v", 1)})) == WriteResult{Errc::kLost, {}});
+  CHECK(ReadNow(*world.store, {"k"}).errc == Errc::kLost);
+  CHECK(ReadNow(world.store->underneath(), {"k"}) == ReadResult{Errc::kOk, {StoredState()}});
+}
+
 TEST_CASE("kDelay: the write happens, and is answered, later", "[faulty]") {
   World world;
   world.store->ScriptWrite(Fault::kDelay);

@@ -15,19 +15,16 @@ void FaultyStore::Faults::ScriptRead(Fault fault) {
   scripted_reads_.push_back(fault);
 }
 
-Fault FaultyStore::Faults::NextWrite() {
-  const std::lock_guard lock(mutex_);
-  if (scripted_writes_.empty()) return Draw(options_.writes);
-  const Fault fault = scripted_writes_.front();
-  scripted_writes_.pop_front();
-  return fault;
-}
+Fault FaultyStore::Faults::NextWrite() { return Next(scripted_writes_, options_.writes); }
+Fault FaultyStore::Faults::NextRead() { return Next(scripted_reads_, options_.reads); }
 
-Fault FaultyStore::Faults::NextRead() {
+Fault FaultyStore::Faults::Next(std::deque<Fault>& scripted, const FaultRates& rates) {
   const std::lock_guard lock(mutex_);
-  if (scripted_reads_.empty()) return Draw(options_.reads);
-  const Fault fault = scripted_reads_.front();
-  scripted_reads_.pop_front();
+  if (store_lost_) return Fault::kLost;
+  if (scripted.empty()) return Draw(rates);
+  const Fault fault = scripted.front();
+  scripted.pop_front();
+  store_lost_ = fault == Fault::kLost;
   return fault;
 }
 

@@ -39,6 +39,7 @@ class FaultyStore::Faults {
 
  private:
   double Uniform() { return static_cast<double>(random_() >> 11) * 0x1.0p-53; }  // [0, 1)
+  [[nodiscard]] Fault Next(std::deque<Fault>& scripted, const FaultRates& rates);
   [[nodiscard]] Fault Draw(const FaultRates& rates);
 
   std::mutex mutex_;
@@ -46,6 +47,7 @@ class FaultyStore::Faults {
   std::mt19937_64 random_;
   std::deque<Fault> scripted_writes_;
   std::deque<Fault> scripted_reads_;
+  bool store_lost_ = false;  // Fault::kLost has occurred.
   std::vector<UniqueFunction<void()>> lost_;
   DelayQueue later_;
 };

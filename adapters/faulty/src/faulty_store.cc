@@ -69,6 +69,8 @@ void FaultyStore::Write(const WriteBatch& batch, WriteHandler handler) {
           });
     case Fault::kFail:
       return handler({Errc::kTransient, {}});
+    case Fault::kLost:
+      return handler({Errc::kLost, {}});
     case Fault::kLoseRequest:
       return faults_->Lose(std::move(handler));
     case Fault::kLoseAnswer:
@@ -118,7 +120,9 @@ template <typename Handler, typename Call, typename Fail>
 void FaultyStore::MeetReadFault(Handler handler, Call call, Fail fail) {
   switch (faults_->NextRead()) {
     case Fault::kFail:
-      return fail(std::move(handler));
+      return fail(std::move(handler), Errc::kTransient);
+    case Fault::kLost:
+      return fail(std::move(handler), Errc::kLost);
     case Fault::kDelay:
       return faults_->RunLater([call = std::move(call), handler = std::move(handler)]() mutable {
         call(std::move(handler));
@@ -138,15 +142,15 @@ void FaultyStore::Read(const ReadBatch& batch, ReadHandler handler) {
   MeetReadFault(
       std::move(handler),
       [this, &batch](ReadHandler handler) { store_->Read(batch, std::move(handler)); },
-      [](ReadHandler handler) {
-        handler({Errc::kTransient, {}});
+      [](ReadHandler handler, Errc errc) {
+        handler({errc, {}});
       });
 }
 
 void FaultyStore::NewEpoch(EpochHandler handler) {
   MeetReadFault(
       std::move(handler), [this](EpochHandler handler) { store_->NewEpoch(std::move(handler)); },
-      [](EpochHandler handler) { handler(Errc::kTransient, 0); });
+      [](EpochHandler handler, Errc errc) { handler(errc, 0); });
 }
 
 void FaultyStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler) {
@@ -155,15 +159,15 @@ void FaultyStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler) {
       [this, scope, epoch](FenceHandler handler) {
         store_->Fence(scope, epoch, std::move(handler));
       },
-      [](FenceHandler handler) { handler(Errc::kTransient); });
+      [](FenceHandler handler, Errc errc) { handler(errc); });
 }
 
 void FaultyStore::Scan(const ScanRequest& request, ScanHandler handler) {
   MeetReadFault(
       std::move(handler),
       [this, request](ScanHandler handler) { store_->Scan(request, std::move(handler)); },
-      [](ScanHandler handler) {
-        handler({Errc::kTransient, {}, {}});
+      [](ScanHandler handler, Errc errc) {
+        handler({errc, {}, {}});
       });
 }
 

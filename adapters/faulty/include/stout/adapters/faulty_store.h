@@ -25,9 +25,10 @@ namespace stout {
 /// | kApplyLate      | a copy of the batch, later            | kUnknown, now: a ghost write       |
 /// | kApplyTwice     | the call, and a copy of it again later| its result                         |
 /// | kPartial        | the call, for a part of the items     | its result; kTransient for the rest|
+/// | kLost           | nothing                               | kLost, as to all calls from then on|
 ///
-/// Reads, scans, epochs and fences support kNone, kDelay, kFail, kLoseRequest and kLoseAnswer.
-/// Other faults count as kNone there.
+/// Reads, scans, epochs and fences support kNone, kDelay, kFail, kLoseRequest, kLoseAnswer and
+/// kLost. Other faults count as kNone there.
 enum class Fault : std::uint8_t {
   kNone,
   kDelay,
@@ -38,6 +39,7 @@ enum class Fault : std::uint8_t {
   kApplyLate,
   kApplyTwice,
   kPartial,
+  kLost,  ///< by script only
 };
 
 /// How likely each fault is, per call, 0..1. Their sum is at most 1; the rest is kNone.
