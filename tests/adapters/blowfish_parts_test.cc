@@ -139,6 +139,11 @@ TEST_CASE("blowfish: what a server says of itself", "[blowfish]") {
   CHECK(facts({Word("max-value"), Integer(100), Word("max-batch-bytes"), Integer(65536),
                Word("shards"), Integer(1), Word("max-batch-items"), Integer(1), Word("version"),
                Integer(1)}) == ServerFacts{1, 1, 1, 65536, 100});
+  ServerFacts identified{1, 4, 1000, 65536};
+  identified.data_id = "0f";
+  CHECK(facts({Bytes("data-id"), Bytes("0f"), Bytes("version"), Integer(1), Bytes("shards"),
+               Integer(4), Bytes("max-batch-items"), Integer(1000), Bytes("max-batch-bytes"),
+               Integer(65536)}) == identified);
   CHECK(facts({Bytes("version"), Integer(2), Bytes("shards"), List({})}) ==
         ServerFacts{.version = 2});
   const auto with = [&](Reply version, Reply shards, Reply items, Reply bytes) {
@@ -210,11 +215,15 @@ TEST_CASE("blowfish: what was read", "[blowfish]") {
   const auto decode = [](std::vector<Reply> elements, std::size_t keys) {
     return DecodeRead(List(std::move(elements)), keys);
   };
-  CHECK(decode({Integer(3)}, 0) == std::vector<StoredState>{});
+  CHECK(decode({Integer(3)}, 0) == ReadResult{Errc::kOk, {}, 3});
+  // The keys of this read are among those that wait.
+  CHECK(decode({Integer(5), kNull, kNull}, 2) == ReadResult{Errc::kOk, {{}, {}}, 3});
+  CHECK(decode({Integer(1), kNull, kNull}, 2) == ReadResult{Errc::kOk, {{}, {}}, 0});
   CHECK(decode({Integer(3), List({Integer(1), Bytes("18446744073709551615"), Bytes("v\0"s)}), kNull,
                 List({Integer(1), Integer(3), kNull}), List({Integer(2), Integer(4), Bytes("")})},
-               4) == std::vector{Found("v\0"s, {1, ~Version{0}}), StoredState{},
-                                 StoredState{.stamp = {1, 3}}, Found("", {2, 4})});
+               4)
+            ->states == std::vector{Found("v\0"s, {1, ~Version{0}}), StoredState{},
+                                    StoredState{.stamp = {1, 3}}, Found("", {2, 4})});
 
   const Reply state = List({Integer(1), Integer(1), Bytes("v")});
   CHECK(decode({Integer(0), state}, 1));

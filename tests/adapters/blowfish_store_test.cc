@@ -93,6 +93,11 @@ std::string KeyOf(const Store& store, LaneId shard) {
 
 }  // namespace
 
+TEST_CASE_METHOD(BlowfishTest, "blowfish: no loss is detected of data that have no identity") {
+  CHECK_FALSE(Open()->traits().detects_loss);
+  CHECK_THAT(WhyNot(At("", "?detect_loss=true")), Contains("install a newer one"));
+}
+
 TEST_CASE_METHOD(BlowfishTest, "blowfish: a lane for each shard, and the server's limits") {
   server_.Follow([](const Command&) { return Answer{Facts(7, 123, 4567)}; });
   const auto store = Open();

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data_id.h"
 #include "open_shards.h"
 #include "shard.h"
 #include "shard_of.h"
@@ -265,6 +266,27 @@ TEST_CASE("a number of shards without a checksum is checked against the shards, 
   WriteFile(copy + "/shards", old);
   REQUIRE(OpenShards(copy, 0, ShardOptions(), nullptr).has_value());
   CHECK(ReadFile(copy + "/shards") == checked);
+}
+
+TEST_CASE("the identity of data stays with them, and goes with them") {
+  const TempDirectory directory;
+  const std::string path = directory.path() + "/data";
+  REQUIRE(OpenShards(path, kShards, Options(0), nullptr).has_value());
+  const std::string id = OpenDataId(path, nullptr).value();
+  CHECK(id.size() == 32);
+  REQUIRE(OpenShards(path, kShards, Options(0), nullptr).has_value());
+  CHECK(OpenDataId(path, nullptr).value() == id);
+  SECTION("its file is damaged") { WriteFile(path + "/data-id", id.substr(1)); }
+  SECTION("its file is gone") { fs::remove(path + "/data-id"); }
+  SECTION("the shards are gone") {
+    for (const auto& entry : fs::directory_iterator(path)) {
+      if (entry.path().filename() != "data-id") fs::remove_all(entry.path());
+    }
+    REQUIRE(OpenShards(path, kShards, Options(0), nullptr).has_value());
+  }
+  const std::string other = OpenDataId(path, nullptr).value();
+  CHECK(other != id);
+  CHECK(OpenDataId(path, nullptr).value() == other);
 }
 
 TEST_CASE("a start that cannot read the number of shards names its file") {

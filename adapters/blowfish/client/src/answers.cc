@@ -84,11 +84,13 @@ std::optional<ServerFacts> DecodeShards(const Reply& reply) {
        {"max-batch-items", &max_items},
        {"max-batch-bytes", &max_bytes},
        {"max-value", &max_value}}};
+  std::string data_id;
   for (std::size_t i = 0; i < reply.elements.size(); i += 2) {
+    const Reply& value = reply.elements[i + 1];
+    if (!IsText(reply.elements[i])) continue;
+    if (reply.elements[i].text == "data-id" && IsText(value)) data_id = value.text;
     for (const auto& [name, place] : known) {
-      if (IsText(reply.elements[i]) && reply.elements[i].text == name) {
-        *place = NumberOf(reply.elements[i + 1]).value_or(0);
-      }
+      if (reply.elements[i].text == name) *place = NumberOf(value).value_or(0);
     }
   }
   if (version == 0) return std::nullopt;
@@ -96,6 +98,7 @@ std::optional<ServerFacts> DecodeShards(const Reply& reply) {
   if (shards == 0 || shards > kMostShards || max_items == 0 || max_bytes == 0) return std::nullopt;
   ServerFacts facts{version, static_cast<LaneId>(shards), max_items, max_bytes};
   if (max_value != 0) facts.max_value = max_value;
+  facts.data_id = std::move(data_id);
   return facts;
 }
 
@@ -117,17 +120,20 @@ std::optional<WriteResult> DecodeWrite(const Reply& reply, std::span<const std::
   return result;
 }
 
-std::optional<std::vector<StoredState>> DecodeRead(Reply reply, std::size_t keys) {
+std::optional<ReadResult> DecodeRead(Reply reply, std::size_t keys) {
   const auto told = AfterQueue(reply);
   if (!told || told->size() != keys) return std::nullopt;
-  std::vector<StoredState> states;
-  states.reserve(keys);
+  ReadResult result;
+  // The server counts the keys of this read too.
+  const auto queue = static_cast<std::size_t>(*NumberOf(reply.elements.front()));
+  result.queue = queue - std::min(queue, keys);
+  result.states.reserve(keys);
   for (Reply& one : *told) {
     std::optional<StoredState> state = StateOf(one);
     if (!state) return std::nullopt;
-    states.push_back(*std::move(state));
+    result.states.push_back(*std::move(state));
   }
-  return states;
+  return result;
 }
 
 std::optional<ScannedShard> DecodeScan(Reply reply) {

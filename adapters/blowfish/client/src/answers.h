@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "resp/client/reply.h"
@@ -12,8 +13,8 @@
 #include "stout/core/types.h"
 
 // The meaning of the answers to requests.h that are not errors. Each begins with the number of
-// requests that wait at the shard. Lanes measure latency and do not need that number. The functions
-// return nullopt for a malformed answer.
+// requests at the shard, which only a read passes on. The functions return nullopt for a
+// malformed answer.
 namespace stout::blowfish::client {
 
 using resp::Reply;
@@ -25,6 +26,8 @@ struct ServerFacts {
   std::size_t max_batch_items = 0;
   std::size_t max_batch_bytes = 0;
   std::size_t max_value = SIZE_MAX;  // bytes of an argument; not told by older servers
+  // Identifies the data: if it changes, acknowledged writes may be gone. Empty: an older server.
+  std::string data_id{};
 
   bool operator==(const ServerFacts&) const = default;
 };
@@ -40,7 +43,7 @@ inline constexpr LaneId kMostShards = 65'536;
 [[nodiscard]] std::optional<WriteResult> DecodeWrite(const Reply& reply,
                                                      std::span<const std::uint32_t> items);
 // One state for each key that was asked for, in that order.
-[[nodiscard]] std::optional<std::vector<StoredState>> DecodeRead(Reply reply, std::size_t keys);
+[[nodiscard]] std::optional<ReadResult> DecodeRead(Reply reply, std::size_t keys);
 // The keys of a page.
 struct ScannedShard {
   bool more = false;  // The shard has further keys.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <boost/asio/awaitable.hpp>
 #include <optional>
 #include <type_traits>
@@ -88,6 +89,7 @@ ReadResult CombineReads(std::vector<ReadResult> parts, const Split& split, std::
   result.states.resize(keys);
   for (std::size_t p = 0; p < parts.size(); ++p) {
     if (parts[p].errc != Errc::kOk) return {parts[p].errc, {}};
+    result.queue = std::max(result.queue, parts[p].queue);
     for (std::size_t i = 0; i < split.items[p].size(); ++i) {
       result.states[split.items[p][i]] = std::move(parts[p].states[i]);
     }
@@ -106,6 +108,13 @@ Result<std::unique_ptr<BlowfishStore>> BlowfishStore::Open(const Options& option
   const auto peer = std::make_shared<const resp::Peer>(client::PeerOf(options));
   const Result<client::ServerFacts> facts = client::AskServer(peer, diagnostics);
   if (!facts) return facts.error();
+  if (options.detect_loss && facts->data_id.empty()) {
+    return Fail(Errc::kBadUrl,
+                peer->name +
+                    ": detect_loss needs a server that identifies its data: install a "
+                    "newer one",
+                diagnostics);
+  }
   StoreTraits traits{.name = "blowfish",
                      .atomic_batches = true,
                      .compares_stamps = true,
@@ -113,17 +122,24 @@ Result<std::unique_ptr<BlowfishStore>> BlowfishStore::Open(const Options& option
                      .durable = true,
                      .scans = true,
                      .ordered = facts->shards == 1,
+                     .detects_loss = options.detect_loss,
                      .max_batch_items = facts->max_batch_items,
                      .max_batch_bytes = facts->max_batch_bytes,
                      .partitions = facts->shards};
-  auto engine = std::make_unique<Engine>(options, peer, facts->shards, executor);
+  const auto lost = options.detect_loss ? std::make_shared<LossFlag>(false) : nullptr;
+  const auto expected = std::make_shared<const client::Expectation>(
+      client::Expectation{facts->shards, facts->data_id, lost});
+  auto engine = std::make_unique<Engine>(options, peer, expected, executor);
   return std::unique_ptr<BlowfishStore>(
-      new BlowfishStore(std::move(traits), facts->max_value, std::move(engine)));
+      new BlowfishStore(std::move(traits), facts->max_value, lost, std::move(engine)));
 }
 
 BlowfishStore::BlowfishStore(StoreTraits traits, std::size_t max_value,
-                             std::unique_ptr<Engine> engine)
-    : traits_(std::move(traits)), max_value_(max_value), engine_(std::move(engine)) {}
+                             std::shared_ptr<const LossFlag> lost, std::unique_ptr<Engine> engine)
+    : traits_(std::move(traits)),
+      max_value_(max_value),
+      pending_(std::move(lost)),
+      engine_(std::move(engine)) {}
 
 BlowfishStore::~BlowfishStore() {
   engine_->Close();
@@ -140,6 +156,7 @@ void BlowfishStore::Write(const WriteBatch& batch, WriteHandler handler) {
     return handler({Errc::kTooLarge, {}});
   }
   const auto call = pending_.Add<WriteResult>(std::move(handler), {Errc::kUnknown, {}});
+  if (call->AnswerIfLost()) return;
   Split by_shard = client::SplitByShard(batch.items, traits_.partitions);
   // The server would close the connection for these items, and lose the other requests under way on
   // it.
@@ -167,6 +184,7 @@ void BlowfishStore::Write(const WriteBatch& batch, WriteHandler handler) {
 void BlowfishStore::Read(const ReadBatch& batch, ReadHandler handler) {
   if (batch.keys.empty()) return handler({});
   const auto call = pending_.Add<ReadResult>(std::move(handler), {Errc::kTransient, {}});
+  if (call->AnswerIfLost()) return;
   const auto split =
       std::make_shared<const Split>(client::SplitByShard(batch.keys, traits_.partitions));
   const auto parts = std::make_shared<client::Parts<ReadResult>>(
@@ -177,10 +195,8 @@ void BlowfishStore::Read(const ReadBatch& batch, ReadHandler handler) {
     const LaneId shard = split->shards[p];
     Submit<ReadResult>(
         engine_->ReadersOf(shard), client::EncodeRead(batch.keys, split->items[p], shard),
-        [keys = split->items[p].size()](Reply reply) -> std::optional<ReadResult> {
-          auto states = client::DecodeRead(std::move(reply), keys);
-          if (!states) return std::nullopt;
-          return ReadResult{Errc::kOk, *std::move(states)};
+        [keys = split->items[p].size()](Reply reply) {
+          return client::DecodeRead(std::move(reply), keys);
         },
         [parts, p](ReadResult result) { parts->Answer(p, std::move(result)); });
   }
@@ -192,6 +208,7 @@ void BlowfishStore::NewEpoch(EpochHandler handler) {
         handler(epoch ? ErrorCode() : epoch.error(), epoch ? *epoch : 0);
       },
       Errc::kTransient);
+  if (call->AnswerIfLost()) return;
   Submit<Result<Epoch>>(
       engine_->common(), client::EncodeNewEpoch(),
       [](const Reply& reply) -> std::optional<Result<Epoch>> {
@@ -208,6 +225,7 @@ void BlowfishStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler)
         handler(errc == Errc::kOk ? ErrorCode() : errc);
       },
       Errc::kTransient);
+  if (call->AnswerIfLost()) return;
   Submit<Errc>(
       engine_->common(), client::EncodeFence(scope, epoch),
       [](const Reply& reply) {
@@ -223,6 +241,7 @@ void BlowfishStore::Scan(const ScanRequest& request, ScanHandler handler) {
   const auto place = client::ScanPlace::Decode(request.cursor, traits_.partitions);
   if (!place || request.limit == 0) return handler({Errc::kRefused, {}, {}});
   const auto call = pending_.Add<ScanResult>(std::move(handler), {Errc::kTransient, {}, {}});
+  if (call->AnswerIfLost()) return;
   Submit<ScanResult>(
       engine_->ReadersOf(place->shard), client::EncodeScan(request, *place),
       [shard = place->shard,
@@ -250,6 +269,7 @@ Result<std::unique_ptr<Store>> BlowfishStore::OpenUrl(const StoreUrl& url,
   reader.Count("read_connections", options.read_connections, 1, 1000);
   reader.Duration("timeout", options.timeout, kShortest);
   reader.Duration("connect_timeout", options.connect_timeout, kShortest);
+  reader.Flag("detect_loss", options.detect_loss);
   reader.Count("max_queue", options.max_queue, 1, std::size_t{1} << 30);
   std::optional<std::string> error = reader.Finish();
   auto authority = resp::ReadAuthority(url.authority, options.port);

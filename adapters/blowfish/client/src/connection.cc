@@ -10,19 +10,29 @@ namespace stout::blowfish::client {
 
 namespace asio = boost::asio;
 
-Connection::Connection(std::shared_ptr<const resp::Peer> peer, LaneId shards,
+Connection::Connection(std::shared_ptr<const resp::Peer> peer,
+                       std::shared_ptr<const Expectation> expected,
                        const asio::any_io_executor& strand)
-    : resp::Connection(std::move(peer), strand), shards_(shards) {}
+    : resp::Connection(std::move(peer), strand), expected_(std::move(expected)) {}
 
 asio::awaitable<std::string> Connection::Connect() {
   Introduction introduction = co_await Introduce(*this);
   if (introduction.errc != Errc::kOk) co_return std::move(introduction.message);
-  if (introduction.facts.shards == shards_) co_return std::string();
+  const ServerFacts& facts = introduction.facts;
+  LossFlag* const lost = expected_->lost.get();
+  if (lost != nullptr && facts.data_id != expected_->data_id) *lost = true;
+  if (lost != nullptr && *lost) {
+    Drop();
+    co_return std::string(
+        "it came back with other data and may lack acknowledged writes: nothing is sent to it, and "
+        "every call fails until the store is opened anew");
+  }
+  if (facts.shards == expected_->shards) co_return std::string();
   Drop();
   co_return fmt::format(
       "it has {} shards, and had {} when the store was opened: nothing is sent to it; if the new "
       "number is intended, restart the application",
-      introduction.facts.shards, shards_);
+      facts.shards, expected_->shards);
 }
 
 }  // namespace stout::blowfish::client

@@ -6,22 +6,29 @@
 #include <string>
 
 #include "resp/client/connection.h"
+#include "stout/adapters/pending_calls.h"
 #include "stout/core/types.h"
 
 namespace stout::blowfish::client {
 
-// A connection to a server of a given number of shards. If the server comes back with another
-// number, it would have the store's keys in other shards.
+// What a server must be when it comes back.
+struct Expectation {
+  LaneId shards = 0;      // with another number, it would have the store's keys in other shards
+  std::string data_id{};  // with another one, it may lack acknowledged writes
+  std::shared_ptr<LossFlag> lost{};  // is set then; null: the data are not compared
+};
+
+// A connection to a server that is as expected.
 class Connection : public resp::Connection {
  public:
-  Connection(std::shared_ptr<const resp::Peer> peer, LaneId shards,
+  Connection(std::shared_ptr<const resp::Peer> peer, std::shared_ptr<const Expectation> expected,
              const boost::asio::any_io_executor& strand);
 
   // For a pool: empty, or what is wrong.
   [[nodiscard]] boost::asio::awaitable<std::string> Connect();
 
  private:
-  const LaneId shards_;
+  const std::shared_ptr<const Expectation> expected_;
 };
 
 }  // namespace stout::blowfish::client

@@ -7,8 +7,9 @@
 namespace stout {
 
 BlowfishStore::Engine::Engine(const Options& options, const std::shared_ptr<const resp::Peer>& peer,
-                              LaneId shards, const boost::asio::any_io_executor& executor)
-    : shards_(shards) {
+                              const std::shared_ptr<const blowfish::client::Expectation>& expected,
+                              const boost::asio::any_io_executor& executor)
+    : shards_(expected->shards) {
   const boost::asio::any_io_executor strand = boost::asio::make_strand(executor);
   // Shared: they reach the same server, and what one pool learns of it, the others know.
   const auto reconnection = std::make_shared<Reconnection>(peer->name);
@@ -16,7 +17,7 @@ BlowfishStore::Engine::Engine(const Options& options, const std::shared_ptr<cons
     return std::make_shared<Pool>(
         strand, Pool::Options{.connections = connections, .max_queue = options.max_queue},
         reconnection,
-        [peer, shards, strand] { return std::make_unique<Connection>(peer, shards, strand); });
+        [peer, expected, strand] { return std::make_unique<Connection>(peer, expected, strand); });
   };
   for (Shard& shard : shards_) {
     shard.writers = make_pool(options.connections);

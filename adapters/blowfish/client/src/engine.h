@@ -19,7 +19,8 @@ class BlowfishStore::Engine {
   using Connection = blowfish::client::Connection;
   using Pool = ConnectionPool<Connection>;
 
-  Engine(const Options& options, const std::shared_ptr<const resp::Peer>& peer, LaneId shards,
+  Engine(const Options& options, const std::shared_ptr<const resp::Peer>& peer,
+         const std::shared_ptr<const blowfish::client::Expectation>& expected,
          const boost::asio::any_io_executor& executor);
 
   [[nodiscard]] Pool& WritersOf(LaneId shard) { return *shards_[shard].writers; }

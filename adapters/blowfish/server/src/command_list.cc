@@ -44,13 +44,15 @@ void ShowLayers(const resp::Call& call) {
 void ShowShards(const resp::Call& call) {
   const Service& service = ServiceOf(call);
   ReplyWriter& reply = call.reply;
-  reply.MapHeader(6);
+  reply.MapHeader(7);
   reply.NamedInteger("version", 1);
   reply.NamedInteger("shards", service.shards.size());
   reply.NamedInteger("max-batch-items", service.batch_limits.items);
   reply.NamedInteger("max-batch-bytes", service.batch_limits.bytes);
   reply.NamedInteger("max-value", service.limits.commands.max_bulk);
   reply.NamedInteger("tombstone-ms", ShardOptions().tombstone_life.count());
+  reply.BulkString("data-id");
+  reply.BulkString(service.data_id);
 }
 
 using enum CommandId::Number;

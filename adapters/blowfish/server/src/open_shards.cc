@@ -19,6 +19,7 @@
 
 #include "atomic_file.h"
 #include "checksum.h"
+#include "data_id.h"
 #include "log_directory.h"
 #include "shard_manifest.h"
 #include "stout/adapters/store_url.h"
@@ -158,6 +159,8 @@ Result<Made> MakeNew(const std::string& directory, std::size_t number, Diagnosti
             shard, directory, kNumberName),
         diagnostics);
   }
+  // That of shards that were here.
+  if (const auto failed = RemoveDataId(directory, diagnostics)) return failed;
   const Made made{.number = number};
   if (const auto failed = WriteMade(directory, made, diagnostics)) return failed;
   return made;

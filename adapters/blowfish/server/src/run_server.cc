@@ -16,6 +16,7 @@
 #include <thread>
 #include <utility>
 
+#include "data_id.h"
 #include "metrics.h"
 #include "open_shards.h"
 #include "options.h"
@@ -75,9 +76,15 @@ int Run(ProgramOptions options) {
     fmt::print(stderr, "blowfish-server: {}\n", why.message);
     return EXIT_FAILURE;
   }
+  auto data_id = OpenDataId(options.directory, &why);
+  if (!data_id) {
+    fmt::print(stderr, "blowfish-server: {}\n", why.message);
+    return EXIT_FAILURE;
+  }
   boost::asio::io_context context(1);
   Server server(context, std::move(*shards), std::move(options.server));
   server.service().merge_slots = options.shard.merge_slots;
+  server.service().data_id = *std::move(data_id);
   TellRecovery(server.service(), options.has_schema);
   if (server.Listen(&why)) {
     fmt::print(stderr, "blowfish-server: {}\n", why.message);

@@ -48,6 +48,7 @@ struct Service final : resp::Service {
   std::shared_ptr<const MergeSlots> merge_slots;  ///< slots of the shards; null: they have none
   std::uint64_t memory_budget = 0;
   BatchLimits batch_limits;  ///< limits of one STOUT.WRITE
+  std::string data_id;       ///< see OpenDataId; empty: not known
 };
 
 }  // namespace stout::blowfish

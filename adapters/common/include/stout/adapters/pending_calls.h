@@ -1,13 +1,19 @@
 #pragma once
 
+#include <atomic>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <memory>
 #include <mutex>
 #include <utility>
 
+#include "stout/core/errc.h"
 #include "stout/unique_function.h"
 
 namespace stout {
+
+/// Is set once a store may have lost what it acknowledged, and stays so. Shared by the store's
+/// connections, which detect it, and its calls.
+using LossFlag = std::atomic<bool>;
 
 /// One call of a store, which waits for its answer. The first answer counts, others find no handler
 /// any more.
@@ -33,7 +39,10 @@ class PendingCalls {
     virtual void AnswerAtClose() = 0;
   };
 
-  PendingCalls() : open_(std::make_shared<Open>()) {}
+  /// Once `lost` is set, the answer of every call is kLost instead of the answer that it is given.
+  /// Null: that never happens.
+  explicit PendingCalls(std::shared_ptr<const LossFlag> lost = nullptr)
+      : open_(std::make_shared<Open>(std::move(lost))) {}
   PendingCalls(const PendingCalls&) = delete;
   PendingCalls& operator=(const PendingCalls&) = delete;
   ~PendingCalls() { Close(); }
@@ -65,10 +74,13 @@ class PendingCalls {
   friend class PendingCall;
 
   struct Open {
+    explicit Open(std::shared_ptr<const LossFlag> loss) : lost(std::move(loss)) {}
+    [[nodiscard]] bool IsLost() const { return lost != nullptr && *lost; }
     void Remove(const Call* call) {
       const std::lock_guard lock(mutex);
       calls.erase(call);
     }
+    const std::shared_ptr<const LossFlag> lost;
     std::mutex mutex;
     boost::unordered_flat_map<const Call*, std::shared_ptr<Call>> calls;
   };
@@ -83,12 +95,29 @@ class PendingCall final : public PendingCalls::Call {
       : handler_(std::move(handler)), at_close_(std::move(at_close)), open_(std::move(open)) {}
 
   void Answer(T result) {
+    if (open_->IsLost()) SetLost(result);
     Run(std::move(result));
     open_->Remove(this);
+  }
+  /// Answers a call that need not be sent any more. Returns false if the store is not lost.
+  [[nodiscard]] bool AnswerIfLost() {
+    if (!open_->IsLost()) return false;
+    Answer(at_close_);
+    return true;
   }
   void AnswerAtClose() override { Run(std::move(at_close_)); }
 
  private:
+  static void SetLost(T& result) {
+    if constexpr (requires { result = Errc::kLost; }) {
+      result = Errc::kLost;
+    } else {
+      result = T();
+      if constexpr (requires { result.batch = Errc::kLost; }) result.batch = Errc::kLost;
+      if constexpr (requires { result.errc = Errc::kLost; }) result.errc = Errc::kLost;
+    }
+  }
+
   void Run(T result) {
     const std::lock_guard lock(mutex_);
     if (!handler_) return;

@@ -28,7 +28,8 @@ namespace stout {
 ///
 /// The store asks for the number of shards when it opens and whenever it connects. A server that
 /// comes back with another number is not written to. Calls are kTransient, and the log has the
-/// reason, until the right server is back or the application has been restarted.
+/// reason, until the right server is back or the application has been restarted. With
+/// Options::detect_loss, a server that comes back with other data makes every call kLost.
 ///
 /// Owner: the executor's context must outlive the store. Idle connections wait on it, so that an
 ///   io_context has work until the store is gone. Calls without an answer when the store is
@@ -56,6 +57,8 @@ class BlowfishStore final : public Store {
     /// Time for a new connection: name, connect, AUTH, STOUT.SHARDS. (A look-up of the name that
     /// takes longer is waited for all the same; addresses need none.) > 0
     Duration connect_timeout = std::chrono::seconds(5);
+    /// If the server comes back with other data, every call is kLost.
+    bool detect_loss = false;
 
     // --- Performance -------------------------------------------------------------------------
 
@@ -77,7 +80,7 @@ class BlowfishStore final : public Store {
 
   static constexpr std::string_view kUrlSyntax =
       "blowfish://[[USER]:PASSWORD@]HOST[:PORT][?connections=2][&read_connections=2][&timeout=10s]"
-      "[&connect_timeout=5s][&max_queue=4096]";
+      "[&connect_timeout=5s][&detect_loss=false][&max_queue=4096]";
   [[nodiscard]] static Result<std::unique_ptr<Store>> OpenUrl(
       const StoreUrl& url, const boost::asio::any_io_executor& executor, Diagnostics* diagnostics);
 
@@ -92,7 +95,8 @@ class BlowfishStore final : public Store {
  private:
   class Engine;
 
-  BlowfishStore(StoreTraits traits, std::size_t max_value, std::unique_ptr<Engine> engine);
+  BlowfishStore(StoreTraits traits, std::size_t max_value, std::shared_ptr<const LossFlag> lost,
+                std::unique_ptr<Engine> engine);
 
   const StoreTraits traits_;
   const std::size_t max_value_;  // the server's --max-value
