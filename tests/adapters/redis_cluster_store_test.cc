@@ -82,10 +82,16 @@ class Load {
   }
   // Number of acknowledged writes, once it has stopped.
   [[nodiscard]] std::size_t CountLost() {
+    constexpr std::size_t kAtOnce = 500;
     std::size_t lost = 0;
-    for (const auto& [key, state] : told_) {
-      const StoredState is = ReadOne(store_, key);
-      if (is != state) ++lost;
+    for (std::size_t begin = 0; begin < told_.size(); begin += kAtOnce) {
+      const std::size_t end = std::min(told_.size(), begin + kAtOnce);
+      std::vector<std::string> keys;
+      for (std::size_t i = begin; i < end; ++i) keys.push_back(told_[i].first);
+      const ReadResult read = ReadNow(store_, keys);
+      for (std::size_t i = begin; i < end; ++i) {
+        if (read.errc != Errc::kOk || read.states.at(i - begin) != told_[i].second) ++lost;
+      }
     }
     return lost;
   }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tests/support/eventually.h"
+#include "tests/support/resp_client.h"
 
 namespace stout::test {
 namespace {
@@ -16,6 +17,17 @@ namespace {
 std::string AddressOf(const RedisServer& node) {
   return "127.0.0.1:" + std::to_string(node.port());
 }
+
+// As RedisServer::Execute, without a process of its own. Replies with elements are not printed as
+// redis-cli does: "[$slave, :7001]".
+std::string Ask(const RedisServer& node, const std::vector<std::string>& command) {
+  std::string reply = RespClient(node.port()).Do(command);
+  if (reply.starts_with("-")) throw std::runtime_error(command[0] + ": " + reply);
+  const bool prints = reply.starts_with("[") || reply.starts_with("(");
+  return prints ? reply : reply.substr(1);
+}
+
+bool IsMaster(const RedisServer& node) { return Ask(node, {"ROLE"}).starts_with("[$master"); }
 
 void Await(const char* what, const std::function<bool()>& done) {
   if (!Eventually(done)) throw std::runtime_error(what);
@@ -84,7 +96,7 @@ bool RedisCluster::Node::Serves(int slot) const {
 // ID ADDRESS:PORT@BUS_PORT FLAGS MASTER PING PONG EPOCH LINK SLOTS...
 std::vector<RedisCluster::Node> RedisCluster::NodesAsSeenBy(const RedisServer& server) {
   std::vector<Node> nodes;
-  for (const std::string& line : Lines(server.Execute({"CLUSTER", "NODES"}))) {
+  for (const std::string& line : Lines(Ask(server, {"CLUSTER", "NODES"}))) {
     std::istringstream words(line);
     Node node;
     std::string address, ping, pong;
@@ -103,7 +115,7 @@ RedisServer& RedisCluster::MasterOf(const std::string& key) {
   long long epoch = -1;
   for (const auto& server : nodes_) {
     if (!server->Up()) continue;
-    const int slot = std::stoi(server->Execute({"CLUSTER", "KEYSLOT", key}));
+    const int slot = std::stoi(Ask(*server, {"CLUSTER", "KEYSLOT", key}));
     for (const Node& node : NodesAsSeenBy(*server)) {
       if (node.Has("myself") && node.Has("master") && node.Serves(slot) && node.epoch > epoch) {
         master = server.get();
@@ -116,18 +128,16 @@ RedisServer& RedisCluster::MasterOf(const std::string& key) {
 }
 
 RedisServer& RedisCluster::ReplicaOf(const RedisServer& master) {
-  const std::string role = "slave\n127.0.0.1\n" + std::to_string(master.port()) + "\n";
+  const std::string role = "[$slave, $127.0.0.1, :" + std::to_string(master.port()) + ",";
   for (const auto& node : nodes_) {
-    if (node->Up() && node->Execute({"ROLE"}).starts_with(role)) return *node;
+    if (node->Up() && Ask(*node, {"ROLE"}).starts_with(role)) return *node;
   }
   throw std::runtime_error("no replica");
 }
 
 RedisServer& RedisCluster::OtherMaster(const RedisServer& than) {
   for (const auto& node : nodes_) {
-    if (node.get() != &than && node->Up() && node->Execute({"ROLE"}).starts_with("master")) {
-      return *node;
-    }
+    if (node.get() != &than && node->Up() && IsMaster(*node)) return *node;
   }
   throw std::runtime_error("no other master");
 }
@@ -153,7 +163,7 @@ void RedisCluster::Heal() {
 
 bool RedisCluster::Whole() {
   for (const auto& server : nodes_) {
-    if (server->Execute({"CLUSTER", "INFO"}).find("cluster_state:ok") == std::string::npos) {
+    if (Ask(*server, {"CLUSTER", "INFO"}).find("cluster_state:ok") == std::string::npos) {
       return false;
     }
     const std::vector<Node> nodes = NodesAsSeenBy(*server);
@@ -162,7 +172,7 @@ bool RedisCluster::Whole() {
       if (node.link != "connected" || node.Has("fail") || node.Has("fail?")) return false;
       if (node.Has("slave")) ++replicas[node.master];
       if (node.Has("myself") && node.Has("slave") &&
-          server->Execute({"INFO", "replication"}).find("master_link_status:up") ==
+          Ask(*server, {"INFO", "replication"}).find("master_link_status:up") ==
               std::string::npos) {
         return false;
       }
@@ -174,7 +184,7 @@ bool RedisCluster::Whole() {
 
 void RedisCluster::Clear() {
   for (const auto& node : nodes_) {
-    if (node->Execute({"ROLE"}).starts_with("master")) node->Execute({"FLUSHALL"});
+    if (IsMaster(*node)) Ask(*node, {"FLUSHALL"});
   }
 }
 
@@ -182,7 +192,7 @@ std::size_t RedisCluster::ScriptsRun() const {
   const std::string before = "cmdstat_evalsha:calls=";
   std::size_t calls = 0;
   for (const auto& node : nodes_) {
-    for (const std::string& line : Lines(node->Execute({"INFO", "commandstats"}))) {
+    for (const std::string& line : Lines(Ask(*node, {"INFO", "commandstats"}))) {
       if (line.starts_with(before)) calls += std::stoul(line.substr(before.size()));
     }
   }
@@ -190,24 +200,24 @@ std::size_t RedisCluster::ScriptsRun() const {
 }
 
 void RedisCluster::ResetStatistics() {
-  for (const auto& node : nodes_) node->Execute({"CONFIG", "RESETSTAT"});
+  for (const auto& node : nodes_) Ask(*node, {"CONFIG", "RESETSTAT"});
 }
 
 SlotMigration::SlotMigration(RedisCluster& cluster, const std::string& key)
-    : slot_(cluster.MasterOf(key).Execute({"CLUSTER", "KEYSLOT", key})),
+    : slot_(Ask(cluster.MasterOf(key), {"CLUSTER", "KEYSLOT", key})),
       from_(cluster.MasterOf(key)),
       to_(cluster.OtherMaster(from_)) {}
 
 void SlotMigration::Begin() {
-  to_.Execute({"CLUSTER", "SETSLOT", slot_, "IMPORTING", from_.Execute({"CLUSTER", "MYID"})});
-  from_.Execute({"CLUSTER", "SETSLOT", slot_, "MIGRATING", to_.Execute({"CLUSTER", "MYID"})});
+  Ask(to_, {"CLUSTER", "SETSLOT", slot_, "IMPORTING", Ask(from_, {"CLUSTER", "MYID"})});
+  Ask(from_, {"CLUSTER", "SETSLOT", slot_, "MIGRATING", Ask(to_, {"CLUSTER", "MYID"})});
 }
 
 void SlotMigration::MoveKeys(const std::vector<std::string>& keys) {
   std::vector<std::string> migrate = {"MIGRATE", "127.0.0.1", std::to_string(to_.port()), "", "0",
                                       "5000",    "KEYS"};
   migrate.insert(migrate.end(), keys.begin(), keys.end());
-  from_.Execute(migrate);
+  Ask(from_, migrate);
 }
 
 void SlotMigration::End() {
@@ -216,9 +226,9 @@ void SlotMigration::End() {
     if (keys.empty()) break;
     MoveKeys(keys);
   }
-  const std::string id = to_.Execute({"CLUSTER", "MYID"});
-  to_.Execute({"CLUSTER", "SETSLOT", slot_, "NODE", id});
-  from_.Execute({"CLUSTER", "SETSLOT", slot_, "NODE", id});
+  const std::string id = Ask(to_, {"CLUSTER", "MYID"});
+  Ask(to_, {"CLUSTER", "SETSLOT", slot_, "NODE", id});
+  Ask(from_, {"CLUSTER", "SETSLOT", slot_, "NODE", id});
 }
 
 }  // namespace stout::test
