@@ -1,6 +1,7 @@
 #include "redis_cluster_fixture.h"
 
 #include <stdexcept>
+#include <utility>
 
 #include "stout/adapters/open_store.h"
 
@@ -13,14 +14,27 @@ RedisCluster& EmptyCluster() {
   return cluster;
 }
 
-ClusterFixture::ClusterFixture() { Reopen(); }
+ClusterFixture::ClusterFixture(std::string options) : options_(std::move(options)) { Reopen(); }
 
 void ClusterFixture::Reopen() {
   Close();
   Diagnostics why;
-  auto store = OpenStore(cluster_.Url("wait=1"), executor(), &why);
+  auto store = OpenStore(cluster_.Url(options_), executor(), &why);
   if (!store) throw std::runtime_error(why.message);
   store_ = *std::move(store);
+}
+
+// Sooner than a replica takes over.
+void LaggingCluster::LoseData() {
+  RedisServer& master = cluster_.MasterOf("k");
+  master.Kill();
+  master.Start();
+}
+
+void KeepingCluster::Restart() {
+  RedisServer& master = cluster_.MasterOf("k");
+  master.Kill();
+  master.Start();
 }
 
 }  // namespace stout::test

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "store_fixture.h"
 #include "stout/adapters/redis_cluster_store.h"
 #include "tests/support/redis_cluster.h"
@@ -14,12 +16,27 @@ class ClusterFixture : public FixtureBase {
  public:
   static constexpr bool kFinishesAtClose = false;
 
-  ClusterFixture();
+  explicit ClusterFixture(std::string options = "wait=1");
   ~ClusterFixture() { Close(); }
   void Reopen();
 
- private:
+ protected:
+  const std::string options_;
   RedisCluster& cluster_ = EmptyCluster();
+};
+
+// A replica may lag: whichever node comes back may lack writes.
+class LaggingCluster : public ClusterFixture {
+ public:
+  LaggingCluster() : ClusterFixture("detect_loss=true") {}
+  void LoseData();
+};
+
+// As durable as a cluster gets, and watched.
+class KeepingCluster : public ClusterFixture {
+ public:
+  KeepingCluster() : ClusterFixture("wait=1&detect_loss=true") {}
+  void Restart();
 };
 
 #define STOUT_TEST_ALL_STORES ClusterFixture
@@ -27,5 +44,7 @@ class ClusterFixture : public FixtureBase {
 #define STOUT_TEST_FENCING_STORES ClusterFixture
 #define STOUT_TEST_DURABLE_STORES ClusterFixture
 #define STOUT_TEST_HAS_DURABLE_STORES
+#define STOUT_TEST_LOSING_STORES LaggingCluster
+#define STOUT_TEST_KEEPING_STORES KeepingCluster
 
 }  // namespace stout::test

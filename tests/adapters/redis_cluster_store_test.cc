@@ -373,6 +373,8 @@ TEST_CASE_METHOD(ClusterTest, "redis cluster: a scan misses no key when a master
 
 TEST_CASE_METHOD(ClusterTest, "redis cluster: a slot that is being moved is followed key by key") {
   const auto store = Open();
+  const auto watched = Open("detect_loss=true");
+  const auto durable = Open("detect_loss=true&wait=1");
   CHECK(WriteNow(*store, Batch(1, {Put("{t}a", "1", 1), Put("{t}b", "1", 2), Put("x", "1", 3)})) ==
         WriteResult{});
   SlotMigration move(cluster_, "{t}a");
@@ -392,7 +394,13 @@ TEST_CASE_METHOD(ClusterTest, "redis cluster: a slot that is being moved is foll
   const auto asked = store->redirections().asked;
   CHECK(asked > 0);
   CHECK(store->redirections().moved == 0);
+  CHECK(ReadOne(*watched, "{t}a") == Found("3", {1, 7}));  // Its old master has it as long.
+  CHECK(watched->redirections().asked > 0);
   move.End();
+  CHECK(ReadNow(*watched, {"{t}a"}).errc == Errc::kLost);
+  CHECK(ReadNow(*watched, {"x"}).errc == Errc::kLost);
+  CHECK(ReadOne(*durable, "{t}a") == Found("3", {1, 7}));
+  CHECK(durable->redirections().moved == 1);
   CHECK(WriteNow(*store, Batch(1, {Put("{t}a", "4", 10), Put("{t}b", "4", 11)})) == WriteResult{});
   CHECK(store->redirections().moved == 1);
   CHECK(ReadOne(*store, "{t}b") == Found("4", {1, 11}));
@@ -440,8 +448,9 @@ TEST_CASE_METHOD(ClusterTest, "redis cluster: a slot that moves under load loses
 TEST_CASE_METHOD(
     ClusterTest,
     "redis cluster: a master that is killed under load loses nothing and slows no other") {
-  const auto store = Open("wait=1&timeout=3s&connect_timeout=1s");
+  const auto store = Open("wait=1&timeout=3s&connect_timeout=1s&detect_loss=true");
   REQUIRE(store->traits().durable);
+  const auto lagging = Open("detect_loss=true");
   const Epoch epoch = NewEpochNow(*store);
   CHECK_FALSE(FenceNow(*store, "s", epoch));
 
@@ -469,6 +478,7 @@ TEST_CASE_METHOD(
     CHECK(load->CountLost() == 0);
   }
   CHECK(&cluster_.MasterOf(key) != &master);
+  CHECK(Eventually([&] { return ReadNow(*lagging, {key}).errc == Errc::kLost; }));
   CHECK(NewEpochNow(*store) > epoch);
   CHECK(WriteNow(*store, Scoped("s", Batch(epoch - 1, {Put(key, "late", 1)}))) ==
         WriteResult{Errc::kFenced, {}});

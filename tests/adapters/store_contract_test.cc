@@ -240,7 +240,7 @@ TEMPLATE_TEST_CASE("a fence waits for the batches that are under way", "[store]"
     }
     const ReadResult seen = ReadNow(store, keys);
     answered.wait();
-    CHECK(ReadNow(store, keys) == seen);
+    CHECK(ReadNow(store, keys).states == seen.states);
   }
 }
 

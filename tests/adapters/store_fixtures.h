@@ -51,6 +51,16 @@ class FaultlessMemory : public FixtureBase {
   }
 };
 
+// Loses its data by script.
+class ForgetfulMemory : public FixtureBase {
+ public:
+  ForgetfulMemory() { Reopen(); }
+  void Reopen() {
+    store_ = std::make_unique<FaultyStore>(executor(), std::make_unique<MemoryStore>(executor()));
+  }
+  void LoseData() { static_cast<FaultyStore&>(*store_).ScriptRead(Fault::kLost); }
+};
+
 #ifdef STOUT_HAS_ROCKSDB
 class RocksDb : public FixtureBase {
  public:
@@ -110,25 +120,52 @@ class RedisIn : public FixtureBase {
  public:
   static constexpr bool kFinishesAtClose = false;
 
-  RedisIn() { Reopen(); }
+  // `settings`: as of RedisServer.
+  explicit RedisIn(std::vector<std::string> settings = {}, bool detect_loss = false)
+      : detect_loss_(detect_loss), server_(std::move(settings)) {
+    Reopen();
+  }
   ~RedisIn() { Close(); }
   void Reopen() {
     Close();
     RedisStore::Options options;
     options.mode = mode;
+    options.detect_loss = detect_loss_;
     options.address.port = static_cast<std::uint16_t>(server_.port());
     Diagnostics why;
     auto store = RedisStore::Open(options, executor(), &why);
     if (!store) throw std::runtime_error(why.message);
     store_ = *std::move(store);
   }
+  // The server ends and comes back.
+  void Restart() {
+    server_.Kill();
+    server_.Start();
+  }
 
  private:
+  const bool detect_loss_;
   RedisServer server_;
 };
 
 using Redis = RedisIn<RedisMode::kVersioned>;
 using PlainRedis = RedisIn<RedisMode::kPlain>;
+
+class KeepingRedis : public Redis {
+ public:
+  KeepingRedis() : Redis({}, true) {}
+};
+class VolatileRedis : public Redis {
+ public:
+  VolatileRedis() : Redis({"--appendonly", "no"}, true) {}
+  void LoseData() { Restart(); }
+};
+// The server has everything when it comes back, but need not have.
+class EverysecRedis : public Redis {
+ public:
+  EverysecRedis() : Redis({"--appendfsync", "everysec"}, true) {}
+  void LoseData() { Restart(); }
+};
 #endif
 
 #ifdef STOUT_HAS_BLOWFISH
@@ -136,11 +173,12 @@ class Blowfish : public FixtureBase {
  public:
   static constexpr bool kFinishesAtClose = false;
 
-  Blowfish() { Reopen(); }
+  explicit Blowfish(bool detect_loss = false) : detect_loss_(detect_loss) { Reopen(); }
   ~Blowfish() { Close(); }
   void Reopen() {
     Close();
     BlowfishStore::Options options;
+    options.detect_loss = detect_loss_;
     options.port = static_cast<std::uint16_t>(server_.port());
     Diagnostics why;
     auto store = BlowfishStore::Open(options, executor(), &why);
@@ -148,8 +186,23 @@ class Blowfish : public FixtureBase {
     store_ = *std::move(store);
   }
 
- private:
+ protected:
+  const bool detect_loss_;
   BlowfishServer server_;
+};
+
+class WatchedBlowfish : public Blowfish {
+ public:
+  WatchedBlowfish() : Blowfish(true) {}
+  void Restart() {
+    server_.Kill();
+    server_.Start();
+  }
+  void LoseData() {
+    server_.Kill();
+    server_.RemoveData();
+    server_.Start();
+  }
 };
 #endif
 
@@ -169,14 +222,20 @@ class Blowfish : public FixtureBase {
 #ifdef STOUT_HAS_REDIS
 #define STOUT_TEST_REDIS , Redis
 #define STOUT_TEST_PLAIN_REDIS , PlainRedis
+#define STOUT_TEST_KEEPING_REDIS , KeepingRedis
+#define STOUT_TEST_LOSING_REDIS , VolatileRedis, EverysecRedis
 #else
 #define STOUT_TEST_REDIS
 #define STOUT_TEST_PLAIN_REDIS
+#define STOUT_TEST_KEEPING_REDIS
+#define STOUT_TEST_LOSING_REDIS
 #endif
 #ifdef STOUT_HAS_BLOWFISH
 #define STOUT_TEST_BLOWFISH , Blowfish
+#define STOUT_TEST_WATCHED_BLOWFISH , WatchedBlowfish
 #else
 #define STOUT_TEST_BLOWFISH
+#define STOUT_TEST_WATCHED_BLOWFISH
 #endif
 #define STOUT_TEST_VOLATILE_STORES Memory, SlowMemory, FaultlessMemory
 #define STOUT_TEST_COMPARING_STORES                                                  \
@@ -190,6 +249,12 @@ class Blowfish : public FixtureBase {
 #define STOUT_TEST_DURABLE_STORES                                               \
   STOUT_TEST_TYPES(void STOUT_TEST_ROCKSDB STOUT_TEST_POSTGRES STOUT_TEST_REDIS \
                        STOUT_TEST_PLAIN_REDIS STOUT_TEST_BLOWFISH)
+#endif
+// Stores that detect a loss: those that lost writes, and those that came back with all of them.
+#define STOUT_TEST_LOSING_STORES ForgetfulMemory STOUT_TEST_LOSING_REDIS STOUT_TEST_WATCHED_BLOWFISH
+#if defined(STOUT_HAS_REDIS) || defined(STOUT_HAS_BLOWFISH)
+#define STOUT_TEST_KEEPING_STORES \
+  STOUT_TEST_TYPES(void STOUT_TEST_KEEPING_REDIS STOUT_TEST_WATCHED_BLOWFISH)
 #endif
 
 }  // namespace stout::test

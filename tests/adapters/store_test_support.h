@@ -81,13 +81,18 @@ inline StoredState ReadOne(Store& store, std::string key) {
   return result.states.size() == 1 ? std::move(result.states[0]) : StoredState();
 }
 
-inline Epoch NewEpochNow(Store& store) {
-  std::promise<Epoch> promise;
-  std::future<Epoch> result = promise.get_future();
+inline std::pair<ErrorCode, Epoch> AskEpochNow(Store& store) {
+  std::promise<std::pair<ErrorCode, Epoch>> promise;
+  std::future<std::pair<ErrorCode, Epoch>> result = promise.get_future();
   store.NewEpoch([promise = std::move(promise)](ErrorCode ec, Epoch epoch) mutable {
-    promise.set_value(ec ? 0 : epoch);
+    promise.set_value({ec, epoch});
   });
   return result.get();
+}
+
+inline Epoch NewEpochNow(Store& store) {
+  const auto [ec, epoch] = AskEpochNow(store);
+  return ec ? 0 : epoch;
 }
 
 inline ErrorCode FenceNow(Store& store, const Scope& scope, Epoch epoch) {

@@ -1,5 +1,6 @@
 #include "tests/support/blowfish_server.h"
 
+#include <filesystem>
 #include <stdexcept>
 #include <utility>
 
@@ -21,6 +22,8 @@ std::vector<std::string> BlowfishServer::Command() const {
   command.insert(command.end(), settings_.begin(), settings_.end());
   return command;
 }
+
+void BlowfishServer::RemoveData() { std::filesystem::remove_all(directory() + "/shards"); }
 
 // As it speaks what redis speaks, redis-cli asks it. One that wants a password is ready, too.
 bool BlowfishServer::Answers() const {

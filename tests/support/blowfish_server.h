@@ -13,6 +13,9 @@ class BlowfishServer : public PrivateServer {
   // `settings`: more of its command line: {"--password-file", PATH}.
   explicit BlowfishServer(int shards = 4, std::vector<std::string> settings = {});
 
+  // Call it while the server does not run: it then starts with an empty directory.
+  void RemoveData();
+
   // Returns the URL of a store: "blowfish://127.0.0.1:PORT[?options]", with these options
   // ("timeout=1s").
   [[nodiscard]] std::string Url(const std::string& options = {}, int port = 0) const;

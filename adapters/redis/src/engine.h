@@ -16,8 +16,9 @@ namespace stout {
 class RedisStore::Engine {
  public:
   Engine(const std::shared_ptr<const RedisOptions>& options, const redis::Target& target,
-         const redis::Replication& replication, const boost::asio::any_io_executor& executor)
-      : layout(*options), replication(replication), server(options, target, executor) {}
+         const redis::Replication& replication, const boost::asio::any_io_executor& executor,
+         const std::shared_ptr<redis::LossWatch>& watch)
+      : layout(*options), replication(replication), server(options, target, executor, watch) {}
 
   // On the strand.
   void NoteEpoch(Epoch epoch) { noted_epoch = std::max(noted_epoch.load(), epoch); }

@@ -18,6 +18,7 @@ void ReadOptions(UrlOptionReader& reader, RedisOptions* options) {
   reader.Duration("connect_timeout", options->connect_timeout, kShortest);
   reader.Count("wait", options->wait, 0, 100);
   reader.Duration("wait_timeout", options->wait_timeout, kShortest);
+  reader.Flag("detect_loss", options->detect_loss);
   reader.Count("connections", options->connections, 1, 1000);
   reader.Count("read_connections", options->read_connections, 1, 1000);
   reader.Count("max_queue", options->max_queue, 1, std::size_t{1} << 30);

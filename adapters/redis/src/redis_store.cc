@@ -38,6 +38,7 @@ bool ReadDatabase(std::string_view path, std::size_t* database) {
 template <typename T, typename Engine, typename Work>
 void Start(const std::shared_ptr<Engine>& engine, Server::Kind kind,
            const std::shared_ptr<PendingCall<T>>& call, T otherwise, Work work) {
+  if (call->AnswerIfLost()) return;
   const bool taken =
       engine->server.Submit(kind,
                             [weak = std::weak_ptr(engine), call, otherwise,
@@ -75,6 +76,19 @@ Result<std::unique_ptr<RedisStore>> RedisStore::Open(const Options& options,
     spdlog::warn("redis {}: the server may lose acknowledged writes: {}",
                  redis::NameOf(options.address), redis::WhyNotDurable(*facts));
   }
+  std::shared_ptr<redis::LossWatch> watch;
+  if (options.detect_loss) {
+    if (const std::string why = redis::WhyNoLossDetection(*facts); !why.empty()) {
+      return Fail(Errc::kBadUrl, fmt::format("redis {}: {}", redis::NameOf(options.address), why),
+                  diagnostics);
+    }
+    // A durable server comes back with all of it. So does a replica in its place that had to
+    // confirm each write.
+    if (!durable || options.wait < facts->replicas) {
+      watch = std::make_shared<redis::LossWatch>(
+          "redis", std::vector<redis::LossWatch::Known>{{options.address, facts->incarnation}});
+    }
+  }
   const bool versioned = options.mode == RedisMode::kVersioned;
   StoreTraits traits{.name = "redis",
                      .atomic_batches = true,
@@ -82,14 +96,18 @@ Result<std::unique_ptr<RedisStore>> RedisStore::Open(const Options& options,
                      .fences = versioned,
                      .durable = durable,
                      .scans = true,
+                     .detects_loss = options.detect_loss,
                      .max_batch_items = redis::kMaxBatchItems,
                      .max_batch_bytes = redis::MaxBatchBytes(*facts)};
-  auto engine = std::make_shared<Engine>(shared, target, replication, asio::make_strand(executor));
-  return std::unique_ptr<RedisStore>(new RedisStore(std::move(traits), std::move(engine)));
+  auto engine =
+      std::make_shared<Engine>(shared, target, replication, asio::make_strand(executor), watch);
+  return std::unique_ptr<RedisStore>(
+      new RedisStore(std::move(traits), std::move(engine), watch ? watch->flag() : nullptr));
 }
 
-RedisStore::RedisStore(StoreTraits traits, std::shared_ptr<Engine> engine)
-    : traits_(std::move(traits)), engine_(std::move(engine)) {}
+RedisStore::RedisStore(StoreTraits traits, std::shared_ptr<Engine> engine,
+                       std::shared_ptr<const LossFlag> lost)
+    : traits_(std::move(traits)), pending_(std::move(lost)), engine_(std::move(engine)) {}
 
 RedisStore::~RedisStore() {
   engine_->server.Close();

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "incarnation.h"
 #include "operations.h"
 #include "resp/client/errors.h"
 #include "stout/adapters/scan_page.h"
@@ -85,13 +86,7 @@ std::optional<std::vector<std::string>> ScanPlace::Advance(std::string process, 
 
 void AppendAskForProcess(Commands* commands) { commands->Add({"INFO", "server"}); }
 
-std::string ProcessOf(const Reply& info) {
-  constexpr std::string_view kName = "\nrun_id:";
-  const std::size_t at = info.text.find(kName);
-  if (at == std::string::npos) return {};
-  const std::size_t begin = at + kName.size();
-  return info.text.substr(begin, info.text.find('\r', begin) - begin);
-}
+std::string ProcessOf(const Reply& info) { return std::string(InfoField(info.text, "run_id")); }
 
 Errc ErrorOf(const Reply& error) {
   return resp::RefusesUs(error) ? Errc::kRefused : Errc::kTransient;

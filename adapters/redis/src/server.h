@@ -17,8 +17,9 @@ class Server {
   using Job = Pool::Job;
   enum class Kind { kWrite, kRead };
 
+  // `watch` may be null.
   Server(const std::shared_ptr<const RedisOptions>& options, const Target& target,
-         const boost::asio::any_io_executor& strand);
+         const boost::asio::any_io_executor& strand, const std::shared_ptr<LossWatch>& watch);
 
   // False: too much waits already, and the job is not run.
   [[nodiscard]] bool Submit(Kind kind, Job job);

@@ -13,14 +13,6 @@
 namespace stout::redis {
 namespace {
 
-// Returns a field of INFO, whose lines are "name:value".
-std::string_view Field(const std::string& info, std::string_view name) {
-  const std::size_t at = info.find(fmt::format("\n{}:", name));
-  if (at == info.npos) return {};
-  const std::string_view value = std::string_view(info).substr(at + name.size() + 2);
-  return value.substr(0, value.find('\r'));
-}
-
 // Returns a value of CONFIG GET, which answers pairs.
 std::string_view Value(const Reply& reply) {
   return reply.elements.size() == 2 ? std::string_view(reply.elements[1].text) : "";
@@ -44,8 +36,7 @@ bool AtLeast(std::string_view version, std::size_t major, std::size_t minor) {
 
 Commands Questions() {
   Commands questions;
-  questions.Add({"INFO", "server"});
-  questions.Add({"INFO", "replication"});
+  AppendAskForIncarnation(&questions);
   // One each: several at once are new in Redis 7.
   for (const char* name : {"appendonly", "appendfsync", "no-appendfsync-on-rewrite", "maxmemory",
                            "maxmemory-policy", "proto-max-bulk-len"}) {
@@ -54,12 +45,14 @@ Commands Questions() {
   return questions;
 }
 
-bool IsMaster(const Reply& replication) { return Field(replication.text, "role") == "master"; }
+bool IsMaster(const Reply& replication) { return InfoField(replication.text, "role") == "master"; }
 
 ServerFacts FactsOf(std::span<const Reply> answers) {
   ServerFacts facts;
-  facts.waits_for_aof = AtLeast(Field(answers[0].text, "redis_version"), 7, 2);
-  facts.replica = Field(answers[1].text, "role") == "slave";
+  facts.waits_for_aof = AtLeast(InfoField(answers[0].text, "redis_version"), 7, 2);
+  facts.replica = InfoField(answers[1].text, "role") == "slave";
+  facts.replicas = ToNumber(InfoField(answers[1].text, "connected_slaves"));
+  facts.incarnation = IncarnationOf(answers[0], answers[1]);
   facts.has_aof = Value(answers[2]) == "yes";
   facts.syncs = facts.has_aof && Value(answers[3]) == "always" && Value(answers[4]) == "no";
   facts.evicts = ToNumber(Value(answers[5])) > 0 && Value(answers[6]).starts_with("allkeys");
@@ -90,6 +83,17 @@ Replication ReplicationOf(const RedisOptions& options, const ServerFacts& facts)
 bool IsDurable(const ServerFacts& facts, const Replication& replication) {
   const bool waited = replication.replicas > 0 && replication.on_disk;
   return (facts.syncs || waited) && !facts.evicts;
+}
+
+std::string WhyNoLossDetection(const ServerFacts& facts) {
+  if (!facts.unknown.empty()) {
+    return fmt::format("detect_loss needs INFO and CONFIG GET ({}): permit them", facts.unknown);
+  }
+  if (facts.evicts) {
+    return "detect_loss does not notice evicted keys: set maxmemory-policy to noeviction";
+  }
+  if (facts.incarnation.process.empty()) return "detect_loss needs run_id in INFO server";
+  return {};
 }
 
 std::string WhyNotDurable(const ServerFacts& facts) {

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "incarnation.h"
 #include "operations.h"
 #include "protocol.h"
 #include "stout/adapters/redis_options.h"
@@ -19,6 +20,8 @@ struct ServerFacts {
   bool evicts = false;         // Keys that nobody deleted, when its memory is full.
   bool waits_for_aof = false;  // It has WAITAOF: 7.2 or newer.
   bool replica = false;
+  std::size_t replicas = 0;  // its own, connected at present
+  Incarnation incarnation{};
   std::size_t max_argument = 0;  // Bytes; 0: not known.
   std::string unknown{};         // Why it would not answer the first question that it did not.
 };
@@ -40,5 +43,7 @@ inline constexpr std::size_t kMaxBatchItems = 100'000;
 [[nodiscard]] bool IsDurable(const ServerFacts& facts, const Replication& replication);
 // Why it does not, for the log.
 [[nodiscard]] std::string WhyNotDurable(const ServerFacts& facts);
+// Returns the reason why a loss of acknowledged writes could go unnoticed; empty if it cannot.
+[[nodiscard]] std::string WhyNoLossDetection(const ServerFacts& facts);
 
 }  // namespace stout::redis

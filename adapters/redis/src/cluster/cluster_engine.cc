@@ -16,12 +16,14 @@ using redis::Request;
 using redis::Server;
 
 RedisClusterStore::Engine::Engine(const Options& options, const redis::Replication& replication,
-                                  redis::SlotMap map, const asio::any_io_executor& strand)
+                                  redis::SlotMap map, const asio::any_io_executor& strand,
+                                  std::shared_ptr<redis::LossWatch> watch)
     : mode(options.mode),
       layout(options),
       map_at_open(std::move(map)),
       topology(std::make_shared<redis::Topology>(std::make_shared<const RedisOptions>(options),
-                                                 map_at_open, options.seeds, strand)),
+                                                 map_at_open, options.seeds, strand,
+                                                 std::move(watch))),
       replication_(replication) {}
 
 asio::awaitable<void> RedisClusterStore::Engine::Run(std::span<Request> requests,

@@ -25,7 +25,7 @@ namespace stout {
 class RedisClusterStore::Engine {
  public:
   Engine(const Options& options, const redis::Replication& replication, redis::SlotMap map,
-         const boost::asio::any_io_executor& strand);
+         const boost::asio::any_io_executor& strand, std::shared_ptr<redis::LossWatch> watch);
 
   [[nodiscard]] boost::asio::awaitable<WriteResult> Write(Epoch epoch, redis::ClusterWrite write);
   // One key a request.

@@ -111,6 +111,7 @@ ServerFacts Weakest(const std::vector<ServerFacts>& nodes) {
     weakest.evicts |= node.evicts;
     weakest.waits_for_aof &= node.waits_for_aof;
     if (weakest.unknown.empty()) weakest.unknown = node.unknown;
+    if (node.incarnation.process.empty()) weakest.incarnation = {};
     if (node.max_argument > 0 &&
         (weakest.max_argument == 0 || node.max_argument < weakest.max_argument)) {
       weakest.max_argument = node.max_argument;
@@ -156,6 +157,10 @@ Result<ClusterFacts> SetUpCluster(const std::shared_ptr<const RedisOptions>& opt
                     options->wait, replicas);
   }
   facts.durable = facts.why_not_durable.empty();
+  facts.why_no_loss_detection = WhyNoLossDetection(weakest);
+  for (std::size_t i = 0; i < facts.map.masters().size(); ++i) {  // they were asked first
+    facts.masters.push_back({facts.map.masters()[i].address, inquiry.nodes()[i].incarnation});
+  }
   return facts;
 }
 

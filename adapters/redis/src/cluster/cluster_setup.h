@@ -3,8 +3,10 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "cluster/slot_map.h"
+#include "loss_watch.h"
 #include "operations.h"
 #include "stout/adapters/redis_options.h"
 #include "stout/error.h"
@@ -18,6 +20,8 @@ struct ClusterFacts {
   bool durable = false;
   std::string why_not_durable{};
   std::size_t max_batch_bytes = 0;
+  std::vector<LossWatch::Known> masters{};
+  std::string why_no_loss_detection{};  // empty: it is possible
 };
 
 // Blocks: asks the seeds in turn for the map, then every node how it is set up. Fails with kBadUrl

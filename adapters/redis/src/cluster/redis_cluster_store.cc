@@ -25,6 +25,7 @@ namespace asio = boost::asio;
 template <typename T, typename Work>
 void Start(const asio::any_io_executor& strand, const std::shared_ptr<PendingCall<T>>& call,
            Work work) {
+  if (call->AnswerIfLost()) return;
   asio::co_spawn(
       strand,
       [call, work = std::move(work)]() mutable -> asio::awaitable<void> {
@@ -47,24 +48,36 @@ Result<std::unique_ptr<RedisClusterStore>> RedisClusterStore::Open(
   if (!facts->durable) {
     spdlog::warn("redis-cluster: it may lose acknowledged writes: {}", facts->why_not_durable);
   }
+  std::shared_ptr<redis::LossWatch> watch;
+  if (options.detect_loss) {
+    if (const std::string& why = facts->why_no_loss_detection; !why.empty()) {
+      return Fail(Errc::kBadUrl, "redis-cluster: " + why, diagnostics);
+    }
+    // A durable cluster loses nothing, whichever of its nodes serve.
+    if (!facts->durable) {
+      watch = std::make_shared<redis::LossWatch>("redis-cluster", std::move(facts->masters));
+    }
+  }
   const bool versioned = options.mode == RedisMode::kVersioned;
   StoreTraits traits{.name = "redis-cluster",
                      .compares_stamps = versioned,
                      .fences = versioned,
                      .durable = facts->durable,
                      .scans = true,
+                     .detects_loss = options.detect_loss,
                      .max_batch_items = redis::kMaxBatchItems,
                      .max_batch_bytes = facts->max_batch_bytes,
                      .partitions = static_cast<LaneId>(facts->map.masters().size())};
   auto engine = std::make_shared<Engine>(options, facts->replication, std::move(facts->map),
-                                         asio::make_strand(executor));
+                                         asio::make_strand(executor), watch);
   engine->topology->Start();
   return std::unique_ptr<RedisClusterStore>(
-      new RedisClusterStore(std::move(traits), std::move(engine)));
+      new RedisClusterStore(std::move(traits), std::move(engine), watch ? watch->flag() : nullptr));
 }
 
-RedisClusterStore::RedisClusterStore(StoreTraits traits, std::shared_ptr<Engine> engine)
-    : traits_(std::move(traits)), engine_(std::move(engine)) {}
+RedisClusterStore::RedisClusterStore(StoreTraits traits, std::shared_ptr<Engine> engine,
+                                     std::shared_ptr<const LossFlag> lost)
+    : traits_(std::move(traits)), pending_(std::move(lost)), engine_(std::move(engine)) {}
 
 RedisClusterStore::~RedisClusterStore() {
   engine_->topology->Close();

@@ -80,6 +80,15 @@ bool SlotMap::SameOwners(const SlotMap& other) const {
   return true;
 }
 
+bool SlotMap::MovedSince(const SlotMap& before) const {
+  for (std::size_t s = 0; s < kSlots; ++s) {
+    const RedisAddress* const now = OwnerOf(static_cast<Slot>(s));
+    const RedisAddress* const then = before.OwnerOf(static_cast<Slot>(s));
+    if (now != nullptr && (then == nullptr || *then != *now)) return true;
+  }
+  return false;
+}
+
 void SlotMap::Move(Slot slot, const RedisAddress& to) { owners_[slot] = IndexOf(to); }
 
 std::size_t SlotMap::slots_served() const {

@@ -32,6 +32,8 @@ class SlotMap {
   [[nodiscard]] std::size_t OwnerIndexOf(Slot slot) const;
   // The last slot of each range of slots that one master serves, or nobody.
   [[nodiscard]] std::vector<Slot> RangeEnds() const;
+  // Returns true if a slot has an owner here, and another one in `before`.
+  [[nodiscard]] bool MovedSince(const SlotMap& before) const;
   // Returns true if each slot has the same owner in both.
   [[nodiscard]] bool SameOwners(const SlotMap& other) const;
   // Applies a MOVED answer.

@@ -31,11 +31,14 @@ struct Topology::Search {
 };
 
 Topology::Topology(std::shared_ptr<const RedisOptions> options, SlotMap map,
-                   std::vector<RedisAddress> seeds, const asio::any_io_executor& strand)
+                   std::vector<RedisAddress> seeds, const asio::any_io_executor& strand,
+                   std::shared_ptr<LossWatch> watch)
     : options_(std::move(options)),
       seeds_(std::move(seeds)),
       strand_(strand),
-      map_(std::move(map)),
+      watch_(std::move(watch)),
+      map_at_open_(std::move(map)),
+      map_(map_at_open_),
       refresh_(strand),
       pause_(strand) {}
 
@@ -58,7 +61,7 @@ std::shared_ptr<Topology::Node> Topology::NodeAt(const RedisAddress& address) {
                                   [&](const auto& node) { return node->address == address; });
   if (found != nodes_.end()) return *found;
   nodes_.push_back(std::make_shared<Node>(
-      Node{.address = address, .server = Server(options_, Target{address}, strand_)}));
+      Node{.address = address, .server = Server(options_, Target{address}, strand_, watch_)}));
   if (closed_) nodes_.back()->server.Close();
   return nodes_.back();
 }
@@ -71,6 +74,7 @@ void Topology::Learn(const Redirection& redirection) {
   ++moved_;
   map_.Move(redirection.slot, redirection.node);
   ++owners_version_;
+  CompareOwners();
   Doubt();  // More may have changed than that slot.
 }
 
@@ -150,6 +154,7 @@ void Topology::Adopt(SlotMap map) {
   if (!map.SameOwners(map_)) ++owners_version_;
   const std::vector<RedisAddress> before = std::exchange(map_, std::move(map)).Nodes();
   const std::vector<RedisAddress> now = map_.Nodes();
+  CompareOwners();
   const auto names = [](const std::vector<RedisAddress>& nodes, const RedisAddress& address) {
     return std::find(nodes.begin(), nodes.end(), address) != nodes.end();
   };
@@ -158,6 +163,13 @@ void Topology::Adopt(SlotMap map) {
     if (gone) node->server.Close();
     return gone;
   });
+}
+
+// The new owner may be a replica that lagged. It may also have got the slot with all its keys; but
+// if the old owner died, nothing shows that.
+void Topology::CompareOwners() {
+  if (watch_ == nullptr || watch_->lost() || !map_.MovedSince(map_at_open_)) return;
+  watch_->Lose("a slot has got another master");
 }
 
 }  // namespace stout::redis

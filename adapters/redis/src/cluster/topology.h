@@ -25,9 +25,11 @@ namespace stout::redis {
 // Threads: Close() and the counters any; all other members run on strand().
 class Topology : public std::enable_shared_from_this<Topology> {
  public:
-  // `seeds` are asked where nobody of the last map answers.
+  // `seeds` are asked where nobody of the last map answers. `watch` may be null. It also learns
+  // when a slot has got another owner, which may lack writes.
   Topology(std::shared_ptr<const RedisOptions> options, SlotMap map,
-           std::vector<RedisAddress> seeds, const boost::asio::any_io_executor& strand);
+           std::vector<RedisAddress> seeds, const boost::asio::any_io_executor& strand,
+           std::shared_ptr<LossWatch> watch);
 
   // Begins to ask.
   void Start();
@@ -67,10 +69,14 @@ class Topology : public std::enable_shared_from_this<Topology> {
   [[nodiscard]] static boost::asio::awaitable<std::optional<SlotMap>> Ask(
       Connection& connection, const RedisAddress& address);
   void Adopt(SlotMap map);
+  // The map has changed.
+  void CompareOwners();
 
   const std::shared_ptr<const RedisOptions> options_;
   const std::vector<RedisAddress> seeds_;
   const boost::asio::any_io_executor strand_;
+  const std::shared_ptr<LossWatch> watch_;
+  const SlotMap map_at_open_;
   std::atomic<std::uint64_t> moved_{0};
   std::atomic<std::uint64_t> asked_{0};
 

@@ -31,6 +31,8 @@ namespace stout {
 /// Durable: a cluster replicates after it has answered, so a replica that takes over may lack
 /// acknowledged writes. traits().durable is true if every node is set up as RedisStore requires,
 /// and `wait` covers all replicas of every master. Both are checked when the store opens.
+/// With RedisOptions::detect_loss, every call to a cluster that is not durable is kLost once a
+/// master was started again, or a slot has got another master.
 ///
 /// Fence() writes one key per slot, 16,384 in all, and takes some tenths of a second. A repetition
 /// of the last fence that succeeded asks one slot of each range that a master serves.
@@ -76,7 +78,8 @@ class RedisClusterStore final : public Store {
  private:
   class Engine;
 
-  RedisClusterStore(StoreTraits traits, std::shared_ptr<Engine> engine);
+  RedisClusterStore(StoreTraits traits, std::shared_ptr<Engine> engine,
+                    std::shared_ptr<const LossFlag> lost);
 
   const StoreTraits traits_;
   PendingCalls pending_;

@@ -45,6 +45,8 @@ struct RedisOptions {
   /// `appendfsync everysec` one to two seconds. In milliseconds, rounded up. < timeout. Zero: 3 s,
   /// but at most half of `timeout`.
   Duration wait_timeout{};
+  /// Once the server may have lost acknowledged writes, every call is kLost: see docs/STORES.md.
+  bool detect_loss = false;
 
   // --- Performance ---------------------------------------------------------------------------
 

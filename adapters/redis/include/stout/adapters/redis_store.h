@@ -25,6 +25,9 @@ namespace stout {
 /// `wait` if the server has WAITAOF; and no eviction of keys. They are checked when the store
 /// opens. If the user may not run CONFIG GET, they are unknown and count as not durable.
 ///
+/// With RedisOptions::detect_loss, every call to a server that is not durable is kLost once it was
+/// started again, or replaced.
+///
 /// kPlain compares and fences nothing. In kVersioned, a value that the store did not write is read
 /// as kCorrupt and is not overwritten. A key of another type (such as a list) reads as not found.
 ///
@@ -54,7 +57,7 @@ class RedisStore final : public Store {
   static constexpr std::string_view kUrlSyntax =
       "redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE][?mode=versioned|plain][&connections=2]"
       "[&read_connections=2][&timeout=10s][&connect_timeout=5s][&tombstone_ttl=1h][&prefix=...]"
-      "[&wait=0][&wait_timeout=3s][&max_queue=4096][&socket=PATH]";
+      "[&wait=0][&wait_timeout=3s][&detect_loss=false][&max_queue=4096][&socket=PATH]";
   [[nodiscard]] static Result<std::unique_ptr<Store>> OpenUrl(
       const StoreUrl& url, const boost::asio::any_io_executor& executor, Diagnostics* diagnostics);
 
@@ -68,7 +71,8 @@ class RedisStore final : public Store {
  private:
   class Engine;
 
-  RedisStore(StoreTraits traits, std::shared_ptr<Engine> engine);
+  RedisStore(StoreTraits traits, std::shared_ptr<Engine> engine,
+             std::shared_ptr<const LossFlag> lost);
 
   const StoreTraits traits_;
   PendingCalls pending_;

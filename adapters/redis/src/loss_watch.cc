@@ -1,0 +1,29 @@
+#include "loss_watch.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "connection.h"
+
+namespace stout::redis {
+
+void LossWatch::Observe(const RedisAddress& address, const Incarnation& now) {
+  const auto known = std::find_if(servers_.begin(), servers_.end(),
+                                  [&](const Known& server) { return server.address == address; });
+  if (known == servers_.end() || !MayHaveLost(known->incarnation, now)) return;
+  Lose(fmt::format(
+      "{} {}", NameOf(address),
+      now.process == known->incarnation.process ? "has been a replica" : "is another process"));
+}
+
+void LossWatch::Lose(const std::string& why) {
+  if (flag_->exchange(true)) return;
+  spdlog::error(
+      "{}: {} since the store was opened, and may lack acknowledged writes; every call "
+      "fails until the store is opened anew",
+      name_, why);
+}
+
+}  // namespace stout::redis
