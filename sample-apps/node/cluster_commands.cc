@@ -110,7 +110,7 @@ void Shards(const resp::Call& call) {
     call.reply.ArrayHeader(1);
     call.reply.MapHeader(7);
     text("id", NodeId(address));
-    call.reply.NamedInteger("port", port);
+    call.reply.NamedInteger(call.service.tls_context ? "tls-port" : "port", port);
     text("ip", host);
     text("endpoint", host);
     text("role", "master");

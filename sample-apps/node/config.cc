@@ -67,6 +67,15 @@ void AddOptions(CLI::App& app, Config& config) {
                        "A file whose first line is the password that clients send with AUTH; "
                        "without it clients need none");
   options.Tls(config.tls.certificate, config.tls.key);
+  options
+      .Text(
+          "--tls-ca", config.tls.authorities,
+          "With --join: a PEM file with the certificates of the authorities that the nodes trust. "
+          "Each node needs a certificate of theirs, for the host at which other nodes reach it. "
+          "SIGHUP lets the node read the file again",
+          "FILE")
+      ->needs("--tls-cert")
+      ->needs("--join");
   options.Count("--max-clients", limits.max_clients, 1, 1'000'000, "Maximum connections at once");
   options.Bytes("--max-value", limits.commands.max_bulk, 64, std::size_t{512} << 20,
                 "Maximum bytes of a value, and of any other argument; at least 1KiB below "
@@ -135,9 +144,11 @@ std::string Complete(const CLI::App& app, Config& config) {
   if (!config.join.empty() && IsEmbedded(config.store)) {
     return "--join needs a --store that all nodes can reach, like postgres: or redis:";
   }
-  if (!config.join.empty() && !config.tls.certificate.empty()) {
-    return "--join does not go with --tls-cert, because nodes talk to each other without TLS";
+  if (!config.join.empty() && !config.tls.certificate.empty() && config.tls.authorities.empty()) {
+    return "--join with --tls-cert needs --tls-ca, because nodes talk to each other by TLS: give a "
+           "file with the certificates of the authorities that they trust";
   }
+  config.tls.host = config.advertise.host.empty() ? config.listen.host : config.advertise.host;
   if (!config.join.empty() && config.advertise.host.empty() &&
       program::IsAnyAddress(config.listen.host)) {
     return "--listen is no address that other machines can reach: give that address with "

@@ -16,7 +16,9 @@ NodeService::NodeService(Ranges& key_ranges, Store& key_store, Cluster* node_clu
       ranges(key_ranges),
       store(key_store),
       cluster(node_cluster) {
-  if (cluster != nullptr) mode = "cluster";
+  if (cluster == nullptr) return;
+  mode = "cluster";
+  cluster->peers.UseTls(tls_context);
 }
 
 std::unique_ptr<resp::Batch> NodeService::MakeBatch(resp::Session& session) {

@@ -1,5 +1,7 @@
 #include "node/peers.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -10,6 +12,7 @@
 #include <utility>
 
 #include "resp/client/address.h"
+#include "resp/client/tls.h"
 #include "resp/server/clock.h"
 #include "stout/completion.h"
 #include "stout/core/errc.h"
@@ -46,23 +49,30 @@ asio::awaitable<resp::Outcome> Peers::Run(std::string address, const resp::Comma
       asio::use_awaitable);
 }
 
+// Returns null if it is no address.
+std::shared_ptr<const resp::Peer> Peers::MakePeer(const std::string& address) const {
+  const auto authority = resp::ReadAuthority(address, 0);
+  if (!authority || authority->addresses.size() != 1) return nullptr;
+  resp::Peer peer{.name = "node " + address,
+                  .address = authority->addresses.front(),
+                  .greeting = {},
+                  .timeout = timeout_,
+                  .connect_timeout = kConnectTimeout,
+                  .reports = false};
+  resp::AppendAuth({}, password_, &peer.greeting);
+  peer.greeting.Add({"PING"});  // a node that is full answers with an error
+  if (tls_ != nullptr && *tls_) {
+    peer.make_tls = [tls = tls_, host = peer.address.host](resp::TlsLayer::Socket& socket) {
+      return resp::MakeTlsLayer(socket, **tls, host);
+    };
+  }
+  return std::make_shared<const resp::Peer>(std::move(peer));
+}
+
 void Peers::Enqueue(const std::string& address, Call call) {
   Node& node = nodes_[address];
-  if (!node.peer) {
-    const auto authority = resp::ReadAuthority(address, 0);
-    if (!authority || authority->addresses.size() != 1) {
-      return call.done({Errc::kBadUrl, "'" + address + "' is no address of a node"});
-    }
-    resp::Peer peer{.name = "node " + address,
-                    .address = authority->addresses.front(),
-                    .greeting = {},
-                    .timeout = timeout_,
-                    .connect_timeout = kConnectTimeout,
-                    .reports = false};
-    resp::AppendAuth({}, password_, &peer.greeting);
-    peer.greeting.Add({"PING"});  // a node that is full answers with an error
-    node.peer = std::make_shared<const resp::Peer>(std::move(peer));
-  }
+  if (!node.peer) node.peer = MakePeer(address);
+  if (!node.peer) return call.done({Errc::kBadUrl, "'" + address + "' is no address of a node"});
   node.queue.push_back(std::move(call));
   if (node.busy.size() == kMostConnections) return;
   std::unique_ptr<resp::Connection> connection;
@@ -88,6 +98,10 @@ asio::awaitable<void> Peers::Send(Node& node, std::unique_ptr<resp::Connection> 
     resp::Outcome outcome;
     if (!connection->Usable()) outcome = co_await connection->Open();
     const bool sent = outcome.errc == Errc::kOk;
+    if (!sent && outcome.message != node.problem) {
+      node.problem = outcome.message;
+      spdlog::warn("{}: {}", node.peer->name, node.problem);
+    }
     if (sent) outcome = co_await connection->Run(commands);
     auto reply = std::make_move_iterator(outcome.replies.begin());
     auto left = outcome.replies.size();

@@ -2,6 +2,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/ssl/context.hpp>
 #include <cstddef>
 #include <deque>
 #include <map>
@@ -31,6 +32,10 @@ class Peers {
   Peers& operator=(const Peers&) = delete;
   ~Peers();
 
+  /// Call it before the first command. If `tls` is not null then, new connections speak TLS by what
+  /// it is at that time. It outlives the commands.
+  void UseTls(const std::unique_ptr<boost::asio::ssl::context>& tls) { tls_ = &tls; }
+
   [[nodiscard]] boost::asio::any_io_executor get_executor() const { return executor_; }
 
   /// Sends commands to the node at an address like "10.0.0.7:7001". Errors: kTransient and kBadUrl
@@ -49,6 +54,7 @@ class Peers {
   };
   struct Node {
     std::shared_ptr<const resp::Peer> peer;
+    std::string problem;  // in reaching it, the last that was logged
     std::deque<Call> queue;
     std::vector<resp::Connection*> busy;
     std::vector<std::unique_ptr<resp::Connection>> idle;
@@ -56,6 +62,7 @@ class Peers {
     bool gone = false;               // and is not expected to answer any more
   };
 
+  [[nodiscard]] std::shared_ptr<const resp::Peer> MakePeer(const std::string& address) const;
   void Enqueue(const std::string& address, Call call);
   // Sends what is queued for a node, by one connection, until nothing is.
   [[nodiscard]] boost::asio::awaitable<void> Send(Node& node,
@@ -64,6 +71,7 @@ class Peers {
   const boost::asio::any_io_executor executor_;
   const std::string password_;
   const Duration timeout_;
+  const std::unique_ptr<boost::asio::ssl::context>* tls_ = nullptr;
   std::map<std::string, Node, std::less<>> nodes_;  // by address
 };
 

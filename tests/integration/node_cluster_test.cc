@@ -214,7 +214,7 @@ TEST_CASE("a forwarded command is never forwarded again", "[node][cluster]") {
 
 TEST_CASE("redis-py works, also as a client of Redis Cluster", "[node][cluster]") {
   const Nodes fleet;
-  std::vector<std::string> command = {"/usr/bin/python3", STOUT_INTEGRATION "/redis_py.py"};
+  std::vector<std::string> command = {"/usr/bin/python3", STOUT_INTEGRATION "/redis_py.py", "{}"};
   for (const auto& node : fleet.nodes) command.push_back(std::to_string(node->port()));
   CHECK(RunToEnd(command).find("passed") != std::string::npos);
 }

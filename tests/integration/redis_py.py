@@ -1,14 +1,20 @@
 #!/usr/bin/env python3
 """redis-py, and its client of Redis Cluster, against nodes of a deployment.
 
-Usage: redis_py.py PORT [PORT...]
+Usage: redis_py.py OPTIONS PORT [PORT...]
+
+OPTIONS: keyword arguments of the clients, in JSON.
 """
 
+import json
 import sys
 import threading
 
 import redis
 from redis.cluster import ClusterNode, RedisCluster
+
+
+OPTIONS = json.loads(sys.argv[1])
 
 
 def check(what, got, expected):
@@ -17,7 +23,7 @@ def check(what, got, expected):
 
 
 def plain(port, other_port):
-    one, other = redis.Redis(port=port), redis.Redis(port=other_port)
+    one, other = redis.Redis(port=port, **OPTIONS), redis.Redis(port=other_port, **OPTIONS)
     for i in range(200):
         check("set", one.set(f"plain{i}", i), True)
     check("mget", other.mget([f"plain{i}" for i in range(200)]), [b"%d" % i for i in range(200)])
@@ -35,7 +41,7 @@ def plain(port, other_port):
 
 
 def cluster(ports):
-    client = RedisCluster(startup_nodes=[ClusterNode("127.0.0.1", port) for port in ports])
+    client = RedisCluster(startup_nodes=[ClusterNode("127.0.0.1", port) for port in ports], **OPTIONS)
     check("nodes", len(client.get_primaries()), len(ports))
     for i in range(200):
         check("cluster set", client.set(f"cluster{i}", i), True)
@@ -60,6 +66,6 @@ def cluster(ports):
     check("increments of several threads", client.get("{c}sum"), b"400")
 
 
-plain(int(sys.argv[1]), int(sys.argv[-1]))
-cluster([int(port) for port in sys.argv[1:]])
+plain(int(sys.argv[2]), int(sys.argv[-1]))
+cluster([int(port) for port in sys.argv[2:]])
 print("passed")

@@ -9,32 +9,20 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
-#include "tests/support/private_server.h"
 #include "tests/support/process.h"
 #include "tests/support/resp_client.h"
 #include "tests/support/temp_directory.h"
 #include "tls_client.h"
+#include "tls_program.h"
 
 namespace stout::test {
 namespace {
 
 using Catch::Contains;
-
-const std::string kEcKey = "ec -pkeyopt ec_paramgen_curve:P-256 -nodes";
-
-// Makes DIRECTORY/cert.pem and DIRECTORY/key.pem, which is such a key.
-void MakeCertificate(const std::string& directory, const std::string& name,
-                     const std::string& key = kEcKey) {
-  RunToEnd({"sh", "-c",
-            fmt::format("cd {} && openssl req -x509 -subj /CN={} -days 2 -out cert.pem -keyout "
-                        "key.pem -newkey {}",
-                        directory, name, key)});
-}
 
 std::vector<std::string> ProgramCommand(const std::string& program, const std::string& directory) {
   if (program == "stout-node") return {STOUT_NODE, "--store", "memory:"};
@@ -42,47 +30,24 @@ std::vector<std::string> ProgramCommand(const std::string& program, const std::s
 }
 
 // A private stout-node or blowfish-server that speaks TLS.
-class TlsServer final : public PrivateServer {
- public:
-  explicit TlsServer(const std::string& program, std::vector<std::string> settings = {})
-      : PrivateServer(program), program_(program), settings_(std::move(settings)) {
-    MakeCertificate(directory(), "first");
-    StartOnFreePort();
-  }
-  [[nodiscard]] const std::string& files() const { return directory(); }
+struct TlsServer final : TlsProgram {
+  explicit TlsServer(const std::string& program, const std::vector<std::string>& settings = {})
+      : TlsProgram(CommandOf(program, settings),
+                   [](const std::string& directory) { MakeCertificate(directory, "first"); }) {}
 
  private:
-  [[nodiscard]] std::vector<std::string> Command() const override {
-    std::vector<std::string> command = ProgramCommand(program_, directory());
-    // A data race ends it, so that the test sees it.
-    command.insert(command.begin(), {"env", "TSAN_OPTIONS=halt_on_error=1"});
-    command.insert(command.end(), {"--listen", "127.0.0.1:" + std::to_string(port()),  //
-                                   "--tls-cert", directory() + "/cert.pem",            //
-                                   "--tls-key", directory() + "/key.pem",              //
-                                   "--log-level", "debug"});
-    command.insert(command.end(), settings_.begin(), settings_.end());
+  static std::vector<std::string> CommandOf(const std::string& program,
+                                            const std::vector<std::string>& settings) {
+    std::vector<std::string> command = ProgramCommand(program, "{}");
+    command.insert(command.end(), settings.begin(), settings.end());
     return command;
   }
-  [[nodiscard]] bool Answers() const override {
-    try {
-      return TlsClient(port()).Do({"PING"}) == "+PONG";
-    } catch (const std::exception&) {
-      return false;
-    }
-  }
-
-  const std::string program_;
-  const std::vector<std::string> settings_;
 };
 
 std::string EitherProgram() { return GENERATE(as<std::string>(), "stout-node", "blowfish-server"); }
 
 // Both use the same code for TLS, so most tests take one of them.
 const std::string kProgram = "stout-node";
-
-bool Logs(const TlsServer& server, const std::string& text) {
-  return Eventually([&] { return server.Log().find(text) != std::string::npos; });
-}
 
 TEST_CASE("a server answers a TLS client as it answers a plain one", "[tls]") {
   const TlsServer server(EitherProgram());
@@ -125,11 +90,11 @@ TEST_CASE("a client without TLS is disconnected and others are served", "[tls]")
   RespClient plain(server.port());
   plain.Send("*1\r\n$4\r\nPING\r\n");
   CHECK(plain.Ends());
-  CHECK(Logs(server, "wrong version number"));
+  CHECK(server.Logs("wrong version number"));
   RespClient browser(server.port());
   browser.Send("GET / HTTP/1.1\r\n\r\n");
   CHECK(browser.Ends());
-  CHECK(Logs(server, "http request"));
+  CHECK(server.Logs("http request"));
   CHECK(other.Do({"PING"}) == "+PONG");
 }
 
@@ -143,7 +108,7 @@ TEST_CASE("a client that stalls in the handshake is disconnected", "[tls]") {
   CHECK(silent.Ends());
   CHECK(halfway.Ends());
   CHECK(waiting.Ends());
-  CHECK(Logs(server, "its TLS handshake takes too long"));
+  CHECK(server.Logs("its TLS handshake takes too long"));
   CHECK(TlsClient(server.port()).Do({"PING"}) == "+PONG");
 }
 
@@ -248,12 +213,12 @@ TEST_CASE("after SIGHUP new TLS clients get the new certificate", "[tls]") {
   CHECK(before.CertificateName() == "CN = first");
   MakeCertificate(server.files(), "second");
   server.Signal(SIGHUP);
-  CHECK(Logs(server, "again"));
+  CHECK(server.Logs("again"));
   CHECK(TlsClient(server.port()).CertificateName() == "CN = second");
   CHECK(before.Do({"PING"}) == "+PONG");
   std::ofstream(server.files() + "/cert.pem") << "nothing";
   server.Signal(SIGHUP);
-  CHECK(Logs(server, "keeping the certificate that was read before: --tls-cert: "));
+  CHECK(server.Logs("keeping the certificate that was read before: --tls-cert: "));
   CHECK(TlsClient(server.port()).CertificateName() == "CN = second");
 }
 

@@ -9,6 +9,7 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/write.hpp>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "resp/client/errors.h"
@@ -64,6 +65,10 @@ asio::awaitable<std::string> Connection::Connect() {
 
 asio::awaitable<Outcome> Connection::Handshake() {
   std::string error = co_await Reach();
+  if (error.empty() && peer_->make_tls) {
+    tls_ = peer_->make_tls(socket_);
+    error = co_await tls_->Handshake();
+  }
   if (!error.empty()) co_return Lost(std::move(error));
   Outcome outcome = co_await Exchange(peer_->greeting);
   const auto refused = std::find_if(outcome.replies.begin(), outcome.replies.end(),
@@ -136,8 +141,14 @@ void Connection::Warn(std::string_view what, std::string_view text) {
 
 // The server keeps the answers that it gives while commands are still being written to it.
 asio::awaitable<Outcome> Connection::Exchange(const Commands& commands) {
-  const auto [failed, sent] =
-      co_await asio::async_write(socket_, asio::buffer(commands.bytes()), kNoThrow);
+  boost::system::error_code failed;
+  std::size_t size = 0;
+  if (tls_) {
+    failed = co_await tls_->Write(commands.bytes());
+  } else {
+    std::tie(failed, size) =
+        co_await asio::async_write(socket_, asio::buffer(commands.bytes()), kNoThrow);
+  }
   if (failed) co_return Lost(failed.message());
   Outcome outcome;
   outcome.replies.reserve(commands.count());
@@ -152,8 +163,12 @@ asio::awaitable<Outcome> Connection::Exchange(const Commands& commands) {
       continue;
     }
     if (!reader_.error().empty()) co_return lost(std::string(reader_.error()));
-    const auto [ec, size] = co_await socket_.async_read_some(asio::buffer(input_), kNoThrow);
-    if (ec) co_return lost(ec.message());
+    if (tls_) {
+      std::tie(failed, size) = co_await tls_->Read(input_);
+    } else {
+      std::tie(failed, size) = co_await socket_.async_read_some(asio::buffer(input_), kNoThrow);
+    }
+    if (failed) co_return lost(failed.message());
     reader_.Feed({input_.data(), size});
   }
   // It would be taken for the answer to the next command, as these may be to earlier ones.
@@ -177,6 +192,7 @@ asio::awaitable<Outcome> Connection::Within(Duration timeout, asio::awaitable<Ou
 
 void Connection::Drop() {
   boost::system::error_code ignored;
+  tls_.reset();
   socket_.close(ignored);
   reader_ = ReplyReader();
 }

@@ -6,6 +6,7 @@
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "resp/client/address.h"
 #include "resp/client/commands.h"
 #include "resp/client/reply.h"
+#include "resp/client/tls_layer.h"
 #include "stout/core/errc.h"
 #include "stout/core/types.h"
 
@@ -27,6 +29,8 @@ struct Peer {
   Duration timeout;   // For the answers to commands.
   Duration connect_timeout;  // For all until the greeting is answered.
   bool reports = true;       // An error that it answers is logged.
+  // Makes TLS over a socket that is connected. Null: the server speaks no TLS.
+  std::function<std::unique_ptr<TlsLayer>(TlsLayer::Socket&)> make_tls{};
 };
 
 // The outcome of a round trip.
@@ -64,7 +68,7 @@ class Connection {
   void Close();
 
  private:
-  using Socket = boost::asio::generic::stream_protocol::socket;
+  using Socket = TlsLayer::Socket;
   using Endpoint = boost::asio::generic::stream_protocol::endpoint;
 
   [[nodiscard]] boost::asio::awaitable<Outcome> Handshake();
@@ -85,6 +89,7 @@ class Connection {
   const std::shared_ptr<const Peer> peer_;
   boost::asio::ip::tcp::resolver resolver_;
   Socket socket_;
+  std::unique_ptr<TlsLayer> tls_;  // Over the socket. Null: there is none.
   ReplyReader reader_;
   std::array<char, 65536> input_;
   std::string warned_of_;

@@ -46,7 +46,7 @@ Listener::~Listener() = default;
 ErrorCode Listener::Listen(const std::string& host, std::uint16_t port, Diagnostics* diagnostics) {
   auto tls = LoadTls(service_.tls, diagnostics);
   if (!tls) return tls.error();
-  tls_ = *std::move(tls);
+  service_.tls_context = *std::move(tls);
   error_code failed;
   asio::ip::tcp::resolver resolver(context_);
   const auto found =
@@ -71,7 +71,7 @@ ErrorCode Listener::Listen(const std::string& host, std::uint16_t port, Diagnost
 
 void Listener::Start() {
   asio::co_spawn(context_, Accept(), asio::detached);
-  if (!tls_) return;
+  if (!service_.tls_context) return;
   reload_.add(SIGHUP);
   asio::co_spawn(context_, ReloadTls(), asio::detached);
 }
@@ -116,7 +116,8 @@ void Listener::Take(asio::ip::tcp::socket socket) {
   socket.set_option(asio::socket_base::keep_alive(true), ignored);
   const int seconds = kKeepAliveSeconds;
   ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
-  auto owner = std::make_unique<ServerConnection>(std::move(socket), tls_.get(), service_);
+  auto owner =
+      std::make_unique<ServerConnection>(std::move(socket), service_.tls_context.get(), service_);
   ServerConnection* const connection = owner.get();
   connections_.emplace(connection, std::move(owner));
   try {
@@ -139,7 +140,7 @@ asio::awaitable<void> Listener::ReloadTls() {
     co_await reload_.async_wait(asio::use_awaitable);
     Diagnostics why;
     if (auto tls = LoadTls(service_.tls, &why)) {
-      tls_ = *std::move(tls);
+      service_.tls_context = *std::move(tls);
       spdlog::info("--tls-cert: read '{}' again", service_.tls.certificate);
     } else {
       spdlog::warn("keeping the certificate that was read before: {}", why.message);
@@ -148,7 +149,7 @@ asio::awaitable<void> Listener::ReloadTls() {
 }
 
 void Listener::Refuse(asio::ip::tcp::socket socket) {
-  if (tls_) return;  // It could be told only after a handshake.
+  if (service_.tls_context) return;  // It could be told only after a handshake.
   constexpr std::string_view kFull = "-ERR max number of clients reached\r\n";
   error_code ignored;
   socket.non_blocking(true, ignored);

@@ -4,7 +4,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <boost/asio/ssl/context.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -53,7 +52,6 @@ class Listener {
   boost::asio::io_context& context_;
   Service& service_;
   boost::asio::ip::tcp::acceptor acceptor_;
-  std::unique_ptr<boost::asio::ssl::context> tls_;  // null: clients speak no TLS
   boost::asio::signal_set reload_;
   std::unordered_map<ServerConnection*, std::unique_ptr<ServerConnection>> connections_;
   std::size_t refused_ = 0;  // clients that have been told, and are still connected

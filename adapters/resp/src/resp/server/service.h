@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/asio/ssl/context.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -74,6 +75,8 @@ struct Service {
   std::string_view mode = "standalone";  ///< "cluster" if clients may ask for CLUSTER SLOTS
   ConnectionLimits limits;
   TlsFiles tls;
+  /// Made from these files by the listener, again at each SIGHUP. Null: clients speak no TLS.
+  std::unique_ptr<boost::asio::ssl::context> tls_context;
   ConnectionStats connection_stats;
   CommandStats command_stats;
   std::map<std::uint64_t, const Session*> sessions;
