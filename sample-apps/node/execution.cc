@@ -87,7 +87,7 @@ void Execution::Continue() {
       key_ = 1;
       count_ = 0;
       rounds_ = 0;
-      changed_ = false;
+      request.changed = false;
       read_failed_ = {};
       request.reply_begin = replies_.size();
     }
@@ -123,7 +123,7 @@ bool Execution::RunOnEachKey(Request& request) {
     } else if (read_failed_) {
       Fail(request, std::exchange(read_failed_, {}));
     } else if (++rounds_ > kMostRounds) {
-      request.error = changed_ ? kTooLittleMemoryForAll : kTooLittleMemory;
+      request.error = request.changed ? kTooLittleMemoryForAll : kTooLittleMemory;
     } else {
       // A later turn would not wait for the states so far if the store refused them meanwhile.
       Reveal(request);
@@ -200,7 +200,7 @@ void Execution::RunQueued(Request& request) {
     if (!queued.on_keys()) continue;
     key_ = 1;
     count_ = 0;
-    changed_ = false;
+    queued.changed = false;
     queued.reply_begin = replies_.size();
     (void)RunOnEachKey(queued);  // all its keys are here
     if (queued.displaced && !any_changed) {
@@ -212,7 +212,7 @@ void Execution::RunQueued(Request& request) {
     if (queued.error.empty()) Reveal(queued, true);
     revealed_.clear();
     queued.reply_end = replies_.size();
-    any_changed |= changed_;
+    any_changed |= queued.changed;
   }
 }
 
@@ -234,13 +234,13 @@ void Execution::RunOnKey(Request& request, KeyView key, const Entry& entry) {
     turn.deadline = dated.deadline;
   }
   RowOf(*request.command).run(turn);
-  changed_ |= turn.changed;
+  request.changed |= turn.changed;
   if (turn.failed) Fail(request, turn.failed);
 }
 
 void Execution::Fail(Request& request, ErrorCode why) {
   fenced_ |= why == Errc::kFenced;
-  if (changed_) {
+  if (request.changed) {
     request.error = fmt::format("ERR not all done: {}", why.message());
     return;
   }
@@ -261,7 +261,7 @@ void Execution::Reveal(Request& request, bool in_exec) {
 void Execution::OnNotDurable(Request& request, bool in_exec, ErrorCode ec) {
   fenced_ |= ec == Errc::kFenced;
   if (!request.error.empty()) return;
-  if (request.reads_only() || request.aborted) {
+  if (!request.changed) {
     request.displaced = IsGone(ec) && !in_exec;
     request.error = fmt::format("TRYAGAIN what it reveals is not durable: {}", ec.message());
   } else if (IsRefusal(ec)) {

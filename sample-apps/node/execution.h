@@ -88,7 +88,6 @@ class Execution {
   std::int64_t count_ = 0;  // the keys that it found
   ErrorCode read_failed_;
   int rounds_ = 0;        // of reads for its next key, or for the keys of EXEC
-  bool changed_ = false;  // it has changed a key
   std::vector<KeyView> revealed_;
 
   // The states of the keys of the EXEC that is carried out. A change in its turn may evict them.

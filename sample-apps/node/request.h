@@ -35,6 +35,7 @@ struct Request {
   std::string_view status = {};  ///< not empty: the reply, "OK" or "QUEUED", without the strand
   bool rejected = false;         ///< `error` is about its arguments
   bool failed = false;           ///< the reply was an error
+  bool changed = false;          ///< it has changed a key
   /// Nothing was done, because this node does not own the range of the keys.
   bool displaced = false;
   Epoch epoch = 0;               ///< not 0: of the range, as the node knows it that forwards this

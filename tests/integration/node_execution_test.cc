@@ -141,5 +141,39 @@ TEST_CASE("a node that another node shut out answers no write with OK", "[node]"
   CHECK(later.replies.starts_with("-TRYAGAIN not done: "));
 }
 
+TEST_CASE("a conditional write that changed nothing is not unknown if what it saw is lost",
+          "[node]") {
+  const std::vector<std::string_view> command = GENERATE(
+      as<std::vector<std::string_view>>(), std::vector<std::string_view>{"SETNX", "k", "2"},
+      std::vector<std::string_view>{"SET", "k", "2", "NX", "GET"},
+      std::vector<std::string_view>{"EXPIRE", "k", "9", "XX"},
+      std::vector<std::string_view>{"INCR", "k"}, std::vector<std::string_view>{"PERSIST", "k"});
+  World world;
+  Pipeline writer(world.service, {{"SET", "k", "text"}});
+  Pipeline other(world.service, {command});
+  world.Start(writer);
+  world.Start(other);
+  CHECK(!other.done);
+  SECTION("another node has the store") {
+    world.AnswerWrite({.batch = Errc::kFenced});
+    CHECK(writer.replies.starts_with("-UNKNOWN not known to be durable: "));
+  }
+  SECTION("the store refuses the value") {
+    world.AnswerWrite({.items = {{0, Errc::kRefused}}});
+    CHECK(writer.replies.starts_with("-ERR not durable: "));
+  }
+  CHECK(other.replies.starts_with("-TRYAGAIN what it reveals is not durable: "));
+}
+
+TEST_CASE("a conditional write that changed a key is unknown if it may be lost", "[node]") {
+  World world;
+  Pipeline writer(world.service, {{"SET", "k", "text"}});
+  Pipeline other(world.service, {{"SET", "k", "2", "XX"}});
+  world.Start(writer);
+  world.Start(other);
+  world.AnswerWrite({.batch = Errc::kFenced});
+  CHECK(other.replies.starts_with("-UNKNOWN not known to be durable: "));
+}
+
 }  // namespace
 }  // namespace stout::node
