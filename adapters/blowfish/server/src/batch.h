@@ -129,6 +129,9 @@ struct Batch {
   };
 
   resp::Resp version = resp::Resp::k2;
+  /// MULTI came, and EXEC, DISCARD or RESET did not yet: no command is carried out. Clear() keeps
+  /// it.
+  bool in_transaction = false;
   std::size_t max_replies = SIZE_MAX;  ///< maximum bytes that a share may keep; beyond is an error
   std::vector<Request> requests;
   std::vector<Place> order;   ///< The pieces of all requests, of each in the order of its answer.

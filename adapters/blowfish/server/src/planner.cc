@@ -78,11 +78,11 @@ constexpr std::string_view kExecAbort =
 // The commands of a transaction are in no table, so that COMMAND does not promise them. MULTI is
 // answered with OK all the same: after an error a client's pool would give the connection to a user
 // whose commands are all refused. Returns false if the command may be carried out.
-bool RefuseTransaction(Request& request, resp::Session& session) {
+bool RefuseTransaction(Request& request, Batch& batch) {
   const auto is = [&](std::string_view name) {
     return resp::EqualIgnoringCase(request.arguments.front(), name);
   };
-  const bool inside = session.in_transaction;
+  const bool inside = batch.in_transaction;
   if (!inside && request.command != nullptr) return false;
   const bool alone = request.arguments.size() == 1;
   const bool multi = is("MULTI");
@@ -96,7 +96,7 @@ bool RefuseTransaction(Request& request, resp::Session& session) {
     } else if (!multi && !inside) {
       request.error = exec ? "ERR EXEC without MULTI" : "ERR DISCARD without MULTI";
     } else {
-      session.in_transaction = multi;
+      batch.in_transaction = multi;
       request.error = exec ? kExecAbort : "";
       request.spread = Spread::kAllOk;
     }
@@ -104,8 +104,11 @@ bool RefuseTransaction(Request& request, resp::Session& session) {
     request.error = inside ? "ERR WATCH inside MULTI is not allowed"
                            : "ERR WATCH is not supported, because transactions are not";
   } else if (inside) {
-    // RESET ends the transaction.
-    if (request.command != nullptr && (is("QUIT") || is("RESET"))) return false;
+    const bool reset = is("RESET");
+    if (request.command != nullptr && (is("QUIT") || reset)) {
+      batch.in_transaction = !reset;
+      return false;
+    }
     request.error = kNoTransactions;
   } else {
     return false;
@@ -116,13 +119,13 @@ bool RefuseTransaction(Request& request, resp::Session& session) {
 
 }  // namespace
 
-bool Planner::Add(std::span<const std::string_view> arguments, resp::Session& session,
+bool Planner::Add(std::span<const std::string_view> arguments, const resp::Session& session,
                   Batch& batch) const {
   Request& request = batch.requests.emplace_back();
   request.arguments = arguments;
   request.command = table_.Resolve(arguments, request.error);
-  if ((session.in_transaction || request.command == nullptr) && session.authenticated &&
-      RefuseTransaction(request, session)) {
+  if ((batch.in_transaction || request.command == nullptr) && session.authenticated &&
+      RefuseTransaction(request, batch)) {
     return true;
   }
   if (request.command == nullptr) return true;

@@ -27,7 +27,7 @@ class Planner {
   /// Adds a command to a batch. `arguments` outlive the batch's replies. False: the replies up to
   /// this command must be made before the next is looked at, for it may change how.
   /// Every command after MULTI gets an error and no pieces, up to EXEC, which is one, too.
-  [[nodiscard]] bool Add(std::span<const std::string_view> arguments, resp::Session& session,
+  [[nodiscard]] bool Add(std::span<const std::string_view> arguments, const resp::Session& session,
                          Batch& batch) const;
 
  private:

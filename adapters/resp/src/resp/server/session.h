@@ -18,8 +18,6 @@ struct Session {
   Resp version = Resp::k2;
   bool authenticated = false;
   bool closing = false;  ///< After the replies that are due.
-  /// MULTI came, and EXEC or DISCARD did not yet: no command is carried out.
-  bool in_transaction = false;
   std::uint64_t commands = 0;
   TimePoint since;
 };

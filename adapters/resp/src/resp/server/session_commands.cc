@@ -234,7 +234,6 @@ void Reset(const Call& call) {
   session.name.clear();
   session.version = Resp::k2;
   session.authenticated = call.service.password.empty();
-  session.in_transaction = false;
   call.reply.set_version(session.version);
   call.reply.SimpleString("RESET");
 }
