@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <future>
 #include <map>
 #include <memory>
 #include <optional>
@@ -32,10 +33,10 @@
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
 #include "tests/support/http_client.h"
+#include "tests/support/node_server.h"
 #include "tests/support/private_server.h"
 #include "tests/support/process.h"
 #include "tests/support/resp_client.h"
-#include "tests/support/temp_directory.h"
 
 namespace stout::node {
 namespace {
@@ -297,56 +298,55 @@ TEST_CASE("INFO of a node has the fields that exporters read", "[node][metrics]"
 
 // --- The program --------------------------------------------------------------------------------
 
-struct Program {
-  explicit Program(const std::string& store)
-      : process({"env", "TSAN_OPTIONS=halt_on_error=1", STOUT_NODE, "--listen",
-                 fmt::format("127.0.0.1:{}", port), "--metrics",
-                 fmt::format("127.0.0.1:{}", metrics), "--store", store},
-                directory.path() + "/log") {}
+bool IsHealthy(int metrics) { return Page(metrics, "/healthz").status == 200; }
 
-  [[nodiscard]] bool IsHealthy() const { return Page(metrics, "/healthz").status == 200; }
-  [[nodiscard]] bool Says(const std::string& problem) const {
-    const HttpReply reply = Page(metrics, "/healthz");
-    return reply.status == 503 && reply.body.find(problem) != std::string::npos;
-  }
+bool Says(int metrics, const std::string& problem) {
+  const HttpReply reply = Page(metrics, "/healthz");
+  return reply.status == 503 && reply.body.find(problem) != std::string::npos;
+}
 
-  const test::TempDirectory directory;
-  const int port = test::FreePort();
-  const int metrics = test::FreePort();
-  test::Process process;
-};
+std::vector<std::string> MetricsAt(int port) {
+  return {"--metrics", fmt::format("127.0.0.1:{}", port)};
+}
 
 TEST_CASE("the pages of a node are there while it waits for its store", "[node][metrics]") {
-  const Program node("memory:?latency=2s");
-  CHECK(Eventually([&] { return node.Says("the node does not serve yet"); }));
-  CHECK(Eventually([&] { return node.IsHealthy(); }));
+  const int metrics = test::FreePort();
+  auto waits = std::async(std::launch::async, [metrics] {
+    return Eventually([&] { return Says(metrics, "the node does not serve yet"); });
+  });
+  const test::NodeServer node("memory:?latency=2s", MetricsAt(metrics));
+  CHECK(waits.get());
+  CHECK(Eventually([&] { return IsHealthy(metrics); }));
 }
 
 TEST_CASE("a node that drains is unhealthy, and its pages are there to the end",
           "[node][metrics]") {
-  Program node("memory:");
-  REQUIRE(Eventually([&] { return node.IsHealthy(); }));
+  const int metrics = test::FreePort();
+  const test::NodeServer node("memory:", MetricsAt(metrics));
+  REQUIRE(Eventually([&] { return IsHealthy(metrics); }));
+  const auto commands = [&] {
+    return Value(Page(metrics, "/metrics").body, "stout_node_commands_total").value_or(0);
+  };
   {
     // More replies than sockets hold, so that the drain waits for this client.
-    test::RespClient slow(node.port);
+    test::RespClient slow(node.port());
     REQUIRE(slow.Do({"SET", "k", std::string(4'000'000, 'x')}) == "+OK");
+    const double before = commands();
     for (int i = 0; i < 20; ++i) slow.Queue({"GET", "k"});
     slow.Send("");
-    REQUIRE(Eventually([&] {
-      return Value(Page(node.metrics, "/metrics").body, "stout_node_commands_total") == 21;
-    }));
+    REQUIRE(Eventually([&] { return commands() == before + 20; }));
     // Its raise() ends the node also under ThreadSanitizer, which holds signals from outside back.
-    test::RespClient(node.port).Send("SHUTDOWN\r\n");
-    CHECK(Eventually([&] { return node.Says("the server is shutting down"); }));
-    CHECK(Value(Page(node.metrics, "/metrics").body, "stout_node_clients") == 1);
+    test::RespClient(node.port()).Send("SHUTDOWN\r\n");
+    CHECK(Eventually([&] { return Says(metrics, "the server is shutting down"); }));
+    CHECK(Value(Page(metrics, "/metrics").body, "stout_node_clients") == 1);
   }
-  CHECK(node.process.Wait() == 0);
+  CHECK(Eventually([&] { return !node.Up(); }));
+  CHECK_THAT(node.Log(), Contains("ended with exit code 0"));
 }
 
 TEST_CASE("a node whose metrics address is taken does not start", "[node][metrics]") {
-  const Program other("memory:");
-  REQUIRE(Eventually([&] { return other.IsHealthy(); }));
-  const std::string taken = fmt::format("127.0.0.1:{}", other.metrics);
+  const std::string taken = fmt::format("127.0.0.1:{}", test::FreePort());
+  const test::NodeServer other("memory:", {"--metrics", taken});
   const auto fails = [](const std::string& metrics) {
     try {
       return test::RunToEnd({"timeout", "20", STOUT_NODE, "--store", "memory:", "--listen",
