@@ -20,7 +20,7 @@ using Entry = WriteBackMap::Entry;
 /// map evicted a key before the command could use it.
 constexpr int kMostRounds = 8;
 
-/// Maximum keys that are read ahead for a batch.
+/// Maximum keys that are read ahead together.
 constexpr std::size_t kMostWarmed = 4096;
 
 constexpr std::string_view kTooLittleMemory =
@@ -65,11 +65,13 @@ void Execution::Start(UniqueFunction<void()> done) {
 
 void Execution::Warm() {
   std::size_t left = kMostWarmed;
-  for (const Request* const request : requests_) {
-    const std::size_t keys = request->keys_read();
+  auto& [at, index] = warmed_;
+  for (; at < requests_.size(); ++at, index = 0) {
+    const Request& request = *requests_[at];
+    const std::size_t keys = request.keys_read();
     if (requests_.size() == 1 && keys == 1) return;  // read when it is run
-    for (std::size_t i = 0; i < keys; ++i) {
-      const KeyView key = request->key(i);
+    for (; index < keys; ++index) {
+      const KeyView key = request.key(index);
       if (map_.Peek(key)) continue;
       if (left-- == 0) return;
       map_.Get(key, [](ErrorCode, const Entry&) {});
@@ -127,6 +129,7 @@ bool Execution::RunOnEachKey(Request& request) {
     } else {
       // A later turn would not wait for the states so far if the store refused them meanwhile.
       Reveal(request);
+      if (std::pair(next_, key_ - 1) >= warmed_) Warm();
       map_.Get(key, [this](ErrorCode ec, const Entry&) {
         read_failed_ = ec;
         Continue();

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "node/deadlines.h"
@@ -49,7 +50,8 @@ class Execution {
   [[nodiscard]] const ServedRange* fenced() const { return fenced_ ? served_.get() : nullptr; }
 
  private:
-  // Begins the reads of all keys that are not in memory, so that the store gets them in one batch.
+  // Begins the reads of the next keys that are not in memory, so that the store gets them in one
+  // batch. Each key is read ahead once.
   void Warm();
   // In one turn, carries out commands until one needs a key that is not in memory.
   void Continue();
@@ -81,6 +83,9 @@ class Execution {
   std::size_t waiting_ = 1;  // safe replies that are due, and 1 until all commands are carried out
 
   std::int64_t now_ = 0;  // the time of this turn
+
+  // How far keys have been read ahead: the command, and the number of its keys.
+  std::pair<std::size_t, std::size_t> warmed_;
 
   // The command that is carried out.
   std::size_t next_ = 0;

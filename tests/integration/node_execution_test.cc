@@ -4,6 +4,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
+#include <cstddef>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -118,6 +119,27 @@ TEST_CASE("the keys of a pipeline that are not in memory are read in one batch",
   CHECK(!pipeline.done);
   world.AnswerWrite();
   CHECK(pipeline.replies == "$-1\r\n:42\r\n*2\r\n$-1\r\n$-1\r\n$2\r\n42\r\n");
+}
+
+TEST_CASE("the keys of one command are read in few batches, however many there are", "[node]") {
+  World world;
+  std::vector<std::string> keys;
+  for (int i = 0; i < 10'000; ++i) keys.push_back(std::to_string(i));
+  std::vector<std::string_view> mget = {"MGET"};
+  mget.insert(mget.end(), keys.begin(), keys.end());
+  Pipeline pipeline(world.service, {mget, {"GET", "0"}});
+  world.Start(pipeline);
+  std::size_t read = 0;
+  int batches = 0;
+  for (; !world.store.reads.empty(); ++batches) {
+    ReadResult result;
+    result.states.resize(world.store.reads.front().batch.keys.size());
+    read += result.states.size();
+    world.AnswerRead(std::move(result));
+  }
+  CHECK(pipeline.done);
+  CHECK(read == keys.size());
+  CHECK(batches <= 4);
 }
 
 TEST_CASE("a change that the store never takes is answered with an error", "[node]") {
