@@ -39,6 +39,7 @@ void AddOptions(CLI::App& app, Config& config) {
                "starts without --join shuts out the node that had the name before",
                "NAME");
   options.Service(config);
+  app.get_option("--drain-timeout")->default_str("30s, or with --join what a hand-over may take");
   options.Metrics(config.metrics,
                   "Address that serves /metrics, /stats, /healthz and a live page over HTTP");
 
@@ -154,9 +155,11 @@ std::string Complete(const CLI::App& app, Config& config) {
     return "--listen is no address that other machines can reach: give that address with "
            "--advertise";
   }
-  if (!config.join.empty() && 2 * config.handover_timeout + kFarewell >= config.drain_timeout) {
-    return "--drain-timeout must exceed twice --handover-timeout by more than 1s: raise the former "
-           "or lower the latter";
+  if (!config.join.empty()) {
+    if (std::string wrong = program::FitDrainTimeout(app, config.handover_timeout, config.lease_ttl,
+                                                     kFarewell, config);
+        !wrong.empty())
+      return wrong;
   }
   if (config.scope.empty()) return "--scope is empty: give a name, like stout-node";
   Diagnostics why;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <fstream>
 #include <string_view>
 #include <utility>
@@ -212,6 +213,21 @@ CLI::Option* Options::Parsed(const std::string& name, const std::string& help,
       ->type_name(type)
       ->default_str(shown_default)
       ->group(group_);
+}
+
+std::string FitDrainTimeout(const CLI::App& app, Duration handover_timeout, Duration lease_ttl,
+                            Duration farewell, ServiceConfig& config) {
+  // A flush, a drain, and then the end of the lease if the lease service does not answer.
+  const Duration longest = 2 * handover_timeout + lease_ttl + farewell;
+  if (app.count("--drain-timeout") == 0) {
+    config.drain_timeout = std::max(config.drain_timeout, longest + std::chrono::seconds(1));
+  }
+  if (config.drain_timeout > longest) return {};
+  return fmt::format(
+      "--drain-timeout must exceed {}, which is twice --handover-timeout, --lease-ttl and {}: "
+      "raise "
+      "the former or lower the latter",
+      FormatDuration(longest), FormatDuration(farewell));
 }
 
 }  // namespace stout::program

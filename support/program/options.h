@@ -159,4 +159,11 @@ class Options {
   std::string group_ = "Options";
 };
 
+/// Lengthens --drain-timeout for a server that hands over its ranges when it ends, unless the
+/// option is given. Returns the problem if it is too short, or "". `farewell`: how long the server
+/// still answers after that.
+[[nodiscard]] std::string FitDrainTimeout(const CLI::App& app, Duration handover_timeout,
+                                          Duration lease_ttl, Duration farewell,
+                                          ServiceConfig& config);
+
 }  // namespace stout::program

@@ -99,6 +99,10 @@ TEST_CASE("servers that share a store are told of each other", "[docstore][lease
   CHECK(parsed.config.advertise == "10.0.0.7:80");
   CHECK(parsed.config.lease.ranges == 64);
   CHECK(parsed.config.lease.ttl == 3s);
+  CHECK(parsed.config.drain_timeout == 30s);
+  // Twice this time, the ttl, the farewell, and a second.
+  CHECK(Parse({"--leases", "memory:", "--handover-timeout", "15s"}).config.drain_timeout == 42s);
+  CHECK(Parse({"--handover-timeout", "15s"}).config.drain_timeout == 30s);
   CHECK(Parse({"--leases", "memory:", "--lanes", "2"}).said.find("--lanes") != std::string::npos);
   CHECK(Parse({"--advertise", ":80"}).said.find("is not HOST:PORT") != std::string::npos);
 }
@@ -164,8 +168,8 @@ TEST_CASE("a wrong option is named, with the remedy", "[docstore]") {
   says({"--max-section-bytes", "9MiB"}, "--max-batch-bytes must exceed --max-section-bytes");
   says({"--prefix-ordering"}, "max-batch-items");
   says({"--scope", ""}, "--scope is empty");
-  says({"--leases", "in-process:", "--handover-timeout", "15s"},
-       "--drain-timeout must exceed twice --handover-timeout");
+  says({"--leases", "in-process:", "--lease-ttl", "20s", "--drain-timeout", "41s"},
+       "--drain-timeout must exceed 41s, which is twice --handover-timeout, --lease-ttl and 1s");
   says({"--no-such-option"}, "--no-such-option");
   says({"--config", "/no/such/file"}, "/no/such/file");
 }

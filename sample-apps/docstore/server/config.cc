@@ -39,6 +39,7 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
   options.Group("Service");
   options.Text("--store", config.store, fmt::format("The store: {}", StoreUrlSyntax()), "URL");
   options.Service(config);
+  app.get_option("--drain-timeout")->default_str("30s, or with --leases what a hand-over may take");
   options
       .Count("--lanes", config.documents.shards, 1, kMaxShards,
              "Shards that documents are spread over, each with its own batches; only without "
@@ -147,7 +148,7 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
 }
 
 // Returns the problem that only the combination of options shows, or "".
-std::string CheckTogether(const Config& config) {
+std::string CheckTogether(const CLI::App& app, Config& config) {
   const EngineOptions& engine = config.documents.map.engine;
   if (!config.leases.empty() && config.advertise.empty() &&
       program::IsAnyAddress(config.listen.host)) {
@@ -159,10 +160,12 @@ std::string CheckTogether(const Config& config) {
     return "--max-batch-bytes must exceed --max-section-bytes by 1KiB: raise the former or lower "
            "the latter";
   }
-  if (!config.leases.empty() &&
-      2 * config.lease.handover_timeout + config.lease.farewell >= config.drain_timeout) {
-    return "--drain-timeout must exceed twice --handover-timeout by more than 1s: raise the former "
-           "or lower the latter";
+  if (!config.leases.empty()) {
+    const LeaseOptions& lease = config.lease;
+    if (std::string wrong = program::FitDrainTimeout(app, lease.handover_timeout, lease.ttl,
+                                                     lease.farewell, config);
+        !wrong.empty())
+      return wrong;
   }
   if (config.documents.scope.empty()) return "--scope is empty: give a name, like docstore";
   std::string wrong = Validate(engine).value_or("");
@@ -186,7 +189,7 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, Config& c
       "It prints 'listening on HOST:PORT' on stdout once it serves, and logs on stderr.");
   AddOptions(app, config, policies);
   program::AddConfigFile(app);
-  return program::ReadServerArguments(app, argc, argv, [&config] {
+  return program::ReadServerArguments(app, argc, argv, [&app, &config] {
     if (!config.leases.empty() && config.documents.shards != 0) {
       return std::string(
           "--lanes does not go with --leases, because each of --ranges has a lane: leave it out");
@@ -194,7 +197,7 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, Config& c
     if (config.documents.shards == 0) config.documents.shards = config.threads;
     config.lease.ranges = static_cast<RangeId>(config.ranges);
     config.documents.max_lent_bytes = config.http.max_body_bytes_in_flight;
-    return CheckTogether(config);
+    return CheckTogether(app, config);
   });
 }
 
