@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <new>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -10,6 +12,7 @@
 #include "node/commands.h"
 #include "node/key_turn.h"
 #include "node/value_format.h"
+#include "resp/server/command_errors.h"
 
 namespace stout::node {
 namespace {
@@ -27,6 +30,9 @@ constexpr std::string_view kTooLittleMemory =
     "ERR not done: --cache-bytes is too small for the keys that are in use";
 constexpr std::string_view kTooLittleMemoryForAll =
     "ERR not all done: --cache-bytes is too small for the keys that are in use";
+
+constexpr std::string_view kNoMemoryForAll =
+    "ERR not all done: not enough memory for this command at present";
 
 // Returns true if the map is no longer this node's, or will not be soon.
 bool IsGone(ErrorCode ec) {
@@ -236,7 +242,13 @@ void Execution::RunOnKey(Request& request, KeyView key, const Entry& entry) {
     turn.value = dated.value;
     turn.deadline = dated.deadline;
   }
-  RowOf(*request.command).run(turn);
+  const std::size_t begin = replies_.size();
+  try {
+    RowOf(*request.command).run(turn);
+  } catch (const std::bad_alloc&) {
+    replies_.resize(begin);
+    request.error = request.changed || turn.changed ? kNoMemoryForAll : resp::kNoMemory;
+  }
   request.changed |= turn.changed;
   if (turn.failed) Fail(request, turn.failed);
 }

@@ -27,8 +27,8 @@ namespace stout::node {
 /// its keys read, and then takes one turn.
 ///
 /// Invariant: it is done when all keys that its replies reveal are durable. A command whose keys
-/// cannot become durable is answered with an error. A command that changed nothing because the
-/// range is no longer this node's is `displaced`.
+/// cannot become durable is answered with an error, and so is one that there is no memory for. A
+/// command that changed nothing because the range is no longer this node's is `displaced`.
 ///
 /// Owner: outlives the call of `done`, or the run() of the map's context.
 /// Threads: Start on the strand of the map. Between Start and `done` nobody touches it, the

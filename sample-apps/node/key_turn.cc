@@ -8,13 +8,15 @@ namespace stout::node {
 
 void KeyTurn::Put(std::string next, std::int64_t until) {
   deadlines.Note(until);
-  const auto put = map.Put(key, EncodeValue(std::move(next), until));
+  std::string bytes = EncodeValue(std::move(next), until);
+  // Without memory in the middle of a change, the map would be in disorder: the node ends.
+  const auto put = [&]() noexcept { return map.Put(key, std::move(bytes)); }();
   put ? void(changed = true) : void(failed = put.error());
 }
 
 void KeyTurn::Remove() {
   if (!value) return;
-  const auto deleted = map.Delete(key);
+  const auto deleted = [&]() noexcept { return map.Delete(key); }();
   deleted ? void(changed = true) : void(failed = deleted.error());
 }
 

@@ -8,6 +8,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <iterator>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -89,20 +90,26 @@ void Peers::Enqueue(const std::string& address, Call call) {
 asio::awaitable<void> Peers::Send(Node& node, std::unique_ptr<resp::Connection> connection) {
   while (!node.queue.empty()) {
     std::vector<Call> calls;
-    resp::Commands commands;
-    while (!node.queue.empty() && commands.bytes().size() < kSentTogether) {
-      commands.Append(node.queue.front().commands);
-      calls.push_back(std::move(node.queue.front()));
-      node.queue.pop_front();
-    }
     resp::Outcome outcome;
-    if (!connection->Usable()) outcome = co_await connection->Open();
-    const bool sent = outcome.errc == Errc::kOk;
-    if (!sent && outcome.message != node.problem) {
-      node.problem = outcome.message;
-      spdlog::warn("{}: {}", node.peer->name, node.problem);
+    bool sent = false;
+    try {
+      resp::Commands commands;
+      while (!node.queue.empty() && commands.bytes().size() < kSentTogether) {
+        calls.push_back(std::move(node.queue.front()));
+        node.queue.pop_front();
+        commands.Append(calls.back().commands);
+      }
+      if (!connection->Usable()) outcome = co_await connection->Open();
+      sent = outcome.errc == Errc::kOk;
+      if (!sent && outcome.message != node.problem) {
+        node.problem = outcome.message;
+        spdlog::warn("{}: {}", node.peer->name, node.problem);
+      }
+      if (sent) outcome = co_await connection->Run(commands);
+    } catch (const std::bad_alloc& error) {
+      outcome = {sent ? Errc::kUnknown : Errc::kTransient, error.what()};
+      connection->Drop();
     }
-    if (sent) outcome = co_await connection->Run(commands);
     auto reply = std::make_move_iterator(outcome.replies.begin());
     auto left = outcome.replies.size();
     for (Call& call : calls) {

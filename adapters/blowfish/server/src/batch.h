@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "resp/server/command_errors.h"
 #include "resp/server/command_table.h"
 #include "resp/server/reply_writer.h"
 #include "shard_search.h"
@@ -76,8 +77,7 @@ struct Piece {
   std::string_view error;  ///< not empty: the reply, independent of the rest; of static life
 };
 
-/// The reply to what there was no memory for; nothing of it was done.
-inline constexpr std::string_view kNoMemory = "OOM not enough memory for this command at present";
+using resp::kNoMemory;
 
 struct Batch;
 

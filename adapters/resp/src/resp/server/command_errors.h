@@ -21,5 +21,7 @@ namespace stout::resp {
 inline constexpr std::string_view kSyntaxError = "ERR syntax error";
 inline constexpr std::string_view kNotAnInteger = "ERR value is not an integer or out of range";
 inline constexpr std::string_view kNotPositive = "ERR value is out of range, must be positive";
+/// The reply to a command that there was no memory for; nothing of it was done.
+inline constexpr std::string_view kNoMemory = "OOM not enough memory for this command at present";
 
 }  // namespace stout::resp

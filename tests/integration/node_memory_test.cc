@@ -1,0 +1,60 @@
+// stout-node while there is no memory for large values.
+
+#include <cstddef>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "resp/server/command_errors.h"
+#include "tests/support/allocations.h"
+#include "tests/support/catch.h"
+#include "timed_node.h"
+
+namespace stout::node {
+namespace {
+
+constexpr std::size_t kLarge = std::size_t{1} << 20;
+
+// While it exists, there is no memory for large values.
+struct Shortage {
+  Shortage() {
+    test::OnAllocation([](std::size_t size) {
+      if (size >= kLarge) throw std::bad_alloc();
+    });
+  }
+  ~Shortage() { test::OnAllocation(nullptr); }
+};
+
+TEST_CASE("a command that there is no memory for is refused, and the node lives", "[node]") {
+  TimedWorld world;
+  const std::string large(kLarge, 'x');
+  REQUIRE(world.Do({"SET", "large", large}) == "+OK");
+  REQUIRE(world.Do({"SET", "small", "1"}) == "+OK");
+  const std::string refused = "-" + std::string(resp::kNoMemory);
+  // Made now, because the test needs memory for them.
+  const std::vector<Words> commands = {{"GET", "large"},
+                                       {"SET", "small", large},
+                                       {"SET", "small", large, "EX", "9"},
+                                       {"APPEND", "small", large},
+                                       {"MGET", "small", "large"},
+                                       {"GETDEL", "large"},
+                                       {"MSET", "other", "2", "small", large},
+                                       {"INCR", "small"},
+                                       {"EXISTS", "large", "other"}};
+  std::vector<std::string> replies;
+  {
+    const Shortage shortage;
+    replies = world.client.Pipeline(commands);
+  }
+  CHECK(replies ==
+        std::vector<std::string>{refused, refused, refused, refused, refused, refused,
+                                 "-ERR not all done: not enough memory for this command at present",
+                                 ":2", ":2"});
+  CHECK((world.Do({"GET", "large"}) == "$" + large));
+  CHECK(world.Do({"GET", "small"}) == "$2");
+  CHECK(world.store.Stored("small") == "2");
+  CHECK((world.store.Stored("large") == large));
+}
+
+}  // namespace
+}  // namespace stout::node
