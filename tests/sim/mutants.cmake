@@ -78,9 +78,9 @@ stout_mutant(replies_unbounded src/core/engine.cc
   NEW [[  ++replies_taken_;]])
 
 stout_mutant(flushes_unbounded src/core/engine.cc
-  OLD [[ReplyTable::Index Engine::Flush(ReplyId reply, TimePoint now) {
+  OLD [[ReplyTable::Index Engine::AwaitAll(ReplyId reply, bool send_now, TimePoint now) {
   if (replies_.held() >= options_.max_replies) {]]
-  NEW [[ReplyTable::Index Engine::Flush(ReplyId reply, TimePoint now) {
+  NEW [[ReplyTable::Index Engine::AwaitAll(ReplyId reply, bool send_now, TimePoint now) {
   if (false) {]])
 
 stout_mutant(fetches_unbounded src/core/read_lane.cc
@@ -377,8 +377,9 @@ stout_mutant(fence_loses_replies src/core/lane.cc
   NEW [[    Erase(slot);]])
 
 stout_mutant(close_takes_new_changes src/core/lane.cc
-  OLD [[  if (stopped_ != Errc::kOk) return {.errc = stopped_};]]
-  NEW [[]])
+  OLD [[  if (stopped_ != Errc::kOk) return stopped_;
+  const std::size_t held]]
+  NEW [[  const std::size_t held]])
 
 stout_mutant(close_loses_fetches src/core/engine.cc
   OLD [[    lane.reads.FailAll(why);]]

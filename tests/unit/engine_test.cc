@@ -129,6 +129,52 @@ TEST_CASE("a flush cancels the interval and waits for what is dirty, not for mor
   CHECK(server.engine.IsDirty({0, "c"}));
 }
 
+TEST_CASE("a barrier waits for what is dirty and sends nothing earlier", "[engine]") {
+  EngineDriver server(Unhurried());
+  server.Put("a", "1");
+  const Effects first = server.Poll();
+  server.Put("b", "2");
+  server.engine.Barrier(9, server.now);
+  CHECK(server.Poll().writes.empty());
+  CHECK(server.Done(first.writes.at(0)).replies.empty());
+  const Effects second = server.NextSend();
+  server.Put("c", "3");
+  CHECK(server.Done(second.writes.at(0)).replies == Replies{{9, Errc::kOk}});
+}
+
+TEST_CASE("a barrier of nothing is done", "[engine]") {
+  EngineDriver server;
+  server.engine.Barrier(1, server.now);
+  CHECK(server.Take().replies == Replies{{1, Errc::kOk}});
+}
+
+TEST_CASE("a change takes the version that its caller gives", "[engine]") {
+  EngineDriver server;
+  server.state = {{"a", "1"}, {"b", "2"}};
+  CHECK(server.engine.MarkDirty({0, "a"}, 1, 7, server.now) == MarkResult{.version = 7});
+  const Effects first = server.Poll();
+  CHECK(first.writes == Writes{Batch(1, {Put("a", "1", 7)})});
+  CHECK(server.engine.MarkDirty({0, "b"}, 1, 12, server.now) == MarkResult{.version = 12});
+  CHECK(server.Put("a", "3") == MarkResult{.version = 13});
+}
+
+TEST_CASE("an engine says beforehand whether it takes a change", "[engine]") {
+  EngineOptions options;
+  options.lane.max_dirty_keys = 1;
+  EngineDriver server(options);
+  CHECK(server.engine.Admits({0, "a"}, 1) == Errc::kOk);
+  CHECK(server.engine.IsIdle());
+  server.Put("a", "1");
+  CHECK_FALSE(server.engine.IsIdle());
+  CHECK(server.engine.Admits({0, "a"}, 1) == Errc::kOk);
+  CHECK(server.engine.Admits({0, "b"}, 1) == Errc::kPushedBack);
+  CHECK(server.Stats().marks_pushed_back == 0);
+  server.engine.Drain();
+  CHECK(server.engine.Admits({0, "a"}, 1) == Errc::kDraining);
+  server.engine.Close(server.now);
+  CHECK(server.engine.Admits({0, "a"}, 1) == Errc::kClosed);
+}
+
 TEST_CASE("a flush covers keys in retry and cancels their pause", "[engine]") {
   EngineDriver server(Unhurried());
   server.Put("a", "1");

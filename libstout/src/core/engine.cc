@@ -26,12 +26,17 @@ Engine::Engine(const EngineOptions& options, LaneId lanes, Epoch epoch)
   for (LaneId id = 0; id < lanes; ++id) lanes_.emplace_back(id, *this);
 }
 
-MarkResult Engine::MarkDirty(KeyRef key, std::size_t bytes, TimePoint now) {
+MarkResult Engine::MarkDirty(KeyRef key, std::size_t bytes, Version version, TimePoint now) {
   if (draining_ && stopped_ == Errc::kOk) return {.errc = Errc::kDraining};
   LanePair& lane = lanes_[key.lane];
-  const MarkResult result = lane.writes.Mark(key.key, bytes, Advance(now));
+  const MarkResult result = lane.writes.Mark(key.key, bytes, version, Advance(now));
   if (result.errc == Errc::kOk) lane.reads.Overtake(key.key);
   return result;
+}
+
+Errc Engine::Admits(KeyRef key, std::size_t bytes) const {
+  if (draining_ && stopped_ == Errc::kOk) return Errc::kDraining;
+  return lanes_[key.lane].writes.Admits(key.key, bytes);
 }
 
 ReplyTable::Index Engine::SafeReply(std::span<const KeyRef> keys, ReplyId reply, TimePoint now) {
@@ -53,13 +58,22 @@ void Engine::Fetch(KeyRef key, FetchId fetch, TimePoint now) {
   lanes_[key.lane].reads.Fetch(key.key, fetch, Advance(now));
 }
 
-ReplyTable::Index Engine::Flush(ReplyId reply, TimePoint now) {
+ReplyTable::Index Engine::Flush(ReplyId reply, TimePoint now) { return AwaitAll(reply, true, now); }
+
+ReplyTable::Index Engine::Barrier(ReplyId reply, TimePoint now) {
+  return AwaitAll(reply, false, now);
+}
+
+ReplyTable::Index Engine::AwaitAll(ReplyId reply, bool send_now, TimePoint now) {
   if (replies_.held() >= options_.max_replies) {
     effects_.replies.push_back({reply, Errc::kPushedBack});
     return ReplyTable::kNone;
   }
   const ReplyTable::Index index = replies_.RegisterFlush(reply, Advance(now));
-  for (LanePair& lane : lanes_) lane.writes.Flush(index);
+  for (LanePair& lane : lanes_) {
+    lane.writes.Barrier(index);
+    if (send_now) lane.writes.SendAllNow();
+  }
   replies_.Seal(index, stopped_, now_);
   return index;
 }
@@ -108,6 +122,12 @@ TimePoint Engine::Poll(TimePoint now, StateSource& source) {
 void Engine::TakeEffects(Effects& into) {
   into.Clear();
   std::swap(effects_, into);
+}
+
+bool Engine::IsIdle() const {
+  return std::all_of(lanes_.begin(), lanes_.end(), [](const LanePair& lane) {
+    return lane.writes.empty() && lane.reads.empty();
+  });
 }
 
 EngineStats Engine::Stats() const {

@@ -52,20 +52,14 @@ Lane::Lane(LaneId id, Epoch epoch, const LaneOptions& options, std::uint64_t see
 
 // --- Changes ---------------------------------------------------------------------------------
 
-MarkResult Lane::Mark(KeyView key, std::size_t bytes, TimePoint now) {
-  if (stopped_ != Errc::kOk) return {.errc = stopped_};
+MarkResult Lane::Mark(KeyView key, std::size_t bytes, Version version, TimePoint now) {
   const std::uint32_t hash = HashOf(key);
   Slot slot = Find(key, hash);
-  const std::size_t held = slot == kNone ? 0 : entries_[slot].bytes;
-  bytes = bytes == 0 ? std::max(held, key.size()) : bytes + key.size();
-  if (bytes > options_.max_dirty_bytes) return {.errc = Errc::kTooLarge};
-  const bool too_many_keys = slot == kNone && entries_.in_use() >= options_.max_dirty_keys;
-  const bool too_many_bytes =
-      bytes > held && dirty_bytes_ - held + bytes > options_.max_dirty_bytes;
-  if (too_many_keys || too_many_bytes) {
-    ++stats_.marks_pushed_back;
-    return {.errc = Errc::kPushedBack};
+  if (const Errc errc = Admit(slot, key, bytes); errc != Errc::kOk) {
+    if (errc == Errc::kPushedBack) ++stats_.marks_pushed_back;
+    return {.errc = errc};
   }
+  if (version != 0) version_ = version - 1;
   if (slot == kNone) slot = Insert(key, hash);
   recent_ = slot;
   Entry& entry = entries_[slot];
@@ -78,6 +72,23 @@ MarkResult Lane::Mark(KeyView key, std::size_t bytes, TimePoint now) {
   }
   ++stats_.keys_marked;
   return {.version = entry.newest};
+}
+
+Errc Lane::Admits(KeyView key, std::size_t bytes) const { return Admit(Find(key), key, bytes); }
+
+// Changes `bytes` to what the key's entry counts.
+Errc Lane::Admit(Slot slot, KeyView key, std::size_t& bytes) const {
+  if (stopped_ != Errc::kOk) return stopped_;
+  const std::size_t held = slot == kNone ? 0 : entries_[slot].bytes;
+  bytes = bytes == 0 ? std::max(held, key.size()) : bytes + key.size();
+  if (bytes > options_.max_dirty_bytes) return Errc::kTooLarge;
+  const bool too_many_keys = slot == kNone && entries_.in_use() >= options_.max_dirty_keys;
+  const bool too_many_bytes =
+      bytes > held && dirty_bytes_ - held + bytes > options_.max_dirty_bytes;
+  if (too_many_keys || too_many_bytes) {
+    return Errc::kPushedBack;
+  }
+  return Errc::kOk;
 }
 
 Lane::Slot Lane::Find(KeyView key) const {
@@ -129,7 +140,7 @@ Errc Lane::DependOn(ReplyTable::Index reply, KeyView key) {
   return Errc::kOk;
 }
 
-void Lane::Flush(ReplyTable::Index reply) {
+void Lane::Barrier(ReplyTable::Index reply) {
   for (Slot slot = ready_head_; slot != kNone; slot = entries_[slot].next) {
     replies_.DependOn(reply, entries_[slot].waits, entries_[slot].newest);
   }
@@ -141,7 +152,6 @@ void Lane::Flush(ReplyTable::Index reply) {
       replies_.DependOn(reply, entries_[sent.slot].waits, entries_[sent.slot].newest);
     }
   }
-  SendAllNow();
 }
 
 void Lane::SendAllNow() {

@@ -47,7 +47,15 @@ class Engine {
   /// Records that a key changes. Its state is dirty until a write that begins later is durable.
   /// `bytes` is the size of that state for the limits; 0 if unknown. The change must be in place
   /// before the next Poll.
-  MarkResult MarkDirty(KeyRef key, std::size_t bytes, TimePoint now);
+  MarkResult MarkDirty(KeyRef key, std::size_t bytes, TimePoint now) {
+    return MarkDirty(key, bytes, 0, now);
+  }
+  /// As above, under a version of the caller's counter, which several engines share. It must be
+  /// larger than every earlier version of the key's lane.
+  MarkResult MarkDirty(KeyRef key, std::size_t bytes, Version version, TimePoint now);
+  /// Returns the errc that MarkDirty would return. A caller with several engines thus marks a key
+  /// in all of them or in none.
+  [[nodiscard]] Errc Admits(KeyRef key, std::size_t bytes) const;
 
   /// Runs the reply once each key is durable at least at the version that it has now. Returns its
   /// index for Withdraw, or ReplyTable::kNone if it was refused at once.
@@ -59,6 +67,8 @@ class Engine {
   /// Sends all dirty keys without further delay. The reply runs when they are durable or cannot
   /// become durable. It has no deadline. Returns its index, as SafeReply.
   ReplyTable::Index Flush(ReplyId reply, TimePoint now);
+  /// As Flush, but sends nothing earlier than without it.
+  ReplyTable::Index Barrier(ReplyId reply, TimePoint now);
 
   /// Forgets a reply or a flush, which then never runs. Returns false if it has ended: it is or was
   /// in the effects.
@@ -91,6 +101,8 @@ class Engine {
   void TakeEffects(Effects& into);
 
   [[nodiscard]] bool IsDirty(KeyRef key) const { return lanes_[key.lane].writes.Contains(key.key); }
+  /// Returns true if no key is dirty and no fetch waits.
+  [[nodiscard]] bool IsIdle() const;
   /// Returns the newest decision of the lane's write policy.
   [[nodiscard]] const Decision& decision(LaneId lane) const {
     return lanes_[lane].writes.decision();
@@ -105,6 +117,7 @@ class Engine {
     ReadLane reads;
   };
 
+  ReplyTable::Index AwaitAll(ReplyId reply, bool send_now, TimePoint now);
   void Stop(Errc why, TimePoint now);
   TimePoint Advance(TimePoint now) { return now_ = std::max(now_, now); }
 

@@ -61,16 +61,19 @@ class Lane {
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
 
-  MarkResult Mark(KeyView key, std::size_t bytes, TimePoint now);
+  /// `version`: 0 for the lane's next one; otherwise larger than every earlier one.
+  MarkResult Mark(KeyView key, std::size_t bytes, Version version, TimePoint now);
+  /// Returns the errc that Mark would return.
+  [[nodiscard]] Errc Admits(KeyView key, std::size_t bytes) const;
 
   /// Makes the reply wait for this key's newest change, if that is not yet durable. Returns kOk, or
   /// the error because of which it never can be durable.
   [[nodiscard]] Errc DependOn(ReplyTable::Index reply, KeyView key);
 
-  /// Sends all dirty keys without delay, keys in retry included, and makes the reply wait for them.
-  void Flush(ReplyTable::Index reply);
+  /// Makes the reply wait for all dirty keys.
+  void Barrier(ReplyTable::Index reply);
 
-  /// Sends all dirty keys without delay.
+  /// Sends all dirty keys without delay, keys in retry included.
   void SendAllNow();
 
   /// Takes the store's answer. An answer after the attempt's time-out is ignored unless it fences.
@@ -138,6 +141,7 @@ class Lane {
   [[nodiscard]] Slot Find(KeyView key, std::uint32_t hash) const;
   Slot Insert(KeyView key, std::uint32_t hash);
   void Erase(Slot slot);
+  [[nodiscard]] Errc Admit(Slot slot, KeyView key, std::size_t& bytes) const;
   void Account(Entry& entry, std::size_t bytes);
 
   void PushReady(Slot slot);

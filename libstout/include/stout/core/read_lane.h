@@ -52,6 +52,7 @@ class ReadLane {
 
   void FailAll(Errc errc);
 
+  [[nodiscard]] bool empty() const { return waiting_ == 0; }
   void AddTo(LaneStats& stats) const;
 
  private:
