@@ -29,10 +29,16 @@
 #include "stout/core/policy/stout.h"
 #include "stout/core/pool.h"
 #include "stout/core/random.h"
+#include "stout/core/range_actions.h"
+#include "stout/core/range_keeper.h"
+#include "stout/core/range_record.h"
+#include "stout/core/range_walk.h"
 #include "stout/core/read_lane.h"
+#include "stout/core/replica_set.h"
 #include "stout/core/reply_table.h"
 #include "stout/core/state_source.h"
 #include "stout/core/stats.h"
+#include "stout/core/strong_reads.h"
 #include "stout/core/types.h"
 
 #ifdef BOOST_ASIO_DETAIL_CONFIG_HPP

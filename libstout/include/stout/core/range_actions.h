@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "stout/core/batch.h"
+#include "stout/core/effects.h"
+#include "stout/core/range_record.h"
+#include "stout/core/types.h"
+
+namespace stout::internal {
+
+/// The actions that a RangeKeeper gives to its driver, which carries them out in order and at once.
+namespace range {
+
+/// Names one call. The driver answers each call; a call without an answer within the driver's own
+/// time-out is answered kUnknown.
+using Attempt = std::uint64_t;
+
+// Calls of a member's store, beside its engine. All are under our epoch, in the range's scope.
+struct Fence {
+  Attempt attempt;
+  MemberIndex member;
+  bool operator==(const Fence&) const = default;
+};
+struct Read {
+  Attempt attempt;
+  MemberIndex member;
+  std::vector<std::string> keys;
+  bool operator==(const Read&) const = default;
+};
+struct Scan {
+  Attempt attempt;
+  MemberIndex member;
+  ScanRequest request;
+  bool operator==(const Scan&) const = default;
+};
+struct Copy {
+  Attempt attempt;
+  MemberIndex member;
+  std::vector<WriteItem> items;  ///< with their versions, which may be 0
+  bool operator==(const Copy&) const = default;
+};
+
+/// The transaction: if our epoch holds the range and the stored revision is `record.revision - 1`,
+/// store the record.
+struct Commit {
+  Attempt attempt;
+  RangeRecord record;
+  bool operator==(const Commit&) const = default;
+};
+
+// Calls of the driver's own parts.
+/// Open an engine for this member, under our epoch and with an empty dirty table.
+struct Open {
+  MemberIndex member;
+  bool operator==(const Open&) const = default;
+};
+/// Close the member's engine.
+struct Shut {
+  MemberIndex member;
+  bool operator==(const Shut&) const = default;
+};
+/// Ask each of these members' engines for a barrier, and report to ReplicaSet::OnReply.
+struct Barrier {
+  ReplyId id;
+  MemberMask members;
+  bool operator==(const Barrier&) const = default;
+};
+/// Read the key as a strong read does, see StrongReads; `gather` as there. A dirty key is answered
+/// `again` at once.
+struct Settle {
+  FetchId id;
+  std::string key;
+  bool gather;
+  bool operator==(const Settle&) const = default;
+};
+/// Change the key as a client would, at all members.
+struct Change {
+  std::string key;
+  StoredState state;
+  bool operator==(const Change&) const = default;
+};
+
+// News.
+/// The take-over is done: requests may be served.
+struct Serve {
+  bool operator==(const Serve&) const = default;
+};
+/// The range is over for this owner: stop all engines, and give the lease back.
+struct GiveUp {
+  bool operator==(const GiveUp&) const = default;
+};
+
+using Action = std::variant<Fence, Read, Scan, Copy, Commit, Open, Shut, Barrier, Settle, Change,
+                            Serve, GiveUp>;
+
+}  // namespace range
+
+/// Names of actions' replies and fetches have this bit; those of clients do not.
+inline constexpr std::uint64_t kKeepersOwn = std::uint64_t{1} << 63;
+
+/// Keys with this prefix belong to the members themselves; they are never copied.
+inline constexpr KeyView kInternalKeys = "stout:";
+
+}  // namespace stout::internal

@@ -1,0 +1,183 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stout/core/batch.h"
+#include "stout/core/effects.h"
+#include "stout/core/errc.h"
+#include "stout/core/range_actions.h"
+#include "stout/core/range_record.h"
+#include "stout/core/range_walk.h"
+#include "stout/core/replica_set.h"
+#include "stout/core/types.h"
+
+namespace stout::internal {
+
+struct RangeKeeperOptions {
+  /// A member with work that answers nothing for this time leaves. > 0.
+  Duration member_timeout = std::chrono::seconds(2);
+  /// Between two marks while there are changes. > 0.
+  Duration mark_interval = std::chrono::milliseconds(100);
+  /// Stores forget tombstones after this time. A member that was away for less than half of it may
+  /// have writes that no other member has, and keeps them. > 0.
+  Duration tombstone_ttl = std::chrono::hours(24);
+  WalkOptions walk;
+  std::string mark_key;      ///< of this range; begins with kInternalKeys
+  std::string identity_key;  ///< likewise; its value is RangeRecord::Member::datalet
+};
+
+/// Decides the next step of a range's owner: take the range over, drop a member, fill a member,
+/// sweep, write a mark, change the mode. It has one owner's epoch, which is that of its ReplicaSet.
+///
+/// Invariants:
+/// 1. A member leaves `in` of the set after the transaction that drops it, never before.
+/// 2. A member is entering or in before the transaction that names it is sent, and while it may be
+///    in force.
+/// 3. The record always names at least one member. If every member fails, the last one that may
+///    have all data stays.
+/// 4. A member leaves for its silence only if a member that stays has answered since the silence
+///    began. Otherwise that one might have come back empty, and the data would be gone.
+/// 5. At most one transaction and at most one job (fill, sweep, change of mode) are under way.
+///
+/// The driver reports what it observes, carries out the actions, and keeps the engines:
+///
+///     keeper.Start(now);
+///     for (const range::Action& action : keeper.TakeActions()) ...
+///     for (const RunReply& reply : set.TakeReplies())
+///       if (!keeper.OnReply(reply, now)) run(reply);
+///
+/// Owner: the driver of a range.   Threads: none of its own.   Errors: cannot fail.
+/// Paper: BespoKV (TPDS'20); CLUSTER 4 and 7.
+class RangeKeeper {
+ public:
+  /// `set` outlives this. Requires a record with a member that is in.
+  RangeKeeper(RangeRecord record, ReplicaSet& set, RangeKeeperOptions options);
+
+  // --- Inputs. `now` never goes back. -----------------------------------------------------------
+
+  void Start(TimePoint now);
+  /// The members that are to be in; not zero. By default those that are in at the start.
+  void Want(MemberMask members, TimePoint now);
+  /// The mode that is wanted: sc if true, ec otherwise. By default the record's.
+  void WantStrong(bool strong, TimePoint now);
+
+  /// Answers. kFenced: another owner has come, so the range is over. Other errors are repeated.
+  void OnFenced(range::Attempt attempt, Errc errc, TimePoint now);
+  void OnRead(range::Attempt attempt, const ReadResult& result, TimePoint now);
+  void OnScanned(range::Attempt attempt, const ScanResult& result, TimePoint now);
+  void OnCopied(range::Attempt attempt, const WriteResult& result, TimePoint now);
+  /// `found`: the record now stored, if the transaction changed nothing (kRefused).
+  void OnCommitted(range::Attempt attempt, Errc errc, const RangeRecord& found, TimePoint now);
+  void OnSettled(FetchId id, Errc errc, bool again, const StoredState& state, TimePoint now);
+  /// Returns false if the reply is not the keeper's own.
+  bool OnReply(const RunReply& reply, TimePoint now);
+
+  /// The member's store answered a call with success.
+  void OnProgress(MemberIndex member, TimePoint now) { members_[member].progress = now; }
+  /// The member's engine has changes or fetches under way (see Engine::IsIdle), or has none.
+  void SetBusy(MemberIndex member, bool busy, TimePoint now);
+  /// The member's engine holds too many changes. It leaves.
+  void OnLagging(MemberIndex member, TimePoint now);
+  /// The member came back without its memory or is another store. It leaves. A driver that connects
+  /// to a member anew reports this if the store has lost what it held before.
+  void OnLost(MemberIndex member, TimePoint now);
+  /// The member's store has a newer owner.
+  void OnFencedOut(TimePoint now);
+  /// Call it at NextTick(), and after inputs. A call at any other time is harmless.
+  void Tick(TimePoint now);
+
+  // --- Outputs. ---------------------------------------------------------------------------------
+
+  [[nodiscard]] std::vector<range::Action> TakeActions() { return std::exchange(actions_, {}); }
+  [[nodiscard]] TimePoint NextTick() const { return next_tick_; }
+  [[nodiscard]] const RangeRecord& record() const { return record_; }
+  [[nodiscard]] bool serving() const { return stage_ == Stage::kServing; }
+  /// Our versions up to this one are at all members that are in.
+  [[nodiscard]] Version mark() const { return mark_; }
+  /// Nothing is left to do: all wanted members are in, every state is settled.
+  [[nodiscard]] bool settled() const;
+
+ private:
+  enum class Stage : std::uint8_t { kNew, kTakingOver, kServing, kOver };
+  enum class Step : std::uint8_t { kFence, kRead, kReady };  // of a member's take-over
+  enum class Job : std::uint8_t { kNone, kFence, kOpen, kCopy, kEnter, kSweep, kSwept, kStrong };
+  struct Member {
+    Step step = Step::kFence;
+    TimePoint due = TimePoint::min();  // of the next call, or of the next fill
+    range::Attempt attempt = 0;        // of the call under way
+    TimePoint progress{};
+    std::optional<TimePoint> busy;     // since when
+    std::optional<TimePoint> probed;   // since when without success
+    std::optional<TimePoint> lagging;  // since when
+    bool lost = false;
+  };
+
+  void Advance(TimePoint now);
+  void TakeOver(TimePoint now);
+  void EndTakeOver(MemberMask ready, TimePoint now);
+  void DropMembers(TimePoint now);
+  void StartMark(TimePoint now);
+  void OnMark(Errc errc, TimePoint now);
+  void Work(TimePoint now);
+  void ChooseJob(TimePoint now);
+  [[nodiscard]] std::optional<MemberIndex> NextToFill(TimePoint now);
+  void StartSweep(TimePoint now);
+  void StartFill(MemberIndex target);
+  void OnTargetFenced(TimePoint now);
+  void StartCopy(TimePoint now);
+  void EndJob(TimePoint now);
+  void StopJob(TimePoint now);
+  void AwaitBarrier(Job job, const Need& need);
+  ReplyId AskBarrier(const Need& need);
+  void Propose(RangeRecord record, TimePoint now);
+  void SendCommit(TimePoint now);
+  void OnAgreed(TimePoint now);
+  void Lose();
+
+  [[nodiscard]] std::optional<MemberIndex> CalledMember(range::Attempt attempt) const;
+  void Probe(MemberMask members, TimePoint now);
+  /// Since when the member owes an answer.
+  [[nodiscard]] std::optional<TimePoint> SilentSince(MemberIndex member) const;
+  [[nodiscard]] bool SweepIsDue() const { return record_.swept + 1 < set_.epoch(); }
+  [[nodiscard]] RangeRecord Without(MemberMask members, TimePoint now) const;
+  /// Returns true if the time has come; otherwise NextTick is not later.
+  bool IsDue(TimePoint due, TimePoint now);
+
+  ReplicaSet& set_;
+  const RangeKeeperOptions options_;
+  Stage stage_ = Stage::kNew;
+  RangeRecord record_;                   // in force
+  std::optional<RangeRecord> proposed_;  // a transaction is under way
+  range::Attempt commit_ = 0;            // its call, 0 while it waits to be repeated
+  TimePoint commit_due_{};
+  MemberMask wanted_ = 0;
+  bool want_strong_ = true;
+  std::vector<Member> members_;
+  TimePoint started_{};
+  std::map<Epoch, Version> found_marks_;
+
+  Job job_ = Job::kNone;
+  MemberIndex target_ = 0;
+  std::optional<RangeWalk> walk_;
+  ReplyId job_barrier_ = 0;
+  bool barrier_done_ = false;
+  bool job_proposed_ = false;  // the transaction under way ends the job
+  TimePoint job_due_ = TimePoint::min();
+
+  TimePoint mark_due_{};
+  ReplyId mark_barrier_ = 0;
+  Version marking_ = 0;
+  Version mark_ = 0;
+
+  std::uint64_t last_attempt_ = 0;
+  TimePoint next_tick_ = kNever;
+  std::vector<range::Action> actions_;
+};
+
+}  // namespace stout::internal

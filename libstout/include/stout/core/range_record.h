@@ -1,0 +1,65 @@
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stout/core/types.h"
+
+namespace stout::inline v1 {
+
+/// What the coordinator records about one range: its members, and which states are settled.
+///
+/// It changes only in a transaction of the range's owner. The transaction compares the epoch of the
+/// range's lease and the record's revision.
+struct RangeRecord {
+  struct Member {
+    std::string datalet;  ///< the name of its store in this deployment
+    bool in = false;      ///< it has every acknowledged write
+    TimePoint since{};    ///< of the last change of `in`, in Unix time
+
+    bool operator==(const Member&) const = default;
+  };
+
+  std::vector<Member> members;  ///< at most 64; only appended to, so an index names a member
+  /// Former owners' marks: versions up to the mark are at all members that are in.
+  std::map<Epoch, Version> closed;
+  /// All states of this epoch and of older ones are at all members that are in.
+  Epoch swept = 0;
+  bool strong = true;          ///< the mode is sc, otherwise ec
+  std::uint64_t revision = 0;  ///< grows with each transaction
+
+  bool operator==(const RangeRecord&) const = default;
+};
+
+/// Index into RangeRecord::members.
+using MemberIndex = std::uint32_t;
+/// One bit for each member.
+using MemberMask = std::uint64_t;
+
+constexpr MemberMask MaskOf(MemberIndex member) { return MemberMask{1} << member; }
+
+/// Calls `visit(MemberIndex)` for each member in the mask, in order.
+template <typename Visit>
+constexpr void ForEachMember(MemberMask mask, Visit visit) {
+  for (; mask != 0; mask &= mask - 1) visit(static_cast<MemberIndex>(std::countr_zero(mask)));
+}
+
+/// An owner's replication watermark: its versions up to this one are at all members that are in.
+/// The mark is stored under a key of its own, which is never copied.
+struct Mark {
+  Epoch epoch = 0;
+  Version version = 0;
+
+  bool operator==(const Mark&) const = default;
+};
+
+[[nodiscard]] std::string EncodeMark(const Mark& mark);
+/// Returns nullopt if the text is not a mark.
+[[nodiscard]] std::optional<Mark> ParseMark(std::string_view text);
+
+}  // namespace stout::inline v1

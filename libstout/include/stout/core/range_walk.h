@@ -1,0 +1,117 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stout/core/batch.h"
+#include "stout/core/range_actions.h"
+#include "stout/core/replica_set.h"
+#include "stout/core/types.h"
+
+namespace stout::internal {
+
+struct WalkOptions {
+  std::size_t page_keys = 256;                      ///< keys of one scan; >= 1
+  std::size_t copy_bytes = std::size_t{1} << 20;    ///< of one copy, without its last item; >= 1
+  Duration retry = std::chrono::milliseconds(100);  ///< before a failed call is repeated; > 0
+};
+
+/// Walks over all keys of some members: to fill a member, or to settle states (a sweep).
+///
+/// Fill: first each key of the target, then each key of a member that is in, is read as a strong
+/// read does and compared with the target's state:
+///
+/// | the state read                                   | the target gets                        |
+/// |--------------------------------------------------|----------------------------------------|
+/// | has the target's stamp; or the key just changed  | nothing (a change goes to it anyway)   |
+/// | is older, and the target's newer state counts    | nothing; all members get its state     |
+/// | never existed                                    | a delete, as all members do            |
+/// | is of our epoch                                  | a copy with the state's own stamp      |
+/// | is of an older epoch                             | a copy with the stamp (our epoch, 0)   |
+///
+/// Sweep: each unsettled state of each member is settled. At the end every state is settled.
+///
+/// Owner: a RangeKeeper.   Threads: none of its own.
+class RangeWalk {
+ public:
+  enum class Result : std::uint8_t { kRuns, kDone, kFailed };
+  using Actions = std::vector<range::Action>;
+
+  /// `set`, `actions` and `last_attempt` outlive this.
+  RangeWalk(const WalkOptions& options, const ReplicaSet& set, Actions& actions,
+            range::Attempt& last_attempt)
+      : options_(options), set_(set), actions_(actions), last_attempt_(last_attempt) {}
+
+  /// Requires that `target` gets all changes, and that changes from before that are durable at all
+  /// members that are in. `newer_wins`: a state of the target that is newer counts. `last` is
+  /// copied to the target when it has everything else.
+  void Fill(MemberIndex target, MemberIndex source, bool newer_wins, WriteItem last, TimePoint now);
+  void Sweep(TimePoint now);
+
+  // Answers. They return false if the call is not of this walk.
+  bool OnScanned(range::Attempt attempt, const ScanResult& result, TimePoint now);
+  bool OnRead(range::Attempt attempt, const ReadResult& result, TimePoint now);
+  bool OnCopied(range::Attempt attempt, Errc errc, TimePoint now);
+  void OnSettled(FetchId id, Errc errc, bool again, const StoredState& state, TimePoint now);
+  /// Members left: a fill without its source fails, a sweep goes on without them.
+  void OnMembersChanged(TimePoint now);
+  void Tick(TimePoint now);
+
+  [[nodiscard]] Result result() const { return result_; }
+  [[nodiscard]] TimePoint NextTick() const { return due_; }
+  /// The member whose answer is awaited, if any, and since when: also while a call is repeated.
+  [[nodiscard]] std::optional<MemberIndex> awaited() const { return awaited_; }
+  [[nodiscard]] TimePoint awaited_since() const { return awaited_since_; }
+
+ private:
+  using Step = void (RangeWalk::*)(TimePoint);
+  struct Pass {
+    MemberIndex member;  // whose keys are walked over
+    bool fills;          // a target; otherwise it sweeps
+    bool at_target;      // `member` is the target
+  };
+  struct Item {
+    std::string key;
+    StoredState target;
+  };
+
+  void Begin(std::vector<Pass> passes, TimePoint now);
+  void SendScan(TimePoint now);
+  void Compare(const ScanResult& page, TimePoint now);
+  void SendRead(TimePoint now);
+  void SettlePage();
+  void Judge(const Item& item, const StoredState& state);
+  void NextStep(TimePoint now);
+  void SendCopy(TimePoint now);
+  range::Attempt Call(MemberIndex member, TimePoint now);
+  [[nodiscard]] bool Succeeded(Errc errc, Step step, TimePoint now);
+
+  const WalkOptions options_;
+  const ReplicaSet& set_;
+  Actions& actions_;
+  range::Attempt& last_attempt_;
+
+  Result result_ = Result::kRuns;
+  MemberIndex target_ = 0;
+  bool newer_wins_ = false;
+  std::vector<Pass> passes_;  // the present one is the last
+  std::string cursor_;        // of the page under way
+  std::string next_cursor_;   // of the page after it
+  std::vector<Item> page_;
+  std::vector<Stamp> source_stamps_;         // of page_, in a scan of the source
+  std::map<FetchId, std::size_t> settling_;  // into page_
+  std::vector<WriteItem> copies_;
+  std::optional<WriteItem> last_;
+  std::size_t copying_ = 0;     // the first items of copies_, in the copy under way
+  range::Attempt attempt_ = 0;  // the call under way; 0: none
+  std::optional<MemberIndex> awaited_;
+  TimePoint awaited_since_{};
+  TimePoint due_ = kNever;
+  Step retry_ = nullptr;  // at due_
+};
+
+}  // namespace stout::internal

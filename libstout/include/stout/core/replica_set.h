@@ -1,0 +1,163 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "stout/core/effects.h"
+#include "stout/core/errc.h"
+#include "stout/core/range_record.h"
+#include "stout/core/types.h"
+
+namespace stout::internal {
+
+enum class MemberState : std::uint8_t {
+  kOut,       ///< gets nothing
+  kFilling,   ///< gets every change, and counts for no level
+  kEntering,  ///< has all older states; answers wait for it, but the record does not name it yet
+  kIn,        ///< the record names it
+};
+
+struct ReplicaOptions {
+  /// Members that must have a write before it is answered, also at level `all`. >= 1.
+  std::uint32_t min_in = 1;
+  /// Members that must have a write before it is answered in mode ec. >= 1.
+  std::uint32_t ack = 1;
+};
+
+/// The condition under which an answer may be given.
+struct Need {
+  /// The number of members that must be durable at what the answer reveals. 0: all.
+  std::uint32_t members = 0;
+  /// A write also needs `min_in` members.
+  bool write = false;
+  /// If not zero, exactly these members are asked and counted. The answer fails if one leaves.
+  MemberMask only = 0;
+};
+
+/// The members of one range under one epoch, and the answers that wait for them.
+///
+/// The driver keeps one engine for each member that is not out. A change goes to the engines of all
+/// writers() under one version. An answer is asked at all of them, too:
+///
+///     const Version version = set.NextVersion();
+///     for (m in set.writers()) engine[m].MarkDirty(key, bytes, version, now);
+///     set.Ask(id, set.NeedOfWrite());
+///     for (m in set.writers()) engine[m].SafeReply(keys, id, now);    // Barrier works as well
+///     ...
+///     set.OnReply(id, m, errc);                    // for each reply that an engine runs
+///     for (const RunReply& reply : set.TakeReplies()) ...
+///
+/// Invariants:
+/// 1. An answer waits for the members that are required at present, not when it was asked. A member
+///    that leaves thus releases the answers that waited for it alone.
+/// 2. A member that enters has everything that was asked before its engine was opened, because the
+///    fill copied it. So these answers do not wait for it.
+///
+/// Owner: the driver of a range.   Threads: none of its own.   Errors: cannot fail.
+/// Paper: BespoKV (TPDS'20); CLUSTER 4 to 6.
+class ReplicaSet {
+ public:
+  ReplicaSet(Epoch epoch, const ReplicaOptions& options) : epoch_(epoch), options_(options) {}
+
+  // --- Members ----------------------------------------------------------------------------------
+
+  /// Takes over a record that is in force. Its members are in; other members that were in are out.
+  void Adopt(const RangeRecord& record);
+  void SetState(MemberIndex member, MemberState state);
+  /// Mode sc if true, ec otherwise.
+  void SetStrong(bool strong) { strong_ = strong; }
+
+  [[nodiscard]] MemberState state(MemberIndex member) const { return states_[member]; }
+  /// The members that are in.
+  [[nodiscard]] MemberMask in() const { return in_; }
+  /// The members that level `all` waits for: in or entering.
+  [[nodiscard]] MemberMask required() const { return required_; }
+  /// The members that get every change.
+  [[nodiscard]] MemberMask writers() const { return writers_; }
+  [[nodiscard]] bool strong() const { return strong_; }
+  /// False: too few members are in; refuse writes.
+  [[nodiscard]] bool takes_writes() const;
+
+  // --- Versions and settled states --------------------------------------------------------------
+
+  [[nodiscard]] Epoch epoch() const { return epoch_; }
+  /// The version of the next change, at all members.
+  Version NextVersion() { return ++version_; }
+  [[nodiscard]] Version version() const { return version_; }
+  /// Returns true if a state with this stamp is at all members that are in, so that it may be
+  /// shown. Requires that its key is not dirty.
+  [[nodiscard]] bool IsSettled(Stamp stamp) const;
+
+  // --- Answers ----------------------------------------------------------------------------------
+
+  [[nodiscard]] Need NeedOfWrite() const {
+    return {.members = strong_ ? 0 : options_.ack, .write = true};
+  }
+  [[nodiscard]] Need NeedOfRead() const { return {.members = strong_ ? 0 : options_.ack}; }
+
+  /// Registers an answer. Ids are unique and grow. Then ask each member of Asked(need), each of
+  /// which must answer with OnReply.
+  void Ask(ReplyId id, const Need& need);
+  [[nodiscard]] MemberMask Asked(const Need& need) const {
+    return need.only != 0 ? need.only : writers_;
+  }
+  /// The member has everything that the answer reveals (kOk), or will not have it. kClosed is
+  /// ignored: the engine of a member that left reports it.
+  void OnReply(ReplyId id, MemberIndex member, Errc errc);
+  /// Forgets an answer whose client has given up.
+  void Withdraw(ReplyId id) { answers_.erase(id); }
+  /// The range is lost: fails all answers.
+  void FailAll(Errc errc);
+  [[nodiscard]] std::vector<RunReply> TakeReplies() { return std::exchange(replies_, {}); }
+  [[nodiscard]] std::size_t waiting() const { return answers_.size(); }
+
+  // --- Reads ------------------------------------------------------------------------------------
+
+  /// Chooses by join-the-shortest-queue a member that is in and among `clean`: those at which the
+  /// key is clean. Ties go to the local member, then by `random`. Requires that there is one.
+  [[nodiscard]] MemberIndex ChooseReader(MemberMask clean, std::uint64_t random) const;
+  void SetLocal(MemberIndex member) { local_ = MaskOf(member); }
+  void OnReadSent(MemberIndex member) { ++queues_[member].own; }
+  void OnReadAnswered(MemberIndex member) { --queues_[member].own; }
+  /// The length of the member's queue, in its last answer.
+  void OnQueueLength(MemberIndex member, std::size_t length) { queues_[member].theirs = length; }
+
+ private:
+  struct Answer {
+    Need need;
+    MemberMask asked = 0;
+    MemberMask have = 0;
+    MemberMask failed = 0;
+    Errc errc = Errc::kOk;  // a failure
+  };
+  struct Queue {
+    std::size_t own = 0;
+    std::size_t theirs = 0;
+  };
+  enum class Fate : std::uint8_t { kWaits, kDone, kFails };
+
+  [[nodiscard]] Fate Judge(const Answer& answer) const;
+  [[nodiscard]] bool TryRelease(ReplyId id, const Answer& answer);
+  void ReleaseAll();
+
+  const Epoch epoch_;
+  const ReplicaOptions options_;
+  std::array<MemberState, 64> states_{};
+  MemberMask in_ = 0;
+  MemberMask required_ = 0;
+  MemberMask writers_ = 0;
+  MemberMask local_ = 0;
+  bool strong_ = true;
+  Version version_ = 0;
+  std::map<Epoch, Version> closed_;
+  Epoch swept_ = 0;
+  std::map<ReplyId, Answer> answers_;
+  std::vector<RunReply> replies_;
+  std::array<Queue, 64> queues_{};
+};
+
+}  // namespace stout::internal

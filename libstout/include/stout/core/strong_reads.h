@@ -1,0 +1,109 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stout/core/batch.h"
+#include "stout/core/errc.h"
+#include "stout/core/random.h"
+#include "stout/core/range_record.h"
+#include "stout/core/replica_set.h"
+#include "stout/core/types.h"
+
+namespace stout::internal {
+
+/// What a StrongReads asks of its driver.
+namespace reads {
+
+/// Read the key at this member, and answer with OnFetched.
+struct Fetch {
+  MemberIndex member;
+  FetchId token;
+  std::string key;
+
+  bool operator==(const Fetch&) const = default;
+};
+
+/// Write this state anew, as a client would, under a version of ours (read repair). Answer with
+/// OnMarked or OnRepairRefused at once.
+struct Repair {
+  std::string key;
+  StoredState state;
+
+  bool operator==(const Repair&) const = default;
+};
+
+/// The end of a read. `again`: the key changed or is being repaired. Its newest state is in memory;
+/// or, if that is durable already and forgotten, another Read finds it.
+struct Done {
+  FetchId id;
+  Errc errc = Errc::kOk;
+  bool again = false;
+  StoredState state;
+
+  bool operator==(const Done&) const = default;
+};
+
+struct Effects {
+  std::vector<Fetch> fetches;
+  std::vector<Repair> repairs;
+  std::vector<Done> done;
+
+  [[nodiscard]] bool empty() const { return fetches.empty() && repairs.empty() && done.empty(); }
+};
+
+}  // namespace reads
+
+/// Strong reads of keys that are not in memory. They show settled states only.
+///
+/// A read asks one member. If the state is not settled, it asks all members that are in and repairs
+/// the newest state. A change of the key ends the reads that are under way, so a state that was
+/// found never overwrites a newer change.
+///
+/// Owner: the driver of a range.   Threads: none of its own.   Errors: cannot fail.
+class StrongReads {
+ public:
+  /// `set` outlives this.
+  StrongReads(const ReplicaSet& set, std::uint64_t seed) : set_(set), random_(seed) {}
+
+  /// Requires that the key is dirty at no member. `gather`: asks all members at once, so that the
+  /// newest state is repaired even if another member has a settled, older one.
+  void Read(KeyView key, FetchId id, bool gather);
+  /// A member's answer. Call it with kClosed if the member's engine was closed.
+  void OnFetched(FetchId token, MemberIndex member, Errc errc, StoredState state);
+  /// The key changes now, perhaps by a repair.
+  void OnMarked(KeyView key);
+  /// The repair was not carried out: its reads fail.
+  void OnRepairRefused(KeyView key, Errc errc);
+  /// Members came or left: reads that wait for one that left ask again.
+  void OnMembersChanged();
+  /// The range is lost: fails all reads.
+  void FailAll(Errc errc);
+
+  [[nodiscard]] reads::Effects TakeEffects() { return std::exchange(effects_, {}); }
+
+ private:
+  struct Entry {
+    std::vector<FetchId> ids;
+    FetchId token = 0;
+    bool gathers = false;
+    MemberMask wanted = 0;  // members that have not answered
+    StoredState newest;
+  };
+  using Entries = std::map<std::string, Entry, std::less<>>;
+
+  void Send(const std::string& key, Entry& entry);
+  void End(Entries::iterator found, Errc errc, bool again);
+
+  const ReplicaSet& set_;
+  SplitMix64 random_;
+  FetchId last_token_ = 0;
+  Entries entries_;
+  std::map<FetchId, std::string> tokens_;
+  reads::Effects effects_;
+};
+
+}  // namespace stout::internal

@@ -1,0 +1,161 @@
+// What a RangeKeeper does while it serves: marks, fills, sweeps, and changes of the mode.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "stout/core/range_keeper.h"
+
+namespace stout::internal {
+
+// --- Marks ---------------------------------------------------------------------------------------
+
+void RangeKeeper::StartMark(TimePoint now) {
+  // The write of a mark takes a version, too.
+  const bool changed = set_.version() > (marking_ == 0 ? 0 : marking_ + 1);
+  if (mark_barrier_ != 0 || !changed || !IsDue(mark_due_, now)) return;
+  marking_ = set_.version();
+  mark_barrier_ = AskBarrier({});
+}
+
+void RangeKeeper::OnMark(Errc errc, TimePoint now) {
+  mark_barrier_ = 0;
+  mark_due_ = SaturatingAdd(now, options_.mark_interval);
+  if (errc != Errc::kOk) {
+    marking_ = mark_;
+    return;
+  }
+  mark_ = marking_;
+  StoredState state{.found = true, .value = EncodeMark({set_.epoch(), mark_}), .stamp = {}};
+  actions_.push_back(range::Change{options_.mark_key, std::move(state)});
+}
+
+ReplyId RangeKeeper::AskBarrier(const Need& need) {
+  const ReplyId id = ++last_attempt_ | kKeepersOwn;
+  set_.Ask(id, need);
+  actions_.push_back(range::Barrier{id, set_.Asked(need)});
+  return id;
+}
+
+// --- Jobs ----------------------------------------------------------------------------------------
+
+bool RangeKeeper::settled() const {
+  return serving() && !proposed_ && job_ == Job::kNone && set_.in() == wanted_ && !SweepIsDue() &&
+         record_.strong == want_strong_;
+}
+
+void RangeKeeper::Work(TimePoint now) {
+  if (walk_) {
+    walk_->Tick(now);
+    next_tick_ = std::min(next_tick_, walk_->NextTick());
+    const RangeWalk::Result result = walk_->result();
+    if (result != RangeWalk::Result::kRuns) walk_.reset();
+    if (result == RangeWalk::Result::kFailed) {
+      StopJob(now);
+    } else if (result == RangeWalk::Result::kDone && job_ == Job::kSweep) {
+      AwaitBarrier(Job::kSwept, {});
+    } else if (result == RangeWalk::Result::kDone) {
+      // From now on answers wait for the target, so it has what is answered after its barrier.
+      set_.SetState(target_, MemberState::kEntering);
+      AwaitBarrier(Job::kEnter, {.only = MaskOf(target_)});
+    }
+  }
+  if (barrier_done_ && !proposed_) EndJob(now);
+  if (job_ == Job::kNone && !proposed_ && IsDue(job_due_, now)) ChooseJob(now);
+}
+
+// A member is filled first if all states are equal at all members anyway, as in mode sc.
+void RangeKeeper::ChooseJob(TimePoint now) {
+  const auto next = NextToFill(now);
+  if (record_.strong && !want_strong_) {
+    RangeRecord record = record_;
+    record.strong = false;
+    Propose(std::move(record), now);
+  } else if (SweepIsDue() && (!record_.strong || !next)) {
+    StartSweep(now);
+  } else if (!record_.strong && want_strong_) {
+    AwaitBarrier(Job::kStrong, {});
+  } else if (next) {
+    StartFill(*next);
+  } else if ((wanted_ & ~set_.in()) == 0) {
+    ForEachMember(set_.in() & ~wanted_, [&](MemberIndex m) {
+      if (!members_[m].lagging) members_[m].lagging = now;  // it leaves as if it were lagging
+    });
+    if ((set_.in() & ~wanted_) != 0) DropMembers(now);
+  }
+}
+
+std::optional<MemberIndex> RangeKeeper::NextToFill(TimePoint now) {
+  std::optional<MemberIndex> next;
+  ForEachMember(wanted_ & ~set_.in(), [&](MemberIndex m) {
+    if (!next && IsDue(members_[m].due, now)) next = m;
+  });
+  return next;
+}
+
+void RangeKeeper::StartSweep(TimePoint now) {
+  job_ = Job::kSweep;
+  walk_.emplace(options_.walk, set_, actions_, last_attempt_);
+  walk_->Sweep(now);
+}
+
+void RangeKeeper::StartFill(MemberIndex target) {
+  job_ = Job::kFence;
+  target_ = target;
+  members_[target] = {.attempt = ++last_attempt_};
+  actions_.push_back(range::Fence{last_attempt_, target});
+}
+
+void RangeKeeper::OnTargetFenced(TimePoint now) {
+  members_[target_].progress = now;
+  set_.SetState(target_, MemberState::kFilling);
+  actions_.push_back(range::Open{target_});
+  AwaitBarrier(Job::kOpen, {});
+}
+
+void RangeKeeper::StartCopy(TimePoint now) {
+  job_ = Job::kCopy;
+  const RangeRecord::Member& member = record_.members[target_];
+  const bool newer_wins = SaturatingAdd(member.since, options_.tombstone_ttl / 2) > now;
+  walk_.emplace(options_.walk, set_, actions_, last_attempt_);
+  walk_->Fill(target_, set_.ChooseReader(set_.in(), last_attempt_), newer_wins,
+              {.key = options_.identity_key, .value = member.datalet}, now);
+}
+
+void RangeKeeper::AwaitBarrier(Job job, const Need& need) {
+  job_ = job;
+  job_barrier_ = AskBarrier(need);
+}
+
+// All members have what the job needs: one transaction ends it.
+void RangeKeeper::EndJob(TimePoint now) {
+  barrier_done_ = false;
+  job_proposed_ = true;
+  RangeRecord record = record_;
+  if (job_ == Job::kEnter) {
+    record.members[target_].in = true;
+    record.members[target_].since = now;
+  } else if (job_ == Job::kSwept) {
+    record.swept = set_.epoch() - 1;
+    record.closed.clear();
+  } else {
+    record.strong = true;
+  }
+  Propose(std::move(record), now);
+}
+
+void RangeKeeper::StopJob(TimePoint now) {
+  const bool fills = job_ != Job::kSweep && job_ != Job::kSwept && job_ != Job::kStrong;
+  walk_.reset();
+  if (job_barrier_ != 0) set_.Withdraw(job_barrier_);
+  job_barrier_ = 0;
+  barrier_done_ = false;
+  job_ = Job::kNone;
+  job_due_ = SaturatingAdd(now, options_.walk.retry);
+  if (!fills) return;
+  members_[target_] = {.due = SaturatingAdd(now, options_.member_timeout)};
+  if (set_.state(target_) == MemberState::kOut) return;
+  set_.SetState(target_, MemberState::kOut);
+  actions_.push_back(range::Shut{target_});
+}
+
+}  // namespace stout::internal

@@ -1,0 +1,338 @@
+#include "stout/core/range_keeper.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stout::internal {
+namespace {
+
+MemberMask InOf(const RangeRecord& record) {
+  MemberMask in = 0;
+  for (MemberIndex m = 0; m < record.members.size(); ++m) {
+    if (record.members[m].in) in |= MaskOf(m);
+  }
+  return in;
+}
+
+}  // namespace
+
+RangeKeeper::RangeKeeper(RangeRecord record, ReplicaSet& set, RangeKeeperOptions options)
+    : set_(set),
+      options_(std::move(options)),
+      record_(std::move(record)),
+      wanted_(InOf(record_)),
+      want_strong_(record_.strong),
+      members_(record_.members.size()) {}
+
+// --- Inputs --------------------------------------------------------------------------------------
+
+void RangeKeeper::Start(TimePoint now) {
+  if (stage_ != Stage::kNew) return;
+  stage_ = Stage::kTakingOver;
+  started_ = now;
+  Advance(now);
+}
+
+void RangeKeeper::Want(MemberMask members, TimePoint now) {
+  wanted_ = members;
+  Advance(now);
+}
+
+void RangeKeeper::WantStrong(bool strong, TimePoint now) {
+  want_strong_ = strong;
+  if (!strong && job_ == Job::kStrong && !job_proposed_) StopJob(now);
+  // A transaction under way may be in force.
+  set_.SetStrong(strong || record_.strong || (proposed_ && proposed_->strong));
+  Advance(now);
+}
+
+void RangeKeeper::OnFenced(range::Attempt attempt, Errc errc, TimePoint now) {
+  const auto called = CalledMember(attempt);
+  if (!called) return;
+  Member& member = members_[*called];
+  member.attempt = 0;
+  if (errc == Errc::kFenced) return OnFencedOut(now);
+  if (stage_ == Stage::kServing) {
+    errc == Errc::kOk ? OnTargetFenced(now) : StopJob(now);
+  } else if (errc == Errc::kOk) {
+    member.step = Step::kRead;
+  } else {
+    member.due = SaturatingAdd(now, options_.walk.retry);
+  }
+  Advance(now);
+}
+
+void RangeKeeper::OnRead(range::Attempt attempt, const ReadResult& result, TimePoint now) {
+  const auto called = CalledMember(attempt);
+  if (called) {
+    Member& member = members_[*called];
+    member.attempt = 0;
+    if (result.errc != Errc::kOk || result.states.size() != 2) {
+      member.due = SaturatingAdd(now, options_.walk.retry);
+    } else {
+      member.probed.reset();
+      const StoredState& identity = result.states[0];
+      member.lost = !identity.found || identity.value != record_.members[*called].datalet;
+      member.step = Step::kReady;
+      const auto mark = result.states[1].found ? ParseMark(result.states[1].value) : std::nullopt;
+      if (mark && !member.lost) {
+        Version& version = found_marks_[mark->epoch];
+        version = std::max(version, mark->version);
+      }
+    }
+  } else if (walk_) {
+    (void)walk_->OnRead(attempt, result, now);
+  }
+  Advance(now);
+}
+
+void RangeKeeper::OnScanned(range::Attempt attempt, const ScanResult& result, TimePoint now) {
+  if (walk_) (void)walk_->OnScanned(attempt, result, now);
+  Advance(now);
+}
+
+void RangeKeeper::OnCopied(range::Attempt attempt, const WriteResult& result, TimePoint now) {
+  Errc errc = result.batch;
+  for (const ItemError& item : result.items) {
+    if (errc == Errc::kOk || item.errc == Errc::kFenced) errc = item.errc;
+  }
+  if (errc == Errc::kFenced) return OnFencedOut(now);
+  if (walk_) (void)walk_->OnCopied(attempt, errc, now);
+  Advance(now);
+}
+
+void RangeKeeper::OnSettled(FetchId id, Errc errc, bool again, const StoredState& state,
+                            TimePoint now) {
+  if (walk_) walk_->OnSettled(id, errc, again, state, now);
+  Advance(now);
+}
+
+void RangeKeeper::OnCommitted(range::Attempt attempt, Errc errc, const RangeRecord& found,
+                              TimePoint now) {
+  if (attempt != commit_ || !proposed_) return;
+  commit_ = 0;
+  // An earlier attempt, whose answer was lost, may have stored it.
+  const bool stored = errc == Errc::kOk || (errc == Errc::kRefused && found == *proposed_);
+  if (stored) {
+    OnAgreed(now);
+  } else if (errc == Errc::kFenced || errc == Errc::kRefused) {
+    return Lose();
+  } else {
+    commit_due_ = SaturatingAdd(now, options_.walk.retry);
+  }
+  Advance(now);
+}
+
+bool RangeKeeper::OnReply(const RunReply& reply, TimePoint now) {
+  if ((reply.id & kKeepersOwn) == 0) return false;
+  if (reply.id == mark_barrier_) {
+    OnMark(reply.errc, now);
+  } else if (reply.id == job_barrier_) {
+    job_barrier_ = 0;
+    if (reply.errc != Errc::kOk) {
+      StopJob(now);
+    } else if (job_ == Job::kOpen) {
+      StartCopy(now);
+    } else {
+      barrier_done_ = true;
+    }
+  }
+  Advance(now);
+  return true;
+}
+
+void RangeKeeper::SetBusy(MemberIndex member, bool busy, TimePoint now) {
+  std::optional<TimePoint>& since = members_[member].busy;
+  if (busy != since.has_value()) since = busy ? std::optional(now) : std::nullopt;
+}
+
+void RangeKeeper::OnLagging(MemberIndex member, TimePoint now) {
+  std::optional<TimePoint>& since = members_[member].lagging;
+  if ((set_.writers() & MaskOf(member)) != 0 && !since) since = now;
+  Advance(now);
+}
+
+void RangeKeeper::OnLost(MemberIndex member, TimePoint now) {
+  const bool targeted = job_ != Job::kNone && member == target_;
+  if (record_.members[member].in || targeted) members_[member].lost = true;
+  Advance(now);
+}
+
+void RangeKeeper::OnFencedOut(TimePoint) { Lose(); }
+
+void RangeKeeper::Tick(TimePoint now) { Advance(now); }
+
+// --- The next step -------------------------------------------------------------------------------
+
+void RangeKeeper::Advance(TimePoint now) {
+  next_tick_ = kNever;
+  if (stage_ == Stage::kTakingOver && !proposed_) TakeOver(now);
+  if (proposed_ && commit_ == 0 && IsDue(commit_due_, now)) SendCommit(now);
+  if (stage_ == Stage::kServing) DropMembers(now);
+  if (stage_ == Stage::kServing) StartMark(now);
+  if (stage_ == Stage::kServing) Work(now);
+}
+
+bool RangeKeeper::IsDue(TimePoint due, TimePoint now) {
+  if (due <= now) return true;
+  next_tick_ = std::min(next_tick_, due);
+  return false;
+}
+
+void RangeKeeper::Lose() {
+  if (stage_ == Stage::kOver) return;
+  stage_ = Stage::kOver;
+  walk_.reset();
+  proposed_.reset();
+  job_ = Job::kNone;
+  next_tick_ = kNever;
+  set_.FailAll(Errc::kFenced);
+  actions_.push_back(range::GiveUp{});
+}
+
+std::optional<MemberIndex> RangeKeeper::CalledMember(range::Attempt attempt) const {
+  for (MemberIndex m = 0; m < members_.size(); ++m) {
+    if (members_[m].attempt == attempt && attempt != 0) return m;
+  }
+  return std::nullopt;
+}
+
+// --- Take-over -----------------------------------------------------------------------------------
+
+void RangeKeeper::TakeOver(TimePoint now) {
+  MemberMask ready = 0;
+  MemberMask hoped = 0;
+  ForEachMember(InOf(record_), [&](MemberIndex m) {
+    Member& member = members_[m];
+    if (member.lost) return;
+    (member.step == Step::kReady ? ready : hoped) |= MaskOf(m);
+    if (member.step == Step::kReady || member.attempt != 0 || !IsDue(member.due, now)) return;
+    member.attempt = ++last_attempt_;
+    if (member.step == Step::kFence) {
+      actions_.push_back(range::Fence{member.attempt, m});
+    } else {
+      actions_.push_back(
+          range::Read{member.attempt, m, {options_.identity_key, options_.mark_key}});
+    }
+  });
+  const TimePoint limit = SaturatingAdd(started_, options_.member_timeout);
+  if (ready != 0 && (hoped == 0 || IsDue(limit, now))) {
+    EndTakeOver(ready, now);
+  } else if (ready == 0 && IsDue(SaturatingAdd(limit, options_.member_timeout), now)) {
+    Lose();
+  }
+}
+
+void RangeKeeper::EndTakeOver(MemberMask ready, TimePoint now) {
+  RangeRecord record = Without(InOf(record_) & ~ready, now);
+  for (const auto& [epoch, version] : found_marks_) {
+    if (epoch <= record.swept || epoch >= set_.epoch()) continue;
+    Version& closed = record.closed[epoch];
+    closed = std::max(closed, version);
+  }
+  Propose(std::move(record), now);
+}
+
+// --- Transactions --------------------------------------------------------------------------------
+
+RangeRecord RangeKeeper::Without(MemberMask members, TimePoint now) const {
+  RangeRecord record = record_;
+  ForEachMember(members, [&](MemberIndex m) {
+    record.members[m].in = false;
+    record.members[m].since = now;
+  });
+  return record;
+}
+
+void RangeKeeper::Propose(RangeRecord record, TimePoint now) {
+  ++record.revision;
+  proposed_ = std::move(record);
+  SendCommit(now);
+}
+
+void RangeKeeper::SendCommit(TimePoint) {
+  commit_ = ++last_attempt_;
+  actions_.push_back(range::Commit{commit_, *proposed_});
+}
+
+void RangeKeeper::OnAgreed(TimePoint now) {
+  const MemberMask before = InOf(record_);
+  record_ = *std::exchange(proposed_, std::nullopt);
+  const MemberMask in = InOf(record_);
+  set_.SetStrong(record_.strong || want_strong_);
+  set_.Adopt(record_);
+  if (std::exchange(job_proposed_, false)) job_ = Job::kNone;
+  if (stage_ == Stage::kTakingOver) {
+    stage_ = Stage::kServing;
+    for (Member& member : members_) member = {.progress = now};  // late answers do not count
+    ForEachMember(in, [&](MemberIndex m) { actions_.push_back(range::Open{m}); });
+    actions_.push_back(range::Serve{});
+  } else {
+    ForEachMember(before & ~in, [&](MemberIndex m) {
+      members_[m] = {.due = SaturatingAdd(now, options_.member_timeout)};
+      actions_.push_back(range::Shut{m});
+    });
+  }
+  if (walk_) walk_->OnMembersChanged(now);
+}
+
+// --- Members that fail ---------------------------------------------------------------------------
+
+std::optional<TimePoint> RangeKeeper::SilentSince(MemberIndex m) const {
+  const Member& member = members_[m];
+  std::optional<TimePoint> since;
+  const auto owes = [&](TimePoint from) { since = since ? std::min(*since, from) : from; };
+  if (member.busy) owes(*member.busy);
+  if (member.probed) owes(*member.probed);
+  if (walk_ && walk_->awaited() == m) owes(walk_->awaited_since());
+  if (since) since = std::max(*since, member.progress);
+  return since;
+}
+
+void RangeKeeper::DropMembers(TimePoint now) {
+  const MemberMask in = set_.in();
+  MemberMask lost = 0;
+  MemberMask failing = 0;
+  MemberMask hopeless = 0;
+  TimePoint newest{};  // of the silences
+  ForEachMember(set_.writers(), [&](MemberIndex m) {
+    const Member& member = members_[m];
+    if (member.lost) lost |= MaskOf(m);
+    const auto silent = SilentSince(m);
+    const TimePoint limit = SaturatingAdd(silent.value_or(kNever), options_.member_timeout);
+    const bool stalled = IsDue(limit, now);
+    if (stalled && IsDue(SaturatingAdd(limit, options_.member_timeout), now)) hopeless |= MaskOf(m);
+    if (!stalled && !member.lagging) return;
+    failing |= MaskOf(m);
+    newest = std::max(newest, member.lagging ? *member.lagging : *silent);
+  });
+  const bool fills = job_ == Job::kOpen || job_ == Job::kCopy || job_ == Job::kEnter;
+  if (fills && !job_proposed_ && ((lost | failing) & MaskOf(target_)) != 0) StopJob(now);
+  // A member that is lost has not all data. Other members have, even if they do not answer now.
+  if ((in & ~lost & ~hopeless) == 0) return Lose();
+  MemberMask leaving = in & lost;
+  if ((in & failing & ~lost) != 0) {
+    const MemberMask staying = in & ~lost & ~failing;
+    bool proven = false;
+    ForEachMember(staying, [&](MemberIndex m) { proven |= members_[m].progress > newest; });
+    if (proven) {
+      leaving |= in & failing;
+    } else {
+      Probe(staying, now);
+    }
+  }
+  if (leaving != 0 && !proposed_) Propose(Without(leaving, now), now);
+}
+
+// Asks idle members for an answer.
+void RangeKeeper::Probe(MemberMask members, TimePoint now) {
+  ForEachMember(members, [&](MemberIndex m) {
+    Member& member = members_[m];
+    if (!member.probed) member.probed = now;
+    if (member.attempt != 0 || !IsDue(member.due, now)) return;
+    member.attempt = ++last_attempt_;
+    actions_.push_back(range::Read{member.attempt, m, {options_.identity_key, options_.mark_key}});
+  });
+}
+
+}  // namespace stout::internal

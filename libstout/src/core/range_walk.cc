@@ -1,0 +1,200 @@
+#include "stout/core/range_walk.h"
+
+#include <cstddef>
+#include <utility>
+
+namespace stout::internal {
+
+void RangeWalk::Fill(MemberIndex target, MemberIndex source, bool newer_wins, WriteItem last,
+                     TimePoint now) {
+  target_ = target;
+  last_ = std::move(last);
+  newer_wins_ = newer_wins;
+  Begin({{source, true, false}, {target, true, true}}, now);
+}
+
+void RangeWalk::Sweep(TimePoint now) {
+  std::vector<Pass> passes;
+  ForEachMember(set_.in(), [&](MemberIndex m) { passes.push_back({m, false, false}); });
+  Begin(std::move(passes), now);
+}
+
+void RangeWalk::Begin(std::vector<Pass> passes, TimePoint now) {
+  passes_ = std::move(passes);
+  SendScan(now);
+}
+
+range::Attempt RangeWalk::Call(MemberIndex member, TimePoint now) {
+  due_ = kNever;
+  if (awaited_ != member) awaited_since_ = now;
+  awaited_ = member;
+  return attempt_ = ++last_attempt_;
+}
+
+void RangeWalk::SendScan(TimePoint now) {
+  const Pass& pass = passes_.back();
+  const bool values = pass.at_target && newer_wins_;
+  actions_.push_back(
+      range::Scan{Call(pass.member, now), pass.member, {cursor_, options_.page_keys, values}});
+}
+
+// The call under way was answered. If it failed, `step` repeats it later.
+bool RangeWalk::Succeeded(Errc errc, Step step, TimePoint now) {
+  attempt_ = 0;
+  if (errc == Errc::kOk) {
+    awaited_.reset();
+    return true;
+  }
+  retry_ = step;
+  due_ = SaturatingAdd(now, options_.retry);
+  return false;
+}
+
+bool RangeWalk::OnScanned(range::Attempt attempt, const ScanResult& result, TimePoint now) {
+  if (attempt != attempt_) return false;
+  if (!Succeeded(result.errc, &RangeWalk::SendScan, now)) return true;
+  next_cursor_ = result.cursor;
+  Compare(result, now);
+  return true;
+}
+
+// Chooses the keys of a page that must be settled.
+void RangeWalk::Compare(const ScanResult& page, TimePoint now) {
+  page_.clear();
+  source_stamps_.clear();
+  const Pass& pass = passes_.back();
+  for (const ScannedKey& scanned : page.keys) {
+    if (scanned.key.starts_with(kInternalKeys)) continue;
+    if (!pass.fills && set_.IsSettled(scanned.state.stamp)) continue;
+    page_.push_back({scanned.key, pass.at_target ? scanned.state : StoredState{}});
+    source_stamps_.push_back(scanned.state.stamp);
+  }
+  if (!pass.fills || pass.at_target || page_.empty()) return SettlePage();
+  SendRead(now);
+}
+
+void RangeWalk::SendRead(TimePoint now) {
+  range::Read read{Call(target_, now), target_, {}};
+  for (const Item& item : page_) read.keys.push_back(item.key);
+  actions_.push_back(std::move(read));
+}
+
+bool RangeWalk::OnRead(range::Attempt attempt, const ReadResult& result, TimePoint now) {
+  if (attempt != attempt_) return false;
+  const bool complete = result.states.size() == page_.size();
+  const Errc errc = complete || result.errc != Errc::kOk ? result.errc : Errc::kTransient;
+  if (!Succeeded(errc, &RangeWalk::SendRead, now)) return true;
+  std::vector<Item> differing;
+  for (std::size_t i = 0; i < page_.size(); ++i) {
+    const Stamp stamp = result.states[i].stamp;
+    if (stamp == source_stamps_[i] && set_.IsSettled(stamp)) continue;
+    differing.push_back({std::move(page_[i].key), result.states[i]});
+  }
+  page_ = std::move(differing);
+  SettlePage();
+  return true;
+}
+
+void RangeWalk::SettlePage() {
+  const bool gather = !passes_.back().fills;
+  for (std::size_t i = 0; i < page_.size(); ++i) {
+    const FetchId id = ++last_attempt_ | kKeepersOwn;
+    settling_[id] = i;
+    actions_.push_back(range::Settle{id, page_[i].key, gather});
+  }
+  if (!page_.empty()) return;
+  retry_ = &RangeWalk::NextStep;
+  due_ = TimePoint::min();
+}
+
+void RangeWalk::OnSettled(FetchId id, Errc errc, bool again, const StoredState& state,
+                          TimePoint now) {
+  const auto found = settling_.find(id);
+  if (found == settling_.end()) return;
+  const Item& item = page_[found->second];
+  settling_.erase(found);
+  if (errc != Errc::kOk) {
+    result_ = Result::kFailed;
+  } else if (!again && passes_.back().fills) {
+    Judge(item, state);
+  }
+  if (settling_.empty()) NextStep(now);
+}
+
+void RangeWalk::Judge(const Item& item, const StoredState& state) {
+  const Stamp stamp = state.stamp;
+  if (stamp == item.target.stamp) return;
+  if (newer_wins_ && passes_.back().at_target && item.target.stamp > stamp) {
+    actions_.push_back(range::Change{item.key, item.target});
+  } else if (stamp == Stamp{} && !state.found) {
+    if (item.target.found) actions_.push_back(range::Change{item.key, {}});
+  } else {
+    copies_.push_back({.key = item.key,
+                       .value = state.value,
+                       .kind = state.found ? WriteKind::kPut : WriteKind::kDelete,
+                       .version = stamp.epoch == set_.epoch() ? stamp.version : 0});
+  }
+}
+
+// The page is settled: copy, then the next page, then the next pass.
+void RangeWalk::NextStep(TimePoint now) {
+  due_ = kNever;
+  if (result_ != Result::kRuns) return;
+  if (!copies_.empty()) return SendCopy(now);
+  cursor_ = next_cursor_;
+  if (cursor_.empty() && !passes_.empty()) passes_.pop_back();
+  if (!passes_.empty()) return SendScan(now);
+  if (last_) {
+    copies_.push_back(*std::exchange(last_, std::nullopt));
+    return SendCopy(now);
+  }
+  result_ = Result::kDone;
+}
+
+void RangeWalk::SendCopy(TimePoint now) {
+  range::Copy copy{Call(target_, now), target_, {}};
+  std::size_t bytes = 0;
+  for (const WriteItem& item : copies_) {
+    if (bytes >= options_.copy_bytes) break;
+    bytes += item.key.size() + item.value.size();
+    copy.items.push_back(item);
+  }
+  copying_ = copy.items.size();
+  actions_.push_back(std::move(copy));
+}
+
+bool RangeWalk::OnCopied(range::Attempt attempt, Errc errc, TimePoint now) {
+  if (attempt != attempt_) return false;
+  if (!Succeeded(errc, &RangeWalk::SendCopy, now)) return true;
+  copies_.erase(copies_.begin(), copies_.begin() + static_cast<std::ptrdiff_t>(copying_));
+  NextStep(now);
+  return true;
+}
+
+void RangeWalk::OnMembersChanged(TimePoint now) {
+  if (passes_.empty() || result_ != Result::kRuns) return;
+  const Pass scanned = passes_.back();
+  const auto gone = [&](const Pass& pass) {
+    return !pass.at_target && (set_.in() & MaskOf(pass.member)) == 0;
+  };
+  if (scanned.fills) {
+    if (gone(passes_.front())) result_ = Result::kFailed;
+    return;
+  }
+  std::erase_if(passes_, gone);
+  if (passes_.empty()) {
+    result_ = Result::kDone;
+  } else if (gone(scanned)) {  // go on with the next member
+    settling_.clear();
+    cursor_.clear();
+    SendScan(now);
+  }
+}
+
+void RangeWalk::Tick(TimePoint now) {
+  if (now < due_ || result_ != Result::kRuns) return;
+  due_ = kNever;
+  (this->*retry_)(now);
+}
+
+}  // namespace stout::internal

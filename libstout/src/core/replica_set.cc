@@ -1,0 +1,150 @@
+#include "stout/core/replica_set.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <string>
+#include <system_error>
+
+namespace stout::inline v1 {
+
+std::string EncodeMark(const Mark& mark) {
+  return std::to_string(mark.epoch) + ":" + std::to_string(mark.version);
+}
+
+std::optional<Mark> ParseMark(std::string_view text) {
+  Mark mark;
+  const char* const end = text.data() + text.size();
+  const auto epoch = std::from_chars(text.data(), end, mark.epoch);
+  if (epoch.ec != std::errc() || epoch.ptr == end || *epoch.ptr != ':') return std::nullopt;
+  const auto version = std::from_chars(epoch.ptr + 1, end, mark.version);
+  if (version.ec != std::errc() || version.ptr != end) return std::nullopt;
+  return mark;
+}
+
+}  // namespace stout::inline v1
+
+namespace stout::internal {
+
+// --- Members -------------------------------------------------------------------------------------
+
+void ReplicaSet::Adopt(const RangeRecord& record) {
+  closed_ = record.closed;
+  swept_ = record.swept;
+  for (MemberIndex m = 0; m < record.members.size(); ++m) {
+    if (record.members[m].in) {
+      SetState(m, MemberState::kIn);
+    } else if ((in_ & MaskOf(m)) != 0) {
+      SetState(m, MemberState::kOut);
+    }
+  }
+}
+
+void ReplicaSet::SetState(MemberIndex member, MemberState state) {
+  if (states_[member] == state) return;
+  const MemberMask bit = MaskOf(member);
+  const auto set = [bit](MemberMask& mask, bool on) { mask = on ? mask | bit : mask & ~bit; };
+  states_[member] = state;
+  set(in_, state == MemberState::kIn);
+  set(required_, state == MemberState::kIn || state == MemberState::kEntering);
+  set(writers_, state != MemberState::kOut);
+  for (auto& entry : answers_) {
+    Answer& answer = entry.second;
+    if (state == MemberState::kOut) {  // if it returns, it does so with another engine
+      set(answer.asked, false);
+      set(answer.have, false);
+      set(answer.failed, false);
+    } else if (state == MemberState::kEntering && (answer.asked & bit) == 0) {
+      set(answer.have, true);  // invariant 2
+    }
+  }
+  if (state == MemberState::kOut) queues_[member] = {};
+  ReleaseAll();
+}
+
+bool ReplicaSet::takes_writes() const {
+  return static_cast<std::uint32_t>(std::popcount(in_)) >= options_.min_in;
+}
+
+bool ReplicaSet::IsSettled(Stamp stamp) const {
+  if (stamp.epoch == epoch_ || stamp.version == 0 || stamp.epoch <= swept_) return true;
+  const auto mark = closed_.find(stamp.epoch);
+  return mark != closed_.end() && stamp.version <= mark->second;
+}
+
+// --- Answers -------------------------------------------------------------------------------------
+
+void ReplicaSet::Ask(ReplyId id, const Need& need) {
+  answers_.emplace_hint(answers_.end(), id, Answer{.need = need, .asked = Asked(need)});
+}
+
+void ReplicaSet::OnReply(ReplyId id, MemberIndex member, Errc errc) {
+  const auto found = answers_.find(id);
+  if (found == answers_.end() || errc == Errc::kClosed) return;
+  Answer& answer = found->second;
+  const MemberMask bit = MaskOf(member);
+  if ((answer.asked & bit) == 0) return;
+  if (errc == Errc::kOk) {
+    answer.have |= bit;
+  } else {
+    answer.failed |= bit;
+    if (answer.errc == Errc::kOk || (required_ & bit) != 0) answer.errc = errc;
+  }
+  if (TryRelease(id, answer)) answers_.erase(found);
+}
+
+ReplicaSet::Fate ReplicaSet::Judge(const Answer& answer) const {
+  const Need& need = answer.need;
+  const bool all = need.members == 0;
+  const MemberMask counted = need.only != 0 ? need.only : all ? required_ : in_;
+  if (need.only != 0 && (need.only & ~writers_) != 0) return Fate::kFails;
+  const int present = std::popcount(counted);
+  const int wanted = all ? present : std::min(static_cast<int>(need.members), present);
+  const int min_in = need.write ? static_cast<int>(options_.min_in) : 0;
+  if (present > 0 && std::popcount(answer.have & counted) >= wanted &&
+      std::popcount(answer.have & in_) >= min_in) {
+    return Fate::kDone;
+  }
+  const bool failed = (answer.failed & counted) != 0;
+  return failed && std::popcount(counted & ~answer.failed) < wanted ? Fate::kFails : Fate::kWaits;
+}
+
+bool ReplicaSet::TryRelease(ReplyId id, const Answer& answer) {
+  const Fate fate = Judge(answer);
+  if (fate == Fate::kWaits) return false;
+  const Errc failure = answer.errc == Errc::kOk ? Errc::kClosed : answer.errc;
+  replies_.push_back({id, fate == Fate::kDone ? Errc::kOk : failure});
+  return true;
+}
+
+void ReplicaSet::ReleaseAll() {
+  std::erase_if(answers_,
+                [this](const auto& entry) { return TryRelease(entry.first, entry.second); });
+}
+
+void ReplicaSet::FailAll(Errc errc) {
+  for (const auto& entry : answers_) replies_.push_back({entry.first, errc});
+  answers_.clear();
+}
+
+// --- Reads ---------------------------------------------------------------------------------------
+
+MemberIndex ReplicaSet::ChooseReader(MemberMask clean, std::uint64_t random) const {
+  std::size_t shortest = SIZE_MAX;
+  MemberMask best = 0;
+  for (MemberMask left = in_ & clean; left != 0; left &= left - 1) {
+    const Queue& queue = queues_[static_cast<std::size_t>(std::countr_zero(left))];
+    const std::size_t length = queue.own + queue.theirs;
+    if (length < shortest) best = 0;
+    if (length <= shortest) best |= left & ~(left - 1);
+    shortest = std::min(shortest, length);
+  }
+  if ((best & local_) != 0) best = local_;
+  for (std::uint64_t skip = random % static_cast<std::uint64_t>(std::popcount(best)); skip > 0;
+       --skip) {
+    best &= best - 1;
+  }
+  return static_cast<MemberIndex>(std::countr_zero(best));
+}
+
+}  // namespace stout::internal

@@ -1,0 +1,83 @@
+#include "stout/core/strong_reads.h"
+
+#include <utility>
+
+namespace stout::internal {
+
+void StrongReads::Read(KeyView key, FetchId id, bool gather) {
+  auto found = entries_.find(key);
+  const bool joins = found != entries_.end() && (found->second.gathers || !gather);
+  if (found == entries_.end()) found = entries_.try_emplace(std::string(key)).first;
+  found->second.ids.push_back(id);
+  if (joins) return;
+  found->second.gathers = gather;
+  Send(found->first, found->second);
+}
+
+void StrongReads::Send(const std::string& key, Entry& entry) {
+  tokens_.erase(entry.token);
+  entry.token = ++last_token_;
+  tokens_[entry.token] = key;
+  entry.newest = {};
+  entry.wanted = set_.in();
+  if (!entry.gathers) entry.wanted = MaskOf(set_.ChooseReader(set_.in(), random_.Next()));
+  ForEachMember(entry.wanted, [&](MemberIndex m) {
+    effects_.fetches.push_back({m, entry.token, key});
+  });
+}
+
+void StrongReads::OnFetched(FetchId token, MemberIndex member, Errc errc, StoredState state) {
+  const auto key = tokens_.find(token);
+  if (key == tokens_.end()) return;
+  const auto found = entries_.find(key->second);
+  Entry& entry = found->second;
+  if ((entry.wanted & MaskOf(member)) == 0 || errc == Errc::kClosed) return;
+  if (errc != Errc::kOk) return End(found, errc, false);
+  entry.wanted &= ~MaskOf(member);
+  if (!entry.newest.found && entry.newest.stamp == Stamp{}) {
+    entry.newest = std::move(state);
+  } else if (state.stamp > entry.newest.stamp) {
+    entry.newest = std::move(state);
+  }
+  if (entry.wanted != 0) return;
+  if (set_.IsSettled(entry.newest.stamp)) return End(found, Errc::kOk, false);
+  if (entry.gathers) {  // OnMarked ends the read
+    effects_.repairs.push_back({found->first, entry.newest});
+    return;
+  }
+  entry.gathers = true;
+  Send(found->first, entry);
+}
+
+void StrongReads::OnMarked(KeyView key) {
+  const auto found = entries_.find(key);
+  if (found != entries_.end()) End(found, Errc::kOk, true);
+}
+
+void StrongReads::OnRepairRefused(KeyView key, Errc errc) {
+  const auto found = entries_.find(key);
+  if (found != entries_.end()) End(found, errc, false);
+}
+
+void StrongReads::OnMembersChanged() {
+  for (auto& [key, entry] : entries_) {
+    if ((entry.wanted & ~set_.in()) != 0) Send(key, entry);
+  }
+}
+
+void StrongReads::FailAll(Errc errc) {
+  while (!entries_.empty()) End(entries_.begin(), errc, false);
+}
+
+void StrongReads::End(Entries::iterator found, Errc errc, bool again) {
+  Entry& entry = found->second;
+  for (const FetchId id : entry.ids) {
+    reads::Done done{.id = id, .errc = errc, .again = again, .state = {}};
+    if (errc == Errc::kOk && !again) done.state = entry.newest;
+    effects_.done.push_back(std::move(done));
+  }
+  tokens_.erase(entry.token);
+  entries_.erase(found);
+}
+
+}  // namespace stout::internal

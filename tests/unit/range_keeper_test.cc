@@ -1,0 +1,373 @@
+#include "stout/core/range_keeper.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tests/support/catch.h"
+
+namespace stout {
+namespace {
+
+using namespace internal;
+using namespace std::chrono_literals;
+
+/// Three members, of which the first `in` are in, under epoch 5. The test is the driver.
+struct Range {
+  explicit Range(MemberIndex in = 3) : keeper(Record(in), set, Options()) {}
+
+  static RangeRecord Record(MemberIndex in) {
+    RangeRecord record;
+    for (MemberIndex m = 0; m < 3; ++m) {
+      record.members.push_back({.datalet = "d" + std::to_string(m), .in = m < in});
+    }
+    record.swept = 3;
+    record.revision = 10;
+    return record;
+  }
+  static RangeKeeperOptions Options() {
+    RangeKeeperOptions options;
+    options.tombstone_ttl = 1ns;
+    options.mark_key = "stout:mark:0";
+    options.identity_key = "stout:datalet:0";
+    return options;
+  }
+
+  /// The next action, which must be of this kind.
+  template <typename Kind>
+  Kind Next() {
+    for (range::Action& action : keeper.TakeActions()) actions.push_back(std::move(action));
+    INFO("of kind " << (actions.empty() ? 99 : actions.front().index()));
+    REQUIRE_FALSE(actions.empty());
+    REQUIRE(std::holds_alternative<Kind>(actions.front()));
+    const Kind kind = std::get<Kind>(actions.front());
+    actions.pop_front();
+    return kind;
+  }
+  [[nodiscard]] bool Quiet() {
+    for (range::Action& action : keeper.TakeActions()) actions.push_back(std::move(action));
+    return actions.empty();
+  }
+  void Pass(Duration time) { keeper.Tick(now += time); }
+
+  static ReadResult Marked(MemberIndex m, const std::string& mark) {
+    return {.errc = Errc::kOk,
+            .states = {{.found = true, .value = "d" + std::to_string(m), .stamp = {4, 0}},
+                       {.found = !mark.empty(), .value = mark, .stamp = {4, 9}}}};
+  }
+  void AnswerFence(Errc errc = Errc::kOk) {
+    keeper.OnFenced(Next<range::Fence>().attempt, errc, now);
+  }
+  void AnswerRead(const std::string& mark = "") {
+    const auto read = Next<range::Read>();
+    keeper.OnRead(read.attempt, Marked(read.member, mark), now);
+  }
+  RangeRecord Agree() {
+    const auto commit = Next<range::Commit>();
+    keeper.OnCommitted(commit.attempt, Errc::kOk, {}, now);
+    return commit.record;
+  }
+  /// All engines pass the barrier.
+  range::Barrier PassBarrier() {
+    const auto barrier = Next<range::Barrier>();
+    for (MemberIndex m = 0; m < 3; ++m) set.OnReply(barrier.id, m, Errc::kOk);
+    for (const RunReply& reply : set.TakeReplies()) CHECK(keeper.OnReply(reply, now));
+    return barrier;
+  }
+  void Scanned(MemberIndex m, std::vector<ScannedKey> keys) {
+    const auto scan = Next<range::Scan>();
+    CHECK(scan.member == m);
+    keeper.OnScanned(scan.attempt, {Errc::kOk, std::move(keys), ""}, now);
+  }
+  /// Takes the range over and ends the sweep that is due.
+  void Serve(MemberIndex in = 3) {
+    keeper.Start(now);
+    for (MemberIndex m = 0; m < in; ++m) AnswerFence();
+    for (MemberIndex m = 0; m < in; ++m) AnswerRead();
+    Agree();
+    for (MemberIndex m = 0; m < in; ++m) Next<range::Open>();
+    Next<range::Serve>();
+    for (MemberIndex m = in; m > 0; --m) Scanned(m - 1, {});
+    PassBarrier();
+    Agree();
+    REQUIRE(Quiet());
+    REQUIRE(keeper.settled());
+  }
+
+  ReplicaSet set{5, {}};
+  RangeKeeper keeper;
+  TimePoint now{100s};
+  std::deque<range::Action> actions;
+};
+
+TEST_CASE("a new owner fences all members, closes the marks, and then serves", "[keeper]") {
+  Range range;
+  range.keeper.Start(range.now);
+  for (int m = 0; m < 3; ++m) range.AnswerFence();
+  range.AnswerRead("4:7");
+  range.AnswerRead("4:9");
+  range.AnswerRead("2:5");  // swept long ago
+  CHECK_FALSE(range.keeper.serving());
+  const RangeRecord record = range.Agree();
+  CHECK(record.closed == std::map<Epoch, Version>{{4, 9}});
+  CHECK(record.revision == 11);
+  for (MemberIndex m = 0; m < 3; ++m) CHECK(range.Next<range::Open>().member == m);
+  range.Next<range::Serve>();
+  CHECK(range.set.IsSettled({4, 9}));
+  CHECK_FALSE(range.set.IsSettled({4, 10}));
+}
+
+TEST_CASE("a member that does not answer a new owner leaves after the time-out", "[keeper]") {
+  Range range;
+  range.keeper.Start(range.now);
+  range.AnswerFence();
+  range.AnswerFence(Errc::kUnknown);
+  range.Next<range::Fence>();
+  range.AnswerRead("4:9");
+  CHECK(range.Quiet());
+  range.Pass(1s);
+  range.AnswerFence(Errc::kTransient);  // again
+  range.Pass(1s);
+  range.Next<range::Fence>();
+  const auto commit = range.Next<range::Commit>();
+  CHECK(commit.record.members[0].in);
+  CHECK_FALSE(commit.record.members[1].in);
+  CHECK_FALSE(commit.record.members[2].in);
+}
+
+TEST_CASE("a member without its identity is not waited for", "[keeper]") {
+  Range range(2);
+  range.keeper.Start(range.now);
+  for (int m = 0; m < 2; ++m) range.AnswerFence();
+  range.AnswerRead();
+  const auto read = range.Next<range::Read>();
+  range.keeper.OnRead(read.attempt, {.errc = Errc::kOk, .states = {{}, {}}}, range.now);
+  CHECK_FALSE(range.Agree().members[1].in);
+}
+
+TEST_CASE("an owner that a store or the coordinator fences gives the range up", "[keeper]") {
+  Range range;
+  range.keeper.Start(range.now);
+  SECTION("at a fence") { range.AnswerFence(Errc::kFenced); }
+  SECTION("at its transaction") {
+    for (int m = 0; m < 3; ++m) range.AnswerFence();
+    for (int m = 0; m < 3; ++m) range.AnswerRead();
+    range.keeper.OnCommitted(range.Next<range::Commit>().attempt, Errc::kFenced, {}, range.now);
+  }
+  SECTION("if no member answers") {
+    for (int m = 0; m < 3; ++m) range.Next<range::Fence>();
+    range.Pass(4s);
+  }
+  range.actions.erase(
+      std::remove_if(range.actions.begin(), range.actions.end(),
+                     [](const auto& a) { return std::holds_alternative<range::Fence>(a); }),
+      range.actions.end());
+  range.Next<range::GiveUp>();
+  CHECK_FALSE(range.keeper.serving());
+}
+
+TEST_CASE("a silent member leaves, after the transaction and not before", "[keeper]") {
+  Range range;
+  range.Serve();
+  range.set.Ask(1, range.set.NeedOfWrite());
+  for (MemberIndex m = 0; m < 2; ++m) range.set.OnReply(1, m, Errc::kOk);
+  range.keeper.SetBusy(2, true, range.now);
+  range.Pass(1s);
+  CHECK(range.Quiet());
+  range.Pass(1s);
+  // The others were idle: do they still have their memory?
+  const auto probe = range.Next<range::Read>();
+  CHECK(range.Next<range::Read>().member == 1);
+  CHECK(range.Quiet());
+  range.keeper.OnProgress(probe.member, range.now);
+  range.keeper.OnRead(probe.attempt, Range::Marked(probe.member, ""), range.now);
+  const auto commit = range.Next<range::Commit>();
+  CHECK_FALSE(commit.record.members[2].in);
+  CHECK(commit.record.members[2].since == range.now);
+  CHECK(range.set.TakeReplies().empty());
+  range.keeper.OnCommitted(commit.attempt, Errc::kOk, {}, range.now);
+  CHECK(range.set.TakeReplies() == std::vector<RunReply>{{1, Errc::kOk}});
+  CHECK(range.Next<range::Shut>().member == 2);
+}
+
+TEST_CASE("a transaction without an answer is repeated, and counts if it was stored", "[keeper]") {
+  Range range;
+  range.Serve();
+  range.keeper.OnLost(1, range.now);
+  const auto first = range.Next<range::Commit>();
+  range.keeper.OnCommitted(first.attempt, Errc::kUnknown, {}, range.now);
+  CHECK(range.Quiet());
+  range.Pass(1s);
+  const auto second = range.Next<range::Commit>();
+  CHECK(second.record == first.record);
+  range.keeper.OnCommitted(first.attempt, Errc::kTransient, {}, range.now);  // late
+  SECTION("by the earlier attempt") {
+    range.keeper.OnCommitted(second.attempt, Errc::kRefused, first.record, range.now);
+    CHECK(range.Next<range::Shut>().member == 1);
+  }
+  SECTION("by another owner") {
+    range.keeper.OnCommitted(second.attempt, Errc::kRefused, Range::Record(3), range.now);
+    range.Next<range::GiveUp>();
+  }
+}
+
+TEST_CASE("if all members are silent none leaves, and the owner gives up", "[keeper]") {
+  Range range;
+  range.Serve();
+  for (MemberIndex m = 0; m < 3; ++m) range.keeper.SetBusy(m, true, range.now);
+  range.Pass(3s);
+  CHECK(range.Quiet());
+  SECTION("one makes progress: the others leave") {
+    range.keeper.OnProgress(1, range.now);
+    range.Pass(0s);
+    const RangeRecord record = range.Next<range::Commit>().record;
+    CHECK(record.members[1].in);
+    CHECK_FALSE(record.members[0].in);
+  }
+  SECTION("none does") {
+    range.Pass(1s);
+    range.Next<range::GiveUp>();
+  }
+}
+
+TEST_CASE("a member is filled, counts, and then is in", "[keeper]") {
+  Range range(1);
+  range.Serve(1);
+  range.keeper.Want(3, range.now);
+  range.AnswerFence();
+  CHECK(range.Next<range::Open>().member == 1);
+  CHECK(range.set.state(1) == MemberState::kFilling);
+  CHECK(range.PassBarrier().members == 3);
+  const auto stamped = [](const char* key, Stamp stamp) {
+    return ScannedKey{key, {.found = true, .value = "", .stamp = stamp}};
+  };
+  range.Scanned(1, {stamped("gone", {2, 1}), stamped("stout:mark:0", {2, 2})});
+  const auto gone = range.Next<range::Settle>();
+  CHECK(gone.key == "gone");
+  range.keeper.OnSettled(gone.id, Errc::kOk, false, {}, range.now);
+  CHECK(range.Next<range::Change>() == range::Change{"gone", {}});
+  range.Scanned(0, {stamped("equal", {4, 1}), stamped("new", {4, 2}), stamped("ours", {5, 3}),
+                    stamped("dirty", {4, 3})});
+  const auto read = range.Next<range::Read>();
+  CHECK(read.member == 1);
+  CHECK(read.keys.size() == 4);
+  range.keeper.OnRead(
+      read.attempt,
+      {.errc = Errc::kOk, .states = {{.found = true, .value = "", .stamp = {4, 1}}, {}, {}, {}}},
+      range.now);
+  for (int i = 0; i < 3; ++i) {
+    const auto settle = range.Next<range::Settle>();
+    const bool dirty = settle.key == "dirty";
+    const Stamp stamp = settle.key == "ours" ? Stamp{5, 3} : Stamp{4, 2};
+    range.keeper.OnSettled(settle.id, Errc::kOk, dirty, {true, settle.key, stamp}, range.now);
+  }
+  const auto copy = range.Next<range::Copy>();
+  CHECK(copy.items == std::vector<WriteItem>{{"new", "new", WriteKind::kPut, 0},
+                                             {"ours", "ours", WriteKind::kPut, 3}});
+  range.keeper.OnCopied(copy.attempt, {}, range.now);
+  const auto identity = range.Next<range::Copy>();
+  CHECK(identity.items == std::vector<WriteItem>{{"stout:datalet:0", "d1", WriteKind::kPut, 0}});
+  range.keeper.OnCopied(identity.attempt, {}, range.now);
+  CHECK(range.set.state(1) == MemberState::kEntering);
+  CHECK(range.PassBarrier().members == 2);
+  CHECK(range.Agree().members[1].in);
+  CHECK(range.set.in() == 3);
+  CHECK(range.keeper.settled());
+}
+
+TEST_CASE("a member that fails while it is filled is shut and tried again later", "[keeper]") {
+  Range range(1);
+  range.Serve(1);
+  range.keeper.Want(3, range.now);
+  range.AnswerFence();
+  range.Next<range::Open>();
+  range.PassBarrier();
+  range.Next<range::Scan>();  // never answered
+  range.Pass(2s);
+  CHECK(range.Next<range::Shut>().member == 1);
+  CHECK(range.set.state(1) == MemberState::kOut);
+  CHECK(range.Quiet());
+  range.Pass(2s);
+  CHECK(range.Next<range::Fence>().member == 1);
+}
+
+TEST_CASE("a mark is written when all members have passed its barrier", "[keeper]") {
+  Range range;
+  range.Serve();
+  range.Pass(0s);
+  CHECK(range.Quiet());
+  for (int i = 0; i < 3; ++i) range.set.NextVersion();
+  range.Pass(0s);
+  const auto barrier = range.Next<range::Barrier>();
+  range.set.NextVersion();  // after the start of the barrier
+  for (MemberIndex m = 0; m < 3; ++m) {
+    CHECK(range.Quiet());
+    range.set.OnReply(barrier.id, m, Errc::kOk);
+    for (const RunReply& reply : range.set.TakeReplies()) range.keeper.OnReply(reply, range.now);
+  }
+  const auto change = range.Next<range::Change>();
+  CHECK(change.key == "stout:mark:0");
+  CHECK(change.state.value == "5:3");
+  range.set.NextVersion();  // of the mark itself
+  range.Pass(50ms);
+  CHECK(range.Quiet());
+  range.Pass(50ms);
+  CHECK(range.PassBarrier().members == 7);
+  CHECK(range.Next<range::Change>().state.value == "5:5");
+  range.set.NextVersion();
+  range.Pass(1s);
+  CHECK(range.Quiet());  // nothing but the mark has changed
+}
+
+TEST_CASE("mode sc begins with a transaction after a barrier, and waits for all before",
+          "[keeper]") {
+  Range range;
+  range.Serve();
+  range.keeper.WantStrong(false, range.now);
+  CHECK(range.set.strong());
+  CHECK_FALSE(range.Agree().strong);
+  CHECK_FALSE(range.set.strong());
+  range.keeper.WantStrong(true, range.now);
+  CHECK(range.set.strong());
+  CHECK_FALSE(range.keeper.record().strong);
+  SECTION("unless the wish changes") {
+    range.keeper.WantStrong(false, range.now);
+    CHECK_FALSE(range.set.strong());
+    range.PassBarrier();
+    CHECK(range.Quiet());
+  }
+  SECTION("which waits for the barrier") {
+    range.PassBarrier();
+    range.keeper.WantStrong(false, range.now);
+    CHECK(range.set.strong());  // the transaction may be in force
+    CHECK(range.Agree().strong);
+    CHECK_FALSE(range.Agree().strong);
+  }
+}
+
+TEST_CASE("a sweep settles what no mark covers, and records its end", "[keeper]") {
+  Range range(1);
+  range.keeper.Start(range.now);
+  range.AnswerFence();
+  range.AnswerRead("4:7");
+  range.Agree();
+  range.Next<range::Open>();
+  range.Next<range::Serve>();
+  range.Scanned(0, {{"settled", {true, "", {4, 7}}}, {"unsettled", {false, "", {4, 8}}}});
+  const auto settle = range.Next<range::Settle>();
+  CHECK(settle.key == "unsettled");
+  CHECK(settle.gather);
+  CHECK(range.Quiet());
+  range.keeper.OnSettled(settle.id, Errc::kOk, true, {}, range.now);
+  range.PassBarrier();
+  const RangeRecord record = range.Agree();
+  CHECK(record.swept == 4);
+  CHECK(record.closed.empty());
+  CHECK(range.set.IsSettled({4, 8}));
+}
+
+}  // namespace
+}  // namespace stout

@@ -1,0 +1,178 @@
+#include "stout/core/replica_set.h"
+
+#include <vector>
+
+#include "tests/support/catch.h"
+#include "tests/unit/engine_driver.h"
+
+namespace stout {
+namespace {
+
+using State = MemberState;
+using Answers = std::vector<RunReply>;
+
+/// Three members under epoch 5, of which the first `in` are in.
+ReplicaSet Three(MemberIndex in = 3, ReplicaOptions options = {}) {
+  ReplicaSet set(5, options);
+  RangeRecord record;
+  for (MemberIndex m = 0; m < 3; ++m) record.members.push_back({.datalet = "d", .in = m < in});
+  set.Adopt(record);
+  return set;
+}
+
+TEST_CASE("an answer waits for all members that are in", "[replicas]") {
+  ReplicaSet set = Three();
+  set.Ask(1, set.NeedOfWrite());
+  set.OnReply(1, 0, Errc::kOk);
+  set.OnReply(1, 0, Errc::kOk);  // twice counts once
+  set.OnReply(1, 2, Errc::kOk);
+  CHECK(set.TakeReplies().empty());
+  set.OnReply(1, 1, Errc::kOk);
+  CHECK(set.TakeReplies() == Answers{{1, Errc::kOk}});
+  set.OnReply(1, 1, Errc::kOk);
+  CHECK(set.TakeReplies().empty());
+}
+
+TEST_CASE("a member that leaves releases the answers that wait for it alone", "[replicas]") {
+  ReplicaSet set = Three();
+  set.Ask(1, set.NeedOfWrite());
+  set.Ask(2, set.NeedOfWrite());
+  for (const ReplyId id : {1, 2}) set.OnReply(id, 0, Errc::kOk);
+  set.OnReply(1, 1, Errc::kOk);
+  set.SetState(2, State::kOut);
+  CHECK(set.TakeReplies() == Answers{{1, Errc::kOk}});
+  CHECK(set.waiting() == 1);
+}
+
+TEST_CASE("in mode ec an answer waits for some members", "[replicas]") {
+  ReplicaSet set = Three(3, {.min_in = 1, .ack = 2});
+  set.SetStrong(false);
+  set.Ask(1, set.NeedOfWrite());
+  set.OnReply(1, 1, Errc::kDeadline);
+  set.OnReply(1, 2, Errc::kOk);
+  CHECK(set.TakeReplies().empty());
+  set.OnReply(1, 0, Errc::kOk);
+  CHECK(set.TakeReplies() == Answers{{1, Errc::kOk}});
+}
+
+TEST_CASE("an answer fails once a member that it needs has failed", "[replicas]") {
+  ReplicaSet set = Three(2);
+  set.SetState(2, State::kFilling);
+  set.Ask(1, set.NeedOfWrite());
+  set.OnReply(1, 2, Errc::kRefused);  // counts for nothing
+  set.OnReply(1, 0, Errc::kClosed);   // an engine that was shut
+  CHECK(set.TakeReplies().empty());
+  set.OnReply(1, 1, Errc::kDeadline);
+  CHECK(set.TakeReplies() == Answers{{1, Errc::kDeadline}});
+}
+
+TEST_CASE("a filling member counts for no level, an entering one for all", "[replicas]") {
+  ReplicaSet set = Three(2);
+  set.SetState(2, State::kFilling);
+  CHECK(set.writers() == 7);
+  set.Ask(1, set.NeedOfWrite());
+  set.Ask(2, set.NeedOfWrite());
+  for (const MemberIndex m : {0, 1}) set.OnReply(1, m, Errc::kOk);
+  CHECK(set.TakeReplies() == Answers{{1, Errc::kOk}});
+  set.SetState(2, State::kEntering);
+  for (const MemberIndex m : {0, 1}) set.OnReply(2, m, Errc::kOk);
+  CHECK(set.TakeReplies().empty());
+  CHECK(set.in() == 3);
+  set.OnReply(2, 2, Errc::kOk);
+  CHECK(set.TakeReplies() == Answers{{2, Errc::kOk}});
+}
+
+TEST_CASE("an entering member has what was asked before its engine was opened", "[replicas]") {
+  ReplicaSet set = Three(2, {.min_in = 3, .ack = 1});
+  set.Ask(1, set.NeedOfWrite());
+  for (const MemberIndex m : {0, 1}) set.OnReply(1, m, Errc::kOk);
+  CHECK_FALSE(set.takes_writes());
+  set.SetState(2, State::kFilling);
+  set.SetState(2, State::kEntering);
+  CHECK(set.TakeReplies().empty());  // min_in counts what the record names
+  set.SetState(2, State::kIn);
+  CHECK(set.takes_writes());
+  CHECK(set.TakeReplies() == Answers{{1, Errc::kOk}});
+}
+
+TEST_CASE("a member that returns does not count for what its former engine had", "[replicas]") {
+  ReplicaSet set = Three(3, {.min_in = 2, .ack = 1});
+  set.Ask(1, set.NeedOfWrite());
+  set.OnReply(1, 2, Errc::kOk);
+  set.SetState(2, State::kOut);
+  set.SetState(2, State::kFilling);
+  set.OnReply(1, 2, Errc::kOk);  // late
+  set.SetState(1, State::kOut);
+  set.OnReply(1, 0, Errc::kOk);
+  CHECK(set.TakeReplies().empty());
+}
+
+TEST_CASE("a barrier of one member ends with its answer or its leave", "[replicas]") {
+  ReplicaSet set = Three(1);
+  set.SetState(1, State::kFilling);
+  const Need need{.only = MaskOf(1)};
+  CHECK(set.Asked(need) == MaskOf(1));
+  set.Ask(1, need);
+  set.Ask(2, need);
+  set.OnReply(1, 1, Errc::kOk);
+  CHECK(set.TakeReplies() == Answers{{1, Errc::kOk}});
+  set.SetState(1, State::kOut);
+  CHECK(set.TakeReplies() == Answers{{2, Errc::kClosed}});
+}
+
+TEST_CASE("reads are answered while too few members are in for writes", "[replicas]") {
+  ReplicaSet set = Three(1, {.min_in = 2, .ack = 1});
+  set.Ask(1, set.NeedOfRead());
+  set.OnReply(1, 0, Errc::kOk);
+  CHECK(set.TakeReplies() == Answers{{1, Errc::kOk}});
+}
+
+TEST_CASE("a lost range fails all answers", "[replicas]") {
+  ReplicaSet set = Three();
+  set.Ask(1, set.NeedOfRead());
+  set.Ask(2, set.NeedOfWrite());
+  set.Withdraw(2);
+  set.FailAll(Errc::kFenced);
+  CHECK(set.TakeReplies() == Answers{{1, Errc::kFenced}});
+}
+
+TEST_CASE("a state is settled by its epoch, its version, a mark or a sweep", "[replicas]") {
+  ReplicaSet set = Three();
+  RangeRecord record;
+  record.members = {{.datalet = "d", .in = true}};
+  record.swept = 2;
+  record.closed = {{3, 10}};
+  set.Adopt(record);
+  CHECK(set.IsSettled({}));
+  CHECK(set.IsSettled({5, 99}));
+  CHECK(set.IsSettled({4, 0}));
+  CHECK(set.IsSettled({3, 10}));
+  CHECK(set.IsSettled({2, 99}));
+  CHECK_FALSE(set.IsSettled({3, 11}));
+  CHECK_FALSE(set.IsSettled({4, 1}));
+}
+
+TEST_CASE("a read joins the shortest queue among the members that are clean", "[replicas]") {
+  ReplicaSet set = Three();
+  set.OnReadSent(0);
+  set.OnQueueLength(1, 2);
+  CHECK(set.ChooseReader(7, 0) == 2);
+  CHECK(set.ChooseReader(3, 0) == 0);
+  CHECK(set.ChooseReader(2, 0) == 1);
+  set.OnReadAnswered(0);
+  CHECK(set.ChooseReader(7, 0) == 0);  // a tie
+  CHECK(set.ChooseReader(7, 1) == 2);
+  set.SetLocal(2);
+  CHECK(set.ChooseReader(7, 0) == 2);
+}
+
+TEST_CASE("a mark is read back as it was written", "[replicas]") {
+  CHECK(ParseMark(EncodeMark({7, 1234})) == Mark{7, 1234});
+  for (const char* text : {"", "7", "7:", ":7", "7:x", "7:1 ", "x7:1", "99999999999999999999:1"}) {
+    CAPTURE(text);
+    CHECK_FALSE(ParseMark(text));
+  }
+}
+
+}  // namespace
+}  // namespace stout

@@ -1,0 +1,116 @@
+#include "stout/core/strong_reads.h"
+
+#include <string>
+#include <vector>
+
+#include "tests/support/catch.h"
+
+namespace stout {
+namespace {
+
+using namespace internal;
+
+StoredState Found(const std::string& value, Stamp stamp) {
+  return {.found = true, .value = value, .stamp = stamp};
+}
+
+/// Two members that are in, under epoch 5. All of epoch 3 is settled, nothing of epoch 4.
+struct TwoMembers {
+  TwoMembers() {
+    RangeRecord record;
+    for (int m = 0; m < 2; ++m) record.members.push_back({.datalet = "d", .in = true});
+    record.swept = 3;
+    set.Adopt(record);
+    set.SetLocal(0);
+  }
+
+  ReplicaSet set{5, {}};
+  StrongReads reads{set, 1};
+};
+
+TEST_CASE("a settled state is shown as one member has it", "[reads]") {
+  TwoMembers world;
+  world.reads.Read("k", 1, false);
+  world.reads.Read("k", 2, false);
+  const auto asked = world.reads.TakeEffects();
+  REQUIRE(asked.fetches.size() == 1);
+  CHECK(asked.fetches[0].member == 0);
+  world.reads.OnFetched(asked.fetches[0].token, 0, Errc::kOk, Found("v", {3, 9}));
+  const auto ended = world.reads.TakeEffects();
+  CHECK(ended.done == std::vector<reads::Done>{{1, Errc::kOk, false, Found("v", {3, 9})},
+                                               {2, Errc::kOk, false, Found("v", {3, 9})}});
+  CHECK(ended.repairs.empty());
+}
+
+TEST_CASE("an unsettled state is repaired with the newest of all members", "[reads]") {
+  TwoMembers world;
+  world.reads.Read("k", 1, false);
+  const auto first = world.reads.TakeEffects();
+  world.reads.OnFetched(first.fetches.at(0).token, 0, Errc::kOk, Found("old", {4, 1}));
+  const auto gather = world.reads.TakeEffects();
+  REQUIRE(gather.fetches.size() == 2);
+  world.reads.OnFetched(gather.fetches[0].token, 0, Errc::kOk, Found("old", {4, 1}));
+  CHECK(world.reads.TakeEffects().empty());
+  world.reads.OnFetched(gather.fetches[1].token, 1, Errc::kOk, Found("new", {4, 2}));
+  CHECK(world.reads.TakeEffects().repairs ==
+        std::vector<reads::Repair>{{"k", Found("new", {4, 2})}});
+  SECTION("its reads look again once it is written") {
+    world.reads.OnMarked("k");
+    CHECK(world.reads.TakeEffects().done == std::vector<reads::Done>{{1, Errc::kOk, true, {}}});
+  }
+  SECTION("its reads fail if it is not written") {
+    world.reads.OnRepairRefused("k", Errc::kPushedBack);
+    CHECK(world.reads.TakeEffects().done ==
+          std::vector<reads::Done>{{1, Errc::kPushedBack, false, {}}});
+  }
+}
+
+TEST_CASE("a read gives up what it found if its key changes", "[reads]") {
+  TwoMembers world;
+  world.reads.Read("k", 1, true);
+  const auto gather = world.reads.TakeEffects();
+  REQUIRE(gather.fetches.size() == 2);
+  world.reads.OnFetched(gather.fetches[0].token, 0, Errc::kOk, Found("old", {4, 1}));
+  world.reads.OnMarked("k");
+  world.reads.OnFetched(gather.fetches[1].token, 1, Errc::kOk, Found("old", {4, 1}));
+  const auto ended = world.reads.TakeEffects();
+  CHECK(ended.repairs.empty());
+  CHECK(ended.done == std::vector<reads::Done>{{1, Errc::kOk, true, {}}});
+}
+
+TEST_CASE("a read of all members does not join one of a single member", "[reads]") {
+  TwoMembers world;
+  world.reads.Read("k", 1, false);
+  const auto first = world.reads.TakeEffects();
+  world.reads.Read("k", 2, true);
+  const auto gather = world.reads.TakeEffects();
+  CHECK(gather.fetches.size() == 2);
+  world.reads.OnFetched(first.fetches.at(0).token, 0, Errc::kOk, Found("late", {3, 1}));
+  CHECK(world.reads.TakeEffects().empty());
+}
+
+TEST_CASE("a read asks another member if its own leaves", "[reads]") {
+  TwoMembers world;
+  world.reads.Read("k", 1, false);
+  const auto first = world.reads.TakeEffects();
+  world.reads.OnFetched(first.fetches.at(0).token, 0, Errc::kClosed, {});
+  world.set.SetState(0, MemberState::kOut);
+  world.reads.OnMembersChanged();
+  const auto second = world.reads.TakeEffects();
+  REQUIRE(second.fetches.size() == 1);
+  CHECK(second.fetches[0].member == 1);
+  world.reads.OnFetched(second.fetches[0].token, 1, Errc::kDeadline, {});
+  CHECK(world.reads.TakeEffects().done ==
+        std::vector<reads::Done>{{1, Errc::kDeadline, false, {}}});
+}
+
+TEST_CASE("a lost range fails all reads", "[reads]") {
+  TwoMembers world;
+  world.reads.Read("a", 1, false);
+  world.reads.Read("b", 2, true);
+  world.reads.FailAll(Errc::kFenced);
+  CHECK(world.reads.TakeEffects().done.size() == 2);
+}
+
+}  // namespace
+}  // namespace stout
