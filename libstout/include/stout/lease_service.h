@@ -24,10 +24,6 @@ struct LeaseMember {
   std::string partition{kHashPartition};
 };
 
-[[nodiscard]] constexpr bool IsPartitionName(std::string_view name) {
-  return !name.empty() && name[0] >= 'a' && name[0] <= 'z' && name.find(' ') == name.npos;
-}
-
 /// Every service requires this of a member that joins.
 [[nodiscard]] inline bool IsValid(const LeaseMember& member) {
   return !member.address.empty() && member.ranges >= 1 && member.ranges <= kMaxRanges &&

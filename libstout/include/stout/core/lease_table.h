@@ -20,6 +20,10 @@ inline constexpr RangeId kMaxRanges = 65536;
 /// Name of the partition whose function is RangeOf. A deployment that records no name has this one.
 inline constexpr std::string_view kHashPartition = "hash";
 
+[[nodiscard]] constexpr bool IsPartitionName(std::string_view name) {
+  return !name.empty() && name[0] >= 'a' && name[0] <= 'z' && name.find(' ') == name.npos;
+}
+
 /// Names one incarnation of a member, unique within a lease service for ever. Zero means "none".
 using SessionId = std::uint64_t;
 

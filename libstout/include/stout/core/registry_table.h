@@ -1,0 +1,185 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "stout/core/lease_table.h"
+#include "stout/core/types.h"
+
+namespace stout::inline v1 {
+
+// The records of a replicated store beside its leases: configuration, datalets, sets. CLUSTER.md,
+// section 3. stout/registry.h has the calls. All are values without threads; times are Unix times
+// in whole microseconds.
+
+/// Version of a record, which grows with each change of it. Zero means "no record".
+using Revision = std::uint64_t;
+
+/// When a write is answered, and where a strong read goes (CLUSTER.md, section 5). "aa+sc" is
+/// another name of "ms+sc".
+enum class ReplicationMode { kMsSc, kMsEc };
+[[nodiscard]] std::string_view NameOf(ReplicationMode mode);
+[[nodiscard]] std::optional<ReplicationMode> ParseReplicationMode(std::string_view name);
+
+/// The configuration of a deployment. The first node writes it, later nodes agree (WhyRefused).
+struct ClusterConfig {
+  ReplicationMode mode = ReplicationMode::kMsSc;  ///< in force
+  /// The mode that a transition leads to; equals `mode` if there is no transition.
+  ReplicationMode aim = ReplicationMode::kMsSc;
+  std::uint32_t step = 0;      ///< of the transition, counted from 1; 0 if there is none
+  std::uint32_t replicas = 3;  ///< wanted members of each range, lazy ones not counted; >= 1
+  std::uint32_t min_in = 1;    ///< with fewer members `in`, writes are refused; 1..replicas
+  std::uint32_t ack = 1;       ///< members that a write of ms+ec waits for; 1..replicas
+  /// A member without progress for this time leaves `in`. >= 1 us
+  Duration member_timeout = std::chrono::seconds(2);
+  std::string partition = "slots";  ///< as LeaseMember::partition
+  RangeId ranges = 16;              ///< 1..kMaxRanges
+
+  bool operator==(const ClusterConfig&) const = default;
+};
+/// Returns one line that names the setting, its limit and the remedy; nullopt if all are in range.
+[[nodiscard]] std::optional<std::string> WhyInvalid(const ClusterConfig& config);
+/// Returns why a node that was started with `wanted` cannot serve a deployment that has `kept`,
+/// with both values and the remedy. Fill in `kept`'s value for each option that was not given.
+/// `aim` and `step` are not compared. Returns nullopt if they agree.
+[[nodiscard]] std::optional<std::string> WhyRefused(const ClusterConfig& wanted,
+                                                    const ClusterConfig& kept);
+
+/// A store that can be a member of ranges.
+struct Datalet {
+  std::string url{};           ///< "stout://10.0.0.7:7001", "postgres://db/app"
+  std::string node{};          ///< address of the node that serves it; empty: no node does
+  std::uint32_t capacity = 1;  ///< weight in placement, in any unit that all use; 0: no ranges
+  TimePoint since{};           ///< when it was added
+
+  bool operator==(const Datalet&) const = default;
+};
+
+enum class MemberState {
+  kIn,       ///< has every acknowledged write
+  kFilling,  ///< gets new writes, and is being copied to
+  kOut,      ///< lacks writes
+  kLazy,     ///< gets writes, and counts for no level
+};
+[[nodiscard]] std::string_view NameOf(MemberState state);
+[[nodiscard]] std::optional<MemberState> ParseMemberState(std::string_view name);
+
+struct RangeMember {
+  std::string datalet{};  ///< its id
+  MemberState state = MemberState::kOut;
+  TimePoint since{};  ///< of the state
+
+  bool operator==(const RangeMember&) const = default;
+};
+
+/// The members of a range. At least one is `in`, because the last one never leaves (rule W2).
+struct RangeSet {
+  std::vector<RangeMember> members{};
+  /// By former epoch: states of that epoch up to this version are settled (CLUSTER.md, 6.3).
+  std::map<Epoch, Version> closed{};
+
+  bool operator==(const RangeSet&) const = default;
+};
+
+/// A node has taken up this revision of the configuration, and acts by it.
+struct Confirmation {
+  Revision config = 0;
+
+  bool operator==(const Confirmation&) const = default;
+};
+
+template <typename T>
+struct Recorded {
+  T value{};
+  Revision revision = 0;
+
+  bool operator==(const Recorded&) const = default;
+};
+
+/// All records at one moment.
+struct RegistryTable {
+  std::optional<Recorded<ClusterConfig>> config;
+  std::map<std::string, Recorded<Datalet>> datalets;  ///< by id
+  std::map<RangeId, Recorded<RangeSet>> sets;
+  std::map<std::string, Revision> confirmed;  ///< revision of the configuration, by node
+  std::map<std::string, Recorded<ClusterConfig>> tables;  ///< by name; with its first configuration
+  /// Records that cannot be read, by key ("set/3"): an error with the key and the remedy. They are
+  /// missing above. A change may replace them, by their revision.
+  std::map<std::string, Recorded<std::string>> damaged;
+
+  bool operator==(const RegistryTable&) const = default;
+};
+
+using RegistryValue = std::variant<ClusterConfig, Datalet, RangeSet, Confirmation>;
+
+/// One change of one record, and what must hold for it. A coordinator compares and changes in one
+/// transaction. Made by the functions below.
+struct RegistryChange {
+  struct Owned {
+    RangeId range = 0;
+    Epoch epoch = 0;
+    bool operator==(const Owned&) const = default;
+  };
+
+  std::string key{};                     ///< "config", "datalet/ID", "set/RANGE", ...
+  std::optional<RegistryValue> value{};  ///< nullopt: there is to be no record
+  std::optional<Revision> read{};        ///< the record must have it; 0: there must be no record
+  SessionId session = 0;                 ///< must be alive; the record ends with it. 0: none
+  std::optional<Owned> owned{};          ///< the range must have an owner, under this epoch
+
+  bool operator==(const RegistryChange&) const = default;
+};
+
+/// `read`: revision of the configuration that was read; 0 to write the first.
+[[nodiscard]] RegistryChange ChangeConfig(ClusterConfig config, Revision read);
+/// Changes the set of a range that the caller owns under `epoch`. `read`: revision of the set that
+/// was read; 0 to write the first.
+[[nodiscard]] RegistryChange ChangeSet(RangeId range, Epoch epoch, RangeSet set, Revision read);
+/// Adds or replaces a datalet. It goes when `session` ends; 0 for a datalet that no node serves.
+/// An id has 1..200 printable characters, without '/'.
+[[nodiscard]] RegistryChange AddDatalet(std::string_view id, Datalet datalet, SessionId session);
+[[nodiscard]] RegistryChange RemoveDatalet(std::string_view id);
+/// Reports, until `session` ends, that this node acts by revision `config` of the configuration.
+[[nodiscard]] RegistryChange ConfirmConfig(std::string_view node, Revision config,
+                                           SessionId session);
+/// A table is a deployment of its own, listed here (Registry::OpenTable). A name has 1..32 letters
+/// a to z, digits and '_', and begins with a letter.
+[[nodiscard]] RegistryChange CreateTable(std::string_view name, ClusterConfig config);
+/// Removes the table from the list, and all its records and leases with it.
+[[nodiscard]] RegistryChange DropTable(std::string_view name);
+
+/// Returns the table's name if the change is a DropTable; empty otherwise.
+[[nodiscard]] std::string_view DroppedTable(const RegistryChange& change);
+/// Returns why no registry takes the change; nullopt if it may be tried.
+[[nodiscard]] std::optional<std::string> WhyInvalid(const RegistryChange& change);
+[[nodiscard]] bool IsTableName(std::string_view name);
+
+/// The outcome of a change that the coordinator has judged.
+enum class ChangeOutcome {
+  kDone,     ///< the record is as asked for
+  kChanged,  ///< the record has another revision: read it again
+  kNotOwner  ///< the range's lease is not held under that epoch: stop serving it
+};
+
+struct ChangeAnswer {
+  ChangeOutcome outcome = ChangeOutcome::kDone;
+  Revision revision = 0;  ///< of the record, as it is now
+
+  bool operator==(const ChangeAnswer&) const = default;
+};
+
+}  // namespace stout::inline v1
+
+namespace stout::internal {
+
+/// Puts a value into its place in a table. Returns an error if it does not fit the key.
+[[nodiscard]] std::optional<std::string> Place(std::string_view key, RegistryValue value,
+                                               Revision revision, RegistryTable* table);
+
+}  // namespace stout::internal

@@ -1,0 +1,259 @@
+#include "stout/core/registry_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <type_traits>
+#include <utility>
+
+namespace stout::inline v1 {
+namespace {
+
+constexpr std::string_view kConfig = "config";
+constexpr std::string_view kDatalet = "datalet/";
+constexpr std::string_view kSet = "set/";
+constexpr std::string_view kConfirmed = "confirmed/";
+constexpr std::string_view kTable = "table/";
+
+constexpr std::pair<ReplicationMode, std::string_view> kModes[] = {
+    {ReplicationMode::kMsSc, "ms+sc"},
+    {ReplicationMode::kMsEc, "ms+ec"},
+    {ReplicationMode::kMsSc, "aa+sc"}};
+constexpr std::pair<MemberState, std::string_view> kStates[] = {{MemberState::kIn, "in"},
+                                                                {MemberState::kFilling, "filling"},
+                                                                {MemberState::kOut, "out"},
+                                                                {MemberState::kLazy, "lazy"}};
+
+// The first name of a value, and the value of a name.
+template <typename Names, typename T>
+std::string_view NameIn(const Names& names, T value) {
+  for (const auto& entry : names) {
+    if (entry.first == value) return entry.second;
+  }
+  return "?";
+}
+template <typename T, std::size_t n>
+std::optional<T> ValueIn(const std::pair<T, std::string_view> (&names)[n], std::string_view name) {
+  for (const auto& entry : names) {
+    if (entry.second == name) return entry.first;
+  }
+  return std::nullopt;
+}
+
+bool IsPrintable(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 127; });
+}
+
+std::optional<std::string> WhyNoName(std::string_view kind, std::string_view name) {
+  if (IsPrintable(name) && name.find('/') == name.npos && !name.empty() && name.size() <= 200) {
+    return std::nullopt;
+  }
+  return fmt::format("'{}' is no name of a {}: use 1 to 200 printable characters without '/'", name,
+                     kind);
+}
+
+std::optional<std::string> WhyNot(const Datalet& datalet) {
+  if (!datalet.url.empty() && IsPrintable(datalet.url) && IsPrintable(datalet.node)) {
+    return std::nullopt;
+  }
+  return "the datalet needs a URL, and URL and node must have printable characters only";
+}
+
+std::optional<std::string> WhyNot(const RangeSet& set) {
+  std::set<std::string_view> ids;
+  bool in = false;
+  for (const RangeMember& member : set.members) {
+    if (auto why = WhyNoName("datalet", member.datalet)) return why;
+    if (!ids.insert(member.datalet).second) {
+      return fmt::format("datalet '{}' is twice in the set: name it once", member.datalet);
+    }
+    in = in || member.state == MemberState::kIn;
+  }
+  if (in) return std::nullopt;
+  return "the set has no member that is 'in': the last one never leaves, keep it";
+}
+
+}  // namespace
+
+std::string_view NameOf(ReplicationMode mode) { return NameIn(kModes, mode); }
+std::optional<ReplicationMode> ParseReplicationMode(std::string_view name) {
+  return ValueIn(kModes, name);
+}
+
+std::string_view NameOf(MemberState state) { return NameIn(kStates, state); }
+std::optional<MemberState> ParseMemberState(std::string_view name) {
+  return ValueIn(kStates, name);
+}
+
+std::optional<std::string> WhyInvalid(const ClusterConfig& config) {
+  if (config.replicas < 1) return "replicas must be at least 1";
+  if (config.min_in < 1 || config.min_in > config.replicas) {
+    return fmt::format("min-in is {}: use 1 to replicas ({})", config.min_in, config.replicas);
+  }
+  if (config.ack < 1 || config.ack > config.replicas) {
+    return fmt::format("ack is {}: use 1 to replicas ({})", config.ack, config.replicas);
+  }
+  if (config.member_timeout < std::chrono::microseconds(1)) {
+    return "member-timeout must be at least 1us";
+  }
+  if (config.ranges < 1 || config.ranges > kMaxRanges) {
+    return fmt::format("ranges is {}: use 1 to {}", config.ranges, kMaxRanges);
+  }
+  if (!IsPartitionName(config.partition)) {
+    return fmt::format("'{}' is no partition: use a lowercase letter, then no blanks",
+                       config.partition);
+  }
+  if ((config.step == 0) != (config.mode == config.aim)) {
+    return "step must be 0 if mode and aim are equal, and at least 1 otherwise";
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> WhyRefused(const ClusterConfig& wanted, const ClusterConfig& kept) {
+  std::string differences;
+  const auto compare = [&](std::string_view name, const auto& mine, const auto& theirs) {
+    if (mine == theirs) return;
+    differences += fmt::format("{}{} is {}, but this node was started with {}",
+                               differences.empty() ? "" : "; ", name, theirs, mine);
+  };
+  const auto micros = [](Duration time) {
+    return fmt::format("{}us", std::chrono::floor<std::chrono::microseconds>(time).count());
+  };
+  compare("mode", NameOf(wanted.mode), NameOf(kept.mode));
+  compare("replicas", wanted.replicas, kept.replicas);
+  compare("min-in", wanted.min_in, kept.min_in);
+  compare("ack", wanted.ack, kept.ack);
+  compare("member-timeout", micros(wanted.member_timeout), micros(kept.member_timeout));
+  compare("partition", wanted.partition, kept.partition);
+  compare("ranges", wanted.ranges, kept.ranges);
+  if (differences.empty()) return std::nullopt;
+  return fmt::format(
+      "the deployment's {}; leave these options out, or use another name for the deployment",
+      differences);
+}
+
+RegistryChange ChangeConfig(ClusterConfig config, Revision read) {
+  return {.key = std::string(kConfig), .value = std::move(config), .read = read};
+}
+
+RegistryChange ChangeSet(RangeId range, Epoch epoch, RangeSet set, Revision read) {
+  return {.key = fmt::format("{}{}", kSet, range),
+          .value = std::move(set),
+          .read = read,
+          .owned = RegistryChange::Owned{range, epoch}};
+}
+
+RegistryChange AddDatalet(std::string_view id, Datalet datalet, SessionId session) {
+  return {
+      .key = fmt::format("{}{}", kDatalet, id), .value = std::move(datalet), .session = session};
+}
+
+RegistryChange RemoveDatalet(std::string_view id) {
+  return {.key = fmt::format("{}{}", kDatalet, id)};
+}
+
+RegistryChange ConfirmConfig(std::string_view node, Revision config, SessionId session) {
+  return {.key = fmt::format("{}{}", kConfirmed, node),
+          .value = Confirmation{config},
+          .session = session};
+}
+
+RegistryChange CreateTable(std::string_view name, ClusterConfig config) {
+  return {.key = fmt::format("{}{}", kTable, name), .value = std::move(config), .read = 0};
+}
+
+RegistryChange DropTable(std::string_view name) {
+  return {.key = fmt::format("{}{}", kTable, name)};
+}
+
+std::string_view DroppedTable(const RegistryChange& change) {
+  const std::string_view key = change.key;
+  return !change.value && key.starts_with(kTable) ? key.substr(kTable.size()) : "";
+}
+
+bool IsTableName(std::string_view name) {
+  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  return !name.empty() && name.size() <= 32 && is_letter(name[0]) &&
+         std::all_of(name.begin(), name.end(),
+                     [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; });
+}
+
+std::optional<std::string> WhyInvalid(const RegistryChange& change) {
+  const std::string_view key = change.key;
+  if (key.starts_with(kTable) && !IsTableName(key.substr(kTable.size()))) {
+    return fmt::format(
+        "'{}' is no name of a table: use 1 to 32 letters a to z, digits and '_', a letter first",
+        key.substr(kTable.size()));
+  }
+  if (key.starts_with(kSet) &&
+      (!change.owned || !change.read || key != fmt::format("{}{}", kSet, change.owned->range))) {
+    return "a set changes only under the epoch of its range: use ChangeSet";
+  }
+  if (!change.value) {
+    if (key.starts_with(kTable)) return std::nullopt;
+    if (key.starts_with(kDatalet)) return WhyNoName("datalet", key.substr(kDatalet.size()));
+    return fmt::format("record '{}' is not removed: change it", key);
+  }
+  RegistryTable table;
+  return internal::Place(key, *change.value, 1, &table);
+}
+
+}  // namespace stout::inline v1
+
+namespace stout::internal {
+namespace {
+
+std::optional<RangeId> RangeIn(std::string_view digits) {
+  RangeId range = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), range);
+  const bool whole = error == std::errc() && end == digits.data() + digits.size();
+  return whole && range < kMaxRanges ? std::optional(range) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> Place(std::string_view key, RegistryValue value, Revision revision,
+                                 RegistryTable* table) {
+  const auto name_in = [key](std::string_view prefix) {
+    return std::string(key.substr(std::min(prefix.size(), key.size())));
+  };
+  std::optional<std::string> why;
+  if (auto* const config = std::get_if<ClusterConfig>(&value)) {
+    why = WhyInvalid(*config);
+    if (why) return why;
+    if (key == kConfig) {
+      table->config = {*std::move(config), revision};
+      return why;
+    }
+    const std::string name = name_in(kTable);
+    if (key.starts_with(kTable) && IsTableName(name)) {
+      table->tables[name] = {*std::move(config), revision};
+      return why;
+    }
+  } else if (auto* const datalet = std::get_if<Datalet>(&value)) {
+    const std::string id = name_in(kDatalet);
+    if (key.starts_with(kDatalet)) {
+      why = WhyNoName("datalet", id);
+      if (!why) why = WhyNot(*datalet);
+      if (!why) table->datalets[id] = {*std::move(datalet), revision};
+      return why;
+    }
+  } else if (auto* const set = std::get_if<RangeSet>(&value)) {
+    const auto range = key.starts_with(kSet) ? RangeIn(name_in(kSet)) : std::nullopt;
+    if (range) {
+      why = WhyNot(*set);
+      if (!why) table->sets[*range] = {*std::move(set), revision};
+      return why;
+    }
+  } else if (key.starts_with(kConfirmed)) {
+    const std::string node = name_in(kConfirmed);
+    why = WhyNoName("node", node);
+    if (!why) table->confirmed[node] = std::get<Confirmation>(value).config;
+    return why;
+  }
+  return fmt::format("record '{}' takes no such value", key);
+}
+
+}  // namespace stout::internal

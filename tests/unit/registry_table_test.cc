@@ -1,0 +1,91 @@
+#include "stout/core/registry_table.h"
+
+#include "tests/support/catch.h"
+
+namespace stout {
+namespace {
+
+using Catch::Contains;
+
+RangeSet SetOf(std::vector<RangeMember> members) { return {std::move(members), {}}; }
+
+TEST_CASE("modes and states have names, and aa+sc is another name of ms+sc", "[registry]") {
+  for (const auto mode : {ReplicationMode::kMsSc, ReplicationMode::kMsEc}) {
+    CHECK(ParseReplicationMode(NameOf(mode)) == mode);
+  }
+  CHECK(ParseReplicationMode("aa+sc") == ReplicationMode::kMsSc);
+  CHECK(NameOf(ReplicationMode::kMsSc) == "ms+sc");
+  CHECK_FALSE(ParseReplicationMode("sc"));
+  for (const auto state :
+       {MemberState::kIn, MemberState::kFilling, MemberState::kOut, MemberState::kLazy}) {
+    CHECK(ParseMemberState(NameOf(state)) == state);
+  }
+  CHECK_FALSE(ParseMemberState(""));
+}
+
+TEST_CASE("a configuration out of range is refused with the setting and its limit", "[registry]") {
+  CHECK_FALSE(WhyInvalid(ClusterConfig{}));
+  const auto why = [](auto change) {
+    ClusterConfig config;
+    change(config);
+    const RegistryChange first = ChangeConfig(config, 0);
+    CHECK(WhyInvalid(first) == WhyInvalid(config));
+    return WhyInvalid(config).value_or("");
+  };
+  CHECK_THAT(why([](auto& c) { c.replicas = 0; }), Contains("replicas"));
+  CHECK_THAT(why([](auto& c) { c.min_in = 4; }), Contains("min-in is 4") && Contains("(3)"));
+  CHECK_THAT(why([](auto& c) { c.ack = 0; }), Contains("ack is 0"));
+  CHECK_THAT(why([](auto& c) { c.member_timeout = {}; }), Contains("member-timeout"));
+  CHECK_THAT(why([](auto& c) { c.ranges = kMaxRanges + 1; }), Contains("65537"));
+  CHECK_THAT(why([](auto& c) { c.partition = "a b"; }), Contains("'a b'"));
+  CHECK_THAT(why([](auto& c) { c.step = 1; }), Contains("step"));
+  CHECK_THAT(why([](auto& c) { c.aim = ReplicationMode::kMsEc; }), Contains("step"));
+  CHECK(why([](auto& c) { c.aim = ReplicationMode::kMsEc, c.step = 2; }).empty());
+}
+
+TEST_CASE("a node that disagrees with the configuration is told all differences", "[registry]") {
+  const ClusterConfig kept;
+  ClusterConfig wanted = kept;
+  CHECK_FALSE(WhyRefused(wanted, kept));
+  wanted.replicas = 2;
+  wanted.mode = wanted.aim = ReplicationMode::kMsEc;
+  const std::string why = WhyRefused(wanted, kept).value_or("");
+  CHECK_THAT(why, Contains("mode is ms+sc, but this node was started with ms+ec") &&
+                      Contains("replicas is 3, but this node was started with 2") &&
+                      Contains("leave these options out") && !Contains("ack"));
+}
+
+TEST_CASE("a change that no registry takes is refused with the reason", "[registry]") {
+  const auto why = [](const RegistryChange& change) { return WhyInvalid(change).value_or(""); };
+  const RangeMember in{"a", MemberState::kIn};
+  const RangeMember out{"b", MemberState::kOut};
+  CHECK(why(ChangeSet(3, 7, SetOf({in, out}), 0)).empty());
+  CHECK_THAT(why(ChangeSet(3, 7, SetOf({}), 0)), Contains("no member that is 'in'"));
+  CHECK_THAT(why(ChangeSet(3, 7, SetOf({out}), 0)), Contains("the last one never leaves"));
+  CHECK_THAT(why(ChangeSet(3, 7, SetOf({in, in}), 0)), Contains("'a' is twice"));
+  CHECK_THAT(why(ChangeSet(kMaxRanges, 7, SetOf({in}), 0)), Contains("set/65536"));
+  RegistryChange without_epoch = ChangeSet(3, 7, SetOf({in}), 0);
+  without_epoch.owned.reset();
+  CHECK_THAT(why(without_epoch), Contains("epoch"));
+  RegistryChange other_range = ChangeSet(3, 7, SetOf({in}), 0);
+  other_range.owned->range = 4;
+  CHECK_THAT(why(other_range), Contains("epoch"));
+  RegistryChange removed = ChangeSet(3, 7, SetOf({in}), 0);
+  removed.value.reset();
+  CHECK_THAT(why(removed), Contains("not removed"));
+
+  CHECK(why(AddDatalet("n1:7001", {.url = "stout://n1:7001", .node = "n1:7001"}, 9)).empty());
+  CHECK_THAT(why(AddDatalet("a/b", {.url = "memory:"}, 9)), Contains("'a/b'"));
+  CHECK_THAT(why(AddDatalet("", {.url = "memory:"}, 9)), Contains("no name"));
+  CHECK_THAT(why(AddDatalet("a", {}, 9)), Contains("URL"));
+  CHECK_THAT(why(RemoveDatalet("a b")), Contains("'a b'"));
+  CHECK(why(CreateTable("orders_2", {})).empty());
+  CHECK_THAT(why(CreateTable("Orders", {})), Contains("'Orders'") && Contains("a letter first"));
+  CHECK_THAT(why(DropTable("")), Contains("no name of a table"));
+  CHECK(DroppedTable(DropTable("orders")) == "orders");
+  CHECK(DroppedTable(CreateTable("orders", {})).empty());
+  CHECK(DroppedTable(RemoveDatalet("orders")).empty());
+}
+
+}  // namespace
+}  // namespace stout
