@@ -2,12 +2,15 @@
 
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <map>
 #include <mutex>
+#include <string>
 #include <utility>
 
 #include "boot_clock.h"
 #include "stout/core/lease_ledger.h"
-#include "stout/lease_feed.h"
+#include "stout/core/registry_ledger.h"
+#include "stout/feed.h"
 
 namespace stout::inline v1 {
 namespace asio = boost::asio;
@@ -25,7 +28,7 @@ Epoch FirstEpoch() {
 class InProcessLeases::State : public std::enable_shared_from_this<State> {
  public:
   explicit State(const asio::any_io_executor& executor)
-      : timer_(executor), ledger_(FirstEpoch()), feed_(executor) {}
+      : timer_(executor), ledger_(FirstEpoch()), leases_(executor), records_(executor) {}
 
   // Runs `call(ledger, now)`, and hands out what has changed by it or by the time.
   template <typename Call>
@@ -33,18 +36,41 @@ class InProcessLeases::State : public std::enable_shared_from_this<State> {
     const std::lock_guard lock(mutex_);
     const TimePoint now = BootNow();
     call(ledger_, now);
-    feed_.Publish(ledger_.Table());
+    Publish(now);
+  }
+
+  Judged Change(const RegistryChange& change) {
+    const std::lock_guard lock(mutex_);
+    const TimePoint now = BootNow();
+    const Judged judged = registry_.Change(change, ledger_, now);
+    tables_.erase(std::string(DroppedTable(change)));
+    Publish(now);
+    return judged;
+  }
+
+  RegistryTable Read() {
+    const std::lock_guard lock(mutex_);
+    ledger_.Expire(BootNow());
+    return registry_.Table(ledger_);
+  }
+
+  std::shared_ptr<State> Table(std::string_view name) {
+    const std::lock_guard lock(mutex_);
+    std::shared_ptr<State>& table = tables_[std::string(name)];
+    if (table == nullptr) table = std::make_shared<State>(timer_.get_executor());
+    return table;
+  }
+
+  Feed<LeaseTable>& leases() { return leases_; }
+  Feed<RegistryTable>& records() { return records_; }
+
+ private:
+  void Publish(TimePoint now) {
+    leases_.Publish(ledger_.Table());
+    records_.Publish(registry_.Table(ledger_));
     Arm(now);
   }
 
-  Watch WatchTable(TableHandler handler) { return feed_.Watch(std::move(handler)); }
-
-  void Close() {
-    const std::lock_guard lock(mutex_);
-    timer_.cancel();
-  }
-
- private:
   // Asio's timers may be used from any thread, one at a time: mutex_ is held.
   void Arm(TimePoint now) {
     const TimePoint next = ledger_.NextExpiry();
@@ -61,11 +87,16 @@ class InProcessLeases::State : public std::enable_shared_from_this<State> {
   std::mutex mutex_;
   asio::steady_timer timer_;
   LeaseLedger ledger_;
-  LeaseFeed feed_;
+  RegistryLedger registry_;
+  std::map<std::string, std::shared_ptr<State>> tables_;
+  Feed<LeaseTable> leases_;
+  Feed<RegistryTable> records_;
 };
 
 InProcessLeases::InProcessLeases(const asio::any_io_executor& executor)
     : state_(std::make_shared<State>(executor)) {}
+
+InProcessLeases::InProcessLeases(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
 void InProcessLeases::Join(const LeaseMember& member, JoinHandler handler) {
   if (!IsValid(member)) return handler(Errc::kBadOptions, 0);
@@ -102,10 +133,33 @@ void InProcessLeases::Release(SessionId session, RangeId range, Epoch epoch, Han
   handler(errc);
 }
 
-LeaseService::Watch InProcessLeases::WatchTable(TableHandler handler) {
-  return state_->WatchTable(std::move(handler));
+LeaseService::Watch InProcessLeases::WatchTable(LeaseService::TableHandler handler) {
+  return state_->leases().Watch(std::move(handler));
 }
 
-InProcessLeases::~InProcessLeases() { state_->Close(); }
+void InProcessLeases::Change(RegistryChange change, ChangeHandler handler) {
+  if (WhyInvalid(change)) return handler(Errc::kBadOptions, {});
+  const Judged judged = state_->Change(change);
+  handler(judged.errc, judged.answer);
+}
+
+void InProcessLeases::Read(ReadHandler handler) { handler({}, state_->Read()); }
+
+LeaseService::Watch InProcessLeases::WatchRecords(Registry::TableHandler handler) {
+  auto watch = state_->records().Watch(std::move(handler));
+  state_->Do([](LeaseLedger&, TimePoint) {});  // there may be nothing published yet
+  return watch;
+}
+
+Result<std::unique_ptr<LeaseService>> InProcessLeases::OpenTable(std::string_view table,
+                                                                 Diagnostics* diagnostics) {
+  if (const auto why = WhyInvalid(DropTable(table))) {
+    if (diagnostics != nullptr) diagnostics->message = *why;
+    return Errc::kBadUrl;
+  }
+  return std::unique_ptr<LeaseService>(new InProcessLeases(state_->Table(table)));
+}
+
+InProcessLeases::~InProcessLeases() = default;
 
 }  // namespace stout::inline v1

@@ -67,4 +67,27 @@ TEST_CASE("a table is what the keys say", "[etcd]") {
   CHECK(TableOf(keys, entries) == LeaseTable{{"a:1", "b:1"}, {Lease{"a:1", 8, 1006}, {}, {}}});
 }
 
+TEST_CASE("records are told from leases, and a table is beside its deployment", "[etcd]") {
+  const Keys keys("docs");
+  CHECK(keys.MayBeRecord(keys.OfRecord("set/3")));
+  CHECK(keys.MayBeRecord(keys.OfRecord("config")));
+  for (const std::string& key : {keys.OfDeployment(), keys.OfMember(7), keys.OfRange(3),
+                                 std::string("other/config"), std::string("config")}) {
+    CAPTURE(key);
+    CHECK_FALSE(keys.MayBeRecord(key));
+  }
+  const Keys table = keys.OfTable("orders");
+  CHECK(table.OfRecord("config") == "docs.orders/config");
+  CHECK((table.end() < keys.prefix() || table.prefix() >= keys.end()));
+  const RegistryTable records =
+      RecordsOf(keys, {{keys.OfRecord("confirmed/a"), {R"({"config":5})", 3, 4}},
+                       {keys.OfRecord("set/3"), {"rubbish", 5, 6}},
+                       {keys.OfRange(3), {"rubbish", 7, 7}}});
+  RegistryTable expected;
+  expected.confirmed["a"] = 5;
+  expected.damaged = records.damaged;
+  CHECK(records == expected);
+  CHECK(records.damaged.at("set/3").revision == 6);
+}
+
 }  // namespace stout::etcd

@@ -284,24 +284,6 @@ TEMPLATE_TEST_CASE("servers share the ranges, and follow one that leaves or dies
 
 #ifdef STOUT_TEST_REMOTE_SERVICES
 
-namespace {
-
-// One server's way to the service, through a network that is as bad as asked for.
-template <typename Remote>
-class Far {
- public:
-  TcpProxy proxy{Remote::server().port()};
-  const std::string name = FreshName();
-  boost::asio::thread_pool pool{2};
-  std::unique_ptr<LeaseService> service =
-      OpenNow(Remote::Url(name, proxy.port()), pool.get_executor());
-  // Another's, which is good.
-  std::unique_ptr<LeaseService> near =
-      OpenNow(Remote::Url(name, Remote::server().port()), pool.get_executor());
-};
-
-}  // namespace
-
 TEMPLATE_TEST_CASE("cut connections are made again", "[leases]", STOUT_TEST_REMOTE_SERVICES) {
   Far<TestType> world;
   TableWatch watch(*world.service);

@@ -19,6 +19,21 @@ TEST_CASE("postgres leases: tables that may not be made are asked for", "[leases
                 pool.get_executor());
 }
 
+TEST_CASE("postgres leases: a deployment of an earlier version gets the table of records",
+          "[leases]") {
+  boost::asio::thread_pool pool(1);
+  const std::string name = FreshName();
+  const SessionId a = Join(*OpenNow(Postgres::Url(name, 0), pool.get_executor()), "a:1");
+  Postgres::server().Execute("DROP TABLE " + name + "_records");
+  Diagnostics why;
+  const auto refused = OpenLeaseService(Postgres::server().Url("create=false&lease_table=" + name),
+                                        pool.get_executor(), &why);
+  CHECK(refused.error() == Errc::kBadUrl);
+  CHECK_THAT(why.message, Catch::Contains("CREATE TABLE") && Catch::Contains(name + "_records"));
+  const auto service = OpenNow(Postgres::Url(name, 0), pool.get_executor());
+  CHECK_FALSE(KeepAlive(*service, a));
+}
+
 TEST_CASE("postgres leases: a database that is not there is no service", "[leases]") {
   boost::asio::thread_pool pool(1);
   Diagnostics why;

@@ -35,6 +35,7 @@
 #include "stout/core/range_record.h"
 #include "stout/core/range_walk.h"
 #include "stout/core/read_lane.h"
+#include "stout/core/registry_ledger.h"
 #include "stout/core/registry_table.h"
 #include "stout/core/replica_set.h"
 #include "stout/core/reply_table.h"

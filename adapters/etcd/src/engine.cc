@@ -35,8 +35,10 @@ const json::array* ArrayIn(const json::value& object, std::string_view name) {
 EtcdLeases::Engine::Engine(EtcdLeasesOptions options, const asio::any_io_executor& executor)
     : options_(std::make_shared<const EtcdLeasesOptions>(std::move(options))),
       keys_(options_->name),
+      executor_(executor),
       strand_(asio::make_strand(executor)),
-      feed_(executor),
+      leases_(executor),
+      records_(executor),
       watch_(options_->endpoints, options_->timeout, strand_),
       pause_(strand_) {
   const auto make_pool = [this](const char* name) {
@@ -49,13 +51,24 @@ EtcdLeases::Engine::Engine(EtcdLeasesOptions options, const asio::any_io_executo
 }
 
 LeaseService::Watch EtcdLeases::Engine::WatchTable(LeaseService::TableHandler handler) {
+  asio::post(strand_, [self = shared_from_this()] { self->BeginToFollow(); });
+  return leases_.Watch(std::move(handler));
+}
+
+LeaseService::Watch EtcdLeases::Engine::WatchRecords(Registry::TableHandler handler) {
   asio::post(strand_, [self = shared_from_this()] {
-    if (self->closed_ || std::exchange(self->watching_, true)) return;
-    asio::co_spawn(self->strand_, self->Follow(), [self](const std::exception_ptr& thrown) {
-      if (thrown) std::rethrow_exception(thrown);
-    });
+    self->records_watched_ = true;
+    if (self->revision_ != 0) self->records_.Publish(etcd::RecordsOf(self->keys_, self->entries_));
+    self->BeginToFollow();
   });
-  return feed_.Watch(std::move(handler));
+  return records_.Watch(std::move(handler));
+}
+
+void EtcdLeases::Engine::BeginToFollow() {
+  if (closed_ || std::exchange(watching_, true)) return;
+  asio::co_spawn(strand_, Follow(), [self = shared_from_this()](const std::exception_ptr& thrown) {
+    if (thrown) std::rethrow_exception(thrown);
+  });
 }
 
 asio::awaitable<void> EtcdLeases::Engine::Follow() {
@@ -70,8 +83,11 @@ asio::awaitable<void> EtcdLeases::Engine::Follow() {
 asio::awaitable<void> EtcdLeases::Engine::FollowOnce() {
   etcd::Message request = etcd::ReadAll(keys_);
   const etcd::Reply everything = co_await watch_.Call(request.path, std::move(request.body));
-  if (closed_ || !ReadEverything(everything)) co_return;
-  feed_.Publish(etcd::TableOf(keys_, entries_));
+  if (closed_ || everything.errc != Errc::kOk) co_return;
+  entries_ = etcd::EntriesOf(everything.body);
+  revision_ = etcd::RevisionOf(everything.body);
+  leases_.Publish(etcd::TableOf(keys_, entries_));
+  if (records_watched_) records_.Publish(etcd::RecordsOf(keys_, entries_));
   request = etcd::WatchAll(keys_, revision_ + 1);
   const bool open = co_await watch_.OpenStream(request.path, std::move(request.body));
   if (!open) co_return;
@@ -81,20 +97,6 @@ asio::awaitable<void> EtcdLeases::Engine::FollowOnce() {
   }
 }
 
-bool EtcdLeases::Engine::ReadEverything(const etcd::Reply& reply) {
-  if (reply.errc != Errc::kOk) return false;
-  entries_.clear();
-  revision_ = etcd::RevisionOf(reply.body);
-  const json::array* const kvs = ArrayIn(reply.body, "kvs");
-  if (kvs == nullptr) return true;  // There is nothing yet.
-  for (const json::value& kv : *kvs) {
-    if (auto entry = etcd::DecodeKeyValue(kv)) {
-      entries_[std::move(entry->key)] = {std::move(entry->value), entry->created};
-    }
-  }
-  return true;
-}
-
 bool EtcdLeases::Engine::Apply(const json::value& message) {
   const json::value* const result = message.get_object().if_contains("result");
   if (result == nullptr || !result->is_object()) return false;  // An error.
@@ -102,18 +104,21 @@ bool EtcdLeases::Engine::Apply(const json::value& message) {
   if (result->get_object().contains("canceled")) return false;
   const json::array* const events = ArrayIn(*result, "events");
   if (events == nullptr) return true;
+  bool records_changed = false;
   for (const json::value& event : *events) {
     const json::object* const object = event.if_object();
     const json::value* const kv = object == nullptr ? nullptr : object->if_contains("kv");
     auto entry = kv == nullptr ? std::nullopt : etcd::DecodeKeyValue(*kv);
     if (!entry) return false;
+    records_changed = records_changed || keys_.MayBeRecord(entry->key);
     if (object->contains("type")) {  // DELETE; PUT, the first of the enumeration, is left out.
       entries_.erase(entry->key);
     } else {
-      entries_[std::move(entry->key)] = {std::move(entry->value), entry->created};
+      entries_[std::move(entry->key)] = {std::move(entry->value), entry->created, entry->modified};
     }
   }
-  feed_.Publish(etcd::TableOf(keys_, entries_));
+  leases_.Publish(etcd::TableOf(keys_, entries_));
+  if (records_watched_ && records_changed) records_.Publish(etcd::RecordsOf(keys_, entries_));
   return true;
 }
 

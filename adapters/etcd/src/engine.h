@@ -11,7 +11,7 @@
 #include "keys.h"
 #include "stout/adapters/etcd_leases.h"
 #include "stout/adapters/lease_pool.h"
-#include "stout/lease_feed.h"
+#include "stout/feed.h"
 
 namespace stout {
 
@@ -30,9 +30,12 @@ class EtcdLeases::Engine : public std::enable_shared_from_this<Engine> {
   template <typename T, typename Work>
   void Start(Kind kind, const std::shared_ptr<PendingCall<T>>& call, Work work);
   [[nodiscard]] LeaseService::Watch WatchTable(LeaseService::TableHandler handler);
+  [[nodiscard]] LeaseService::Watch WatchRecords(Registry::TableHandler handler);
   void Close();
 
   [[nodiscard]] const etcd::Keys& keys() const { return keys_; }
+  [[nodiscard]] const EtcdLeasesOptions& options() const { return *options_; }
+  [[nodiscard]] const boost::asio::any_io_executor& executor() const { return executor_; }
 
   // On the strand: the cluster's record, once a member has joined through this engine.
   std::optional<etcd::Deployment> deployment;
@@ -40,26 +43,29 @@ class EtcdLeases::Engine : public std::enable_shared_from_this<Engine> {
  private:
   using Pool = ConnectionPool<etcd::Gateway>;
 
+  void BeginToFollow();
   boost::asio::awaitable<void> Follow();
   // Reads everything, then what changes, until that ends.
   boost::asio::awaitable<void> FollowOnce();
-  [[nodiscard]] bool ReadEverything(const etcd::Reply& reply);
   // False: the watch is over.
   [[nodiscard]] bool Apply(const boost::json::value& message);
 
   const std::shared_ptr<const EtcdLeasesOptions> options_;  // Connections refer to it.
   const etcd::Keys keys_;
+  const boost::asio::any_io_executor executor_;
   const boost::asio::any_io_executor strand_;
   std::shared_ptr<Pool> renewals_;
   std::shared_ptr<Pool> changes_;
-  LeaseFeed feed_;
+  Feed<LeaseTable> leases_;
+  Feed<RegistryTable> records_;
 
   // On the strand.
   etcd::Gateway watch_;
   boost::asio::steady_timer pause_;
   etcd::Entries entries_;
-  etcd::Revision revision_ = 0;  // of entries_
+  Revision revision_ = 0;  // of entries_
   bool watching_ = false;
+  bool records_watched_ = false;
   bool closed_ = false;
 };
 
@@ -73,13 +79,13 @@ void EtcdLeases::Engine::Start(Kind kind, const std::shared_ptr<PendingCall<T>>&
     const auto self = weak.lock();
     if (self == nullptr) co_return;
     if (gateway == nullptr) {
-      call->Answer(Errc::kTransient);
+      call->Answer(T{Errc::kTransient});
     } else {
       T result = co_await work(*self, *gateway);
       call->Answer(std::move(result));
     }
   });
-  if (!taken) call->Answer(Errc::kTransient);
+  if (!taken) call->Answer(T{Errc::kTransient});
 }
 
 }  // namespace stout

@@ -98,8 +98,7 @@ asio::awaitable<Errc> Free(Gateway& gateway, const etcd::Keys& keys,
                            RangeId range, Epoch epoch) {
   if (!deployment) co_return Errc::kFenced;
   // Zero is the revision of a key that is not there: nothing is deleted.
-  const etcd::Revision created =
-      epoch > deployment->epoch_base ? epoch - deployment->epoch_base : 0;
+  const Revision created = epoch > deployment->epoch_base ? epoch - deployment->epoch_base : 0;
   Message request = etcd::FreeRange(keys, range, session, created);
   const Reply reply = co_await gateway.Call(request.path, std::move(request.body));
   co_return FreeingOf(reply);
@@ -214,7 +213,7 @@ void EtcdLeases::Release(SessionId session, RangeId range, Epoch epoch, Handler 
                  });
 }
 
-LeaseService::Watch EtcdLeases::WatchTable(TableHandler handler) {
+LeaseService::Watch EtcdLeases::WatchTable(LeaseService::TableHandler handler) {
   return engine_->WatchTable(std::move(handler));
 }
 

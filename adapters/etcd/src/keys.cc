@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "stout/lease_service.h"
+#include "stout/adapters/registry_json.h"
 
 namespace stout::etcd {
 namespace {
@@ -60,6 +60,12 @@ std::string Keys::OfMember(SessionId session) const {
 
 std::string Keys::OfRange(RangeId range) const { return fmt::format("{}range/{}", prefix_, range); }
 
+bool Keys::MayBeRecord(std::string_view key) const {
+  if (!key.starts_with(prefix_)) return false;
+  key.remove_prefix(prefix_.size());
+  return key != "deployment" && !key.starts_with("member/") && !key.starts_with("range/");
+}
+
 LeaseTable TableOf(const Keys& keys, const Entries& entries) {
   LeaseTable table;
   const auto found = entries.find(keys.OfDeployment());
@@ -83,6 +89,16 @@ LeaseTable TableOf(const Keys& keys, const Entries& entries) {
     if (member == entries.end()) continue;
     table.ranges[range] =
         Lease{member->second.value, *session, deployment->epoch_base + taken->second.created};
+  }
+  return table;
+}
+
+RegistryTable RecordsOf(const Keys& keys, const Entries& entries) {
+  RegistryTable table;
+  for (const auto& [key, entry] : entries) {
+    if (!keys.MayBeRecord(key)) continue;
+    AddRecord(std::string_view(key).substr(keys.prefix().size()), fmt::format("etcd key '{}'", key),
+              entry.value, entry.modified, &table);
   }
   return table;
 }

@@ -7,11 +7,11 @@
 #include <string_view>
 
 #include "stout/core/lease_table.h"
+#include "stout/core/registry_table.h"
 
 namespace stout::etcd {
 
-// etcd's counter of all changes.
-using Revision = std::uint64_t;
+// A Revision is etcd's counter of all changes.
 
 // The permanent record of a deployment.
 struct Deployment {
@@ -31,16 +31,28 @@ struct Deployment {
 // The names of a deployment's keys, all below one prefix.
 class Keys {
  public:
-  explicit Keys(std::string_view name) : prefix_(std::string(name) + '/') {}
+  explicit Keys(std::string_view name) : name_(name), prefix_(name_ + '/') {}
 
+  [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& prefix() const { return prefix_; }
   // The first name that is behind all of them.
   [[nodiscard]] std::string end() const;
   [[nodiscard]] std::string OfDeployment() const { return prefix_ + "deployment"; }
   [[nodiscard]] std::string OfMember(SessionId session) const;
   [[nodiscard]] std::string OfRange(RangeId range) const;
+  // `record`: as RegistryChange::key.
+  [[nodiscard]] std::string OfRecord(std::string_view record) const {
+    return prefix_ + std::string(record);
+  }
+  // True for every key except those of leases.
+  [[nodiscard]] bool MayBeRecord(std::string_view key) const;
+  // A table is a deployment beside its own: no key of either is below the other's prefix.
+  [[nodiscard]] Keys OfTable(std::string_view table) const {
+    return Keys(name_ + '.' + std::string(table));
+  }
 
  private:
+  std::string name_;
   std::string prefix_;
 };
 
@@ -48,10 +60,12 @@ class Keys {
 struct Entry {
   std::string value;
   Revision created = 0;
+  Revision modified = 0;
 };
 using Entries = std::map<std::string, Entry, std::less<>>;
 
 // Returns the table that the entries describe. Foreign keys and values are skipped.
 [[nodiscard]] LeaseTable TableOf(const Keys& keys, const Entries& entries);
+[[nodiscard]] RegistryTable RecordsOf(const Keys& keys, const Entries& entries);
 
 }  // namespace stout::etcd

@@ -31,12 +31,23 @@ json::object Read(std::string_view key) {
   return {{"request_range", {{"key", EncodeBase64(key)}}}};
 }
 
+json::object Remove(std::string_view key) {
+  return {{"request_delete_range", {{"key", EncodeBase64(key)}}}};
+}
+
 // `result`: how the key's create_revision, zero if there is no key, compares to `revision`.
 json::object Compare(std::string_view key, std::string_view result, Revision revision) {
   return {{"key", EncodeBase64(key)},
           {"target", "CREATE"},
           {"result", result},
           {"create_revision", Text(revision)}};
+}
+
+json::object CompareModified(std::string_view key, Revision revision) {
+  return {{"key", EncodeBase64(key)},
+          {"target", "MOD"},
+          {"result", "EQUAL"},
+          {"mod_revision", Text(revision)}};
 }
 
 json::object Everything(const Keys& keys) {
@@ -98,17 +109,58 @@ Message TakeRange(const Keys& keys, RangeId range, SessionId session) {
 Message FreeRange(const Keys& keys, RangeId range, SessionId session, Revision created) {
   const std::string key = keys.OfRange(range);
   const std::string member = keys.OfMember(session);
-  const json::object remove{{"request_delete_range", {{"key", EncodeBase64(key)}}}};
   return Make(kTransaction, {{"compare", json::array{Compare(key, "EQUAL", created)}},
-                             {"success", json::array{Read(member), remove}},
+                             {"success", json::array{Read(member), Remove(key)}},
                              {"failure", json::array{Read(member)}}});
+}
+
+Message ChangeRecord(const Keys& keys, const RegistryChange& change, std::string_view text,
+                     Revision created) {
+  const std::string key = keys.OfRecord(change.key);
+  const std::string member = keys.OfMember(change.session);
+  const std::string range = keys.OfRange(change.owned ? change.owned->range : 0);
+  json::array compare;
+  if (change.owned) compare.push_back(Compare(range, "EQUAL", created));
+  if (change.session != 0) compare.push_back(Compare(member, "GREATER", 0));
+  if (change.read) compare.push_back(CompareModified(key, *change.read));
+  json::array success{change.value ? Put(key, text, change.session) : Remove(key)};
+  if (const std::string_view table = DroppedTable(change); !table.empty()) {
+    success.push_back(json::object{{"request_delete_range", Everything(keys.OfTable(table))}});
+  }
+  return Make(kTransaction, {{"compare", std::move(compare)},
+                             {"success", std::move(success)},
+                             {"failure", json::array{Read(range), Read(member), Read(key)}}});
+}
+
+internal::ChangeFacts FactsOf(const json::value& answer, const RegistryChange& change,
+                              std::string_view text, Revision created) {
+  if (Succeeded(answer)) return {true, true, true, change.value ? RevisionOf(answer) : 0};
+  const auto range = KeyReadBy(answer, 0);
+  const auto record = KeyReadBy(answer, 2);
+  return {.owned = range && range->created == created,
+          .alive = KeyReadBy(answer, 1).has_value(),
+          .as_asked = record ? change.value && record->value == text : !change.value,
+          .revision = record ? record->modified : 0};
+}
+
+Entries EntriesOf(const json::value& answer) {
+  Entries entries;
+  const json::value* const kvs = Find(answer, "kvs");
+  if (kvs == nullptr || !kvs->is_array()) return entries;  // there is nothing yet
+  for (const json::value& kv : kvs->get_array()) {
+    if (auto entry = DecodeKeyValue(kv)) {
+      entries[std::move(entry->key)] = {std::move(entry->value), entry->created, entry->modified};
+    }
+  }
+  return entries;
 }
 
 std::optional<KeyValue> DecodeKeyValue(const json::value& kv) {
   std::optional<std::string> key = BytesIn(kv, "key");
   std::optional<std::string> value = BytesIn(kv, "value");
   if (!key || key->empty() || !value) return std::nullopt;
-  return KeyValue{*std::move(key), *std::move(value), NumberIn(kv, "create_revision")};
+  return KeyValue{*std::move(key), *std::move(value), NumberIn(kv, "create_revision"),
+                  NumberIn(kv, "mod_revision")};
 }
 
 std::uint64_t NumberIn(const json::value& object, std::string_view name) {

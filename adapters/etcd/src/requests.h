@@ -8,6 +8,8 @@
 #include <string_view>
 
 #include "keys.h"
+#include "stout/core/registry_ledger.h"
+#include "stout/core/registry_table.h"
 
 namespace stout::etcd {
 
@@ -34,14 +36,26 @@ struct Message {
 // Deletes the range's key if it was created at this revision. Answers the member's key.
 [[nodiscard]] Message FreeRange(const Keys& keys, RangeId range, SessionId session,
                                 Revision created);
+// Changes the record if all comparisons of `change` hold. Otherwise answers the keys that
+// FactsOf() needs. `text`: the new value. `created`: revision at which the owner under
+// change.owned->epoch took the range; not 0.
+[[nodiscard]] Message ChangeRecord(const Keys& keys, const RegistryChange& change,
+                                   std::string_view text, Revision created);
 
 // A key of an answer, or of an event.
 struct KeyValue {
   std::string key;
   std::string value;
   Revision created = 0;
+  Revision modified = 0;
 };
 [[nodiscard]] std::optional<KeyValue> DecodeKeyValue(const boost::json::value& kv);
+// All keys of an answer to ReadAll.
+[[nodiscard]] Entries EntriesOf(const boost::json::value& answer);
+// What an answer to ChangeRecord shows; parameters as there.
+[[nodiscard]] internal::ChangeFacts FactsOf(const boost::json::value& answer,
+                                            const RegistryChange& change, std::string_view text,
+                                            Revision created);
 
 // Number `name` of an object, zero if there is none.
 [[nodiscard]] std::uint64_t NumberIn(const boost::json::value& object, std::string_view name);

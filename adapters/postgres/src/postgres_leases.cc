@@ -165,7 +165,7 @@ void PostgresLeases::Release(SessionId session, RangeId range, Epoch epoch, Hand
   });
 }
 
-LeaseService::Watch PostgresLeases::WatchTable(TableHandler handler) {
+LeaseService::Watch PostgresLeases::WatchTable(LeaseService::TableHandler handler) {
   return engine_->WatchTable(std::move(handler));
 }
 

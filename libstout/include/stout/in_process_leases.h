@@ -2,18 +2,21 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <memory>
+#include <string_view>
 
 #include "stout/lease_service.h"
+#include "stout/registry.h"
 
 namespace stout::inline v1 {
 
-/// A lease service for the servers of one process. Several managers can share it, and a single
-/// server gets every range. It stores nothing: epochs begin at the Unix time in microseconds.
+/// A lease service and registry for the servers of one process. Several managers can share it, and
+/// a single server gets every range. It stores nothing: epochs begin at the Unix time in
+/// microseconds.
 ///
 /// Owner: the executor's context must outlive it.
 /// Threads: as LeaseService. Answers come inside the call, tables on the executor.
 /// Errors: never kTransient or kUnknown.
-class InProcessLeases final : public LeaseService {
+class InProcessLeases final : public LeaseService, private Registry {
  public:
   explicit InProcessLeases(const boost::asio::any_io_executor& executor);
   ~InProcessLeases() override;
@@ -23,11 +26,20 @@ class InProcessLeases final : public LeaseService {
   void Leave(SessionId session, Handler handler) override;
   void Acquire(SessionId session, RangeId range, AcquireHandler handler) override;
   void Release(SessionId session, RangeId range, Epoch epoch, Handler handler) override;
-  [[nodiscard]] Watch WatchTable(TableHandler handler) override;
+  [[nodiscard]] LeaseService::Watch WatchTable(LeaseService::TableHandler handler) override;
+  [[nodiscard]] Registry* registry() override { return this; }
 
  private:
   class State;
-  std::shared_ptr<State> state_;  // shared with the timer's pending wait
+  explicit InProcessLeases(std::shared_ptr<State> state);
+
+  void Change(RegistryChange change, ChangeHandler handler) override;
+  void Read(ReadHandler handler) override;
+  [[nodiscard]] LeaseService::Watch WatchRecords(Registry::TableHandler handler) override;
+  [[nodiscard]] Result<std::unique_ptr<LeaseService>> OpenTable(std::string_view table,
+                                                                Diagnostics* diagnostics) override;
+
+  std::shared_ptr<State> state_;  // shared with the timer's pending wait, and by name with tables
 };
 
 }  // namespace stout::inline v1

@@ -14,6 +14,8 @@
 
 namespace stout::inline v1 {
 
+class Registry;
+
 /// A server's description when it joins a lease service.
 struct LeaseMember {
   std::string address;  ///< for clients and other servers: "10.0.0.7:8080"; not empty, unique
@@ -94,6 +96,10 @@ class LeaseService {
   /// Calls `handler` with the table once it is known, and after changes with the newest table. One
   /// call at a time. It makes no call while the service cannot be reached.
   [[nodiscard]] virtual Watch WatchTable(TableHandler handler) = 0;
+
+  /// Returns the registry that is stored with these leases, which lives as long as this service;
+  /// null if it has none.
+  [[nodiscard]] virtual Registry* registry() { return nullptr; }
 
   /// The calls above with an Asio completion token, whose handler runs on its own executor.
   template <typename Token>

@@ -1,11 +1,15 @@
 #include "lease_engine.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
 #include <string>
 #include <utility>
+
+#include "stout/adapters/registry_json.h"
 
 namespace stout {
 namespace {
@@ -56,9 +60,11 @@ PostgresLeases::Engine::Engine(postgres::LeaseSchema schema, const PostgresLease
                                const asio::any_io_executor& executor)
     : settings_(std::make_shared<const Settings>(
           Settings{std::move(schema), ConnectionOptions(options)})),
-      poll_(options.poll),
+      lease_options_(options),
+      executor_(executor),
       strand_(asio::make_strand(executor)),
-      feed_(executor),
+      leases_(executor),
+      records_(executor),
       timer_(strand_) {
   const auto make_pool = [this](const char* name) {
     return MakeLeasePool<postgres::Connection>(
@@ -75,6 +81,10 @@ void PostgresLeases::Engine::Submit(Kind kind, std::vector<postgres::Query> quer
                                     const Handler& handler) {
   queries.insert(queries.begin(), postgres::Query{&schema().durably});
   if (!Run(kind, std::move(queries), handler)) handler({Errc::kTransient});
+}
+
+void PostgresLeases::Engine::Ask(std::vector<postgres::Query> queries, const Handler& handler) {
+  if (!Run(Kind::kRenewal, std::move(queries), handler)) handler({Errc::kTransient});
 }
 
 // Weak while it waits: the engine owns the pool, and an executor that is stopped first would leave
@@ -98,7 +108,27 @@ LeaseService::Watch PostgresLeases::Engine::WatchTable(LeaseService::TableHandle
     self->watched_ = true;
     self->Poll();
   });
-  return feed_.Watch(std::move(handler));
+  return leases_.Watch(std::move(handler));
+}
+
+LeaseService::Watch PostgresLeases::Engine::WatchRecords(Registry::TableHandler handler) {
+  asio::post(strand_, [self = shared_from_this()] {
+    self->watched_ = true;
+    self->records_watched_ = true;
+    self->Poll();
+  });
+  return records_.Watch(std::move(handler));
+}
+
+RegistryTable PostgresLeases::Engine::ReadRecords(const PGresult* rows) const {
+  RegistryTable table;
+  for (int row = 0; row < PQntuples(rows); ++row) {
+    const std::string key = PQgetvalue(rows, row, 0);
+    AddRecord(key, fmt::format("row '{}' of table {}_records", key, lease_options_.table),
+              PQgetvalue(rows, row, 1),
+              static_cast<Revision>(postgres::DecodeInt8(PQgetvalue(rows, row, 2))), &table);
+  }
+  return table;
 }
 
 void PostgresLeases::Engine::Poll() {
@@ -111,10 +141,13 @@ void PostgresLeases::Engine::Poll() {
   timer_.cancel();
   const Handler look = [this](const postgres::Outcome& outcome) {
     polling_ = false;
-    PollLater(std::exchange(again_, false) ? Duration::zero() : poll_);
-    if (outcome.errc == Errc::kOk) feed_.Publish(ReadTable(outcome.results[0].get()));
+    PollLater(std::exchange(again_, false) ? Duration::zero() : lease_options_.poll);
+    if (outcome.errc != Errc::kOk) return;
+    leases_.Publish(ReadTable(outcome.results[0].get()));
+    if (outcome.results.size() > 1) records_.Publish(ReadRecords(outcome.results[1].get()));
   };
   std::vector<postgres::Query> queries(1, postgres::Query{&schema().table});
+  if (records_watched_) queries.push_back({&schema().records});
   if (!Run(Kind::kRenewal, std::move(queries), look)) look({Errc::kTransient});
 }
 

@@ -9,7 +9,7 @@
 #include "lease_schema.h"
 #include "stout/adapters/lease_pool.h"
 #include "stout/adapters/postgres_leases.h"
-#include "stout/lease_feed.h"
+#include "stout/feed.h"
 
 namespace stout {
 
@@ -28,11 +28,18 @@ class PostgresLeases::Engine : public std::enable_shared_from_this<Engine> {
   // One transaction, durable if it is answered kOk. kTransient: no connection, or too much waits
   // already.
   void Submit(Kind kind, std::vector<postgres::Query> queries, const Handler& handler);
+  // As Submit, for queries that change nothing.
+  void Ask(std::vector<postgres::Query> queries, const Handler& handler);
   [[nodiscard]] LeaseService::Watch WatchTable(LeaseService::TableHandler handler);
+  [[nodiscard]] LeaseService::Watch WatchRecords(Registry::TableHandler handler);
+  // The records that the rows of `schema().records` have.
+  [[nodiscard]] RegistryTable ReadRecords(const PGresult* rows) const;
   void Close();
 
   [[nodiscard]] const postgres::LeaseSchema& schema() const { return settings_->schema; }
   [[nodiscard]] const PostgresOptions& options() const { return settings_->options; }
+  [[nodiscard]] const PostgresLeasesOptions& lease_options() const { return lease_options_; }
+  [[nodiscard]] const boost::asio::any_io_executor& executor() const { return executor_; }
 
  private:
   using Pool = ConnectionPool<postgres::Connection>;
@@ -48,17 +55,20 @@ class PostgresLeases::Engine : public std::enable_shared_from_this<Engine> {
   void PollLater(Duration pause);
 
   const std::shared_ptr<const Settings> settings_;
-  const Duration poll_;
+  const PostgresLeasesOptions lease_options_;
+  const boost::asio::any_io_executor executor_;
   const boost::asio::any_io_executor strand_;
   std::shared_ptr<Pool> renewals_;  // And the watch.
   std::shared_ptr<Pool> changes_;
-  LeaseFeed feed_;
+  Feed<LeaseTable> leases_;
+  Feed<RegistryTable> records_;
 
   // On the strand.
   boost::asio::steady_timer timer_;
-  bool watched_ = false;  // true since the first watch
-  bool polling_ = false;  // A look at the table is on its way.
-  bool again_ = false;    // Something was changed since it was sent.
+  bool watched_ = false;          // true since the first watch
+  bool records_watched_ = false;  // the same, of records
+  bool polling_ = false;          // A look at the table is on its way.
+  bool again_ = false;            // Something was changed since it was sent.
   bool closed_ = false;
 };
 

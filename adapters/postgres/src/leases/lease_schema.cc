@@ -17,6 +17,13 @@ constexpr std::string_view kSystemSql = "(SELECT system_identifier::text FROM pg
 // Larger than any earlier number, also where a copy of older tables has come back.
 constexpr std::string_view kTimeSql = "(extract(epoch FROM clock_timestamp()) * 1000000)::int8";
 
+// The conditions of `put_record` and `remove_record`, after `bury`.
+constexpr std::string_view kMaySql =
+    "($2::int8 < 0 OR $2::int8 = coalesce((SELECT revision FROM {g} WHERE key = $1::text), 0)) "
+    "AND ($3::int8 = 0 OR EXISTS (SELECT FROM {m} WHERE session = $3::int8)) "
+    "AND ($4::int8 < 0 OR EXISTS (SELECT FROM {r} JOIN {m} USING (session) "
+    "WHERE range = $4::int8 AND epoch = $5::int8))";
+
 }  // namespace
 
 LeaseSchema MakeLeaseSchema(const TableNames& names, Identity identity) {
@@ -28,7 +35,8 @@ LeaseSchema MakeLeaseSchema(const TableNames& names, Identity identity) {
   const auto with_tables = [&](std::string_view sql) {
     return fmt::format(fmt::runtime(sql), fmt::arg("n", names.With("_number")),
                        fmt::arg("m", names.With("_members")), fmt::arg("r", names.With("_ranges")),
-                       fmt::arg("id", id), fmt::arg("differs", differs), fmt::arg("time", kTimeSql),
+                       fmt::arg("g", names.With("_records")), fmt::arg("id", id),
+                       fmt::arg("differs", differs), fmt::arg("time", kTimeSql),
                        fmt::arg("hash", kHashPartition));
   };
   constexpr Type kInt = Type::kInt8;
@@ -111,10 +119,39 @@ AND (EXISTS (SELECT FROM changed) OR (address LIKE '/%' AND {id} NOT LIKE '/%'))
                   "SELECT r.range, a.address, a.session, r.epoch FROM {r} r "
                   "LEFT JOIN alive a USING (session) ORDER BY range NULLS FIRST"),
       {}};
+  schema.put_record = {
+      "stout_put_record",
+      with_tables("INSERT INTO {g} AS g SELECT $1::text, $6::text, next, nullif($3::int8, 0) "
+                  "FROM {n} WHERE " +
+                  std::string(kMaySql) +
+                  " ON CONFLICT (key) DO UPDATE SET "
+                  "value = excluded.value, revision = excluded.revision, "
+                  "session = excluded.session"),
+      {Type::kText, kInt, kInt, kInt, kInt, Type::kText}};
+  schema.remove_record = {
+      "stout_remove_record",
+      with_tables("DELETE FROM {g} WHERE key = $1::text AND " + std::string(kMaySql)),
+      {Type::kText, kInt, kInt, kInt, kInt}};
+  schema.bury_records = {
+      "stout_bury_records",
+      with_tables("DELETE FROM {g} g WHERE session IS NOT NULL "
+                  "AND NOT EXISTS (SELECT FROM {m} m WHERE m.session = g.session)"),
+      {}};
+  schema.record = {"stout_record",
+                   with_tables("SELECT (SELECT count(*) FROM {m} WHERE session = $2::int8), "
+                               "(SELECT count(*) FROM {r} JOIN {m} USING (session) "
+                               "WHERE range = $3::int8 AND epoch = $4::int8), "
+                               "g.value, g.revision FROM {n} LEFT JOIN {g} g ON g.key = $1::text"),
+                   {Type::kText, kInt, kInt, kInt}};
+  schema.records = {"stout_records",
+                    with_tables("SELECT key, value, revision FROM {g} g WHERE session IS NULL "
+                                "OR EXISTS (SELECT FROM {m} m WHERE m.session = g.session "
+                                "AND m.expires_at > clock_timestamp())"),
+                    {}};
   schema.exists = {"",
                    "SELECT (to_regclass($1) IS NOT NULL AND to_regclass($2) IS NOT NULL "
-                   "AND to_regclass($3) IS NOT NULL)::int4::int8",
-                   {Type::kText, Type::kText, Type::kText}};
+                   "AND to_regclass($3) IS NOT NULL AND to_regclass($4) IS NOT NULL)::int4::int8",
+                   {Type::kText, Type::kText, Type::kText, Type::kText}};
   schema.may_identify = {
       "", "SELECT has_function_privilege('pg_control_system()', 'execute')::int4::int8", {}};
   // One at a time: IF NOT EXISTS does not keep two from creating the same.
@@ -125,6 +162,8 @@ AND (EXISTS (SELECT FROM changed) OR (address LIKE '/%' AND {id} NOT LIKE '/%'))
         "CREATE TABLE IF NOT EXISTS {m} (session int8 PRIMARY KEY, address text NOT NULL, "
         "ttl_us int8 NOT NULL, expires_at timestamptz NOT NULL)",
         "CREATE TABLE IF NOT EXISTS {r} (range int8 PRIMARY KEY, session int8, epoch int8)",
+        "CREATE TABLE IF NOT EXISTS {g} (key text PRIMARY KEY, value text NOT NULL, "
+        "revision int8 NOT NULL, session int8)",
         "INSERT INTO {n} (next) VALUES ({time}) ON CONFLICT DO NOTHING"}) {
     schema.create.push_back({"", with_tables(sql), {}});
   }
@@ -132,8 +171,17 @@ AND (EXISTS (SELECT FROM changed) OR (address LIKE '/%' AND {id} NOT LIKE '/%'))
 }
 
 std::vector<const Statement*> LeaseSchema::statements() const {
-  return {&durably, &note_server, &know_server, &next_number, &bury,  &fix_ranges, &fill_ranges,
-          &join,    &keep_alive,  &leave,       &take,        &holds, &release,    &table};
+  return {&durably,       &note_server,  &know_server, &next_number, &bury,
+          &fix_ranges,    &fill_ranges,  &join,        &keep_alive,  &leave,
+          &take,          &holds,        &release,     &table,       &put_record,
+          &remove_record, &bury_records, &record,      &records};
+}
+
+Statement DropTables(const TableNames& names) {
+  return {"",
+          fmt::format("DROP TABLE IF EXISTS {}, {}, {}, {}", names.With("_number"),
+                      names.With("_members"), names.With("_ranges"), names.With("_records")),
+          {}};
 }
 
 }  // namespace stout::postgres

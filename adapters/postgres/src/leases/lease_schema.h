@@ -25,6 +25,9 @@ namespace stout::postgres {
 // end, and this row bars every range until one ttl has passed. By then the leases whose records are
 // missing have ended by their owners' clocks. Numbers are at least the time in microseconds, so
 // none is given out twice.
+//
+// A change of a registry's record locks the number like a take. Therefore it sees the owner of its
+// range, and the number is the record's revision. A record whose session has ended is not shown.
 struct LeaseSchema {
   Statement durably;      // The transaction is durable when it is answered.
   Statement note_server;  // Ends all sessions if the server's identity has changed.
@@ -45,6 +48,18 @@ struct LeaseSchema {
   Statement release;     // $1 int8 session, $2 int8 range, $3 int8 epoch.
   Statement table;       // See TableColumn.
 
+  // Of the registry, after `bury`. $1 text key; $2 int8: the revision that the record must have, 0:
+  // there must be none, negative: any; $3 int8: the session that must live, or 0; $4, $5 int8: the
+  // range and the epoch that it must be held under; a negative range: none.
+  Statement put_record;  // $6 text value.
+  Statement remove_record;
+  Statement bury_records;  // Deletes those whose sessions have ended.
+  // $1 text key; $2 session, $3 range, $4 epoch, as above. One row: see RecordColumn.
+  Statement record;
+  Statement records;  // All: text key, text value, int8 revision.
+  // int8 1: alive; int8 1: held; text value and int8 revision, null: there is no record.
+  enum RecordColumn : int { kRecordAlive, kRecordOwned, kRecordValue, kRecordRevision };
+
   // int8 all.
   enum HoldsColumn : int { kAlive, kRange, kEpoch };  // 1: alive; null: no such; null: another's.
   // Members and the partition (session kPartition) first, with kRange null; then the ranges in
@@ -58,6 +73,9 @@ struct LeaseSchema {
   Statement may_identify;         // int8 1: the role may ask for the system identifier.
   std::vector<Statement> create;  // One transaction.
 };
+
+// Drops the tables of a deployment.
+[[nodiscard]] Statement DropTables(const TableNames& names);
 
 // The parts of a server's identity that a role may know. The timeline grows at each promotion. The
 // system identifier differs in a cluster that was restored from a dump. Roles that may know more

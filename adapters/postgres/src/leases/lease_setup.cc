@@ -28,7 +28,7 @@ asio::awaitable<Trouble> SetUp(Connection& connection, const PostgresOptions& op
   const std::string refusal = co_await connection.Connect();
   if (!refusal.empty()) co_return Trouble{ClassifyRefusal(refusal), refusal};
   std::vector<Query> exist(1, Query{&schema.exists});
-  for (const char* suffix : {"_number", "_members", "_ranges"}) {
+  for (const char* suffix : {"_number", "_members", "_ranges", "_records"}) {
     exist[0].parameters.push_back(names.With(suffix));
   }
   exist.push_back({&schema.may_identify});

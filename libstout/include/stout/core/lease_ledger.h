@@ -43,6 +43,12 @@ class LeaseLedger {
   /// Returns the time at which the next session ends unless it is renewed; kNever without sessions.
   [[nodiscard]] TimePoint NextExpiry() const;
 
+  /// As of the last call with a time.
+  [[nodiscard]] bool Alive(SessionId session) const { return sessions_.count(session) != 0; }
+  /// Returns true if the range has an owner, under this epoch.
+  [[nodiscard]] bool Holds(RangeId range, Epoch epoch) const {
+    return range < ranges_.size() && ranges_[range] && ranges_[range]->epoch == epoch;
+  }
   [[nodiscard]] LeaseTable Table() const;
 
  private:

@@ -12,6 +12,7 @@
 #include "stout/core/types.h"
 #include "stout/error.h"
 #include "stout/lease_service.h"
+#include "stout/registry.h"
 
 namespace stout {
 
@@ -27,7 +28,8 @@ struct EtcdLeasesOptions {
   Duration silence = std::chrono::seconds(5);
 };
 
-/// Leases in etcd 3.4 or newer, through its JSON gateway (/v3/...), by plain HTTP.
+/// Leases and their registry in etcd 3.4 or newer, through its JSON gateway (/v3/...), by plain
+/// HTTP.
 ///
 ///     etcd://10.0.0.1:2379,10.0.0.2:2379,10.0.0.3:2379/my-deployment
 ///
@@ -36,16 +38,21 @@ struct EtcdLeasesOptions {
 /// | NAME/deployment | ranges, offset of epochs, partition unless "hash" | for ever |
 /// | NAME/member/SESSION | the address | with the session's lease |
 /// | NAME/range/RANGE | the session and its address | with the session's lease |
+/// | NAME/config, NAME/set/RANGE, NAME/table/TABLE | JSON, see registry_json.h | for ever |
+/// | NAME/datalet/ID | JSON | with its session's lease, if it has a session |
+/// | NAME/confirmed/NODE | JSON | with the session's lease |
 ///
 /// A session is an etcd lease, whose ttl is a whole number of seconds: other times are rounded up.
 /// A transaction takes a range by creating its key. The epoch is the key's revision plus the Unix
 /// time in microseconds at which the deployment was first seen. A watch reads everything and then
 /// follows from that revision on, on a connection of its own. If the watch is cut, or if the
-/// changes that it missed are compacted, it reads everything again.
+/// changes that it missed are compacted, it reads everything again. A change of a record compares
+/// its mod_revision, and for a set the create_revision of the range's key. A table TABLE of the
+/// deployment is the deployment NAME.TABLE.
 ///
 /// Owner, threads: as LeaseService; the executor's context must outlive it. All I/O is on the
 /// executor, without blocking. Three connections: for renewals, for changes, for the watch.
-class EtcdLeases final : public LeaseService {
+class EtcdLeases final : public LeaseService, private Registry {
  public:
   /// Does not ask the cluster, which may come later. Fails with kBadUrl.
   [[nodiscard]] static Result<std::unique_ptr<EtcdLeases>> Open(
@@ -63,13 +70,19 @@ class EtcdLeases final : public LeaseService {
   void Leave(SessionId session, Handler handler) override;
   void Acquire(SessionId session, RangeId range, AcquireHandler handler) override;
   void Release(SessionId session, RangeId range, Epoch epoch, Handler handler) override;
-  [[nodiscard]] Watch WatchTable(TableHandler handler) override;
+  [[nodiscard]] LeaseService::Watch WatchTable(LeaseService::TableHandler handler) override;
+  [[nodiscard]] Registry* registry() override { return this; }
 
  private:
   class Engine;
 
   explicit EtcdLeases(std::shared_ptr<Engine> engine);
   [[nodiscard]] std::shared_ptr<PendingCall<Errc>> AddCall(Handler handler);
+  void Change(RegistryChange change, ChangeHandler handler) override;
+  void Read(ReadHandler handler) override;
+  [[nodiscard]] LeaseService::Watch WatchRecords(Registry::TableHandler handler) override;
+  [[nodiscard]] Result<std::unique_ptr<LeaseService>> OpenTable(std::string_view table,
+                                                                Diagnostics* diagnostics) override;
 
   PendingCalls pending_;
   const std::shared_ptr<Engine> engine_;

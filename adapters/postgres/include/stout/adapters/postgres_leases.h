@@ -11,14 +11,15 @@
 #include "stout/core/types.h"
 #include "stout/error.h"
 #include "stout/lease_service.h"
+#include "stout/registry.h"
 
 namespace stout {
 
 struct PostgresLeasesOptions {
   /// As PostgresOptions::connection: a primary.
   std::string connection{};
-  /// Prefix of the three tables, with a schema or without; "_number", "_members" and "_ranges"
-  /// follow it. Each deployment has its own.
+  /// Prefix of the four tables, with a schema or without; "_number", "_members", "_ranges" and
+  /// "_records" follow it. Each deployment has its own.
   std::string table = "stout_lease";
   /// Create the tables if they are missing and the user may; otherwise Open() says how.
   bool create = true;
@@ -33,7 +34,8 @@ struct PostgresLeasesOptions {
   bool prepare = true;
 };
 
-/// Leases in a PostgreSQL database of version 14 or newer, for deployments that already run one.
+/// Leases and their registry in a PostgreSQL database of version 14 or newer, for deployments that
+/// already run one.
 ///
 ///     postgres://app@db.example/app?lease_table=stout_lease
 ///
@@ -45,10 +47,14 @@ struct PostgresLeasesOptions {
 /// changed, all sessions therefore end, and no range is granted for one ttl. The watch polls,
 /// because expiry sends no notification.
 ///
+/// The registry's records are rows of the table "_records", with JSON as in registry_json.h. A
+/// table TABLE of the deployment is a deployment whose `table` is this one's with "_TABLE" behind
+/// it.
+///
 /// Owner, threads: as LeaseService; the executor's context must outlive it. All I/O is on the
 /// executor, without blocking, except that libpq looks up host names in the call that connects.
 /// There are two connections. One serves only renewals and the watch, so that nothing delays them.
-class PostgresLeases final : public LeaseService {
+class PostgresLeases final : public LeaseService, private Registry {
  public:
   /// Blocks: connects, checks or creates the tables. Fails with kBadUrl and kTransient.
   [[nodiscard]] static Result<std::unique_ptr<PostgresLeases>> Open(
@@ -67,13 +73,19 @@ class PostgresLeases final : public LeaseService {
   void Leave(SessionId session, Handler handler) override;
   void Acquire(SessionId session, RangeId range, AcquireHandler handler) override;
   void Release(SessionId session, RangeId range, Epoch epoch, Handler handler) override;
-  [[nodiscard]] Watch WatchTable(TableHandler handler) override;
+  [[nodiscard]] LeaseService::Watch WatchTable(LeaseService::TableHandler handler) override;
+  [[nodiscard]] Registry* registry() override { return this; }
 
  private:
   class Engine;
 
   explicit PostgresLeases(std::shared_ptr<Engine> engine);
   [[nodiscard]] std::shared_ptr<PendingCall<Errc>> AddCall(Handler handler);
+  void Change(RegistryChange change, ChangeHandler handler) override;
+  void Read(ReadHandler handler) override;
+  [[nodiscard]] LeaseService::Watch WatchRecords(Registry::TableHandler handler) override;
+  [[nodiscard]] Result<std::unique_ptr<LeaseService>> OpenTable(std::string_view table,
+                                                                Diagnostics* diagnostics) override;
 
   PendingCalls pending_;
   const std::shared_ptr<Engine> engine_;

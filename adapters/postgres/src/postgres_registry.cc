@@ -1,0 +1,118 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "leases/lease_engine.h"
+#include "leases/lease_schema.h"
+#include "stout/adapters/postgres_leases.h"
+#include "stout/adapters/registry_json.h"
+#include "stout/core/registry_ledger.h"
+#include "table_names.h"
+
+namespace stout {
+namespace {
+
+using internal::ChangeFacts;
+using internal::Judged;
+using postgres::Int8;
+using postgres::LeaseSchema;
+using postgres::Outcome;
+using postgres::Query;
+
+std::int64_t NumberAt(const PGresult* row, int column) {
+  return postgres::DecodeInt8(PQgetvalue(row, 0, column));
+}
+
+ChangeFacts FactsOf(const PGresult* row, const RegistryChange& change, std::string_view text) {
+  const bool there = PQgetisnull(row, 0, LeaseSchema::kRecordRevision) == 0;
+  ChangeFacts facts{.owned = NumberAt(row, LeaseSchema::kRecordOwned) == 1,
+                    .alive = NumberAt(row, LeaseSchema::kRecordAlive) == 1,
+                    .as_asked = there == change.value.has_value()};
+  if (!there) return facts;
+  facts.as_asked = facts.as_asked && PQgetvalue(row, 0, LeaseSchema::kRecordValue) == text;
+  facts.revision = static_cast<Revision>(NumberAt(row, LeaseSchema::kRecordRevision));
+  return facts;
+}
+
+std::string NameOfTable(std::string_view deployment, std::string_view table) {
+  return fmt::format("{}_{}", deployment, table);
+}
+
+// A transaction that was rolled back did nothing.
+Errc FateOf(const Outcome& outcome) {
+  return outcome.errc == Errc::kRefused ? Errc::kTransient : outcome.errc;
+}
+
+}  // namespace
+
+void PostgresLeases::Change(RegistryChange change, ChangeHandler handler) {
+  std::string ignored;
+  const std::string_view dropped = DroppedTable(change);
+  const auto names =
+      postgres::TableNames::Parse(NameOfTable(engine_->lease_options().table, dropped), &ignored);
+  if (WhyInvalid(change) || (!dropped.empty() && !names)) return handler(Errc::kBadOptions, {});
+  auto call =
+      pending_.Add<Judged>([handler = std::move(handler)](
+                               Judged judged) mutable { handler(judged.errc, judged.answer); },
+                           Judged{Errc::kUnknown});
+  const LeaseSchema& schema = engine_->schema();
+  const std::string text = change.value ? EncodeRecord(*change.value) : "";
+  const std::string read = Int8(change.read ? static_cast<std::int64_t>(*change.read) : -1);
+  const std::string session = Int8(static_cast<std::int64_t>(change.session));
+  const std::string range = Int8(change.owned ? std::int64_t{change.owned->range} : -1);
+  const std::string epoch = Int8(change.owned ? static_cast<std::int64_t>(change.owned->epoch) : 0);
+  std::vector<Query> queries;
+  queries.push_back({&schema.next_number});
+  queries.push_back({&schema.note_server});
+  queries.push_back({&schema.bury});
+  queries.push_back({&schema.bury_records});
+  queries.push_back({change.value ? &schema.put_record : &schema.remove_record,
+                     {change.key, read, session, range, epoch}});
+  if (change.value) queries.back().parameters.push_back(text);
+  std::shared_ptr<const postgres::Statement> drop;  // lives until it is answered
+  if (!dropped.empty()) {
+    drop = std::make_shared<postgres::Statement>(DropTables(*names));
+    queries.push_back({drop.get()});
+  }
+  queries.push_back({&schema.record, {change.key, session, range, epoch}});
+  engine_->Submit(Engine::Kind::kChange, std::move(queries),
+                  [call, drop, change = std::move(change), text](const Outcome& outcome) {
+                    if (outcome.errc != Errc::kOk) return call->Answer({FateOf(outcome)});
+                    const PGresult* const row = outcome.results.back().get();
+                    call->Answer(internal::Judge(change, FactsOf(row, change, text)));
+                  });
+}
+
+void PostgresLeases::Read(ReadHandler handler) {
+  auto call = pending_.Add<Result<RegistryTable>>(
+      [handler = std::move(handler)](Result<RegistryTable> table) mutable {
+        handler(table ? ErrorCode() : table.error(), table ? *std::move(table) : RegistryTable());
+      },
+      Errc::kUnknown);
+  std::vector<Query> queries(1, Query{&engine_->schema().records});
+  engine_->Ask(std::move(queries), [call, engine = engine_.get()](const Outcome& outcome) {
+    if (outcome.errc != Errc::kOk) return call->Answer(FateOf(outcome));
+    call->Answer(engine->ReadRecords(outcome.results.back().get()));
+  });
+}
+
+LeaseService::Watch PostgresLeases::WatchRecords(Registry::TableHandler handler) {
+  return engine_->WatchRecords(std::move(handler));
+}
+
+Result<std::unique_ptr<LeaseService>> PostgresLeases::OpenTable(std::string_view table,
+                                                                Diagnostics* diagnostics) {
+  if (const auto why = WhyInvalid(DropTable(table))) return Fail(Errc::kBadUrl, *why, diagnostics);
+  PostgresLeasesOptions options = engine_->lease_options();
+  options.table = NameOfTable(options.table, table);
+  auto leases = Open(options, engine_->executor(), diagnostics);
+  if (!leases) return leases.error();
+  return std::unique_ptr<LeaseService>(*std::move(leases));
+}
+
+}  // namespace stout
