@@ -91,6 +91,10 @@ class LeaseManager::Impl final : public std::enable_shared_from_this<Impl>, publ
     return BootNow() < valid_until ? epoch : 0;
   }
   bool joined() const { return BootNow() < valid_until_.load(std::memory_order_acquire); }
+  SessionId session() const {
+    const bool valid = joined();
+    return valid ? session_.load(std::memory_order_acquire) : 0;
+  }
   const LeaseWatcher& watcher() const { return *watcher_; }
 
  private:
@@ -139,6 +143,7 @@ class LeaseManager::Impl final : public std::enable_shared_from_this<Impl>, publ
     for (RangeId id = 0; id < member_.ranges; ++id) {
       owned_[id].store(keeper_.HeldEpoch(id), std::memory_order_release);
     }
+    session_.store(keeper_.session(), std::memory_order_release);
     valid_until_.store(keeper_.valid_until(), std::memory_order_release);
   }
 
@@ -224,6 +229,7 @@ class LeaseManager::Impl final : public std::enable_shared_from_this<Impl>, publ
 
   // For any thread: what the keeper said last.
   std::vector<std::atomic<Epoch>> owned_;
+  std::atomic<SessionId> session_ = 0;
   std::atomic<TimePoint> valid_until_{TimePoint()};
 };
 
@@ -244,6 +250,7 @@ void LeaseManager::GiveUp(RangeId range, Epoch epoch) { impl_->HandedOver(range,
 bool LeaseManager::Owns(RangeId range) const { return EpochOf(range) != 0; }
 Epoch LeaseManager::EpochOf(RangeId range) const { return impl_->EpochOf(range); }
 bool LeaseManager::joined() const { return impl_->joined(); }
+SessionId LeaseManager::session() const { return impl_->session(); }
 std::optional<std::string> LeaseManager::OwnerOf(RangeId range) const {
   return impl_->watcher().OwnerOf(range);
 }

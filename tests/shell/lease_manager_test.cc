@@ -102,6 +102,7 @@ TEST_CASE("a server that is alone gets every range", "[leases]") {
   }
   CHECK_FALSE(a.leases.Owns(kRanges));
   CHECK_FALSE(a.leases.OwnerOf(kRanges));
+  CHECK(a.leases.session() == a.leases.table()->ranges[0]->session);
 }
 
 TEST_CASE("a server that joins gets its share, and gives it back when it leaves", "[leases]") {
@@ -122,6 +123,7 @@ TEST_CASE("a server that joins gets its share, and gives it back when it leaves"
   process.RunUntil([&] { return left; });
   CHECK(b->serves.empty());
   CHECK_FALSE(b->leases.joined());
+  CHECK(b->leases.session() == 0);
   b.reset();
   process.RunUntil([&] { return a.serves.size() == kRanges; });
   CHECK(a.lost == 0);

@@ -112,6 +112,9 @@ class LeaseManager {
   [[nodiscard]] std::shared_ptr<const LeaseTable> table() const;
   /// Returns true while this server is a member.
   [[nodiscard]] bool joined() const;
+  /// Returns the session of this member, to which records of a Registry can be bound; zero if it is
+  /// not a member. It changes when this server joins again.
+  [[nodiscard]] SessionId session() const;
 
  private:
   class Impl;

@@ -134,6 +134,8 @@ class LeaseKeeper {
   /// This member owns the range while the epoch is not zero and the time is before valid_until().
   [[nodiscard]] Epoch HeldEpoch(RangeId range) const;
   [[nodiscard]] TimePoint valid_until() const { return valid_until_; }
+  /// It lives at least until valid_until(), unless that has passed. Zero: none.
+  [[nodiscard]] SessionId session() const { return session_; }
 
  private:
   enum class Stage { kNew, kJoining, kMember, kLeaving, kEnded };
