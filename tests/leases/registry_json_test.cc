@@ -58,13 +58,16 @@ TEST_CASE("records have the JSON that is documented, and are read as they were w
   expected.datalets["n1"] = {datalet, 7};
   CHECK(TableWith("datalet/n1", datalet_text) == expected);
 
-  const RangeSet set{
-      {{"n1", MemberState::kIn, TimePoint(1us)}, {"pg", MemberState::kLazy, TimePoint(2us)}},
-      {{std::numeric_limits<Epoch>::max(), 12}, {5, 0}}};
+  const RangeRecord set{.members = {{"n1", true, TimePoint(1us)}, {"pg", false, TimePoint(2us)}},
+                        .closed = {{std::numeric_limits<Epoch>::max(), 12}, {5, 0}},
+                        .swept = 4,
+                        .strong = false,
+                        .revision = 9};
   const std::string set_text = EncodeRecord(set);
-  CHECK(set_text == R"({"members":[{"datalet":"n1","state":"in","since_us":1},)"
-                    R"({"datalet":"pg","state":"lazy","since_us":2}],)"
-                    R"("closed":[[5,0],[18446744073709551615,12]]})");
+  CHECK(set_text == R"({"members":[{"datalet":"n1","in":true,"since_us":1},)"
+                    R"({"datalet":"pg","in":false,"since_us":2}],)"
+                    R"("closed":[[5,0],[18446744073709551615,12]],)"
+                    R"("swept":4,"strong":false,"revision":9})");
   expected = {};
   expected.sets[65535] = {set, 7};
   CHECK(TableWith("set/65535", set_text) == expected);
@@ -82,7 +85,9 @@ TEST_CASE("a record of another kind is skipped", "[registry]") {
 
 TEST_CASE("a record with rubbish is not used, and the error names the field", "[registry]") {
   using Catch::Contains;
-  const std::string set = R"({"members":[{"datalet":"a","state":"in","since_us":1}],"closed":[]})";
+  const std::string set =
+      R"({"members":[{"datalet":"a","in":true,"since_us":1}],"closed":[],"swept":0,)"
+      R"("strong":true,"revision":1})";
   CHECK(TableWith("set/3", set).sets.count(3) == 1);
   const auto with = [&set](std::string_view from, std::string_view to) {
     std::string changed = set;
@@ -93,9 +98,10 @@ TEST_CASE("a record with rubbish is not used, and the error names the field", "[
   CHECK_THAT(WhyDamaged("set/3", set.substr(1)), Contains("not JSON"));
   CHECK_THAT(WhyDamaged("set/3", "[]"), Contains("not a JSON object"));
   CHECK_THAT(WhyDamaged("set/3", "{}"), Contains("'members' is missing"));
-  CHECK_THAT(WhyDamaged("set/3", with("\"in\"", "\"inn\"")),
-             Contains("'state' is not in, filling, out or lazy"));
-  CHECK_THAT(WhyDamaged("set/3", with("\"in\"", "\"out\"")), Contains("no member that is 'in'"));
+  CHECK_THAT(WhyDamaged("set/3", with("\"in\":true", "\"in\":1")),
+             Contains("'in' is not true or false"));
+  CHECK_THAT(WhyDamaged("set/3", with("\"in\":true", "\"in\":false")),
+             Contains("no member that is 'in'"));
   CHECK_THAT(WhyDamaged("set/3", with(":1}", ":-1}")), Contains("'since_us'"));
   CHECK_THAT(WhyDamaged("set/3", with(":1}", ":1.5}")), Contains("'since_us' is not a whole"));
   CHECK_THAT(WhyDamaged("set/3", with(":1}", ":18446744073709551615}")), Contains("'since_us'"));

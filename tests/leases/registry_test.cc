@@ -282,8 +282,8 @@ TEMPLATE_TEST_CASE("a connection that is cut in the middle of a change does it w
     world.proxy.Behave({});
     HasRead read;
     REQUIRE_FALSE(AtLast([&] { return (read = TryRead(*world.service)).ec; }));
-    const Recorded<RangeSet> set = read.table.sets.at(3);
-    const bool done = set.value == std::get<RangeSet>(*change.value);
+    const Recorded<RangeRecord> set = read.table.sets.at(3);
+    const bool done = set.value == std::get<RangeRecord>(*change.value);
     CHECK(done == (set.revision != known));
     if (!changed.ec) CHECK(done);
     Changed repeated;

@@ -86,9 +86,8 @@ class RecordWatch {
   Registry::Watch watch_;
 };
 
-inline RangeSet SetOf(std::vector<RangeMember> members) { return {std::move(members), {}}; }
-inline RangeSet OnlyIn(const std::string& datalet) {
-  return SetOf({{datalet, MemberState::kIn, TimePoint(1s)}});
+inline RangeRecord OnlyIn(const std::string& datalet) {
+  return {.members = {{datalet, true, TimePoint(1s)}}};
 }
 
 // What a registry does wrong when two owners of a range change its set in succession; empty if
@@ -127,7 +126,8 @@ inline std::string WhatOwnersDoToEachOther(LeaseService& first, LeaseService& se
     return "the owner of another range changes the set";
   }
   const auto sets = Read(second).sets;
-  if (sets.size() != 1 || sets.at(kRange) != Recorded<RangeSet>{OnlyIn("one"), written.revision}) {
+  if (sets.size() != 1 ||
+      sets.at(kRange) != Recorded<RangeRecord>{OnlyIn("one"), written.revision}) {
     return "a refused change changed the set";
   }
   const ChangeAnswer rewritten =

@@ -7,20 +7,17 @@ namespace {
 
 using Catch::Contains;
 
-RangeSet SetOf(std::vector<RangeMember> members) { return {std::move(members), {}}; }
+RangeRecord SetOf(std::vector<RangeRecord::Member> members) {
+  return {.members = std::move(members)};
+}
 
-TEST_CASE("modes and states have names, and aa+sc is another name of ms+sc", "[registry]") {
+TEST_CASE("modes have names, and aa+sc is another name of ms+sc", "[registry]") {
   for (const auto mode : {ReplicationMode::kMsSc, ReplicationMode::kMsEc}) {
     CHECK(ParseReplicationMode(NameOf(mode)) == mode);
   }
   CHECK(ParseReplicationMode("aa+sc") == ReplicationMode::kMsSc);
   CHECK(NameOf(ReplicationMode::kMsSc) == "ms+sc");
   CHECK_FALSE(ParseReplicationMode("sc"));
-  for (const auto state :
-       {MemberState::kIn, MemberState::kFilling, MemberState::kOut, MemberState::kLazy}) {
-    CHECK(ParseMemberState(NameOf(state)) == state);
-  }
-  CHECK_FALSE(ParseMemberState(""));
 }
 
 TEST_CASE("a configuration out of range is refused with the setting and its limit", "[registry]") {
@@ -57,8 +54,8 @@ TEST_CASE("a node that disagrees with the configuration is told all differences"
 
 TEST_CASE("a change that no registry takes is refused with the reason", "[registry]") {
   const auto why = [](const RegistryChange& change) { return WhyInvalid(change).value_or(""); };
-  const RangeMember in{"a", MemberState::kIn};
-  const RangeMember out{"b", MemberState::kOut};
+  const RangeRecord::Member in{"a", true};
+  const RangeRecord::Member out{"b", false};
   CHECK(why(ChangeSet(3, 7, SetOf({in, out}), 0)).empty());
   CHECK_THAT(why(ChangeSet(3, 7, SetOf({}), 0)), Contains("no member that is 'in'"));
   CHECK_THAT(why(ChangeSet(3, 7, SetOf({out}), 0)), Contains("the last one never leaves"));

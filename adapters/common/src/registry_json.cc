@@ -43,16 +43,20 @@ json::object ToJson(const Datalet& datalet) {
           {"since_us", Micros(datalet.since.time_since_epoch())}};
 }
 
-json::object ToJson(const RangeSet& set) {
+json::object ToJson(const RangeRecord& set) {
   json::array members;
-  for (const RangeMember& member : set.members) {
+  for (const RangeRecord::Member& member : set.members) {
     members.push_back(json::object{{"datalet", member.datalet},
-                                   {"state", NameOf(member.state)},
+                                   {"in", member.in},
                                    {"since_us", Micros(member.since.time_since_epoch())}});
   }
   json::array closed;
   for (const auto& [epoch, version] : set.closed) closed.push_back(json::array{epoch, version});
-  return {{"members", std::move(members)}, {"closed", std::move(closed)}};
+  return {{"members", std::move(members)},
+          {"closed", std::move(closed)},
+          {"swept", set.swept},
+          {"strong", set.strong},
+          {"revision", set.revision}};
 }
 
 json::object ToJson(const Confirmation& confirmation) { return {{"config", confirmation.config}}; }
@@ -76,6 +80,12 @@ class Reader {
     if (found != nullptr && found->is_string()) return std::string(found->get_string());
     if (found != nullptr) Expect(name, "a text");
     return {};
+  }
+  bool Flag(std::string_view name) {
+    const json::value* const found = Find(name);
+    if (found != nullptr && found->is_bool()) return found->get_bool();
+    if (found != nullptr) Expect(name, "true or false");
+    return false;
   }
   Duration Time(std::string_view name) {
     const auto micros = Number<std::uint64_t>(name);
@@ -160,13 +170,13 @@ Datalet ReadDatalet(Reader& reader) {
   return datalet;
 }
 
-RangeSet ReadSet(Reader& reader) {
-  RangeSet set;
+RangeRecord ReadSet(Reader& reader) {
+  RangeRecord set;
   for (const json::value& value : reader.Array("members")) {
     Reader member(value);
-    RangeMember read;
+    RangeRecord::Member read;
     read.datalet = member.Text("datalet");
-    read.state = member.Named("state", ParseMemberState, "in, filling, out or lazy");
+    read.in = member.Flag("in");
     read.since = TimePoint(member.Time("since_us"));
     reader.Inherit(member.Finish());
     set.members.push_back(std::move(read));
@@ -183,6 +193,9 @@ RangeSet ReadSet(Reader& reader) {
     reader.ReadNumber("closed", (*pair)[1], version);
     set.closed[epoch] = version;
   }
+  set.swept = reader.Number<Epoch>("swept");
+  set.strong = reader.Flag("strong");
+  set.revision = reader.Number<std::uint64_t>("revision");
   return set;
 }
 

@@ -17,31 +17,6 @@ constexpr std::string_view kSet = "set/";
 constexpr std::string_view kConfirmed = "confirmed/";
 constexpr std::string_view kTable = "table/";
 
-constexpr std::pair<ReplicationMode, std::string_view> kModes[] = {
-    {ReplicationMode::kMsSc, "ms+sc"},
-    {ReplicationMode::kMsEc, "ms+ec"},
-    {ReplicationMode::kMsSc, "aa+sc"}};
-constexpr std::pair<MemberState, std::string_view> kStates[] = {{MemberState::kIn, "in"},
-                                                                {MemberState::kFilling, "filling"},
-                                                                {MemberState::kOut, "out"},
-                                                                {MemberState::kLazy, "lazy"}};
-
-// The first name of a value, and the value of a name.
-template <typename Names, typename T>
-std::string_view NameIn(const Names& names, T value) {
-  for (const auto& entry : names) {
-    if (entry.first == value) return entry.second;
-  }
-  return "?";
-}
-template <typename T, std::size_t n>
-std::optional<T> ValueIn(const std::pair<T, std::string_view> (&names)[n], std::string_view name) {
-  for (const auto& entry : names) {
-    if (entry.second == name) return entry.first;
-  }
-  return std::nullopt;
-}
-
 bool IsPrintable(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 127; });
 }
@@ -61,15 +36,15 @@ std::optional<std::string> WhyNot(const Datalet& datalet) {
   return "the datalet needs a URL, and URL and node must have printable characters only";
 }
 
-std::optional<std::string> WhyNot(const RangeSet& set) {
+std::optional<std::string> WhyNot(const RangeRecord& set) {
   std::set<std::string_view> ids;
   bool in = false;
-  for (const RangeMember& member : set.members) {
+  for (const RangeRecord::Member& member : set.members) {
     if (auto why = WhyNoName("datalet", member.datalet)) return why;
     if (!ids.insert(member.datalet).second) {
       return fmt::format("datalet '{}' is twice in the set: name it once", member.datalet);
     }
-    in = in || member.state == MemberState::kIn;
+    in = in || member.in;
   }
   if (in) return std::nullopt;
   return "the set has no member that is 'in': the last one never leaves, keep it";
@@ -77,14 +52,14 @@ std::optional<std::string> WhyNot(const RangeSet& set) {
 
 }  // namespace
 
-std::string_view NameOf(ReplicationMode mode) { return NameIn(kModes, mode); }
-std::optional<ReplicationMode> ParseReplicationMode(std::string_view name) {
-  return ValueIn(kModes, name);
+std::string_view NameOf(ReplicationMode mode) {
+  return mode == ReplicationMode::kMsSc ? "ms+sc" : "ms+ec";
 }
 
-std::string_view NameOf(MemberState state) { return NameIn(kStates, state); }
-std::optional<MemberState> ParseMemberState(std::string_view name) {
-  return ValueIn(kStates, name);
+std::optional<ReplicationMode> ParseReplicationMode(std::string_view name) {
+  if (name == "ms+sc" || name == "aa+sc") return ReplicationMode::kMsSc;
+  if (name == "ms+ec") return ReplicationMode::kMsEc;
+  return std::nullopt;
 }
 
 std::optional<std::string> WhyInvalid(const ClusterConfig& config) {
@@ -138,7 +113,7 @@ RegistryChange ChangeConfig(ClusterConfig config, Revision read) {
   return {.key = std::string(kConfig), .value = std::move(config), .read = read};
 }
 
-RegistryChange ChangeSet(RangeId range, Epoch epoch, RangeSet set, Revision read) {
+RegistryChange ChangeSet(RangeId range, Epoch epoch, RangeRecord set, Revision read) {
   return {.key = fmt::format("{}{}", kSet, range),
           .value = std::move(set),
           .read = read,
@@ -240,7 +215,7 @@ std::optional<std::string> Place(std::string_view key, RegistryValue value, Revi
       if (!why) table->datalets[id] = {*std::move(datalet), revision};
       return why;
     }
-  } else if (auto* const set = std::get_if<RangeSet>(&value)) {
+  } else if (auto* const set = std::get_if<RangeRecord>(&value)) {
     const auto range = key.starts_with(kSet) ? RangeIn(name_in(kSet)) : std::nullopt;
     if (range) {
       why = WhyNot(*set);

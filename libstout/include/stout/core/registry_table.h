@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "stout/core/lease_table.h"
+#include "stout/core/range_record.h"
 #include "stout/core/types.h"
 
 namespace stout::inline v1 {
@@ -61,32 +62,6 @@ struct Datalet {
   bool operator==(const Datalet&) const = default;
 };
 
-enum class MemberState {
-  kIn,       ///< has every acknowledged write
-  kFilling,  ///< gets new writes, and is being copied to
-  kOut,      ///< lacks writes
-  kLazy,     ///< gets writes, and counts for no level
-};
-[[nodiscard]] std::string_view NameOf(MemberState state);
-[[nodiscard]] std::optional<MemberState> ParseMemberState(std::string_view name);
-
-struct RangeMember {
-  std::string datalet{};  ///< its id
-  MemberState state = MemberState::kOut;
-  TimePoint since{};  ///< of the state
-
-  bool operator==(const RangeMember&) const = default;
-};
-
-/// The members of a range. At least one is `in`, because the last one never leaves (rule W2).
-struct RangeSet {
-  std::vector<RangeMember> members{};
-  /// By former epoch: states of that epoch up to this version are settled (CLUSTER.md, 6.3).
-  std::map<Epoch, Version> closed{};
-
-  bool operator==(const RangeSet&) const = default;
-};
-
 /// A node has taken up this revision of the configuration, and acts by it.
 struct Confirmation {
   Revision config = 0;
@@ -106,7 +81,7 @@ struct Recorded {
 struct RegistryTable {
   std::optional<Recorded<ClusterConfig>> config;
   std::map<std::string, Recorded<Datalet>> datalets;  ///< by id
-  std::map<RangeId, Recorded<RangeSet>> sets;
+  std::map<RangeId, Recorded<RangeRecord>> sets;
   std::map<std::string, Revision> confirmed;  ///< revision of the configuration, by node
   std::map<std::string, Recorded<ClusterConfig>> tables;  ///< by name; with its first configuration
   /// Records that cannot be read, by key ("set/3"): an error with the key and the remedy. They are
@@ -116,7 +91,7 @@ struct RegistryTable {
   bool operator==(const RegistryTable&) const = default;
 };
 
-using RegistryValue = std::variant<ClusterConfig, Datalet, RangeSet, Confirmation>;
+using RegistryValue = std::variant<ClusterConfig, Datalet, RangeRecord, Confirmation>;
 
 /// One change of one record, and what must hold for it. A coordinator compares and changes in one
 /// transaction. Made by the functions below.
@@ -140,7 +115,7 @@ struct RegistryChange {
 [[nodiscard]] RegistryChange ChangeConfig(ClusterConfig config, Revision read);
 /// Changes the set of a range that the caller owns under `epoch`. `read`: revision of the set that
 /// was read; 0 to write the first.
-[[nodiscard]] RegistryChange ChangeSet(RangeId range, Epoch epoch, RangeSet set, Revision read);
+[[nodiscard]] RegistryChange ChangeSet(RangeId range, Epoch epoch, RangeRecord set, Revision read);
 /// Adds or replaces a datalet. It goes when `session` ends; 0 for a datalet that no node serves.
 /// An id has 1..200 printable characters, without '/'.
 [[nodiscard]] RegistryChange AddDatalet(std::string_view id, Datalet datalet, SessionId session);
