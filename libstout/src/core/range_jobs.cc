@@ -115,7 +115,8 @@ void RangeKeeper::OnTargetFenced(TimePoint now) {
 void RangeKeeper::StartCopy(TimePoint now) {
   job_ = Job::kCopy;
   const RangeRecord::Member& member = record_.members[target_];
-  const bool newer_wins = SaturatingAdd(member.since, options_.tombstone_ttl / 2) > now;
+  const bool recent = SaturatingAdd(member.since, options_.tombstone_ttl / 2) > now;
+  const bool newer_wins = recent && !record_.strong;
   walk_.emplace(options_.walk, set_, actions_, last_attempt_);
   walk_->Fill(target_, set_.ChooseReader(set_.in(), last_attempt_), newer_wins,
               {.key = options_.identity_key, .value = member.datalet}, now);

@@ -24,8 +24,8 @@ struct RangeKeeperOptions {
   Duration member_timeout = std::chrono::seconds(2);
   /// Between two marks while there are changes. > 0.
   Duration mark_interval = std::chrono::milliseconds(100);
-  /// Stores forget tombstones after this time. A member that was away for less than half of it may
-  /// have writes that no other member has, and keeps them. > 0.
+  /// Stores forget tombstones after this time. In mode ec a member that was away for less than half
+  /// of it may have acknowledged writes that no other member has, and keeps them. > 0.
   Duration tombstone_ttl = std::chrono::hours(24);
   WalkOptions walk;
   std::string mark_key;      ///< of this range; begins with kInternalKeys

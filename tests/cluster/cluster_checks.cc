@@ -1,0 +1,138 @@
+// What a ClusterWorld checks.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "tests/cluster/cluster_world.h"
+
+namespace stout::sim {
+namespace {
+
+using Kind = test::Operation::Kind;
+using Outcome = test::Operation::Outcome;
+
+}  // namespace
+
+/// The members that are in, without those that came back empty, which the owner will notice.
+std::vector<MemberIndex> ClusterWorld::In() const {
+  std::vector<MemberIndex> in;
+  for (MemberIndex m = 0; m < options_.datalets; ++m) {
+    if (registry_.record().members[m].in && datalets_[m].HasIdentity()) in.push_back(m);
+  }
+  return in;
+}
+
+void ClusterWorld::OnRecord(const RangeRecord& before) {
+  const RangeRecord& record = registry_.record();
+  ++counts_.changes;
+  std::string in;
+  for (const RangeRecord::Member& member : record.members) in += member.in ? '1' : '0';
+  trace_.Add(now(), "record", record.revision, record.swept, record.strong, in);
+  if (In().empty()) return verdict_.Fail("no member with all data is in");
+  if (before.strong && !record.strong) {
+    strong_.back().until = now();
+    acked_.clear();
+  } else if (!before.strong && record.strong) {
+    BeginStrong();
+  }
+  for (const auto& [key, stamp] : acked_) CheckAcked(key, stamp, "when the members change");
+  owed_.clear();
+  for (const std::size_t write : all_acked_) {
+    if (IsKept(write)) owed_.insert(write);
+  }
+}
+
+void ClusterWorld::BeginStrong() {
+  Strong& strong = strong_.emplace_back();
+  strong.from = now();
+  for (std::uint32_t k = 0; k < options_.keys; ++k) {
+    const std::string key = fmt::format("k{}", k);
+    std::optional<StoredState> oldest;  // a newer one belongs to a request under way
+    for (const MemberIndex m : In()) {
+      const StoredState state = datalets_[m].state(key);
+      if (!oldest || state.stamp < oldest->stamp) oldest = state;
+    }
+    if (oldest && oldest->found) strong.states[key] = oldest->value;
+  }
+}
+
+/// The state was replaced before the write began. Requires that nothing was deleted.
+bool ClusterWorld::IsOlder(const StoredState& state, std::size_t write) const {
+  if (!state.found) return true;
+  const test::Operation& other = history_[writer_.at(state.value)];
+  return other.outcome == Outcome::kOk && other.return_ns < history_[write].call_ns;
+}
+
+bool ClusterWorld::IsKept(std::size_t write) const {
+  const std::vector<MemberIndex> in = In();
+  return std::any_of(in.begin(), in.end(), [&](MemberIndex m) {
+    return !IsOlder(datalets_[m].state(history_[write].key), write);
+  });
+}
+
+void ClusterWorld::CheckOwed() {
+  if (verdict_.failed() || options_.erases > 0) return;
+  for (const std::size_t write : owed_) {
+    if (IsKept(write)) continue;
+    verdict_.Fail(fmt::format("the acknowledged write {} is lost to an older one", write));
+  }
+}
+
+void ClusterWorld::CheckAcked(const std::string& key, Stamp stamp, const char* when) {
+  for (const MemberIndex m : In()) {
+    const Stamp has = datalets_[m].state(key).stamp;
+    if (has >= stamp) continue;
+    verdict_.Fail(fmt::format(
+        "datalet {} is in and lacks an acknowledged write of {} {}: ({},{}), has ({},{})", m, key,
+        when, stamp.epoch, stamp.version, has.epoch, has.version));
+  }
+}
+
+void ClusterWorld::OnMark(const Mark& mark) {
+  trace_.Add(now(), "mark", mark.epoch, mark.version);
+  for (const auto& [key, epochs] : changes_) {
+    const auto versions = epochs.find(mark.epoch);
+    if (versions == epochs.end()) continue;
+    Version newest = 0;
+    for (const Version version : versions->second) {
+      if (version <= mark.version) newest = std::max(newest, version);
+    }
+    if (newest == 0) continue;
+    for (const MemberIndex m : In()) {
+      if (datalets_[m].state(key).stamp >= Stamp{mark.epoch, newest}) continue;
+      verdict_.Fail(fmt::format("the mark ({},{}) covers a version of {} that datalet {} lacks",
+                                mark.epoch, mark.version, key, m));
+    }
+  }
+}
+
+void ClusterWorld::CheckHistory() {
+  for (const Strong& strong : strong_) {
+    if (!verdict_.failed()) CheckHistory(strong);
+  }
+}
+
+void ClusterWorld::CheckHistory(const Strong& strong) {
+  std::vector<test::Operation> history;
+  for (const auto& [key, value] : strong.states) {
+    history.push_back({.op = Kind::kSet, .key = key, .value = value, .call_ns = -1});
+  }
+  const std::int64_t from = Nanoseconds(strong.from);
+  const std::int64_t until = Nanoseconds(strong.until);
+  for (test::Operation operation : history_) {
+    if (operation.call_ns >= until) continue;
+    if (operation.outcome == Outcome::kOk && operation.return_ns > until) {
+      operation.outcome = Outcome::kUnknown;
+    }
+    const bool before = operation.outcome == Outcome::kOk && operation.return_ns < from;
+    if (before || (operation.op == Kind::kGet && operation.call_ns < from)) continue;
+    history.push_back(std::move(operation));
+  }
+  const test::Judgement judgement = test::JudgeHistory(history, 200'000);
+  if (judgement.verdict == test::Judgement::Verdict::kUndecided) ++counts_.undecided;
+  if (judgement.verdict != test::Judgement::Verdict::kViolated) return;
+  verdict_.Fail(fmt::format("{}: {}", judgement.key, judgement.reason));
+}
+
+}  // namespace stout::sim

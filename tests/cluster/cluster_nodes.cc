@@ -1,0 +1,167 @@
+// The network, the clocks and the leases of a ClusterWorld.
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "tests/cluster/cluster_world.h"
+
+namespace stout::sim {
+
+using namespace std::chrono_literals;
+
+// --- The network ---------------------------------------------------------------------------------
+
+Duration ClusterWorld::Latency() {
+  const Duration usual = random_.Between(options_.min_latency, options_.max_latency);
+  if (!random_.Chance(options_.faults.late)) return usual;
+  return random_.Between(usual, 2 * options_.ttl + 2 * options_.keeper.member_timeout);
+}
+
+void ClusterWorld::Deliver(std::uint32_t id, std::uint64_t boot, std::function<void()> what) {
+  const Node& node = nodes_[id];
+  if (!node.up || node.boot != boot || verdict_.failed()) return;
+  if (node.paused_until <= now()) return what();
+  agenda_.Push(node.paused_until, [this, id, boot, what = std::move(what)]() mutable {
+    Deliver(id, boot, std::move(what));
+  });
+}
+
+void ClusterWorld::SendAnswer(std::uint32_t node, std::uint64_t boot, const Answer& answer) {
+  if (random_.Chance(options_.faults.lose)) return;
+  const int times = random_.Chance(options_.faults.twice) ? 2 : 1;
+  for (int i = 0; i < times; ++i) {
+    agenda_.Push(now() + Latency(), [this, node, boot, answer] { Deliver(node, boot, answer); });
+  }
+}
+
+void ClusterWorld::Call(std::uint32_t node, MemberIndex m, AtDatalet request, Answer refused) {
+  if (nodes_[node].cut_until[m] > now() || random_.Chance(options_.faults.lose)) return;
+  const std::uint64_t boot = nodes_[node].boot;
+  const int times = random_.Chance(options_.faults.twice) ? 2 : 1;
+  for (int i = 0; i < times; ++i) {
+    const TimePoint at = std::max(now() + Latency(), datalets_[m].slow_until);
+    agenda_.Push(at, [this, node, boot, m, request, refused] {
+      if (!datalets_[m].up) {
+        if (random_.Chance(500)) SendAnswer(node, boot, refused);
+        return;
+      }
+      const Answer answer = request(datalets_[m]);
+      if (nodes_[node].cut_until[m] <= now()) SendAnswer(node, boot, answer);
+    });
+  }
+}
+
+void ClusterWorld::CallRegistry(std::uint32_t node, AtRegistry request) {
+  if (random_.Chance(options_.faults.lose)) return;
+  agenda_.Push(now() + Latency(), [this, node, boot = nodes_[node].boot, request] {
+    const RangeRecord before = registry_.record();
+    const Answer answer = request(registry_, now());
+    if (!(registry_.record() == before)) OnRecord(before);
+    SendAnswer(node, boot, answer);
+  });
+}
+
+void ClusterWorld::After(std::uint32_t node, Duration delay, std::function<void()> timer) {
+  const auto real = Duration(
+      static_cast<Duration::rep>(static_cast<double>(delay.count()) / (1 + nodes_[node].drift)));
+  agenda_.Push(now() + real + Duration(1),
+               [this, node, boot = nodes_[node].boot, timer = std::move(timer)] {
+                 Deliver(node, boot, timer);
+               });
+}
+
+// --- Nodes and leases ----------------------------------------------------------------------------
+
+TimePoint ClusterWorld::Now(std::uint32_t node) const {
+  const auto elapsed = static_cast<double>(now().time_since_epoch().count());
+  const auto ahead = static_cast<Duration::rep>(elapsed * nodes_[node].drift);
+  return now() + nodes_[node].offset + 1s + Duration(ahead);
+}
+
+// Until faults stop.
+bool ClusterWorld::Lies() const {
+  const Mistake mistake = options_.mistake;
+  return !healed_ && (mistake == Mistake::kNoFence || mistake == Mistake::kOwnsNeverChecked);
+}
+
+bool ClusterWorld::Owns(std::uint32_t node) const { return Now(node) < nodes_[node].valid_until; }
+
+void ClusterWorld::TickNode(std::uint32_t id) {
+  Node& node = nodes_[id];
+  if (node.owner) {
+    if (!Lies() && !Owns(id)) {
+      EndOwner(id);
+    } else if (Now(id) >= node.renew_at) {
+      Renew(id);
+    }
+  } else if (random_.Chance(500)) {
+    Acquire(id);
+  }
+  After(id, options_.ttl / 8, [this, id] { TickNode(id); });
+}
+
+void ClusterWorld::Acquire(std::uint32_t id) {
+  const TimePoint valid = Now(id) + options_.ttl - options_.ttl / 20;
+  CallRegistry(id, [this, id, valid](RegistryModel& registry, TimePoint at) -> Answer {
+    const RegistryModel::Answer answer = registry.Acquire(at, options_.ttl);
+    return [this, id, valid, answer] {
+      if (answer.errc != Errc::kOk || nodes_[id].owner || Now(id) >= valid) return;
+      trace_.Add(now(), "owner", id, answer.epoch);
+      ++counts_.owners;
+      nodes_[id].valid_until = valid;
+      nodes_[id].renew_at = Now(id) + options_.ttl / 3;
+      nodes_[id].owner = std::make_shared<Owner>(options_, static_cast<OwnerWorld&>(*this), id,
+                                                 answer.epoch, answer.record);
+      nodes_[id].owner->Start(want_strong_);
+    };
+  });
+}
+
+void ClusterWorld::Renew(std::uint32_t id) {
+  const Epoch epoch = nodes_[id].owner->epoch();
+  const TimePoint valid = Now(id) + options_.ttl - options_.ttl / 20;
+  nodes_[id].renew_at = Now(id) + options_.ttl / 3;
+  CallRegistry(id, [this, id, epoch, valid](RegistryModel& registry, TimePoint at) -> Answer {
+    const Errc errc = registry.Renew(epoch, at, options_.ttl);
+    return [this, id, epoch, valid, errc] {
+      Node& node = nodes_[id];
+      if (!node.owner || node.owner->epoch() != epoch) return;
+      if (errc == Errc::kOk && Owns(id)) {
+        node.valid_until = std::max(node.valid_until, valid);
+      } else if (!Lies()) {
+        EndOwner(id);
+      }
+    };
+  });
+}
+
+void ClusterWorld::EndOwner(std::uint32_t id) {
+  if (const auto owner = std::exchange(nodes_[id].owner, nullptr)) {
+    trace_.Add(now(), "owner ends", id, owner->epoch());
+    owner->Stop();
+  }
+}
+
+void ClusterWorld::OnGivenUp(std::uint32_t id, Epoch epoch) {
+  if (!nodes_[id].owner || nodes_[id].owner->epoch() != epoch) return;
+  EndOwner(id);
+  CallRegistry(id, [epoch](RegistryModel& registry, TimePoint) -> Answer {
+    registry.Release(epoch);
+    return [] {};
+  });
+}
+
+void ClusterWorld::Crash(std::uint32_t id) {
+  Node& node = nodes_[id];
+  if (!node.up) return;
+  const TimePoint end = Disturb("node crash", random_.Between(1ms, 300ms), id);
+  EndOwner(id);
+  node.up = false;
+  ++node.boot;
+  agenda_.Push(end, [this, id] {
+    nodes_[id].up = true;
+    TickNode(id);
+  });
+}
+
+}  // namespace stout::sim

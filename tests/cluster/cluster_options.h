@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "stout/core/options.h"
+#include "stout/core/range_keeper.h"
+#include "stout/core/replica_set.h"
+#include "stout/core/types.h"
+
+namespace stout::sim {
+
+/// Negative controls: mistakes of the drivers of the core or of the coordinator. The world must
+/// find each, otherwise its checks prove nothing.
+enum class Mistake {
+  kNone,
+  kEcJudgedAsSc,
+  kAnswerBeforeTransaction,  ///< a member counts as out when the transaction is sent
+  kNoFence,                  ///< at take-over, with clocks that lie
+  kOwnsNeverChecked,
+  kUnsettledShown,
+  kMarkAtStart,          ///< a mark is written when its barrier starts
+  kNoBarrierBeforeScan,  ///< in a fill
+  kCopiesAsZero,         ///< all copies have the stamp (E, 0)
+  kCopiesAsOne,          ///< copies have the stamp (E, 1)
+  kSettleOverChange,     ///< a repair does not give up if the key has changed
+  kLaggingRead,          ///< a read goes to a member at which the key is dirty
+  kEmptyKept,            ///< a member that came back empty stays in
+  kSetUnchecked,         ///< the coordinator compares neither epoch nor revision
+  kEntersUncounted,      ///< answers wait for a filled member only after the transaction
+};
+
+/// How often a thing goes wrong, in a thousand.
+struct ClusterFaults {
+  // Of a message.
+  std::uint64_t lose = 0;
+  std::uint64_t late = 0;
+  std::uint64_t twice = 0;
+  // Of a step of the world.
+  std::uint64_t pause_node = 0;  ///< often beyond the ttl
+  std::uint64_t crash_node = 0;
+  std::uint64_t crash_datalet = 0;  ///< it returns with its data
+  std::uint64_t empty_datalet = 0;  ///< it returns at once, without its data
+  std::uint64_t cut_link = 0;       ///< between a node and a datalet
+  std::uint64_t slow_datalet = 0;
+  std::uint64_t change_mode = 0;
+};
+
+/// A world of one range. Everything in it follows from the seed.
+struct ClusterOptions {
+  std::uint64_t seed = 0;
+  Mistake mistake = Mistake::kNone;
+  bool strong = true;  ///< the mode at the start is sc
+  std::uint32_t nodes = 2;
+  MemberIndex datalets = 3;
+  MemberIndex in_at_start = 3;
+  std::uint32_t keys = 2;
+  std::uint32_t clients = 3;
+  std::uint32_t steps = 0;  ///< in the phase with faults
+  Duration mean_pause{};    ///< between steps
+
+  Duration ttl{};
+  Duration min_latency{};
+  Duration max_latency{};
+  EngineOptions engine;
+  internal::ReplicaOptions set;
+  internal::RangeKeeperOptions keeper;
+  bool has_local = false;    ///< a node prefers one datalet for reads
+  std::uint64_t cached = 0;  ///< per thousand: clean values that stay in memory
+  std::uint64_t writes = 0;  ///< per thousand requests, likewise
+  std::uint64_t erases = 0;
+  ClusterFaults faults;
+};
+
+[[nodiscard]] ClusterOptions DeriveCluster(std::uint64_t seed, Mistake mistake);
+
+/// All of it in a few lines.
+[[nodiscard]] std::string Describe(const ClusterOptions& options);
+
+}  // namespace stout::sim

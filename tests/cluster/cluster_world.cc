@@ -1,0 +1,282 @@
+#include "tests/cluster/cluster_world.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace stout::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using Kind = test::Operation::Kind;
+using Outcome = test::Operation::Outcome;
+
+std::string DataletName(MemberIndex m) { return fmt::format("datalet-{}", m); }
+
+RangeRecord FirstRecord(const ClusterOptions& options) {
+  RangeRecord record;
+  for (MemberIndex m = 0; m < options.datalets; ++m) {
+    record.members.push_back({.datalet = DataletName(m), .in = m < options.in_at_start});
+  }
+  record.strong = options.strong;
+  return record;
+}
+
+}  // namespace
+
+ClusterWorld::Counts& ClusterWorld::Counts::operator+=(const Counts& other) {
+  answered += other.answered;
+  owners += other.owners;
+  changes += other.changes;
+  undecided += other.undecided;
+  return *this;
+}
+
+ClusterWorld::ClusterWorld(const ClusterOptions& options, bool print)
+    : options_(options),
+      random_(options.seed ^ 0xc1a5),
+      trace_(print),
+      registry_(FirstRecord(options), options.mistake != Mistake::kSetUnchecked),
+      datalets_(options.datalets),
+      nodes_(options.nodes),
+      want_strong_(options.strong),
+      clients_(options.clients),
+      asked_at_(options.clients) {
+  for (MemberIndex m = 0; m < options.in_at_start; ++m) {
+    (void)datalets_[m].Write(0, {{.key = kIdentityKey, .value = DataletName(m), .version = 1}});
+  }
+  if (options.strong || options.mistake == Mistake::kEcJudgedAsSc) strong_.emplace_back();
+  for (Node& node : nodes_) {
+    // Four fifths of the margin that a lease leaves for clocks, which is a twentieth.
+    node.drift = (random_.Unit() - 0.5) * 0.04;
+    node.offset = random_.Between(0ms, 1000ms);
+    node.cut_until.resize(options.datalets);
+  }
+}
+
+// --- The phases ----------------------------------------------------------------------------------
+
+void ClusterWorld::Run() {
+  for (std::uint32_t node = 0; node < options_.nodes; ++node) TickNode(node);
+  for (std::uint32_t i = 0; i < options_.steps && !verdict_.failed(); ++i) {
+    RunUntil(now() + random_.Between(Duration::zero(), options_.mean_pause * 2));
+    if (!verdict_.failed()) Step();
+  }
+  Heal();
+  ExpectService();
+  ExpectEqualMembers();
+  CheckOwed();
+  CheckHistory();
+}
+
+void ClusterWorld::RunUntil(TimePoint end) {
+  bool reached = false;
+  agenda_.Push(end, [&] { reached = true; });
+  while (!reached && !verdict_.failed()) agenda_.Pop()();
+}
+
+void ClusterWorld::Step() {
+  Trouble();
+  Ask(static_cast<std::uint32_t>(random_.Below(options_.clients)));
+}
+
+void ClusterWorld::Trouble() {
+  if (Forgets()) return;
+  const ClusterFaults& faults = options_.faults;
+  const auto node = static_cast<std::uint32_t>(random_.Below(options_.nodes));
+  const auto m = static_cast<MemberIndex>(random_.Below(options_.datalets));
+  if (random_.Chance(faults.pause_node)) {
+    nodes_[node].paused_until =
+        Disturb("pause", random_.Between(options_.ttl / 8, options_.ttl * 3), node);
+  }
+  if (random_.Chance(faults.crash_node)) Crash(node);
+  if (random_.Chance(faults.crash_datalet) && datalets_[m].up) {
+    datalets_[m].up = false;
+    agenda_.Push(Disturb("datalet crash", random_.Between(1ms, 300ms), m),
+                 [this, m] { datalets_[m].up = true; });
+  }
+  if (random_.Chance(faults.cut_link)) {
+    nodes_[node].cut_until[m] = Disturb("cut", random_.Between(1ms, 200ms), node, m);
+  }
+  if (random_.Chance(faults.slow_datalet)) {
+    datalets_[m].slow_until = Disturb("slow", random_.Between(1ms, 150ms), m);
+  }
+  if (random_.Chance(faults.change_mode)) ChangeMode();
+  if (random_.Chance(faults.empty_datalet) && now() > disturbed_until_) Empty(m);
+}
+
+/// Returns the end of the fault.
+TimePoint ClusterWorld::Disturb(const char* what, Duration time, std::uint64_t a, std::uint64_t b) {
+  trace_.Add(now(), what, a, b, static_cast<std::uint64_t>(time.count()));
+  // By then each member has left or has answered.
+  const Duration after =
+      6 * options_.keeper.member_timeout + 4 * options_.engine.lane.attempt_timeout;
+  disturbed_until_ = std::max(disturbed_until_, now() + time + after);
+  return now() + time;
+}
+
+/// A member that is in came back empty, and its owner has not dropped it yet. Another failure now
+/// could be one too many.
+bool ClusterWorld::Forgets() const {
+  for (MemberIndex m = 0; m < options_.datalets; ++m) {
+    if (registry_.record().members[m].in && !datalets_[m].HasIdentity()) return true;
+  }
+  return false;
+}
+
+void ClusterWorld::Empty(MemberIndex m) {
+  const std::vector<MemberIndex> in = In();
+  if (in.size() == 1 && in[0] == m) return;
+  trace_.Add(now(), "datalet empty", m);
+  datalets_[m].Empty();
+}
+
+void ClusterWorld::ChangeMode() {
+  want_strong_ = !want_strong_;
+  trace_.Add(now(), "mode", want_strong_);
+  for (Node& node : nodes_) {
+    if (node.owner) node.owner->WantStrong(want_strong_);
+  }
+}
+
+void ClusterWorld::Heal() {
+  if (verdict_.failed()) return;
+  trace_.Add(now(), "faults stop");
+  options_.faults = ClusterFaults{};
+  healed_ = true;
+  for (DataletModel& datalet : datalets_) {
+    datalet.up = true;
+    datalet.slow_until = {};
+  }
+  for (Node& node : nodes_) {
+    node.paused_until = {};
+    std::fill(node.cut_until.begin(), node.cut_until.end(), TimePoint{});
+  }
+  RunUntil(now() + 6 * options_.ttl + 40 * options_.keeper.member_timeout + 3s);
+  const auto owner = AnyOwner();
+  if (verdict_.failed()) return;
+  if (!owner) return verdict_.Fail("the range has no owner after the end of all faults");
+  if (!nodes_[*owner].owner->keeper().settled()) {
+    verdict_.Fail("the owner does not settle after the end of all faults");
+  }
+  for (const std::optional<std::size_t>& request : clients_) {
+    if (request) verdict_.Fail(fmt::format("request {} does not end", *request));
+  }
+}
+
+void ClusterWorld::ExpectService() {
+  for (std::uint32_t k = 0; k < options_.keys && !verdict_.failed(); ++k) {
+    for (const Kind kind : {Kind::kGet, Kind::kSet, Kind::kGet}) {
+      const std::uint64_t before = counts_.answered;
+      test::Operation operation{.op = kind, .key = fmt::format("k{}", k)};
+      if (kind == Kind::kSet) operation.value = fmt::format("v{}", ++last_value_);
+      const auto owner = AnyOwner();
+      if (!owner) return verdict_.Fail("the owner is lost without a fault");
+      Submit(0, *owner, operation);
+      RunUntil(now() + 2 * options_.keeper.member_timeout + 200ms);
+      if (counts_.answered == before) verdict_.Fail("a request is not served after all faults");
+      clients_[0].reset();
+    }
+  }
+}
+
+void ClusterWorld::ExpectEqualMembers() {
+  if (verdict_.failed()) return;
+  RunUntil(now() + options_.keeper.member_timeout);
+  const auto seen = [](const StoredState& state) {
+    return state.found ? std::optional(state.value) : std::nullopt;
+  };
+  for (std::uint32_t k = 0; k < options_.keys; ++k) {
+    const std::string key = fmt::format("k{}", k);
+    for (const DataletModel& datalet : datalets_) {
+      if (seen(datalet.state(key)) == seen(datalets_[0].state(key))) continue;
+      return verdict_.Fail(fmt::format("members differ at {} in the end", key));
+    }
+  }
+}
+
+// --- Clients -------------------------------------------------------------------------------------
+
+std::optional<std::uint32_t> ClusterWorld::AnyOwner() {
+  std::optional<std::uint32_t> any;
+  std::uint64_t seen = 0;
+  for (std::uint32_t id = 0; id < options_.nodes; ++id) {
+    const Node& node = nodes_[id];
+    if (!node.up || !node.owner || node.paused_until > now()) continue;
+    if (random_.Below(++seen) == 0) any = id;
+  }
+  return any;
+}
+
+void ClusterWorld::Ask(std::uint32_t client) {
+  const auto owner = AnyOwner();
+  if (!owner) return;
+  if (clients_[client]) {
+    if (now() < asked_at_[client] + 1s) return;
+    clients_[client].reset();  // the client gives up, and the outcome stays unknown
+  }
+  test::Operation operation{.client = client,
+                            .key = fmt::format("k{}", random_.Below(options_.keys))};
+  if (random_.Chance(options_.writes)) {
+    operation.op = Kind::kSet;
+    operation.value = fmt::format("v{}", ++last_value_);
+  } else if (random_.Chance(options_.erases)) {
+    operation.op = Kind::kDel;
+  }
+  Submit(client, *owner, operation);
+}
+
+void ClusterWorld::Submit(std::uint32_t client, std::uint32_t node,
+                          const test::Operation& operation) {
+  // Without a fence only writes come from clocks that lie: leases alone make reads safe.
+  const bool lies = Lies() && (options_.mistake != Mistake::kNoFence || operation.op != Kind::kGet);
+  if (!Owns(node) && !lies) return;
+  const std::size_t id = history_.size();
+  history_.push_back(operation);
+  if (operation.op == Kind::kSet) writer_[*operation.value] = id;
+  history_[id].call_ns = Nanoseconds(now());
+  history_[id].outcome = Outcome::kUnknown;
+  clients_[client] = id;
+  asked_at_[client] = now();
+  Request request{.id = id, .key = operation.key};
+  if (operation.op != Kind::kGet) {
+    request.kind = operation.value ? Request::Kind::kSet : Request::Kind::kDelete;
+    request.value = operation.value.value_or("");
+  }
+  trace_.Add(now(), "request", id, static_cast<std::uint64_t>(operation.op), node,
+             operation.key + operation.value.value_or(""));
+  nodes_[node].owner->Serve(request);
+}
+
+void ClusterWorld::OnEnd(std::size_t id, Ending ending, std::optional<std::string> value) {
+  test::Operation& operation = history_[id];
+  trace_.Add(now(), "end", id, static_cast<std::uint64_t>(ending), 0, value.value_or("-"));
+  for (std::optional<std::size_t>& request : clients_) {
+    if (request == id) request.reset();
+  }
+  operation.return_ns = Nanoseconds(now());
+  if (ending == Ending::kUnknown) return;
+  operation.outcome = ending == Ending::kDone ? Outcome::kOk : Outcome::kFail;
+  if (ending != Ending::kDone) return;
+  ++counts_.answered;
+  if (operation.op == Kind::kGet) {
+    operation.value = std::move(value);
+    return;
+  }
+  all_acked_.push_back(id);
+  if (IsKept(id)) owed_.insert(id);
+  if (!registry_.record().strong) return;
+  const Stamp stamp = changed_.at(id);
+  acked_[operation.key] = std::max(acked_[operation.key], stamp);
+  CheckAcked(operation.key, stamp, "at its answer");
+}
+
+void ClusterWorld::OnChange(std::size_t request, const std::string& key, Stamp stamp) {
+  trace_.Add(now(), "change", request, stamp.epoch, stamp.version, key);
+  if (key == kMarkKey) return;  // a fill does not copy it
+  changes_[key][stamp.epoch].push_back(stamp.version);
+  if (request != kNobody) changed_[request] = stamp;
+}
+
+}  // namespace stout::sim

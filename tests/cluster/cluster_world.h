@@ -1,0 +1,154 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "stout/sim/event_queue.h"
+#include "stout/sim/random.h"
+#include "stout/sim/trace.h"
+#include "tests/cluster/cluster_options.h"
+#include "tests/cluster/datalet_model.h"
+#include "tests/cluster/owner.h"
+#include "tests/sim/history.h"
+#include "tests/support/history_checker.h"
+
+namespace stout::sim {
+
+/// As in a history.
+inline std::int64_t Nanoseconds(TimePoint at) { return at.time_since_epoch().count(); }
+
+/// One range of a cluster: nodes that may own it, the stores that are its members, and the
+/// coordinator. Messages are lost, late and doubled. Nodes pause and crash. Stores crash, with and
+/// without their memory. Clocks differ.
+///
+///  1. Mode sc: the history of each key is linearizable.
+///  2. Mode sc: a member that is in has each acknowledged write. A member is always in. A mark
+///     never covers a version that a member that is in lacks.
+///  3. Mode ec: an acknowledged write that a member had at a take-over is not lost to an older one.
+///  4. Once faults stop, the range has an owner, all members are in and equal, and requests end.
+class ClusterWorld final : private OwnerWorld {
+ public:
+  ClusterWorld(const ClusterOptions& options, bool print);
+
+  /// Runs to the end, or to the first violation.
+  void Run();
+
+  [[nodiscard]] const Verdict& verdict() const { return verdict_; }
+  [[nodiscard]] std::uint64_t digest() const { return trace_.digest(); }
+  struct Counts {
+    std::uint64_t answered = 0;
+    std::uint64_t owners = 0;
+    std::uint64_t changes = 0;  ///< of the record
+    std::uint64_t undecided = 0;
+
+    Counts& operator+=(const Counts& other);
+  };
+  [[nodiscard]] const Counts& counts() const { return counts_; }
+  [[nodiscard]] const std::vector<test::Operation>& history() const { return history_; }
+
+ private:
+  /// A time in which the record says sc. In it the history is linearizable from these states on.
+  struct Strong {
+    TimePoint from{};
+    TimePoint until = kNever;
+    std::map<std::string, std::optional<std::string>> states;
+  };
+  struct Node {
+    bool up = true;
+    std::uint64_t boot = 0;
+    TimePoint paused_until{};
+    double drift = 0;  // of its clock, as a share
+    Duration offset{};
+    std::shared_ptr<Owner> owner;
+    TimePoint valid_until{};  // of its lease, by its clock
+    TimePoint renew_at{};
+    std::vector<TimePoint> cut_until;  // links to datalets
+  };
+
+  // OwnerWorld.
+  void Call(std::uint32_t node, MemberIndex member, AtDatalet request, Answer refused) override;
+  void CallRegistry(std::uint32_t node, AtRegistry request) override;
+  void After(std::uint32_t node, Duration delay, std::function<void()> timer) override;
+  [[nodiscard]] TimePoint Now(std::uint32_t node) const override;
+  std::uint64_t Draw() override { return random_.Below(1000); }
+  void OnEnd(std::size_t request, Ending ending, std::optional<std::string> value) override;
+  void OnChange(std::size_t request, const std::string& key, Stamp stamp) override;
+  void OnMark(const Mark& mark) override;
+  void OnGivenUp(std::uint32_t node, Epoch epoch) override;
+
+  // The network.
+  [[nodiscard]] Duration Latency();
+  void Deliver(std::uint32_t node, std::uint64_t boot, std::function<void()> what);
+  void SendAnswer(std::uint32_t node, std::uint64_t boot, const Answer& answer);
+
+  // Nodes and leases.
+  void TickNode(std::uint32_t node);
+  void Acquire(std::uint32_t node);
+  void Renew(std::uint32_t node);
+  void EndOwner(std::uint32_t node);
+  void Crash(std::uint32_t node);
+  [[nodiscard]] bool Owns(std::uint32_t node) const;
+  [[nodiscard]] bool Lies() const;
+
+  // Clients.
+  void Ask(std::uint32_t client);
+  void Submit(std::uint32_t client, std::uint32_t node, const test::Operation& operation);
+  [[nodiscard]] std::optional<std::uint32_t> AnyOwner();
+
+  // The phases.
+  void RunUntil(TimePoint end);
+  void Step();
+  void Trouble();
+  TimePoint Disturb(const char* what, Duration time, std::uint64_t a, std::uint64_t b = 0);
+  [[nodiscard]] bool Forgets() const;
+  void Empty(MemberIndex m);
+  void ChangeMode();
+  void Heal();
+  void ExpectService();
+  void ExpectEqualMembers();
+
+  // Checks.
+  void OnRecord(const RangeRecord& before);
+  void CheckAcked(const std::string& key, Stamp stamp, const char* when);
+  void BeginStrong();
+  void CheckHistory();
+  void CheckHistory(const Strong& strong);
+  [[nodiscard]] bool IsOlder(const StoredState& state, std::size_t write) const;
+  [[nodiscard]] bool IsKept(std::size_t write) const;
+  void CheckOwed();
+  [[nodiscard]] std::vector<MemberIndex> In() const;
+  [[nodiscard]] TimePoint now() const { return agenda_.now(); }
+
+  ClusterOptions options_;
+  Random random_;
+  Trace trace_;
+  Verdict verdict_;
+  EventQueue<std::function<void()>> agenda_;
+  RegistryModel registry_;
+  std::vector<DataletModel> datalets_;
+  std::vector<Node> nodes_;
+  bool want_strong_;
+  TimePoint disturbed_until_{};
+  bool healed_ = false;
+  Counts counts_;
+
+  std::vector<test::Operation> history_;
+  std::vector<std::optional<std::size_t>> clients_;  // the request under way
+  std::vector<TimePoint> asked_at_;
+  std::uint64_t last_value_ = 0;
+  std::vector<Strong> strong_;
+  std::map<std::size_t, Stamp> changed_;       // by request
+  std::map<std::string, Stamp> acked_;         // the newest in mode sc, by key
+  std::vector<std::size_t> all_acked_;         // writes
+  std::set<std::size_t> owed_;                 // ... that a member that is in has, or a newer state
+  std::map<std::string, std::size_t> writer_;  // of a value
+  std::map<std::string, std::map<Epoch, std::vector<Version>>> changes_;
+};
+
+}  // namespace stout::sim

@@ -1,0 +1,283 @@
+#include "tests/cluster/owner.h"
+
+#include <algorithm>
+#include <variant>
+
+namespace stout::sim {
+namespace {
+
+RangeRecord Adapt(RangeRecord record, Mistake mistake) {
+  if (mistake == Mistake::kUnsettledShown) record.swept = Epoch{1} << 60;
+  return record;
+}
+
+}  // namespace
+
+Owner::Owner(const ClusterOptions& options, OwnerWorld& world, std::uint32_t node, Epoch epoch,
+             RangeRecord record)
+    : options_(options),
+      world_(world),
+      node_(node),
+      set_(epoch, options.set),
+      keeper_(std::in_place, Adapt(std::move(record), options.mistake), set_, options.keeper),
+      reads_(set_, epoch) {}
+
+void Owner::Start(bool strong) {
+  if (options_.has_local) set_.SetLocal(node_ % options_.datalets);
+  keeper_->Want(MaskOf(options_.datalets) - 1, Now());
+  keeper_->WantStrong(strong, Now());
+  keeper_->Start(Now());
+  Pump();
+}
+
+void Owner::WantStrong(bool strong) {
+  keeper_->WantStrong(strong, Now());
+  Pump();
+}
+
+void Owner::Stop() {
+  stopped_ = true;
+  for (const std::size_t id : std::exchange(open_, {})) {
+    world_.OnEnd(id, Ending::kUnknown, std::nullopt);
+  }
+}
+
+// --- Values --------------------------------------------------------------------------------------
+
+Serialized Owner::Serialize(KeyView key, std::string& value) noexcept {
+  const auto found = memory_.find(key);
+  if (found == memory_.end()) return Serialized::kFailed;  // never: dirty keys are kept
+  if (!found->second) return Serialized::kAbsent;
+  value = *found->second;
+  return Serialized::kValue;
+}
+
+bool Owner::IsDirty(const std::string& key) const {
+  return std::any_of(members_.begin(), members_.end(), [&](const Member& member) {
+    return member.engine && member.engine->IsDirty({0, key});
+  });
+}
+
+void Owner::Evict() {
+  std::erase_if(memory_, [this](const auto& entry) {
+    const std::uint64_t share = (static_cast<std::uint64_t>(entry.first.back()) * 337) % 1000;
+    return share >= options_.cached && !IsDirty(entry.first);
+  });
+}
+
+// --- Requests ------------------------------------------------------------------------------------
+
+void Owner::Serve(const Request& request) {
+  const bool writes = request.kind != Request::Kind::kGet;
+  if (!keeper_->serving() || (writes && !set_.takes_writes())) {
+    return world_.OnEnd(request.id, Ending::kRefused, std::nullopt);
+  }
+  open_.insert(request.id);
+  if (!writes) {
+    Read(request);
+  } else {
+    std::optional<std::string> value;
+    if (request.kind == Request::Kind::kSet) value = request.value;
+    if (!Change(request.id, request.key, value)) return End(request.id, Ending::kRefused, {});
+    Ask(request, set_.NeedOfWrite());
+  }
+  Pump();
+}
+
+void Owner::Read(const Request& request) {
+  if (options_.mistake == Mistake::kLaggingRead && IsDirty(request.key)) {
+    const MemberIndex m = set_.ChooseReader(set_.in(), world_.Draw());
+    return CallMember<ReadResult>(
+        m, ++last_id_ | (kKeepersOwn >> 1),
+        [key = request.key](DataletModel& store) { return store.Read({key}); },
+        [this, id = request.id](const ReadResult& result) {
+          if (result.states.empty()) return End(id, Ending::kUnknown, {});
+          const StoredState& state = result.states[0];
+          End(id, Ending::kDone, state.found ? std::optional(state.value) : std::nullopt);
+        },
+        ReadResult{.errc = Errc::kUnknown, .states = {}});
+  }
+  if (memory_.contains(request.key)) return Ask(request, set_.NeedOfRead());
+  const FetchId id = ++last_id_;
+  reading_[id] = request;
+  reads_.Read(request.key, id, false);
+}
+
+// The answer reveals the key's newest state, which is in memory.
+void Owner::Ask(const Request& request, const Need& need) {
+  const ReplyId id = ++last_id_;
+  asked_[id] = {request.id, memory_.at(request.key)};
+  set_.Ask(id, need);
+  const KeyRef ref{0, request.key};
+  ForEachMember(set_.Asked(need), [&](MemberIndex m) {
+    members_[m].engine->SafeReply({&ref, 1}, id, Now());
+  });
+}
+
+bool Owner::Change(std::size_t request, const std::string& key, std::optional<std::string> value) {
+  MemberMask full = 0;
+  ForEachMember(set_.writers(), [&](MemberIndex m) {
+    if (members_[m].engine->Admits({0, key}, 10) != Errc::kOk) full |= MaskOf(m);
+  });
+  if (full != 0) {
+    const bool lags = !set_.strong() && (set_.in() & ~full) != 0;
+    if (lags) ForEachMember(full, [&](MemberIndex m) { keeper_->OnLagging(m, Now()); });
+    return false;
+  }
+  memory_[key] = std::move(value);
+  const Version version = set_.NextVersion();
+  ForEachMember(set_.writers(), [&](MemberIndex m) {
+    members_[m].engine->MarkDirty({0, key}, 10, version, Now());
+  });
+  world_.OnChange(request, key, {epoch(), version});
+  const bool told =
+      options_.mistake != Mistake::kSettleOverChange || request == OwnerWorld::kNobody;
+  if (told) reads_.OnMarked(key);
+  return true;
+}
+
+void Owner::End(std::size_t id, Ending ending, std::optional<std::string> value) {
+  if (open_.erase(id) > 0) world_.OnEnd(id, ending, std::move(value));
+}
+
+// --- The loop ------------------------------------------------------------------------------------
+
+void Owner::Pump() {
+  if (pumping_ || stopped_) return;
+  const auto self = shared_from_this();
+  pumping_ = true;
+  do {
+    wake_ = kNever;
+    while (!given_up_ && Turn()) {
+    }
+    Evict();
+    for (MemberIndex m = 0; m < options_.datalets; ++m) {
+      const Member& member = members_[m];
+      keeper_->SetBusy(m, member.engine && !member.engine->IsIdle(), Now());
+    }
+    keeper_->Tick(Now());
+  } while (!given_up_ && Turn());
+  pumping_ = false;
+  if (given_up_) return world_.OnGivenUp(node_, epoch());
+  wake_ = std::min(wake_, keeper_->NextTick());
+  if (wake_ == kNever) return;
+  const std::uint64_t wake = ++wakes_;
+  world_.After(node_, std::max(wake_ - Now(), Duration(1)), [self, wake] {
+    if (wake == self->wakes_) self->Pump();
+  });
+}
+
+bool Owner::Turn() {
+  bool busy = false;
+  for (const range::Action& action : keeper_->TakeActions()) {
+    busy = true;
+    Run(action);
+    if (given_up_) return false;
+  }
+  for (const RunReply& reply : set_.TakeReplies()) {
+    busy = true;
+    if (keeper_->OnReply(reply, Now())) continue;
+    const auto asked = asked_.extract(reply.id);
+    const bool done = reply.errc == Errc::kOk;
+    End(asked.mapped().first, done ? Ending::kDone : Ending::kUnknown, asked.mapped().second);
+  }
+  reads_.OnMembersChanged();
+  reads::Effects reads = reads_.TakeEffects();
+  busy |= !reads.empty();
+  for (const reads::Repair& repair : reads.repairs) {
+    std::optional<std::string> value;
+    if (repair.state.found) value = repair.state.value;
+    if (!Change(OwnerWorld::kNobody, repair.key, std::move(value))) {
+      reads_.OnRepairRefused(repair.key, Errc::kPushedBack);
+    }
+  }
+  for (const reads::Fetch& fetch : reads.fetches) {
+    Engine* const engine = members_[fetch.member].engine.get();
+    if (engine != nullptr) engine->Fetch({0, fetch.key}, fetch.token, Now());
+  }
+  for (reads::Done& done : reads.done) OnRead(done);
+  for (MemberIndex m = 0; m < options_.datalets; ++m) busy |= Poll(m);
+  return busy;
+}
+
+void Owner::OnRead(const reads::Done& done) {
+  if ((done.id & kKeepersOwn) != 0) {
+    return keeper_->OnSettled(done.id, done.errc, done.again, done.state, Now());
+  }
+  const Request request = reading_.extract(done.id).mapped();
+  if (done.errc != Errc::kOk) {
+    End(request.id, Ending::kUnknown, {});
+  } else if (done.again) {
+    Read(request);
+  } else {
+    std::optional<std::string> value;
+    if (done.state.found) value = done.state.value;
+    memory_.try_emplace(request.key, value);
+    End(request.id, Ending::kDone, std::move(value));
+  }
+}
+
+bool Owner::Poll(MemberIndex m) {
+  if (!members_[m].engine) return false;
+  Engine& engine = *members_[m].engine;
+  wake_ = std::min(wake_, engine.Poll(Now(), *this));
+  Effects effects;
+  engine.TakeEffects(effects);
+  for (WriteBatch& batch : effects.writes) SendWrite(m, std::move(batch));
+  for (const ReadBatch& batch : effects.reads) SendRead(m, batch);
+  if (!effects.fenced.empty()) keeper_->OnFencedOut(Now());
+  for (const RunReply& reply : effects.replies) set_.OnReply(reply.id, m, reply.errc);
+  for (FetchDone& done : effects.fetched) {
+    reads_.OnFetched(done.id, m, done.errc, std::move(done.state));
+  }
+  return !effects.empty();
+}
+
+// --- Calls ---------------------------------------------------------------------------------------
+
+// Calls the engine that is open now; late answers for an earlier one are dropped.
+template <typename Result>
+void Owner::CallForEngine(MemberIndex m, std::function<Result(DataletModel&)> call,
+                          std::function<void(Engine&, const Result&)> answer, Result refused) {
+  const auto self = shared_from_this();
+  const std::uint64_t incarnation = members_[m].incarnation;
+  const auto done = [self, m, opened = members_[m].opened, answer](const Result& result, bool ok) {
+    if (self->stopped_ || self->members_[m].opened != opened || !self->members_[m].engine) return;
+    if (ok) self->keeper_->OnProgress(m, self->Now());
+    answer(*self->members_[m].engine, result);
+    self->Pump();
+  };
+  world_.Call(
+      node_, m,
+      [self, m, call, done, incarnation](DataletModel& store) -> OwnerWorld::Answer {
+        if (self->IsLost(store, incarnation)) return [self, m] { self->OnLost(m); };
+        return [done, result = call(store)] { done(result, true); };
+      },
+      [done, refused] { done(refused, false); });
+}
+
+void Owner::SendWrite(MemberIndex m, WriteBatch batch) {
+  CallForEngine<WriteResult>(
+      m, [batch](DataletModel& store) { return store.Write(batch.epoch, batch.items); },
+      [this, id = batch.id](Engine& engine, const WriteResult& result) {
+        engine.WriteDone(0, id, result, Now());
+      },
+      WriteResult{.batch = Errc::kTransient, .items = {}});
+}
+
+void Owner::SendRead(MemberIndex m, const ReadBatch& batch) {
+  CallForEngine<ReadResult>(
+      m, [keys = batch.keys](DataletModel& store) { return store.Read(keys); },
+      [this, id = batch.id](Engine& engine, const ReadResult& result) {
+        engine.ReadDone(0, id, result, Now());
+      },
+      ReadResult{.errc = Errc::kTransient, .states = {}});
+}
+
+void Owner::OnLost(MemberIndex m) {
+  if (stopped_) return;
+  keeper_->OnLost(m, Now());
+  Pump();
+}
+
+}  // namespace stout::sim

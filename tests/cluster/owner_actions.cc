@@ -1,0 +1,133 @@
+// What an owner does for its RangeKeeper, and the mistakes that it can make there.
+#include <memory>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tests/cluster/owner.h"
+
+namespace stout::sim {
+
+void Owner::Run(const range::Action& action) {
+  std::visit([this](const auto& each) { Do(each); }, action);
+}
+
+void Owner::Do(const range::Fence& fence) {
+  const bool fences = options_.mistake != Mistake::kNoFence || keeper_->serving();
+  members_[fence.member].incarnation = 0;
+  using Fenced = std::pair<Errc, std::uint64_t>;
+  CallMember<Fenced>(
+      fence.member, fence.attempt,
+      [epoch = epoch(), fences](DataletModel& store) {
+        return Fenced(fences ? store.Fence(epoch) : Errc::kOk, store.incarnation());
+      },
+      [this, fence](const Fenced& fenced) {
+        members_[fence.member].incarnation = fenced.second;
+        keeper_->OnFenced(fence.attempt, fenced.first, Now());
+      },
+      Fenced(Errc::kUnknown, 0));
+}
+
+void Owner::Do(const range::Read& read) {
+  CallMember<ReadResult>(
+      read.member, read.attempt, [read](DataletModel& store) { return store.Read(read.keys); },
+      [this, read](const ReadResult& result) {
+        ReadResult seen = result;
+        const bool identity = read.keys.front() == kIdentityKey;
+        if (identity && options_.mistake == Mistake::kEmptyKept && !seen.states.empty()) {
+          seen.states[0].found = true;
+          seen.states[0].value = keeper_->record().members[read.member].datalet;
+        }
+        keeper_->OnRead(read.attempt, seen, Now());
+      },
+      ReadResult{.errc = Errc::kUnknown, .states = {}});
+}
+
+void Owner::Do(const range::Scan& scan) {
+  CallMember<ScanResult>(
+      scan.member, scan.attempt, [scan](DataletModel& store) { return store.Scan(scan.request); },
+      [this, scan](const ScanResult& result) { keeper_->OnScanned(scan.attempt, result, Now()); },
+      ScanResult{.errc = Errc::kUnknown, .keys = {}, .cursor = {}});
+}
+
+void Owner::Do(const range::Copy& copy) {
+  std::vector<WriteItem> items = copy.items;
+  for (WriteItem& item : items) {
+    if (options_.mistake == Mistake::kCopiesAsZero) item.version = 0;
+    if (options_.mistake == Mistake::kCopiesAsOne && item.version == 0) item.version = 1;
+  }
+  CallMember<WriteResult>(
+      copy.member, copy.attempt,
+      [epoch = epoch(), items](DataletModel& store) { return store.Write(epoch, items); },
+      [this, copy](const WriteResult& result) { keeper_->OnCopied(copy.attempt, result, Now()); },
+      WriteResult{.batch = Errc::kUnknown, .items = {}});
+}
+
+void Owner::Do(const range::Commit& commit) {
+  if (options_.mistake == Mistake::kAnswerBeforeTransaction) {
+    ForEachMember(set_.in(), [&](MemberIndex m) {
+      if (!commit.record.members[m].in) set_.SetState(m, MemberState::kOut);
+    });
+  }
+  const auto self = shared_from_this();
+  const auto done = [self, attempt = commit.attempt](Errc errc, const RangeRecord& found) {
+    if (self->stopped_) return;
+    self->keeper_->OnCommitted(attempt, errc, found, self->Now());
+    self->Pump();
+  };
+  world_.CallRegistry(node_,
+                      [done, epoch = epoch(), record = commit.record](
+                          RegistryModel& registry, TimePoint now) -> OwnerWorld::Answer {
+                        const RegistryModel::Answer answer = registry.Commit(epoch, record, now);
+                        return [done, answer] { done(answer.errc, answer.record); };
+                      });
+  world_.After(node_, options_.engine.lane.attempt_timeout,
+               [done] { done(Errc::kUnknown, RangeRecord()); });
+}
+
+void Owner::Do(const range::Open& open) {
+  Member& member = members_[open.member];
+  EngineOptions options = options_.engine;
+  options.seed = 16 * epoch() + open.member;
+  member.engine = std::make_unique<Engine>(options, 1, epoch());
+  ++member.opened;
+  opened_ = set_.state(open.member) == MemberState::kFilling;
+}
+
+void Owner::Do(const range::Shut& shut) { members_[shut.member].engine.reset(); }
+
+void Owner::Do(const range::Barrier& barrier) {
+  const bool fills = std::exchange(opened_, false);
+  const bool enters = barrier.members != set_.writers();
+  if (options_.mistake == Mistake::kNoBarrierBeforeScan && fills) {
+    set_.Withdraw(barrier.id);
+    keeper_->OnReply({barrier.id, Errc::kOk}, Now());
+    return;
+  }
+  if (options_.mistake == Mistake::kMarkAtStart && !fills && !enters) {
+    world_.OnMark({epoch(), set_.version()});
+    Change(OwnerWorld::kNobody, kMarkKey, EncodeMark({epoch(), set_.version()}));
+  }
+  ForEachMember(barrier.members, [&](MemberIndex m) {
+    const bool early = options_.mistake == Mistake::kEntersUncounted && enters;
+    if (early && set_.state(m) == MemberState::kEntering) set_.SetState(m, MemberState::kFilling);
+    members_[m].engine->Barrier(barrier.id, Now());
+  });
+}
+
+void Owner::Do(const range::Settle& settle) {
+  if (IsDirty(settle.key)) {
+    keeper_->OnSettled(settle.id, Errc::kOk, true, {}, Now());
+  } else {
+    reads_.Read(settle.key, settle.id, settle.gather);
+  }
+}
+
+void Owner::Do(const range::Change& change) {
+  std::optional<std::string> value;
+  if (change.state.found) value = change.state.value;
+  if (change.key == kMarkKey) world_.OnMark(*ParseMark(*value));
+  Change(OwnerWorld::kNobody, change.key, std::move(value));
+}
+
+}  // namespace stout::sim
