@@ -54,7 +54,7 @@ TEMPLATE_TEST_CASE("a set changes only under the epoch of its range", "[registry
                    STOUT_TEST_ALL_SERVICES) {
   TestType world;
   RecordWatch watch(world.first());
-  CHECK(WhatOwnersDoToEachOther(world.first(), world.second()).empty());
+  CHECK(WhatOwnersDoToEachOther(world.first(), world.second()) == "");
   CHECK(watch.Until(Read(world.second())));
   CHECK(Read(world.first()).sets.at(3).value == OnlyIn("three"));
 }
@@ -170,7 +170,7 @@ TEMPLATE_TEST_CASE("a table is listed, has leases and records of its own, and is
     auto first = open(world.first(), "orders");
     auto second = open(world.second(), "orders");
     CHECK(Read(*first) == RegistryTable{});
-    CHECK(WhatOwnersDoToEachOther(*first, *second).empty());
+    CHECK(WhatOwnersDoToEachOther(*first, *second) == "");
     CHECK(Read(*second).sets.size() == 1);
     CHECK(Read(world.first()).sets.empty());
     const SessionId a = Join(*first, "a:1");
