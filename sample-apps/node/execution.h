@@ -92,7 +92,7 @@ class Execution {
   std::size_t key_ = 0;     // its next argument
   std::int64_t count_ = 0;  // the keys that it found
   ErrorCode read_failed_;
-  int rounds_ = 0;        // of reads for its next key, or for the keys of EXEC
+  int rounds_ = 0;  // of reads for its next key, or for the keys of EXEC
   std::vector<KeyView> revealed_;
 
   // The states of the keys of the EXEC that is carried out. A change in its turn may evict them.
