@@ -8,8 +8,6 @@
 #include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -20,34 +18,17 @@
 #include <vector>
 
 #include "context_watch.h"
+#include "due_handlers.h"
 #include "stout/core/engine.h"
 #include "stout/core/pool.h"
 #include "stout/require.h"
+#include "wake_timer.h"
 
 namespace stout::inline v1 {
 namespace asio = boost::asio;
 using namespace internal;
 
 namespace {
-
-/// The timer waits no longer at once: the sum of now and a time "never" far away would overflow.
-constexpr Duration kLongestWait = std::chrono::hours(24);
-
-/// Unix time that never steps: the system's clock, read once, and what the steady one has counted
-/// since. Corrections of the system's clock while the process runs pass it by.
-class SteadyUnixClock {
- public:
-  using Steady = std::chrono::steady_clock;
-
-  TimePoint Now() const { return TimePoint(unix_start_ + (Steady::now() - steady_start_)); }
-  Steady::time_point ToSteady(TimePoint time) const {
-    return steady_start_ + (time.time_since_epoch() - unix_start_);
-  }
-
- private:
-  Steady::time_point steady_start_ = Steady::now();
-  Duration unix_start_ = std::chrono::system_clock::now().time_since_epoch();
-};
 
 std::optional<std::string> TroubleOf(const Application& application, const EngineOptions& options,
                                      const StoreTraits& traits) {
@@ -74,16 +55,15 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
                                public HandlerKeeper,
                                StateSource {
  public:
-  static std::shared_ptr<Impl> Make(const asio::any_io_executor& executor, Store& store,
-                                    Application application, EngineOptions options) {
-    auto impl = std::make_shared<Impl>(executor, store, std::move(application), std::move(options));
-    impl->watch_.emplace(executor, impl);
+  static std::shared_ptr<Impl> Make(const Executor& strand, Store& store, Application application,
+                                    EngineOptions options) {
+    auto impl = std::make_shared<Impl>(strand, store, std::move(application), std::move(options));
+    impl->watch_.emplace(strand, impl);
     return impl;
   }
 
-  Impl(const asio::any_io_executor& executor, Store& store, Application application,
-       EngineOptions options)
-      : strand_(asio::make_strand(executor)),
+  Impl(const Executor& strand, Store& store, Application application, EngineOptions options)
+      : strand_(strand),
         timer_(strand_),
         store_(store),
         store_lifetime_(store.lifetime()),
@@ -142,16 +122,22 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
     if (trouble_) return Errc::kBadOptions;
     if (closed_ != Errc::kOk) return closed_;
     if (!engine_) {
+      last_success_ = Now();
       engine_ = std::make_unique<Engine>(options_, store().traits().partitions, epoch);
       EndOpens({});
     }
     return {};
   }
 
-  Result<Stamp> MarkDirty(KeyView key, std::size_t bytes) {
+  ErrorCode OpenFenced(Scope scope, Epoch epoch) {
+    if (!engine_ && opens_.empty()) ownership_ = {std::move(scope), epoch};
+    return OpenWithEpoch(epoch);
+  }
+
+  Result<Stamp> MarkDirty(KeyView key, std::size_t bytes, Version version) {
     RequireStrand();
     if (!engine_) return NotOpen();
-    const MarkResult marked = engine_->MarkDirty(Ref(key), bytes, Now());
+    const MarkResult marked = engine_->MarkDirty(Ref(key), bytes, version, Now());
     if (marked.errc != Errc::kOk) return marked.errc;
     ScheduleTurn();
     return Stamp{engine_->epoch(), marked.version};
@@ -205,14 +191,15 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
     ScheduleTurn();
   }
 
-  Ticket Flush(Reply done) {
+  /// `send_now`: a flush, otherwise a barrier.
+  Ticket AwaitAll(Reply done, bool send_now) {
     RequireStrand();
     if (!engine_) {
       Later(std::move(done), NotOpen());
       return {};
     }
     Ticket ticket = Keep(std::move(done));
-    ticket.index = engine_->Flush(ticket.id, Now());
+    ticket.index = send_now ? engine_->Flush(ticket.id, Now()) : engine_->Barrier(ticket.id, Now());
     ScheduleTurn();
     return ticket;
   }
@@ -261,6 +248,12 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
     RequireStrand();
     return engine_ && engine_->IsDirty(Ref(key));
   }
+  Errc Admits(KeyView key, std::size_t bytes) const {
+    RequireStrand();
+    return engine_ ? engine_->Admits(Ref(key), bytes) : NotOpen();
+  }
+  bool IsIdle() const { return !engine_ || engine_->IsIdle(); }
+  Duration SinceSuccess() const { return Now() - last_success_; }
   Epoch epoch() const { return engine_ ? engine_->epoch() : 0; }
   EngineStats Stats() const { return engine_ ? engine_->Stats() : EngineStats{}; }
 
@@ -271,10 +264,6 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
     Epoch epoch = 0;  // of the scope; without one the store gives it
 
     bool operator==(const Ownership&) const = default;
-  };
-  struct Due {
-    Reply reply;
-    ErrorCode ec;
   };
 
   void RequireStrand() const {
@@ -288,7 +277,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
     return store_;
   }
   Errc NotOpen() const { return closed_ == Errc::kOk ? Errc::kClosed : closed_; }
-  TimePoint Now() const { return clock_.Now(); }
+  TimePoint Now() const { return timer_.Now(); }
   /// Keeps the context running while the store works: until its last handler is gone, or Stop.
   std::shared_ptr<asio::any_io_executor> Working() {
     auto work = work_.lock();
@@ -412,25 +401,12 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
       QueueHandlers();
     }
     Arm(next);
-    RunDue();
+    // User code: the engine is consistent and no iterator is held.
+    RunDue(due_, [this] { ScheduleTurn(); });
   }
 
   void Arm(TimePoint next) {
-    if (next == kNever) {  // an idle interposer must not keep its context running
-      if (armed_ != kNever) timer_.cancel();
-      armed_ = kNever;
-      return;
-    }
-    next = std::min(next, Now() + kLongestWait);
-    if (next < armed_) {  // a timer that fires early costs one idle turn: never move it back
-      armed_ = next;
-      timer_.expires_at(clock_.ToSteady(next));
-      timer_.async_wait([self = shared_from_this()](ErrorCode ec) {
-        if (ec) return;
-        self->armed_ = kNever;
-        self->Turn();
-      });
-    }
+    timer_.Arm(next, [self = shared_from_this()] { self->Turn(); });
   }
 
   void Write(WriteBatch batch) {
@@ -443,6 +419,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
       Impl& impl = *self;
       asio::post(impl.strand_, [self = std::move(self), owned = std::move(owned),
                                 result = std::move(result)]() mutable {
+        if (result.batch == Errc::kOk) self->last_success_ = self->Now();
         self->engine_->WriteDone(owned->lane, owned->id, result, self->Now());
         self->engine_->Recycle(std::move(*owned));
         self->Turn();
@@ -459,6 +436,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
       Impl& impl = *self;
       asio::post(impl.strand_, [self = std::move(self), lane = owned->lane, id = owned->id,
                                 result = std::move(result)]() mutable {
+        if (result.errc == Errc::kOk) self->last_success_ = self->Now();
         self->engine_->ReadDone(lane, id, std::move(result), self->Now());
         self->Turn();
       });
@@ -527,27 +505,8 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
     }
   }
 
-  // Runs user code: the engine is consistent and no iterator is held. Work that the handlers add
-  // gets a turn of its own. So do the remaining handlers if one throws (through the executor).
-  void RunDue() {
-    struct Guard {
-      Impl& impl;
-      std::ptrdiff_t ran = 0;
-      ~Guard() {
-        impl.due_.erase(impl.due_.begin(), impl.due_.begin() + ran);
-        if (!impl.due_.empty()) impl.ScheduleTurn();
-      }
-    } guard{*this};
-    for (const auto end = static_cast<std::ptrdiff_t>(due_.size()); guard.ran < end;) {
-      Due due = std::move(due_[static_cast<std::size_t>(guard.ran++)]);
-      due.reply(due.ec);
-    }
-  }
-
   Executor strand_;
-  asio::steady_timer timer_;
-  const SteadyUnixClock clock_;
-  TimePoint armed_ = kNever;
+  WakeTimer timer_;
 
   Store& store_;  // through store()
   const std::weak_ptr<const void> store_lifetime_;
@@ -557,6 +516,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
   Ownership ownership_;
   std::unique_ptr<Engine> engine_;  // null until open
   Errc closed_ = Errc::kOk;         // or kClosed or kFenced
+  TimePoint last_success_{};        // of a batch, or when it opened
   std::atomic<bool> abandoned_ = false;
   bool forgotten_ = false;  // nothing is ever run again
   std::weak_ptr<asio::any_io_executor> work_;
@@ -578,7 +538,12 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
 
 Interposer::Interposer(const asio::any_io_executor& executor, Store& store, Application application,
                        EngineOptions options)
-    : impl_(Impl::Make(executor, store, std::move(application), std::move(options))) {}
+    : Interposer(OnStrand(), asio::make_strand(executor), store, std::move(application),
+                 std::move(options)) {}
+
+Interposer::Interposer(OnStrand, const Executor& strand, Store& store, Application application,
+                       EngineOptions options)
+    : impl_(Impl::Make(strand, store, std::move(application), std::move(options))) {}
 
 Interposer::~Interposer() {
   impl_->Abandon();
@@ -607,9 +572,16 @@ void Interposer::OpenScope(Scope scope, Reply done) {
   impl_->OpenScope(std::move(scope), std::move(done));
 }
 ErrorCode Interposer::OpenWithEpoch(Epoch epoch) { return impl_->OpenWithEpoch(epoch); }
-Result<Stamp> Interposer::MarkDirty(KeyView key, std::size_t bytes) {
-  return impl_->MarkDirty(key, bytes);
+ErrorCode Interposer::OpenFenced(Scope scope, Epoch epoch) {
+  return impl_->OpenFenced(std::move(scope), epoch);
 }
+Result<Stamp> Interposer::MarkDirty(KeyView key, std::size_t bytes) {
+  return impl_->MarkDirty(key, bytes, 0);
+}
+Result<Stamp> Interposer::MarkDirtyAs(KeyView key, std::size_t bytes, Version version) {
+  return impl_->MarkDirty(key, bytes, version);
+}
+Errc Interposer::Admits(KeyView key, std::size_t bytes) const { return impl_->Admits(key, bytes); }
 void Interposer::SafeReply(KeyView key, Reply reply) {
   impl_->SafeReply({&key, 1}, std::move(reply));
 }
@@ -620,14 +592,17 @@ UniqueFunction<void()> Interposer::WithdrawableReply(std::span<const KeyView> ke
   return impl_->Withdrawal(impl_->SafeReply(keys, std::move(reply)));
 }
 UniqueFunction<void()> Interposer::WithdrawableFlush(Reply done) {
-  return impl_->Withdrawal(impl_->Flush(std::move(done)));
+  return impl_->Withdrawal(impl_->AwaitAll(std::move(done), true));
 }
 void Interposer::Fetch(KeyView key, FetchHandler handler) { impl_->Fetch(key, std::move(handler)); }
-void Interposer::Flush(Reply done) { impl_->Flush(std::move(done)); }
+void Interposer::Flush(Reply done) { impl_->AwaitAll(std::move(done), true); }
+void Interposer::Barrier(Reply done) { impl_->AwaitAll(std::move(done), false); }
 void Interposer::Drain(Reply done) { impl_->Drain(std::move(done)); }
 void Interposer::Close() { impl_->Stop(Errc::kClosed); }
 void Interposer::Fence() { impl_->Stop(Errc::kFenced); }
 bool Interposer::IsDirty(KeyView key) const { return impl_->IsDirty(key); }
+bool Interposer::IsIdle() const { return impl_->IsIdle(); }
+Duration Interposer::SinceSuccess() const { return impl_->SinceSuccess(); }
 Epoch Interposer::epoch() const { return impl_->epoch(); }
 EngineStats Interposer::Stats() const { return impl_->Stats(); }
 

@@ -95,6 +95,10 @@ class Interposer {
   /// opening fails with kBadOptions, and trouble() is the reason.
   Interposer(const boost::asio::any_io_executor& executor, Store& store, Application application,
              EngineOptions options = {});
+  /// As above, on the user's strand: several interposers then share it.
+  struct OnStrand {};
+  Interposer(OnStrand, const Executor& strand, Store& store, Application application,
+             EngineOptions options = {});
   Interposer(const Interposer&) = delete;
   Interposer& operator=(const Interposer&) = delete;
   ~Interposer();
@@ -148,6 +152,8 @@ class Interposer {
   /// store would take changes for repetitions and drop them.
   /// Errors: kBadOptions; kClosed or kFenced after Close() or Fence().
   ErrorCode OpenWithEpoch(Epoch epoch);
+  /// As OpenWithEpoch, as the owner of `scope`, which the caller has fenced under this epoch.
+  ErrorCode OpenFenced(Scope scope, Epoch epoch);
 
   /// Records that `key` changes in this turn. `bytes` is the size of its state for the limits.
   /// Returns the stamp under which the change will be durable.
@@ -156,6 +162,11 @@ class Interposer {
   /// The call allocates nothing in the steady state. The turn that it schedules costs one small
   /// allocation in Asio, for any number of calls.
   Result<Stamp> MarkDirty(KeyView key, std::size_t bytes = 0);
+  /// As MarkDirty, under a version of the caller's counter, which several interposers share. It
+  /// must be larger than every earlier version of the key's lane.
+  Result<Stamp> MarkDirtyAs(KeyView key, std::size_t bytes, Version version);
+  /// Returns the error that MarkDirty would return, or kOk.
+  [[nodiscard]] Errc Admits(KeyView key, std::size_t bytes) const;
 
   /// Runs `reply` exactly once: when the keys are durable, or when one of them cannot become
   /// durable. If none of the keys is dirty it runs at once, but not inside this call.
@@ -194,6 +205,8 @@ class Interposer {
         std::forward<Token>(token));
   }
   void Flush(Reply done);
+  /// As Flush, but sends nothing earlier than without it.
+  void Barrier(Reply done);
 
   /// Takes no new change, flushes, and completes when nothing is dirty and no reply waits.
   /// `void(ErrorCode)`. To bound it, call Close() from a timer: the drain then ends with kClosed.
@@ -211,6 +224,10 @@ class Interposer {
 
   /// Returns true while a change of this key is not yet durable.
   [[nodiscard]] bool IsDirty(KeyView key) const;
+  /// Returns true if no key is dirty and no fetch waits.
+  [[nodiscard]] bool IsIdle() const;
+  /// Returns the time since the store last answered a batch with success, or since the opening.
+  [[nodiscard]] Duration SinceSuccess() const;
 
   [[nodiscard]] Epoch epoch() const;
   [[nodiscard]] EngineStats Stats() const;
