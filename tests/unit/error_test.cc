@@ -10,9 +10,10 @@ namespace stout {
 namespace {
 
 const std::vector<Errc> kAll = {
-    Errc::kOk,      Errc::kPushedBack, Errc::kDraining,      Errc::kClosed,   Errc::kFenced,
-    Errc::kRefused, Errc::kTooLarge,   Errc::kNotSerialized, Errc::kDeadline, Errc::kTransient,
-    Errc::kUnknown, Errc::kBadOptions, Errc::kBadUrl,        Errc::kCorrupt,  Errc::kLost};
+    Errc::kOk,       Errc::kPushedBack, Errc::kDraining, Errc::kClosed,
+    Errc::kFenced,   Errc::kRefused,    Errc::kTooLarge, Errc::kNotSerialized,
+    Errc::kDeadline, Errc::kTransient,  Errc::kUnknown,  Errc::kBadOptions,
+    Errc::kBadUrl,   Errc::kCorrupt,    Errc::kLost,     Errc::kTooFewMembers};
 
 TEST_CASE("an Errc becomes an error code by itself", "[error]") {
   const ErrorCode ec = Errc::kFenced;

@@ -34,6 +34,8 @@ std::string_view Describe(Errc errc) {
       return "the store holds bytes that this library did not write";
     case Errc::kLost:
       return "lost: the store came back and may lack acknowledged writes; open it anew";
+    case Errc::kTooFewMembers:
+      return "too few members of the range are in; try again later";
   }
   return "an unknown error code";
 }

@@ -23,6 +23,7 @@ enum class Errc {
   kBadUrl,         ///< a store URL that cannot be opened; the diagnostics give the cause
   kCorrupt,        ///< the store holds bytes that the adapter did not write
   kLost,           ///< the store came back, and may lack acknowledged writes: open it anew
+  kTooFewMembers,  ///< fewer members of the range are in than a write needs: nothing was done
 };
 
 /// Returns one line for people, without a full stop: "pushed back: too much is waiting for the

@@ -1,0 +1,326 @@
+// What a ReplicatedMap does for its RangeKeeper and its StrongReads.
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include "replicated_map_state.h"
+
+namespace stout::inline v1 {
+using namespace internal;
+
+namespace {
+
+Errc OutcomeOf(Errc errc) { return errc; }
+Errc OutcomeOf(const ReadResult& result) { return result.errc; }
+Errc OutcomeOf(const ScanResult& result) { return result.errc; }
+Errc OutcomeOf(const WriteResult& result) { return result.batch; }
+
+}  // namespace
+
+// --- The pump ------------------------------------------------------------------------------------
+
+void ReplicatedMap::State::SchedulePump() {
+  if (std::exchange(pump_scheduled_, true)) return;
+  boost::asio::post(strand_, [self = shared_from_this()] { self->Pump(); });
+}
+
+void ReplicatedMap::State::Pump() {
+  pump_scheduled_ = false;
+  if (abandoned_) End(Errc::kClosed);
+  Expire();
+  for (Fetched& fetched : std::exchange(fetched_, {})) {
+    reads_.OnFetched(fetched.token, fetched.member, fetched.errc, std::move(fetched.state));
+  }
+  do {
+    Observe();
+    if (ended_ == Errc::kOk) keeper_.Tick(Now());
+  } while (Turn());
+  Arm();
+  // User code: all parts are consistent and no iterator is held.
+  RunDue(due_, [this] { SchedulePump(); });
+}
+
+// Tells the keeper what the members did since the last time.
+void ReplicatedMap::State::Observe() {
+  if (ended_ != Errc::kOk) return;
+  const TimePoint now = Now();
+  for (MemberIndex m = 0; m < members_.size(); ++m) {
+    Member& member = members_[m];
+    if (member.interposer) {
+      const TimePoint success = now - member.interposer->SinceSuccess();
+      if (success > member.progress) keeper_.OnProgress(m, member.progress = success);
+    }
+    keeper_.SetBusy(m, member.interposer && !member.interposer->IsIdle(), now);
+  }
+  ForEachMember(std::exchange(lagging_, 0), [&](MemberIndex m) { keeper_.OnLagging(m, now); });
+  if (std::exchange(fenced_out_, false)) keeper_.OnFencedOut(now);
+}
+
+// Carries out what the parts ask for. Returns false if they asked for nothing.
+bool ReplicatedMap::State::Turn() {
+  bool busy = false;
+  for (Action& action : keeper_.TakeActions()) {
+    if (ended_ != Errc::kOk) break;
+    busy = true;
+    std::visit([this](auto& each) { Do(each); }, action);
+  }
+  for (const RunReply& reply : set_.TakeReplies()) {
+    busy = true;
+    if ((reply.id & kKeepersOwn) != 0) {
+      if (ended_ == Errc::kOk) (void)keeper_.OnReply(reply, Now());
+    } else if (auto asked = asked_.extract(reply.id)) {
+      due_.push_back({std::move(asked.mapped().reply), reply.errc});
+    }
+  }
+  if (std::exchange(known_in_, set_.in()) != set_.in()) reads_.OnMembersChanged();
+  reads::Effects effects = reads_.TakeEffects();
+  busy |= !effects.empty();
+  TakeReads(std::move(effects));
+  return busy;
+}
+
+void ReplicatedMap::State::TakeReads(reads::Effects effects) {
+  if (ended_ != Errc::kOk) effects.repairs.clear();  // these reads have failed
+  for (reads::Repair& repair : effects.repairs) {
+    const Result<Stamp> repaired = Change(repair.key, ValueOf(std::move(repair.state)));
+    if (!repaired) reads_.OnRepairRefused(repair.key, ErrcOf(repaired.error()));
+  }
+  for (const reads::Fetch& fetch : effects.fetches) Fetch(fetch);
+  for (reads::Done& done : effects.done) OnRead(done);
+}
+
+void ReplicatedMap::State::Fetch(const reads::Fetch& fetch) {
+  const MemberIndex m = fetch.member;
+  if (!members_[m].interposer) return;  // it has just left: the read asks again
+  set_.OnReadSent(m);
+  interposer(m).Fetch(fetch.key, [weak = weak_from_this(), m, token = fetch.token,
+                                  opened = members_[m].opened](ErrorCode ec, StoredState state) {
+    const auto self = weak.lock();
+    if (!self || self->members_[m].opened != opened) return;
+    self->set_.OnReadAnswered(m);
+    self->fetched_.push_back({token, m, ErrcOf(ec), std::move(state)});
+    self->SchedulePump();
+  });
+}
+
+// Ends calls and answers whose time is over.
+void ReplicatedMap::State::Expire() {
+  const TimePoint now = Now();
+  // Deadlines grow, except those of flushes, which have none.
+  for (auto next = asked_.begin(); next != asked_.end();) {
+    const auto asked = next++;
+    const TimePoint deadline = asked->second.deadline;
+    if (deadline > now && deadline != kNever) break;
+    if (deadline == kNever) continue;
+    set_.Withdraw(asked->first);
+    due_.push_back({std::move(asked->second.reply), Errc::kDeadline});
+    asked_.erase(asked);
+  }
+  Observe();
+  for (auto next = calls_.begin(); next != calls_.end();) {
+    const auto call = next++;
+    if (call->second.deadline <= now) calls_.extract(call).mapped().time_out();
+  }
+}
+
+void ReplicatedMap::State::Arm() {
+  TimePoint next = ended_ == Errc::kOk ? keeper_.NextTick() : kNever;
+  TimePoint deadline = kNever;  // the first one
+  for (auto asked = asked_.begin(); asked != asked_.end() && deadline == kNever; ++asked) {
+    deadline = asked->second.deadline;
+  }
+  next = std::min(next, deadline);
+  for (const auto& [attempt, call] : calls_) next = std::min(next, call.deadline);
+  timer_.Arm(next, [self = shared_from_this()] { self->Pump(); });
+}
+
+// --- Calls of stores -----------------------------------------------------------------------------
+
+// Returns the handler of a call of the keeper. Its answer goes to `on`, or `unknown` does if it
+// takes too long. An answer after that only shows progress.
+template <typename Answer, typename Parameter>
+auto ReplicatedMap::State::AnswerTo(MemberIndex m, Attempt attempt,
+                                    void (Keeper::*on)(Attempt, Parameter, TimePoint),
+                                    Answer unknown) {
+  calls_[attempt] = {SaturatingAdd(Now(), engine_.lane.attempt_timeout),
+                     [this, attempt, on, unknown = std::move(unknown)] {
+                       (keeper_.*on)(attempt, unknown, Now());
+                     }};
+  return [weak = weak_from_this(), m, attempt, on](Answer answer) {
+    auto self = weak.lock();
+    if (!self) return;
+    const Executor strand = self->strand_;
+    boost::asio::post(strand, [self = std::move(self), m, attempt, on, answer = std::move(answer)] {
+      if (self->ended_ != Errc::kOk) return;
+      self->Observe();
+      const TimePoint now = self->Now();
+      if (OutcomeOf(answer) == Errc::kOk) {
+        self->keeper_.OnProgress(m, self->members_[m].progress = now);
+      }
+      if (self->calls_.erase(attempt) > 0) (self->keeper_.*on)(attempt, answer, now);
+      self->Pump();  // at once: a member may need an interposer before the next change
+    });
+  };
+}
+
+Store* ReplicatedMap::State::StoreOf(MemberIndex m) const {
+  const Member& member = members_[m];
+  Require(member.store == nullptr || !member.lifetime.expired(),
+          "a ReplicatedMap is used after a store was destroyed: the stores must outlive it");
+  return member.store;
+}
+
+void ReplicatedMap::State::Do(range::Fence& fence) {
+  auto answer = AnswerTo(fence.member, fence.attempt, &Keeper::OnFenced, Errc::kUnknown);
+  Store* const store = StoreOf(fence.member);
+  if (store == nullptr) return answer(Errc::kTransient);
+  store->Fence(scope_, epoch(),
+               [answer = std::move(answer)](ErrorCode ec) mutable { answer(ErrcOf(ec)); });
+}
+
+void ReplicatedMap::State::Do(range::Read& read) {
+  const MemberIndex m = read.member;
+  const bool identify = is_new_ && !keeper_.serving() && read.keys.front() == identity_key_;
+  auto batch = std::make_unique<ReadBatch>(
+      ReadBatch{.id = read.attempt, .lane = 0, .keys = std::move(read.keys)});
+  auto answer =
+      AnswerTo(m, read.attempt, &Keeper::OnRead, ReadResult{.errc = Errc::kUnknown, .states = {}});
+  if (identify) return Identify(m, std::move(batch), std::move(answer));
+  SendRead(m, std::move(batch), std::move(answer));
+}
+
+void ReplicatedMap::State::SendRead(MemberIndex m, std::unique_ptr<ReadBatch> batch,
+                                    Store::ReadHandler answer) {
+  const ReadBatch& sent = *batch;  // lives in the handler
+  StoreOf(m)->Read(sent, [batch = std::move(batch), answer = std::move(answer)](
+                             ReadResult result) mutable { answer(std::move(result)); });
+}
+
+// Gives the first member of a new range its name, before it is read.
+void ReplicatedMap::State::Identify(MemberIndex m, std::unique_ptr<ReadBatch> read,
+                                    Store::ReadHandler answer) {
+  const std::string& name = record().members[m].datalet;
+  auto batch = std::make_unique<WriteBatch>(BatchOf({{.key = identity_key_, .value = name}}));
+  const WriteBatch& sent = *batch;
+  StoreOf(m)->Write(sent,
+                    [weak = weak_from_this(), m, batch = std::move(batch), read = std::move(read),
+                     answer = std::move(answer)](WriteResult result) mutable {
+                      if (result.batch == Errc::kOk && !result.items.empty())
+                        result.batch = result.items[0].errc;
+                      if (result.batch != Errc::kOk)
+                        return answer({.errc = result.batch, .states = {}});
+                      auto self = weak.lock();
+                      if (!self) return;
+                      const Executor strand = self->strand_;
+                      boost::asio::post(strand, [self = std::move(self), m, read = std::move(read),
+                                                 answer = std::move(answer)]() mutable {
+                        if (self->ended_ == Errc::kOk)
+                          self->SendRead(m, std::move(read), std::move(answer));
+                      });
+                    });
+}
+
+WriteBatch ReplicatedMap::State::BatchOf(std::vector<WriteItem> items) const {
+  WriteBatch batch;
+  batch.epoch = epoch();
+  batch.scope = scope_;
+  for (const WriteItem& item : items) batch.bytes += item.key.size() + item.value.size();
+  batch.items = std::move(items);
+  return batch;
+}
+
+void ReplicatedMap::State::Do(range::Scan& scan) {
+  StoreOf(scan.member)
+      ->Scan(scan.request, AnswerTo(scan.member, scan.attempt, &Keeper::OnScanned,
+                                    ScanResult{.errc = Errc::kUnknown, .keys = {}, .cursor = {}}));
+}
+
+void ReplicatedMap::State::Do(range::Copy& copy) {
+  members_[copy.member].copied += copy.items.size();
+  auto batch = std::make_unique<WriteBatch>(BatchOf(std::move(copy.items)));
+  const WriteBatch& sent = *batch;
+  StoreOf(copy.member)
+      ->Write(sent, [batch = std::move(batch),
+                     answer = AnswerTo(copy.member, copy.attempt, &Keeper::OnCopied,
+                                       WriteResult{.batch = Errc::kUnknown, .items = {}})](
+                        WriteResult result) mutable { answer(std::move(result)); });
+}
+
+// --- The coordinator -----------------------------------------------------------------------------
+
+void ReplicatedMap::State::Do(range::Commit& commit) {
+  const Attempt attempt = commit.attempt;
+  calls_[attempt] = {SaturatingAdd(Now(), engine_.lane.attempt_timeout),
+                     [this, attempt] { keeper_.OnCommitted(attempt, Errc::kUnknown, {}, Now()); }};
+  commit_(commit.record, [weak = weak_from_this(), attempt](ErrorCode ec, RangeRecord found) {
+    auto self = weak.lock();
+    if (!self) return;
+    const Executor strand = self->strand_;
+    boost::asio::post(strand, [self = std::move(self), attempt, ec, found = std::move(found)] {
+      if (self->ended_ != Errc::kOk || self->calls_.erase(attempt) == 0) return;
+      self->Observe();
+      self->keeper_.OnCommitted(attempt, ErrcOf(ec), found, self->Now());
+      self->Pump();  // at once, as above
+    });
+  });
+}
+
+void ReplicatedMap::State::Do(range::Serve&) {
+  for (Reply& done : std::exchange(opens_, {})) Later(std::move(done), {});
+}
+
+void ReplicatedMap::State::Do(range::GiveUp&) {
+  End(Errc::kFenced);
+  if (auto give_up = std::exchange(on_given_up_, {})) {
+    Later([give_up = std::move(give_up)](ErrorCode) mutable { give_up(); }, {});
+  }
+}
+
+// --- The map's own parts -------------------------------------------------------------------------
+
+void ReplicatedMap::State::Do(range::Open& open) {
+  const MemberIndex m = open.member;
+  Member& member = members_[m];
+  EngineOptions options = engine_;
+  if (options.seed != 0) options.seed += m;
+  member.interposer = std::make_unique<Interposer>(
+      Interposer::OnStrand(), strand_, *StoreOf(m),
+      Application{.serialize = [this](KeyView key,
+                                      std::string& out) { return values_.Serialize(key, out); },
+                  .on_refused = [this, m](KeyView key, ErrorCode) { OnRefused(m, key); },
+                  .on_fenced =
+                      [this](LaneId) {
+                        fenced_out_ = true;
+                        SchedulePump();
+                      }},
+      std::move(options));
+  ++member.opened;
+  (void)member.interposer->OpenFenced(scope_, epoch());
+}
+
+void ReplicatedMap::State::Do(range::Shut& shut) {
+  Member& member = members_[shut.member];
+  ++member.opened;
+  member.interposer.reset();
+}
+
+void ReplicatedMap::State::Do(range::Barrier& barrier) {
+  ForEachMember(barrier.members,
+                [&](MemberIndex m) { interposer(m).Barrier(ReplyOf(barrier.id, m)); });
+}
+
+void ReplicatedMap::State::Do(range::Settle& settle) {
+  if (IsDirty(settle.key)) {
+    keeper_.OnSettled(settle.id, Errc::kOk, true, {}, Now());
+  } else {
+    reads_.Read(settle.key, settle.id, settle.gather);
+  }
+}
+
+void ReplicatedMap::State::Do(range::Change& change) {
+  (void)Change(change.key, ValueOf(std::move(change.state)));
+}
+
+}  // namespace stout::inline v1

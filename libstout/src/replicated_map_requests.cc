@@ -1,0 +1,244 @@
+// The requests of a ReplicatedMap's users.
+#include <algorithm>
+#include <boost/asio/dispatch.hpp>
+#include <span>
+#include <utility>
+
+#include "replicated_map_state.h"
+
+namespace stout::inline v1 {
+using namespace internal;
+
+// --- Changes -------------------------------------------------------------------------------------
+
+Result<Stamp> ReplicatedMap::State::Write(KeyView key, std::shared_ptr<const std::string> value) {
+  RequireStrand();
+  if (!serving()) return NotServing();
+  if (draining_) return Errc::kDraining;
+  if (!set_.takes_writes()) return Errc::kTooFewMembers;
+  return Change(key, std::move(value));
+}
+
+Result<Stamp> ReplicatedMap::State::Change(KeyView key, std::shared_ptr<const std::string> value) {
+  const std::size_t bytes = value ? value->size() : 0;
+  MemberMask refusing = 0;
+  Errc why = Errc::kOk;
+  ForEachMember(set_.writers(), [&](MemberIndex m) {
+    const Errc errc = interposer(m).Admits(key, bytes);
+    if (errc == Errc::kOk) return;
+    refusing |= MaskOf(m);
+    why = errc;
+  });
+  if (refusing != 0) {  // in mode ec, members that lag too far leave
+    if (!set_.strong() && (set_.in() & ~refusing) != 0) lagging_ |= refusing;
+    SchedulePump();
+    return why;
+  }
+  const Version version = set_.NextVersion();
+  ForEachMember(set_.writers(), [&](MemberIndex m) {
+    Require(interposer(m).MarkDirtyAs(key, bytes, version).has_value(),
+            "a member refuses a change that it admits");
+  });
+  const Stamp stamp{epoch(), version};
+  Keep(key, {std::move(value), stamp});
+  reads_.OnMarked(key);
+  EndPutBack(key);
+  SchedulePump();
+  return stamp;
+}
+
+std::shared_ptr<const std::string> ReplicatedMap::State::ValueOf(StoredState state) {
+  return state.found ? values_.MakeValue(std::move(state.value)) : nullptr;
+}
+
+void ReplicatedMap::State::Keep(KeyView key, Entry entry) {
+  values_.Keep(key, std::move(entry), [this](KeyView each) { return IsDirty(each); });
+}
+
+bool ReplicatedMap::State::IsDirty(KeyView key) const {
+  return std::any_of(members_.begin(), members_.end(), [&](const Member& member) {
+    return member.interposer && member.interposer->IsDirty(key);
+  });
+}
+
+// --- Reads ---------------------------------------------------------------------------------------
+
+void ReplicatedMap::State::Get(KeyView key, GetHandler handler) {
+  RequireStrand();
+  if (!serving()) return Later(std::move(handler), NotServing(), {});
+  if (const auto put_back = put_backs_.find(key); put_back != put_backs_.end()) {
+    put_back->second.gets.push_back(std::move(handler));
+    return;
+  }
+  if (const Entry* const known = values_.Use(key)) return Later(std::move(handler), {}, *known);
+  if (waiting_gets_ >= engine_.lane.max_pending_reads) {
+    return Later(std::move(handler), Errc::kPushedBack, {});
+  }
+  const auto [found, is_first] = fetch_of_.try_emplace(std::string(key), last_id_ + 1);
+  Reading& reading = reading_[found->second];
+  reading.gets.push_back(std::move(handler));
+  ++waiting_gets_;
+  if (!is_first) return;
+  reading.key = key;
+  reads_.Read(key, ++last_id_, false);
+  SchedulePump();
+}
+
+void ReplicatedMap::State::OnRead(reads::Done& done) {
+  if ((done.id & kKeepersOwn) != 0) {
+    if (ended_ == Errc::kOk) {
+      keeper_.OnSettled(done.id, done.errc, done.again, done.state, Now());
+    }
+    return;
+  }
+  const auto found = reading_.find(done.id);
+  if (found == reading_.end()) return;
+  Reading reading = std::move(found->second);
+  reading_.erase(found);
+  fetch_of_.erase(reading.key);
+  waiting_gets_ -= reading.gets.size();
+  if (done.errc == Errc::kOk && done.again) {
+    for (GetHandler& get : reading.gets) Get(reading.key, std::move(get));
+    return;
+  }
+  Entry entry;
+  if (done.errc == Errc::kOk) {
+    const Stamp stamp = done.state.stamp;
+    entry = {.value = ValueOf(std::move(done.state)), .stamp = stamp};
+    Keep(reading.key, entry);
+  }
+  for (GetHandler& get : reading.gets) Later(std::move(get), done.errc, entry);
+}
+
+std::optional<ReplicatedMap::Entry> ReplicatedMap::State::Peek(KeyView key) {
+  RequireStrand();
+  if (put_backs_.contains(key)) return std::nullopt;
+  const Entry* const known = values_.Use(key);
+  return known != nullptr ? std::optional(*known) : std::nullopt;
+}
+
+// --- Answers -------------------------------------------------------------------------------------
+
+UniqueFunction<void()> ReplicatedMap::State::SafeReply(std::span<const KeyView> keys, Reply reply,
+                                                       const AnswerLevel& level) {
+  RequireStrand();
+  if (!serving() || asked_.size() >= engine_.max_replies) {
+    Later(std::move(reply), serving() ? Errc::kPushedBack : NotServing());
+    return {};
+  }
+  Need need = level.write ? set_.NeedOfWrite() : set_.NeedOfRead();
+  if (level.members) need.members = *level.members;
+  const ReplyId id = Ask(std::move(reply), need, SaturatingAdd(Now(), engine_.reply_deadline));
+  ForEachMember(set_.Asked(need), [&](MemberIndex m) {
+    Interposer& member = interposer(m);
+    const auto is_dirty = [&](KeyView key) { return member.IsDirty(key); };
+    if (std::any_of(keys.begin(), keys.end(), is_dirty)) {
+      member.SafeReply(keys, ReplyOf(id, m));
+    } else {
+      set_.OnReply(id, m, Errc::kOk);
+    }
+  });
+  return [weak = weak_from_this(), id] {
+    const auto self = weak.lock();
+    if (!self) return;
+    boost::asio::dispatch(self->strand_, [self, id] {
+      const auto withdrawn = self->asked_.extract(id);
+      self->set_.Withdraw(id);
+    });
+  };
+}
+
+ReplyId ReplicatedMap::State::Ask(Reply reply, const Need& need, TimePoint deadline) {
+  const ReplyId id = ++last_id_;
+  asked_.emplace_hint(asked_.end(), id, Asked{std::move(reply), deadline});
+  set_.Ask(id, need);
+  SchedulePump();
+  return id;
+}
+
+// A reply that a member's interposer runs. An answer of an interposer that is closed is ignored by
+// set_, which knows the members that it asked.
+UniqueFunction<void(ErrorCode)> ReplicatedMap::State::ReplyOf(ReplyId id, MemberIndex m) {
+  return [weak = weak_from_this(), id, m](ErrorCode ec) {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->set_.OnReply(id, m, ErrcOf(ec));
+    self->SchedulePump();
+  };
+}
+
+void ReplicatedMap::State::Flush(Reply done) {
+  RequireStrand();
+  if (!serving()) return Later(std::move(done), NotServing());
+  const Need all{.members = 0};
+  const ReplyId id = Ask(std::move(done), all, kNever);
+  ForEachMember(set_.Asked(all), [&](MemberIndex m) { interposer(m).Flush(ReplyOf(id, m)); });
+}
+
+void ReplicatedMap::State::Drain(Reply done) {
+  RequireStrand();
+  draining_ = true;
+  Flush(std::move(done));
+}
+
+void ReplicatedMap::State::Later(Reply reply, ErrorCode ec) {
+  if (forgotten_) return;
+  due_.push_back({std::move(reply), ec});
+  SchedulePump();
+}
+
+void ReplicatedMap::State::Later(GetHandler handler, ErrorCode ec, Entry entry) {
+  Later([handler = std::move(handler),
+         entry = std::move(entry)](ErrorCode code) mutable { handler(code, std::move(entry)); },
+        ec);
+}
+
+// --- Changes that a store refuses ----------------------------------------------------------------
+
+// A store will never take this state, but other members may have it. The state that the store has
+// is put back at all members; until then Gets of the key wait. A member leaves instead if no answer
+// waits for it, or if it refuses that, too.
+void ReplicatedMap::State::OnRefused(MemberIndex m, KeyView key) {
+  const MemberMask bit = MaskOf(m);
+  const bool others = (set_.in() & ~bit) != 0;
+  const bool leaves = (set_.required() & bit) == 0 || (!set_.strong() && others);
+  if (leaves || restoring_.contains(key)) {
+    lagging_ |= bit;
+    return SchedulePump();
+  }
+  if (interposer(m).IsDirty(key)) return;  // a newer change may succeed
+  const std::uint64_t serial = ++last_id_;
+  put_backs_[std::string(key)].serial = serial;
+  reads_.OnMarked(key);
+  interposer(m).Fetch(key, [weak = weak_from_this(), m, key = std::string(key), serial](
+                               ErrorCode ec, StoredState state) {
+    const auto self = weak.lock();
+    if (self) self->PutBack(m, key, serial, ec, std::move(state));
+  });
+}
+
+void ReplicatedMap::State::PutBack(MemberIndex m, const std::string& key, std::uint64_t serial,
+                                   ErrorCode ec, StoredState state) {
+  const auto found = put_backs_.find(key);
+  if (found == put_backs_.end() || found->second.serial != serial) return;  // changed meanwhile
+  if (!ec && Change(key, ValueOf(std::move(state)))) {
+    restoring_.insert(key);
+    interposer(m).SafeReply(key, [weak = weak_from_this(), key](ErrorCode) {
+      if (const auto self = weak.lock()) self->restoring_.erase(key);
+    });
+    return;
+  }
+  if (ec != Errc::kClosed) lagging_ |= MaskOf(m);  // it cannot be equal to the others
+  EndPutBack(key);
+  SchedulePump();
+}
+
+void ReplicatedMap::State::EndPutBack(KeyView key) {
+  const auto found = put_backs_.find(key);
+  if (found == put_backs_.end()) return;
+  std::vector<GetHandler> gets = std::move(found->second.gets);
+  put_backs_.erase(found);
+  for (GetHandler& get : gets) Get(key, std::move(get));
+}
+
+}  // namespace stout::inline v1

@@ -1,0 +1,219 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "context_watch.h"
+#include "due_handlers.h"
+#include "stout/core/range_actions.h"
+#include "stout/core/range_keeper.h"
+#include "stout/core/replica_set.h"
+#include "stout/core/strong_reads.h"
+#include "stout/interposer.h"
+#include "stout/replicated_map.h"
+#include "stout/require.h"
+#include "value_cache.h"
+#include "wake_timer.h"
+
+namespace stout::inline v1 {
+
+/// The driver of a RangeKeeper, a ReplicaSet and StrongReads. It has one interposer for each member
+/// that is not out, all on one strand, and the values.
+///
+/// A *pump* tells the keeper what was observed, and carries out what the parts ask for. It runs in
+/// a turn of its own, after calls of the user, answers of stores, and when the timer expires. So it
+/// may destroy interposers. Invariant: the keeper learns the members' progress before all else.
+class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
+                                   public internal::HandlerKeeper {
+ public:
+  State(const Executor& strand, ReplicatedRange range, ReplicatedMapOptions options);
+
+  static std::shared_ptr<State> Make(const Executor& strand, ReplicatedRange range,
+                                     ReplicatedMapOptions options) {
+    auto state = std::make_shared<State>(strand, std::move(range), std::move(options));
+    state->watch_.emplace(strand, state);
+    return state;
+  }
+
+  [[nodiscard]] const Executor& strand() const { return strand_; }
+  [[nodiscard]] const std::optional<std::string>& trouble() const { return trouble_; }
+
+  void Open(Reply done);
+  void Want(MemberMask members);
+  void WantStrong(bool strong);
+  void Stop(Errc why) {
+    RequireStrand();
+    End(why);
+  }
+  /// The map is gone: nothing may be called but handlers that still wait.
+  void Abandon() { abandoned_ = true; }
+  void Detach();
+  void Forget() noexcept override;
+
+  Result<Stamp> Write(KeyView key, std::shared_ptr<const std::string> value);
+  void Get(KeyView key, GetHandler handler);
+  std::optional<Entry> Peek(KeyView key);
+  UniqueFunction<void()> SafeReply(std::span<const KeyView> keys, Reply reply,
+                                   const AnswerLevel& level);
+  void Flush(Reply done);
+  void Drain(Reply done);
+
+  [[nodiscard]] bool IsDirty(KeyView key) const;
+  [[nodiscard]] Epoch epoch() const { return set_.epoch(); }
+  [[nodiscard]] const RangeRecord& record() const { return keeper_.record(); }
+  [[nodiscard]] ReplicatedMapStats Stats() const;
+  [[nodiscard]] const internal::ValueCache& values() const { return values_; }
+
+ private:
+  using Action = internal::range::Action;
+  using Attempt = internal::range::Attempt;
+  using Keeper = internal::RangeKeeper;
+
+  struct Member {
+    Store* store = nullptr;
+    std::weak_ptr<const void> lifetime;      // of the store
+    std::unique_ptr<Interposer> interposer;  // unless the member is out
+    std::uint64_t opened = 0;                // grows as an interposer comes or goes
+    TimePoint progress{};
+    std::uint64_t copied = 0;
+  };
+  struct Asked {
+    Reply reply;
+    TimePoint deadline;
+  };
+  /// A call of the keeper, which is answered at the latest at the deadline.
+  struct Call {
+    TimePoint deadline;
+    UniqueFunction<void()> time_out;
+  };
+  /// The Gets that wait for one read.
+  struct Reading {
+    std::string key;
+    std::vector<GetHandler> gets;
+  };
+  /// A member's answer to a read. The parts learn of it in the pump, which acts on it at once: a
+  /// change in between would not be seen.
+  struct Fetched {
+    internal::FetchId token;
+    MemberIndex member;
+    Errc errc;
+    StoredState state;
+  };
+  /// The Gets that wait until an older state is put back.
+  struct PuttingBack {
+    std::uint64_t serial = 0;
+    std::vector<GetHandler> gets;
+  };
+
+  void RequireStrand() const {
+    internal::Require(strand_.running_in_this_thread(),
+                      "a ReplicatedMap is used outside its strand: post the call to "
+                      "get_executor()");
+  }
+  [[nodiscard]] TimePoint Now() const { return timer_.Now(); }
+  [[nodiscard]] bool serving() const { return ended_ == Errc::kOk && keeper_.serving(); }
+  [[nodiscard]] Errc NotServing() const { return ended_ == Errc::kOk ? Errc::kClosed : ended_; }
+  Interposer& interposer(MemberIndex m) { return *members_[m].interposer; }
+
+  /// The range ends here, with this error.
+  void End(Errc why);
+
+  // Requests.
+  Result<Stamp> Change(KeyView key, std::shared_ptr<const std::string> value);
+  std::shared_ptr<const std::string> ValueOf(StoredState state);
+  void Keep(KeyView key, Entry entry);
+  internal::ReplyId Ask(Reply reply, const internal::Need& need, TimePoint deadline);
+  UniqueFunction<void(ErrorCode)> ReplyOf(internal::ReplyId id, MemberIndex m);
+  void Later(Reply reply, ErrorCode ec);
+  void Later(GetHandler handler, ErrorCode ec, Entry entry);
+  void OnRefused(MemberIndex m, KeyView key);
+  void PutBack(MemberIndex m, const std::string& key, std::uint64_t serial, ErrorCode ec,
+               StoredState state);
+  void EndPutBack(KeyView key);
+
+  // The pump.
+  void SchedulePump();
+  void Pump();
+  void Observe();
+  bool Turn();
+  void TakeReplies();
+  void TakeReads(internal::reads::Effects effects);
+  void Fetch(const internal::reads::Fetch& fetch);
+  void OnRead(internal::reads::Done& done);
+  void Expire();
+  void Arm();
+
+  // The keeper's actions.
+  template <typename Answer, typename Parameter>
+  auto AnswerTo(MemberIndex m, Attempt attempt, void (Keeper::*on)(Attempt, Parameter, TimePoint),
+                Answer unknown);
+  [[nodiscard]] WriteBatch BatchOf(std::vector<WriteItem> items) const;
+  void SendRead(MemberIndex m, std::unique_ptr<ReadBatch> batch, Store::ReadHandler answer);
+  void Identify(MemberIndex m, std::unique_ptr<ReadBatch> read, Store::ReadHandler answer);
+  void Do(internal::range::Fence& fence);
+  void Do(internal::range::Read& read);
+  void Do(internal::range::Scan& scan);
+  void Do(internal::range::Copy& copy);
+  void Do(internal::range::Commit& commit);
+  void Do(internal::range::Open& open);
+  void Do(internal::range::Shut& shut);
+  void Do(internal::range::Barrier& barrier);
+  void Do(internal::range::Settle& settle);
+  void Do(internal::range::Change& change);
+  void Do(internal::range::Serve& serve);
+  void Do(internal::range::GiveUp& give_up);
+  Store* StoreOf(MemberIndex m) const;
+
+  const Executor strand_;
+  internal::WakeTimer timer_;
+  const std::optional<std::string> trouble_;
+  const Scope scope_;
+  const EngineOptions engine_;
+  const std::string identity_key_;
+  const bool is_new_;  // no owner has committed yet
+  ReplicatedRange::Commit commit_;
+  UniqueFunction<void()> on_given_up_;
+  internal::ReplicaSet set_;
+  Keeper keeper_;
+  internal::StrongReads reads_;
+  internal::ValueCache values_;
+  std::vector<Member> members_;
+
+  Errc ended_ = Errc::kOk;  // or kClosed or kFenced
+  bool draining_ = false;
+  std::atomic<bool> abandoned_ = false;
+  bool forgotten_ = false;
+  bool pump_scheduled_ = false;
+  MemberMask known_in_ = 0;  // the members that are in, as reads_ knows
+  MemberMask lagging_ = 0;   // to tell the keeper
+  bool fenced_out_ = false;  // to tell the keeper
+  std::uint64_t last_id_ = 0;
+
+  std::vector<Reply> opens_;
+  std::map<internal::ReplyId, Asked> asked_;
+  std::map<Attempt, Call> calls_;
+  std::unordered_map<internal::FetchId, Reading> reading_;
+  std::unordered_map<std::string, internal::FetchId> fetch_of_;  // of reading_, by key
+  std::size_t waiting_gets_ = 0;
+  std::vector<Fetched> fetched_;
+  std::map<std::string, PuttingBack, std::less<>> put_backs_;  // see OnRefused
+  std::set<std::string, std::less<>> restoring_;               // keys whose older state is written
+  std::vector<internal::Due> due_;
+  std::optional<internal::ContextWatch> watch_;
+};
+
+/// Returns the code of an error that a store reports.
+inline Errc ErrcOf(const ErrorCode& ec) {
+  if (!ec) return Errc::kOk;
+  return ec.category() == ErrorCategory() ? static_cast<Errc>(ec.value()) : Errc::kTransient;
+}
+
+}  // namespace stout::inline v1

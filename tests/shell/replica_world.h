@@ -1,0 +1,241 @@
+#pragma once
+
+#include <array>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stout/adapters/faulty_store.h"
+#include "stout/adapters/memory_store.h"
+#include "stout/replicated_map.h"
+#include "tests/support/catch.h"
+#include "tests/support/gated_store.h"
+#include "tests/support/plain_options.h"
+
+namespace stout {
+
+/// What the coordinator has of one range: the owner's epoch and the record. Transactions that are
+/// held wait for Release.
+class FakeRegistry {
+ public:
+  enum class Fault { kNone, kFail, kLoseRequest, kLoseAnswer };
+
+  void Commit(Epoch epoch, const RangeRecord& record, ReplicatedRange::CommitHandler handler) {
+    held.push_back({epoch, record, std::move(handler)});
+    if (!holds) Release();
+  }
+  void Release() {
+    for (Held& each : std::exchange(held, {})) Answer(std::move(each));
+  }
+
+  struct Held {
+    Epoch epoch;
+    RangeRecord record;
+    ReplicatedRange::CommitHandler handler;
+  };
+
+  Epoch owner = 0;
+  RangeRecord record;
+  bool holds = false;
+  std::deque<Held> held;
+  std::deque<Fault> faults;  ///< of the next transactions
+  std::function<Fault()> next_fault;
+  std::size_t commits = 0;
+
+ private:
+  void Answer(Held each) {
+    Fault fault = next_fault ? next_fault() : Fault::kNone;
+    if (!faults.empty()) {
+      fault = faults.front();
+      faults.pop_front();
+    }
+    if (fault == Fault::kFail) return each.handler(Errc::kTransient, {});
+    if (fault == Fault::kLoseRequest) return lost_.push_back(std::move(each.handler));
+    Errc errc = Errc::kOk;
+    if (each.epoch != owner) {
+      errc = Errc::kFenced;
+    } else if (each.record.revision != record.revision + 1) {
+      errc = Errc::kRefused;
+    } else {
+      record = each.record;
+      ++commits;
+    }
+    if (fault == Fault::kLoseAnswer) return lost_.push_back(std::move(each.handler));
+    each.handler(errc, record);
+  }
+
+  std::deque<ReplicatedRange::CommitHandler> lost_;
+};
+
+/// A range with three members, each a MemoryStore behind faults and a gate, and its owners. It has
+/// one thread, the test's own.
+class ReplicaWorld {
+ public:
+  static constexpr MemberIndex kMembers = 3;
+
+  /// `in`: the members that are in at first. The others are empty.
+  explicit ReplicaWorld(MemberIndex in = kMembers, const FaultyOptions& faults = {}) {
+    for (MemberIndex m = 0; m < kMembers; ++m) {
+      FaultyOptions own{.writes = faults.writes,
+                        .reads = faults.reads,
+                        .delay_min = faults.delay_min,
+                        .delay_max = faults.delay_max,
+                        .refuse = [this, m](KeyView key) { return refuse && refuse(m, key); },
+                        .seed = faults.seed * kMembers + m};
+      auto faulty = std::make_unique<FaultyStore>(
+          context.get_executor(), std::make_unique<MemoryStore>(context.get_executor()),
+          std::move(own));
+      faulty_[m] = faulty.get();
+      stores[m] = std::make_unique<GatedStore>(std::move(faulty));
+      registry.record.members.push_back({.datalet = "store " + std::to_string(m), .in = m < in});
+    }
+  }
+  ~ReplicaWorld() {
+    maps_.clear();
+    Turn();
+  }
+
+  static ReplicatedMapOptions Quick() {
+    ReplicatedMapOptions options;
+    options.engine = Plain();
+    options.engine.lane.attempt_timeout = std::chrono::milliseconds(20);
+    options.engine.lane.retry_first = std::chrono::milliseconds(1);
+    options.engine.lane.retry_cap = std::chrono::milliseconds(4);
+    options.member_timeout = std::chrono::milliseconds(60);
+    options.want = MaskOf(kMembers) - 1;
+    return options;
+  }
+
+  /// Makes the next owner of the range.
+  ReplicatedMap& Make(ReplicatedMapOptions options = Quick()) {
+    const Epoch epoch = ++registry.owner;
+    ReplicatedRange range{
+        .stores = {},
+        .record = registry.record,
+        .epoch = epoch,
+        .scope = "range",
+        .commit =
+            [this, epoch](const RangeRecord& record, ReplicatedRange::CommitHandler handler) {
+              registry.Commit(epoch, record, std::move(handler));
+            },
+        .on_given_up = [this, epoch] { given_up = epoch; }};
+    for (const auto& store : stores) range.stores.push_back(store.get());
+    maps_.push_back(std::make_unique<ReplicatedMap>(context.get_executor(), std::move(range),
+                                                    std::move(options)));
+    return *maps_.back();
+  }
+  /// Makes the next owner and waits until it serves.
+  ReplicatedMap& Open(ReplicatedMapOptions options = Quick()) {
+    ReplicatedMap& map = Make(std::move(options));
+    const ErrorCode ec = Await([&](auto done) { map.Open(std::move(done)); });
+    REQUIRE(!ec);
+    return map;
+  }
+  void Destroy(ReplicatedMap& map) {
+    std::erase_if(maps_, [&](const auto& each) { return each.get() == &map; });
+  }
+
+  void Turn() {
+    context.restart();
+    context.poll();
+  }
+  template <typename Predicate>
+  void RunUntil(Predicate happened) {
+    context.restart();
+    while (!happened()) {
+      if (context.run_one() == 0) context.restart();
+    }
+  }
+  template <typename Call>
+  void On(ReplicatedMap& map, Call call) {
+    bool done = false;
+    boost::asio::post(map.get_executor(), [&] {
+      call();
+      done = true;
+    });
+    RunUntil([&] { return done; });
+  }
+  /// Returns the error of a call that takes a reply.
+  ErrorCode Await(const std::function<void(ReplicatedMap::Reply)>& call) {
+    std::optional<ErrorCode> result;
+    call([&](ErrorCode ec) { result = ec; });
+    RunUntil([&] { return result.has_value(); });
+    return *result;
+  }
+
+  /// Writes and waits for the answer.
+  ErrorCode Put(ReplicatedMap& map, const std::string& key, std::optional<std::string> value) {
+    std::optional<ErrorCode> result;
+    Begin(map, key, std::move(value), result);
+    RunUntil([&] { return result.has_value(); });
+    return *result;
+  }
+  void Begin(ReplicatedMap& map, const std::string& key, std::optional<std::string> value,
+             std::optional<ErrorCode>& result) {
+    On(map, [&] {
+      const Result<Stamp> stamp = value ? map.Put(key, *value) : map.Delete(key);
+      if (!stamp) {
+        result = stamp.error();
+        return;
+      }
+      const KeyView view = key;
+      map.SafeReply({&view, 1}, [&result](ErrorCode ec) { result = ec; });
+    });
+  }
+  /// Returns the value as a client sees it; "-" if there is none.
+  std::string Get(ReplicatedMap& map, const std::string& key) {
+    std::optional<std::string> result;
+    On(map, [&] {
+      map.Get(key, [&, key](ErrorCode ec, const ReplicatedMap::Entry& entry) {
+        if (ec) {
+          result = ec.message();
+          return;
+        }
+        const KeyView view = key;
+        map.SafeReply({&view, 1},
+                      [&result, value = entry.value ? *entry.value : "-"](ErrorCode error) {
+                        result = error ? error.message() : value;
+                      },
+                      {.members = std::nullopt, .write = false});
+      });
+    });
+    RunUntil([&] { return result.has_value(); });
+    return *result;
+  }
+
+  bool IsSettled(const ReplicatedMap& map) { return map.Stats().settled; }
+  bool IsIn(MemberIndex m) const { return registry.record.members[m].in; }
+
+  /// The states of a member, past gate and faults, without the keys of the members themselves.
+  std::map<std::string, StoredState> StatesOf(MemberIndex m) {
+    std::map<std::string, StoredState> states;
+    faulty_[m]->underneath().Scan({}, [&](const ScanResult& page) {
+      REQUIRE(page.cursor.empty());
+      for (const ScannedKey& each : page.keys) {
+        if (!each.key.starts_with("stout:")) states[each.key] = each.state;
+      }
+    });
+    return states;
+  }
+
+  boost::asio::io_context context{1};
+  FakeRegistry registry;
+  std::function<bool(MemberIndex, KeyView)> refuse;
+  std::array<std::unique_ptr<GatedStore>, kMembers> stores;
+  Epoch given_up = 0;
+
+ private:
+  std::array<FaultyStore*, kMembers> faulty_{};
+  std::vector<std::unique_ptr<ReplicatedMap>> maps_;
+};
+
+}  // namespace stout
