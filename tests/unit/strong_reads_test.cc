@@ -65,6 +65,27 @@ TEST_CASE("an unsettled state is repaired with the newest of all members", "[rea
   }
 }
 
+// The fill of the settled state made it newer than a write that one member alone has.
+TEST_CASE("a settled newest state is repaired if another member has an unsettled one", "[reads]") {
+  TwoMembers world;
+  const bool gather = GENERATE(false, true);
+  world.reads.Read("k", 1, gather);
+  auto asked = world.reads.TakeEffects();
+  const auto answer = [&](const reads::Fetch& fetch) {
+    const StoredState state = fetch.member == 0 ? Found("w2", {4, 6}) : Found("w1", {5, 0});
+    world.reads.OnFetched(fetch.token, fetch.member, Errc::kOk, state);
+  };
+  if (!gather) {
+    answer(asked.fetches.at(0));
+    asked = world.reads.TakeEffects();
+  }
+  REQUIRE(asked.fetches.size() == 2);
+  for (const reads::Fetch& fetch : asked.fetches) answer(fetch);
+  const auto ended = world.reads.TakeEffects();
+  CHECK(ended.repairs == std::vector<reads::Repair>{{"k", Found("w1", {5, 0})}});
+  CHECK(ended.done.empty());
+}
+
 TEST_CASE("a read gives up what it found if its key changes", "[reads]") {
   TwoMembers world;
   world.reads.Read("k", 1, true);

@@ -19,6 +19,7 @@ void StrongReads::Send(const std::string& key, Entry& entry) {
   entry.token = ++last_token_;
   tokens_[entry.token] = key;
   entry.newest = {};
+  entry.unsettled = false;
   entry.wanted = set_.in();
   if (!entry.gathers) entry.wanted = MaskOf(set_.ChooseReader(set_.in(), random_.Next()));
   ForEachMember(entry.wanted, [&](MemberIndex m) {
@@ -34,13 +35,14 @@ void StrongReads::OnFetched(FetchId token, MemberIndex member, Errc errc, Stored
   if ((entry.wanted & MaskOf(member)) == 0 || errc == Errc::kClosed) return;
   if (errc != Errc::kOk) return End(found, errc, false);
   entry.wanted &= ~MaskOf(member);
+  entry.unsettled |= !set_.IsSettled(state.stamp);
   if (!entry.newest.found && entry.newest.stamp == Stamp{}) {
     entry.newest = std::move(state);
   } else if (state.stamp > entry.newest.stamp) {
     entry.newest = std::move(state);
   }
   if (entry.wanted != 0) return;
-  if (set_.IsSettled(entry.newest.stamp)) return End(found, Errc::kOk, false);
+  if (!entry.unsettled) return End(found, Errc::kOk, false);
   if (entry.gathers) {  // OnMarked ends the read
     effects_.repairs.push_back({found->first, entry.newest});
     return;

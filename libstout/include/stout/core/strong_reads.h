@@ -59,8 +59,9 @@ struct Effects {
 
 /// Strong reads of keys that are not in memory. They show settled states only.
 ///
-/// A read asks one member. If the state is not settled, it asks all members that are in and repairs
-/// the newest state. A change of the key ends the reads that are under way, so a state that was
+/// A read asks one member. If the state is not settled, it asks all members that are in. If a state
+/// of these is not settled, it repairs the newest one, although that one may be settled: otherwise
+/// the unsettled state would stay at its member, and a sweep would declare it settled. A change of the key ends the reads that are under way, so a state that was
 /// found never overwrites a newer change.
 ///
 /// Owner: the driver of a range.   Threads: none of its own.   Errors: cannot fail.
@@ -90,6 +91,7 @@ class StrongReads {
     std::vector<FetchId> ids;
     FetchId token = 0;
     bool gathers = false;
+    bool unsettled = false;  // an answer
     MemberMask wanted = 0;  // members that have not answered
     StoredState newest;
   };
