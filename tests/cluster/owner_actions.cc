@@ -127,7 +127,8 @@ void Owner::Do(const range::Change& change) {
   std::optional<std::string> value;
   if (change.state.found) value = change.state.value;
   if (change.key == kMarkKey) world_.OnMark(*ParseMark(*value));
-  Change(OwnerWorld::kNobody, change.key, std::move(value));
+  const bool changed = Change(OwnerWorld::kNobody, change.key, std::move(value));
+  keeper_->OnChanged(change.attempt, changed ? Errc::kOk : Errc::kPushedBack, Now());
 }
 
 }  // namespace stout::sim

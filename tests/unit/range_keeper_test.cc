@@ -248,7 +248,15 @@ TEST_CASE("a member is filled, counts, and then is in", "[keeper]") {
   const auto gone = range.Next<range::Settle>();
   CHECK(gone.key == "gone");
   range.keeper.OnSettled(gone.id, Errc::kOk, false, {}, range.now);
-  CHECK(range.Next<range::Change>() == range::Change{"gone", {}});
+  const auto refused = range.Next<range::Change>();
+  CHECK(refused == range::Change{refused.attempt, "gone", {}});
+  range.keeper.OnChanged(refused.attempt, Errc::kPushedBack, range.now);
+  CHECK(range.Quiet());
+  range.Pass(100ms);
+  const auto again = range.Next<range::Settle>();
+  CHECK(again.key == "gone");
+  range.keeper.OnSettled(again.id, Errc::kOk, false, {}, range.now);
+  range.keeper.OnChanged(range.Next<range::Change>().attempt, Errc::kOk, range.now);
   range.Scanned(0, {stamped("equal", {4, 1}), stamped("new", {4, 2}), stamped("ours", {5, 3}),
                     stamped("dirty", {4, 3})});
   const auto read = range.Next<range::Read>();
@@ -308,16 +316,28 @@ TEST_CASE("a mark is written when all members have passed its barrier", "[keeper
     range.set.OnReply(barrier.id, m, Errc::kOk);
     for (const RunReply& reply : range.set.TakeReplies()) range.keeper.OnReply(reply, range.now);
   }
+  const auto refused = range.Next<range::Change>();
+  CHECK(refused.key == "stout:mark:0");
+  CHECK(refused.state.value == "5:3");
+  range.keeper.OnChanged(refused.attempt, Errc::kPushedBack, range.now);
+  CHECK(range.keeper.mark() == 0);
+  CHECK(range.Quiet());
+  range.Pass(100ms);
+  range.PassBarrier();
   const auto change = range.Next<range::Change>();
-  CHECK(change.key == "stout:mark:0");
-  CHECK(change.state.value == "5:3");
+  CHECK(change.state.value == "5:4");
   range.set.NextVersion();  // of the mark itself
+  range.keeper.OnChanged(change.attempt, Errc::kOk, range.now);
+  CHECK(range.keeper.mark() == 4);
+  range.set.NextVersion();
   range.Pass(50ms);
   CHECK(range.Quiet());
   range.Pass(50ms);
   CHECK(range.PassBarrier().members == 7);
-  CHECK(range.Next<range::Change>().state.value == "5:5");
+  const auto last = range.Next<range::Change>();
+  CHECK(last.state.value == "5:6");
   range.set.NextVersion();
+  range.keeper.OnChanged(last.attempt, Errc::kOk, range.now);
   range.Pass(1s);
   CHECK(range.Quiet());  // nothing but the mark has changed
 }

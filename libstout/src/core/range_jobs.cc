@@ -12,7 +12,7 @@ namespace stout::internal {
 void RangeKeeper::StartMark(TimePoint now) {
   // The write of a mark takes a version, too.
   const bool changed = set_.version() > (marking_ == 0 ? 0 : marking_ + 1);
-  if (mark_barrier_ != 0 || !changed || !IsDue(mark_due_, now)) return;
+  if (mark_barrier_ != 0 || mark_change_ != 0 || !changed || !IsDue(mark_due_, now)) return;
   marking_ = set_.version();
   mark_barrier_ = AskBarrier({});
 }
@@ -24,9 +24,19 @@ void RangeKeeper::OnMark(Errc errc, TimePoint now) {
     marking_ = mark_;
     return;
   }
-  mark_ = marking_;
-  StoredState state{.found = true, .value = EncodeMark({set_.epoch(), mark_}), .stamp = {}};
-  actions_.push_back(range::Change{options_.mark_key, std::move(state)});
+  mark_change_ = ++last_attempt_;
+  StoredState state{.found = true, .value = EncodeMark({set_.epoch(), marking_}), .stamp = {}};
+  actions_.push_back(range::Change{mark_change_, options_.mark_key, std::move(state)});
+}
+
+void RangeKeeper::OnMarkChanged(Errc errc, TimePoint now) {
+  mark_change_ = 0;
+  if (errc == Errc::kOk) {
+    mark_ = marking_;
+  } else {  // begin again with a barrier, although nothing may have changed
+    marking_ = mark_;
+    mark_due_ = SaturatingAdd(now, options_.walk.retry);
+  }
 }
 
 ReplyId RangeKeeper::AskBarrier(const Need& need) {

@@ -107,6 +107,15 @@ void RangeKeeper::OnSettled(FetchId id, Errc errc, bool again, const StoredState
   Advance(now);
 }
 
+void RangeKeeper::OnChanged(range::Attempt attempt, Errc errc, TimePoint now) {
+  if (attempt == mark_change_ && attempt != 0) {
+    OnMarkChanged(errc, now);
+  } else if (walk_) {
+    walk_->OnChanged(attempt, errc, now);
+  }
+  Advance(now);
+}
+
 void RangeKeeper::OnCommitted(range::Attempt attempt, Errc errc, const RangeRecord& found,
                               TimePoint now) {
   if (attempt != commit_ || !proposed_) return;

@@ -1,6 +1,7 @@
 #include "stout/core/range_walk.h"
 
 #include <cstddef>
+#include <numeric>
 #include <utility>
 
 namespace stout::internal {
@@ -69,8 +70,8 @@ void RangeWalk::Compare(const ScanResult& page, TimePoint now) {
     page_.push_back({scanned.key, pass.at_target ? scanned.state : StoredState{}});
     source_stamps_.push_back(scanned.state.stamp);
   }
-  if (!pass.fills || pass.at_target || page_.empty()) return SettlePage();
-  SendRead(now);
+  if (pass.fills && !pass.at_target && !page_.empty()) return SendRead(now);
+  StartSettling(now);
 }
 
 void RangeWalk::SendRead(TimePoint now) {
@@ -91,18 +92,26 @@ bool RangeWalk::OnRead(range::Attempt attempt, const ReadResult& result, TimePoi
     differing.push_back({std::move(page_[i].key), result.states[i]});
   }
   page_ = std::move(differing);
-  SettlePage();
+  StartSettling(now);
   return true;
 }
 
-void RangeWalk::SettlePage() {
+void RangeWalk::StartSettling(TimePoint now) {
+  unsettled_.resize(page_.size());
+  std::iota(unsettled_.begin(), unsettled_.end(), std::size_t{0});
+  SettlePage(now);
+}
+
+// Settles the keys of the page, or those for which this failed before.
+void RangeWalk::SettlePage(TimePoint) {
+  due_ = kNever;
   const bool gather = !passes_.back().fills;
-  for (std::size_t i = 0; i < page_.size(); ++i) {
+  for (const std::size_t index : std::exchange(unsettled_, {})) {
     const FetchId id = ++last_attempt_ | kKeepersOwn;
-    settling_[id] = i;
-    actions_.push_back(range::Settle{id, page_[i].key, gather});
+    settling_[id] = index;
+    actions_.push_back(range::Settle{id, page_[index].key, gather});
   }
-  if (!page_.empty()) return;
+  if (!settling_.empty()) return;
   retry_ = &RangeWalk::NextStep;
   due_ = TimePoint::min();
 }
@@ -111,29 +120,51 @@ void RangeWalk::OnSettled(FetchId id, Errc errc, bool again, const StoredState& 
                           TimePoint now) {
   const auto found = settling_.find(id);
   if (found == settling_.end()) return;
-  const Item& item = page_[found->second];
+  const std::size_t index = found->second;
   settling_.erase(found);
   if (errc != Errc::kOk) {
-    result_ = Result::kFailed;
+    unsettled_.push_back(index);
   } else if (!again && passes_.back().fills) {
-    Judge(item, state);
+    Judge(index, state);
   }
-  if (settling_.empty()) NextStep(now);
+  EndSettling(now);
 }
 
-void RangeWalk::Judge(const Item& item, const StoredState& state) {
+void RangeWalk::OnChanged(range::Attempt attempt, Errc errc, TimePoint now) {
+  const auto found = changing_.find(attempt);
+  if (found == changing_.end()) return;
+  // The key may change until it is tried again, so it is read again as well.
+  if (errc != Errc::kOk) unsettled_.push_back(found->second);
+  changing_.erase(found);
+  EndSettling(now);
+}
+
+void RangeWalk::EndSettling(TimePoint now) {
+  if (!settling_.empty() || !changing_.empty()) return;
+  if (unsettled_.empty()) return NextStep(now);
+  retry_ = &RangeWalk::SettlePage;
+  due_ = SaturatingAdd(now, options_.retry);
+}
+
+void RangeWalk::Judge(std::size_t index, const StoredState& state) {
+  const Item& item = page_[index];
   const Stamp stamp = state.stamp;
   if (stamp == item.target.stamp) return;
   if (newer_wins_ && passes_.back().at_target && item.target.stamp > stamp) {
-    actions_.push_back(range::Change{item.key, item.target});
+    Change(index, item.target);
   } else if (stamp == Stamp{} && !state.found) {
-    if (item.target.found) actions_.push_back(range::Change{item.key, {}});
+    if (item.target.found) Change(index, {});
   } else {
     copies_.push_back({.key = item.key,
                        .value = state.value,
                        .kind = state.found ? WriteKind::kPut : WriteKind::kDelete,
                        .version = stamp.epoch == set_.epoch() ? stamp.version : 0});
   }
+}
+
+void RangeWalk::Change(std::size_t index, StoredState state) {
+  changing_[++last_attempt_] = index;
+  actions_.push_back(range::Change{last_attempt_, page_[index].key, std::move(state)});
 }
 
 // The page is settled: copy, then the next page, then the next pass.
@@ -185,6 +216,7 @@ void RangeWalk::OnMembersChanged(TimePoint now) {
   if (passes_.empty()) {
     result_ = Result::kDone;
   } else if (gone(scanned)) {  // go on with the next member
+    unsettled_.clear();
     settling_.clear();
     cursor_.clear();
     SendScan(now);

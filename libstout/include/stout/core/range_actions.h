@@ -77,14 +77,15 @@ struct Settle {
   bool gather;
   bool operator==(const Settle&) const = default;
 };
-/// Change the key as a client would, at all members.
+/// Change the key as a client would, at all members, and answer with OnChanged at once.
 struct Change {
+  Attempt attempt;
   std::string key;
   StoredState state;
   bool operator==(const Change&) const = default;
 };
 
-// News.
+// Notifications.
 /// The take-over is done: requests may be served.
 struct Serve {
   bool operator==(const Serve&) const = default;

@@ -75,6 +75,8 @@ class RangeKeeper {
   /// `found`: the record now stored, if the transaction changed nothing (kRefused).
   void OnCommitted(range::Attempt attempt, Errc errc, const RangeRecord& found, TimePoint now);
   void OnSettled(FetchId id, Errc errc, bool again, const StoredState& state, TimePoint now);
+  /// The change is marked dirty at all members (kOk) or at none.
+  void OnChanged(range::Attempt attempt, Errc errc, TimePoint now);
   /// Returns false if the reply is not the keeper's own.
   bool OnReply(const RunReply& reply, TimePoint now);
 
@@ -124,6 +126,7 @@ class RangeKeeper {
   void DropMembers(TimePoint now);
   void StartMark(TimePoint now);
   void OnMark(Errc errc, TimePoint now);
+  void OnMarkChanged(Errc errc, TimePoint now);
   void Work(TimePoint now);
   void ChooseJob(TimePoint now);
   [[nodiscard]] std::optional<MemberIndex> NextToFill(TimePoint now);
@@ -172,6 +175,7 @@ class RangeKeeper {
 
   TimePoint mark_due_{};
   ReplyId mark_barrier_ = 0;
+  range::Attempt mark_change_ = 0;
   Version marking_ = 0;
   Version mark_ = 0;
 

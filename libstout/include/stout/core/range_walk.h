@@ -57,6 +57,7 @@ class RangeWalk {
   bool OnRead(range::Attempt attempt, const ReadResult& result, TimePoint now);
   bool OnCopied(range::Attempt attempt, Errc errc, TimePoint now);
   void OnSettled(FetchId id, Errc errc, bool again, const StoredState& state, TimePoint now);
+  void OnChanged(range::Attempt attempt, Errc errc, TimePoint now);
   /// Members left: a fill without its source fails, a sweep goes on without them.
   void OnMembersChanged(TimePoint now);
   void Tick(TimePoint now);
@@ -83,8 +84,11 @@ class RangeWalk {
   void SendScan(TimePoint now);
   void Compare(const ScanResult& page, TimePoint now);
   void SendRead(TimePoint now);
-  void SettlePage();
-  void Judge(const Item& item, const StoredState& state);
+  void StartSettling(TimePoint now);
+  void SettlePage(TimePoint now);
+  void Judge(std::size_t index, const StoredState& state);
+  void Change(std::size_t index, StoredState state);
+  void EndSettling(TimePoint now);
   void NextStep(TimePoint now);
   void SendCopy(TimePoint now);
   range::Attempt Call(MemberIndex member, TimePoint now);
@@ -103,7 +107,9 @@ class RangeWalk {
   std::string next_cursor_;   // of the page after it
   std::vector<Item> page_;
   std::vector<Stamp> source_stamps_;         // of page_, in a scan of the source
-  std::map<FetchId, std::size_t> settling_;  // into page_
+  std::vector<std::size_t> unsettled_;       // into page_: to be settled, or once more
+  std::map<FetchId, std::size_t> settling_;  // likewise
+  std::map<range::Attempt, std::size_t> changing_;
   std::vector<WriteItem> copies_;
   std::optional<WriteItem> last_;
   std::size_t copying_ = 0;     // the first items of copies_, in the copy under way
