@@ -148,6 +148,25 @@ TEST_CASE("a member without its identity is not waited for", "[keeper]") {
   CHECK_FALSE(range.Agree().members[1].in);
 }
 
+TEST_CASE("a member that is lost while a new owner takes over leaves", "[keeper]") {
+  Range range(2);
+  range.keeper.Start(range.now);
+  for (int m = 0; m < 2; ++m) range.AnswerFence();
+  SECTION("before it was read") {
+    range.keeper.OnLost(1, range.now);
+    for (int m = 0; m < 2; ++m) range.AnswerRead();
+    CHECK_FALSE(range.Agree().members[1].in);
+  }
+  SECTION("during the transaction") {
+    for (int m = 0; m < 2; ++m) range.AnswerRead();
+    range.keeper.OnLost(1, range.now);
+    CHECK(range.Agree().members[1].in);
+    for (int m = 0; m < 2; ++m) range.Next<range::Open>();
+    range.Next<range::Serve>();
+    CHECK_FALSE(range.Agree().members[1].in);
+  }
+}
+
 TEST_CASE("an owner that a store or the coordinator fences gives the range up", "[keeper]") {
   Range range;
   range.keeper.Start(range.now);

@@ -72,7 +72,7 @@ void RangeKeeper::OnRead(range::Attempt attempt, const ReadResult& result, TimeP
     } else {
       member.probed.reset();
       const StoredState& identity = result.states[0];
-      member.lost = !identity.found || identity.value != record_.members[*called].datalet;
+      member.lost |= !identity.found || identity.value != record_.members[*called].datalet;
       member.step = Step::kReady;
       const auto mark = result.states[1].found ? ParseMark(result.states[1].value) : std::nullopt;
       if (mark && !member.lost) {
@@ -273,7 +273,8 @@ void RangeKeeper::OnAgreed(TimePoint now) {
   if (std::exchange(job_proposed_, false)) job_ = Job::kNone;
   if (stage_ == Stage::kTakingOver) {
     stage_ = Stage::kServing;
-    for (Member& member : members_) member = {.progress = now};  // late answers do not count
+    // Late answers do not count. A loss that was reported meanwhile does.
+    for (Member& member : members_) member = {.progress = now, .lost = member.lost};
     ForEachMember(in, [&](MemberIndex m) { actions_.push_back(range::Open{m}); });
     actions_.push_back(range::Serve{});
   } else {

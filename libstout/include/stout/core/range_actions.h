@@ -53,7 +53,8 @@ struct Commit {
 };
 
 // Calls of the driver's own parts.
-/// Open an engine for this member, under our epoch and with an empty dirty table.
+/// Open an engine for this member, under our epoch and with an empty dirty table. It calls the
+/// store through the handle that Fence used: a store that came back since then must answer kLost.
 struct Open {
   MemberIndex member;
   bool operator==(const Open&) const = default;
