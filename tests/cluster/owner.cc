@@ -58,6 +58,11 @@ bool Owner::IsDirty(const std::string& key) const {
   });
 }
 
+bool Owner::HasDirtyKeys(const Engine& engine) const {
+  return std::any_of(memory_.begin(), memory_.end(),
+                     [&](const auto& entry) { return engine.IsDirty({0, entry.first}); });
+}
+
 void Owner::Evict() {
   std::erase_if(memory_, [this](const auto& entry) {
     const std::uint64_t share = (static_cast<std::uint64_t>(entry.first.back()) * 337) % 1000;
@@ -154,6 +159,7 @@ void Owner::Pump() {
     for (MemberIndex m = 0; m < options_.datalets; ++m) {
       const Member& member = members_[m];
       keeper_->SetBusy(m, member.engine && !member.engine->IsIdle(), Now());
+      keeper_->SetDirty(m, member.engine && HasDirtyKeys(*member.engine), Now());
     }
     keeper_->Tick(Now());
   } while (!given_up_ && Turn());
@@ -225,7 +231,7 @@ bool Owner::Poll(MemberIndex m) {
   engine.TakeEffects(effects);
   for (WriteBatch& batch : effects.writes) SendWrite(m, std::move(batch));
   for (const ReadBatch& batch : effects.reads) SendRead(m, batch);
-  if (!effects.fenced.empty()) keeper_->OnFencedOut(Now());
+  if (!effects.fenced.empty()) keeper_->OnFencedOut(m, Now());
   for (const RunReply& reply : effects.replies) set_.OnReply(reply.id, m, reply.errc);
   for (FetchDone& done : effects.fetched) {
     reads_.OnFetched(done.id, m, done.errc, std::move(done.state));
@@ -243,7 +249,7 @@ void Owner::CallForEngine(MemberIndex m, std::function<Result(DataletModel&)> ca
   const std::uint64_t incarnation = members_[m].incarnation;
   const auto done = [self, m, opened = members_[m].opened, answer](const Result& result, bool ok) {
     if (self->stopped_ || self->members_[m].opened != opened || !self->members_[m].engine) return;
-    if (ok) self->keeper_->OnProgress(m, self->Now());
+    if (ok) self->NoteProgress(m, result);
     answer(*self->members_[m].engine, result);
     self->Pump();
   };

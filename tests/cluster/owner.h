@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -86,6 +87,7 @@ class Owner final : private StateSource, public std::enable_shared_from_this<Own
 
   Serialized Serialize(KeyView key, std::string& value) noexcept override;
   [[nodiscard]] bool IsDirty(const std::string& key) const;
+  [[nodiscard]] bool HasDirtyKeys(const Engine& engine) const;
   void Evict();
   [[nodiscard]] TimePoint Now() const { return world_.Now(node_); }
 
@@ -115,6 +117,14 @@ class Owner final : private StateSource, public std::enable_shared_from_this<Own
            options_.mistake != Mistake::kEmptyKept;
   }
   void OnLost(MemberIndex m);
+  template <typename Result>
+  void NoteProgress(MemberIndex m, const Result& result) {
+    constexpr bool kWrote = std::is_same_v<Result, WriteResult>;
+    if constexpr (kWrote) {
+      if (result.batch != Errc::kOk) return;
+    }
+    keeper_->OnProgress(m, kWrote, Now());
+  }
 
   // The keeper's actions.
   void Run(const range::Action& action);
@@ -170,7 +180,7 @@ void Owner::CallMember(MemberIndex m, range::Attempt attempt,
       [self, m, call, done, incarnation](DataletModel& store) -> OwnerWorld::Answer {
         if (self->IsLost(store, incarnation)) return [self, m] { self->OnLost(m); };
         return [self, m, done, result = call(store)] {
-          self->keeper_->OnProgress(m, self->Now());
+          self->NoteProgress(m, result);
           done(result);
         };
       },

@@ -201,7 +201,7 @@ TEST_CASE("a silent member leaves, after the transaction and not before", "[keep
   const auto probe = range.Next<range::Read>();
   CHECK(range.Next<range::Read>().member == 1);
   CHECK(range.Quiet());
-  range.keeper.OnProgress(probe.member, range.now);
+  range.keeper.OnProgress(probe.member, false, range.now);
   range.keeper.OnRead(probe.attempt, Range::Marked(probe.member, ""), range.now);
   const auto commit = range.Next<range::Commit>();
   CHECK_FALSE(commit.record.members[2].in);
@@ -210,6 +210,125 @@ TEST_CASE("a silent member leaves, after the transaction and not before", "[keep
   range.keeper.OnCommitted(commit.attempt, Errc::kOk, {}, range.now);
   CHECK(range.set.TakeReplies() == std::vector<RunReply>{{1, Errc::kOk}});
   CHECK(range.Next<range::Shut>().member == 2);
+}
+
+/// Answers all probes.
+void Prove(Range& range, int probes) {
+  range.now += 1ms;
+  for (int i = 0; i < probes; ++i) {
+    const auto probe = range.Next<range::Read>();
+    range.keeper.OnProgress(probe.member, false, range.now);
+    range.keeper.OnRead(probe.attempt, Range::Marked(probe.member, ""), range.now);
+  }
+}
+
+TEST_CASE("a member whose reads succeed and whose writes fail leaves", "[keeper]") {
+  Range range;
+  range.Serve();
+  range.keeper.SetBusy(2, true, range.now);
+  range.keeper.SetDirty(2, true, range.now);
+  for (int i = 0; i < 3; ++i) {
+    range.Pass(500ms);
+    range.keeper.OnProgress(2, false, range.now);
+  }
+  CHECK(range.Quiet());
+  range.Pass(500ms);
+  Prove(range, 2);
+  CHECK_FALSE(range.Agree().members[2].in);
+}
+
+TEST_CASE("a member that refuses a change leaves, except the last one", "[keeper]") {
+  Range range(2);
+  range.Serve(2);
+  range.keeper.OnRefused(1, range.now);
+  SECTION("alone") {
+    Prove(range, 1);
+    const RangeRecord record = range.Agree();
+    CHECK(record.members[0].in);
+    CHECK_FALSE(record.members[1].in);
+  }
+  SECTION("with all other members") {
+    range.now += 1ms;
+    range.keeper.OnProgress(1, true, range.now);
+    range.keeper.OnRefused(0, range.now);
+    Prove(range, 2);
+    const RangeRecord record = range.Agree();
+    CHECK_FALSE(record.members[0].in);
+    CHECK(record.members[1].in);
+  }
+}
+
+TEST_CASE("a lagging member stays if all others are silent", "[keeper]") {
+  Range range(2);
+  range.Serve(2);
+  range.keeper.SetBusy(0, true, range.now);
+  range.Pass(2s);
+  range.Next<range::Read>();
+  range.keeper.OnLagging(1, range.now);
+  range.now += 1ms;
+  range.keeper.OnProgress(1, true, range.now);
+  range.keeper.Tick(range.now);
+  const RangeRecord record = range.Agree();
+  CHECK_FALSE(record.members[0].in);
+  CHECK(record.members[1].in);
+}
+
+TEST_CASE("a member that is not wanted leaves, and stays if it is wanted again", "[keeper]") {
+  Range range(2);
+  range.Serve(2);
+  range.keeper.Want(1, range.now);
+  const auto probe = range.Next<range::Read>();
+  CHECK(probe.member == 0);
+  SECTION("leaves") {
+    range.now += 1ms;
+    range.keeper.OnProgress(0, false, range.now);
+    range.keeper.Tick(range.now);
+    CHECK_FALSE(range.Agree().members[1].in);
+  }
+  SECTION("stays") {
+    range.keeper.Want(3, range.now);
+    range.now += 1ms;
+    range.keeper.OnProgress(0, false, range.now);
+    range.keeper.Tick(range.now);
+    CHECK(range.Quiet());
+  }
+}
+
+TEST_CASE("a lost probe does not cost an idle member its place", "[keeper]") {
+  Range range(2);
+  range.Serve(2);
+  range.keeper.SetBusy(1, true, range.now);
+  range.Pass(2s);
+  CHECK(range.Next<range::Read>().member == 0);
+  SECTION("if the silent member answers again") {
+    range.keeper.OnProgress(1, true, range.now);
+    range.keeper.SetBusy(1, false, range.now);
+    range.Pass(10s);
+    CHECK(range.Quiet());
+  }
+  SECTION("because it is sent again") {
+    range.Pass(500ms);
+    Prove(range, 1);
+    CHECK_FALSE(range.Agree().members[1].in);
+  }
+}
+
+TEST_CASE("a fill whose target has a newer owner ends, and the range goes on", "[keeper]") {
+  Range range(1);
+  range.Serve(1);
+  range.keeper.Want(3, range.now);
+  SECTION("at its fence") { range.AnswerFence(Errc::kFenced); }
+  SECTION("later") {
+    range.AnswerFence();
+    range.Next<range::Open>();
+    range.Next<range::Barrier>();
+    range.keeper.OnFencedOut(1, range.now);
+    CHECK(range.Next<range::Shut>().member == 1);
+  }
+  CHECK(range.Quiet());
+  CHECK(range.keeper.serving());
+  range.keeper.OnFencedOut(0, range.now);
+  range.Next<range::GiveUp>();
 }
 
 TEST_CASE("a transaction without an answer is repeated, and counts if it was stored", "[keeper]") {
@@ -240,7 +359,7 @@ TEST_CASE("if all members are silent none leaves, and the owner gives up", "[kee
   range.Pass(3s);
   CHECK(range.Quiet());
   SECTION("one makes progress: the others leave") {
-    range.keeper.OnProgress(1, range.now);
+    range.keeper.OnProgress(1, false, range.now);
     range.Pass(0s);
     const RangeRecord record = range.Next<range::Commit>().record;
     CHECK(record.members[1].in);

@@ -1,5 +1,6 @@
 #include "stout/core/replica_set.h"
 
+#include <string>
 #include <vector>
 
 #include "tests/support/catch.h"
@@ -85,10 +86,11 @@ TEST_CASE("a filling member counts for no level, an entering one for all", "[rep
 TEST_CASE("an entering member has what was asked before its engine was opened", "[replicas]") {
   ReplicaSet set = Three(2, {.min_in = 3, .ack = 1});
   set.Ask(1, set.NeedOfWrite());
-  for (const MemberIndex m : {0, 1}) set.OnReply(1, m, Errc::kOk);
+  set.OnReply(1, 0, Errc::kOk);
   CHECK_FALSE(set.takes_writes());
   set.SetState(2, State::kFilling);
   set.SetState(2, State::kEntering);
+  set.OnReply(1, 1, Errc::kOk);
   CHECK(set.TakeReplies().empty());  // min_in counts what the record names
   set.SetState(2, State::kIn);
   CHECK(set.takes_writes());
@@ -103,8 +105,47 @@ TEST_CASE("a member that returns does not count for what its former engine had",
   set.SetState(2, State::kFilling);
   set.OnReply(1, 2, Errc::kOk);  // late
   set.SetState(1, State::kOut);
-  set.OnReply(1, 0, Errc::kOk);
   CHECK(set.TakeReplies().empty());
+  set.OnReply(1, 0, Errc::kOk);
+  CHECK(set.TakeReplies() == Answers{{1, Errc::kUnknown}});
+}
+
+TEST_CASE("a write fails as unknown once too few members are left that could have it",
+          "[replicas]") {
+  ReplicaSet set = Three(3, {.min_in = 3, .ack = 1});
+  set.Ask(1, set.NeedOfWrite());
+  set.OnReply(1, 0, Errc::kOk);
+  set.SetState(2, State::kOut);
+  CHECK(set.TakeReplies().empty());
+  set.OnReply(1, 1, Errc::kOk);
+  CHECK(set.TakeReplies() == Answers{{1, Errc::kUnknown}});
+}
+
+TEST_CASE("a failure of a filling member counts no more once it enters", "[replicas]") {
+  ReplicaSet set = Three(2);
+  set.SetState(2, State::kFilling);
+  set.Ask(1, set.NeedOfWrite());
+  set.OnReply(1, 2, Errc::kDeadline);
+  set.SetState(2, State::kEntering);
+  for (const MemberIndex m : {0, 1}) set.OnReply(1, m, Errc::kOk);
+  CHECK(set.TakeReplies().empty());
+  set.SetState(2, State::kIn);  // after a barrier
+  CHECK(set.TakeReplies() == Answers{{1, Errc::kOk}});
+}
+
+TEST_CASE("a new owner removes the members that were replaced", "[replicas]") {
+  RangeRecord record;
+  for (int m = 0; m < 70; ++m) {
+    record.members.push_back({.datalet = "d" + std::to_string(m), .in = m == 2});
+  }
+  ReplicaSet set(5, {});
+  set.Adopt(record);
+  CHECK(set.in() == MaskOf(2));
+  CHECK(MaskOf(64) == 0);
+  RemoveFormerMembers(record, {"d69", "new"});
+  REQUIRE(record.members.size() == 2);
+  CHECK(record.members[0].datalet == "d2");
+  CHECK(record.members[1].datalet == "d69");
 }
 
 TEST_CASE("a barrier of one member ends with its answer or its leave", "[replicas]") {

@@ -86,11 +86,6 @@ void RangeKeeper::ChooseJob(TimePoint now) {
     AwaitBarrier(Job::kStrong, {});
   } else if (next) {
     StartFill(*next);
-  } else if ((wanted_ & ~set_.in()) == 0) {
-    ForEachMember(set_.in() & ~wanted_, [&](MemberIndex m) {
-      if (!members_[m].lagging) members_[m].lagging = now;  // it leaves as if it were lagging
-    });
-    if ((set_.in() & ~wanted_) != 0) DropMembers(now);
   }
 }
 

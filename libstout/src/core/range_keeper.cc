@@ -35,6 +35,7 @@ void RangeKeeper::Start(TimePoint now) {
 
 void RangeKeeper::Want(MemberMask members, TimePoint now) {
   wanted_ = members;
+  ForEachMember(members & set_.in(), [this](MemberIndex m) { members_[m].lagging.reset(); });
   Advance(now);
 }
 
@@ -51,7 +52,7 @@ void RangeKeeper::OnFenced(range::Attempt attempt, Errc errc, TimePoint now) {
   if (!called) return;
   Member& member = members_[*called];
   member.attempt = 0;
-  if (errc == Errc::kFenced) return OnFencedOut(now);
+  if (errc == Errc::kFenced && stage_ != Stage::kServing) return Lose();
   if (stage_ == Stage::kServing) {
     errc == Errc::kOk ? OnTargetFenced(now) : StopJob(now);
   } else if (errc == Errc::kOk) {
@@ -96,7 +97,6 @@ void RangeKeeper::OnCopied(range::Attempt attempt, const WriteResult& result, Ti
   for (const ItemError& item : result.items) {
     if (errc == Errc::kOk || item.errc == Errc::kFenced) errc = item.errc;
   }
-  if (errc == Errc::kFenced) return OnFencedOut(now);
   if (walk_) (void)walk_->OnCopied(attempt, errc, now);
   Advance(now);
 }
@@ -150,14 +150,28 @@ bool RangeKeeper::OnReply(const RunReply& reply, TimePoint now) {
   return true;
 }
 
+void RangeKeeper::OnProgress(MemberIndex member, bool wrote, TimePoint now) {
+  Member& answered = members_[member];
+  answered.progress = now;
+  if (wrote) answered.wrote = now;
+  answered.probed.reset();
+}
+
 void RangeKeeper::SetBusy(MemberIndex member, bool busy, TimePoint now) {
-  std::optional<TimePoint>& since = members_[member].busy;
-  if (busy != since.has_value()) since = busy ? std::optional(now) : std::nullopt;
+  SetSince(members_[member].busy, busy, now);
+}
+
+void RangeKeeper::SetDirty(MemberIndex member, bool dirty, TimePoint now) {
+  SetSince(members_[member].dirty, dirty, now);
 }
 
 void RangeKeeper::OnLagging(MemberIndex member, TimePoint now) {
-  std::optional<TimePoint>& since = members_[member].lagging;
-  if ((set_.writers() & MaskOf(member)) != 0 && !since) since = now;
+  if ((set_.writers() & MaskOf(member)) != 0) SetSince(members_[member].lagging, true, now);
+  Advance(now);
+}
+
+void RangeKeeper::OnRefused(MemberIndex member, TimePoint now) {
+  if ((set_.writers() & MaskOf(member)) != 0) SetSince(members_[member].refused, true, now);
   Advance(now);
 }
 
@@ -167,7 +181,12 @@ void RangeKeeper::OnLost(MemberIndex member, TimePoint now) {
   Advance(now);
 }
 
-void RangeKeeper::OnFencedOut(TimePoint) { Lose(); }
+void RangeKeeper::OnFencedOut(MemberIndex member, TimePoint now) {
+  const bool counts = (set_.required() & MaskOf(member)) != 0;
+  if (counts || stage_ != Stage::kServing) return Lose();
+  if (Fills() && member == target_) StopJob(now);
+  Advance(now);
+}
 
 void RangeKeeper::Tick(TimePoint now) { Advance(now); }
 
@@ -274,7 +293,7 @@ void RangeKeeper::OnAgreed(TimePoint now) {
   if (stage_ == Stage::kTakingOver) {
     stage_ = Stage::kServing;
     // Late answers do not count. A loss that was reported meanwhile does.
-    for (Member& member : members_) member = {.progress = now, .lost = member.lost};
+    for (Member& member : members_) member = {.progress = now, .wrote = now, .lost = member.lost};
     ForEachMember(in, [&](MemberIndex m) { actions_.push_back(range::Open{m}); });
     actions_.push_back(range::Serve{});
   } else {
@@ -284,65 +303,6 @@ void RangeKeeper::OnAgreed(TimePoint now) {
     });
   }
   if (walk_) walk_->OnMembersChanged(now);
-}
-
-// --- Members that fail ---------------------------------------------------------------------------
-
-std::optional<TimePoint> RangeKeeper::SilentSince(MemberIndex m) const {
-  const Member& member = members_[m];
-  std::optional<TimePoint> since;
-  const auto owes = [&](TimePoint from) { since = since ? std::min(*since, from) : from; };
-  if (member.busy) owes(*member.busy);
-  if (member.probed) owes(*member.probed);
-  if (walk_ && walk_->awaited() == m) owes(walk_->awaited_since());
-  if (since) since = std::max(*since, member.progress);
-  return since;
-}
-
-void RangeKeeper::DropMembers(TimePoint now) {
-  const MemberMask in = set_.in();
-  MemberMask lost = 0;
-  MemberMask failing = 0;
-  MemberMask hopeless = 0;
-  TimePoint newest{};  // of the silences
-  ForEachMember(set_.writers(), [&](MemberIndex m) {
-    const Member& member = members_[m];
-    if (member.lost) lost |= MaskOf(m);
-    const auto silent = SilentSince(m);
-    const TimePoint limit = SaturatingAdd(silent.value_or(kNever), options_.member_timeout);
-    const bool stalled = IsDue(limit, now);
-    if (stalled && IsDue(SaturatingAdd(limit, options_.member_timeout), now)) hopeless |= MaskOf(m);
-    if (!stalled && !member.lagging) return;
-    failing |= MaskOf(m);
-    newest = std::max(newest, member.lagging ? *member.lagging : *silent);
-  });
-  const bool fills = job_ == Job::kOpen || job_ == Job::kCopy || job_ == Job::kEnter;
-  if (fills && !job_proposed_ && ((lost | failing) & MaskOf(target_)) != 0) StopJob(now);
-  // A member that is lost has not all data. Other members have, even if they do not answer now.
-  if ((in & ~lost & ~hopeless) == 0) return Lose();
-  MemberMask leaving = in & lost;
-  if ((in & failing & ~lost) != 0) {
-    const MemberMask staying = in & ~lost & ~failing;
-    bool proven = false;
-    ForEachMember(staying, [&](MemberIndex m) { proven |= members_[m].progress > newest; });
-    if (proven) {
-      leaving |= in & failing;
-    } else {
-      Probe(staying, now);
-    }
-  }
-  if (leaving != 0 && !proposed_) Propose(Without(leaving, now), now);
-}
-
-// Asks idle members for an answer.
-void RangeKeeper::Probe(MemberMask members, TimePoint now) {
-  ForEachMember(members, [&](MemberIndex m) {
-    Member& member = members_[m];
-    if (!member.probed) member.probed = now;
-    if (member.attempt != 0 || !IsDue(member.due, now)) return;
-    member.attempt = ++last_attempt_;
-    actions_.push_back(range::Read{member.attempt, m, {options_.identity_key, options_.mark_key}});
-  });
 }
 
 }  // namespace stout::internal

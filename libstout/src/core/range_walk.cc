@@ -196,8 +196,13 @@ void RangeWalk::SendCopy(TimePoint now) {
 
 bool RangeWalk::OnCopied(range::Attempt attempt, Errc errc, TimePoint now) {
   if (attempt != attempt_) return false;
+  if (errc == Errc::kFenced) {
+    result_ = Result::kFailed;
+    return true;
+  }
   if (!Succeeded(errc, &RangeWalk::SendCopy, now)) return true;
-  copies_.erase(copies_.begin(), copies_.begin() + static_cast<std::ptrdiff_t>(copying_));
+  const std::size_t copied = std::exchange(copying_, 0);
+  copies_.erase(copies_.begin(), copies_.begin() + static_cast<std::ptrdiff_t>(copied));
   NextStep(now);
   return true;
 }

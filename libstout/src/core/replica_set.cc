@@ -22,6 +22,12 @@ std::optional<Mark> ParseMark(std::string_view text) {
   return mark;
 }
 
+void RemoveFormerMembers(RangeRecord& record, const std::vector<std::string>& wanted) {
+  std::erase_if(record.members, [&](const RangeRecord::Member& member) {
+    return !member.in && std::find(wanted.begin(), wanted.end(), member.datalet) == wanted.end();
+  });
+}
+
 }  // namespace stout::inline v1
 
 namespace stout::internal {
@@ -31,7 +37,7 @@ namespace stout::internal {
 void ReplicaSet::Adopt(const RangeRecord& record) {
   closed_ = record.closed;
   swept_ = record.swept;
-  for (MemberIndex m = 0; m < record.members.size(); ++m) {
+  for (MemberIndex m = 0; m < record.members.size() && m < kMaxMembers; ++m) {
     if (record.members[m].in) {
       SetState(m, MemberState::kIn);
     } else if ((in_ & MaskOf(m)) != 0) {
@@ -54,8 +60,14 @@ void ReplicaSet::SetState(MemberIndex member, MemberState state) {
       set(answer.asked, false);
       set(answer.have, false);
       set(answer.failed, false);
-    } else if (state == MemberState::kEntering && (answer.asked & bit) == 0) {
-      set(answer.have, true);  // invariant 2
+    } else if (state == MemberState::kEntering) {
+      // A failure while it was filled does not count: it enters after a barrier.
+      const bool failed = (answer.failed & bit) != 0;
+      if (failed) set(answer.asked, false);
+      set(answer.failed, false);
+      if (!failed && (answer.asked & bit) == 0) set(answer.have, true);  // invariant 2
+    } else if (state == MemberState::kIn && (answer.asked & bit) == 0) {
+      set(answer.have, true);
     }
   }
   if (state == MemberState::kOut) queues_[member] = {};
@@ -101,9 +113,10 @@ ReplicaSet::Fate ReplicaSet::Judge(const Answer& answer) const {
   const int present = std::popcount(counted);
   const int wanted = all ? present : std::min(static_cast<int>(need.members), present);
   const int min_in = need.write ? static_cast<int>(options_.min_in) : 0;
-  if (present > 0 && std::popcount(answer.have & counted) >= wanted &&
-      std::popcount(answer.have & in_) >= min_in) {
-    return Fate::kDone;
+  if (present > 0 && std::popcount(answer.have & counted) >= wanted) {
+    if (std::popcount(answer.have & in_) >= min_in) return Fate::kDone;
+    const bool complete = (required_ & ~answer.have) == 0;
+    if (complete && std::popcount(required_) < min_in) return Fate::kTooFew;
   }
   const bool failed = (answer.failed & counted) != 0;
   return failed && std::popcount(counted & ~answer.failed) < wanted ? Fate::kFails : Fate::kWaits;
@@ -112,8 +125,10 @@ ReplicaSet::Fate ReplicaSet::Judge(const Answer& answer) const {
 bool ReplicaSet::TryRelease(ReplyId id, const Answer& answer) {
   const Fate fate = Judge(answer);
   if (fate == Fate::kWaits) return false;
-  const Errc failure = answer.errc == Errc::kOk ? Errc::kClosed : answer.errc;
-  replies_.push_back({id, fate == Fate::kDone ? Errc::kOk : failure});
+  Errc errc = answer.errc == Errc::kOk ? Errc::kClosed : answer.errc;
+  if (fate == Fate::kDone) errc = Errc::kOk;
+  if (fate == Fate::kTooFew) errc = Errc::kUnknown;  // some members have it
+  replies_.push_back({id, errc});
   return true;
 }
 

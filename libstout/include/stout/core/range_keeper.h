@@ -67,7 +67,8 @@ class RangeKeeper {
   /// The mode that is wanted: sc if true, ec otherwise. By default the record's.
   void WantStrong(bool strong, TimePoint now);
 
-  /// Answers. kFenced: another owner has come, so the range is over. Other errors are repeated.
+  /// Answers. kFenced: another owner has come, so the range is over; but a member that is filled is
+  /// left alone for a while. Other errors are repeated.
   void OnFenced(range::Attempt attempt, Errc errc, TimePoint now);
   void OnRead(range::Attempt attempt, const ReadResult& result, TimePoint now);
   void OnScanned(range::Attempt attempt, const ScanResult& result, TimePoint now);
@@ -80,17 +81,24 @@ class RangeKeeper {
   /// Returns false if the reply is not the keeper's own.
   bool OnReply(const RunReply& reply, TimePoint now);
 
-  /// The member's store answered a call with success.
-  void OnProgress(MemberIndex member, TimePoint now) { members_[member].progress = now; }
+  /// The member's store answered a call with success. `wrote`: the call was a write. A store whose
+  /// disk is full answers reads only.
+  void OnProgress(MemberIndex member, bool wrote, TimePoint now);
   /// The member's engine has changes or fetches under way (see Engine::IsIdle), or has none.
   void SetBusy(MemberIndex member, bool busy, TimePoint now);
-  /// The member's engine holds too many changes. It leaves.
+  /// The member's engine has changes that are not durable, or has none. Then only writes count as
+  /// progress.
+  void SetDirty(MemberIndex member, bool dirty, TimePoint now);
+  /// The member's engine holds too many changes. It leaves, unless all other members fail.
   void OnLagging(MemberIndex member, TimePoint now);
+  /// The member's store will never take a change that another member may have taken. It leaves,
+  /// unless all other members fail. Do not report a change that every member refuses.
+  void OnRefused(MemberIndex member, TimePoint now);
   /// The member came back without its memory or is another store. It leaves. A driver that connects
   /// to a member anew reports this if the store has lost what it held before.
   void OnLost(MemberIndex member, TimePoint now);
-  /// The member's store has a newer owner.
-  void OnFencedOut(TimePoint now);
+  /// The member's store has a newer owner. The range is over, unless the member does not count yet.
+  void OnFencedOut(MemberIndex member, TimePoint now);
   /// Call it at NextTick(), and after inputs. A call at any other time is harmless.
   void Tick(TimePoint now);
 
@@ -113,17 +121,29 @@ class RangeKeeper {
     Step step = Step::kFence;
     TimePoint due = TimePoint::min();  // of the next call, or of the next fill
     range::Attempt attempt = 0;        // of the call under way
-    TimePoint progress{};
-    std::optional<TimePoint> busy;     // since when
-    std::optional<TimePoint> probed;   // since when without success
-    std::optional<TimePoint> lagging;  // since when
+    TimePoint progress{};              // the last success
+    TimePoint wrote{};                 // the last success of a write
+    // Since when:
+    std::optional<TimePoint> busy;
+    std::optional<TimePoint> dirty;
+    std::optional<TimePoint> probed;   // without success
+    std::optional<TimePoint> lagging;
+    std::optional<TimePoint> refused;
+    std::optional<TimePoint> unwanted;
     bool lost = false;
   };
 
   void Advance(TimePoint now);
   void TakeOver(TimePoint now);
   void EndTakeOver(MemberMask ready, TimePoint now);
+  static void SetSince(std::optional<TimePoint>& since, bool on, TimePoint now);
   void DropMembers(TimePoint now);
+  [[nodiscard]] MemberMask LeaveOne(MemberMask failing, MemberMask answering);
+  [[nodiscard]] bool Fills() const {
+    return job_ == Job::kOpen || job_ == Job::kCopy || job_ == Job::kEnter;
+  }
+  /// The members that are in and shall leave, once all wanted ones are in.
+  [[nodiscard]] MemberMask Unwanted() const;
   void StartMark(TimePoint now);
   void OnMark(Errc errc, TimePoint now);
   void OnMarkChanged(Errc errc, TimePoint now);

@@ -25,7 +25,7 @@ struct RangeRecord {
     bool operator==(const Member&) const = default;
   };
 
-  std::vector<Member> members;  ///< at most 64; only appended to, so an index names a member
+  std::vector<Member> members;  ///< at most kMaxMembers; an owner only appends to it
   /// Former owners' marks: versions up to the mark are at all members that are in.
   std::map<Epoch, Version> closed;
   /// All states of this epoch and of older ones are at all members that are in.
@@ -36,12 +36,20 @@ struct RangeRecord {
   bool operator==(const RangeRecord&) const = default;
 };
 
+inline constexpr std::uint32_t kMaxMembers = 64;
+
+/// Removes the members that are neither in nor named, so that members can be replaced for ever.
+/// Only a new owner may do it, before its take-over: under one owner an index names a member.
+void RemoveFormerMembers(RangeRecord& record, const std::vector<std::string>& wanted);
+
 /// Index into RangeRecord::members.
 using MemberIndex = std::uint32_t;
-/// One bit for each member.
+/// One bit for each member. A member beyond kMaxMembers has none.
 using MemberMask = std::uint64_t;
 
-constexpr MemberMask MaskOf(MemberIndex member) { return MemberMask{1} << member; }
+constexpr MemberMask MaskOf(MemberIndex member) { 
+  return member < kMaxMembers ? MemberMask{1} << member : 0;
+}
 
 /// Calls `visit(MemberIndex)` for each member in the mask, in order.
 template <typename Visit>

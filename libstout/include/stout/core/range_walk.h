@@ -52,7 +52,8 @@ class RangeWalk {
   void Fill(MemberIndex target, MemberIndex source, bool newer_wins, WriteItem last, TimePoint now);
   void Sweep(TimePoint now);
 
-  // Answers. They return false if the call is not of this walk.
+  // Answers. They return false if the call is not of this walk. A key that cannot be settled or
+  // changed now is tried again alone. A copy that is fenced ends the fill.
   bool OnScanned(range::Attempt attempt, const ScanResult& result, TimePoint now);
   bool OnRead(range::Attempt attempt, const ReadResult& result, TimePoint now);
   bool OnCopied(range::Attempt attempt, Errc errc, TimePoint now);
@@ -67,6 +68,8 @@ class RangeWalk {
   /// The member whose answer is awaited, if any, and since when: also while a call is repeated.
   [[nodiscard]] std::optional<MemberIndex> awaited() const { return awaited_; }
   [[nodiscard]] TimePoint awaited_since() const { return awaited_since_; }
+  /// The answer of a copy is awaited.
+  [[nodiscard]] bool copies() const { return copying_ != 0; }
 
  private:
   using Step = void (RangeWalk::*)(TimePoint);

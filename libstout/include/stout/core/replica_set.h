@@ -32,7 +32,7 @@ struct ReplicaOptions {
 struct Need {
   /// The number of members that must be durable at what the answer reveals. 0: all.
   std::uint32_t members = 0;
-  /// A write also needs `min_in` members.
+  /// A write also needs `min_in` members. Its outcome is kUnknown if fewer are left and all have it.
   bool write = false;
   /// If not zero, exactly these members are asked and counted. The answer fails if one leaves.
   MemberMask only = 0;
@@ -138,7 +138,7 @@ class ReplicaSet {
     std::size_t own = 0;
     std::size_t theirs = 0;
   };
-  enum class Fate : std::uint8_t { kWaits, kDone, kFails };
+  enum class Fate : std::uint8_t { kWaits, kDone, kFails, kTooFew };
 
   [[nodiscard]] Fate Judge(const Answer& answer) const;
   [[nodiscard]] bool TryRelease(ReplyId id, const Answer& answer);
@@ -146,7 +146,7 @@ class ReplicaSet {
 
   const Epoch epoch_;
   const ReplicaOptions options_;
-  std::array<MemberState, 64> states_{};
+  std::array<MemberState, kMaxMembers> states_{};
   MemberMask in_ = 0;
   MemberMask required_ = 0;
   MemberMask writers_ = 0;
@@ -157,7 +157,7 @@ class ReplicaSet {
   Epoch swept_ = 0;
   std::map<ReplyId, Answer> answers_;
   std::vector<RunReply> replies_;
-  std::array<Queue, 64> queues_{};
+  std::array<Queue, kMaxMembers> queues_{};
 };
 
 }  // namespace stout::internal

@@ -1,0 +1,115 @@
+// How a RangeKeeper notices that members fail, and which of them leave.
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "stout/core/range_keeper.h"
+
+namespace stout::internal {
+
+void RangeKeeper::SetSince(std::optional<TimePoint>& since, bool on, TimePoint now) {
+  if (on != since.has_value()) since = on ? std::optional(now) : std::nullopt;
+}
+
+std::optional<TimePoint> RangeKeeper::SilentSince(MemberIndex m) const {
+  const Member& member = members_[m];
+  std::optional<TimePoint> since;
+  const auto owes = [&](std::optional<TimePoint> from, TimePoint progress) {
+    if (!from) return;
+    const TimePoint silent = std::max(*from, progress);
+    since = since ? std::min(*since, silent) : silent;
+  };
+  owes(member.busy, member.progress);
+  owes(member.dirty, member.wrote);
+  owes(member.probed, member.progress);
+  if (walk_ && walk_->awaited() == m) {
+    owes(walk_->awaited_since(), walk_->copies() ? member.wrote : member.progress);
+  }
+  return since;
+}
+
+MemberMask RangeKeeper::Unwanted() const {
+  const bool rests = job_ == Job::kNone && !SweepIsDue() && record_.strong == want_strong_;
+  return rests && (wanted_ & ~set_.in()) == 0 ? set_.in() & ~wanted_ : 0;
+}
+
+void RangeKeeper::DropMembers(TimePoint now) {
+  const MemberMask in = set_.in();
+  const MemberMask unwanted = Unwanted();
+  MemberMask lost = 0;
+  MemberMask failing = 0;
+  MemberMask silent = 0;
+  MemberMask hopeless = 0;
+  std::array<TimePoint, kMaxMembers> failing_since{};
+  ForEachMember(set_.writers(), [&](MemberIndex m) {
+    Member& member = members_[m];
+    SetSince(member.unwanted, (unwanted & MaskOf(m)) != 0, now);
+    if (member.lost) lost |= MaskOf(m);
+    const auto silence = SilentSince(m);
+    const TimePoint limit = SaturatingAdd(silence.value_or(kNever), options_.member_timeout);
+    const bool stalled = IsDue(limit, now);
+    if (stalled) silent |= MaskOf(m);
+    if (stalled && IsDue(SaturatingAdd(limit, options_.member_timeout), now)) hopeless |= MaskOf(m);
+    const auto fails = [&](std::optional<TimePoint> since) {
+      if (!since) return;
+      failing |= MaskOf(m);
+      failing_since[m] = std::max(failing_since[m], *since);
+    };
+    if (stalled) fails(silence);
+    fails(member.lagging);
+    fails(member.refused);
+    fails(member.unwanted);
+  });
+  if (Fills() && !job_proposed_ && ((lost | failing) & MaskOf(target_)) != 0) StopJob(now);
+  // A member that is lost has not all data. Other members have, even if they do not answer now.
+  if ((in & ~lost & ~hopeless) == 0) return Lose();
+  MemberMask leaving = in & lost;
+  failing &= in & ~lost;
+  if ((in & ~lost & ~failing) == 0) failing = LeaveOne(failing, failing & ~silent);
+  if (failing != 0) {
+    TimePoint newest{};
+    ForEachMember(failing, [&](MemberIndex m) { newest = std::max(newest, failing_since[m]); });
+    const MemberMask staying = in & ~lost & ~failing;
+    bool proven = false;
+    ForEachMember(staying, [&](MemberIndex m) { proven |= members_[m].progress > newest; });
+    if (proven) {
+      leaving |= failing;
+    } else {
+      Probe(staying, now);
+    }
+  } else {
+    for (Member& member : members_) member.probed.reset();
+  }
+  if (leaving != 0 && !proposed_) Propose(Without(leaving, now), now);
+}
+
+// All members fail. Of those that answer, the one that answered last stays, preferably one that has
+// refused nothing. Returns the others.
+MemberMask RangeKeeper::LeaveOne(MemberMask failing, MemberMask answering) {
+  std::optional<MemberIndex> best;
+  const auto is_better = [this](const Member& a, const Member& b) {
+    return std::pair(!a.refused, a.progress) > std::pair(!b.refused, b.progress);
+  };
+  ForEachMember(answering, [&](MemberIndex m) {
+    if (!best || is_better(members_[m], members_[*best])) best = m;
+  });
+  if (!best) return failing;
+  members_[*best].lagging.reset();
+  members_[*best].refused.reset();
+  return failing & ~MaskOf(*best);
+}
+
+// Asks idle members for an answer, and again: one lost message is no failure.
+void RangeKeeper::Probe(MemberMask members, TimePoint now) {
+  ForEachMember(members, [&](MemberIndex m) {
+    Member& member = members_[m];
+    if (!member.probed) member.due = member.probed.emplace(now);
+    if (!IsDue(member.due, now)) return;
+    member.attempt = ++last_attempt_;
+    member.due = SaturatingAdd(now, options_.member_timeout / 4);
+    actions_.push_back(range::Read{member.attempt, m, {options_.identity_key, options_.mark_key}});
+  });
+}
+
+}  // namespace stout::internal
