@@ -122,7 +122,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
     if (trouble_) return Errc::kBadOptions;
     if (closed_ != Errc::kOk) return closed_;
     if (!engine_) {
-      last_success_ = Now();
+      last_read_ = last_write_ = Now();
       engine_ = std::make_unique<Engine>(options_, store().traits().partitions, epoch);
       EndOpens({});
     }
@@ -253,7 +253,9 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
     return engine_ ? engine_->Admits(Ref(key), bytes) : NotOpen();
   }
   bool IsIdle() const { return !engine_ || engine_->IsIdle(); }
-  Duration SinceSuccess() const { return Now() - last_success_; }
+  bool HasDirtyKeys() const { return engine_ && engine_->HasDirtyKeys(); }
+  Duration SinceRead() const { return Now() - last_read_; }
+  Duration SinceWrite() const { return Now() - last_write_; }
   Epoch epoch() const { return engine_ ? engine_->epoch() : 0; }
   EngineStats Stats() const { return engine_ ? engine_->Stats() : EngineStats{}; }
 
@@ -419,7 +421,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
       Impl& impl = *self;
       asio::post(impl.strand_, [self = std::move(self), owned = std::move(owned),
                                 result = std::move(result)]() mutable {
-        if (result.batch == Errc::kOk) self->last_success_ = self->Now();
+        if (result.batch == Errc::kOk) self->last_write_ = self->Now();
         self->engine_->WriteDone(owned->lane, owned->id, result, self->Now());
         self->engine_->Recycle(std::move(*owned));
         self->Turn();
@@ -436,7 +438,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
       Impl& impl = *self;
       asio::post(impl.strand_, [self = std::move(self), lane = owned->lane, id = owned->id,
                                 result = std::move(result)]() mutable {
-        if (result.errc == Errc::kOk) self->last_success_ = self->Now();
+        if (result.errc == Errc::kOk) self->last_read_ = self->Now();
         self->engine_->ReadDone(lane, id, std::move(result), self->Now());
         self->Turn();
       });
@@ -516,7 +518,8 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
   Ownership ownership_;
   std::unique_ptr<Engine> engine_;  // null until open
   Errc closed_ = Errc::kOk;         // or kClosed or kFenced
-  TimePoint last_success_{};        // of a batch, or when it opened
+  TimePoint last_read_{};           // that succeeded, or when it opened
+  TimePoint last_write_{};          // likewise
   std::atomic<bool> abandoned_ = false;
   bool forgotten_ = false;  // nothing is ever run again
   std::weak_ptr<asio::any_io_executor> work_;
@@ -602,7 +605,9 @@ void Interposer::Close() { impl_->Stop(Errc::kClosed); }
 void Interposer::Fence() { impl_->Stop(Errc::kFenced); }
 bool Interposer::IsDirty(KeyView key) const { return impl_->IsDirty(key); }
 bool Interposer::IsIdle() const { return impl_->IsIdle(); }
-Duration Interposer::SinceSuccess() const { return impl_->SinceSuccess(); }
+bool Interposer::HasDirtyKeys() const { return impl_->HasDirtyKeys(); }
+Duration Interposer::SinceRead() const { return impl_->SinceRead(); }
+Duration Interposer::SinceWrite() const { return impl_->SinceWrite(); }
 Epoch Interposer::epoch() const { return impl_->epoch(); }
 EngineStats Interposer::Stats() const { return impl_->Stats(); }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -48,14 +49,19 @@ void ReplicatedMap::State::Observe() {
   const TimePoint now = Now();
   for (MemberIndex m = 0; m < members_.size(); ++m) {
     Member& member = members_[m];
-    if (member.interposer) {
-      const TimePoint success = now - member.interposer->SinceSuccess();
-      if (success > member.progress) keeper_.OnProgress(m, member.progress = success);
+    if (const Interposer* const open = member.interposer.get()) {
+      const TimePoint read = now - open->SinceRead();
+      const TimePoint write = now - open->SinceWrite();
+      if (read > member.read) keeper_.OnProgress(m, false, member.read = read);
+      if (write > member.write) keeper_.OnProgress(m, true, member.write = write);
     }
     keeper_.SetBusy(m, member.interposer && !member.interposer->IsIdle(), now);
+    keeper_.SetDirty(m, member.interposer && member.interposer->HasDirtyKeys(), now);
   }
   ForEachMember(std::exchange(lagging_, 0), [&](MemberIndex m) { keeper_.OnLagging(m, now); });
-  if (std::exchange(fenced_out_, false)) keeper_.OnFencedOut(now);
+  ForEachMember(std::exchange(refused_, 0), [&](MemberIndex m) { keeper_.OnRefused(m, now); });
+  ForEachMember(std::exchange(lost_, 0), [&](MemberIndex m) { keeper_.OnLost(m, now); });
+  ForEachMember(std::exchange(fenced_out_, 0), [&](MemberIndex m) { keeper_.OnFencedOut(m, now); });
 }
 
 // Carries out what the parts ask for. Returns false if they asked for nothing.
@@ -156,9 +162,12 @@ auto ReplicatedMap::State::AnswerTo(MemberIndex m, Attempt attempt,
       if (self->ended_ != Errc::kOk) return;
       self->Observe();
       const TimePoint now = self->Now();
-      if (OutcomeOf(answer) == Errc::kOk) {
-        self->keeper_.OnProgress(m, self->members_[m].progress = now);
-      }
+      constexpr bool kWrote = std::is_same_v<Answer, WriteResult>;
+      Member& member = self->members_[m];
+      const Errc outcome = OutcomeOf(answer);
+      if (outcome == Errc::kOk)
+        self->keeper_.OnProgress(m, kWrote, (kWrote ? member.write : member.read) = now);
+      if (outcome == Errc::kLost) self->keeper_.OnLost(m, now);
       if (self->calls_.erase(attempt) > 0) (self->keeper_.*on)(attempt, answer, now);
       self->Pump();  // at once: a member may need an interposer before the next change
     });
@@ -291,8 +300,13 @@ void ReplicatedMap::State::Do(range::Open& open) {
                                       std::string& out) { return values_.Serialize(key, out); },
                   .on_refused = [this, m](KeyView key, ErrorCode) { OnRefused(m, key); },
                   .on_fenced =
-                      [this](LaneId) {
-                        fenced_out_ = true;
+                      [this, m](LaneId) {
+                        fenced_out_ |= MaskOf(m);
+                        SchedulePump();
+                      },
+                  .on_lost =
+                      [this, m] {
+                        lost_ |= MaskOf(m);
                         SchedulePump();
                       }},
       std::move(options));
@@ -320,7 +334,8 @@ void ReplicatedMap::State::Do(range::Settle& settle) {
 }
 
 void ReplicatedMap::State::Do(range::Change& change) {
-  (void)Change(change.key, ValueOf(std::move(change.state)));
+  const Result<Stamp> changed = Change(change.key, ValueOf(std::move(change.state)));
+  keeper_.OnChanged(change.attempt, changed ? Errc::kOk : ErrcOf(changed.error()), Now());
 }
 
 }  // namespace stout::inline v1

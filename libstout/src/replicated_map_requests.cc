@@ -27,7 +27,7 @@ Result<Stamp> ReplicatedMap::State::Change(KeyView key, std::shared_ptr<const st
     const Errc errc = interposer(m).Admits(key, bytes);
     if (errc == Errc::kOk) return;
     refusing |= MaskOf(m);
-    why = errc;
+    why = errc == Errc::kLost ? Errc::kTransient : errc;  // a member that is lost leaves soon
   });
   if (refusing != 0) {  // in mode ec, members that lag too far leave
     if (!set_.strong() && (set_.in() & ~refusing) != 0) lagging_ |= refusing;
@@ -203,7 +203,7 @@ void ReplicatedMap::State::OnRefused(MemberIndex m, KeyView key) {
   const bool others = (set_.in() & ~bit) != 0;
   const bool leaves = (set_.required() & bit) == 0 || (!set_.strong() && others);
   if (leaves || restoring_.contains(key)) {
-    lagging_ |= bit;
+    refused_ |= bit;
     return SchedulePump();
   }
   if (interposer(m).IsDirty(key)) return;  // a newer change may succeed
@@ -228,7 +228,7 @@ void ReplicatedMap::State::PutBack(MemberIndex m, const std::string& key, std::u
     });
     return;
   }
-  if (ec != Errc::kClosed) lagging_ |= MaskOf(m);  // it cannot be equal to the others
+  if (ec != Errc::kClosed) refused_ |= MaskOf(m);  // it cannot be equal to the others
   EndPutBack(key);
   SchedulePump();
 }

@@ -82,7 +82,8 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
     std::weak_ptr<const void> lifetime;      // of the store
     std::unique_ptr<Interposer> interposer;  // unless the member is out
     std::uint64_t opened = 0;                // grows as an interposer comes or goes
-    TimePoint progress{};
+    TimePoint read{};                        // the last read that succeeded
+    TimePoint write{};                       // the last write
     std::uint64_t copied = 0;
   };
   struct Asked {
@@ -193,8 +194,11 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   bool forgotten_ = false;
   bool pump_scheduled_ = false;
   MemberMask known_in_ = 0;  // the members that are in, as reads_ knows
-  MemberMask lagging_ = 0;   // to tell the keeper
-  bool fenced_out_ = false;  // to tell the keeper
+  // To tell the keeper.
+  MemberMask lagging_ = 0;
+  MemberMask refused_ = 0;
+  MemberMask lost_ = 0;
+  MemberMask fenced_out_ = 0;
   std::uint64_t last_id_ = 0;
 
   std::vector<Reply> opens_;

@@ -86,10 +86,10 @@ TEST_CASE("a barrier waits for the keys that are dirty, and sends none earlier",
   CHECK(world.interposer->IsIdle());
 }
 
-TEST_CASE("only answers with success count as progress of the store", "[interposer]") {
+TEST_CASE("only writes with success count as such of the store", "[interposer]") {
   World world(Hasty());
   world.Open();
-  const auto since = [&] { return world.interposer->SinceSuccess(); };
+  const auto since = [&] { return world.interposer->SinceWrite(); };
   const Duration at_first = since();
   world.Set("k", "1");
   world.store.TakeWrite().handler({Errc::kTransient, {}});

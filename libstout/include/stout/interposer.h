@@ -224,10 +224,14 @@ class Interposer {
 
   /// Returns true while a change of this key is not yet durable.
   [[nodiscard]] bool IsDirty(KeyView key) const;
+  /// Returns true if any key is dirty.
+  [[nodiscard]] bool HasDirtyKeys() const;
   /// Returns true if no key is dirty and no fetch waits.
   [[nodiscard]] bool IsIdle() const;
-  /// Returns the time since the store last answered a batch with success, or since the opening.
-  [[nodiscard]] Duration SinceSuccess() const;
+  /// Returns the time since the store last answered a batch of reads or writes with success, or
+  /// since the opening.
+  [[nodiscard]] Duration SinceRead() const;
+  [[nodiscard]] Duration SinceWrite() const;
 
   [[nodiscard]] Epoch epoch() const;
   [[nodiscard]] EngineStats Stats() const;

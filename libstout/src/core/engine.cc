@@ -124,6 +124,11 @@ void Engine::TakeEffects(Effects& into) {
   std::swap(effects_, into);
 }
 
+bool Engine::HasDirtyKeys() const {
+  return !std::all_of(lanes_.begin(), lanes_.end(),
+                      [](const LanePair& lane) { return lane.writes.empty(); });
+}
+
 bool Engine::IsIdle() const {
   return std::all_of(lanes_.begin(), lanes_.end(), [](const LanePair& lane) {
     return lane.writes.empty() && lane.reads.empty();
