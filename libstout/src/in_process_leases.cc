@@ -2,9 +2,12 @@
 
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "boot_clock.h"
@@ -42,8 +45,11 @@ class InProcessLeases::State : public std::enable_shared_from_this<State> {
   Judged Change(const RegistryChange& change) {
     const std::lock_guard lock(mutex_);
     const TimePoint now = BootNow();
-    const Judged judged = registry_.Change(change, ledger_, now);
-    tables_.erase(std::string(DroppedTable(change)));
+    const auto drop = [this](std::string_view name) {
+      const auto table = tables_.find(name);
+      return table == tables_.end() || table->second->Clear();
+    };
+    const Judged judged = registry_.Change(change, ledger_, now, drop);
     Publish(now);
     return judged;
   }
@@ -65,6 +71,17 @@ class InProcessLeases::State : public std::enable_shared_from_this<State> {
   Feed<RegistryTable>& records() { return records_; }
 
  private:
+  // False: a session is alive. A table that is created again has the same state, so services of
+  // both see one owner.
+  bool Clear() {
+    const std::lock_guard lock(mutex_);
+    const TimePoint now = BootNow();
+    if (!ledger_.Clear(now)) return false;
+    registry_.Clear();
+    Publish(now);
+    return true;
+  }
+
   void Publish(TimePoint now) {
     leases_.Publish(ledger_.Table());
     records_.Publish(registry_.Table(ledger_));
@@ -88,7 +105,7 @@ class InProcessLeases::State : public std::enable_shared_from_this<State> {
   asio::steady_timer timer_;
   LeaseLedger ledger_;
   RegistryLedger registry_;
-  std::map<std::string, std::shared_ptr<State>> tables_;
+  std::map<std::string, std::shared_ptr<State>, std::less<>> tables_;
   Feed<LeaseTable> leases_;
   Feed<RegistryTable> records_;
 };
@@ -153,7 +170,7 @@ LeaseService::Watch InProcessLeases::WatchRecords(Registry::TableHandler handler
 
 Result<std::unique_ptr<LeaseService>> InProcessLeases::OpenTable(std::string_view table,
                                                                  Diagnostics* diagnostics) {
-  if (const auto why = WhyInvalid(DropTable(table))) {
+  if (const auto why = WhyInvalid(CreateTable(table, {}))) {
     if (diagnostics != nullptr) diagnostics->message = *why;
     return Errc::kBadUrl;
   }

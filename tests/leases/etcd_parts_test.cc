@@ -77,17 +77,40 @@ TEST_CASE("records are told from leases, and a table is beside its deployment", 
     CHECK_FALSE(keys.MayBeRecord(key));
   }
   const Keys table = keys.OfTable("orders");
-  CHECK(table.OfRecord("config") == "docs.orders/config");
+  CHECK(table.OfRecord("config") == "docs::orders/config");
   CHECK((table.end() < keys.prefix() || table.prefix() >= keys.end()));
   const RegistryTable records =
-      RecordsOf(keys, {{keys.OfRecord("confirmed/a"), {R"({"config":5})", 3, 4}},
+      RecordsOf(keys, {{keys.OfRecord("datalet/a"),
+                        {R"({"url":"memory:","node":"","capacity":1,"since_us":0})", 3, 4}},
                        {keys.OfRecord("set/3"), {"rubbish", 5, 6}},
                        {keys.OfRange(3), {"rubbish", 7, 7}}});
   RegistryTable expected;
-  expected.confirmed["a"] = 5;
+  expected.datalets["a"] = {{.url = "memory:"}, 4};
   expected.damaged = records.damaged;
   CHECK(records == expected);
   CHECK(records.damaged.at("set/3").revision == 6);
+
+  // One key at a time gives the same table.
+  RegistryTable kept = records;
+  UpdateRecord(keys, {}, keys.OfRecord("set/3"), &kept);
+  expected.damaged.clear();
+  CHECK(kept == expected);
+  UpdateRecord(keys, {{keys.OfRecord("datalet/a"), {"rubbish", 5, 6}}}, keys.OfRecord("datalet/a"),
+               &kept);
+  CHECK(kept.datalets.empty());
+  CHECK(kept.damaged.at("datalet/a").revision == 6);
+}
+
+TEST_CASE("no name of a deployment can be taken for a table or for records of another", "[etcd]") {
+  for (const char* const right : {"docs", "docs.orders", "docs/eu", "set", "set/eu", "a:b"}) {
+    CAPTURE(right);
+    CHECK(WhyNoDeployment(right) == std::nullopt);
+  }
+  for (const char* const wrong :
+       {"", "docs::orders", "docs/set", "docs/table", "docs/member/x", "docs/eu/range"}) {
+    CAPTURE(wrong);
+    CHECK(WhyNoDeployment(wrong) != std::nullopt);
+  }
 }
 
 }  // namespace stout::etcd

@@ -42,6 +42,8 @@ TEST_CASE("a URL that a lease service does not take is told its syntax", "[lease
   CHECK_THAT(WhyNot("etcd://a:99999"), Contains("'a:99999'"));
   CHECK_THAT(WhyNot("etcd://a:1,user:99999/word@b:2"),
              Contains("endpoint 2") && !Contains("99999"));
+  CHECK_THAT(WhyNot("etcd://a:1/kv::t"), Contains("'::'") && !Contains("kv"));
+  CHECK_THAT(WhyNot("etcd://a:1/kv/set"), Contains("'/set'") && !Contains("kv"));
   CHECK_THAT(WhyNot("etcd://a:1/n?ttl=1s"), Contains("'ttl'") && Contains("silence"));
 #endif
 }

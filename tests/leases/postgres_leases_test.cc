@@ -3,6 +3,7 @@
 #include "stout/adapters/postgres_leases.h"
 
 #include "lease_fixtures.h"
+#include "registry_test_support.h"
 
 namespace stout::test {
 
@@ -59,6 +60,108 @@ TEST_CASE("postgres leases: a renewal is not held up by changes that wait", "[le
   CHECK_FALSE(AtLast([&] { return Acquire(*service, a, 0).ec; }));
 }
 
+TEST_CASE("postgres leases: a renewal is not held up by reads that wait", "[leases]") {
+  boost::asio::thread_pool pool(2);
+  const std::string name = FreshName();
+  // A renewal behind the read would be answered after the timeout, which the test does not wait
+  // for.
+  const auto service =
+      OpenNow(Postgres::server().Url("timeout=60s&lease_table=" + name), pool.get_executor());
+  const SessionId a = Join(*service, "a:1");
+  // A row is not read while another session has the advisory lock.
+  Make(*service, ChangeConfig({}, 0));
+  Postgres::server().Execute("ALTER TABLE " + name + "_records RENAME TO " + name + "_rows");
+  Postgres::server().Execute("CREATE VIEW " + name + "_records AS SELECT * FROM " + name +
+                             "_rows WHERE pg_advisory_xact_lock_shared(7)::text IS NOT NULL");
+  PostgresSession holder(Postgres::server());
+  holder.Execute("SELECT pg_advisory_lock(7)");
+  Answer<HasRead> read;
+  service->registry()->Read(read.Handler<ErrorCode, RegistryTable>());
+  CHECK(Eventually([&] {
+    return Postgres::server().Execute(
+               "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
+               "AND query LIKE '%" +
+               name + "_records%'") == "t";
+  }));
+  CHECK_FALSE(KeepAlive(*service, a));
+  holder.Execute("SELECT pg_advisory_unlock(7)");
+  (void)read.Get();
+}
+
+TEST_CASE("postgres leases: a change of which a release is not seen is judged by its own result",
+          "[leases]") {
+  boost::asio::thread_pool pool(2);
+  const std::string name = FreshName();
+  const auto service = OpenNow(Postgres::Url(name, 0), pool.get_executor());
+  const SessionId a = Join(*service, "a:1");
+  const Epoch epoch = Take(*service, a, 3);
+  // As if the release were committed between the change and the look at its facts.
+  Postgres::server().Execute(
+      "CREATE FUNCTION " + name +
+      "_release() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN UPDATE " + name +
+      "_ranges SET session = NULL; RETURN NULL; END $$; CREATE TRIGGER t AFTER INSERT ON " + name +
+      "_records EXECUTE FUNCTION " + name + "_release()");
+  const Revision set = Make(*service, ChangeSet(3, epoch, OnlyIn("one"), 0));
+  CHECK(Read(*service).sets.at(3) == Recorded<RangeRecord>{OnlyIn("one"), set});
+}
+
+TEST_CASE("postgres leases: names of tables are no names of deployments, and are not too long",
+          "[leases]") {
+  boost::asio::thread_pool pool(1);
+  const std::string name = FreshName();
+  const auto first = OpenNow(Postgres::Url(name, 0), pool.get_executor());
+  const auto other = OpenNow(Postgres::Url(name + "_b", 0), pool.get_executor());
+  const SessionId a = Join(*other, "a:1");
+  Make(*other, ChangeConfig({}, 0));
+  const Revision b_c = Make(*first, CreateTable("b_c", {}));
+  const Revision b = Make(*first, CreateTable("b", {}));
+  const Revision c = Make(*other, CreateTable("c", {}));
+  auto table = first->registry()->OpenTable("b_c");
+  REQUIRE(table);
+  CHECK(Read(**table) == RegistryTable{});
+  Make(**table, ChangeConfig({}, 0));
+  Make(*other, DropTable("c", c));
+  Make(*first, DropTable("b", b));
+  CHECK(Read(**table).config);
+  CHECK(Read(*other).config);
+  CHECK_FALSE(KeepAlive(*other, a));
+  table->reset();
+  Make(*first, DropTable("b_c", b_c));
+
+  const auto longest = OpenNow(Postgres::Url(std::string(40, 'l'), 0), pool.get_executor());
+  Make(*longest, CreateTable(std::string(14, 't'), {}));
+  CHECK(Change(*longest, CreateTable(std::string(15, 't'), {})).ec == Errc::kBadOptions);
+  Diagnostics why;
+  CHECK(longest->registry()->OpenTable(std::string(15, 't'), &why).error() == Errc::kBadUrl);
+  CHECK_THAT(why.message, Catch::Contains("56 bytes") && Catch::Contains("at most 55"));
+}
+
+TEST_CASE("postgres leases: a change that the server never takes is refused", "[leases]") {
+  boost::asio::thread_pool pool(1);
+  const std::string name = FreshName();
+  const auto service = OpenNow(Postgres::Url(name, 0), pool.get_executor());
+  Postgres::server().Execute("ALTER TABLE " + name + "_records ADD CHECK (value NOT LIKE '%pg%')");
+  CHECK(Change(*service, AddDatalet("a", {.url = "pg:"}, 0)).ec == Errc::kBadOptions);
+  CHECK_FALSE(Change(*service, AddDatalet("a", {.url = "memory:"}, 0)).ec);
+}
+
+TEST_CASE("postgres leases: a drop that waits too long for a lock does nothing", "[leases]") {
+  boost::asio::thread_pool pool(1);
+  const std::string name = FreshName();
+  const auto service = OpenNow(Postgres::Url(name, 0), pool.get_executor());
+  const Revision created = Make(*service, CreateTable("orders", {}));
+  REQUIRE(service->registry()->OpenTable("orders"));
+  PostgresSession holder(Postgres::server());
+  holder.Execute("BEGIN");
+  holder.Execute("SELECT FROM \"" + name + ".orders_members\"");
+  CHECK(Change(*service, DropTable("orders", created)).ec == Errc::kTransient);
+  CHECK(Read(*service).tables.count("orders") == 1);
+  holder.Execute("COMMIT");
+  Make(*service, DropTable("orders", created));
+  CHECK(Postgres::server().Execute("SELECT count(*) FROM pg_tables WHERE tablename LIKE '" + name +
+                                   ".%'") == "0");
+}
+
 TEST_CASE("postgres leases: who is held for dead is told so", "[leases]") {
   boost::asio::thread_pool pool(2);
   const std::string name = FreshName();
@@ -82,9 +185,13 @@ TEST_CASE("postgres leases: a promoted standby that lacks leases waits one ttl",
                                    "/postgres?poll=20ms&timeout=1s&connect_timeout=1s",
                                pool.get_executor());
   const SessionId a = Join(*service, "a:1", kTtl);
+  const Revision config = Make(*service, ChangeConfig({}, 0));
+  const Epoch first = Take(*service, a, 0);
+  const Revision set = Make(*service, ChangeSet(0, first, OnlyIn("one"), 0));
   standby.Detach(primary);
-  Epoch last = 0;
-  for (RangeId range = 0; range < kRanges; ++range) last = Take(*service, a, range);
+  Epoch last = first;
+  for (RangeId range = 1; range < kRanges; ++range) last = Take(*service, a, range);
+  Make(*service, ChangeSet(0, first, OnlyIn("two"), set));
   primary.Kill();
   // A standby reports nothing: neither the end of a session, nor a free range.
   CHECK(KeepAlive(*service, a) != Errc::kFenced);
@@ -108,6 +215,18 @@ TEST_CASE("postgres leases: a promoted standby that lacks leases waits one ttl",
   }));
   CHECK(std::chrono::steady_clock::now() - before >= kTtl);
   CHECK(*acquired.epoch > last);
+
+  // Its set may be out of date, so an operator decides.
+  const RegistryTable table = Read(*service);
+  CHECK(table.config == Recorded<ClusterConfig>{{}, config});
+  CHECK(table.sets.empty());
+  REQUIRE(table.damaged.size() == 1);
+  const Recorded<std::string>& damage = table.damaged.at("set/0");
+  CHECK_THAT(damage.value, Catch::Contains("may be out of date"));
+  CHECK(Judge(*service, ChangeSet(0, *acquired.epoch, OnlyIn("three"), set)).outcome ==
+        ChangeOutcome::kChanged);
+  standby.Execute("UPDATE stout_lease_records SET value = replace(value, 'suspect ', '')");
+  CHECK(Read(*service).sets.at(0) == Recorded<RangeRecord>{OnlyIn("one"), damage.revision});
 }
 
 TEST_CASE("postgres leases: a server that restarts keeps its leases", "[leases]") {

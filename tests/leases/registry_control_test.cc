@@ -62,7 +62,7 @@ class Careless final : public LeaseService, private Registry {
 
 TEST_CASE("the suite notices a registry that does not compare the epoch", "[registry]") {
   Careless registry([](RegistryChange& change) { change.owned.reset(); });
-  CHECK(WhatOwnersDoToEachOther(registry, registry) ==
+  CHECK(CheckSuccessiveOwners(registry, registry) ==
         "an owner that has released the range changes its set");
 }
 
@@ -71,7 +71,12 @@ TEST_CASE("the suite notices a registry that does not compare the revision", "[r
     change.owned.reset();
     change.read.reset();
   });
-  CHECK(WhatOwnersDoToEachOther(registry, registry) == "a set is changed that was not read");
+  CHECK(CheckSuccessiveOwners(registry, registry) == "a set is changed that was not read");
+}
+
+TEST_CASE("the suite notices a registry that does not compare the session", "[registry]") {
+  Careless registry([](RegistryChange& change) { change.session = 0; });
+  CHECK(CheckEndedSession(registry) == "a session that has ended adds a datalet");
 }
 
 }  // namespace stout::test

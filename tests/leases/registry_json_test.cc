@@ -37,10 +37,9 @@ std::string WhyDamaged(const std::string& key, std::string_view text) {
 TEST_CASE("records have the JSON that is documented, and are read as they were written",
           "[registry]") {
   ClusterConfig config;
-  config.aim = ReplicationMode::kMsEc;
-  config.step = 1;
+  config.mode = ReplicationMode::kMsEc;
   const std::string config_text = EncodeRecord(config);
-  CHECK(config_text == R"({"mode":"ms+sc","aim":"ms+ec","step":1,"replicas":3,"min_in":1,"ack":1,)"
+  CHECK(config_text == R"({"mode":"ms+ec","replicas":3,"min_in":1,"ack":1,)"
                        R"("member_timeout_us":2000000,"partition":"slots","ranges":16})");
   RegistryTable expected;
   expected.config = {config, 7};
@@ -71,11 +70,6 @@ TEST_CASE("records have the JSON that is documented, and are read as they were w
   expected = {};
   expected.sets[65535] = {set, 7};
   CHECK(TableWith("set/65535", set_text) == expected);
-
-  expected = {};
-  expected.confirmed["n1:7001"] = 9;
-  CHECK(EncodeRecord(Confirmation{9}) == R"({"config":9})");
-  CHECK(TableWith("confirmed/n1:7001", R"({"config":9})") == expected);
 }
 
 TEST_CASE("a record of another kind is skipped", "[registry]") {
@@ -107,6 +101,9 @@ TEST_CASE("a record with rubbish is not used, and the error names the field", "[
   CHECK_THAT(WhyDamaged("set/3", with(":1}", ":18446744073709551615}")), Contains("'since_us'"));
   CHECK_THAT(WhyDamaged("set/3", with("[]", "[[1]]")), Contains("pairs [epoch, version]"));
   CHECK_THAT(WhyDamaged("set/3", with("[]", "[[1,-1]]")), Contains("'closed'"));
+  CHECK_THAT(WhyDamaged("set/3", with("[]", "[[5,1],[5,2]]")), Contains("each epoch once"));
+  CHECK_THAT(WhyDamaged("set/3", std::string(kSuspect) + set),
+             Contains("may be out of date") && Contains("remove 'suspect '"));
   CHECK_THAT(WhyDamaged("set/3", with("[]", "{}")), Contains("'closed' is not an array"));
   CHECK_THAT(WhyDamaged("set/3", with("[]", "[],\"more\":1")), Contains("update this program"));
   CHECK_THAT(WhyDamaged("set/65536", set), Contains("'set/65536' takes no such value"));
@@ -118,7 +115,6 @@ TEST_CASE("a record with rubbish is not used, and the error names the field", "[
   config.replace(config.find("\"replicas\":3"), 12, "\"replicas\":0");
   CHECK_THAT(WhyDamaged("config", config), Contains("replicas must be at least 1"));
   CHECK_THAT(WhyDamaged("table/UP", EncodeRecord(ClusterConfig{})), Contains("'table/UP'"));
-  CHECK_THAT(WhyDamaged("confirmed/a", R"({"config":"9"})"), Contains("'config'"));
 }
 
 }  // namespace stout

@@ -92,7 +92,7 @@ inline RangeRecord OnlyIn(const std::string& datalet) {
 
 // What a registry does wrong when two owners of a range change its set in succession; empty if
 // nothing. A negative control needs it as a value.
-inline std::string WhatOwnersDoToEachOther(LeaseService& first, LeaseService& second) {
+inline std::string CheckSuccessiveOwners(LeaseService& first, LeaseService& second) {
   constexpr RangeId kRange = 3;
   constexpr auto kDone = ChangeOutcome::kDone;
   constexpr auto kChanged = ChangeOutcome::kChanged;
@@ -148,7 +148,17 @@ inline std::string WhatOwnersDoToEachOther(LeaseService& first, LeaseService& se
   if (change(second, later, "five", rewritten.revision) != kNotOwner) {
     return "a session that has ended changes the set";
   }
+  REQUIRE_FALSE(Leave(first, a));
   return {};
+}
+
+// Returns how a registry fails to compare the session of a change; empty if it does not.
+inline std::string CheckEndedSession(LeaseService& service) {
+  const SessionId session = Join(service, "a:1");
+  REQUIRE_FALSE(Leave(service, session));
+  const Changed changed = Change(service, AddDatalet("a", {.url = "stout://a:1"}, session));
+  if (changed.ec != Errc::kFenced) return "a session that has ended adds a datalet";
+  return Read(service).datalets.empty() ? "" : "a refused change added a datalet";
 }
 
 }  // namespace stout::test

@@ -1,5 +1,9 @@
 #include "stout/core/registry_table.h"
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "tests/support/catch.h"
 
 namespace stout {
@@ -35,9 +39,8 @@ TEST_CASE("a configuration out of range is refused with the setting and its limi
   CHECK_THAT(why([](auto& c) { c.member_timeout = {}; }), Contains("member-timeout"));
   CHECK_THAT(why([](auto& c) { c.ranges = kMaxRanges + 1; }), Contains("65537"));
   CHECK_THAT(why([](auto& c) { c.partition = "a b"; }), Contains("'a b'"));
-  CHECK_THAT(why([](auto& c) { c.step = 1; }), Contains("step"));
-  CHECK_THAT(why([](auto& c) { c.aim = ReplicationMode::kMsEc; }), Contains("step"));
-  CHECK(why([](auto& c) { c.aim = ReplicationMode::kMsEc, c.step = 2; }).empty());
+  CHECK_THAT(why([](auto& c) { c.partition = "a\n"; }), Contains("printable ASCII"));
+  CHECK_THAT(why([](auto& c) { c.partition = "a\xff"; }), Contains("printable ASCII"));
 }
 
 TEST_CASE("a node that disagrees with the configuration is told all differences", "[registry]") {
@@ -45,14 +48,14 @@ TEST_CASE("a node that disagrees with the configuration is told all differences"
   ClusterConfig wanted = kept;
   CHECK_FALSE(WhyRefused(wanted, kept));
   wanted.replicas = 2;
-  wanted.mode = wanted.aim = ReplicationMode::kMsEc;
+  wanted.mode = ReplicationMode::kMsEc;
   const std::string why = WhyRefused(wanted, kept).value_or("");
   CHECK_THAT(why, Contains("mode is ms+sc, but this node was started with ms+ec") &&
                       Contains("replicas is 3, but this node was started with 2") &&
                       Contains("leave these options out") && !Contains("ack"));
 }
 
-TEST_CASE("a change that no registry takes is refused with the reason", "[registry]") {
+TEST_CASE("a change that is invalid is refused with the reason", "[registry]") {
   const auto why = [](const RegistryChange& change) { return WhyInvalid(change).value_or(""); };
   const RangeRecord::Member in{"a", true};
   const RangeRecord::Member out{"b", false};
@@ -61,6 +64,15 @@ TEST_CASE("a change that no registry takes is refused with the reason", "[regist
   CHECK_THAT(why(ChangeSet(3, 7, SetOf({out}), 0)), Contains("the last one never leaves"));
   CHECK_THAT(why(ChangeSet(3, 7, SetOf({in, in}), 0)), Contains("'a' is twice"));
   CHECK_THAT(why(ChangeSet(kMaxRanges, 7, SetOf({in}), 0)), Contains("set/65536"));
+  std::vector<RangeRecord::Member> many;
+  for (int i = 0; i < 64; ++i) many.push_back({std::to_string(i), true});
+  CHECK(why(ChangeSet(3, 7, SetOf(many), 0)).empty());
+  many.push_back({"64", true});
+  CHECK_THAT(why(ChangeSet(3, 7, SetOf(many), 0)), Contains("has 65 members, but may have 64"));
+  constexpr std::uint64_t kTooLarge = std::uint64_t{1} << 63;
+  CHECK(why(ChangeSet(3, 7, SetOf({in}), kTooLarge - 1)).empty());
+  CHECK_THAT(why(ChangeSet(3, 7, SetOf({in}), kTooLarge)), Contains("no number"));
+  CHECK_THAT(why(AddDatalet("a", {.url = "memory:"}, kTooLarge)), Contains("no number"));
   RegistryChange without_epoch = ChangeSet(3, 7, SetOf({in}), 0);
   without_epoch.owned.reset();
   CHECK_THAT(why(without_epoch), Contains("epoch"));
@@ -78,8 +90,10 @@ TEST_CASE("a change that no registry takes is refused with the reason", "[regist
   CHECK_THAT(why(RemoveDatalet("a b")), Contains("'a b'"));
   CHECK(why(CreateTable("orders_2", {})).empty());
   CHECK_THAT(why(CreateTable("Orders", {})), Contains("'Orders'") && Contains("a letter first"));
-  CHECK_THAT(why(DropTable("")), Contains("no name of a table"));
-  CHECK(DroppedTable(DropTable("orders")) == "orders");
+  CHECK_THAT(why(DropTable("", 7)), Contains("no name of a table"));
+  CHECK(why(DropTable("orders", 7)).empty());
+  CHECK_THAT(why(DropTable("orders", 0)), Contains("only under its revision"));
+  CHECK(DroppedTable(DropTable("orders", 7)) == "orders");
   CHECK(DroppedTable(CreateTable("orders", {})).empty());
   CHECK(DroppedTable(RemoveDatalet("orders")).empty());
 }

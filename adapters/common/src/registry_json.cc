@@ -26,8 +26,6 @@ std::int64_t Micros(Duration duration) {
 
 json::object ToJson(const ClusterConfig& config) {
   return {{"mode", NameOf(config.mode)},
-          {"aim", NameOf(config.aim)},
-          {"step", config.step},
           {"replicas", config.replicas},
           {"min_in", config.min_in},
           {"ack", config.ack},
@@ -58,8 +56,6 @@ json::object ToJson(const RangeRecord& set) {
           {"strong", set.strong},
           {"revision", set.revision}};
 }
-
-json::object ToJson(const Confirmation& confirmation) { return {{"config", confirmation.config}}; }
 
 // Reads the fields of one object. The first error counts.
 class Reader {
@@ -147,11 +143,8 @@ class Reader {
 };
 
 ClusterConfig ReadConfig(Reader& reader) {
-  constexpr std::string_view kModes = "ms+sc, ms+ec or aa+sc";
   ClusterConfig config;
-  config.mode = reader.Named("mode", ParseReplicationMode, kModes);
-  config.aim = reader.Named("aim", ParseReplicationMode, kModes);
-  config.step = reader.Number<std::uint32_t>("step");
+  config.mode = reader.Named("mode", ParseReplicationMode, "ms+sc, ms+ec or aa+sc");
   config.replicas = reader.Number<std::uint32_t>("replicas");
   config.min_in = reader.Number<std::uint32_t>("min_in");
   config.ack = reader.Number<std::uint32_t>("ack");
@@ -191,7 +184,9 @@ RangeRecord ReadSet(Reader& reader) {
     Version version = 0;
     reader.ReadNumber("closed", (*pair)[0], epoch);
     reader.ReadNumber("closed", (*pair)[1], version);
-    set.closed[epoch] = version;
+    if (!set.closed.emplace(epoch, version).second) {
+      reader.Expect("closed", "a list that has each epoch once");
+    }
   }
   set.swept = reader.Number<Epoch>("swept");
   set.strong = reader.Flag("strong");
@@ -204,7 +199,6 @@ std::optional<RegistryValue> ReadValue(std::string_view key, Reader& reader) {
   if (key == "config" || key.starts_with("table/")) return ReadConfig(reader);
   if (key.starts_with("datalet/")) return ReadDatalet(reader);
   if (key.starts_with("set/")) return ReadSet(reader);
-  if (key.starts_with("confirmed/")) return Confirmation{reader.Number<Revision>("config")};
   return std::nullopt;
 }
 
@@ -222,6 +216,12 @@ void AddRecord(std::string_view key, std::string_view shown, std::string_view te
   std::optional<RegistryValue> value = ReadValue(key, reader);
   if (!value) return;
   std::string why = ec ? "it is not JSON" : reader.Finish();
+  if (text.starts_with(kSuspect)) {
+    why = fmt::format(
+        "the server was promoted or restored, so this may be out of date: compare it "
+        "with the members, then remove '{}' from its beginning",
+        kSuspect);
+  }
   if (why.empty()) {
     why = internal::Place(key, *std::move(value), revision, table).value_or("");
   }

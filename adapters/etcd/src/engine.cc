@@ -6,6 +6,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <exception>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -58,7 +59,7 @@ LeaseService::Watch EtcdLeases::Engine::WatchTable(LeaseService::TableHandler ha
 LeaseService::Watch EtcdLeases::Engine::WatchRecords(Registry::TableHandler handler) {
   asio::post(strand_, [self = shared_from_this()] {
     self->records_watched_ = true;
-    if (self->revision_ != 0) self->records_.Publish(etcd::RecordsOf(self->keys_, self->entries_));
+    if (self->revision_ != 0) self->PublishRecords();
     self->BeginToFollow();
   });
   return records_.Watch(std::move(handler));
@@ -87,7 +88,7 @@ asio::awaitable<void> EtcdLeases::Engine::FollowOnce() {
   entries_ = etcd::EntriesOf(everything.body);
   revision_ = etcd::RevisionOf(everything.body);
   leases_.Publish(etcd::TableOf(keys_, entries_));
-  if (records_watched_) records_.Publish(etcd::RecordsOf(keys_, entries_));
+  if (records_watched_) PublishRecords();
   request = etcd::WatchAll(keys_, revision_ + 1);
   const bool open = co_await watch_.OpenStream(request.path, std::move(request.body));
   if (!open) co_return;
@@ -104,22 +105,27 @@ bool EtcdLeases::Engine::Apply(const json::value& message) {
   if (result->get_object().contains("canceled")) return false;
   const json::array* const events = ArrayIn(*result, "events");
   if (events == nullptr) return true;
-  bool records_changed = false;
   for (const json::value& event : *events) {
     const json::object* const object = event.if_object();
     const json::value* const kv = object == nullptr ? nullptr : object->if_contains("kv");
     auto entry = kv == nullptr ? std::nullopt : etcd::DecodeKeyValue(*kv);
     if (!entry) return false;
-    records_changed = records_changed || keys_.MayBeRecord(entry->key);
+    const std::string key = entry->key;
     if (object->contains("type")) {  // DELETE; PUT, the first of the enumeration, is left out.
       entries_.erase(entry->key);
     } else {
       entries_[std::move(entry->key)] = {std::move(entry->value), entry->created, entry->modified};
     }
+    if (records_watched_) etcd::UpdateRecord(keys_, entries_, key, &table_);
   }
   leases_.Publish(etcd::TableOf(keys_, entries_));
-  if (records_watched_ && records_changed) records_.Publish(etcd::RecordsOf(keys_, entries_));
+  if (records_watched_) records_.Publish(table_);
   return true;
+}
+
+void EtcdLeases::Engine::PublishRecords() {
+  table_ = etcd::RecordsOf(keys_, entries_);
+  records_.Publish(table_);
 }
 
 void EtcdLeases::Engine::Close() {

@@ -47,6 +47,7 @@ class EtcdLeases::Engine : public std::enable_shared_from_this<Engine> {
   boost::asio::awaitable<void> Follow();
   // Reads everything, then what changes, until that ends.
   boost::asio::awaitable<void> FollowOnce();
+  void PublishRecords();
   // False: the watch is over.
   [[nodiscard]] bool Apply(const boost::json::value& message);
 
@@ -64,6 +65,7 @@ class EtcdLeases::Engine : public std::enable_shared_from_this<Engine> {
   boost::asio::steady_timer pause_;
   etcd::Entries entries_;
   Revision revision_ = 0;  // of entries_
+  RegistryTable table_;    // the records in entries_, since they are watched
   bool watching_ = false;
   bool records_watched_ = false;
   bool closed_ = false;

@@ -28,10 +28,15 @@ Epoch UnixMicroseconds() {
   return static_cast<Epoch>(unix_time / std::chrono::microseconds(1));
 }
 
+struct Entered {
+  etcd::Deployment deployment;
+  Revision created;  // of its key
+};
+
 // The deployment as it is, which the member may be the first of. Fails with kBadOptions if it has
 // another partition or number of ranges.
-asio::awaitable<Result<etcd::Deployment>> Enter(Gateway& gateway, const etcd::Keys& keys,
-                                                const LeaseMember& member) {
+asio::awaitable<Result<Entered>> Enter(Gateway& gateway, const etcd::Keys& keys,
+                                       const LeaseMember& member) {
   const etcd::Deployment mine{member.ranges, UnixMicroseconds(), member.partition};
   Message request = etcd::CreateDeployment(keys, mine);
   const Reply reply = co_await gateway.Call(request.path, std::move(request.body));
@@ -42,19 +47,20 @@ asio::awaitable<Result<etcd::Deployment>> Enter(Gateway& gateway, const etcd::Ke
       deployment->partition != member.partition) {
     co_return Errc::kBadOptions;
   }
-  co_return *deployment;
+  co_return Entered{*deployment, kept->created};
 }
 
 asio::awaitable<Result<SessionId>> Begin(Gateway& gateway, const etcd::Keys& keys,
-                                         const LeaseMember& member) {
+                                         const LeaseMember& member, Revision created) {
   Message request = etcd::GrantLease(std::chrono::ceil<std::chrono::seconds>(member.ttl));
   Reply reply = co_await gateway.Call(request.path, std::move(request.body));
   if (reply.errc != Errc::kOk) co_return reply.errc;
   const SessionId session = etcd::NumberIn(reply.body, "ID");
   if (session == 0) co_return Errc::kUnknown;
-  request = etcd::PutMember(keys, session, member.address);
+  request = etcd::PutMember(keys, session, member.address, created);
   reply = co_await gateway.Call(request.path, std::move(request.body));
-  if (reply.errc != Errc::kOk) co_return Errc::kUnknown;  // It ends by itself.
+  // A session without a key ends by itself.
+  if (reply.errc != Errc::kOk || !etcd::Succeeded(reply.body)) co_return Errc::kUnknown;
   co_return session;
 }
 
@@ -136,7 +142,7 @@ std::optional<std::string> WhyNot(const EtcdLeasesOptions& options) {
                          ShownEndpoint(endpoint, options));
     }
   }
-  if (options.name.empty()) return "the name of the deployment is empty";
+  if (auto why = etcd::WhyNoDeployment(options.name)) return why;
   if (options.timeout < kShortest || options.silence < kShortest) {
     return "timeout and silence must be at least 1ms";
   }
@@ -173,10 +179,10 @@ void EtcdLeases::Join(const LeaseMember& member, JoinHandler handler) {
       Errc::kUnknown);
   engine_->Start(Engine::Kind::kChange, call,
                  [member](Engine& engine, Gateway& gateway) -> asio::awaitable<Result<SessionId>> {
-                   const auto deployment = co_await Enter(gateway, engine.keys(), member);
-                   if (!deployment) co_return deployment.error();
-                   engine.deployment = *deployment;
-                   co_return co_await Begin(gateway, engine.keys(), member);
+                   const auto entered = co_await Enter(gateway, engine.keys(), member);
+                   if (!entered) co_return entered.error();
+                   engine.deployment = entered->deployment;
+                   co_return co_await Begin(gateway, engine.keys(), member, entered->created);
                  });
 }
 

@@ -1,4 +1,5 @@
 #include <boost/asio/awaitable.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -75,12 +76,13 @@ LeaseService::Watch EtcdLeases::WatchRecords(Registry::TableHandler handler) {
 
 Result<std::unique_ptr<LeaseService>> EtcdLeases::OpenTable(std::string_view table,
                                                             Diagnostics* diagnostics) {
-  if (const auto why = WhyInvalid(DropTable(table))) return Fail(Errc::kBadUrl, *why, diagnostics);
+  if (const auto why = WhyInvalid(CreateTable(table, {})))
+    return Fail(Errc::kBadUrl, *why, diagnostics);
   EtcdLeasesOptions options = engine_->options();
   options.name = engine_->keys().OfTable(table).name();
-  auto leases = Open(options, engine_->executor(), diagnostics);
-  if (!leases) return leases.error();
-  return std::unique_ptr<LeaseService>(*std::move(leases));
+  // Not by Open(), which refuses names of tables.
+  return std::unique_ptr<LeaseService>(
+      new EtcdLeases(std::make_shared<Engine>(options, engine_->executor())));
 }
 
 }  // namespace stout

@@ -48,6 +48,24 @@ std::optional<SessionId> DecodeSession(std::string_view value) {
   return rest.empty() ? session : std::nullopt;
 }
 
+std::optional<std::string> WhyNoDeployment(std::string_view name) {
+  // The name is not shown: if a password has a "/", it is a part of the password.
+  if (name.empty()) return "the name of the deployment is empty";
+  if (name.find(kTableMark) != name.npos) {
+    return fmt::format("the name of the deployment has '{}', which separates tables: use another",
+                       kTableMark);
+  }
+  // NAME/set/config would be a record of the deployment NAME.
+  for (const std::string_view kind : {"member", "range", "set", "datalet", "table"}) {
+    if (fmt::format("{}/", name).find(fmt::format("/{}/", kind)) != std::string::npos) {
+      return fmt::format(
+          "the name of the deployment has the part '/{}', as another's keys have: use another",
+          kind);
+    }
+  }
+  return std::nullopt;
+}
+
 std::string Keys::end() const {
   std::string end = prefix_;
   ++end.back();  // '/' becomes '0'
@@ -55,7 +73,7 @@ std::string Keys::end() const {
 }
 
 std::string Keys::OfMember(SessionId session) const {
-  return fmt::format("{}member/{}", prefix_, session);
+  return fmt::format("{}{}", OfMembers(), session);
 }
 
 std::string Keys::OfRange(RangeId range) const { return fmt::format("{}range/{}", prefix_, range); }
@@ -74,7 +92,7 @@ LeaseTable TableOf(const Keys& keys, const Entries& entries) {
   if (!deployment) return table;
   table.ranges.resize(deployment->ranges);
   table.partition = deployment->partition;
-  const std::string members = keys.prefix() + "member/";
+  const std::string members = keys.OfMembers();
   for (auto it = entries.lower_bound(members);
        it != entries.end() && it->first.starts_with(members); ++it) {
     table.members.push_back(it->second.value);
@@ -95,12 +113,19 @@ LeaseTable TableOf(const Keys& keys, const Entries& entries) {
 
 RegistryTable RecordsOf(const Keys& keys, const Entries& entries) {
   RegistryTable table;
-  for (const auto& [key, entry] : entries) {
-    if (!keys.MayBeRecord(key)) continue;
-    AddRecord(std::string_view(key).substr(keys.prefix().size()), fmt::format("etcd key '{}'", key),
-              entry.value, entry.modified, &table);
-  }
+  for (const auto& entry : entries) UpdateRecord(keys, entries, entry.first, &table);
   return table;
+}
+
+void UpdateRecord(const Keys& keys, const Entries& entries, const std::string& key,
+                  RegistryTable* table) {
+  if (!keys.MayBeRecord(key)) return;
+  const std::string_view record = std::string_view(key).substr(keys.prefix().size());
+  internal::Remove(record, table);
+  const auto found = entries.find(key);
+  if (found == entries.end()) return;
+  AddRecord(record, fmt::format("etcd key '{}'", key), found->second.value, found->second.modified,
+            table);
 }
 
 }  // namespace stout::etcd

@@ -28,6 +28,12 @@ struct Deployment {
 [[nodiscard]] std::string Encode(SessionId session);
 [[nodiscard]] std::optional<SessionId> DecodeSession(std::string_view value);
 
+// Between the names of a deployment and of its table. No other deployment's name has it.
+inline constexpr std::string_view kTableMark = "::";
+
+// Returns why a name of a deployment could be taken for another's keys; nullopt if it cannot.
+[[nodiscard]] std::optional<std::string> WhyNoDeployment(std::string_view name);
+
 // The names of a deployment's keys, all below one prefix.
 class Keys {
  public:
@@ -38,6 +44,9 @@ class Keys {
   // The first name that is behind all of them.
   [[nodiscard]] std::string end() const;
   [[nodiscard]] std::string OfDeployment() const { return prefix_ + "deployment"; }
+  // Of all members' keys.
+  [[nodiscard]] std::string OfMembers() const { return prefix_ + "member/"; }
+  [[nodiscard]] std::string EndOfMembers() const { return prefix_ + "member0"; }  // '0' is '/' + 1
   [[nodiscard]] std::string OfMember(SessionId session) const;
   [[nodiscard]] std::string OfRange(RangeId range) const;
   // `record`: as RegistryChange::key.
@@ -48,7 +57,7 @@ class Keys {
   [[nodiscard]] bool MayBeRecord(std::string_view key) const;
   // A table is a deployment beside its own: no key of either is below the other's prefix.
   [[nodiscard]] Keys OfTable(std::string_view table) const {
-    return Keys(name_ + '.' + std::string(table));
+    return Keys(name_ + std::string(kTableMark) + std::string(table));
   }
 
  private:
@@ -67,5 +76,8 @@ using Entries = std::map<std::string, Entry, std::less<>>;
 // Returns the table that the entries describe. Foreign keys and values are skipped.
 [[nodiscard]] LeaseTable TableOf(const Keys& keys, const Entries& entries);
 [[nodiscard]] RegistryTable RecordsOf(const Keys& keys, const Entries& entries);
+// Keeps the table of RecordsOf() right after one key has changed.
+void UpdateRecord(const Keys& keys, const Entries& entries, const std::string& key,
+                  RegistryTable* table);
 
 }  // namespace stout::etcd

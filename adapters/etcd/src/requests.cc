@@ -92,9 +92,10 @@ Message CreateDeployment(const Keys& keys, const Deployment& deployment) {
                              {"failure", json::array{Read(key), Read(key)}}});
 }
 
-Message PutMember(const Keys& keys, SessionId session, std::string_view address) {
+Message PutMember(const Keys& keys, SessionId session, std::string_view address, Revision created) {
   return Make(kTransaction,
-              {{"success", json::array{Put(keys.OfMember(session), address, session)}}});
+              {{"compare", json::array{Compare(keys.OfDeployment(), "EQUAL", created)}},
+               {"success", json::array{Put(keys.OfMember(session), address, session)}}});
 }
 
 Message TakeRange(const Keys& keys, RangeId range, SessionId session) {
@@ -123,9 +124,16 @@ Message ChangeRecord(const Keys& keys, const RegistryChange& change, std::string
   if (change.owned) compare.push_back(Compare(range, "EQUAL", created));
   if (change.session != 0) compare.push_back(Compare(member, "GREATER", 0));
   if (change.read) compare.push_back(CompareModified(key, *change.read));
+  const std::string_view dropped = DroppedTable(change);
+  if (!dropped.empty()) {
+    const Keys table = keys.OfTable(dropped);
+    json::object none = Compare(table.OfMembers(), "EQUAL", 0);  // true if the interval is empty
+    none["range_end"] = EncodeBase64(table.EndOfMembers());
+    compare.push_back(std::move(none));
+  }
   json::array success{change.value ? Put(key, text, change.session) : Remove(key)};
-  if (const std::string_view table = DroppedTable(change); !table.empty()) {
-    success.push_back(json::object{{"request_delete_range", Everything(keys.OfTable(table))}});
+  if (!dropped.empty()) {
+    success.push_back(json::object{{"request_delete_range", Everything(keys.OfTable(dropped))}});
   }
   return Make(kTransaction, {{"compare", std::move(compare)},
                              {"success", std::move(success)},

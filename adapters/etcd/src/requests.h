@@ -29,7 +29,10 @@ struct Message {
 
 // Creates the key unless there is one; answers it in any case.
 [[nodiscard]] Message CreateDeployment(const Keys& keys, const Deployment& deployment);
-[[nodiscard]] Message PutMember(const Keys& keys, SessionId session, std::string_view address);
+// Creates the member's key if the deployment's was created at this revision, so that nobody joins a
+// table that was dropped.
+[[nodiscard]] Message PutMember(const Keys& keys, SessionId session, std::string_view address,
+                                Revision created);
 // Creates the range's key if the session is alive and the range is free. Otherwise answers the
 // range's key and the member's.
 [[nodiscard]] Message TakeRange(const Keys& keys, RangeId range, SessionId session);

@@ -50,12 +50,19 @@ Result<std::unique_ptr<PostgresLeases>> PostgresLeases::Open(const PostgresLease
   const auto names = postgres::TableNames::Parse(options.table, &error);
   if (!names) why = error;
   if (why) return Fail(Errc::kBadUrl, "postgres leases: " + *why, diagnostics);
+  return OpenNamed(*names, options, executor, diagnostics);
+}
+
+Result<std::unique_ptr<PostgresLeases>> PostgresLeases::OpenNamed(
+    const postgres::TableNames& names, const PostgresLeasesOptions& options,
+    const asio::any_io_executor& executor, Diagnostics* diagnostics) {
   const auto make_engine = [&](postgres::Identity identity) {
-    return std::make_shared<Engine>(postgres::MakeLeaseSchema(*names, identity), options, executor);
+    return std::make_shared<Engine>(postgres::MakeLeaseSchema(names, identity), names, options,
+                                    executor);
   };
   auto engine = make_engine(postgres::Identity::kSystemAndTimeline);
   const auto identity =
-      postgres::SetUpLeases(engine->options(), engine->schema(), *names, diagnostics);
+      postgres::SetUpLeases(engine->options(), engine->schema(), names, diagnostics);
   if (!identity) return identity.error();
   if (*identity != postgres::Identity::kSystemAndTimeline) {
     spdlog::warn(

@@ -39,23 +39,35 @@ ChangeFacts FactsOf(const PGresult* row, const RegistryChange& change, std::stri
   return facts;
 }
 
-std::string NameOfTable(std::string_view deployment, std::string_view table) {
-  return fmt::format("{}_{}", deployment, table);
+// A row that the server never takes is a mistake in the change.
+Errc FateOf(const Outcome& outcome) {
+  return outcome.errc == Errc::kRefused ? Errc::kBadOptions : outcome.errc;
 }
 
-// A transaction that was rolled back did nothing.
-Errc FateOf(const Outcome& outcome) {
-  return outcome.errc == Errc::kRefused ? Errc::kTransient : outcome.errc;
+// The table that a change creates or drops; empty: it is of another kind.
+std::string_view TableIn(std::string_view key) {
+  constexpr std::string_view kTable = "table/";
+  return key.starts_with(kTable) ? key.substr(kTable.size()) : "";
+}
+
+// A release or the end of a session does not lock the number. It may therefore come between the
+// change and the facts, so the change's own result counts first.
+Judged JudgmentOf(const Outcome& outcome, const RegistryChange& change, std::string_view text) {
+  const auto& own = outcome.results[outcome.results.size() - 2];
+  if (postgres::RowsTouched(own) > 0) {
+    const Revision revision = change.value ? static_cast<Revision>(NumberAt(own.get(), 0)) : 0;
+    return {Errc::kOk, {ChangeOutcome::kDone, revision}};
+  }
+  return internal::Judge(change, FactsOf(outcome.results.back().get(), change, text));
 }
 
 }  // namespace
 
 void PostgresLeases::Change(RegistryChange change, ChangeHandler handler) {
   std::string ignored;
-  const std::string_view dropped = DroppedTable(change);
-  const auto names =
-      postgres::TableNames::Parse(NameOfTable(engine_->lease_options().table, dropped), &ignored);
-  if (WhyInvalid(change) || (!dropped.empty() && !names)) return handler(Errc::kBadOptions, {});
+  const std::string_view name = TableIn(change.key);
+  const auto names = engine_->names().OfTable(name, &ignored);
+  if (WhyInvalid(change) || (!name.empty() && !names)) return handler(Errc::kBadOptions, {});
   auto call =
       pending_.Add<Judged>([handler = std::move(handler)](
                                Judged judged) mutable { handler(judged.errc, judged.answer); },
@@ -71,20 +83,21 @@ void PostgresLeases::Change(RegistryChange change, ChangeHandler handler) {
   queries.push_back({&schema.note_server});
   queries.push_back({&schema.bury});
   queries.push_back({&schema.bury_records});
-  queries.push_back({change.value ? &schema.put_record : &schema.remove_record,
-                     {change.key, read, session, range, epoch}});
-  if (change.value) queries.back().parameters.push_back(text);
   std::shared_ptr<const postgres::Statement> drop;  // lives until it is answered
-  if (!dropped.empty()) {
-    drop = std::make_shared<postgres::Statement>(DropTables(*names));
+  if (const std::string_view dropped = DroppedTable(change); !dropped.empty()) {
+    drop = std::make_shared<postgres::Statement>(
+        postgres::DropTable(engine_->names(), *names, dropped, *change.read));
     queries.push_back({drop.get()});
+  } else {
+    queries.push_back({change.value ? &schema.put_record : &schema.remove_record,
+                       {change.key, read, session, range, epoch}});
+    if (change.value) queries.back().parameters.push_back(text);
   }
   queries.push_back({&schema.record, {change.key, session, range, epoch}});
   engine_->Submit(Engine::Kind::kChange, std::move(queries),
                   [call, drop, change = std::move(change), text](const Outcome& outcome) {
                     if (outcome.errc != Errc::kOk) return call->Answer({FateOf(outcome)});
-                    const PGresult* const row = outcome.results.back().get();
-                    call->Answer(internal::Judge(change, FactsOf(row, change, text)));
+                    call->Answer(JudgmentOf(outcome, change, text));
                   });
 }
 
@@ -107,10 +120,12 @@ LeaseService::Watch PostgresLeases::WatchRecords(Registry::TableHandler handler)
 
 Result<std::unique_ptr<LeaseService>> PostgresLeases::OpenTable(std::string_view table,
                                                                 Diagnostics* diagnostics) {
-  if (const auto why = WhyInvalid(DropTable(table))) return Fail(Errc::kBadUrl, *why, diagnostics);
+  std::string error = WhyInvalid(CreateTable(table, {})).value_or("");
+  const auto names = engine_->names().OfTable(table, &error);
+  if (!error.empty()) return Fail(Errc::kBadUrl, error, diagnostics);
   PostgresLeasesOptions options = engine_->lease_options();
-  options.table = NameOfTable(options.table, table);
-  auto leases = Open(options, engine_->executor(), diagnostics);
+  options.table += fmt::format(".{}", table);  // in errors
+  auto leases = OpenNamed(*names, options, engine_->executor(), diagnostics);
   if (!leases) return leases.error();
   return std::unique_ptr<LeaseService>(*std::move(leases));
 }

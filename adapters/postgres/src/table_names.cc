@@ -38,6 +38,17 @@ std::optional<TableNames> TableNames::Parse(std::string_view text, std::string* 
   return names;
 }
 
+std::optional<TableNames> TableNames::OfTable(std::string_view name, std::string* error) const {
+  TableNames names = *this;
+  names.table_ += fmt::format(".{}", name);
+  const std::size_t bytes = names.table_.size() - 1;  // a quote counts twice: never too few
+  if (bytes <= kLongestName) return names;
+  *error =
+      fmt::format("the deployment's and the table's name have {} bytes with a dot: use at most {}",
+                  bytes, kLongestName);
+  return std::nullopt;
+}
+
 std::string TableNames::With(std::string_view suffix) const {
   return in_schema_ + WithoutSchema(suffix);
 }

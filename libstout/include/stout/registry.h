@@ -36,7 +36,8 @@ namespace stout::inline v1 {
 /// | kTransient  | the coordinator could not be reached, and did nothing                    |
 /// | kUnknown    | Change: it may have been done, or may be done later. Read again          |
 /// | kFenced     | the change's session has ended                                           |
-/// | kBadOptions | no registry takes the change; WhyInvalid(change) has the text              |
+/// | kBadOptions | the change is invalid: WhyInvalid(change) has the text. Or the name of a |
+/// |             | table is too long for this service: OpenTable has the text               |
 class Registry {
  public:
   using ChangeHandler = UniqueFunction<void(ErrorCode, ChangeAnswer)>;
@@ -61,8 +62,8 @@ class Registry {
 
   /// Opens the leases and the registry of a table of this deployment, with sessions of its own. May
   /// block. The table should be listed (CreateTable); its first member fixes its ranges. End its
-  /// sessions and destroy it before the table is dropped. The result must not outlive the
-  /// executor's context of this service. Fails as OpenLeaseService.
+  /// sessions and destroy it before the table is dropped: a table in use is not. The result must
+  /// not outlive the executor's context of this service. Fails as OpenLeaseService.
   [[nodiscard]] virtual Result<std::unique_ptr<LeaseService>> OpenTable(
       std::string_view table, Diagnostics* diagnostics = nullptr) = 0;
 

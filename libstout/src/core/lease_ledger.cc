@@ -47,6 +47,14 @@ Errc LeaseLedger::Release(SessionId session, RangeId range, Epoch epoch, TimePoi
   return Errc::kOk;
 }
 
+bool LeaseLedger::Clear(TimePoint now) {
+  Expire(now);
+  if (!sessions_.empty()) return false;
+  ranges_.clear();
+  partition_ = kHashPartition;
+  return true;
+}
+
 void LeaseLedger::Expire(TimePoint now) {
   for (auto it = sessions_.begin(); it != sessions_.end();) {
     if (it->second.expires > now) {

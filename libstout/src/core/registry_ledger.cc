@@ -6,10 +6,12 @@ Judged Judge(const RegistryChange& change, const ChangeFacts& facts) {
   if (change.owned && !facts.owned) return {Errc::kOk, {ChangeOutcome::kNotOwner, facts.revision}};
   if (change.session != 0 && !facts.alive) return {Errc::kFenced};
   if (facts.as_asked) return {Errc::kOk, {ChangeOutcome::kDone, facts.revision}};
-  return {Errc::kOk, {ChangeOutcome::kChanged, facts.revision}};
+  const bool refused = !DroppedTable(change).empty() && change.read == facts.revision;
+  return {Errc::kOk, {refused ? ChangeOutcome::kInUse : ChangeOutcome::kChanged, facts.revision}};
 }
 
-Judged RegistryLedger::Change(const RegistryChange& change, LeaseLedger& leases, TimePoint now) {
+Judged RegistryLedger::Change(const RegistryChange& change, LeaseLedger& leases, TimePoint now,
+                              const Drop& drop) {
   leases.Expire(now);
   std::erase_if(records_, [&](const auto& entry) {
     return entry.second.session != 0 && !leases.Alive(entry.second.session);
@@ -18,8 +20,10 @@ Judged RegistryLedger::Change(const RegistryChange& change, LeaseLedger& leases,
                     .alive = leases.Alive(change.session)};
   auto found = records_.find(change.key);
   const Revision before = found == records_.end() ? 0 : found->second.revision;
+  const std::string_view dropped = DroppedTable(change);
   const bool may = (!change.owned || facts.owned) && (change.session == 0 || facts.alive) &&
-                   (!change.read || *change.read == before);
+                   (!change.read || *change.read == before) &&
+                   (dropped.empty() || drop == nullptr || drop(dropped));
   if (may && change.value) {
     found =
         records_.insert_or_assign(change.key, Record{*change.value, ++last_, change.session}).first;

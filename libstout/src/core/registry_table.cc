@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <set>
 #include <type_traits>
 #include <utility>
@@ -14,8 +16,10 @@ namespace {
 constexpr std::string_view kConfig = "config";
 constexpr std::string_view kDatalet = "datalet/";
 constexpr std::string_view kSet = "set/";
-constexpr std::string_view kConfirmed = "confirmed/";
 constexpr std::string_view kTable = "table/";
+
+constexpr std::size_t kMostMembers = 64;                         // MemberMask has one bit for each
+constexpr std::uint64_t kEndOfNumbers = std::uint64_t{1} << 63;  // services store int8
 
 bool IsPrintable(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 127; });
@@ -37,6 +41,10 @@ std::optional<std::string> WhyNot(const Datalet& datalet) {
 }
 
 std::optional<std::string> WhyNot(const RangeRecord& set) {
+  if (set.members.size() > kMostMembers) {
+    return fmt::format("the set has {} members, but may have {} at most: remove {} of them",
+                       set.members.size(), kMostMembers, set.members.size() - kMostMembers);
+  }
   std::set<std::string_view> ids;
   bool in = false;
   for (const RangeRecord::Member& member : set.members) {
@@ -77,11 +85,9 @@ std::optional<std::string> WhyInvalid(const ClusterConfig& config) {
     return fmt::format("ranges is {}: use 1 to {}", config.ranges, kMaxRanges);
   }
   if (!IsPartitionName(config.partition)) {
-    return fmt::format("'{}' is no partition: use a lowercase letter, then no blanks",
-                       config.partition);
-  }
-  if ((config.step == 0) != (config.mode == config.aim)) {
-    return "step must be 0 if mode and aim are equal, and at least 1 otherwise";
+    return fmt::format(
+        "'{}' is no partition: use a lowercase letter, then printable ASCII without blanks",
+        config.partition);
   }
   return std::nullopt;
 }
@@ -129,18 +135,12 @@ RegistryChange RemoveDatalet(std::string_view id) {
   return {.key = fmt::format("{}{}", kDatalet, id)};
 }
 
-RegistryChange ConfirmConfig(std::string_view node, Revision config, SessionId session) {
-  return {.key = fmt::format("{}{}", kConfirmed, node),
-          .value = Confirmation{config},
-          .session = session};
-}
-
 RegistryChange CreateTable(std::string_view name, ClusterConfig config) {
   return {.key = fmt::format("{}{}", kTable, name), .value = std::move(config), .read = 0};
 }
 
-RegistryChange DropTable(std::string_view name) {
-  return {.key = fmt::format("{}{}", kTable, name)};
+RegistryChange DropTable(std::string_view name, Revision read) {
+  return {.key = fmt::format("{}{}", kTable, name), .read = read};
 }
 
 std::string_view DroppedTable(const RegistryChange& change) {
@@ -157,6 +157,9 @@ bool IsTableName(std::string_view name) {
 
 std::optional<std::string> WhyInvalid(const RegistryChange& change) {
   const std::string_view key = change.key;
+  if (change.read.value_or(0) >= kEndOfNumbers || change.session >= kEndOfNumbers) {
+    return "the revision or session is no number that a registry gave: use one that was answered";
+  }
   if (key.starts_with(kTable) && !IsTableName(key.substr(kTable.size()))) {
     return fmt::format(
         "'{}' is no name of a table: use 1 to 32 letters a to z, digits and '_', a letter first",
@@ -167,7 +170,10 @@ std::optional<std::string> WhyInvalid(const RegistryChange& change) {
     return "a set changes only under the epoch of its range: use ChangeSet";
   }
   if (!change.value) {
-    if (key.starts_with(kTable)) return std::nullopt;
+    if (key.starts_with(kTable)) {
+      if (change.read.value_or(0) != 0) return std::nullopt;
+      return "a table is dropped only under its revision: use DropTable with the one that was read";
+    }
     if (key.starts_with(kDatalet)) return WhyNoName("datalet", key.substr(kDatalet.size()));
     return fmt::format("record '{}' is not removed: change it", key);
   }
@@ -187,13 +193,14 @@ std::optional<RangeId> RangeIn(std::string_view digits) {
   return whole && range < kMaxRanges ? std::optional(range) : std::nullopt;
 }
 
+std::string NameIn(std::string_view key, std::string_view prefix) {
+  return std::string(key.substr(std::min(prefix.size(), key.size())));
+}
+
 }  // namespace
 
 std::optional<std::string> Place(std::string_view key, RegistryValue value, Revision revision,
                                  RegistryTable* table) {
-  const auto name_in = [key](std::string_view prefix) {
-    return std::string(key.substr(std::min(prefix.size(), key.size())));
-  };
   std::optional<std::string> why;
   if (auto* const config = std::get_if<ClusterConfig>(&value)) {
     why = WhyInvalid(*config);
@@ -202,13 +209,13 @@ std::optional<std::string> Place(std::string_view key, RegistryValue value, Revi
       table->config = {*std::move(config), revision};
       return why;
     }
-    const std::string name = name_in(kTable);
+    const std::string name = NameIn(key, kTable);
     if (key.starts_with(kTable) && IsTableName(name)) {
       table->tables[name] = {*std::move(config), revision};
       return why;
     }
   } else if (auto* const datalet = std::get_if<Datalet>(&value)) {
-    const std::string id = name_in(kDatalet);
+    const std::string id = NameIn(key, kDatalet);
     if (key.starts_with(kDatalet)) {
       why = WhyNoName("datalet", id);
       if (!why) why = WhyNot(*datalet);
@@ -216,19 +223,27 @@ std::optional<std::string> Place(std::string_view key, RegistryValue value, Revi
       return why;
     }
   } else if (auto* const set = std::get_if<RangeRecord>(&value)) {
-    const auto range = key.starts_with(kSet) ? RangeIn(name_in(kSet)) : std::nullopt;
+    const auto range = key.starts_with(kSet) ? RangeIn(NameIn(key, kSet)) : std::nullopt;
     if (range) {
       why = WhyNot(*set);
       if (!why) table->sets[*range] = {*std::move(set), revision};
       return why;
     }
-  } else if (key.starts_with(kConfirmed)) {
-    const std::string node = name_in(kConfirmed);
-    why = WhyNoName("node", node);
-    if (!why) table->confirmed[node] = std::get<Confirmation>(value).config;
-    return why;
   }
   return fmt::format("record '{}' takes no such value", key);
+}
+
+void Remove(std::string_view key, RegistryTable* table) {
+  table->damaged.erase(std::string(key));
+  if (key == kConfig) {
+    table->config.reset();
+  } else if (key.starts_with(kDatalet)) {
+    table->datalets.erase(NameIn(key, kDatalet));
+  } else if (key.starts_with(kTable)) {
+    table->tables.erase(NameIn(key, kTable));
+  } else if (key.starts_with(kSet)) {
+    if (const auto range = RangeIn(NameIn(key, kSet))) table->sets.erase(*range);
+  }
 }
 
 }  // namespace stout::internal

@@ -56,10 +56,12 @@ LeaseTable ReadTable(const PGresult* rows) {
 
 }  // namespace
 
-PostgresLeases::Engine::Engine(postgres::LeaseSchema schema, const PostgresLeasesOptions& options,
+PostgresLeases::Engine::Engine(postgres::LeaseSchema schema, const postgres::TableNames& names,
+                               const PostgresLeasesOptions& options,
                                const asio::any_io_executor& executor)
     : settings_(std::make_shared<const Settings>(
           Settings{std::move(schema), ConnectionOptions(options)})),
+      names_(names),
       lease_options_(options),
       executor_(executor),
       strand_(asio::make_strand(executor)),
@@ -75,6 +77,7 @@ PostgresLeases::Engine::Engine(postgres::LeaseSchema schema, const PostgresLease
   };
   renewals_ = make_pool("postgres lease renewals");
   changes_ = make_pool("postgres lease changes");
+  reads_ = make_pool("postgres lease reads");
 }
 
 void PostgresLeases::Engine::Submit(Kind kind, std::vector<postgres::Query> queries,
@@ -84,13 +87,13 @@ void PostgresLeases::Engine::Submit(Kind kind, std::vector<postgres::Query> quer
 }
 
 void PostgresLeases::Engine::Ask(std::vector<postgres::Query> queries, const Handler& handler) {
-  if (!Run(Kind::kRenewal, std::move(queries), handler)) handler({Errc::kTransient});
+  if (!Run(Kind::kRead, std::move(queries), handler)) handler({Errc::kTransient});
 }
 
 // Weak while it waits: the engine owns the pool, and an executor that is stopped first would leave
 // a cycle. A call that waits when the engine is gone has been answered.
 bool PostgresLeases::Engine::Run(Kind kind, std::vector<postgres::Query> queries, Handler handler) {
-  const auto& pool = kind == Kind::kRenewal ? renewals_ : changes_;
+  const auto& pool = kind == Kind::kRenewal ? renewals_ : kind == Kind::kChange ? changes_ : reads_;
   return pool->Submit(
       [weak = weak_from_this(), kind, queries = std::move(queries),
        handler = std::move(handler)](postgres::Connection* connection) -> asio::awaitable<void> {
@@ -148,7 +151,7 @@ void PostgresLeases::Engine::Poll() {
   };
   std::vector<postgres::Query> queries(1, postgres::Query{&schema().table});
   if (records_watched_) queries.push_back({&schema().records});
-  if (!Run(Kind::kRenewal, std::move(queries), look)) look({Errc::kTransient});
+  if (!Run(Kind::kRead, std::move(queries), look)) look({Errc::kTransient});
 }
 
 void PostgresLeases::Engine::PollLater(Duration pause) {
@@ -162,6 +165,7 @@ void PostgresLeases::Engine::PollLater(Duration pause) {
 void PostgresLeases::Engine::Close() {
   renewals_->Close();
   changes_->Close();
+  reads_->Close();
   asio::post(strand_, [self = shared_from_this()] {
     self->closed_ = true;
     self->timer_.cancel();

@@ -18,11 +18,12 @@ namespace stout {
 class PostgresLeases::Engine : public std::enable_shared_from_this<Engine> {
  public:
   using Handler = std::function<void(const postgres::Outcome&)>;
-  // Changes wait for each other's locks, on a connection of their own.
-  enum class Kind { kRenewal, kChange };
+  // Each kind has a connection of its own, so that renewals wait for nothing. Changes wait for each
+  // other's locks. Reads include the watch.
+  enum class Kind { kRenewal, kChange, kRead };
 
-  Engine(postgres::LeaseSchema schema, const PostgresLeasesOptions& options,
-         const boost::asio::any_io_executor& executor);
+  Engine(postgres::LeaseSchema schema, const postgres::TableNames& names,
+         const PostgresLeasesOptions& options, const boost::asio::any_io_executor& executor);
 
   // All from any thread.
   // One transaction, durable if it is answered kOk. kTransient: no connection, or too much waits
@@ -37,6 +38,7 @@ class PostgresLeases::Engine : public std::enable_shared_from_this<Engine> {
   void Close();
 
   [[nodiscard]] const postgres::LeaseSchema& schema() const { return settings_->schema; }
+  [[nodiscard]] const postgres::TableNames& names() const { return names_; }
   [[nodiscard]] const PostgresOptions& options() const { return settings_->options; }
   [[nodiscard]] const PostgresLeasesOptions& lease_options() const { return lease_options_; }
   [[nodiscard]] const boost::asio::any_io_executor& executor() const { return executor_; }
@@ -55,11 +57,13 @@ class PostgresLeases::Engine : public std::enable_shared_from_this<Engine> {
   void PollLater(Duration pause);
 
   const std::shared_ptr<const Settings> settings_;
+  const postgres::TableNames names_;
   const PostgresLeasesOptions lease_options_;
   const boost::asio::any_io_executor executor_;
   const boost::asio::any_io_executor strand_;
-  std::shared_ptr<Pool> renewals_;  // And the watch.
+  std::shared_ptr<Pool> renewals_;
   std::shared_ptr<Pool> changes_;
+  std::shared_ptr<Pool> reads_;
   Feed<LeaseTable> leases_;
   Feed<RegistryTable> records_;
 

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <string_view>
 
+#include "stout/adapters/registry_json.h"
 #include "stout/core/lease_table.h"
 
 namespace stout::postgres {
@@ -24,6 +26,13 @@ constexpr std::string_view kMaySql =
     "AND ($4::int8 < 0 OR EXISTS (SELECT FROM {r} JOIN {m} USING (session) "
     "WHERE range = $4::int8 AND epoch = $5::int8))";
 
+// Text as an SQL literal.
+std::string Literal(std::string_view text) {
+  std::string literal = "'";
+  for (const char c : text) literal.append(c == '\'' ? 2 : 1, c);
+  return literal + '\'';
+}
+
 }  // namespace
 
 LeaseSchema MakeLeaseSchema(const TableNames& names, Identity identity) {
@@ -37,7 +46,7 @@ LeaseSchema MakeLeaseSchema(const TableNames& names, Identity identity) {
                        fmt::arg("m", names.With("_members")), fmt::arg("r", names.With("_ranges")),
                        fmt::arg("g", names.With("_records")), fmt::arg("id", id),
                        fmt::arg("differs", differs), fmt::arg("time", kTimeSql),
-                       fmt::arg("hash", kHashPartition));
+                       fmt::arg("hash", kHashPartition), fmt::arg("suspect", kSuspect));
   };
   constexpr Type kInt = Type::kInt8;
   LeaseSchema schema;
@@ -51,7 +60,9 @@ LeaseSchema MakeLeaseSchema(const TableNames& names, Identity identity) {
                             R"(WITH changed AS (
   UPDATE {n} SET next = greatest(next, {time})
   WHERE EXISTS (SELECT FROM {m} WHERE session = -1 AND ({differs})) RETURNING next),
-ended AS (DELETE FROM {m} WHERE session > 0 AND EXISTS (SELECT FROM changed))
+ended AS (DELETE FROM {m} WHERE session > 0 AND EXISTS (SELECT FROM changed)),
+suspected AS (UPDATE {g} SET value = '{suspect}' || value, revision = (SELECT next FROM changed)
+  WHERE key LIKE 'set/%' AND value NOT LIKE '{suspect}%' AND EXISTS (SELECT FROM changed))
 UPDATE {m} SET address = {id}, expires_at = CASE WHEN EXISTS (SELECT FROM changed)
   THEN clock_timestamp() + ttl_us * interval '1 microsecond' ELSE expires_at END
 WHERE session = -1
@@ -126,7 +137,7 @@ AND (EXISTS (SELECT FROM changed) OR (address LIKE '/%' AND {id} NOT LIKE '/%'))
                   std::string(kMaySql) +
                   " ON CONFLICT (key) DO UPDATE SET "
                   "value = excluded.value, revision = excluded.revision, "
-                  "session = excluded.session"),
+                  "session = excluded.session RETURNING g.revision"),
       {Type::kText, kInt, kInt, kInt, kInt, Type::kText}};
   schema.remove_record = {
       "stout_remove_record",
@@ -177,11 +188,31 @@ std::vector<const Statement*> LeaseSchema::statements() const {
           &remove_record, &bury_records, &record,      &records};
 }
 
-Statement DropTables(const TableNames& names) {
-  return {"",
-          fmt::format("DROP TABLE IF EXISTS {}, {}, {}, {}", names.With("_number"),
-                      names.With("_members"), names.With("_ranges"), names.With("_records")),
-          {}};
+Statement DropTable(const TableNames& names, const TableNames& dropped, std::string_view name,
+                    std::uint64_t revision) {
+  // A join that comes later waits for the lock, and then finds no table.
+  const std::string body = fmt::format(
+      R"(BEGIN
+  IF NOT EXISTS (SELECT FROM {g} WHERE key = 'table/{name}' AND revision = {revision}) THEN
+    RETURN;
+  END IF;
+  IF to_regclass({members_text}) IS NOT NULL THEN
+    PERFORM set_config('lock_timeout', '200ms', true);
+    LOCK TABLE {n}, {m}, {r};
+    IF EXISTS (SELECT FROM {m} WHERE session > 0 AND expires_at > clock_timestamp()) THEN
+      RETURN;
+    END IF;
+    DROP TABLE {n}, {m}, {r};
+    DROP TABLE IF EXISTS {dropped_records};
+  END IF;
+  DELETE FROM {g} WHERE key = 'table/{name}';
+END)",
+      fmt::arg("g", names.With("_records")), fmt::arg("name", name), fmt::arg("revision", revision),
+      fmt::arg("members_text", Literal(dropped.With("_members"))),
+      fmt::arg("n", dropped.With("_number")), fmt::arg("m", dropped.With("_members")),
+      fmt::arg("r", dropped.With("_ranges")),
+      fmt::arg("dropped_records", dropped.With("_records")));
+  return {"", "DO " + Literal(body), {}};
 }
 
 }  // namespace stout::postgres

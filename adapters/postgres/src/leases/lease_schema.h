@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "../connection.h"
@@ -23,7 +24,8 @@ namespace stout::postgres {
 // "SYSTEM/TIMELINE", and the longest ttl that was ever requested. If the identity changes, a
 // standby was promoted or a backup restored, and the last records may be missing. Then all sessions
 // end, and this row bars every range until one ttl has passed. By then the leases whose records are
-// missing have ended by their owners' clocks. Numbers are at least the time in microseconds, so
+// missing have ended by their owners' clocks. The sets may be old too: kSuspect before their values
+// keeps them from being used. Numbers are at least the time in microseconds, so
 // none is given out twice.
 //
 // A change of a registry's record locks the number like a take. Therefore it sees the owner of its
@@ -51,7 +53,7 @@ struct LeaseSchema {
   // Of the registry, after `bury`. $1 text key; $2 int8: the revision that the record must have, 0:
   // there must be none, negative: any; $3 int8: the session that must live, or 0; $4, $5 int8: the
   // range and the epoch that it must be held under; a negative range: none.
-  Statement put_record;  // $6 text value.
+  Statement put_record;  // $6 text value. Returns the revision, if it was done.
   Statement remove_record;
   Statement bury_records;  // Deletes those whose sessions have ended.
   // $1 text key; $2 session, $3 range, $4 epoch, as above. One row: see RecordColumn.
@@ -74,8 +76,10 @@ struct LeaseSchema {
   std::vector<Statement> create;  // One transaction.
 };
 
-// Drops the tables of a deployment.
-[[nodiscard]] Statement DropTables(const TableNames& names);
+// Removes the record "table/NAME" from the deployment `names`, and drops the tables `dropped` if
+// they are there. Does nothing if the record has another revision, or if a session is alive there.
+[[nodiscard]] Statement DropTable(const TableNames& names, const TableNames& dropped,
+                                  std::string_view name, std::uint64_t revision);
 
 // The parts of a server's identity that a role may know. The timeline grows at each promotion. The
 // system identifier differs in a cluster that was restored from a dump. Roles that may know more

@@ -38,6 +38,10 @@ class LeaseLedger {
   Acquired Acquire(SessionId session, RangeId range, TimePoint now);
   Errc Release(SessionId session, RangeId range, Epoch epoch, TimePoint now);
 
+  /// Forgets the ranges and the partition; the next member fixes them. Returns false, and does
+  /// nothing, if a session is alive. No number is given out again.
+  bool Clear(TimePoint now);
+
   /// Ends the sessions whose time is over. Every other call does this first.
   void Expire(TimePoint now);
   /// Returns the time at which the next session ends unless it is renewed; kNever without sessions.

@@ -21,7 +21,11 @@ inline constexpr RangeId kMaxRanges = 65536;
 inline constexpr std::string_view kHashPartition = "hash";
 
 [[nodiscard]] constexpr bool IsPartitionName(std::string_view name) {
-  return !name.empty() && name[0] >= 'a' && name[0] <= 'z' && name.find(' ') == name.npos;
+  if (name.empty() || name[0] < 'a' || name[0] > 'z') return false;
+  for (const char c : name) {
+    if (c <= ' ' || c >= 127) return false;
+  }
+  return true;
 }
 
 /// Names one incarnation of a member, unique within a lease service for ever. Zero means "none".

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "stout/core/errc.h"
 #include "stout/core/lease_ledger.h"
@@ -10,7 +12,7 @@
 
 namespace stout::internal {
 
-/// What a coordinator saw in the transaction of a change, after it.
+/// The record, owner and session as the transaction read them.
 struct ChangeFacts {
   bool owned = false;     ///< the range is held under the epoch of the change
   bool alive = false;     ///< the change's session
@@ -26,7 +28,8 @@ struct Judged {
 };
 
 /// The answer to a change. A record that already is as asked for counts as done, because the change
-/// may be the repetition of one whose answer was lost.
+/// may be the repetition of one whose answer was lost. A DropTable whose record still has the
+/// revision that it compares was refused because of sessions.
 [[nodiscard]] Judged Judge(const RegistryChange& change, const ChangeFacts& facts);
 
 /// The records of a registry in one process, beside a LeaseLedger. stout/registry.h documents the
@@ -35,8 +38,15 @@ struct Judged {
 /// Owner: value type.   Threads: none of its own; callers serialise, and `now` never goes back.
 class RegistryLedger {
  public:
-  /// Requires no error of WhyInvalid(change).
-  Judged Change(const RegistryChange& change, LeaseLedger& leases, TimePoint now);
+  /// Empties a table, or returns false if it has live sessions.
+  using Drop = std::function<bool(std::string_view table)>;
+
+  /// Requires no error of WhyInvalid(change). `drop` is called if all comparisons of a DropTable
+  /// hold; null: there is nothing to empty.
+  Judged Change(const RegistryChange& change, LeaseLedger& leases, TimePoint now,
+                const Drop& drop = nullptr);
+  /// Removes all records. No revision is given out again.
+  void Clear() { records_.clear(); }
   /// Leaves out the records whose sessions have ended.
   [[nodiscard]] RegistryTable Table(const LeaseLedger& leases) const;
 

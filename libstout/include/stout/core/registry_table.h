@@ -30,10 +30,7 @@ enum class ReplicationMode { kMsSc, kMsEc };
 
 /// The configuration of a deployment. The first node writes it, later nodes agree (WhyRefused).
 struct ClusterConfig {
-  ReplicationMode mode = ReplicationMode::kMsSc;  ///< in force
-  /// The mode that a transition leads to; equals `mode` if there is no transition.
-  ReplicationMode aim = ReplicationMode::kMsSc;
-  std::uint32_t step = 0;      ///< of the transition, counted from 1; 0 if there is none
+  ReplicationMode mode = ReplicationMode::kMsSc;  ///< wanted; RangeRecord::strong is in force
   std::uint32_t replicas = 3;  ///< wanted members of each range, lazy ones not counted; >= 1
   std::uint32_t min_in = 1;    ///< with fewer members `in`, writes are refused; 1..replicas
   std::uint32_t ack = 1;       ///< members that a write of ms+ec waits for; 1..replicas
@@ -48,7 +45,7 @@ struct ClusterConfig {
 [[nodiscard]] std::optional<std::string> WhyInvalid(const ClusterConfig& config);
 /// Returns why a node that was started with `wanted` cannot serve a deployment that has `kept`,
 /// with both values and the remedy. Fill in `kept`'s value for each option that was not given.
-/// `aim` and `step` are not compared. Returns nullopt if they agree.
+/// Returns nullopt if they agree.
 [[nodiscard]] std::optional<std::string> WhyRefused(const ClusterConfig& wanted,
                                                     const ClusterConfig& kept);
 
@@ -60,13 +57,6 @@ struct Datalet {
   TimePoint since{};           ///< when it was added
 
   bool operator==(const Datalet&) const = default;
-};
-
-/// A node has taken up this revision of the configuration, and acts by it.
-struct Confirmation {
-  Revision config = 0;
-
-  bool operator==(const Confirmation&) const = default;
 };
 
 template <typename T>
@@ -82,7 +72,6 @@ struct RegistryTable {
   std::optional<Recorded<ClusterConfig>> config;
   std::map<std::string, Recorded<Datalet>> datalets;  ///< by id
   std::map<RangeId, Recorded<RangeRecord>> sets;
-  std::map<std::string, Revision> confirmed;  ///< revision of the configuration, by node
   std::map<std::string, Recorded<ClusterConfig>> tables;  ///< by name; with its first configuration
   /// Records that cannot be read, by key ("set/3"): an error with the key and the remedy. They are
   /// missing above. A change may replace them, by their revision.
@@ -91,7 +80,7 @@ struct RegistryTable {
   bool operator==(const RegistryTable&) const = default;
 };
 
-using RegistryValue = std::variant<ClusterConfig, Datalet, RangeRecord, Confirmation>;
+using RegistryValue = std::variant<ClusterConfig, Datalet, RangeRecord>;
 
 /// One change of one record, and what must hold for it. A coordinator compares and changes in one
 /// transaction. Made by the functions below.
@@ -120,26 +109,25 @@ struct RegistryChange {
 /// An id has 1..200 printable characters, without '/'.
 [[nodiscard]] RegistryChange AddDatalet(std::string_view id, Datalet datalet, SessionId session);
 [[nodiscard]] RegistryChange RemoveDatalet(std::string_view id);
-/// Reports, until `session` ends, that this node acts by revision `config` of the configuration.
-[[nodiscard]] RegistryChange ConfirmConfig(std::string_view node, Revision config,
-                                           SessionId session);
 /// A table is a deployment of its own, listed here (Registry::OpenTable). A name has 1..32 letters
 /// a to z, digits and '_', and begins with a letter.
 [[nodiscard]] RegistryChange CreateTable(std::string_view name, ClusterConfig config);
-/// Removes the table from the list, and all its records and leases with it.
-[[nodiscard]] RegistryChange DropTable(std::string_view name);
+/// Removes the table from the list, and all its records with it. `read`: revision of the table that
+/// was read; not 0. Answered kInUse if a session of the table is alive.
+[[nodiscard]] RegistryChange DropTable(std::string_view name, Revision read);
 
 /// Returns the table's name if the change is a DropTable; empty otherwise.
 [[nodiscard]] std::string_view DroppedTable(const RegistryChange& change);
-/// Returns why no registry takes the change; nullopt if it may be tried.
+/// Returns why the change is invalid; nullopt if it may be tried.
 [[nodiscard]] std::optional<std::string> WhyInvalid(const RegistryChange& change);
 [[nodiscard]] bool IsTableName(std::string_view name);
 
 /// The outcome of a change that the coordinator has judged.
 enum class ChangeOutcome {
-  kDone,     ///< the record is as asked for
-  kChanged,  ///< the record has another revision: read it again
-  kNotOwner  ///< the range's lease is not held under that epoch: stop serving it
+  kDone,      ///< the record is as asked for
+  kChanged,   ///< the record has another revision: read it again
+  kNotOwner,  ///< the range's lease is not held under that epoch: stop serving it
+  kInUse      ///< the table to drop has live sessions: end them first
 };
 
 struct ChangeAnswer {
@@ -156,5 +144,7 @@ namespace stout::internal {
 /// Puts a value into its place in a table. Returns an error if it does not fit the key.
 [[nodiscard]] std::optional<std::string> Place(std::string_view key, RegistryValue value,
                                                Revision revision, RegistryTable* table);
+/// Removes what the table has of this record, also if it is damaged.
+void Remove(std::string_view key, RegistryTable* table);
 
 }  // namespace stout::internal

@@ -11,12 +11,14 @@ namespace stout {
 ///
 /// | record           | fields                                                              |
 /// |------------------|---------------------------------------------------------------------|
-/// | config, table/N  | mode, aim, step, replicas, min_in, ack, member_timeout_us,          |
-/// |                  | partition, ranges                                                   |
+/// | config, table/N  | mode, replicas, min_in, ack, member_timeout_us, partition, ranges   |
 /// | datalet/ID       | url, node, capacity, since_us                                       |
-/// | set/RANGE        | members: [{datalet, state, since_us}], closed: [[epoch, version]]   |
-/// | confirmed/NODE   | config                                                              |
+/// | set/RANGE        | members: [{datalet, in, since_us}], closed: [[epoch, version]],     |
+/// |                  | swept, strong, revision                                             |
 [[nodiscard]] std::string EncodeRecord(const RegistryValue& value);
+
+/// A record that begins with this may be out of date, and is not used.
+inline constexpr std::string_view kSuspect = "suspect ";
 
 /// Adds a record to a table. If the text is not what EncodeRecord writes, an error goes to
 /// `table->damaged` instead. `shown` names the record for an operator: "etcd key 'kv/set/3'". A

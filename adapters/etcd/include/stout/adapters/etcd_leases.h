@@ -19,7 +19,8 @@ namespace stout {
 struct EtcdLeasesOptions {
   /// HOST:PORT of the cluster's members. If one does not answer, the next is asked.
   std::vector<std::string> endpoints{};
-  /// Name of the deployment: all keys are below "NAME/".
+  /// Name of the deployment: all keys are below "NAME/". It has no "::", which separates tables. A
+  /// part behind a "/" is not member, range, set, datalet or table.
   std::string name = "stout";
   /// After this time without an answer another member is asked from then on; the unanswered call
   /// may still happen. It also limits the time for a new connection. > 0
@@ -40,7 +41,6 @@ struct EtcdLeasesOptions {
 /// | NAME/range/RANGE | the session and its address | with the session's lease |
 /// | NAME/config, NAME/set/RANGE, NAME/table/TABLE | JSON, see registry_json.h | for ever |
 /// | NAME/datalet/ID | JSON | with its session's lease, if it has a session |
-/// | NAME/confirmed/NODE | JSON | with the session's lease |
 ///
 /// A session is an etcd lease, whose ttl is a whole number of seconds: other times are rounded up.
 /// A transaction takes a range by creating its key. The epoch is the key's revision plus the Unix
@@ -48,7 +48,7 @@ struct EtcdLeasesOptions {
 /// follows from that revision on, on a connection of its own. If the watch is cut, or if the
 /// changes that it missed are compacted, it reads everything again. A change of a record compares
 /// its mod_revision, and for a set the create_revision of the range's key. A table TABLE of the
-/// deployment is the deployment NAME.TABLE.
+/// deployment is the deployment NAME::TABLE.
 ///
 /// Owner, threads: as LeaseService; the executor's context must outlive it. All I/O is on the
 /// executor, without blocking. Three connections: for renewals, for changes, for the watch.

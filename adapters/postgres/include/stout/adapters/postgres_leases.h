@@ -15,6 +15,10 @@
 
 namespace stout {
 
+namespace postgres {
+class TableNames;
+}
+
 struct PostgresLeasesOptions {
   /// As PostgresOptions::connection: a primary.
   std::string connection{};
@@ -48,12 +52,13 @@ struct PostgresLeasesOptions {
 /// because expiry sends no notification.
 ///
 /// The registry's records are rows of the table "_records", with JSON as in registry_json.h. A
-/// table TABLE of the deployment is a deployment whose `table` is this one's with "_TABLE" behind
-/// it.
+/// table TABLE of the deployment is a deployment with the prefix "PREFIX.TABLE", in quotes. The dot
+/// is a part of its name, which no other deployment's has.
 ///
 /// Owner, threads: as LeaseService; the executor's context must outlive it. All I/O is on the
 /// executor, without blocking, except that libpq looks up host names in the call that connects.
-/// There are two connections. One serves only renewals and the watch, so that nothing delays them.
+/// There are up to three connections: for renewals, so that nothing delays them, for changes, and
+/// for reads and the watch.
 class PostgresLeases final : public LeaseService, private Registry {
  public:
   /// Blocks: connects, checks or creates the tables. Fails with kBadUrl and kTransient.
@@ -78,6 +83,10 @@ class PostgresLeases final : public LeaseService, private Registry {
 
  private:
   class Engine;
+
+  static Result<std::unique_ptr<PostgresLeases>> OpenNamed(
+      const postgres::TableNames& names, const PostgresLeasesOptions& options,
+      const boost::asio::any_io_executor& executor, Diagnostics* diagnostics);
 
   explicit PostgresLeases(std::shared_ptr<Engine> engine);
   [[nodiscard]] std::shared_ptr<PendingCall<Errc>> AddCall(Handler handler);
