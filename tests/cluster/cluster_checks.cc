@@ -26,8 +26,17 @@ std::vector<MemberIndex> ClusterWorld::In() const {
 void ClusterWorld::OnRecord(const RangeRecord& before) {
   const RangeRecord& record = registry_.record();
   ++counts_.changes;
+  counts_.sweeps += record.swept > before.swept ? 1 : 0;
   std::string in;
-  for (const RangeRecord::Member& member : record.members) in += member.in ? '1' : '0';
+  bool left = false;
+  for (MemberIndex m = 0; m < options_.datalets; ++m) {
+    const bool was_in = before.members[m].in;
+    const bool is_in = record.members[m].in;
+    in += is_in ? '1' : '0';
+    counts_.fills += !was_in && is_in ? 1 : 0;
+    counts_.drops += was_in && !is_in ? 1 : 0;
+    left |= was_in && !is_in;
+  }
   trace_.Add(now(), "record", record.revision, record.swept, record.strong, in);
   if (In().empty()) return verdict_.Fail("no member with all data is in");
   if (before.strong && !record.strong) {
@@ -37,6 +46,7 @@ void ClusterWorld::OnRecord(const RangeRecord& before) {
     BeginStrong();
   }
   for (const auto& [key, stamp] : acked_) CheckAcked(key, stamp, "when the members change");
+  if (!left && !Forgets()) CheckOwed();
   owed_.clear();
   for (const std::size_t write : all_acked_) {
     if (IsKept(write)) owed_.insert(write);
@@ -83,6 +93,8 @@ void ClusterWorld::CheckAcked(const std::string& key, Stamp stamp, const char* w
   for (const MemberIndex m : In()) {
     const Stamp has = datalets_[m].state(key).stamp;
     if (has >= stamp) continue;
+    const bool settled = stamp.epoch <= registry_.record().swept;
+    if (has == Stamp{} && settled && options_.erases > 0) continue;  // a tombstone, forgotten
     verdict_.Fail(fmt::format(
         "datalet {} is in and lacks an acknowledged write of {} {}: ({},{}), has ({},{})", m, key,
         when, stamp.epoch, stamp.version, has.epoch, has.version));

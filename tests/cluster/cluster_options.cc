@@ -27,6 +27,8 @@ ClusterFaults DeriveFaults(Random& random) {
   faults.empty_datalet = rate(20);
   faults.cut_link = rate(40);
   faults.slow_datalet = rate(40);
+  faults.full_datalet = rate(20);
+  faults.expire = rate(100);
   // A store that forgets is a failure of its own: no other member may seem to fail meanwhile.
   if (faults.empty_datalet > 0) faults.lose = faults.late = 0;
   return faults;
@@ -145,13 +147,13 @@ std::string Describe(const ClusterOptions& w) {
       "  ttl {} ms, latency {} to {} ms, member_timeout {} ms, mark {} ms, attempt {} ms, min_in "
       "{}, cached {}, writes {}, erases {}\n"
       "  faults (per thousand): lose {}, late {}, twice {}, pause {}, crash node {} datalet {}, "
-      "empty {}, cut {}, slow {}, mode {}\n",
+      "empty {}, cut {}, slow {}, full {}, expire {}, mode {}\n",
       w.seed, static_cast<int>(w.mistake), w.strong ? "sc" : "ec", w.nodes, w.datalets,
       w.in_at_start, w.keys, w.clients, w.steps, ms(w.mean_pause), ms(w.ttl), ms(w.min_latency),
       ms(w.max_latency), ms(w.keeper.member_timeout), ms(w.keeper.mark_interval),
       ms(w.engine.lane.attempt_timeout), w.set.min_in, w.cached, w.writes, w.erases, f.lose, f.late,
       f.twice, f.pause_node, f.crash_node, f.crash_datalet, f.empty_datalet, f.cut_link,
-      f.slow_datalet, f.change_mode);
+      f.slow_datalet, f.full_datalet, f.expire, f.change_mode);
 }
 
 }  // namespace stout::sim

@@ -29,6 +29,11 @@ ClusterWorld::Counts& ClusterWorld::Counts::operator+=(const Counts& other) {
   answered += other.answered;
   owners += other.owners;
   changes += other.changes;
+  fills += other.fills;
+  drops += other.drops;
+  sweeps += other.sweeps;
+  repairs += other.repairs;
+  unknown_commits += other.unknown_commits;
   undecided += other.undecided;
   return *this;
 }
@@ -64,8 +69,8 @@ void ClusterWorld::Run() {
     if (!verdict_.failed()) Step();
   }
   Heal();
-  ExpectService();
   ExpectEqualMembers();
+  ExpectService();
   CheckOwed();
   CheckHistory();
 }
@@ -82,9 +87,12 @@ void ClusterWorld::Step() {
 }
 
 void ClusterWorld::Trouble() {
-  if (Forgets()) return;
   const ClusterFaults& faults = options_.faults;
   const auto node = static_cast<std::uint32_t>(random_.Below(options_.nodes));
+  if (Forgets()) {  // the owner may fail, but no other member
+    if (random_.Chance(faults.crash_node)) Crash(node);
+    return;
+  }
   const auto m = static_cast<MemberIndex>(random_.Below(options_.datalets));
   if (random_.Chance(faults.pause_node)) {
     nodes_[node].paused_until =
@@ -102,6 +110,12 @@ void ClusterWorld::Trouble() {
   if (random_.Chance(faults.slow_datalet)) {
     datalets_[m].slow_until = Disturb("slow", random_.Between(1ms, 150ms), m);
   }
+  if (random_.Chance(faults.full_datalet) && !datalets_[m].full) {
+    datalets_[m].full = true;
+    agenda_.Push(Disturb("datalet full", random_.Between(1ms, 300ms), m),
+                 [this, m] { datalets_[m].full = false; });
+  }
+  if (random_.Chance(faults.expire)) datalets_[m].Expire(registry_.record().swept);
   if (random_.Chance(faults.change_mode)) ChangeMode();
   if (random_.Chance(faults.empty_datalet) && now() > disturbed_until_) Empty(m);
 }
@@ -147,6 +161,7 @@ void ClusterWorld::Heal() {
   healed_ = true;
   for (DataletModel& datalet : datalets_) {
     datalet.up = true;
+    datalet.full = false;
     datalet.slow_until = {};
   }
   for (Node& node : nodes_) {
@@ -183,7 +198,6 @@ void ClusterWorld::ExpectService() {
 
 void ClusterWorld::ExpectEqualMembers() {
   if (verdict_.failed()) return;
-  RunUntil(now() + options_.keeper.member_timeout);
   const auto seen = [](const StoredState& state) {
     return state.found ? std::optional(state.value) : std::nullopt;
   };

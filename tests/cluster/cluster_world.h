@@ -45,6 +45,11 @@ class ClusterWorld final : private OwnerWorld {
     std::uint64_t answered = 0;
     std::uint64_t owners = 0;
     std::uint64_t changes = 0;  ///< of the record
+    std::uint64_t fills = 0;
+    std::uint64_t drops = 0;
+    std::uint64_t sweeps = 0;
+    std::uint64_t repairs = 0;
+    std::uint64_t unknown_commits = 0;
     std::uint64_t undecided = 0;
 
     Counts& operator+=(const Counts& other);
@@ -80,6 +85,8 @@ class ClusterWorld final : private OwnerWorld {
   void OnEnd(std::size_t request, Ending ending, std::optional<std::string> value) override;
   void OnChange(std::size_t request, const std::string& key, Stamp stamp) override;
   void OnMark(const Mark& mark) override;
+  void OnRepair() override { ++counts_.repairs; }
+  void OnUnknownCommit() override { ++counts_.unknown_commits; }
   void OnGivenUp(std::uint32_t node, Epoch epoch) override;
 
   // The network.

@@ -50,9 +50,17 @@ TEST_CASE("a replicated range keeps its promises while members and owners fail",
   }
   INFO(fmt::format("{} seeds: {} answers, {} owners, {} changes of the record, {} undecided", seeds,
                    counts.answered, counts.owners, counts.changes, counts.undecided));
+  INFO(fmt::format("{} fills, {} drops, {} sweeps, {} repairs, {} transactions without an answer",
+                   counts.fills, counts.drops, counts.sweeps, counts.repairs,
+                   counts.unknown_commits));
   CHECK(counts.answered > 20 * seeds);
   CHECK(2 * counts.owners > 3 * seeds);
   CHECK(counts.changes > 3 * seeds);
+  CHECK(counts.fills > 0);
+  CHECK(counts.drops > 0);
+  CHECK(counts.sweeps > 0);
+  CHECK(counts.repairs > 0);
+  CHECK(counts.unknown_commits > 0);
   CHECK(counts.undecided * 100 <= seeds);
 }
 

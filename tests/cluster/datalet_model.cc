@@ -6,6 +6,7 @@
 namespace stout::sim {
 
 WriteResult DataletModel::Write(Epoch epoch, const std::vector<WriteItem>& items) {
+  if (full) return {.batch = Errc::kTransient, .items = {}};
   const bool fenced =
       epoch < fence_ || std::any_of(items.begin(), items.end(), [&](const WriteItem& item) {
         const auto row = rows_.find(item.key);
@@ -44,6 +45,12 @@ ScanResult DataletModel::Scan(const ScanRequest& request) const {
     if (!request.values) result.keys.back().state.value.clear();
   }
   return result;
+}
+
+void DataletModel::Expire(Epoch epoch) {
+  std::erase_if(rows_, [epoch](const auto& row) {
+    return !row.second.found && row.second.stamp.epoch <= epoch;
+  });
 }
 
 void DataletModel::Empty() {

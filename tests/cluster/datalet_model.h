@@ -23,6 +23,8 @@ class DataletModel {
   Errc Fence(Epoch epoch);
   [[nodiscard]] ScanResult Scan(const ScanRequest& request) const;
 
+  /// Forgets tombstones of this epoch and of older ones.
+  void Expire(Epoch epoch);
   /// Comes back as a different store.
   void Empty();
 
@@ -33,6 +35,7 @@ class DataletModel {
 
   bool up = true;
   TimePoint slow_until{};
+  bool full = false;  // its disk
 
  private:
   std::map<std::string, StoredState> rows_;

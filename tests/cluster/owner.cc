@@ -191,6 +191,7 @@ bool Owner::Turn() {
   reads::Effects reads = reads_.TakeEffects();
   busy |= !reads.empty();
   for (const reads::Repair& repair : reads.repairs) {
+    world_.OnRepair();
     std::optional<std::string> value;
     if (repair.state.found) value = repair.state.value;
     if (!Change(OwnerWorld::kNobody, repair.key, std::move(value))) {

@@ -53,6 +53,9 @@ class OwnerWorld {
   /// A change got its stamp; `request` is kNobody for those of the owner itself.
   virtual void OnChange(std::size_t request, const std::string& key, Stamp stamp) = 0;
   virtual void OnMark(const Mark& mark) = 0;
+  virtual void OnRepair() = 0;
+  /// A transaction was not answered in time.
+  virtual void OnUnknownCommit() = 0;
   virtual void OnGivenUp(std::uint32_t node, Epoch epoch) = 0;
 
   static constexpr std::size_t kNobody = SIZE_MAX;

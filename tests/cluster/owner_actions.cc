@@ -70,8 +70,11 @@ void Owner::Do(const range::Commit& commit) {
     });
   }
   const auto self = shared_from_this();
+  calls_.insert(commit.attempt);
   const auto done = [self, attempt = commit.attempt](Errc errc, const RangeRecord& found) {
+    const bool first = self->calls_.erase(attempt) > 0;
     if (self->stopped_) return;
+    if (first && errc == Errc::kUnknown) self->world_.OnUnknownCommit();
     self->keeper_->OnCommitted(attempt, errc, found, self->Now());
     self->Pump();
   };
