@@ -53,12 +53,15 @@ void ClusterWorld::Call(std::uint32_t node, MemberIndex m, AtDatalet request, An
 
 void ClusterWorld::CallRegistry(std::uint32_t node, AtRegistry request) {
   if (random_.Chance(options_.faults.lose)) return;
-  agenda_.Push(now() + Latency(), [this, node, boot = nodes_[node].boot, request] {
-    const RangeRecord before = registry_.record();
-    const Answer answer = request(registry_, now());
-    if (!(registry_.record() == before)) OnRecord(before);
-    SendAnswer(node, boot, answer);
-  });
+  const int times = random_.Chance(options_.faults.twice) ? 2 : 1;
+  for (int i = 0; i < times; ++i) {
+    agenda_.Push(now() + Latency(), [this, node, boot = nodes_[node].boot, request] {
+      const RangeRecord before = registry_.record();
+      const Answer answer = request(registry_, now());
+      if (!(registry_.record() == before)) OnRecord(before);
+      SendAnswer(node, boot, answer);
+    });
+  }
 }
 
 void ClusterWorld::After(std::uint32_t node, Duration delay, std::function<void()> timer) {

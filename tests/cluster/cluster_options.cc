@@ -62,10 +62,12 @@ void Expose(Random& random, ClusterOptions& world) {
       return;
     case Mistake::kNoFence:
     case Mistake::kOwnsNeverChecked:
-    case Mistake::kSetUnchecked:
       world.faults = {.lose = 10, .pause_node = 40, .cut_link = 10};
       world.cached = 1000;
       world.keeper.mark_interval = 1s;
+      return;
+    case Mistake::kRevisionUnchecked:
+      world.faults = {.late = 60, .twice = 200, .cut_link = 20};
       return;
     case Mistake::kEmptyKept:
       world.faults = {.empty_datalet = 20};

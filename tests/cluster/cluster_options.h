@@ -26,7 +26,7 @@ enum class Mistake {
   kSettleOverChange,     ///< a repair does not give up if the key has changed
   kLaggingRead,          ///< a read goes to a member at which the key is dirty
   kEmptyKept,            ///< a member that came back empty stays in
-  kSetUnchecked,         ///< the coordinator compares neither epoch nor revision
+  kRevisionUnchecked,    ///< the coordinator does not compare the record's revision
   kEntersUncounted,      ///< answers wait for a filled member only after the transaction
 };
 

@@ -42,7 +42,7 @@ ClusterWorld::ClusterWorld(const ClusterOptions& options, bool print)
     : options_(options),
       random_(options.seed ^ 0xc1a5),
       trace_(print),
-      registry_(FirstRecord(options), options.mistake != Mistake::kSetUnchecked),
+      registry_(FirstRecord(options), options.mistake),
       datalets_(options.datalets),
       nodes_(options.nodes),
       want_strong_(options.strong),

@@ -64,39 +64,43 @@ TEST_CASE("a replicated range keeps its promises while members and owners fail",
   CHECK(counts.undecided * 100 <= seeds);
 }
 
+constexpr const char* kUnordered = "no order explains";
+constexpr const char* kLacking = "lacks an acknowledged write";
+constexpr const char* kOverwritten = "is lost to an older one";
+constexpr const char* kBadMark = "covers a version";
+
 struct Control {
   Mistake mistake;
   const char* name;
+  const char* check;    ///< the one that must fail: part of its verdict
   std::uint64_t first;  ///< a seed that catches it today; the search goes on from there
 };
 
 TEST_CASE("a mistake in a replicated range is noticed", "[cluster]") {
-  const auto control =
-      GENERATE(Control{Mistake::kEcJudgedAsSc, "ec judged as sc", 48},
-               Control{Mistake::kAnswerBeforeTransaction, "an answer before the transaction", 1},
-               Control{Mistake::kNoFence, "no fence at take-over", 54},
-               Control{Mistake::kOwnsNeverChecked, "Owns() never checked", 10},
-               Control{Mistake::kUnsettledShown, "an unsettled state shown", 212},
-               Control{Mistake::kMarkAtStart, "the mark written when its barrier starts", 0},
-               Control{Mistake::kNoBarrierBeforeScan, "no barrier before a scan", 5},
-               Control{Mistake::kCopiesAsZero, "all copies as (E, 0)", 1},
-               Control{Mistake::kCopiesAsOne, "copies as (E, 1)", 19},
-               Control{Mistake::kSettleOverChange, "settling over a change", 154},
-               Control{Mistake::kLaggingRead, "a lagging member read", 8},
-               Control{Mistake::kEmptyKept, "a restarted empty store kept in", 10},
-               Control{Mistake::kSetUnchecked, "a set changed without a comparison", 316},
-               Control{Mistake::kEntersUncounted, "a filled member counted too late", 35});
+  const auto control = GENERATE(
+      Control{Mistake::kEcJudgedAsSc, "ec judged as sc", kUnordered, 145},
+      Control{Mistake::kAnswerBeforeTransaction, "an answer before the transaction", kLacking, 2},
+      Control{Mistake::kNoFence, "no fence at take-over", kOverwritten, 351},
+      Control{Mistake::kOwnsNeverChecked, "Owns() never checked", kUnordered, 15},
+      Control{Mistake::kUnsettledShown, "an unsettled state shown", kUnordered, 215},
+      Control{Mistake::kMarkAtStart, "the mark written when its barrier starts", kBadMark, 0},
+      Control{Mistake::kNoBarrierBeforeScan, "no barrier before a scan", kLacking, 18},
+      Control{Mistake::kCopiesAsZero, "all copies as (E, 0)", kLacking, 1},
+      Control{Mistake::kCopiesAsOne, "copies as (E, 1)", kUnordered, 73},
+      Control{Mistake::kSettleOverChange, "settling over a change", kUnordered, 231},
+      Control{Mistake::kLaggingRead, "a lagging member read", kUnordered, 32},
+      Control{Mistake::kEmptyKept, "a restarted empty store kept in", kLacking, 275},
+      Control{Mistake::kRevisionUnchecked, "a set changed under any revision", kLacking, 397},
+      Control{Mistake::kEntersUncounted, "a filled member counted too late", kLacking, 69});
   ClusterWorld::Counts counts;
   std::optional<std::string> violation;
   std::uint64_t seed = control.first;
   for (; seed < control.first + kControlSeeds && !violation; ++seed) {
     violation = RunSeed(seed, control.mistake, false, counts);
+    if (violation && violation->find(control.check) == std::string::npos) violation.reset();
   }
   CAPTURE(control.name, seed, violation.value_or("none"));
   REQUIRE(violation);
-  // Of a promise about data. That a world with a mistake does not come to rest would prove little.
-  CHECK(violation->find("all faults") == std::string::npos);
-  CHECK(violation->find("two runs differ") == std::string::npos);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "stout/core/batch.h"
 #include "stout/core/range_record.h"
 #include "stout/core/types.h"
+#include "tests/cluster/cluster_options.h"
 
 namespace stout::sim {
 
@@ -52,7 +53,8 @@ class RegistryModel {
     RangeRecord record;
   };
 
-  RegistryModel(RangeRecord record, bool checks) : record_(std::move(record)), checks_(checks) {}
+  RegistryModel(RangeRecord record, Mistake mistake)
+      : record_(std::move(record)), mistake_(mistake) {}
 
   /// kTransient: another owner holds the range.
   Answer Acquire(TimePoint now, Duration ttl);
@@ -69,7 +71,7 @@ class RegistryModel {
   }
 
   RangeRecord record_;
-  bool checks_;
+  Mistake mistake_;
   Epoch epoch_ = 0;
   bool held_ = false;
   TimePoint expires_{};

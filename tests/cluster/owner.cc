@@ -59,8 +59,9 @@ bool Owner::IsDirty(const std::string& key) const {
 }
 
 bool Owner::HasDirtyKeys(const Engine& engine) const {
-  return std::any_of(memory_.begin(), memory_.end(),
-                     [&](const auto& entry) { return engine.IsDirty({0, entry.first}); });
+  return std::any_of(memory_.begin(), memory_.end(), [&](const auto& entry) {
+    return engine.IsDirty({0, entry.first});
+  });
 }
 
 void Owner::Evict() {

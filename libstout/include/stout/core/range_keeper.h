@@ -126,7 +126,7 @@ class RangeKeeper {
     // Since when:
     std::optional<TimePoint> busy;
     std::optional<TimePoint> dirty;
-    std::optional<TimePoint> probed;   // without success
+    std::optional<TimePoint> probed;  // without success
     std::optional<TimePoint> lagging;
     std::optional<TimePoint> refused;
     std::optional<TimePoint> unwanted;

@@ -47,7 +47,7 @@ using MemberIndex = std::uint32_t;
 /// One bit for each member. A member beyond kMaxMembers has none.
 using MemberMask = std::uint64_t;
 
-constexpr MemberMask MaskOf(MemberIndex member) { 
+constexpr MemberMask MaskOf(MemberIndex member) {
   return member < kMaxMembers ? MemberMask{1} << member : 0;
 }
 

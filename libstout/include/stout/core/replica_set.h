@@ -32,7 +32,8 @@ struct ReplicaOptions {
 struct Need {
   /// The number of members that must be durable at what the answer reveals. 0: all.
   std::uint32_t members = 0;
-  /// A write also needs `min_in` members. Its outcome is kUnknown if fewer are left and all have it.
+  /// A write also needs `min_in` members. Its outcome is kUnknown if fewer are left and all have
+  /// it.
   bool write = false;
   /// If not zero, exactly these members are asked and counted. The answer fails if one leaves.
   MemberMask only = 0;

@@ -61,8 +61,9 @@ struct Effects {
 ///
 /// A read asks one member. If the state is not settled, it asks all members that are in. If a state
 /// of these is not settled, it repairs the newest one, although that one may be settled: otherwise
-/// the unsettled state would stay at its member, and a sweep would declare it settled. A change of the key ends the reads that are under way, so a state that was
-/// found never overwrites a newer change.
+/// the unsettled state would stay at its member, and a sweep would declare it settled. A change of
+/// the key ends the reads that are under way, so a state that was found never overwrites a newer
+/// change.
 ///
 /// Owner: the driver of a range.   Threads: none of its own.   Errors: cannot fail.
 class StrongReads {
@@ -92,7 +93,7 @@ class StrongReads {
     FetchId token = 0;
     bool gathers = false;
     bool unsettled = false;  // an answer
-    MemberMask wanted = 0;  // members that have not answered
+    MemberMask wanted = 0;   // members that have not answered
     StoredState newest;
   };
   using Entries = std::map<std::string, Entry, std::less<>>;
