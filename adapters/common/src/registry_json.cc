@@ -100,11 +100,11 @@ class Reader {
     return value.value_or(T{});
   }
   const json::array& Array(std::string_view name) {
-    static const json::array kNone;
+    static const json::array none;
     const json::value* const found = Find(name);
     if (found != nullptr && found->is_array()) return found->get_array();
     if (found != nullptr) Expect(name, "an array");
-    return kNone;
+    return none;
   }
   template <std::unsigned_integral T>
   void ReadNumber(std::string_view name, const json::value& value, T& number) {

@@ -206,12 +206,12 @@ std::optional<std::string> Place(std::string_view key, RegistryValue value, Revi
     why = WhyInvalid(*config);
     if (why) return why;
     if (key == kConfig) {
-      table->config = {*std::move(config), revision};
+      table->config = {std::move(*config), revision};
       return why;
     }
     const std::string name = NameIn(key, kTable);
     if (key.starts_with(kTable) && IsTableName(name)) {
-      table->tables[name] = {*std::move(config), revision};
+      table->tables[name] = {std::move(*config), revision};
       return why;
     }
   } else if (auto* const datalet = std::get_if<Datalet>(&value)) {
@@ -219,14 +219,14 @@ std::optional<std::string> Place(std::string_view key, RegistryValue value, Revi
     if (key.starts_with(kDatalet)) {
       why = WhyNoName("datalet", id);
       if (!why) why = WhyNot(*datalet);
-      if (!why) table->datalets[id] = {*std::move(datalet), revision};
+      if (!why) table->datalets[id] = {std::move(*datalet), revision};
       return why;
     }
   } else if (auto* const set = std::get_if<RangeRecord>(&value)) {
     const auto range = key.starts_with(kSet) ? RangeIn(NameIn(key, kSet)) : std::nullopt;
     if (range) {
       why = WhyNot(*set);
-      if (!why) table->sets[*range] = {*std::move(set), revision};
+      if (!why) table->sets[*range] = {std::move(*set), revision};
       return why;
     }
   }
