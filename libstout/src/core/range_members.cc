@@ -88,7 +88,7 @@ void RangeKeeper::DropMembers(TimePoint now) {
 // refused nothing. Returns the others.
 MemberMask RangeKeeper::LeaveOne(MemberMask failing, MemberMask answering) {
   std::optional<MemberIndex> best;
-  const auto is_better = [this](const Member& a, const Member& b) {
+  const auto is_better = [](const Member& a, const Member& b) {
     return std::pair(!a.refused, a.progress) > std::pair(!b.refused, b.progress);
   };
   ForEachMember(answering, [&](MemberIndex m) {
