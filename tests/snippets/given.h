@@ -11,10 +11,14 @@
 #include "stout/adapters/open_store.h"
 #include "stout/adapters/range_server.h"
 #include "stout/core/engine.h"
+#include "stout/core/range_keeper.h"
+#include "stout/core/replica_set.h"
 #include "stout/in_process_leases.h"
 #include "stout/interposer.h"
 #include "stout/lease_watcher.h"
 #include "stout/leases.h"
+#include "stout/registry.h"
+#include "stout/replicated_map.h"
 #include "stout/sharded.h"
 #include "stout/write_back_map.h"
 
@@ -40,15 +44,30 @@ extern std::vector<KeyRef> refs;
 extern ReplyId reply_id;
 extern StateSource& source;
 extern Effects effects;
+// And of a replicated range.
+extern std::vector<Engine>& engines;
+extern ReplicaSet& replicas;
+extern RangeKeeper& keeper;
+extern RangeRecord record;
+extern Revision found;
+extern Store& a;
+extern Store& b;
+extern KeyRef ref;
+extern MemberIndex member;
+extern Errc errc;
 
 extern struct State { int& operator[](const std::string& key); } state;
 extern struct Waiting { void TryAgain(); } waiting_requests;
 
 Application MakeApplication();
 void Answer(ErrorCode ec);
+void CarryOut(const range::Action& action);
+void Commit(const RangeRecord& record, ReplicatedRange::CommitHandler handler);
 void Complain(const std::string& why);
 void Forward(const std::string& owner);
 void Misdirected(const std::optional<std::string>& owner);
+void ReadAgain();
+void Run(const RunReply& reply);
 void Serve(RangeId range, Epoch epoch);
 void Drain(RangeId range, LeaseHandlers::Done done);
 void Drop(RangeId range);

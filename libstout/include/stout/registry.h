@@ -17,9 +17,9 @@ namespace stout::inline v1 {
 /// have one total order. Source: CLUSTER.md, section 3, "In etcd".
 ///
 ///     Registry& registry = *service->registry();
-///     registry.AsyncChange(ChangeSet(range, epoch, set, read), [&](ErrorCode ec, ChangeAnswer a) {
+///     registry.AsyncChange(ChangeSet(7, epoch, record, found), [&](ErrorCode ec, ChangeAnswer a) {
 ///       if (ec == Errc::kUnknown || a.outcome == ChangeOutcome::kChanged) return ReadAgain();
-///       if (a.outcome == ChangeOutcome::kNotOwner) return StopServing(range);
+///       if (a.outcome == ChangeOutcome::kNotOwner) return Drop(7);
 ///       ...
 ///     });
 ///

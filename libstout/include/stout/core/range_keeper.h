@@ -48,9 +48,10 @@ struct RangeKeeperOptions {
 /// The driver reports what it observes, carries out the actions, and keeps the engines:
 ///
 ///     keeper.Start(now);
-///     for (const range::Action& action : keeper.TakeActions()) ...
-///     for (const RunReply& reply : set.TakeReplies())
-///       if (!keeper.OnReply(reply, now)) run(reply);
+///     for (const range::Action& action : keeper.TakeActions()) CarryOut(action);
+///     for (const RunReply& reply : replicas.TakeReplies()) {
+///       if (!keeper.OnReply(reply, now)) Run(reply);
+///     }
 ///
 /// Owner: the driver of a range.   Threads: none of its own.   Errors: cannot fail.
 /// Paper: BespoKV (TPDS'20); CLUSTER 4 and 7.

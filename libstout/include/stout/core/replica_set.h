@@ -44,13 +44,15 @@ struct Need {
 /// The driver keeps one engine for each member that is not out. A change goes to the engines of all
 /// writers() under one version. An answer is asked at all of them, too:
 ///
-///     const Version version = set.NextVersion();
-///     for (m in set.writers()) engine[m].MarkDirty(key, bytes, version, now);
-///     set.Ask(id, set.NeedOfWrite());
-///     for (m in set.writers()) engine[m].SafeReply(keys, id, now);    // Barrier works as well
+///     const Version version = replicas.NextVersion();
+///     replicas.Ask(reply_id, replicas.NeedOfWrite());
+///     ForEachMember(replicas.writers(), [&](MemberIndex m) {
+///       engines[m].MarkDirty(ref, bytes, version, now);
+///       engines[m].SafeReply({&ref, 1}, reply_id, now);    // Barrier works as well
+///     });
 ///     ...
-///     set.OnReply(id, m, errc);                    // for each reply that an engine runs
-///     for (const RunReply& reply : set.TakeReplies()) ...
+///     replicas.OnReply(reply_id, member, errc);    // for each reply that an engine runs
+///     for (const RunReply& reply : replicas.TakeReplies()) Run(reply);
 ///
 /// Invariants:
 /// 1. An answer waits for the members that are required at present, not when it was asked. A member
