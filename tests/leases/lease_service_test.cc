@@ -313,7 +313,7 @@ TEMPLATE_TEST_CASE("a lost answer is no harm: the call is repeated", "[leases]",
   const Epoch before = Take(*world.service, a, 0);
   world.proxy.Behave({.swallow_answers = true});
   CHECK(Acquire(*world.service, a, 1).ec == Errc::kUnknown);
-  CHECK(watch.Until([&](const LeaseTable& t) { return t.ranges[1] && t.ranges[1]->session == a; }));
+  CHECK(watch.UntilOwned(1, a));
   CHECK(Acquire(*world.near, b, 1).epoch == std::nullopt);
   CHECK(KeepAlive(*world.service, a) != ErrorCode());
   world.proxy.Behave({});
@@ -355,7 +355,7 @@ TEMPLATE_TEST_CASE("what was answered survives a service that is killed", "[leas
   CHECK_FALSE(AtLast([&] { return Acquire(world.second(), b, 1).ec; }));
   CHECK(Acquire(world.second(), b, 1).epoch == std::nullopt);
   CHECK(Take(world.second(), b, 2) > first);
-  CHECK(watch.Until([&](const LeaseTable& t) { return t.ranges[2] && t.ranges[2]->session == b; }));
+  CHECK(watch.UntilOwned(2, b));
 }
 
 TEMPLATE_TEST_CASE("while the service stands still nobody owns longer than its lease", "[leases]",

@@ -123,6 +123,12 @@ class TableWatch {
       return range < table.ranges.size() && table.ranges[range] == lease;
     });
   }
+  [[nodiscard]] bool UntilOwned(RangeId range, SessionId session) {
+    return Until([&](const LeaseTable& table) {
+      return range < table.ranges.size() && table.ranges[range] &&
+             table.ranges[range]->session == session;
+    });
+  }
   [[nodiscard]] bool UntilMembers(const std::vector<std::string>& members) {
     return Until([&](const LeaseTable& table) { return table.members == members; });
   }
