@@ -12,8 +12,6 @@
 namespace stout::inline v1 {
 namespace {
 
-constexpr std::size_t kMaxMembers = 64;
-
 std::optional<std::string> TroubleOf(const Store& store, const std::string& datalet,
                                      const EngineOptions& engine) {
   const StoreTraits& traits = store.traits();

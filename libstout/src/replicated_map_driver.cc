@@ -1,4 +1,4 @@
-// What a ReplicatedMap does for its RangeKeeper and its StrongReads.
+// A ReplicatedMap drives its RangeKeeper and its StrongReads.
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <memory>

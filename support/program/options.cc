@@ -225,8 +225,7 @@ std::string FitDrainTimeout(const CLI::App& app, Duration handover_timeout, Dura
   if (config.drain_timeout > longest) return {};
   return fmt::format(
       "--drain-timeout must exceed {}, which is twice --handover-timeout, --lease-ttl and {}: "
-      "raise "
-      "the former or lower the latter",
+      "raise the former or lower the latter",
       FormatDuration(longest), FormatDuration(farewell));
 }
 

@@ -58,12 +58,6 @@ bool Owner::IsDirty(const std::string& key) const {
   });
 }
 
-bool Owner::HasDirtyKeys(const Engine& engine) const {
-  return std::any_of(memory_.begin(), memory_.end(), [&](const auto& entry) {
-    return engine.IsDirty({0, entry.first});
-  });
-}
-
 void Owner::Evict() {
   std::erase_if(memory_, [this](const auto& entry) {
     const std::uint64_t share = (static_cast<std::uint64_t>(entry.first.back()) * 337) % 1000;
@@ -160,7 +154,7 @@ void Owner::Pump() {
     for (MemberIndex m = 0; m < options_.datalets; ++m) {
       const Member& member = members_[m];
       keeper_->SetBusy(m, member.engine && !member.engine->IsIdle(), Now());
-      keeper_->SetDirty(m, member.engine && HasDirtyKeys(*member.engine), Now());
+      keeper_->SetDirty(m, member.engine && member.engine->HasDirtyKeys(), Now());
     }
     keeper_->Tick(Now());
   } while (!given_up_ && Turn());

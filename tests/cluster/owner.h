@@ -90,7 +90,6 @@ class Owner final : private StateSource, public std::enable_shared_from_this<Own
 
   Serialized Serialize(KeyView key, std::string& value) noexcept override;
   [[nodiscard]] bool IsDirty(const std::string& key) const;
-  [[nodiscard]] bool HasDirtyKeys(const Engine& engine) const;
   void Evict();
   [[nodiscard]] TimePoint Now() const { return world_.Now(node_); }
 

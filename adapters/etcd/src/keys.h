@@ -44,7 +44,7 @@ class Keys {
   // The first name that is behind all of them.
   [[nodiscard]] std::string end() const;
   [[nodiscard]] std::string OfDeployment() const { return prefix_ + "deployment"; }
-  // Of all members' keys.
+  // The keys of all members lie from the first of these to before the second.
   [[nodiscard]] std::string OfMembers() const { return prefix_ + "member/"; }
   [[nodiscard]] std::string EndOfMembers() const { return prefix_ + "member0"; }  // '0' is '/' + 1
   [[nodiscard]] std::string OfMember(SessionId session) const;

@@ -55,7 +55,7 @@ struct KeyValue {
 [[nodiscard]] std::optional<KeyValue> DecodeKeyValue(const boost::json::value& kv);
 // All keys of an answer to ReadAll.
 [[nodiscard]] Entries EntriesOf(const boost::json::value& answer);
-// What an answer to ChangeRecord shows; parameters as there.
+// Returns the facts that an answer to ChangeRecord shows. The parameters are those of the request.
 [[nodiscard]] internal::ChangeFacts FactsOf(const boost::json::value& answer,
                                             const RegistryChange& change, std::string_view text,
                                             Revision created);

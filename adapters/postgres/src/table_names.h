@@ -13,8 +13,9 @@ class TableNames {
   // Returns nullopt and sets a message if it is not a name.
   [[nodiscard]] static std::optional<TableNames> Parse(std::string_view text, std::string* error);
 
-  // Those of a table of this deployment: "TABLE.NAME". No name that Parse() accepts has this dot.
-  // Returns nullopt and sets a message if it is too long.
+  // Returns the names for a table of this deployment: "TABLE.NAME", in quotes. Parse() accepts no
+  // name with this dot, so they collide with none. Returns nullopt and sets a message if the name
+  // is too long.
   [[nodiscard]] std::optional<TableNames> OfTable(std::string_view name, std::string* error) const;
 
   // In quotes. `suffix` has at most 8 bytes.

@@ -73,7 +73,7 @@ struct ReplicatedMapOptions {
   std::optional<bool> strong;
 };
 
-/// What must be true before an answer leaves.
+/// The condition under which an answer leaves.
 struct AnswerLevel {
   /// The number of members that have what the answer reveals; 0: all that are in. nullopt: what the
   /// mode requires.

@@ -1,4 +1,4 @@
-// What a RangeKeeper does while it serves: marks, fills, sweeps, and changes of the mode.
+// A RangeKeeper at work: marks, fills, sweeps, and changes of the mode.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -79,7 +79,7 @@ void RangeKeeper::ChooseJob(TimePoint now) {
   if (record_.strong && !want_strong_) {
     RangeRecord record = record_;
     record.strong = false;
-    Propose(std::move(record), now);
+    Propose(std::move(record));
   } else if (SweepIsDue() && (!record_.strong || !next)) {
     StartSweep(now);
   } else if (!record_.strong && want_strong_) {
@@ -146,7 +146,7 @@ void RangeKeeper::EndJob(TimePoint now) {
   } else {
     record.strong = true;
   }
-  Propose(std::move(record), now);
+  Propose(std::move(record));
 }
 
 void RangeKeeper::StopJob(TimePoint now) {

@@ -195,7 +195,7 @@ void RangeKeeper::Tick(TimePoint now) { Advance(now); }
 void RangeKeeper::Advance(TimePoint now) {
   next_tick_ = kNever;
   if (stage_ == Stage::kTakingOver && !proposed_) TakeOver(now);
-  if (proposed_ && commit_ == 0 && IsDue(commit_due_, now)) SendCommit(now);
+  if (proposed_ && commit_ == 0 && IsDue(commit_due_, now)) SendCommit();
   if (stage_ == Stage::kServing) DropMembers(now);
   if (stage_ == Stage::kServing) StartMark(now);
   if (stage_ == Stage::kServing) Work(now);
@@ -258,7 +258,7 @@ void RangeKeeper::EndTakeOver(MemberMask ready, TimePoint now) {
     Version& closed = record.closed[epoch];
     closed = std::max(closed, version);
   }
-  Propose(std::move(record), now);
+  Propose(std::move(record));
 }
 
 // --- Transactions --------------------------------------------------------------------------------
@@ -272,13 +272,13 @@ RangeRecord RangeKeeper::Without(MemberMask members, TimePoint now) const {
   return record;
 }
 
-void RangeKeeper::Propose(RangeRecord record, TimePoint now) {
+void RangeKeeper::Propose(RangeRecord record) {
   ++record.revision;
   proposed_ = std::move(record);
-  SendCommit(now);
+  SendCommit();
 }
 
-void RangeKeeper::SendCommit(TimePoint) {
+void RangeKeeper::SendCommit() {
   commit_ = ++last_attempt_;
   actions_.push_back(range::Commit{commit_, *proposed_});
 }

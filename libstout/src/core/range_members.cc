@@ -81,7 +81,7 @@ void RangeKeeper::DropMembers(TimePoint now) {
   } else {
     for (Member& member : members_) member.probed.reset();
   }
-  if (leaving != 0 && !proposed_) Propose(Without(leaving, now), now);
+  if (leaving != 0 && !proposed_) Propose(Without(leaving, now));
 }
 
 // All members fail. Of those that answer, the one that answered last stays, preferably one that has

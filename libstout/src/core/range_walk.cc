@@ -11,12 +11,12 @@ void RangeWalk::Fill(MemberIndex target, MemberIndex source, bool newer_wins, Wr
   target_ = target;
   last_ = std::move(last);
   newer_wins_ = newer_wins;
-  Begin({{source, true, false}, {target, true, true}}, now);
+  Begin({{source, Role::kSource}, {target, Role::kTarget}}, now);
 }
 
 void RangeWalk::Sweep(TimePoint now) {
   std::vector<Pass> passes;
-  ForEachMember(set_.in(), [&](MemberIndex m) { passes.push_back({m, false, false}); });
+  ForEachMember(set_.in(), [&](MemberIndex m) { passes.push_back({m, Role::kSwept}); });
   Begin(std::move(passes), now);
 }
 
@@ -33,10 +33,9 @@ range::Attempt RangeWalk::Call(MemberIndex member, TimePoint now) {
 }
 
 void RangeWalk::SendScan(TimePoint now) {
-  const Pass& pass = passes_.back();
-  const bool values = pass.at_target && newer_wins_;
-  actions_.push_back(
-      range::Scan{Call(pass.member, now), pass.member, {cursor_, options_.page_keys, values}});
+  const MemberIndex member = passes_.back().member;
+  const bool values = at_target() && newer_wins_;
+  actions_.push_back(range::Scan{Call(member, now), member, {cursor_, options_.page_keys, values}});
 }
 
 // The call under way was answered. If it failed, `step` repeats it later.
@@ -63,14 +62,13 @@ bool RangeWalk::OnScanned(range::Attempt attempt, const ScanResult& result, Time
 void RangeWalk::Compare(const ScanResult& page, TimePoint now) {
   page_.clear();
   source_stamps_.clear();
-  const Pass& pass = passes_.back();
   for (const ScannedKey& scanned : page.keys) {
     if (scanned.key.starts_with(kInternalKeys)) continue;
-    if (!pass.fills && set_.IsSettled(scanned.state.stamp)) continue;
-    page_.push_back({scanned.key, pass.at_target ? scanned.state : StoredState{}});
+    if (!fills() && set_.IsSettled(scanned.state.stamp)) continue;
+    page_.push_back({scanned.key, at_target() ? scanned.state : StoredState{}});
     source_stamps_.push_back(scanned.state.stamp);
   }
-  if (pass.fills && !pass.at_target && !page_.empty()) return SendRead(now);
+  if (fills() && !at_target() && !page_.empty()) return SendRead(now);
   StartSettling(now);
 }
 
@@ -105,7 +103,7 @@ void RangeWalk::StartSettling(TimePoint now) {
 // Settles the keys of the page, or those for which this failed before.
 void RangeWalk::SettlePage(TimePoint) {
   due_ = kNever;
-  const bool gather = !passes_.back().fills;
+  const bool gather = !fills();
   for (const std::size_t index : std::exchange(unsettled_, {})) {
     const FetchId id = ++last_attempt_ | kKeepersOwn;
     settling_[id] = index;
@@ -124,7 +122,7 @@ void RangeWalk::OnSettled(FetchId id, Errc errc, bool again, const StoredState& 
   settling_.erase(found);
   if (errc != Errc::kOk) {
     unsettled_.push_back(index);
-  } else if (!again && passes_.back().fills) {
+  } else if (!again && fills()) {
     Judge(index, state);
   }
   EndSettling(now);
@@ -150,7 +148,7 @@ void RangeWalk::Judge(std::size_t index, const StoredState& state) {
   const Item& item = page_[index];
   const Stamp stamp = state.stamp;
   if (stamp == item.target.stamp) return;
-  if (newer_wins_ && passes_.back().at_target && item.target.stamp > stamp) {
+  if (newer_wins_ && at_target() && item.target.stamp > stamp) {
     Change(index, item.target);
   } else if (stamp == Stamp{} && !state.found) {
     if (item.target.found) Change(index, {});
@@ -211,9 +209,9 @@ void RangeWalk::OnMembersChanged(TimePoint now) {
   if (passes_.empty() || result_ != Result::kRuns) return;
   const Pass scanned = passes_.back();
   const auto gone = [&](const Pass& pass) {
-    return !pass.at_target && (set_.in() & MaskOf(pass.member)) == 0;
+    return pass.role != Role::kTarget && (set_.in() & MaskOf(pass.member)) == 0;
   };
-  if (scanned.fills) {
+  if (fills()) {
     if (gone(passes_.front())) result_ = Result::kFailed;
     return;
   }

@@ -18,7 +18,6 @@ constexpr std::string_view kDatalet = "datalet/";
 constexpr std::string_view kSet = "set/";
 constexpr std::string_view kTable = "table/";
 
-constexpr std::size_t kMostMembers = 64;                         // MemberMask has one bit for each
 constexpr std::uint64_t kEndOfNumbers = std::uint64_t{1} << 63;  // services store int8
 
 bool IsPrintable(std::string_view text) {
@@ -41,9 +40,9 @@ std::optional<std::string> WhyNot(const Datalet& datalet) {
 }
 
 std::optional<std::string> WhyNot(const RangeRecord& set) {
-  if (set.members.size() > kMostMembers) {
+  if (set.members.size() > kMaxMembers) {
     return fmt::format("the set has {} members, but may have {} at most: remove {} of them",
-                       set.members.size(), kMostMembers, set.members.size() - kMostMembers);
+                       set.members.size(), kMaxMembers, set.members.size() - kMaxMembers);
   }
   std::set<std::string_view> ids;
   bool in = false;

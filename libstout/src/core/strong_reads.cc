@@ -36,9 +36,7 @@ void StrongReads::OnFetched(FetchId token, MemberIndex member, Errc errc, Stored
   if (errc != Errc::kOk) return End(found, errc, false);
   entry.wanted &= ~MaskOf(member);
   entry.unsettled |= !set_.IsSettled(state.stamp);
-  if (!entry.newest.found && entry.newest.stamp == Stamp{}) {
-    entry.newest = std::move(state);
-  } else if (state.stamp > entry.newest.stamp) {
+  if (entry.newest.stamp == Stamp{} || state.stamp > entry.newest.stamp) {
     entry.newest = std::move(state);
   }
   if (entry.wanted != 0) return;

@@ -11,7 +11,7 @@
 
 namespace stout::blowfish::client {
 
-// What a server must be when it comes back.
+// The store requires these facts of its server at each new connection.
 struct Expectation {
   LaneId shards = 0;      // with another number, it would have the store's keys in other shards
   std::string data_id{};  // with another one, it may lack acknowledged writes

@@ -50,13 +50,14 @@ struct LeaseSchema {
   Statement release;     // $1 int8 session, $2 int8 range, $3 int8 epoch.
   Statement table;       // See TableColumn.
 
-  // Of the registry, after `bury`. $1 text key; $2 int8: the revision that the record must have, 0:
-  // there must be none, negative: any; $3 int8: the session that must live, or 0; $4, $5 int8: the
-  // range and the epoch that it must be held under; a negative range: none.
+  // The statements of the registry run after `bury`. $1 text: the key. $2 int8: the revision that
+  // the record must have; 0: there must be no record; negative: any. $3 int8: the session that must
+  // be alive, or 0. $4, $5 int8: the range and the epoch under which it must be held; a negative
+  // range: none.
   Statement put_record;  // $6 text value. Returns the revision, if it was done.
   Statement remove_record;
   Statement bury_records;  // Deletes those whose sessions have ended.
-  // $1 text key; $2 session, $3 range, $4 epoch, as above. One row: see RecordColumn.
+  // $1 is the key, $2 the session, $3 the range, $4 the epoch. One row: see RecordColumn.
   Statement record;
   Statement records;  // All: text key, text value, int8 revision.
   // int8 1: alive; int8 1: held; text value and int8 revision, null: there is no record.

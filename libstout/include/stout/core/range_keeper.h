@@ -159,8 +159,8 @@ class RangeKeeper {
   void StopJob(TimePoint now);
   void AwaitBarrier(Job job, const Need& need);
   ReplyId AskBarrier(const Need& need);
-  void Propose(RangeRecord record, TimePoint now);
-  void SendCommit(TimePoint now);
+  void Propose(RangeRecord record);
+  void SendCommit();
   void OnAgreed(TimePoint now);
   void Lose();
 

@@ -12,7 +12,7 @@
 
 namespace stout::inline v1 {
 
-/// What the coordinator records about one range: its members, and which states are settled.
+/// The coordinator's record of one range: its members, and which of its states are settled.
 ///
 /// It changes only in a transaction of the range's owner. The transaction compares the epoch of the
 /// range's lease and the record's revision.

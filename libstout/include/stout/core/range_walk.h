@@ -73,10 +73,11 @@ class RangeWalk {
 
  private:
   using Step = void (RangeWalk::*)(TimePoint);
+  enum class Role : std::uint8_t { kSwept, kSource, kTarget };
+  /// A walk over all keys of one member.
   struct Pass {
-    MemberIndex member;  // whose keys are walked over
-    bool fills;          // a target; otherwise it sweeps
-    bool at_target;      // `member` is the target
+    MemberIndex member;
+    Role role;
   };
   struct Item {
     std::string key;
@@ -84,6 +85,8 @@ class RangeWalk {
   };
 
   void Begin(std::vector<Pass> passes, TimePoint now);
+  [[nodiscard]] bool fills() const { return passes_.back().role != Role::kSwept; }
+  [[nodiscard]] bool at_target() const { return passes_.back().role == Role::kTarget; }
   void SendScan(TimePoint now);
   void Compare(const ScanResult& page, TimePoint now);
   void SendRead(TimePoint now);

@@ -15,7 +15,7 @@
 
 namespace stout::internal {
 
-/// What a StrongReads asks of its driver.
+/// The requests of a StrongReads to its driver.
 namespace reads {
 
 /// Read the key at this member, and answer with OnFetched.

@@ -38,7 +38,7 @@ std::string Trust(const TlsFiles& files, ssl::context& tls) {
   X509_STORE* const trusted = ::SSL_CTX_get_cert_store(tls.native_handle());
   // A certificate in the file is trusted also if it is not the root of its chain.
   ::X509_STORE_set_flags(trusted, X509_V_FLAG_PARTIAL_CHAIN);
-  // What the other servers will do.
+  // Other servers will check this certificate in the same way.
   STACK_OF(X509)* chain = nullptr;
   ::SSL_CTX_get0_chain_certs(tls.native_handle(), &chain);
   const std::unique_ptr<X509_STORE_CTX, void (*)(X509_STORE_CTX*)> check(::X509_STORE_CTX_new(),
