@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/strand.hpp>
 #include <cstddef>
@@ -12,31 +11,15 @@
 namespace stout::inline v1 {
 namespace {
 
-std::optional<std::string> TroubleOf(const Store& store, const std::string& datalet,
-                                     const EngineOptions& engine) {
-  const StoreTraits& traits = store.traits();
-  if (!traits.compares_stamps || !traits.fences || !traits.scans) {
-    return fmt::format(
-        "a member must compare stamps, fence and scan; {} ({}) does not: take "
-        "another store",
-        datalet, traits.name);
-  }
-  if (const auto trouble = Interposer::Check(engine, traits)) {
-    return fmt::format("member {}: {}", datalet, *trouble);
-  }
-  return std::nullopt;
+bool IsSuited(const StoreTraits& traits, const EngineOptions& engine) {
+  return traits.compares_stamps && traits.fences && traits.scans &&
+         !Interposer::Check(engine, traits);
 }
 
 std::optional<std::string> TroubleOf(const ReplicatedRange& range,
                                      const ReplicatedMapOptions& options) {
-  const std::vector<RangeRecord::Member>& members = range.record.members;
-  if (members.size() > kMaxMembers || members.size() != range.stores.size()) {
-    return fmt::format("{} members and {} stores: give one store for each of at most {} members",
-                       members.size(), range.stores.size(), kMaxMembers);
-  }
-  if (std::none_of(members.begin(), members.end(), [](const auto& member) { return member.in; })) {
-    return "no member is in: name the member that has the data";
-  }
+  const auto& [record, revision] = range.record;
+  if (auto why = WhyInvalid(ChangeSet(range.range, range.epoch, record, revision))) return why;
   if (range.epoch == 0 || range.scope.empty() || !range.commit) {
     return "epoch, scope or commit is missing: set all of them";
   }
@@ -44,24 +27,7 @@ std::optional<std::string> TroubleOf(const ReplicatedRange& range,
       options.tombstone_ttl <= Duration()) {
     return "min_in, ack, member_timeout or tombstone_ttl is 0: they are at least 1";
   }
-  for (MemberIndex m = 0; m < members.size(); ++m) {
-    if (range.stores[m] == nullptr) continue;
-    if (auto trouble = TroubleOf(*range.stores[m], members[m].datalet, options.engine)) {
-      return trouble;
-    }
-  }
-  return std::nullopt;
-}
-
-// Pages and copies fit into a batch of each store.
-internal::WalkOptions WalkOf(const std::vector<Store*>& stores) {
-  internal::WalkOptions walk;
-  for (const Store* store : stores) {
-    if (store == nullptr) continue;
-    walk.page_keys = std::min(walk.page_keys, store->traits().max_batch_items);
-    walk.copy_bytes = std::min(walk.copy_bytes, store->traits().max_batch_bytes / 2);
-  }
-  return walk;
+  return Validate(options.engine);
 }
 
 std::string IdentityKeyOf(const Scope& scope) {
@@ -73,7 +39,6 @@ internal::RangeKeeperOptions KeeperOf(const ReplicatedRange& range,
   internal::RangeKeeperOptions keeper;
   keeper.member_timeout = options.member_timeout;
   keeper.tombstone_ttl = options.tombstone_ttl;
-  keeper.walk = WalkOf(range.stores);
   keeper.mark_key = fmt::format("{}mark:{}", internal::kInternalKeys, range.scope);
   keeper.identity_key = IdentityKeyOf(range.scope);
   return keeper;
@@ -89,21 +54,20 @@ ReplicatedMap::State::State(const Executor& strand, ReplicatedRange range,
       scope_(range.scope),
       engine_(options.engine),
       identity_key_(IdentityKeyOf(range.scope)),
+      local_(std::move(options.local)),
       is_new_(range.record.revision == 0),
+      contains_(std::move(range.contains)),
       commit_(std::move(range.commit)),
       on_given_up_(std::move(range.on_given_up)),
       set_(range.epoch, {.min_in = options.min_in, .ack = options.ack}),
-      keeper_(trouble_ ? RangeRecord() : range.record, set_, KeeperOf(range, options)),
+      keeper_(range.range, trouble_ ? Recorded<RangeRecord>() : range.record, set_,
+              KeeperOf(range, options)),
       reads_(set_, range.epoch),
-      values_(options.cache_bytes, std::move(options.lent_bytes)),
-      members_(trouble_ ? 0 : range.stores.size()) {
-  for (MemberIndex m = 0; m < members_.size(); ++m) {
-    members_[m].store = range.stores[m];
-    if (range.stores[m] != nullptr) members_[m].lifetime = range.stores[m]->lifetime();
-  }
+      values_(options.cache_bytes, std::move(options.lent_bytes)) {
   if (trouble_) return;
-  if (options.local) set_.SetLocal(*options.local);
-  if (options.want != 0) keeper_.Want(options.want, Now());
+  TakeStores(range.replicas);
+  if (!range.want.empty()) keeper_.Want(std::move(range.want), Now());
+  SyncMembers();
   if (options.strong) keeper_.WantStrong(*options.strong, Now());
 }
 
@@ -116,15 +80,51 @@ void ReplicatedMap::State::Open(Reply done) {
     if (self->serving()) return self->Later(std::move(done), {});
     self->opens_.push_back(std::move(done));
     self->keeper_.Start(self->Now());
+    self->SyncMembers();
     self->SchedulePump();
   });
 }
 
-void ReplicatedMap::State::Want(MemberMask members) {
+void ReplicatedMap::State::Want(std::vector<std::string> want,
+                                const std::vector<Replica>& replicas) {
   RequireStrand();
+  if (trouble_ || ended_ != Errc::kOk) return;
   Observe();
-  keeper_.Want(members, Now());
+  keeper_.Want(std::move(want), Now());
+  SyncMembers();
+  TakeStores(replicas);
   SchedulePump();
+}
+
+void ReplicatedMap::State::TakeStores(const std::vector<Replica>& replicas) {
+  stores_.clear();
+  for (const Replica& replica : replicas) {
+    if (replica.store == nullptr || !IsSuited(replica.store->traits(), engine_)) continue;
+    stores_[replica.datalet] = {replica.store, replica.store->lifetime()};
+    // Pages and copies fit into a batch of each store.
+    const StoreTraits& traits = replica.store->traits();
+    keeper_.LimitWalks(traits.max_batch_items, traits.max_batch_bytes / 2);
+  }
+  for (MemberIndex m = 0; m < members_.size(); ++m) {
+    const Store* const fenced = members_[m].handle.store;
+    const auto named = std::find_if(replicas.begin(), replicas.end(), [&](const Replica& replica) {
+      return replica.datalet == record().members[m].datalet;
+    });
+    if (fenced == nullptr || named == replicas.end()) continue;
+    if (named->store == nullptr) {
+      lagging_ |= MaskOf(m);
+    } else if (named->store != fenced) {
+      lost_ |= MaskOf(m);
+    }
+  }
+}
+
+// The keeper has removed or added members.
+void ReplicatedMap::State::SyncMembers() {
+  members_.resize(record().members.size());
+  for (MemberIndex m = 0; m < members_.size(); ++m) {
+    if (record().members[m].datalet == local_) set_.SetLocal(m);
+  }
 }
 
 void ReplicatedMap::State::WantStrong(bool strong) {
@@ -208,7 +208,9 @@ ReplicatedMap::~ReplicatedMap() {
 ReplicatedMap::Executor ReplicatedMap::get_executor() const { return state_->strand(); }
 const std::optional<std::string>& ReplicatedMap::trouble() const { return state_->trouble(); }
 void ReplicatedMap::Open(Reply done) { state_->Open(std::move(done)); }
-void ReplicatedMap::Want(MemberMask members) { state_->Want(members); }
+void ReplicatedMap::Want(std::vector<std::string> want, const std::vector<Replica>& replicas) {
+  state_->Want(std::move(want), replicas);
+}
 void ReplicatedMap::WantStrong(bool strong) { state_->WantStrong(strong); }
 Result<Stamp> ReplicatedMap::Put(KeyView key, std::string value) {
   return state_->Write(key, Lend(std::move(value)));

@@ -46,6 +46,7 @@ void ReplicatedMap::State::Pump() {
 // Tells the keeper what the members did since the last time.
 void ReplicatedMap::State::Observe() {
   if (ended_ != Errc::kOk) return;
+  if (members_.size() != record().members.size()) SyncMembers();
   const TimePoint now = Now();
   for (MemberIndex m = 0; m < members_.size(); ++m) {
     Member& member = members_[m];
@@ -174,19 +175,22 @@ auto ReplicatedMap::State::AnswerTo(MemberIndex m, Attempt attempt,
   };
 }
 
-Store* ReplicatedMap::State::StoreOf(MemberIndex m) const {
-  const Member& member = members_[m];
-  Require(member.store == nullptr || !member.lifetime.expired(),
+// The store that Fence called: another one may have lost what that one had.
+Store& ReplicatedMap::State::StoreOf(MemberIndex m) const {
+  const Handle& handle = members_[m].handle;
+  Require(!handle.lifetime.expired(),
           "a ReplicatedMap is used after a store was destroyed: the stores must outlive it");
-  return member.store;
+  return *handle.store;
 }
 
 void ReplicatedMap::State::Do(range::Fence& fence) {
   auto answer = AnswerTo(fence.member, fence.attempt, &Keeper::OnFenced, Errc::kUnknown);
-  Store* const store = StoreOf(fence.member);
-  if (store == nullptr) return answer(Errc::kTransient);
-  store->Fence(scope_, epoch(),
-               [answer = std::move(answer)](ErrorCode ec) mutable { answer(ErrcOf(ec)); });
+  const auto found = stores_.find(record().members[fence.member].datalet);
+  if (found == stores_.end()) return answer(Errc::kTransient);
+  members_[fence.member].handle = found->second;
+  StoreOf(fence.member).Fence(scope_, epoch(), [answer = std::move(answer)](ErrorCode ec) mutable {
+    answer(ErrcOf(ec));
+  });
 }
 
 void ReplicatedMap::State::Do(range::Read& read) {
@@ -203,8 +207,8 @@ void ReplicatedMap::State::Do(range::Read& read) {
 void ReplicatedMap::State::SendRead(MemberIndex m, std::unique_ptr<ReadBatch> batch,
                                     Store::ReadHandler answer) {
   const ReadBatch& sent = *batch;  // lives in the handler
-  StoreOf(m)->Read(sent, [batch = std::move(batch), answer = std::move(answer)](
-                             ReadResult result) mutable { answer(std::move(result)); });
+  StoreOf(m).Read(sent, [batch = std::move(batch), answer = std::move(answer)](
+                            ReadResult result) mutable { answer(std::move(result)); });
 }
 
 // Gives the first member of a new range its name, before it is read.
@@ -213,22 +217,22 @@ void ReplicatedMap::State::Identify(MemberIndex m, std::unique_ptr<ReadBatch> re
   const std::string& name = record().members[m].datalet;
   auto batch = std::make_unique<WriteBatch>(BatchOf({{.key = identity_key_, .value = name}}));
   const WriteBatch& sent = *batch;
-  StoreOf(m)->Write(sent,
-                    [weak = weak_from_this(), m, batch = std::move(batch), read = std::move(read),
-                     answer = std::move(answer)](WriteResult result) mutable {
-                      if (result.batch == Errc::kOk && !result.items.empty())
-                        result.batch = result.items[0].errc;
-                      if (result.batch != Errc::kOk)
-                        return answer({.errc = result.batch, .states = {}});
-                      auto self = weak.lock();
-                      if (!self) return;
-                      const Executor strand = self->strand_;
-                      boost::asio::post(strand, [self = std::move(self), m, read = std::move(read),
-                                                 answer = std::move(answer)]() mutable {
-                        if (self->ended_ == Errc::kOk)
-                          self->SendRead(m, std::move(read), std::move(answer));
-                      });
-                    });
+  StoreOf(m).Write(sent,
+                   [weak = weak_from_this(), m, batch = std::move(batch), read = std::move(read),
+                    answer = std::move(answer)](WriteResult result) mutable {
+                     if (result.batch == Errc::kOk && !result.items.empty())
+                       result.batch = result.items[0].errc;
+                     if (result.batch != Errc::kOk)
+                       return answer({.errc = result.batch, .states = {}});
+                     auto self = weak.lock();
+                     if (!self) return;
+                     const Executor strand = self->strand_;
+                     boost::asio::post(strand, [self = std::move(self), m, read = std::move(read),
+                                                answer = std::move(answer)]() mutable {
+                       if (self->ended_ == Errc::kOk)
+                         self->SendRead(m, std::move(read), std::move(answer));
+                     });
+                   });
 }
 
 WriteBatch ReplicatedMap::State::BatchOf(std::vector<WriteItem> items) const {
@@ -241,9 +245,15 @@ WriteBatch ReplicatedMap::State::BatchOf(std::vector<WriteItem> items) const {
 }
 
 void ReplicatedMap::State::Do(range::Scan& scan) {
+  auto answer = AnswerTo(scan.member, scan.attempt, &Keeper::OnScanned,
+                         ScanResult{.errc = Errc::kUnknown, .keys = {}, .cursor = {}});
   StoreOf(scan.member)
-      ->Scan(scan.request, AnswerTo(scan.member, scan.attempt, &Keeper::OnScanned,
-                                    ScanResult{.errc = Errc::kUnknown, .keys = {}, .cursor = {}}));
+      .Scan(scan.request, [contains = contains_, answer = std::move(answer)](ScanResult page) {
+        if (contains) {
+          std::erase_if(page.keys, [&](const ScannedKey& each) { return !contains(each.key); });
+        }
+        answer(std::move(page));
+      });
 }
 
 void ReplicatedMap::State::Do(range::Copy& copy) {
@@ -251,10 +261,10 @@ void ReplicatedMap::State::Do(range::Copy& copy) {
   auto batch = std::make_unique<WriteBatch>(BatchOf(std::move(copy.items)));
   const WriteBatch& sent = *batch;
   StoreOf(copy.member)
-      ->Write(sent, [batch = std::move(batch),
-                     answer = AnswerTo(copy.member, copy.attempt, &Keeper::OnCopied,
-                                       WriteResult{.batch = Errc::kUnknown, .items = {}})](
-                        WriteResult result) mutable { answer(std::move(result)); });
+      .Write(sent, [batch = std::move(batch),
+                    answer = AnswerTo(copy.member, copy.attempt, &Keeper::OnCopied,
+                                      WriteResult{.batch = Errc::kUnknown, .items = {}})](
+                       WriteResult result) mutable { answer(std::move(result)); });
 }
 
 // --- The coordinator -----------------------------------------------------------------------------
@@ -263,17 +273,18 @@ void ReplicatedMap::State::Do(range::Commit& commit) {
   const Attempt attempt = commit.attempt;
   calls_[attempt] = {SaturatingAdd(Now(), engine_.lane.attempt_timeout),
                      [this, attempt] { keeper_.OnCommitted(attempt, Errc::kUnknown, {}, Now()); }};
-  commit_(commit.record, [weak = weak_from_this(), attempt](ErrorCode ec, RangeRecord found) {
-    auto self = weak.lock();
-    if (!self) return;
-    const Executor strand = self->strand_;
-    boost::asio::post(strand, [self = std::move(self), attempt, ec, found = std::move(found)] {
-      if (self->ended_ != Errc::kOk || self->calls_.erase(attempt) == 0) return;
-      self->Observe();
-      self->keeper_.OnCommitted(attempt, ErrcOf(ec), found, self->Now());
-      self->Pump();  // at once, as above
-    });
-  });
+  commit_(std::move(commit.change),
+          [weak = weak_from_this(), attempt](ErrorCode ec, ChangeAnswer answer) {
+            auto self = weak.lock();
+            if (!self) return;
+            const Executor strand = self->strand_;
+            boost::asio::post(strand, [self = std::move(self), attempt, ec, answer] {
+              if (self->ended_ != Errc::kOk || self->calls_.erase(attempt) == 0) return;
+              self->Observe();
+              self->keeper_.OnCommitted(attempt, ErrcOf(ec), answer, self->Now());
+              self->Pump();  // at once, as above
+            });
+          });
 }
 
 void ReplicatedMap::State::Do(range::Serve&) {
@@ -295,7 +306,7 @@ void ReplicatedMap::State::Do(range::Open& open) {
   EngineOptions options = engine_;
   if (options.seed != 0) options.seed += m;
   member.interposer = std::make_unique<Interposer>(
-      Interposer::OnStrand(), strand_, *StoreOf(m),
+      Interposer::OnStrand(), strand_, StoreOf(m),
       Application{.serialize = [this](KeyView key,
                                       std::string& out) { return values_.Serialize(key, out); },
                   .on_refused = [this, m](KeyView key, ErrorCode) { OnRefused(m, key); },
@@ -318,6 +329,7 @@ void ReplicatedMap::State::Do(range::Shut& shut) {
   Member& member = members_[shut.member];
   ++member.opened;
   member.interposer.reset();
+  member.handle = {};
 }
 
 void ReplicatedMap::State::Do(range::Barrier& barrier) {

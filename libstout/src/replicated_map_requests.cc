@@ -128,8 +128,9 @@ UniqueFunction<void()> ReplicatedMap::State::SafeReply(std::span<const KeyView> 
   }
   Need need = level.write ? set_.NeedOfWrite() : set_.NeedOfRead();
   if (level.members) need.members = *level.members;
-  const ReplyId id = Ask(std::move(reply), need, SaturatingAdd(Now(), engine_.reply_deadline));
-  ForEachMember(set_.Asked(need), [&](MemberIndex m) {
+  const auto asked = Ask(std::move(reply), need, SaturatingAdd(Now(), engine_.reply_deadline));
+  const ReplyId id = asked.first;
+  ForEachMember(asked.second, [&](MemberIndex m) {
     Interposer& member = interposer(m);
     const auto is_dirty = [&](KeyView key) { return member.IsDirty(key); };
     if (std::any_of(keys.begin(), keys.end(), is_dirty)) {
@@ -148,12 +149,13 @@ UniqueFunction<void()> ReplicatedMap::State::SafeReply(std::span<const KeyView> 
   };
 }
 
-ReplyId ReplicatedMap::State::Ask(Reply reply, const Need& need, TimePoint deadline) {
+// Returns the answer's name and the members to ask.
+std::pair<ReplyId, MemberMask> ReplicatedMap::State::Ask(Reply reply, const Need& need,
+                                                         TimePoint deadline) {
   const ReplyId id = ++last_id_;
   asked_.emplace_hint(asked_.end(), id, Asked{std::move(reply), deadline});
-  set_.Ask(id, need);
   SchedulePump();
-  return id;
+  return {id, set_.Ask(id, need)};
 }
 
 // A reply that a member's interposer runs. An answer of an interposer that is closed is ignored by
@@ -170,9 +172,8 @@ UniqueFunction<void(ErrorCode)> ReplicatedMap::State::ReplyOf(ReplyId id, Member
 void ReplicatedMap::State::Flush(Reply done) {
   RequireStrand();
   if (!serving()) return Later(std::move(done), NotServing());
-  const Need all{.members = 0};
-  const ReplyId id = Ask(std::move(done), all, kNever);
-  ForEachMember(set_.Asked(all), [&](MemberIndex m) { interposer(m).Flush(ReplyOf(id, m)); });
+  const auto asked = Ask(std::move(done), {.members = 0}, kNever);
+  ForEachMember(asked.second, [&](MemberIndex m) { interposer(m).Flush(ReplyOf(asked.first, m)); });
 }
 
 void ReplicatedMap::State::Drain(Reply done) {

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -47,7 +48,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   [[nodiscard]] const std::optional<std::string>& trouble() const { return trouble_; }
 
   void Open(Reply done);
-  void Want(MemberMask members);
+  void Want(std::vector<std::string> want, const std::vector<Replica>& replicas);
   void WantStrong(bool strong);
   void Stop(Errc why) {
     RequireStrand();
@@ -77,9 +78,12 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   using Attempt = internal::range::Attempt;
   using Keeper = internal::RangeKeeper;
 
-  struct Member {
+  struct Handle {
     Store* store = nullptr;
-    std::weak_ptr<const void> lifetime;      // of the store
+    std::weak_ptr<const void> lifetime;  // of the store
+  };
+  struct Member {
+    Handle handle;                           // the one that was fenced
     std::unique_ptr<Interposer> interposer;  // unless the member is out
     std::uint64_t opened = 0;                // grows as an interposer comes or goes
     TimePoint read{};                        // the last read that succeeded
@@ -124,6 +128,8 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   [[nodiscard]] Errc NotServing() const { return ended_ == Errc::kOk ? Errc::kClosed : ended_; }
   Interposer& interposer(MemberIndex m) { return *members_[m].interposer; }
 
+  void TakeStores(const std::vector<Replica>& replicas);
+  void SyncMembers();
   /// The range ends here, with this error.
   void End(Errc why);
 
@@ -131,7 +137,8 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   Result<Stamp> Change(KeyView key, std::shared_ptr<const std::string> value);
   std::shared_ptr<const std::string> ValueOf(StoredState state);
   void Keep(KeyView key, Entry entry);
-  internal::ReplyId Ask(Reply reply, const internal::Need& need, TimePoint deadline);
+  std::pair<internal::ReplyId, MemberMask> Ask(Reply reply, const internal::Need& need,
+                                               TimePoint deadline);
   UniqueFunction<void(ErrorCode)> ReplyOf(internal::ReplyId id, MemberIndex m);
   void Later(Reply reply, ErrorCode ec);
   void Later(GetHandler handler, ErrorCode ec, Entry entry);
@@ -171,7 +178,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   void Do(internal::range::Change& change);
   void Do(internal::range::Serve& serve);
   void Do(internal::range::GiveUp& give_up);
-  Store* StoreOf(MemberIndex m) const;
+  [[nodiscard]] Store& StoreOf(MemberIndex m) const;
 
   const Executor strand_;
   internal::WakeTimer timer_;
@@ -179,14 +186,17 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   const Scope scope_;
   const EngineOptions engine_;
   const std::string identity_key_;
+  const std::string local_;
   const bool is_new_;  // no owner has committed yet
+  const std::function<bool(KeyView)> contains_;
   ReplicatedRange::Commit commit_;
   UniqueFunction<void()> on_given_up_;
   internal::ReplicaSet set_;
   Keeper keeper_;
   internal::StrongReads reads_;
   internal::ValueCache values_;
-  std::vector<Member> members_;
+  std::map<std::string, Handle> stores_;  // as they are now, by datalet
+  std::vector<Member> members_;           // of record()
 
   Errc ended_ = Errc::kOk;  // or kClosed or kFenced
   bool draining_ = false;

@@ -12,7 +12,7 @@
 
 #include "stout/core/state_source.h"
 #include "stout/core/types.h"
-#include "stout/write_back_map.h"
+#include "stout/key_map.h"
 
 namespace stout::internal {
 
@@ -43,7 +43,7 @@ class Ledger {
 /// Owner: a map.   Threads: none of its own; values may be released on any thread.
 class ValueCache {
  public:
-  using Entry = WriteBackMap::Entry;
+  using Entry = KeyMap::Entry;
 
   /// `max_bytes`: of keys, values, and values that callers still hold.
   ValueCache(std::size_t max_bytes, std::shared_ptr<std::atomic<std::size_t>> lent_by_all)

@@ -137,6 +137,22 @@ std::optional<WriteBackMap::Entry> WriteBackMap::Peek(KeyView key) {
   return known != nullptr ? std::optional(*known) : std::nullopt;
 }
 
+void WriteBackMap::Flush(Reply done) { state_->interposer.Flush(std::move(done)); }
+void WriteBackMap::Drain(Reply done) { state_->interposer.Drain(std::move(done)); }
+void WriteBackMap::Close() { state_->interposer.Close(); }
+void WriteBackMap::Fence() { state_->interposer.Fence(); }
+
+bool WriteBackMap::IsDirty(KeyView key) const { return state_->interposer.IsDirty(key); }
+
+std::vector<MemberStats> WriteBackMap::Members() const {
+  return {MemberStats{.datalet = {}, .engine = state_->interposer.Stats()}};
+}
+
+UniqueFunction<void()> WriteBackMap::WithdrawableReply(std::span<const KeyView> keys, Reply reply,
+                                                       const AnswerLevel&) {
+  return state_->interposer.WithdrawableReply(keys, std::move(reply));
+}
+
 Interposer& WriteBackMap::interposer() { return state_->interposer; }
 
 std::shared_ptr<const std::string> WriteBackMap::Lend(std::string value) {

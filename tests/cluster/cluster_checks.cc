@@ -15,10 +15,11 @@ using Outcome = test::Operation::Outcome;
 }  // namespace
 
 /// The members that are in, without those that came back empty, which the owner will notice.
-std::vector<MemberIndex> ClusterWorld::In() const {
-  std::vector<MemberIndex> in;
-  for (MemberIndex m = 0; m < options_.datalets; ++m) {
-    if (registry_.record().members[m].in && datalets_[m].HasIdentity()) in.push_back(m);
+std::vector<std::size_t> ClusterWorld::In() const {
+  std::vector<std::size_t> in;
+  for (const RangeRecord::Member& member : registry_.record().members) {
+    const std::size_t datalet = DataletOf(member.datalet);
+    if (member.in && datalets_[datalet].HasIdentity()) in.push_back(datalet);
   }
   return in;
 }
@@ -29,15 +30,24 @@ void ClusterWorld::OnRecord(const RangeRecord& before) {
   counts_.sweeps += record.swept > before.swept ? 1 : 0;
   std::string in;
   bool left = false;
-  for (MemberIndex m = 0; m < options_.datalets; ++m) {
-    const bool was_in = before.members[m].in;
-    const bool is_in = record.members[m].in;
+  for (MemberIndex d = 0; d < options_.datalets; ++d) {
+    const auto find = [name = DataletName(d)](const RangeRecord& in_record) {
+      const auto& members = in_record.members;
+      const auto found = std::find_if(members.begin(), members.end(),
+                                      [&](const auto& member) { return member.datalet == name; });
+      return found == members.end() ? nullptr : &*found;
+    };
+    const RangeRecord::Member* const old = find(before);
+    const RangeRecord::Member* const present = find(record);
+    const bool was_in = old != nullptr && old->in;
+    const bool is_in = present != nullptr && present->in;
     in += is_in ? '1' : '0';
+    counts_.joins += old == nullptr && is_in ? 1 : 0;
     counts_.fills += !was_in && is_in ? 1 : 0;
     counts_.drops += was_in && !is_in ? 1 : 0;
     left |= was_in && !is_in;
   }
-  trace_.Add(now(), "record", record.revision, record.swept, record.strong, in);
+  trace_.Add(now(), "record", registry_.revision(), record.swept, record.strong, in);
   if (In().empty()) return verdict_.Fail("no member with all data is in");
   if (before.strong && !record.strong) {
     strong_.back().until = now();
@@ -59,7 +69,7 @@ void ClusterWorld::BeginStrong() {
   for (std::uint32_t k = 0; k < options_.keys; ++k) {
     const std::string key = fmt::format("k{}", k);
     std::optional<StoredState> oldest;  // a newer one belongs to a request under way
-    for (const MemberIndex m : In()) {
+    for (const std::size_t m : In()) {
       const StoredState state = datalets_[m].state(key);
       if (!oldest || state.stamp < oldest->stamp) oldest = state;
     }
@@ -75,8 +85,8 @@ bool ClusterWorld::IsOlder(const StoredState& state, std::size_t write) const {
 }
 
 bool ClusterWorld::IsKept(std::size_t write) const {
-  const std::vector<MemberIndex> in = In();
-  return std::any_of(in.begin(), in.end(), [&](MemberIndex m) {
+  const std::vector<std::size_t> in = In();
+  return std::any_of(in.begin(), in.end(), [&](std::size_t m) {
     return !IsOlder(datalets_[m].state(history_[write].key), write);
   });
 }
@@ -89,12 +99,16 @@ void ClusterWorld::CheckOwed() {
   }
 }
 
+/// A tombstone of this epoch may have been there.
+bool ClusterWorld::IsForgotten(Stamp has, Epoch epoch) const {
+  return has == Stamp{} && epoch <= registry_.record().swept && options_.erases > 0;
+}
+
 void ClusterWorld::CheckAcked(const std::string& key, Stamp stamp, const char* when) {
-  for (const MemberIndex m : In()) {
+  for (const std::size_t m : In()) {
     const Stamp has = datalets_[m].state(key).stamp;
     if (has >= stamp) continue;
-    const bool settled = stamp.epoch <= registry_.record().swept;
-    if (has == Stamp{} && settled && options_.erases > 0) continue;  // a tombstone, forgotten
+    if (IsForgotten(has, stamp.epoch)) continue;
     verdict_.Fail(fmt::format(
         "datalet {} is in and lacks an acknowledged write of {} {}: ({},{}), has ({},{})", m, key,
         when, stamp.epoch, stamp.version, has.epoch, has.version));
@@ -111,8 +125,9 @@ void ClusterWorld::OnMark(const Mark& mark) {
       if (version <= mark.version) newest = std::max(newest, version);
     }
     if (newest == 0) continue;
-    for (const MemberIndex m : In()) {
-      if (datalets_[m].state(key).stamp >= Stamp{mark.epoch, newest}) continue;
+    for (const std::size_t m : In()) {
+      const Stamp has = datalets_[m].state(key).stamp;
+      if (has >= Stamp{mark.epoch, newest} || IsForgotten(has, mark.epoch)) continue;
       verdict_.Fail(fmt::format("the mark ({},{}) covers a version of {} that datalet {} lacks",
                                 mark.epoch, mark.version, key, m));
     }

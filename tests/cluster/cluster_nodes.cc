@@ -34,7 +34,7 @@ void ClusterWorld::SendAnswer(std::uint32_t node, std::uint64_t boot, const Answ
   }
 }
 
-void ClusterWorld::Call(std::uint32_t node, MemberIndex m, AtDatalet request, Answer refused) {
+void ClusterWorld::Call(std::uint32_t node, std::size_t m, AtDatalet request, Answer refused) {
   if (nodes_[node].cut_until[m] > now() || random_.Chance(options_.faults.lose)) return;
   const std::uint64_t boot = nodes_[node].boot;
   const int times = random_.Chance(options_.faults.twice) ? 2 : 1;
@@ -52,6 +52,9 @@ void ClusterWorld::Call(std::uint32_t node, MemberIndex m, AtDatalet request, An
 }
 
 void ClusterWorld::CallRegistry(std::uint32_t node, AtRegistry request) {
+  // A store that comes back empty while its owner waits for a transaction.
+  const std::uint64_t empty = options_.faults.empty_datalet;
+  if (empty > 0 && random_.Chance(5 * empty)) Empty(random_.Below(options_.datalets));
   if (random_.Chance(options_.faults.lose)) return;
   const int times = random_.Chance(options_.faults.twice) ? 2 : 1;
   for (int i = 0; i < times; ++i) {
@@ -106,16 +109,17 @@ void ClusterWorld::TickNode(std::uint32_t id) {
 void ClusterWorld::Acquire(std::uint32_t id) {
   const TimePoint valid = Now(id) + options_.ttl - options_.ttl / 20;
   CallRegistry(id, [this, id, valid](RegistryModel& registry, TimePoint at) -> Answer {
-    const RegistryModel::Answer answer = registry.Acquire(at, options_.ttl);
-    return [this, id, valid, answer] {
-      if (answer.errc != Errc::kOk || nodes_[id].owner || Now(id) >= valid) return;
-      trace_.Add(now(), "owner", id, answer.epoch);
+    const auto lease = registry.Acquire(at, options_.ttl);
+    return [this, id, valid, lease] {
+      if (!lease || nodes_[id].owner || Now(id) >= valid) return;
+      trace_.Add(now(), "owner", id, lease->epoch);
       ++counts_.owners;
       nodes_[id].valid_until = valid;
       nodes_[id].renew_at = Now(id) + options_.ttl / 3;
       nodes_[id].owner = std::make_shared<Owner>(options_, static_cast<OwnerWorld&>(*this), id,
-                                                 answer.epoch, answer.record);
-      nodes_[id].owner->Start(want_strong_);
+                                                 lease->epoch, lease->record);
+      nodes_[id].session = lease->session;
+      nodes_[id].owner->Start(wanted_, want_strong_);
     };
   });
 }
@@ -124,8 +128,9 @@ void ClusterWorld::Renew(std::uint32_t id) {
   const Epoch epoch = nodes_[id].owner->epoch();
   const TimePoint valid = Now(id) + options_.ttl - options_.ttl / 20;
   nodes_[id].renew_at = Now(id) + options_.ttl / 3;
-  CallRegistry(id, [this, id, epoch, valid](RegistryModel& registry, TimePoint at) -> Answer {
-    const Errc errc = registry.Renew(epoch, at, options_.ttl);
+  const SessionId session = nodes_[id].session;
+  CallRegistry(id, [=, this](RegistryModel& registry, TimePoint at) -> Answer {
+    const Errc errc = registry.Renew(session, at);
     return [this, id, epoch, valid, errc] {
       Node& node = nodes_[id];
       if (!node.owner || node.owner->epoch() != epoch) return;
@@ -148,8 +153,8 @@ void ClusterWorld::EndOwner(std::uint32_t id) {
 void ClusterWorld::OnGivenUp(std::uint32_t id, Epoch epoch) {
   if (!nodes_[id].owner || nodes_[id].owner->epoch() != epoch) return;
   EndOwner(id);
-  CallRegistry(id, [epoch](RegistryModel& registry, TimePoint) -> Answer {
-    registry.Release(epoch);
+  CallRegistry(id, [session = nodes_[id].session](RegistryModel& registry, TimePoint at) -> Answer {
+    registry.Release(session, at);
     return [] {};
   });
 }

@@ -57,7 +57,7 @@ void Expose(Random& random, ClusterOptions& world) {
       return MakeHard(random, world);
     case Mistake::kUnsettledShown:
       MakeHard(random, world);
-      world.datalets = world.in_at_start = 3;
+      world.datalets = world.replicas = world.in_at_start = 3;
       world.faults = {.crash_node = 8, .cut_link = 12};
       return;
     case Mistake::kNoFence:
@@ -92,6 +92,16 @@ void DeriveMode(Random& random, ClusterOptions& world) {
   if (random.Chance(500)) world.engine.lane.max_dirty_keys = random.Between(1, 3);
 }
 
+/// Datalets join, leave, and are replaced, and drivers refuse changes.
+void DeriveMore(Random& random, ClusterOptions& world) {
+  if (world.mistake != Mistake::kNone) return;
+  if (random.Chance(250)) world.engine.lane.max_dirty_keys = random.Between(1, 3);
+  if (random.Chance(500)) world.faults.refuse_change = random.Between(1, 700);
+  if (random.Chance(500)) return;
+  world.datalets += static_cast<MemberIndex>(random.Between(1, 2));
+  world.faults.change_wanted = random.Between(3, 40);
+}
+
 }  // namespace
 
 ClusterOptions DeriveCluster(std::uint64_t seed, Mistake mistake) {
@@ -101,6 +111,7 @@ ClusterOptions DeriveCluster(std::uint64_t seed, Mistake mistake) {
   world.mistake = mistake;
   world.nodes = static_cast<std::uint32_t>(random.Between(2, 3));
   world.datalets = static_cast<MemberIndex>(random.Between(2, 3));
+  world.replicas = world.datalets;
   world.in_at_start = static_cast<MemberIndex>(random.Between(1, world.datalets));
   world.keys = static_cast<std::uint32_t>(random.Between(1, 4));
   world.clients = static_cast<std::uint32_t>(random.Between(2, 5));
@@ -137,6 +148,7 @@ ClusterOptions DeriveCluster(std::uint64_t seed, Mistake mistake) {
   if (random.Chance(500)) MakeHard(random, world);
   Expose(random, world);
   DeriveMode(random, world);
+  DeriveMore(random, world);
   return world;
 }
 
@@ -144,18 +156,19 @@ std::string Describe(const ClusterOptions& w) {
   const ClusterFaults& f = w.faults;
   const auto ms = [](Duration d) { return std::chrono::duration<double, std::milli>(d).count(); };
   return fmt::format(
-      "seed {}, mistake {}, mode {}: {} nodes, {} datalets ({} in), {} keys, {} clients, {} steps "
-      "every {} ms\n"
+      "seed {}, mistake {}, mode {}: {} nodes, {} datalets ({} members, {} in), {} keys, {} "
+      "clients, {} steps every {} ms\n"
       "  ttl {} ms, latency {} to {} ms, member_timeout {} ms, mark {} ms, attempt {} ms, min_in "
       "{}, cached {}, writes {}, erases {}\n"
       "  faults (per thousand): lose {}, late {}, twice {}, pause {}, crash node {} datalet {}, "
-      "empty {}, cut {}, slow {}, full {}, expire {}, mode {}\n",
-      w.seed, static_cast<int>(w.mistake), w.strong ? "sc" : "ec", w.nodes, w.datalets,
+      "empty {}, cut {}, slow {}, full {}, expire {}, mode {}, wanted {}, refuse "
+      "{}\n",
+      w.seed, static_cast<int>(w.mistake), w.strong ? "sc" : "ec", w.nodes, w.datalets, w.replicas,
       w.in_at_start, w.keys, w.clients, w.steps, ms(w.mean_pause), ms(w.ttl), ms(w.min_latency),
       ms(w.max_latency), ms(w.keeper.member_timeout), ms(w.keeper.mark_interval),
       ms(w.engine.lane.attempt_timeout), w.set.min_in, w.cached, w.writes, w.erases, f.lose, f.late,
       f.twice, f.pause_node, f.crash_node, f.crash_datalet, f.empty_datalet, f.cut_link,
-      f.slow_datalet, f.full_datalet, f.expire, f.change_mode);
+      f.slow_datalet, f.full_datalet, f.expire, f.change_mode, f.change_wanted, f.refuse_change);
 }
 
 }  // namespace stout::sim

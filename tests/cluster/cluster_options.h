@@ -46,6 +46,9 @@ struct ClusterFaults {
   std::uint64_t full_datalet = 0;  ///< its writes fail for a while, its reads do not
   std::uint64_t expire = 0;        ///< a store forgets its settled tombstones
   std::uint64_t change_mode = 0;
+  std::uint64_t change_wanted = 0;  ///< a datalet joins, leaves, or is replaced
+  // Of a change that the keeper asks for.
+  std::uint64_t refuse_change = 0;
 };
 
 /// A world of one range. Everything in it follows from the seed.
@@ -55,7 +58,8 @@ struct ClusterOptions {
   bool strong = true;  ///< the mode at the start is sc
   std::uint32_t nodes = 2;
   MemberIndex datalets = 3;
-  MemberIndex in_at_start = 3;
+  MemberIndex replicas = 3;     ///< members at the start
+  MemberIndex in_at_start = 3;  ///< of these
   std::uint32_t keys = 2;
   std::uint32_t clients = 3;
   std::uint32_t steps = 0;  ///< in the phase with faults

@@ -12,11 +12,9 @@ using namespace std::chrono_literals;
 using Kind = test::Operation::Kind;
 using Outcome = test::Operation::Outcome;
 
-std::string DataletName(MemberIndex m) { return fmt::format("datalet-{}", m); }
-
 RangeRecord FirstRecord(const ClusterOptions& options) {
   RangeRecord record;
-  for (MemberIndex m = 0; m < options.datalets; ++m) {
+  for (MemberIndex m = 0; m < options.replicas; ++m) {
     record.members.push_back({.datalet = DataletName(m), .in = m < options.in_at_start});
   }
   record.strong = options.strong;
@@ -31,6 +29,7 @@ ClusterWorld::Counts& ClusterWorld::Counts::operator+=(const Counts& other) {
   changes += other.changes;
   fills += other.fills;
   drops += other.drops;
+  joins += other.joins;
   sweeps += other.sweeps;
   repairs += other.repairs;
   unknown_commits += other.unknown_commits;
@@ -51,6 +50,7 @@ ClusterWorld::ClusterWorld(const ClusterOptions& options, bool print)
   for (MemberIndex m = 0; m < options.in_at_start; ++m) {
     (void)datalets_[m].Write(0, {{.key = kIdentityKey, .value = DataletName(m), .version = 1}});
   }
+  for (MemberIndex m = 0; m < options.replicas; ++m) wanted_.push_back(DataletName(m));
   if (options.strong || options.mistake == Mistake::kEcJudgedAsSc) strong_.emplace_back();
   for (Node& node : nodes_) {
     // Four fifths of the margin that a lease leaves for clocks, which is a twentieth.
@@ -72,6 +72,7 @@ void ClusterWorld::Run() {
   ExpectEqualMembers();
   ExpectService();
   CheckOwed();
+  if (options_.mistake == Mistake::kNone) ExpectServiceWithFullDisk();
   CheckHistory();
 }
 
@@ -93,7 +94,7 @@ void ClusterWorld::Trouble() {
     if (random_.Chance(faults.crash_node)) Crash(node);
     return;
   }
-  const auto m = static_cast<MemberIndex>(random_.Below(options_.datalets));
+  const std::size_t m = random_.Below(options_.datalets);
   if (random_.Chance(faults.pause_node)) {
     nodes_[node].paused_until =
         Disturb("pause", random_.Between(options_.ttl / 8, options_.ttl * 3), node);
@@ -117,7 +118,8 @@ void ClusterWorld::Trouble() {
   }
   if (random_.Chance(faults.expire)) datalets_[m].Expire(registry_.record().swept);
   if (random_.Chance(faults.change_mode)) ChangeMode();
-  if (random_.Chance(faults.empty_datalet) && now() > disturbed_until_) Empty(m);
+  if (random_.Chance(faults.change_wanted)) ChangeWanted();
+  if (random_.Chance(faults.empty_datalet)) Empty(m);
 }
 
 /// Returns the end of the fault.
@@ -133,15 +135,18 @@ TimePoint ClusterWorld::Disturb(const char* what, Duration time, std::uint64_t a
 /// A member that is in came back empty, and its owner has not dropped it yet. Another failure now
 /// could be one too many.
 bool ClusterWorld::Forgets() const {
-  for (MemberIndex m = 0; m < options_.datalets; ++m) {
-    if (registry_.record().members[m].in && !datalets_[m].HasIdentity()) return true;
+  for (const RangeRecord::Member& member : registry_.record().members) {
+    if (member.in && !datalets_[DataletOf(member.datalet)].HasIdentity()) return true;
   }
   return false;
 }
 
-void ClusterWorld::Empty(MemberIndex m) {
-  const std::vector<MemberIndex> in = In();
-  if (in.size() == 1 && in[0] == m) return;
+void ClusterWorld::Empty(std::size_t m) {
+  const std::vector<std::size_t> in = In();
+  if (now() <= disturbed_until_ || Forgets() || (in.size() == 1 && in[0] == m)) return;
+  for (const std::size_t other : in) {  // none may leave meanwhile
+    if (std::find(wanted_.begin(), wanted_.end(), DataletName(other)) == wanted_.end()) return;
+  }
   trace_.Add(now(), "datalet empty", m);
   datalets_[m].Empty();
 }
@@ -151,6 +156,26 @@ void ClusterWorld::ChangeMode() {
   trace_.Add(now(), "mode", want_strong_);
   for (Node& node : nodes_) {
     if (node.owner) node.owner->WantStrong(want_strong_);
+  }
+}
+
+/// One datalet joins, or leaves, or takes the place of another.
+void ClusterWorld::ChangeWanted() {
+  const std::size_t datalet_id = random_.Below(options_.datalets);
+  const std::string datalet = DataletName(datalet_id);
+  const bool may_shrink = wanted_.size() > options_.set.min_in;
+  const auto found = std::find(wanted_.begin(), wanted_.end(), datalet);
+  if (found == wanted_.end()) {
+    if (random_.Chance(700)) {
+      wanted_.erase(wanted_.begin() + static_cast<std::ptrdiff_t>(random_.Below(wanted_.size())));
+    }
+    wanted_.push_back(datalet);
+  } else if (may_shrink) {
+    wanted_.erase(found);
+  }
+  (void)Disturb("wanted", Duration(), datalet_id, wanted_.size());
+  for (Node& node : nodes_) {
+    if (node.owner) node.owner->Want(wanted_);
   }
 }
 
@@ -168,6 +193,10 @@ void ClusterWorld::Heal() {
     node.paused_until = {};
     std::fill(node.cut_until.begin(), node.cut_until.end(), TimePoint{});
   }
+  Settle();
+}
+
+void ClusterWorld::Settle() {
   RunUntil(now() + 6 * options_.ttl + 40 * options_.keeper.member_timeout + 3s);
   const auto owner = AnyOwner();
   if (verdict_.failed()) return;
@@ -185,15 +214,47 @@ void ClusterWorld::ExpectService() {
     for (const Kind kind : {Kind::kGet, Kind::kSet, Kind::kGet}) {
       const std::uint64_t before = counts_.answered;
       test::Operation operation{.op = kind, .key = fmt::format("k{}", k)};
-      if (kind == Kind::kSet) operation.value = fmt::format("v{}", ++last_value_);
-      const auto owner = AnyOwner();
-      if (!owner) return verdict_.Fail("the owner is lost without a fault");
-      Submit(0, *owner, operation);
-      RunUntil(now() + 2 * options_.keeper.member_timeout + 200ms);
+      // A set is refused while the engine is full, for example of a mark.
+      for (int tries = 0; tries < 5 && counts_.answered == before; ++tries) {
+        if (kind == Kind::kSet) operation.value = fmt::format("v{}", ++last_value_);
+        const auto owner = AnyOwner();
+        if (!owner) return verdict_.Fail("the owner is lost without a fault");
+        Submit(0, *owner, operation);
+        RunUntil(now() + 2 * options_.keeper.member_timeout + 200ms);
+        if (clients_[0]) break;
+      }
       if (counts_.answered == before) verdict_.Fail("a request is not served after all faults");
       clients_[0].reset();
     }
   }
+}
+
+void ClusterWorld::ExpectServiceWithFullDisk() {
+  if (verdict_.failed() || wanted_.size() == 1) return;
+  DataletModel& datalet = datalets_[DataletOf(wanted_[random_.Below(wanted_.size())])];
+  trace_.Add(now(), "full for long");
+  datalet.full = true;
+  // It leaves after its time-out, and after another one if it is being filled then.
+  const Duration limit = 4 * options_.keeper.member_timeout + 500ms;
+  const TimePoint end = now() + 3 * limit;
+  while (now() < end && !verdict_.failed()) {
+    RunUntil(now() + options_.mean_pause);
+    const auto owner = AnyOwner();
+    if (owner && !clients_[0]) {
+      Submit(0, *owner,
+             {.op = Kind::kSet, .key = "k0", .value = fmt::format("v{}", ++last_value_)});
+    }
+    // Its reads succeed meanwhile.
+    if (owner && !clients_[1] && options_.keys > 1) Submit(1, *owner, {.client = 1, .key = "k1"});
+    for (std::uint32_t client = 0; client < options_.clients; ++client) {
+      if (!clients_[client] || now() <= asked_at_[client] + limit) continue;
+      return verdict_.Fail(
+          fmt::format("request {} is not served while a disk is full", *clients_[client]));
+    }
+  }
+  datalet.full = false;
+  Settle();
+  ExpectEqualMembers();
 }
 
 void ClusterWorld::ExpectEqualMembers() {
@@ -203,8 +264,9 @@ void ClusterWorld::ExpectEqualMembers() {
   };
   for (std::uint32_t k = 0; k < options_.keys; ++k) {
     const std::string key = fmt::format("k{}", k);
-    for (const DataletModel& datalet : datalets_) {
-      if (seen(datalet.state(key)) == seen(datalets_[0].state(key))) continue;
+    const DataletModel& first = datalets_[DataletOf(wanted_[0])];
+    for (const std::string& datalet : wanted_) {
+      if (seen(datalets_[DataletOf(datalet)].state(key)) == seen(first.state(key))) continue;
       return verdict_.Fail(fmt::format("members differ at {} in the end", key));
     }
   }
@@ -227,7 +289,7 @@ void ClusterWorld::Ask(std::uint32_t client) {
   const auto owner = AnyOwner();
   if (!owner) return;
   if (clients_[client]) {
-    if (now() < asked_at_[client] + 1s) return;
+    if (healed_ || now() < asked_at_[client] + 1s) return;
     clients_[client].reset();  // the client gives up, and the outcome stays unknown
   }
   test::Operation operation{.client = client,

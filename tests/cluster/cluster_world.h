@@ -31,7 +31,8 @@ inline std::int64_t Nanoseconds(TimePoint at) { return at.time_since_epoch().cou
 ///  2. Mode sc: a member that is in has each acknowledged write. A member is always in. A mark
 ///     never covers a version that a member that is in lacks.
 ///  3. Mode ec: an acknowledged write that a member had at a take-over is not lost to an older one.
-///  4. Once faults stop, the range has an owner, all members are in and equal, and requests end.
+///  4. Once faults stop, the range has an owner, all wanted members are in and equal, and requests
+///     end. While one disk of several is full, all requests end as well.
 class ClusterWorld final : private OwnerWorld {
  public:
   ClusterWorld(const ClusterOptions& options, bool print);
@@ -47,6 +48,7 @@ class ClusterWorld final : private OwnerWorld {
     std::uint64_t changes = 0;  ///< of the record
     std::uint64_t fills = 0;
     std::uint64_t drops = 0;
+    std::uint64_t joins = 0;  ///< of datalets that the record had not
     std::uint64_t sweeps = 0;
     std::uint64_t repairs = 0;
     std::uint64_t unknown_commits = 0;
@@ -71,13 +73,14 @@ class ClusterWorld final : private OwnerWorld {
     double drift = 0;  // of its clock, as a share
     Duration offset{};
     std::shared_ptr<Owner> owner;
+    SessionId session = 0;    // of the owner
     TimePoint valid_until{};  // of its lease, by its clock
     TimePoint renew_at{};
     std::vector<TimePoint> cut_until;  // links to datalets
   };
 
   // OwnerWorld.
-  void Call(std::uint32_t node, MemberIndex member, AtDatalet request, Answer refused) override;
+  void Call(std::uint32_t node, std::size_t datalet, AtDatalet request, Answer refused) override;
   void CallRegistry(std::uint32_t node, AtRegistry request) override;
   void After(std::uint32_t node, Duration delay, std::function<void()> timer) override;
   [[nodiscard]] TimePoint Now(std::uint32_t node) const override;
@@ -114,14 +117,18 @@ class ClusterWorld final : private OwnerWorld {
   void Trouble();
   TimePoint Disturb(const char* what, Duration time, std::uint64_t a, std::uint64_t b = 0);
   [[nodiscard]] bool Forgets() const;
-  void Empty(MemberIndex m);
+  void Empty(std::size_t datalet);
   void ChangeMode();
+  void ChangeWanted();
   void Heal();
+  void Settle();
   void ExpectService();
+  void ExpectServiceWithFullDisk();
   void ExpectEqualMembers();
 
   // Checks.
   void OnRecord(const RangeRecord& before);
+  [[nodiscard]] bool IsForgotten(Stamp has, Epoch epoch) const;
   void CheckAcked(const std::string& key, Stamp stamp, const char* when);
   void BeginStrong();
   void CheckHistory();
@@ -129,7 +136,7 @@ class ClusterWorld final : private OwnerWorld {
   [[nodiscard]] bool IsOlder(const StoredState& state, std::size_t write) const;
   [[nodiscard]] bool IsKept(std::size_t write) const;
   void CheckOwed();
-  [[nodiscard]] std::vector<MemberIndex> In() const;
+  [[nodiscard]] std::vector<std::size_t> In() const;
   [[nodiscard]] TimePoint now() const { return agenda_.now(); }
 
   ClusterOptions options_;
@@ -141,6 +148,7 @@ class ClusterWorld final : private OwnerWorld {
   std::vector<DataletModel> datalets_;
   std::vector<Node> nodes_;
   bool want_strong_;
+  std::vector<std::string> wanted_;  // datalets
   TimePoint disturbed_until_{};
   bool healed_ = false;
   Counts counts_;

@@ -1,9 +1,21 @@
 #include "tests/cluster/datalet_model.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace stout::sim {
+namespace {
+
+constexpr std::string_view kNames = "datalet-";
+
+}  // namespace
+
+std::string DataletName(std::size_t datalet) {
+  return std::string(kNames) + std::to_string(datalet);
+}
+
+std::size_t DataletOf(const std::string& name) { return std::stoul(name.substr(kNames.size())); }
 
 WriteResult DataletModel::Write(Epoch epoch, const std::vector<WriteItem>& items) {
   if (full) return {.batch = Errc::kTransient, .items = {}};
@@ -64,31 +76,25 @@ StoredState DataletModel::state(const std::string& key) const {
   return row == rows_.end() ? StoredState{} : row->second;
 }
 
-RegistryModel::Answer RegistryModel::Acquire(TimePoint now, Duration ttl) {
-  if (Holds(epoch_, now)) return {Errc::kTransient, 0, {}};
-  held_ = true;
-  expires_ = now + ttl;
-  return {Errc::kOk, ++epoch_, record_};
+RegistryModel::RegistryModel(RangeRecord record, Mistake mistake) : mistake_(mistake) {
+  const Lease lease = Acquire({}, Duration(1)).value();
+  (void)Change(ChangeSet(kRange, lease.epoch, std::move(record), 0), {});
+  Release(lease.session, {});
 }
 
-Errc RegistryModel::Renew(Epoch epoch, TimePoint now, Duration ttl) {
-  if (!Holds(epoch, now)) return Errc::kFenced;
-  expires_ = now + ttl;
-  return Errc::kOk;
+std::optional<RegistryModel::Lease> RegistryModel::Acquire(TimePoint now, Duration ttl) {
+  const SessionId session = leases_.Join("node", kRange + 1, ttl, now).session;
+  const auto acquired = leases_.Acquire(session, kRange, now);
+  if (acquired.epoch) return Lease{session, *acquired.epoch, record_};
+  leases_.Leave(session, now);
+  return std::nullopt;
 }
 
-void RegistryModel::Release(Epoch epoch) {
-  if (epoch == epoch_) held_ = false;
-}
-
-RegistryModel::Answer RegistryModel::Commit(Epoch epoch, const RangeRecord& record, TimePoint now) {
-  const bool any_revision = mistake_ == Mistake::kRevisionUnchecked;
-  if (!Holds(epoch, now)) return {Errc::kFenced, 0, {}};
-  if (!any_revision && record.revision != record_.revision + 1) {
-    return {Errc::kRefused, 0, record_};
-  }
-  record_ = record;
-  return {};
+internal::Judged RegistryModel::Change(RegistryChange change, TimePoint now) {
+  if (mistake_ == Mistake::kRevisionUnchecked) change.read.reset();
+  const internal::Judged judged = ledger_.Change(change, leases_, now);
+  record_ = ledger_.Table(leases_).sets[kRange];
+  return judged;
 }
 
 }  // namespace stout::sim

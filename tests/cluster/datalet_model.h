@@ -1,12 +1,18 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "stout/core/batch.h"
+#include "stout/core/errc.h"
+#include "stout/core/lease_ledger.h"
 #include "stout/core/range_record.h"
+#include "stout/core/registry_ledger.h"
+#include "stout/core/registry_table.h"
 #include "stout/core/types.h"
 #include "tests/cluster/cluster_options.h"
 
@@ -15,6 +21,10 @@ namespace stout::sim {
 /// The names of the keys that a range's members keep for themselves.
 inline constexpr const char* kMarkKey = "stout:mark:0";
 inline constexpr const char* kIdentityKey = "stout:datalet:0";
+inline constexpr RangeId kRange = 0;
+
+[[nodiscard]] std::string DataletName(std::size_t datalet);
+[[nodiscard]] std::size_t DataletOf(const std::string& name);
 
 /// A member's store: stamps, a fence, atomic batches, ordered scans. It can come back empty.
 class DataletModel {
@@ -44,37 +54,31 @@ class DataletModel {
   std::uint64_t incarnation_ = 1;
 };
 
-/// The coordinator: one lease and one record, which share one total order.
+/// The coordinator: one range's lease and record, in the core's ledgers.
 class RegistryModel {
  public:
-  struct Answer {
-    Errc errc = Errc::kOk;
+  struct Lease {
+    SessionId session = 0;
     Epoch epoch = 0;
-    RangeRecord record;
+    Recorded<RangeRecord> record;
   };
 
-  RegistryModel(RangeRecord record, Mistake mistake)
-      : record_(std::move(record)), mistake_(mistake) {}
+  RegistryModel(RangeRecord record, Mistake mistake);
 
-  /// kTransient: another owner holds the range.
-  Answer Acquire(TimePoint now, Duration ttl);
-  Errc Renew(Epoch epoch, TimePoint now, Duration ttl);
-  void Release(Epoch epoch);
-  Answer Commit(Epoch epoch, const RangeRecord& record, TimePoint now);
+  /// Returns nullopt if another owner holds the range.
+  std::optional<Lease> Acquire(TimePoint now, Duration ttl);
+  Errc Renew(SessionId session, TimePoint now) { return leases_.KeepAlive(session, now); }
+  void Release(SessionId session, TimePoint now) { leases_.Leave(session, now); }
+  internal::Judged Change(RegistryChange change, TimePoint now);
 
-  [[nodiscard]] const RangeRecord& record() const { return record_; }
-  [[nodiscard]] Epoch epoch() const { return epoch_; }
+  [[nodiscard]] const RangeRecord& record() const { return record_.value; }
+  [[nodiscard]] Revision revision() const { return record_.revision; }
 
  private:
-  [[nodiscard]] bool Holds(Epoch epoch, TimePoint now) const {
-    return held_ && epoch == epoch_ && now < expires_;
-  }
-
-  RangeRecord record_;
-  Mistake mistake_;
-  Epoch epoch_ = 0;
-  bool held_ = false;
-  TimePoint expires_{};
+  const Mistake mistake_;
+  internal::LeaseLedger leases_{1};
+  internal::RegistryLedger ledger_;
+  Recorded<RangeRecord> record_;  // the ledger's
 };
 
 }  // namespace stout::sim

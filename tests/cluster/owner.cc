@@ -6,27 +6,33 @@
 namespace stout::sim {
 namespace {
 
-RangeRecord Adapt(RangeRecord record, Mistake mistake) {
-  if (mistake == Mistake::kUnsettledShown) record.swept = Epoch{1} << 60;
+Recorded<RangeRecord> Adapt(Recorded<RangeRecord> record, Mistake mistake) {
+  if (mistake == Mistake::kUnsettledShown) record.value.swept = Epoch{1} << 60;
   return record;
 }
 
 }  // namespace
 
 Owner::Owner(const ClusterOptions& options, OwnerWorld& world, std::uint32_t node, Epoch epoch,
-             RangeRecord record)
+             Recorded<RangeRecord> record)
     : options_(options),
       world_(world),
       node_(node),
       set_(epoch, options.set),
-      keeper_(std::in_place, Adapt(std::move(record), options.mistake), set_, options.keeper),
+      keeper_(std::in_place, kRange, Adapt(std::move(record), options.mistake), set_,
+              options.keeper),
       reads_(set_, epoch) {}
 
-void Owner::Start(bool strong) {
-  if (options_.has_local) set_.SetLocal(node_ % options_.datalets);
-  keeper_->Want(MaskOf(options_.datalets) - 1, Now());
+void Owner::Start(std::vector<std::string> wanted, bool strong) {
+  keeper_->Want(std::move(wanted), Now());
   keeper_->WantStrong(strong, Now());
   keeper_->Start(Now());
+  if (options_.has_local) set_.SetLocal(node_ % members());
+  Pump();
+}
+
+void Owner::Want(std::vector<std::string> datalets) {
+  keeper_->Want(std::move(datalets), Now());
   Pump();
 }
 
@@ -107,9 +113,8 @@ void Owner::Read(const Request& request) {
 void Owner::Ask(const Request& request, const Need& need) {
   const ReplyId id = ++last_id_;
   asked_[id] = {request.id, memory_.at(request.key)};
-  set_.Ask(id, need);
   const KeyRef ref{0, request.key};
-  ForEachMember(set_.Asked(need), [&](MemberIndex m) {
+  ForEachMember(set_.Ask(id, need), [&](MemberIndex m) {
     members_[m].engine->SafeReply({&ref, 1}, id, Now());
   });
 }
@@ -151,7 +156,7 @@ void Owner::Pump() {
     while (!given_up_ && Turn()) {
     }
     Evict();
-    for (MemberIndex m = 0; m < options_.datalets; ++m) {
+    for (MemberIndex m = 0; m < members(); ++m) {
       const Member& member = members_[m];
       keeper_->SetBusy(m, member.engine && !member.engine->IsIdle(), Now());
       keeper_->SetDirty(m, member.engine && member.engine->HasDirtyKeys(), Now());
@@ -198,7 +203,7 @@ bool Owner::Turn() {
     if (engine != nullptr) engine->Fetch({0, fetch.key}, fetch.token, Now());
   }
   for (reads::Done& done : reads.done) OnRead(done);
-  for (MemberIndex m = 0; m < options_.datalets; ++m) busy |= Poll(m);
+  for (MemberIndex m = 0; m < members(); ++m) busy |= Poll(m);
   return busy;
 }
 
@@ -250,9 +255,11 @@ void Owner::CallForEngine(MemberIndex m, std::function<Result(DataletModel&)> ca
     self->Pump();
   };
   world_.Call(
-      node_, m,
+      node_, DataletOf(m),
       [self, m, call, done, incarnation](DataletModel& store) -> OwnerWorld::Answer {
-        if (self->IsLost(store, incarnation)) return [self, m] { self->OnLost(m); };
+        if (self->IsLost(store, incarnation)) {
+          return [self, m, incarnation] { self->OnLost(m, incarnation); };
+        }
         return [done, result = call(store)] { done(result, true); };
       },
       [done, refused] { done(refused, false); });
@@ -276,8 +283,8 @@ void Owner::SendRead(MemberIndex m, const ReadBatch& batch) {
       ReadResult{.errc = Errc::kTransient, .states = {}});
 }
 
-void Owner::OnLost(MemberIndex m) {
-  if (stopped_) return;
+void Owner::OnLost(MemberIndex m, std::uint64_t incarnation) {
+  if (stopped_ || std::exchange(members_[m].lost, incarnation) == incarnation) return;
   keeper_->OnLost(m, Now());
   Pump();
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -40,7 +41,7 @@ class OwnerWorld {
   /// runs instead if the store is down and says so.
   using Answer = std::function<void()>;
   using AtDatalet = std::function<Answer(DataletModel&)>;
-  virtual void Call(std::uint32_t node, MemberIndex member, AtDatalet request, Answer refused) = 0;
+  virtual void Call(std::uint32_t node, std::size_t datalet, AtDatalet request, Answer refused) = 0;
   using AtRegistry = std::function<Answer(RegistryModel&, TimePoint now)>;
   virtual void CallRegistry(std::uint32_t node, AtRegistry request) = 0;
   /// Runs `timer` on the node at this time of its clock.
@@ -69,10 +70,11 @@ class OwnerWorld {
 class Owner final : private StateSource, public std::enable_shared_from_this<Owner> {
  public:
   Owner(const ClusterOptions& options, OwnerWorld& world, std::uint32_t node, Epoch epoch,
-        RangeRecord record);
+        Recorded<RangeRecord> record);
 
-  void Start(bool strong);
+  void Start(std::vector<std::string> wanted, bool strong);
   void Serve(const Request& request);
+  void Want(std::vector<std::string> datalets);
   void WantStrong(bool strong);
   /// The node has crashed or lost its lease: all requests end.
   void Stop();
@@ -86,12 +88,20 @@ class Owner final : private StateSource, public std::enable_shared_from_this<Own
     std::unique_ptr<Engine> engine;
     std::uint64_t opened = 0;       // counts engines, so that late answers are known
     std::uint64_t incarnation = 0;  // of the store; 0: not known
+    std::uint64_t lost = 0;         // the last incarnation whose loss was reported
   };
 
   Serialized Serialize(KeyView key, std::string& value) noexcept override;
   [[nodiscard]] bool IsDirty(const std::string& key) const;
   void Evict();
   [[nodiscard]] TimePoint Now() const { return world_.Now(node_); }
+
+  [[nodiscard]] MemberIndex members() const {
+    return static_cast<MemberIndex>(keeper_->record().members.size());
+  }
+  [[nodiscard]] std::size_t DataletOf(MemberIndex m) const {
+    return sim::DataletOf(keeper_->record().members[m].datalet);
+  }
 
   // Requests.
   void Read(const Request& request);
@@ -118,7 +128,8 @@ class Owner final : private StateSource, public std::enable_shared_from_this<Own
     return incarnation != 0 && store.incarnation() != incarnation &&
            options_.mistake != Mistake::kEmptyKept;
   }
-  void OnLost(MemberIndex m);
+  /// Reports the loss of this incarnation once.
+  void OnLost(MemberIndex m, std::uint64_t incarnation);
   template <typename Result>
   void NoteProgress(MemberIndex m, const Result& result) {
     constexpr bool kWrote = std::is_same_v<Result, WriteResult>;
@@ -178,9 +189,11 @@ void Owner::CallMember(MemberIndex m, range::Attempt attempt,
     self->Pump();
   };
   world_.Call(
-      node_, m,
+      node_, DataletOf(m),
       [self, m, call, done, incarnation](DataletModel& store) -> OwnerWorld::Answer {
-        if (self->IsLost(store, incarnation)) return [self, m] { self->OnLost(m); };
+        if (self->IsLost(store, incarnation)) {
+          return [self, m, incarnation] { self->OnLost(m, incarnation); };
+        }
         return [self, m, done, result = call(store)] {
           self->NoteProgress(m, result);
           done(result);

@@ -65,27 +65,26 @@ void Owner::Do(const range::Copy& copy) {
 
 void Owner::Do(const range::Commit& commit) {
   if (options_.mistake == Mistake::kAnswerBeforeTransaction) {
+    const auto& record = std::get<RangeRecord>(*commit.change.value);
     ForEachMember(set_.in(), [&](MemberIndex m) {
-      if (!commit.record.members[m].in) set_.SetState(m, MemberState::kOut);
+      if (!record.members[m].in) set_.SetState(m, MemberState::kOut);
     });
   }
   const auto self = shared_from_this();
   calls_.insert(commit.attempt);
-  const auto done = [self, attempt = commit.attempt](Errc errc, const RangeRecord& found) {
+  const auto done = [self, attempt = commit.attempt](const Judged& judged) {
     const bool first = self->calls_.erase(attempt) > 0;
     if (self->stopped_) return;
-    if (first && errc == Errc::kUnknown) self->world_.OnUnknownCommit();
-    self->keeper_->OnCommitted(attempt, errc, found, self->Now());
+    if (first && judged.errc == Errc::kUnknown) self->world_.OnUnknownCommit();
+    self->keeper_->OnCommitted(attempt, judged.errc, judged.answer, self->Now());
     self->Pump();
   };
-  world_.CallRegistry(node_,
-                      [done, epoch = epoch(), record = commit.record](
-                          RegistryModel& registry, TimePoint now) -> OwnerWorld::Answer {
-                        const RegistryModel::Answer answer = registry.Commit(epoch, record, now);
-                        return [done, answer] { done(answer.errc, answer.record); };
-                      });
-  world_.After(node_, options_.engine.lane.attempt_timeout,
-               [done] { done(Errc::kUnknown, RangeRecord()); });
+  world_.CallRegistry(
+      node_,
+      [done, change = commit.change](RegistryModel& registry, TimePoint now) -> OwnerWorld::Answer {
+        return [done, judged = registry.Change(change, now)] { done(judged); };
+      });
+  world_.After(node_, options_.engine.lane.attempt_timeout, [done] { done({Errc::kUnknown}); });
 }
 
 void Owner::Do(const range::Open& open) {
@@ -127,6 +126,10 @@ void Owner::Do(const range::Settle& settle) {
 }
 
 void Owner::Do(const range::Change& change) {
+  const std::uint64_t refuse = options_.faults.refuse_change;
+  if (refuse > 0 && world_.Draw() < refuse) {
+    return keeper_->OnChanged(change.attempt, Errc::kPushedBack, Now());
+  }
   std::optional<std::string> value;
   if (change.state.found) value = change.state.value;
   if (change.key == kMarkKey) world_.OnMark(*ParseMark(*value));

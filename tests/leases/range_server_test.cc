@@ -24,7 +24,8 @@ class Member {
  public:
   Member(boost::asio::thread_pool& pool, Store& store, LeaseService& leases, std::string address,
          RangeServerOptions options = Options(SlotPartition(kRanges)))
-      : server_(pool.get_executor(), store, leases, std::move(options)) {
+      : source_(pool.get_executor(), store, "ranges", {}),
+        server_(pool.get_executor(), source_, leases, std::move(options)) {
     server_.Open(address);
   }
 
@@ -58,7 +59,7 @@ class Member {
     std::promise<std::string> promise;
     server_.Run(server_.RangeOf(key), [&](const auto& served) {
       if (!served) return promise.set_value("not served");
-      served->map->Get(key, [&](ErrorCode ec, const WriteBackMap::Entry& entry) {
+      served->map->Get(key, [&](ErrorCode ec, const KeyMap::Entry& entry) {
         promise.set_value(ec ? ec.message() : entry.value ? *entry.value : "absent");
       });
     });
@@ -71,6 +72,7 @@ class Member {
   }
 
  private:
+  SharedStore source_;
   RangeServer server_;
 };
 

@@ -16,6 +16,8 @@
 
 #include "stout/adapters/faulty_store.h"
 #include "stout/adapters/memory_store.h"
+#include "stout/core/registry_ledger.h"
+#include "stout/core/registry_table.h"
 #include "stout/replicated_map.h"
 #include "tests/support/catch.h"
 #include "tests/support/gated_store.h"
@@ -29,8 +31,8 @@ class FakeRegistry {
  public:
   enum class Fault { kNone, kFail, kLoseRequest, kLoseAnswer };
 
-  void Commit(Epoch epoch, const RangeRecord& record, ReplicatedRange::CommitHandler handler) {
-    held.push_back({epoch, record, std::move(handler)});
+  void Commit(RegistryChange change, ReplicatedRange::CommitHandler handler) {
+    held.push_back({std::move(change), std::move(handler)});
     if (!holds) Release();
   }
   void Release() {
@@ -38,13 +40,15 @@ class FakeRegistry {
   }
 
   struct Held {
-    Epoch epoch;
-    RangeRecord record;
+    RegistryChange change;
     ReplicatedRange::CommitHandler handler;
+
+    [[nodiscard]] const RangeRecord& record() const { return std::get<RangeRecord>(*change.value); }
   };
 
   Epoch owner = 0;
   RangeRecord record;
+  Revision revision = 0;
   bool holds = false;
   std::deque<Held> held;
   std::deque<Fault> faults;  ///< of the next transactions
@@ -60,17 +64,16 @@ class FakeRegistry {
     }
     if (fault == Fault::kFail) return each.handler(Errc::kTransient, {});
     if (fault == Fault::kLoseRequest) return lost_.push_back(std::move(each.handler));
-    Errc errc = Errc::kOk;
-    if (each.epoch != owner) {
-      errc = Errc::kFenced;
-    } else if (each.record.revision != record.revision + 1) {
-      errc = Errc::kRefused;
-    } else {
-      record = each.record;
+    const bool owned = each.change.owned->epoch == owner;
+    if (owned && each.change.read == revision) {
+      record = each.record();
+      ++revision;
       ++commits;
     }
+    const internal::Judged judged = internal::Judge(
+        each.change, {.owned = owned, .as_asked = record == each.record(), .revision = revision});
     if (fault == Fault::kLoseAnswer) return lost_.push_back(std::move(each.handler));
-    each.handler(errc, record);
+    each.handler(judged.errc, judged.answer);
   }
 
   std::deque<ReplicatedRange::CommitHandler> lost_;
@@ -96,7 +99,8 @@ class ReplicaWorld {
           std::move(own));
       faulty_[m] = faulty.get();
       stores[m] = std::make_unique<GatedStore>(std::move(faulty));
-      registry.record.members.push_back({.datalet = "store " + std::to_string(m), .in = m < in});
+      want.push_back("store-" + std::to_string(m));
+      registry.record.members.push_back({.datalet = want[m], .in = m < in});
     }
   }
   ~ReplicaWorld() {
@@ -111,24 +115,32 @@ class ReplicaWorld {
     options.engine.lane.retry_first = std::chrono::milliseconds(1);
     options.engine.lane.retry_cap = std::chrono::milliseconds(4);
     options.member_timeout = std::chrono::milliseconds(60);
-    options.want = MaskOf(kMembers) - 1;
     return options;
   }
 
+  /// All stores, by name.
+  [[nodiscard]] std::vector<Replica> Replicas() const {
+    std::vector<Replica> replicas;
+    for (const auto& store : stores) {
+      replicas.push_back({"store-" + std::to_string(replicas.size()), store.get()});
+    }
+    return replicas;
+  }
   /// Makes the next owner of the range.
   ReplicatedMap& Make(ReplicatedMapOptions options = Quick()) {
     const Epoch epoch = ++registry.owner;
     ReplicatedRange range{
-        .stores = {},
-        .record = registry.record,
+        .record = {registry.record, registry.revision},
         .epoch = epoch,
         .scope = "range",
+        .replicas = Replicas(),
+        .want = want,
+        .contains = contains,
         .commit =
-            [this, epoch](const RangeRecord& record, ReplicatedRange::CommitHandler handler) {
-              registry.Commit(epoch, record, std::move(handler));
+            [this](RegistryChange change, ReplicatedRange::CommitHandler handler) {
+              registry.Commit(std::move(change), std::move(handler));
             },
         .on_given_up = [this, epoch] { given_up = epoch; }};
-    for (const auto& store : stores) range.stores.push_back(store.get());
     maps_.push_back(std::make_unique<ReplicatedMap>(context.get_executor(), std::move(range),
                                                     std::move(options)));
     return *maps_.back();
@@ -229,7 +241,9 @@ class ReplicaWorld {
 
   boost::asio::io_context context{1};
   FakeRegistry registry;
+  std::vector<std::string> want;  ///< of the next owners
   std::function<bool(MemberIndex, KeyView)> refuse;
+  std::function<bool(KeyView)> contains;  ///< of the range; empty: all keys are
   std::array<std::unique_ptr<GatedStore>, kMembers> stores;
   Epoch given_up = 0;
 

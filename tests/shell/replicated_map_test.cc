@@ -81,6 +81,34 @@ TEST_CASE("a new range is filled from its one member, which may have older data"
   CHECK(map.Stats().members[1].copied > 0);
 }
 
+TEST_CASE("keys of other ranges in a member are left alone", "[replicated]") {
+  ReplicaWorld world(1);
+  world.contains = [](KeyView key) { return !key.starts_with("other/"); };
+  const auto write = [&](MemberIndex m, const std::string& key, Epoch epoch) {
+    const WriteBatch batch{.epoch = epoch, .items = {{.key = key, .value = "v", .version = 1}}};
+    world.stores[m]->Write(batch, [](const WriteResult&) {});
+  };
+  write(0, "old", 1);
+  write(0, "other/a", 7);  // its range has a newer epoch
+  write(1, "other/b", 7);
+  write(1, "rest", 1);  // nobody acknowledged it
+  world.registry.owner = 1;
+  ReplicatedMap& map = world.Open();
+  world.RunUntil([&] { return world.IsSettled(map); });
+  using Keys = std::vector<std::string>;
+  const auto keys_of = [&](MemberIndex m) {
+    Keys keys;
+    for (const auto& [key, state] : world.StatesOf(m)) {
+      if (state.found) keys.push_back(key);
+    }
+    return keys;
+  };
+  CHECK(keys_of(0) == Keys{"old", "other/a"});
+  CHECK(keys_of(1) == Keys{"old", "other/b"});
+  CHECK(keys_of(2) == Keys{"old"});
+  CHECK(map.epoch() == world.registry.owner);
+}
+
 TEST_CASE("a member that stalls leaves, and only then is a write answered", "[replicated]") {
   ReplicaWorld world;
   ReplicatedMap& map = world.Open();
@@ -91,7 +119,7 @@ TEST_CASE("a member that stalls leaves, and only then is a write answered", "[re
   world.Begin(map, "k", "2", answer);
   world.RunUntil([&] { return !world.registry.held.empty(); });
   world.Turn();
-  CHECK_FALSE(world.registry.held[0].record.members[2].in);
+  CHECK_FALSE(world.registry.held[0].record().members[2].in);
   CHECK(world.StatesOf(1).at("k").value == "2");
   CHECK(world.StatesOf(2).at("k").value == "1");
   CHECK_FALSE(answer);  // the record still names the member
@@ -300,17 +328,14 @@ TEST_CASE("stores may answer on any thread", "[replicated]") {
   std::array<MemoryStore, 3> stores{MemoryStore(pool.get_executor(), slow),
                                     MemoryStore(pool.get_executor(), slow),
                                     MemoryStore(pool.get_executor(), slow)};
-  ReplicatedRange range{
-      .stores = {},
-      .record = {},
-      .epoch = 1,
-      .scope = "range",
-      .commit = [&](const RangeRecord& record, ReplicatedRange::CommitHandler handler) {
-        registry.Commit(1, record, std::move(handler));
-      }};
+  ReplicatedRange range{.epoch = 1,
+                        .scope = "range",
+                        .commit = [&](RegistryChange change, ReplicatedRange::CommitHandler done) {
+                          registry.Commit(std::move(change), std::move(done));
+                        }};
   for (MemoryStore& store : stores) {
-    range.stores.push_back(&store);
-    range.record.members.push_back({.datalet = std::to_string(range.stores.size()), .in = true});
+    range.replicas.push_back({std::to_string(range.replicas.size()), &store});
+    range.record.value.members.push_back({.datalet = range.replicas.back().datalet, .in = true});
   }
   auto map = std::make_unique<ReplicatedMap>(pool.get_executor(), std::move(range));
   std::atomic<int> wrong = 0;
@@ -372,12 +397,11 @@ TEST_CASE("a map may be destroyed at any time", "[replicated]") {
 
 TEST_CASE("a context may be destroyed while a handler owns the map", "[replicated]") {
   auto world = std::make_unique<ReplicaWorld>();
-  ReplicatedRange range{.stores = {},
-                        .record = world->registry.record,
+  ReplicatedRange range{.record = {world->registry.record, 0},
                         .epoch = 1,
                         .scope = "range",
-                        .commit = [](const RangeRecord&, ReplicatedRange::CommitHandler) {}};
-  for (const auto& store : world->stores) range.stores.push_back(store.get());
+                        .replicas = world->Replicas(),
+                        .commit = [](const RegistryChange&, ReplicatedRange::CommitHandler) {}};
   auto map = std::make_shared<ReplicatedMap>(world->context.get_executor(), std::move(range));
   ReplicatedMap& opening = *map;
   opening.Open([map = std::move(map)](ErrorCode) { FAIL("it cannot open"); });
@@ -390,7 +414,7 @@ TEST_CASE("trouble names what a map cannot be opened with", "[replicated]") {
   ReplicatedMapOptions options = ReplicaWorld::Quick();
   SECTION("options") { options.min_in = 0; }
   SECTION("no member that is in") { world.registry.record.members = {{.datalet = "a"}}; }
-  SECTION("one store too few") { world.registry.record.members.resize(4); }
+  SECTION("a member without a name") { world.registry.record.members.resize(4); }
   ReplicatedMap& map = world.Make(options);
   REQUIRE(map.trouble());
   CHECK(world.Await([&](auto done) { map.Open(std::move(done)); }) == Errc::kBadOptions);

@@ -1,8 +1,15 @@
 # stout_mutant(NAME FILE [COMPILE source.cc] OLD text NEW text)
 #
-# Builds world_mutant_NAME: the world on a core in whose FILE (below libstout/) OLD, which must be
+# Builds WORLD_mutant_NAME: the world on a core in whose FILE (below libstout/) OLD, which must be
 # there exactly once, is replaced by NEW. Its test passes if a world notices. For a header, COMPILE
 # names the one source that uses what was changed. The core itself has no hook for this.
+#
+# Set before: mutant_world (the world's name), mutant_objects (its objects), mutant_libraries (beside
+# the core and the simulator), mutant_arguments (with which it succeeds if it notices).
+
+# A mutant's source takes the place of one of the library's, which are compiled one by one for it.
+set_target_properties(stout_core PROPERTIES UNITY_BUILD OFF)
+
 function(stout_mutant name file)
   cmake_parse_arguments(PARSE_ARGV 2 ARG "" "COMPILE;OLD;NEW" "")
   set(path ${PROJECT_SOURCE_DIR}/libstout/${file})
@@ -12,7 +19,7 @@ function(stout_mutant name file)
   string(FIND "${source}" "${ARG_OLD}" last REVERSE)
   if(first EQUAL -1 OR NOT first EQUAL last)
     message(FATAL_ERROR "the mutant '${name}' is out of date: ${file} does not have exactly once\n"
-                        "${ARG_OLD}\nAdapt tests/sim/mutants.cmake to the new source.")
+                        "${ARG_OLD}\nAdapt ${CMAKE_CURRENT_SOURCE_DIR}/mutants.cmake to the new source.")
   endif()
   string(REPLACE "${ARG_OLD}" "${ARG_NEW}" source "${source}")
 
@@ -28,13 +35,14 @@ function(stout_mutant name file)
   endif()
   file(CONFIGURE OUTPUT ${mutated} CONTENT "@source@" @ONLY)  # written only if it differs
 
-  set(target world_mutant_${name})
-  add_executable(${target} $<TARGET_OBJECTS:stout_world> ${compiled})
+  set(target ${mutant_world}_mutant_${name})
+  add_executable(${target} ${mutant_objects} ${compiled})
   target_include_directories(${target} BEFORE PRIVATE ${directory})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/libstout/src)
-  target_link_libraries(${target} PRIVATE stout::core stout::sim)
+  target_link_libraries(${target} PRIVATE stout::core stout::sim ${mutant_libraries})
   target_compile_options(${target} PRIVATE -w -g0)  # a mutant may leave a parameter unused
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${directory})
-  add_test(NAME "world_test/mutant ${name}" COMMAND ${target} --expect-violation --seeds 10000)
-  set_tests_properties("world_test/mutant ${name}" PROPERTIES LABELS mutants TIMEOUT 300)
+  set(test "${mutant_world}_test/mutant ${name}")
+  add_test(NAME ${test} COMMAND ${target} ${mutant_arguments})
+  set_tests_properties(${test} PROPERTIES LABELS mutants TIMEOUT 300)
 endfunction()

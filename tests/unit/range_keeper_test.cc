@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "stout/core/registry_table.h"
 #include "tests/support/catch.h"
 
 namespace stout {
@@ -15,9 +16,13 @@ namespace {
 using namespace internal;
 using namespace std::chrono_literals;
 
+const RangeRecord& RecordOf(const range::Commit& commit) {
+  return std::get<RangeRecord>(*commit.change.value);
+}
+
 /// Three members, of which the first `in` are in, under epoch 5. The test is the driver.
 struct Range {
-  explicit Range(MemberIndex in = 3) : keeper(Record(in), set, Options()) {}
+  explicit Range(MemberIndex in = 3) : keeper(7, {Record(in), 10}, set, Options()) {}
 
   static RangeRecord Record(MemberIndex in) {
     RangeRecord record;
@@ -25,7 +30,6 @@ struct Range {
       record.members.push_back({.datalet = "d" + std::to_string(m), .in = m < in});
     }
     record.swept = 3;
-    record.revision = 10;
     return record;
   }
   static RangeKeeperOptions Options() {
@@ -67,8 +71,9 @@ struct Range {
   }
   RangeRecord Agree() {
     const auto commit = Next<range::Commit>();
-    keeper.OnCommitted(commit.attempt, Errc::kOk, {}, now);
-    return commit.record;
+    CHECK(commit.change == ChangeSet(7, 5, RecordOf(commit), revision));
+    keeper.OnCommitted(commit.attempt, Errc::kOk, {ChangeOutcome::kDone, revision += 2}, now);
+    return RecordOf(commit);
   }
   /// All engines pass the barrier.
   range::Barrier PassBarrier() {
@@ -100,6 +105,7 @@ struct Range {
   ReplicaSet set{5, {}};
   RangeKeeper keeper;
   TimePoint now{100s};
+  Revision revision = 10;
   std::deque<range::Action> actions;
 };
 
@@ -113,7 +119,6 @@ TEST_CASE("a new owner fences all members, closes the marks, and then serves", "
   CHECK_FALSE(range.keeper.serving());
   const RangeRecord record = range.Agree();
   CHECK(record.closed == std::map<Epoch, Version>{{4, 9}});
-  CHECK(record.revision == 11);
   for (MemberIndex m = 0; m < 3; ++m) CHECK(range.Next<range::Open>().member == m);
   range.Next<range::Serve>();
   CHECK(range.set.IsSettled({4, 9}));
@@ -133,9 +138,9 @@ TEST_CASE("a member that does not answer a new owner leaves after the time-out",
   range.Pass(1s);
   range.Next<range::Fence>();
   const auto commit = range.Next<range::Commit>();
-  CHECK(commit.record.members[0].in);
-  CHECK_FALSE(commit.record.members[1].in);
-  CHECK_FALSE(commit.record.members[2].in);
+  CHECK(RecordOf(commit).members[0].in);
+  CHECK_FALSE(RecordOf(commit).members[1].in);
+  CHECK_FALSE(RecordOf(commit).members[2].in);
 }
 
 TEST_CASE("a member without its identity is not waited for", "[keeper]") {
@@ -204,10 +209,10 @@ TEST_CASE("a silent member leaves, after the transaction and not before", "[keep
   range.keeper.OnProgress(probe.member, false, range.now);
   range.keeper.OnRead(probe.attempt, Range::Marked(probe.member, ""), range.now);
   const auto commit = range.Next<range::Commit>();
-  CHECK_FALSE(commit.record.members[2].in);
-  CHECK(commit.record.members[2].since == range.now);
+  CHECK_FALSE(RecordOf(commit).members[2].in);
+  CHECK(RecordOf(commit).members[2].since == range.now);
   CHECK(range.set.TakeReplies().empty());
-  range.keeper.OnCommitted(commit.attempt, Errc::kOk, {}, range.now);
+  range.keeper.OnCommitted(commit.attempt, Errc::kOk, {ChangeOutcome::kDone, 19}, range.now);
   CHECK(range.set.TakeReplies() == std::vector<RunReply>{{1, Errc::kOk}});
   CHECK(range.Next<range::Shut>().member == 2);
 }
@@ -273,10 +278,43 @@ TEST_CASE("a lagging member stays if all others are silent", "[keeper]") {
   CHECK(record.members[1].in);
 }
 
+TEST_CASE("a wanted datalet that the record lacks is added and filled", "[keeper]") {
+  Range range(2);
+  range.Serve(2);
+  CHECK(range.keeper.record().members.size() == 2);  // the third one was out, and not wanted
+  SECTION("at once") {
+    range.keeper.Want({"d0", "new", "d1"}, range.now);
+    CHECK_FALSE(range.keeper.settled());
+    CHECK(range.Next<range::Fence>().member == 2);
+    CHECK(range.keeper.record().members[2] == RangeRecord::Member{.datalet = "new"});
+  }
+  SECTION("after a transaction") {
+    range.keeper.OnLost(1, range.now);
+    range.keeper.Want({"d0", "new"}, range.now);
+    CHECK(range.Agree().members.size() == 2);
+    range.Next<range::Shut>();
+    CHECK(range.Next<range::Fence>().member == 2);
+  }
+  SECTION("unless the record is full, so that no member leaves") {
+    std::vector<std::string> many{"d0"};
+    for (MemberIndex m = 2; m <= kMaxMembers; ++m) many.push_back("m" + std::to_string(m));
+    range.keeper.Want(many, range.now);
+    CHECK(range.keeper.record().members.size() == kMaxMembers);
+    range.AnswerFence(Errc::kTransient);
+    range.keeper.Want({"d0", "last"}, range.now);
+    CHECK(range.keeper.record().members.size() == kMaxMembers);
+    CHECK_FALSE(range.keeper.settled());
+    range.Pass(1s);
+    CHECK(range.Quiet());
+    range.keeper.Want({"d0"}, range.now);
+    CHECK(range.Next<range::Read>().member == 0);  // d1 is to leave
+  }
+}
+
 TEST_CASE("a member that is not wanted leaves, and stays if it is wanted again", "[keeper]") {
   Range range(2);
   range.Serve(2);
-  range.keeper.Want(1, range.now);
+  range.keeper.Want({"d0"}, range.now);
   const auto probe = range.Next<range::Read>();
   CHECK(probe.member == 0);
   SECTION("leaves") {
@@ -286,7 +324,7 @@ TEST_CASE("a member that is not wanted leaves, and stays if it is wanted again",
     CHECK_FALSE(range.Agree().members[1].in);
   }
   SECTION("stays") {
-    range.keeper.Want(3, range.now);
+    range.keeper.Want({"d0", "d1"}, range.now);
     range.now += 1ms;
     range.keeper.OnProgress(0, false, range.now);
     range.keeper.Tick(range.now);
@@ -317,7 +355,7 @@ TEST_CASE("a lost probe does not cost an idle member its place", "[keeper]") {
 TEST_CASE("a fill whose target has a newer owner ends, and the range goes on", "[keeper]") {
   Range range(1);
   range.Serve(1);
-  range.keeper.Want(3, range.now);
+  range.keeper.Want({"d0", "d1"}, range.now);
   SECTION("at its fence") { range.AnswerFence(Errc::kFenced); }
   SECTION("later") {
     range.AnswerFence();
@@ -332,7 +370,7 @@ TEST_CASE("a fill whose target has a newer owner ends, and the range goes on", "
   range.Next<range::GiveUp>();
 }
 
-TEST_CASE("a transaction without an answer is repeated, and counts if it was stored", "[keeper]") {
+TEST_CASE("a transaction without an answer is repeated until it is judged", "[keeper]") {
   Range range;
   range.Serve();
   range.keeper.OnLost(1, range.now);
@@ -341,14 +379,17 @@ TEST_CASE("a transaction without an answer is repeated, and counts if it was sto
   CHECK(range.Quiet());
   range.Pass(1s);
   const auto second = range.Next<range::Commit>();
-  CHECK(second.record == first.record);
+  CHECK(second.change == first.change);
   range.keeper.OnCommitted(first.attempt, Errc::kTransient, {}, range.now);  // late
-  SECTION("by the earlier attempt") {
-    range.keeper.OnCommitted(second.attempt, Errc::kRefused, first.record, range.now);
+  SECTION("and is done") {
+    range.keeper.OnCommitted(second.attempt, Errc::kOk, {ChangeOutcome::kDone, 15}, range.now);
     CHECK(range.Next<range::Shut>().member == 1);
+    range.keeper.OnLost(2, range.now);
+    CHECK(range.Next<range::Commit>().change.read == 15);
   }
-  SECTION("by another owner") {
-    range.keeper.OnCommitted(second.attempt, Errc::kRefused, Range::Record(3), range.now);
+  SECTION("and finds another owner") {
+    const auto outcome = GENERATE(ChangeOutcome::kChanged, ChangeOutcome::kNotOwner);
+    range.keeper.OnCommitted(second.attempt, Errc::kOk, {outcome, 15}, range.now);
     range.Next<range::GiveUp>();
   }
 }
@@ -362,7 +403,7 @@ TEST_CASE("if all members are silent none leaves, and the owner gives up", "[kee
   SECTION("one makes progress: the others leave") {
     range.keeper.OnProgress(1, false, range.now);
     range.Pass(0s);
-    const RangeRecord record = range.Next<range::Commit>().record;
+    const RangeRecord record = RecordOf(range.Next<range::Commit>());
     CHECK(record.members[1].in);
     CHECK_FALSE(record.members[0].in);
   }
@@ -375,7 +416,7 @@ TEST_CASE("if all members are silent none leaves, and the owner gives up", "[kee
 TEST_CASE("a member is filled, counts, and then is in", "[keeper]") {
   Range range(1);
   range.Serve(1);
-  range.keeper.Want(3, range.now);
+  range.keeper.Want({"d0", "d1"}, range.now);
   range.AnswerFence();
   CHECK(range.Next<range::Open>().member == 1);
   CHECK(range.set.state(1) == MemberState::kFilling);
@@ -428,7 +469,7 @@ TEST_CASE("a member is filled, counts, and then is in", "[keeper]") {
 TEST_CASE("a member that fails while it is filled is shut and tried again later", "[keeper]") {
   Range range(1);
   range.Serve(1);
-  range.keeper.Want(3, range.now);
+  range.keeper.Want({"d0", "d1"}, range.now);
   range.AnswerFence();
   range.Next<range::Open>();
   range.PassBarrier();

@@ -53,8 +53,7 @@ json::object ToJson(const RangeRecord& set) {
   return {{"members", std::move(members)},
           {"closed", std::move(closed)},
           {"swept", set.swept},
-          {"strong", set.strong},
-          {"revision", set.revision}};
+          {"strong", set.strong}};
 }
 
 // Reads the fields of one object. The first error counts.
@@ -119,6 +118,10 @@ class Reader {
   }
   void Inherit(const std::string& error) {
     if (error_.empty()) error_ = error;
+  }
+
+  void Ignore(std::string_view name) {
+    if (object_ != nullptr && object_->contains(name)) ++fields_;
   }
 
   // After all fields. Empty: the object has these fields and no other.
@@ -190,7 +193,7 @@ RangeRecord ReadSet(Reader& reader) {
   }
   set.swept = reader.Number<Epoch>("swept");
   set.strong = reader.Flag("strong");
-  set.revision = reader.Number<std::uint64_t>("revision");
+  reader.Ignore("revision");  // of earlier versions: the registry has its own
   return set;
 }
 

@@ -41,16 +41,15 @@ void RangeKeeper::OnMarkChanged(Errc errc, TimePoint now) {
 
 ReplyId RangeKeeper::AskBarrier(const Need& need) {
   const ReplyId id = ++last_attempt_ | kKeepersOwn;
-  set_.Ask(id, need);
-  actions_.push_back(range::Barrier{id, set_.Asked(need)});
+  actions_.push_back(range::Barrier{id, set_.Ask(id, need)});
   return id;
 }
 
 // --- Jobs ----------------------------------------------------------------------------------------
 
 bool RangeKeeper::settled() const {
-  return serving() && !proposed_ && job_ == Job::kNone && set_.in() == wanted_ && !SweepIsDue() &&
-         record_.strong == want_strong_;
+  return serving() && !proposed_ && job_ == Job::kNone && IsComplete() && set_.in() == wanted_ &&
+         !SweepIsDue() && record_.strong == want_strong_;
 }
 
 void RangeKeeper::Work(TimePoint now) {

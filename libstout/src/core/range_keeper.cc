@@ -16,13 +16,19 @@ MemberMask InOf(const RangeRecord& record) {
 
 }  // namespace
 
-RangeKeeper::RangeKeeper(RangeRecord record, ReplicaSet& set, RangeKeeperOptions options)
-    : set_(set),
+RangeKeeper::RangeKeeper(RangeId range, Recorded<RangeRecord> record, ReplicaSet& set,
+                         RangeKeeperOptions options)
+    : range_(range),
+      set_(set),
       options_(std::move(options)),
-      record_(std::move(record)),
-      wanted_(InOf(record_)),
+      record_(std::move(record.value)),
+      revision_(record.revision),
       want_strong_(record_.strong),
-      members_(record_.members.size()) {}
+      members_(record_.members.size()) {
+  for (const RangeRecord::Member& member : record_.members) {
+    if (member.in) wanted_datalets_.push_back(member.datalet);
+  }
+}
 
 // --- Inputs --------------------------------------------------------------------------------------
 
@@ -30,13 +36,38 @@ void RangeKeeper::Start(TimePoint now) {
   if (stage_ != Stage::kNew) return;
   stage_ = Stage::kTakingOver;
   started_ = now;
+  RemoveFormerMembers(record_, wanted_datalets_);
+  FindWanted();
   Advance(now);
 }
 
-void RangeKeeper::Want(MemberMask members, TimePoint now) {
-  wanted_ = members;
-  ForEachMember(members & set_.in(), [this](MemberIndex m) { members_[m].lagging.reset(); });
+void RangeKeeper::Want(std::vector<std::string> datalets, TimePoint now) {
+  wanted_datalets_ = std::move(datalets);
+  if (stage_ == Stage::kNew) return;
+  FindWanted();
+  ForEachMember(wanted_ & set_.in(), [this](MemberIndex m) { members_[m].lagging.reset(); });
   Advance(now);
+}
+
+// A transaction under way names the members that the record will have.
+void RangeKeeper::FindWanted() {
+  wanted_ = 0;
+  lacks_ = false;
+  std::vector<RangeRecord::Member>& members = record_.members;
+  for (const std::string& datalet : wanted_datalets_) {
+    const auto found = std::find_if(members.begin(), members.end(),
+                                    [&](const auto& member) { return member.datalet == datalet; });
+    const auto m = static_cast<MemberIndex>(found - members.begin());
+    const bool added = m == members.size() && m < kMaxMembers && !proposed_;
+    if (added) members.push_back({.datalet = datalet});
+    m < members.size() ? wanted_ |= MaskOf(m) : lacks_ = true;
+  }
+  members_.resize(members.size());
+}
+
+void RangeKeeper::LimitWalks(std::size_t page_keys, std::size_t copy_bytes) {
+  options_.walk.page_keys = std::min(options_.walk.page_keys, page_keys);
+  options_.walk.copy_bytes = std::min(options_.walk.copy_bytes, copy_bytes);
 }
 
 void RangeKeeper::WantStrong(bool strong, TimePoint now) {
@@ -116,15 +147,14 @@ void RangeKeeper::OnChanged(range::Attempt attempt, Errc errc, TimePoint now) {
   Advance(now);
 }
 
-void RangeKeeper::OnCommitted(range::Attempt attempt, Errc errc, const RangeRecord& found,
+void RangeKeeper::OnCommitted(range::Attempt attempt, Errc errc, const ChangeAnswer& answer,
                               TimePoint now) {
   if (attempt != commit_ || !proposed_) return;
   commit_ = 0;
-  // An earlier attempt, whose answer was lost, may have stored it.
-  const bool stored = errc == Errc::kOk || (errc == Errc::kRefused && found == *proposed_);
-  if (stored) {
+  if (errc == Errc::kOk && answer.outcome == ChangeOutcome::kDone) {
+    revision_ = answer.revision;
     OnAgreed(now);
-  } else if (errc == Errc::kFenced || errc == Errc::kRefused) {
+  } else if (errc == Errc::kOk || errc == Errc::kFenced) {
     return Lose();
   } else {
     commit_due_ = SaturatingAdd(now, options_.walk.retry);
@@ -273,14 +303,14 @@ RangeRecord RangeKeeper::Without(MemberMask members, TimePoint now) const {
 }
 
 void RangeKeeper::Propose(RangeRecord record) {
-  ++record.revision;
   proposed_ = std::move(record);
   SendCommit();
 }
 
 void RangeKeeper::SendCommit() {
   commit_ = ++last_attempt_;
-  actions_.push_back(range::Commit{commit_, *proposed_});
+  actions_.push_back(
+      range::Commit{commit_, ChangeSet(range_, set_.epoch(), *proposed_, revision_)});
 }
 
 void RangeKeeper::OnAgreed(TimePoint now) {
@@ -302,6 +332,7 @@ void RangeKeeper::OnAgreed(TimePoint now) {
       actions_.push_back(range::Shut{m});
     });
   }
+  if (lacks_) FindWanted();
   if (walk_) walk_->OnMembersChanged(now);
 }
 

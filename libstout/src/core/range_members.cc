@@ -31,7 +31,7 @@ std::optional<TimePoint> RangeKeeper::SilentSince(MemberIndex m) const {
 
 MemberMask RangeKeeper::Unwanted() const {
   const bool rests = job_ == Job::kNone && !SweepIsDue() && record_.strong == want_strong_;
-  return rests && (wanted_ & ~set_.in()) == 0 ? set_.in() & ~wanted_ : 0;
+  return rests && IsComplete() ? set_.in() & ~wanted_ : 0;
 }
 
 void RangeKeeper::DropMembers(TimePoint now) {

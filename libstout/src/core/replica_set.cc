@@ -86,8 +86,10 @@ bool ReplicaSet::IsSettled(Stamp stamp) const {
 
 // --- Answers -------------------------------------------------------------------------------------
 
-void ReplicaSet::Ask(ReplyId id, const Need& need) {
-  answers_.emplace_hint(answers_.end(), id, Answer{.need = need, .asked = Asked(need)});
+MemberMask ReplicaSet::Ask(ReplyId id, const Need& need) {
+  const MemberMask asked = need.only != 0 ? need.only : writers_;
+  answers_.emplace_hint(answers_.end(), id, Answer{.need = need, .asked = asked});
+  return asked;
 }
 
 void ReplicaSet::OnReply(ReplyId id, MemberIndex member, Errc errc) {

@@ -8,6 +8,7 @@
 #include "stout/core/batch.h"
 #include "stout/core/effects.h"
 #include "stout/core/range_record.h"
+#include "stout/core/registry_table.h"
 #include "stout/core/types.h"
 
 namespace stout::internal {
@@ -44,11 +45,10 @@ struct Copy {
   bool operator==(const Copy&) const = default;
 };
 
-/// The transaction: if our epoch holds the range and the stored revision is `record.revision - 1`,
-/// store the record.
+/// The transaction of the coordinator, made by ChangeSet.
 struct Commit {
   Attempt attempt;
-  RangeRecord record;
+  RegistryChange change;
   bool operator==(const Commit&) const = default;
 };
 

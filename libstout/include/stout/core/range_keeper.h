@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "stout/core/range_actions.h"
 #include "stout/core/range_record.h"
 #include "stout/core/range_walk.h"
+#include "stout/core/registry_table.h"
 #include "stout/core/replica_set.h"
 #include "stout/core/types.h"
 
@@ -57,14 +59,22 @@ struct RangeKeeperOptions {
 /// Paper: BespoKV (TPDS'20); CLUSTER 4 and 7.
 class RangeKeeper {
  public:
-  /// `set` outlives this. Requires a record with a member that is in.
-  RangeKeeper(RangeRecord record, ReplicaSet& set, RangeKeeperOptions options);
+  /// `record`: of the range, as the coordinator has it; at least one member is in. `set` outlives
+  /// this.
+  RangeKeeper(RangeId range, Recorded<RangeRecord> record, ReplicaSet& set,
+              RangeKeeperOptions options);
 
   // --- Inputs. `now` never goes back. -----------------------------------------------------------
 
+  /// Removes the members that are neither in nor wanted from the record, and begins. From now on an
+  /// index names a member.
   void Start(TimePoint now);
-  /// The members that are to be in; not zero. By default those that are in at the start.
-  void Want(MemberMask members, TimePoint now);
+  /// The datalets that are to be in; at least one. By default those that are in at the start. Adds
+  /// the ones that the record lacks to it, after a transaction that is under way, and while it has
+  /// fewer than kMaxMembers.
+  void Want(std::vector<std::string> datalets, TimePoint now);
+  /// Walks take at most this many keys in a page, and bytes in a copy.
+  void LimitWalks(std::size_t page_keys, std::size_t copy_bytes);
   /// The mode that is wanted: sc if true, ec otherwise. By default the record's.
   void WantStrong(bool strong, TimePoint now);
 
@@ -74,8 +84,8 @@ class RangeKeeper {
   void OnRead(range::Attempt attempt, const ReadResult& result, TimePoint now);
   void OnScanned(range::Attempt attempt, const ScanResult& result, TimePoint now);
   void OnCopied(range::Attempt attempt, const WriteResult& result, TimePoint now);
-  /// `found`: the record now stored, if the transaction changed nothing (kRefused).
-  void OnCommitted(range::Attempt attempt, Errc errc, const RangeRecord& found, TimePoint now);
+  /// As the coordinator answered the change. kChanged and kNotOwner: the range is over.
+  void OnCommitted(range::Attempt attempt, Errc errc, const ChangeAnswer& answer, TimePoint now);
   void OnSettled(FetchId id, Errc errc, bool again, const StoredState& state, TimePoint now);
   /// The change is marked dirty at all members (kOk) or at none.
   void OnChanged(range::Attempt attempt, Errc errc, TimePoint now);
@@ -107,6 +117,7 @@ class RangeKeeper {
 
   [[nodiscard]] std::vector<range::Action> TakeActions() { return std::exchange(actions_, {}); }
   [[nodiscard]] TimePoint NextTick() const { return next_tick_; }
+  /// The record in force. It also has the members that were added, which no transaction names yet.
   [[nodiscard]] const RangeRecord& record() const { return record_; }
   [[nodiscard]] bool serving() const { return stage_ == Stage::kServing; }
   /// Our versions up to this one are at all members that are in.
@@ -134,6 +145,7 @@ class RangeKeeper {
     bool lost = false;
   };
 
+  void FindWanted();
   void Advance(TimePoint now);
   void TakeOver(TimePoint now);
   void EndTakeOver(MemberMask ready, TimePoint now);
@@ -168,19 +180,25 @@ class RangeKeeper {
   void Probe(MemberMask members, TimePoint now);
   /// Since when the member owes an answer.
   [[nodiscard]] std::optional<TimePoint> SilentSince(MemberIndex member) const;
+  /// All wanted members are in.
+  [[nodiscard]] bool IsComplete() const { return !lacks_ && (wanted_ & ~set_.in()) == 0; }
   [[nodiscard]] bool SweepIsDue() const { return record_.swept + 1 < set_.epoch(); }
   [[nodiscard]] RangeRecord Without(MemberMask members, TimePoint now) const;
   /// Returns true if the time has come; otherwise NextTick is not later.
   bool IsDue(TimePoint due, TimePoint now);
 
+  const RangeId range_;
   ReplicaSet& set_;
-  const RangeKeeperOptions options_;
+  RangeKeeperOptions options_;
   Stage stage_ = Stage::kNew;
   RangeRecord record_;                   // in force
+  Revision revision_;                    // of record_
   std::optional<RangeRecord> proposed_;  // a transaction is under way
   range::Attempt commit_ = 0;            // its call, 0 while it waits to be repeated
   TimePoint commit_due_{};
-  MemberMask wanted_ = 0;
+  std::vector<std::string> wanted_datalets_;
+  MemberMask wanted_ = 0;  // those of them that the record has
+  bool lacks_ = false;     // it has not all
   bool want_strong_ = true;
   std::vector<Member> members_;
   TimePoint started_{};

@@ -14,8 +14,8 @@ namespace stout::inline v1 {
 
 /// The coordinator's record of one range: its members, and which of its states are settled.
 ///
-/// It changes only in a transaction of the range's owner. The transaction compares the epoch of the
-/// range's lease and the record's revision.
+/// It changes only in a transaction of the range's owner (ChangeSet), which compares the epoch of
+/// the range's lease and the record's revision.
 struct RangeRecord {
   struct Member {
     std::string datalet;  ///< the name of its store in this deployment
@@ -30,8 +30,7 @@ struct RangeRecord {
   std::map<Epoch, Version> closed;
   /// All states of this epoch and of older ones are at all members that are in.
   Epoch swept = 0;
-  bool strong = true;          ///< the mode is sc, otherwise ec
-  std::uint64_t revision = 0;  ///< grows with each transaction
+  bool strong = true;  ///< the mode is sc, otherwise ec
 
   bool operator==(const RangeRecord&) const = default;
 };
@@ -39,7 +38,7 @@ struct RangeRecord {
 inline constexpr std::uint32_t kMaxMembers = 64;
 
 /// Removes the members that are neither in nor named, so that members can be replaced for ever.
-/// Only a new owner may do it, before its take-over: under one owner an index names a member.
+/// A new owner does it before its take-over: under one owner an index names a member.
 void RemoveFormerMembers(RangeRecord& record, const std::vector<std::string>& wanted);
 
 /// Index into RangeRecord::members.

@@ -45,9 +45,11 @@ struct Need {
 /// writers() under one version. An answer is asked at all of them, too:
 ///
 ///     const Version version = replicas.NextVersion();
-///     replicas.Ask(reply_id, replicas.NeedOfWrite());
 ///     ForEachMember(replicas.writers(), [&](MemberIndex m) {
 ///       engines[m].MarkDirty(ref, bytes, version, now);
+///     });
+///     const MemberMask asked = replicas.Ask(reply_id, replicas.NeedOfWrite());
+///     ForEachMember(asked, [&](MemberIndex m) {
 ///       engines[m].SafeReply({&ref, 1}, reply_id, now);    // Barrier works as well
 ///     });
 ///     ...
@@ -102,12 +104,9 @@ class ReplicaSet {
   }
   [[nodiscard]] Need NeedOfRead() const { return {.members = strong_ ? 0 : options_.ack}; }
 
-  /// Registers an answer. Ids are unique and grow. Then ask each member of Asked(need), each of
-  /// which must answer with OnReply.
-  void Ask(ReplyId id, const Need& need);
-  [[nodiscard]] MemberMask Asked(const Need& need) const {
-    return need.only != 0 ? need.only : writers_;
-  }
+  /// Registers an answer. Ids are unique and grow. Returns the members to ask, each of which must
+  /// answer with OnReply.
+  MemberMask Ask(ReplyId id, const Need& need);
   /// The member has everything that the answer reveals (kOk), or will not have it. kClosed is
   /// ignored: the engine of a member that left reports it.
   void OnReply(ReplyId id, MemberIndex member, Errc errc);

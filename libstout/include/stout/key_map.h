@@ -1,0 +1,143 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stout/completion.h"
+#include "stout/core/stats.h"
+#include "stout/core/types.h"
+#include "stout/error.h"
+#include "stout/interposer.h"
+#include "stout/key_list.h"
+#include "stout/unique_function.h"
+
+namespace stout::inline v1 {
+
+/// The condition under which an answer leaves a KeyMap over several stores. A single store has one
+/// condition only, that what the answer reveals is durable.
+struct AnswerLevel {
+  /// The number of members that have what the answer reveals; 0: all that are in. nullopt: what the
+  /// mode requires.
+  std::optional<std::uint32_t> members;
+  /// The answer confirms a write, so ReplicatedMapOptions::min_in holds for it, too.
+  bool write = true;
+};
+
+/// One of the stores of a KeyMap.
+struct MemberStats {
+  std::string datalet;       ///< its name in the deployment; empty if the map has one store only
+  bool in = true;            ///< it has every acknowledged write
+  bool filling = false;      ///< it gets every change, and older states are copied to it
+  std::uint64_t copied = 0;  ///< states that fills have copied to it
+  EngineStats engine;        ///< its lag is the sum of LaneStats::dirty_keys and dirty_bytes
+};
+
+/// The newest states of keys, in memory. Changes are written back to one store (WriteBackMap) or to
+/// several (ReplicatedMap).
+///
+/// Owner, threads, errors: as stout::Interposer. All handlers run on the strand.
+class KeyMap {
+ public:
+  using Executor = Interposer::Executor;
+  using Reply = Interposer::Reply;
+
+  /// The newest state of one key, durable or not.
+  struct Entry {
+    std::shared_ptr<const std::string> value;  ///< null if the key does not exist
+    Stamp stamp;                               ///< of the change to this state; zero if none
+  };
+  using GetHandler = UniqueFunction<void(ErrorCode, Entry)>;
+
+  KeyMap() = default;
+  KeyMap(const KeyMap&) = delete;
+  KeyMap& operator=(const KeyMap&) = delete;
+  virtual ~KeyMap() = default;
+
+  [[nodiscard]] virtual Executor get_executor() const = 0;
+
+  /// Gives the key this value and marks it dirty. The stamp grows with each change of the key, also
+  /// across restarts. Errors: kPushedBack, kDraining, kClosed, kFenced, kLost, kTooFewMembers; then
+  /// nothing changes.
+  virtual Result<Stamp> Put(KeyView key, std::string value) = 0;
+  /// Deletes the key and marks it dirty. Errors: as Put.
+  virtual Result<Stamp> Delete(KeyView key) = 0;
+
+  /// Gets the newest state, from a store if it is not in memory: `void(ErrorCode, Entry)`.
+  /// It may not be durable yet, so answer through SafeReply, called in the same turn.
+  template <typename Token>
+  auto AsyncGet(KeyView key, Token&& token) {
+    return Initiate<void(ErrorCode, Entry)>(
+        [this, key = std::string(key)](GetHandler handler) { Get(key, std::move(handler)); },
+        get_executor(), std::forward<Token>(token));
+  }
+  virtual void Get(KeyView key, GetHandler handler) = 0;
+
+  /// Returns the newest state if it is in memory, without waiting. Use it to read and change a key
+  /// in one turn.
+  [[nodiscard]] virtual std::optional<Entry> Peek(KeyView key) = 0;
+
+  /// Runs `reply` exactly once: when the keys' newest states are durable as `level` requires, or
+  /// when that cannot be. It has the deadline of EngineOptions::reply_deadline.
+  void SafeReply(std::span<const KeyView> keys, Reply reply, const AnswerLevel& level = {}) {
+    (void)WithdrawableReply(keys, std::move(reply), level);
+  }
+  template <typename Token>
+  auto AsyncSafeReply(KeyList keys, Token&& token) {
+    return AsyncSafeReply(std::move(keys), AnswerLevel(), std::forward<Token>(token));
+  }
+  template <typename Token>
+  auto AsyncSafeReply(KeyList keys, AnswerLevel level, Token&& token) {
+    return Initiate<void(ErrorCode)>(
+        [this, keys = std::move(keys), level](Reply reply) {
+          return WithdrawableReply(keys.views(), std::move(reply), level);
+        },
+        get_executor(), std::forward<Token>(token));
+  }
+
+  /// Sends all dirty keys without further delay. Completes when they are durable, at all members
+  /// that are in: `void(ErrorCode)`.
+  template <typename Token>
+  auto AsyncFlush(Token&& token) {
+    return Initiate<void(ErrorCode)>([this](Reply done) { Flush(std::move(done)); }, get_executor(),
+                                     std::forward<Token>(token));
+  }
+  virtual void Flush(Reply done) = 0;
+  /// Takes no new change, and flushes: `void(ErrorCode)`.
+  template <typename Token>
+  auto AsyncDrain(Token&& token) {
+    return Initiate<void(ErrorCode)>([this](Reply done) { Drain(std::move(done)); }, get_executor(),
+                                     std::forward<Token>(token));
+  }
+  virtual void Drain(Reply done) = 0;
+
+  /// Sends nothing more; every waiting reply fails with kClosed. Idempotent.
+  virtual void Close() = 0;
+  /// Call it when the lease is lost: as Close, but with kFenced.
+  virtual void Fence() = 0;
+
+  /// Returns true while a change of this key is not durable at some store.
+  [[nodiscard]] virtual bool IsDirty(KeyView key) const = 0;
+  [[nodiscard]] virtual std::vector<MemberStats> Members() const = 0;
+
+  /// Wraps a value of the caller, which counts in lent_bytes() until its last reference is gone.
+  [[nodiscard]] virtual std::shared_ptr<const std::string> Lend(std::string value) = 0;
+  /// Bytes of memory for the map's keys (dirty, clean and absent), their values, and the overhead
+  /// of the map and the allocator. An estimate for libstdc++ and glibc.
+  [[nodiscard]] virtual std::size_t cached_bytes() const = 0;
+  /// Bytes of memory of the values that callers still hold after the map replaced or dropped them.
+  /// Any thread.
+  [[nodiscard]] virtual std::size_t lent_bytes() const = 0;
+
+ protected:
+  /// As SafeReply. The result withdraws the reply, on any thread; it may be empty.
+  virtual UniqueFunction<void()> WithdrawableReply(std::span<const KeyView> keys, Reply reply,
+                                                   const AnswerLevel& level) = 0;
+};
+
+}  // namespace stout::inline v1

@@ -1,0 +1,77 @@
+# Defects of the replication, see mutant.cmake. A loss that the keeper forgets is not among them: a
+# member that is lost is silent as well, and leaves for that.
+
+# --- Take-over and transactions --------------------------------------------------------------------
+
+stout_mutant(revision_not_taken src/core/range_keeper.cc
+  OLD [[    revision_ = answer.revision;]]
+  NEW [[]])
+
+stout_mutant(identity_unchecked src/core/range_keeper.cc
+  OLD [[member.lost |= !identity.found || identity.value != record_.members[*called].datalet;]]
+  NEW [[]])
+
+stout_mutant(members_that_count_leave_before_the_transaction src/core/range_keeper.cc
+  OLD [[  proposed_ = std::move(record);]]
+  NEW [[  proposed_ = std::move(record);
+  set_.Adopt(*proposed_);]])
+
+stout_mutant(marks_forgotten src/core/range_keeper.cc
+  OLD [[closed = std::max(closed, version);]]
+  NEW [[closed = version + 1;]])
+
+# --- Members that fail -----------------------------------------------------------------------------
+
+stout_mutant(full_disk_unseen src/core/range_members.cc
+  OLD [[owes(member.dirty, member.wrote);]]
+  NEW [[owes(member.dirty, member.progress);]])
+
+stout_mutant(silent_member_stays src/core/range_members.cc
+  OLD [[    if (stalled) fails(silence);]]
+  NEW [[]])
+
+stout_mutant(lost_member_stays src/core/range_members.cc
+  OLD [[MemberMask leaving = in & lost;]]
+  NEW [[MemberMask leaving = 0;]])
+
+stout_mutant(unwanted_member_stays src/core/range_members.cc
+  OLD [[    fails(member.unwanted);]]
+  NEW [[]])
+
+# --- Jobs ------------------------------------------------------------------------------------------
+
+stout_mutant(mode_sc_without_a_barrier src/core/range_jobs.cc
+  OLD [[    AwaitBarrier(Job::kStrong, {});]]
+  NEW [[    job_ = Job::kStrong;
+    barrier_done_ = true;
+    EndJob(now);]])
+
+stout_mutant(fill_before_the_sweep_in_ec src/core/range_jobs.cc
+  OLD [[} else if (SweepIsDue() && (!record_.strong || !next)) {]]
+  NEW [[} else if (SweepIsDue() && !next) {]])
+
+stout_mutant(target_counts_too_late src/core/range_jobs.cc
+  OLD [[      set_.SetState(target_, MemberState::kEntering);]]
+  NEW [[]])
+
+stout_mutant(failed_fill_is_not_tried_again src/core/range_jobs.cc
+  OLD [[members_[target_] = {.due = SaturatingAdd(now, options_.member_timeout)};
+  if]]
+  NEW [[members_[target_] = {.due = kNever};
+  if]])
+
+# --- Walks -----------------------------------------------------------------------------------------
+
+stout_mutant(unsettled_key_is_skipped src/core/range_walk.cc
+  OLD [[    unsettled_.push_back(index);
+  } else if]]
+  NEW [[    // skipped
+  } else if]])
+
+stout_mutant(sweep_of_one_member src/core/range_walk.cc
+  OLD [[passes.push_back({m, Role::kSwept}); });]]
+  NEW [[if (passes.empty()) passes.push_back({m, Role::kSwept}); });]])
+
+stout_mutant(failed_copy_counts src/core/range_walk.cc
+  OLD [[  if (!Succeeded(errc, &RangeWalk::SendCopy, now)) return true;]]
+  NEW [[  (void)Succeeded(Errc::kOk, &RangeWalk::SendCopy, now);]])

@@ -1,0 +1,149 @@
+// Members of a ReplicatedMap that come, go, and get other stores.
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/shell/replica_world.h"
+#include "tests/support/catch.h"
+#include "tests/support/gated_store.h"
+#include "tests/support/scripted_store.h"
+
+namespace stout {
+namespace {
+
+using Names = std::vector<std::string>;
+
+Names In(const RangeRecord& record) {
+  Names in;
+  for (const RangeRecord::Member& member : record.members) {
+    if (member.in) in.push_back(member.datalet);
+  }
+  return in;
+}
+
+TEST_CASE("a datalet that is wanted joins, and then the one that is not leaves", "[replicated]") {
+  ReplicaWorld world;
+  world.registry.record.members.resize(2);
+  world.want = {"store-0", "store-1"};
+  ReplicatedMapOptions options = ReplicaWorld::Quick();
+  options.local = "store-2";
+  ReplicatedMap& map = world.Make(options);
+  CHECK_FALSE(world.Await([&](auto done) { map.Open(std::move(done)); }));
+  CHECK_FALSE(world.Put(map, "k", "1"));
+  world.stores[2]->Shut();
+  const Names want = {"store-1", "store-2"};
+  world.On(map, [&] { map.Want(want, world.Replicas()); });
+  CHECK_FALSE(world.Put(map, "k", "2"));
+  CHECK(In(world.registry.record) == Names{"store-0", "store-1"});
+  world.stores[2]->Open();
+  world.RunUntil([&] { return world.IsSettled(map); });
+  CHECK(In(world.registry.record) == want);
+  CHECK(world.registry.record.members[2].datalet == "store-2");
+  CHECK(world.StatesOf(2) == world.StatesOf(1));
+  CHECK(world.StatesOf(2).at("k").value == "2");
+  CHECK(map.Stats().members.size() == 3);
+  CHECK(world.Get(map, "k") == "2");
+
+  world.want = want;
+  ReplicatedMap& next = world.Open();
+  CHECK(next.record().members.size() == 2);
+  CHECK(world.registry.record.members.size() == 2);
+  CHECK(world.Get(next, "k") == "2");
+}
+
+TEST_CASE("what is wanted before the opening is what the map begins with", "[replicated]") {
+  ReplicaWorld world(1);
+  ReplicatedMap& map = world.Make();
+  world.On(map, [&] { map.Want({"store-0", "store-2"}, world.Replicas()); });
+  CHECK_FALSE(world.Await([&](auto done) { map.Open(std::move(done)); }));
+  world.RunUntil([&] { return world.IsSettled(map); });
+  CHECK(In(world.registry.record) == Names{"store-0", "store-2"});
+  CHECK(world.registry.record.members.size() == 2);
+}
+
+TEST_CASE("a member is called once it has a store that suits", "[replicated]") {
+  ReplicaWorld world(1);
+  ReplicatedMap& map = world.Make();
+  ScriptedStore unsuited;  // it does not scan
+  std::vector<Replica> replicas = world.Replicas();
+  replicas[1].store = nullptr;
+  replicas[2].store = &unsuited;
+  world.On(map, [&] { map.Want(world.want, replicas); });
+  CHECK_FALSE(world.Await([&](auto done) { map.Open(std::move(done)); }));
+  CHECK_FALSE(world.Put(map, "k", "1"));
+  CHECK_FALSE(map.Stats().settled);
+  CHECK(unsuited.fences.empty());
+  world.On(map, [&] { map.Want(world.want, world.Replicas()); });
+  world.RunUntil([&] { return world.IsSettled(map); });
+  CHECK(In(world.registry.record) == world.want);
+  CHECK(world.StatesOf(2) == world.StatesOf(0));
+}
+
+TEST_CASE("a member whose store is replaced leaves and is filled", "[replicated]") {
+  ReplicaWorld world;
+  ReplicatedMap& map = world.Open();
+  CHECK_FALSE(world.Put(map, "k", "1"));
+  std::vector<Replica> replicas = world.Replicas();
+  const std::size_t commits = world.registry.commits;
+  SECTION("unless it is only gone for a while") {
+    replicas.pop_back();
+    world.On(map, [&] { map.Want(world.want, replicas); });
+    CHECK_FALSE(world.Put(map, "k", "2"));
+    world.On(map, [&] { map.Want(world.want, world.Replicas()); });
+    CHECK_FALSE(world.Put(map, "k", "3"));
+    CHECK(world.IsSettled(map));
+    CHECK(world.registry.commits == commits);
+    CHECK(world.StatesOf(2).at("k").value == "3");
+  }
+  SECTION("from the others") {
+    GatedStore other(std::make_unique<MemoryStore>(world.context.get_executor()));
+    replicas[1].store = &other;
+    world.stores[1]->Shut();  // the former store is not asked for anything
+    world.On(map, [&] { map.Want(world.want, replicas); });
+    world.RunUntil([&] { return !world.IsIn(1); });
+    CHECK_FALSE(world.Put(map, "j", "2"));
+    world.RunUntil([&] { return world.IsSettled(map); });
+    CHECK(world.IsIn(1));
+    CHECK_FALSE(world.StatesOf(1).contains("j"));
+    bool read = false;
+    const ReadBatch batch{.id = 1, .lane = 0, .keys = {"j", "k"}};
+    other.Read(batch, [&](const ReadResult& result) {
+      CHECK(result.states.at(0).value == "2");
+      CHECK(result.states.at(1).value == "1");
+      read = true;
+    });
+    world.RunUntil([&] { return read; });
+    CHECK(world.registry.commits == commits + 2);
+    world.Destroy(map);
+    world.Turn();
+  }
+}
+
+TEST_CASE("a member whose store is known to be silent leaves at once", "[replicated]") {
+  ReplicaWorld world;
+  ReplicatedMapOptions options = ReplicaWorld::Quick();
+  options.member_timeout = std::chrono::hours(1);
+  ReplicatedMap& map = world.Open(options);
+  world.stores[1]->Shut();
+  std::vector<Replica> replicas = world.Replicas();
+  replicas[1].store = nullptr;
+  world.On(map, [&] { map.Want(world.want, replicas); });
+  CHECK_FALSE(world.Put(map, "k", "1"));
+  CHECK_FALSE(world.IsIn(1));
+}
+
+TEST_CASE("the last member whose store is replaced ends the range", "[replicated]") {
+  ReplicaWorld world(1);
+  world.want = {"store-0"};
+  ReplicatedMap& map = world.Open();
+  std::vector<Replica> replicas = world.Replicas();
+  replicas[0].store = world.stores[1].get();
+  world.On(map, [&] { map.Want(world.want, replicas); });
+  world.RunUntil([&] { return world.given_up == 1; });
+  CHECK(In(world.registry.record) == world.want);
+}
+
+}  // namespace
+}  // namespace stout
