@@ -144,6 +144,10 @@ TEST_CASE("blowfish: what a server says of itself", "[blowfish]") {
   CHECK(facts({Bytes("data-id"), Bytes("0f"), Bytes("version"), Integer(1), Bytes("shards"),
                Integer(4), Bytes("max-batch-items"), Integer(1000), Bytes("max-batch-bytes"),
                Integer(65536)}) == identified);
+  identified.durable = false;
+  CHECK(facts({Bytes("durable"), Integer(0), Bytes("data-id"), Bytes("0f"), Bytes("version"),
+               Integer(1), Bytes("shards"), Integer(4), Bytes("max-batch-items"), Integer(1000),
+               Bytes("max-batch-bytes"), Integer(65536)}) == identified);
   CHECK(facts({Bytes("version"), Integer(2), Bytes("shards"), List({})}) ==
         ServerFacts{.version = 2});
   const auto with = [&](Reply version, Reply shards, Reply items, Reply bytes) {
@@ -180,6 +184,14 @@ TEST_CASE("blowfish: what became of a batch", "[blowfish]") {
   CHECK(decode({number(9), Bytes("FENCED")}) == WriteResult{Errc::kFenced, {}});
   CHECK(decode({number(0), Word("OK"), number(0), Word("FENCED"), number(2), Word("REFUSED")}) ==
         WriteResult{Errc::kOk, {{5, Errc::kFenced}, {9, Errc::kRefused}}});
+
+  CHECK(decode({number(0), Word("LOST")}) == WriteResult{Errc::kLost, {}});
+  const auto error = [](const char* text) { return ErrorOf(resp::Text(Kind::kError, text)); };
+  CHECK(error("LOST the datalet: gone") == Errc::kLost);
+  CHECK(error("CORRUPT") == Errc::kCorrupt);
+  CHECK(error("OK") == Errc::kTransient);
+  CHECK(error("TRYAGAIN the datalet: busy") == Errc::kTransient);
+  CHECK(error("ERR Protocol error: too big") == Errc::kTooLarge);
 
   const Reply ok = Word("OK");
   const Reply fenced = Word("FENCED");
@@ -225,6 +237,9 @@ TEST_CASE("blowfish: what was read", "[blowfish]") {
             ->states == std::vector{Found("v\0"s, {1, ~Version{0}}), StoredState{},
                                     StoredState{.stamp = {1, 3}}, Found("", {2, 4})});
 
+  CHECK(decode({Integer(0), resp::Text(Kind::kError, "CORRUPT it is")}, 1)->states ==
+        std::vector{StoredState{.errc = Errc::kCorrupt}});
+  CHECK_FALSE(decode({Integer(0), resp::Text(Kind::kError, "OK")}, 1));
   const Reply state = List({Integer(1), Integer(1), Bytes("v")});
   CHECK(decode({Integer(0), state}, 1));
   CHECK_FALSE(decode({Integer(0), state}, 0));

@@ -13,6 +13,10 @@
 #include "stout/adapters/blowfish_store.h"
 #include "tests/support/blowfish_server.h"
 #endif
+#ifdef STOUT_HAS_NODE
+#include "stout/adapters/open_store.h"
+#include "tests/support/datalet_node.h"
+#endif
 #ifdef STOUT_HAS_POSTGRES
 #include "stout/adapters/postgres_store.h"
 #include "tests/support/pgbouncer.h"
@@ -206,7 +210,69 @@ class WatchedBlowfish : public Blowfish {
 };
 #endif
 
+#ifdef STOUT_HAS_NODE
+// The datalet of a node, by its URL. `Datalet` opens and closes it, and keeps its data meanwhile if
+// it is durable.
+template <typename Datalet>
+class ServedBy : public FixtureBase {
+ public:
+  static constexpr bool kFinishesAtClose = false;
+
+  ServedBy() { Reopen(); }
+  ~ServedBy() {
+    Close();
+    Stop();
+  }
+  void Reopen() {
+    Close();
+    Restart();
+    Diagnostics why;
+    auto store = OpenStore(node_->Url(), executor(), &why);
+    if (!store) throw std::runtime_error(why.message);
+    store_ = *std::move(store);
+  }
+  // The node ends, and comes back at the same port.
+  void Restart() {
+    const int port = node_ ? node_->port() : 0;
+    Stop();
+    datalet_.Reopen();
+    node_ = std::make_unique<DataletNode>(&datalet_.store(), port);
+  }
+  void LoseData() { Restart(); }
+
+ private:
+  void Stop() {
+    if (node_) node_->Stop();
+    datalet_.Close();
+    node_.reset();
+  }
+
+  Datalet datalet_;
+  std::unique_ptr<DataletNode> node_;
+};
+
+class RestartedMemory : public FixtureBase {
+ public:
+  void Reopen() { store_ = std::make_unique<MemoryStore>(executor()); }
+};
+
+using ServedMemory = ServedBy<RestartedMemory>;
+#ifdef STOUT_HAS_ROCKSDB
+using ServedRocksDb = ServedBy<RocksDb>;
+#endif
+#endif
+
 // For TEMPLATE_TEST_CASE, which names its cases after the types.
+#ifdef STOUT_HAS_NODE
+#define STOUT_TEST_SERVED_MEMORY , ServedMemory
+#else
+#define STOUT_TEST_SERVED_MEMORY
+#endif
+#if defined(STOUT_HAS_NODE) && defined(STOUT_HAS_ROCKSDB)
+#define STOUT_TEST_SERVED_ROCKSDB , ServedRocksDb
+#else
+#define STOUT_TEST_SERVED_ROCKSDB
+#endif
 #ifdef STOUT_HAS_ROCKSDB
 #define STOUT_TEST_ROCKSDB , RocksDb
 #else
@@ -240,7 +306,7 @@ class WatchedBlowfish : public Blowfish {
 #define STOUT_TEST_VOLATILE_STORES Memory, SlowMemory, FaultlessMemory
 #define STOUT_TEST_COMPARING_STORES                                                  \
   STOUT_TEST_VOLATILE_STORES STOUT_TEST_ROCKSDB STOUT_TEST_POSTGRES STOUT_TEST_REDIS \
-      STOUT_TEST_BLOWFISH
+      STOUT_TEST_BLOWFISH STOUT_TEST_SERVED_MEMORY STOUT_TEST_SERVED_ROCKSDB
 #define STOUT_TEST_ALL_STORES STOUT_TEST_COMPARING_STORES STOUT_TEST_PLAIN_REDIS
 #define STOUT_TEST_FENCING_STORES STOUT_TEST_COMPARING_STORES
 #if defined(STOUT_HAS_ROCKSDB) || defined(STOUT_HAS_POSTGRES) || defined(STOUT_HAS_REDIS) || \
@@ -248,13 +314,15 @@ class WatchedBlowfish : public Blowfish {
 #define STOUT_TEST_HAS_DURABLE_STORES
 #define STOUT_TEST_DURABLE_STORES                                               \
   STOUT_TEST_TYPES(void STOUT_TEST_ROCKSDB STOUT_TEST_POSTGRES STOUT_TEST_REDIS \
-                       STOUT_TEST_PLAIN_REDIS STOUT_TEST_BLOWFISH)
+                       STOUT_TEST_PLAIN_REDIS STOUT_TEST_BLOWFISH STOUT_TEST_SERVED_ROCKSDB)
 #endif
 // Stores that detect a loss: those that lost writes, and those that came back with all of them.
-#define STOUT_TEST_LOSING_STORES ForgetfulMemory STOUT_TEST_LOSING_REDIS STOUT_TEST_WATCHED_BLOWFISH
+#define STOUT_TEST_LOSING_STORES \
+  ForgetfulMemory STOUT_TEST_LOSING_REDIS STOUT_TEST_WATCHED_BLOWFISH STOUT_TEST_SERVED_MEMORY
 #if defined(STOUT_HAS_REDIS) || defined(STOUT_HAS_BLOWFISH)
 #define STOUT_TEST_KEEPING_STORES \
-  STOUT_TEST_TYPES(void STOUT_TEST_KEEPING_REDIS STOUT_TEST_WATCHED_BLOWFISH)
+  STOUT_TEST_TYPES(               \
+      void STOUT_TEST_KEEPING_REDIS STOUT_TEST_WATCHED_BLOWFISH STOUT_TEST_SERVED_ROCKSDB)
 #endif
 
 }  // namespace stout::test

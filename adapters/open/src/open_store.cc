@@ -39,6 +39,7 @@ constexpr Scheme<Store> kStoreSchemes[] = {
 #endif
 #ifdef STOUT_HAS_BLOWFISH
     {"blowfish", BlowfishStore::kUrlSyntax, BlowfishStore::OpenUrl},
+    {"stout", BlowfishStore::kNodeUrlSyntax, BlowfishStore::OpenUrl},
 #endif
 };
 

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "resp/client/errors.h"
+
 namespace stout::blowfish::client {
 namespace {
 
@@ -28,20 +30,25 @@ std::optional<std::uint64_t> NumberOf(const Reply& reply) {
   return number;
 }
 
-// WHAT became of a batch, an item or a fence.
-std::optional<Errc> WhatOf(const Reply& reply) {
-  constexpr std::array<std::pair<std::string_view, Errc>, 6> kWords = {
+// The outcome that a word means, or nullopt.
+std::optional<Errc> OutcomeOf(std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, Errc>, 8> kWords = {
       {{"OK", Errc::kOk},
-       {"TRANSIENT", Errc::kTransient},
-       {"UNKNOWN", Errc::kUnknown},
+       {"CORRUPT", Errc::kCorrupt},
+       {"FENCED", Errc::kFenced},
+       {"LOST", Errc::kLost},
        {"REFUSED", Errc::kRefused},
        {"TOOLARGE", Errc::kTooLarge},
-       {"FENCED", Errc::kFenced}}};
-  const auto word = std::find_if(kWords.begin(), kWords.end(), [&](const auto& known) {
-    return IsText(reply) && known.first == reply.text;
-  });
+       {"TRANSIENT", Errc::kTransient},
+       {"UNKNOWN", Errc::kUnknown}}};
+  const auto word = std::find_if(kWords.begin(), kWords.end(),
+                                 [&](const auto& known) { return known.first == text; });
   if (word == kWords.end()) return std::nullopt;
   return word->second;
+}
+
+std::optional<Errc> OutcomeOf(const Reply& reply) {
+  return IsText(reply) ? OutcomeOf(reply.text) : std::nullopt;
 }
 
 // Returns the part after the queue length, or nullopt if the reply does not begin with it.
@@ -53,9 +60,14 @@ std::optional<std::span<ReplyOrConst>> AfterQueue(ReplyOrConst& reply) {
   return std::span<ReplyOrConst>(reply.elements).subspan(1);
 }
 
-// null, or [epoch, version, value or null]
+// null, or [epoch, version, value or null], or an error.
 std::optional<StoredState> StateOf(Reply& reply) {
   if (reply.kind == Kind::kNil) return StoredState();
+  if (reply.error()) {
+    const std::optional<Errc> errc = OutcomeOf(reply.code());
+    if (!errc || *errc == Errc::kOk) return std::nullopt;
+    return StoredState{.errc = *errc};
+  }
   if (reply.kind != Kind::kArray || reply.elements.size() != 3) return std::nullopt;
   const auto epoch = NumberOf(reply.elements[0]);
   const auto version = NumberOf(reply.elements[1]);
@@ -78,12 +90,14 @@ std::optional<ServerFacts> DecodeShards(const Reply& reply) {
   std::uint64_t max_items = 0;
   std::uint64_t max_bytes = 0;
   std::uint64_t max_value = 0;
-  const std::array<std::pair<std::string_view, std::uint64_t*>, 5> known = {
+  std::uint64_t durable = 1;  // As all older servers.
+  const std::array<std::pair<std::string_view, std::uint64_t*>, 6> known = {
       {{"version", &version},
        {"shards", &shards},
        {"max-batch-items", &max_items},
        {"max-batch-bytes", &max_bytes},
-       {"max-value", &max_value}}};
+       {"max-value", &max_value},
+       {"durable", &durable}}};
   std::string data_id;
   for (std::size_t i = 0; i < reply.elements.size(); i += 2) {
     const Reply& value = reply.elements[i + 1];
@@ -99,19 +113,20 @@ std::optional<ServerFacts> DecodeShards(const Reply& reply) {
   ServerFacts facts{version, static_cast<LaneId>(shards), max_items, max_bytes};
   if (max_value != 0) facts.max_value = max_value;
   facts.data_id = std::move(data_id);
+  facts.durable = durable != 0;
   return facts;
 }
 
 std::optional<WriteResult> DecodeWrite(const Reply& reply, std::span<const std::uint32_t> items) {
   const auto told = AfterQueue(reply);
   if (!told || told->size() % 2 != 1) return std::nullopt;
-  const std::optional<Errc> batch = WhatOf(told->front());
+  const std::optional<Errc> batch = OutcomeOf(told->front());
   if (!batch) return std::nullopt;
   WriteResult result{.batch = *batch};
   std::uint64_t least = 0;  // Indices ascend.
   for (std::size_t i = 1; i < told->size(); i += 2) {
     const std::optional<std::uint64_t> index = NumberOf((*told)[i]);
-    const std::optional<Errc> errc = WhatOf((*told)[i + 1]);
+    const std::optional<Errc> errc = OutcomeOf((*told)[i + 1]);
     if (!index || *index < least || *index >= items.size()) return std::nullopt;
     if (!errc || *errc == Errc::kOk) return std::nullopt;
     result.items.push_back({items[*index], *errc});
@@ -163,7 +178,12 @@ std::optional<Epoch> DecodeNewEpoch(const Reply& reply) {
 std::optional<Errc> DecodeFence(const Reply& reply) {
   const auto told = AfterQueue(reply);
   if (!told || told->size() != 1) return std::nullopt;
-  return WhatOf(told->front());
+  return OutcomeOf(told->front());
+}
+
+Errc ErrorOf(const Reply& error) {
+  const std::optional<Errc> errc = OutcomeOf(error.code());
+  return errc && *errc != Errc::kOk ? *errc : resp::Classify(error);
 }
 
 }  // namespace stout::blowfish::client

@@ -12,7 +12,7 @@
 #include "stout/core/errc.h"
 #include "stout/core/types.h"
 
-// The meaning of the answers to requests.h that are not errors. Each begins with the number of
+// The meaning of the answers to requests.h. Each begins with the number of
 // requests at the shard, which only a read passes on. The functions return nullopt for a
 // malformed answer.
 namespace stout::blowfish::client {
@@ -28,6 +28,7 @@ struct ServerFacts {
   std::size_t max_value = SIZE_MAX;  // bytes of an argument; not told by older servers
   // Identifies the data: if it changes, acknowledged writes may be gone. Empty: an older server.
   std::string data_id{};
+  bool durable = true;
 
   bool operator==(const ServerFacts&) const = default;
 };
@@ -52,5 +53,7 @@ struct ScannedShard {
 [[nodiscard]] std::optional<ScannedShard> DecodeScan(Reply reply);
 [[nodiscard]] std::optional<Epoch> DecodeNewEpoch(const Reply& reply);
 [[nodiscard]] std::optional<Errc> DecodeFence(const Reply& reply);
+// The outcome of a call that was answered with this error.
+[[nodiscard]] Errc ErrorOf(const Reply& error);
 
 }  // namespace stout::blowfish::client

@@ -15,7 +15,6 @@
 #include "introduction.h"
 #include "parts.h"
 #include "requests.h"
-#include "resp/client/errors.h"
 #include "shard_of.h"
 #include "split.h"
 #include "stout/adapters/combine_parts.h"
@@ -41,17 +40,25 @@ std::optional<std::string> Check(const BlowfishStore::Options& options) {
   return std::nullopt;
 }
 
-// Only a write may still happen after an error; all other calls are simply repeated.
+std::string_view NameOf(const BlowfishStore::Options& options) {
+  return options.is_node ? "stout" : "blowfish";
+}
+
+// Only a write may still happen, or be too large; all other calls are simply repeated.
+Errc Repeatable(Errc errc) {
+  return errc == Errc::kUnknown || errc == Errc::kTooLarge ? Errc::kTransient : errc;
+}
+
 template <typename T>
 T Failed(Errc errc) {
   if constexpr (std::is_same_v<T, WriteResult>) {
     return {errc, {}};
   } else if constexpr (std::is_same_v<T, ReadResult> || std::is_same_v<T, ScanResult>) {
     T result;
-    result.errc = Errc::kTransient;
+    result.errc = Repeatable(errc);
     return result;
   } else {
-    return Errc::kTransient;
+    return Repeatable(errc);
   }
 }
 
@@ -61,7 +68,7 @@ asio::awaitable<T> Ask(Connection& connection, const resp::Commands& request,
   resp::Outcome outcome = co_await connection.Run(request);
   if (outcome.errc != Errc::kOk) co_return Failed<T>(outcome.errc);
   Reply& reply = outcome.replies.front();
-  if (reply.error()) co_return Failed<T>(resp::Classify(reply));
+  if (reply.error()) co_return Failed<T>(client::ErrorOf(reply));
   std::optional<T> answer = decode(std::move(reply));
   if (answer) co_return *std::move(answer);
   connection.Distrust();
@@ -103,10 +110,10 @@ Result<std::unique_ptr<BlowfishStore>> BlowfishStore::Open(const Options& option
                                                            const asio::any_io_executor& executor,
                                                            Diagnostics* diagnostics) {
   if (const std::optional<std::string> wrong = Check(options)) {
-    return Fail(Errc::kBadUrl, "blowfish: " + *wrong, diagnostics);
+    return Fail(Errc::kBadUrl, fmt::format("{}: {}", NameOf(options), *wrong), diagnostics);
   }
   const auto peer = std::make_shared<const resp::Peer>(client::PeerOf(options));
-  const Result<client::ServerFacts> facts = client::AskServer(peer, diagnostics);
+  const Result<client::ServerFacts> facts = client::AskServer(peer, options.is_node, diagnostics);
   if (!facts) return facts.error();
   if (options.detect_loss && facts->data_id.empty()) {
     return Fail(Errc::kBadUrl,
@@ -115,11 +122,11 @@ Result<std::unique_ptr<BlowfishStore>> BlowfishStore::Open(const Options& option
                     "newer one",
                 diagnostics);
   }
-  StoreTraits traits{.name = "blowfish",
+  StoreTraits traits{.name = std::string(NameOf(options)),
                      .atomic_batches = true,
                      .compares_stamps = true,
                      .fences = true,
-                     .durable = true,
+                     .durable = facts->durable,
                      .scans = true,
                      .ordered = facts->shards == 1,
                      .detects_loss = options.detect_loss,
@@ -128,7 +135,7 @@ Result<std::unique_ptr<BlowfishStore>> BlowfishStore::Open(const Options& option
                      .partitions = facts->shards};
   const auto lost = options.detect_loss ? std::make_shared<LossFlag>(false) : nullptr;
   const auto expected = std::make_shared<const client::Expectation>(
-      client::Expectation{facts->shards, facts->data_id, lost});
+      client::Expectation{facts->shards, facts->data_id, options.is_node, lost});
   auto engine = std::make_unique<Engine>(options, peer, expected, executor);
   return std::unique_ptr<BlowfishStore>(
       new BlowfishStore(std::move(traits), facts->max_value, lost, std::move(engine)));
@@ -175,8 +182,8 @@ void BlowfishStore::Write(const WriteBatch& batch, WriteHandler handler) {
   }
   if (!some_are_large) return;
   if (!told_of_large_.exchange(true)) {
-    spdlog::warn("blowfish: a key or a value is larger than the server's --max-value of {} bytes",
-                 max_value_);
+    spdlog::warn("{}: a key or a value is larger than the server's --max-value of {} bytes",
+                 traits_.name, max_value_);
   }
   parts->Answer(split->shards.size(), {Errc::kTooLarge, {}});
 }
@@ -259,11 +266,14 @@ void BlowfishStore::Scan(const ScanRequest& request, ScanHandler handler) {
       [call](ScanResult result) { call->Answer(std::move(result)); });
 }
 
-Result<std::unique_ptr<Store>> BlowfishStore::OpenUrl(const StoreUrl& url,
-                                                      const asio::any_io_executor& executor,
+Result<BlowfishStore::Options> BlowfishStore::ReadUrl(const StoreUrl& url,
                                                       Diagnostics* diagnostics) {
   constexpr std::chrono::milliseconds kShortest{1};
+  constexpr std::uint16_t kNodePort = 7001;
   Options options;
+  options.is_node = url.scheme == "stout";
+  options.detect_loss = options.is_node;
+  if (options.is_node) options.port = kNodePort;
   UrlOptionReader reader(url);
   reader.Count("connections", options.connections, 1, 1000);
   reader.Count("read_connections", options.read_connections, 1, 1000);
@@ -274,19 +284,30 @@ Result<std::unique_ptr<Store>> BlowfishStore::OpenUrl(const StoreUrl& url,
   std::optional<std::string> error = reader.Finish();
   auto authority = resp::ReadAuthority(url.authority, options.port);
   if (!error && (!authority || authority->addresses.size() != 1)) {
-    error = "a blowfish: URL names one server";
+    error = fmt::format("a {}: URL names one server", url.scheme);
   }
   if (!error && !url.path.empty() && url.path != "/") {
-    error = "a blowfish: URL has no path: a server has one database";
+    error = fmt::format("a {}: URL has no path: a server has one database", url.scheme);
   }
   if (error) {
-    return Fail(Errc::kBadUrl, fmt::format("{} (syntax: {})", *error, kUrlSyntax), diagnostics);
+    return Fail(
+        Errc::kBadUrl,
+        fmt::format("{} (syntax: {})", *error, options.is_node ? kNodeUrlSyntax : kUrlSyntax),
+        diagnostics);
   }
   options.host = std::move(authority->addresses.front().host);
   options.port = authority->addresses.front().port;
   options.user = std::move(authority->user);
   options.password = std::move(authority->password);
-  auto store = Open(options, executor, diagnostics);
+  return options;
+}
+
+Result<std::unique_ptr<Store>> BlowfishStore::OpenUrl(const StoreUrl& url,
+                                                      const asio::any_io_executor& executor,
+                                                      Diagnostics* diagnostics) {
+  const Result<Options> options = ReadUrl(url, diagnostics);
+  if (!options) return options.error();
+  auto store = Open(*options, executor, diagnostics);
   if (!store) return store.error();
   return std::unique_ptr<Store>(*std::move(store));
 }

@@ -16,7 +16,7 @@ Connection::Connection(std::shared_ptr<const resp::Peer> peer,
     : resp::Connection(std::move(peer), strand), expected_(std::move(expected)) {}
 
 asio::awaitable<std::string> Connection::Connect() {
-  Introduction introduction = co_await Introduce(*this);
+  Introduction introduction = co_await Introduce(*this, expected_->is_node);
   if (introduction.errc != Errc::kOk) co_return std::move(introduction.message);
   const ServerFacts& facts = introduction.facts;
   LossFlag* const lost = expected_->lost.get();

@@ -15,6 +15,7 @@ namespace stout::blowfish::client {
 struct Expectation {
   LaneId shards = 0;      // with another number, it would have the store's keys in other shards
   std::string data_id{};  // with another one, it may lack acknowledged writes
+  bool is_node = false;   // as Options::is_node
   std::shared_ptr<LossFlag> lost{};  // is set then; null: the data are not compared
 };
 

@@ -22,11 +22,12 @@ struct Introduction {
   ServerFacts facts{};  // If kOk.
 };
 
-// Opens the connection, of a PeerOf(). Unless kOk, it is not open.
-[[nodiscard]] boost::asio::awaitable<Introduction> Introduce(resp::Connection& connection);
+// Opens the connection, of a PeerOf(). Unless kOk, it is not open. `is_node`: as Options::is_node.
+[[nodiscard]] boost::asio::awaitable<Introduction> Introduce(resp::Connection& connection,
+                                                             bool is_node);
 
 // Blocks. Fails with kBadUrl and kTransient.
 [[nodiscard]] Result<ServerFacts> AskServer(const std::shared_ptr<const resp::Peer>& peer,
-                                            Diagnostics* diagnostics);
+                                            bool is_node, Diagnostics* diagnostics);
 
 }  // namespace stout::blowfish::client

@@ -2,6 +2,7 @@
 
 #include "resp/server/redis_commands.h"
 #include "resp/server/reply_writer.h"
+#include "resp/store/store_commands.h"
 #include "service.h"
 
 namespace stout::blowfish {
@@ -43,16 +44,12 @@ void ShowLayers(const resp::Call& call) {
 
 void ShowShards(const resp::Call& call) {
   const Service& service = ServiceOf(call);
-  ReplyWriter& reply = call.reply;
-  reply.MapHeader(7);
-  reply.NamedInteger("version", 1);
-  reply.NamedInteger("shards", service.shards.size());
-  reply.NamedInteger("max-batch-items", service.batch_limits.items);
-  reply.NamedInteger("max-batch-bytes", service.batch_limits.bytes);
-  reply.NamedInteger("max-value", service.limits.commands.max_bulk);
-  reply.NamedInteger("tombstone-ms", ShardOptions().tombstone_life.count());
-  reply.BulkString("data-id");
-  reply.BulkString(service.data_id);
+  resp::ReplyFacts({.shards = service.shards.size(),
+                    .batch = service.batch_limits,
+                    .max_value = service.limits.commands.max_bulk,
+                    .tombstone_life = ShardOptions().tombstone_life,
+                    .data_id = service.data_id},
+                   call.reply);
 }
 
 using enum CommandId::Number;

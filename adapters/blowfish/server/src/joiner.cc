@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "write_commands.h"
+#include "resp/store/store_commands.h"
 
 namespace stout::blowfish {
 namespace {
@@ -47,18 +47,14 @@ class Joint {
       case Spread::kReadBatch:
       case Spread::kStoutScan:
         reply_.ArrayHeader(1 + places_.size());
-        reply_.Integer(Queue());
+        reply_.Integer(static_cast<std::int64_t>(Queue()));
         return Copy();
       case Spread::kWrite:
         return Written(batch_.PieceAt(places_.front()));
       case Spread::kEpoch:
-        reply_.ArrayHeader(2);
-        reply_.Integer(Queue());
-        return reply_.Integer(Largest());
+        return resp::ReplyEpoch(Queue(), static_cast<Epoch>(Largest()), reply_);
       case Spread::kFence:
-        reply_.ArrayHeader(2);
-        reply_.Integer(Queue());
-        return reply_.SimpleString(OutcomeName(Worst()));
+        return resp::ReplyFenced(Queue(), Worst(), reply_);
     }
   }
 
@@ -82,11 +78,11 @@ class Joint {
     return largest;
   }
   // Requests that wait at the shards concerned.
-  [[nodiscard]] std::int64_t Queue() const {
+  [[nodiscard]] std::uint64_t Queue() const {
     std::uint64_t queue = 0;
     for (const Batch::Place place : places_)
       queue = std::max(queue, batch_.shares[place.shard].queue);
-    return static_cast<std::int64_t>(queue);
+    return queue;
   }
   // Fenced on one shard is fenced: a newer owner is there. Otherwise what did not succeed counts.
   [[nodiscard]] Errc Worst() const {
@@ -100,14 +96,7 @@ class Joint {
 
   void Written(const Piece& piece) {
     if (piece.reply_begin < piece.reply_end) return Copy();  // the problem
-    const WriteResult& result = piece.written;
-    reply_.ArrayHeader(2 + 2 * result.items.size());
-    reply_.Integer(Queue());
-    reply_.SimpleString(OutcomeName(result.batch));
-    for (const ItemError& item : result.items) {
-      reply_.Integer(item.index);
-      reply_.SimpleString(OutcomeName(item.errc));
-    }
+    resp::ReplyWritten(Queue(), piece.written, reply_);
   }
 
   void Keys() {

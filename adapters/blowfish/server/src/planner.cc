@@ -11,9 +11,9 @@
 #include "resp/server/command_errors.h"
 #include "resp/server/command_options.h"
 #include "resp/server/integer.h"
+#include "resp/store/store_commands.h"
 #include "search_options.h"
 #include "shard_of.h"
-#include "stout_scan.h"
 
 namespace stout::blowfish {
 namespace {
@@ -189,13 +189,10 @@ void Planner::Look(Request& request) const {
     case CommandId::kStoutWrite:
       return LookAtShard(request);
     case CommandId::kStoutScan:
-      if (!ParseStoutScan(arguments)) {
-        request.error = "ERR STOUT.SCAN shard limit VALUES|STAMPS [AFTER key], limit at least 1";
-      }
+      if (!resp::ParseStoutScan(arguments)) request.error = resp::kStoutScanSyntax;
       return LookAtShard(request);
     case CommandId::kStoutFence:
-      if (arguments.size() != 3 || resp::ParseInteger(arguments[2]).value_or(-1) < 0)
-        request.error = "ERR STOUT.FENCE scope epoch, which is 0 to 2^63 - 1";
+      if (!resp::ParseStoutFence(arguments)) request.error = resp::kStoutFenceSyntax;
       return;
     default:
       return;
@@ -222,16 +219,8 @@ void Planner::LookAtSearch(Request& request) const {
 // The argument behind the name is the number of a shard.
 void Planner::LookAtShard(Request& request) const {
   if (!request.error.empty()) return;
-  if (request.arguments.size() < 2) {
-    request.error = resp::WrongArityError(request.command->name);
-    return;
-  }
-  const auto shard = resp::ParseUnsigned(request.arguments[1]);
-  if (!shard || *shard >= shards_) {
-    request.error = fmt::format("ERR no such shard; they are numbered from 0 to {}", shards_ - 1);
-    return;
-  }
-  if (request.spread != Spread::kReadBatch) return;
+  const auto shard = resp::ParseShard(*request.command, request.arguments, shards_, request.error);
+  if (!shard || request.spread != Spread::kReadBatch) return;
   for (const std::string_view key : request.arguments.subspan(2)) {
     if (ShardOf(key, shards_) != *shard) {
       request.error =

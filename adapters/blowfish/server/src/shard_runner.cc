@@ -10,6 +10,7 @@
 #include "log_format.h"
 #include "resp/server/command_options.h"
 #include "resp/server/integer.h"
+#include "resp/store/store_commands.h"
 #include "search_options.h"
 #include "shard_of.h"
 
@@ -311,12 +312,8 @@ void ShardRunner::AnswerRead(Share& share, Piece& piece, Stamp stamp,
       return AnswerValue(share, piece, value);
     case CommandId::kStoutRead:
       if (value && !share.Keep(piece, value->size())) return;
-      return Reply(share, piece, [&](resp::ReplyWriter& reply) {
-        reply.ArrayHeader(3);
-        reply.Integer(static_cast<std::int64_t>(stamp.epoch));
-        reply.Integer(static_cast<std::int64_t>(stamp.version));
-        WriteValue(reply, value);
-      });
+      return Reply(share, piece,
+                   [&](resp::ReplyWriter& reply) { resp::ReplyState(stamp, value, reply); });
     default:
       return AnswerValue(share, piece, value);
   }
@@ -509,7 +506,7 @@ ShardRunner::Step ShardRunner::BeginFence(Share& share, Piece& piece) {
   const Request& request = share.RequestOf(piece);
   const Scope scope(request.arguments[1]);
   if (fence_first_ && scope == Scope()) return Step::kAfterPoll;
-  const Epoch epoch = resp::ParseUnsigned(request.arguments[2]).value();
+  const Epoch epoch = resp::ParseStoutFence(request.arguments).value();
   Count(share, [&] {
     shard_.Fence(scope, epoch, [this, &share, &piece](ErrorCode failed) {
       piece.number = failed.value();

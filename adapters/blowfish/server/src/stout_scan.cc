@@ -1,13 +1,15 @@
 #include "stout_scan.h"
 
 #include <algorithm>
-#include <cstdint>
+#include <cstddef>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "resp/server/ascii.h"
-#include "resp/server/integer.h"
 #include "resp/server/reply_writer.h"
+#include "resp/store/store_commands.h"
 
 namespace stout::blowfish {
 namespace {
@@ -26,22 +28,8 @@ struct Found {
 
 }  // namespace
 
-std::optional<StoutScan> ParseStoutScan(std::span<const std::string_view> arguments) {
-  if (arguments.size() != 4 && arguments.size() != 6) return std::nullopt;
-  const auto limit = resp::ParseUnsigned(arguments[2]);
-  const bool values = resp::EqualIgnoringCase(arguments[3], "VALUES");
-  if (!limit || *limit == 0) return std::nullopt;
-  if (!values && !resp::EqualIgnoringCase(arguments[3], "STAMPS")) return std::nullopt;
-  StoutScan scan{.limit = *limit, .values = values};
-  if (arguments.size() == 6) {
-    if (!resp::EqualIgnoringCase(arguments[4], "AFTER")) return std::nullopt;
-    scan.after = arguments[5];
-  }
-  return scan;
-}
-
 void AnswerStoutScan(Shard& shard, Share& share, Piece& piece) {
-  const StoutScan scan = *ParseStoutScan(share.RequestOf(piece).arguments);
+  const resp::StoutScan scan = *resp::ParseStoutScan(share.RequestOf(piece).arguments);
   const std::size_t limit = std::min(scan.limit, kMaxKeys);
   const std::vector<std::string> keys = shard.KeysAfter(scan.after, limit, Shard::Keys::kAll);
   const std::vector<std::string_view> views(keys.begin(), keys.end());
@@ -86,14 +74,7 @@ void AnswerStoutScan(Shard& shard, Share& share, Piece& piece) {
   reply.Integer(more ? 1 : 0);
   for (std::size_t i = 0; i < taken; ++i) {
     reply.BulkString(keys[i]);
-    reply.ArrayHeader(3);
-    reply.Integer(static_cast<std::int64_t>(page[i].stamp.epoch));
-    reply.Integer(static_cast<std::int64_t>(page[i].stamp.version));
-    if (page[i].value) {
-      reply.BulkString(*page[i].value);
-    } else {
-      reply.Null();
-    }
+    resp::ReplyState(page[i].stamp, page[i].value, reply);
   }
   piece.reply_end = share.replies.size();
 }

@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
-#include <boost/unordered/unordered_flat_set.hpp>
 #include <utility>
 
 #include "log_format.h"
-#include "resp/server/ascii.h"
-#include "resp/server/integer.h"
+#include "resp/store/store_commands.h"
 #include "shard_of.h"
 
 namespace stout::blowfish {
@@ -19,13 +17,6 @@ WriteItem ItemOf(const PlainChange& change) {
   return {.key = std::string(change.key),
           .value = std::string(change.value.value_or("")),
           .kind = change.value ? WriteKind::kPut : WriteKind::kDelete};
-}
-
-// Reads an epoch or a version. It fits the integers of replies, and so does its successor.
-std::optional<std::uint64_t> ParseStamp(std::string_view text) {
-  const auto number = resp::ParseInteger(text);
-  if (!number || *number < 0) return std::nullopt;
-  return static_cast<std::uint64_t>(*number);
 }
 
 }  // namespace
@@ -71,57 +62,14 @@ bool WillHaveRoom(const Shard& shard, std::span<const PlainChange> changes) {
 
 bool ParseStoutWrite(std::span<const std::string_view> arguments, std::size_t number,
                      std::size_t shards, WriteBatch& batch, std::string& error) {
-  const auto fail = [&](std::string why) {
-    error = "ERR " + std::move(why);
+  if (!resp::ParseStoutWrite(arguments, batch, error)) return false;
+  for (std::size_t i = 0; i < batch.items.size(); ++i) {
+    const std::size_t shard = ShardOf(batch.items[i].key, shards);
+    if (shard == number) continue;
+    error = fmt::format("ERR change {} belongs to shard {}, not {}", i, shard, number);
     return false;
-  };
-  if (arguments.size() < 4) return fail("STOUT.WRITE shard scope epoch, then its changes");
-  batch.scope = arguments[2];
-  const auto epoch = ParseStamp(arguments[3]);
-  if (!epoch) return fail("the epoch is not a number from 0 to 2^63 - 1");
-  batch.epoch = *epoch;
-
-  boost::unordered_flat_set<std::string_view, BytesHash> keys;
-  for (std::size_t at = 4; at < arguments.size();) {
-    const bool put = resp::EqualIgnoringCase(arguments[at], "PUT");
-    const std::size_t words = put ? 4 : 3;
-    if (!put && !resp::EqualIgnoringCase(arguments[at], "DEL"))
-      return fail("a change is PUT key version value, or DEL key version");
-    if (arguments.size() - at < words) return fail("the last change is cut off");
-    const std::string_view key = arguments[at + 1];
-    const auto version = ParseStamp(arguments[at + 2]);
-    if (!version) return fail("a version is not a number from 0 to 2^63 - 1");
-    if (ShardOf(key, shards) != number) {
-      return fail(fmt::format("change {} belongs to shard {}, not {}", batch.items.size(),
-                              ShardOf(key, shards), number));
-    }
-    if (!keys.insert(key).second)
-      return fail(fmt::format("change {} has a key that appears twice", batch.items.size()));
-    batch.items.push_back({.key = std::string(key),
-                           .value = std::string(put ? arguments[at + 3] : ""),
-                           .kind = put ? WriteKind::kPut : WriteKind::kDelete,
-                           .version = *version});
-    batch.bytes += key.size() + batch.items.back().value.size();
-    at += words;
   }
   return true;
-}
-
-std::string_view OutcomeName(Errc errc) {
-  switch (errc) {
-    case Errc::kOk:
-      return "OK";
-    case Errc::kFenced:
-      return "FENCED";
-    case Errc::kTooLarge:
-      return "TOOLARGE";
-    case Errc::kTransient:
-      return "TRANSIENT";
-    case Errc::kUnknown:
-      return "UNKNOWN";
-    default:
-      return "REFUSED";
-  }
 }
 
 static_assert(kMaxPayloadBytes / 2 == std::size_t{1} << 30, "see kTooLarge below");

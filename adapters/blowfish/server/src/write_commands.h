@@ -27,15 +27,10 @@ struct PlainChange {
 /// Shard::WillHaveRoom() for a batch of these.
 [[nodiscard]] bool WillHaveRoom(const Shard& shard, std::span<const PlainChange> changes);
 
-/// Reads STOUT.WRITE shard scope epoch (PUT key version value | DEL key version)*
-///
-/// Returns false if it is malformed; then `error` has the problem. `number`: this shard's index, in
-/// [0, shards).
+/// Reads STOUT.WRITE, see resp/store/store_commands.h, for the shard with this index in
+/// [0, shards). Returns false with `error` if it is malformed, or has keys of other shards.
 [[nodiscard]] bool ParseStoutWrite(std::span<const std::string_view> arguments, std::size_t number,
                                    std::size_t shards, WriteBatch& batch, std::string& error);
-
-/// The answer to the adapter for an outcome: "OK", "FENCED", ...
-[[nodiscard]] std::string_view OutcomeName(Errc errc);
 
 /// The answer to a client of redis's commands for a write that failed.
 [[nodiscard]] std::string_view WriteError(Errc errc);

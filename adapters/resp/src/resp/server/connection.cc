@@ -41,7 +41,7 @@ ServerConnection::ServerConnection(asio::ip::tcp::socket socket, asio::ssl::cont
                                    Service& service)
     : stream_(std::move(socket), tls),
       service_(service),
-      parser_(service.limits.commands, service.password.empty()) {
+      parser_(service.InputLimits(), service.password.empty()) {
   session_.id = ++service_.connection_stats.connections;
   session_.address = AddressOf(stream_.socket());
   session_.authenticated = service_.password.empty();

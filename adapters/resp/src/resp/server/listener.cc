@@ -13,6 +13,7 @@
 #include <boost/system/system_error.hpp>
 #include <chrono>
 #include <csignal>
+#include <mutex>
 #include <new>
 #include <string_view>
 #include <utility>
@@ -46,7 +47,7 @@ Listener::~Listener() = default;
 ErrorCode Listener::Listen(const std::string& host, std::uint16_t port, Diagnostics* diagnostics) {
   auto tls = LoadTls(service_.tls, diagnostics);
   if (!tls) return tls.error();
-  service_.tls_context = *std::move(tls);
+  SetTls(*std::move(tls));
   error_code failed;
   asio::ip::tcp::resolver resolver(context_);
   const auto found =
@@ -67,6 +68,11 @@ ErrorCode Listener::Listen(const std::string& host, std::uint16_t port, Diagnost
   }
   service_.port = acceptor_.local_endpoint().port();
   return {};
+}
+
+void Listener::SetTls(std::unique_ptr<asio::ssl::context> tls) {
+  const std::lock_guard lock(service_.tls_mutex);
+  service_.tls_context = std::move(tls);
 }
 
 void Listener::Start() {
@@ -140,7 +146,7 @@ asio::awaitable<void> Listener::ReloadTls() {
     co_await reload_.async_wait(asio::use_awaitable);
     Diagnostics why;
     if (auto tls = LoadTls(service_.tls, &why)) {
-      service_.tls_context = *std::move(tls);
+      SetTls(*std::move(tls));
       spdlog::info("--tls-cert: read '{}' again", service_.tls.certificate);
     } else {
       spdlog::warn("keeping the certificate that was read before: {}", why.message);

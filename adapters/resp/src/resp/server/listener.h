@@ -4,6 +4,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/ssl/context.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -45,6 +46,7 @@ class Listener {
  private:
   [[nodiscard]] boost::asio::awaitable<void> Accept();
   void Take(boost::asio::ip::tcp::socket socket);
+  void SetTls(std::unique_ptr<boost::asio::ssl::context> tls);
   [[nodiscard]] boost::asio::awaitable<void> ReloadTls();
   void Refuse(boost::asio::ip::tcp::socket socket);
   void EndIfDrained();

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -67,6 +68,8 @@ struct Service {
   /// Returns the text of INFO for these sections, or for the default sections if there are none.
   [[nodiscard]] virtual std::string Info(Arguments sections) const = 0;
   [[nodiscard]] virtual std::vector<Setting> Settings() const = 0;
+  /// Returns the limits of a new connection's input.
+  [[nodiscard]] virtual CommandLimits InputLimits() const { return limits.commands; }
 
   const std::string_view server;
   const std::string_view program;
@@ -77,6 +80,7 @@ struct Service {
   TlsFiles tls;
   /// Made from these files by the listener, again at each SIGHUP. Null: clients speak no TLS.
   std::unique_ptr<boost::asio::ssl::context> tls_context;
+  std::mutex tls_mutex;  ///< held while tls_context changes, and by other threads that use it
   ConnectionStats connection_stats;
   CommandStats command_stats;
   std::map<std::uint64_t, const Session*> sessions;

@@ -2,9 +2,11 @@
 
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,11 +17,17 @@
 #include "stout/error.h"
 #include "stout/store.h"
 
+namespace stout::resp {
+class TlsLayer;
+}  // namespace stout::resp
+
 namespace stout {
 
-/// A store on a blowfish-server, which keeps states compressed.
+/// A store on a blowfish-server, which keeps states compressed, or on a stout-node, which serves
+/// its datalet to the other nodes by the same commands.
 ///
 ///     blowfish://:secret@shards.example:6480?connections=2
+///     stout://:secret@node1.example:7001
 ///
 /// Each shard of the server is a lane: PartitionOf(key) is XXH3_64bits(key) modulo the number of
 /// shards, as in the server. Each lane has connections of its own, so a slow shard delays no other.
@@ -29,7 +37,8 @@ namespace stout {
 /// The store asks for the number of shards when it opens and whenever it connects. A server that
 /// comes back with another number is not written to. Calls are kTransient, and the log has the
 /// reason, until the right server is back or the application has been restarted. With
-/// Options::detect_loss, a server that comes back with other data makes every call kLost.
+/// Options::detect_loss, a server that comes back with other data makes every call kLost. So does a
+/// node whose datalet is not durable and that was started again. A node has one shard.
 ///
 /// Owner: the executor's context must outlive the store. Idle connections wait on it, so that an
 ///   io_context has work until the store is gone. Calls without an answer when the store is
@@ -40,13 +49,14 @@ namespace stout {
 ///   did nothing. kUnknown if the connection is lost, or silent, after a batch was sent, and if its
 ///   answer is malformed. kTooLarge beyond the limits of traits(), which are the server's, and for
 ///   an item whose key or value exceeds the server's --max-value; the first is logged. Otherwise
-///   the server's outcome of a batch or of an item.
+///   the server's outcome of a batch, an item or a call, which for a node is its datalet's.
 /// Paper: BlowFish (NSDI'16), which the server implements.
 class BlowfishStore final : public Store {
  public:
   struct Options {
     // --- Behaviour ---------------------------------------------------------------------------
 
+    bool is_node = false;  ///< The server is a stout-node, not a blowfish-server.
     std::string host = "127.0.0.1";
     std::uint16_t port = 6480;
     std::string user{};      ///< Empty: the default user. A user needs a password.
@@ -59,6 +69,11 @@ class BlowfishStore final : public Store {
     Duration connect_timeout = std::chrono::seconds(5);
     /// If the server comes back with other data, every call is kLost.
     bool detect_loss = false;
+    /// Makes TLS over a socket that is connected. Runs on the executor, and in Open(). Empty: the
+    /// connections are not encrypted.
+    std::function<std::unique_ptr<resp::TlsLayer>(
+        boost::asio::generic::stream_protocol::socket& socket)>
+        make_tls{};
 
     // --- Performance -------------------------------------------------------------------------
 
@@ -71,8 +86,8 @@ class BlowfishStore final : public Store {
     std::size_t max_queue = 4096;
   };
 
-  /// Connects and asks for the shards. Fails with kBadUrl (also: wrong password, no
-  /// blowfish-server) and kTransient (not reachable now, not ready).
+  /// Connects and asks for the shards. Fails with kBadUrl (also: wrong password, no such server)
+  /// and kTransient (not reachable now, not ready).
   [[nodiscard]] static Result<std::unique_ptr<BlowfishStore>> Open(
       const Options& options, const boost::asio::any_io_executor& executor,
       Diagnostics* diagnostics);
@@ -81,6 +96,11 @@ class BlowfishStore final : public Store {
   static constexpr std::string_view kUrlSyntax =
       "blowfish://[[USER]:PASSWORD@]HOST[:PORT][?connections=2][&read_connections=2][&timeout=10s]"
       "[&connect_timeout=5s][&detect_loss=false][&max_queue=4096]";
+  static constexpr std::string_view kNodeUrlSyntax =
+      "stout://[[USER]:PASSWORD@]HOST[:PORT][?connections=2][&read_connections=2][&timeout=10s]"
+      "[&connect_timeout=5s][&detect_loss=true][&max_queue=4096]";
+  /// Reads either kind of URL. Fails with kBadUrl.
+  [[nodiscard]] static Result<Options> ReadUrl(const StoreUrl& url, Diagnostics* diagnostics);
   [[nodiscard]] static Result<std::unique_ptr<Store>> OpenUrl(
       const StoreUrl& url, const boost::asio::any_io_executor& executor, Diagnostics* diagnostics);
 
