@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "stout/adapters/faulty_store.h"
+#include "stout/adapters/member_ranges.h"
 #include "stout/adapters/memory_store.h"
 #include "stout/adapters/open_lease_service.h"
 #include "stout/adapters/open_store.h"
@@ -26,6 +27,9 @@ namespace asio = boost::asio;
 using namespace stout;            // NOLINT: the examples in headers stand in this namespace
 using namespace stout::internal;  // NOLINT: so do those of the core
 
+extern const ClusterConfig config;
+extern const OwnDatalet own;
+Result<std::unique_ptr<Store>> OpenDatalet(const std::string& url, Diagnostics* why);
 extern asio::io_context context;
 extern asio::thread_pool pool;
 extern asio::any_io_executor executor;
@@ -62,7 +66,7 @@ extern struct Waiting { void TryAgain(); } waiting_requests;
 Application MakeApplication();
 void Answer(ErrorCode ec);
 void CarryOut(const range::Action& action);
-void Commit(const RangeRecord& record, ReplicatedRange::CommitHandler handler);
+void Commit(RegistryChange change, ReplicatedRange::CommitHandler handler);
 void Complain(const std::string& why);
 void Forward(const std::string& owner);
 void Misdirected(const std::optional<std::string>& owner);

@@ -19,33 +19,25 @@ namespace asio = boost::asio;
 // Pause before a retry if the store does not open a range.
 constexpr Backoff kPause{std::chrono::milliseconds(20), std::chrono::seconds(2)};
 
-// Runs `call(Interposer&)` on the strand of a range.
+// Runs `call(KeyMap&)` on the strand of a range.
 template <typename Call>
 void OnStrand(RangeServer::Served served, Call call) {
   const auto strand = served->map->get_executor();
   asio::post(strand, [served = std::move(served), call = std::move(call)]() mutable {
-    call(served->map->interposer());
+    call(*served->map);
   });
-}
-
-// A map may be destroyed only on its strand, but its last reference may go on any thread.
-std::shared_ptr<WriteBackMap> MakeMap(const asio::any_io_executor& executor, Store& store,
-                                      WriteBackMapOptions options) {
-  auto map = std::make_unique<WriteBackMap>(executor, store, std::move(options));
-  return {map.release(), [](WriteBackMap* last) {
-            const auto strand = last->get_executor();
-            asio::post(strand, [owned = std::unique_ptr<WriteBackMap>(last)] {});
-          }};
 }
 
 }  // namespace
 
 // The opening of one range. It is retried until it succeeds or the range is no longer ours.
 struct RangeServer::Opening {
-  Opening(const LeaseManager::Executor& executor, Served served)
-      : served(std::move(served)), pause(executor) {}
+  Opening(const LeaseManager::Executor& executor, Served served,
+          UniqueFunction<void(KeyMap::Reply)> open)
+      : served(std::move(served)), open(std::move(open)), pause(executor) {}
 
   Served served;
+  UniqueFunction<void(KeyMap::Reply)> open;
   asio::steady_timer pause;
   std::uint32_t failures = 0;
 };
@@ -63,10 +55,10 @@ struct RangeServer::Handover {
   Step step = Step::kFlushing;
 };
 
-RangeServer::RangeServer(const asio::any_io_executor& executor, Store& store, LeaseService& leases,
-                         RangeServerOptions options)
+RangeServer::RangeServer(const asio::any_io_executor& executor, RangeSource& source,
+                         LeaseService& leases, RangeServerOptions options)
     : executor_(executor),
-      store_(store),
+      source_(source),
       service_(leases),
       options_(std::move(options)),
       slots_(options_.partition.ranges) {}
@@ -146,6 +138,11 @@ std::vector<RangeServer::Served> RangeServer::ranges() const {
   return ranges;
 }
 
+SessionId RangeServer::session() const {
+  const LeaseManager* const leases = leases_;
+  return leases != nullptr ? leases->session() : 0;
+}
+
 bool RangeServer::joined() const {
   const LeaseManager* const leases = leases_;
   return leases != nullptr && leases->joined();
@@ -153,38 +150,46 @@ bool RangeServer::joined() const {
 
 // --- The states of a range; all on the manager's strand, except GiveUp --------------------------
 
-RangeServer::Served RangeServer::Make(RangeId range, Epoch epoch) {
-  WriteBackMapOptions map = options_.map;
-  map.cache_bytes /= options_.partition.ranges;
-  auto served = std::make_shared<ServedRange>(
+void RangeServer::OnAcquired(RangeId range, Epoch epoch) {
+  const auto strand = manager_->get_executor();
+  source_.Make(
+      range, epoch,
+      [this, range, epoch] {
+        spdlog::warn("range {}: the members that are in do not answer, or have lost what they had",
+                     range);
+        GiveUp(range, epoch, Errc::kTransient);
+      },
+      [this, range, epoch, strand](RangeSource::Range made) {
+        asio::post(strand, [this, range, epoch, made = std::move(made)]() mutable {
+          OnMade(range, epoch, std::move(made));
+        });
+      });
+}
+
+void RangeServer::OnMade(RangeId range, Epoch epoch, RangeSource::Range made) {
+  if (!IsOurs(range, epoch)) return;  // lost or released meanwhile
+  const auto served = std::make_shared<ServedRange>(
       ServedRange{.range = range,
                   .epoch = epoch,
-                  .map = MakeMap(executor_, store_, std::move(map)),
+                  .map = std::move(made.map),
                   .owns = [this, range, epoch] { return IsOurs(range, epoch); },
                   .state = nullptr});
   if (options_.make_state) served->state = options_.make_state(*served);
-  return served;
-}
-
-void RangeServer::OnAcquired(RangeId range, Epoch epoch) {
-  const Served served = Make(range, epoch);
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return;
     slots_[range] = {served, false};
   }
-  OpenMap(std::make_shared<Opening>(manager_->get_executor(), served));
+  OpenMap(std::make_shared<Opening>(manager_->get_executor(), served, std::move(made.open)));
 }
 
 void RangeServer::OpenMap(std::shared_ptr<Opening> opening) {
-  const ServedRange& served = *opening->served;
-  served.map->interposer().OpenOwned(
-      fmt::format("{}/{}", options_.scope, served.range), served.epoch,
-      [this, opening = std::move(opening)](ErrorCode ec) mutable {
-        asio::post(manager_->get_executor(), [this, opening = std::move(opening), ec]() mutable {
-          OnOpened(std::move(opening), ec);
-        });
-      });
+  auto& open = opening->open;
+  open([this, opening = std::move(opening)](ErrorCode ec) mutable {
+    asio::post(manager_->get_executor(), [this, opening = std::move(opening), ec]() mutable {
+      OnOpened(std::move(opening), ec);
+    });
+  });
 }
 
 void RangeServer::OnOpened(std::shared_ptr<Opening> opening, ErrorCode ec) {
@@ -228,8 +233,8 @@ void RangeServer::OnRelease(RangeId range, LeaseHandlers::Done done) {
       std::make_shared<Handover>(manager_->get_executor(), slot.served, std::move(done));
   handovers_.push_back(handover);
   Limit(handover);
-  OnStrand(std::move(slot.served), [this, handover](Interposer& interposer) {
-    interposer.Flush([this, handover](ErrorCode) {
+  OnStrand(std::move(slot.served), [this, handover](KeyMap& map) {
+    map.Flush([this, handover](ErrorCode) {
       asio::post(manager_->get_executor(), [this, handover] {
         if (handover->step != Handover::Step::kFlushing) return;
         handover->step = Handover::Step::kFlushed;
@@ -271,8 +276,8 @@ void RangeServer::DrainRange(const std::shared_ptr<Handover>& handover) {
     Slot& slot = slots_[handover->served->range];
     if (slot.served == handover->served) slot.serving = false;
   }
-  OnStrand(handover->served, [this, handover](Interposer& interposer) {
-    interposer.Drain([this, handover](ErrorCode ec) {
+  OnStrand(handover->served, [this, handover](KeyMap& map) {
+    map.Drain([this, handover](ErrorCode ec) {
       asio::post(manager_->get_executor(), [this, handover, ec] { EndHandover(handover, ec); });
     });
   });
@@ -304,7 +309,7 @@ void RangeServer::CutHandover(const std::shared_ptr<Handover>& handover) {
         served->range);
     handover->done();
   }
-  OnStrand(std::move(served), [](Interposer& interposer) { interposer.Close(); });
+  OnStrand(std::move(served), [](KeyMap& map) { map.Close(); });
   DrainFlushed();
 }
 
@@ -312,7 +317,7 @@ void RangeServer::OnLost(RangeId range) {
   auto served = TakeOut(range, std::nullopt);
   if (!served) return;
   spdlog::warn("range {}: lost", range);
-  OnStrand(std::move(served), [](Interposer& interposer) { interposer.Fence(); });
+  OnStrand(std::move(served), [](KeyMap& map) { map.Fence(); });
 }
 
 // The server that fenced us in the store owns the range. OnLost handles an ended lease.
@@ -321,7 +326,7 @@ void RangeServer::GiveUp(RangeId range, Epoch epoch, ErrorCode ec) {
   auto served = TakeOut(range, epoch);
   if (!served) return;
   spdlog::warn("range {}: given up, epoch {}: the store reports: {}", range, epoch, ec.message());
-  OnStrand(std::move(served), [](Interposer& interposer) { interposer.Fence(); });
+  OnStrand(std::move(served), [](KeyMap& map) { map.Fence(); });
   manager_->GiveUp(range, epoch);
 }
 
@@ -335,20 +340,20 @@ RangeServer::Served RangeServer::TakeOut(RangeId range, std::optional<Epoch> epo
 // --- The store's health -------------------------------------------------------------------------
 
 void RangeServer::Check() {
-  const auto in_vain = store_.health().InVain(StoreHealth::Clock::now());
+  const auto in_vain = source_.InVain();
   if (!suspended_ && in_vain >= 2 * options_.ttl) {
     suspended_ = true;
     spdlog::error(
         "the store ({}) has not answered for twice --lease-ttl: this server gives up its ranges "
         "and takes none until the store answers",
-        store_.traits().name);
+        source_.name());
     manager_->Suspend();
   } else if (suspended_ && in_vain == in_vain.zero()) {
     suspended_ = false;
     spdlog::info("the store answers again: this server takes ranges again");
     manager_->Resume();
   }
-  store_.ProbeIfNeeded();
+  source_.ProbeIfNeeded();
   check_->expires_after(options_.ttl / 4);
   check_->async_wait([this](ErrorCode cut) {
     if (!cut) Check();
@@ -378,8 +383,8 @@ void RangeServer::Close(Done done) {
   if (slots.empty()) return done({});
   const auto join = internal::Join::Of(slots.size(), std::move(done));
   for (Slot& slot : slots) {
-    OnStrand(std::move(slot.served), [join](Interposer& interposer) {
-      interposer.Close();
+    OnStrand(std::move(slot.served), [join](KeyMap& map) {
+      map.Close();
       join->Finish({});
     });
   }

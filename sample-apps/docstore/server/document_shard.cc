@@ -26,8 +26,8 @@ namespace asio = boost::asio;
 
 // Coroutines run on the strand of the shard. Its concrete type avoids a virtual call per step.
 template <typename T>
-using Task = asio::awaitable<T, WriteBackMap::Executor>;
-constexpr auto kAwait = asio::as_tuple(asio::use_awaitable_t<WriteBackMap::Executor>{});
+using Task = asio::awaitable<T, KeyMap::Executor>;
+constexpr auto kAwait = asio::as_tuple(asio::use_awaitable_t<KeyMap::Executor>{});
 
 // The keys of a request: the manifest's, and the section's, which is empty if the request names no
 // section. Ids have no '/', so keys never collide.
@@ -48,8 +48,8 @@ struct Keys {
 // The states at one moment. While a request holds `turn`, later requests of the document wait.
 struct Found {
   ErrorCode error;
-  WriteBackMap::Entry section;
-  WriteBackMap::Entry manifest;
+  KeyMap::Entry section;
+  KeyMap::Entry manifest;
   Turnstile::Turn turn;
 
   // Returns an upper bound of the values' memory.
@@ -66,16 +66,16 @@ struct Found {
 // --- Reading ------------------------------------------------------------------------------------
 
 // Begins to read the keys whose states are not in memory.
-void Prefetch(WriteBackMap& map, const Keys& keys) {
-  const auto ignore = [](ErrorCode, const WriteBackMap::Entry&) {};
+void Prefetch(KeyMap& map, const Keys& keys) {
+  const auto ignore = [](ErrorCode, const KeyMap::Entry&) {};
   if (!keys.section.empty() && !map.Peek(keys.section)) map.Get(keys.section, ignore);
   if (!map.Peek(keys.manifest)) map.Get(keys.manifest, ignore);
 }
 
 // Begins to read a key. The caller can wait for another key, and use the result afterwards.
-std::shared_ptr<std::optional<WriteBackMap::Entry>> Begin(WriteBackMap& map, KeyView key) {
-  auto read = std::make_shared<std::optional<WriteBackMap::Entry>>();
-  map.Get(key, [read](ErrorCode ec, WriteBackMap::Entry entry) {
+std::shared_ptr<std::optional<KeyMap::Entry>> Begin(KeyMap& map, KeyView key) {
+  auto read = std::make_shared<std::optional<KeyMap::Entry>>();
+  map.Get(key, [read](ErrorCode ec, KeyMap::Entry entry) {
     if (!ec) *read = std::move(entry);
   });
   return read;
@@ -89,11 +89,11 @@ std::shared_ptr<std::optional<WriteBackMap::Entry>> Begin(WriteBackMap& map, Key
 //
 // Both keys are read at once, so that a miss costs one round trip. The manifest is read first,
 // because it is usually smaller, and because it waits in memory for the section.
-Task<Found> Load(WriteBackMap& map, Turnstile& turnstile, const DocumentRequest& request,
+Task<Found> Load(KeyMap& map, Turnstile& turnstile, const DocumentRequest& request,
                  const Keys& keys) {
   Found found;
-  std::optional<WriteBackMap::Entry> section_read;
-  std::optional<WriteBackMap::Entry> manifest_read;
+  std::optional<KeyMap::Entry> section_read;
+  std::optional<KeyMap::Entry> manifest_read;
   if (keys.section.empty()) section_read.emplace();  // no section to read
   if (turnstile.IsTaken(request.document)) {
     Prefetch(map, keys);
@@ -110,7 +110,7 @@ Task<Found> Load(WriteBackMap& map, Turnstile& turnstile, const DocumentRequest&
       co_return std::move(found);
     }
     if (!found.turn) found.turn = turnstile.Take(request.document);
-    std::shared_ptr<std::optional<WriteBackMap::Entry>> beside;
+    std::shared_ptr<std::optional<KeyMap::Entry>> beside;
     if (!section && !manifest) beside = Begin(map, keys.manifest);
     const bool has_section = section.has_value();
     section.reset();  // the cache may drop these states meanwhile
@@ -150,7 +150,7 @@ http::Response NotFound(std::string_view what) {
 // only if the manifest names it.
 std::string CurrentETag(const Found& found, const DocumentRequest& request) {
   const bool section = !request.section.empty();
-  const WriteBackMap::Entry& entry = section ? found.section : found.manifest;
+  const KeyMap::Entry& entry = section ? found.section : found.manifest;
   if (!entry.value) return {};
   if (section && !manifest::Contains(found.names(), request.section)) return {};
   return FormatETag(entry.stamp);
@@ -167,7 +167,7 @@ http::Response TooMuchLent() {
 }
 
 // `may_lend`: the answer may hold the state that it shows in memory.
-http::Response Read(WriteBackMap& map, const Found& found, const DocumentRequest& request,
+http::Response Read(KeyMap& map, const Found& found, const DocumentRequest& request,
                     bool may_lend) {
   std::string etag = CurrentETag(found, request);
   const http::Verdict verdict = http::Evaluate(request.preconditions, etag);
@@ -189,7 +189,7 @@ http::Response Read(WriteBackMap& map, const Found& found, const DocumentRequest
 // Changes states, and records it.
 class Changes {
  public:
-  Changes(WriteBackMap& map, ChangeRecorder* recorder) : map_(map), recorder_(recorder) {}
+  Changes(KeyMap& map, ChangeRecorder* recorder) : map_(map), recorder_(recorder) {}
 
   Result<Stamp> Put(KeyView key, std::string value) {
     const std::size_t bytes = value.size();
@@ -203,7 +203,7 @@ class Changes {
     return stamp;
   }
 
-  WriteBackMap& map_;
+  KeyMap& map_;
   ChangeRecorder* const recorder_;  // may be null
 };
 
@@ -273,7 +273,7 @@ Result<http::Response> Delete(Changes& changes, const Keys& keys, const Found& f
   return WithETag(204, {});
 }
 
-Result<http::Response> Decide(WriteBackMap& map, ChangeRecorder* recorder, const Keys& keys,
+Result<http::Response> Decide(KeyMap& map, ChangeRecorder* recorder, const Keys& keys,
                               const Found& found, DocumentRequest& request,
                               std::size_t max_sections, bool may_lend) {
   Changes changes(map, recorder);
@@ -297,7 +297,7 @@ bool SaysChanged(const http::Response& response, const DocumentRequest& request)
 
 // Coroutines that serve share the state, because they may outlive the shard.
 struct DocumentShard::State {
-  State(std::shared_ptr<WriteBackMap> map, Limits limits, IsOurs is_ours,
+  State(std::shared_ptr<KeyMap> map, Limits limits, IsOurs is_ours,
         std::shared_ptr<ScopeProof> proof, std::shared_ptr<ChangeRecorder> recorder)
       : map(std::move(map)),
         turnstile(std::make_shared<Turnstile>()),
@@ -307,7 +307,7 @@ struct DocumentShard::State {
         recorder(std::move(recorder)) {}
 
   static Task<Outcome> Serve(std::shared_ptr<State> self, DocumentRequest request) {
-    WriteBackMap& map = *self->map;
+    KeyMap& map = *self->map;
     const Keys keys(request);
     Found found = co_await Load(map, *self->turnstile, request, keys);
     if (found.error) co_return Outcome{.error = found.error};
@@ -334,7 +334,7 @@ struct DocumentShard::State {
     co_return Outcome{.response = std::move(*response)};
   }
 
-  const std::shared_ptr<WriteBackMap> map;
+  const std::shared_ptr<KeyMap> map;
   std::shared_ptr<Turnstile> turnstile;
   const Limits limits;
   const IsOurs is_ours;
@@ -342,13 +342,11 @@ struct DocumentShard::State {
   const std::shared_ptr<ChangeRecorder> recorder;
 };
 
-DocumentShard::DocumentShard(std::shared_ptr<WriteBackMap> map, Limits limits, IsOurs is_ours,
+DocumentShard::DocumentShard(std::shared_ptr<KeyMap> map, Limits limits, IsOurs is_ours,
                              std::shared_ptr<ScopeProof> proof,
                              std::shared_ptr<ChangeRecorder> recorder)
     : state_(std::make_shared<State>(std::move(map), std::move(limits), std::move(is_ours),
                                      std::move(proof), std::move(recorder))) {}
-
-Interposer& DocumentShard::interposer() { return state_->map->interposer(); }
 
 void DocumentShard::Handle(DocumentRequest request, UniqueFunction<void(Outcome)> done) {
   auto finish = [done = std::move(done)](std::exception_ptr thrown, Outcome outcome) mutable {
@@ -364,7 +362,8 @@ void DocumentShard::Handle(DocumentRequest request, UniqueFunction<void(Outcome)
 }
 
 ShardSnapshot DocumentShard::Snapshot(std::size_t number) {
-  return {number, interposer().Stats(), state_->map->cached_bytes(), state_->map->lent_bytes()};
+  const KeyMap& map = *state_->map;
+  return {number, map.Members().front().engine, map.cached_bytes(), map.lent_bytes()};
 }
 
 }  // namespace stout::docstore

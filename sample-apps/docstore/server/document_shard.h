@@ -10,8 +10,8 @@
 #include "server/documents.h"
 #include "server/metrics.h"
 #include "server/scope_proof.h"
+#include "stout/key_map.h"
 #include "stout/unique_function.h"
-#include "stout/write_back_map.h"
 
 namespace stout::docstore {
 
@@ -24,8 +24,8 @@ namespace stout::docstore {
 /// Requests to one document take effect in the order of the calls of Handle.
 ///
 /// Owner: the shard and its requests under way share the map. Release the last reference on the
-///   strand of interposer(), or while the executor's context does not run, unless the map's deleter
-///   allows any thread. Requests under way are served to their end.
+///   map's strand, or while the executor's context does not run, unless the map's deleter allows
+///   any thread. Requests under way are served to their end.
 /// Threads: Handle from any thread; the other members on that strand.
 class DocumentShard {
  public:
@@ -46,11 +46,9 @@ class DocumentShard {
 
   /// An empty `is_ours` means always true. Unless `proof` is null, answers to requests that change
   /// nothing wait for it. `recorder` may be null.
-  DocumentShard(std::shared_ptr<WriteBackMap> map, Limits limits, IsOurs is_ours = {},
+  DocumentShard(std::shared_ptr<KeyMap> map, Limits limits, IsOurs is_ours = {},
                 std::shared_ptr<ScopeProof> proof = {},
                 std::shared_ptr<ChangeRecorder> recorder = {});
-
-  [[nodiscard]] Interposer& interposer();
 
   /// Calls `done` once, on the strand. The error kFenced without `changed` means that another
   /// server owns the documents.

@@ -18,16 +18,21 @@ std::string PathOf(const DocumentRequest& request) {
              : fmt::format("/docs/{}/sections/{}", request.document, request.section);
 }
 
-RangeServerOptions ServerOptions(const DocumentsOptions& options, const LeaseOptions& leases) {
+// The limits are those of the server, and each range gets an equal part of the cache.
+WriteBackMapOptions MapOptions(const DocumentsOptions& options, RangeId ranges) {
   WriteBackMapOptions map = options.map;
+  map.cache_bytes /= ranges;
   map.lent_bytes = std::make_shared<std::atomic<std::size_t>>(0);
+  return map;
+}
+
+RangeServerOptions ServerOptions(const DocumentsOptions& options, const LeaseOptions& leases,
+                                 const WriteBackMapOptions& map) {
   const DocumentShard::Limits limits{options.max_sections, options.max_lent_bytes, map.lent_bytes};
   return {.partition = HashPartition(leases.ranges),
-          .scope = "docs",
           .ttl = leases.ttl,
           .farewell = leases.farewell,
           .handover_timeout = leases.handover_timeout,
-          .map = std::move(map),
           .make_state = [limits, recorder = options.recorder](const ServedRange& served) {
             return std::make_shared<DocumentShard>(served.map, limits, served.owns, nullptr,
                                                    recorder);
@@ -43,8 +48,15 @@ DocumentShard& ShardOf(const ServedRange& served) {
 LeasedDocuments::LeasedDocuments(const boost::asio::any_io_executor& executor, Store& store,
                                  LeaseService& leases, const DocumentsOptions& options,
                                  const LeaseOptions& lease_options)
+    : LeasedDocuments(executor, store, leases, options, lease_options,
+                      MapOptions(options, lease_options.ranges)) {}
+
+LeasedDocuments::LeasedDocuments(const boost::asio::any_io_executor& executor, Store& store,
+                                 LeaseService& leases, const DocumentsOptions& options,
+                                 const LeaseOptions& lease_options, const WriteBackMapOptions& map)
     : unhealthy_after_(2 * lease_options.ttl),
-      server_(executor, store, leases, ServerOptions(options, lease_options)) {}
+      source_(executor, store, "docs", map),
+      server_(executor, source_, leases, ServerOptions(options, lease_options, map)) {}
 
 void LeasedDocuments::Open(const std::string& address, Done done) {
   server_.Open(address);
@@ -103,7 +115,7 @@ void LeasedDocuments::Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> d
 }
 
 void LeasedDocuments::Health(http::Respond respond) {
-  if (auto trouble = monitor::StoreTrouble(server_.store(), unhealthy_after_)) {
+  if (auto trouble = monitor::StoreTrouble(source_.store(), unhealthy_after_)) {
     return respond(std::move(*trouble));
   }
   if (server_.joined()) return respond(http::MakeHealthy());

@@ -53,9 +53,14 @@ class LeasedDocuments final : public Documents {
   void Close(Done done) override { server_.Close(std::move(done)); }
 
  private:
+  LeasedDocuments(const boost::asio::any_io_executor& executor, Store& store, LeaseService& leases,
+                  const DocumentsOptions& options, const LeaseOptions& lease_options,
+                  const WriteBackMapOptions& map);
+
   [[nodiscard]] http::Response NotServed(RangeId range, const DocumentRequest& request) const;
 
   const Duration unhealthy_after_;
+  SharedStore source_;
   RangeServer server_;
 };
 

@@ -44,10 +44,11 @@ StoreDocuments::StoreDocuments(const boost::asio::any_io_executor& executor, Sto
         WriteBackMapOptions map = options.map;
         map.cache_bytes /= options.shards;
         map.lent_bytes = lent_bytes_;
-        return std::make_unique<DocumentShard>(
-            std::make_shared<WriteBackMap>(shard_executor, store_, std::move(map)),
-            DocumentShard::Limits{options.max_sections, options.max_lent_bytes, lent_bytes_},
+        auto shard = std::make_shared<WriteBackMap>(shard_executor, store_, std::move(map));
+        DocumentShard documents(
+            shard, DocumentShard::Limits{options.max_sections, options.max_lent_bytes, lent_bytes_},
             DocumentShard::IsOurs(), proof_, options.recorder);
+        return std::make_unique<Shard>(std::move(shard), std::move(documents));
       }) {}
 
 StoreDocuments::~StoreDocuments() {
@@ -105,7 +106,7 @@ void StoreDocuments::Close(Done done) {
 }
 
 void StoreDocuments::Handle(DocumentRequest request, http::Respond respond) {
-  DocumentShard& shard = shards_.For(request.document);
+  DocumentShard& shard = shards_.For(request.document).documents;
   shard.Handle(std::move(request),
                [respond = std::move(respond)](DocumentShard::Outcome outcome) mutable {
                  respond(outcome.error ? MakeError(outcome.error, outcome.changed)
@@ -124,8 +125,8 @@ void StoreDocuments::Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> do
   gather->left = shards_.size();
   gather->done = std::move(done);
   for (std::size_t i = 0; i < shards_.size(); ++i) {
-    boost::asio::post(shards_[i].interposer().get_executor(), [gather, i, &shard = shards_[i]] {
-      gather->shards[i] = shard.Snapshot(i);
+    boost::asio::post(shards_[i].map->get_executor(), [gather, i, &shard = shards_[i]] {
+      gather->shards[i] = shard.documents.Snapshot(i);
       if (gather->left.fetch_sub(1) == 1) gather->done(std::move(gather->shards));
     });
   }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "server/document_shard.h"
@@ -13,6 +14,7 @@
 #include "stout/adapters/watched_store.h"
 #include "stout/sharded.h"
 #include "stout/store.h"
+#include "stout/write_back_map.h"
 
 namespace stout::docstore {
 
@@ -45,6 +47,14 @@ class StoreDocuments final : public Documents {
 
  private:
   struct Opening;
+  struct Shard {
+    std::shared_ptr<WriteBackMap> map;
+    DocumentShard documents;
+
+    Shard(std::shared_ptr<WriteBackMap> its_map, DocumentShard its_documents)
+        : map(std::move(its_map)), documents(std::move(its_documents)) {}
+    [[nodiscard]] Interposer& interposer() { return map->interposer(); }
+  };
 
   void OpenScope(std::unique_ptr<Opening> opening);
   /// Another server owns the scope: no shard of this one may go on.
@@ -56,7 +66,7 @@ class StoreDocuments final : public Documents {
   WatchedStore store_;
   const std::shared_ptr<std::atomic<std::size_t>> lent_bytes_ =
       std::make_shared<std::atomic<std::size_t>>(0);
-  Sharded<DocumentShard> shards_;
+  Sharded<Shard> shards_;
 };
 
 }  // namespace stout::docstore

@@ -12,11 +12,10 @@
 #include <vector>
 
 #include "stout/adapters/partition.h"
-#include "stout/adapters/watched_store.h"
+#include "stout/adapters/range_source.h"
+#include "stout/key_map.h"
 #include "stout/lease_service.h"
 #include "stout/leases.h"
-#include "stout/store.h"
-#include "stout/write_back_map.h"
 
 namespace stout {
 
@@ -24,8 +23,8 @@ namespace stout {
 struct ServedRange {
   RangeId range;
   Epoch epoch;
-  /// Use it on its strand. It is destroyed there.
-  std::shared_ptr<WriteBackMap> map;
+  /// Use it on its strand.
+  std::shared_ptr<KeyMap> map;
   /// Returns true if this server certainly owns the range under `epoch` at the moment of the call.
   /// Any thread.
   std::function<bool()> owns;
@@ -36,9 +35,6 @@ struct ServedRange {
 struct RangeServerOptions {
   /// The same for all servers of a deployment.
   Partition partition = HashPartition(16);
-  /// A range's scope in the store is this, a slash, and its number. All servers of a store have the
-  /// same. Not empty.
-  std::string scope = "ranges";
   /// Time to live of the leases. A server that does not renew its leases within it loses them.
   Duration ttl = std::chrono::seconds(10);
   /// Time for which a server still answers after it has left. Within it, all routers learn that the
@@ -47,25 +43,24 @@ struct RangeServerOptions {
   /// Maximum time to flush a range, and again to drain it. After it, the range is handed over
   /// without its unwritten changes, and their answers report an unknown outcome. > 0.
   Duration handover_timeout = std::chrono::seconds(10);
-  /// Options of each map. cache_bytes is the total, and each range gets an equal part of it.
-  WriteBackMapOptions map{};
   /// Makes what the user keeps beside the map of a range. It may be empty.
   std::function<std::shared_ptr<void>(const ServedRange&)> make_state{};
 };
 
-/// Serves the ranges of a store that this server leases, with one WriteBackMap for each range.
+/// Serves the ranges that this server leases, with one map for each range.
 ///
-///     RangeServer server(executor, store, *service, {.partition = SlotPartition(16)});
+///     SharedStore source(executor, store, "ranges", {});
+///     RangeServer server(executor, source, *service, {.partition = SlotPartition(16)});
 ///     server.Open("10.0.0.7:7001");
 ///     ...
 ///     const RangeId range = server.RangeOf(key);
 ///     server.Run(range, [&, range](const RangeServer::Served& served) {
 ///       if (!served) return Misdirected(server.OwnerElsewhere(range));
-///       served->map->Get(key, [](ErrorCode ec, const WriteBackMap::Entry& entry) { Answer(ec); });
+///       served->map->Get(key, [](ErrorCode ec, const KeyMap::Entry& entry) { Answer(ec); });
 ///     });
 ///
 /// States of a range:
-/// - acquired: the store fences the former owner, then the map opens;
+/// - acquired: a map is made, which fences the former owner as it opens;
 /// - served;
 /// - released: flushed while it is served, then drained, each within handover_timeout;
 /// - lost: every reply that waits fails, and the map is dropped.
@@ -74,10 +69,10 @@ struct RangeServerOptions {
 /// epoch the map was opened. A value that the operation finds in memory in the same turn is the
 /// newest. After waiting, check ServedRange::owns again before such a value is used.
 ///
-/// If the store does not answer for twice the ttl, the membership ends. Other servers take all
-/// ranges, and this server takes none until the store answers again.
+/// If the stores do not answer for twice the ttl, the membership ends. Other servers take all
+/// ranges, and this server takes none until the stores answer again.
 ///
-/// Owner: refers to store and leases, which outlive it. Destroy it once it is closed or has left.
+/// Owner: refers to source and leases, which outlive it. Destroy it once it is closed or has left.
 ///   It may also be destroyed while the executor's context does not run.
 /// Threads: any.
 /// Errors: logged. The server retries without end, except if the lease service refuses it.
@@ -87,8 +82,8 @@ class RangeServer {
   using Served = std::shared_ptr<ServedRange>;  ///< null: not served here
   using Operation = UniqueFunction<void(const Served&)>;
 
-  RangeServer(const boost::asio::any_io_executor& executor, Store& store, LeaseService& leases,
-              RangeServerOptions options);
+  RangeServer(const boost::asio::any_io_executor& executor, RangeSource& source,
+              LeaseService& leases, RangeServerOptions options);
   RangeServer(const RangeServer&) = delete;
   RangeServer& operator=(const RangeServer&) = delete;
   ~RangeServer();
@@ -120,7 +115,8 @@ class RangeServer {
   [[nodiscard]] bool joined() const;
   /// Returns true if the lease service has refused this server, which is final.
   [[nodiscard]] bool refused() const { return refused_; }
-  [[nodiscard]] const WatchedStore& store() const { return store_; }
+  /// Returns the session of this member; zero if it is none.
+  [[nodiscard]] SessionId session() const;
 
   /// Hands over every range, leaves the deployment, and waits for `farewell`.
   void Leave(UniqueFunction<void()> done);
@@ -147,11 +143,11 @@ class RangeServer {
   void EndHandover(const std::shared_ptr<Handover>& handover, ErrorCode ec);
   void CutHandover(const std::shared_ptr<Handover>& handover);
 
-  [[nodiscard]] Served Make(RangeId range, Epoch epoch);
+  void OnMade(RangeId range, Epoch epoch, RangeSource::Range made);
   void OpenMap(std::shared_ptr<Opening> opening);
   void OnOpened(std::shared_ptr<Opening> opening, ErrorCode ec);
 
-  /// Checks the store's health, and repeats this with a timer. Runs on the manager's strand.
+  /// Checks the stores' health, and repeats this with a timer. Runs on the manager's strand.
   void Check();
 
   [[nodiscard]] LeaseMember member() const;
@@ -160,7 +156,7 @@ class RangeServer {
   [[nodiscard]] Served TakeOut(RangeId range, std::optional<Epoch> epoch);
 
   const boost::asio::any_io_executor executor_;
-  WatchedStore store_;
+  RangeSource& source_;
   LeaseService& service_;
   const RangeServerOptions options_;
   std::string address_;

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "stout/adapters/partition.h"
+#include "stout/adapters/range_source.h"
+#include "stout/core/registry_table.h"
+#include "stout/error.h"
+#include "stout/lease_service.h"
+#include "stout/registry.h"
+#include "stout/replicated_map.h"
+#include "stout/store.h"
+
+namespace stout {
+
+/// Agrees with the other nodes on the configuration of a deployment. The first node writes
+/// `wanted`; later ones get what is kept. `given` says which settings of `wanted` were asked for:
+/// it copies them into the kept configuration, which must not change by that. May block.
+/// Errors: kBadOptions if the deployment has other values; `diagnostics` has them and the remedy.
+[[nodiscard]] Result<ClusterConfig> AgreeOnConfig(
+    Registry& registry, const ClusterConfig& wanted,
+    const std::function<void(ClusterConfig& kept)>& given, Diagnostics* diagnostics = nullptr);
+
+struct MemberRangesOptions {
+  /// A range's scope in each store is this, a slash, and its number. The same for all nodes.
+  std::string scope = "stout-node";
+  /// The same as in the RangeServerOptions.
+  Partition partition = HashPartition(16);
+  /// Options of each range. `min_in`, `ack`, `member_timeout` and the mode are the deployment's.
+  ReplicatedMapOptions map;
+  /// A datalet that has been gone for this time is replaced as a member by another.
+  Duration replace_after = std::chrono::minutes(15);
+  /// Opens the store of a datalet. May block; it has a thread of its own.
+  std::function<Result<std::unique_ptr<Store>>(const std::string& url, Diagnostics*)> open;
+};
+
+/// The store that this node brings to the deployment.
+struct OwnDatalet {
+  std::string id;
+  Datalet datalet;
+  /// Serves it without its URL; outlives the MemberRanges. Null: it is opened by its URL, as the
+  /// other nodes do, and stays in the registry when this node ends.
+  Store* store = nullptr;
+};
+
+/// Keeps each range of a RangeServer on several stores, its members (docs/CLUSTER.md). PlaceRange
+/// chooses them among the datalets of the registry.
+///
+///     const Partition slots = SlotPartition(config.ranges);
+///     MemberRanges source(executor, *service, config, {.partition = slots, .open = OpenDatalet});
+///     RangeServer server(executor, source, *service, {.partition = slots});
+///     server.Open("10.0.0.7:7001");
+///     source.Start(own, [&] { return server.session(); });
+///
+/// Owner: refers to the lease service, which outlives it. Owns the stores that it opens. Destroy it
+///   while the executor's context does not run.
+/// Threads: any.
+/// Errors: logged. It retries without end.
+class MemberRanges final : public RangeSource {
+ public:
+  /// `config`: as AgreeOnConfig returned it. Requires a lease service with a registry.
+  MemberRanges(const boost::asio::any_io_executor& executor, LeaseService& leases,
+               const ClusterConfig& config, MemberRangesOptions options);
+  ~MemberRanges() override;
+
+  /// Follows the registry, and adds `own` to it while `session` is not zero. Call it once.
+  void Start(std::optional<OwnDatalet> own, std::function<SessionId()> session);
+
+  void Make(RangeId range, Epoch epoch, UniqueFunction<void()> on_given_up,
+            RangeHandler handler) override;
+  [[nodiscard]] StoreHealth::Clock::duration InVain() const override;
+  void ProbeIfNeeded() override {}  // it asks them all the time
+  [[nodiscard]] std::string name() const override { return "all datalets"; }
+
+  /// The records as last reported. Never null.
+  [[nodiscard]] std::shared_ptr<const RegistryTable> records() const;
+  /// Returns the open store of a datalet, which lives as long as this; null if there is none now.
+  [[nodiscard]] Store* StoreOf(const std::string& id) const;
+
+ private:
+  class Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace stout

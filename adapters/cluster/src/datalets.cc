@@ -1,0 +1,151 @@
+#include "datalets.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <chrono>
+#include <utility>
+
+#include "stout/adapters/store_url.h"
+#include "stout/core/range_actions.h"
+
+namespace stout {
+namespace {
+
+// Between two attempts to open a store, and between two questions to one that is open.
+constexpr auto kOpenPause = std::chrono::seconds(1);
+
+// Returns why a store could lose an acknowledged write without notice; null if it cannot.
+const char* WhyUnsafe(const StoreTraits& traits) {
+  if (!traits.durable && !traits.detects_loss)
+    return "it is not durable: add detect_loss=true to its URL, so that a loss is noticed";
+  return nullptr;
+}
+
+// Asks a store whether it is there, and still has what it had.
+void Ask(WatchedStore& store) {
+  if (store.health().NeedsProbe()) return store.ProbeIfNeeded();
+  auto batch = std::make_unique<ReadBatch>(
+      ReadBatch{.id = 1, .lane = 0, .keys = {std::string(internal::kInternalKeys)}});
+  const ReadBatch& sent = *batch;  // lives in the handler
+  store.Read(sent, [batch = std::move(batch)](const ReadResult&) {});
+}
+
+}  // namespace
+
+Datalets::~Datalets() {
+  opener_.stop();
+  opener_.join();
+}
+
+void Datalets::Add(const std::string& id, Store& store) {
+  const std::lock_guard lock(mutex_);
+  watched_.push_back(std::make_unique<WatchedStore>(store));
+  entries_[id] = {.url = {}, .store = watched_.back().get()};
+  changed_ = true;
+}
+
+void Datalets::Add(const std::string& id, const std::string& url) {
+  const std::lock_guard lock(mutex_);
+  const auto [found, is_new] = entries_.try_emplace(id);
+  Entry& entry = found->second;
+  if (!is_new && (entry.url.empty() || entry.url == url)) return;
+  entry.url = url;
+  entry.store = nullptr;
+  entry.complained = false;
+  OpenNow(id, entry);
+}
+
+bool Datalets::Poll(Duration limit) {
+  std::unique_lock lock(mutex_);
+  const auto now = Clock::now();
+  std::vector<WatchedStore*> asked;
+  for (auto& [id, entry] : entries_) {
+    if (entry.store == nullptr) {
+      if (!entry.opening && now >= entry.due) OpenNow(id, entry);
+      continue;
+    }
+    const StoreHealth health = entry.store->health();
+    const Duration in_vain = health.InVain(now);
+    const bool silent = in_vain >= limit;
+    if (std::exchange(entry.silent, silent) != silent) {
+      spdlog::warn("datalet {} {}", id, silent ? "does not answer" : "answers again");
+      changed_ = true;
+    }
+    if (!entry.url.empty() && health.last_error() == Errc::kLost) {
+      spdlog::warn("datalet {} has lost what it had", id);
+      entry.store = nullptr;
+      entry.silent = false;
+      changed_ = true;
+      OpenNow(id, entry);
+    } else if (now >= entry.due && (in_vain == Duration::zero() || health.NeedsProbe())) {
+      entry.due = now + kOpenPause;
+      asked.push_back(entry.store);
+    }
+  }
+  const bool changed = std::exchange(changed_, false);
+  lock.unlock();
+  for (WatchedStore* const store : asked) Ask(*store);
+  return changed;
+}
+
+void Datalets::OpenNow(const std::string& id, Entry& entry) {
+  if (std::exchange(entry.opening, true)) return;
+  boost::asio::post(opener_, [this, id, url = entry.url] {
+    Diagnostics why;
+    auto store = open_(url, &why);
+    OnOpened(id, url, std::move(store), why.message);
+  });
+}
+
+void Datalets::OnOpened(const std::string& id, const std::string& url,
+                        Result<std::unique_ptr<Store>> store, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  Entry& entry = entries_[id];
+  entry.opening = false;
+  entry.due = Clock::now() + kOpenPause;
+  if (entry.url != url) return OpenNow(id, entry);
+  const char* const unsafe = store ? WhyUnsafe((*store)->traits()) : nullptr;
+  if (!store || unsafe != nullptr) {
+    if (!std::exchange(entry.complained, true)) {
+      spdlog::warn("datalet {} at {} cannot be used: {}; trying again", id, Redacted(url),
+                   store ? unsafe : why);
+    }
+    return;
+  }
+  spdlog::info("datalet {} at {} is open", id, Redacted(url));
+  entry.complained = false;
+  stores_.push_back(*std::move(store));
+  watched_.push_back(std::make_unique<WatchedStore>(*stores_.back()));
+  entry.store = watched_.back().get();
+  changed_ = true;
+}
+
+std::vector<Replica> Datalets::Replicas() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Replica> replicas;
+  for (const auto& [id, entry] : entries_) {
+    replicas.push_back({id, entry.silent ? nullptr : entry.store});
+  }
+  return replicas;
+}
+
+Store* Datalets::StoreOf(const std::string& id) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(id);
+  return found != entries_.end() && !found->second.silent ? found->second.store : nullptr;
+}
+
+// One that answers is enough to serve.
+Datalets::Clock::duration Datalets::InVain() const {
+  const std::lock_guard lock(mutex_);
+  const auto now = Clock::now();
+  auto least = Clock::duration::max();
+  for (const auto& [id, entry] : entries_) {
+    if (entry.store != nullptr) least = std::min(least, entry.store->health().InVain(now));
+  }
+  return least == Clock::duration::max() ? Clock::duration::zero() : least;
+}
+
+}  // namespace stout

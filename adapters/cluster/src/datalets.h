@@ -1,0 +1,77 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stout/adapters/member_ranges.h"
+#include "stout/adapters/store_health.h"
+#include "stout/adapters/watched_store.h"
+#include "stout/replicated_map.h"
+#include "stout/store.h"
+
+namespace stout {
+
+/// The stores of a deployment's datalets, as far as they can be called. A store that cannot be
+/// opened, or that lost what it had, is opened again from time to time. Each store is asked once a
+/// second whether it is there. So all ranges of a node learn at once that a store is silent or has
+/// lost what it had, also those that are idle.
+///
+/// Owner: destroy it while nobody uses its stores.
+/// Threads: any, unless stated.
+class Datalets {
+ public:
+  using Clock = StoreHealth::Clock;
+  using Open = std::function<Result<std::unique_ptr<Store>>(const std::string& url, Diagnostics*)>;
+
+  explicit Datalets(Open open) : open_(std::move(open)) {}
+  Datalets(const Datalets&) = delete;
+  Datalets& operator=(const Datalets&) = delete;
+  ~Datalets();
+
+  /// The datalet is this store, which outlives this.
+  void Add(const std::string& id, Store& store);
+  /// The datalet has this URL. It is opened unless it is open.
+  void Add(const std::string& id, const std::string& url);
+  /// Opens what has to be opened, and asks those that are silent, which is for `limit`. Returns
+  /// true if stores have come or gone since the last call. Call it from time to time.
+  bool Poll(Duration limit);
+
+  /// The store of one that is silent is null.
+  [[nodiscard]] std::vector<Replica> Replicas() const;
+  [[nodiscard]] Store* StoreOf(const std::string& id) const;
+  /// How long all have been asked in vain.
+  [[nodiscard]] Clock::duration InVain() const;
+
+ private:
+  struct Entry {
+    std::string url;  // empty: the store is somebody else's
+    WatchedStore* store = nullptr;
+    bool silent = false;
+    bool opening = false;
+    bool complained = false;
+    Clock::time_point due{};  // of the next attempt to open it
+  };
+
+  void OpenNow(const std::string& id, Entry& entry);
+  void OnOpened(const std::string& id, const std::string& url, Result<std::unique_ptr<Store>> store,
+                const std::string& why);
+
+  const Open open_;
+  mutable std::mutex mutex_;  // guards what follows
+  std::map<std::string, Entry> entries_;
+  // All that were ever opened: maps may still use one that was replaced.
+  std::vector<std::unique_ptr<Store>> stores_;
+  std::vector<std::unique_ptr<WatchedStore>> watched_;
+  bool changed_ = false;
+  boost::asio::thread_pool opener_{1};
+};
+
+}  // namespace stout
