@@ -5,18 +5,22 @@
 #include <utility>
 
 #include "node/peers.h"
+#include "stout/adapters/member_ranges.h"
 #include "stout/adapters/range_server.h"
+#include "stout/registry.h"
 
 namespace stout::node {
 
 /// The other nodes of the deployment, and this node's part in it.
 ///
-/// Threads: `server` any, the other members the connections'.
+/// Threads: `server`, `members` and `registry` any, the other members the connections'.
 struct Cluster {
   RangeServer& server;
   std::string self;  ///< the address that others know
   Peers peers;
-  bool leaving = false;  ///< all ranges have been handed over
+  MemberRanges* members = nullptr;  ///< null: the nodes share one store
+  Registry* registry = nullptr;     ///< likewise
+  bool leaving = false;             ///< all ranges have been handed over
 };
 
 /// Reads the address of a node as clients of Redis Cluster want it: an IPv6 address is without

@@ -8,8 +8,9 @@ namespace {
 
 struct Table {
   Table() : descriptions(ClusterCommands().begin(), ClusterCommands().end()) {
-    for (const auto rows : {AllKeysCommands(), ExpiryCommands(), KeyspaceCommands(), PeerCommands(),
-                            StringCommands(), TransactionCommands()}) {
+    for (const auto rows :
+         {AllKeysCommands(), DataletRows(), ExpiryCommands(), KeyspaceCommands(), OperationRows(),
+          PeerCommands(), StringCommands(), TransactionCommands()}) {
       for (const KeyCommand& row : rows) {
         descriptions.push_back(row.command);
         by_id[row.command.id] = &row;

@@ -44,9 +44,19 @@ struct CommandId {
     kSet,
     kSetex,
     kSetnx,
+    kStoutEpoch,
+    kStoutDatalet,
     kStoutExec,
+    kStoutForce,
+    kStoutMode,
+    kStoutFence,
     kStoutPeer,
+    kStoutRead,
+    kStoutScan,
+    kStoutShards,
     kStoutStates,
+    kStoutStatus,
+    kStoutWrite,
     kStrlen,
     kTtl,
     kType,
@@ -70,8 +80,10 @@ struct KeyCommand {
 /// The rows.
 /// @{
 [[nodiscard]] std::span<const KeyCommand> AllKeysCommands();
+[[nodiscard]] std::span<const KeyCommand> DataletRows();
 [[nodiscard]] std::span<const KeyCommand> ExpiryCommands();
 [[nodiscard]] std::span<const KeyCommand> KeyspaceCommands();
+[[nodiscard]] std::span<const KeyCommand> OperationRows();
 [[nodiscard]] std::span<const KeyCommand> PeerCommands();
 [[nodiscard]] std::span<const KeyCommand> StringCommands();
 [[nodiscard]] std::span<const KeyCommand> TransactionCommands();

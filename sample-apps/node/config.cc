@@ -25,6 +25,41 @@ constexpr std::size_t kBatchRoom = 1024;
 /// Room for the name and key of a command, as in blowfish-server.
 constexpr std::size_t kRequestRoom = 4096;
 
+void AddMemberOptions(program::Options& options, Config& config) {
+  ClusterConfig& cluster = config.cluster;
+  options.Group("Several nodes, each with a store");
+  options.Text("--datalet", config.datalet,
+               "Instead of --store, with --join: the store that this node brings. Each range of "
+               "keys is kept equal on several of these stores, its members. Other nodes reach "
+               "rocksdb: and memory: through this node",
+               "URL");
+  options
+      .Text("--datalet-id", config.datalet_id,
+            "Its name in the deployment. A store that comes back under its name is filled with "
+            "what it missed only",
+            "NAME")
+      ->default_str("made from --advertise, or from the URL of a store that other nodes reach");
+  options.Count("--capacity", config.capacity, 0, 1'000'000,
+                "Share of the ranges that the store gets, relative to other stores");
+  options.Count("--replicas", cluster.replicas, 1, kMaxMembers,
+                "Members of each range. The first node decides this and the next three options");
+  options.Count("--min-in", cluster.min_in, 1, kMaxMembers,
+                "Writes are refused while fewer members are in sync");
+  options.Count("--ack", cluster.ack, 1, kMaxMembers,
+                "Members that have a write before it is answered, in mode ms+ec");
+  options.Time("--member-timeout", cluster.member_timeout, std::chrono::milliseconds(1),
+               std::chrono::hours(24),
+               "A member that makes no progress for this time is out of sync, and writes no longer "
+               "wait for it");
+  options.Read(
+      "--mode",
+      "The mode of a new deployment; STOUT.MODE changes it. ms+sc: a write is answered when all "
+      "members in sync have it. ms+ec: when --ack members have it. aa+sc is ms+sc, because any "
+      "node takes any command",
+      "MODE", std::string(NameOf(cluster.mode)), ParseReplicationMode, "ms+sc, ms+ec or aa+sc",
+      [&cluster](ReplicationMode mode) { cluster.mode = mode; });
+}
+
 void AddOptions(CLI::App& app, Config& config) {
   program::Options options(app);
   LaneOptions& lane = config.map.engine.lane;
@@ -32,8 +67,7 @@ void AddOptions(CLI::App& app, Config& config) {
   constexpr auto kMax = program::kMaxCount;
 
   options.Group("Service");
-  options.Text("--store", config.store, fmt::format("The store: {}", StoreUrlSyntax()), "URL")
-      ->required();
+  options.Text("--store", config.store, fmt::format("The store: {}", StoreUrlSyntax()), "URL");
   options.Text("--scope", config.scope,
                "The name under which one node, or the nodes that join, own the store. A node that "
                "starts without --join shuts out the node that had the name before",
@@ -62,6 +96,8 @@ void AddOptions(CLI::App& app, Config& config) {
   options.Time("--handover-timeout", config.handover_timeout,
                "Longest flush of a range that is handed over, and then the longest end of its "
                "commands. Changes that are not written by then are dropped");
+
+  AddMemberOptions(options, config);
 
   options.Group("Clients");
   options.PasswordFile("--password-file", config.password,
@@ -122,10 +158,44 @@ void AddOptions(CLI::App& app, Config& config) {
                "Time between two searches of the store for expired keys, which are then deleted");
 }
 
-// Returns true if no other process can use the store while this one does.
-bool IsEmbedded(std::string_view url) {
-  url = url.substr(0, url.find(':'));
-  return url.ends_with("memory") || url.ends_with("rocksdb");
+// Which settings of the deployment are given.
+std::function<void(ClusterConfig&)> GivenOf(const CLI::App& app, const Config& config) {
+  const auto given = [&app](const char* name) { return app.count(name) > 0; };
+  return [&config, ranges = given("--ranges"), replicas = given("--replicas"),
+          min_in = given("--min-in"), ack = given("--ack"),
+          timeout = given("--member-timeout")](ClusterConfig& kept) {
+    if (ranges) kept.ranges = config.ranges;
+    if (replicas) kept.replicas = config.cluster.replicas;
+    if (min_in) kept.min_in = config.cluster.min_in;
+    if (ack) kept.ack = config.cluster.ack;
+    if (timeout) kept.member_timeout = config.cluster.member_timeout;
+  };
+}
+
+// Checks what depends on --datalet. Returns the problem, or "".
+std::string CompleteMembers(const CLI::App& app, Config& config) {
+  if (config.store.empty() == config.datalet.empty()) {
+    return "give either --store, the store of all keys, or --datalet, the store that this node "
+           "brings to a deployment";
+  }
+  if (config.datalet.empty()) {
+    for (const char* const name : {"--datalet-id", "--capacity", "--replicas", "--min-in", "--ack",
+                                   "--member-timeout", "--mode"}) {
+      if (app.count(name) > 0) return fmt::format("{} needs --datalet", name);
+    }
+    return {};
+  }
+  if (config.join.empty()) {
+    return "--datalet needs --join, the lease service of the deployment, like "
+           "etcd://HOST:2379/NAME";
+  }
+  if (config.datalet_id.find('/') != std::string::npos || config.datalet_id.size() > 200) {
+    return "--datalet-id has at most 200 characters, and no '/'";
+  }
+  config.cluster.ranges = config.ranges;
+  config.given = GivenOf(app, config);
+  config.mode_given = app.count("--mode") > 0;
+  return WhyInvalid(config.cluster).value_or("");
 }
 
 // Applies defaults and checks that depend on several options. Returns the problem, or "".
@@ -142,8 +212,10 @@ std::string Complete(const CLI::App& app, Config& config) {
     return "--max-batch-bytes must exceed --max-value by 1KiB: raise the former or lower the "
            "latter";
   }
+  if (std::string wrong = CompleteMembers(app, config); !wrong.empty()) return wrong;
   if (!config.join.empty() && IsEmbedded(config.store)) {
-    return "--join needs a --store that all nodes can reach, like postgres: or redis:";
+    return "--join needs a --store that all nodes can reach, like postgres: or redis:, or a "
+           "--datalet";
   }
   if (!config.join.empty() && !config.tls.certificate.empty() && config.tls.authorities.empty()) {
     return "--join with --tls-cert needs --tls-ca, because nodes talk to each other by TLS: give a "
@@ -170,6 +242,11 @@ std::string Complete(const CLI::App& app, Config& config) {
 }
 
 }  // namespace
+
+bool IsEmbedded(std::string_view url) {
+  url = url.substr(0, url.find(':'));
+  return url.ends_with("memory") || url.ends_with("rocksdb");
+}
 
 Config::Config() {
   listen.port = kDefaultPort;

@@ -1,14 +1,18 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "program/address.h"
 #include "program/service_config.h"
 #include "resp/server/service.h"
 #include "resp/server/tls.h"
 #include "stout/core/lease_table.h"
+#include "stout/core/registry_table.h"
 #include "stout/core/types.h"
 #include "stout/write_back_map.h"
 
@@ -21,9 +25,16 @@ inline constexpr auto kFarewell = std::chrono::seconds(1);
 struct Config : program::ServiceConfig {
   Config();
 
-  std::string store;
-  std::string scope = "stout-node";        ///< the name under which the store is owned
-  std::string join;                        ///< URL of the lease service; empty: the node is alone
+  std::string store;                 ///< empty: there is a datalet
+  std::string scope = "stout-node";  ///< the name under which the store is owned
+  std::string join;                  ///< URL of the lease service; empty: the node is alone
+  std::string datalet;               ///< the store that this node brings; empty: none
+  std::string datalet_id;            ///< empty: made from its address or URL
+  std::uint32_t capacity = 1;        ///< of the datalet
+  ClusterConfig cluster;             ///< of the deployment
+  /// Copies those settings of the deployment that the command line gives.
+  std::function<void(ClusterConfig& kept)> given;
+  bool mode_given = false;
   program::Address advertise{.host = ""};  ///< no host: the address at which it listens
   RangeId ranges = 16;
   Duration lease_ttl = std::chrono::seconds(10);
@@ -37,6 +48,9 @@ struct Config : program::ServiceConfig {
   resp::TlsFiles tls;
   Duration sweep_interval = std::chrono::minutes(1);
 };
+
+/// Returns true if no other process can use the store of this URL while one has it open.
+[[nodiscard]] bool IsEmbedded(std::string_view url);
 
 /// Reads the command line. Returns the exit code after --help or an error, which has been printed.
 [[nodiscard]] std::optional<int> ParseCommandLine(int argc, const char* const* argv,

@@ -17,7 +17,7 @@
 namespace stout::node {
 namespace {
 
-using Entry = WriteBackMap::Entry;
+using Entry = KeyMap::Entry;
 
 /// Maximum rounds of reads for the keys of one command or transaction. A round is repeated if the
 /// map evicted a key before the command could use it.
@@ -260,7 +260,10 @@ void Execution::Fail(Request& request, ErrorCode why) {
     return;
   }
   request.displaced = IsGone(why);
-  request.error = fmt::format("{} not done: {}", MayPass(why) ? "TRYAGAIN" : "ERR", why.message());
+  const char* const word = why == Errc::kTooFewMembers ? "NOREPLICAS"
+                           : MayPass(why)              ? "TRYAGAIN"
+                                                       : "ERR";
+  request.error = fmt::format("{} not done: {}", word, why.message());
 }
 
 void Execution::Reveal(Request& request, bool in_exec) {

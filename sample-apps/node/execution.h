@@ -14,8 +14,8 @@
 #include "node/request.h"
 #include "resp/server/reply_writer.h"
 #include "stout/adapters/range_server.h"
+#include "stout/key_map.h"
 #include "stout/unique_function.h"
-#include "stout/write_back_map.h"
 
 namespace stout::node {
 
@@ -63,8 +63,8 @@ class Execution {
   // begins to read them.
   bool Gather(Request& request);
   void RunQueued(Request& request);
-  [[nodiscard]] std::optional<WriteBackMap::Entry> Look(KeyView key);
-  void RunOnKey(Request& request, KeyView key, const WriteBackMap::Entry& entry);
+  [[nodiscard]] std::optional<KeyMap::Entry> Look(KeyView key);
+  void RunOnKey(Request& request, KeyView key, const KeyMap::Entry& entry);
   void Fail(Request& request, ErrorCode why);
   // Holds the replies until the keys that the command has revealed so far are durable.
   void Reveal(Request& request, bool in_exec = false);
@@ -72,7 +72,7 @@ class Execution {
   void Arrive();
 
   const RangeServer::Served served_;
-  WriteBackMap& map_;
+  KeyMap& map_;
   const std::span<Request* const> requests_;
   const Limits limits_;
   Deadlines& deadlines_;
@@ -96,7 +96,7 @@ class Execution {
   std::vector<KeyView> revealed_;
 
   // The states of the keys of the EXEC that is carried out. A change in its turn may evict them.
-  std::map<KeyView, WriteBackMap::Entry> held_;
+  std::map<KeyView, KeyMap::Entry> held_;
   std::size_t reads_ = 0;  // for it, under way
 };
 

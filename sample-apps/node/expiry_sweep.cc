@@ -17,8 +17,8 @@
 
 #include "node/value_format.h"
 #include "stout/completion.h"
+#include "stout/key_map.h"
 #include "stout/sharded.h"
-#include "stout/write_back_map.h"
 
 namespace stout::node {
 namespace {
@@ -41,7 +41,7 @@ asio::awaitable<bool> Flush(const Ranges& ranges) {
         const auto join = stout::internal::Join::Of(served.size() + 1, std::move(done));
         for (const RangeServer::Served& range : served) {
           asio::post(range->map->get_executor(), [range, join] {
-            range->map->interposer().Flush([join](ErrorCode ec) {
+            range->map->Flush([join](ErrorCode ec) {
               const bool refused = ec == Errc::kRefused || ec == Errc::kTooLarge;
               join->Finish(refused ? ErrorCode() : ec);
             });
@@ -59,7 +59,7 @@ void DeleteIfExpired(const RangeServer::Served& served, const std::string& key,
                      const Deadlines& deadlines, UniqueFunction<void(ErrorCode)> done) {
   if (!served) return done({});
   served->map->Get(key, [served, key, &deadlines, done = std::move(done)](
-                            ErrorCode ec, const WriteBackMap::Entry& entry) mutable {
+                            ErrorCode ec, const KeyMap::Entry& entry) mutable {
     const bool expired = !ec && entry.value && DecodeValue(*entry.value).expired(deadlines.now());
     if (expired && served->owns()) {
       const auto deleted = served->map->Delete(key);

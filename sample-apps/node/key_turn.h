@@ -11,7 +11,7 @@
 #include "node/request.h"
 #include "node/value_format.h"
 #include "resp/server/reply_writer.h"
-#include "stout/write_back_map.h"
+#include "stout/key_map.h"
 
 namespace stout::node {
 
@@ -21,7 +21,7 @@ namespace stout::node {
 /// Owner: Execution, for one call of KeyCommand::run.   Threads: the strand of the map.
 struct KeyTurn {
   Request& request;
-  WriteBackMap& map;
+  KeyMap& map;
   Deadlines& deadlines;
   const Limits& limits;
   std::string& replies;

@@ -33,7 +33,8 @@ constexpr auto kPause = std::chrono::milliseconds(10);
 std::string WhyNot(Errc why) {
   if (why == Errc::kRefused) return "ERR this store cannot list its keys as it is opened";
   if (why == Errc::kTransient)
-    return "TRYAGAIN the store cannot list its keys at present: repeat the command";
+    return "TRYAGAIN the store cannot list its keys at present: repeat the command, or begin again "
+           "with cursor 0";
   return fmt::format("ERR the store cannot list its keys: {}", ErrorCode(why).message());
 }
 

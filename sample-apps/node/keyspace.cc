@@ -17,6 +17,8 @@
 #include <thread>
 #include <utility>
 
+#include "node/datalet_id.h"
+#include "stout/adapters/member_ranges.h"
 #include "stout/adapters/partition.h"
 #include "stout/adapters/range_server.h"
 #include "stout/adapters/store_url.h"
@@ -48,14 +50,14 @@ class Alone final : public Keyspace {
   void Leave(UniqueFunction<void()> done) override { done(); }
   void Drain(Done done) override {
     asio::post(map_.get_executor(), [this, done = std::move(done)]() mutable {
-      map_.interposer().Drain([done = std::move(done)](ErrorCode ec) mutable {
+      map_.Drain([done = std::move(done)](ErrorCode ec) mutable {
         done(ec == Errc::kFenced ? ErrorCode() : ec);  // another node has the keys
       });
     });
   }
   void Close(Done done) override {
     asio::post(map_.get_executor(), [this, done = std::move(done)]() mutable {
-      map_.interposer().Close();
+      map_.Close();
       done({});
     });
   }
@@ -69,6 +71,7 @@ class Alone final : public Keyspace {
 // The limits are those of the node, and each range gets an equal part.
 WriteBackMapOptions MapOptions(const Config& config) {
   WriteBackMapOptions map = config.map;
+  map.cache_bytes /= config.ranges;
   LaneOptions& lane = map.engine.lane;
   lane.max_dirty_keys = std::max<std::size_t>(lane.max_dirty_keys / config.ranges, 1);
   lane.max_dirty_bytes = std::max(lane.max_dirty_bytes / config.ranges, lane.max_batch_bytes);
@@ -77,11 +80,9 @@ WriteBackMapOptions MapOptions(const Config& config) {
 
 RangeServerOptions ServerOptions(const Config& config) {
   return {.partition = SlotPartition(config.ranges),
-          .scope = config.scope,
           .ttl = config.lease_ttl,
           .farewell = kFarewell,
-          .handover_timeout = config.handover_timeout,
-          .map = MapOptions(config)};
+          .handover_timeout = config.handover_timeout};
 }
 
 // A node that hangs is no member once its lease has ended.
@@ -96,15 +97,24 @@ asio::awaitable<void> Follow(const RangeServer& server, Peers& peers) {
 
 class Shared final : public Keyspace {
  public:
-  Shared(const asio::any_io_executor& keys, asio::any_io_executor clients, Store& store,
-         std::unique_ptr<LeaseService> leases, const Config& config)
+  /// Called when the server has begun to join as `self`.
+  using Started = std::function<void(const std::string& self, const RangeServer&)>;
+
+  /// `members`: the source, if ranges have members; otherwise null.
+  Shared(const asio::any_io_executor& keys, asio::any_io_executor clients,
+         std::unique_ptr<LeaseService> leases, std::unique_ptr<RangeSource> source,
+         MemberRanges* members, const Config& config, Started started = {})
       : leases_(std::move(leases)),
-        server_(keys, store, *leases_, ServerOptions(config)),
+        source_(std::move(source)),
+        started_(std::move(started)),
+        server_(keys, *source_, *leases_, ServerOptions(config)),
         ranges_(server_),
         // The owner may wait for the range, and then for the store.
         cluster_{server_,
                  {},
-                 {std::move(clients), config.password, 2 * config.map.engine.reply_deadline}} {}
+                 {std::move(clients), config.password, 2 * config.map.engine.reply_deadline},
+                 members,
+                 members != nullptr ? leases_->registry() : nullptr} {}
 
   Ranges& ranges() override { return ranges_; }
   Cluster* cluster() override { return &cluster_; }
@@ -112,6 +122,7 @@ class Shared final : public Keyspace {
   std::string Open(const std::string& self) override {
     cluster_.self = self;
     server_.Open(self);
+    if (started_) started_(self, server_);
     asio::co_spawn(cluster_.peers.get_executor(), Follow(server_, cluster_.peers), asio::detached);
     while (!server_.joined()) {  // the main thread has nothing else to do
       if (server_.refused()) return "the lease service refuses this node";
@@ -133,6 +144,8 @@ class Shared final : public Keyspace {
 
  private:
   const std::unique_ptr<LeaseService> leases_;
+  const std::unique_ptr<RangeSource> source_;
+  const Started started_;
   RangeServer server_;
   LeasedRanges ranges_;
   Cluster cluster_;
@@ -148,7 +161,36 @@ std::unique_ptr<Keyspace> MakeAlone(const asio::any_io_executor& keys, Store& st
 std::unique_ptr<Keyspace> MakeShared(const asio::any_io_executor& keys,
                                      const asio::any_io_executor& clients, Store& store,
                                      std::unique_ptr<LeaseService> leases, const Config& config) {
-  return std::make_unique<Shared>(keys, clients, store, std::move(leases), config);
+  auto source = std::make_unique<SharedStore>(keys, store, config.scope, MapOptions(config));
+  return std::make_unique<Shared>(keys, clients, std::move(leases), std::move(source), nullptr,
+                                  config);
+}
+
+std::unique_ptr<Keyspace> MakeMember(const asio::any_io_executor& keys,
+                                     const asio::any_io_executor& clients, Store* datalet,
+                                     std::unique_ptr<LeaseService> leases, const Config& config,
+                                     const ClusterConfig& agreed,
+                                     decltype(MemberRangesOptions::open) open) {
+  const WriteBackMapOptions map = MapOptions(config);
+  auto source = std::make_unique<MemberRanges>(
+      keys, *leases, agreed,
+      MemberRangesOptions{.scope = config.scope,
+                          .partition = SlotPartition(agreed.ranges),
+                          .map = {.engine = map.engine, .cache_bytes = map.cache_bytes},
+                          .open = std::move(open)});
+  MemberRanges* const members = source.get();
+  const auto started = [members, datalet, &config](const std::string& self,
+                                                   const RangeServer& server) {
+    OwnDatalet own{.id = config.datalet_id,
+                   .datalet = {.url = datalet != nullptr ? "stout://" + self : config.datalet,
+                               .node = datalet != nullptr ? self : "",
+                               .capacity = config.capacity},
+                   .store = datalet};
+    if (own.id.empty()) own.id = datalet != nullptr ? self : DataletIdOf(config.datalet);
+    members->Start(std::move(own), [&server] { return server.session(); });
+  };
+  return std::make_unique<Shared>(keys, clients, std::move(leases), std::move(source), members,
+                                  config, started);
 }
 
 }  // namespace stout::node

@@ -8,6 +8,8 @@
 #include "node/cluster.h"
 #include "node/config.h"
 #include "node/ranges.h"
+#include "stout/adapters/member_ranges.h"
+#include "stout/core/registry_table.h"
 #include "stout/error.h"
 #include "stout/lease_service.h"
 #include "stout/store.h"
@@ -56,5 +58,13 @@ class Keyspace {
                                                    Store& store,
                                                    std::unique_ptr<LeaseService> leases,
                                                    const Config& config);
+
+/// Makes the keyspace of a node of a deployment whose stores are datalets. `datalet`: the one that
+/// this node serves; null: others reach it by its URL. `agreed`: as AgreeOnConfig returned it.
+/// `open` opens the datalets of others.
+[[nodiscard]] std::unique_ptr<Keyspace> MakeMember(
+    const boost::asio::any_io_executor& keys, const boost::asio::any_io_executor& clients,
+    Store* datalet, std::unique_ptr<LeaseService> leases, const Config& config,
+    const ClusterConfig& agreed, decltype(MemberRangesOptions::open) open);
 
 }  // namespace stout::node

@@ -15,6 +15,7 @@
 #include "resp/server/command_errors.h"
 #include "resp/server/integer.h"
 #include "resp/server/reply_writer.h"
+#include "stout/core/range_actions.h"
 
 namespace stout::node {
 namespace {
@@ -33,7 +34,9 @@ NodeBatch::NodeBatch(NodeService& service, resp::Session& session)
     : service_(service),
       session_(session),
       router_(service, session),
-      walk_(service, router_, session) {}
+      walk_(service, router_, session),
+      datalet_(service, session),
+      operations_(service, session) {}
 
 bool NodeBatch::Add(resp::Arguments arguments) {
   Request& request = requests_.emplace_back();
@@ -163,9 +166,26 @@ void NodeBatch::TakeForwardedExec(Request& request) {
   if (!valid) request.error = "ERR malformed: STOUT.EXEC is for nodes of a deployment";
 }
 
+bool NodeBatch::IsOnMembersKey(const Request& request) const {
+  if (service_.cluster == nullptr || service_.cluster->members == nullptr) return false;
+  for (std::size_t i = 0; i < request.keys(); ++i) {
+    if (request.key(i).starts_with(internal::kInternalKeys)) return true;
+  }
+  return false;
+}
+
 void NodeBatch::Check(Request& request) const {
+  // The input may have larger arguments, for STOUT.WRITE.
+  const auto too_large = [&](std::string_view argument) {
+    return argument.size() > service_.limits.commands.max_bulk;
+  };
   if (request.command->id == 0) {
     request.error = "ERR not a command of its own; see COMMAND DOCS";
+  } else if (!DataletCommands::Runs(request) && std::ranges::any_of(request.arguments, too_large)) {
+    request.error = "ERR an argument is larger than --max-value";
+  } else if (IsOnMembersKey(request)) {
+    request.error =
+        fmt::format("ERR keys that begin with '{}' belong to the members", internal::kInternalKeys);
   } else if (const auto parse = RowOf(*request.command).parse) {
     parse(request);
     if (request.set.expiry && !service_.store.traits().opaque_values)
@@ -183,16 +203,30 @@ void NodeBatch::Clear() {
   words_.Clear();
   router_.Clear();
   walk_.Clear();
+  datalet_.Clear();
+  operations_.Clear();
 }
 
 asio::awaitable<void> NodeBatch::Run(std::string& out) {
   const TimePoint begin = resp::Now();
   for (std::span<Request> left = requests_; !left.empty();) {
-    const auto walk = std::ranges::find_if(left, KeyWalk::Runs);
-    const auto before = static_cast<std::size_t>(walk - left.begin());
-    co_await router_.Run(left.first(before));
-    if (walk != left.end()) co_await walk_.Run(*walk);
-    left = left.subspan(std::min(before + 1, left.size()));
+    const auto other = std::ranges::find_if(left, [](const Request& request) {
+      return KeyWalk::Runs(request) || DataletCommands::Runs(request) ||
+             OperationCommands::Runs(request);
+    });
+    co_await router_.Run(left.first(static_cast<std::size_t>(other - left.begin())));
+    left = {other, left.end()};
+    if (left.empty()) break;
+    std::size_t done = 1;
+    if (KeyWalk::Runs(left.front())) {
+      co_await walk_.Run(left.front());
+    } else if (OperationCommands::Runs(left.front())) {
+      co_await operations_.Run(left.front());
+    } else {
+      done = DataletCommands::Alike(left);
+      co_await datalet_.Run(left.first(done));
+    }
+    left = left.subspan(done);
   }
   for (Request& request : requests_) {
     if (!request.states.empty() && request.error.empty()) Watch(request);

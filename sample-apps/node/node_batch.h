@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "node/datalet_commands.h"
 #include "node/key_walk.h"
 #include "node/node_service.h"
+#include "node/operation_commands.h"
 #include "node/request.h"
 #include "node/router.h"
 #include "node/transaction.h"
@@ -33,6 +35,8 @@ class NodeBatch final : public resp::Batch {
   // Finds the command and what is wrong with it before a map has it.
   void Resolve(Request& request) const;
   void Check(Request& request) const;
+  // Returns true if a key of the command is of those that members keep for themselves.
+  [[nodiscard]] bool IsOnMembersKey(const Request& request) const;
   // Handles the commands that are about the connection: of transactions, of nodes, and CLUSTER.
   void Transact(Request& request);
   void Reset();
@@ -52,6 +56,8 @@ class NodeBatch final : public resp::Batch {
   resp::Words words_;  // of queued commands
   Router router_;
   KeyWalk walk_;
+  DataletCommands datalet_;
+  OperationCommands operations_;
 };
 
 }  // namespace stout::node

@@ -40,11 +40,48 @@ constexpr Scalar<NodeSnapshot> kKeyScalars[] = {
      Get<&NodeSnapshot::keys_counted_at>},
 };
 
+constexpr Scalar<MemberSnapshot> kMemberScalars[] = {
+    {"stout_node_member_in", kGauge, "1 if the member has every acknowledged write of its range",
+     Get<&MemberSnapshot::in>},
+    {"stout_node_member_filling", kGauge, "1 while older states are copied to the member",
+     Get<&MemberSnapshot::filling>},
+    {"stout_node_member_copied_states_total", kCounter, "States that were copied to the member",
+     Get<&MemberSnapshot::copied>},
+    {"stout_node_member_lag_keys", kGauge, "Keys whose newest states the member does not have yet",
+     Get<&MemberSnapshot::lag_keys>},
+};
+
+void AppendMembers(std::vector<http::MetricFamily>& families,
+                   const std::vector<MemberSnapshot>& members) {
+  if (members.empty()) return;
+  for (const auto& [name, type, help, get] : kMemberScalars) {
+    http::MetricFamily family = http::Family(name, help, type);
+    for (const MemberSnapshot& member : members) {
+      family.metric.push_back(
+          http::ToMetric(get(member), type,
+                         {{"range", std::to_string(member.range)}, {"member", member.datalet}}));
+    }
+    families.push_back(std::move(family));
+  }
+}
+
 }  // namespace
+
+json::array ToArray(const std::vector<MemberSnapshot>& members) {
+  json::array all;
+  for (const MemberSnapshot& member : members) {
+    json::object one = http::ToObject(kMemberScalars, member);
+    one["range"] = member.range;
+    one["member"] = member.datalet;
+    all.push_back(std::move(one));
+  }
+  return all;
+}
 
 std::string ToPrometheus(const NodeSnapshot& node, const http::HttpSnapshot& http) {
   std::vector<http::MetricFamily> families;
   monitor::AppendEngines(families, node.shards);
+  AppendMembers(families, node.members);
   http::AppendScalars(families, kScalars, node);
   if (node.keys >= 0) http::AppendScalars(families, kKeyScalars, node);
   resp::AppendService(families, node.service, kPrefix);
@@ -59,6 +96,7 @@ std::string ToJson(const NodeSnapshot& node, const http::HttpSnapshot& http) {
     for (const auto& member : http::ToObject(kKeyScalars, node))
       scalars[member.key()] = member.value();
   }
+  if (!node.members.empty()) all["members"] = ToArray(node.members);
   all["node"] = std::move(scalars);
   all["service"] = resp::ToObject(node.service, kPrefix);
   all["http"] = http::ToObject(http, kHttpPrefix);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/json/array.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -9,26 +10,39 @@
 #include "monitor/engine_metrics.h"
 #include "resp/server/process_usage.h"
 #include "resp/server/service_metrics.h"
+#include "stout/core/lease_table.h"
 #include "stout/core/types.h"
 
 namespace stout::node {
 
+/// A member of a range that the node owns.
+struct MemberSnapshot {
+  RangeId range = 0;
+  std::string datalet;
+  bool in = false;
+  bool filling = false;
+  std::uint64_t copied = 0;    ///< states that fills have copied to it
+  std::uint64_t lag_keys = 0;  ///< keys whose newest states it does not have yet
+};
+
 /// The state of a node at one moment; docs/NODE.md has the names of its metrics.
 struct NodeSnapshot {
   std::vector<monitor::ShardSnapshot> shards;  ///< empty unless the node serves
+  std::vector<MemberSnapshot> members;         ///< empty if the nodes share one store
   resp::ServiceSnapshot service;
   bool healthy = false;
-  Duration store_unanswered{};  ///< how long the store has been called without a success
+  Duration store_unanswered{};  ///< how long all stores have been called without a success
   std::size_t cache_limit_bytes = 0;
   resp::ProcessUsage usage;
   std::int64_t keys = -1;      ///< at `keys_counted_at`; negative: not counted yet
   double keys_counted_at = 0;  ///< Unix time in seconds
 };
 
+[[nodiscard]] boost::json::array ToArray(const std::vector<MemberSnapshot>& members);
 [[nodiscard]] std::string ToPrometheus(const NodeSnapshot& node, const http::HttpSnapshot& http);
 
-/// The same metrics: {"total": {...}, "shards": [...], "node": {...}, "service": {...}, "http":
-/// {...}}.
+/// The same metrics: {"total": {...}, "shards": [...], "members": [...], "node": {...},
+/// "service": {...}, "http": {...}}. "members" is absent if there are none.
 [[nodiscard]] std::string ToJson(const NodeSnapshot& node, const http::HttpSnapshot& http);
 
 }  // namespace stout::node

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <boost/asio/post.hpp>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -34,6 +35,28 @@ http::Response Unavailable(std::string_view error, std::string_view remedy) {
 http::Response NotServing() {
   return Unavailable("the node does not serve yet: it waits for its store",
                      "check the store and the network to it; the log of the node has the reason");
+}
+
+struct RangeFigures {
+  RangeId range = 0;
+  std::vector<MemberStats> members;
+  std::size_t cached_bytes = 0;
+  std::size_t lent_bytes = 0;
+};
+
+// The memory of a range counts with its first member, so that sums over all are right.
+void Append(RangeFigures range, NodeSnapshot& node) {
+  for (MemberStats& member : range.members) {
+    if (!member.datalet.empty()) {
+      std::uint64_t lag = 0;
+      for (const LaneStats& lane : member.engine.lanes) lag += lane.dirty_keys;
+      node.members.push_back(
+          {range.range, member.datalet, member.in, member.filling, member.copied, lag});
+    }
+    node.shards.push_back({range.range, std::move(member.engine),
+                           std::exchange(range.cached_bytes, 0), std::exchange(range.lent_bytes, 0),
+                           std::move(member.datalet)});
+  }
 }
 
 }  // namespace
@@ -74,7 +97,8 @@ NodeMonitor::Shown::Shown(NodeMonitor& monitor, NodeService& service, asio::io_c
   monitor.history_.emplace(
       monitor.context_.get_executor(),
       [&monitor](monitor::HistoryRecorder::Collected done) {
-        monitor.Collect([done = std::move(done)](const NodeSnapshot& node) mutable {
+        monitor.Collect([&monitor, done = std::move(done)](const NodeSnapshot& node) mutable {
+          monitor.members_ = ToArray(node.members);
           done(node.shards, node.service.connections.commands);
         });
       },
@@ -116,7 +140,7 @@ http::Response NodeMonitor::Health() {
 
 http::Response NodeMonitor::History(std::string_view target) {
   const std::lock_guard lock(mutex_);
-  return history_ ? http::MakeJson(200, history_->Answer(target)) : NotServing();
+  return history_ ? http::MakeJson(200, history_->Answer(target, members_)) : NotServing();
 }
 
 std::optional<http::Response> NodeMonitor::Trouble() {
@@ -133,13 +157,14 @@ std::optional<http::Response> NodeMonitor::Trouble() {
         fmt::format("another node has taken over scope '{}' of the store", config_.scope),
         "use that node; this one ends");
   }
-  return monitor::StoreTrouble(*store_, config_.unhealthy_after);
+  // A node whose members do not answer gives up its place in the deployment.
+  return store_ ? monitor::StoreTrouble(*store_, config_.unhealthy_after) : std::nullopt;
 }
 
 void NodeMonitor::Probe() {
   const std::lock_guard lock(mutex_);
   const auto now = steady_clock::now();
-  if (!source_ || probing_ || now - probed_ < kProbePause) return;
+  if (!source_ || !store_ || probing_ || now - probed_ < kProbePause) return;
   probed_ = now;
   store_->ProbeIfNeeded();
   // Others may have taken ranges of a node that shares the store.
@@ -173,23 +198,26 @@ void NodeMonitor::BeginCollection() {
   collecting_ = true;
   taken_ = std::exchange(waiting_, {});
   auto snapshot = std::make_shared<NodeSnapshot>();
-  const auto end = [this, snapshot] { EndCollection(*snapshot); };
+  auto figures = std::make_shared<std::vector<RangeFigures>>();
+  const auto end = [this, snapshot, figures] {
+    for (RangeFigures& range : *figures) Append(std::move(range), *snapshot);
+    EndCollection(*snapshot);
+  };
   const std::lock_guard lock(mutex_);
   if (!source_) return asio::post(context_, end);
-  asio::post(*source_->clients, [this, snapshot, end, service = source_->service] {
+  asio::post(*source_->clients, [this, snapshot, figures, end, service = source_->service] {
     snapshot->service = resp::SnapshotOf(*service);
     snapshot->keys = service->key_count.keys();
     snapshot->keys_counted_at = service->key_count.counted_at().count();
     const auto ranges = service->ranges.Served();
-    snapshot->shards.resize(ranges.size());
+    figures->resize(ranges.size());
     const auto join = stout::internal::Join::Of(
         ranges.size() + 1, [this, end](ErrorCode) { asio::post(context_, end); });
     for (std::size_t i = 0; i < ranges.size(); ++i) {
       const auto strand = ranges[i]->map->get_executor();
-      asio::post(strand, [snapshot, join, i, range = ranges[i]] {
-        WriteBackMap& map = *range->map;
-        snapshot->shards[i] = {range->range, map.interposer().Stats(), map.cached_bytes(),
-                               map.lent_bytes()};
+      asio::post(strand, [figures, join, i, range = ranges[i]] {
+        const KeyMap& map = *range->map;
+        (*figures)[i] = {range->range, map.Members(), map.cached_bytes(), map.lent_bytes()};
         join->Finish({});
       });
     }
@@ -203,7 +231,11 @@ void NodeMonitor::EndCollection(NodeSnapshot& snapshot) {
   snapshot.usage = resp::ProcessUsage::Now();
   {
     const std::lock_guard lock(mutex_);
-    if (source_) snapshot.store_unanswered = store_->health().InVain(steady_clock::now());
+    if (source_ && store_) {
+      snapshot.store_unanswered = store_->health().InVain(steady_clock::now());
+    } else if (source_ && source_->service->cluster != nullptr) {
+      snapshot.store_unanswered = source_->service->cluster->members->InVain();
+    }
   }
   for (Collected& collected : std::exchange(taken_, {})) collected(snapshot);
   collecting_ = false;

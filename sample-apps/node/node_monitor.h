@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <boost/asio/io_context.hpp>
+#include <boost/json/array.hpp>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -44,7 +45,8 @@ class NodeMonitor final : public http::HttpHandler {
   [[nodiscard]] ErrorCode Listen(Diagnostics* diagnostics);
   [[nodiscard]] std::uint16_t port() const { return port_; }
 
-  /// Returns `store`, with a record of how its calls fare. Call it once, before Shown.
+  /// Returns `store`, with a record of how its calls fare. Call it once, before Shown, unless the
+  /// ranges have members.
   [[nodiscard]] Store& Watch(Store& store);
 
   /// While it exists, the pages show a node that has opened its scope.
@@ -92,8 +94,8 @@ class NodeMonitor final : public http::HttpHandler {
   boost::asio::io_context context_{1};
   http::HttpMetrics metrics_;
   http::HttpServer server_;
-  std::uint16_t port_ = 0;  // 0: it does not serve
-  std::optional<WatchedStore> store_;
+  std::uint16_t port_ = 0;             // 0: it does not serve
+  std::optional<WatchedStore> store_;  // nullopt: the ranges have members
   std::atomic<bool> draining_ = false;
   std::atomic<bool> lost_ = false;  // another node has the scope
   std::atomic<Epoch> epoch_ = 0;    // the newest under which the store has taken something
@@ -106,6 +108,7 @@ class NodeMonitor final : public http::HttpHandler {
   // Only the monitor's thread uses these.
   std::vector<Collected> waiting_;  // for the next collection
   std::vector<Collected> taken_;    // by the one that is under way
+  boost::json::array members_;      // as in the newest second of the history
   bool collecting_ = false;
   bool probing_ = false;
   std::chrono::steady_clock::time_point probed_{};

@@ -6,7 +6,9 @@
 
 #include "node/commands.h"
 #include "node/node_batch.h"
+#include "node/value_format.h"
 #include "resp/server/info_text.h"
+#include "resp/store/store_commands.h"
 
 namespace stout::node {
 
@@ -15,7 +17,8 @@ NodeService::NodeService(Ranges& key_ranges, Store& key_store, Cluster* node_clu
     : resp::Service("stout-node", "stout-node", AllCommands(), std::move(required_password)),
       ranges(key_ranges),
       store(key_store),
-      cluster(node_cluster) {
+      cluster(node_cluster),
+      boot_id(resp::DrawDataId()) {
   if (cluster == nullptr) return;
   mode = "cluster";
   cluster->peers.UseTls(tls_context);
@@ -47,6 +50,14 @@ std::vector<resp::Setting> NodeService::Settings() const {
           {"port", std::to_string(port)},
           {"proto-max-bulk-len", std::to_string(limits.commands.max_bulk)},
           {"save", ""}};
+}
+
+resp::CommandLimits NodeService::InputLimits() const {
+  resp::CommandLimits commands = limits.commands;
+  if (datalet != nullptr) {
+    commands.max_bulk = std::min(commands.max_bulk + kValueHeader, resp::CommandLimits::kMostBulk);
+  }
+  return commands;
 }
 
 }  // namespace stout::node

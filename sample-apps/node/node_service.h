@@ -24,10 +24,19 @@ struct NodeService final : resp::Service {
   [[nodiscard]] std::unique_ptr<resp::Batch> MakeBatch(resp::Session& session) override;
   [[nodiscard]] std::string Info(resp::Arguments sections) const override;
   [[nodiscard]] std::vector<resp::Setting> Settings() const override;
+  /// The largest value of a client that has a deadline must fit the datalet.
+  [[nodiscard]] resp::CommandLimits InputLimits() const override;
 
   Ranges& ranges;
   Store& store;
   Cluster* const cluster;
+  /// The store that this node serves to the others as stout://. Null: none. It must not be closed
+  /// before the connections, nor after their context.
+  Store* datalet = nullptr;
+  /// Identifies the data of a durable datalet: clients with detect_loss take others for a loss.
+  std::string data_id = "durable";
+  /// Identifies the data of a datalet that is not durable, which end with this process.
+  const std::string boot_id;
   /// How long commands wait for a range that has no owner.
   Duration reply_deadline = std::chrono::seconds(30);
   resp::ScanCursors cursors;

@@ -6,11 +6,11 @@
 
 namespace stout::node {
 
-OneRange::OneRange(WriteBackMap& map, std::function<void()> on_fenced)
+OneRange::OneRange(KeyMap& map, std::function<void()> on_fenced)
     : served_(std::make_shared<ServedRange>(
           ServedRange{.range = 0,
                       .epoch = 0,
-                      .map = std::shared_ptr<WriteBackMap>(std::shared_ptr<void>(), &map),
+                      .map = std::shared_ptr<KeyMap>(std::shared_ptr<void>(), &map),
                       .owns = [] { return true; },
                       .state = nullptr})),
       on_fenced_(std::move(on_fenced)) {}

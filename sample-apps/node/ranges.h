@@ -9,7 +9,7 @@
 #include "stout/adapters/range_server.h"
 #include "stout/core/lease_table.h"
 #include "stout/core/types.h"
-#include "stout/write_back_map.h"
+#include "stout/key_map.h"
 
 namespace stout::node {
 
@@ -39,7 +39,7 @@ class Ranges {
 class OneRange final : public Ranges {
  public:
   /// `map` outlives it. `on_fenced` may be called more than once.
-  OneRange(WriteBackMap& map, std::function<void()> on_fenced);
+  OneRange(KeyMap& map, std::function<void()> on_fenced);
 
   [[nodiscard]] RangeId RangeOf(KeyView) const override { return 0; }
   void Run(RangeId range, RangeServer::Operation operation) override;

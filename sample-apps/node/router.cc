@@ -4,27 +4,25 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <charconv>
 #include <chrono>
-#include <exception>
 #include <string_view>
 #include <utility>
 
 #include "node/commands.h"
 #include "node/forward.h"
 #include "node/peers.h"
+#include "node/run_together.h"
 #include "resp/server/clock.h"
 #include "resp/server/reply_writer.h"
 #include "stout/adapters/hash_slot.h"
 #include "stout/completion.h"
 #include "stout/core/backoff.h"
 #include "stout/core/random.h"
-#include "stout/sharded.h"
 
 namespace stout::node {
 namespace {
@@ -68,7 +66,8 @@ void Reset(Request& request) {
 }
 
 bool NothingDone(std::string_view error) {
-  return error.starts_with("TRYAGAIN") || error.starts_with("MOVED");
+  return error.starts_with("TRYAGAIN") || error.starts_with("MOVED") ||
+         error.starts_with("NOREPLICAS");
 }
 
 bool IsExec(const Request* request) { return request->command->id == CommandId::kExec; }
@@ -214,28 +213,14 @@ asio::awaitable<void> Router::Run(std::span<Request> requests) {
   if (groups.size() == 1) {
     co_await RunGroup(*groups.front());
   } else if (!groups.empty()) {
-    co_await RunAll(groups);
+    std::vector<asio::awaitable<void>> all;
+    all.reserve(groups.size());
+    for (Group* const group : groups) all.push_back(RunGroup(*group));
+    co_await RunTogether(std::move(all));
   }
   for (Request& request : requests) {
     if (!request.parts.empty()) Join(request);
   }
-}
-
-asio::awaitable<void> Router::RunAll(std::span<Group* const> groups) {
-  std::exception_ptr failed;
-  const auto executor = co_await asio::this_coro::executor;
-  co_await Initiate<void(ErrorCode)>(
-      [&](UniqueFunction<void(ErrorCode)> done) {
-        const auto join = internal::Join::Of(groups.size(), std::move(done));
-        for (Group* const group : groups) {
-          asio::co_spawn(executor, RunGroup(*group), [join, &failed](std::exception_ptr why) {
-            if (why) failed = why;
-            join->Finish({});
-          });
-        }
-      },
-      asio::use_awaitable);
-  if (failed) std::rethrow_exception(failed);
 }
 
 asio::awaitable<void> Router::RunGroup(Group& group) {

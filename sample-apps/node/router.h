@@ -62,7 +62,6 @@ class Router {
   void Split(Request& request);
   void Join(Request& request);
 
-  [[nodiscard]] boost::asio::awaitable<void> RunAll(std::span<Group* const> groups);
   [[nodiscard]] boost::asio::awaitable<void> RunGroup(Group& group);
   [[nodiscard]] boost::asio::awaitable<void> RunHere(Group& group);
   [[nodiscard]] boost::asio::awaitable<void> Forward(Group& group, const Lease& owner);

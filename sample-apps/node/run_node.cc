@@ -21,13 +21,17 @@
 #include <vector>
 
 #include "node/config.h"
+#include "node/datalet_id.h"
 #include "node/expiry_sweep.h"
 #include "node/keyspace.h"
+#include "node/member_scan.h"
 #include "node/node_monitor.h"
 #include "node/node_service.h"
+#include "node/open_datalet.h"
 #include "program/process.h"
 #include "program/shutdown.h"
 #include "resp/server/listener.h"
+#include "stout/adapters/member_ranges.h"
 #include "stout/adapters/open_lease_service.h"
 #include "stout/adapters/open_store.h"
 #include "stout/adapters/store_url.h"
@@ -79,10 +83,23 @@ void WarnAboutStore(const StoreTraits& traits) {
   }
 }
 
-// Serves until a signal ends it. Returns the exit code.
+// What only a node of a deployment has.
+struct Membership {
+  Store* datalet = nullptr;  // served to other nodes
+  std::string data_id{};     // of the datalet, if it is durable
+  // Datalets of other nodes are met as this service would be.
+  std::atomic<NodeService*>* service = nullptr;
+};
+
+// Serves until a signal ends it. Returns the exit code. `store` lists the keys.
 int Serve(const Config& config, asio::io_context& clients, asio::io_context& keys, Store& store,
-          Keyspace& keyspace, NodeMonitor& monitor) {
-  NodeService service(keyspace.ranges(), store, keyspace.cluster(), config.password);
+          std::unique_ptr<Keyspace> made, NodeMonitor& monitor, const Membership& membership = {}) {
+  NodeService service(made->ranges(), store, made->cluster(), config.password);
+  const std::unique_ptr<Keyspace> owned = std::move(made);  // its stores may use the service
+  Keyspace& keyspace = *owned;
+  service.datalet = membership.datalet;
+  if (!membership.data_id.empty()) service.data_id = membership.data_id;
+  if (membership.service != nullptr) *membership.service = &service;
   service.limits = config.limits;
   service.reply_deadline = config.map.engine.reply_deadline;
   service.shut_down = End;
@@ -123,7 +140,7 @@ int Serve(const Config& config, asio::io_context& clients, asio::io_context& key
   }
   Runners client_runner(clients, &clients == &keys ? 0 : 1);
   asio::post(clients, [&listener] { listener.Start(); });
-  spdlog::info("serving {} with policy {}{}", Redacted(config.store),
+  spdlog::info("serving {} with policy {}{}", Redacted(config.store + config.datalet),
                config.map.engine.lane.write_policy.Name(),
                config.join.empty() ? ""
                                    : fmt::format(", {} ranges shared under {}", config.ranges,
@@ -137,7 +154,57 @@ int Serve(const Config& config, asio::io_context& clients, asio::io_context& key
   return code;
 }
 
-int Run(const Config& config) {
+// Serves a deployment whose stores are datalets. Returns the exit code.
+int RunMember(Config& config, asio::io_context& clients, asio::io_context& keys,
+              NodeMonitor& monitor) {
+  Diagnostics why;
+  std::unique_ptr<Store> datalet;
+  if (IsEmbedded(config.datalet)) {
+    auto store = OpenStore(config.datalet, keys.get_executor(), &why);
+    if (!store) return program::CannotOpen("datalet", config.datalet, store.error(), why);
+    datalet = *std::move(store);
+  }
+  Membership membership{.datalet = datalet.get()};
+  if (datalet && datalet->traits().durable) {
+    const auto data_id = DataIdOf(*datalet);
+    if (!data_id) return program::CannotOpen("datalet", config.datalet, data_id.error(), why);
+    membership.data_id = *data_id;
+  }
+  auto leases = OpenLeaseService(config.join, keys.get_executor(), &why);
+  if (!leases) return program::CannotOpen("lease service", config.join, leases.error(), why);
+  if ((*leases)->registry() == nullptr) {
+    spdlog::error("the lease service of --join cannot keep the records of a --datalet");
+    return EXIT_FAILURE;
+  }
+  std::optional<Runners> runner(std::in_place, keys, 1);  // a lease service may need it to answer
+  const auto agreed = AgreeOnConfig(*(*leases)->registry(), config.cluster, config.given, &why);
+  runner.reset();
+  keys.restart();
+  if (!agreed) {
+    spdlog::error("cannot join {}: {}", Redacted(config.join), why.message);
+    return EXIT_FAILURE;
+  }
+  if (config.mode_given && agreed->mode != config.cluster.mode) {
+    spdlog::warn("the deployment is in mode {}: --mode is for a new deployment; use STOUT.MODE",
+                 NameOf(agreed->mode));
+  }
+  config.ranges = agreed->ranges;
+  std::atomic<NodeService*> service = nullptr;
+  membership.service = &service;
+  auto keyspace =
+      MakeMember(keys.get_executor(), clients.get_executor(), datalet.get(), std::move(*leases),
+                 config, *agreed, [&service, &keys](const std::string& url, Diagnostics* why_not) {
+                   return OpenDatalet(url, *service, keys.get_executor(), why_not);
+                 });
+  MemberRanges& members = *keyspace->cluster()->members;
+  MemberScan scan(
+      SlotPartition(agreed->ranges), [&members] { return members.records(); },
+      [&members](const std::string& id) { return members.StoreOf(id); },
+      [cluster = keyspace->cluster()] { return cluster->self; });
+  return Serve(config, clients, keys, scan, std::move(keyspace), monitor, membership);
+}
+
+int Run(Config& config) {
   NodeMonitor monitor(config);
   Diagnostics why;
   if (monitor.Listen(&why)) {
@@ -150,6 +217,11 @@ int Run(const Config& config) {
   std::optional<asio::io_context> other;
   if (config.threads > 1) other.emplace(static_cast<int>(config.threads));
   asio::io_context& keys = other ? *other : clients;
+  if (!config.datalet.empty()) {
+    const int code = RunMember(config, clients, keys, monitor);
+    spdlog::info("ended with exit code {}", code);
+    return code;
+  }
   const auto store = OpenStore(config.store, keys.get_executor(), &why);
   if (!store) return program::CannotOpen("store", config.store, store.error(), why);
   const StoreTraits& traits = (*store)->traits();
@@ -179,7 +251,7 @@ int Run(const Config& config) {
     keyspace = MakeShared(keys.get_executor(), clients.get_executor(), watched, std::move(*leases),
                           config);
   }
-  const int code = Serve(config, clients, keys, watched, *keyspace, monitor);
+  const int code = Serve(config, clients, keys, watched, std::move(keyspace), monitor);
   spdlog::info("ended with exit code {}", code);
   return code;
 }

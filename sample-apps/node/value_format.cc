@@ -1,12 +1,11 @@
 #include "node/value_format.h"
 
-#include <cstddef>
-
 namespace stout::node {
 namespace {
 
 constexpr std::string_view kMark("\0stx1", 5);
 constexpr std::size_t kHeader = kMark.size() + sizeof(std::int64_t);
+static_assert(kHeader == kValueHeader);
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,6 +20,9 @@ struct DatedValue {
   }
   friend bool operator==(const DatedValue&, const DatedValue&) = default;
 };
+
+/// The bytes that a value may have in the store beyond its own.
+inline constexpr std::size_t kValueHeader = 13;
 
 /// How a store has a value:
 ///

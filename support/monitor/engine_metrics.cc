@@ -119,20 +119,25 @@ void ForEachReason(const LaneStats& lane, auto visit) {
 
 // --- Prometheus ---------------------------------------------------------------------------------
 
-// Calls visit(labels, lane) for each lane of each shard.
-void ForEachLane(const std::vector<ShardSnapshot>& shards, auto visit) {
-  for (const ShardSnapshot& shard : shards) {
-    const auto& lanes = shard.engine.lanes;
-    for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
-      visit(Labels{{"shard", std::to_string(shard.shard)}, {"lane", std::to_string(lane)}},
-            lanes[lane]);
-    }
-  }
+Labels LabelsOf(const ShardSnapshot& shard) {
+  Labels labels{{"shard", std::to_string(shard.shard)}};
+  if (!shard.member.empty()) labels.push_back({"member", shard.member});
+  return labels;
 }
 
 Labels With(Labels labels, const char* name, std::string_view value) {
   labels.push_back({name, std::string(value)});
   return labels;
+}
+
+// Calls visit(labels, lane) for each lane of each shard.
+void ForEachLane(const std::vector<ShardSnapshot>& shards, auto visit) {
+  for (const ShardSnapshot& shard : shards) {
+    const auto& lanes = shard.engine.lanes;
+    for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+      visit(With(LabelsOf(shard), "lane", std::to_string(lane)), lanes[lane]);
+    }
+  }
 }
 
 void AppendLanes(std::vector<MetricFamily>& families, const std::vector<ShardSnapshot>& shards) {
@@ -176,14 +181,14 @@ void AppendShards(std::vector<MetricFamily>& families, const std::vector<ShardSn
   for (const auto& [name, type, help, get] : kShardScalars) {
     MetricFamily family = Family(name, help, type);
     for (const ShardSnapshot& shard : shards) {
-      family.metric.push_back(ToMetric(get(shard), type, {{"shard", std::to_string(shard.shard)}}));
+      family.metric.push_back(ToMetric(get(shard), type, LabelsOf(shard)));
     }
     families.push_back(std::move(family));
   }
   MetricFamily family = Family(kReplyLatency.name, kReplyLatency.help, MetricType::Histogram);
   for (const ShardSnapshot& shard : shards) {
-    family.metric.push_back(ToMetric(kReplyLatency.get(shard.engine), kReplyLatency.unit,
-                                     {{"shard", std::to_string(shard.shard)}}));
+    family.metric.push_back(
+        ToMetric(kReplyLatency.get(shard.engine), kReplyLatency.unit, LabelsOf(shard)));
   }
   families.push_back(std::move(family));
 }
@@ -208,6 +213,7 @@ json::object ToObject(const LaneStats& lane) {
 json::object ToObject(const ShardSnapshot& shard) {
   json::object object = ToObject(kShardScalars, shard);
   object["shard"] = shard.shard;
+  if (!shard.member.empty()) object["member"] = shard.member;
   object[kReplyLatency.name] = ToObject(kReplyLatency.get(shard.engine), kReplyLatency.unit);
   json::array lanes;
   for (const LaneStats& lane : shard.engine.lanes) lanes.push_back(ToObject(lane));

@@ -2,6 +2,7 @@
 
 #include <boost/json/object.hpp>
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "http/figures.h"
@@ -9,12 +10,13 @@
 
 namespace stout::monitor {
 
-/// The statistics of one interposer, which is a shard of its program.
+/// The statistics of one interposer, which is a shard of its program, or a member of a shard.
 struct ShardSnapshot {
   std::size_t shard = 0;  ///< its number, or that of its leased range
   EngineStats engine;
   std::size_t cached_bytes = 0;
   std::size_t lent_bytes = 0;
+  std::string member{};  ///< the name of its store; empty if the shard has one store only
 };
 
 /// Appends all metrics of the shards; sample-apps/docstore/README.md has their names and units.

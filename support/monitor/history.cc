@@ -199,7 +199,7 @@ struct History::Steps {
 
 const EngineStats& History::Before(const ShardSnapshot& shard) const {
   const auto before = std::find_if(before_.begin(), before_.end(), [&](const ShardSnapshot& one) {
-    return one.shard == shard.shard;
+    return one.shard == shard.shard && one.member == shard.member;
   });
   static const EngineStats fresh;
   return before != before_.end() && IsLaterState(shard.engine, before->engine) ? before->engine
@@ -219,7 +219,7 @@ void History::Add(Duration now, std::vector<ShardSnapshot> shards, std::uint64_t
       const Step<LaneStats> step = {
           engine.before->lanes.empty() ? &fresh : &engine.before->lanes[i], &shard.engine.lanes[i]};
       all.lanes.push_back(step);
-      Lane& lane = lanes_[{shard.shard, i}];
+      Lane& lane = lanes_[{shard.shard, shard.member, i}];
       lane.policy = step.now->policy;
       lane.seconds.push_back(Steps{{engine}, {step}}.ToSecond(time, length));
       lane.seconds.back().regime = step.now->regime;
@@ -273,11 +273,15 @@ json::array History::Series(double after) const {
   if (total_.empty()) return series;
   series.push_back({{"name", "total"}, {"columns", ToColumns(total_, after, true)}});
   for (const auto& [place, lane] : lanes_) {
-    series.push_back({{"name", fmt::format("{}/{}", place.first, place.second)},
-                      {"shard", place.first},
-                      {"lane", place.second},
-                      {"policy", lane.policy},
-                      {"columns", ToColumns(lane.seconds, after, false)}});
+    const auto& [shard, member, number] = place;
+    json::object one{{"name", member.empty() ? fmt::format("{}/{}", shard, number)
+                                             : fmt::format("{}/{}/{}", shard, member, number)},
+                     {"shard", shard},
+                     {"lane", number},
+                     {"policy", lane.policy},
+                     {"columns", ToColumns(lane.seconds, after, false)}};
+    if (!member.empty()) one["member"] = member;
+    series.push_back(std::move(one));
   }
   return series;
 }
@@ -356,7 +360,7 @@ void HistoryRecorder::Wait() {
   });
 }
 
-std::string HistoryRecorder::Answer(std::string_view target) const {
+std::string HistoryRecorder::Answer(std::string_view target, const json::array& members) const {
   const std::optional<double> after = AfterOf(target);
   const auto started =
       std::chrono::duration_cast<std::chrono::milliseconds>(started_at_.time_since_epoch());
@@ -370,6 +374,7 @@ std::string HistoryRecorder::Answer(std::string_view target) const {
                          {"uptime_seconds", ToNumber(std::round(InSeconds(Uptime()) * 1e3) / 1e3)},
                          {"series", history_.Series(after.value_or(-1))}};
   if (!after) answer["recorded"] = recorded_;
+  if (!members.empty()) answer["members"] = members;
   return json::serialize(answer) + '\n';
 }
 

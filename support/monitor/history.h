@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -94,8 +95,9 @@ class History {
   [[nodiscard]] const EngineStats& Before(const ShardSnapshot& shard) const;
 
   Seconds total_{kSeconds};
-  std::map<std::pair<std::size_t, std::size_t>, Lane> lanes_;  // by shard and lane
-  std::vector<ShardSnapshot> before_;                          // at the end of the newest second
+  // By shard, member and lane.
+  std::map<std::tuple<std::size_t, std::string, std::size_t>, Lane> lanes_;
+  std::vector<ShardSnapshot> before_;  // at the end of the newest second
   std::uint64_t requests_ = 0;
 };
 
@@ -129,8 +131,10 @@ class HistoryRecorder {
   void Start();
   void Stop();
 
-  /// Returns the answer to GET /history, or to GET /history?after=SECONDS.
-  [[nodiscard]] std::string Answer(std::string_view target) const;
+  /// Returns the answer to GET /history, or to GET /history?after=SECONDS. `members`: for the
+  /// table of members, which the page does not show if it is empty.
+  [[nodiscard]] std::string Answer(std::string_view target,
+                                   const boost::json::array& members = {}) const;
 
  private:
   void Wait();

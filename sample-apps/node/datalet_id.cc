@@ -1,0 +1,36 @@
+#include "node/datalet_id.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/use_future.hpp>
+#include <random>
+#include <utility>
+
+#include "stout/core/batch.h"
+#include "stout/core/lease_table.h"
+
+namespace stout::node {
+namespace {
+
+constexpr const char* kDataIdKey = "stout:data";
+
+}  // namespace
+
+std::string DataletIdOf(const std::string& url) {
+  return fmt::format("{}-{:016x}", url.substr(0, url.find(':')), internal::NameHash(url));
+}
+
+Result<std::string> DataIdOf(Store& store) {
+  const ReadBatch read{.id = 1, .lane = 0, .keys = {kDataIdKey}};
+  const ReadResult found = store.AsyncRead(read, boost::asio::use_future).get();
+  if (found.errc != Errc::kOk) return found.errc;
+  if (found.states.at(0).found) return found.states[0].value;
+  std::random_device random;
+  const std::string id = fmt::format("{:08x}{:08x}", random(), random());
+  const WriteBatch write{.epoch = 1, .items = {{.key = kDataIdKey, .value = id, .version = 1}}};
+  const WriteResult written = store.AsyncWrite(write, boost::asio::use_future).get();
+  if (written.batch != Errc::kOk) return written.batch;
+  return id;
+}
+
+}  // namespace stout::node

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <string>
+
+#include "node/node_service.h"
+#include "node/request.h"
+#include "resp/server/session.h"
+
+namespace stout::node {
+
+/// The commands of those who run a deployment with members: STOUT.STATUS, MODE, DATALET and FORCE.
+///
+/// Owner: its connection.   Threads: the connection's.
+class OperationCommands {
+ public:
+  /// Both outlive it.
+  OperationCommands(NodeService& service, const resp::Session& session)
+      : service_(service), session_(session) {}
+
+  /// Returns true if the command is one of these.
+  [[nodiscard]] static bool Runs(const Request& request);
+
+  /// Carries out the command. Its reply is valid until Clear().
+  [[nodiscard]] boost::asio::awaitable<void> Run(Request& request);
+  void Clear() { replies_ = {}; }
+
+ private:
+  // These return the reply, or set request.error.
+  [[nodiscard]] boost::asio::awaitable<std::string> Status();
+  [[nodiscard]] boost::asio::awaitable<std::string> Mode(Request& request);
+  [[nodiscard]] boost::asio::awaitable<std::string> Datalet(Request& request);
+  [[nodiscard]] boost::asio::awaitable<std::string> Force(Request& request);
+
+  [[nodiscard]] boost::asio::awaitable<bool> Read(Request& request, RegistryTable& table);
+  // Returns true if the change is done. If the record has changed since it was read, there is no
+  // error.
+  [[nodiscard]] boost::asio::awaitable<bool> Change(Request& request, RegistryChange change);
+
+  NodeService& service_;
+  const resp::Session& session_;
+  std::string replies_;
+};
+
+}  // namespace stout::node
