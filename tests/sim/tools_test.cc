@@ -319,6 +319,8 @@ TEST_CASE("a wrong command line is told with what there is", "[command]") {
   CHECK(Command({"run", scenario, "--jsno"}).status == kBadOptions);
   CHECK(Command({"sweep", scenario, "--policy", "natural"}).status == kBadOptions);
   CHECK(Command({"schema", "sonnet"}).status == kBadOptions);
+  CHECK(Command({"replication", "--members", "0"}).status == kBadOptions);
+  CHECK(Command({"replication", "--durable", "--memory"}).status == kBadOptions);
   const Output seed = Command({"run", scenario, "--seed", "-1"});
   CHECK(seed.status == kBadOptions);
   CHECK_THAT(seed.err, Contains("--seed") && Contains("-1"));
@@ -333,9 +335,30 @@ TEST_CASE("a wrong command line is told with what there is", "[command]") {
 
   const Output help = Command({"--help"});
   CHECK(help.status == kOk);
-  for (const char* const command : {"run", "oracle", "sweep", "grid", "plot", "schema"}) {
+  for (const char* const command :
+       {"run", "oracle", "sweep", "grid", "replication", "plot", "schema"}) {
     CHECK_THAT(help.out, Contains(command));
   }
+}
+
+TEST_CASE("replication compares its designs, and writes the same file for a seed", "[command]") {
+  const Scratch scratch;
+  const std::string file = scratch.File("replication.json");
+  const std::vector<std::string> words = {"replication", "--memory", "--loads", "5",
+                                          "--seconds",   "0.02",     "--json",  file};
+  const Output output = Command(words);
+  REQUIRE(output.status == kOk);
+  CHECK_THAT(output.out, Contains("chain") && Contains("parallel") && Contains("unbatched"));
+  const std::string text = TextOf(file);
+  const json::value value = ParseJson(text).value();
+  const json::array& results = value.at("results").as_array();
+  REQUIRE(results.size() == 5);  // the plain chain, and two policies for each design
+  for (const json::value& result : results) {
+    CHECK(result.at("sustained_writes_per_s").to_number<double>() > 5000);
+    CHECK(result.at("runs").as_array().at(0).at("stable").as_bool());
+  }
+  REQUIRE(Command(words).status == kOk);
+  CHECK(TextOf(file) == text);
 }
 
 TEST_CASE("oracle prints both best settings as whole results", "[command]") {

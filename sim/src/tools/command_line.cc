@@ -45,6 +45,7 @@ class Parser {
     AddOracle();
     AddSweep(tool);
     AddGrid(tool);
+    AddReplication(tool);
     AddPlot();
     AddSchema();
   }
@@ -159,6 +160,40 @@ class Parser {
         ->type_name("POINT");
   }
 
+  void AddReplication(const Tool& tool) {
+    CLI::App& app =
+        Add("replication", "Compare chain replication with parallel members", replication_);
+    program::Options options(app);
+    options.Count("--members", replication_.members, 1, 16, "Members of a range");
+    CLI::Option* const memory =
+        app.add_flag("--memory", replication_.memory, "Members in memory: a batch costs no sync");
+    app.add_flag_callback(
+           "--durable", [] {}, "Members on disk: a batch costs a sync (default)")
+        ->excludes(memory);
+    app.add_option("--policy", replication_.policies,
+                   PolicyHelp("When a member gets a batch; one or more", tool))
+        ->type_name("POLICY")
+        ->capture_default_str();
+    app.add_option("--loads", replication_.loads,
+                   "Writes, in percent of the rate that perfect batching sustains")
+        ->delimiter(',')
+        ->check(CLI::Range(0.1, 200.0))
+        ->type_name("PERCENT,...")
+        ->capture_default_str();
+    app.add_option("--reads", replication_.read_fraction, "Share of requests that read a key")
+        ->check(CLI::Range(0.0, 0.99))
+        ->type_name("SHARE")
+        ->capture_default_str();
+    app.add_option("--seconds", replication_.duration_s, "Measured time of each run")
+        ->check(CLI::Range(0.01, 1000.0))
+        ->type_name("SECONDS")
+        ->capture_default_str();
+    options.Seed(replication_.seed, "The same seed gives the same runs");
+    AddJobs(app, replication_.jobs);
+    app.add_option("--json", replication_.json_file, "Write the results to this file; - is stdout")
+        ->type_name("FILE");
+  }
+
   void AddPlot() {
     CLI::App& plot = *app_.add_subcommand("plot", "Draw an SVG with gnuplot");
     plot.require_subcommand(1);
@@ -198,6 +233,7 @@ class Parser {
   SweepCommandOptions sweep_;
   GridOptions grid_;
   PlotOptions plot_;
+  ReplicationOptions replication_;
   SchemaOptions schema_;
 };
 

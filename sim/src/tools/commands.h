@@ -60,13 +60,25 @@ struct PlotOptions {
   bool script = false;  ///< Print what gnuplot would be told.
 };
 
+struct ReplicationOptions {
+  std::uint32_t members = 3;
+  bool memory = false;  ///< Otherwise durable.
+  std::vector<std::string> policies = {"natural", "adaptive"};
+  std::vector<double> loads = {10, 50, 90};  ///< Percent of the writes of perfect batching.
+  double read_fraction = 0.5;
+  double duration_s = 2;  ///< Of each run, after the warm-up.
+  unsigned jobs = 1;
+  std::uint64_t seed = 1;
+  std::string json_file;  ///< Empty: none; "-": the standard output.
+};
+
 struct SchemaOptions {
   std::string of = "scenario";  ///< Or "grid", "result".
   bool table = false;
 };
 
 using Command = std::variant<RunOptions, OracleOptions, SweepCommandOptions, GridOptions,
-                             PlotOptions, SchemaOptions>;
+                             PlotOptions, ReplicationOptions, SchemaOptions>;
 
 /// Why a command could not be carried out, and the exit status for it.
 struct CommandError : std::runtime_error {
@@ -81,6 +93,7 @@ ExitCode Execute(const OracleOptions& options, const Tool& tool);
 ExitCode Execute(const SweepCommandOptions& options, const Tool& tool);
 ExitCode Execute(const GridOptions& options, const Tool& tool);
 ExitCode Execute(const PlotOptions& options, const Tool& tool);
+ExitCode Execute(const ReplicationOptions& options, const Tool& tool);
 ExitCode Execute(const SchemaOptions& options, const Tool& tool);
 
 // --- What they share ---------------------------------------------------------------------------
