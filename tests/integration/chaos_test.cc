@@ -12,31 +12,32 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
+#include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <map>
 #include <memory>
-#include <set>
+#include <numeric>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#include "chaos_client.h"
-#include "stout/core/random.h"
+#include "tests/integration/fault_schedule.h"
+#include "tests/integration/program.h"
+#include "tests/load/load_threads.h"
 #include "tests/network/tcp_proxy.h"
 #include "tests/support/catch.h"
 #include "tests/support/etcd_server.h"
 #include "tests/support/eventually.h"
 #include "tests/support/history_file.h"
 #include "tests/support/postgres_server.h"
-#include "tests/support/process.h"
 #include "tests/support/redis_cluster.h"
 #include "tests/support/redis_server.h"
 #include "tests/support/rounds.h"
+#include "tests/support/temp_directory.h"
 
 namespace stout::docstore {
 namespace {
@@ -44,57 +45,30 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
+using test::ChaosClient;
+using test::ChaosProtocol;
 using test::EtcdServer;
 using test::Eventually;
+using test::FaultSchedule;
 using test::Judgement;
+using test::kDocumentProtocol;
+using test::kRespProtocol;
+using test::LoadThreads;
 using test::Operation;
 using test::PostgresServer;
 using test::PrivateServer;
-using test::Process;
+using test::Program;
 using test::RedisCluster;
 using test::RedisServer;
 using test::StandbyOf;
 using test::TcpProxy;
 using test::TempDirectory;
 
+using Step = FaultSchedule::Step;
+
 constexpr int kKeys = 24;
 constexpr int kClients = 8;
 constexpr int kServers = 3;
-
-// A program on a port of its own, again and again.
-class Program {
- public:
-  Program(std::string name, std::vector<std::string> command, const fs::path& log, int port)
-      : name_(std::move(name)), command_(std::move(command)), log_(log), port_(port) {
-    command_.insert(command_.end(), {"--listen", fmt::format("127.0.0.1:{}", port_)});
-    Start();
-  }
-
-  void Start() {
-    ending_ = false;
-    process_ = std::make_unique<Process>(command_, log_);
-  }
-  // Starts the program again if it has ended, as a service manager does. A server that cannot reach
-  // its store at its start ends.
-  void KeepUp() {
-    if (process_ && !ending_ && !process_->Running()) Start();
-  }
-  void Kill() { process_.reset(); }
-  void Signal(int signal) {
-    process_->Signal(signal);
-    if (signal == SIGTERM) ending_ = true;
-  }
-  [[nodiscard]] const std::string& name() const { return name_; }
-  [[nodiscard]] int port() const { return port_; }
-
- private:
-  const std::string name_;
-  std::vector<std::string> command_;
-  const fs::path log_;
-  const int port_;
-  std::unique_ptr<Process> process_;
-  bool ending_ = false;
-};
 
 // A server, the ways to its store and to its leases, and the way of other nodes to it.
 struct Member {
@@ -210,168 +184,92 @@ class Fleet {
   std::unique_ptr<Program> router_;
 };
 
-// Strikes the fleet by a seeded schedule. A fault consists of steps; those to come are in a queue.
-class Faults {
- public:
-  Faults(Fleet& fleet, std::uint64_t seed, std::ostream& log)
-      : fleet_(fleet), random_(seed), log_(log), server_busy_(fleet.members().size()) {
-    kinds_ = {"kill", "stop", "drain", "cut leases", "restart", "stop database"};
-    if (!fleet.has_other_ways()) {
-      kinds_.insert(kinds_.end(), {"cut", "swallow", "ghost", "cut within a message"});
-    }
-    if (fleet.members().front().from_nodes) kinds_.emplace_back("cut nodes");
-    if (fleet.standby() != nullptr) kinds_.emplace_back("lagging standby");
-  }
-
-  void RunFor(milliseconds time) {
-    const Time end = Clock::now() + time;
-    Shuffle();
-    while (Clock::now() < end) {
-      Strike();
-      Pass(Random(200ms, 2500ms));
-    }
-    while (!steps_.empty()) Pass(100ms);
-  }
-
-  // Every kind came at least once.
-  [[nodiscard]] bool complete() const { return struck_.size() == kinds_.size(); }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  using Time = Clock::time_point;
-
-  milliseconds Random(milliseconds low, milliseconds high) {
-    return low + milliseconds(random_.Below(static_cast<std::uint64_t>((high - low).count())));
-  }
-  void Shuffle() {
-    for (std::size_t i = kinds_.size(); i > 1; --i) {
-      std::swap(kinds_[i - 1], kinds_[random_.Below(i)]);
-    }
-  }
-  void Say(const std::string& what) {
-    log_ << fmt::format("{:>15} ns  {}\n", ChaosNow(), what) << std::flush;
-  }
-  // `step` comes `after` from now.
-  void Later(milliseconds after, std::function<void()> step) {
-    steps_.emplace(Clock::now() + after, std::move(step));
-  }
-  // Carries out the steps that are due meanwhile.
-  void Pass(milliseconds time) {
-    for (const Time until = Clock::now() + time; Clock::now() < until;) {
-      while (!steps_.empty() && steps_.begin()->first <= Clock::now()) {
-        steps_.extract(steps_.begin()).mapped()();
-      }
-      fleet_.KeepUp();
-      std::this_thread::sleep_for(20ms);  // the resolution of the schedule
-    }
-  }
-
-  // The kind of fault that has waited longest and can strike now.
-  void Strike() {
-    for (std::size_t i = 0; i < kinds_.size(); ++i) {
-      const std::string kind = kinds_[i];
-      if (kind == "restart" || kind == "stop database" || kind == "lagging standby") {
-        if (std::exchange(database_busy_, true)) continue;
-        StrikeDatabase(kind);
-      } else {
-        const std::size_t server = random_.Below(server_busy_.size());
-        if (server_busy_[server]) continue;
-        server_busy_[server] = true;
-        StrikeServer(kind, server);
-      }
-      struck_.insert(kind);
-      std::rotate(kinds_.begin() + static_cast<std::ptrdiff_t>(i),
-                  kinds_.begin() + static_cast<std::ptrdiff_t>(i) + 1, kinds_.end());
-      return;
-    }
-  }
-
-  void StrikeDatabase(const std::string& kind) {
-    Say(kind);
-    PrivateServer& database = fleet_.database();
-    const milliseconds lasts = Random(300ms, 4s);
-    const auto done = [this, kind] {
-      Say("end of " + kind);
-      database_busy_ = false;
-    };
-    const auto restart = [&database, done] {
-      database.Start();
+void StrikeDatabase(Fleet& fleet, FaultSchedule& schedule, const std::string& kind, Step done) {
+  PrivateServer& database = fleet.database();
+  const milliseconds lasts = schedule.Random(300ms, 4s);
+  const auto restart = [&database, done] {
+    database.Start();
+    done();
+  };
+  if (kind == "stop database") {
+    database.Signal(SIGSTOP);
+    schedule.Later(lasts, [&database, done] {
+      database.Signal(SIGCONT);
       done();
-    };
-    if (kind == "stop database") {
-      database.Signal(SIGSTOP);
-      Later(lasts, [&database, done] {
-        database.Signal(SIGCONT);
-        done();
-      });
-    } else if (kind == "restart") {
-      database.Kill();
-      Later(lasts, restart);
-    } else {
-      // The standby has an older state when the primary goes away.
-      PostgresServer& standby = *fleet_.standby();
-      standby.Execute("SELECT pg_wal_replay_pause()");
-      const milliseconds behind = Random(300ms, 2s);
-      Later(behind, [&database] { database.Kill(); });
-      Later(behind + lasts, [&database, &standby, done] {
-        database.Start();
-        standby.Execute("SELECT pg_wal_replay_resume()");
-        done();
-      });
-    }
+    });
+  } else if (kind == "restart") {
+    database.Kill();
+    schedule.Later(lasts, restart);
+  } else {
+    // The standby has an older state when the primary goes away.
+    PostgresServer& standby = *fleet.standby();
+    standby.Execute("SELECT pg_wal_replay_pause()");
+    const milliseconds behind = schedule.Random(300ms, 2s);
+    schedule.Later(behind, [&database] { database.Kill(); });
+    schedule.Later(behind + lasts, [&database, &standby, done] {
+      database.Start();
+      standby.Execute("SELECT pg_wal_replay_resume()");
+      done();
+    });
   }
+}
 
-  void StrikeServer(const std::string& kind, std::size_t i) {
-    Member& member = fleet_.members()[i];
-    Program& program = *member.program;
-    const std::string what = fmt::format("{} {}", kind, program.name());
-    Say(what);
-    const milliseconds lasts = Random(200ms, 6s);
-    const auto done = [this, what, i] {
-      Say("end of " + what);
-      server_busy_[i] = false;
-    };
-    if (kind == "kill" || kind == "drain") {
-      if (kind == "kill") program.Kill();
-      if (kind == "drain") program.Signal(SIGTERM);
-      Later(lasts, [&program, done] {
-        program.Kill();
-        program.Start();
-        done();
-      });
-    } else if (kind == "stop") {
-      program.Signal(SIGSTOP);
-      Later(lasts, [&program, done] {
-        program.Signal(SIGCONT);
-        done();
-      });
-    } else {
-      TcpProxy& proxy = kind == "cut leases"  ? *member.to_leases
-                        : kind == "cut nodes" ? *member.from_nodes
-                                              : *member.to_store;
-      TcpProxy::Behaviour behaviour;
-      if (kind.starts_with("cut")) behaviour.refuse = true;
-      if (kind == "cut within a message") behaviour = {.cut_after = random_.Below(20'000)};
-      if (kind == "swallow") behaviour.swallow_answers = true;
-      if (kind == "ghost") behaviour.hold_connected = true;
-      proxy.Behave(behaviour);
-      if (behaviour.refuse) proxy.Cut();
-      Later(lasts, [&proxy, done] {
-        proxy.Behave({});
-        done();
-      });
-    }
+void StrikeServer(Member& member, FaultSchedule& schedule, const std::string& kind, Step done) {
+  Program& program = *member.program;
+  const milliseconds lasts = schedule.Random(200ms, 6s);
+  if (kind == "kill" || kind == "drain") {
+    if (kind == "kill") program.Kill();
+    if (kind == "drain") program.Signal(SIGTERM);
+    schedule.Later(lasts, [&program, done] {
+      program.Kill();
+      program.Start();
+      done();
+    });
+  } else if (kind == "stop") {
+    program.Signal(SIGSTOP);
+    schedule.Later(lasts, [&program, done] {
+      program.Signal(SIGCONT);
+      done();
+    });
+  } else {
+    TcpProxy& proxy = kind == "cut leases"  ? *member.to_leases
+                      : kind == "cut nodes" ? *member.from_nodes
+                                            : *member.to_store;
+    TcpProxy::Behaviour behaviour;
+    if (kind.starts_with("cut")) behaviour.refuse = true;
+    if (kind == "cut within a message") behaviour = {.cut_after = schedule.Below(20'000)};
+    if (kind == "swallow") behaviour.swallow_answers = true;
+    if (kind == "ghost") behaviour.hold_connected = true;
+    proxy.Behave(behaviour);
+    if (behaviour.refuse) proxy.Cut();
+    schedule.Later(lasts, [&proxy, done] {
+      proxy.Behave({});
+      done();
+    });
   }
+}
 
-  Fleet& fleet_;
-  SplitMix64 random_;
-  std::ostream& log_;
-  std::vector<std::string> kinds_;
-  std::set<std::string> struck_;
-  std::vector<bool> server_busy_;
-  bool database_busy_ = false;
-  std::multimap<Time, std::function<void()>> steps_;
-};
+// The faults of a fleet. Its database is the target behind all servers.
+void AddFaults(Fleet& fleet, FaultSchedule& schedule) {
+  const std::size_t servers = fleet.members().size();
+  for (const char* const kind : {"restart", "stop database", "lagging standby"}) {
+    if (kind == std::string("lagging standby") && fleet.standby() == nullptr) continue;
+    schedule.Add(kind, {servers}, [&fleet, &schedule, kind = std::string(kind)](auto, Step done) {
+      StrikeDatabase(fleet, schedule, kind, std::move(done));
+    });
+  }
+  std::vector<std::string> kinds = {"kill", "stop", "drain", "cut leases"};
+  if (!fleet.has_other_ways())
+    kinds.insert(kinds.end(), {"cut", "swallow", "ghost", "cut within a message"});
+  if (fleet.members().front().from_nodes) kinds.emplace_back("cut nodes");
+  std::vector<std::size_t> all(servers);
+  std::iota(all.begin(), all.end(), 0);
+  for (const std::string& kind : kinds) {
+    schedule.Add(kind, all, [&fleet, &schedule, kind](std::size_t server, Step done) {
+      StrikeServer(fleet.members()[server], schedule, kind, std::move(done));
+    });
+  }
+}
 
 struct ChaosRun {
   std::vector<Operation> history;
@@ -400,31 +298,18 @@ ChaosRun Run(Setup setup, const std::string& name, milliseconds time) {
       }
     };
     read_all();  // the fleet serves
-    std::vector<std::unique_ptr<ChaosClient>> clients;
-    for (int i = 0; i < kClients; ++i) {
-      clients.push_back(std::make_unique<ChaosClient>(i, seed * 1000 + static_cast<unsigned>(i),
-                                                      fleet.ports(), kKeys, protocol));
-    }
-    std::atomic<bool> stop = false;
-    std::vector<std::jthread> threads;
-    for (const auto& client : clients) {
-      threads.emplace_back([&stop, &client = *client] {
-        while (!stop) {
-          client.Step();
-          std::this_thread::sleep_for(5ms);  // leaves the processors to the servers
-        }
-      });
-    }
-    Faults faults(fleet, seed, fault_log);
-    faults.RunFor(time);
-    outcome.complete = faults.complete();
-    stop = true;
-    threads.clear();
+    LoadThreads load({.clients = kClients,
+                      .seed = seed,
+                      .ports = fleet.ports(),
+                      .keys = kKeys,
+                      .protocol = &protocol});
+    FaultSchedule schedule(seed, fault_log, [&fleet] { fleet.KeepUp(); });
+    AddFaults(fleet, schedule);
+    schedule.RunFor(time);
+    outcome.complete = schedule.complete();
+    load.Stop();
     read_all();
-    for (const auto& client : clients) {
-      outcome.history.insert(outcome.history.end(), client->history().begin(),
-                             client->history().end());
-    }
+    outcome.history = load.History();
     outcome.history.insert(outcome.history.end(), reader.history().begin(), reader.history().end());
   }
   outcome.judgement = JudgeHistory(outcome.history);

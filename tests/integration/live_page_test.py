@@ -307,7 +307,7 @@ def check_lanes(page):
     check(lanes == ['total', '0/0', '1/0'], f'the lanes are {lanes}')
     page.ask("document.querySelector('#lane').value = '1/0';"
              "document.querySelector('#lane').dispatchEvent(new Event('change'))")
-    check('lane 1/0' in page.ask("document.querySelector('caption').textContent"), 'no lane is shown')
+    check('lane 1/0' in page.ask("document.querySelector('#caption').textContent"), 'no lane is shown')
     look(page)
 
 

@@ -344,6 +344,36 @@ TEST_CASE("a node that drains is unhealthy, and its pages are there to the end",
   CHECK_THAT(node.Log(), Contains("ended with exit code 0"));
 }
 
+TEST_CASE("a node with a datalet shows the members of its ranges", "[node][metrics][members]") {
+  const int metrics = test::FreePort();
+  const test::NodeServer node(
+      "", {"--join", "in-process:", "--datalet", "memory:", "--datalet-id", "left", "--ranges", "2",
+           "--replicas", "1", "--metrics", fmt::format("127.0.0.1:{}", metrics)});
+  CHECK(Eventually([&] { return IsHealthy(metrics); }));
+  test::RespClient client(node.port());
+  CHECK(client.Do({"SET", "k", "v"}) == "+OK");  // slot 7629: range 0
+  const auto shown = [&](const std::string& name) {
+    return Value(Page(metrics, "/metrics").body, name);
+  };
+  CHECK(Eventually([&] { return shown(R"(stout_node_member_in{range="1",member="left"})") == 1; }));
+  CHECK(shown(R"(stout_node_member_in{range="0",member="left"})") == 1);
+  CHECK(shown(R"(stout_node_member_filling{range="0",member="left"})") == 0);
+  CHECK(shown(R"(stout_node_member_copied_states_total{range="0",member="left"})") == 0);
+  CHECK(shown(R"(stout_keys_marked_total{shard="0",member="left",lane="0"})").value_or(0) >= 1);
+  CHECK(shown(R"(stout_cached_bytes{shard="0",member="left"})").value_or(0) > 0);
+  CHECK(shown(R"(stout_node_member_lag_keys{range="0",member="left"})") == 0);
+  const json::value stats = json::parse(Page(metrics, "/stats").body);
+  REQUIRE(stats.at("members").as_array().size() == 2);
+  CHECK(stats.at("members").at(0).at("member").as_string() == "left");
+  CHECK(stats.at("members").at(0).at("stout_node_member_in").as_int64() == 1);
+  CHECK(stats.at("shards").at(0).at("member").as_string() == "left");
+  CHECK(Eventually([&] {
+    const std::string history = Page(metrics, "/history").body;
+    return history.find("0/left/0") != std::string::npos &&
+           history.find(R"("members":[{"stout_node_member_in":1)") != std::string::npos;
+  }));
+}
+
 TEST_CASE("a node whose metrics address is taken does not start", "[node][metrics]") {
   const std::string taken = fmt::format("127.0.0.1:{}", test::FreePort());
   const test::NodeServer other("memory:", {"--metrics", taken});

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "chaos_client.h"
+#include "tests/load/chaos_client.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
 #include "tests/support/postgres_server.h"
@@ -25,6 +25,8 @@ namespace stout::docstore {
 namespace {
 
 using namespace std::chrono_literals;
+using test::ChaosClient;
+using test::ChaosNow;
 using test::Eventually;
 using test::Judgement;
 using test::Operation;

@@ -88,27 +88,6 @@ await() {
   die "in vain: $1; $(curl -s "$url/stats")"
 }
 
-# A private etcd; sets `etcd` to its process and `lease_url`.
-start_etcd() {
-  local client peer
-  for _ in {1..20}; do
-    client=127.0.0.1:$((20000 + RANDOM % 20000)) peer=127.0.0.1:$((40000 + RANDOM % 20000))
-    etcd --data-dir "$work/etcd" --listen-client-urls "http://$client" \
-      --advertise-client-urls "http://$client" --listen-peer-urls "http://$peer" \
-      --initial-advertise-peer-urls "http://$peer" --initial-cluster "default=http://$peer" \
-      >"$work/etcd.log" 2>&1 &
-    etcd=$!
-    for _ in {1..400}; do
-      curl -s "http://$client/health" >"$work/health" && lease_url=etcd://$client/docs && return
-      kill -0 "$etcd" 2>/dev/null || break
-      sleep 0.05
-    done
-    wait "$etcd" 2>/dev/null || true
-    rm -rf "$work/etcd"
-  done
-  die "etcd did not start: $(tail -n 3 "$work/etcd.log")"
-}
-
 declare -A address_of number_of # by process
 number=0
 start_server() {
@@ -174,11 +153,15 @@ event_pause() {
   grep -q 'lost$' "$work/server${number_of[$oldest]}.err" || die "the server that slept noticed nothing"
 }
 
+if [[ $leases == etcd ]]; then
+  start_etcd "$work/etcd" || die "no private etcd"
+  etcd=$database
+fi
 start_postgres "$work/postgres" || die "no private PostgreSQL"
 store_url="$postgres_url&timeout=2s"
 case $leases in
   postgres) lease_url="$postgres_url&poll=50ms" ;;
-  etcd) start_etcd ;;
+  etcd) lease_url=etcd://$etcd_address/docs ;;
 esac
 RANDOM=$seed
 start_server

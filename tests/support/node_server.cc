@@ -16,13 +16,11 @@ NodeServer::NodeServer(std::string store, std::vector<std::string> settings)
 
 std::vector<std::string> NodeServer::Command() const {
   // A data race ends it, so that the test sees it.
-  std::vector<std::string> command = {"env",
-                                      "TSAN_OPTIONS=halt_on_error=1",
-                                      STOUT_NODE,
-                                      "--listen",
-                                      "127.0.0.1:" + std::to_string(port()),
-                                      "--store",
-                                      fmt::format(fmt::runtime(store_), directory())};
+  std::vector<std::string> command = {"env", "TSAN_OPTIONS=halt_on_error=1", STOUT_NODE, "--listen",
+                                      "127.0.0.1:" + std::to_string(port())};
+  if (!store_.empty()) {
+    command.insert(command.end(), {"--store", fmt::format(fmt::runtime(store_), directory())});
+  }
   command.insert(command.end(), settings_.begin(), settings_.end());
   return command;
 }

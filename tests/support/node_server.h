@@ -10,7 +10,8 @@ namespace stout::test {
 // A private stout-node.
 class NodeServer : public PrivateServer {
  public:
-  // `store`: a URL, in which {} is the node's directory. `settings`: more of its command line.
+  // `store`: a URL, in which {} is the node's directory; empty: none. `settings`: more of its
+  // command line.
   explicit NodeServer(std::string store, std::vector<std::string> settings = {});
 
  private:

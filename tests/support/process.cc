@@ -4,6 +4,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -113,6 +114,12 @@ void Process::SignalAll(int signal) const {
   if (signal == SIGSTOP) Signal(signal);  // before it makes new ones
   for (const pid_t child : Children()) ::kill(child, signal);
   if (signal != SIGSTOP) Signal(signal);
+}
+
+void Process::FillDisk(bool full) const {
+  const rlimit limit{.rlim_cur = full ? 0 : RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+  if (pid_ > 0 && ::prlimit(pid_, RLIMIT_FSIZE, &limit, nullptr) != 0)
+    throw std::runtime_error("cannot limit the files of a process");
 }
 
 int Process::Wait() {

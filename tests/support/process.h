@@ -24,6 +24,9 @@ class Process {
   void Signal(int signal) const;
   // And to its children.
   void SignalAll(int signal) const;
+  // Makes all its writes to files fail, as on a full disk, or lets them succeed again. The command
+  // must begin with kWithoutFileSignal.
+  void FillDisk(bool full) const;
   // Waits until it has ended. -1: it was killed.
   int Wait();
   [[nodiscard]] bool Running();
@@ -33,6 +36,9 @@ class Process {
 
   pid_t pid_ = -1;
 };
+
+// Makes a program ignore the signal that would end it after such a write.
+inline const std::vector<std::string> kWithoutFileSignal = {"env", "--ignore-signal=XFSZ"};
 
 // Runs a program to its end; answers what it wrote. Throws, with that, unless it succeeds.
 std::string RunToEnd(const std::vector<std::string>& command, const std::string& user = {});

@@ -5,12 +5,11 @@
 #include <string>
 #include <string_view>
 
-#include "chaos_client.h"
+#include "tests/load/chaos_client.h"
 
-namespace stout::docstore {
+namespace stout::test {
 namespace {
 
-using test::Operation;
 using Kind = Operation::Kind;
 using Outcome = Operation::Outcome;
 
@@ -67,7 +66,8 @@ std::optional<ChaosAnswer> RespAnswer(const std::string& text, const Operation& 
   if (text[0] == '-') {
     const bool moved = rest.starts_with("MOVED");
     ChaosAnswer answer;
-    if (moved || rest.starts_with("TRYAGAIN")) answer.outcome = Outcome::kFail;
+    if (moved || rest.starts_with("TRYAGAIN") || rest.starts_with("NOREPLICAS"))
+      answer.outcome = Outcome::kFail;
     if (moved) answer.owner = std::stoi(rest.substr(rest.rfind(':') + 1));
     return answer;
   }
@@ -89,4 +89,4 @@ std::optional<ChaosAnswer> RespAnswer(const std::string& text, const Operation& 
 const ChaosProtocol kDocumentProtocol{HttpRequest, HttpAnswer, false};
 const ChaosProtocol kRespProtocol{RespRequest, RespAnswer, true};
 
-}  // namespace stout::docstore
+}  // namespace stout::test

@@ -10,14 +10,14 @@
 #include "stout/core/random.h"
 #include "tests/support/history_checker.h"
 
-namespace stout::docstore {
+namespace stout::test {
 
 /// Nanoseconds of one clock for all clients, since the first call.
 [[nodiscard]] std::int64_t ChaosNow();
 
 /// The answer of a server to one operation.
 struct ChaosAnswer {
-  test::Operation::Outcome outcome = test::Operation::Outcome::kUnknown;
+  Operation::Outcome outcome = Operation::Outcome::kUnknown;
   bool missing = false;              ///< The key was absent.
   std::optional<std::string> value;  ///< Of a get or an increment.
   int owner = 0;                     ///< The port of the owner, if the server named it.
@@ -26,9 +26,9 @@ struct ChaosAnswer {
 
 /// The language of a kind of servers.
 struct ChaosProtocol {
-  std::string (*request)(const test::Operation& op);
+  std::string (*request)(const Operation& op);
   /// Nullopt if the text is not a whole answer.
-  std::optional<ChaosAnswer> (*answer)(const std::string& text, const test::Operation& op);
+  std::optional<ChaosAnswer> (*answer)(const std::string& text, const Operation& op);
   bool increments;  ///< A quarter of the keys are counters.
 };
 
@@ -37,7 +37,7 @@ struct ChaosProtocol {
 /// done: kFail. All other answers are kUnknown.
 extern const ChaosProtocol kDocumentProtocol;
 
-/// Servers that speak RESP. TRYAGAIN and MOVED are kFail, all other errors kUnknown.
+/// Servers that speak RESP. TRYAGAIN, MOVED and NOREPLICAS are kFail, all other errors kUnknown.
 extern const ChaosProtocol kRespProtocol;
 
 /// A client that records what it saw. A refused connection is kFail, no answer kUnknown.
@@ -57,12 +57,12 @@ class ChaosClient {
   /// Reads a key from any server; false if the outcome is not kOk.
   [[nodiscard]] bool Read(int key);
 
-  [[nodiscard]] const std::vector<test::Operation>& history() const { return history_; }
+  [[nodiscard]] const std::vector<Operation>& history() const { return history_; }
 
  private:
-  bool Do(test::Operation::Kind kind, int key);
-  [[nodiscard]] ChaosAnswer Exchange(int port, const test::Operation& op);
-  [[nodiscard]] ChaosAnswer Receive(int socket, const test::Operation& op) const;
+  bool Do(Operation::Kind kind, int key);
+  [[nodiscard]] ChaosAnswer Exchange(int port, const Operation& op);
+  [[nodiscard]] ChaosAnswer Receive(int socket, const Operation& op) const;
   void Forget(int port);
 
   const ChaosProtocol& protocol_;
@@ -73,7 +73,7 @@ class ChaosClient {
   std::uint64_t writes_ = 0;
   std::map<int, int> sockets_;  // By port.
   std::map<int, int> owners_;   // By key: the port that answered last.
-  std::vector<test::Operation> history_;
+  std::vector<Operation> history_;
 };
 
-}  // namespace stout::docstore
+}  // namespace stout::test

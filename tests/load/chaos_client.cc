@@ -1,4 +1,4 @@
-#include "chaos_client.h"
+#include "tests/load/chaos_client.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -11,9 +11,8 @@
 #include <string>
 #include <utility>
 
-namespace stout::docstore {
+namespace stout::test {
 
-using test::Operation;
 using Kind = Operation::Kind;
 using Outcome = Operation::Outcome;
 
@@ -123,4 +122,4 @@ void ChaosClient::Forget(int port) {
   sockets_.erase(socket);
 }
 
-}  // namespace stout::docstore
+}  // namespace stout::test

@@ -1,0 +1,140 @@
+// Parts of a stout-node with --datalet that need no other node: its command line, the names of
+// datalets, and the keys that members keep for themselves.
+
+#include <fmt/format.h>
+
+#include <boost/asio/io_context.hpp>
+#include <cstddef>
+#include <initializer_list>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "node/config.h"
+#include "node/datalet_id.h"
+#include "stout/adapters/memory_store.h"
+#include "stout/core/registry_table.h"
+#include "tests/support/catch.h"
+#include "tests/support/node_server.h"
+#include "tests/support/resp_client.h"
+
+namespace stout::node {
+namespace {
+
+using Catch::Contains;
+using namespace std::chrono_literals;
+
+TEST_CASE("the name of a datalet is made from its URL, without its secrets", "[node][members]") {
+  const std::string url = "postgres://app:secret@10.0.0.9/app";
+  CHECK(DataletIdOf(url) == DataletIdOf(url));
+  CHECK(DataletIdOf(url) != DataletIdOf("postgres://app:secret@10.0.0.8/app"));
+  CHECK_THAT(DataletIdOf(url), Catch::StartsWith("postgres-") && !Contains("secret"));
+  CHECK_FALSE(WhyInvalid(AddDatalet(DataletIdOf(url), {.url = url}, 0)));
+}
+
+TEST_CASE("a store keeps the identity of its data", "[node][members]") {
+  boost::asio::io_context context;
+  MemoryStore one(context.get_executor());
+  MemoryStore other(context.get_executor());
+  const auto id = DataIdOf(one);
+  REQUIRE(id);
+  CHECK_FALSE(id->empty());
+  CHECK(DataIdOf(one).value() == *id);
+  CHECK(DataIdOf(other).value() != *id);
+}
+
+// --- The command line ---------------------------------------------------------------------------
+
+// Not a function, because Config::given refers to the configuration.
+struct NodeArguments {
+  NodeArguments(std::initializer_list<const char*> arguments) {
+    std::vector<const char*> argv = {"stout-node"};
+    argv.insert(argv.end(), arguments);
+    std::ostringstream text;
+    auto* const out = std::cout.rdbuf(text.rdbuf());
+    auto* const err = std::cerr.rdbuf(text.rdbuf());
+    code = ParseCommandLine(static_cast<int>(argv.size()), argv.data(), config);
+    std::cout.rdbuf(out);
+    std::cerr.rdbuf(err);
+    said = text.str();
+  }
+  NodeArguments(const NodeArguments&) = delete;
+  NodeArguments& operator=(const NodeArguments&) = delete;
+
+  std::optional<int> code;
+  Config config;
+  std::string said;  // on stdout and stderr
+};
+
+TEST_CASE("a node with a datalet tells the deployment what it was asked for", "[node][members]") {
+  const NodeArguments node{
+      "--join",   "in-process:", "--datalet", "memory:", "--datalet-id", "left",
+      "--min-in", "2",           "--ranges",  "8",       "--mode",       "ms+ec"};
+  CAPTURE(node.said);
+  REQUIRE_FALSE(node.code);
+  CHECK(node.config.datalet == "memory:");
+  CHECK(node.config.datalet_id == "left");
+  CHECK(node.config.cluster.replicas == 3);
+  CHECK(node.config.cluster.min_in == 2);
+  CHECK(node.config.cluster.ranges == 8);
+  CHECK(node.config.cluster.mode == ReplicationMode::kMsEc);
+  CHECK(node.config.mode_given);
+  ClusterConfig kept{.replicas = 5, .min_in = 1, .ack = 4, .member_timeout = 7s, .ranges = 64};
+  node.config.given(kept);
+  CHECK(kept ==
+        ClusterConfig{.replicas = 5, .min_in = 2, .ack = 4, .member_timeout = 7s, .ranges = 8});
+}
+
+TEST_CASE("a node refuses options of a datalet that do not fit together", "[node][members]") {
+  const auto refused = [](std::initializer_list<const char*> arguments) {
+    const NodeArguments node(arguments);
+    CHECK(node.code.value_or(0) != 0);
+    return node.said;
+  };
+  CHECK_THAT(refused({"--datalet", "memory:"}), Contains("--datalet needs --join"));
+  CHECK_THAT(refused({"--store", "memory:", "--datalet", "memory:", "--join", "in-process:"}),
+             Contains("give either --store") && Contains("or --datalet"));
+  CHECK_THAT(refused({"--join", "in-process:"}), Contains("give either --store"));
+  CHECK_THAT(refused({"--join", "in-process:", "--store", "memory:"}),
+             Contains("--join needs a --store that all nodes can reach"));
+  for (const char* const option : {"--datalet-id", "--capacity", "--replicas", "--min-in", "--ack"})
+    CHECK_THAT(refused({"--store", "memory:", option, "1"}),
+               Contains(fmt::format("{} needs --datalet", option)));
+  CHECK_THAT(refused({"--store", "memory:", "--mode", "ms+sc"}),
+             Contains("--mode needs --datalet"));
+  const auto wrong = [&](const char* option, const char* value) {
+    return refused({"--join", "in-process:", "--datalet", "memory:", option, value});
+  };
+  CHECK_THAT(wrong("--min-in", "4"), Contains("min-in is 4: use 1 to replicas (3)"));
+  CHECK_THAT(wrong("--ack", "4"), Contains("ack is 4: use 1 to replicas (3)"));
+  CHECK_THAT(wrong("--mode", "sc"), Contains("--mode") && Contains("ms+sc, ms+ec or aa+sc"));
+  CHECK_THAT(wrong("--datalet-id", "a/b"), Contains("--datalet-id") && Contains("no '/'"));
+  CHECK_THAT(wrong("--replicas", "0"), Contains("--replicas"));
+}
+
+// --- Keys ---------------------------------------------------------------------------------------
+
+TEST_CASE("clients may not use the keys that members keep for themselves", "[node][members]") {
+  const test::NodeServer node("", {"--join", "in-process:", "--datalet", "memory:"});
+  test::RespClient client(node.port());
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"SET", "stout:k", "v"}, {"MSET", "k", "v", "stout:k", "v"}, {"MGET", "k", "stout:k"}}) {
+    CHECK(client.Do(command) == "-ERR keys that begin with 'stout:' belong to the members");
+  }
+  CHECK(client.Do({"MULTI"}) == "+OK");
+  CHECK(client.Do({"SET", "k", "v"}) == "+QUEUED");
+  CHECK(client.Do({"SET", "stout:k", "v"}) == "+QUEUED");
+  CHECK_THAT(client.Do({"EXEC"}), Contains("belong to the members"));
+  CHECK(client.Do({"SET", "stout", "v"}) == "+OK");
+  CHECK(client.Do({"STOUT.READ", "0", "stout:k"}).front() != '-');  // as other nodes do
+
+  const test::NodeServer alone("memory:");
+  CHECK(test::RespClient(alone.port()).Do({"SET", "stout:k", "v"}) == "+OK");
+}
+
+}  // namespace
+}  // namespace stout::node
