@@ -84,6 +84,29 @@ start_blowfish() {
   return 1
 }
 
+# start_etcd DIRECTORY: an etcd of one member on a port of the loopback. Sets `etcd_address`. Fails with
+# the reason on standard error.
+start_etcd() {
+  local peer
+  if ! command -v etcd >/dev/null; then
+    echo "no etcd here; ./dev setup installs it" >&2
+    return 1
+  fi
+  mkdir -p "$1"
+  for _ in {1..20}; do
+    etcd_address=127.0.0.1:$((16384 + SRANDOM % 8000)) peer=127.0.0.1:$((24384 + SRANDOM % 8000))
+    etcd --data-dir "$1/data" --listen-client-urls "http://$etcd_address" \
+      --advertise-client-urls "http://$etcd_address" --listen-peer-urls "http://$peer" \
+      --initial-advertise-peer-urls "http://$peer" --initial-cluster "default=http://$peer" \
+      >>"$1/log" 2>&1 &
+    database=$!
+    await_database curl -s -o "$1/health" "http://$etcd_address/health" && return
+    rm -rf "$1/data"
+  done
+  echo "etcd did not start: $(tail -n 3 "$1/log")" >&2
+  return 1
+}
+
 # apart COMMAND...: what it leaves running does not get our Ctrl-C.
 apart() {
   set -m
@@ -103,6 +126,17 @@ await_database() {
   wait "$database" 2>/dev/null || true
   sleep 0.1
   return 1
+}
+
+# end_child PID: asks, waits for an orderly end, insists.
+end_child() {
+  [[ -n $1 ]] && kill -TERM "$1" 2>/dev/null || return 0
+  for _ in {1..50}; do
+    kill -0 "$1" 2>/dev/null || break
+    sleep 0.1
+  done
+  kill -KILL "$1" 2>/dev/null || true
+  wait "$1" 2>/dev/null || true
 }
 
 # signal_database SIGNAL: to the server and to its children: connections, or what rewrites its file.

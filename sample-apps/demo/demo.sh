@@ -115,17 +115,6 @@ client=
 database=
 new_out=
 
-# end_child PID: asks, waits for an orderly end, insists.
-end_child() {
-  [[ -n $1 ]] && kill -TERM "$1" 2>/dev/null || return 0
-  for _ in {1..50}; do
-    kill -0 "$1" 2>/dev/null || break
-    sleep 0.1
-  done
-  kill -KILL "$1" 2>/dev/null || true
-  wait "$1" 2>/dev/null || true
-}
-
 clean_up() {
   trap '' INT TERM HUP
   end_child "$client"
