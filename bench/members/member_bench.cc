@@ -1,0 +1,88 @@
+// member-bench: closed loops of SETs over RocksDB members in this process, or against a server.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <string>
+
+#include "members/load.h"
+#include "program/options.h"
+
+namespace stout::bench {
+
+std::string KeyOf(std::uint64_t number) { return fmt::format("key:{:012}", number); }
+
+void LoadResult::Add(const Load& load, TimePoint begin, TimePoint sent, TimePoint now,
+                     std::size_t sets) {
+  const TimePoint from = begin + load.warm_up;
+  if (sent < from || now > from + load.measure) return;
+  sets_ += sets;
+  latencies_.push_back(now - sent);
+}
+
+double LoadResult::rate_per_s(const Load& load) const {
+  return static_cast<double>(sets_) / std::chrono::duration<double>(load.measure).count();
+}
+
+double LoadResult::quantile_us(double p) {
+  const auto rank = static_cast<std::size_t>(p * static_cast<double>(latencies_.size() - 1));
+  const auto at = latencies_.begin() + static_cast<std::ptrdiff_t>(rank);
+  std::nth_element(latencies_.begin(), at, latencies_.end());
+  return std::chrono::duration<double, std::micro>(*at).count();
+}
+
+namespace {
+
+int Run(int argc, const char* const* argv) {
+  CLI::App app("Offers SETs in closed loops, and prints their rate and latency as JSON.",
+               "member-bench");
+  program::Options options(app);
+  Load load;
+  std::string directory;
+  std::string server;
+  std::size_t members = 1;
+  std::size_t wait = 0;
+  options.Group("What is measured: one of --rocksdb and --server");
+  options.Text("--rocksdb", directory, "Directories below this one, which this process opens",
+               "DIR");
+  options.Count("--members", members, 1, 64, "With --rocksdb: how many, all kept equal");
+  options.Text("--server", server, "A server that speaks RESP", "HOST:PORT");
+  options.Count("--wait", wait, 0, 64, "With --server: replicas to WAIT for; 0: no WAIT");
+  options.Group("Load");
+  options.Count("--clients", load.clients, 1, 10'000, "Clients, each of which waits for answers");
+  options.Count("--pipeline", load.pipeline, 1, 1000, "SETs that a client sends at once");
+  options.Count("--keys", load.keys, 1, 1'000'000'000, "Keys, chosen uniformly");
+  options.Bytes("--value-bytes", load.value_bytes, 0, 1 << 20, "Bytes of a value");
+  options.Time("--warm-up", load.warm_up, "Time before the measurement");
+  options.Time("--measure", load.measure, "Measured time");
+  try {
+    app.parse(argc, argv);
+    if (directory.empty() == server.empty())
+      throw CLI::ValidationError("give one of --rocksdb and --server");
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error);
+  }
+  LoadResult result =
+      directory.empty() ? RunOnServer(load, server, wait) : RunOnRocksDb(load, directory, members);
+  if (result.rate_per_s(load) == 0) {
+    fmt::print(stderr, "member-bench: no answer came in the measured time\n");
+    return EXIT_FAILURE;
+  }
+  fmt::print("{{\"rate_per_s\":{:.0f},\"p50_us\":{:.1f},\"p99_us\":{:.1f}}}\n",
+             result.rate_per_s(load), result.quantile_us(.5), result.quantile_us(.99));
+  return EXIT_SUCCESS;
+}
+
+}  // namespace
+}  // namespace stout::bench
+
+int main(int argc, char** argv) {
+  try {
+    return stout::bench::Run(argc, argv);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "member-bench: {}\n", error.what());
+    return EXIT_FAILURE;
+  }
+}

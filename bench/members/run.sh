@@ -1,0 +1,162 @@
+#!/usr/bin/env bash
+# run.sh BIN_DIR [--quick] [PART...]: what it costs to keep members equal, beside other ways. In each
+# part, the sides take turns. PART, by default both:
+#
+#   rocksdb  three RocksDB directories on one disk, all in sync, beside one
+#   redis    three Redis behind a stout-node, beside a Redis with two replicas and SET with WAIT 2
+#
+#   --quick  one round instead of five: shows that all works
+#
+# Starts private servers and stops them again. Prints tables. Writes all figures to
+# bench/results/members.json and the tables to members.txt beside it. With --quick or a PART they go
+# to BIN_DIR/../members/ instead. README.md describes the method.
+set -euo pipefail
+
+usage() { sed -n '2,12s/^# \{0,1\}//p' "$0"; }
+fail() { echo "bench members: $*" >&2 && exit 2; }
+
+if (($# == 0)) || [[ $1 == -* ]]; then
+  usage >&2
+  exit 2
+fi
+bin=$(cd "$1" && pwd)
+shift
+here=$(cd "$(dirname "$0")" && pwd)
+results=$here/../results
+rounds=5 parts=()
+while (($#)); do
+  case $1 in
+    --quick) rounds=1 results=$bin/../members ;;
+    -h | --help) usage && exit ;;
+    rocksdb | redis) parts+=("$1") results=$bin/../members ;;
+    *) usage >&2 && fail "no option '$1'" ;;
+  esac
+  shift
+done
+((${#parts[@]})) || parts=(rocksdb redis)
+for program in jq etcd redis-server redis-cli "$bin/stout-node" "$bin/member-bench"; do
+  command -v "$program" >/dev/null || fail "no $program"
+done
+
+# shellcheck source=/dev/null
+source "$here/../../sample-apps/demo/databases.sh"
+scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-member-bench.XXXXXX")
+database=''
+# shellcheck source=/dev/null
+source "$here/../node/servers.sh"
+trap 'stop_servers; rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM
+
+say() { printf 'bench members, %d:%02d: %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$1" >&2; }
+
+round=0  # warms up, and is not kept
+# measure PART CASE SIDE OPTION...: runs member-bench and keeps what it prints.
+measure() {
+  local found
+  found=$("$bin/member-bench" "${@:4}" 2>"$scratch/errors") ||
+    { echo "bench members: $2, $3: $(tail -n 3 "$scratch/errors")" >&2 && return 1; }
+  ((round == 0)) || jq -c --arg part "$1" --arg case "$2" --arg side "$3" \
+    '{$part, $case, $side} + .' <<<"$found" >>"$scratch/runs"
+}
+
+# in_turns COMMAND SIDE...: runs COMMAND SIDE for each, in every second round backwards.
+in_turns() {
+  local sides side
+  mapfile -t sides < <(printf '%s\n' "${@:2}" | if ((round % 2)); then tac; else cat; fi)
+  for side in "${sides[@]}"; do "$1" "$side"; done
+}
+
+rocksdb_side() { # SIDE
+  local members=1
+  [[ $1 != three ]] || members=3
+  measure rocksdb "SET, 64 clients" "$1" --rocksdb "$scratch/$1" --members "$members"
+}
+
+measure_rocksdb() {
+  for ((round = 0; round <= rounds; ++round)); do in_turns rocksdb_side one three; done
+}
+
+start_etcd() {
+  local port=$((20000 + SRANDOM % 10000)) directory=$scratch/etcd
+  etcd --data-dir "$directory" --listen-client-urls "http://127.0.0.1:$port" \
+    --advertise-client-urls "http://127.0.0.1:$port" \
+    --listen-peer-urls "http://127.0.0.1:$((port + 10000))" \
+    --initial-advertise-peer-urls "http://127.0.0.1:$((port + 10000))" \
+    --initial-cluster "default=http://127.0.0.1:$((port + 10000))" >"$directory.log" 2>&1 &
+  database=$!
+  etcd_url=etcd://127.0.0.1:$port
+  await_database etcdctl --endpoints "127.0.0.1:$port" endpoint health >/dev/null 2>&1
+}
+
+# start_front NAME URL...: a node over these members; sets its port.
+start_front() {
+  local output=$scratch/$1 url mode=ms+sc
+  [[ $1 != ack1 ]] || mode=ms+ec
+  : >"$output"
+  "$bin/stout-node" --listen 127.0.0.1:0 --log-level warning --join "$etcd_url/$1" --ranges 1 \
+    --mode "$mode" --datalet "$2" >"$output" 2>"$output.log" &
+  database=$!
+  await_database grep -q '^listening on' "$output" ||
+    { echo "bench members: stout-node does not start: $(tail -n 3 "$output.log")" >&2 && return 1; }
+  ports[$1]=$(sed -n 's/^listening on .*://p' "$output")
+  for url in "${@:3}"; do
+    redis-cli -p "${ports[$1]}" STOUT.DATALET ADD "$url" >/dev/null
+  done
+  await_database all_in "${ports[$1]}" $(($# - 1))
+}
+
+all_in() { # PORT MEMBERS
+  redis-cli -p "$1" STOUT.STATUS |
+    jq -e --argjson members "$2" '[.ranges[0].members[] | select(.state == "in")] | length == $members' \
+      >/dev/null
+}
+
+redis_side() { # SIDE
+  local options=(--server "127.0.0.1:${ports[$1]}" --pipeline "$pipeline")
+  [[ $1 != wait ]] || options+=(--wait 2)
+  measure redis "SET, 64 clients$( ((pipeline == 1)) || echo ", $pipeline pipelined")" "$1" \
+    "${options[@]}"
+}
+
+measure_redis() {
+  local pipeline name primary
+  local -A ports urls
+  start start_etcd
+  for name in a b c; do
+    start start_redis "$scratch/$name" --appendonly no
+    urls[$name]=$redis_url
+  done
+  start start_front all "${urls[a]}/1?detect_loss=true" "${urls[b]}/1?detect_loss=true" "${urls[c]}/1?detect_loss=true"
+  start start_front ack1 "${urls[a]}/2?detect_loss=true" "${urls[b]}/2?detect_loss=true" "${urls[c]}/2?detect_loss=true"
+  start start_redis "$scratch/primary" --appendonly no
+  primary=${redis_url##*:}
+  ports[wait]=$primary ports[alone]=${urls[a]##*:}
+  for name in replica1 replica2; do
+    start start_redis "$scratch/$name" --appendonly no --replicaof 127.0.0.1 "$primary"
+  done
+  await_database replicas_are_there "$primary"
+  for ((round = 0; round <= rounds; ++round)); do
+    for pipeline in 1 16; do in_turns redis_side all ack1 wait alone; done
+  done
+}
+
+replicas_are_there() { # PORT
+  redis-cli -p "$1" INFO replication | grep -q 'slave1:.*state=online'
+}
+
+: >"$scratch/runs"
+for part in "${parts[@]}"; do
+  say "$part"
+  "measure_$part"
+  stop_servers
+done
+mkdir -p "$results"
+machine=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
+commit=$(git -C "$here" describe --always --dirty 2>/dev/null || true)
+tables=(-L "$here" -L "$here/../stores")
+jq -s "${tables[@]}" --arg commit "$commit" --arg machine "$machine" --argjson cpus "$(nproc)" \
+  'include "members"; {format: "stout member bench 1", $commit, $machine, $cpus,
+    when: (now | todate), comparisons: comparisons}' "$scratch/runs" >"$results/members.json"
+jq -r "${tables[@]}" 'include "members"; member_tables' "$results/members.json" |
+  tee "$results/members.txt"
+say "$(cd "$results" && pwd)/members.json"
