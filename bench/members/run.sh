@@ -34,7 +34,7 @@ while (($#)); do
   shift
 done
 ((${#parts[@]})) || parts=(rocksdb redis)
-for program in jq etcd redis-server redis-cli "$bin/stout-node" "$bin/member-bench"; do
+for program in jq redis-server redis-cli "$bin/stout-node" "$bin/member-bench"; do
   command -v "$program" >/dev/null || fail "no $program"
 done
 
@@ -76,24 +76,12 @@ measure_rocksdb() {
   for ((round = 0; round <= rounds; ++round)); do in_turns rocksdb_side one three; done
 }
 
-start_etcd() {
-  local port=$((20000 + SRANDOM % 10000)) directory=$scratch/etcd
-  etcd --data-dir "$directory" --listen-client-urls "http://127.0.0.1:$port" \
-    --advertise-client-urls "http://127.0.0.1:$port" \
-    --listen-peer-urls "http://127.0.0.1:$((port + 10000))" \
-    --initial-advertise-peer-urls "http://127.0.0.1:$((port + 10000))" \
-    --initial-cluster "default=http://127.0.0.1:$((port + 10000))" >"$directory.log" 2>&1 &
-  database=$!
-  etcd_url=etcd://127.0.0.1:$port
-  await_database etcdctl --endpoints "127.0.0.1:$port" endpoint health >/dev/null 2>&1
-}
-
 # start_front NAME URL...: a node over these members; sets its port.
 start_front() {
   local output=$scratch/$1 url mode=ms+sc
   [[ $1 != ack1 ]] || mode=ms+ec
   : >"$output"
-  "$bin/stout-node" --listen 127.0.0.1:0 --log-level warning --join "$etcd_url/$1" --ranges 1 \
+  "$bin/stout-node" --listen 127.0.0.1:0 --log-level warning --join "etcd://$etcd_address/$1" --ranges 1 \
     --mode "$mode" --datalet "$2" >"$output" 2>"$output.log" &
   database=$!
   await_database grep -q '^listening on' "$output" ||
@@ -121,7 +109,7 @@ redis_side() { # SIDE
 measure_redis() {
   local pipeline name primary
   local -A ports urls
-  start start_etcd
+  start start_etcd "$scratch/etcd"
   for name in a b c; do
     start start_redis "$scratch/$name" --appendonly no
     urls[$name]=$redis_url
