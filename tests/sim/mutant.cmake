@@ -2,13 +2,15 @@
 #
 # Builds WORLD_mutant_NAME: the world on a core in whose FILE (below libstout/) OLD, which must be
 # there exactly once, is replaced by NEW. Its test passes if a world notices. For a header, COMPILE
-# names the one source that uses what was changed. The core itself has no hook for this.
+# names the one source that uses what was changed. The core itself has no hook for this. All are
+# checked against the source; of every STOUT_MUTANTS, one is built.
 #
 # Set before: mutant_world (the world's name), mutant_objects (its objects), mutant_libraries (beside
 # the core and the simulator), mutant_arguments (with which it succeeds if it notices).
 
 # A mutant's source takes the place of one of the library's, which are compiled one by one for it.
 set_target_properties(stout_core PROPERTIES UNITY_BUILD OFF)
+set(mutants_seen 0)  # since the last that was built
 
 function(stout_mutant name file)
   cmake_parse_arguments(PARSE_ARGV 2 ARG "" "COMPILE;OLD;NEW" "")
@@ -20,6 +22,11 @@ function(stout_mutant name file)
   if(first EQUAL -1 OR NOT first EQUAL last)
     message(FATAL_ERROR "the mutant '${name}' is out of date: ${file} does not have exactly once\n"
                         "${ARG_OLD}\nAdapt ${CMAKE_CURRENT_SOURCE_DIR}/mutants.cmake to the new source.")
+  endif()
+  math(EXPR position "(${mutants_seen} + 1) % ${STOUT_MUTANTS}")
+  set(mutants_seen ${position} PARENT_SCOPE)
+  if(position)
+    return()
   endif()
   string(REPLACE "${ARG_OLD}" "${ARG_NEW}" source "${source}")
 
