@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <iterator>
 #include <string>
@@ -142,6 +143,7 @@ ExitCode Execute(const ReplicationOptions& options, const Tool& tool) {
   spec.members = options.members;
   spec.store = StoreOf(options);
   spec.read_fraction = options.read_fraction;
+  spec.warmup_s = std::min(spec.warmup_s, options.duration_s);
   spec.duration_s = spec.warmup_s + options.duration_s;
   spec.seed = options.seed;
   const auto run = [&](std::size_t i) {
