@@ -444,7 +444,8 @@ TEST_CASE_METHOD(BlowfishTest, "blowfish: options that only a program can give a
   CHECK_THAT(why_not({.max_queue = 0}), Contains("max_queue"));
 }
 
-TEST_CASE_METHOD(BlowfishTest, "blowfish: a server takes the batches that it says it takes") {
+TEST_CASE_METHOD(BlowfishTest, "blowfish: a server takes the batches that it says it takes",
+                 "[sequential]") {
   const BlowfishServer server(2);
   const auto store = OpenUrl(server.Url());
   const StoreTraits& traits = store->traits();
@@ -474,7 +475,8 @@ TEST_CASE_METHOD(BlowfishTest, "blowfish: a server takes the batches that it say
   }
 }
 
-TEST_CASE_METHOD(BlowfishTest, "blowfish: a value of --max-value is written, a larger one is not") {
+TEST_CASE_METHOD(BlowfishTest, "blowfish: a value of --max-value is written, a larger one is not",
+                 "[sequential]") {
   const std::string option = GENERATE(as<std::string>(), "1KiB", "1MiB", "64MiB");
   CAPTURE(option);
   const BlowfishServer server(2, {"--max-value", option, "--merge-bytes", "64GiB"});

@@ -152,7 +152,8 @@ TEST_CASE_METHOD(LocksTest, "postgres: rows known as locked hold one connection 
   CHECK(written == 1);
 }
 
-TEST_CASE_METHOD(LocksTest, "postgres: an unknown SQLSTATE that repeats for one row refuses it") {
+TEST_CASE_METHOD(LocksTest, "postgres: an unknown SQLSTATE that repeats for one row refuses it",
+                 "[sequential]") {
   const bool pooled = GENERATE(false, true);
   const bool alone = GENERATE(false, true);
   CAPTURE(pooled, alone);

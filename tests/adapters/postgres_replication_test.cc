@@ -144,7 +144,8 @@ TEST_CASE_METHOD(ReplicationTest, "postgres: server processes that time out do n
   CHECK(WriteAtLast(*store, Batch(1, {Put("k", "2", 10)})) == WriteResult{});
 }
 
-TEST_CASE_METHOD(ReplicationTest, "postgres: only a former process of the store itself is ended") {
+TEST_CASE_METHOD(ReplicationTest, "postgres: only a former process of the store itself is ended",
+                 "[sequential]") {
   const auto store = Open("timeout=200ms&connections=1&read_connections=1");
   const auto other = Open("timeout=60s&connections=1&read_connections=1");
   REQUIRE(WriteAtLast(*other, Batch(1, {Put("l", "1", 1)})) == WriteResult{});

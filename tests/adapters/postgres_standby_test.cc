@@ -45,7 +45,8 @@ StoredState ReadAtLast(Store& store, const std::string& key) {
 
 }  // namespace
 
-TEST_CASE_METHOD(StoreOpener, "postgres: a standby answers no read while its primary is away") {
+TEST_CASE_METHOD(StoreOpener, "postgres: a standby answers no read while its primary is away",
+                 "[sequential]") {
   const bool pooled = GENERATE(false, true);
   CAPTURE(pooled);
   PostgresServer primary;
@@ -68,7 +69,8 @@ TEST_CASE_METHOD(StoreOpener, "postgres: a standby answers no read while its pri
   CHECK_FALSE(FenceNow(*store, "s", 2));
 }
 
-TEST_CASE_METHOD(StoreOpener, "postgres: a store recovers once its server is a primary again") {
+TEST_CASE_METHOD(StoreOpener, "postgres: a store recovers once its server is a primary again",
+                 "[sequential]") {
   const std::string target = GENERATE("", "&target_session_attrs=any", "pooled");
   CAPTURE(target);
   PostgresServer server;

@@ -105,7 +105,8 @@ TEST_CASE_METHOD(PostgresTest, "postgres: statements that do not fit are refused
         std::string::npos);
 }
 
-TEST_CASE_METHOD(PostgresTest, "postgres: templates that keep another value are refused") {
+TEST_CASE_METHOD(PostgresTest, "postgres: templates that keep another value are refused",
+                 "[sequential]") {
   const bool pooled = GENERATE(false, true);
   CAPTURE(pooled);
   const int port = PortOf(pooled);

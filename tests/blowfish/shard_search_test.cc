@@ -165,7 +165,7 @@ class SearchedShard {
   std::set<std::string> ever_;
 };
 
-TEST_CASE("a search in parts finds what matched all the time", "[shard]") {
+TEST_CASE("a search in parts finds what matched all the time", "[shard][sequential]") {
   const std::uint64_t seed = GENERATE(range(1, 5));
   CAPTURE(seed);
   SearchedShard shard(seed);
@@ -180,7 +180,7 @@ TEST_CASE("a search in parts finds what matched all the time", "[shard]") {
 }
 
 // In some rounds more records are hidden than match, in some fewer, and in some none.
-TEST_CASE("a count in parts is that of a brute-force model", "[shard][long]") {
+TEST_CASE("a count in parts is that of a brute-force model", "[shard][sequential][long]") {
   const std::uint64_t seed =
       GENERATE(range(std::uint64_t{1}, 1 + stout::test::Rounds("STOUT_SEARCH_ROUNDS", 3)));
   CAPTURE(seed);

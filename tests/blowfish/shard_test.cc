@@ -112,7 +112,8 @@ void CheckSearches(SplitMix64& random, Shard& shard, const Model& model, const R
   }
 }
 
-TEST_CASE("a shard has what was written, through freezes, merges and starts", "[shard]") {
+TEST_CASE("a shard has what was written, through freezes, merges and starts",
+          "[shard][sequential]") {
   const std::uint64_t seed = GENERATE(range(1, 30));
   CAPTURE(seed);
   SplitMix64 random(seed);

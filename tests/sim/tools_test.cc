@@ -341,7 +341,8 @@ TEST_CASE("a wrong command line is told with what there is", "[command]") {
   }
 }
 
-TEST_CASE("replication compares its designs, and writes the same file for a seed", "[command]") {
+TEST_CASE("replication compares its designs, and writes the same file for a seed",
+          "[command][sequential]") {
   const Scratch scratch;
   const std::string file = scratch.File("replication.json");
   const std::vector<std::string> words = {"replication", "--memory", "--loads", "5",
