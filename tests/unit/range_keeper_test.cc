@@ -55,7 +55,11 @@ struct Range {
     for (range::Action& action : keeper.TakeActions()) actions.push_back(std::move(action));
     return actions.empty();
   }
-  void Pass(Duration time) { keeper.Tick(now += time); }
+  void Pass(Duration time) {
+    const TimePoint end = now + time;
+    while (keeper.NextTick() < end) keeper.Tick(now = std::max(now, keeper.NextTick()));
+    keeper.Tick(now = end);
+  }
 
   static ReadResult Marked(MemberIndex m, const std::string& mark) {
     return {.errc = Errc::kOk,
@@ -215,6 +219,53 @@ TEST_CASE("a silent member leaves, after the transaction and not before", "[keep
   range.keeper.OnCommitted(commit.attempt, Errc::kOk, {ChangeOutcome::kDone, 19}, range.now);
   CHECK(range.set.TakeReplies() == std::vector<RunReply>{{1, Errc::kOk}});
   CHECK(range.Next<range::Shut>().member == 2);
+}
+
+TEST_CASE("a pause of the owner is no silence of its members", "[keeper]") {
+  const Duration pause = GENERATE(2s, 3s, 10s);
+  CAPTURE(pause.count());
+  Range range;
+  SECTION("while it serves") {
+    range.Serve();
+    for (MemberIndex m = 0; m < 3; ++m) range.keeper.SetBusy(m, true, range.now);
+    range.Pass(0s);
+    range.now += pause;
+    range.keeper.OnProgress(0, true, range.now);  // this answer is the first one to be read
+    range.Pass(0s);
+    CHECK(range.Quiet());
+    range.Pass(1s);
+    CHECK(range.Quiet());
+    range.Pass(500ms);  // the others are silent after the pause as well
+    const RangeRecord record = range.Agree();
+    CHECK(record.members[0].in);
+    CHECK_FALSE(record.members[1].in);
+    CHECK_FALSE(record.members[2].in);
+  }
+  SECTION("while it takes the range over") {
+    range.keeper.Start(range.now);
+    range.AnswerFence();
+    for (int m = 1; m < 3; ++m) range.Next<range::Fence>();
+    range.now += pause;
+    range.AnswerRead();
+    CHECK(range.Quiet());
+    range.Pass(1500ms);
+    CHECK_FALSE(range.Agree().members[2].in);
+  }
+  SECTION("while it fills a member") {
+    Range filling(1);
+    filling.Serve(1);
+    filling.keeper.Want({"d0", "d1"}, filling.now);
+    filling.AnswerFence();
+    filling.Next<range::Open>();
+    filling.PassBarrier();
+    filling.Next<range::Scan>();
+    filling.Pass(0s);
+    filling.now += pause;
+    filling.Pass(0s);
+    CHECK(filling.Quiet());
+    filling.Pass(1500ms);
+    CHECK(filling.Next<range::Shut>().member == 1);
+  }
 }
 
 /// Answers all probes.

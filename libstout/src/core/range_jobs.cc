@@ -55,7 +55,7 @@ bool RangeKeeper::settled() const {
 void RangeKeeper::Work(TimePoint now) {
   if (walk_) {
     walk_->Tick(now);
-    next_tick_ = std::min(next_tick_, walk_->NextTick());
+    next_tick_ = std::min(next_tick_, std::max(now, walk_->NextTick()));
     const RangeWalk::Result result = walk_->result();
     if (result != RangeWalk::Result::kRuns) walk_.reset();
     if (result == RangeWalk::Result::kFailed) {

@@ -223,6 +223,7 @@ void RangeKeeper::Tick(TimePoint now) { Advance(now); }
 // --- The next step -------------------------------------------------------------------------------
 
 void RangeKeeper::Advance(TimePoint now) {
+  ForgiveDelay(now);
   next_tick_ = kNever;
   if (stage_ == Stage::kTakingOver && !proposed_) TakeOver(now);
   if (proposed_ && commit_ == 0 && IsDue(commit_due_, now)) SendCommit();
@@ -273,6 +274,7 @@ void RangeKeeper::TakeOver(TimePoint now) {
           range::Read{member.attempt, m, {options_.identity_key, options_.mark_key}});
     }
   });
+  TickSoon(now);
   const TimePoint limit = SaturatingAdd(started_, options_.member_timeout);
   if (ready != 0 && (hoped == 0 || IsDue(limit, now))) {
     EndTakeOver(ready, now);

@@ -29,6 +29,26 @@ std::optional<TimePoint> RangeKeeper::SilentSince(MemberIndex m) const {
   return since;
 }
 
+// While we did not run, the members may have answered: the answers are still on their way to us.
+void RangeKeeper::ForgiveDelay(TimePoint now) {
+  if (next_tick_ >= now) return;
+  const Duration late = now - next_tick_;
+  const auto later = [&](TimePoint since, TimePoint progress) {
+    return std::min(now, std::max(since, progress) + late);
+  };
+  for (Member& member : members_) {
+    if (member.busy) member.busy = later(*member.busy, member.progress);
+    if (member.dirty) member.dirty = later(*member.dirty, member.wrote);
+    if (member.probed) member.probed = later(*member.probed, member.progress);
+  }
+  if (walk_ && walk_->awaited()) {
+    const Member& member = members_[*walk_->awaited()];
+    walk_->AwaitSince(
+        later(walk_->awaited_since(), walk_->copies() ? member.wrote : member.progress));
+  }
+  started_ += late;
+}
+
 MemberMask RangeKeeper::Unwanted() const {
   const bool rests = job_ == Job::kNone && !SweepIsDue() && record_.strong == want_strong_;
   return rests && IsComplete() ? set_.in() & ~wanted_ : 0;
@@ -47,6 +67,7 @@ void RangeKeeper::DropMembers(TimePoint now) {
     SetSince(member.unwanted, (unwanted & MaskOf(m)) != 0, now);
     if (member.lost) lost |= MaskOf(m);
     const auto silence = SilentSince(m);
+    if (silence) TickSoon(now);
     const TimePoint limit = SaturatingAdd(silence.value_or(kNever), options_.member_timeout);
     const bool stalled = IsDue(limit, now);
     if (stalled) silent |= MaskOf(m);

@@ -45,7 +45,8 @@ struct RangeKeeperOptions {
 ///    have all data stays.
 /// 4. A member leaves for its silence only if a member that stays has answered since the silence
 ///    began. Otherwise that one might have come back empty, and the data would be gone.
-/// 5. At most one transaction and at most one job (fill, sweep, change of mode) are under way.
+/// 5. Only time during which the owner itself ran counts as silence.
+/// 6. At most one transaction and at most one job (fill, sweep, change of mode) are under way.
 ///
 /// The driver reports what it observes, carries out the actions, and keeps the engines:
 ///
@@ -150,6 +151,11 @@ class RangeKeeper {
   void TakeOver(TimePoint now);
   void EndTakeOver(MemberMask ready, TimePoint now);
   static void SetSince(std::optional<TimePoint>& since, bool on, TimePoint now);
+  void ForgiveDelay(TimePoint now);
+  /// Silence is measured: a delay of our own is noticed, if it is longer than this tick.
+  void TickSoon(TimePoint now) {
+    (void)IsDue(SaturatingAdd(now, options_.member_timeout / 4), now);
+  }
   void DropMembers(TimePoint now);
   [[nodiscard]] MemberMask LeaveOne(MemberMask failing, MemberMask answering);
   [[nodiscard]] bool Fills() const {

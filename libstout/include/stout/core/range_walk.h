@@ -68,6 +68,7 @@ class RangeWalk {
   /// The member whose answer is awaited, if any, and since when: also while a call is repeated.
   [[nodiscard]] std::optional<MemberIndex> awaited() const { return awaited_; }
   [[nodiscard]] TimePoint awaited_since() const { return awaited_since_; }
+  void AwaitSince(TimePoint since) { awaited_since_ = since; }
   /// The answer of a copy is awaited.
   [[nodiscard]] bool copies() const { return copying_ != 0; }
 
