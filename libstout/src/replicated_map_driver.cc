@@ -16,7 +16,9 @@ namespace {
 Errc OutcomeOf(Errc errc) { return errc; }
 Errc OutcomeOf(const ReadResult& result) { return result.errc; }
 Errc OutcomeOf(const ScanResult& result) { return result.errc; }
-Errc OutcomeOf(const WriteResult& result) { return result.batch; }
+Errc OutcomeOf(const WriteResult& result) {
+  return result.batch != Errc::kOk || result.items.empty() ? result.batch : result.items[0].errc;
+}
 
 }  // namespace
 
@@ -289,6 +291,13 @@ void ReplicatedMap::State::Do(range::Commit& commit) {
 
 void ReplicatedMap::State::Do(range::Serve&) {
   for (Reply& done : std::exchange(opens_, {})) Later(std::move(done), {});
+}
+
+void ReplicatedMap::State::Do(range::Unfillable& failed) {
+  if (!on_unfillable_) return;
+  Later([report = on_unfillable_, datalet = record().members[failed.member].datalet,
+         failed](ErrorCode) { report(datalet, failed.key, failed.errc); },
+        {});
 }
 
 void ReplicatedMap::State::Do(range::GiveUp&) {

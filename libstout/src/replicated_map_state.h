@@ -177,6 +177,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   void Do(internal::range::Settle& settle);
   void Do(internal::range::Change& change);
   void Do(internal::range::Serve& serve);
+  void Do(internal::range::Unfillable& failed);
   void Do(internal::range::GiveUp& give_up);
   [[nodiscard]] Store& StoreOf(MemberIndex m) const;
 
@@ -190,6 +191,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   const bool is_new_;  // no owner has committed yet
   const std::function<bool(KeyView)> contains_;
   ReplicatedRange::Commit commit_;
+  const ReplicatedRange::UnfillableHandler on_unfillable_;
   UniqueFunction<void()> on_given_up_;
   internal::ReplicaSet set_;
   Keeper keeper_;

@@ -55,15 +55,13 @@ stout_mutant(target_counts_too_late src/core/range_jobs.cc
   NEW [[]])
 
 stout_mutant(failed_fill_is_not_tried_again src/core/range_jobs.cc
-  OLD [[members_[target_] = {.due = SaturatingAdd(now, options_.member_timeout)};
-  if]]
-  NEW [[members_[target_] = {.due = kNever};
-  if]])
+  OLD [[members_[target_] = {.due = SaturatingAdd(now, std::max(pause, options_.member_timeout)),]]
+  NEW [[members_[target_] = {.due = kNever,]])
 
 # --- Walks -----------------------------------------------------------------------------------------
 
 stout_mutant(unsettled_key_is_skipped src/core/range_walk.cc
-  OLD [[    unsettled_.push_back(index);
+  OLD [[    TryAgain(index, errc);
   } else if]]
   NEW [[    // skipped
   } else if]])
@@ -73,5 +71,5 @@ stout_mutant(sweep_of_one_member src/core/range_walk.cc
   NEW [[if (passes.empty()) passes.push_back({m, Role::kSwept}); });]])
 
 stout_mutant(failed_copy_counts src/core/range_walk.cc
-  OLD [[  if (!Succeeded(errc, &RangeWalk::SendCopy, now)) return true;]]
+  OLD [[  if (!Succeeded(errc, &RangeWalk::SendCopy, now)) return;]]
   NEW [[  (void)Succeeded(Errc::kOk, &RangeWalk::SendCopy, now);]])

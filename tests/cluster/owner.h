@@ -134,7 +134,7 @@ class Owner final : private StateSource, public std::enable_shared_from_this<Own
   void NoteProgress(MemberIndex m, const Result& result) {
     constexpr bool kWrote = std::is_same_v<Result, WriteResult>;
     if constexpr (kWrote) {
-      if (result.batch != Errc::kOk) return;
+      if (result.batch != Errc::kOk || !result.items.empty()) return;
     }
     keeper_->OnProgress(m, kWrote, Now());
   }
@@ -152,6 +152,7 @@ class Owner final : private StateSource, public std::enable_shared_from_this<Own
   void Do(const range::Settle& settle);
   void Do(const range::Change& change);
   void Do(const range::Serve&) {}
+  void Do(const range::Unfillable&) {}
   void Do(const range::GiveUp&) { given_up_ = true; }
 
   const ClusterOptions& options_;

@@ -140,6 +140,8 @@ class ReplicaWorld {
             [this](RegistryChange change, ReplicatedRange::CommitHandler handler) {
               registry.Commit(std::move(change), std::move(handler));
             },
+        .on_unfillable = [this](const std::string& datalet, KeyView key,
+                                Errc) { unfillable[datalet] = key; },
         .on_given_up = [this, epoch] { given_up = epoch; }};
     maps_.push_back(std::make_unique<ReplicatedMap>(context.get_executor(), std::move(range),
                                                     std::move(options)));
@@ -246,6 +248,7 @@ class ReplicaWorld {
   std::function<bool(KeyView)> contains;  ///< of the range; empty: all keys are
   std::array<std::unique_ptr<GatedStore>, kMembers> stores;
   Epoch given_up = 0;
+  std::map<std::string, std::string> unfillable;  ///< the last key of each datalet
 
  private:
   std::array<FaultyStore*, kMembers> faulty_{};

@@ -121,6 +121,26 @@ TEST_CASE("a member whose store is replaced leaves and is filled", "[replicated]
   }
 }
 
+TEST_CASE("a member that refuses an older state holds no other work up", "[replicated]") {
+  ReplicaWorld world;
+  world.registry.record.members.resize(1);
+  world.want = {"store-0"};
+  ReplicatedMap& map = world.Open();
+  for (const char* key : {"i", "j", "k", "l"}) CHECK_FALSE(world.Put(map, key, "1"));
+  world.refuse = [](MemberIndex m, KeyView key) { return m == 1 && key == "k"; };
+  const Names want = {"store-0", "store-1", "store-2"};
+  world.On(map, [&] { map.Want(want, world.Replicas()); });
+  world.RunUntil([&] { return world.unfillable.contains("store-1"); });
+  CHECK(world.unfillable.at("store-1") == "k");
+  world.RunUntil([&] { return In(world.registry.record) == Names{"store-0", "store-2"}; });
+  world.On(map, [&] { map.WantStrong(false); });
+  world.RunUntil([&] { return !world.registry.record.strong; });
+  CHECK_FALSE(world.IsIn(1));
+  world.refuse = {};
+  world.RunUntil([&] { return world.IsSettled(map); });
+  CHECK(world.StatesOf(1) == world.StatesOf(0));
+}
+
 TEST_CASE("a member whose store is known to be silent leaves at once", "[replicated]") {
   ReplicaWorld world;
   ReplicatedMapOptions options = ReplicaWorld::Quick();

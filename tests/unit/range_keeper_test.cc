@@ -517,6 +517,87 @@ TEST_CASE("a member is filled, counts, and then is in", "[keeper]") {
   CHECK(range.keeper.settled());
 }
 
+/// Begins to fill the second of two members, up to its copy of these keys.
+range::Copy CopyOf(Range& range, const std::vector<std::string>& keys) {
+  range.Serve(1);
+  range.keeper.Want({"d0", "d1"}, range.now);
+  range.AnswerFence();
+  range.Next<range::Open>();
+  range.PassBarrier();
+  range.Scanned(1, {});
+  std::vector<ScannedKey> scanned;
+  for (const std::string& key : keys) scanned.push_back({key, {true, "", {4, 1}}});
+  range.Scanned(0, scanned);
+  const auto read = range.Next<range::Read>();
+  range.keeper.OnRead(read.attempt, {Errc::kOk, std::vector<StoredState>(keys.size())}, range.now);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const auto settle = range.Next<range::Settle>();
+    range.keeper.OnSettled(settle.id, Errc::kOk, false, {true, "v", {4, 1}}, range.now);
+  }
+  return range.Next<range::Copy>();
+}
+
+TEST_CASE("a state that a target will never take ends its fill for a while that grows",
+          "[keeper]") {
+  Range range(1);
+  const Errc errc = GENERATE(Errc::kRefused, Errc::kTooLarge);
+  const auto all = CopyOf(range, {"a", "b", "c"});
+  CHECK(all.items.size() == 3);
+  range.keeper.OnCopied(all.attempt, {Errc::kOk, {{1, errc}}}, range.now);
+  const auto first = range.Next<range::Copy>();
+  CHECK(first.items == std::vector<WriteItem>{{"a", "v", WriteKind::kPut, 0}});
+  range.keeper.OnCopied(first.attempt, {}, range.now);
+  const auto rest = range.Next<range::Copy>();
+  CHECK(rest.items.size() == 2);
+  range.keeper.OnCopied(rest.attempt, {errc, {}}, range.now);
+  const auto refused = range.Next<range::Copy>();
+  CHECK(refused.items.size() == 1);
+  range.keeper.OnCopied(refused.attempt, {errc, {}}, range.now);
+  CHECK(range.Next<range::Unfillable>() == range::Unfillable{1, "b", errc});
+  CHECK(range.Next<range::Shut>().member == 1);
+  range.Pass(1900ms);
+  CHECK(range.Quiet());
+  range.Pass(100ms);
+  range.AnswerFence();
+  range.Next<range::Open>();
+  range.PassBarrier();
+  range.Scanned(1, {});
+  range.Scanned(0, {});
+  const auto identity = range.Next<range::Copy>();
+  range.keeper.OnCopied(identity.attempt, {errc, {}}, range.now);
+  CHECK(range.Next<range::Unfillable>().key == "stout:datalet:0");
+  range.Next<range::Shut>();
+  range.Pass(3900ms);
+  CHECK(range.Quiet());
+  range.Pass(100ms);
+  CHECK(range.Next<range::Fence>().member == 1);
+}
+
+TEST_CASE("a key that no member can read ends a fill", "[keeper]") {
+  Range range(1);
+  const auto copy = CopyOf(range, {"a"});
+  range.keeper.OnCopied(copy.attempt, {Errc::kTransient, {}}, range.now);
+  range.Pass(100ms);
+  const auto again = range.Next<range::Copy>();
+  CHECK(again.items == copy.items);
+  range.keeper.OnFencedOut(1, range.now);
+  range.Next<range::Shut>();
+  range.Pass(2s);
+  range.AnswerFence();
+  range.Next<range::Open>();
+  range.PassBarrier();
+  range.Scanned(1, {{"a", {true, "", {4, 1}}}});
+  int tries = 0;
+  for (; tries < WalkOptions().settle_tries; ++tries) {
+    const auto settle = range.Next<range::Settle>();
+    range.keeper.OnProgress(1, true, range.now);
+    range.keeper.OnSettled(settle.id, Errc::kCorrupt, false, {}, range.now);
+    range.Pass(100ms);
+  }
+  CHECK(range.Next<range::Unfillable>() == range::Unfillable{1, "a", Errc::kCorrupt});
+  CHECK(range.Next<range::Shut>().member == 1);
+}
+
 TEST_CASE("a member that fails while it is filled is shut and tried again later", "[keeper]") {
   Range range(1);
   range.Serve(1);

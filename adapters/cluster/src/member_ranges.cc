@@ -158,6 +158,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
                                                     ReplicatedRange::CommitHandler handler) {
                               registry.Change(std::move(change), std::move(handler));
                             },
+                        .on_unfillable = WarnUnfillable(order.range),
                         .on_given_up = std::move(order.on_given_up)},
         std::move(options));
     if (map->trouble()) return Complain(order, *map->trouble());
@@ -168,6 +169,13 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     order.handler(
         Range{std::move(map), [opened](KeyMap::Reply done) { opened->Open(std::move(done)); }});
     return true;
+  }
+
+  static ReplicatedRange::UnfillableHandler WarnUnfillable(RangeId range) {
+    return [range](const std::string& datalet, KeyView key, Errc errc) {
+      spdlog::warn("range {}: {} cannot be filled because of the key '{}': {}", range, datalet, key,
+                   Describe(errc));
+    };
   }
 
   static bool Complain(Order& order, const std::string& why) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "stout/completion.h"
+#include "stout/core/errc.h"
 #include "stout/core/lease_table.h"
 #include "stout/core/options.h"
 #include "stout/core/range_record.h"
@@ -55,6 +56,11 @@ struct ReplicatedRange {
   /// alone. It may be empty: all keys of the stores are of this range. It is called on any thread.
   std::function<bool(KeyView)> contains{};
   Commit commit;
+  /// A member that is wanted cannot be filled, because its store will never take the state of this
+  /// key (kRefused, kTooLarge), or because the state cannot be read (kCorrupt). The map tries again
+  /// after a pause, at most 5 minutes, and calls this each time. On the strand. May be empty.
+  using UnfillableHandler = std::function<void(const std::string& datalet, KeyView key, Errc errc)>;
+  UnfillableHandler on_unfillable{};
   /// Called once on the strand if the map loses the range by itself: give the lease back. May be
   /// empty.
   UniqueFunction<void()> on_given_up{};

@@ -1,11 +1,18 @@
 // A RangeKeeper at work: marks, fills, sweeps, and changes of the mode.
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <utility>
 
 #include "stout/core/range_keeper.h"
 
 namespace stout::internal {
+namespace {
+
+// Guess: a member that refuses a key is seldom mended sooner, and a fill reads all keys.
+constexpr Duration kLongestPause = std::chrono::minutes(5);
+
+}  // namespace
 
 // --- Marks ---------------------------------------------------------------------------------------
 
@@ -57,6 +64,7 @@ void RangeKeeper::Work(TimePoint now) {
     walk_->Tick(now);
     next_tick_ = std::min(next_tick_, std::max(now, walk_->NextTick()));
     const RangeWalk::Result result = walk_->result();
+    if (walk_->failure()) OnUnfillable(*walk_->failure());
     if (result != RangeWalk::Result::kRuns) walk_.reset();
     if (result == RangeWalk::Result::kFailed) {
       StopJob(now);
@@ -105,7 +113,7 @@ void RangeKeeper::StartSweep(TimePoint now) {
 void RangeKeeper::StartFill(MemberIndex target) {
   job_ = Job::kFence;
   target_ = target;
-  members_[target] = {.attempt = ++last_attempt_};
+  members_[target] = {.attempt = ++last_attempt_, .pause = members_[target].pause};
   actions_.push_back(range::Fence{last_attempt_, target});
 }
 
@@ -114,6 +122,13 @@ void RangeKeeper::OnTargetFenced(TimePoint now) {
   set_.SetState(target_, MemberState::kFilling);
   actions_.push_back(range::Open{target_});
   AwaitBarrier(Job::kOpen, {});
+}
+
+// Other jobs have their turn for a while that grows.
+void RangeKeeper::OnUnfillable(const RangeWalk::Failure& failure) {
+  Duration& pause = members_[target_].pause;
+  pause = std::min(std::max(2 * pause, options_.member_timeout), kLongestPause);
+  actions_.push_back(range::Unfillable{target_, failure.key, failure.errc});
 }
 
 void RangeKeeper::StartCopy(TimePoint now) {
@@ -157,7 +172,9 @@ void RangeKeeper::StopJob(TimePoint now) {
   job_ = Job::kNone;
   job_due_ = SaturatingAdd(now, options_.walk.retry);
   if (!fills) return;
-  members_[target_] = {.due = SaturatingAdd(now, options_.member_timeout)};
+  const Duration pause = members_[target_].pause;
+  members_[target_] = {.due = SaturatingAdd(now, std::max(pause, options_.member_timeout)),
+                       .pause = pause};
   if (set_.state(target_) == MemberState::kOut) return;
   set_.SetState(target_, MemberState::kOut);
   actions_.push_back(range::Shut{target_});

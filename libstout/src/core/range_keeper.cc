@@ -113,13 +113,13 @@ void RangeKeeper::OnRead(range::Attempt attempt, const ReadResult& result, TimeP
       }
     }
   } else if (walk_) {
-    (void)walk_->OnRead(attempt, result, now);
+    walk_->OnRead(attempt, result, now);
   }
   Advance(now);
 }
 
 void RangeKeeper::OnScanned(range::Attempt attempt, const ScanResult& result, TimePoint now) {
-  if (walk_) (void)walk_->OnScanned(attempt, result, now);
+  if (walk_) walk_->OnScanned(attempt, result, now);
   Advance(now);
 }
 
@@ -128,7 +128,7 @@ void RangeKeeper::OnCopied(range::Attempt attempt, const WriteResult& result, Ti
   for (const ItemError& item : result.items) {
     if (errc == Errc::kOk || item.errc == Errc::kFenced) errc = item.errc;
   }
-  if (walk_) (void)walk_->OnCopied(attempt, errc, now);
+  if (walk_) walk_->OnCopied(attempt, errc, now);
   Advance(now);
 }
 

@@ -1,10 +1,19 @@
 #include "stout/core/range_walk.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <utility>
 
 namespace stout::internal {
+namespace {
+
+// The same call will fail in the same way.
+bool IsFinal(Errc errc) {
+  return errc == Errc::kRefused || errc == Errc::kTooLarge || errc == Errc::kCorrupt;
+}
+
+}  // namespace
 
 void RangeWalk::Fill(MemberIndex target, MemberIndex source, bool newer_wins, WriteItem last,
                      TimePoint now) {
@@ -50,12 +59,11 @@ bool RangeWalk::Succeeded(Errc errc, Step step, TimePoint now) {
   return false;
 }
 
-bool RangeWalk::OnScanned(range::Attempt attempt, const ScanResult& result, TimePoint now) {
-  if (attempt != attempt_) return false;
-  if (!Succeeded(result.errc, &RangeWalk::SendScan, now)) return true;
+void RangeWalk::OnScanned(range::Attempt attempt, const ScanResult& result, TimePoint now) {
+  if (attempt != attempt_) return;
+  if (!Succeeded(result.errc, &RangeWalk::SendScan, now)) return;
   next_cursor_ = result.cursor;
   Compare(result, now);
-  return true;
 }
 
 // Chooses the keys of a page that must be settled.
@@ -78,11 +86,11 @@ void RangeWalk::SendRead(TimePoint now) {
   actions_.push_back(std::move(read));
 }
 
-bool RangeWalk::OnRead(range::Attempt attempt, const ReadResult& result, TimePoint now) {
-  if (attempt != attempt_) return false;
+void RangeWalk::OnRead(range::Attempt attempt, const ReadResult& result, TimePoint now) {
+  if (attempt != attempt_) return;
   const bool complete = result.states.size() == page_.size();
   const Errc errc = complete || result.errc != Errc::kOk ? result.errc : Errc::kTransient;
-  if (!Succeeded(errc, &RangeWalk::SendRead, now)) return true;
+  if (!Succeeded(errc, &RangeWalk::SendRead, now)) return;
   std::vector<Item> differing;
   for (std::size_t i = 0; i < page_.size(); ++i) {
     const Stamp stamp = result.states[i].stamp;
@@ -91,12 +99,12 @@ bool RangeWalk::OnRead(range::Attempt attempt, const ReadResult& result, TimePoi
   }
   page_ = std::move(differing);
   StartSettling(now);
-  return true;
 }
 
 void RangeWalk::StartSettling(TimePoint now) {
   unsettled_.resize(page_.size());
   std::iota(unsettled_.begin(), unsettled_.end(), std::size_t{0});
+  failed_tries_ = 0;
   SettlePage(now);
 }
 
@@ -121,7 +129,7 @@ void RangeWalk::OnSettled(FetchId id, Errc errc, bool again, const StoredState& 
   const std::size_t index = found->second;
   settling_.erase(found);
   if (errc != Errc::kOk) {
-    unsettled_.push_back(index);
+    TryAgain(index, errc);
   } else if (!again && fills()) {
     Judge(index, state);
   }
@@ -132,14 +140,28 @@ void RangeWalk::OnChanged(range::Attempt attempt, Errc errc, TimePoint now) {
   const auto found = changing_.find(attempt);
   if (found == changing_.end()) return;
   // The key may change until it is tried again, so it is read again as well.
-  if (errc != Errc::kOk) unsettled_.push_back(found->second);
+  if (errc != Errc::kOk) TryAgain(found->second, errc);
   changing_.erase(found);
   EndSettling(now);
+}
+
+// Another member may be able to read the key, so it is tried several times.
+void RangeWalk::TryAgain(std::size_t index, Errc errc) {
+  unsettled_.push_back(index);
+  if (fills() && IsFinal(errc) && failed_tries_ + 1 >= options_.settle_tries) {
+    Fail(page_[index].key, errc);
+  }
+}
+
+void RangeWalk::Fail(const std::string& key, Errc errc) {
+  result_ = Result::kFailed;
+  failure_ = {key, errc};
 }
 
 void RangeWalk::EndSettling(TimePoint now) {
   if (!settling_.empty() || !changing_.empty()) return;
   if (unsettled_.empty()) return NextStep(now);
+  ++failed_tries_;
   retry_ = &RangeWalk::SettlePage;
   due_ = SaturatingAdd(now, options_.retry);
 }
@@ -184,7 +206,7 @@ void RangeWalk::SendCopy(TimePoint now) {
   range::Copy copy{Call(target_, now), target_, {}};
   std::size_t bytes = 0;
   for (const WriteItem& item : copies_) {
-    if (bytes >= options_.copy_bytes) break;
+    if (bytes >= options_.copy_bytes || copy.items.size() >= copy_items_) break;
     bytes += item.key.size() + item.value.size();
     copy.items.push_back(item);
   }
@@ -192,17 +214,22 @@ void RangeWalk::SendCopy(TimePoint now) {
   actions_.push_back(std::move(copy));
 }
 
-bool RangeWalk::OnCopied(range::Attempt attempt, Errc errc, TimePoint now) {
-  if (attempt != attempt_) return false;
+void RangeWalk::OnCopied(range::Attempt attempt, Errc errc, TimePoint now) {
+  if (attempt != attempt_) return;
   if (errc == Errc::kFenced) {
     result_ = Result::kFailed;
-    return true;
+    return;
   }
-  if (!Succeeded(errc, &RangeWalk::SendCopy, now)) return true;
+  if (IsFinal(errc)) {
+    if (copying_ == 1) return Fail(copies_.front().key, errc);
+    copy_items_ = copying_ / 2;
+    return SendCopy(now);
+  }
+  if (!Succeeded(errc, &RangeWalk::SendCopy, now)) return;
+  copy_items_ = SIZE_MAX;
   const std::size_t copied = std::exchange(copying_, 0);
   copies_.erase(copies_.begin(), copies_.begin() + static_cast<std::ptrdiff_t>(copied));
   NextStep(now);
-  return true;
 }
 
 void RangeWalk::OnMembersChanged(TimePoint now) {

@@ -7,6 +7,7 @@
 
 #include "stout/core/batch.h"
 #include "stout/core/effects.h"
+#include "stout/core/errc.h"
 #include "stout/core/range_record.h"
 #include "stout/core/registry_table.h"
 #include "stout/core/types.h"
@@ -91,13 +92,22 @@ struct Change {
 struct Serve {
   bool operator==(const Serve&) const = default;
 };
+/// The member cannot be filled because of this key; the fill is tried again later. `errc` is
+/// kRefused or kTooLarge if its store will never take the key's state, and kCorrupt if the state
+/// cannot be read.
+struct Unfillable {
+  MemberIndex member;
+  std::string key;
+  Errc errc;
+  bool operator==(const Unfillable&) const = default;
+};
 /// The range is over for this owner: stop all engines, and give the lease back.
 struct GiveUp {
   bool operator==(const GiveUp&) const = default;
 };
 
 using Action = std::variant<Fence, Read, Scan, Copy, Commit, Open, Shut, Barrier, Settle, Change,
-                            Serve, GiveUp>;
+                            Serve, Unfillable, GiveUp>;
 
 }  // namespace range
 

@@ -144,6 +144,7 @@ class RangeKeeper {
     std::optional<TimePoint> refused;
     std::optional<TimePoint> unwanted;
     bool lost = false;
+    Duration pause{};  // before the next fill, because a key failed
   };
 
   void FindWanted();
@@ -172,6 +173,7 @@ class RangeKeeper {
   void StartSweep(TimePoint now);
   void StartFill(MemberIndex target);
   void OnTargetFenced(TimePoint now);
+  void OnUnfillable(const RangeWalk::Failure& failure);
   void StartCopy(TimePoint now);
   void EndJob(TimePoint now);
   void StopJob(TimePoint now);

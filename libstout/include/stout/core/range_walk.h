@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "stout/core/batch.h"
+#include "stout/core/errc.h"
 #include "stout/core/range_actions.h"
 #include "stout/core/replica_set.h"
 #include "stout/core/types.h"
@@ -18,6 +20,7 @@ struct WalkOptions {
   std::size_t page_keys = 256;                      ///< keys of one scan; >= 1
   std::size_t copy_bytes = std::size_t{1} << 20;    ///< of one copy, without its last item; >= 1
   Duration retry = std::chrono::milliseconds(100);  ///< before a failed call is repeated; > 0
+  int settle_tries = 20;  ///< of a page, before a fill fails because of a key that is damaged
 };
 
 /// Walks over all keys of some members: to fill a member, or to settle states (a sweep).
@@ -40,6 +43,11 @@ class RangeWalk {
  public:
   enum class Result : std::uint8_t { kRuns, kDone, kFailed };
   using Actions = std::vector<range::Action>;
+  /// The key because of which a fill failed.
+  struct Failure {
+    std::string key;
+    Errc errc;
+  };
 
   /// `set`, `actions` and `last_attempt` outlive this.
   RangeWalk(const WalkOptions& options, const ReplicaSet& set, Actions& actions,
@@ -52,11 +60,12 @@ class RangeWalk {
   void Fill(MemberIndex target, MemberIndex source, bool newer_wins, WriteItem last, TimePoint now);
   void Sweep(TimePoint now);
 
-  // Answers. They return false if the call is not of this walk. A key that cannot be settled or
-  // changed now is tried again alone. A copy that is fenced ends the fill.
-  bool OnScanned(range::Attempt attempt, const ScanResult& result, TimePoint now);
-  bool OnRead(range::Attempt attempt, const ReadResult& result, TimePoint now);
-  bool OnCopied(range::Attempt attempt, Errc errc, TimePoint now);
+  // Answers. A call that is not of this walk is ignored. A key that cannot be settled or changed
+  // now is tried again alone. A copy that is fenced ends the fill. One that the target refuses is
+  // halved, until the key is found that it refuses alone.
+  void OnScanned(range::Attempt attempt, const ScanResult& result, TimePoint now);
+  void OnRead(range::Attempt attempt, const ReadResult& result, TimePoint now);
+  void OnCopied(range::Attempt attempt, Errc errc, TimePoint now);
   void OnSettled(FetchId id, Errc errc, bool again, const StoredState& state, TimePoint now);
   void OnChanged(range::Attempt attempt, Errc errc, TimePoint now);
   /// Members left: a fill without its source fails, a sweep goes on without them.
@@ -64,6 +73,7 @@ class RangeWalk {
   void Tick(TimePoint now);
 
   [[nodiscard]] Result result() const { return result_; }
+  [[nodiscard]] const std::optional<Failure>& failure() const { return failure_; }
   [[nodiscard]] TimePoint NextTick() const { return due_; }
   /// The member whose answer is awaited, if any, and since when: also while a call is repeated.
   [[nodiscard]] std::optional<MemberIndex> awaited() const { return awaited_; }
@@ -93,6 +103,8 @@ class RangeWalk {
   void SendRead(TimePoint now);
   void StartSettling(TimePoint now);
   void SettlePage(TimePoint now);
+  void TryAgain(std::size_t index, Errc errc);
+  void Fail(const std::string& key, Errc errc);
   void Judge(std::size_t index, const StoredState& state);
   void Change(std::size_t index, StoredState state);
   void EndSettling(TimePoint now);
@@ -107,6 +119,7 @@ class RangeWalk {
   range::Attempt& last_attempt_;
 
   Result result_ = Result::kRuns;
+  std::optional<Failure> failure_;
   MemberIndex target_ = 0;
   bool newer_wins_ = false;
   std::vector<Pass> passes_;  // the present one is the last
@@ -117,7 +130,9 @@ class RangeWalk {
   std::vector<std::size_t> unsettled_;       // into page_: to be settled, or once more
   std::map<FetchId, std::size_t> settling_;  // likewise
   std::map<range::Attempt, std::size_t> changing_;
+  int failed_tries_ = 0;  // of the page
   std::vector<WriteItem> copies_;
+  std::size_t copy_items_ = SIZE_MAX;  // of the next copy
   std::optional<WriteItem> last_;
   std::size_t copying_ = 0;     // the first items of copies_, in the copy under way
   range::Attempt attempt_ = 0;  // the call under way; 0: none
