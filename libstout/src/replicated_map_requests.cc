@@ -230,6 +230,7 @@ void ReplicatedMap::State::PutBack(MemberIndex m, const std::string& key, std::u
     return;
   }
   if (ec != Errc::kClosed) refused_ |= MaskOf(m);  // it cannot be equal to the others
+  if (!IsDirty(key)) values_.Erase(key);           // the refused state
   EndPutBack(key);
   SchedulePump();
 }

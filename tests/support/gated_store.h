@@ -16,9 +16,10 @@ class GatedStore final : public Store {
  public:
   explicit GatedStore(std::unique_ptr<Store> store) : store_(std::move(store)) {}
 
-  void Shut() { is_shut_ = true; }
+  void Shut() { is_shut_ = holds_writes_ = true; }
+  void HoldWrites() { holds_writes_ = true; }
   void Open() {
-    is_shut_ = false;
+    is_shut_ = holds_writes_ = false;
     for (UniqueFunction<void()>& call : std::exchange(calls_, {})) call();
   }
   void Drop() {
@@ -30,38 +31,40 @@ class GatedStore final : public Store {
   [[nodiscard]] const StoreTraits& traits() const override { return store_->traits(); }
   [[nodiscard]] LaneId PartitionOf(KeyView key) const override { return store_->PartitionOf(key); }
   void Write(const WriteBatch& batch, WriteHandler handler) override {
-    Pass([this, &batch, handler = std::move(handler)]() mutable {
+    Pass(holds_writes_, [this, &batch, handler = std::move(handler)]() mutable {
       store_->Write(batch, std::move(handler));
     });
   }
   void Read(const ReadBatch& batch, ReadHandler handler) override {
-    Pass([this, &batch, handler = std::move(handler)]() mutable {
+    Pass(is_shut_, [this, &batch, handler = std::move(handler)]() mutable {
       store_->Read(batch, std::move(handler));
     });
   }
   void NewEpoch(EpochHandler handler) override {
-    Pass([this, handler = std::move(handler)]() mutable { store_->NewEpoch(std::move(handler)); });
+    Pass(is_shut_,
+         [this, handler = std::move(handler)]() mutable { store_->NewEpoch(std::move(handler)); });
   }
   void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override {
-    Pass([this, scope, epoch, handler = std::move(handler)]() mutable {
+    Pass(is_shut_, [this, scope, epoch, handler = std::move(handler)]() mutable {
       store_->Fence(scope, epoch, std::move(handler));
     });
   }
   void Scan(const ScanRequest& request, ScanHandler handler) override {
-    Pass([this, request, handler = std::move(handler)]() mutable {
+    Pass(is_shut_, [this, request, handler = std::move(handler)]() mutable {
       store_->Scan(request, std::move(handler));
     });
   }
 
  private:
   template <typename Call>
-  void Pass(Call call) {
-    if (!is_shut_) return call();
+  void Pass(bool holds, Call call) {
+    if (!holds) return call();
     calls_.emplace_back(std::move(call));
   }
 
   std::unique_ptr<Store> store_;
   bool is_shut_ = false;
+  bool holds_writes_ = false;
   std::deque<UniqueFunction<void()>> calls_;
   std::deque<UniqueFunction<void()>> lost_;  // a call keeps its batch
 };

@@ -1,0 +1,57 @@
+// Changes that a member of a ReplicatedMap refuses.
+#include <boost/asio/post.hpp>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "tests/shell/replica_world.h"
+#include "tests/support/catch.h"
+
+namespace stout {
+namespace {
+
+/// Waits until a mark is durable. Then nothing is under way.
+void AwaitMark(ReplicaWorld& world, ReplicatedMap& map) {
+  world.RunUntil([&] { return map.Stats().mark > 0; });
+  CHECK_FALSE(world.Await([&](auto done) {
+    boost::asio::post(map.get_executor(),
+                      [&, done = std::move(done)]() mutable { map.Flush(std::move(done)); });
+  }));
+}
+
+TEST_CASE("a refused value is not shown if it cannot be undone", "[replicated]") {
+  ReplicaWorld world(1);
+  world.want = {"store-0"};
+  ReplicatedMapOptions options = ReplicaWorld::Quick();
+  options.member_timeout = std::chrono::hours(1);
+  options.engine.lane.attempt_timeout = std::chrono::hours(1);
+  options.engine.lane.max_dirty_bytes = 1000;
+  ReplicatedMap& map = world.Open(options);
+  const std::string former(600, '1');
+  CHECK_FALSE(world.Put(map, "k", former));
+  AwaitMark(world, map);
+  world.refuse = [&](MemberIndex, KeyView key) {
+    if (key != "k") return false;
+    world.stores[0]->HoldWrites();
+    return true;
+  };
+  world.stores[0]->HoldWrites();
+  std::optional<ErrorCode> answer;
+  std::optional<ErrorCode> other;
+  world.Begin(map, "k", "2", answer);
+  world.RunUntil([&] { return world.stores[0]->waiting() > 0; });
+  world.Begin(map, "j", std::string(600, '3'), other);  // no room is left for what was there
+  world.stores[0]->Open();
+  world.RunUntil([&] { return answer.has_value(); });
+  CHECK(*answer == Errc::kRefused);
+  CHECK(world.Get(map, "k") == former);
+  CHECK_FALSE(other);
+  world.stores[0]->Open();
+  world.RunUntil([&] { return other.has_value(); });
+  CHECK_FALSE(*other);
+  CHECK(world.StatesOf(0).at("k").value == former);
+}
+
+}  // namespace
+}  // namespace stout
