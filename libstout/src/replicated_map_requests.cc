@@ -29,6 +29,9 @@ Result<Stamp> ReplicatedMap::State::Change(KeyView key, std::shared_ptr<const st
     refusing |= MaskOf(m);
     why = errc == Errc::kLost ? Errc::kTransient : errc;  // a member that is lost leaves soon
   });
+  lagging_ |= refusing & ~set_.required();
+  if (lagging_ != 0) Observe();  // the fill of a member that lags ends at once
+  refusing &= set_.writers();
   if (refusing != 0) {  // in mode ec, members that lag too far leave
     if (!set_.strong() && (set_.in() & ~refusing) != 0) lagging_ |= refusing;
     SchedulePump();

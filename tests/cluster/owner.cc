@@ -124,6 +124,9 @@ bool Owner::Change(std::size_t request, const std::string& key, std::optional<st
   ForEachMember(set_.writers(), [&](MemberIndex m) {
     if (members_[m].engine->Admits({0, key}, 10) != Errc::kOk) full |= MaskOf(m);
   });
+  const MemberMask filling = full & ~set_.required();
+  ForEachMember(filling, [&](MemberIndex m) { keeper_->OnLagging(m, Now()); });
+  full &= set_.writers();
   if (full != 0) {
     const bool lags = !set_.strong() && (set_.in() & ~full) != 0;
     if (lags) ForEachMember(full, [&](MemberIndex m) { keeper_->OnLagging(m, Now()); });

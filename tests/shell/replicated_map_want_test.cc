@@ -141,6 +141,23 @@ TEST_CASE("a member that refuses an older state holds no other work up", "[repli
   CHECK(world.StatesOf(1) == world.StatesOf(0));
 }
 
+TEST_CASE("a member that is filled too slowly refuses no write", "[replicated]") {
+  ReplicaWorld world(1);
+  world.registry.record.members.resize(2);
+  world.want = {"store-0", "store-1"};
+  ReplicatedMapOptions options = ReplicaWorld::Quick();
+  options.member_timeout = std::chrono::hours(1);
+  options.engine.lane.max_dirty_bytes = 1000;
+  ReplicatedMap& map = world.Open(options);
+  world.RunUntil([&] { return map.Stats().members[1].filling; });
+  world.stores[1]->Shut();
+  for (int i = 0; i < 20; ++i) {
+    CHECK_FALSE(world.Put(map, std::to_string(i), std::string(100, 'v')));
+  }
+  CHECK_FALSE(map.Stats().members[1].filling);
+  CHECK(world.given_up == 0);
+}
+
 TEST_CASE("a member whose store is known to be silent leaves at once", "[replicated]") {
   ReplicaWorld world;
   ReplicatedMapOptions options = ReplicaWorld::Quick();
