@@ -341,9 +341,14 @@ void ReplicatedMap::State::Do(range::Shut& shut) {
   member.handle = {};
 }
 
+// A change that was refused is dirty nowhere until the former state is put back, and the members
+// differ. No barrier may cover it.
 void ReplicatedMap::State::Do(range::Barrier& barrier) {
-  ForEachMember(barrier.members,
-                [&](MemberIndex m) { interposer(m).Barrier(ReplyOf(barrier.id, m)); });
+  const bool differ = !put_backs_.empty() || refused_ != 0;
+  ForEachMember(barrier.members, [&](MemberIndex m) {
+    differ ? set_.OnReply(barrier.id, m, Errc::kTransient)
+           : interposer(m).Barrier(ReplyOf(barrier.id, m));
+  });
 }
 
 void ReplicatedMap::State::Do(range::Settle& settle) {

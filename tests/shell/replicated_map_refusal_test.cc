@@ -1,5 +1,6 @@
 // Changes that a member of a ReplicatedMap refuses.
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -51,6 +52,40 @@ TEST_CASE("a refused value is not shown if it cannot be undone", "[replicated]")
   world.RunUntil([&] { return other.has_value(); });
   CHECK_FALSE(*other);
   CHECK(world.StatesOf(0).at("k").value == former);
+}
+
+TEST_CASE("no mark covers a change that one member has and another one refused", "[replicated]") {
+  ReplicaWorld world(2);
+  world.want = {"store-0", "store-1"};
+  ReplicatedMapOptions options = ReplicaWorld::Quick();
+  options.member_timeout = std::chrono::hours(1);
+  options.engine.lane.attempt_timeout = std::chrono::hours(1);
+  ReplicatedMap& map = world.Open(options);
+  CHECK_FALSE(world.Put(map, "k", "1"));
+  AwaitMark(world, map);
+  world.refuse = [&](MemberIndex m, KeyView key) {
+    if (m != 1 || key != "k" || world.StatesOf(0).at("k").value != "2") return false;
+    world.stores[1]->Shut();  // the read of the former state waits
+    return true;
+  };
+  const Version before = map.Stats().version;
+  std::optional<ErrorCode> answer;
+  world.stores[1]->Shut();
+  world.Begin(map, "k", "2", answer);
+  world.RunUntil([&] { return world.StatesOf(0).at("k").value == "2"; });
+  world.stores[1]->Open();
+  world.RunUntil([&] { return answer.has_value(); });
+  CHECK(*answer == Errc::kRefused);
+  bool waited = false;  // for longer than two intervals of marks
+  boost::asio::steady_timer timer(world.context, std::chrono::milliseconds(300));
+  timer.async_wait([&](ErrorCode) { waited = true; });
+  world.RunUntil([&] { return waited; });
+  CHECK(map.Stats().mark <= before);
+  world.refuse = {};
+  world.stores[1]->Open();
+  world.RunUntil([&] { return map.Stats().mark > before; });
+  CHECK(world.Get(map, "k") == "1");
+  CHECK(world.StatesOf(0) == world.StatesOf(1));
 }
 
 }  // namespace

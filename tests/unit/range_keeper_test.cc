@@ -654,6 +654,22 @@ TEST_CASE("a mark is written when all members have passed its barrier", "[keeper
   CHECK(range.Quiet());  // nothing but the mark has changed
 }
 
+TEST_CASE("no mark is begun while a member lacks a change that it refused", "[keeper]") {
+  Range range;
+  range.Serve();
+  range.set.NextVersion();
+  range.keeper.OnRefused(2, range.now);
+  range.now += 1ms;
+  range.keeper.OnProgress(0, true, range.now);
+  range.Pass(1s);
+  while (!range.Quiet() && std::holds_alternative<range::Read>(range.actions.front())) {
+    range.Next<range::Read>();  // a probe
+  }
+  CHECK_FALSE(range.Agree().members[2].in);
+  CHECK(range.Next<range::Shut>().member == 2);
+  CHECK(range.PassBarrier().members == 3);
+}
+
 TEST_CASE("mode sc begins with a transaction after a barrier, and waits for all before",
           "[keeper]") {
   Range range;

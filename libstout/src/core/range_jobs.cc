@@ -20,6 +20,8 @@ void RangeKeeper::StartMark(TimePoint now) {
   // The write of a mark takes a version, too.
   const bool changed = set_.version() > (marking_ == 0 ? 0 : marking_ + 1);
   if (mark_barrier_ != 0 || mark_change_ != 0 || !changed || !IsDue(mark_due_, now)) return;
+  const auto refuses = [](const Member& member) { return member.refused.has_value(); };
+  if (std::any_of(members_.begin(), members_.end(), refuses)) return;  // it lacks a change
   marking_ = set_.version();
   mark_barrier_ = AskBarrier({});
 }
