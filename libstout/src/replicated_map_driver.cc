@@ -148,7 +148,8 @@ void ReplicatedMap::State::Arm() {
 // --- Calls of stores -----------------------------------------------------------------------------
 
 // Returns the handler of a call of the keeper. Its answer goes to `on`, or `unknown` does if it
-// takes too long. An answer after that only shows progress.
+// takes too long. An answer after that only shows progress. One for an earlier life of the member
+// does not: by then the member may have another store.
 template <typename Answer, typename Parameter>
 auto ReplicatedMap::State::AnswerTo(MemberIndex m, Attempt attempt,
                                     void (Keeper::*on)(Attempt, Parameter, TimePoint),
@@ -157,23 +158,26 @@ auto ReplicatedMap::State::AnswerTo(MemberIndex m, Attempt attempt,
                      [this, attempt, on, unknown = std::move(unknown)] {
                        (keeper_.*on)(attempt, unknown, Now());
                      }};
-  return [weak = weak_from_this(), m, attempt, on](Answer answer) {
+  const std::pair life(members_[m].opened, members_[m].handle.store);
+  return [weak = weak_from_this(), m, life, attempt, on](Answer answer) {
     auto self = weak.lock();
     if (!self) return;
     const Executor strand = self->strand_;
-    boost::asio::post(strand, [self = std::move(self), m, attempt, on, answer = std::move(answer)] {
-      if (self->ended_ != Errc::kOk) return;
-      self->Observe();
-      const TimePoint now = self->Now();
-      constexpr bool kWrote = std::is_same_v<Answer, WriteResult>;
-      Member& member = self->members_[m];
-      const Errc outcome = OutcomeOf(answer);
-      if (outcome == Errc::kOk)
-        self->keeper_.OnProgress(m, kWrote, (kWrote ? member.write : member.read) = now);
-      if (outcome == Errc::kLost) self->keeper_.OnLost(m, now);
-      if (self->calls_.erase(attempt) > 0) (self->keeper_.*on)(attempt, answer, now);
-      self->Pump();  // at once: a member may need an interposer before the next change
-    });
+    boost::asio::post(
+        strand, [self = std::move(self), m, life, attempt, on, answer = std::move(answer)] {
+          if (self->ended_ != Errc::kOk) return;
+          self->Observe();
+          const TimePoint now = self->Now();
+          constexpr bool kWrote = std::is_same_v<Answer, WriteResult>;
+          Member& member = self->members_[m];
+          const bool lives = life == std::pair(member.opened, member.handle.store);
+          const Errc outcome = OutcomeOf(answer);
+          if (lives && outcome == Errc::kOk)
+            self->keeper_.OnProgress(m, kWrote, (kWrote ? member.write : member.read) = now);
+          if (lives && outcome == Errc::kLost) self->keeper_.OnLost(m, now);
+          if (self->calls_.erase(attempt) > 0) (self->keeper_.*on)(attempt, answer, now);
+          self->Pump();  // at once: a member may need an interposer before the next change
+        });
   };
 }
 
@@ -186,10 +190,10 @@ Store& ReplicatedMap::State::StoreOf(MemberIndex m) const {
 }
 
 void ReplicatedMap::State::Do(range::Fence& fence) {
-  auto answer = AnswerTo(fence.member, fence.attempt, &Keeper::OnFenced, Errc::kUnknown);
   const auto found = stores_.find(record().members[fence.member].datalet);
+  if (found != stores_.end()) members_[fence.member].handle = found->second;
+  auto answer = AnswerTo(fence.member, fence.attempt, &Keeper::OnFenced, Errc::kUnknown);
   if (found == stores_.end()) return answer(Errc::kTransient);
-  members_[fence.member].handle = found->second;
   StoreOf(fence.member).Fence(scope_, epoch(), [answer = std::move(answer)](ErrorCode ec) mutable {
     answer(ErrcOf(ec));
   });
@@ -231,7 +235,7 @@ void ReplicatedMap::State::Identify(MemberIndex m, std::unique_ptr<ReadBatch> re
                      const Executor strand = self->strand_;
                      boost::asio::post(strand, [self = std::move(self), m, read = std::move(read),
                                                 answer = std::move(answer)]() mutable {
-                       if (self->ended_ == Errc::kOk)
+                       if (self->ended_ == Errc::kOk && !self->keeper_.serving())
                          self->SendRead(m, std::move(read), std::move(answer));
                      });
                    });

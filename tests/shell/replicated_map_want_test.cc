@@ -23,6 +23,25 @@ Names In(const RangeRecord& record) {
   return in;
 }
 
+/// A store that answers no call by itself.
+class SilentStore final : public Store {
+ public:
+  explicit SilentStore(const StoreTraits& traits) : traits_(traits) {}
+
+  [[nodiscard]] const StoreTraits& traits() const override { return traits_; }
+  void Write(const WriteBatch&, WriteHandler) override {}
+  void Read(const ReadBatch&, ReadHandler) override {}
+  void NewEpoch(EpochHandler) override {}
+  void Fence(const Scope&, Epoch, FenceHandler handler) override {
+    fences.push_back(std::move(handler));
+  }
+
+  std::vector<FenceHandler> fences;
+
+ private:
+  const StoreTraits traits_;
+};
+
 TEST_CASE("a datalet that is wanted joins, and then the one that is not leaves", "[replicated]") {
   ReplicaWorld world;
   world.registry.record.members.resize(2);
@@ -156,6 +175,29 @@ TEST_CASE("a member that is filled too slowly refuses no write", "[replicated]")
   }
   CHECK_FALSE(map.Stats().members[1].filling);
   CHECK(world.given_up == 0);
+}
+
+TEST_CASE("a late answer of a member's former store is no loss of the next one", "[replicated]") {
+  ReplicaWorld world(1);
+  world.registry.record.members.resize(2);
+  world.want = {"store-0"};
+  ReplicatedMap& map = world.Open();
+  CHECK_FALSE(world.Put(map, "k", "1"));
+  SilentStore former(world.stores[1]->traits());
+  std::vector<Replica> replicas = world.Replicas();
+  replicas[1].store = &former;
+  const Names want = {"store-0", "store-1"};
+  world.On(map, [&] { map.Want(want, replicas); });
+  world.RunUntil([&] { return !former.fences.empty(); });
+  world.On(map, [&] { map.Want(want, world.Replicas()); });
+  world.RunUntil([&] { return world.IsSettled(map); });
+  const std::size_t commits = world.registry.commits;
+  for (Store::FenceHandler& fence : former.fences) fence(Errc::kLost);
+  world.Turn();
+  CHECK(world.IsSettled(map));
+  CHECK(world.registry.commits == commits);
+  world.Destroy(map);
+  world.Turn();
 }
 
 TEST_CASE("a member whose store is known to be silent leaves at once", "[replicated]") {
