@@ -573,6 +573,47 @@ TEST_CASE("a state that a target will never take ends its fill for a while that 
   CHECK(range.Next<range::Fence>().member == 1);
 }
 
+TEST_CASE("a fill holds few large values at a time", "[keeper]") {
+  Range range(1);
+  range.Serve(1);
+  range.keeper.Want({"d0", "d1"}, range.now);
+  range.AnswerFence();
+  range.Next<range::Open>();
+  range.PassBarrier();
+  range.Scanned(1, {});
+  const bool large = GENERATE(true, false);
+  const std::string value(large ? WalkOptions().copy_bytes : 1, 'v');
+  constexpr std::size_t kKeys = 256;
+  std::vector<ScannedKey> scanned;
+  for (std::size_t i = 0; i < kKeys; ++i)
+    scanned.push_back({std::to_string(i), {true, "", {4, 1}}});
+  range.Scanned(0, std::move(scanned));
+  const auto read = range.Next<range::Read>();
+  range.keeper.OnRead(read.attempt, {Errc::kOk, std::vector<StoredState>(kKeys)}, range.now);
+  std::size_t settled = 0;
+  std::size_t held = 0;
+  std::size_t most = 0;
+  std::size_t copies = 0;
+  for (std::size_t copied = 0; copied < kKeys;) {
+    REQUIRE_FALSE(range.Quiet());
+    if (std::holds_alternative<range::Settle>(range.actions.front())) {
+      const auto settle = range.Next<range::Settle>();
+      range.keeper.OnSettled(settle.id, Errc::kOk, false, {true, value, {4, 1}}, range.now);
+      ++settled;
+      most = std::max(most, ++held);
+    } else {
+      const auto copy = range.Next<range::Copy>();
+      ++copies;
+      copied += copy.items.size();
+      held -= copy.items.size();
+      range.keeper.OnCopied(copy.attempt, {}, range.now);
+    }
+  }
+  CHECK(settled == kKeys);
+  CHECK(most == (large ? 16 : kKeys));
+  CHECK(copies == (large ? kKeys : 1));
+}
+
 TEST_CASE("a key that no member can read ends a fill", "[keeper]") {
   Range range(1);
   const auto copy = CopyOf(range, {"a"});

@@ -1,5 +1,6 @@
 #include "stout/core/range_walk.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -105,18 +106,23 @@ void RangeWalk::StartSettling(TimePoint now) {
   unsettled_.resize(page_.size());
   std::iota(unsettled_.begin(), unsettled_.end(), std::size_t{0});
   failed_tries_ = 0;
-  SettlePage(now);
+  SettleSlice(now);
 }
 
-// Settles the keys of the page, or those for which this failed before.
-void RangeWalk::SettlePage(TimePoint) {
+// Settles the next keys of the page. Those for which this failed come last.
+void RangeWalk::SettleSlice(TimePoint) {
   due_ = kNever;
+  slice_bytes_ = 0;
+  slice_failed_ = false;
   const bool gather = !fills();
-  for (const std::size_t index : std::exchange(unsettled_, {})) {
+  const std::size_t keys = std::min(slice_keys_, unsettled_.size());
+  const auto end = unsettled_.begin() + static_cast<std::ptrdiff_t>(keys);
+  for (auto index = unsettled_.begin(); index != end; ++index) {
     const FetchId id = ++last_attempt_ | kKeepersOwn;
-    settling_[id] = index;
-    actions_.push_back(range::Settle{id, page_[index].key, gather});
+    settling_[id] = *index;
+    actions_.push_back(range::Settle{id, page_[*index].key, gather});
   }
+  unsettled_.erase(unsettled_.begin(), end);
   if (!settling_.empty()) return;
   retry_ = &RangeWalk::NextStep;
   due_ = TimePoint::min();
@@ -128,6 +134,7 @@ void RangeWalk::OnSettled(FetchId id, Errc errc, bool again, const StoredState& 
   if (found == settling_.end()) return;
   const std::size_t index = found->second;
   settling_.erase(found);
+  slice_bytes_ += state.value.size();
   if (errc != Errc::kOk) {
     TryAgain(index, errc);
   } else if (!again && fills()) {
@@ -148,6 +155,7 @@ void RangeWalk::OnChanged(range::Attempt attempt, Errc errc, TimePoint now) {
 // Another member may be able to read the key, so it is tried several times.
 void RangeWalk::TryAgain(std::size_t index, Errc errc) {
   unsettled_.push_back(index);
+  slice_failed_ = true;
   if (fills() && IsFinal(errc) && failed_tries_ + 1 >= options_.settle_tries) {
     Fail(page_[index].key, errc);
   }
@@ -160,9 +168,14 @@ void RangeWalk::Fail(const std::string& key, Errc errc) {
 
 void RangeWalk::EndSettling(TimePoint now) {
   if (!settling_.empty() || !changing_.empty()) return;
-  if (unsettled_.empty()) return NextStep(now);
+  if (slice_bytes_ > options_.copy_bytes) {
+    slice_keys_ = std::max<std::size_t>(1, slice_keys_ / 2);
+  } else if (slice_bytes_ < options_.copy_bytes / 2) {
+    slice_keys_ = std::min(2 * slice_keys_, kMaxSlice);
+  }
+  if (!slice_failed_) return NextStep(now);
   ++failed_tries_;
-  retry_ = &RangeWalk::SettlePage;
+  retry_ = &RangeWalk::NextStep;
   due_ = SaturatingAdd(now, options_.retry);
 }
 
@@ -175,6 +188,7 @@ void RangeWalk::Judge(std::size_t index, const StoredState& state) {
   } else if (stamp == Stamp{} && !state.found) {
     if (item.target.found) Change(index, {});
   } else {
+    copies_bytes_ += item.key.size() + state.value.size();
     copies_.push_back({.key = item.key,
                        .value = state.value,
                        .kind = state.found ? WriteKind::kPut : WriteKind::kDelete,
@@ -187,16 +201,19 @@ void RangeWalk::Change(std::size_t index, StoredState state) {
   actions_.push_back(range::Change{last_attempt_, page_[index].key, std::move(state)});
 }
 
-// The page is settled: copy, then the next page, then the next pass.
+// A slice is settled: copy, then the next slice, the next page, the next pass.
 void RangeWalk::NextStep(TimePoint now) {
   due_ = kNever;
   if (result_ != Result::kRuns) return;
-  if (!copies_.empty()) return SendCopy(now);
+  const bool copies = unsettled_.empty() ? !copies_.empty() : copies_bytes_ >= options_.copy_bytes;
+  if (copies) return SendCopy(now);
+  if (!unsettled_.empty()) return SettleSlice(now);
   cursor_ = next_cursor_;
   if (cursor_.empty() && !passes_.empty()) passes_.pop_back();
   if (!passes_.empty()) return SendScan(now);
   if (last_) {
     copies_.push_back(*std::exchange(last_, std::nullopt));
+    copies_bytes_ += copies_.back().key.size() + copies_.back().value.size();
     return SendCopy(now);
   }
   result_ = Result::kDone;
@@ -227,8 +244,11 @@ void RangeWalk::OnCopied(range::Attempt attempt, Errc errc, TimePoint now) {
   }
   if (!Succeeded(errc, &RangeWalk::SendCopy, now)) return;
   copy_items_ = SIZE_MAX;
-  const std::size_t copied = std::exchange(copying_, 0);
-  copies_.erase(copies_.begin(), copies_.begin() + static_cast<std::ptrdiff_t>(copied));
+  const auto end = copies_.begin() + static_cast<std::ptrdiff_t>(std::exchange(copying_, 0));
+  for (auto copied = copies_.begin(); copied != end; ++copied) {
+    copies_bytes_ -= copied->key.size() + copied->value.size();
+  }
+  copies_.erase(copies_.begin(), end);
   NextStep(now);
 }
 

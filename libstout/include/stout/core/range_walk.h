@@ -36,6 +36,9 @@ struct WalkOptions {
 /// | is of our epoch                                  | a copy with the state's own stamp      |
 /// | is of an older epoch                             | a copy with the stamp (our epoch, 0)   |
 ///
+/// A page is settled in slices, because its values may be large. A slice grows and shrinks, so that
+/// its values have about the size of a copy. A fill copies as soon as it has enough for one.
+///
 /// Sweep: each unsettled state of each member is settled. At the end every state is settled.
 ///
 /// Owner: a RangeKeeper.   Threads: none of its own.
@@ -84,6 +87,8 @@ class RangeWalk {
 
  private:
   using Step = void (RangeWalk::*)(TimePoint);
+  /// Keys. It bounds the values of a slice that was thought to be small.
+  static constexpr std::size_t kMaxSlice = 64;
   enum class Role : std::uint8_t { kSwept, kSource, kTarget };
   /// A walk over all keys of one member.
   struct Pass {
@@ -102,7 +107,7 @@ class RangeWalk {
   void Compare(const ScanResult& page, TimePoint now);
   void SendRead(TimePoint now);
   void StartSettling(TimePoint now);
-  void SettlePage(TimePoint now);
+  void SettleSlice(TimePoint now);
   void TryAgain(std::size_t index, Errc errc);
   void Fail(const std::string& key, Errc errc);
   void Judge(std::size_t index, const StoredState& state);
@@ -131,7 +136,11 @@ class RangeWalk {
   std::map<FetchId, std::size_t> settling_;  // likewise
   std::map<range::Attempt, std::size_t> changing_;
   int failed_tries_ = 0;  // of the page
+  std::size_t slice_keys_ = kMaxSlice / 4;
+  std::size_t slice_bytes_ = 0;  // of the values that were settled in this one
+  bool slice_failed_ = false;    // one of its keys has to be tried again
   std::vector<WriteItem> copies_;
+  std::size_t copies_bytes_ = 0;
   std::size_t copy_items_ = SIZE_MAX;  // of the next copy
   std::optional<WriteItem> last_;
   std::size_t copying_ = 0;     // the first items of copies_, in the copy under way
