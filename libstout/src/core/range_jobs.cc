@@ -84,6 +84,7 @@ void RangeKeeper::Work(TimePoint now) {
 
 // A member is filled first if all states are equal at all members anyway, as in mode sc.
 void RangeKeeper::ChooseJob(TimePoint now) {
+  if (HasNoRoom()) return Lose();  // the next owner forgets the former members
   const auto next = NextToFill(now);
   if (record_.strong && !want_strong_) {
     RangeRecord record = record_;
@@ -96,6 +97,11 @@ void RangeKeeper::ChooseJob(TimePoint now) {
   } else if (next) {
     StartFill(*next);
   }
+}
+
+bool RangeKeeper::HasNoRoom() const {
+  const MemberMask needed = set_.in() | wanted_;
+  return lacks_ && record_.members.size() == kMaxMembers && needed != ~MemberMask{0};
 }
 
 std::optional<MemberIndex> RangeKeeper::NextToFill(TimePoint now) {

@@ -72,7 +72,8 @@ class RangeKeeper {
   void Start(TimePoint now);
   /// The datalets that are to be in; at least one. By default those that are in at the start. Adds
   /// the ones that the record lacks to it, after a transaction that is under way, and while it has
-  /// fewer than kMaxMembers.
+  /// fewer than kMaxMembers. If former members take the place of one, the range is over, so that
+  /// the next owner forgets them.
   void Want(std::vector<std::string> datalets, TimePoint now);
   /// Walks take at most this many keys in a page, and bytes in a copy.
   void LimitWalks(std::size_t page_keys, std::size_t copy_bytes);
@@ -169,6 +170,8 @@ class RangeKeeper {
   void OnMarkChanged(Errc errc, TimePoint now);
   void Work(TimePoint now);
   void ChooseJob(TimePoint now);
+  /// A wanted datalet cannot be added because of members that are neither in nor wanted.
+  [[nodiscard]] bool HasNoRoom() const;
   [[nodiscard]] std::optional<MemberIndex> NextToFill(TimePoint now);
   void StartSweep(TimePoint now);
   void StartFill(MemberIndex target);
