@@ -368,6 +368,15 @@ TEST_CASE("a wanted datalet that the record lacks is added and filled", "[keeper
   }
 }
 
+TEST_CASE("if no datalet is wanted all members stay", "[keeper]") {
+  Range range(2);
+  range.Serve(2);
+  range.keeper.Want({}, range.now);
+  range.Pass(1s);
+  CHECK(range.Quiet());
+  CHECK(range.keeper.settled());
+}
+
 TEST_CASE("a member that is not wanted leaves, and stays if it is wanted again", "[keeper]") {
   Range range(2);
   range.Serve(2);

@@ -137,12 +137,12 @@ class ReplicatedMap final : public KeyMap {
   }
   void Open(Reply done);
 
-  /// `want`: the datalets that are to be in; at least one. The map adds them to the record, while
-  /// it has fewer than kMaxMembers. If former members take the place of one, the map gives the
-  /// range up, and the next owner forgets them. When all are in, other members leave. `replicas`:
-  /// the stores, by name. A member without a store is not called. One whose store is named as null
-  /// leaves at once. One that gets another store than before leaves and is filled, because that
-  /// store may have lost all.
+  /// `want`: the datalets that are to be in; if empty, as before. The map adds them to the record,
+  /// while it has fewer than kMaxMembers. If former members take the place of one, the map gives
+  /// the range up, and the next owner forgets them. When all are in, other members leave.
+  /// `replicas`: the stores, by name. A member without a store is not called. One whose store is
+  /// named as null leaves at once. One that gets another store than before leaves and is filled,
+  /// because that store may have lost all.
   void Want(std::vector<std::string> want, const std::vector<Replica>& replicas);
   /// Changes what ReplicatedMapOptions::strong says.
   void WantStrong(bool strong);

@@ -42,6 +42,7 @@ void RangeKeeper::Start(TimePoint now) {
 }
 
 void RangeKeeper::Want(std::vector<std::string> datalets, TimePoint now) {
+  if (datalets.empty()) return;  // all members but one would leave
   wanted_datalets_ = std::move(datalets);
   if (stage_ == Stage::kNew) return;
   FindWanted();

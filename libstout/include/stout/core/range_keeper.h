@@ -70,10 +70,10 @@ class RangeKeeper {
   /// Removes the members that are neither in nor wanted from the record, and begins. From now on an
   /// index names a member.
   void Start(TimePoint now);
-  /// The datalets that are to be in; at least one. By default those that are in at the start. Adds
-  /// the ones that the record lacks to it, after a transaction that is under way, and while it has
-  /// fewer than kMaxMembers. If former members take the place of one, the range is over, so that
-  /// the next owner forgets them.
+  /// The datalets that are to be in. An empty list changes nothing. By default those that are in at
+  /// the start. Adds the ones that the record lacks to it, after a transaction that is under way,
+  /// and while it has fewer than kMaxMembers. If former members take the place of one, the range is
+  /// over, so that the next owner forgets them.
   void Want(std::vector<std::string> datalets, TimePoint now);
   /// Walks take at most this many keys in a page, and bytes in a copy.
   void LimitWalks(std::size_t page_keys, std::size_t copy_bytes);
