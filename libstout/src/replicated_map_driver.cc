@@ -304,10 +304,12 @@ void ReplicatedMap::State::Do(range::Unfillable& failed) {
         {});
 }
 
-void ReplicatedMap::State::Do(range::GiveUp&) {
+void ReplicatedMap::State::Do(range::GiveUp& given_up) {
   End(Errc::kFenced);
   if (auto give_up = std::exchange(on_given_up_, {})) {
-    Later([give_up = std::move(give_up)](ErrorCode) mutable { give_up(); }, {});
+    Later([give_up = std::move(give_up),
+           cause = given_up.cause](ErrorCode) mutable { give_up(cause); },
+          {});
   }
 }
 

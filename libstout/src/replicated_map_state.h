@@ -178,7 +178,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   void Do(internal::range::Change& change);
   void Do(internal::range::Serve& serve);
   void Do(internal::range::Unfillable& failed);
-  void Do(internal::range::GiveUp& give_up);
+  void Do(internal::range::GiveUp& given_up);
   [[nodiscard]] Store& StoreOf(MemberIndex m) const;
 
   const Executor strand_;
@@ -192,7 +192,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   const std::function<bool(KeyView)> contains_;
   ReplicatedRange::Commit commit_;
   const ReplicatedRange::UnfillableHandler on_unfillable_;
-  UniqueFunction<void()> on_given_up_;
+  UniqueFunction<void(GivenUp)> on_given_up_;
   internal::ReplicaSet set_;
   Keeper keeper_;
   internal::StrongReads reads_;

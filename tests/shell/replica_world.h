@@ -142,7 +142,11 @@ class ReplicaWorld {
             },
         .on_unfillable = [this](const std::string& datalet, KeyView key,
                                 Errc) { unfillable[datalet] = key; },
-        .on_given_up = [this, epoch] { given_up = epoch; }};
+        .on_given_up =
+            [this, epoch](GivenUp cause) {
+              given_up = epoch;
+              why = cause;
+            }};
     maps_.push_back(std::make_unique<ReplicatedMap>(context.get_executor(), std::move(range),
                                                     std::move(options)));
     return *maps_.back();
@@ -248,6 +252,7 @@ class ReplicaWorld {
   std::function<bool(KeyView)> contains;  ///< of the range; empty: all keys are
   std::array<std::unique_ptr<GatedStore>, kMembers> stores;
   Epoch given_up = 0;
+  std::optional<GivenUp> why;                     ///< it was given up
   std::map<std::string, std::string> unfillable;  ///< the last key of each datalet
 
  private:

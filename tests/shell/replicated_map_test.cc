@@ -268,6 +268,7 @@ TEST_CASE("an owner whose transaction comes too late gives the range up", "[repl
   world.RunUntil([&] { return answer.has_value(); });
   CHECK(*answer == Errc::kFenced);
   CHECK(world.given_up == 1);
+  CHECK(world.why == GivenUp::kFenced);
 }
 
 TEST_CASE("an owner that no member answers gives the range up", "[replicated]") {
@@ -276,6 +277,7 @@ TEST_CASE("an owner that no member answers gives the range up", "[replicated]") 
   for (const auto& store : world.stores) store->Shut();
   CHECK(world.Put(map, "k", "1") == Errc::kFenced);
   CHECK(world.given_up == 1);
+  CHECK(world.why == GivenUp::kSilent);
   CHECK(world.IsIn(0));
   CHECK(world.IsIn(1));
 }

@@ -221,6 +221,7 @@ TEST_CASE("the last member whose store is replaced ends the range", "[replicated
   replicas[0].store = world.stores[1].get();
   world.On(map, [&] { map.Want(world.want, replicas); });
   world.RunUntil([&] { return world.given_up == 1; });
+  CHECK(world.why == GivenUp::kLost);
   CHECK(In(world.registry.record) == world.want);
 }
 

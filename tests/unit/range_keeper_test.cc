@@ -363,7 +363,7 @@ TEST_CASE("a wanted datalet that the record lacks is added and filled", "[keeper
       range.keeper.Want({"d0", "last"}, range.now);
       CHECK(range.keeper.record().members.size() == kMaxMembers);
       range.Pass(50ms);
-      range.Next<range::GiveUp>();
+      CHECK(range.Next<range::GiveUp>().cause == GivenUp::kFull);
     }
   }
 }
@@ -475,7 +475,7 @@ TEST_CASE("if all members are silent none leaves, and the owner gives up", "[kee
   }
   SECTION("none does") {
     range.Pass(1s);
-    range.Next<range::GiveUp>();
+    CHECK(range.Next<range::GiveUp>().cause == GivenUp::kSilent);
   }
 }
 

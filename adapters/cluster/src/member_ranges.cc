@@ -159,7 +159,8 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
                               registry.Change(std::move(change), std::move(handler));
                             },
                         .on_unfillable = WarnUnfillable(order.range),
-                        .on_given_up = std::move(order.on_given_up)},
+                        .on_given_up = [given_up = std::move(order.on_given_up)](
+                                           GivenUp) mutable { given_up(); }},
         std::move(options));
     if (map->trouble()) return Complain(order, *map->trouble());
     ReplicatedMap* const opened = map.get();

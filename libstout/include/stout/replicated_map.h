@@ -63,7 +63,7 @@ struct ReplicatedRange {
   UnfillableHandler on_unfillable{};
   /// Called once on the strand if the map loses the range by itself: give the lease back. May be
   /// empty.
-  UniqueFunction<void()> on_given_up{};
+  UniqueFunction<void(GivenUp cause)> on_given_up{};
 };
 
 struct ReplicatedMapOptions {

@@ -84,7 +84,7 @@ void RangeKeeper::Work(TimePoint now) {
 
 // A member is filled first if all states are equal at all members anyway, as in mode sc.
 void RangeKeeper::ChooseJob(TimePoint now) {
-  if (HasNoRoom()) return Lose();  // the next owner forgets the former members
+  if (HasNoRoom()) return Lose(GivenUp::kFull);  // the next owner forgets the former members
   const auto next = NextToFill(now);
   if (record_.strong && !want_strong_) {
     RangeRecord record = record_;

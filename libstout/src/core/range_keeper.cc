@@ -84,7 +84,7 @@ void RangeKeeper::OnFenced(range::Attempt attempt, Errc errc, TimePoint now) {
   if (!called) return;
   Member& member = members_[*called];
   member.attempt = 0;
-  if (errc == Errc::kFenced && stage_ != Stage::kServing) return Lose();
+  if (errc == Errc::kFenced && stage_ != Stage::kServing) return Lose(GivenUp::kFenced);
   if (stage_ == Stage::kServing) {
     errc == Errc::kOk ? OnTargetFenced(now) : StopJob(now);
   } else if (errc == Errc::kOk) {
@@ -156,7 +156,7 @@ void RangeKeeper::OnCommitted(range::Attempt attempt, Errc errc, const ChangeAns
     revision_ = answer.revision;
     OnAgreed(now);
   } else if (errc == Errc::kOk || errc == Errc::kFenced) {
-    return Lose();
+    return Lose(GivenUp::kFenced);
   } else {
     commit_due_ = SaturatingAdd(now, options_.walk.retry);
   }
@@ -214,7 +214,7 @@ void RangeKeeper::OnLost(MemberIndex member, TimePoint now) {
 
 void RangeKeeper::OnFencedOut(MemberIndex member, TimePoint now) {
   const bool counts = (set_.required() & MaskOf(member)) != 0;
-  if (counts || stage_ != Stage::kServing) return Lose();
+  if (counts || stage_ != Stage::kServing) return Lose(GivenUp::kFenced);
   if (Fills() && member == target_) StopJob(now);
   Advance(now);
 }
@@ -239,7 +239,7 @@ bool RangeKeeper::IsDue(TimePoint due, TimePoint now) {
   return false;
 }
 
-void RangeKeeper::Lose() {
+void RangeKeeper::Lose(GivenUp cause) {
   if (stage_ == Stage::kOver) return;
   stage_ = Stage::kOver;
   walk_.reset();
@@ -247,7 +247,7 @@ void RangeKeeper::Lose() {
   job_ = Job::kNone;
   next_tick_ = kNever;
   set_.FailAll(Errc::kFenced);
-  actions_.push_back(range::GiveUp{});
+  actions_.push_back(range::GiveUp{cause});
 }
 
 std::optional<MemberIndex> RangeKeeper::CalledMember(range::Attempt attempt) const {
@@ -280,7 +280,7 @@ void RangeKeeper::TakeOver(TimePoint now) {
   if (ready != 0 && (hoped == 0 || IsDue(limit, now))) {
     EndTakeOver(ready, now);
   } else if (ready == 0 && IsDue(SaturatingAdd(limit, options_.member_timeout), now)) {
-    Lose();
+    Lose(hoped == 0 ? GivenUp::kLost : GivenUp::kSilent);
   }
 }
 

@@ -84,7 +84,9 @@ void RangeKeeper::DropMembers(TimePoint now) {
   });
   if (Fills() && !job_proposed_ && ((lost | failing) & MaskOf(target_)) != 0) StopJob(now);
   // A member that is lost has not all data. Other members have, even if they do not answer now.
-  if ((in & ~lost & ~hopeless) == 0) return Lose();
+  if ((in & ~lost & ~hopeless) == 0) {
+    return Lose((in & ~lost) == 0 ? GivenUp::kLost : GivenUp::kSilent);
+  }
   MemberMask leaving = in & lost;
   failing &= in & ~lost;
   if ((in & ~lost & ~failing) == 0) failing = LeaveOne(failing, failing & ~silent);

@@ -28,6 +28,20 @@ void RemoveFormerMembers(RangeRecord& record, const std::vector<std::string>& wa
   });
 }
 
+std::string_view Describe(GivenUp cause) {
+  switch (cause) {
+    case GivenUp::kFenced:
+      return "another owner has the range";
+    case GivenUp::kSilent:
+      return "no member that is in answers";
+    case GivenUp::kLost:
+      return "all members that are in have lost what they had";
+    case GivenUp::kFull:
+      return "former members fill the record, which the next owner clears";
+  }
+  return "unknown";
+}
+
 }  // namespace stout::inline v1
 
 namespace stout::internal {

@@ -103,6 +103,7 @@ struct Unfillable {
 };
 /// The range is over for this owner: stop all engines, and give the lease back.
 struct GiveUp {
+  GivenUp cause;
   bool operator==(const GiveUp&) const = default;
 };
 

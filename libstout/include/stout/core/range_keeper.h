@@ -185,7 +185,7 @@ class RangeKeeper {
   void Propose(RangeRecord record);
   void SendCommit();
   void OnAgreed(TimePoint now);
-  void Lose();
+  void Lose(GivenUp cause);
 
   [[nodiscard]] std::optional<MemberIndex> CalledMember(range::Attempt attempt) const;
   void Probe(MemberMask members, TimePoint now);

@@ -41,6 +41,16 @@ inline constexpr std::uint32_t kMaxMembers = 64;
 /// A new owner does it before its take-over: under one owner an index names a member.
 void RemoveFormerMembers(RangeRecord& record, const std::vector<std::string>& wanted);
 
+/// Why an owner ended its range by itself.
+enum class GivenUp : std::uint8_t {
+  kFenced,  ///< another owner has the range
+  kSilent,  ///< no member that is in answers
+  kLost,    ///< all members that are in have lost what they had
+  kFull,    ///< former members fill the record; the next owner forgets them
+};
+/// Returns one line for people, without a full stop.
+[[nodiscard]] std::string_view Describe(GivenUp cause);
+
 /// Index into RangeRecord::members.
 using MemberIndex = std::uint32_t;
 /// One bit for each member. A member beyond kMaxMembers has none.
