@@ -123,6 +123,7 @@ void ReplicatedMap::State::TakeStores(const std::vector<Replica>& replicas) {
 // The keeper has removed or added members.
 void ReplicatedMap::State::SyncMembers() {
   members_.resize(record().members.size());
+  set_.SetLocal(kMaxMembers);
   for (MemberIndex m = 0; m < members_.size(); ++m) {
     if (record().members[m].datalet == local_) set_.SetLocal(m);
   }

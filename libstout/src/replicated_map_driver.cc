@@ -1,6 +1,7 @@
 // A ReplicatedMap drives its RangeKeeper and its StrongReads.
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <chrono>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -12,6 +13,9 @@ namespace stout::inline v1 {
 using namespace internal;
 
 namespace {
+
+// The same answer seems to be later if its age was measured a moment earlier.
+constexpr Duration kClockStep = std::chrono::milliseconds(1);
 
 Errc OutcomeOf(Errc errc) { return errc; }
 Errc OutcomeOf(const ReadResult& result) { return result.errc; }
@@ -55,8 +59,8 @@ void ReplicatedMap::State::Observe() {
     if (const Interposer* const open = member.interposer.get()) {
       const TimePoint read = now - open->SinceRead();
       const TimePoint write = now - open->SinceWrite();
-      if (read > member.read) keeper_.OnProgress(m, false, member.read = read);
-      if (write > member.write) keeper_.OnProgress(m, true, member.write = write);
+      if (read > member.read + kClockStep) keeper_.OnProgress(m, false, member.read = read);
+      if (write > member.write + kClockStep) keeper_.OnProgress(m, true, member.write = write);
     }
     keeper_.SetBusy(m, member.interposer && !member.interposer->IsIdle(), now);
     keeper_.SetDirty(m, member.interposer && member.interposer->HasDirtyKeys(), now);

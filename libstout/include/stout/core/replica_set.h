@@ -115,13 +115,13 @@ class ReplicaSet {
   /// The range is lost: fails all answers.
   void FailAll(Errc errc);
   [[nodiscard]] std::vector<RunReply> TakeReplies() { return std::exchange(replies_, {}); }
-  [[nodiscard]] std::size_t waiting() const { return answers_.size(); }
 
   // --- Reads ------------------------------------------------------------------------------------
 
   /// Chooses by join-the-shortest-queue a member that is in and among `clean`: those at which the
   /// key is clean. Ties go to the local member, then by `random`. Requires that there is one.
   [[nodiscard]] MemberIndex ChooseReader(MemberMask clean, std::uint64_t random) const;
+  /// kMaxMembers: no member is local.
   void SetLocal(MemberIndex member) { local_ = MaskOf(member); }
   void OnReadSent(MemberIndex member) { ++queues_[member].own; }
   void OnReadAnswered(MemberIndex member) { --queues_[member].own; }
