@@ -1,0 +1,311 @@
+// A RangeKeeper at work: fills, marks, changes of the mode, sweeps.
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tests/support/catch.h"
+#include "tests/unit/keeper_range.h"
+
+namespace stout {
+namespace {
+
+TEST_CASE("a member is filled, counts, and then is in", "[keeper]") {
+  Range range(1);
+  range.Serve(1);
+  range.keeper.Want({"d0", "d1"}, range.now);
+  range.AnswerFence();
+  CHECK(range.Next<range::Open>().member == 1);
+  CHECK(range.set.state(1) == MemberState::kFilling);
+  CHECK(range.PassBarrier().members == 3);
+  const auto stamped = [](const char* key, Stamp stamp) {
+    return ScannedKey{key, {.found = true, .value = "", .stamp = stamp}};
+  };
+  range.Scanned(1, {stamped("gone", {2, 1}), stamped("stout:mark:0", {2, 2})});
+  const auto gone = range.Next<range::Settle>();
+  CHECK(gone.key == "gone");
+  range.keeper.OnSettled(gone.id, Errc::kOk, false, {}, range.now);
+  const auto refused = range.Next<range::Change>();
+  CHECK(refused == range::Change{refused.attempt, "gone", {}});
+  range.keeper.OnChanged(refused.attempt, Errc::kPushedBack, range.now);
+  CHECK(range.Quiet());
+  range.Pass(100ms);
+  const auto again = range.Next<range::Settle>();
+  CHECK(again.key == "gone");
+  range.keeper.OnSettled(again.id, Errc::kOk, false, {}, range.now);
+  range.keeper.OnChanged(range.Next<range::Change>().attempt, Errc::kOk, range.now);
+  range.Scanned(0, {stamped("equal", {4, 1}), stamped("new", {4, 2}), stamped("ours", {5, 3}),
+                    stamped("dirty", {4, 3})});
+  const auto read = range.Next<range::Read>();
+  CHECK(read.member == 1);
+  CHECK(read.keys.size() == 4);
+  range.keeper.OnRead(
+      read.attempt,
+      {.errc = Errc::kOk, .states = {{.found = true, .value = "", .stamp = {4, 1}}, {}, {}, {}}},
+      range.now);
+  for (int i = 0; i < 3; ++i) {
+    const auto settle = range.Next<range::Settle>();
+    const bool dirty = settle.key == "dirty";
+    const Stamp stamp = settle.key == "ours" ? Stamp{5, 3} : Stamp{4, 2};
+    range.keeper.OnSettled(settle.id, Errc::kOk, dirty, {true, settle.key, stamp}, range.now);
+  }
+  const auto copy = range.Next<range::Copy>();
+  CHECK(copy.items == std::vector<WriteItem>{{"new", "new", WriteKind::kPut, 0},
+                                             {"ours", "ours", WriteKind::kPut, 3}});
+  range.keeper.OnCopied(copy.attempt, {}, range.now);
+  const auto identity = range.Next<range::Copy>();
+  CHECK(identity.items == std::vector<WriteItem>{{"stout:datalet:0", "d1", WriteKind::kPut, 0}});
+  range.keeper.OnCopied(identity.attempt, {}, range.now);
+  CHECK(range.set.state(1) == MemberState::kEntering);
+  CHECK(range.PassBarrier().members == 2);
+  CHECK(range.Agree().members[1].in);
+  CHECK(range.set.in() == 3);
+  CHECK(range.keeper.settled());
+}
+
+/// Begins to fill the second of two members, up to its copy of these keys.
+range::Copy CopyOf(Range& range, const std::vector<std::string>& keys) {
+  range.Serve(1);
+  range.keeper.Want({"d0", "d1"}, range.now);
+  range.AnswerFence();
+  range.Next<range::Open>();
+  range.PassBarrier();
+  range.Scanned(1, {});
+  std::vector<ScannedKey> scanned;
+  for (const std::string& key : keys) scanned.push_back({key, {true, "", {4, 1}}});
+  range.Scanned(0, scanned);
+  const auto read = range.Next<range::Read>();
+  range.keeper.OnRead(read.attempt, {Errc::kOk, std::vector<StoredState>(keys.size())}, range.now);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const auto settle = range.Next<range::Settle>();
+    range.keeper.OnSettled(settle.id, Errc::kOk, false, {true, "v", {4, 1}}, range.now);
+  }
+  return range.Next<range::Copy>();
+}
+
+TEST_CASE("a state that a target will never take ends its fill for a while that grows",
+          "[keeper]") {
+  Range range(1);
+  const Errc errc = GENERATE(Errc::kRefused, Errc::kTooLarge);
+  const auto all = CopyOf(range, {"a", "b", "c"});
+  CHECK(all.items.size() == 3);
+  range.keeper.OnCopied(all.attempt, {Errc::kOk, {{1, errc}}}, range.now);
+  const auto first = range.Next<range::Copy>();
+  CHECK(first.items == std::vector<WriteItem>{{"a", "v", WriteKind::kPut, 0}});
+  range.keeper.OnCopied(first.attempt, {}, range.now);
+  const auto rest = range.Next<range::Copy>();
+  CHECK(rest.items.size() == 2);
+  range.keeper.OnCopied(rest.attempt, {errc, {}}, range.now);
+  const auto refused = range.Next<range::Copy>();
+  CHECK(refused.items.size() == 1);
+  range.keeper.OnCopied(refused.attempt, {errc, {}}, range.now);
+  CHECK(range.Next<range::Unfillable>() == range::Unfillable{1, "b", errc});
+  CHECK(range.Next<range::Shut>().member == 1);
+  range.Pass(1900ms);
+  CHECK(range.Quiet());
+  range.Pass(100ms);
+  range.AnswerFence();
+  range.Next<range::Open>();
+  range.PassBarrier();
+  range.Scanned(1, {});
+  range.Scanned(0, {});
+  const auto identity = range.Next<range::Copy>();
+  range.keeper.OnCopied(identity.attempt, {errc, {}}, range.now);
+  CHECK(range.Next<range::Unfillable>().key == "stout:datalet:0");
+  range.Next<range::Shut>();
+  range.Pass(3900ms);
+  CHECK(range.Quiet());
+  range.Pass(100ms);
+  CHECK(range.Next<range::Fence>().member == 1);
+}
+
+TEST_CASE("a fill holds few large values at a time", "[keeper]") {
+  Range range(1);
+  range.Serve(1);
+  range.keeper.Want({"d0", "d1"}, range.now);
+  range.AnswerFence();
+  range.Next<range::Open>();
+  range.PassBarrier();
+  range.Scanned(1, {});
+  const bool large = GENERATE(true, false);
+  const std::string value(large ? WalkOptions().copy_bytes : 1, 'v');
+  constexpr std::size_t kKeys = 256;
+  std::vector<ScannedKey> scanned;
+  for (std::size_t i = 0; i < kKeys; ++i)
+    scanned.push_back({std::to_string(i), {true, "", {4, 1}}});
+  range.Scanned(0, std::move(scanned));
+  const auto read = range.Next<range::Read>();
+  range.keeper.OnRead(read.attempt, {Errc::kOk, std::vector<StoredState>(kKeys)}, range.now);
+  std::size_t settled = 0;
+  std::size_t held = 0;
+  std::size_t most = 0;
+  std::size_t copies = 0;
+  for (std::size_t copied = 0; copied < kKeys;) {
+    REQUIRE_FALSE(range.Quiet());
+    if (std::holds_alternative<range::Settle>(range.actions.front())) {
+      const auto settle = range.Next<range::Settle>();
+      range.keeper.OnSettled(settle.id, Errc::kOk, false, {true, value, {4, 1}}, range.now);
+      ++settled;
+      most = std::max(most, ++held);
+    } else {
+      const auto copy = range.Next<range::Copy>();
+      ++copies;
+      copied += copy.items.size();
+      held -= copy.items.size();
+      range.keeper.OnCopied(copy.attempt, {}, range.now);
+    }
+  }
+  CHECK(settled == kKeys);
+  CHECK(most == (large ? 16 : kKeys));
+  CHECK(copies == (large ? kKeys : 1));
+}
+
+TEST_CASE("a key that no member can read ends a fill", "[keeper]") {
+  Range range(1);
+  const auto copy = CopyOf(range, {"a"});
+  range.keeper.OnCopied(copy.attempt, {Errc::kTransient, {}}, range.now);
+  range.Pass(100ms);
+  const auto again = range.Next<range::Copy>();
+  CHECK(again.items == copy.items);
+  range.keeper.OnFencedOut(1, range.now);
+  range.Next<range::Shut>();
+  range.Pass(2s);
+  range.AnswerFence();
+  range.Next<range::Open>();
+  range.PassBarrier();
+  range.Scanned(1, {{"a", {true, "", {4, 1}}}});
+  int tries = 0;
+  for (; tries < WalkOptions().settle_tries; ++tries) {
+    const auto settle = range.Next<range::Settle>();
+    range.keeper.OnProgress(1, true, range.now);
+    range.keeper.OnSettled(settle.id, Errc::kCorrupt, false, {}, range.now);
+    range.Pass(100ms);
+  }
+  CHECK(range.Next<range::Unfillable>() == range::Unfillable{1, "a", Errc::kCorrupt});
+  CHECK(range.Next<range::Shut>().member == 1);
+}
+
+TEST_CASE("a member that fails while it is filled is shut and tried again later", "[keeper]") {
+  Range range(1);
+  range.Serve(1);
+  range.keeper.Want({"d0", "d1"}, range.now);
+  range.AnswerFence();
+  range.Next<range::Open>();
+  range.PassBarrier();
+  range.Next<range::Scan>();  // never answered
+  range.Pass(2s);
+  CHECK(range.Next<range::Shut>().member == 1);
+  CHECK(range.set.state(1) == MemberState::kOut);
+  CHECK(range.Quiet());
+  range.Pass(2s);
+  CHECK(range.Next<range::Fence>().member == 1);
+}
+
+TEST_CASE("a mark is written when all members have passed its barrier", "[keeper]") {
+  Range range;
+  range.Serve();
+  range.Pass(0s);
+  CHECK(range.Quiet());
+  for (int i = 0; i < 3; ++i) range.set.NextVersion();
+  range.Pass(0s);
+  const auto barrier = range.Next<range::Barrier>();
+  range.set.NextVersion();  // after the start of the barrier
+  for (MemberIndex m = 0; m < 3; ++m) {
+    CHECK(range.Quiet());
+    range.set.OnReply(barrier.id, m, Errc::kOk);
+    for (const RunReply& reply : range.set.TakeReplies()) range.keeper.OnReply(reply, range.now);
+  }
+  const auto refused = range.Next<range::Change>();
+  CHECK(refused.key == "stout:mark:0");
+  CHECK(refused.state.value == "5:3");
+  range.keeper.OnChanged(refused.attempt, Errc::kPushedBack, range.now);
+  CHECK(range.keeper.mark() == 0);
+  CHECK(range.Quiet());
+  range.Pass(100ms);
+  range.PassBarrier();
+  const auto change = range.Next<range::Change>();
+  CHECK(change.state.value == "5:4");
+  range.set.NextVersion();  // of the mark itself
+  range.keeper.OnChanged(change.attempt, Errc::kOk, range.now);
+  CHECK(range.keeper.mark() == 4);
+  range.set.NextVersion();
+  range.Pass(50ms);
+  CHECK(range.Quiet());
+  range.Pass(50ms);
+  CHECK(range.PassBarrier().members == 7);
+  const auto last = range.Next<range::Change>();
+  CHECK(last.state.value == "5:6");
+  range.set.NextVersion();
+  range.keeper.OnChanged(last.attempt, Errc::kOk, range.now);
+  range.Pass(1s);
+  CHECK(range.Quiet());  // nothing but the mark has changed
+}
+
+TEST_CASE("no mark is begun while a member lacks a change that it refused", "[keeper]") {
+  Range range;
+  range.Serve();
+  range.set.NextVersion();
+  range.keeper.OnRefused(2, range.now);
+  range.now += 1ms;
+  range.keeper.OnProgress(0, true, range.now);
+  range.Pass(1s);
+  while (!range.Quiet() && std::holds_alternative<range::Read>(range.actions.front())) {
+    range.Next<range::Read>();  // a probe
+  }
+  CHECK_FALSE(range.Agree().members[2].in);
+  CHECK(range.Next<range::Shut>().member == 2);
+  CHECK(range.PassBarrier().members == 3);
+}
+
+TEST_CASE("mode sc begins with a transaction after a barrier, and waits for all before",
+          "[keeper]") {
+  Range range;
+  range.Serve();
+  range.keeper.WantStrong(false, range.now);
+  CHECK(range.set.strong());
+  CHECK_FALSE(range.Agree().strong);
+  CHECK_FALSE(range.set.strong());
+  range.keeper.WantStrong(true, range.now);
+  CHECK(range.set.strong());
+  CHECK_FALSE(range.keeper.record().strong);
+  SECTION("unless the wish changes") {
+    range.keeper.WantStrong(false, range.now);
+    CHECK_FALSE(range.set.strong());
+    range.PassBarrier();
+    CHECK(range.Quiet());
+  }
+  SECTION("which waits for the barrier") {
+    range.PassBarrier();
+    range.keeper.WantStrong(false, range.now);
+    CHECK(range.set.strong());  // the transaction may be in force
+    CHECK(range.Agree().strong);
+    CHECK_FALSE(range.Agree().strong);
+  }
+}
+
+TEST_CASE("a sweep settles what no mark covers, and records its end", "[keeper]") {
+  Range range(1);
+  range.keeper.Start(range.now);
+  range.AnswerFence();
+  range.AnswerRead("4:7");
+  range.Agree();
+  range.Next<range::Open>();
+  range.Next<range::Serve>();
+  range.Scanned(0, {{"settled", {true, "", {4, 7}}}, {"unsettled", {false, "", {4, 8}}}});
+  const auto settle = range.Next<range::Settle>();
+  CHECK(settle.key == "unsettled");
+  CHECK(settle.gather);
+  CHECK(range.Quiet());
+  range.keeper.OnSettled(settle.id, Errc::kOk, true, {}, range.now);
+  range.PassBarrier();
+  const RangeRecord record = range.Agree();
+  CHECK(record.swept == 4);
+  CHECK(record.closed.empty());
+  CHECK(range.set.IsSettled({4, 8}));
+}
+
+}  // namespace
+}  // namespace stout
