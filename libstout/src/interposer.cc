@@ -256,6 +256,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
   bool HasDirtyKeys() const { return engine_ && engine_->HasDirtyKeys(); }
   Duration SinceRead() const { return Now() - last_read_; }
   Duration SinceWrite() const { return Now() - last_write_; }
+  std::size_t ReadQueue() const { return read_queue_; }
   Epoch epoch() const { return engine_ ? engine_->epoch() : 0; }
   EngineStats Stats() const { return engine_ ? engine_->Stats() : EngineStats{}; }
 
@@ -438,7 +439,10 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
       Impl& impl = *self;
       asio::post(impl.strand_, [self = std::move(self), lane = owned->lane, id = owned->id,
                                 result = std::move(result)]() mutable {
-        if (result.errc == Errc::kOk) self->last_read_ = self->Now();
+        if (result.errc == Errc::kOk) {
+          self->last_read_ = self->Now();
+          self->read_queue_ = result.queue;
+        }
         self->engine_->ReadDone(lane, id, std::move(result), self->Now());
         self->Turn();
       });
@@ -520,6 +524,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
   Errc closed_ = Errc::kOk;         // or kClosed or kFenced
   TimePoint last_read_{};           // that succeeded, or when it opened
   TimePoint last_write_{};          // likewise
+  std::size_t read_queue_ = 0;
   std::atomic<bool> abandoned_ = false;
   bool forgotten_ = false;  // nothing is ever run again
   std::weak_ptr<asio::any_io_executor> work_;
@@ -608,6 +613,7 @@ bool Interposer::IsIdle() const { return impl_->IsIdle(); }
 bool Interposer::HasDirtyKeys() const { return impl_->HasDirtyKeys(); }
 Duration Interposer::SinceRead() const { return impl_->SinceRead(); }
 Duration Interposer::SinceWrite() const { return impl_->SinceWrite(); }
+std::size_t Interposer::ReadQueue() const { return impl_->ReadQueue(); }
 Epoch Interposer::epoch() const { return impl_->epoch(); }
 EngineStats Interposer::Stats() const { return impl_->Stats(); }
 

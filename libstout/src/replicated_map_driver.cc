@@ -113,6 +113,7 @@ void ReplicatedMap::State::Fetch(const reads::Fetch& fetch) {
     const auto self = weak.lock();
     if (!self || self->members_[m].opened != opened) return;
     self->set_.OnReadAnswered(m);
+    self->set_.OnQueueLength(m, self->interposer(m).ReadQueue());
     self->fetched_.push_back({token, m, ErrcOf(ec), std::move(state)});
     self->SchedulePump();
   });

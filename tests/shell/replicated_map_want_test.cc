@@ -200,6 +200,26 @@ TEST_CASE("a late answer of a member's former store is no loss of the next one",
   world.Turn();
 }
 
+TEST_CASE("reads join the shortest queue of the members' stores", "[replicated]") {
+  ReplicaWorld world;
+  ReplicatedMapOptions options = ReplicaWorld::Quick();
+  options.cache_bytes = 0;
+  ReplicatedMap& map = world.Open(options);
+  world.RunUntil([&] { return world.IsSettled(map); });
+  int reads = 0;
+  const auto read = [&] { CHECK(world.Get(map, std::to_string(++reads)) == "-"); };
+  for (MemberIndex m = 0; m < 2; ++m) {
+    world.stores[m]->LengthenQueue(9);
+    for (const std::size_t before = world.stores[m]->reads(); world.stores[m]->reads() == before;) {
+      read();
+    }
+  }
+  const auto busy = [&] { return world.stores[0]->reads() + world.stores[1]->reads(); };
+  const std::size_t before = busy();
+  for (int i = 0; i < 20; ++i) read();
+  CHECK(busy() == before);
+}
+
 TEST_CASE("a member whose store is known to be silent leaves at once", "[replicated]") {
   ReplicaWorld world;
   ReplicatedMapOptions options = ReplicaWorld::Quick();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <deque>
 #include <memory>
 #include <utility>
@@ -25,6 +26,9 @@ class GatedStore final : public Store {
   void Drop() {
     for (UniqueFunction<void()>& call : std::exchange(calls_, {})) lost_.push_back(std::move(call));
   }
+  /// Its answers to reads report a queue that is longer by this.
+  void LengthenQueue(std::size_t requests) { queue_ = requests; }
+  [[nodiscard]] std::size_t reads() const { return reads_; }
   [[nodiscard]] std::size_t waiting() const { return calls_.size(); }
   [[nodiscard]] Store& underneath() { return *store_; }
 
@@ -36,8 +40,12 @@ class GatedStore final : public Store {
     });
   }
   void Read(const ReadBatch& batch, ReadHandler handler) override {
+    ++reads_;
     Pass(is_shut_, [this, &batch, handler = std::move(handler)]() mutable {
-      store_->Read(batch, std::move(handler));
+      store_->Read(batch, [this, handler = std::move(handler)](ReadResult result) mutable {
+        result.queue += queue_;
+        handler(std::move(result));
+      });
     });
   }
   void NewEpoch(EpochHandler handler) override {
@@ -65,6 +73,8 @@ class GatedStore final : public Store {
   std::unique_ptr<Store> store_;
   bool is_shut_ = false;
   bool holds_writes_ = false;
+  std::size_t queue_ = 0;
+  std::size_t reads_ = 0;
   std::deque<UniqueFunction<void()>> calls_;
   std::deque<UniqueFunction<void()>> lost_;  // a call keeps its batch
 };

@@ -232,6 +232,8 @@ class Interposer {
   /// since the opening.
   [[nodiscard]] Duration SinceRead() const;
   [[nodiscard]] Duration SinceWrite() const;
+  /// Returns ReadResult::queue of the last batch of reads that succeeded.
+  [[nodiscard]] std::size_t ReadQueue() const;
 
   [[nodiscard]] Epoch epoch() const;
   [[nodiscard]] EngineStats Stats() const;
