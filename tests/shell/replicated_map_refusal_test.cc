@@ -12,6 +12,28 @@
 namespace stout {
 namespace {
 
+TEST_CASE("a change that one member refuses is undone at all members", "[replicated]") {
+  ReplicaWorld world;
+  ReplicatedMap& map = world.Open();
+  CHECK_FALSE(world.Put(map, "k", "1"));
+  const bool always = GENERATE(false, true);
+  int refused = 0;
+  world.refuse = [&](MemberIndex m, KeyView key) {
+    return m == 1 && key == "k" && (always || refused == 0) && ++refused > 0;
+  };
+  CHECK(world.Put(map, "k", "2") == Errc::kRefused);
+  // It leaves if it refuses even what it has.
+  if (always) world.RunUntil([&] { return !world.IsIn(1) && !map.Stats().members[1].in; });
+  CHECK(world.Get(map, "k") == "1");
+  CHECK(world.IsIn(1) != always);
+  CHECK(world.StatesOf(0).at("k").value == "1");
+  CHECK(world.StatesOf(1).at("k").value == "1");
+  world.refuse = {};
+  CHECK_FALSE(world.Put(map, "k", "3"));
+  world.RunUntil([&] { return world.IsSettled(map); });
+  CHECK(world.StatesOf(1) == world.StatesOf(0));
+}
+
 /// Waits until a mark is durable. Then nothing is under way.
 void AwaitMark(ReplicaWorld& world, ReplicatedMap& map) {
   world.RunUntil([&] { return map.Stats().mark > 0; });

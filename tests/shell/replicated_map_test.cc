@@ -109,39 +109,6 @@ TEST_CASE("keys of other ranges in a member are left alone", "[replicated]") {
   CHECK(map.epoch() == world.registry.owner);
 }
 
-TEST_CASE("a member that stalls leaves, and only then is a write answered", "[replicated]") {
-  ReplicaWorld world;
-  ReplicatedMap& map = world.Open();
-  CHECK_FALSE(world.Put(map, "k", "1"));
-  world.stores[2]->Shut();
-  world.registry.holds = true;
-  std::optional<ErrorCode> answer;
-  world.Begin(map, "k", "2", answer);
-  world.RunUntil([&] { return !world.registry.held.empty(); });
-  world.Turn();
-  CHECK_FALSE(world.registry.held[0].record().members[2].in);
-  CHECK(world.StatesOf(1).at("k").value == "2");
-  CHECK(world.StatesOf(2).at("k").value == "1");
-  CHECK_FALSE(answer);  // the record still names the member
-  world.registry.holds = false;
-  world.registry.Release();
-  world.RunUntil([&] { return answer.has_value(); });
-  CHECK_FALSE(*answer);
-  CHECK_FALSE(world.IsIn(2));
-  CHECK_FALSE(map.Stats().members[2].in);
-
-  SECTION("it returns and is filled, whatever it still had to do") {
-    CHECK_FALSE(world.Put(map, "j", "3"));
-    CHECK_FALSE(world.Put(map, "k", std::nullopt));
-    world.stores[2]->Open();
-    world.RunUntil([&] { return world.IsSettled(map); });
-    CHECK(world.IsIn(2));
-    CHECK(world.StatesOf(2) == world.StatesOf(0));
-    CHECK(world.StatesOf(2).at("j").value == "3");
-    CHECK_FALSE(world.StatesOf(2).at("k").found);
-  }
-}
-
 TEST_CASE("fewer members than min_in take no write", "[replicated]") {
   ReplicaWorld world;
   ReplicatedMapOptions options = ReplicaWorld::Quick();
@@ -280,28 +247,6 @@ TEST_CASE("an owner that no member answers gives the range up", "[replicated]") 
   CHECK(world.why == GivenUp::kSilent);
   CHECK(world.IsIn(0));
   CHECK(world.IsIn(1));
-}
-
-TEST_CASE("a change that one member refuses is undone at all members", "[replicated]") {
-  ReplicaWorld world;
-  ReplicatedMap& map = world.Open();
-  CHECK_FALSE(world.Put(map, "k", "1"));
-  const bool always = GENERATE(false, true);
-  int refused = 0;
-  world.refuse = [&](MemberIndex m, KeyView key) {
-    return m == 1 && key == "k" && (always || refused == 0) && ++refused > 0;
-  };
-  CHECK(world.Put(map, "k", "2") == Errc::kRefused);
-  // It leaves if it refuses even what it has.
-  if (always) world.RunUntil([&] { return !world.IsIn(1) && !map.Stats().members[1].in; });
-  CHECK(world.Get(map, "k") == "1");
-  CHECK(world.IsIn(1) != always);
-  CHECK(world.StatesOf(0).at("k").value == "1");
-  CHECK(world.StatesOf(1).at("k").value == "1");
-  world.refuse = {};
-  CHECK_FALSE(world.Put(map, "k", "3"));
-  world.RunUntil([&] { return world.IsSettled(map); });
-  CHECK(world.StatesOf(1) == world.StatesOf(0));
 }
 
 TEST_CASE("a change overtakes a read at every moment", "[replicated]") {

@@ -1,6 +1,7 @@
 // Members of a ReplicatedMap that come, go, and get other stores.
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -218,6 +219,39 @@ TEST_CASE("reads join the shortest queue of the members' stores", "[replicated]"
   const std::size_t before = busy();
   for (int i = 0; i < 20; ++i) read();
   CHECK(busy() == before);
+}
+
+TEST_CASE("a member that stalls leaves, and only then is a write answered", "[replicated]") {
+  ReplicaWorld world;
+  ReplicatedMap& map = world.Open();
+  CHECK_FALSE(world.Put(map, "k", "1"));
+  world.stores[2]->Shut();
+  world.registry.holds = true;
+  std::optional<ErrorCode> answer;
+  world.Begin(map, "k", "2", answer);
+  world.RunUntil([&] { return !world.registry.held.empty(); });
+  world.Turn();
+  CHECK_FALSE(world.registry.held[0].record().members[2].in);
+  CHECK(world.StatesOf(1).at("k").value == "2");
+  CHECK(world.StatesOf(2).at("k").value == "1");
+  CHECK_FALSE(answer);  // the record still names the member
+  world.registry.holds = false;
+  world.registry.Release();
+  world.RunUntil([&] { return answer.has_value(); });
+  CHECK_FALSE(*answer);
+  CHECK_FALSE(world.IsIn(2));
+  CHECK_FALSE(map.Stats().members[2].in);
+
+  SECTION("it returns and is filled, whatever it still had to do") {
+    CHECK_FALSE(world.Put(map, "j", "3"));
+    CHECK_FALSE(world.Put(map, "k", std::nullopt));
+    world.stores[2]->Open();
+    world.RunUntil([&] { return world.IsSettled(map); });
+    CHECK(world.IsIn(2));
+    CHECK(world.StatesOf(2) == world.StatesOf(0));
+    CHECK(world.StatesOf(2).at("j").value == "3");
+    CHECK_FALSE(world.StatesOf(2).at("k").found);
+  }
 }
 
 TEST_CASE("a member whose store is known to be silent leaves at once", "[replicated]") {
