@@ -159,8 +159,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
                               registry.Change(std::move(change), std::move(handler));
                             },
                         .on_unfillable = WarnUnfillable(order.range),
-                        .on_given_up = [given_up = std::move(order.on_given_up)](
-                                           GivenUp) mutable { given_up(); }},
+                        .on_given_up = WarnGivenUp(order)},
         std::move(options));
     if (map->trouble()) return Complain(order, *map->trouble());
     ReplicatedMap* const opened = map.get();
@@ -176,6 +175,13 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     return [range](const std::string& datalet, KeyView key, Errc errc) {
       spdlog::warn("range {}: {} cannot be filled because of the key '{}': {}", range, datalet, key,
                    Describe(errc));
+    };
+  }
+
+  static UniqueFunction<void(GivenUp)> WarnGivenUp(Order& order) {
+    return [range = order.range, done = std::move(order.on_given_up)](GivenUp cause) mutable {
+      spdlog::warn("range {} is given up: {}", range, Describe(cause));
+      if (done) done();
     };
   }
 
