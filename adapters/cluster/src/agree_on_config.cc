@@ -1,10 +1,7 @@
 #include <fmt/format.h>
 
-#include <boost/asio/use_future.hpp>
 #include <chrono>
-#include <exception>
 #include <future>
-#include <optional>
 #include <thread>
 #include <utility>
 

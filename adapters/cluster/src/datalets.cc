@@ -13,14 +13,20 @@
 namespace stout {
 namespace {
 
-// Between two attempts to open a store, and between two questions to one that is open.
-constexpr auto kOpenPause = std::chrono::seconds(1);
+// Between two questions to a store that is open, and before the second attempt to open one; the
+// pauses grow to kLongestPause.
+constexpr auto kQuestionPause = std::chrono::seconds(1);
+constexpr auto kLongestPause = std::chrono::seconds(5);
 
 // Returns why a store could lose an acknowledged write without notice; null if it cannot.
 const char* WhyUnsafe(const StoreTraits& traits) {
   if (!traits.durable && !traits.detects_loss)
     return "it is not durable: add detect_loss=true to its URL, so that a loss is noticed";
   return nullptr;
+}
+
+Datalets::Clock::duration OpenPause(int attempts) {
+  return std::min<Datalets::Clock::duration>(attempts * kQuestionPause, kLongestPause);
 }
 
 // Asks a store whether it is there, and still has what it had.
@@ -60,6 +66,9 @@ void Datalets::Add(const std::string& id, const std::string& url) {
 bool Datalets::Poll(Duration limit) {
   std::unique_lock lock(mutex_);
   const auto now = Clock::now();
+  // If this process stood still, the answers that came meanwhile are still to be taken.
+  if (now - polled_ > limit / 4) trusted_until_ = now + limit;
+  polled_ = now;
   std::vector<WatchedStore*> asked;
   for (auto& [id, entry] : entries_) {
     if (entry.store == nullptr) {
@@ -68,7 +77,7 @@ bool Datalets::Poll(Duration limit) {
     }
     const StoreHealth health = entry.store->health();
     const Duration in_vain = health.InVain(now);
-    const bool silent = in_vain >= limit;
+    const bool silent = in_vain >= limit && (entry.silent || now >= trusted_until_);
     if (std::exchange(entry.silent, silent) != silent) {
       spdlog::warn("datalet {} {}", id, silent ? "does not answer" : "answers again");
       changed_ = true;
@@ -77,10 +86,11 @@ bool Datalets::Poll(Duration limit) {
       spdlog::warn("datalet {} has lost what it had", id);
       entry.store = nullptr;
       entry.silent = false;
+      entry.due = now + OpenPause(entry.attempts);
       changed_ = true;
-      OpenNow(id, entry);
     } else if (now >= entry.due && (in_vain == Duration::zero() || health.NeedsProbe())) {
-      entry.due = now + kOpenPause;
+      if (in_vain == Duration::zero()) entry.attempts = 0;
+      entry.due = now + kQuestionPause;
       asked.push_back(entry.store);
     }
   }
@@ -92,6 +102,7 @@ bool Datalets::Poll(Duration limit) {
 
 void Datalets::OpenNow(const std::string& id, Entry& entry) {
   if (std::exchange(entry.opening, true)) return;
+  ++entry.attempts;
   boost::asio::post(opener_, [this, id, url = entry.url] {
     Diagnostics why;
     auto store = open_(url, &why);
@@ -104,7 +115,7 @@ void Datalets::OnOpened(const std::string& id, const std::string& url,
   const std::lock_guard lock(mutex_);
   Entry& entry = entries_[id];
   entry.opening = false;
-  entry.due = Clock::now() + kOpenPause;
+  entry.due = Clock::now() + OpenPause(entry.attempts);
   if (entry.url != url) return OpenNow(id, entry);
   const char* const unsafe = store ? WhyUnsafe((*store)->traits()) : nullptr;
   if (!store || unsafe != nullptr) {

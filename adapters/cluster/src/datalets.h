@@ -52,12 +52,13 @@ class Datalets {
 
  private:
   struct Entry {
-    std::string url;  // empty: the store is somebody else's
+    std::string url;  // empty: the store is the caller's
     WatchedStore* store = nullptr;
     bool silent = false;
     bool opening = false;
     bool complained = false;
-    Clock::time_point due{};  // of the next attempt to open it
+    Clock::time_point due{};  // of the next attempt to open it, or question to it
+    int attempts = 0;         // to open it, since it last answered
   };
 
   void OpenNow(const std::string& id, Entry& entry);
@@ -71,6 +72,8 @@ class Datalets {
   std::vector<std::unique_ptr<Store>> stores_;
   std::vector<std::unique_ptr<WatchedStore>> watched_;
   bool changed_ = false;
+  Clock::time_point polled_{};         // last
+  Clock::time_point trusted_until_{};  // until then none is found silent
   boost::asio::thread_pool opener_{1};
 };
 

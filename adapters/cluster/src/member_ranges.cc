@@ -4,25 +4,33 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "cut_off.h"
 #include "datalets.h"
-#include "stout/core/placement.h"
+#include "known_datalets.h"
 
 namespace stout {
 namespace {
 
 namespace asio = boost::asio;
 
-// Between two looks at the datalets, and before a read of the registry is repeated.
+// Between two looks at the datalets.
 constexpr auto kTick = std::chrono::milliseconds(100);
+// Before a read of the registry is repeated.
+constexpr auto kReadPause = std::chrono::seconds(1);
+
+TimePoint Now() { return TimePoint(std::chrono::steady_clock::now().time_since_epoch()); }
 
 TimePoint UnixNow() {
   return TimePoint(std::chrono::duration_cast<std::chrono::microseconds>(
@@ -38,27 +46,25 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
        MemberRangesOptions options)
       : executor_(executor),
         strand_(asio::make_strand(executor)),
+        leases_(leases),
         registry_(*leases.registry()),
         config_(config),
         options_(std::move(options)),
         datalets_(std::make_unique<Datalets>(options_.open)),
+        known_(options_.replace_after),
         timer_(strand_) {}
 
   void Start(std::optional<OwnDatalet> own, std::function<SessionId()> session) {
-    own_ = std::move(own);
-    session_ = std::move(session);
-    if (own_ && own_->store != nullptr) datalets_->Add(own_->id, *own_->store);
-    watch_ = registry_.WatchRecords([weak = weak_from_this()](RegistryTable table) {
-      if (const auto self = weak.lock())
-        self->Post(
-            [self, table = std::move(table)]() mutable { self->OnRecords(std::move(table)); });
+    Post([self = shared_from_this(), own = std::move(own), session = std::move(session)]() mutable {
+      self->own_ = std::move(own);
+      self->session_ = std::move(session);
+      self->Begin();
     });
-    Post([self = shared_from_this()] { self->Tick(); });
   }
 
   // Nobody uses the maps and stores any more.
   void Stop() {
-    watch_ = {};
+    watches_ = {};
     stopped_ = true;
     datalets_.reset();
   }
@@ -66,6 +72,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
   void Make(RangeId range, Epoch epoch, UniqueFunction<void()> on_given_up, RangeHandler handler) {
     Post([self = shared_from_this(),
           order = Order{range, epoch, std::move(on_given_up), std::move(handler)}]() mutable {
+      self->newest_[order.range] = order.epoch;
       self->orders_.push_back(std::move(order));
       self->ReadForOrders();
     });
@@ -77,6 +84,16 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     return records_;
   }
   [[nodiscard]] Datalets& datalets() const { return *datalets_; }
+  [[nodiscard]] Duration InVain() const {
+    const std::lock_guard lock(mutex_);
+    const Duration cut = unreached_ ? Now() - unreached_->since : Duration::zero();
+    return std::max<Duration>(cut, datalets_->InVain());
+  }
+  [[nodiscard]] std::string name() const {
+    const std::lock_guard lock(mutex_);
+    return unreached_ ? fmt::format("datalet {}, by which another node serves", unreached_->datalet)
+                      : "all datalets";
+  }
 
  private:
   // A range whose map is to be made.
@@ -87,18 +104,29 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     RangeHandler handler;
     bool complained = false;
   };
-  struct Known {
-    Recorded<Datalet> datalet;
-    std::optional<TimePoint> gone;  // since when it is not in the registry
-  };
 
   template <typename Call>
   void Post(Call call) {
     asio::post(strand_, std::move(call));
   }
 
-  // --- Maps
-  // ---------------------------------------------------------------------------------------
+  void Begin() {
+    if (stopped_) return;
+    if (own_ && own_->store != nullptr) datalets_->Add(own_->id, *own_->store);
+    watches_[0] = registry_.WatchRecords([weak = weak_from_this()](RegistryTable table) {
+      const auto self = weak.lock();
+      if (!self) return;
+      self->Post([self, table = std::move(table)]() mutable { self->OnRecords(std::move(table)); });
+    });
+    watches_[1] = leases_.WatchTable([weak = weak_from_this()](LeaseTable table) {
+      const auto self = weak.lock();
+      if (!self) return;
+      self->Post([self, table = std::move(table)]() mutable { self->owners_ = std::move(table); });
+    });
+    Tick();
+  }
+
+  // --- Maps --------------------------------------------------------------------------------------
 
   // The set of a range changes under its owner's epoch only. So what is read after the lease was
   // taken is the newest.
@@ -122,6 +150,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
 
   // Returns false if the map cannot be made yet.
   bool Carry(Order& order, const RegistryTable& table) {
+    if (order.epoch < newest_[order.range]) return true;  // lost, and taken again
     Learn(table);
     const std::string key = fmt::format("set/{}", order.range);
     if (const auto damaged = table.damaged.find(key); damaged != table.damaged.end()) {
@@ -131,7 +160,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     if (const auto found = table.sets.find(order.range); found != table.sets.end()) {
       record = found->second;
     } else {
-      const std::vector<std::string> wanted = Wanted(order.range, {});
+      const auto wanted = known_.Wanted(order.range, {}, config_.replicas, Now());
       if (wanted.empty()) return false;  // no datalet has come yet
       record.value.members.push_back({.datalet = wanted.front(), .in = true, .since = UnixNow()});
       record.value.strong = config_.mode == ReplicationMode::kMsSc;
@@ -142,7 +171,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     options.member_timeout = config_.member_timeout;
     options.strong = config_.mode == ReplicationMode::kMsSc;
     if (own_) options.local = own_->id;
-    std::vector<std::string> wanted = Wanted(order.range, record.value);
+    auto wanted = known_.Wanted(order.range, record.value, config_.replicas, Now());
     auto map = std::make_shared<ReplicatedMap>(
         executor_,
         ReplicatedRange{.range = order.range,
@@ -190,8 +219,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     return false;
   }
 
-  // Tells the maps what has changed: the datalets that they should be kept on, the stores, the
-  // mode.
+  // Tells the maps what has changed: the datalets that they should be kept on, stores, the mode.
   void UpdateMaps() {
     const std::vector<Replica> replicas = datalets_->Replicas();
     const bool strong = config_.mode == ReplicationMode::kMsSc;
@@ -200,8 +228,9 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
       const auto map = each.map.lock();
       if (!map) continue;
       const auto set = records_->sets.find(range);
-      std::vector<std::string> wanted =
-          Wanted(range, set != records_->sets.end() ? set->second.value : RangeRecord());
+      auto wanted =
+          known_.Wanted(range, set != records_->sets.end() ? set->second.value : RangeRecord(),
+                        config_.replicas, Now());
       if (!wanted.empty()) each.wanted = std::move(wanted);
       const auto strand = map->get_executor();
       asio::post(strand, [map, want = each.wanted, replicas, strong] {
@@ -211,66 +240,47 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     }
   }
 
-  // The datalets that should be the members of a range. One that is gone for a short time stays.
-  std::vector<std::string> Wanted(RangeId range, const RangeRecord& record) {
-    const TimePoint now = UnixNow();
-    std::map<std::string, Recorded<Datalet>> candidates;
-    for (const RangeRecord::Member& member : record.members) {
-      known_.try_emplace(member.datalet, Known{.datalet = {}, .gone = now});
-    }
-    for (const auto& [id, known] : known_) {
-      const bool member = std::any_of(record.members.begin(), record.members.end(),
-                                      [&id = id](const auto& each) { return each.datalet == id; });
-      if (!known.gone || (member && now - *known.gone < options_.replace_after)) {
-        candidates[id] = known.datalet;
-      }
-    }
-    return PlaceRange(range, candidates, config_.replicas);
-  }
-
-  // --- Records
-  // ------------------------------------------------------------------------------------
+  // --- Records -----------------------------------------------------------------------------------
 
   void OnRecords(RegistryTable table) {
     if (stopped_) return;
-    if (table.config) {
-      if (table.config->value.mode != config_.mode) {
-        spdlog::info("the deployment is to be in mode {}", NameOf(table.config->value.mode));
-      }
-      config_ = table.config->value;
-    }
     Learn(table);
     {
       const std::lock_guard lock(mutex_);
       records_ = std::make_shared<const RegistryTable>(std::move(table));
     }
+    informed_ = true;
+    late_due_ = {};
     UpdateMaps();
   }
 
+  // Takes what a table has of newer things, whether it was read or reported.
   void Learn(const RegistryTable& table) {
-    for (auto& [id, known] : known_) {
-      if (!known.gone && !table.datalets.contains(id)) known.gone = UnixNow();
+    if (table.config && table.config->revision > config_revision_) {
+      if (table.config->value.mode != config_.mode) {
+        spdlog::info("the deployment is to be in mode {}", NameOf(table.config->value.mode));
+      }
+      config_ = table.config->value;
+      config_revision_ = table.config->revision;
     }
-    for (const auto& [id, datalet] : table.datalets) {
-      known_[id] = {datalet, std::nullopt};
-      datalets_->Add(id, datalet.value.url);
-    }
+    known_.Learn(table.datalets, Now());
+    for (const auto& [id, datalet] : table.datalets) datalets_->Add(id, datalet.value.url);
   }
 
   void Tick() {
     if (stopped_) return;
+    const TimePoint now = Now();
     Register();
-    orders_.insert(orders_.end(), std::make_move_iterator(late_.begin()),
-                   std::make_move_iterator(late_.end()));
-    late_.clear();
-    ReadForOrders();
-    const TimePoint now = UnixNow();
-    const bool replaced = std::any_of(known_.begin(), known_.end(), [&](const auto& each) {
-      const auto& gone = each.second.gone;
-      return gone && now - *gone >= options_.replace_after &&
-             now - *gone < options_.replace_after + 2 * kTick;
-    });
+    if (!late_.empty() && now >= late_due_) {
+      late_due_ = now + kReadPause;
+      orders_.insert(orders_.end(), std::make_move_iterator(late_.begin()),
+                     std::make_move_iterator(late_.end()));
+      late_.clear();
+      ReadForOrders();
+    }
+    const bool replaced = known_.TakeReplaced(now);
     if (datalets_->Poll(config_.member_timeout) || replaced) UpdateMaps();
+    LookForCut(now);
     timer_.expires_after(kTick);
     timer_.async_wait([weak = weak_from_this()](ErrorCode cut) {
       const auto self = weak.lock();
@@ -278,50 +288,84 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     });
   }
 
+  void LookForCut(TimePoint now) {
+    // An owner needs up to twice the timeout to give up a range of which no member answers.
+    auto found = cut_off_.Look(
+        *records_, owners_, session_ ? session_() : 0,
+        [this](const std::string& id) { return datalets_->StoreOf(id) != nullptr; },
+        3 * config_.member_timeout, now);
+    const std::lock_guard lock(mutex_);
+    unreached_ = std::move(found);
+  }
+
   // Adds the own datalet. It goes with the session, unless every node can reach it.
   void Register() {
     const SessionId session = session_ ? session_() : 0;
-    if (!own_ || session == 0 || session == registered_ || registering_) return;
+    if (!own_ || !informed_ || session == 0 || session == registered_ || registering_) return;
+    const bool served_here = own_->store != nullptr;
+    if (!served_here && registered_ != 0) return;  // STOUT.DATALET REMOVE is to last
+    const auto found = records_->datalets.find(own_->id);
+    const bool there = found != records_->datalets.end();
+    if (served_here && there && found->second.value.node != own_->datalet.node) {
+      if (!std::exchange(complained_, true)) {
+        spdlog::error(
+            "datalet {} is that of the node at {}: give each node a --datalet-id of its own. If "
+            "that node has ended, this one goes on when its session is over",
+            own_->id, found->second.value.node);
+      }
+      return;
+    }
     registering_ = true;
     own_->datalet.since = UnixNow();
-    const SessionId bound = own_->store != nullptr ? session : 0;
-    registry_.Change(AddDatalet(own_->id, own_->datalet, bound),
-                     [self = shared_from_this(), session](ErrorCode ec, const ChangeAnswer&) {
-                       Impl& impl = *self;
-                       impl.Post([self, session, ec] {
-                         self->registering_ = false;
-                         if (!ec) self->registered_ = session;
-                       });
-                     });
+    RegistryChange change = AddDatalet(own_->id, own_->datalet, served_here ? session : 0);
+    if (served_here) change.read = there ? found->second.revision : 0;
+    registry_.Change(std::move(change), [self = shared_from_this(), session](
+                                            ErrorCode ec, const ChangeAnswer& answer) {
+      Impl& impl = *self;
+      impl.Post([self, session, done = !ec && answer.outcome == ChangeOutcome::kDone] {
+        self->registering_ = false;
+        if (done) self->registered_ = session;
+      });
+    });
   }
 
   const asio::any_io_executor executor_;
   const asio::strand<asio::any_io_executor> strand_;
+  LeaseService& leases_;
   Registry& registry_;
   ClusterConfig config_;
+  Revision config_revision_ = 0;  // 0: config_ is what the nodes agreed on
   const MemberRangesOptions options_;
   std::unique_ptr<Datalets> datalets_;
+  KnownDatalets known_;
   asio::steady_timer timer_;
-  LeaseService::Watch watch_;
+  std::array<LeaseService::Watch, 2> watches_;
   bool stopped_ = false;
 
   std::optional<OwnDatalet> own_;
   std::function<SessionId()> session_;
   SessionId registered_ = 0;
   bool registering_ = false;
+  bool complained_ = false;
 
   std::vector<Order> orders_;  // for the next read of the registry
   std::vector<Order> late_;    // to be tried again
+  TimePoint late_due_{};
+  std::map<RangeId, Epoch> newest_;  // of the orders
   bool reading_ = false;
   struct Made {
     std::weak_ptr<ReplicatedMap> map;
     std::vector<std::string> wanted;
   };
   std::map<RangeId, Made> maps_;
-  std::map<std::string, Known> known_;
 
-  mutable std::mutex mutex_;  // guards records_
+  LeaseTable owners_;
+  CutOff cut_off_;
+
+  bool informed_ = false;     // records_ were reported
+  mutable std::mutex mutex_;  // guards what follows
   std::shared_ptr<const RegistryTable> records_ = std::make_shared<const RegistryTable>();
+  std::optional<CutOff::Finding> unreached_;
 };
 
 MemberRanges::MemberRanges(const asio::any_io_executor& executor, LeaseService& leases,
@@ -339,7 +383,8 @@ void MemberRanges::Make(RangeId range, Epoch epoch, UniqueFunction<void()> on_gi
   impl_->Make(range, epoch, std::move(on_given_up), std::move(handler));
 }
 
-StoreHealth::Clock::duration MemberRanges::InVain() const { return impl_->datalets().InVain(); }
+StoreHealth::Clock::duration MemberRanges::InVain() const { return impl_->InVain(); }
+std::string MemberRanges::name() const { return impl_->name(); }
 
 std::shared_ptr<const RegistryTable> MemberRanges::records() const { return impl_->records(); }
 Store* MemberRanges::StoreOf(const std::string& id) const { return impl_->datalets().StoreOf(id); }

@@ -73,9 +73,10 @@ class MemberRanges final : public RangeSource {
 
   void Make(RangeId range, Epoch epoch, UniqueFunction<void()> on_given_up,
             RangeHandler handler) override;
+  /// How long no datalet has answered, or one that is a member under another owner is out of reach.
   [[nodiscard]] StoreHealth::Clock::duration InVain() const override;
   void ProbeIfNeeded() override {}  // it asks them all the time
-  [[nodiscard]] std::string name() const override { return "all datalets"; }
+  [[nodiscard]] std::string name() const override;
 
   /// The records as last reported. Never null.
   [[nodiscard]] std::shared_ptr<const RegistryTable> records() const;

@@ -10,7 +10,7 @@
 
 namespace stout {
 
-/// Says how long a store has been asked in vain.
+/// Reports how long a store has been asked in vain.
 ///
 /// A store is asked in vain from the first call after its last answer. An answer is any outcome
 /// that the store itself decided, a refusal included. A time-out, a lost connection, an overload

@@ -1,0 +1,50 @@
+#include "known_datalets.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "stout/core/placement.h"
+
+namespace stout {
+
+void KnownDatalets::Learn(const std::map<std::string, Recorded<Datalet>>& present, TimePoint now) {
+  for (auto& [id, known] : known_) {
+    if (!known.gone && !present.contains(id)) known.gone = now;
+  }
+  for (const auto& [id, datalet] : present) known_[id] = {datalet, std::nullopt};
+}
+
+bool KnownDatalets::TakeReplaced(TimePoint now) {
+  bool any = false;
+  for (auto& [id, known] : known_) {
+    if (known.gone && now - *known.gone >= replace_after_) {
+      any |= !std::exchange(known.replaced, true);
+    }
+  }
+  return any;
+}
+
+std::vector<std::string> KnownDatalets::Wanted(RangeId range, const RangeRecord& record,
+                                               std::size_t replicas, TimePoint now) {
+  // One that was gone before this node came may have been as large as any.
+  std::uint32_t largest = 1;
+  for (const auto& [id, known] : known_) largest = std::max(largest, known.datalet.value.capacity);
+  for (const RangeRecord::Member& member : record.members) {
+    if (known_.contains(member.datalet)) continue;
+    Known& known = known_[member.datalet];
+    known.datalet.value.capacity = largest;
+    known.gone = now;
+  }
+  std::map<std::string, Recorded<Datalet>> candidates;
+  for (const auto& [id, known] : known_) {
+    const bool member = std::any_of(record.members.begin(), record.members.end(),
+                                    [&id = id](const auto& each) { return each.datalet == id; });
+    if (!known.gone || (member && now - *known.gone < replace_after_)) {
+      candidates[id] = known.datalet;
+    }
+  }
+  return PlaceRange(range, candidates, replicas);
+}
+
+}  // namespace stout

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stout/core/registry_table.h"
+#include "stout/core/types.h"
+
+namespace stout {
+
+/// The datalets that a node has met, by which it chooses the members of ranges (PlaceRange). A
+/// member that is gone keeps its place for some time: it may come back.
+///
+/// Units: time points of the steady clock.
+/// Owner: value type.   Threads: none of its own.   Errors: cannot fail.
+class KnownDatalets {
+ public:
+  explicit KnownDatalets(Duration replace_after) : replace_after_(replace_after) {}
+
+  /// `present`: the datalets of the registry.
+  void Learn(const std::map<std::string, Recorded<Datalet>>& present, TimePoint now);
+  /// Returns true if datalets are gone for so long, since the last call, that they lose their
+  /// place.
+  [[nodiscard]] bool TakeReplaced(TimePoint now);
+  /// The ids of the datalets that should be the members of a range, which has this record now.
+  [[nodiscard]] std::vector<std::string> Wanted(RangeId range, const RangeRecord& record,
+                                                std::size_t replicas, TimePoint now);
+
+ private:
+  struct Known {
+    Recorded<Datalet> datalet;
+    std::optional<TimePoint> gone;  // since when it is not in the registry
+    bool replaced = false;
+  };
+
+  Duration replace_after_;
+  std::map<std::string, Known> known_;
+};
+
+}  // namespace stout

@@ -1,0 +1,257 @@
+// MemberRanges and its parts: which datalets a range is kept on, whether they are reached, and what
+// a registry that is late, or shared by two nodes of one name, does to them.
+
+#include "stout/adapters/member_ranges.h"
+
+#include <algorithm>
+#include <atomic>
+#include <boost/asio/thread_pool.hpp>
+#include <mutex>
+#include <thread>
+
+#include "cut_off.h"
+#include "datalets.h"
+#include "known_datalets.h"
+#include "lease_test_support.h"
+#include "stout/adapters/memory_store.h"
+#include "stout/core/placement.h"
+#include "stout/in_process_leases.h"
+#include "tests/support/scripted_store.h"
+
+namespace stout::test {
+namespace {
+
+constexpr TimePoint kStart{1h};
+
+std::map<std::string, Recorded<Datalet>> Present(
+    const std::map<std::string, std::uint32_t>& capacities) {
+  std::map<std::string, Recorded<Datalet>> present;
+  for (const auto& [id, capacity] : capacities) present[id].value = {.capacity = capacity};
+  return present;
+}
+
+RangeRecord RecordOf(const std::vector<std::string>& in) {
+  RangeRecord record;
+  for (const std::string& id : in) record.members.push_back({.datalet = id, .in = true});
+  return record;
+}
+
+bool Contains(const std::vector<std::string>& ids, const std::string& id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
+TEST_CASE("a datalet that is gone keeps its place for a time, also if the node never met it",
+          "[members]") {
+  KnownDatalets known(15min);
+  known.Learn(Present({{"a", 100}, {"b", 100}, {"c", 100}}), kStart);
+  for (RangeId range = 0; range < 64; ++range) {
+    const std::vector<std::string> placed =
+        PlaceRange(range, Present({{"a", 100}, {"b", 100}, {"c", 100}, {"x", 100}}), 2);
+    CHECK(known.Wanted(range, RecordOf(placed), 2, kStart) == placed);
+  }
+  for (RangeId range = 0; range < 64; ++range) {
+    CHECK_FALSE(Contains(known.Wanted(range, RecordOf({"x", "a"}), 2, kStart + 15min), "x"));
+  }
+}
+
+TEST_CASE("datalets that are gone for too long are told once, however late they are looked at",
+          "[members]") {
+  KnownDatalets known(15min);
+  known.Learn(Present({{"a", 1}, {"b", 1}}), kStart);
+  known.Learn(Present({{"a", 1}}), kStart + 1min);
+  CHECK_FALSE(known.TakeReplaced(kStart + 15min));
+  CHECK(known.TakeReplaced(kStart + 2h));
+  CHECK_FALSE(known.TakeReplaced(kStart + 2h));
+  known.Learn(Present({{"a", 1}, {"b", 1}}), kStart + 3h);
+  known.Learn(Present({{"a", 1}}), kStart + 3h);
+  CHECK(known.TakeReplaced(kStart + 4h));
+}
+
+TEST_CASE("a node is cut off from a member that stays in under one other owner", "[members]") {
+  CutOff cut_off;
+  RegistryTable records;
+  records.sets[0].value = RecordOf({"a", "b"});
+  LeaseTable owners;
+  owners.ranges = {Lease{.session = 7, .epoch = 5}};
+  bool reached = false;
+  SessionId self = 8;
+  const auto look = [&](Duration after) {
+    const auto found = cut_off.Look(
+        records, owners, self, [&](const std::string& id) { return id == "b" || reached; }, 6s,
+        kStart + after);
+    return found ? found->datalet : "";
+  };
+  CHECK(look(0s) == "");
+  CHECK(look(5s) == "");
+  CHECK(look(7s) == "a");
+  SECTION("unless it reaches it") {
+    reached = true;
+    CHECK(look(8s) == "");
+  }
+  SECTION("unless the owner drops it") {
+    records.sets[0].value = RecordOf({"b"});
+    CHECK(look(8s) == "");
+  }
+  SECTION("unless owners take turns, because nobody can open the range") {
+    owners.ranges[0]->epoch = 6;
+    CHECK(look(8s) == "");
+    CHECK(look(15s) == "a");
+  }
+  SECTION("unless the range is its own, or nobody's") {
+    self = 7;
+    CHECK(look(8s) == "");
+    self = 8;
+    owners.ranges[0].reset();
+    CHECK(look(8s) == "");
+  }
+}
+
+TEST_CASE("a pause of the process itself makes no store silent", "[members]") {
+  ScriptedStore store;  // answers nothing
+  Datalets datalets([](const std::string&, Diagnostics*) -> Result<std::unique_ptr<Store>> {
+    return Errc::kTransient;
+  });
+  datalets.Add("a", store);
+  constexpr auto kLimit = 200ms;
+  (void)datalets.Poll(kLimit);  // asks
+  std::this_thread::sleep_for(3 * kLimit);
+  (void)datalets.Poll(kLimit);
+  CHECK(datalets.StoreOf("a") != nullptr);
+  // It is silent once nothing else explains that it does not answer.
+  CHECK(Eventually([&] {
+    (void)datalets.Poll(kLimit);
+    return datalets.StoreOf("a") == nullptr;
+  }));
+}
+
+// A registry by hand.
+class ScriptedRegistry final : public Registry {
+ public:
+  void Change(RegistryChange change, ChangeHandler handler) override {
+    const std::lock_guard lock(mutex_);
+    changes_.push_back(std::move(change));
+    handler({}, {.outcome = ChangeOutcome::kDone, .revision = 9});
+  }
+  void Read(ReadHandler handler) override {
+    const std::lock_guard lock(mutex_);
+    reads_.push_back(std::move(handler));
+  }
+  Watch WatchRecords(TableHandler handler) override {
+    if (reported) handler(*reported);
+    return nullptr;
+  }
+  Result<std::unique_ptr<LeaseService>> OpenTable(std::string_view, Diagnostics*) override {
+    return Errc::kBadOptions;
+  }
+
+  // Answers the first read that waits. False: none came.
+  bool AnswerRead(const RegistryTable& table) {
+    ReadHandler handler;
+    const bool came = Eventually([&] {
+      const std::lock_guard lock(mutex_);
+      if (reads_.empty()) return false;
+      handler = std::move(reads_.front());
+      reads_.erase(reads_.begin());
+      return true;
+    });
+    if (came) handler({}, table);
+    return came;
+  }
+  std::vector<RegistryChange> changes() {
+    const std::lock_guard lock(mutex_);
+    return changes_;
+  }
+
+  std::optional<RegistryTable> reported;  // set before the watch
+
+ private:
+  std::mutex mutex_;
+  std::vector<ReadHandler> reads_;
+  std::vector<RegistryChange> changes_;
+};
+
+// Leases beside a registry by hand.
+class ScriptedLeases final : public LeaseService {
+ public:
+  explicit ScriptedLeases(const boost::asio::any_io_executor& executor) : leases_(executor) {}
+  void Join(const LeaseMember& member, JoinHandler handler) override {
+    leases_.Join(member, std::move(handler));
+  }
+  void KeepAlive(SessionId session, Handler handler) override {
+    leases_.KeepAlive(session, std::move(handler));
+  }
+  void Leave(SessionId session, Handler handler) override {
+    leases_.Leave(session, std::move(handler));
+  }
+  void Acquire(SessionId session, RangeId range, AcquireHandler handler) override {
+    leases_.Acquire(session, range, std::move(handler));
+  }
+  void Release(SessionId session, RangeId range, Epoch epoch, Handler handler) override {
+    leases_.Release(session, range, epoch, std::move(handler));
+  }
+  Watch WatchTable(TableHandler handler) override { return leases_.WatchTable(std::move(handler)); }
+  Registry* registry() override { return &scripted; }
+
+  ScriptedRegistry scripted;
+
+ private:
+  InProcessLeases leases_;
+};
+
+// A node whose own datalet "a" is the only one.
+struct MemberRangesTest {
+  MemberRangesTest() : store(pool.get_executor()), leases(pool.get_executor()) {
+    table.config = {ClusterConfig{}, 1};
+    leases.scripted.reported = table;
+  }
+  ~MemberRangesTest() {
+    pool.stop();
+    pool.join();
+  }
+  void Start() {
+    source.emplace(pool.get_executor(), leases, ClusterConfig{}, MemberRangesOptions{});
+    source->Start(OwnDatalet{.id = "a", .datalet = {.node = "n:1"}, .store = &store},
+                  [] { return SessionId{1}; });
+  }
+
+  boost::asio::thread_pool pool{2};
+  MemoryStore store;
+  ScriptedLeases leases;
+  RegistryTable table;
+  std::optional<MemberRanges> source;
+};
+
+TEST_CASE_METHOD(MemberRangesTest, "an order that came before a newer one makes no map",
+                 "[members]") {
+  Start();
+  table.datalets["a"].value = {.node = "n:1"};
+  std::atomic<int> old_maps = 0;
+  std::atomic<int> new_maps = 0;
+  source->Make(
+      3, 5, [] {}, [&](auto) { ++old_maps; });
+  RegistryTable empty;
+  source->Make(
+      3, 9, [] {}, [&](auto) { ++new_maps; });
+  REQUIRE(leases.scripted.AnswerRead(table));  // asked for epoch 5
+  REQUIRE(leases.scripted.AnswerRead(table));
+  CHECK(Eventually([&] { return new_maps == 1; }));
+  CHECK(old_maps == 0);
+}
+
+TEST_CASE_METHOD(MemberRangesTest, "a node does not take the id of another's datalet",
+                 "[members]") {
+  const bool alive = GENERATE(true, false);
+  if (alive) table.datalets["a"] = {{.node = "other:1"}, 4};
+  leases.scripted.reported = table;
+  Start();
+  if (!alive) {
+    REQUIRE(Eventually([&] { return leases.scripted.changes().size() == 1; }));
+    CHECK(leases.scripted.changes()[0].read == Revision{0});
+    return;
+  }
+  std::this_thread::sleep_for(500ms);
+  CHECK(leases.scripted.changes().empty());
+}
+
+}  // namespace
+}  // namespace stout::test
