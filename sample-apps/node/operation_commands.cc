@@ -329,15 +329,21 @@ asio::awaitable<std::string> OperationCommands::Force(Request& request) {
   if (!co_await Read(request, table)) co_return "";
   const auto found = table.sets.find(number);
   bool known = false;
+  bool was_in = false;  // once: else it has no more than a part of the range
   if (found != table.sets.end()) {
     for (RangeRecord::Member& member : found->second.value.members) {
       const bool in = member.datalet == request.arguments[2];
       known |= in;
+      was_in |= in && (member.in || member.since != TimePoint());
       if (std::exchange(member.in, in) != in) member.since = UnixTime();
     }
   }
   if (!known) {
     request.error = "ERR the range has no such member; see STOUT.STATUS";
+    co_return "";
+  }
+  if (!was_in) {
+    request.error = "ERR that member was never in: it has a part of the range at most";
     co_return "";
   }
   const auto& [record, revision] = found->second;

@@ -105,6 +105,29 @@ TEST_CASE("a member that stands still leaves, and is filled when it goes on",
   }));
 }
 
+TEST_CASE("an owner that stands still for less than its lease drops no member",
+          "[node][members][sequential]") {
+  MemberNodes nodes({.lease_ttl = "20s", .member_timeout = "4s"});
+  CheckRun(RunUnderLoad(nodes, "owner-stopped", [&](const LoadThreads& load) {
+    const std::vector<RangeId> own = nodes.view().RangesOf(nodes.address(0));
+    REQUIRE_FALSE(own.empty());
+    const TimePoint before = UnixNow();
+    nodes.program(0).Signal(SIGSTOP);
+    std::this_thread::sleep_for(6s);  // the fault is a time
+    nodes.program(0).Signal(SIGCONT);
+    CHECK(nodes.AwaitMembers());
+    CHECK(Progress(nodes, load, 100));
+    const RegistryTable records = nodes.view().records();
+    for (const RangeId range : own) {
+      for (const RangeRecord::Member& member : records.sets.at(range).value.members) {
+        CAPTURE(range, member.datalet);
+        CHECK(member.in);
+        CHECK(member.since < before);
+      }
+    }
+  }));
+}
+
 TEST_CASE("a node that comes back is filled, and then has all by itself",
           "[node][members][sequential]") {
 #ifdef STOUT_HAS_ROCKSDB
@@ -213,6 +236,31 @@ TEST_CASE("writes are refused while fewer members are in than --min-in",
   nodes.program(1).Start();
   CHECK(nodes.Await([&] { return MemberNodes::Ask(port, {"SET", key, "after"}) == "+OK"; }));
 }
+
+#ifdef STOUT_HAS_ROCKSDB
+TEST_CASE("STOUT.FORCE goes on with what a member has, and only where it is asked to",
+          "[node][members][sequential]") {
+  MemberNodes nodes;
+  const auto ask = [&](const std::vector<std::string>& command) {
+    return MemberNodes::Ask(nodes.program(2).port(), command);
+  };
+  for (const RangeId range : {0, 1}) REQUIRE(ask({"SET", KeyOf(range), "old"}) == "+OK");
+  nodes.program(2).Kill();
+  REQUIRE(nodes.AwaitMembers(2));
+  REQUIRE(MemberNodes::Ask(nodes.program(0).port(), {"SET", KeyOf(0), "new"}) == "+OK");
+  for (const std::size_t lost : {0, 1}) nodes.program(lost).Kill();
+  nodes.program(2).Start();
+  const auto force = [&](const std::string& id, const std::string& answer) {
+    return Eventually([&] { return ask({"STOUT.FORCE", "0", id}).starts_with(answer); });
+  };
+  CHECK(force("none", "-ERR the range has no such member"));
+  CHECK(ask({"GET", KeyOf(0)}).starts_with("-"));
+  CHECK(force(nodes.address(2), "+OK"));
+  CHECK(Eventually([&] { return ask({"GET", KeyOf(0)}) == "$old"; }));
+  CHECK(ask({"SET", KeyOf(0), "newer"}) == "+OK");
+  CHECK(ask({"GET", KeyOf(1)}).starts_with("-"));
+}
+#endif
 
 // One client of one node, which records what it sees.
 class Recorder {
