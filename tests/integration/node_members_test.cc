@@ -172,6 +172,17 @@ TEST_CASE("clients do not notice that etcd pauses for less than the ttl",
   CHECK(run.failed == 0);
 }
 
+TEST_CASE("writes do not wait for a node that has ended as it should",
+          "[node][members][sequential]") {
+  MemberNodes nodes({.lease_ttl = "20s", .member_timeout = "20s"});
+  nodes.program(2).Signal(SIGTERM);
+  REQUIRE(Eventually([&] { return !nodes.program(2).Running(); }));
+  // Far sooner than after the timeout: at the deadline of the replies.
+  for (RangeId range = 0; range < MemberNodes::kRanges; ++range) {
+    CHECK(MemberNodes::Ask(nodes.program(0).port(), {"SET", KeyOf(range), "1"}) == "+OK");
+  }
+}
+
 TEST_CASE("a node that others cannot reach leaves, and is filled later",
           "[node][members][sequential]") {
   MemberNodes nodes;

@@ -52,8 +52,15 @@ void Datalets::Add(const std::string& id, Store& store) {
   changed_ = true;
 }
 
-void Datalets::Add(const std::string& id, const std::string& url) {
+void Datalets::Learn(const std::map<std::string, Recorded<Datalet>>& present) {
   const std::lock_guard lock(mutex_);
+  for (auto& [id, entry] : entries_) {
+    if (!entry.url.empty()) entry.registered = present.contains(id);
+  }
+  for (const auto& [id, datalet] : present) Add(id, datalet.value.url);
+}
+
+void Datalets::Add(const std::string& id, const std::string& url) {
   const auto [found, is_new] = entries_.try_emplace(id);
   Entry& entry = found->second;
   if (!is_new && (entry.url.empty() || entry.url == url)) return;
@@ -77,7 +84,8 @@ bool Datalets::Poll(Duration limit) {
     }
     const StoreHealth health = entry.store->health();
     const Duration in_vain = health.InVain(now);
-    const bool silent = in_vain >= limit && (entry.silent || now >= trusted_until_);
+    const bool ended = !entry.registered && health.last_error();
+    const bool silent = ended || (in_vain >= limit && (entry.silent || now >= trusted_until_));
     if (std::exchange(entry.silent, silent) != silent) {
       spdlog::warn("datalet {} {}", id, silent ? "does not answer" : "answers again");
       changed_ = true;

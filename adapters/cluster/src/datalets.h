@@ -38,10 +38,11 @@ class Datalets {
 
   /// The datalet is this store, which outlives this.
   void Add(const std::string& id, Store& store);
-  /// The datalet has this URL. It is opened unless it is open.
-  void Add(const std::string& id, const std::string& url);
-  /// Opens what has to be opened, and asks those that are silent, which is for `limit`. Returns
-  /// true if stores have come or gone since the last call. Call it from time to time.
+  /// `present`: the datalets of the registry. They are opened unless they are open.
+  void Learn(const std::map<std::string, Recorded<Datalet>>& present);
+  /// Opens what has to be opened, and asks what is open. One without an answer for `limit` is
+  /// silent, and one that has left the registry as soon as a call fails. Returns true if stores
+  /// have come or gone since the last call. Call it from time to time.
   bool Poll(Duration limit);
 
   /// The store of one that is silent is null.
@@ -54,6 +55,7 @@ class Datalets {
   struct Entry {
     std::string url;  // empty: the store is the caller's
     WatchedStore* store = nullptr;
+    bool registered = true;
     bool silent = false;
     bool opening = false;
     bool complained = false;
@@ -61,6 +63,7 @@ class Datalets {
     int attempts = 0;         // to open it, since it last answered
   };
 
+  void Add(const std::string& id, const std::string& url);
   void OpenNow(const std::string& id, Entry& entry);
   void OnOpened(const std::string& id, const std::string& url, Result<std::unique_ptr<Store>> store,
                 const std::string& why);

@@ -264,7 +264,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
       config_revision_ = table.config->revision;
     }
     known_.Learn(table.datalets, Now());
-    for (const auto& [id, datalet] : table.datalets) datalets_->Add(id, datalet.value.url);
+    datalets_->Learn(table.datalets);
   }
 
   void Tick() {
