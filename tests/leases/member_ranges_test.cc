@@ -97,6 +97,11 @@ TEST_CASE("a node is cut off from a member that stays in under one other owner",
     CHECK(look(8s) == "");
     CHECK(look(15s) == "a");
   }
+  SECTION("unless the owner itself serves it") {
+    owners.ranges[0]->address = "n:1";
+    records.datalets["a"].value.node = "n:1";
+    CHECK(look(8s) == "");
+  }
   SECTION("unless the range is its own, or nobody's") {
     self = 7;
     CHECK(look(8s) == "");

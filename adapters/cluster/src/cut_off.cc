@@ -14,6 +14,10 @@ std::optional<CutOff::Finding> CutOff::Look(
     if (!lease || lease->session == session) continue;
     for (const RangeRecord::Member& member : set.value.members) {
       if (!member.in || reached(member.datalet)) continue;
+      const auto datalet = records.datalets.find(member.datalet);
+      const bool own =
+          datalet != records.datalets.end() && datalet->second.value.node == lease->address;
+      if (own) continue;  // the owner reaches it even if it is the owner that is cut off
       const Sighting sighting(range, lease->epoch, member.datalet);
       const auto before = sightings_.find(sighting);
       seen[sighting] = before != sightings_.end() ? before->second : now + grace;
