@@ -6,7 +6,7 @@ usage() {
   cat <<'TEXT'
 usage: ./dev judge [OPTIONS] [NAME...]
   NAME         run this judge only; by default all of --list
-  --server S   run the judges of this server only: blowfish, docstore or node
+  --server S   run the judges of this server only: blowfish, docstore, node or members
   --list       list the judges of each server, and end
   --self-test  judge a server that loses writes: each client's judge must fail. Porcupine must call
                doctored histories illegal
@@ -30,15 +30,17 @@ source "$here/judges.sh"
 
 # The table of servers: the judges of each, and what it can do beyond plain keys and values. A server also
 # needs its command in server.sh and, if `tcl` judges it, a list of skipped tests in tcl/.
-servers=(blowfish docstore node)
+servers=(blowfish docstore node members)
 declare -A judges_of=(
   [blowfish]="node-redis ioredis go-redis jedis go-ycsb porcupine tcl"
   [docstore]="porcupine"
   [node]="node-redis ioredis go-redis jedis go-ycsb porcupine tcl"
+  [members]="go-ycsb porcupine"
   [lossy]="node-redis ioredis go-redis jedis go-ycsb porcupine"
 )
 # Words: transactions, expiry, incr.
-declare -A abilities_of=([blowfish]="" [docstore]="" [node]="transactions expiry incr" [lossy]="")
+declare -A abilities_of=(
+  [blowfish]="" [docstore]="" [node]="transactions expiry incr" [members]="" [lossy]="")
 declare -A protocol_of=([docstore]=http)
 
 list() {

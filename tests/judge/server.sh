@@ -20,10 +20,52 @@ command_of() {
   case $server in
     blowfish | lossy) command=("$bin/blowfish-server" --shards 2 --dir "$directory/data") ;;
     node) command=("$bin/stout-node" --store "rocksdb:$directory/data") ;;
+    members) command=("${member[@]}" --datalet "rocksdb:$directory/data") ;;
     docstore) command=("$bin/docstore-server" --store "rocksdb:$directory/data") ;;
     *) die "no server '$server'" ;;
   esac
   command+=(--listen "127.0.0.1:$1" --log-level warning)
+}
+
+# Server `members` is one of three nodes that keep each range on all their stores. It starts and ends
+# with the two others and their etcd; they stay while it is killed.
+member=("$bin/stout-node" --join "etcd://127.0.0.1:$(cat "$directory/etcd-port" 2>/dev/null || true)/judge"
+  --lease-ttl 2s --reply-deadline 2s)
+
+start_others() {
+  local port peer other
+  port=$((16384 + SRANDOM % 8000)) peer=$((port + 1))
+  etcd --data-dir "$directory/etcd" --listen-client-urls "http://127.0.0.1:$port" \
+    --advertise-client-urls "http://127.0.0.1:$port" --listen-peer-urls "http://127.0.0.1:$peer" \
+    --initial-advertise-peer-urls "http://127.0.0.1:$peer" \
+    --initial-cluster "default=http://127.0.0.1:$peer" >"$directory/etcd.log" 2>&1 </dev/null &
+  echo $! >"$directory/other-pids"
+  echo "$port" >"$directory/etcd-port"
+  member[2]=etcd://127.0.0.1:$port/judge
+  for other in 2 3; do
+    port=$((24576 + SRANDOM % 8000))
+    "${member[@]}" --datalet "rocksdb:$directory/data$other" --listen "127.0.0.1:$port" --log-level warning \
+      >>"$directory/server.log" 2>&1 </dev/null &
+    echo $! >>"$directory/other-pids"
+    await "$port"
+  done
+}
+
+# Waits until each range has three members, for at most 20 s.
+await_members() {
+  for _ in {1..200}; do
+    [[ $(redis-cli -p "$1" STOUT.STATUS | grep -o '"state":"in"' | wc -l) != 48 ]] || return 0
+    sleep 0.1
+  done
+  die "the members are not in: $(redis-cli -p "$1" STOUT.STATUS)"
+}
+
+await() { # PORT: until its server answers, for at most 20 s
+  for _ in {1..400}; do
+    ! answers "$1" || return 0
+    sleep 0.05
+  done
+  die "no server at $1: $(tail -n 3 "$directory/server.log")"
 }
 
 # answers PORT: whether the server there is ready.
@@ -89,7 +131,9 @@ start_proxy() {
 case $action in
   start)
     mkdir -p "$directory"
+    [[ $server != members ]] || start_others
     start
+    [[ $server != members ]] || await_members "$(<"$directory/server-port")"
     if [[ $server == lossy ]]; then start_proxy; else cp "$directory/server-port" "$directory/port"; fi
     ;;
   restart)
@@ -99,6 +143,7 @@ case $action in
   stop)
     [[ $server != lossy ]] || kill "$(<"$directory/proxy-pid")"
     end TERM
+    [[ $server != members ]] || xargs kill <"$directory/other-pids"
     [[ $(<"$directory/status") == 0 ]] || die "$server ended with status $(<"$directory/status")"
     ;;
   *) die "no action '$action'" ;;
