@@ -24,6 +24,8 @@ constexpr std::size_t kBatchRoom = 1024;
 
 /// Room for the name and key of a command, as in blowfish-server.
 constexpr std::size_t kRequestRoom = 4096;
+// A page of a scan, whose last value may go beyond.
+constexpr std::size_t kPageRoom = std::size_t{8} << 20;
 
 void AddMemberOptions(program::Options& options, Config& config) {
   ClusterConfig& cluster = config.cluster;
@@ -185,6 +187,10 @@ std::string CompleteMembers(const CLI::App& app, Config& config) {
     }
     return {};
   }
+  if (config.datalet.starts_with("stout:")) {
+    return "--datalet is the store of another node, which is a datalet already: name a store of "
+           "your own";
+  }
   if (config.join.empty()) {
     return "--datalet needs --join, the lease service of the deployment, like "
            "etcd://HOST:2379/NAME";
@@ -213,6 +219,10 @@ std::string Complete(const CLI::App& app, Config& config) {
            "latter";
   }
   if (std::string wrong = CompleteMembers(app, config); !wrong.empty()) return wrong;
+  if (!config.datalet.empty() && config.limits.max_replies < commands.max_bulk + kPageRoom) {
+    return "--max-replies must exceed --max-value by 8MiB, because owners read this node's datalet "
+           "in pages: raise the former or lower the latter";
+  }
   if (!config.join.empty() && IsEmbedded(config.store)) {
     return "--join needs a --store that all nodes can reach, like postgres: or redis:, or a "
            "--datalet";

@@ -30,6 +30,7 @@ Result<std::string> DataIdOf(Store& store) {
   const WriteBatch write{.epoch = 1, .items = {{.key = kDataIdKey, .value = id, .version = 1}}};
   const WriteResult written = store.AsyncWrite(write, boost::asio::use_future).get();
   if (written.batch != Errc::kOk) return written.batch;
+  if (!written.items.empty()) return written.items.front().errc;
   return id;
 }
 

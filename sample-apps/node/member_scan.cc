@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -96,6 +97,8 @@ class MemberScan::Plans {
   const Partition partition;
   const Records records;
   const MemberScan::StoreOf store_of;
+  // What the functions refer to may be gone.
+  std::atomic<bool> closed = false;
 
   // Returns nullopt if a range has no member that is in and can be called.
   [[nodiscard]] std::optional<Plan> Make() const {
@@ -170,7 +173,7 @@ MemberScan::MemberScan(Partition partition, Records records, StoreOf store_of, S
       plans_(std::make_shared<Plans>(std::move(partition), std::move(records), std::move(store_of),
                                      std::move(self))) {}
 
-MemberScan::~MemberScan() = default;
+MemberScan::~MemberScan() { plans_->closed = true; }
 
 void MemberScan::Scan(const ScanRequest& request, ScanHandler handler) {
   std::optional<Place> place;
@@ -189,6 +192,7 @@ void MemberScan::Scan(const ScanRequest& request, ScanHandler handler) {
   inner.cursor = place->cursor;
   store->Scan(inner, [plans = plans_, plan, place = *std::move(place),
                       handler = std::move(handler)](ScanResult page) mutable {
+    if (plans->closed) return handler({Errc::kClosed, {}, {}});
     if (page.errc != Errc::kOk) return handler({page.errc, {}, {}});
     const Part& part = (*plan)[place.part];
     if (!Holds(part, *plans->records())) return handler({Errc::kTransient, {}, {}});

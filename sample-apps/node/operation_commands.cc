@@ -38,7 +38,8 @@ namespace json = boost::json;
 
 constexpr std::string_view kNoMembers =
     "ERR the ranges of this node have no members: start it with --datalet";
-constexpr std::string_view kChanged = "TRYAGAIN somebody else has changed the records: repeat";
+constexpr std::string_view kChanged =
+    "TRYAGAIN the records have changed meanwhile: repeat the command";
 
 // Attempts at a change that others may make at the same time.
 constexpr int kChangeAttempts = 5;
@@ -137,6 +138,21 @@ bool ReadAdded(Request& request, std::string& id, Datalet& datalet) {
         "ERR one process alone can open such a store: start a node with --datalet and this URL";
   }
   return request.error.empty();
+}
+
+// Returns a range of which this datalet is the only member that is in.
+std::optional<RangeId> RangeWithNoOther(const RegistryTable& table, const std::string& id) {
+  for (const auto& [range, set] : table.sets) {
+    const auto& members = set.value.members;
+    const auto others = std::count_if(members.begin(), members.end(), [&](const auto& member) {
+      return member.in && member.datalet != id;
+    });
+    const bool in = std::any_of(members.begin(), members.end(), [&](const auto& member) {
+      return member.in && member.datalet == id;
+    });
+    if (in && others == 0) return range;
+  }
+  return std::nullopt;
 }
 
 using enum CommandId::Number;
@@ -284,12 +300,24 @@ asio::awaitable<std::string> OperationCommands::Datalet(Request& request) {
     std::string id;
     stout::Datalet datalet{.since = UnixTime()};
     if (!ReadAdded(request, id, datalet)) co_return "";
+    const auto named = table.datalets.find(id);
+    const bool again = named != table.datalets.end() && named->second.value.node.empty() &&
+                       named->second.value.url == datalet.url;
     for (const auto& [other, listed] : table.datalets) {
-      if (other == id || listed.value.url != datalet.url) continue;
+      if (listed.value.url != datalet.url || again) continue;
       request.error = fmt::format("ERR the store is there already, as datalet {}", other);
       co_return "";
     }
-    co_return co_await Change(request, AddDatalet(id, datalet, 0)) ? "OK" : "";
+    // A name stands for the data of one store.
+    if (named != table.datalets.end() && !again) {
+      request.error = "ERR there is another datalet of this name: give another ID, or REMOVE it";
+      co_return "";
+    }
+    RegistryChange change = AddDatalet(id, datalet, 0);
+    change.read = again ? named->second.revision : Revision{0};
+    if (co_await Change(request, std::move(change))) co_return "OK";
+    if (request.error.empty()) request.error = kChanged;
+    co_return "";
   }
   if (Is(word, "REMOVE") && arguments.size() == 3) {
     const auto found = table.datalets.find(std::string(arguments[2]));
@@ -298,12 +326,15 @@ asio::awaitable<std::string> OperationCommands::Datalet(Request& request) {
     } else if (!found->second.value.node.empty()) {
       request.error =
           fmt::format("ERR the datalet is that of node {}: end the node", found->second.value.node);
+    } else if (const auto range = RangeWithNoOther(table, found->first)) {
+      request.error =
+          fmt::format("ERR the datalet is the only one that is in for range {}", *range);
     } else if (co_await Change(request, RemoveDatalet(found->first))) {
       co_return "OK";
     }
     co_return "";
   }
-  request.error = "ERR STOUT.DATALET LIST | ADD URL [ID] [CAPACITY n] | REMOVE ID";
+  request.error = "ERR syntax: STOUT.DATALET LIST | ADD URL [ID] [CAPACITY n] | REMOVE ID";
   co_return "";
 }
 
@@ -342,17 +373,23 @@ asio::awaitable<std::string> OperationCommands::Force(Request& request) {
     request.error = "ERR the range has no such member; see STOUT.STATUS";
     co_return "";
   }
+  if (cluster.members->StoreOf(std::string(request.arguments[2])) == nullptr) {
+    request.error = "ERR that member does not answer: it would hold the only copy";
+    co_return "";
+  }
   if (!was_in) {
     request.error = "ERR that member was never in: it has a part of the range at most";
     co_return "";
   }
   const auto& [record, revision] = found->second;
-  if (co_await Change(request, ChangeSet(number, lease->epoch, record, revision))) {
+  const bool done = co_await Change(request, ChangeSet(number, lease->epoch, record, revision));
+  // Without an answer it may be done: the owner must not go on by its old record.
+  if (done || !request.error.empty()) {
     spdlog::warn("range {}: forced to datalet {}; what it lacks is lost", number,
                  request.arguments[2]);
     cluster.server.GiveUp(number, lease->epoch, Errc::kTransient);
-    co_return "OK";
   }
+  if (done) co_return "OK";
   if (request.error.empty()) request.error = kChanged;
   co_return "";
 }

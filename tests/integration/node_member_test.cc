@@ -19,6 +19,7 @@
 #include "stout/adapters/memory_store.h"
 #include "stout/core/registry_table.h"
 #include "tests/support/catch.h"
+#include "tests/support/eventually.h"
 #include "tests/support/node_server.h"
 #include "tests/support/resp_client.h"
 
@@ -114,6 +115,28 @@ TEST_CASE("a node refuses options of a datalet that do not fit together", "[node
   CHECK_THAT(wrong("--mode", "sc"), Contains("--mode") && Contains("ms+sc, ms+ec or aa+sc"));
   CHECK_THAT(wrong("--datalet-id", "a/b"), Contains("--datalet-id") && Contains("no '/'"));
   CHECK_THAT(wrong("--replicas", "0"), Contains("--replicas"));
+  CHECK_THAT(wrong("--max-replies", "8MiB"), Contains("--max-replies must exceed --max-value"));
+  CHECK_THAT(refused({"--join", "in-process:", "--datalet", "stout://127.0.0.1:1"}),
+             Contains("the store of another node"));
+}
+
+TEST_CASE("the name of a datalet stands for one store", "[node][members]") {
+  const test::NodeServer node(
+      "", {"--join", "in-process:", "--datalet", "memory:", "--datalet-id", "own"});
+  test::RespClient client(node.port());
+  const auto datalet = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "STOUT.DATALET");
+    return client.Do(words);
+  };
+  REQUIRE(test::Eventually([&] { return datalet({"LIST"}).find("own") != std::string::npos; }));
+  CHECK_THAT(datalet({"ADD", "redis://127.0.0.1:1", "own"}), Contains("-ERR there is another"));
+  CHECK(datalet({"ADD", "redis://127.0.0.1:1", "r", "CAPACITY", "0"}) == "+OK");
+  CHECK(datalet({"ADD", "redis://127.0.0.1:1", "r", "CAPACITY", "1"}) == "+OK");
+  CHECK_THAT(datalet({"ADD", "redis://127.0.0.1:2", "r"}), Contains("-ERR there is another"));
+  CHECK_THAT(datalet({"ADD", "redis://127.0.0.1:1", "s"}), Contains("as datalet r"));
+  CHECK_THAT(datalet({"REMOVE", "own"}), Contains("end the node"));
+  CHECK(datalet({"REMOVE", "r"}) == "+OK");
+  CHECK(client.Do({"SET", "k", "v"}) == "+OK");
 }
 
 // --- Keys ---------------------------------------------------------------------------------------

@@ -26,7 +26,9 @@ constexpr TimePoint kStart{1h};
 std::map<std::string, Recorded<Datalet>> Present(
     const std::map<std::string, std::uint32_t>& capacities) {
   std::map<std::string, Recorded<Datalet>> present;
-  for (const auto& [id, capacity] : capacities) present[id].value = {.capacity = capacity};
+  for (const auto& [id, capacity] : capacities) {
+    present[id].value = {.node = "n:1", .capacity = capacity};
+  }
   return present;
 }
 
@@ -65,6 +67,16 @@ TEST_CASE("datalets that are gone for too long are told once, however late they 
   known.Learn(Present({{"a", 1}, {"b", 1}}), kStart + 3h);
   known.Learn(Present({{"a", 1}}), kStart + 3h);
   CHECK(known.TakeReplaced(kStart + 4h));
+}
+
+TEST_CASE("a datalet that no node served loses its place at once", "[members]") {
+  KnownDatalets known(15min);
+  auto present = Present({{"a", 1}, {"b", 1}});
+  present["b"].value.node = "";
+  known.Learn(present, kStart);
+  known.Learn(Present({{"a", 1}}), kStart);
+  CHECK(known.TakeReplaced(kStart));
+  CHECK(known.Wanted(0, RecordOf({"a", "b"}), 2, kStart) == std::vector<std::string>{"a"});
 }
 
 TEST_CASE("a node is cut off from a member that stays in under one other owner", "[members]") {

@@ -18,10 +18,15 @@ namespace {
 constexpr auto kQuestionPause = std::chrono::seconds(1);
 constexpr auto kLongestPause = std::chrono::seconds(5);
 
-// Returns why a store could lose an acknowledged write without notice; null if it cannot.
-const char* WhyUnsafe(const StoreTraits& traits) {
+// Returns why a store can be no member of a range; null if it can.
+const char* WhyUnsuited(const StoreTraits& traits) {
+  // It could lose an acknowledged write without notice.
   if (!traits.durable && !traits.detects_loss)
     return "it is not durable: add detect_loss=true to its URL, so that a loss is noticed";
+  if (!traits.compares_stamps) return "it compares no stamps, as it is opened";
+  if (!traits.fences) return "it has no fences, as it is opened";
+  if (!traits.scans) return "it cannot list its keys, as it is opened";
+  if (!traits.opaque_values) return "its schema does not take every value";
   return nullptr;
 }
 
@@ -125,11 +130,11 @@ void Datalets::OnOpened(const std::string& id, const std::string& url,
   entry.opening = false;
   entry.due = Clock::now() + OpenPause(entry.attempts);
   if (entry.url != url) return OpenNow(id, entry);
-  const char* const unsafe = store ? WhyUnsafe((*store)->traits()) : nullptr;
-  if (!store || unsafe != nullptr) {
+  const char* const unsuited = store ? WhyUnsuited((*store)->traits()) : nullptr;
+  if (!store || unsuited != nullptr) {
     if (!std::exchange(entry.complained, true)) {
       spdlog::warn("datalet {} at {} cannot be used: {}; trying again", id, Redacted(url),
-                   store ? unsafe : why);
+                   store ? unsuited : why);
     }
     return;
   }

@@ -10,7 +10,9 @@ namespace stout {
 
 void KnownDatalets::Learn(const std::map<std::string, Recorded<Datalet>>& present, TimePoint now) {
   for (auto& [id, known] : known_) {
-    if (!known.gone && !present.contains(id)) known.gone = now;
+    if (known.gone || present.contains(id)) continue;
+    // One that no node serves goes by STOUT.DATALET REMOVE, and does not come back.
+    known.gone = known.datalet.value.node.empty() ? now - replace_after_ : now;
   }
   for (const auto& [id, datalet] : present) known_[id] = {datalet, std::nullopt};
 }

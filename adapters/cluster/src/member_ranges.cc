@@ -161,8 +161,11 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
       record = found->second;
     } else {
       const auto wanted = known_.Wanted(order.range, {}, config_.replicas, Now());
-      if (wanted.empty()) return false;  // no datalet has come yet
-      record.value.members.push_back({.datalet = wanted.front(), .in = true, .since = UnixNow()});
+      const auto first = std::find_if(wanted.begin(), wanted.end(), [this](const auto& id) {
+        return datalets_->StoreOf(id) != nullptr;
+      });
+      if (first == wanted.end()) return false;  // no datalet has come yet
+      record.value.members.push_back({.datalet = *first, .in = true, .since = UnixNow()});
       record.value.strong = config_.mode == ReplicationMode::kMsSc;
     }
     ReplicatedMapOptions options = options_.map;
