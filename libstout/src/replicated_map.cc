@@ -30,17 +30,13 @@ std::optional<std::string> TroubleOf(const ReplicatedRange& range,
   return Validate(options.engine);
 }
 
-std::string IdentityKeyOf(const Scope& scope) {
-  return fmt::format("{}datalet:{}", internal::kInternalKeys, scope);
-}
-
 internal::RangeKeeperOptions KeeperOf(const ReplicatedRange& range,
                                       const ReplicatedMapOptions& options) {
   internal::RangeKeeperOptions keeper;
   keeper.member_timeout = options.member_timeout;
   keeper.tombstone_ttl = options.tombstone_ttl;
   keeper.mark_key = fmt::format("{}mark:{}", internal::kInternalKeys, range.scope);
-  keeper.identity_key = IdentityKeyOf(range.scope);
+  keeper.identity_key = internal::IdentityKeyOf(range.scope);
   return keeper;
 }
 
@@ -53,7 +49,7 @@ ReplicatedMap::State::State(const Executor& strand, ReplicatedRange range,
       trouble_(TroubleOf(range, options)),
       scope_(range.scope),
       engine_(options.engine),
-      identity_key_(IdentityKeyOf(range.scope)),
+      identity_key_(internal::IdentityKeyOf(range.scope)),
       local_(std::move(options.local)),
       is_new_(range.record.revision == 0),
       contains_(std::move(range.contains)),

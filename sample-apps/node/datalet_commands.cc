@@ -26,6 +26,13 @@ namespace asio = boost::asio;
 
 /// Memory for replies that an idle client may hold.
 constexpr std::size_t kDataletRepliesKept = std::size_t{64} << 10;
+/// Commands at once of one client, and values of one command, so that memory is bounded.
+constexpr std::size_t kTogether = 8;
+constexpr std::size_t kReadBytes = std::size_t{16} << 20;
+/// Keys that the datalet is asked for before the size of values is known.
+constexpr std::size_t kFirstRead = 16;
+/// What a state takes in a reply beside its value, at most.
+constexpr std::size_t kStateRoom = 64;
 
 constexpr std::string_view kNoDatalet =
     "ERR this node serves no datalet: start it with --datalet rocksdb:DIR";
@@ -65,20 +72,19 @@ void ShowShards(const resp::Call& call) {
                    call.reply);
 }
 
-std::size_t BytesOf(const StoredState& state) { return state.value.size(); }
-std::size_t BytesOf(const ScannedKey& scanned) {
-  return scanned.key.size() + scanned.state.value.size();
-}
+std::size_t BytesOf(const StoredState& state) { return kStateRoom + state.value.size(); }
 
-template <typename T>
-std::size_t BytesOfAll(const std::vector<T>& all) {
+std::size_t BytesOf(const std::vector<ScannedKey>& page) {
   std::size_t bytes = 0;
-  for (const T& one : all) bytes += BytesOf(one);
+  for (const ScannedKey& scanned : page) bytes += scanned.key.size() + BytesOf(scanned.state);
   return bytes;
 }
 
 void ReplyStateOf(const StoredState& state, resp::ReplyWriter& reply) {
-  if (state.errc != Errc::kOk) return reply.Error(DataletError(state.errc));
+  if (state.errc != Errc::kOk) {
+    return reply.Error(
+        fmt::format("{} the datalet: {}", resp::OutcomeName(state.errc), Describe(state.errc)));
+  }
   if (!state.found && state.stamp == Stamp()) return reply.Null();
   resp::ReplyState(state.stamp,
                    state.found ? std::optional<std::string_view>(state.value) : std::nullopt,
@@ -159,6 +165,7 @@ asio::awaitable<void> DataletCommands::Run(std::span<Request> requests) {
   for (Request& request : requests) {
     Check(request);
     if (request.error.empty()) all.push_back(RunOne(request));
+    if (all.size() == kTogether) co_await RunTogether(std::exchange(all, {}));
   }
   if (!all.empty()) co_await RunTogether(std::move(all));
 }
@@ -204,20 +211,47 @@ asio::awaitable<void> DataletCommands::Write(Request& request) {
 }
 
 asio::awaitable<void> DataletCommands::Read(Request& request) {
-  ReadBatch batch;
   try {
     const resp::Arguments keys = request.arguments.subspan(2);
-    batch.keys.assign(keys.begin(), keys.end());
-    const ReadResult result = co_await service_.datalet->AsyncRead(batch, asio::use_awaitable);
-    if (result.errc != Errc::kOk) {
-      request.error = DataletError(result.errc);
-      co_return;
+    const std::size_t taken = replies_.size() + kStateRoom * keys.size();
+    const std::size_t room =
+        service_.limits.max_replies - std::min(service_.limits.max_replies, taken);
+    std::vector<StoredState> states;
+    std::size_t bytes = 0;
+    std::size_t queue = 0;
+    while (states.size() < keys.size() && (states.empty() || bytes < kReadBytes)) {
+      // As many as should fit, by the size of those before.
+      const std::size_t most =
+          states.empty() ? kFirstRead : 1 + (kReadBytes - bytes) / (bytes / states.size());
+      const auto slice = keys.subspan(states.size(), std::min(most, keys.size() - states.size()));
+      ReadBatch batch;
+      batch.keys.assign(slice.begin(), slice.end());
+      ReadResult result = co_await service_.datalet->AsyncRead(batch, asio::use_awaitable);
+      if (result.errc != Errc::kOk) {
+        request.error = DataletError(result.errc);
+        co_return;
+      }
+      queue = result.queue;
+      for (StoredState& state : result.states) {
+        bytes += BytesOf(state);
+        states.push_back(std::move(state));
+      }
     }
-    Reply(request, BytesOfAll(result.states), [&](resp::ReplyWriter& reply) {
-      reply.ArrayHeader(1 + result.states.size());
-      reply.Integer(static_cast<std::int64_t>(result.queue + keys.size()));
-      for (const StoredState& state : result.states) ReplyStateOf(state, reply);
-    });
+    // The caller asks again for the states that do not fit. There is always one, or it asked for
+    // nothing that this node can answer.
+    while (states.size() > 1 && bytes > room) {
+      bytes -= BytesOf(states.back());
+      states.pop_back();
+    }
+    Reply(request, bytes + kStateRoom * (keys.size() - states.size()),
+          [&](resp::ReplyWriter& reply) {
+            reply.ArrayHeader(1 + keys.size());
+            reply.Integer(static_cast<std::int64_t>(queue + keys.size()));
+            for (const StoredState& state : states) ReplyStateOf(state, reply);
+            for (std::size_t i = states.size(); i < keys.size(); ++i) {
+              ReplyStateOf({.errc = Errc::kTransient}, reply);
+            }
+          });
   } catch (const std::bad_alloc&) {
     request.error = resp::kNoMemory;
   }
@@ -238,7 +272,7 @@ asio::awaitable<void> DataletCommands::Scan(Request& request) {
       request.error = DataletError(result.errc);
       co_return;
     }
-    Reply(request, BytesOfAll(result.keys), [&](resp::ReplyWriter& reply) {
+    Reply(request, BytesOf(result.keys), [&](resp::ReplyWriter& reply) {
       reply.ArrayHeader(2);
       reply.Integer(0);
       reply.ArrayHeader(1 + 2 * result.keys.size());

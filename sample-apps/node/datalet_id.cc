@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <boost/asio/use_future.hpp>
-#include <random>
 #include <utility>
 
+#include "resp/store/store_commands.h"
 #include "stout/core/batch.h"
 #include "stout/core/lease_table.h"
 
@@ -25,8 +25,7 @@ Result<std::string> DataIdOf(Store& store) {
   const ReadResult found = store.AsyncRead(read, boost::asio::use_future).get();
   if (found.errc != Errc::kOk) return found.errc;
   if (found.states.at(0).found) return found.states[0].value;
-  std::random_device random;
-  const std::string id = fmt::format("{:08x}{:08x}", random(), random());
+  const std::string id = resp::DrawDataId();
   const WriteBatch write{.epoch = 1, .items = {{.key = kDataIdKey, .value = id, .version = 1}}};
   const WriteResult written = store.AsyncWrite(write, boost::asio::use_future).get();
   if (written.batch != Errc::kOk) return written.batch;

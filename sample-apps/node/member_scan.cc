@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -88,21 +87,47 @@ void KeepPart(const Part& part, const Partition& partition, std::vector<ScannedK
 
 class MemberScan::Plans {
  public:
-  Plans(Partition partition, Records records, MemberScan::StoreOf store_of, Self self)
+  Plans(Partition partition, Scope scope, Records records, MemberScan::StoreOf store_of, Self self)
       : partition(std::move(partition)),
-        records(std::move(records)),
-        store_of(std::move(store_of)),
+        scope_(std::move(scope)),
+        records_(std::move(records)),
+        store_of_(std::move(store_of)),
         self_(std::move(self)) {}
 
   const Partition partition;
-  const Records records;
-  const MemberScan::StoreOf store_of;
-  // What the functions refer to may be gone.
-  std::atomic<bool> closed = false;
+
+  // Runs `use()` unless what the functions refer to may be gone. Returns whether it did.
+  template <typename Use>
+  bool WhileOpen(Use use) {
+    const std::lock_guard lock(open_mutex_);
+    if (open_) use();
+    return open_;
+  }
+  void Close() {
+    const std::lock_guard lock(open_mutex_);
+    open_ = false;
+  }
+
+  [[nodiscard]] Store* StoreOf(const Part& part) const { return store_of_(part.datalet); }
+  // Returns true if the datalet of the part is in for all its ranges since the plan was made.
+  [[nodiscard]] bool StillIn(const Part& part) const {
+    const auto table = records_();
+    return table != nullptr && Holds(part, *table);
+  }
+  // The keys that show that the store has the data of the part's ranges.
+  [[nodiscard]] std::vector<std::string> ProofsOf(const Part& part) const {
+    std::vector<std::string> keys;
+    keys.reserve(part.ranges.size());
+    for (const auto& [range, since] : part.ranges) {
+      keys.push_back(internal::IdentityKeyOf(fmt::format("{}/{}", scope_, range)));
+    }
+    return keys;
+  }
 
   // Returns nullopt if a range has no member that is in and can be called.
   [[nodiscard]] std::optional<Plan> Make() const {
-    const auto table = records();
+    const auto table = records_();
+    if (!table) return std::nullopt;
     Plan plan;
     std::map<std::string, Part> choices;
     std::set<RangeId> left;
@@ -114,7 +139,7 @@ class MemberScan::Plans {
         if (member.in) choices[member.datalet].ranges[range] = member.since;
       }
     }
-    std::erase_if(choices, [&](const auto& each) { return store_of(each.first) == nullptr; });
+    std::erase_if(choices, [&](const auto& each) { return store_of_(each.first) == nullptr; });
     const std::string self = self_ ? self_() : "";
     const auto is_own = [&](const std::string& id) {
       const auto found = table->datalets.find(id);
@@ -158,22 +183,70 @@ class MemberScan::Plans {
   }
 
  private:
+  const Scope scope_;
+  const Records records_;
+  const MemberScan::StoreOf store_of_;
   const Self self_;
+  std::recursive_mutex open_mutex_;  // a store may answer at once
+  bool open_ = true;
   mutable std::mutex mutex_;
   std::uint64_t last_ = 0;
   std::deque<std::pair<std::uint64_t, std::shared_ptr<const Plan>>> plans_;
 };
 
-MemberScan::MemberScan(Partition partition, Records records, StoreOf store_of, Self self)
+MemberScan::MemberScan(Partition partition, Scope scope, Records records, StoreOf store_of,
+                       Self self)
     : traits_{.name = "members",
               .compares_stamps = true,
               .fences = true,
               .durable = true,
               .scans = true},
-      plans_(std::make_shared<Plans>(std::move(partition), std::move(records), std::move(store_of),
-                                     std::move(self))) {}
+      plans_(std::make_shared<Plans>(std::move(partition), std::move(scope), std::move(records),
+                                     std::move(store_of), std::move(self))) {}
 
-MemberScan::~MemberScan() { plans_->closed = true; }
+MemberScan::~MemberScan() { Close(); }
+
+void MemberScan::Close() { plans_->Close(); }
+
+// One page on its way, from one datalet.
+struct MemberScan::Page {
+  std::shared_ptr<Plans> plans;
+  std::shared_ptr<const Plan> plan;
+  Place place;
+  ScanHandler handler;
+  Store* store = nullptr;
+  ScanResult result{};
+  ReadBatch proofs{};
+
+  [[nodiscard]] const Part& part() const { return (*plan)[place.part]; }
+  void Fail(Errc errc) { handler({errc == Errc::kLost ? Errc::kTransient : errc, {}, {}}); }
+
+  // The store may have lost its data before its owners notice: it must have the proofs still.
+  static void OnScanned(std::shared_ptr<Page> page, ScanResult result) {
+    if (result.errc != Errc::kOk) return page->Fail(result.errc);
+    page->result = std::move(result);
+    page->proofs = {.id = 1, .lane = 0, .keys = page->plans->ProofsOf(page->part())};
+    const bool open = page->plans->WhileOpen([&page] {
+      page->store->Read(page->proofs, [page](const ReadResult& proofs) { page->OnProved(proofs); });
+    });
+    if (!open) page->Fail(Errc::kClosed);
+  }
+
+  void OnProved(const ReadResult& proofs) {
+    bool proved = proofs.errc == Errc::kOk;
+    for (const StoredState& state : proofs.states) {
+      proved &= state.found && state.value == part().datalet;
+    }
+    bool in = false;
+    plans->WhileOpen([&] { in = plans->StillIn(part()); });
+    if (!proved || !in) return Fail(Errc::kTransient);
+    KeepPart(part(), plans->partition, result.keys);
+    place.cursor = std::move(result.cursor);
+    if (place.cursor.empty()) ++place.part;
+    result.cursor = place.part < plan->size() ? Encode(place) : "";
+    handler(std::move(result));
+  }
+};
 
 void MemberScan::Scan(const ScanRequest& request, ScanHandler handler) {
   std::optional<Place> place;
@@ -186,21 +259,14 @@ void MemberScan::Scan(const ScanRequest& request, ScanHandler handler) {
   const auto plan = place ? plans_->Find(place->plan) : nullptr;
   if (!plan) return handler({Errc::kTransient, {}, {}});
   if (place->part >= plan->size()) return handler({Errc::kRefused, {}, {}});
-  Store* const store = plans_->store_of((*plan)[place->part].datalet);
+  Store* const store = plans_->StoreOf((*plan)[place->part]);
   if (store == nullptr) return handler({Errc::kTransient, {}, {}});
   ScanRequest inner = request;
   inner.cursor = place->cursor;
-  store->Scan(inner, [plans = plans_, plan, place = *std::move(place),
-                      handler = std::move(handler)](ScanResult page) mutable {
-    if (plans->closed) return handler({Errc::kClosed, {}, {}});
-    if (page.errc != Errc::kOk) return handler({page.errc, {}, {}});
-    const Part& part = (*plan)[place.part];
-    if (!Holds(part, *plans->records())) return handler({Errc::kTransient, {}, {}});
-    KeepPart(part, plans->partition, page.keys);
-    place.cursor = std::move(page.cursor);
-    if (place.cursor.empty()) ++place.part;
-    page.cursor = place.part < plan->size() ? Encode(place) : "";
-    handler(std::move(page));
+  auto page =
+      std::make_shared<Page>(Page{plans_, plan, *std::move(place), std::move(handler), store});
+  store->Scan(inner, [page = std::move(page)](ScanResult result) mutable {
+    Page::OnScanned(std::move(page), std::move(result));
   });
 }
 

@@ -16,11 +16,12 @@ namespace stout::node {
 /// A scan plans at its first page from which member it takes each range: from one that is in. It
 /// uses few datalets, and reads them one after the other. A page is answered only if the datalet is
 /// in for all ranges that the plan takes from it, without a break since the plan was made, by the
-/// records as last reported. Otherwise the answer is kTransient: begin again.
+/// records as last reported, and if it has the data of these ranges by its own account. Otherwise
+/// the answer is kTransient: begin again.
 /// Keys of other ranges, and keys that begin with internal::kInternalKeys, are left out. In mode
 /// ms+ec a scan may miss the newest changes.
 ///
-/// Owner: what the functions refer to outlives it and its calls.
+/// Owner: what the functions refer to outlives it and its calls, or Close().
 /// Threads: any.
 class MemberScan final : public Store {
  public:
@@ -33,9 +34,13 @@ class MemberScan final : public Store {
   /// Maximum plans that are kept. A scan whose plan is forgotten begins again.
   static constexpr std::size_t kMostPlans = 64;
 
-  /// `self` may be empty.
-  MemberScan(Partition partition, Records records, StoreOf store_of, Self self = {});
+  /// `scope`: as MemberRangesOptions::scope. `records` returns null while this node cannot know
+  /// them. `self` may be empty.
+  MemberScan(Partition partition, Scope scope, Records records, StoreOf store_of, Self self = {});
   ~MemberScan() override;
+
+  /// After this, calls under way use none of the functions, nor the stores.
+  void Close();
 
   [[nodiscard]] const StoreTraits& traits() const override { return traits_; }
   void Write(const WriteBatch&, WriteHandler handler) override { handler({Errc::kRefused, {}}); }
@@ -45,6 +50,7 @@ class MemberScan final : public Store {
 
  private:
   class Plans;
+  struct Page;
 
   const StoreTraits traits_;
   const std::shared_ptr<Plans> plans_;  // calls under way use it, too

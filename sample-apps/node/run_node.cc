@@ -85,8 +85,9 @@ void WarnAboutStore(const StoreTraits& traits) {
 
 // What only a node of a deployment has.
 struct Membership {
-  Store* datalet = nullptr;  // served to other nodes
-  std::string data_id{};     // of the datalet, if it is durable
+  MemberScan* scan = nullptr;  // closed once nothing runs
+  Store* datalet = nullptr;    // served to other nodes
+  std::string data_id{};       // of the datalet, if it is durable
   // Datalets of other nodes are met as this service would be.
   std::atomic<NodeService*>* service = nullptr;
 };
@@ -151,6 +152,7 @@ int Serve(const Config& config, asio::io_context& clients, asio::io_context& key
   // Their handlers use what is destroyed now.
   client_runner.Stop();
   key_runners.Stop();
+  if (membership.scan != nullptr) membership.scan->Close();
   return code;
 }
 
@@ -163,6 +165,13 @@ int RunMember(Config& config, asio::io_context& clients, asio::io_context& keys,
     auto store = OpenStore(config.datalet, keys.get_executor(), &why);
     if (!store) return program::CannotOpen("datalet", config.datalet, store.error(), why);
     datalet = *std::move(store);
+    // Memory is gone as a whole; other nodes notice that.
+    if (!datalet->traits().durable && !config.datalet.starts_with("memory:")) {
+      spdlog::error(
+          "{} is not durable as it is opened: it could lose acknowledged writes unnoticed",
+          Redacted(config.datalet));
+      return EXIT_FAILURE;
+    }
   }
   Membership membership{.datalet = datalet.get()};
   if (datalet && datalet->traits().durable) {
@@ -197,10 +206,13 @@ int RunMember(Config& config, asio::io_context& clients, asio::io_context& keys,
                    return OpenDatalet(url, *service, keys.get_executor(), why_not);
                  });
   MemberRanges& members = *keyspace->cluster()->members;
+  const Cluster* const cluster = keyspace->cluster();
   MemberScan scan(
-      SlotPartition(agreed->ranges), [&members] { return members.records(); },
+      SlotPartition(agreed->ranges), config.scope,
+      [&members, cluster] { return cluster->server.joined() ? members.records() : nullptr; },
       [&members](const std::string& id) { return members.StoreOf(id); },
-      [cluster = keyspace->cluster()] { return cluster->self; });
+      [cluster] { return cluster->self; });
+  membership.scan = &scan;
   return Serve(config, clients, keys, scan, std::move(keyspace), monitor, membership);
 }
 

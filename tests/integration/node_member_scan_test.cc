@@ -14,6 +14,7 @@
 #include "node/member_scan.h"
 #include "stout/adapters/memory_store.h"
 #include "stout/adapters/partition.h"
+#include "stout/core/range_actions.h"
 #include "stout/core/registry_table.h"
 #include "tests/support/catch.h"
 
@@ -36,6 +37,7 @@ struct Members {
     record.members.clear();
     for (const auto& [id, in] : members) {
       record.members.push_back({.datalet = id, .in = in, .since = TimePoint(changes)});
+      if (stores.contains(id)) Put(id, internal::IdentityKeyOf("scope/" + std::to_string(range)));
     }
   }
   void Put(const std::string& id, const std::string& key) {
@@ -78,7 +80,7 @@ struct Members {
   std::chrono::microseconds changes{1};
   RegistryTable records;
   std::string self;
-  MemberScan scan{SlotPartition(kRanges),
+  MemberScan scan{SlotPartition(kRanges), "scope",
                   [this] { return std::make_shared<const RegistryTable>(records); },
                   [this](const std::string& id) {
                     const auto found = stores.find(id);
@@ -144,6 +146,30 @@ TEST_CASE("a scan begins again if its member was out meanwhile", "[node][members
   world.Place(3, {{"a", true}, {"b", true}});  // it missed changes between the pages
   CHECK(world.Page(first.cursor).errc == Errc::kTransient);
   CHECK(world.All().size() == 10);
+}
+
+TEST_CASE("a scan takes no page from a store that lost its data before its owners notice",
+          "[node][members]") {
+  Members world;
+  for (RangeId range = 0; range < kRanges; ++range) world.Place(range, {{"a", true}, {"b", true}});
+  world.Put("a", "key");
+  CHECK(world.All().size() == 1);
+  world.stores["a"] = std::make_unique<MemoryStore>(world.context.get_executor());
+  CHECK(world.Page("").errc == Errc::kTransient);
+  world.stores["a"].reset();
+  CHECK(world.Page("").errc == Errc::kOk);  // by b
+}
+
+TEST_CASE("a scan that ends after the node's stores uses none of them", "[node][members]") {
+  Members world;
+  for (RangeId range = 0; range < kRanges; ++range) world.Place(range, {{"a", true}});
+  std::optional<ScanResult> page;
+  world.scan.Scan({.cursor = {}, .limit = 3}, [&](ScanResult result) { page = std::move(result); });
+  world.scan.Close();
+  world.context.restart();
+  world.context.poll();
+  REQUIRE(page);
+  CHECK(page->errc != Errc::kOk);
 }
 
 TEST_CASE("a scan is refused for now if a range has no member that can be called",

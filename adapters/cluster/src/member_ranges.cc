@@ -71,7 +71,9 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
 
   void Make(RangeId range, Epoch epoch, UniqueFunction<void()> on_given_up, RangeHandler handler) {
     Post([self = shared_from_this(),
-          order = Order{range, epoch, std::move(on_given_up), std::move(handler)}]() mutable {
+          order =
+              Order{range, epoch, std::make_shared<UniqueFunction<void()>>(std::move(on_given_up)),
+                    std::move(handler)}]() mutable {
       self->newest_[order.range] = order.epoch;
       self->orders_.push_back(std::move(order));
       self->ReadForOrders();
@@ -100,7 +102,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
   struct Order {
     RangeId range = 0;
     Epoch epoch = 0;
-    UniqueFunction<void()> on_given_up;
+    std::shared_ptr<UniqueFunction<void()>> on_given_up;  // a map that is refused had it, too
     RangeHandler handler;
     bool complained = false;
   };
@@ -210,10 +212,10 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     };
   }
 
-  static UniqueFunction<void(GivenUp)> WarnGivenUp(Order& order) {
-    return [range = order.range, done = std::move(order.on_given_up)](GivenUp cause) mutable {
+  static UniqueFunction<void(GivenUp)> WarnGivenUp(const Order& order) {
+    return [range = order.range, done = order.on_given_up](GivenUp cause) {
       spdlog::warn("range {} is given up: {}", range, Describe(cause));
-      if (done) done();
+      (*done)();
     };
   }
 

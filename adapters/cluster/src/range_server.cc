@@ -153,12 +153,7 @@ bool RangeServer::joined() const {
 void RangeServer::OnAcquired(RangeId range, Epoch epoch) {
   const auto strand = manager_->get_executor();
   source_.Make(
-      range, epoch,
-      [this, range, epoch] {
-        spdlog::warn("range {}: the members that are in do not answer, or have lost what they had",
-                     range);
-        GiveUp(range, epoch, Errc::kTransient);
-      },
+      range, epoch, [this, range, epoch] { GiveUp(range, epoch, Errc::kTransient); },
       [this, range, epoch, strand](RangeSource::Range made) {
         asio::post(strand, [this, range, epoch, made = std::move(made)]() mutable {
           OnMade(range, epoch, std::move(made));

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <boost/asio/awaitable.hpp>
+#include <cstdint>
+#include <numeric>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -75,20 +78,62 @@ asio::awaitable<T> Ask(Connection& connection, const resp::Commands& request,
   co_return Failed<T>(Errc::kUnknown);
 }
 
-// Sends the request, which is one command, on a connection of the pool. Passes the outcome to
-// `answer`: the value that `decode` makes of the reply, unless that is nullopt.
+// Reads keys of one shard. A server answers the states that fit into a reply, at least one, and
+// TRANSIENT for the others, which are asked for again.
+asio::awaitable<ReadResult> ReadAll(Connection& connection, const std::vector<std::string>& keys,
+                                    LaneId shard) {
+  ReadResult all;
+  all.states.resize(keys.size());
+  std::vector<std::uint32_t> missing(keys.size());
+  std::iota(missing.begin(), missing.end(), 0);
+  while (!missing.empty()) {
+    const resp::Commands request = client::EncodeRead(keys, missing, shard);
+    ReadResult part =
+        co_await Ask<ReadResult>(connection, request, [count = missing.size()](Reply reply) {
+          return client::DecodeRead(std::move(reply), count);
+        });
+    if (part.errc != Errc::kOk) co_return part;
+    all.queue = part.queue;
+    std::vector<std::uint32_t> again;
+    for (std::size_t i = 0; i < missing.size(); ++i) {
+      const std::uint32_t key = missing[i];
+      if (part.states[i].errc == Errc::kTransient) {
+        again.push_back(key);
+      } else {
+        all.states[key] = std::move(part.states[i]);
+      }
+    }
+    if (again.size() == missing.size()) co_return Failed<ReadResult>(Errc::kTransient);
+    missing = std::move(again);
+  }
+  co_return all;
+}
+
+// Runs `ask(Connection&)` on a connection of the pool, and passes its outcome to `answer`.
+template <typename T, typename Ask, typename Answer>
+void Submit(Pool& pool, Ask ask, Answer answer) {
+  const bool taken =
+      pool.Submit([ask = std::move(ask), answer](Connection* with) -> asio::awaitable<void> {
+        if (with == nullptr) {
+          answer(Failed<T>(Errc::kTransient));
+        } else {
+          T result = co_await ask(*with);
+          answer(std::move(result));
+        }
+      });
+  if (!taken) answer(Failed<T>(Errc::kTransient));
+}
+
+// The same for one command: the outcome is what `decode` makes of the reply, unless that is
+// nullopt.
 template <typename T, typename Decode, typename Answer>
 void Submit(Pool& pool, resp::Commands request, Decode decode, Answer answer) {
-  const bool taken = pool.Submit([request = std::move(request), decode = std::move(decode),
-                                  answer](Connection* with) -> asio::awaitable<void> {
-    if (with == nullptr) {
-      answer(Failed<T>(Errc::kTransient));
-    } else {
-      T result = co_await Ask<T>(*with, request, decode);
-      answer(std::move(result));
-    }
-  });
-  if (!taken) answer(Failed<T>(Errc::kTransient));
+  Submit<T>(
+      pool,
+      [request = std::move(request), decode = std::move(decode)](Connection& connection) {
+        return Ask<T>(connection, request, decode);
+      },
+      std::move(answer));
 }
 
 ReadResult CombineReads(std::vector<ReadResult> parts, const Split& split, std::size_t keys) {
@@ -200,10 +245,13 @@ void BlowfishStore::Read(const ReadBatch& batch, ReadHandler handler) {
       });
   for (std::size_t p = 0; p < split->shards.size(); ++p) {
     const LaneId shard = split->shards[p];
+    std::vector<std::string> keys;
+    keys.reserve(split->items[p].size());
+    for (const std::uint32_t i : split->items[p]) keys.push_back(batch.keys[i]);
     Submit<ReadResult>(
-        engine_->ReadersOf(shard), client::EncodeRead(batch.keys, split->items[p], shard),
-        [keys = split->items[p].size()](Reply reply) {
-          return client::DecodeRead(std::move(reply), keys);
+        engine_->ReadersOf(shard),
+        [keys = std::move(keys), shard](Connection& connection) {
+          return ReadAll(connection, keys, shard);
         },
         [parts, p](ReadResult result) { parts->Answer(p, std::move(result)); });
   }

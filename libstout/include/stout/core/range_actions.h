@@ -118,4 +118,9 @@ inline constexpr std::uint64_t kKeepersOwn = std::uint64_t{1} << 63;
 /// Keys with this prefix belong to the members themselves; they are never copied.
 inline constexpr KeyView kInternalKeys = "stout:";
 
+/// The key under which a member has its name, if its data is that of the range with this scope.
+[[nodiscard]] inline std::string IdentityKeyOf(const Scope& scope) {
+  return std::string(kInternalKeys) + "datalet:" + scope;
+}
+
 }  // namespace stout::internal
