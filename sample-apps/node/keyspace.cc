@@ -187,7 +187,7 @@ std::unique_ptr<Keyspace> MakeMember(const asio::any_io_executor& keys,
                                .capacity = config.capacity},
                    .store = datalet};
     if (own.id.empty()) own.id = datalet != nullptr ? self : DataletIdOf(config.datalet);
-    members->Start(std::move(own), [&server] { return server.session(); });
+    members->Start({std::move(own)}, [&server] { return server.session(); });
   };
   return std::make_unique<Shared>(keys, clients, std::move(leases), std::move(source), members,
                                   config, started);

@@ -227,7 +227,7 @@ struct MemberRangesTest {
   }
   void Start() {
     source.emplace(pool.get_executor(), leases, ClusterConfig{}, MemberRangesOptions{});
-    source->Start(OwnDatalet{.id = "a", .datalet = {.node = "n:1"}, .store = &store},
+    source->Start({OwnDatalet{.id = "a", .datalet = {.node = "n:1"}, .store = &store}},
                   [] { return SessionId{1}; });
   }
 

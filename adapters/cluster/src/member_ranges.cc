@@ -54,9 +54,9 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
         known_(options_.replace_after),
         timer_(strand_) {}
 
-  void Start(std::optional<OwnDatalet> own, std::function<SessionId()> session) {
+  void Start(std::vector<OwnDatalet> own, std::function<SessionId()> session) {
     Post([self = shared_from_this(), own = std::move(own), session = std::move(session)]() mutable {
-      self->own_ = std::move(own);
+      for (OwnDatalet& each : own) self->own_.push_back({.own = std::move(each)});
       self->session_ = std::move(session);
       self->Begin();
     });
@@ -106,6 +106,12 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     RangeHandler handler;
     bool complained = false;
   };
+  struct Own {
+    OwnDatalet own;
+    SessionId registered = 0;  // under which it was added last
+    bool registering = false;
+    bool complained = false;
+  };
 
   template <typename Call>
   void Post(Call call) {
@@ -114,7 +120,9 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
 
   void Begin() {
     if (stopped_) return;
-    if (own_ && own_->store != nullptr) datalets_->Add(own_->id, *own_->store);
+    for (const Own& each : own_) {
+      if (each.own.store != nullptr) datalets_->Add(each.own.id, *each.own.store);
+    }
     watches_[0] = registry_.WatchRecords([weak = weak_from_this()](RegistryTable table) {
       const auto self = weak.lock();
       if (!self) return;
@@ -175,7 +183,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     options.ack = config_.ack;
     options.member_timeout = config_.member_timeout;
     options.strong = config_.mode == ReplicationMode::kMsSc;
-    if (own_) options.local = own_->id;
+    if (own_.size() == 1) options.local = own_.front().own.id;  // on this machine, probably
     auto wanted = known_.Wanted(order.range, record.value, config_.replicas, Now());
     auto map = std::make_shared<ReplicatedMap>(
         executor_,
@@ -275,7 +283,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
   void Tick() {
     if (stopped_) return;
     const TimePoint now = Now();
-    Register();
+    for (Own& own : own_) Register(own);
     if (!late_.empty() && now >= late_due_) {
       late_due_ = now + kReadPause;
       orders_.insert(orders_.end(), std::make_move_iterator(late_.begin()),
@@ -303,33 +311,34 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     unreached_ = std::move(found);
   }
 
-  // Adds the own datalet. It goes with the session, unless every node can reach it.
-  void Register() {
+  // Adds an own datalet. It goes with the session, unless every node can reach it.
+  void Register(Own& each) {
     const SessionId session = session_ ? session_() : 0;
-    if (!own_ || !informed_ || session == 0 || session == registered_ || registering_) return;
-    const bool served_here = own_->store != nullptr;
-    if (!served_here && registered_ != 0) return;  // STOUT.DATALET REMOVE is to last
-    const auto found = records_->datalets.find(own_->id);
+    if (!informed_ || session == 0 || session == each.registered || each.registering) return;
+    OwnDatalet& own = each.own;
+    const bool served_here = own.store != nullptr;
+    if (!served_here && each.registered != 0) return;  // STOUT.DATALET REMOVE is to last
+    const auto found = records_->datalets.find(own.id);
     const bool there = found != records_->datalets.end();
-    if (served_here && there && found->second.value.node != own_->datalet.node) {
-      if (!std::exchange(complained_, true)) {
+    if (served_here && there && found->second.value.node != own.datalet.node) {
+      if (!std::exchange(each.complained, true)) {
         spdlog::error(
             "datalet {} is that of the node at {}: give each node a --datalet-id of its own. If "
             "that node has ended, this one goes on when its session is over",
-            own_->id, found->second.value.node);
+            own.id, found->second.value.node);
       }
       return;
     }
-    registering_ = true;
-    own_->datalet.since = UnixNow();
-    RegistryChange change = AddDatalet(own_->id, own_->datalet, served_here ? session : 0);
+    each.registering = true;
+    own.datalet.since = UnixNow();
+    RegistryChange change = AddDatalet(own.id, own.datalet, served_here ? session : 0);
     if (served_here) change.read = there ? found->second.revision : 0;
-    registry_.Change(std::move(change), [self = shared_from_this(), session](
+    registry_.Change(std::move(change), [self = shared_from_this(), &each, session](
                                             ErrorCode ec, const ChangeAnswer& answer) {
       Impl& impl = *self;
-      impl.Post([self, session, done = !ec && answer.outcome == ChangeOutcome::kDone] {
-        self->registering_ = false;
-        if (done) self->registered_ = session;
+      impl.Post([self, &each, session, done = !ec && answer.outcome == ChangeOutcome::kDone] {
+        each.registering = false;
+        if (done) each.registered = session;
       });
     });
   }
@@ -347,11 +356,8 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
   std::array<LeaseService::Watch, 2> watches_;
   bool stopped_ = false;
 
-  std::optional<OwnDatalet> own_;
+  std::vector<Own> own_;  // as it was when this was started
   std::function<SessionId()> session_;
-  SessionId registered_ = 0;
-  bool registering_ = false;
-  bool complained_ = false;
 
   std::vector<Order> orders_;  // for the next read of the registry
   std::vector<Order> late_;    // to be tried again
@@ -379,7 +385,7 @@ MemberRanges::MemberRanges(const asio::any_io_executor& executor, LeaseService& 
 
 MemberRanges::~MemberRanges() { impl_->Stop(); }
 
-void MemberRanges::Start(std::optional<OwnDatalet> own, std::function<SessionId()> session) {
+void MemberRanges::Start(std::vector<OwnDatalet> own, std::function<SessionId()> session) {
   impl_->Start(std::move(own), std::move(session));
 }
 

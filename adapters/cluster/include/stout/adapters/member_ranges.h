@@ -4,8 +4,8 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "stout/adapters/partition.h"
 #include "stout/adapters/range_source.h"
@@ -39,7 +39,7 @@ struct MemberRangesOptions {
   std::function<Result<std::unique_ptr<Store>>(const std::string& url, Diagnostics*)> open;
 };
 
-/// The store that this node brings to the deployment.
+/// A store that this node brings to the deployment.
 struct OwnDatalet {
   std::string id;
   Datalet datalet;
@@ -55,7 +55,7 @@ struct OwnDatalet {
 ///     MemberRanges source(executor, *service, config, {.partition = slots, .open = OpenDatalet});
 ///     RangeServer server(executor, source, *service, {.partition = slots});
 ///     server.Open("10.0.0.7:7001");
-///     source.Start(own, [&] { return server.session(); });
+///     source.Start({own}, [&] { return server.session(); });
 ///
 /// Owner: refers to the lease service, which outlives it. Owns the stores that it opens. Destroy it
 ///   while the executor's context does not run.
@@ -69,7 +69,7 @@ class MemberRanges final : public RangeSource {
   ~MemberRanges() override;
 
   /// Follows the registry, and adds `own` to it while `session` is not zero. Call it once.
-  void Start(std::optional<OwnDatalet> own, std::function<SessionId()> session);
+  void Start(std::vector<OwnDatalet> own, std::function<SessionId()> session);
 
   void Make(RangeId range, Epoch epoch, UniqueFunction<void()> on_given_up,
             RangeHandler handler) override;
