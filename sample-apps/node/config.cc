@@ -7,8 +7,10 @@
 #include <string_view>
 #include <utility>
 
+#include "program/cluster_options.h"
 #include "program/command_line.h"
 #include "program/options.h"
+#include "stout/adapters/datalet_url.h"
 #include "stout/adapters/hash_slot.h"
 #include "stout/adapters/open_lease_service.h"
 #include "stout/adapters/open_store.h"
@@ -28,7 +30,6 @@ constexpr std::size_t kRequestRoom = 4096;
 constexpr std::size_t kPageRoom = std::size_t{8} << 20;
 
 void AddMemberOptions(program::Options& options, Config& config) {
-  ClusterConfig& cluster = config.cluster;
   options.Group("Several nodes, each with a store");
   options.Text("--datalet", config.datalet,
                "Instead of --store, with --join: the store that this node brings. Each range of "
@@ -43,23 +44,7 @@ void AddMemberOptions(program::Options& options, Config& config) {
       ->default_str("made from --advertise, or from the URL of a store that other nodes reach");
   options.Count("--capacity", config.capacity, 0, 1'000'000,
                 "Share of the ranges that the store gets, relative to other stores");
-  options.Count("--replicas", cluster.replicas, 1, kMaxMembers,
-                "Members of each range. The first node decides this and the next three options");
-  options.Count("--min-in", cluster.min_in, 1, kMaxMembers,
-                "Writes are refused while fewer members are in sync");
-  options.Count("--ack", cluster.ack, 1, kMaxMembers,
-                "Members that have a write before it is answered, in mode ms+ec");
-  options.Time("--member-timeout", cluster.member_timeout, std::chrono::milliseconds(1),
-               std::chrono::hours(24),
-               "A member that makes no progress for this time is out of sync, and writes no longer "
-               "wait for it");
-  options.Read(
-      "--mode",
-      "The mode of a new deployment; STOUT.MODE changes it. ms+sc: a write is answered when all "
-      "members in sync have it. ms+ec: when --ack members have it. aa+sc is ms+sc, because any "
-      "node takes any command",
-      "MODE", std::string(NameOf(cluster.mode)), ParseReplicationMode, "ms+sc, ms+ec or aa+sc",
-      [&cluster](ReplicationMode mode) { cluster.mode = mode; });
+  program::AddClusterOptions(options, config.cluster);
 }
 
 void AddOptions(CLI::App& app, Config& config) {
@@ -160,20 +145,6 @@ void AddOptions(CLI::App& app, Config& config) {
                "Time between two searches of the store for expired keys, which are then deleted");
 }
 
-// Which settings of the deployment are given.
-std::function<void(ClusterConfig&)> GivenOf(const CLI::App& app, const Config& config) {
-  const auto given = [&app](const char* name) { return app.count(name) > 0; };
-  return [&config, ranges = given("--ranges"), replicas = given("--replicas"),
-          min_in = given("--min-in"), ack = given("--ack"),
-          timeout = given("--member-timeout")](ClusterConfig& kept) {
-    if (ranges) kept.ranges = config.ranges;
-    if (replicas) kept.replicas = config.cluster.replicas;
-    if (min_in) kept.min_in = config.cluster.min_in;
-    if (ack) kept.ack = config.cluster.ack;
-    if (timeout) kept.member_timeout = config.cluster.member_timeout;
-  };
-}
-
 // Checks what depends on --datalet. Returns the problem, or "".
 std::string CompleteMembers(const CLI::App& app, Config& config) {
   if (config.store.empty() == config.datalet.empty()) {
@@ -181,11 +152,11 @@ std::string CompleteMembers(const CLI::App& app, Config& config) {
            "brings to a deployment";
   }
   if (config.datalet.empty()) {
-    for (const char* const name : {"--datalet-id", "--capacity", "--replicas", "--min-in", "--ack",
-                                   "--member-timeout", "--mode"}) {
-      if (app.count(name) > 0) return fmt::format("{} needs --datalet", name);
+    std::string given = program::GivenClusterOption(app);
+    for (const char* const name : {"--datalet-id", "--capacity"}) {
+      if (app.count(name) > 0) given = name;
     }
-    return {};
+    return given.empty() ? "" : given + " needs --datalet";
   }
   if (config.datalet.starts_with("stout:")) {
     return "--datalet is the store of another node, which is a datalet already: name a store of "
@@ -199,7 +170,7 @@ std::string CompleteMembers(const CLI::App& app, Config& config) {
     return "--datalet-id has at most 200 characters, and no '/'";
   }
   config.cluster.ranges = config.ranges;
-  config.given = GivenOf(app, config);
+  config.given = program::GivenSettings(app, config.cluster);
   config.mode_given = app.count("--mode") > 0;
   return WhyInvalid(config.cluster).value_or("");
 }
@@ -252,11 +223,6 @@ std::string Complete(const CLI::App& app, Config& config) {
 }
 
 }  // namespace
-
-bool IsEmbedded(std::string_view url) {
-  url = url.substr(0, url.find(':'));
-  return url.ends_with("memory") || url.ends_with("rocksdb");
-}
 
 Config::Config() {
   listen.port = kDefaultPort;

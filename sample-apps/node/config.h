@@ -5,7 +5,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "program/address.h"
 #include "program/service_config.h"
@@ -48,9 +47,6 @@ struct Config : program::ServiceConfig {
   resp::TlsFiles tls;
   Duration sweep_interval = std::chrono::minutes(1);
 };
-
-/// Returns true if no other process can use the store of this URL while one has it open.
-[[nodiscard]] bool IsEmbedded(std::string_view url);
 
 /// Reads the command line. Returns the exit code after --help or an error, which has been printed.
 [[nodiscard]] std::optional<int> ParseCommandLine(int argc, const char* const* argv,

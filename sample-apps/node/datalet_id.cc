@@ -7,7 +7,6 @@
 
 #include "resp/store/store_commands.h"
 #include "stout/core/batch.h"
-#include "stout/core/lease_table.h"
 
 namespace stout::node {
 namespace {
@@ -15,10 +14,6 @@ namespace {
 constexpr const char* kDataIdKey = "stout:data";
 
 }  // namespace
-
-std::string DataletIdOf(const std::string& url) {
-  return fmt::format("{}-{:016x}", url.substr(0, url.find(':')), internal::NameHash(url));
-}
 
 Result<std::string> DataIdOf(Store& store) {
   const ReadBatch read{.id = 1, .lane = 0, .keys = {kDataIdKey}};

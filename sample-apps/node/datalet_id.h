@@ -7,9 +7,6 @@
 
 namespace stout::node {
 
-/// Returns the name of a datalet that nodes reach by its URL, if no name is given.
-[[nodiscard]] std::string DataletIdOf(const std::string& url);
-
 /// Returns the identity of the data in a store, which is kept there under a key of its own. So a
 /// directory that takes the place of another one is told from it. Makes one if there is none.
 /// Blocks. Errors: those of the store.

@@ -17,7 +17,7 @@
 #include <thread>
 #include <utility>
 
-#include "node/datalet_id.h"
+#include "stout/adapters/datalet_url.h"
 #include "stout/adapters/member_ranges.h"
 #include "stout/adapters/partition.h"
 #include "stout/adapters/range_server.h"

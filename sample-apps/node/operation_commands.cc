@@ -20,12 +20,11 @@
 #include <vector>
 
 #include "node/commands.h"
-#include "node/config.h"
-#include "node/datalet_id.h"
 #include "resp/server/ascii.h"
 #include "resp/server/command_errors.h"
 #include "resp/server/integer.h"
 #include "resp/server/reply_writer.h"
+#include "stout/adapters/datalet_url.h"
 #include "stout/adapters/store_url.h"
 #include "stout/completion.h"
 #include "stout/sharded.h"

@@ -31,6 +31,7 @@
 #include "program/process.h"
 #include "program/shutdown.h"
 #include "resp/server/listener.h"
+#include "stout/adapters/datalet_url.h"
 #include "stout/adapters/member_ranges.h"
 #include "stout/adapters/open_lease_service.h"
 #include "stout/adapters/open_store.h"

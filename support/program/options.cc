@@ -63,6 +63,14 @@ CLI::Option* Options::Text(const std::string& name, std::string& value, const st
   return app_.add_option(name, value, help)->type_name(type)->capture_default_str()->group(group_);
 }
 
+CLI::Option* Options::Texts(const std::string& name, std::vector<std::string>& values,
+                            const std::string& help, const std::string& type) {
+  return app_.add_option(name, values, help)
+      ->type_name(type)
+      ->allow_extra_args(false)
+      ->group(group_);
+}
+
 CLI::Option* Options::Counted(const std::string& name, const std::string& help,
                               const std::string& shown_default, std::uint64_t min,
                               std::uint64_t max, std::function<void(std::uint64_t)> take) {

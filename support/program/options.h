@@ -42,6 +42,10 @@ class Options {
   CLI::Option* Text(const std::string& name, std::string& value, const std::string& help,
                     const std::string& type);
 
+  /// May be given several times: a text each.
+  CLI::Option* Texts(const std::string& name, std::vector<std::string>& values,
+                     const std::string& help, const std::string& type);
+
   /// One of the words, whose value is taken.
   template <typename T>
   CLI::Option* Choice(const std::string& name, T& value,

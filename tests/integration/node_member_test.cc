@@ -16,6 +16,7 @@
 
 #include "node/config.h"
 #include "node/datalet_id.h"
+#include "stout/adapters/datalet_url.h"
 #include "stout/adapters/memory_store.h"
 #include "stout/core/registry_table.h"
 #include "tests/support/catch.h"

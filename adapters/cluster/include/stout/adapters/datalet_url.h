@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace stout {
+
+/// Returns the name of a datalet that all nodes reach by its URL, if no name is given.
+[[nodiscard]] std::string DataletIdOf(const std::string& url);
+
+/// Returns true if no other process can use the store of this URL while one has it open.
+[[nodiscard]] bool IsEmbedded(std::string_view url);
+
+}  // namespace stout

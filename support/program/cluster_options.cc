@@ -1,0 +1,48 @@
+#include "program/cluster_options.h"
+
+#include <chrono>
+
+namespace stout::program {
+
+void AddClusterOptions(Options& options, ClusterConfig& cluster) {
+  options.Count("--replicas", cluster.replicas, 1, kMaxMembers,
+                "Members of each range. A deployment keeps this and the next three options as its "
+                "first process was given them");
+  options.Count("--min-in", cluster.min_in, 1, kMaxMembers,
+                "Writes are refused while fewer members are in sync");
+  options.Count("--ack", cluster.ack, 1, kMaxMembers,
+                "Members that have a write before it is answered, in mode ms+ec");
+  options.Time("--member-timeout", cluster.member_timeout, std::chrono::milliseconds(1),
+               std::chrono::hours(24),
+               "A member that makes no progress for this time is out of sync, and writes no longer "
+               "wait for it");
+  options.Read("--mode",
+               "The mode of a new deployment. ms+sc: a write is answered when all members in sync "
+               "have it. ms+ec: when --ack members have it. aa+sc is another name of ms+sc",
+               "MODE", std::string(NameOf(cluster.mode)), ParseReplicationMode,
+               "ms+sc, ms+ec or aa+sc", [&cluster](ReplicationMode mode) { cluster.mode = mode; });
+}
+
+std::string GivenClusterOption(const CLI::App& app) {
+  for (const char* const name : {"--replicas", "--min-in", "--ack", "--member-timeout", "--mode"}) {
+    if (app.count(name) > 0) return name;
+  }
+  return {};
+}
+
+std::function<void(ClusterConfig&)> GivenSettings(const CLI::App& app,
+                                                  const ClusterConfig& cluster) {
+  const auto given = [&app](const char* name) { return app.count(name) > 0; };
+  return [cluster, ranges = given("--ranges"), replicas = given("--replicas"),
+          min_in = given("--min-in"), ack = given("--ack"),
+          timeout = given("--member-timeout")](ClusterConfig& kept) {
+    kept.partition = cluster.partition;
+    if (ranges) kept.ranges = cluster.ranges;
+    if (replicas) kept.replicas = cluster.replicas;
+    if (min_in) kept.min_in = cluster.min_in;
+    if (ack) kept.ack = cluster.ack;
+    if (timeout) kept.member_timeout = cluster.member_timeout;
+  };
+}
+
+}  // namespace stout::program

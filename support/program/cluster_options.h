@@ -1,0 +1,24 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+#include "program/options.h"
+#include "stout/core/registry_table.h"
+
+namespace stout::program {
+
+/// Adds the options of a deployment that keeps each range on several stores: --replicas, --min-in,
+/// --ack, --member-timeout and --mode.
+void AddClusterOptions(Options& options, ClusterConfig& cluster);
+
+/// Returns the name of one of these options that the command line gives; "" if it gives none.
+[[nodiscard]] std::string GivenClusterOption(const CLI::App& app);
+
+/// Returns the function `given` of AgreeOnConfig. It copies the partition, and those settings that
+/// the command line gives: --ranges and the above, but not --mode.
+[[nodiscard]] std::function<void(ClusterConfig& kept)> GivenSettings(const CLI::App& app,
+                                                                     const ClusterConfig& cluster);
+
+}  // namespace stout::program
