@@ -21,15 +21,18 @@ http::Response MakeLivePage() {
 
 std::optional<http::Response> StoreTrouble(const WatchedStore& store, Duration limit) {
   const StoreHealth health = store.health();
-  const auto in_vain = health.InVain(StoreHealth::Clock::now());
-  if (in_vain < limit) return std::nullopt;
   const ErrorCode last = health.last_error();
+  return StoreTrouble(store.traits().name, health.InVain(StoreHealth::Clock::now()), limit,
+                      last ? last.message() : "no call has completed");
+}
+
+std::optional<http::Response> StoreTrouble(std::string_view name, Duration in_vain, Duration limit,
+                                           std::string_view why) {
+  if (in_vain < limit) return std::nullopt;
   http::Response response = http::MakeError(
       503,
-      fmt::format("the store ({}) has completed no read, or no write, for {} s: {}",
-                  store.traits().name,
-                  std::chrono::duration_cast<std::chrono::seconds>(in_vain).count(),
-                  last ? last.message() : "no call has completed"),
+      fmt::format("the store ({}) has completed no read, or no write, for {} s: {}", name,
+                  std::chrono::duration_cast<std::chrono::seconds>(in_vain).count(), why),
       "check the store and the network to it; this server recovers when the store answers");
   response.retry_after = std::chrono::seconds(1);
   return response;

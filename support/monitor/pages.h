@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "http/message.h"
 #include "stout/adapters/watched_store.h"
@@ -17,5 +18,8 @@ namespace stout::monitor {
 /// Returns the answer of GET /healthz if the store has been called for `limit` without a success.
 /// Otherwise returns nullopt.
 [[nodiscard]] std::optional<http::Response> StoreTrouble(const WatchedStore& store, Duration limit);
+/// The same for any stores that have been called in vain. `why`: the last error.
+[[nodiscard]] std::optional<http::Response> StoreTrouble(std::string_view name, Duration in_vain,
+                                                         Duration limit, std::string_view why);
 
 }  // namespace stout::monitor

@@ -1,5 +1,6 @@
 // docstore-server's command line and configuration files.
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -15,12 +16,14 @@
 #include "router/config.h"
 #include "server/config.h"
 #include "stout/core/policy/basic.h"
+#include "stout/core/registry_table.h"
 #include "tests/support/catch.h"
 
 namespace stout::docstore {
 namespace {
 
 using namespace std::chrono_literals;
+using Catch::Contains;
 
 struct Parsed {
   std::optional<int> code;
@@ -28,9 +31,9 @@ struct Parsed {
   std::string said;  // on stdout and stderr
 };
 
-Parsed Parse(std::initializer_list<const char*> arguments) {
+Parsed Parse(const std::vector<const char*>& arguments) {
   std::vector<const char*> argv = {"docstore-server"};
-  argv.insert(argv.end(), arguments);
+  argv.insert(argv.end(), arguments.begin(), arguments.end());
   std::ostringstream said;
   auto* const out = std::cout.rdbuf(said.rdbuf());
   auto* const err = std::cerr.rdbuf(said.rdbuf());
@@ -118,6 +121,54 @@ TEST_CASE("a server that others cannot reach does not join them", "[docstore][le
     CHECK_FALSE(Parse({"--listen", listen}).code);
   }
   CHECK_FALSE(Parse({"--leases", "memory:", "--listen", "db7:0"}).code);
+}
+
+TEST_CASE("servers that keep documents on several stores are told of them", "[docstore][members]") {
+  const Parsed parsed = Parse({"--store", "cluster:etcd://h:2379/docs", "--datalet", "redis://a",
+                               "--datalet", "postgres://b/app", "--min-in", "2", "--ranges", "8"});
+  CAPTURE(parsed.said);
+  REQUIRE_FALSE(parsed.code);
+  CHECK(parsed.config.leases == "etcd://h:2379/docs");
+  CHECK(parsed.config.datalets == std::vector<std::string>{"redis://a", "postgres://b/app"});
+  ClusterConfig kept{.replicas = 5, .ack = 4, .ranges = 64};
+  parsed.config.given(kept);
+  CHECK(kept ==
+        ClusterConfig{.replicas = 5, .min_in = 2, .ack = 4, .partition = "hash", .ranges = 8});
+  const File file("store = 'cluster:etcd://h/docs'\ndatalet = ['redis://a', 'redis://b']\n");
+  CHECK(Parse({"--config", file.path()}).config.datalets.size() == 2);
+}
+
+TEST_CASE("options of several stores that do not fit together are refused by name",
+          "[docstore][members]") {
+  const auto refused = [](std::vector<const char*> arguments, bool cluster = true) {
+    if (cluster) {
+      arguments.insert(arguments.begin(),
+                       {"--store", "cluster:etcd://h/docs", "--datalet", "redis://a"});
+    }
+    const Parsed parsed = Parse(arguments);
+    CHECK(parsed.code.value_or(0) != 0);
+    return parsed.said;
+  };
+  CHECK_THAT(refused({"--leases", "etcd://h/docs"}), Contains("leave --leases out"));
+  CHECK_THAT(refused({"--datalet", "memory:"}), Contains("--datalet: memory: is a store that"));
+  CHECK_THAT(refused({"--datalet", "rocksdb:/d"}), Contains("other servers cannot open"));
+  CHECK_THAT(refused({"--datalet", "stout://h:7001"}), Contains("other servers cannot open"));
+  CHECK_THAT(refused({"--datalet", "redis"}), Contains("--datalet: "));
+  CHECK_THAT(refused({"--prefix-ordering"}), Contains("--prefix-ordering does not go with"));
+  CHECK_THAT(refused({"--lanes", "2"}), Contains("--lanes does not go with"));
+  CHECK_THAT(refused({"--min-in", "4"}), Contains("min-in is 4: use 1 to replicas (3)"));
+  CHECK_THAT(refused({"--mode", "aa+ec"}), Contains("--mode"));
+  CHECK_THAT(refused({"--listen", ":8080"}), Contains("give that address with --advertise"));
+  CHECK_THAT(refused({"--store", "cluster:etcd://h/docs"}, false), Contains("needs --datalet"));
+  CHECK_THAT(refused({"--store", "cluster:", "--datalet", "redis://a"}, false),
+             Contains("needs the URL of a lease service"));
+  for (const char* const option : {"--datalet", "--replicas", "--min-in", "--ack"}) {
+    CHECK_THAT(refused({option, "1"}, false),
+               Contains(fmt::format("{} needs --store cluster:URL", option)));
+  }
+  CHECK_THAT(
+      refused({"--store", "cluster:postgres://app:secret@h/app", "--leases", "memory:"}, false),
+      !Contains("secret"));
 }
 
 TEST_CASE("the router needs to be told where the leases are", "[router]") {

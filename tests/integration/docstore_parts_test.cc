@@ -93,6 +93,7 @@ TEST_CASE("each resource has its methods", "[docstore]") {
 TEST_CASE("every error of the library has a response that says what to do", "[docstore]") {
   const auto status = [](Errc errc) { return MakeError(make_error_code(errc)).status; };
   CHECK(status(Errc::kPushedBack) == 503);
+  CHECK(status(Errc::kTooFewMembers) == 503);
   CHECK(status(Errc::kDraining) == 503);
   CHECK(status(Errc::kClosed) == 503);
   CHECK(status(Errc::kFenced) == 421);
@@ -105,8 +106,8 @@ TEST_CASE("every error of the library has a response that says what to do", "[do
 }
 
 TEST_CASE("a change whose fate is open is never told as undone", "[docstore]") {
-  for (const Errc errc : {Errc::kPushedBack, Errc::kDraining, Errc::kClosed, Errc::kFenced,
-                          Errc::kDeadline, Errc::kTransient, Errc::kUnknown}) {
+  for (const Errc errc : {Errc::kPushedBack, Errc::kTooFewMembers, Errc::kDraining, Errc::kClosed,
+                          Errc::kFenced, Errc::kDeadline, Errc::kTransient, Errc::kUnknown}) {
     CAPTURE(errc);
     const http::Response open = MakeError(make_error_code(errc), true);
     CHECK(open.status == 504);

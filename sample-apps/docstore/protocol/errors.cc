@@ -20,6 +20,11 @@ http::Response MakeError(ErrorCode ec) {
                        "repeat the request after Retry-After seconds, and send fewer changes at a "
                        "time");
   }
+  if (ec == Errc::kTooFewMembers) {
+    return Unavailable("fewer stores have all changes than --min-in asks for",
+                       "repeat the request after Retry-After seconds; check the stores of "
+                       "--datalet");
+  }
   if (ec == Errc::kDraining || ec == Errc::kClosed) {
     return http::MakeDraining();
   }

@@ -5,19 +5,25 @@
 #include <algorithm>
 #include <boost/asio/ip/address.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "monitor/history.h"
+#include "program/cluster_options.h"
 #include "program/command_line.h"
 #include "program/options.h"
+#include "stout/adapters/datalet_url.h"
 #include "stout/adapters/open_lease_service.h"
 #include "stout/adapters/open_store.h"
+#include "stout/adapters/store_url.h"
 #include "stout/core/policy/basic.h"
 
 namespace stout::docstore {
 namespace {
 
 constexpr std::size_t kMaxShards = 4096;
+// Of a --store whose rest is the URL of a lease service.
+constexpr std::string_view kCluster = "cluster:";
 // The limit of each shard. Sections of 1 MiB then bring at most 64 MiB into memory at once.
 constexpr std::size_t kMaxReadsInFlight = 64;
 
@@ -37,7 +43,11 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
   constexpr auto kMax = program::kMaxCount;
 
   options.Group("Service");
-  options.Text("--store", config.store, fmt::format("The store: {}", StoreUrlSyntax()), "URL");
+  options.Text("--store", config.store,
+               fmt::format("The store: {}\nOr cluster:URL for documents that are kept on several "
+                           "stores (--datalet), with the URL of a lease service",
+                           StoreUrlSyntax()),
+               "URL");
   options.Service(config);
   app.get_option("--drain-timeout")->default_str("30s, or with --leases what a hand-over may take");
   options
@@ -84,6 +94,14 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
   options.Time("--handover-timeout", config.lease.handover_timeout,
                "Longest flush of a range that is handed over, and then the longest end of its "
                "requests. Changes that are not written by then are dropped");
+
+  options.Group("Documents on several stores");
+  options.Texts("--datalet", config.datalets,
+                "With --store cluster: the URL of a store that all servers can reach. May be given "
+                "several times. Each range of documents is kept equal on several of these stores, "
+                "its members",
+                "URL");
+  program::AddClusterOptions(options, config.cluster);
 
   options.Group("Batching, per shard");
   options.Parsed("--policy", fmt::format("When to send: {}", policies.syntax()), "POLICY",
@@ -147,6 +165,52 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
                 "room in memory, once 10 s have passed (otherwise 408); 0 allows any rate");
 }
 
+// Returns why a store cannot be a datalet, or "".
+std::string WhyNoDatalet(const std::string& url) {
+  Diagnostics why;
+  if (!ParseStoreUrl(url, &why)) return why.message;
+  if (!IsEmbedded(url) && !url.starts_with("stout:")) return {};
+  return fmt::format(
+      "{} is a store that other servers cannot open: use one like redis: or postgres:",
+      Redacted(url));
+}
+
+// Checks what depends on --store cluster:. Returns the problem, or "".
+std::string CompleteMembers(const CLI::App& app, Config& config) {
+  if (!config.store.starts_with(kCluster)) {
+    const std::string given =
+        app.count("--datalet") > 0 ? "--datalet" : program::GivenClusterOption(app);
+    return given.empty() ? "" : given + " needs --store cluster:URL, with that of a lease service";
+  }
+  if (!config.leases.empty()) {
+    return "--store cluster:URL has the URL of the lease service in it: leave --leases out";
+  }
+  config.leases = config.store.substr(kCluster.size());
+  if (config.leases.empty()) {
+    return "--store cluster: needs the URL of a lease service, like "
+           "cluster:etcd://10.0.0.1:2379/docs";
+  }
+  if (config.datalets.empty()) {
+    return "--store cluster: needs --datalet, the URL of a store that all servers can reach";
+  }
+  for (const std::string& url : config.datalets) {
+    if (const std::string why = WhyNoDatalet(url); !why.empty()) return "--datalet: " + why;
+  }
+  if (config.documents.map.engine.lane.prefix_ordering) {
+    return "--prefix-ordering does not go with --store cluster:, because a store that was away is "
+           "filled in another order: leave it out";
+  }
+  config.cluster.partition = kHashPartition;
+  config.cluster.ranges = static_cast<RangeId>(config.ranges);
+  // No command changes the mode of documents, so that another one is an error.
+  config.given = [given = program::GivenSettings(app, config.cluster), mode = config.cluster.mode,
+                  mode_given = app.count("--mode") > 0](ClusterConfig& kept) {
+    given(kept);
+    if (mode_given) kept.mode = mode;
+  };
+  return WhyInvalid(config.cluster).value_or("");
+}
+
 // Returns the problem that only the combination of options shows, or "".
 std::string CheckTogether(const CLI::App& app, Config& config) {
   const EngineOptions& engine = config.documents.map.engine;
@@ -190,9 +254,11 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, Config& c
   AddOptions(app, config, policies);
   program::AddConfigFile(app);
   return program::ReadServerArguments(app, argc, argv, [&app, &config] {
+    if (std::string wrong = CompleteMembers(app, config); !wrong.empty()) return wrong;
     if (!config.leases.empty() && config.documents.shards != 0) {
       return std::string(
-          "--lanes does not go with --leases, because each of --ranges has a lane: leave it out");
+          "--lanes does not go with --leases or --store cluster:, because each of --ranges has a "
+          "lane: leave it out");
     }
     if (config.documents.shards == 0) config.documents.shards = config.threads;
     config.lease.ranges = static_cast<RangeId>(config.ranges);

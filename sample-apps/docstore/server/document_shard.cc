@@ -14,6 +14,7 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "protocol/etag.h"
 #include "server/manifest.h"
@@ -361,9 +362,16 @@ void DocumentShard::Handle(DocumentRequest request, UniqueFunction<void(Outcome)
                  std::move(finish));
 }
 
-ShardSnapshot DocumentShard::Snapshot(std::size_t number) {
+// The memory counts with the first member, so that sums over all are right.
+std::vector<ShardSnapshot> DocumentShard::Snapshots(std::size_t number) {
   const KeyMap& map = *state_->map;
-  return {number, map.Members().front().engine, map.cached_bytes(), map.lent_bytes()};
+  std::vector<ShardSnapshot> snapshots;
+  for (MemberStats& member : map.Members()) {
+    const bool first = snapshots.empty();
+    snapshots.push_back({number, std::move(member.engine), first ? map.cached_bytes() : 0,
+                         first ? map.lent_bytes() : 0, std::move(member.datalet)});
+  }
+  return snapshots;
 }
 
 }  // namespace stout::docstore

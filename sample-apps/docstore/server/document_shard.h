@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "http/message.h"
 #include "server/change_recorder.h"
@@ -54,8 +55,8 @@ class DocumentShard {
   /// server owns the documents.
   void Handle(DocumentRequest request, UniqueFunction<void(Outcome)> done);
 
-  /// Returns the statistics, with `number` as the number of the shard.
-  [[nodiscard]] ShardSnapshot Snapshot(std::size_t number);
+  /// Returns the statistics of each member of the map, with `number` as the number of the shard.
+  [[nodiscard]] std::vector<ShardSnapshot> Snapshots(std::size_t number);
 
  private:
   struct State;

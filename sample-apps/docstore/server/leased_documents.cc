@@ -2,11 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
+#include <algorithm>
 #include <boost/asio/post.hpp>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "monitor/pages.h"
+#include "stout/adapters/datalet_url.h"
+#include "stout/adapters/open_store.h"
+#include "stout/adapters/partition.h"
 #include "stout/sharded.h"
 
 namespace stout::docstore {
@@ -18,18 +23,41 @@ std::string PathOf(const DocumentRequest& request) {
              : fmt::format("/docs/{}/sections/{}", request.document, request.section);
 }
 
+constexpr char kScope[] = "docs";
+
+using LentBytes = std::shared_ptr<std::atomic<std::size_t>>;
+
+// HashPartition of the document, by its id or by a key of it.
+Partition DocumentPartition(RangeId ranges) {
+  return {std::string(kHashPartition), ranges, [](std::string_view key, RangeId count) {
+            return stout::RangeOf(key.substr(0, key.find('/')), count);
+          }};
+}
+
 // The limits are those of the server, and each range gets an equal part of the cache.
-WriteBackMapOptions MapOptions(const DocumentsOptions& options, RangeId ranges) {
+WriteBackMapOptions MapOptions(const DocumentsOptions& options, RangeId ranges,
+                               const LentBytes& lent) {
   WriteBackMapOptions map = options.map;
   map.cache_bytes /= ranges;
-  map.lent_bytes = std::make_shared<std::atomic<std::size_t>>(0);
+  map.lent_bytes = lent;
   return map;
 }
 
+MemberRangesOptions MembersOptions(const boost::asio::any_io_executor& executor,
+                                   const WriteBackMapOptions& map, RangeId ranges) {
+  return {
+      .scope = kScope,
+      .partition = DocumentPartition(ranges),
+      .map = {.engine = map.engine, .cache_bytes = map.cache_bytes, .lent_bytes = map.lent_bytes},
+      .open = [executor](const std::string& url, Diagnostics* why) {
+        return OpenStore(url, executor, why);
+      }};
+}
+
 RangeServerOptions ServerOptions(const DocumentsOptions& options, const LeaseOptions& leases,
-                                 const WriteBackMapOptions& map) {
-  const DocumentShard::Limits limits{options.max_sections, options.max_lent_bytes, map.lent_bytes};
-  return {.partition = HashPartition(leases.ranges),
+                                 const LentBytes& lent) {
+  const DocumentShard::Limits limits{options.max_sections, options.max_lent_bytes, lent};
+  return {.partition = DocumentPartition(leases.ranges),
           .ttl = leases.ttl,
           .farewell = leases.farewell,
           .handover_timeout = leases.handover_timeout,
@@ -48,18 +76,29 @@ DocumentShard& ShardOf(const ServedRange& served) {
 LeasedDocuments::LeasedDocuments(const boost::asio::any_io_executor& executor, Store& store,
                                  LeaseService& leases, const DocumentsOptions& options,
                                  const LeaseOptions& lease_options)
-    : LeasedDocuments(executor, store, leases, options, lease_options,
-                      MapOptions(options, lease_options.ranges)) {}
-
-LeasedDocuments::LeasedDocuments(const boost::asio::any_io_executor& executor, Store& store,
-                                 LeaseService& leases, const DocumentsOptions& options,
-                                 const LeaseOptions& lease_options, const WriteBackMapOptions& map)
     : unhealthy_after_(2 * lease_options.ttl),
-      source_(executor, store, "docs", map),
-      server_(executor, source_, leases, ServerOptions(options, lease_options, map)) {}
+      source_(std::make_unique<SharedStore>(executor, store, kScope,
+                                            MapOptions(options, lease_options.ranges, lent_))),
+      server_(executor, *source_, leases, ServerOptions(options, lease_options, lent_)) {}
+
+LeasedDocuments::LeasedDocuments(const boost::asio::any_io_executor& executor,
+                                 const MemberStores& stores, LeaseService& leases,
+                                 const DocumentsOptions& options, const LeaseOptions& lease_options)
+    : unhealthy_after_(2 * lease_options.ttl),
+      source_(std::make_unique<MemberRanges>(
+          executor, leases, stores.agreed,
+          MembersOptions(executor, MapOptions(options, lease_options.ranges, lent_),
+                         lease_options.ranges))),
+      server_(executor, *source_, leases, ServerOptions(options, lease_options, lent_)),
+      members_(static_cast<MemberRanges*>(source_.get())) {
+  for (const std::string& url : stores.datalets) {
+    own_.push_back({.id = DataletIdOf(url), .datalet = {.url = url}});
+  }
+}
 
 void LeasedDocuments::Open(const std::string& address, Done done) {
   server_.Open(address);
+  if (members_ != nullptr) members_->Start(own_, [this] { return server_.session(); });
   done({});
 }
 
@@ -101,27 +140,34 @@ http::Response LeasedDocuments::NotServed(RangeId range, const DocumentRequest& 
 void LeasedDocuments::Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> done) {
   std::vector<RangeServer::Served> ranges = server_.ranges();
   if (ranges.empty()) return done({});
-  auto snapshots = std::make_shared<std::vector<ShardSnapshot>>(ranges.size());
-  const auto join = internal::Join::Of(
-      ranges.size(),
-      [snapshots, done = std::move(done)](ErrorCode) mutable { done(std::move(*snapshots)); });
+  auto snapshots = std::make_shared<std::vector<std::vector<ShardSnapshot>>>(ranges.size());
+  const auto join =
+      internal::Join::Of(ranges.size(), [snapshots, done = std::move(done)](ErrorCode) mutable {
+        std::vector<ShardSnapshot> all;
+        for (std::vector<ShardSnapshot>& each : *snapshots) {
+          std::move(each.begin(), each.end(), std::back_inserter(all));
+        }
+        done(std::move(all));
+      });
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     const auto strand = ranges[i]->map->get_executor();
     boost::asio::post(strand, [snapshots, join, i, served = std::move(ranges[i])] {
-      (*snapshots)[i] = ShardOf(*served).Snapshot(served->range);
+      (*snapshots)[i] = ShardOf(*served).Snapshots(served->range);
       join->Finish({});
     });
   }
 }
 
 void LeasedDocuments::Health(http::Respond respond) {
-  if (auto trouble = monitor::StoreTrouble(source_.store(), unhealthy_after_)) {
+  const ErrorCode last = source_->last_error();
+  if (auto trouble = monitor::StoreTrouble(source_->name(), source_->InVain(), unhealthy_after_,
+                                           last ? last.message() : "the server's log has more")) {
     return respond(std::move(*trouble));
   }
   if (server_.joined()) return respond(http::MakeHealthy());
   http::Response response =
       http::MakeError(503, "this server is not a member of the deployment at present",
-                      "check the server's log and the lease service of --leases");
+                      "check the server's log and the lease service");
   response.retry_after = std::chrono::seconds(1);
   respond(std::move(response));
 }

@@ -1,22 +1,26 @@
 #pragma once
 
+#include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "server/document_shard.h"
 #include "server/documents.h"
+#include "stout/adapters/member_ranges.h"
 #include "stout/adapters/range_server.h"
+#include "stout/core/registry_table.h"
 #include "stout/lease_service.h"
 #include "stout/store.h"
 
 namespace stout::docstore {
 
-/// How servers share the documents of one store.
+/// How servers share the documents.
 struct LeaseOptions {
-  /// Number of ranges of the documents. It is the same for all servers of a store. >= 1.
+  /// Number of ranges of the documents. It is the same for all servers. >= 1.
   RangeId ranges = 16;
   /// Time to live of the leases. A server that does not renew its leases within it loses them.
   Duration ttl = std::chrono::seconds(10);
@@ -28,17 +32,29 @@ struct LeaseOptions {
   Duration handover_timeout = std::chrono::seconds(10);
 };
 
+/// The stores of a deployment that keeps each range of documents on several of them.
+struct MemberStores {
+  ClusterConfig agreed;               ///< as AgreeOnConfig returned it
+  std::vector<std::string> datalets;  ///< URLs of stores that this server adds to the deployment
+};
+
 /// The documents of the ranges that this server leases: see RangeServer. Documents are divided by
 /// HashPartition of their ids.
 ///
 /// A request for a document that is not served here gets 421 with the owner's address. While there
 /// is no other owner, it gets 503 with Retry-After. Both mean that nothing was done.
 ///
-/// Owner: refers to store and leases, which outlive it.   Threads: any.
+/// Owner: refers to store and leases, which outlive it. Opens the stores of MemberStores. Once it
+///   has served, destroy it while the executor's context does not run.
+/// Threads: any.
 class LeasedDocuments final : public Documents {
  public:
   LeasedDocuments(const boost::asio::any_io_executor& executor, Store& store, LeaseService& leases,
                   const DocumentsOptions& options, const LeaseOptions& lease_options);
+  /// Each range is kept on several stores. Requires a lease service with a registry.
+  LeasedDocuments(const boost::asio::any_io_executor& executor, const MemberStores& stores,
+                  LeaseService& leases, const DocumentsOptions& options,
+                  const LeaseOptions& lease_options);
 
   /// Joins as `address`, and calls `done` at once. Ranges are acquired later.
   void Open(const std::string& address, Done done) override;
@@ -53,15 +69,15 @@ class LeasedDocuments final : public Documents {
   void Close(Done done) override { server_.Close(std::move(done)); }
 
  private:
-  LeasedDocuments(const boost::asio::any_io_executor& executor, Store& store, LeaseService& leases,
-                  const DocumentsOptions& options, const LeaseOptions& lease_options,
-                  const WriteBackMapOptions& map);
-
   [[nodiscard]] http::Response NotServed(RangeId range, const DocumentRequest& request) const;
 
   const Duration unhealthy_after_;
-  SharedStore source_;
+  const std::shared_ptr<std::atomic<std::size_t>> lent_ =
+      std::make_shared<std::atomic<std::size_t>>(0);
+  const std::unique_ptr<RangeSource> source_;
   RangeServer server_;
+  MemberRanges* const members_ = nullptr;  // source_, unless that is one store
+  std::vector<OwnDatalet> own_;
 };
 
 }  // namespace stout::docstore

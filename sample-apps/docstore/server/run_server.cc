@@ -21,6 +21,7 @@
 #include "server/change_recorder.h"
 #include "server/config.h"
 #include "server/server.h"
+#include "stout/adapters/member_ranges.h"
 #include "stout/adapters/open_lease_service.h"
 #include "stout/adapters/open_store.h"
 #include "stout/adapters/store_url.h"
@@ -41,13 +42,19 @@ void LimitArenas(std::size_t threads) {
 class Program {
  public:
   Program(const Config& config, asio::io_context& context, Store& store, LeaseService* leases)
-      : config_(config), store_(store), shared_(leases != nullptr), context_(context) {
+      : config_(config), store_(&store), shared_(leases != nullptr), context_(context) {
     if (shared_) {
       server_ = std::make_unique<Server>(context, store, *leases, config.lease, config.documents,
                                          config.http);
     } else {
       server_ = std::make_unique<Server>(context, store, config.documents, config.http);
     }
+  }
+  Program(const Config& config, asio::io_context& context, const MemberStores& stores,
+          LeaseService& leases)
+      : config_(config), shared_(true), context_(context) {
+    server_ = std::make_unique<Server>(context, stores, leases, config.lease, config.documents,
+                                       config.http);
   }
 
   int Run() {
@@ -89,12 +96,19 @@ class Program {
   }
 
   bool Announce() const {
-    spdlog::info("serving {} with policy {} on {} threads and {}", Redacted(config_.store),
+    spdlog::info("serving {} with policy {} on {} threads and {}",
+                 store_ != nullptr ? Redacted(config_.store) : "documents on several stores",
                  config_.documents.map.engine.lane.write_policy.Name(), config_.threads,
-                 shared_ ? fmt::format("{} ranges, shared under {}", config_.ranges,
+                 shared_ ? fmt::format("{} ranges, shared under {}", config_.lease.ranges,
                                        Redacted(config_.leases))
                          : fmt::format("{} shards", config_.documents.shards));
-    const StoreTraits& traits = store_.traits();
+    if (store_ != nullptr) WarnAboutStore(store_->traits());
+    fmt::print("listening on {}\n", listening_.Text());
+    std::fflush(stdout);
+    return true;
+  }
+
+  static void WarnAboutStore(const StoreTraits& traits) {
     if (!traits.durable) spdlog::warn("{} is not durable", traits.name);
     if (!traits.fences) {
       spdlog::warn(
@@ -111,9 +125,6 @@ class Program {
           "(docs/STORES.md)",
           traits.name);
     }
-    fmt::print("listening on {}\n", listening_.Text());
-    std::fflush(stdout);
-    return true;
   }
 
   [[nodiscard]] std::string Advertised() const {
@@ -121,12 +132,34 @@ class Program {
   }
 
   const Config& config_;
-  Store& store_;
+  Store* const store_ = nullptr;  // null: the documents are on several stores
   const bool shared_;
   asio::io_context& context_;
   std::unique_ptr<Server> server_;
   program::Address listening_;
 };
+
+// Serves documents that are kept on several stores. Returns the exit code.
+int RunOnMembers(Config& config, asio::io_context& context, LeaseService& leases) {
+  if (leases.registry() == nullptr) {
+    spdlog::error(
+        "the lease service of --store cluster: cannot keep records: use etcd: or postgres:");
+    return EXIT_FAILURE;
+  }
+  Diagnostics why;
+  auto work = asio::make_work_guard(context);
+  std::jthread runner([&context] { context.run(); });  // a lease service may need it to answer
+  const auto agreed = AgreeOnConfig(*leases.registry(), config.cluster, config.given, &why);
+  context.stop();
+  runner.join();
+  context.restart();
+  if (!agreed) {
+    spdlog::error("cannot join {}: {}", Redacted(config.leases), why.message);
+    return EXIT_FAILURE;
+  }
+  config.lease.ranges = agreed->ranges;
+  return Program(config, context, MemberStores{*agreed, config.datalets}, leases).Run();
+}
 
 }  // namespace
 
@@ -147,17 +180,18 @@ int RunServer(int argc, const char* const* argv, const PolicyLanguage& policies)
   }
   asio::io_context context(static_cast<int>(config.threads));
   Diagnostics why;
-  const auto store = OpenStore(config.store, context.get_executor(), &why);
-  if (!store) return program::CannotOpen("store", config.store, store.error(), why);
-  if (const auto wrong = Interposer::Check(config.documents.map.engine, (*store)->traits())) {
-    spdlog::error("options do not suit the store: {}", *wrong);
-    return EXIT_FAILURE;
-  }
   std::unique_ptr<LeaseService> leases;
   if (!config.leases.empty()) {
     auto opened = OpenLeaseService(config.leases, context.get_executor(), &why);
     if (!opened) return program::CannotOpen("lease service", config.leases, opened.error(), why);
     leases = std::move(*opened);
+  }
+  if (!config.datalets.empty()) return RunOnMembers(config, context, *leases);
+  const auto store = OpenStore(config.store, context.get_executor(), &why);
+  if (!store) return program::CannotOpen("store", config.store, store.error(), why);
+  if (const auto wrong = Interposer::Check(config.documents.map.engine, (*store)->traits())) {
+    spdlog::error("options do not suit the store: {}", *wrong);
+    return EXIT_FAILURE;
   }
   return Program(config, context, **store, leases.get()).Run();
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <numeric>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,10 +13,15 @@
 namespace stout::docstore {
 namespace {
 
+monitor::HistoryRecorder::About About(const DocumentsOptions& documents, std::string store,
+                                      std::size_t lanes) {
+  return {"docstore-server", documents.map.engine.lane.write_policy.Name(), std::move(store),
+          lanes};
+}
+
 monitor::HistoryRecorder::About About(const Store& store, const DocumentsOptions& documents,
                                       std::size_t shards) {
-  return {"docstore-server", documents.map.engine.lane.write_policy.Name(), store.traits().name,
-          shards * store.traits().partitions};
+  return About(documents, store.traits().name, shards * store.traits().partitions);
 }
 
 std::uint64_t Answered(const http::HttpSnapshot& http) {
@@ -53,6 +59,16 @@ Server::Server(boost::asio::io_context& context, Store& store, LeaseService& lea
              std::make_unique<LeasedDocuments>(context.get_executor(), store, leases, documents,
                                                lease_options),
              About(store, documents, lease_options.ranges), http) {}
+
+Server::Server(boost::asio::io_context& context, const MemberStores& stores, LeaseService& leases,
+               const LeaseOptions& lease_options, const DocumentsOptions& documents,
+               const http::HttpOptions& http)
+    : Server(
+          context,
+          std::make_unique<LeasedDocuments>(context.get_executor(), stores, leases, documents,
+                                            lease_options),
+          About(documents, "members", std::size_t{lease_options.ranges} * stores.agreed.replicas),
+          http) {}
 
 void Server::Drain(Done done) {
   service_.BeginDrain();

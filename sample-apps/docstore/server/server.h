@@ -36,6 +36,10 @@ class Server {
   Server(boost::asio::io_context& context, Store& store, LeaseService& leases,
          const LeaseOptions& lease_options, const DocumentsOptions& documents,
          const http::HttpOptions& http);
+  /// The same, with each range of documents on several stores.
+  Server(boost::asio::io_context& context, const MemberStores& stores, LeaseService& leases,
+         const LeaseOptions& lease_options, const DocumentsOptions& documents,
+         const http::HttpOptions& http);
 
   /// Takes the documents over from the former server. `address`: see Documents::Open.
   void Open(Done done) { Open({}, std::move(done)); }

@@ -126,7 +126,7 @@ void StoreDocuments::Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> do
   gather->done = std::move(done);
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     boost::asio::post(shards_[i].map->get_executor(), [gather, i, &shard = shards_[i]] {
-      gather->shards[i] = shard.documents.Snapshot(i);
+      gather->shards[i] = shard.documents.Snapshots(i).front();
       if (gather->left.fetch_sub(1) == 1) gather->done(std::move(gather->shards));
     });
   }

@@ -7,6 +7,7 @@
 #include "stout/adapters/store_health.h"
 #include "stout/adapters/watched_store.h"
 #include "stout/core/lease_table.h"
+#include "stout/error.h"
 #include "stout/key_map.h"
 #include "stout/store.h"
 #include "stout/unique_function.h"
@@ -40,6 +41,8 @@ class RangeSource {
 
   /// How long the stores have been asked in vain, so that this server cannot serve any range.
   [[nodiscard]] virtual StoreHealth::Clock::duration InVain() const = 0;
+  /// The outcome of the last call that had no answer, if it is known.
+  [[nodiscard]] virtual ErrorCode last_error() const { return {}; }
   /// Asks stores that have not answered once more.
   virtual void ProbeIfNeeded() = 0;
   /// Name of the stores, for logs.
@@ -61,6 +64,7 @@ class SharedStore final : public RangeSource {
   void Make(RangeId range, Epoch epoch, UniqueFunction<void()> on_given_up,
             RangeHandler handler) override;
   [[nodiscard]] StoreHealth::Clock::duration InVain() const override;
+  [[nodiscard]] ErrorCode last_error() const override { return store_.health().last_error(); }
   void ProbeIfNeeded() override { store_.ProbeIfNeeded(); }
   [[nodiscard]] std::string name() const override { return store_.traits().name; }
 
