@@ -5,6 +5,10 @@
 
 #include <fmt/format.h>
 
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -129,8 +133,21 @@ TEST_CASE_METHOD(MembersTest, "documents outlive a server, and all stores but on
   std::vector<Operation> history = load.History();
   history.insert(history.end(), reader.history().begin(), reader.history().end());
   const Judgement judgement = JudgeHistory(history);
+  for (const auto& server : servers) CHECK_THAT(server->Log(), !Contains("Sanitizer"));
   CAPTURE(judgement.key, judgement.reason, servers[0]->Log());
   CHECK(judgement.verdict == Judgement::Verdict::kLinearizable);
+}
+
+TEST_CASE_METHOD(MembersTest, "a server that ends hands its documents over",
+                 "[docstore][members]") {
+  REQUIRE(AwaitMembers(kStores));
+  ChaosClient client(0, 1, ports(), kDocuments);
+  for (int i = 0; i < 100; ++i) (void)client.Step();
+  servers[0]->Signal(SIGTERM);
+  CHECK(Eventually([&] { return !servers[0]->Up(); }));
+  CHECK_THAT(servers[0]->Log(), Contains("ended with exit code 0"));
+  CHECK(ReadAll(client));
+  CHECK(JudgeHistory(client.history()).verdict == Judgement::Verdict::kLinearizable);
 }
 
 TEST_CASE_METHOD(MembersTest, "a server with other settings does not join", "[docstore][members]") {
