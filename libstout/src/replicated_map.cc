@@ -62,9 +62,9 @@ ReplicatedMap::State::State(const Executor& strand, ReplicatedRange range,
       reads_(set_, range.epoch),
       values_(options.cache_bytes, std::move(options.lent_bytes)) {
   if (trouble_) return;
+  SyncMembers();
   TakeStores(range.replicas);
   if (!range.want.empty()) keeper_.Want(std::move(range.want), Now());
-  SyncMembers();
   if (options.strong) keeper_.WantStrong(*options.strong, Now());
 }
 
@@ -94,7 +94,7 @@ void ReplicatedMap::State::Want(std::vector<std::string> want,
 }
 
 void ReplicatedMap::State::TakeStores(const std::vector<Replica>& replicas) {
-  stores_.clear();
+  const auto before = std::exchange(stores_, {});
   for (const Replica& replica : replicas) {
     if (replica.store == nullptr || !IsSuited(replica.store->traits(), engine_)) continue;
     stores_[replica.datalet] = {replica.store, replica.store->lifetime()};
@@ -102,18 +102,24 @@ void ReplicatedMap::State::TakeStores(const std::vector<Replica>& replicas) {
     const StoreTraits& traits = replica.store->traits();
     keeper_.LimitWalks(traits.max_batch_items, traits.max_batch_bytes / 2);
   }
+  MemberMask silent = 0;
   for (MemberIndex m = 0; m < members_.size(); ++m) {
+    const std::string& datalet = record().members[m].datalet;
+    if (!before.contains(datalet) && stores_.contains(datalet)) keeper_.OnReachable(m, Now());
     const Store* const fenced = members_[m].handle.store;
     const auto named = std::find_if(replicas.begin(), replicas.end(), [&](const Replica& replica) {
-      return replica.datalet == record().members[m].datalet;
+      return replica.datalet == datalet;
     });
-    if (fenced == nullptr || named == replicas.end()) continue;
+    if (named == replicas.end()) continue;
+    if (named->silent) silent |= MaskOf(m);
+    if (fenced == nullptr) continue;
     if (named->store == nullptr) {
       lagging_ |= MaskOf(m);
     } else if (named->store != fenced) {
       lost_ |= MaskOf(m);
     }
   }
+  keeper_.SetSilent(silent, Now());
 }
 
 // The keeper has removed or added members.

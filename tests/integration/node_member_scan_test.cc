@@ -17,6 +17,7 @@
 #include "stout/core/range_actions.h"
 #include "stout/core/registry_table.h"
 #include "tests/support/catch.h"
+#include "tests/support/gated_store.h"
 
 namespace stout::node {
 namespace {
@@ -163,13 +164,19 @@ TEST_CASE("a scan takes no page from a store that lost its data before its owner
 TEST_CASE("a scan that ends after the node's stores uses none of them", "[node][members]") {
   Members world;
   for (RangeId range = 0; range < kRanges; ++range) world.Place(range, {{"a", true}});
+  auto gated = std::make_unique<GatedStore>(std::move(world.stores["a"]));
+  GatedStore& gate = *gated;
+  world.stores["a"] = std::move(gated);
+  gate.Shut();
   std::optional<ScanResult> page;
   world.scan.Scan({.cursor = {}, .limit = 3}, [&](ScanResult result) { page = std::move(result); });
   world.scan.Close();
+  world.stores.erase("b");
+  gate.Open();
   world.context.restart();
   world.context.poll();
   REQUIRE(page);
-  CHECK(page->errc != Errc::kOk);
+  CHECK(page->errc == Errc::kClosed);
 }
 
 TEST_CASE("a scan is refused for now if a range has no member that can be called",

@@ -174,7 +174,7 @@ TEST_CASE("clients do not notice that etcd pauses for less than the ttl",
 
 TEST_CASE("writes do not wait for a node that has ended as it should",
           "[node][members][sequential]") {
-  MemberNodes nodes({.lease_ttl = "20s", .member_timeout = "20s"});
+  MemberNodes nodes({.lease_ttl = "3s", .member_timeout = "20s"});
   nodes.program(2).Signal(SIGTERM);
   REQUIRE(Eventually([&] { return !nodes.program(2).Running(); }));
   // Far sooner than after the timeout: at the deadline of the replies.

@@ -200,7 +200,12 @@ TEST_CASE("a member that fails while it is filled is shut and tried again later"
   CHECK(range.Next<range::Shut>().member == 1);
   CHECK(range.set.state(1) == MemberState::kOut);
   CHECK(range.Quiet());
-  range.Pass(2s);
+  SECTION("by itself") { range.Pass(2s); }
+  SECTION("or at once, when it has a store again") {
+    range.Pass(100ms);
+    REQUIRE(range.Quiet());
+    range.keeper.OnReachable(1, range.now);
+  }
   CHECK(range.Next<range::Fence>().member == 1);
 }
 

@@ -46,6 +46,30 @@ TEST_CASE("a member that does not answer a new owner leaves after the time-out",
   CHECK_FALSE(RecordOf(commit).members[2].in);
 }
 
+TEST_CASE("a new owner does not wait for a member that is known to be silent", "[keeper]") {
+  Range range(2);
+  const bool before = GENERATE(true, false);
+  if (before) range.keeper.SetSilent(MaskOf(1), range.now);
+  range.keeper.Start(range.now);
+  range.AnswerFence();
+  range.Next<range::Fence>();  // is not answered
+  range.AnswerRead();
+  if (!before) {
+    REQUIRE(range.Quiet());
+    range.keeper.SetSilent(MaskOf(1), range.now);
+  }
+  CHECK_FALSE(range.Agree().members[1].in);
+}
+
+TEST_CASE("the only member that is in is waited for although it is silent", "[keeper]") {
+  Range range(1);
+  range.keeper.SetSilent(MaskOf(0), range.now);
+  range.keeper.Start(range.now);
+  range.Next<range::Fence>();
+  range.Pass(1s);
+  CHECK(range.Quiet());
+}
+
 TEST_CASE("a member without its identity is not waited for", "[keeper]") {
   Range range(2);
   range.keeper.Start(range.now);

@@ -150,7 +150,7 @@ std::vector<Replica> Datalets::Replicas() const {
   const std::lock_guard lock(mutex_);
   std::vector<Replica> replicas;
   for (const auto& [id, entry] : entries_) {
-    replicas.push_back({id, entry.silent ? nullptr : entry.store});
+    replicas.push_back({id, entry.silent ? nullptr : entry.store, entry.silent});
   }
   return replicas;
 }

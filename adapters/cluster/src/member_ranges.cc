@@ -69,11 +69,10 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     datalets_.reset();
   }
 
-  void Make(RangeId range, Epoch epoch, UniqueFunction<void()> on_given_up, RangeHandler handler) {
+  void Make(RangeId range, Epoch epoch, UniqueFunction<void()> given_up, RangeHandler handler) {
+    auto on_given_up = std::make_shared<UniqueFunction<void()>>(std::move(given_up));
     Post([self = shared_from_this(),
-          order =
-              Order{range, epoch, std::make_shared<UniqueFunction<void()>>(std::move(on_given_up)),
-                    std::move(handler)}]() mutable {
+          order = Order{range, epoch, std::move(on_given_up), std::move(handler)}]() mutable {
       self->newest_[order.range] = order.epoch;
       self->orders_.push_back(std::move(order));
       self->ReadForOrders();
@@ -301,8 +300,8 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     });
   }
 
+  // An owner needs up to twice the timeout to give up a range of which no member answers.
   void LookForCut(TimePoint now) {
-    // An owner needs up to twice the timeout to give up a range of which no member answers.
     auto found = cut_off_.Look(
         *records_, owners_, session_ ? session_() : 0,
         [this](const std::string& id) { return datalets_->StoreOf(id) != nullptr; },
@@ -396,7 +395,6 @@ void MemberRanges::Make(RangeId range, Epoch epoch, UniqueFunction<void()> on_gi
 
 StoreHealth::Clock::duration MemberRanges::InVain() const { return impl_->InVain(); }
 std::string MemberRanges::name() const { return impl_->name(); }
-
 std::shared_ptr<const RegistryTable> MemberRanges::records() const { return impl_->records(); }
 Store* MemberRanges::StoreOf(const std::string& id) const { return impl_->datalets().StoreOf(id); }
 

@@ -34,6 +34,7 @@ struct Replica {
   /// Outlives the map, even if another store takes its place. Null: there is none now. A store that
   /// does not compare stamps, fence and scan counts as none.
   Store* store = nullptr;
+  bool silent = false;  ///< it has no store because it does not answer
 };
 
 /// A range that a ReplicatedMap takes over, as the owner under a lease's epoch.

@@ -66,6 +66,16 @@ void RangeKeeper::FindWanted() {
   members_.resize(members.size());
 }
 
+void RangeKeeper::OnReachable(MemberIndex member, TimePoint now) {
+  members_[member].due = {};
+  Advance(now);
+}
+
+void RangeKeeper::SetSilent(MemberMask silent, TimePoint now) {
+  silent_ = silent;
+  Advance(now);
+}
+
 void RangeKeeper::LimitWalks(std::size_t page_keys, std::size_t copy_bytes) {
   options_.walk.page_keys = std::min(options_.walk.page_keys, page_keys);
   options_.walk.copy_bytes = std::min(options_.walk.copy_bytes, copy_bytes);
@@ -277,7 +287,7 @@ void RangeKeeper::TakeOver(TimePoint now) {
   });
   TickSoon(now);
   const TimePoint limit = SaturatingAdd(started_, options_.member_timeout);
-  if (ready != 0 && (hoped == 0 || IsDue(limit, now))) {
+  if (ready != 0 && ((hoped & ~silent_) == 0 || IsDue(limit, now))) {
     EndTakeOver(ready, now);
   } else if (ready == 0 && IsDue(SaturatingAdd(limit, options_.member_timeout), now)) {
     Lose(hoped == 0 ? GivenUp::kLost : GivenUp::kSilent);

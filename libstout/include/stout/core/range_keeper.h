@@ -75,6 +75,11 @@ class RangeKeeper {
   /// and while it has fewer than kMaxMembers. If former members take the place of one, the range is
   /// over, so that the next owner forgets them.
   void Want(std::vector<std::string> datalets, TimePoint now);
+  /// The store of a member can be called again, so that what waits for it need wait no longer.
+  void OnReachable(MemberIndex member, TimePoint now);
+  /// Members of which the driver knows that they have not answered for long: a take-over does not
+  /// wait for them if another is ready.
+  void SetSilent(MemberMask silent, TimePoint now);
   /// Walks take at most this many keys in a page, and bytes in a copy.
   void LimitWalks(std::size_t page_keys, std::size_t copy_bytes);
   /// The mode that is wanted: sc if true, ec otherwise. By default the record's.
@@ -210,6 +215,7 @@ class RangeKeeper {
   std::vector<std::string> wanted_datalets_;
   MemberMask wanted_ = 0;  // those of them that the record has
   bool lacks_ = false;     // it has not all
+  MemberMask silent_ = 0;
   bool want_strong_ = true;
   std::vector<Member> members_;
   TimePoint started_{};
