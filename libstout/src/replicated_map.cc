@@ -77,7 +77,8 @@ void ReplicatedMap::State::Open(Reply done) {
     if (self->serving()) return self->Later(std::move(done), {});
     self->opens_.push_back(std::move(done));
     self->keeper_.Start(self->Now());
-    self->SyncMembers();
+    self->SyncMembers();  // former members may be gone
+    self->keeper_.SetSilent(self->SilentMembers(), self->Now());
     self->SchedulePump();
   });
 }
@@ -102,7 +103,10 @@ void ReplicatedMap::State::TakeStores(const std::vector<Replica>& replicas) {
     const StoreTraits& traits = replica.store->traits();
     keeper_.LimitWalks(traits.max_batch_items, traits.max_batch_bytes / 2);
   }
-  MemberMask silent = 0;
+  silent_.clear();
+  for (const Replica& replica : replicas) {
+    if (replica.silent) silent_.insert(replica.datalet);
+  }
   for (MemberIndex m = 0; m < members_.size(); ++m) {
     const std::string& datalet = record().members[m].datalet;
     if (!before.contains(datalet) && stores_.contains(datalet)) keeper_.OnReachable(m, Now());
@@ -110,16 +114,22 @@ void ReplicatedMap::State::TakeStores(const std::vector<Replica>& replicas) {
     const auto named = std::find_if(replicas.begin(), replicas.end(), [&](const Replica& replica) {
       return replica.datalet == datalet;
     });
-    if (named == replicas.end()) continue;
-    if (named->silent) silent |= MaskOf(m);
-    if (fenced == nullptr) continue;
+    if (fenced == nullptr || named == replicas.end()) continue;
     if (named->store == nullptr) {
       lagging_ |= MaskOf(m);
     } else if (named->store != fenced) {
       lost_ |= MaskOf(m);
     }
   }
-  keeper_.SetSilent(silent, Now());
+  keeper_.SetSilent(SilentMembers(), Now());
+}
+
+MemberMask ReplicatedMap::State::SilentMembers() const {
+  MemberMask silent = 0;
+  for (MemberIndex m = 0; m < members_.size(); ++m) {
+    if (silent_.contains(record().members[m].datalet)) silent |= MaskOf(m);
+  }
+  return silent;
 }
 
 // The keeper has removed or added members.

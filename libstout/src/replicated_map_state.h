@@ -129,6 +129,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   Interposer& interposer(MemberIndex m) { return *members_[m].interposer; }
 
   void TakeStores(const std::vector<Replica>& replicas);
+  [[nodiscard]] MemberMask SilentMembers() const;
   void SyncMembers();
   /// The range ends here, with this error.
   void End(Errc why);
@@ -198,6 +199,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   internal::StrongReads reads_;
   internal::ValueCache values_;
   std::map<std::string, Handle> stores_;  // as they are now, by datalet
+  std::set<std::string> silent_;          // datalets
   std::vector<Member> members_;           // of record()
 
   Errc ended_ = Errc::kOk;  // or kClosed or kFenced

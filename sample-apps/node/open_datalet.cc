@@ -23,8 +23,7 @@ Result<std::unique_ptr<Store>> OpenDatalet(const std::string& url,
     auto options = BlowfishStore::ReadUrl(*parts, diagnostics);
     if (!options) return options.error();
     if (options->password.empty()) options->password = self.password;
-    const std::lock_guard lock(self.tls_mutex);  // SIGHUP replaces the context
-    if (self.tls_context != nullptr) {
+    if (!self.tls.certificate.empty()) {
       options->make_tls = [&self, host = options->host](resp::TlsLayer::Socket& socket) {
         const std::lock_guard lock(self.tls_mutex);
         return resp::MakeTlsLayer(socket, *self.tls_context, host);

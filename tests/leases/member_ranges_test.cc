@@ -13,6 +13,7 @@
 #include "datalets.h"
 #include "known_datalets.h"
 #include "lease_test_support.h"
+#include "registration.h"
 #include "stout/adapters/memory_store.h"
 #include "stout/core/placement.h"
 #include "stout/in_process_leases.h"
@@ -129,7 +130,7 @@ TEST_CASE("a pause of the process itself makes no store silent", "[members]") {
     return Errc::kTransient;
   });
   datalets.Add("a", store);
-  constexpr auto kLimit = 200ms;
+  constexpr auto kLimit = 400ms;
   (void)datalets.Poll(kLimit);  // asks
   std::this_thread::sleep_for(3 * kLimit);
   (void)datalets.Poll(kLimit);
@@ -255,19 +256,51 @@ TEST_CASE_METHOD(MemberRangesTest, "an order that came before a newer one makes 
   CHECK(old_maps == 0);
 }
 
-TEST_CASE_METHOD(MemberRangesTest, "a node does not take the id of another's datalet",
-                 "[members]") {
-  const bool alive = GENERATE(true, false);
-  if (alive) table.datalets["a"] = {{.node = "other:1"}, 4};
-  leases.scripted.reported = table;
-  Start();
-  if (!alive) {
-    REQUIRE(Eventually([&] { return leases.scripted.changes().size() == 1; }));
-    CHECK(leases.scripted.changes()[0].read == Revision{0});
-    return;
+TEST_CASE("an id of a datalet stands for the data of one store", "[members]") {
+  boost::asio::thread_pool pool(1);
+  MemoryStore store(pool.get_executor());
+  ScriptedRegistry registry;
+  Registration registration(registry);
+  RegistryTable records;
+  const auto added = [&] {
+    registration.Tick(records, 7, kStart);
+    return registry.changes().size();
+  };
+  SECTION("a node adds its own, and once for a session") {
+    records.datalets["a"] = {{.node = "n:1"}, 4};  // of an earlier session
+    registration.Bring({{.id = "a", .datalet = {.node = "n:1"}, .store = &store}});
+    CHECK(added() == 1);
+    CHECK(registry.changes()[0].read == Revision{4});
+    CHECK(added() == 1);
+    registration.Tick(records, 8, kStart + 2s);
+    CHECK(registry.changes().size() == 2);
   }
-  std::this_thread::sleep_for(500ms);
-  CHECK(leases.scripted.changes().empty());
+  SECTION("not that of another node") {
+    records.datalets["a"] = {{.node = "other:1"}, 4};
+    registration.Bring({{.id = "a", .datalet = {.node = "n:1"}, .store = &store}});
+    CHECK(added() == 0);
+    records.datalets.clear();
+    CHECK(added() == 1);
+    CHECK(registry.changes()[0].read == Revision{0});
+  }
+  SECTION("nor one that cannot be read") {
+    records.damaged["datalet/a"] = {"damaged", 4};
+    registration.Bring({{.id = "a", .datalet = {.node = "n:1"}, .store = &store}});
+    CHECK(added() == 0);
+  }
+  SECTION("a store with a URL is added once, by whichever node") {
+    records.datalets["a"] = {{.url = "redis://h:1"}, 4};
+    registration.Bring({{.id = "a", .datalet = {.url = "redis://h:1"}}});
+    CHECK(added() == 0);
+    records.datalets.clear();  // STOUT.DATALET REMOVE
+    CHECK(added() == 0);
+  }
+  SECTION("not under the id of another store") {
+    records.datalets["a"] = {{.url = "redis://h:2"}, 4};
+    registration.Bring({{.id = "a", .datalet = {.url = "redis://h:1"}}});
+    CHECK(added() == 0);
+  }
+  pool.join();
 }
 
 }  // namespace

@@ -17,6 +17,8 @@ namespace {
 // pauses grow to kLongestPause.
 constexpr auto kQuestionPause = std::chrono::seconds(1);
 constexpr auto kLongestPause = std::chrono::seconds(5);
+// A poll that is this much later than the last is late.
+constexpr auto kLate = std::chrono::milliseconds(200);
 
 // Returns why a store can be no member of a range; null if it can.
 const char* WhyUnsuited(const StoreTraits& traits) {
@@ -78,9 +80,8 @@ void Datalets::Add(const std::string& id, const std::string& url) {
 bool Datalets::Poll(Duration limit) {
   std::unique_lock lock(mutex_);
   const auto now = Clock::now();
-  // If this process stood still, the answers that came meanwhile are still to be taken.
-  if (now - polled_ > limit / 4) trusted_until_ = now + limit;
-  polled_ = now;
+  // While this process stood still, nothing could answer.
+  const auto late = now - std::exchange(polled_, now) - std::max<Duration>(limit / 4, kLate);
   std::vector<WatchedStore*> asked;
   for (auto& [id, entry] : entries_) {
     if (entry.store == nullptr) {
@@ -90,7 +91,9 @@ bool Datalets::Poll(Duration limit) {
     const StoreHealth health = entry.store->health();
     const Duration in_vain = health.InVain(now);
     const bool ended = !entry.registered && health.last_error();
-    const bool silent = ended || (in_vain >= limit && (entry.silent || now >= trusted_until_));
+    entry.forgiven += std::max(late, Clock::duration::zero());
+    if (in_vain == Duration::zero()) entry.forgiven = {};
+    const bool silent = ended || in_vain - entry.forgiven >= limit;
     if (std::exchange(entry.silent, silent) != silent) {
       spdlog::warn("datalet {} {}", id, silent ? "does not answer" : "answers again");
       changed_ = true;

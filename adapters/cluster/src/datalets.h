@@ -59,8 +59,9 @@ class Datalets {
     bool silent = false;
     bool opening = false;
     bool complained = false;
-    Clock::time_point due{};  // of the next attempt to open it, or question to it
-    int attempts = 0;         // to open it, since it last answered
+    Clock::time_point due{};     // of the next attempt to open it, or question to it
+    int attempts = 0;            // to open it, since it last answered
+    Clock::duration forgiven{};  // of the time without an answer: this process stood still
   };
 
   void Add(const std::string& id, const std::string& url);
@@ -75,8 +76,7 @@ class Datalets {
   std::vector<std::unique_ptr<Store>> stores_;
   std::vector<std::unique_ptr<WatchedStore>> watched_;
   bool changed_ = false;
-  Clock::time_point polled_{};         // last
-  Clock::time_point trusted_until_{};  // until then none is found silent
+  Clock::time_point polled_ = Clock::now();  // last
   boost::asio::thread_pool opener_{1};
 };
 

@@ -19,6 +19,7 @@
 #include "cut_off.h"
 #include "datalets.h"
 #include "known_datalets.h"
+#include "registration.h"
 
 namespace stout {
 namespace {
@@ -52,11 +53,16 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
         options_(std::move(options)),
         datalets_(std::make_unique<Datalets>(options_.open)),
         known_(options_.replace_after),
-        timer_(strand_) {}
+        timer_(strand_),
+        registration_(registry_) {}
 
   void Start(std::vector<OwnDatalet> own, std::function<SessionId()> session) {
     Post([self = shared_from_this(), own = std::move(own), session = std::move(session)]() mutable {
-      for (OwnDatalet& each : own) self->own_.push_back({.own = std::move(each)});
+      for (const OwnDatalet& each : own) {
+        if (each.store != nullptr) self->datalets_->Add(each.id, *each.store);
+      }
+      if (own.size() == 1) self->local_ = own.front().id;  // on this machine, probably
+      self->registration_.Bring(std::move(own));
       self->session_ = std::move(session);
       self->Begin();
     });
@@ -105,13 +111,6 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     RangeHandler handler;
     bool complained = false;
   };
-  struct Own {
-    OwnDatalet own;
-    SessionId registered = 0;  // under which it was added last
-    bool registering = false;
-    bool complained = false;
-  };
-
   template <typename Call>
   void Post(Call call) {
     asio::post(strand_, std::move(call));
@@ -119,9 +118,6 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
 
   void Begin() {
     if (stopped_) return;
-    for (const Own& each : own_) {
-      if (each.own.store != nullptr) datalets_->Add(each.own.id, *each.own.store);
-    }
     watches_[0] = registry_.WatchRecords([weak = weak_from_this()](RegistryTable table) {
       const auto self = weak.lock();
       if (!self) return;
@@ -182,7 +178,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     options.ack = config_.ack;
     options.member_timeout = config_.member_timeout;
     options.strong = config_.mode == ReplicationMode::kMsSc;
-    if (own_.size() == 1) options.local = own_.front().own.id;  // on this machine, probably
+    options.local = local_;
     auto wanted = known_.Wanted(order.range, record.value, config_.replicas, Now());
     auto map = std::make_shared<ReplicatedMap>(
         executor_,
@@ -200,7 +196,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
                               registry.Change(std::move(change), std::move(handler));
                             },
                         .on_unfillable = WarnUnfillable(order.range),
-                        .on_given_up = WarnGivenUp(order)},
+                        .on_given_up = OnGivenUp(order)},
         std::move(options));
     if (map->trouble()) return Complain(order, *map->trouble());
     ReplicatedMap* const opened = map.get();
@@ -219,9 +215,11 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     };
   }
 
-  static UniqueFunction<void(GivenUp)> WarnGivenUp(const Order& order) {
-    return [range = order.range, done = order.on_given_up](GivenUp cause) {
+  UniqueFunction<void(GivenUp)> OnGivenUp(const Order& order) {
+    return [weak = weak_from_this(), range = order.range, done = order.on_given_up](GivenUp cause) {
       spdlog::warn("range {} is given up: {}", range, Describe(cause));
+      const auto self = weak.lock();
+      if (self && cause == GivenUp::kSilent) self->Post([self] { self->silenced_ = Now(); });
       (*done)();
     };
   }
@@ -282,7 +280,9 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
   void Tick() {
     if (stopped_) return;
     const TimePoint now = Now();
-    for (Own& own : own_) Register(own);
+    if (informed_ && session() != 0) {
+      registration_.Tick(*records_, session(), now);
+    }
     if (!late_.empty() && now >= late_due_) {
       late_due_ = now + kReadPause;
       orders_.insert(orders_.end(), std::make_move_iterator(late_.begin()),
@@ -300,46 +300,18 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     });
   }
 
-  // An owner needs up to twice the timeout to give up a range of which no member answers.
+  [[nodiscard]] SessionId session() const { return session_ ? session_() : 0; }
+
+  // An owner needs up to twice the timeout to give up a range of which no member answers. A node
+  // is cut off only if it gives up ranges itself.
   void LookForCut(TimePoint now) {
     auto found = cut_off_.Look(
-        *records_, owners_, session_ ? session_() : 0,
+        *records_, owners_, session(),
         [this](const std::string& id) { return datalets_->StoreOf(id) != nullptr; },
         3 * config_.member_timeout, now);
+    const bool fails = silenced_ && now - *silenced_ < 10 * config_.member_timeout;
     const std::lock_guard lock(mutex_);
-    unreached_ = std::move(found);
-  }
-
-  // Adds an own datalet. It goes with the session, unless every node can reach it.
-  void Register(Own& each) {
-    const SessionId session = session_ ? session_() : 0;
-    if (!informed_ || session == 0 || session == each.registered || each.registering) return;
-    OwnDatalet& own = each.own;
-    const bool served_here = own.store != nullptr;
-    if (!served_here && each.registered != 0) return;  // STOUT.DATALET REMOVE is to last
-    const auto found = records_->datalets.find(own.id);
-    const bool there = found != records_->datalets.end();
-    if (served_here && there && found->second.value.node != own.datalet.node) {
-      if (!std::exchange(each.complained, true)) {
-        spdlog::error(
-            "datalet {} is that of the node at {}: give each node a --datalet-id of its own. If "
-            "that node has ended, this one goes on when its session is over",
-            own.id, found->second.value.node);
-      }
-      return;
-    }
-    each.registering = true;
-    own.datalet.since = UnixNow();
-    RegistryChange change = AddDatalet(own.id, own.datalet, served_here ? session : 0);
-    if (served_here) change.read = there ? found->second.revision : 0;
-    registry_.Change(std::move(change), [self = shared_from_this(), &each, session](
-                                            ErrorCode ec, const ChangeAnswer& answer) {
-      Impl& impl = *self;
-      impl.Post([self, &each, session, done = !ec && answer.outcome == ChangeOutcome::kDone] {
-        each.registering = false;
-        if (done) each.registered = session;
-      });
-    });
+    unreached_ = fails || unreached_ ? std::move(found) : std::nullopt;
   }
 
   const asio::any_io_executor executor_;
@@ -355,7 +327,8 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
   std::array<LeaseService::Watch, 2> watches_;
   bool stopped_ = false;
 
-  std::vector<Own> own_;  // as it was when this was started
+  Registration registration_;
+  std::string local_;  // the datalet for reads
   std::function<SessionId()> session_;
 
   std::vector<Order> orders_;  // for the next read of the registry
@@ -371,6 +344,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
 
   LeaseTable owners_;
   CutOff cut_off_;
+  std::optional<TimePoint> silenced_;  // when a range was last given up because nothing answers
 
   bool informed_ = false;     // records_ were reported
   mutable std::mutex mutex_;  // guards what follows

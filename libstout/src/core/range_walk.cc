@@ -240,6 +240,7 @@ void RangeWalk::OnCopied(range::Attempt attempt, Errc errc, TimePoint now) {
   if (IsFinal(errc)) {
     if (copying_ == 1) return Fail(copies_.front().key, errc);
     copy_items_ = copying_ / 2;
+    awaited_.reset();  // it has answered
     return SendCopy(now);
   }
   if (!Succeeded(errc, &RangeWalk::SendCopy, now)) return;

@@ -1,0 +1,76 @@
+#include "registration.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace stout {
+namespace {
+
+// Between two attempts.
+constexpr auto kAttemptPause = std::chrono::seconds(1);
+
+TimePoint UnixTime() {
+  return TimePoint(std::chrono::duration_cast<std::chrono::microseconds>(
+      std::chrono::system_clock::now().time_since_epoch()));
+}
+
+std::optional<std::string> WhyTaken(const OwnDatalet& own, const RegistryTable& records) {
+  const auto damaged = records.damaged.find("datalet/" + own.id);
+  if (damaged != records.damaged.end()) return damaged->second.value;
+  const auto found = records.datalets.find(own.id);
+  if (found == records.datalets.end()) return std::nullopt;
+  const Datalet& there = found->second.value;
+  const bool same = own.store != nullptr ? there.node == own.datalet.node  // our former session's
+                                         : there.url == own.datalet.url;
+  if (same) return std::nullopt;
+  return fmt::format(
+      "there is another of this id, which node '{}' serves: give each store an id of its own "
+      "(--datalet-id). If that node has ended, this one goes on when its session is over",
+      there.node);
+}
+
+}  // namespace
+
+void Registration::Bring(std::vector<OwnDatalet> own) {
+  for (OwnDatalet& each : own) {
+    own_.push_back({std::move(each), std::make_shared<std::atomic<SessionId>>(0)});
+  }
+}
+
+void Registration::Tick(const RegistryTable& records, SessionId session, TimePoint now) {
+  for (Own& own : own_) {
+    const SessionId registered = *own.registered;
+    const bool lasts = own.datalet.store == nullptr && registered != 0;
+    if (registered != session && !lasts && now >= own.due) Add(own, records, session, now);
+  }
+}
+
+void Registration::Add(Own& own, const RegistryTable& records, SessionId session, TimePoint now) {
+  OwnDatalet& brought = own.datalet;
+  if (const auto why = WhyTaken(brought, records)) {
+    if (!std::exchange(own.complained, true)) spdlog::error("datalet {}: {}", brought.id, *why);
+    return;
+  }
+  const auto found = records.datalets.find(brought.id);
+  const bool there = found != records.datalets.end();
+  if (brought.store == nullptr && there) {  // another server has brought it
+    *own.registered = session;
+    return;
+  }
+  own.due = now + kAttemptPause;
+  brought.datalet.since = UnixTime();
+  RegistryChange change =
+      AddDatalet(brought.id, brought.datalet, brought.store != nullptr ? session : 0);
+  change.read = there ? found->second.revision : 0;
+  registry_.Change(std::move(change), [registered = own.registered, session](
+                                          ErrorCode ec, const ChangeAnswer& answer) {
+    if (!ec && answer.outcome == ChangeOutcome::kDone) *registered = session;
+  });
+}
+
+}  // namespace stout
