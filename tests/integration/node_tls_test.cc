@@ -45,26 +45,28 @@ struct Authority {
 };
 
 struct TlsNodes {
-  explicit TlsNodes(std::size_t count) {
+  // With members, each brings a datalet; otherwise they share a store.
+  explicit TlsNodes(std::size_t count, bool members = false) : members(members) {
     std::ofstream(password) << "secret\n";
     while (nodes.size() < count) Add();
     CHECK(Owned(count));
   }
 
   TlsProgram& Add(const std::vector<std::string>& settings = {}) {
-    std::vector<std::string> command = {STOUT_NODE,
-                                        "--store",
-                                        fmt::format("redis://127.0.0.1:{}", redis.port()),
-                                        "--join",
-                                        fmt::format("etcd://127.0.0.1:{}/kv", etcd.port()),
-                                        "--lease-ttl",
-                                        "2s",
-                                        "--reply-deadline",
-                                        "1s",
-                                        "--password-file",
-                                        password,
-                                        "--tls-ca",
-                                        "{}/ca.pem"};
+    std::vector<std::string> command = {
+        STOUT_NODE,
+        members ? "--datalet" : "--store",
+        members ? "memory:" : fmt::format("redis://127.0.0.1:{}", redis.port()),
+        "--join",
+        fmt::format("etcd://127.0.0.1:{}/kv", etcd.port()),
+        "--lease-ttl",
+        "2s",
+        "--reply-deadline",
+        "1s",
+        "--password-file",
+        password,
+        "--tls-ca",
+        "{}/ca.pem"};
     command.insert(command.end(), settings.begin(), settings.end());
     nodes.push_back(std::make_unique<TlsProgram>(
         std::move(command),
@@ -104,6 +106,7 @@ struct TlsNodes {
     return fmt::format("{{{}}}key", redis::SlotTags()[range * redis::kSlots / 16]);
   }
 
+  const bool members;
   Authority authority;
   TempDirectory directory;
   const std::string password = directory.path() + "/password";
@@ -136,6 +139,22 @@ TEST_CASE("every key is right through every node with TLS", "[node][cluster][tls
                   fleet.authority.directory.path())};
   for (const auto& node : fleet.nodes) command.push_back(std::to_string(node->port()));
   CHECK_THAT(RunToEnd(command), Contains("passed"));
+}
+
+TEST_CASE("nodes with TLS keep ranges on each other's datalets", "[node][cluster]") {
+  TlsNodes nodes(2, true);
+  const auto client = nodes.Connect(0);
+  CHECK(Eventually([&] {
+    const std::string status = client->Do({"STOUT.STATUS"});
+    std::size_t in = 0;
+    for (auto at = status.find("\"in\""); at != std::string::npos; ++in) {
+      at = status.find("\"in\"", at + 1);
+    }
+    return in == 2 * 16;
+  }));
+  for (std::size_t range = 0; range < 16; ++range) {
+    CHECK(client->Do({"SET", TlsNodes::KeyOf(range), "1"}) == "+OK");
+  }
 }
 
 TEST_CASE("a node sends no command to one whose certificate it does not trust",
