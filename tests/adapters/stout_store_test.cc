@@ -295,15 +295,19 @@ TEST_CASE_METHOD(ServedTest, "stout: a node takes the batches that it says it ta
   CHECK(ReadOne(*store, "0").found);
 }
 
-TEST_CASE_METHOD(ServedTest, "stout: a read larger than --max-replies is refused", "[stout]") {
+TEST_CASE_METHOD(ServedTest, "stout: a read larger than --max-replies is answered in parts",
+                 "[stout]") {
   const DataletNode node(&datalet_, 0, {},
                          [](node::NodeService& service) { service.limits.max_replies = 1000; });
   const auto store = OpenUrl(node.Url());
   const std::string value(600, 'v');
   CHECK(WriteNow(*store, Batch(1, {Put("k", value, 1), Put("l", value, 2)})) == kDurable);
-  CHECK(ReadNow(*store, {"k", "l"}).errc == Errc::kTransient);
-  CHECK(ReadOne(*store, "l") == Found(value, {1, 2}));
-  CHECK_THAT(RespClient(node.port()).Do({"STOUT.READ", "0", "k", "l"}), Contains("--max-replies"));
+  const ReadResult read = ReadNow(*store, {"k", "absent", "l"});
+  CHECK(read.states == std::vector<StoredState>{Found(value, {1, 1}), {}, Found(value, {1, 2})});
+  CHECK_THAT(RespClient(node.port()).Do({"STOUT.READ", "0", "k", "l"}), Contains("TRANSIENT"));
+  const std::string large(1000, 'v');  // fits no reply
+  CHECK(WriteNow(*store, Batch(1, {Put("m", large, 3)})) == kDurable);
+  CHECK(ReadNow(*store, {"m"}).errc == Errc::kTransient);
 }
 
 TEST_CASE_METHOD(ServedTest, "stout: a node opens the datalet of another by password and TLS",

@@ -38,7 +38,7 @@ class MemberNodes {
     std::string member_timeout = "1s";
     int min_in = 1;
   };
-  static constexpr std::size_t kRanges = 8;
+  static constexpr std::size_t kRanges = 32;  // so many that each node owns some
 
   // Returns when each range has all members.
   MemberNodes() : MemberNodes(Options()) {}
