@@ -14,8 +14,8 @@ namespace stout {
 /// Finds out that this node is cut off from datalets that other nodes reach.
 ///
 /// An owner drops a member that it does not reach. So a member that stays in, under one owner, is
-/// reached by that owner. If this node does not reach it, this node should own nothing: it would
-/// take ranges that it cannot open.
+/// reached by that owner. If this node does not reach it and cannot open ranges, this node should
+/// own nothing: it would take ranges from owners that can.
 ///
 /// Units: time points of the steady clock.
 /// Owner: value type.   Threads: none of its own.   Errors: cannot fail.

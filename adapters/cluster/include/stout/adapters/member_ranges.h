@@ -73,7 +73,8 @@ class MemberRanges final : public RangeSource {
 
   void Make(RangeId range, Epoch epoch, UniqueFunction<void()> on_given_up,
             RangeHandler handler) override;
-  /// How long no datalet has answered, or one that is a member under another owner is out of reach.
+  /// How long no datalet has answered; or, if this node gave up a range for this, how long one that
+  /// is a member under another owner is out of reach.
   [[nodiscard]] StoreHealth::Clock::duration InVain() const override;
   void ProbeIfNeeded() override {}  // it asks them all the time
   [[nodiscard]] std::string name() const override;
