@@ -48,7 +48,7 @@ std::optional<std::string> LeaseWatcher::OwnerOf(RangeId range) const {
 
 std::optional<std::string> LeaseWatcher::OwnerOf(std::string_view name) const {
   const Table known = table();
-  if (known->ranges.empty() || known->partition != kHashPartition) return std::nullopt;
+  if (known->ranges.empty() || !IsHashPartition(known->partition)) return std::nullopt;
   const std::optional<Lease>& lease =
       known->ranges[RangeOf(name, static_cast<RangeId>(known->ranges.size()))];
   return lease ? std::optional(lease->address) : std::nullopt;

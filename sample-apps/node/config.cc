@@ -158,7 +158,7 @@ std::string CompleteMembers(const CLI::App& app, Config& config) {
     }
     return given.empty() ? "" : given + " needs --datalet";
   }
-  if (config.datalet.starts_with("stout:")) {
+  if (IsOfNode(config.datalet)) {
     return "--datalet is the store of another node, which is a datalet already: name a store of "
            "your own";
   }

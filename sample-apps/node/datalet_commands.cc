@@ -31,7 +31,7 @@ constexpr std::size_t kTogether = 8;
 constexpr std::size_t kReadBytes = std::size_t{16} << 20;
 /// Keys that the datalet is asked for before the size of values is known.
 constexpr std::size_t kFirstRead = 16;
-/// What a state takes in a reply beside its value, at most.
+/// A state takes at most this many bytes in a reply beside its value.
 constexpr std::size_t kStateRoom = 64;
 
 constexpr std::string_view kNoDatalet =

@@ -169,8 +169,7 @@ std::unique_ptr<Keyspace> MakeShared(const asio::any_io_executor& keys,
 std::unique_ptr<Keyspace> MakeMember(const asio::any_io_executor& keys,
                                      const asio::any_io_executor& clients, Store* datalet,
                                      std::unique_ptr<LeaseService> leases, const Config& config,
-                                     const ClusterConfig& agreed,
-                                     decltype(MemberRangesOptions::open) open) {
+                                     const ClusterConfig& agreed, DataletOpener open) {
   const WriteBackMapOptions map = MapOptions(config);
   auto source = std::make_unique<MemberRanges>(
       keys, *leases, agreed,

@@ -62,9 +62,11 @@ class Keyspace {
 /// Makes the keyspace of a node of a deployment whose stores are datalets. `datalet`: the one that
 /// this node serves; null: others reach it by its URL. `agreed`: as AgreeOnConfig returned it.
 /// `open` opens the datalets of others.
-[[nodiscard]] std::unique_ptr<Keyspace> MakeMember(
-    const boost::asio::any_io_executor& keys, const boost::asio::any_io_executor& clients,
-    Store* datalet, std::unique_ptr<LeaseService> leases, const Config& config,
-    const ClusterConfig& agreed, decltype(MemberRangesOptions::open) open);
+[[nodiscard]] std::unique_ptr<Keyspace> MakeMember(const boost::asio::any_io_executor& keys,
+                                                   const boost::asio::any_io_executor& clients,
+                                                   Store* datalet,
+                                                   std::unique_ptr<LeaseService> leases,
+                                                   const Config& config,
+                                                   const ClusterConfig& agreed, DataletOpener open);
 
 }  // namespace stout::node

@@ -130,7 +130,7 @@ bool ReadAdded(Request& request, std::string& id, Datalet& datalet) {
   Diagnostics why;
   if (!ParseStoreUrl(datalet.url, &why)) {
     request.error = "ERR " + why.message;
-  } else if (datalet.url.starts_with("stout:")) {
+  } else if (IsOfNode(datalet.url)) {
     request.error = "ERR a node adds its datalet by itself: start it with --datalet";
   } else if (IsEmbedded(datalet.url)) {
     request.error =

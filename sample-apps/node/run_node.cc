@@ -182,14 +182,14 @@ int RunMember(Config& config, asio::io_context& clients, asio::io_context& keys,
   }
   auto leases = OpenLeaseService(config.join, keys.get_executor(), &why);
   if (!leases) return program::CannotOpen("lease service", config.join, leases.error(), why);
-  if ((*leases)->registry() == nullptr) {
-    spdlog::error("the lease service of --join cannot keep the records of a --datalet");
-    return EXIT_FAILURE;
-  }
-  std::optional<Runners> runner(std::in_place, keys, 1);  // a lease service may need it to answer
-  const auto agreed = AgreeOnConfig(*(*leases)->registry(), config.cluster, config.given, &why);
-  runner.reset();
-  keys.restart();
+  std::vector<std::string> brought;
+  if (!datalet) brought.push_back(config.datalet);
+  const auto agreed = JoinDeployment(
+      keys, **leases, config.cluster, config.given, brought,
+      [&keys](const std::string& url, Diagnostics* why_not) {
+        return OpenStore(url, keys.get_executor(), why_not);
+      },
+      &why);
   if (!agreed) {
     spdlog::error("cannot join {}: {}", Redacted(config.join), why.message);
     return EXIT_FAILURE;

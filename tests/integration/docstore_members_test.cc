@@ -123,7 +123,7 @@ TEST_CASE_METHOD(MembersTest, "documents outlive a server, and all stores but on
   CHECK(Progress(load, 100));
   load.Stop();
 
-  // What only the first store has now is all that was copied to it, and what was written since.
+  // The first store alone is left, with what was copied to it and what was written since.
   servers[1]->Kill();
   stores[1]->Kill();
   stores[2]->Kill();
@@ -164,6 +164,13 @@ TEST_CASE_METHOD(MembersTest, "a server with other settings does not join", "[do
   };
   CHECK_THAT(refused("--replicas", "2"), Contains("replicas is 3, but this node was started with"));
   CHECK_THAT(refused("--mode", "ms+ec"), Contains("mode is ms+sc, but this node was started with"));
+  // A server on one store would serve and take changes that the others do not see.
+  const std::string mixed = RunToEnd(
+      {"sh", "-c",
+       fmt::format(
+           "timeout 3 {} --listen 127.0.0.1:0 --store '{}' --leases {} --ranges 4 2>&1 || true",
+           STOUT_DOCSTORE_SERVER, stores[0]->Url(), leases)});
+  CHECK_THAT(mixed, Contains("ranges of partition 'hash/members'"));
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ class MemberNodes {
     std::string member_timeout = "1s";
     int min_in = 1;
   };
-  static constexpr std::size_t kRanges = 32;  // so many that each node owns some
+  // Each node owns some of so many.
+  static constexpr std::size_t kRanges = 32;
 
   // Returns when each range has all members.
   MemberNodes() : MemberNodes(Options()) {}

@@ -34,6 +34,7 @@ member=("$bin/stout-node" --join "etcd://127.0.0.1:$(cat "$directory/etcd-port" 
 
 start_others() {
   local port peer other
+  command -v etcd >/dev/null || die "etcd is not installed: apt-get install etcd-server"
   port=$((16384 + SRANDOM % 8000)) peer=$((port + 1))
   etcd --data-dir "$directory/etcd" --listen-client-urls "http://127.0.0.1:$port" \
     --advertise-client-urls "http://127.0.0.1:$port" --listen-peer-urls "http://127.0.0.1:$peer" \

@@ -5,15 +5,18 @@
 
 #include <algorithm>
 #include <atomic>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_future.hpp>
 #include <mutex>
 #include <thread>
 
 #include "cut_off.h"
 #include "datalets.h"
 #include "known_datalets.h"
-#include "lease_test_support.h"
 #include "registration.h"
+#include "registry_test_support.h"
+#include "stout/adapters/datalet_url.h"
 #include "stout/adapters/memory_store.h"
 #include "stout/core/placement.h"
 #include "stout/in_process_leases.h"
@@ -188,37 +191,16 @@ class ScriptedRegistry final : public Registry {
   std::vector<RegistryChange> changes_;
 };
 
-// Leases beside a registry by hand.
-class ScriptedLeases final : public LeaseService {
+class ScriptedLeases final : public LeasesAlone {
  public:
-  explicit ScriptedLeases(const boost::asio::any_io_executor& executor) : leases_(executor) {}
-  void Join(const LeaseMember& member, JoinHandler handler) override {
-    leases_.Join(member, std::move(handler));
-  }
-  void KeepAlive(SessionId session, Handler handler) override {
-    leases_.KeepAlive(session, std::move(handler));
-  }
-  void Leave(SessionId session, Handler handler) override {
-    leases_.Leave(session, std::move(handler));
-  }
-  void Acquire(SessionId session, RangeId range, AcquireHandler handler) override {
-    leases_.Acquire(session, range, std::move(handler));
-  }
-  void Release(SessionId session, RangeId range, Epoch epoch, Handler handler) override {
-    leases_.Release(session, range, epoch, std::move(handler));
-  }
-  Watch WatchTable(TableHandler handler) override { return leases_.WatchTable(std::move(handler)); }
   Registry* registry() override { return &scripted; }
 
   ScriptedRegistry scripted;
-
- private:
-  InProcessLeases leases_;
 };
 
 // A node whose own datalet "a" is the only one.
 struct MemberRangesTest {
-  MemberRangesTest() : store(pool.get_executor()), leases(pool.get_executor()) {
+  MemberRangesTest() : store(pool.get_executor()) {
     table.config = {ClusterConfig{}, 1};
     leases.scripted.reported = table;
   }
@@ -301,6 +283,94 @@ TEST_CASE("an id of a datalet stands for the data of one store", "[members]") {
     CHECK(added() == 0);
   }
   pool.join();
+}
+
+// --- Joining -------------------------------------------------------------------------------------
+
+// A store in memory that is durable, or not, by its own account.
+class AccountedStore final : public Store {
+ public:
+  explicit AccountedStore(const boost::asio::any_io_executor& executor, bool durable = true)
+      : store_(executor) {
+    traits_ = store_.traits();
+    traits_.durable = traits_.detects_loss = durable;
+  }
+  [[nodiscard]] const StoreTraits& traits() const override { return traits_; }
+  void Write(const WriteBatch& batch, WriteHandler handler) override {
+    store_.Write(batch, std::move(handler));
+  }
+  void Read(const ReadBatch& batch, ReadHandler handler) override {
+    store_.Read(batch, std::move(handler));
+  }
+  void NewEpoch(EpochHandler handler) override { store_.NewEpoch(std::move(handler)); }
+  void Scan(const ScanRequest& request, ScanHandler handler) override {
+    store_.Scan(request, std::move(handler));
+  }
+
+ private:
+  MemoryStore store_;
+  StoreTraits traits_;
+};
+
+struct Joining {
+  // Returns the error's text, or "".
+  std::string Join(const DataletOpener& open) {
+    Diagnostics why;
+    const auto agreed = JoinDeployment(
+        context, leases, ClusterConfig{}, [](auto&) {}, {"x://h"}, open, &why);
+    return agreed ? "" : why.message;
+  }
+  // Opens a store that has these keys.
+  DataletOpener With(std::vector<std::string> keys) {
+    return [this, keys = std::move(keys)](const std::string&,
+                                          Diagnostics*) -> Result<std::unique_ptr<Store>> {
+      auto store = std::make_unique<AccountedStore>(context.get_executor());
+      WriteBatch batch{.epoch = 1};
+      for (const std::string& key : keys) {
+        batch.items.push_back({.key = key, .value = "v", .version = 1});
+      }
+      if (!keys.empty()) {
+        CHECK(store->AsyncWrite(batch, boost::asio::use_future).get().batch == Errc::kOk);
+      }
+      return std::unique_ptr<Store>(std::move(store));
+    };
+  }
+
+  boost::asio::io_context context;
+  boost::asio::thread_pool pool{1};
+  InProcessLeases leases{pool.get_executor()};
+};
+
+TEST_CASE("a store that comes to a deployment must be empty", "[members]") {
+  Joining joining;
+  CHECK(joining.Join(joining.With({})) == "");
+  CHECK(joining.Join(joining.With({"stout:data"})) == "");
+  CHECK_THAT(joining.Join(joining.With({"stout:data", "theirs"})),
+             Catch::Contains("datalet x://h: it has keys already, like 'theirs'"));
+  // One that is known has keys, and need not be there.
+  Make(joining.leases, AddDatalet("x", {.url = "x://h"}, 0));
+  CHECK(joining.Join(joining.With({"ours"})) == "");
+}
+
+TEST_CASE("a store that comes to a deployment must open, and suit", "[members]") {
+  Joining joining;
+  CHECK_THAT(joining.Join([](const std::string&, Diagnostics* why) {
+    return Fail(Errc::kBadUrl, "no such scheme", why);
+  }),
+             Catch::Contains("datalet x://h: no such scheme"));
+  CHECK_THAT(joining.Join([&](const std::string&, Diagnostics*) -> Result<std::unique_ptr<Store>> {
+    return std::unique_ptr<Store>(
+        std::make_unique<AccountedStore>(joining.context.get_executor(), false));
+  }),
+             Catch::Contains("detect_loss=true"));
+}
+
+TEST_CASE("a scheme may be in capitals", "[members]") {
+  CHECK(IsEmbedded("RocksDB:/data"));
+  CHECK(IsEmbedded("faulty+MEMORY:"));
+  CHECK_FALSE(IsEmbedded("redis://rocksdb"));
+  CHECK(IsOfNode("STOUT://h:1"));
+  CHECK_FALSE(IsOfNode("redis://stout"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/asio/thread_pool.hpp>
 #include <condition_variable>
 #include <mutex>
 #include <string>
@@ -7,9 +8,35 @@
 #include <vector>
 
 #include "lease_test_support.h"
+#include "stout/in_process_leases.h"
 #include "stout/registry.h"
 
 namespace stout::test {
+
+/// Leases in this process. The registry is the test's.
+class LeasesAlone : public LeaseService {
+ public:
+  void Join(const LeaseMember& member, JoinHandler handler) override {
+    leases_.Join(member, std::move(handler));
+  }
+  void KeepAlive(SessionId session, Handler handler) override {
+    leases_.KeepAlive(session, std::move(handler));
+  }
+  void Leave(SessionId session, Handler handler) override {
+    leases_.Leave(session, std::move(handler));
+  }
+  void Acquire(SessionId session, RangeId range, AcquireHandler handler) override {
+    leases_.Acquire(session, range, std::move(handler));
+  }
+  void Release(SessionId session, RangeId range, Epoch epoch, Handler handler) override {
+    leases_.Release(session, range, epoch, std::move(handler));
+  }
+  Watch WatchTable(TableHandler handler) override { return leases_.WatchTable(std::move(handler)); }
+
+ private:
+  boost::asio::thread_pool pool_{1};
+  InProcessLeases leases_{pool_.get_executor()};
+};
 
 struct Changed {
   ErrorCode ec;

@@ -332,7 +332,7 @@ TEST_CASE("a store with tokens carries what they allow, and drops the rest", "[s
   scenario.store.tokens_per_batch = 2;
   scenario.clients.count = 4;
   SECTION("a batch of one item takes three of them") {
-    scenario.duration_s = 40;  // What waits grows by the second.
+    scenario.duration_s = 40;  // the queue grows all the time
     const Result result = Simulate(scenario, Unbatched{});
     CHECK(result.written_per_s == Within(0.05, 900.0 / 3));
     CHECK(result.drops > 1000);

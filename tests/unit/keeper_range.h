@@ -86,6 +86,14 @@ struct Range {
     for (const RunReply& reply : set.TakeReplies()) CHECK(keeper.OnReply(reply, now));
     return barrier;
   }
+  /// The first of two members serves, and the second is filled: a scan comes next.
+  void BeginFill() {
+    Serve(1);
+    keeper.Want({"d0", "d1"}, now);
+    AnswerFence();
+    Next<range::Open>();
+    PassBarrier();
+  }
   void Scanned(MemberIndex m, std::vector<ScannedKey> keys) {
     const auto scan = Next<range::Scan>();
     CHECK(scan.member == m);

@@ -68,11 +68,7 @@ TEST_CASE("a member is filled, counts, and then is in", "[keeper]") {
 
 /// Begins to fill the second of two members, up to its copy of these keys.
 range::Copy CopyOf(Range& range, const std::vector<std::string>& keys) {
-  range.Serve(1);
-  range.keeper.Want({"d0", "d1"}, range.now);
-  range.AnswerFence();
-  range.Next<range::Open>();
-  range.PassBarrier();
+  range.BeginFill();
   range.Scanned(1, {});
   std::vector<ScannedKey> scanned;
   for (const std::string& key : keys) scanned.push_back({key, {true, "", {4, 1}}});
@@ -124,11 +120,7 @@ TEST_CASE("a state that a target will never take ends its fill for a while that 
 
 TEST_CASE("a fill holds few large values at a time", "[keeper]") {
   Range range(1);
-  range.Serve(1);
-  range.keeper.Want({"d0", "d1"}, range.now);
-  range.AnswerFence();
-  range.Next<range::Open>();
-  range.PassBarrier();
+  range.BeginFill();
   range.Scanned(1, {});
   const bool large = GENERATE(true, false);
   const std::string value(large ? WalkOptions().copy_bytes : 1, 'v');
@@ -190,11 +182,7 @@ TEST_CASE("a key that no member can read ends a fill", "[keeper]") {
 
 TEST_CASE("a member that fails while it is filled is shut and tried again later", "[keeper]") {
   Range range(1);
-  range.Serve(1);
-  range.keeper.Want({"d0", "d1"}, range.now);
-  range.AnswerFence();
-  range.Next<range::Open>();
-  range.PassBarrier();
+  range.BeginFill();
   range.Next<range::Scan>();  // never answered
   range.Pass(2s);
   CHECK(range.Next<range::Shut>().member == 1);

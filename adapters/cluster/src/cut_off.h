@@ -26,8 +26,9 @@ class CutOff {
     TimePoint since;
   };
 
-  /// What this node sees now. `session` is its own; `grace`: what an owner needs to find out that a
-  /// member does not answer. Returns the datalet that is out of reach for the longest time.
+  /// Takes what this node sees now: the records, the owners, and which datalets it reaches.
+  /// `session` is its own. `grace` is the time in which an owner finds out that a member does not
+  /// answer. Returns the datalet that is out of reach for the longest time.
   std::optional<Finding> Look(const RegistryTable& records, const LeaseTable& owners,
                               SessionId session,
                               const std::function<bool(const std::string& datalet)>& reached,

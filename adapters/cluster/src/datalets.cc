@@ -20,18 +20,6 @@ constexpr auto kLongestPause = std::chrono::seconds(5);
 // A poll that is this much later than the last is late.
 constexpr auto kLate = std::chrono::milliseconds(200);
 
-// Returns why a store can be no member of a range; null if it can.
-const char* WhyUnsuited(const StoreTraits& traits) {
-  // It could lose an acknowledged write without notice.
-  if (!traits.durable && !traits.detects_loss)
-    return "it is not durable: add detect_loss=true to its URL, so that a loss is noticed";
-  if (!traits.compares_stamps) return "it compares no stamps, as it is opened";
-  if (!traits.fences) return "it has no fences, as it is opened";
-  if (!traits.scans) return "it cannot list its keys, as it is opened";
-  if (!traits.opaque_values) return "its schema does not take every value";
-  return nullptr;
-}
-
 Datalets::Clock::duration OpenPause(int attempts) {
   return std::min<Datalets::Clock::duration>(attempts * kQuestionPause, kLongestPause);
 }
@@ -46,6 +34,17 @@ void Ask(WatchedStore& store) {
 }
 
 }  // namespace
+
+const char* WhyUnsuited(const StoreTraits& traits) {
+  // It could lose an acknowledged write without notice.
+  if (!traits.durable && !traits.detects_loss)
+    return "it is not durable: add detect_loss=true to its URL, so that a loss is noticed";
+  if (!traits.compares_stamps) return "it compares no stamps, as it is opened";
+  if (!traits.fences) return "it has no fences, as it is opened";
+  if (!traits.scans) return "it cannot list its keys, as it is opened";
+  if (!traits.opaque_values) return "its schema does not take every value";
+  return nullptr;
+}
 
 Datalets::~Datalets() {
   opener_.stop();

@@ -19,6 +19,9 @@
 
 namespace stout {
 
+/// Returns why a store can be no member of a range; null if it can.
+[[nodiscard]] const char* WhyUnsuited(const StoreTraits& traits);
+
 /// The stores of a deployment's datalets, as far as they can be called. A store that cannot be
 /// opened, or that lost what it had, is opened again from time to time. Each store is asked once a
 /// second whether it is there. So all ranges of a node learn at once that a store is silent or has
@@ -29,9 +32,8 @@ namespace stout {
 class Datalets {
  public:
   using Clock = StoreHealth::Clock;
-  using Open = std::function<Result<std::unique_ptr<Store>>(const std::string& url, Diagnostics*)>;
 
-  explicit Datalets(Open open) : open_(std::move(open)) {}
+  explicit Datalets(DataletOpener open) : open_(std::move(open)) {}
   Datalets(const Datalets&) = delete;
   Datalets& operator=(const Datalets&) = delete;
   ~Datalets();
@@ -69,7 +71,7 @@ class Datalets {
   void OnOpened(const std::string& id, const std::string& url, Result<std::unique_ptr<Store>> store,
                 const std::string& why);
 
-  const Open open_;
+  const DataletOpener open_;
   mutable std::mutex mutex_;  // guards what follows
   std::map<std::string, Entry> entries_;
   // All that were ever opened: maps may still use one that was replaced.

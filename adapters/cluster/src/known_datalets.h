@@ -22,8 +22,7 @@ class KnownDatalets {
 
   /// `present`: the datalets of the registry.
   void Learn(const std::map<std::string, Recorded<Datalet>>& present, TimePoint now);
-  /// Returns true if datalets are gone for so long, since the last call, that they lose their
-  /// place.
+  /// Returns true if some datalet has lost its place since the last call.
   [[nodiscard]] bool TakeReplaced(TimePoint now);
   /// The ids of the datalets that should be the members of a range, which has this record now.
   [[nodiscard]] std::vector<std::string> Wanted(RangeId range, const RangeRecord& record,

@@ -36,7 +36,7 @@ class LeaseWatcher {
   /// Empty until the service has answered.
   [[nodiscard]] Table table() const;
   /// Returns the address of the owner of a range, or of the range of a name; nullopt if unknown. A
-  /// name has a range only if the deployment's partition is kHashPartition.
+  /// name has a range only if IsHashPartition(the deployment's partition).
   [[nodiscard]] std::optional<std::string> OwnerOf(RangeId range) const;
   [[nodiscard]] std::optional<std::string> OwnerOf(std::string_view name) const;
 

@@ -46,7 +46,7 @@ Owners::~Owners() = default;
 
 std::optional<Lease> Owners::Of(std::string_view document) const {
   const auto table = watcher_.table();
-  if (table->ranges.empty() || table->partition != kHashPartition) return std::nullopt;
+  if (table->ranges.empty() || !IsHashPartition(table->partition)) return std::nullopt;
   return table->ranges[RangeOf(document, static_cast<RangeId>(table->ranges.size()))];
 }
 

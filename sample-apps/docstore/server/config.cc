@@ -22,7 +22,7 @@ namespace stout::docstore {
 namespace {
 
 constexpr std::size_t kMaxShards = 4096;
-// Of a --store whose rest is the URL of a lease service.
+// The scheme of a --store that is several stores; the URL of their lease service follows.
 constexpr std::string_view kCluster = "cluster:";
 // The limit of each shard. Sections of 1 MiB then bring at most 64 MiB into memory at once.
 constexpr std::size_t kMaxReadsInFlight = 64;
@@ -169,7 +169,7 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
 std::string WhyNoDatalet(const std::string& url) {
   Diagnostics why;
   if (!ParseStoreUrl(url, &why)) return why.message;
-  if (!IsEmbedded(url) && !url.starts_with("stout:")) return {};
+  if (!IsEmbedded(url) && !IsOfNode(url)) return {};
   return fmt::format(
       "{} is a store that other servers cannot open: use one like redis: or postgres:",
       Redacted(url));
@@ -200,7 +200,7 @@ std::string CompleteMembers(const CLI::App& app, Config& config) {
     return "--prefix-ordering does not go with --store cluster:, because a store that was away is "
            "filled in another order: leave it out";
   }
-  config.cluster.partition = kHashPartition;
+  config.cluster.partition = kMembersPartition;
   config.cluster.ranges = static_cast<RangeId>(config.ranges);
   // No command changes the mode of documents, so that another one is an error.
   config.given = [given = program::GivenSettings(app, config.cluster), mode = config.cluster.mode,

@@ -28,8 +28,8 @@ constexpr char kScope[] = "docs";
 using LentBytes = std::shared_ptr<std::atomic<std::size_t>>;
 
 // HashPartition of the document, by its id or by a key of it.
-Partition DocumentPartition(RangeId ranges) {
-  return {std::string(kHashPartition), ranges, [](std::string_view key, RangeId count) {
+Partition DocumentPartition(std::string_view name, RangeId ranges) {
+  return {std::string(name), ranges, [](std::string_view key, RangeId count) {
             return stout::RangeOf(key.substr(0, key.find('/')), count);
           }};
 }
@@ -47,7 +47,7 @@ MemberRangesOptions MembersOptions(const boost::asio::any_io_executor& executor,
                                    const WriteBackMapOptions& map, RangeId ranges) {
   return {
       .scope = kScope,
-      .partition = DocumentPartition(ranges),
+      .partition = DocumentPartition(kMembersPartition, ranges),
       .map = {.engine = map.engine, .cache_bytes = map.cache_bytes, .lent_bytes = map.lent_bytes},
       .open = [executor](const std::string& url, Diagnostics* why) {
         return OpenStore(url, executor, why);
@@ -55,9 +55,9 @@ MemberRangesOptions MembersOptions(const boost::asio::any_io_executor& executor,
 }
 
 RangeServerOptions ServerOptions(const DocumentsOptions& options, const LeaseOptions& leases,
-                                 const LentBytes& lent) {
+                                 const LentBytes& lent, std::string_view partition) {
   const DocumentShard::Limits limits{options.max_sections, options.max_lent_bytes, lent};
-  return {.partition = DocumentPartition(leases.ranges),
+  return {.partition = DocumentPartition(partition, leases.ranges),
           .ttl = leases.ttl,
           .farewell = leases.farewell,
           .handover_timeout = leases.handover_timeout,
@@ -79,7 +79,8 @@ LeasedDocuments::LeasedDocuments(const boost::asio::any_io_executor& executor, S
     : unhealthy_after_(2 * lease_options.ttl),
       source_(std::make_unique<SharedStore>(executor, store, kScope,
                                             MapOptions(options, lease_options.ranges, lent_))),
-      server_(executor, *source_, leases, ServerOptions(options, lease_options, lent_)) {}
+      server_(executor, *source_, leases,
+              ServerOptions(options, lease_options, lent_, kHashPartition)) {}
 
 LeasedDocuments::LeasedDocuments(const boost::asio::any_io_executor& executor,
                                  const MemberStores& stores, LeaseService& leases,
@@ -89,7 +90,8 @@ LeasedDocuments::LeasedDocuments(const boost::asio::any_io_executor& executor,
           executor, leases, stores.agreed,
           MembersOptions(executor, MapOptions(options, lease_options.ranges, lent_),
                          lease_options.ranges))),
-      server_(executor, *source_, leases, ServerOptions(options, lease_options, lent_)),
+      server_(executor, *source_, leases,
+              ServerOptions(options, lease_options, lent_, kMembersPartition)),
       members_(static_cast<MemberRanges*>(source_.get())) {
   for (const std::string& url : stores.datalets) {
     own_.push_back({.id = DataletIdOf(url), .datalet = {.url = url}});

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "server/document_shard.h"
@@ -31,6 +32,9 @@ struct LeaseOptions {
   /// without its unwritten changes, and their answers report an unknown outcome. > 0.
   Duration handover_timeout = std::chrono::seconds(10);
 };
+
+/// The partition of documents on several stores, so that servers on one store cannot join them.
+inline constexpr std::string_view kMembersPartition = "hash/members";
 
 /// The stores of a deployment that keeps each range of documents on several of them.
 struct MemberStores {

@@ -141,18 +141,13 @@ class Program {
 
 // Serves documents that are kept on several stores. Returns the exit code.
 int RunOnMembers(Config& config, asio::io_context& context, LeaseService& leases) {
-  if (leases.registry() == nullptr) {
-    spdlog::error(
-        "the lease service of --store cluster: cannot keep records: use etcd: or postgres:");
-    return EXIT_FAILURE;
-  }
   Diagnostics why;
-  auto work = asio::make_work_guard(context);
-  std::jthread runner([&context] { context.run(); });  // a lease service may need it to answer
-  const auto agreed = AgreeOnConfig(*leases.registry(), config.cluster, config.given, &why);
-  context.stop();
-  runner.join();
-  context.restart();
+  const auto agreed = JoinDeployment(
+      context, leases, config.cluster, config.given, config.datalets,
+      [&context](const std::string& url, Diagnostics* why_not) {
+        return OpenStore(url, context.get_executor(), why_not);
+      },
+      &why);
   if (!agreed) {
     spdlog::error("cannot join {}: {}", Redacted(config.leases), why.message);
     return EXIT_FAILURE;

@@ -20,6 +20,12 @@ inline constexpr RangeId kMaxRanges = 65536;
 /// Name of the partition whose function is RangeOf. A deployment that records no name has this one.
 inline constexpr std::string_view kHashPartition = "hash";
 
+/// Returns true if the function of a partition is RangeOf. Deployments whose servers must not mix
+/// have names of their own, like "hash/members".
+[[nodiscard]] constexpr bool IsHashPartition(std::string_view name) {
+  return name == kHashPartition || name.starts_with("hash/");
+}
+
 [[nodiscard]] constexpr bool IsPartitionName(std::string_view name) {
   if (name.empty() || name[0] < 'a' || name[0] > 'z') return false;
   for (const char c : name) {

@@ -11,4 +11,7 @@ namespace stout {
 /// Returns true if no other process can use the store of this URL while one has it open.
 [[nodiscard]] bool IsEmbedded(std::string_view url);
 
+/// Returns true if the store of this URL is the datalet of a node, which brings it by itself.
+[[nodiscard]] bool IsOfNode(std::string_view url);
+
 }  // namespace stout

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -26,6 +27,20 @@ namespace stout {
     Registry& registry, const ClusterConfig& wanted,
     const std::function<void(ClusterConfig& kept)>& given, Diagnostics* diagnostics = nullptr);
 
+/// Opens the store of a datalet. May block.
+using DataletOpener =
+    std::function<Result<std::unique_ptr<Store>>(const std::string& url, Diagnostics*)>;
+
+/// What a server does before it makes MemberRanges: AgreeOnConfig, and a check of `datalets`, the
+/// URLs of the stores that it brings. One that is new to the deployment must open, suit, and be
+/// empty, because what the members of a range lack is deleted at a new member. Runs `context`
+/// meanwhile, in which the lease service and the stores may need to answer. May block.
+/// Errors: as AgreeOnConfig; kBadOptions for a lease service without a registry, or such a store.
+[[nodiscard]] Result<ClusterConfig> JoinDeployment(
+    boost::asio::io_context& context, LeaseService& leases, const ClusterConfig& wanted,
+    const std::function<void(ClusterConfig& kept)>& given, const std::vector<std::string>& datalets,
+    const DataletOpener& open, Diagnostics* diagnostics = nullptr);
+
 struct MemberRangesOptions {
   /// A range's scope in each store is this, a slash, and its number. The same for all nodes.
   std::string scope = "stout-node";
@@ -35,8 +50,8 @@ struct MemberRangesOptions {
   ReplicatedMapOptions map;
   /// A datalet that has been gone for this time is replaced as a member by another.
   Duration replace_after = std::chrono::minutes(15);
-  /// Opens the store of a datalet. May block; it has a thread of its own.
-  std::function<Result<std::unique_ptr<Store>>(const std::string& url, Diagnostics*)> open;
+  /// It has a thread of its own.
+  DataletOpener open;
 };
 
 /// A store that this node brings to the deployment.

@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "datalets.h"
+#include "stout/adapters/member_ranges.h"
+#include "stout/adapters/store_url.h"
+#include "stout/core/range_actions.h"
+
+namespace stout {
+namespace {
+
+namespace asio = boost::asio;
+
+// Keys of one page.
+constexpr std::size_t kPage = 1000;
+
+// Runs a context while the thread that has it waits for answers.
+class Runner {
+ public:
+  explicit Runner(asio::io_context& context)
+      : context_(context),
+        work_(asio::make_work_guard(context)),
+        thread_([&] { context_.run(); }) {}
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
+  ~Runner() {
+    context_.stop();
+    thread_.join();
+    work_.reset();  // the end of the last work stops the context again
+    context_.restart();
+  }
+
+ private:
+  asio::io_context& context_;
+  asio::executor_work_guard<asio::io_context::executor_type> work_;
+  std::thread thread_;
+};
+
+Result<bool> IsKnown(Registry& registry, const std::string& url) {
+  std::promise<Result<bool>> known;
+  registry.Read([&](ErrorCode ec, const RegistryTable& table) {
+    if (ec) return known.set_value(static_cast<Errc>(ec.value()));
+    known.set_value(std::any_of(table.datalets.begin(), table.datalets.end(),
+                                [&](const auto& each) { return each.second.value.url == url; }));
+  });
+  return known.get_future().get();
+}
+
+// Returns a key that a store has, beside those of members; nullopt if it has none.
+Result<std::optional<std::string>> SomeKey(Store& store) {
+  ScanRequest request{.cursor = {}, .limit = kPage};
+  do {
+    ScanResult page = store.AsyncScan(request, asio::use_future).get();
+    if (page.errc != Errc::kOk) return page.errc;
+    for (ScannedKey& key : page.keys) {
+      if (!key.key.starts_with(internal::kInternalKeys)) return std::optional(std::move(key.key));
+    }
+    request.cursor = std::move(page.cursor);
+  } while (!request.cursor.empty());
+  return std::optional<std::string>();
+}
+
+// Returns why a store cannot become a datalet, or nullopt.
+std::optional<std::string> WhyUnusable(Registry& registry, const std::string& url,
+                                       const DataletOpener& open) {
+  const Result<bool> known = IsKnown(registry, url);
+  if (known && *known) return std::nullopt;
+  Diagnostics why;
+  const auto store = open(url, &why);
+  if (!store) return why.message;
+  if (const char* const unsuited = WhyUnsuited((*store)->traits())) return unsuited;
+  const auto key = SomeKey(**store);
+  if (!key) return fmt::format("it cannot list its keys: {}", ErrorCode(key.error()).message());
+  if (!*key) return std::nullopt;
+  // Another server may have brought it meanwhile, and then written to it.
+  const Result<bool> brought = IsKnown(registry, url);
+  if (brought && *brought) return std::nullopt;
+  return fmt::format(
+      "it has keys already, like '{}', and a deployment deletes what its members lack: name an "
+      "empty store",
+      **key);
+}
+
+}  // namespace
+
+Result<ClusterConfig> JoinDeployment(asio::io_context& context, LeaseService& leases,
+                                     const ClusterConfig& wanted,
+                                     const std::function<void(ClusterConfig& kept)>& given,
+                                     const std::vector<std::string>& datalets,
+                                     const DataletOpener& open, Diagnostics* diagnostics) {
+  Registry* const registry = leases.registry();
+  if (registry == nullptr) {
+    return Fail(Errc::kBadOptions,
+                "this lease service cannot keep the records of datalets: use etcd: or postgres:",
+                diagnostics);
+  }
+  const Runner runner(context);
+  auto agreed = AgreeOnConfig(*registry, wanted, given, diagnostics);
+  if (!agreed) return agreed;
+  for (const std::string& url : datalets) {
+    if (const auto why = WhyUnusable(*registry, url, open)) {
+      return Fail(Errc::kBadOptions, fmt::format("datalet {}: {}", Redacted(url), *why),
+                  diagnostics);
+    }
+  }
+  return agreed;
+}
+
+}  // namespace stout
