@@ -133,7 +133,8 @@ TEST_CASE("servers that keep documents on several stores are told of them", "[do
   ClusterConfig kept{.replicas = 5, .ack = 4, .ranges = 64};
   parsed.config.given(kept);
   CHECK(kept ==
-        ClusterConfig{.replicas = 5, .min_in = 2, .ack = 4, .partition = "hash", .ranges = 8});
+        ClusterConfig{
+            .replicas = 5, .min_in = 2, .ack = 4, .partition = "hash/members", .ranges = 8});
   const File file("store = 'cluster:etcd://h/docs'\ndatalet = ['redis://a', 'redis://b']\n");
   CHECK(Parse({"--config", file.path()}).config.datalets.size() == 2);
 }
