@@ -138,6 +138,7 @@ ClusterOptions DeriveCluster(std::uint64_t seed, Mistake mistake) {
   world.keeper.member_timeout = random.Between(30ms, 150ms);
   world.keeper.mark_interval = random.Between(3ms, 50ms);
   world.keeper.tombstone_ttl = random.Chance(500) ? 24h : 1ms;
+  world.keeper.walk.scan_keys = random.Between(1, 4);
   world.keeper.walk.page_keys = random.Between(1, 3);
   world.keeper.walk.copy_bytes = random.Pick<std::size_t>({1, 20, 1000});
   world.keeper.walk.retry = random.Between(2ms, 20ms);

@@ -28,6 +28,7 @@ class ScriptedStore final : public Store {
   };
   using HeldWrite = Held<WriteBatch, WriteHandler>;
   using HeldRead = Held<ReadBatch, ReadHandler>;
+  using HeldScan = Held<ScanRequest, ScanHandler>;
 
   struct HeldFence {
     Scope scope;
@@ -64,11 +65,17 @@ class ScriptedStore final : public Store {
     fences.push_back({scope, epoch, std::move(handler)});
   }
 
+  void Scan(const ScanRequest& request, ScanHandler handler) override {
+    scans.push_back({request, std::move(handler)});
+  }
+
   HeldWrite TakeWrite() { return Take(writes); }
   HeldRead TakeRead() { return Take(reads); }
+  HeldScan TakeScan() { return Take(scans); }
 
   std::deque<HeldWrite> writes;
   std::deque<HeldRead> reads;
+  std::deque<HeldScan> scans;
   std::deque<EpochHandler> epochs;
   std::deque<HeldFence> fences;
   bool answer_writes_inline = false;

@@ -53,8 +53,15 @@ Datalets::~Datalets() {
 
 void Datalets::Add(const std::string& id, Store& store) {
   const std::lock_guard lock(mutex_);
+  entries_[id] = {};
+  Watch(entries_[id], store);
+}
+
+void Datalets::Watch(Entry& entry, Store& store) {
   watched_.push_back(std::make_unique<WatchedStore>(store));
-  entries_[id] = {.url = {}, .store = watched_.back().get()};
+  shared_.push_back(std::make_unique<SharedScans>(*watched_.back()));
+  entry.store = watched_.back().get();
+  entry.for_ranges = shared_.back().get();
   changed_ = true;
 }
 
@@ -110,8 +117,11 @@ bool Datalets::Poll(Duration limit) {
     }
   }
   const bool changed = std::exchange(changed_, false);
+  std::vector<SharedScans*> shared;
+  for (const auto& each : shared_) shared.push_back(each.get());
   lock.unlock();
   for (WatchedStore* const store : asked) Ask(*store);
+  for (SharedScans* const each : shared) each->StartGathered();
   return changed;
 }
 
@@ -143,16 +153,15 @@ void Datalets::OnOpened(const std::string& id, const std::string& url,
   spdlog::info("datalet {} at {} is open", id, Redacted(url));
   entry.complained = false;
   stores_.push_back(*std::move(store));
-  watched_.push_back(std::make_unique<WatchedStore>(*stores_.back()));
-  entry.store = watched_.back().get();
-  changed_ = true;
+  Watch(entry, *stores_.back());
 }
 
 std::vector<Replica> Datalets::Replicas() const {
   const std::lock_guard lock(mutex_);
   std::vector<Replica> replicas;
   for (const auto& [id, entry] : entries_) {
-    replicas.push_back({id, entry.silent ? nullptr : entry.store, entry.silent});
+    replicas.push_back(
+        {id, entry.silent || entry.store == nullptr ? nullptr : entry.for_ranges, entry.silent});
   }
   return replicas;
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "shared_scans.h"
 #include "stout/adapters/member_ranges.h"
 #include "stout/adapters/store_health.h"
 #include "stout/adapters/watched_store.h"
@@ -43,11 +44,12 @@ class Datalets {
   /// `present`: the datalets of the registry. They are opened unless they are open.
   void Learn(const std::map<std::string, Recorded<Datalet>>& present);
   /// Opens what has to be opened, and asks what is open. One without an answer for `limit` is
-  /// silent, and one that has left the registry as soon as a call fails. Returns true if stores
-  /// have come or gone since the last call. Call it from time to time.
+  /// silent, and one that has left the registry as soon as a call fails. Starts the scans of
+  /// ranges. Returns true if stores have come or gone since the last call. Call it from time to
+  /// time.
   bool Poll(Duration limit);
 
-  /// The store of one that is silent is null.
+  /// The store of one that is silent is null. Their scans begin with a Poll and are shared.
   [[nodiscard]] std::vector<Replica> Replicas() const;
   [[nodiscard]] Store* StoreOf(const std::string& id) const;
   /// How long all have been asked in vain.
@@ -57,6 +59,7 @@ class Datalets {
   struct Entry {
     std::string url;  // empty: the store is the caller's
     WatchedStore* store = nullptr;
+    Store* for_ranges = nullptr;  // the same, with shared scans
     bool registered = true;
     bool silent = false;
     bool opening = false;
@@ -67,6 +70,7 @@ class Datalets {
   };
 
   void Add(const std::string& id, const std::string& url);
+  void Watch(Entry& entry, Store& store);
   void OpenNow(const std::string& id, Entry& entry);
   void OnOpened(const std::string& id, const std::string& url, Result<std::unique_ptr<Store>> store,
                 const std::string& why);
@@ -77,6 +81,7 @@ class Datalets {
   // All that were ever opened: maps may still use one that was replaced.
   std::vector<std::unique_ptr<Store>> stores_;
   std::vector<std::unique_ptr<WatchedStore>> watched_;
+  std::vector<std::unique_ptr<SharedScans>> shared_;
   bool changed_ = false;
   Clock::time_point polled_ = Clock::now();  // last
   boost::asio::thread_pool opener_{1};

@@ -32,6 +32,13 @@ void RangeWalk::Sweep(TimePoint now) {
 
 void RangeWalk::Begin(std::vector<Pass> passes, TimePoint now) {
   passes_ = std::move(passes);
+  StartPass(now);
+}
+
+void RangeWalk::StartPass(TimePoint now) {
+  found_.clear();
+  found_bytes_ = 0;
+  cursor_.emplace();
   SendScan(now);
 }
 
@@ -45,7 +52,8 @@ range::Attempt RangeWalk::Call(MemberIndex member, TimePoint now) {
 void RangeWalk::SendScan(TimePoint now) {
   const MemberIndex member = passes_.back().member;
   const bool values = at_target() && newer_wins_;
-  actions_.push_back(range::Scan{Call(member, now), member, {cursor_, options_.page_keys, values}});
+  actions_.push_back(
+      range::Scan{Call(member, now), member, {*cursor_, options_.scan_keys, values}});
 }
 
 // The call under way was answered. If it failed, `step` repeats it later.
@@ -63,19 +71,30 @@ bool RangeWalk::Succeeded(Errc errc, Step step, TimePoint now) {
 void RangeWalk::OnScanned(range::Attempt attempt, const ScanResult& result, TimePoint now) {
   if (attempt != attempt_) return;
   if (!Succeeded(result.errc, &RangeWalk::SendScan, now)) return;
-  next_cursor_ = result.cursor;
-  Compare(result, now);
-}
-
-// Chooses the keys of a page that must be settled.
-void RangeWalk::Compare(const ScanResult& page, TimePoint now) {
-  page_.clear();
-  source_stamps_.clear();
-  for (const ScannedKey& scanned : page.keys) {
+  for (const ScannedKey& scanned : result.keys) {
     if (scanned.key.starts_with(kInternalKeys)) continue;
     if (!fills() && set_.IsSettled(scanned.state.stamp)) continue;
-    page_.push_back({scanned.key, at_target() ? scanned.state : StoredState{}});
+    found_.push_back(scanned);
+    found_bytes_ += scanned.key.size() + scanned.state.value.size();
+  }
+  result.cursor.empty() ? cursor_.reset() : void(cursor_ = result.cursor);
+  NextPage(now);
+}
+
+// Chooses keys that must be settled, as soon as enough are found.
+void RangeWalk::NextPage(TimePoint now) {
+  const bool enough =
+      found_.size() >= options_.page_keys || found_bytes_ >= options_.copy_bytes || !cursor_;
+  if (!enough) return SendScan(now);
+  page_.clear();
+  source_stamps_.clear();
+  while (!found_.empty() && page_.size() < options_.page_keys) {
+    ScannedKey& scanned = found_.front();
+    found_bytes_ -= scanned.key.size() + scanned.state.value.size();
     source_stamps_.push_back(scanned.state.stamp);
+    page_.push_back(
+        {std::move(scanned.key), at_target() ? std::move(scanned.state) : StoredState{}});
+    found_.pop_front();
   }
   if (fills() && !at_target() && !page_.empty()) return SendRead(now);
   StartSettling(now);
@@ -208,9 +227,9 @@ void RangeWalk::NextStep(TimePoint now) {
   const bool copies = unsettled_.empty() ? !copies_.empty() : copies_bytes_ >= options_.copy_bytes;
   if (copies) return SendCopy(now);
   if (!unsettled_.empty()) return SettleSlice(now);
-  cursor_ = next_cursor_;
-  if (cursor_.empty() && !passes_.empty()) passes_.pop_back();
-  if (!passes_.empty()) return SendScan(now);
+  if (cursor_ || !found_.empty()) return NextPage(now);
+  if (!passes_.empty()) passes_.pop_back();
+  if (!passes_.empty()) return StartPass(now);
   if (last_) {
     copies_.push_back(*std::exchange(last_, std::nullopt));
     copies_bytes_ += copies_.back().key.size() + copies_.back().value.size();
@@ -269,8 +288,7 @@ void RangeWalk::OnMembersChanged(TimePoint now) {
   } else if (gone(scanned)) {  // go on with the next member
     unsettled_.clear();
     settling_.clear();
-    cursor_.clear();
-    SendScan(now);
+    StartPass(now);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,7 +18,8 @@
 namespace stout::internal {
 
 struct WalkOptions {
-  std::size_t page_keys = 256;                      ///< keys of one scan; >= 1
+  std::size_t scan_keys = 1024;                     ///< of one scan, of all ranges; >= 1
+  std::size_t page_keys = 256;                      ///< of the range, compared at once; >= 1
   std::size_t copy_bytes = std::size_t{1} << 20;    ///< of one copy, without its last item; >= 1
   Duration retry = std::chrono::milliseconds(100);  ///< before a failed call is repeated; > 0
   int settle_tries = 20;  ///< of a page, before a fill fails because of a key that is damaged
@@ -36,8 +38,9 @@ struct WalkOptions {
 /// | is of our epoch                                  | a copy with the state's own stamp      |
 /// | is of an older epoch                             | a copy with the stamp (our epoch, 0)   |
 ///
-/// A page is settled in slices, because its values may be large. A slice grows and shrinks, so that
-/// its values have about the size of a copy. A fill copies as soon as it has enough for one.
+/// A scan lists keys of all ranges, so a page may need several. A page is settled in slices,
+/// because its values may be large. A slice grows and shrinks, so that its values have about the
+/// size of a copy. A fill copies as soon as it has enough for one.
 ///
 /// Sweep: each unsettled state of each member is settled. At the end every state is settled.
 ///
@@ -103,8 +106,9 @@ class RangeWalk {
   void Begin(std::vector<Pass> passes, TimePoint now);
   [[nodiscard]] bool fills() const { return passes_.back().role != Role::kSwept; }
   [[nodiscard]] bool at_target() const { return passes_.back().role == Role::kTarget; }
+  void StartPass(TimePoint now);
   void SendScan(TimePoint now);
-  void Compare(const ScanResult& page, TimePoint now);
+  void NextPage(TimePoint now);
   void SendRead(TimePoint now);
   void StartSettling(TimePoint now);
   void SettleSlice(TimePoint now);
@@ -127,9 +131,10 @@ class RangeWalk {
   std::optional<Failure> failure_;
   MemberIndex target_ = 0;
   bool newer_wins_ = false;
-  std::vector<Pass> passes_;  // the present one is the last
-  std::string cursor_;        // of the page under way
-  std::string next_cursor_;   // of the page after it
+  std::vector<Pass> passes_;           // the present one is the last
+  std::optional<std::string> cursor_;  // of the next scan; nullopt: the member is scanned
+  std::deque<ScannedKey> found_;       // in no page yet
+  std::size_t found_bytes_ = 0;
   std::vector<Item> page_;
   std::vector<Stamp> source_stamps_;         // of page_, in a scan of the source
   std::vector<std::size_t> unsettled_;       // into page_: to be settled, or once more

@@ -1,0 +1,187 @@
+#include "shared_scans.h"
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace stout {
+namespace {
+
+// A pass over all keys of the store, for one or more scans. 0: a scan that is alone.
+using PassId = std::uint64_t;
+
+// Bytes of the pages that a pass keeps for scans that are behind. A scan that is further behind
+// goes on alone.
+constexpr std::size_t kKeptBytes = std::size_t{8} << 20;
+// Scans may end early and leave their passes behind.
+constexpr std::size_t kKeptPasses = 4;
+
+std::size_t BytesOf(const ScanResult& page) {
+  std::size_t bytes = 0;
+  for (const ScannedKey& each : page.keys) {
+    bytes += sizeof(ScannedKey) + each.key.size() + each.state.value.size();
+  }
+  return bytes;
+}
+
+struct Cursor {
+  PassId pass = 0;
+  std::string position;  // the store's own cursor
+
+  [[nodiscard]] std::string Encode() const {
+    return position.empty() ? std::string() : std::to_string(pass) + ':' + position;
+  }
+  // nullopt: it is not one of ours.
+  static std::optional<Cursor> Decode(std::string_view text) {
+    Cursor cursor;
+    const std::size_t colon = text.find(':');
+    if (colon == text.npos) return std::nullopt;
+    const char* const end = text.data() + colon;
+    const auto [read, error] = std::from_chars(text.data(), end, cursor.pass);
+    if (error != std::errc() || read != end) return std::nullopt;
+    cursor.position = text.substr(colon + 1);
+    return cursor;
+  }
+};
+
+}  // namespace
+
+class SharedScans::State : public std::enable_shared_from_this<State> {
+ public:
+  void Gather(const ScanRequest& request, ScanHandler handler) {
+    const std::lock_guard lock(mutex_);
+    gathered_[{request.limit, request.values}].push_back(std::move(handler));
+  }
+
+  void StartGathered(Store& store) {
+    for (auto& [kind, scans] : TakeGathered()) {
+      PassId pass = 0;
+      if (scans.size() > 1) {
+        const std::lock_guard lock(mutex_);
+        pass = ++last_pass_;
+        passes_[pass] = std::make_shared<Pass>(Pass{.scans = scans.size()});
+        if (passes_.size() > kKeptPasses) passes_.erase(passes_.begin());
+      }
+      const auto [limit, values] = kind;
+      for (ScanHandler& scan : scans) Answer(store, {pass, {}}, limit, values, std::move(scan));
+    }
+  }
+
+  // Answers with a page that is there, or under way, or is read now.
+  void Answer(Store& store, Cursor at, std::size_t limit, bool values, ScanHandler handler) {
+    std::optional<ScanResult> there;
+    std::shared_ptr<Pass> pass;  // null: the scan is alone
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = passes_.find(at.pass);
+      if (found == passes_.end() || !found->second->Has(at.position)) {
+        at.pass = 0;
+      } else if (Page& page = found->second->Ask(at.position); page.awaiting) {
+        return page.awaiting->push_back(std::move(handler));
+      } else if (page.result) {
+        there = page.result;
+        if (page.left == 0) found->second->Drop(at.position);
+      } else {
+        page.awaiting.emplace();
+        pass = found->second;
+      }
+    }
+    if (there) return handler(*std::move(there));
+    const ScanRequest request{at.position, limit, values};
+    store.Scan(request, [self = shared_from_this(), pass, at = std::move(at),
+                         handler = std::move(handler)](ScanResult page) mutable {
+      const std::string next = page.cursor;
+      page.cursor = Cursor{at.pass, next}.Encode();
+      if (pass) {
+        for (ScanHandler& other : self->OnRead(*pass, at.position, next, page)) other(page);
+      }
+      handler(std::move(page));
+    });
+  }
+
+ private:
+  struct Page {
+    std::optional<ScanResult> result;
+    std::optional<std::vector<ScanHandler>> awaiting;  // the page is under way
+    std::size_t left = 0;                              // scans that have not asked for it
+  };
+
+  struct Pass {
+    // Also true for the page that comes next.
+    [[nodiscard]] bool Has(const std::string& position) const {
+      return position == next || pages.contains(position);
+    }
+    Page& Ask(const std::string& position) {
+      Page& page = pages.try_emplace(position, Page{.left = scans}).first->second;
+      if (page.left > 0) --page.left;
+      return page;
+    }
+    void Keep(std::map<std::string, Page>::iterator page, const ScanResult& result) {
+      page->second.result = result;
+      kept.push_back(page->first);
+      kept_bytes += BytesOf(result);
+      while (kept_bytes > kKeptBytes) Drop(std::string(kept.front()));
+    }
+    void Drop(const std::string& position) {
+      const auto found = pages.find(position);
+      kept_bytes -= BytesOf(*found->second.result);
+      std::erase(kept, position);
+      pages.erase(found);
+    }
+
+    std::size_t scans = 0;
+    std::string next;  // the position of the page to be read next
+    std::map<std::string, Page> pages;
+    std::deque<std::string> kept;  // positions of pages that have a result, the oldest first
+    std::size_t kept_bytes = 0;
+  };
+  using Kind = std::pair<std::size_t, bool>;  // limit and values of a ScanRequest
+
+  std::map<Kind, std::vector<ScanHandler>> TakeGathered() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(gathered_, {});
+  }
+
+  // Returns the scans that await the page.
+  std::vector<ScanHandler> OnRead(Pass& pass, const std::string& position, const std::string& next,
+                                  const ScanResult& result) {
+    const std::lock_guard lock(mutex_);
+    const auto page = pass.pages.find(position);
+    std::vector<ScanHandler> awaiting = *std::exchange(page->second.awaiting, std::nullopt);
+    const bool read = result.errc == Errc::kOk;
+    if (read) pass.next = next;
+    if (read && page->second.left > 0) {
+      pass.Keep(page, result);
+    } else {
+      pass.pages.erase(page);
+    }
+    return awaiting;
+  }
+
+  std::mutex mutex_;  // guards all
+  std::map<Kind, std::vector<ScanHandler>> gathered_;
+  PassId last_pass_ = 0;
+  std::map<PassId, std::shared_ptr<Pass>> passes_;
+};
+
+SharedScans::SharedScans(Store& store) : store_(store), state_(std::make_shared<State>()) {}
+SharedScans::~SharedScans() = default;
+
+void SharedScans::StartGathered() { state_->StartGathered(store_); }
+
+void SharedScans::Scan(const ScanRequest& request, ScanHandler handler) {
+  if (request.cursor.empty()) return state_->Gather(request, std::move(handler));
+  auto at = Cursor::Decode(request.cursor);
+  if (!at) return handler({Errc::kRefused, {}, {}});
+  state_->Answer(store_, *std::move(at), request.limit, request.values, std::move(handler));
+}
+
+}  // namespace stout
