@@ -157,6 +157,19 @@ TEST_CASE("a range is released only once it was handed over", "[leases]") {
   CHECK(member.keeper.NextTick() == kNever);
 }
 
+TEST_CASE("a member takes a range that it gave up again after a short pause", "[leases]") {
+  Member member;
+  member.Holding();
+  member.keeper.OnHandedOver(0, 20, kStart + 1s);
+  CHECK(member.keeper.TakeActions() == Actions{lease::Release{3, 7, 0, 20}});
+  member.keeper.OnReleased(3, 0, Errc::kOk, kStart + 2s);
+  CHECK(member.keeper.NextTick() == kStart + 3s);
+  member.keeper.Tick(kStart + 3s - 1ms);
+  CHECK(member.keeper.TakeActions().empty());
+  member.keeper.Tick(kStart + 3s);
+  CHECK(member.keeper.TakeActions() == Actions{lease::Acquire{4, 7, 0}});
+}
+
 TEST_CASE("a service that answers later than it is asked again is understood", "[leases]") {
   Member member;
   member.Joined();

@@ -120,7 +120,8 @@ void LeaseKeeper::OnReleased(lease::Attempt attempt, RangeId id, Errc errc, Time
     } else if (errc == Errc::kOk) {
       // The table will say so later; until then it must not be taken for held.
       if (Known(id) && Known(id)->epoch == range.epoch) table_.ranges[id].reset();
-      Rest(&range, range.due);
+      // No other member takes a range of ours. We may give it up again at once: hence the pause.
+      Rest(&range, now + pause_);
     } else {
       range.due = now + pause_;
     }
