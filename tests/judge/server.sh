@@ -32,24 +32,47 @@ command_of() {
 member=("$bin/stout-node" --join "etcd://127.0.0.1:$(cat "$directory/etcd-port" 2>/dev/null || true)/judge"
   --lease-ttl 2s --reply-deadline 2s)
 
+run_etcd() { # PORT: and serves its peers at the next port
+  local clients=http://127.0.0.1:$1 peers=http://127.0.0.1:$(($1 + 1))
+  rm -rf "$directory/etcd" # of an attempt at another port
+  exec etcd --data-dir "$directory/etcd" --listen-client-urls "$clients" --advertise-client-urls "$clients" \
+    --listen-peer-urls "$peers" --initial-advertise-peer-urls "$peers" --initial-cluster "default=$peers" \
+    >"$directory/etcd.log" 2>&1
+}
+
+etcd_answers() { # PORT
+  curl --silent --fail --max-time 2 --output /dev/null "http://127.0.0.1:$1/health"
+}
+
+run_member() { # PORT NUMBER
+  exec "${member[@]}" --datalet "rocksdb:$directory/data$2" --listen "127.0.0.1:$1" --log-level warning
+}
+
+# start_other READY COMMAND [ARGUMENT]: runs `COMMAND PORT ARGUMENT` with ports at random until a server
+# is ready, as `READY PORT` reports. Sets `port`.
+start_other() {
+  local pid
+  for _ in {1..20}; do
+    port=$((16384 + SRANDOM % 16000))
+    "$2" "$port" "${@:3}" >>"$directory/server.log" 2>&1 </dev/null &
+    pid=$!
+    if serves "$pid" "$1" "$port"; then
+      echo "$pid" >>"$directory/other-pids"
+      return
+    fi
+    kill -KILL "$pid" 2>/dev/null || true
+  done
+  die "no server for '${*:2}': $(tail -q -n 3 "$directory"/*.log)"
+}
+
 start_others() {
-  local port peer other
+  local port
   command -v etcd >/dev/null || die "etcd is not installed: apt-get install etcd-server"
-  port=$((16384 + SRANDOM % 8000)) peer=$((port + 1))
-  etcd --data-dir "$directory/etcd" --listen-client-urls "http://127.0.0.1:$port" \
-    --advertise-client-urls "http://127.0.0.1:$port" --listen-peer-urls "http://127.0.0.1:$peer" \
-    --initial-advertise-peer-urls "http://127.0.0.1:$peer" \
-    --initial-cluster "default=http://127.0.0.1:$peer" >"$directory/etcd.log" 2>&1 </dev/null &
-  echo $! >"$directory/other-pids"
+  start_other etcd_answers run_etcd
   echo "$port" >"$directory/etcd-port"
   member[2]=etcd://127.0.0.1:$port/judge
-  for other in 2 3; do
-    port=$((24576 + SRANDOM % 8000))
-    "${member[@]}" --datalet "rocksdb:$directory/data$other" --listen "127.0.0.1:$port" --log-level warning \
-      >>"$directory/server.log" 2>&1 </dev/null &
-    echo $! >>"$directory/other-pids"
-    await "$port"
-  done
+  start_other answers run_member 2
+  start_other answers run_member 3
 }
 
 # Waits until each range has three members, for at most 20 s.
@@ -61,19 +84,21 @@ await_members() {
   die "the members are not in: $(redis-cli -p "$1" STOUT.STATUS)"
 }
 
-await() { # PORT: until its server answers, for at most 20 s
+# serves PID READY PORT: waits at most 20 s until `READY PORT` succeeds. Fails at once if the process ends.
+serves() {
   for _ in {1..400}; do
-    ! answers "$1" || return 0
+    alive "$1" || return 1
+    ! "$2" "$3" || return 0
     sleep 0.05
   done
-  die "no server at $1: $(tail -n 3 "$directory/server.log")"
+  return 1
 }
 
 # answers PORT: whether the server there is ready.
 answers() {
   case $server in
     docstore) curl --silent --fail --max-time 2 --output /dev/null "http://127.0.0.1:$1/healthz" ;;
-    *) [[ $(redis-cli -p "$1" PING 2>/dev/null) == PONG ]] ;;
+    *) [[ $(timeout 2 redis-cli -p "$1" PING 2>/dev/null) == PONG ]] ;;
   esac
 }
 
@@ -96,22 +121,18 @@ start() {
   for try in {1..20}; do
     port=$(cat "$directory/server-port" 2>/dev/null || echo $((16384 + SRANDOM % 16000)))
     command_of "$port"
-    rm -f "$directory/status"
+    rm -f "$directory/status" "$directory/pid"
     # The subshell waits for the server, so that its exit status is known to `stop`.
     (
       "${command[@]}" >>"$directory/server.log" 2>&1 </dev/null &
       echo $! >"$directory/pid"
       wait $! && echo 0 >"$directory/status" || echo $? >"$directory/status"
     ) >/dev/null 2>&1 &
-    sleep 0.05
-    for _ in {1..400}; do
-      if answers "$port"; then
-        echo "$port" >"$directory/server-port"
-        return
-      fi
-      alive "$(<"$directory/pid")" || break
-      sleep 0.05
-    done
+    until [[ -s $directory/pid ]]; do sleep 0.05; done
+    if serves "$(<"$directory/pid")" answers "$port"; then
+      echo "$port" >"$directory/server-port"
+      return
+    fi
     sleep "0.$try"
   done
   die "$server did not start: $(tail -n 3 "$directory/server.log")"
