@@ -1,10 +1,13 @@
 #include "program/config_file.h"
 
+#include <algorithm>
+#include <boost/json/array.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 #include <iterator>
 #include <string>
+#include <utility>
 
 namespace stout::program {
 namespace {
@@ -18,13 +21,21 @@ std::vector<CLI::ConfigItem> FromJson(const std::string& text) {
   if (!document.is_object()) throw CLI::FileError("the configuration file is not a JSON object");
   std::vector<CLI::ConfigItem> items;
   for (const auto& [name, value] : document.get_object()) {
-    if (value.is_object() || value.is_array() || value.is_null()) {
-      throw CLI::FileError("in the configuration file, " + std::string(name) +
-                           " must be a string, a number, true or false");
-    }
     CLI::ConfigItem item;
     item.name = std::string(name);
-    item.inputs = {value.is_string() ? std::string(value.get_string()) : json::serialize(value)};
+    const auto add = [&item](const json::value& one) {
+      if (one.is_object() || one.is_array() || one.is_null()) return false;
+      item.inputs.push_back(one.is_string() ? std::string(one.get_string()) : json::serialize(one));
+      return true;
+    };
+    const json::array* const several = value.if_array();
+    const bool valid = several == nullptr ? add(value)
+                                          : !several->empty() &&
+                                                std::all_of(several->begin(), several->end(), add);
+    if (!valid) {
+      throw CLI::FileError("in the configuration file, " + item.name +
+                           " must be a string, a number, true or false, or an array of these");
+    }
     items.push_back(std::move(item));
   }
   return items;

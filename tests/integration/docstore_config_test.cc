@@ -135,8 +135,14 @@ TEST_CASE("servers that keep documents on several stores are told of them", "[do
   CHECK(kept ==
         ClusterConfig{
             .replicas = 5, .min_in = 2, .ack = 4, .partition = "hash/members", .ranges = 8});
-  const File file("store = 'cluster:etcd://h/docs'\ndatalet = ['redis://a', 'redis://b']\n");
-  CHECK(Parse({"--config", file.path()}).config.datalets.size() == 2);
+  for (const char* const text :
+       {"store = 'cluster:etcd://h/docs'\ndatalet = ['redis://a', 'redis://b']\n",
+        R"({"store": "cluster:etcd://h/docs", "datalet": ["redis://a", "redis://b"]})"}) {
+    const File file(text);
+    const Parsed read = Parse({"--config", file.path()});
+    CAPTURE(text, read.said);
+    CHECK(read.config.datalets == std::vector<std::string>{"redis://a", "redis://b"});
+  }
 }
 
 TEST_CASE("options of several stores that do not fit together are refused by name",
@@ -265,7 +271,10 @@ TEST_CASE("a wrong file is explained", "[docstore]") {
   says("nope = 1\n", "there is no option 'nope'");
   says("{\"nope\": 1}", "there is no option 'nope'");
   says("{\"listen\": ", "not valid JSON");
-  says("{\"listen\": [1]}", "listen must be a string");
+  for (const char* const value : {"{}", "null", "[]", "[[1]]", "[null]"}) {
+    says(fmt::format("{{\"listen\": {}}}", value), "listen must be a string");
+  }
+  says("{\"listen\": [\"a:1\", \"b:1\"]}", "--listen");
   says("max-delay = \"5\"\n", "--max-delay: '5' is not a time");
 }
 
