@@ -166,8 +166,9 @@ std::string CompleteMembers(const CLI::App& app, Config& config) {
     return "--datalet needs --join, the lease service of the deployment, like "
            "etcd://HOST:2379/NAME";
   }
-  if (config.datalet_id.find('/') != std::string::npos || config.datalet_id.size() > 200) {
-    return "--datalet-id has at most 200 characters, and no '/'";
+  if (!config.datalet_id.empty()) {
+    if (auto why = WhyInvalid(AddDatalet(config.datalet_id, {.url = "memory:"}, 0)))
+      return "--datalet-id: " + *why;
   }
   config.cluster.ranges = config.ranges;
   config.given = program::GivenSettings(app, config.cluster);

@@ -114,7 +114,8 @@ TEST_CASE("a node refuses options of a datalet that do not fit together", "[node
   CHECK_THAT(wrong("--min-in", "4"), Contains("min-in is 4: use 1 to replicas (3)"));
   CHECK_THAT(wrong("--ack", "4"), Contains("ack is 4: use 1 to replicas (3)"));
   CHECK_THAT(wrong("--mode", "sc"), Contains("--mode") && Contains("ms+sc, ms+ec or aa+sc"));
-  CHECK_THAT(wrong("--datalet-id", "a/b"), Contains("--datalet-id") && Contains("no '/'"));
+  for (const char* const id : {"a/b", "a b", "\xc3\xa9"})
+    CHECK_THAT(wrong("--datalet-id", id), Contains("--datalet-id") && Contains("without '/'"));
   CHECK_THAT(wrong("--replicas", "0"), Contains("--replicas"));
   CHECK_THAT(wrong("--max-replies", "8MiB"), Contains("--max-replies must exceed --max-value"));
   CHECK_THAT(refused({"--join", "in-process:", "--datalet", "stout://127.0.0.1:1"}),

@@ -244,13 +244,15 @@ TEST_CASE("an id of a datalet stands for the data of one store", "[members]") {
   ScriptedRegistry registry;
   Registration registration(registry);
   RegistryTable records;
+  const OwnDatalet own{
+      .id = "a", .datalet = {.url = "stout://n:1", .node = "n:1"}, .store = &store};
   const auto added = [&] {
     registration.Tick(records, 7, kStart);
     return registry.changes().size();
   };
   SECTION("a node adds its own, and once for a session") {
     records.datalets["a"] = {{.node = "n:1"}, 4};  // of an earlier session
-    registration.Bring({{.id = "a", .datalet = {.node = "n:1"}, .store = &store}});
+    registration.Bring({own});
     CHECK(added() == 1);
     CHECK(registry.changes()[0].read == Revision{4});
     CHECK(added() == 1);
@@ -259,7 +261,7 @@ TEST_CASE("an id of a datalet stands for the data of one store", "[members]") {
   }
   SECTION("not that of another node") {
     records.datalets["a"] = {{.node = "other:1"}, 4};
-    registration.Bring({{.id = "a", .datalet = {.node = "n:1"}, .store = &store}});
+    registration.Bring({own});
     CHECK(added() == 0);
     records.datalets.clear();
     CHECK(added() == 1);
@@ -267,7 +269,7 @@ TEST_CASE("an id of a datalet stands for the data of one store", "[members]") {
   }
   SECTION("nor one that cannot be read") {
     records.damaged["datalet/a"] = {"damaged", 4};
-    registration.Bring({{.id = "a", .datalet = {.node = "n:1"}, .store = &store}});
+    registration.Bring({own});
     CHECK(added() == 0);
   }
   SECTION("a store with a URL is added once, by whichever node") {
@@ -275,6 +277,11 @@ TEST_CASE("an id of a datalet stands for the data of one store", "[members]") {
     registration.Bring({{.id = "a", .datalet = {.url = "redis://h:1"}}});
     CHECK(added() == 0);
     records.datalets.clear();  // STOUT.DATALET REMOVE
+    CHECK(added() == 0);
+  }
+  SECTION("not under an id, or with a URL, that the registry refuses") {
+    registration.Bring({{.id = "a b", .datalet = {.url = "redis://h:1"}}});
+    registration.Bring({{.id = "a", .datalet = {.url = "redis://h:1/a b"}}});
     CHECK(added() == 0);
   }
   SECTION("not under the id of another store") {

@@ -8,10 +8,12 @@
 #include <string>
 #include <utility>
 
+#include "stout/adapters/store_url.h"
+
 namespace stout {
 namespace {
 
-// Between two attempts.
+// Pause between two attempts.
 constexpr auto kAttemptPause = std::chrono::seconds(1);
 
 TimePoint UnixTime() {
@@ -19,7 +21,9 @@ TimePoint UnixTime() {
       std::chrono::system_clock::now().time_since_epoch()));
 }
 
-std::optional<std::string> WhyTaken(const OwnDatalet& own, const RegistryTable& records) {
+// Returns why a datalet cannot be added, or nullopt.
+std::optional<std::string> WhyNotAdded(const OwnDatalet& own, const RegistryTable& records) {
+  if (auto why = WhyInvalid(AddDatalet(own.id, own.datalet, 0))) return why;
   const auto damaged = records.damaged.find("datalet/" + own.id);
   if (damaged != records.damaged.end()) return damaged->second.value;
   const auto found = records.datalets.find(own.id);
@@ -28,9 +32,15 @@ std::optional<std::string> WhyTaken(const OwnDatalet& own, const RegistryTable& 
   const bool same = own.store != nullptr ? there.node == own.datalet.node  // our former session's
                                          : there.url == own.datalet.url;
   if (same) return std::nullopt;
+  if (there.node.empty()) {
+    return fmt::format(
+        "the store at {} has this id: give each store an id of its own (--datalet-id)",
+        Redacted(there.url));
+  }
   return fmt::format(
-      "there is another of this id, which node '{}' serves: give each store an id of its own "
-      "(--datalet-id). If that node has ended, this one goes on when its session is over",
+      "the store of node '{}' has this id: give each store an id of its own (--datalet-id). If "
+      "that "
+      "node has ended, this one goes on when the session of that node is over",
       there.node);
 }
 
@@ -52,7 +62,7 @@ void Registration::Tick(const RegistryTable& records, SessionId session, TimePoi
 
 void Registration::Add(Own& own, const RegistryTable& records, SessionId session, TimePoint now) {
   OwnDatalet& brought = own.datalet;
-  if (const auto why = WhyTaken(brought, records)) {
+  if (const auto why = WhyNotAdded(brought, records)) {
     if (!std::exchange(own.complained, true)) spdlog::error("datalet {}: {}", brought.id, *why);
     return;
   }
