@@ -173,7 +173,7 @@ std::string CompleteMembers(const CLI::App& app, Config& config) {
   config.cluster.ranges = config.ranges;
   config.given = program::GivenSettings(app, config.cluster);
   config.mode_given = app.count("--mode") > 0;
-  return WhyInvalid(config.cluster).value_or("");
+  return "";
 }
 
 // Applies defaults and checks that depend on several options. Returns the problem, or "".

@@ -125,7 +125,7 @@ TEST_CASE("a server that others cannot reach does not join them", "[docstore][le
 
 TEST_CASE("servers that keep documents on several stores are told of them", "[docstore][members]") {
   const Parsed parsed = Parse({"--store", "cluster:etcd://h:2379/docs", "--datalet", "redis://a",
-                               "--datalet", "postgres://b/app", "--min-in", "2", "--ranges", "8"});
+                               "--datalet", "postgres://b/app", "--min-in", "4", "--ranges", "8"});
   CAPTURE(parsed.said);
   REQUIRE_FALSE(parsed.code);
   CHECK(parsed.config.leases == "etcd://h:2379/docs");
@@ -134,7 +134,7 @@ TEST_CASE("servers that keep documents on several stores are told of them", "[do
   parsed.config.given(kept);
   CHECK(kept ==
         ClusterConfig{
-            .replicas = 5, .min_in = 2, .ack = 4, .partition = "hash/members", .ranges = 8});
+            .replicas = 5, .min_in = 4, .ack = 4, .partition = "hash/members", .ranges = 8});
   for (const char* const text :
        {"store = 'cluster:etcd://h/docs'\ndatalet = ['redis://a', 'redis://b']\n",
         R"({"store": "cluster:etcd://h/docs", "datalet": ["redis://a", "redis://b"]})"}) {
@@ -163,7 +163,6 @@ TEST_CASE("options of several stores that do not fit together are refused by nam
   CHECK_THAT(refused({"--datalet", "redis"}), Contains("--datalet: "));
   CHECK_THAT(refused({"--prefix-ordering"}), Contains("--prefix-ordering does not go with"));
   CHECK_THAT(refused({"--lanes", "2"}), Contains("--lanes does not go with"));
-  CHECK_THAT(refused({"--min-in", "4"}), Contains("min-in is 4: use 1 to replicas (3)"));
   CHECK_THAT(refused({"--mode", "aa+ec"}), Contains("--mode"));
   CHECK_THAT(refused({"--listen", ":8080"}), Contains("give that address with --advertise"));
   CHECK_THAT(refused({"--store", "cluster:etcd://h/docs"}, false), Contains("needs --datalet"));

@@ -348,6 +348,23 @@ struct Joining {
   InProcessLeases leases{pool.get_executor()};
 };
 
+TEST_CASE("a node is judged by the settings that it would have in the deployment", "[members]") {
+  boost::asio::thread_pool pool(1);
+  InProcessLeases leases(pool.get_executor());
+  const ClusterConfig wanted{.min_in = 4};
+  const auto join = [&] {
+    Diagnostics why;
+    const auto agreed = AgreeOnConfig(
+        *leases.registry(), wanted, [&](ClusterConfig& kept) { kept.min_in = wanted.min_in; },
+        &why);
+    CHECK((agreed || agreed.error() == Errc::kBadOptions));
+    return agreed ? "" : why.message;
+  };
+  CHECK(join() == "min-in is 4: use 1 to replicas (3)");  // it would be the first node
+  Make(leases, ChangeConfig({.replicas = 5, .min_in = 4}, 0));
+  CHECK(join() == "");
+}
+
 TEST_CASE("a store that comes to a deployment must be empty", "[members]") {
   Joining joining;
   CHECK(joining.Join(joining.With({})) == "");

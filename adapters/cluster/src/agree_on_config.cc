@@ -28,7 +28,6 @@ std::tuple<ErrorCode, Answer...> Wait(Call call) {
 Result<ClusterConfig> AgreeOnConfig(Registry& registry, const ClusterConfig& wanted,
                                     const std::function<void(ClusterConfig& kept)>& given,
                                     Diagnostics* diagnostics) {
-  if (const auto why = WhyInvalid(wanted)) return Fail(Errc::kBadOptions, *why, diagnostics);
   ErrorCode failed = Errc::kTransient;
   for (int attempt = 0; attempt < kConfigAttempts; ++attempt) {
     if (attempt > 0) std::this_thread::sleep_for(kConfigPause);
@@ -49,6 +48,7 @@ Result<ClusterConfig> AgreeOnConfig(Registry& registry, const ClusterConfig& wan
       if (why) return Fail(Errc::kBadOptions, *why, diagnostics);
       return kept;
     }
+    if (const auto why = WhyInvalid(wanted)) return Fail(Errc::kBadOptions, *why, diagnostics);
     const auto [unwritten, answer] = Wait<ChangeAnswer>(
         [&](auto handler) { registry.Change(ChangeConfig(wanted, 0), std::move(handler)); });
     if (!unwritten && answer.outcome == ChangeOutcome::kDone) return wanted;

@@ -208,7 +208,7 @@ std::string CompleteMembers(const CLI::App& app, Config& config) {
     given(kept);
     if (mode_given) kept.mode = mode;
   };
-  return WhyInvalid(config.cluster).value_or("");
+  return "";
 }
 
 // Returns the problem that only the combination of options shows, or "".

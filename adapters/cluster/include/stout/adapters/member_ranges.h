@@ -22,7 +22,8 @@ namespace stout {
 /// Agrees with the other nodes on the configuration of a deployment. The first node writes
 /// `wanted`; later ones get what is kept. `given` says which settings of `wanted` were asked for:
 /// it copies them into the kept configuration, which must not change by that. May block.
-/// Errors: kBadOptions if the deployment has other values; `diagnostics` has them and the remedy.
+/// Errors: kBadOptions if the deployment has other values, or if it has none and `wanted` is
+///   invalid; `diagnostics` has the reason and the remedy.
 [[nodiscard]] Result<ClusterConfig> AgreeOnConfig(
     Registry& registry, const ClusterConfig& wanted,
     const std::function<void(ClusterConfig& kept)>& given, Diagnostics* diagnostics = nullptr);
