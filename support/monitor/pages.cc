@@ -23,7 +23,7 @@ std::optional<http::Response> StoreTrouble(const WatchedStore& store, Duration l
   const StoreHealth health = store.health();
   const ErrorCode last = health.last_error();
   return StoreTrouble(store.traits().name, health.InVain(StoreHealth::Clock::now()), limit,
-                      last ? last.message() : "no call has completed");
+                      last ? last.message() : "no call has ended since");
 }
 
 std::optional<http::Response> StoreTrouble(std::string_view name, Duration in_vain, Duration limit,
@@ -31,8 +31,9 @@ std::optional<http::Response> StoreTrouble(std::string_view name, Duration in_va
   if (in_vain < limit) return std::nullopt;
   http::Response response = http::MakeError(
       503,
-      fmt::format("the store ({}) has completed no read, or no write, for {} s: {}", name,
-                  std::chrono::duration_cast<std::chrono::seconds>(in_vain).count(), why),
+      fmt::format(
+          "no read, or no write, by this server has succeeded at the store ({}) for {} s: {}", name,
+          std::chrono::duration_cast<std::chrono::seconds>(in_vain).count(), why),
       "check the store and the network to it; this server recovers when the store answers");
   response.retry_after = std::chrono::seconds(1);
   return response;

@@ -355,8 +355,9 @@ TEST_CASE("a server without leases says that its store does not answer", "[docst
     reply = client.Do("GET", "/healthz");
   } while (reply.status == 200);
   CHECK(reply.status == 503);
-  CHECK(reply.body.find("the store (memory) has completed no read, or no write, for") !=
-        std::string::npos);
+  CHECK(
+      reply.body.find("no read, or no write, by this server has succeeded at the store (memory)") !=
+      std::string::npos);
   service.store.Open();
   CHECK(waiting.Receive().status == 201);
   CHECK(client.Do("GET", "/healthz").status == 200);

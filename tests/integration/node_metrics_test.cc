@@ -214,7 +214,7 @@ TEST_CASE("a node is unhealthy while its store does not answer", "[node][metrics
   std::string body;
   REQUIRE(Eventually([&] {
     body = node.Get("/healthz").body;
-    return body.find("has completed no read") != std::string::npos;
+    return body.find("no read, or no write, by this server has succeeded") != std::string::npos;
   }));
   CHECK_THAT(body, Contains("the store (memory)"));
   CHECK(Eventually([&] { return node.Get("/healthz").status == 200; }));
