@@ -91,6 +91,10 @@ NodeMonitor::Shown::Shown(NodeMonitor& monitor, NodeService& service, asio::io_c
     : monitor_(monitor) {
   if (monitor.port_ == 0) return;
   const StoreTraits& traits = service.store.traits();
+  const Config& config = monitor.config_;
+  std::size_t lanes = traits.partitions;
+  if (!config.join.empty()) lanes *= config.ranges;
+  if (!config.datalet.empty()) lanes *= config.cluster.replicas;
   const std::lock_guard lock(monitor.mutex_);
   monitor.lost_ = false;  // an attempt to open may have failed
   monitor.source_ = {&service, &clients};
@@ -102,9 +106,8 @@ NodeMonitor::Shown::Shown(NodeMonitor& monitor, NodeService& service, asio::io_c
           done(node.shards, node.service.connections.commands);
         });
       },
-      monitor::HistoryRecorder::About{"stout-node",
-                                      monitor.config_.map.engine.lane.write_policy.Name(),
-                                      traits.name, traits.partitions});
+      monitor::HistoryRecorder::About{
+          "stout-node", monitor.config_.map.engine.lane.write_policy.Name(), traits.name, lanes});
   monitor.history_->Start();
 }
 

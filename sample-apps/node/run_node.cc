@@ -198,6 +198,7 @@ int RunMember(Config& config, asio::io_context& clients, asio::io_context& keys,
     spdlog::warn("the deployment is in mode {}: --mode is for a new deployment; use STOUT.MODE",
                  NameOf(agreed->mode));
   }
+  config.cluster = *agreed;
   config.ranges = agreed->ranges;
   std::atomic<NodeService*> service = nullptr;
   membership.service = &service;

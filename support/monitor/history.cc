@@ -219,7 +219,9 @@ void History::Add(Duration now, std::vector<ShardSnapshot> shards, std::uint64_t
       const Step<LaneStats> step = {
           engine.before->lanes.empty() ? &fresh : &engine.before->lanes[i], &shard.engine.lanes[i]};
       all.lanes.push_back(step);
-      Lane& lane = lanes_[{shard.shard, shard.member, i}];
+      const std::tuple place(shard.shard, shard.member, i);
+      if (lanes_.size() >= kMaxLanes && !lanes_.contains(place)) continue;
+      Lane& lane = lanes_[place];
       lane.policy = step.now->policy;
       lane.seconds.push_back(Steps{{engine}, {step}}.ToSecond(time, length));
       lane.seconds.back().regime = step.now->regime;
@@ -326,7 +328,7 @@ void HistoryRecorder::Show(json::array recorded) {
 }
 
 void HistoryRecorder::Start() {
-  if (about_.max_lanes > History::kMaxLanes) return;
+  if (about_.max_lanes > History::kMostLanes) return;
   asio::post(timer_.get_executor(), [this] {
     timer_.expires_at(started_);
     Wait();

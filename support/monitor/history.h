@@ -26,16 +26,21 @@
 
 namespace stout::monitor {
 
-/// Measurements of a server for each of the last kSeconds seconds, for each lane and in total.
+/// Measurements of a server for each of the last kSeconds seconds, in total and for kMaxLanes
+/// lanes.
 ///
 /// The rates and quantiles of a second are differences of cumulative counters and histograms.
 ///
-/// Owner: value type. It takes 110 KB for each lane.   Threads: none of its own.
+/// Owner: value type. It takes 60 KB for each lane, and 50 KB more for one with seconds of its own.
+/// Threads: none of its own.
 class History {
  public:
   static constexpr std::size_t kSeconds = 300;
-  /// Maximum lanes. A server that may have more lanes records nothing.
+  /// Lanes that have seconds of their own. Further lanes count in the total only.
   static constexpr std::size_t kMaxLanes = 64;
+  /// A server that may have more lanes than this records nothing, because each second copies 60 KB
+  /// of counters for each lane.
+  static constexpr std::size_t kMostLanes = 256;
 
   /// Adds the second that ends at `now`, counted from the start of the server. `requests` is the
   /// number of requests that have been answered since then.
