@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/asio/thread_pool.hpp>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -18,9 +19,10 @@ struct Cluster {
   RangeServer& server;
   std::string self;  ///< the address that others know
   Peers peers;
-  MemberRanges* members = nullptr;  ///< null: the nodes share one store
-  Registry* registry = nullptr;     ///< likewise
-  bool leaving = false;             ///< all ranges have been handed over
+  MemberRanges* members = nullptr;       ///< null: the nodes share one store
+  Registry* registry = nullptr;          ///< likewise
+  bool leaving = false;                  ///< all ranges have been handed over
+  boost::asio::thread_pool blocking{1};  ///< for calls that may block
 };
 
 /// Reads the address of a node as clients of Redis Cluster want it: an IPv6 address is without

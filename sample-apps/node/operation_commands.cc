@@ -24,7 +24,7 @@
 #include "resp/server/command_errors.h"
 #include "resp/server/integer.h"
 #include "resp/server/reply_writer.h"
-#include "stout/adapters/datalet_url.h"
+#include "stout/adapters/member_ranges.h"
 #include "stout/adapters/store_url.h"
 #include "stout/completion.h"
 #include "stout/sharded.h"
@@ -37,16 +37,9 @@ namespace json = boost::json;
 
 constexpr std::string_view kNoMembers =
     "ERR the ranges of this node have no members: start it with --datalet";
-constexpr std::string_view kChanged =
-    "TRYAGAIN the records have changed meanwhile: repeat the command";
 
 // Attempts at a change that others may make at the same time.
 constexpr int kChangeAttempts = 5;
-
-TimePoint UnixTime() {
-  return TimePoint(std::chrono::duration_cast<std::chrono::microseconds>(
-      std::chrono::system_clock::now().time_since_epoch()));
-}
 
 // The members of the ranges that this node serves, as their maps know them.
 asio::awaitable<std::map<RangeId, std::vector<MemberStats>>> OwnMembers(const Ranges& ranges) {
@@ -90,68 +83,6 @@ json::object MemberJson(const RegistryTable& records, const MemberStats& stats) 
   member["lag_keys"] = lag;
   member["filled"] = stats.copied;
   return member;
-}
-
-std::string Listed(const RegistryTable& records) {
-  json::array datalets;
-  for (const auto& [id, datalet] : records.datalets) {
-    json::object each{{"id", id},
-                      {"url", Redacted(datalet.value.url)},
-                      {"node", nullptr},
-                      {"capacity", datalet.value.capacity}};
-    if (!datalet.value.node.empty()) each["node"] = datalet.value.node;
-    datalets.push_back(std::move(each));
-  }
-  return json::serialize(datalets);
-}
-
-bool Is(std::string_view argument, std::string_view word) {
-  return resp::EqualIgnoringCase(argument, word);
-}
-
-// Reads what follows STOUT.DATALET ADD: URL [ID] [CAPACITY n]. Returns false after an error.
-bool ReadAdded(Request& request, std::string& id, Datalet& datalet) {
-  auto rest = std::span(request.arguments).subspan(2);
-  datalet.url = rest.front();
-  rest = rest.subspan(1);
-  id = DataletIdOf(datalet.url);
-  if (!rest.empty() && !Is(rest.front(), "CAPACITY")) {
-    id = rest.front();
-    rest = rest.subspan(1);
-  }
-  if (!rest.empty()) {
-    const auto capacity = rest.size() == 2 ? resp::ParseUnsigned(rest[1]) : std::nullopt;
-    if (!Is(rest.front(), "CAPACITY") || !capacity || *capacity > 1'000'000) {
-      request.error = "ERR STOUT.DATALET ADD URL [ID] [CAPACITY n], n at most 1000000";
-      return false;
-    }
-    datalet.capacity = static_cast<std::uint32_t>(*capacity);
-  }
-  Diagnostics why;
-  if (!ParseStoreUrl(datalet.url, &why)) {
-    request.error = "ERR " + why.message;
-  } else if (IsOfNode(datalet.url)) {
-    request.error = "ERR a node adds its datalet by itself: start it with --datalet";
-  } else if (IsEmbedded(datalet.url)) {
-    request.error =
-        "ERR one process alone can open such a store: start a node with --datalet and this URL";
-  }
-  return request.error.empty();
-}
-
-// Returns a range of which this datalet is the only member that is in.
-std::optional<RangeId> RangeWithNoOther(const RegistryTable& table, const std::string& id) {
-  for (const auto& [range, set] : table.sets) {
-    const auto& members = set.value.members;
-    const auto others = std::count_if(members.begin(), members.end(), [&](const auto& member) {
-      return member.in && member.datalet != id;
-    });
-    const bool in = std::any_of(members.begin(), members.end(), [&](const auto& member) {
-      return member.in && member.datalet == id;
-    });
-    if (in && others == 0) return range;
-  }
-  return std::nullopt;
 }
 
 using enum CommandId::Number;
@@ -262,9 +193,18 @@ asio::awaitable<std::string> OperationCommands::Status() {
   co_return json::serialize(status);
 }
 
+TimePoint OperationCommands::UnixTime() {
+  return TimePoint(std::chrono::duration_cast<std::chrono::microseconds>(
+      std::chrono::system_clock::now().time_since_epoch()));
+}
+
 asio::awaitable<std::string> OperationCommands::Mode(Request& request) {
-  if (request.arguments.size() > 2) {
-    request.error = "ERR STOUT.MODE [ms+sc | ms+ec | aa+sc]";
+  const bool changes = request.arguments.size() > 1;
+  std::string name(changes ? request.arguments[1] : "");
+  std::transform(name.begin(), name.end(), name.begin(), resp::ToLower);
+  const auto mode = ParseReplicationMode(name);
+  if (request.arguments.size() > 2 || (changes && !mode)) {
+    request.error = "ERR syntax: STOUT.MODE [ms+sc | ms+ec | aa+sc]";
     co_return "";
   }
   for (int attempt = 0; attempt < kChangeAttempts; ++attempt) {
@@ -275,65 +215,12 @@ asio::awaitable<std::string> OperationCommands::Mode(Request& request) {
       co_return "";
     }
     ClusterConfig config = table.config->value;
-    if (request.arguments.size() == 1) co_return std::string(NameOf(config.mode));
-    const auto mode = ParseReplicationMode(request.arguments[1]);
-    if (!mode) {
-      request.error = "ERR the mode is none of ms+sc, ms+ec and aa+sc";
-      co_return "";
-    }
+    if (!changes) co_return std::string(NameOf(config.mode));
     config.mode = *mode;
     if (co_await Change(request, ChangeConfig(config, table.config->revision))) co_return "OK";
     if (!request.error.empty()) co_return "";
   }
   request.error = kChanged;
-  co_return "";
-}
-
-asio::awaitable<std::string> OperationCommands::Datalet(Request& request) {
-  const auto& arguments = request.arguments;
-  const std::string_view word = arguments[1];
-  RegistryTable table;
-  if (!co_await Read(request, table)) co_return "";
-  if (Is(word, "LIST") && arguments.size() == 2) co_return Listed(table);
-  if (Is(word, "ADD") && arguments.size() >= 3) {
-    std::string id;
-    stout::Datalet datalet{.since = UnixTime()};
-    if (!ReadAdded(request, id, datalet)) co_return "";
-    const auto named = table.datalets.find(id);
-    const bool again = named != table.datalets.end() && named->second.value.node.empty() &&
-                       named->second.value.url == datalet.url;
-    for (const auto& [other, listed] : table.datalets) {
-      if (listed.value.url != datalet.url || again) continue;
-      request.error = fmt::format("ERR the store is there already, as datalet {}", other);
-      co_return "";
-    }
-    // A name stands for the data of one store.
-    if (named != table.datalets.end() && !again) {
-      request.error = "ERR there is another datalet of this name: give another ID, or REMOVE it";
-      co_return "";
-    }
-    RegistryChange change = AddDatalet(id, datalet, 0);
-    change.read = again ? named->second.revision : Revision{0};
-    if (co_await Change(request, std::move(change))) co_return "OK";
-    if (request.error.empty()) request.error = kChanged;
-    co_return "";
-  }
-  if (Is(word, "REMOVE") && arguments.size() == 3) {
-    const auto found = table.datalets.find(std::string(arguments[2]));
-    if (found == table.datalets.end()) {
-      request.error = "ERR there is no such datalet; see STOUT.DATALET LIST";
-    } else if (!found->second.value.node.empty()) {
-      request.error =
-          fmt::format("ERR the datalet is that of node {}: end the node", found->second.value.node);
-    } else if (const auto range = RangeWithNoOther(table, found->first)) {
-      request.error =
-          fmt::format("ERR the datalet is the only one that is in for range {}", *range);
-    } else if (co_await Change(request, RemoveDatalet(found->first))) {
-      co_return "OK";
-    }
-    co_return "";
-  }
-  request.error = "ERR syntax: STOUT.DATALET LIST | ADD URL [ID] [CAPACITY n] | REMOVE ID";
   co_return "";
 }
 
@@ -359,7 +246,7 @@ asio::awaitable<std::string> OperationCommands::Force(Request& request) {
   if (!co_await Read(request, table)) co_return "";
   const auto found = table.sets.find(number);
   bool known = false;
-  bool was_in = false;  // once: else it has no more than a part of the range
+  bool was_in = false;  // at some time; otherwise it has a part of the range at most
   if (found != table.sets.end()) {
     for (RangeRecord::Member& member : found->second.value.members) {
       const bool in = member.datalet == request.arguments[2];

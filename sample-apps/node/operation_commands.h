@@ -2,10 +2,13 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <string>
+#include <string_view>
 
 #include "node/node_service.h"
 #include "node/request.h"
 #include "resp/server/session.h"
+#include "stout/core/registry_table.h"
+#include "stout/core/types.h"
 
 namespace stout::node {
 
@@ -36,6 +39,10 @@ class OperationCommands {
   // Returns true if the change is done. If the record has changed since it was read, there is no
   // error.
   [[nodiscard]] boost::asio::awaitable<bool> Change(Request& request, RegistryChange change);
+
+  [[nodiscard]] static TimePoint UnixTime();
+  static constexpr std::string_view kChanged =
+      "TRYAGAIN the records have changed meanwhile: repeat the command";
 
   NodeService& service_;
   const resp::Session& session_;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,9 @@
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
 #include "tests/support/node_server.h"
+#ifdef STOUT_HAS_REDIS
+#include "tests/support/redis_server.h"
+#endif
 #include "tests/support/resp_client.h"
 
 namespace stout::node {
@@ -130,13 +134,49 @@ TEST_CASE("the name of a datalet stands for one store", "[node][members]") {
   };
   REQUIRE(test::Eventually([&] { return datalet({"LIST"}).find("own") != std::string::npos; }));
   CHECK_THAT(datalet({"ADD", "redis://127.0.0.1:1", "own"}), Contains("-ERR there is another"));
-  CHECK(datalet({"ADD", "redis://127.0.0.1:1", "r", "CAPACITY", "0"}) == "+OK");
-  CHECK(datalet({"ADD", "redis://127.0.0.1:1", "r", "CAPACITY", "1"}) == "+OK");
-  CHECK_THAT(datalet({"ADD", "redis://127.0.0.1:2", "r"}), Contains("-ERR there is another"));
-  CHECK_THAT(datalet({"ADD", "redis://127.0.0.1:1", "s"}), Contains("as datalet r"));
   CHECK_THAT(datalet({"REMOVE", "own"}), Contains("end the node"));
-  CHECK(datalet({"REMOVE", "r"}) == "+OK");
   CHECK(client.Do({"SET", "k", "v"}) == "+OK");
+#ifdef STOUT_HAS_REDIS
+  const test::RedisServer redis;
+  const std::string one = redis.Url() + "/1";
+  const std::string other = redis.Url() + "/2";
+  CHECK(datalet({"ADD", one, "r", "CAPACITY", "0"}) == "+OK");
+  CHECK(datalet({"ADD", one, "r", "CAPACITY", "1"}) == "+OK");
+  CHECK_THAT(datalet({"ADD", other, "r"}), Contains("-ERR there is another"));
+  CHECK_THAT(datalet({"ADD", one, "s"}), Contains("as datalet r"));
+  CHECK(datalet({"REMOVE", "r"}) == "+OK");
+#endif
+}
+
+#ifdef STOUT_HAS_REDIS
+TEST_CASE("a store that a command adds must open, suit, and be empty", "[node][members]") {
+  const test::NodeServer node("", {"--join", "in-process:", "--datalet", "memory:"});
+  const test::RedisServer redis;
+  const test::RedisServer forgetful({"--appendonly", "no"});
+  test::RespClient client(node.port());
+  const auto add = [&](const std::string& url) {
+    return client.Do({"STOUT.DATALET", "ADD", url, "r"});
+  };
+  CHECK_THAT(add("redis://127.0.0.1:1"), Contains("-ERR the store cannot be a datalet"));
+  CHECK_THAT(add(forgetful.Url()), Contains("detect_loss=true"));
+  redis.Execute({"SET", "theirs", "v"});
+  CHECK_THAT(add(redis.Url()), Contains("it has keys already, like 'theirs'"));
+  CHECK_THAT(client.Do({"STOUT.DATALET", "LIST"}), !Contains("redis"));
+  redis.Execute({"FLUSHALL"});
+  CHECK(add(redis.Url()) == "+OK");
+  REQUIRE(test::Eventually([&] { return redis.Execute({"DBSIZE"}) != "0"; }));  // it is filled
+  CHECK(add(redis.Url()) == "+OK");                                             // known
+}
+#endif
+
+TEST_CASE("the words of STOUT.MODE may be in capitals", "[node][members]") {
+  const test::NodeServer node("", {"--join", "in-process:", "--datalet", "memory:"});
+  test::RespClient client(node.port());
+  CHECK(client.Do({"STOUT.MODE", "MS+EC"}) == "+OK");
+  CHECK(client.Do({"STOUT.MODE"}) == "$ms+ec");
+  for (const char* const mode : {"", "sc", "ms+scx"})
+    CHECK_THAT(client.Do({"STOUT.MODE", mode}), Contains("-ERR syntax: STOUT.MODE"));
+  CHECK(client.Do({"STOUT.MODE"}) == "$ms+ec");
 }
 
 // --- Keys ---------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
+#include <future>
 #include <optional>
 #include <string>
 #include <thread>
@@ -44,17 +45,18 @@ class Runner {
   std::thread thread_;
 };
 
-Result<bool> IsKnown(Registry& registry, const std::string& url) {
-  std::promise<Result<bool>> known;
+bool IsKnown(Registry& registry, const std::string& url) {
+  std::promise<bool> known;
   registry.Read([&](ErrorCode ec, const RegistryTable& table) {
-    if (ec) return known.set_value(static_cast<Errc>(ec.value()));
-    known.set_value(std::any_of(table.datalets.begin(), table.datalets.end(),
-                                [&](const auto& each) { return each.second.value.url == url; }));
+    const auto& all = table.datalets;
+    known.set_value(!ec && std::any_of(all.begin(), all.end(), [&](const auto& each) {
+      return each.second.value.url == url;
+    }));
   });
   return known.get_future().get();
 }
 
-// Returns a key that a store has, beside those of members; nullopt if it has none.
+// Returns a key of a store, but not one of the members' own; nullopt if there is none.
 Result<std::optional<std::string>> SomeKey(Store& store) {
   ScanRequest request{.cursor = {}, .limit = kPage};
   do {
@@ -68,11 +70,9 @@ Result<std::optional<std::string>> SomeKey(Store& store) {
   return std::optional<std::string>();
 }
 
-// Returns why a store cannot become a datalet, or nullopt.
-std::optional<std::string> WhyUnusable(Registry& registry, const std::string& url,
-                                       const DataletOpener& open) {
-  const Result<bool> known = IsKnown(registry, url);
-  if (known && *known) return std::nullopt;
+}  // namespace
+
+std::optional<std::string> WhyUnusable(const std::string& url, const DataletOpener& open) {
   Diagnostics why;
   const auto store = open(url, &why);
   if (!store) return why.message;
@@ -80,16 +80,11 @@ std::optional<std::string> WhyUnusable(Registry& registry, const std::string& ur
   const auto key = SomeKey(**store);
   if (!key) return fmt::format("it cannot list its keys: {}", ErrorCode(key.error()).message());
   if (!*key) return std::nullopt;
-  // Another server may have brought it meanwhile, and then written to it.
-  const Result<bool> brought = IsKnown(registry, url);
-  if (brought && *brought) return std::nullopt;
   return fmt::format(
       "it has keys already, like '{}', and a deployment deletes what its members lack: name an "
       "empty store",
       **key);
 }
-
-}  // namespace
 
 Result<ClusterConfig> JoinDeployment(asio::io_context& context, LeaseService& leases,
                                      const ClusterConfig& wanted,
@@ -106,7 +101,10 @@ Result<ClusterConfig> JoinDeployment(asio::io_context& context, LeaseService& le
   auto agreed = AgreeOnConfig(*registry, wanted, given, diagnostics);
   if (!agreed) return agreed;
   for (const std::string& url : datalets) {
-    if (const auto why = WhyUnusable(*registry, url, open)) {
+    if (IsKnown(*registry, url)) continue;
+    const auto why = WhyUnusable(url, open);
+    // Another server may have brought it meanwhile, and then written to it.
+    if (why && !IsKnown(*registry, url)) {
       return Fail(Errc::kBadOptions, fmt::format("datalet {}: {}", Redacted(url), *why),
                   diagnostics);
     }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,10 +33,15 @@ namespace stout {
 using DataletOpener =
     std::function<Result<std::unique_ptr<Store>>(const std::string& url, Diagnostics*)>;
 
+/// Returns why a store that is new to a deployment cannot become a datalet, or nullopt. It must
+/// open, suit, and be empty, because what the members of a range lack is deleted at a new member.
+/// May block.
+[[nodiscard]] std::optional<std::string> WhyUnusable(const std::string& url,
+                                                     const DataletOpener& open);
+
 /// What a server does before it makes MemberRanges: AgreeOnConfig, and a check of `datalets`, the
-/// URLs of the stores that it brings. One that is new to the deployment must open, suit, and be
-/// empty, because what the members of a range lack is deleted at a new member. Runs `context`
-/// meanwhile, in which the lease service and the stores may need to answer. May block.
+/// URLs of the stores that it brings: WhyUnusable of those that are new to the deployment. Runs
+/// `context` meanwhile, in which the lease service and the stores may need to answer. May block.
 /// Errors: as AgreeOnConfig; kBadOptions for a lease service without a registry, or such a store.
 [[nodiscard]] Result<ClusterConfig> JoinDeployment(
     boost::asio::io_context& context, LeaseService& leases, const ClusterConfig& wanted,

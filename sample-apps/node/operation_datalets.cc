@@ -1,0 +1,168 @@
+// STOUT.DATALET.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "node/operation_commands.h"
+#include "resp/server/ascii.h"
+#include "resp/server/integer.h"
+#include "stout/adapters/datalet_url.h"
+#include "stout/adapters/member_ranges.h"
+#include "stout/adapters/open_store.h"
+#include "stout/adapters/store_url.h"
+#include "stout/completion.h"
+#include "stout/unique_function.h"
+
+namespace stout::node {
+namespace {
+
+namespace asio = boost::asio;
+namespace json = boost::json;
+
+std::string Listed(const RegistryTable& records) {
+  json::array datalets;
+  for (const auto& [id, datalet] : records.datalets) {
+    json::object each{{"id", id},
+                      {"url", Redacted(datalet.value.url)},
+                      {"node", nullptr},
+                      {"capacity", datalet.value.capacity}};
+    if (!datalet.value.node.empty()) each["node"] = datalet.value.node;
+    datalets.push_back(std::move(each));
+  }
+  return json::serialize(datalets);
+}
+
+bool Is(std::string_view argument, std::string_view word) {
+  return resp::EqualIgnoringCase(argument, word);
+}
+
+// Reads what follows STOUT.DATALET ADD: URL [ID] [CAPACITY n]. Returns false after an error.
+bool ReadAdded(Request& request, std::string& id, Datalet& datalet) {
+  auto rest = std::span(request.arguments).subspan(2);
+  datalet.url = rest.front();
+  rest = rest.subspan(1);
+  id = DataletIdOf(datalet.url);
+  if (!rest.empty() && !Is(rest.front(), "CAPACITY")) {
+    id = rest.front();
+    rest = rest.subspan(1);
+  }
+  if (!rest.empty()) {
+    const auto capacity = rest.size() == 2 ? resp::ParseUnsigned(rest[1]) : std::nullopt;
+    if (!Is(rest.front(), "CAPACITY") || !capacity || *capacity > 1'000'000) {
+      request.error = "ERR STOUT.DATALET ADD URL [ID] [CAPACITY n], n at most 1000000";
+      return false;
+    }
+    datalet.capacity = static_cast<std::uint32_t>(*capacity);
+  }
+  Diagnostics why;
+  if (!ParseStoreUrl(datalet.url, &why)) {
+    request.error = "ERR " + why.message;
+  } else if (IsOfNode(datalet.url)) {
+    request.error = "ERR a node adds its datalet by itself: start it with --datalet";
+  } else if (IsEmbedded(datalet.url)) {
+    request.error =
+        "ERR one process alone can open such a store: start a node with --datalet and this URL";
+  }
+  return request.error.empty();
+}
+
+// As stout::WhyUnusable. No thread that serves clients waits for the store.
+asio::awaitable<std::optional<std::string>> WhyUnusable(Cluster& cluster, const std::string& url) {
+  using Why = std::optional<std::string>;
+  co_return co_await Initiate<void(Why)>(
+      [&](UniqueFunction<void(Why)> done) {
+        asio::post(cluster.blocking, [url, done = std::move(done)]() mutable {
+          asio::thread_pool pool(1);  // the node's contexts may end first
+          done(stout::WhyUnusable(url, [&pool](const std::string& each, Diagnostics* why) {
+            return OpenStore(each, pool.get_executor(), why);
+          }));
+        });
+      },
+      asio::use_awaitable);
+}
+
+// Returns a range of which this datalet is the only member that is in.
+std::optional<RangeId> RangeWithNoOther(const RegistryTable& table, const std::string& id) {
+  for (const auto& [range, set] : table.sets) {
+    const auto& members = set.value.members;
+    const auto others = std::count_if(members.begin(), members.end(), [&](const auto& member) {
+      return member.in && member.datalet != id;
+    });
+    const bool in = std::any_of(members.begin(), members.end(), [&](const auto& member) {
+      return member.in && member.datalet == id;
+    });
+    if (in && others == 0) return range;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+asio::awaitable<std::string> OperationCommands::Datalet(Request& request) {
+  const auto& arguments = request.arguments;
+  const std::string_view word = arguments[1];
+  RegistryTable table;
+  if (!co_await Read(request, table)) co_return "";
+  if (Is(word, "LIST") && arguments.size() == 2) co_return Listed(table);
+  if (Is(word, "ADD") && arguments.size() >= 3) {
+    std::string id;
+    stout::Datalet datalet{.since = UnixTime()};
+    if (!ReadAdded(request, id, datalet)) co_return "";
+    const auto named = table.datalets.find(id);
+    const bool again = named != table.datalets.end() && named->second.value.node.empty() &&
+                       named->second.value.url == datalet.url;
+    for (const auto& [other, listed] : table.datalets) {
+      if (listed.value.url != datalet.url || again) continue;
+      request.error = fmt::format("ERR the store is there already, as datalet {}", other);
+      co_return "";
+    }
+    // A name stands for the data of one store.
+    if (named != table.datalets.end() && !again) {
+      request.error = "ERR there is another datalet of this name: give another ID, or REMOVE it";
+      co_return "";
+    }
+    std::optional<std::string> why;
+    if (!again) why = co_await WhyUnusable(*service_.cluster, datalet.url);
+    if (why) {
+      request.error = fmt::format("ERR the store cannot be a datalet: {}", *why);
+      co_return "";
+    }
+    RegistryChange change = AddDatalet(id, datalet, 0);
+    change.read = again ? named->second.revision : Revision{0};
+    if (co_await Change(request, std::move(change))) co_return "OK";
+    if (request.error.empty()) request.error = kChanged;
+    co_return "";
+  }
+  if (Is(word, "REMOVE") && arguments.size() == 3) {
+    const auto found = table.datalets.find(std::string(arguments[2]));
+    if (found == table.datalets.end()) {
+      request.error = "ERR there is no such datalet; see STOUT.DATALET LIST";
+    } else if (!found->second.value.node.empty()) {
+      request.error =
+          fmt::format("ERR the datalet is that of node {}: end the node", found->second.value.node);
+    } else if (const auto range = RangeWithNoOther(table, found->first)) {
+      request.error =
+          fmt::format("ERR the datalet is the only one that is in for range {}", *range);
+    } else if (co_await Change(request, RemoveDatalet(found->first))) {
+      co_return "OK";
+    }
+    if (request.error.empty()) request.error = kChanged;
+    co_return "";
+  }
+  request.error = "ERR syntax: STOUT.DATALET LIST | ADD URL [ID] [CAPACITY n] | REMOVE ID";
+  co_return "";
+}
+
+}  // namespace stout::node
