@@ -26,6 +26,9 @@ constexpr std::size_t kBatchRoom = 1024;
 
 /// Room for the name and key of a command, as in blowfish-server.
 constexpr std::size_t kRequestRoom = 4096;
+/// Enough for 48 other nodes: each has up to 16 connections for commands, and 5 for the datalet.
+constexpr std::size_t kServerConnections = 1024;
+
 // A page of a scan, whose last value may go beyond.
 constexpr std::size_t kPageRoom = std::size_t{8} << 20;
 
@@ -100,7 +103,9 @@ void AddOptions(CLI::App& app, Config& config) {
           "FILE")
       ->needs("--tls-cert")
       ->needs("--join");
-  options.Count("--max-clients", limits.max_clients, 1, 1'000'000, "Maximum connections at once");
+  options.Count("--max-clients", limits.max_clients, 1, 1'000'000,
+                "Maximum connections at once. With --join, other nodes may have "
+                "1024 connections beyond it");
   options.Bytes("--max-value", limits.commands.max_bulk, 64, std::size_t{512} << 20,
                 "Maximum bytes of a value, and of any other argument; at least 1KiB below "
                 "--max-batch-bytes");
@@ -217,6 +222,7 @@ std::string Complete(const CLI::App& app, Config& config) {
   }
   if (config.scope.empty()) return "--scope is empty: give a name, like stout-node";
   Diagnostics why;
+  if (!config.join.empty()) config.limits.max_servers = kServerConnections;
   if (!resp::LoadTls(config.tls, &why)) return why.message;
   std::string wrong = Validate(engine).value_or("");
   std::replace(wrong.begin(), wrong.end(), '_', '-');  // names of fields to names of options

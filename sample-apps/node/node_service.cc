@@ -7,6 +7,7 @@
 #include "node/commands.h"
 #include "node/node_batch.h"
 #include "node/value_format.h"
+#include "resp/server/ascii.h"
 #include "resp/server/info_text.h"
 #include "resp/store/store_commands.h"
 
@@ -50,6 +51,11 @@ std::vector<resp::Setting> NodeService::Settings() const {
           {"port", std::to_string(port)},
           {"proto-max-bulk-len", std::to_string(limits.commands.max_bulk)},
           {"save", ""}};
+}
+
+bool NodeService::IsOfServers(std::string_view command) const {
+  return resp::EqualIgnoringCase(command, "STOUT.PEER") ||
+         resp::EqualIgnoringCase(command, "STOUT.SHARDS");
 }
 
 resp::CommandLimits NodeService::InputLimits() const {

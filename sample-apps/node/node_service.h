@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "node/cluster.h"
@@ -24,6 +25,8 @@ struct NodeService final : resp::Service {
   [[nodiscard]] std::unique_ptr<resp::Batch> MakeBatch(resp::Session& session) override;
   [[nodiscard]] std::string Info(resp::Arguments sections) const override;
   [[nodiscard]] std::vector<resp::Setting> Settings() const override;
+  /// Nodes begin with one of these: see Peers and BlowfishStore.
+  [[nodiscard]] bool IsOfServers(std::string_view command) const override;
   /// The largest value of a client that has a deadline must fit the datalet.
   [[nodiscard]] resp::CommandLimits InputLimits() const override;
 

@@ -61,7 +61,7 @@ std::shared_ptr<const resp::Peer> Peers::MakePeer(const std::string& address) co
                   .connect_timeout = kConnectTimeout,
                   .reports = false};
   resp::AppendAuth({}, password_, &peer.greeting);
-  peer.greeting.Add({"PING"});  // a node that is full answers with an error
+  peer.greeting.Add({"STOUT.PEER", "1"});  // a node that is full answers with an error
   if (tls_ != nullptr && *tls_) {
     peer.make_tls = [tls = tls_, host = peer.address.host](resp::TlsLayer::Socket& socket) {
       return resp::MakeTlsLayer(socket, **tls, host);

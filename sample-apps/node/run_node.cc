@@ -276,7 +276,8 @@ int RunNode(int argc, const char* const* argv) {
   Config config;
   if (const auto code = ParseCommandLine(argc, argv, config)) return *code;
   program::SetUpLog("stout-node", config.log_level);
-  program::RaiseDescriptorLimit(config.limits.max_clients, "--max-clients");
+  program::RaiseDescriptorLimit(config.limits.max_clients + config.limits.max_servers,
+                                "--max-clients");
   try {
     return Run(config);
   } catch (const std::exception& error) {

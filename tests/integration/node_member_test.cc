@@ -179,6 +179,30 @@ TEST_CASE("the words of STOUT.MODE may be in capitals", "[node][members]") {
   CHECK(client.Do({"STOUT.MODE"}) == "$ms+ec");
 }
 
+TEST_CASE("clients that have all connections do not keep other nodes out", "[node][members]") {
+  const test::NodeServer node(
+      "", {"--join", "in-process:", "--datalet", "memory:", "--max-clients", "1"});
+  std::optional<test::RespClient> client;
+  REQUIRE(test::Eventually([&] {  // the connection that waited for the node is gone
+    client.emplace(node.port());
+    return client->Do({"PING"}) == "+PONG";
+  }));
+  const auto refused = [&](const std::vector<std::string>& greeting) {
+    test::RespClient other(node.port());
+    if (!greeting.empty()) CHECK_THAT(other.Do(greeting), Contains("-ERR AUTH"));
+    CHECK_THAT(other.Do({"PING"}), Contains("-ERR max number of clients reached"));
+    CHECK_THROWS_AS(other.Do({"PING"}), std::runtime_error);
+  };
+  refused({});
+  refused({"AUTH", "x"});
+  test::RespClient peer(node.port());
+  CHECK_THAT(peer.Do({"AUTH", "x"}), Contains("-ERR AUTH"));
+  CHECK(peer.Do({"STOUT.PEER", "1"}) == "+OK");
+  CHECK(peer.Do({"PING"}) == "+PONG");
+  CHECK_THAT(test::RespClient(node.port()).Do({"STOUT.SHARDS"}), Contains("max-batch-items"));
+  CHECK(client->Do({"PING"}) == "+PONG");
+}
+
 // --- Keys ---------------------------------------------------------------------------------------
 
 TEST_CASE("clients may not use the keys that members keep for themselves", "[node][members]") {

@@ -10,8 +10,10 @@
 #include <boost/system/system_error.hpp>
 #include <chrono>
 #include <exception>
+#include <optional>
 #include <utility>
 
+#include "resp/server/ascii.h"
 #include "resp/server/clock.h"
 #include "resp/server/linger.h"
 #include "stout/adapters/time_limit.h"
@@ -23,6 +25,9 @@ namespace asio = boost::asio;
 
 constexpr std::size_t kLeastRead = std::size_t{16} << 10;
 constexpr std::size_t kMostRead = std::size_t{1} << 20;
+
+/// Time in which a connection beyond max_clients must show that it is of a server. A guess.
+constexpr auto kAdmission = std::chrono::seconds(5);
 
 /// Replies that wait for those of further commands, at most.
 constexpr std::size_t kWriteAtOnce = std::size_t{256} << 10;
@@ -38,10 +43,11 @@ std::string AddressOf(const asio::ip::tcp::socket& socket) {
 }  // namespace
 
 ServerConnection::ServerConnection(asio::ip::tcp::socket socket, asio::ssl::context* tls,
-                                   Service& service)
+                                   Service& service, bool admitted)
     : stream_(std::move(socket), tls),
       service_(service),
-      parser_(service.InputLimits(), service.password.empty()) {
+      parser_(service.InputLimits(), service.password.empty()),
+      admitted_(admitted) {
   session_.id = ++service_.connection_stats.connections;
   session_.address = AddressOf(stream_.socket());
   session_.authenticated = service_.password.empty();
@@ -83,6 +89,11 @@ asio::awaitable<void> ServerConnection::Handshake() {
 asio::awaitable<void> ServerConnection::Serve() {
   Duration linger = kLingerAtMost;
   if (stream_.has_tls()) co_await Handshake();
+  std::optional<TimeLimit> admission;
+  if (!admitted_) {
+    admission.emplace(stream_.socket().get_executor(), kAdmission,
+                      [this] { stream_.socket().close(); });
+  }
   while (!draining_ && !session_.closing) {
     reading_ = true;
     const std::size_t room = std::clamp(parser_.lacks(), kLeastRead, kMostRead);
@@ -100,6 +111,7 @@ asio::awaitable<void> ServerConnection::Serve() {
     service_.connection_stats.input_bytes += size;
     input_.Commit(size);
     while (!session_.closing && Gather()) {
+      if (admitted_) admission.reset();
       co_await CarryOut();
       if (replies_.size() >= kWriteAtOnce) co_await WriteReplies();
     }
@@ -113,11 +125,21 @@ asio::awaitable<void> ServerConnection::Serve() {
   co_await Linger(stream_, linger);
 }
 
+bool ServerConnection::Admits(std::string_view command) {
+  admitted_ = service_.IsOfServers(command);
+  if (admitted_ || EqualIgnoringCase(command, "AUTH")) return true;
+  ++service_.connection_stats.refused_connections;
+  ReplyWriter(replies_, session_.version).Error("ERR max number of clients reached");
+  session_.closing = true;
+  return false;
+}
+
 bool ServerConnection::Gather() {
   batch_->Clear();
   words_.Clear();
   while (!batch_->full()) {
     const auto command = parser_.Next(input_);
+    if (command && !admitted_ && !Admits(command->arguments.front())) return false;
     if (!command || !batch_->Add(words_.Keep(command->arguments))) break;
   }
   session_.commands += batch_->size();

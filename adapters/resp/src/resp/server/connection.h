@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "resp/server/batch.h"
 #include "resp/server/command_parser.h"
@@ -24,9 +25,10 @@ namespace stout::resp {
 /// Threads: the executor's of its socket; one at a time.
 class ServerConnection {
  public:
-  /// `tls`: null for a connection without TLS. `service` outlives the connection.
+  /// `tls`: null for a connection without TLS. `admitted`: any client may have it; otherwise only
+  /// another server (ConnectionLimits::max_servers). `service` outlives the connection.
   ServerConnection(boost::asio::ip::tcp::socket socket, boost::asio::ssl::context* tls,
-                   Service& service);
+                   Service& service, bool admitted);
   ServerConnection(const ServerConnection&) = delete;
   ServerConnection& operator=(const ServerConnection&) = delete;
   ~ServerConnection();
@@ -40,6 +42,8 @@ class ServerConnection {
  private:
   [[nodiscard]] boost::asio::awaitable<void> Serve();
   [[nodiscard]] boost::asio::awaitable<void> Handshake();
+  // Returns false if the connection is for other servers, and this command is a client's.
+  [[nodiscard]] bool Admits(std::string_view command);
   // Parses the input into a batch. Returns false if there is no whole command.
   [[nodiscard]] bool Gather();
   [[nodiscard]] boost::asio::awaitable<void> CarryOut();
@@ -54,6 +58,7 @@ class ServerConnection {
   Words words_;
   std::unique_ptr<Batch> batch_;
   std::string replies_;
+  bool admitted_;
   bool reading_ = false;
   bool draining_ = false;
 };

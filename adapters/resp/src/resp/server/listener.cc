@@ -113,7 +113,8 @@ asio::awaitable<void> Listener::Accept() {
 
 void Listener::Take(asio::ip::tcp::socket socket) {
   error_code ignored;
-  if (connections_.size() >= service_.limits.max_clients) {
+  const ConnectionLimits& limits = service_.limits;
+  if (connections_.size() >= limits.max_clients + limits.max_servers) {
     ++service_.connection_stats.refused_connections;
     return Refuse(std::move(socket));
   }
@@ -123,7 +124,8 @@ void Listener::Take(asio::ip::tcp::socket socket) {
   const int seconds = kKeepAliveSeconds;
   ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
   auto owner =
-      std::make_unique<ServerConnection>(std::move(socket), service_.tls_context.get(), service_);
+      std::make_unique<ServerConnection>(std::move(socket), service_.tls_context.get(), service_,
+                                         connections_.size() < limits.max_clients);
   ServerConnection* const connection = owner.get();
   connections_.emplace(connection, std::move(owner));
   try {

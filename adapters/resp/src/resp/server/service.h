@@ -27,6 +27,9 @@ namespace stout::resp {
 struct ConnectionLimits {
   CommandLimits commands;
   std::size_t max_clients = 10'000;
+  /// Connections beyond max_clients. Their first command, except AUTH, must be one that only other
+  /// servers send: see Service::IsOfServers.
+  std::size_t max_servers = 0;
   /// A client that takes none of its replies for this time is disconnected, and one whose TLS
   /// handshake takes longer.
   Duration write_timeout = std::chrono::seconds(30);
@@ -68,6 +71,8 @@ struct Service {
   /// Returns the text of INFO for these sections, or for the default sections if there are none.
   [[nodiscard]] virtual std::string Info(Arguments sections) const = 0;
   [[nodiscard]] virtual std::vector<Setting> Settings() const = 0;
+  /// Returns true if a command of this name comes from another server, not from a client.
+  [[nodiscard]] virtual bool IsOfServers(std::string_view) const { return false; }
   /// Returns the limits of a new connection's input.
   [[nodiscard]] virtual CommandLimits InputLimits() const { return limits.commands; }
 
