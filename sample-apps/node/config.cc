@@ -134,9 +134,11 @@ void AddOptions(CLI::App& app, Config& config) {
   options.Count("--max-batch-items", lane.max_batch_items, 1, kMax, "Maximum keys in a batch");
   options.Bytes("--max-batch-bytes", lane.max_batch_bytes, 1, "Maximum bytes in a batch");
   options.Count("--max-dirty-keys", lane.max_dirty_keys, 1, kMax,
-                "Maximum keys that are not durable; changes beyond get an error");
+                "Maximum keys that are not durable, at each member if there are members; changes "
+                "beyond get an error");
   options.Bytes("--max-dirty-bytes", lane.max_dirty_bytes, 1,
-                "Maximum bytes that are not durable; changes beyond get an error");
+                "Maximum bytes that are not durable, at each member if there are members; changes "
+                "beyond get an error");
   options.Time("--reply-deadline", config.map.engine.reply_deadline,
                "A change that is not durable by then gets an error");
   options.Time("--attempt-timeout", lane.attempt_timeout,
@@ -220,9 +222,9 @@ std::string Complete(const CLI::App& app, Config& config) {
         !wrong.empty())
       return wrong;
   }
+  if (!config.join.empty()) config.limits.max_servers = kServerConnections;
   if (config.scope.empty()) return "--scope is empty: give a name, like stout-node";
   Diagnostics why;
-  if (!config.join.empty()) config.limits.max_servers = kServerConnections;
   if (!resp::LoadTls(config.tls, &why)) return why.message;
   std::string wrong = Validate(engine).value_or("");
   std::replace(wrong.begin(), wrong.end(), '_', '-');  // names of fields to names of options

@@ -103,7 +103,7 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
                 "URL");
   program::AddClusterOptions(options, config.cluster);
 
-  options.Group("Batching, per shard");
+  options.Group("Batching, per shard, and per member with --store cluster:");
   options.Parsed("--policy", fmt::format("When to send: {}", policies.syntax()), "POLICY",
                  lane.write_policy.Name(), [&lane, policies](const std::string& text) {
                    return ReadPolicy(policies, text, lane.write_policy);
