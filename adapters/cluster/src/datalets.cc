@@ -13,8 +13,8 @@
 namespace stout {
 namespace {
 
-// Between two questions to a store that is open, and before the second attempt to open one; the
-// pauses grow to kLongestPause.
+// Pause between two questions to a store that is open, and before the second attempt to open one.
+// The pauses between attempts grow to kLongestPause.
 constexpr auto kQuestionPause = std::chrono::seconds(1);
 constexpr auto kLongestPause = std::chrono::seconds(5);
 // A poll that is this much later than the last is late.
@@ -86,7 +86,7 @@ void Datalets::Add(const std::string& id, const std::string& url) {
 bool Datalets::Poll(Duration limit) {
   std::unique_lock lock(mutex_);
   const auto now = Clock::now();
-  // While this process stood still, nothing could answer.
+  // While this process did not run, no answer could come.
   const auto late = now - std::exchange(polled_, now) - std::max<Duration>(limit / 4, kLate);
   std::vector<WatchedStore*> asked;
   for (auto& [id, entry] : entries_) {
@@ -172,7 +172,7 @@ Store* Datalets::StoreOf(const std::string& id) const {
   return found != entries_.end() && !found->second.silent ? found->second.store : nullptr;
 }
 
-// One that answers is enough to serve.
+// One store that answers is enough to serve.
 Datalets::Clock::duration Datalets::InVain() const {
   const std::lock_guard lock(mutex_);
   const auto now = Clock::now();

@@ -43,13 +43,13 @@ class Datalets {
   void Add(const std::string& id, Store& store);
   /// `present`: the datalets of the registry. They are opened unless they are open.
   void Learn(const std::map<std::string, Recorded<Datalet>>& present);
-  /// Opens what has to be opened, and asks what is open. One without an answer for `limit` is
-  /// silent, and one that has left the registry as soon as a call fails. Starts the scans of
-  /// ranges. Returns true if stores have come or gone since the last call. Call it from time to
-  /// time.
+  /// Opens the stores that are not open, and asks the others. A datalet without an answer for
+  /// `limit` is silent; if it has left the registry, it is silent as soon as a call fails. Starts
+  /// the scans of ranges. Returns true if stores have come or gone since the last call. Call it
+  /// from time to time.
   bool Poll(Duration limit);
 
-  /// The store of one that is silent is null. Their scans begin with a Poll and are shared.
+  /// The store of a silent datalet is null. Scans of the others start with a Poll and are shared.
   [[nodiscard]] std::vector<Replica> Replicas() const;
   [[nodiscard]] Store* StoreOf(const std::string& id) const;
   /// How long all have been asked in vain.
@@ -66,7 +66,7 @@ class Datalets {
     bool complained = false;
     Clock::time_point due{};     // of the next attempt to open it, or question to it
     int attempts = 0;            // to open it, since it last answered
-    Clock::duration forgiven{};  // of the time without an answer: this process stood still
+    Clock::duration forgiven{};  // of the time without an answer: this process did not run
   };
 
   void Add(const std::string& id, const std::string& url);
@@ -78,7 +78,7 @@ class Datalets {
   const DataletOpener open_;
   mutable std::mutex mutex_;  // guards what follows
   std::map<std::string, Entry> entries_;
-  // All that were ever opened: maps may still use one that was replaced.
+  // All stores that were ever opened: maps may still use one that was replaced.
   std::vector<std::unique_ptr<Store>> stores_;
   std::vector<std::unique_ptr<WatchedStore>> watched_;
   std::vector<std::unique_ptr<SharedScans>> shared_;

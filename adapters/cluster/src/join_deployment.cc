@@ -20,10 +20,10 @@ namespace {
 
 namespace asio = boost::asio;
 
-// Keys of one page.
+// Maximum keys of one page.
 constexpr std::size_t kPage = 1000;
 
-// Runs a context while the thread that has it waits for answers.
+// Runs a context while the thread that would run it waits for answers.
 class Runner {
  public:
   explicit Runner(asio::io_context& context)

@@ -11,7 +11,7 @@ namespace stout {
 void KnownDatalets::Learn(const std::map<std::string, Recorded<Datalet>>& present, TimePoint now) {
   for (auto& [id, known] : known_) {
     if (known.gone || present.contains(id)) continue;
-    // One that no node serves goes by STOUT.DATALET REMOVE, and does not come back.
+    // STOUT.DATALET REMOVE removes one that no node serves. It does not come back.
     known.gone = known.datalet.value.node.empty() ? now - replace_after_ : now;
   }
   for (const auto& [id, datalet] : present) known_[id] = {datalet, std::nullopt};
@@ -29,7 +29,7 @@ bool KnownDatalets::TakeReplaced(TimePoint now) {
 
 std::vector<std::string> KnownDatalets::Wanted(RangeId range, const RangeRecord& record,
                                                std::size_t replicas, TimePoint now) {
-  // One that was gone before this node came may have been as large as any.
+  // A datalet that left before this node came may have had the largest capacity.
   std::uint32_t largest = 1;
   for (const auto& [id, known] : known_) largest = std::max(largest, known.datalet.value.capacity);
   for (const RangeRecord::Member& member : record.members) {

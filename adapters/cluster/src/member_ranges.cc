@@ -26,9 +26,9 @@ namespace {
 
 namespace asio = boost::asio;
 
-// Between two looks at the datalets.
+// Time between two looks at the datalets.
 constexpr auto kTick = std::chrono::milliseconds(100);
-// Before a read of the registry is repeated.
+// Pause before a read of the registry is repeated.
 constexpr auto kReadPause = std::chrono::seconds(1);
 
 TimePoint Now() { return TimePoint(std::chrono::steady_clock::now().time_since_epoch()); }
@@ -68,7 +68,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     });
   }
 
-  // Nobody uses the maps and stores any more.
+  // Requires that the maps and stores are no longer used.
   void Stop() {
     watches_ = {};
     stopped_ = true;
@@ -107,7 +107,8 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
   struct Order {
     RangeId range = 0;
     Epoch epoch = 0;
-    std::shared_ptr<UniqueFunction<void()>> on_given_up;  // a map that is refused had it, too
+    std::shared_ptr<UniqueFunction<void()>>
+        on_given_up;  // shared with the map, which may be refused
     RangeHandler handler;
     bool complained = false;
   };
@@ -229,7 +230,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     return false;
   }
 
-  // Tells the maps what has changed: the datalets that they should be kept on, stores, the mode.
+  // Gives the maps what has changed: the datalets that they should be kept on, stores, the mode.
   void UpdateMaps() {
     const std::vector<Replica> replicas = datalets_->Replicas();
     const bool strong = config_.mode == ReplicationMode::kMsSc;
@@ -264,7 +265,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     UpdateMaps();
   }
 
-  // Takes what a table has of newer things, whether it was read or reported.
+  // Takes over what is newer in a table, whether it was read or reported.
   void Learn(const RegistryTable& table) {
     if (table.config && table.config->revision > config_revision_) {
       if (table.config->value.mode != config_.mode) {

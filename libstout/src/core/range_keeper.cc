@@ -335,7 +335,7 @@ void RangeKeeper::OnAgreed(TimePoint now) {
   if (std::exchange(job_proposed_, false)) job_ = Job::kNone;
   if (stage_ == Stage::kTakingOver) {
     stage_ = Stage::kServing;
-    // Late answers do not count. A loss that was reported meanwhile does.
+    // Late answers do not count. A loss that was reported meanwhile counts.
     for (Member& member : members_) member = {.progress = now, .wrote = now, .lost = member.lost};
     ForEachMember(in, [&](MemberIndex m) { actions_.push_back(range::Open{m}); });
     actions_.push_back(range::Serve{});
