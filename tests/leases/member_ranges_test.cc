@@ -1,5 +1,4 @@
-// MemberRanges and its parts: which datalets a range is kept on, whether they are reached, and what
-// a registry that is late, or shared by two nodes of one name, does to them.
+// MemberRanges and its parts, with registries that are late, or shared by two nodes of one name.
 
 #include "stout/adapters/member_ranges.h"
 
