@@ -82,7 +82,7 @@ clean_up() {
   for pid in "${nodes[@]}"; do
     while kill -KILL "$pid" 2>/dev/null; do sleep 0.05; done
   done
-  for pid in "${others[@]}"; do end_child "$pid"; done
+  for pid in "${others[@]}" "${database-}"; do end_child "$pid"; done # the last one may be in no list yet
   rm -rf "$work"
   [[ -z $new_out ]] || rmdir "$new_out" 2>/dev/null || true # unless it has results
 }
@@ -96,23 +96,11 @@ trap 'exit 129' HUP
 ports=()
 # start_node INDEX: a new one, or again what is there, on its old port.
 start_node() {
-  local port log=$work/node$1.log
-  for _ in {1..20}; do
-    port=${ports[$1]-$((16384 + SRANDOM % 16000))}
-    : >"$log" # the node's own redirection may come after the first look at it
-    "$bin/stout-node" --join "etcd://$etcd_address/demo" --listen "127.0.0.1:$port" \
-      --datalet "rocksdb:$work/node$1" --replicas 4 --lease-ttl 3s --member-timeout 1s \
-      --reply-deadline 2500ms --log-level warning >"$log" 2>>"$log.err" 3>&- &
-    nodes[$1]=$!
-    disown # the shell does not report that it was killed
-    for _ in {1..400}; do
-      ! grep -q '^listening on' "$log" || { ports[$1]=$port && return; }
-      kill -0 "${nodes[$1]}" 2>/dev/null || break
-      sleep 0.05
-    done
-    [[ -z ${ports[$1]-} ]] || break
-  done
-  die "a node did not start: $(tail -n 3 "$log.err")"
+  start_member_node "$work/node$1" "rocksdb:$work/node$1/data" --join "etcd://$etcd_address/demo" \
+    --replicas 4 --lease-ttl 3s --member-timeout 1s --reply-deadline 2500ms 3>&- ||
+    die "a node did not start"
+  nodes[$1]=$database ports[$1]=$node_port
+  disown # the shell does not report that it was killed
 }
 
 # ask WORDS...: a command to a node that runs all the time.

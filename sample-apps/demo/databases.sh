@@ -84,6 +84,26 @@ start_blowfish() {
   return 1
 }
 
+# start_member_node DIRECTORY DATALET OPTION...: a stout-node on a port of the loopback, of the programs
+# in `bin`: a new one, or again what is there, on its old port. Sets `node_port`. Fails with the reason on
+# standard error.
+start_member_node() {
+  mkdir -p "$1"
+  for _ in {1..20}; do
+    node_port=$(cat "$1/port" 2>/dev/null || echo $((16384 + SRANDOM % 16000)))
+    : >"$1/out" # the node's own redirection may come after the first look at it
+    "$bin/stout-node" --listen "127.0.0.1:$node_port" --datalet "$2" --log-level warning "${@:3}" \
+      >"$1/out" 2>>"$1/log" &
+    database=$!
+    if await_database grep -q '^listening on' "$1/out"; then
+      echo "$node_port" >"$1/port"
+      return
+    fi
+  done
+  echo "stout-node did not start: $(tail -n 3 "$1/log")" >&2
+  return 1
+}
+
 # start_etcd DIRECTORY: an etcd of one member on a port of the loopback. Sets `etcd_address`. Fails with
 # the reason on standard error.
 start_etcd() {
