@@ -26,8 +26,6 @@ template <typename T>
 using MapTask = asio::awaitable<T, KeyMap::Executor>;
 constexpr auto kMapAwait = asio::as_tuple(asio::use_awaitable_t<KeyMap::Executor>{});
 
-TimePoint SteadyNow() { return TimePoint(std::chrono::steady_clock::now().time_since_epoch()); }
-
 MapTask<void> RunMapClient(const Load& load, KeyMap& map, std::uint64_t seed, TimePoint begin,
                            LoadResult& result) {
   SplitMix64 random(seed);

@@ -1,11 +1,16 @@
-// member-bench: closed loops of SETs over RocksDB members in this process, or against a server.
+// member-bench: clients that SET, over RocksDB members in this process, or against a server.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <exception>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "members/load.h"
 #include "program/options.h"
@@ -35,13 +40,21 @@ double LoadResult::quantile_us(double p) {
 
 namespace {
 
+std::string SeenOver(const Timeline& timeline) {
+  std::vector<std::int64_t> silences_ms;
+  for (const Duration silence : timeline.silences())
+    silences_ms.push_back(std::chrono::duration_cast<std::chrono::milliseconds>(silence).count());
+  return fmt::format(",\"refused\":{},\"silence_ms\":[{}]", timeline.refused(),
+                     fmt::join(silences_ms, ","));
+}
+
 int Run(int argc, const char* const* argv) {
-  CLI::App app("Offers SETs in closed loops, and prints their rate and latency as JSON.",
-               "member-bench");
+  CLI::App app("Offers SETs, and prints their rate and latency as JSON.", "member-bench");
   program::Options options(app);
   Load load;
   std::string directory;
   std::string server;
+  std::string timeline_file;
   std::size_t members = 1;
   std::size_t wait = 0;
   options.Group("What is measured: one of --rocksdb and --server");
@@ -50,8 +63,18 @@ int Run(int argc, const char* const* argv) {
   options.Count("--members", members, 1, 64, "With --rocksdb: how many, all kept equal");
   options.Text("--server", server, "A server that speaks RESP", "HOST:PORT");
   options.Count("--wait", wait, 0, 64, "With --server: replicas to WAIT for; 0: no WAIT");
+  options.Text(
+      "--timeline", timeline_file,
+      "With --server: a file that gets a line each 100 ms: Unix time, refused requests, p50 "
+      "and p99 in us, and SETs of each range. Clients try again after a refusal",
+      "FILE");
   options.Group("Load");
   options.Count("--clients", load.clients, 1, 10'000, "Clients, each of which waits for answers");
+  options.Count("--ranges", load.ranges, 1, 16'384,
+                "With --server: each client has keys of one range alone, of this number of ranges");
+  options.Count("--rate", load.rate, 0, 1'000'000,
+                "With --server: SETs per second of all clients. Each is due at its own time, from "
+                "which its latency counts. 0: the next one is sent after the answer");
   options.Count("--pipeline", load.pipeline, 1, 1000, "SETs that a client sends at once");
   options.Count("--keys", load.keys, 1, 1'000'000'000, "Keys, chosen uniformly");
   options.Bytes("--value-bytes", load.value_bytes, 0, 1 << 20, "Bytes of a value");
@@ -61,17 +84,23 @@ int Run(int argc, const char* const* argv) {
     app.parse(argc, argv);
     if (directory.empty() == server.empty())
       throw CLI::ValidationError("give one of --rocksdb and --server");
+    if (server.empty() && (!timeline_file.empty() || load.ranges > 1 || load.rate > 0))
+      throw CLI::ValidationError("--timeline, --ranges and --rate need --server");
   } catch (const CLI::ParseError& error) {
     return app.exit(error);
   }
-  LoadResult result =
-      directory.empty() ? RunOnServer(load, server, wait) : RunOnRocksDb(load, directory, members);
+  std::optional<Timeline> timeline;
+  if (!timeline_file.empty()) timeline.emplace(timeline_file, load.ranges);
+  LoadResult result = directory.empty()
+                          ? RunOnServer(load, server, wait, timeline ? &*timeline : nullptr)
+                          : RunOnRocksDb(load, directory, members);
   if (result.rate_per_s(load) == 0) {
     fmt::print(stderr, "member-bench: no answer came in the measured time\n");
     return EXIT_FAILURE;
   }
-  fmt::print("{{\"rate_per_s\":{:.0f},\"p50_us\":{:.1f},\"p99_us\":{:.1f}}}\n",
-             result.rate_per_s(load), result.quantile_us(.5), result.quantile_us(.99));
+  fmt::print("{{\"rate_per_s\":{:.0f},\"p50_us\":{:.1f},\"p99_us\":{:.1f}{}}}\n",
+             result.rate_per_s(load), result.quantile_us(.5), result.quantile_us(.99),
+             timeline ? SeenOver(*timeline) : "");
   return EXIT_SUCCESS;
 }
 

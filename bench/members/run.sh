@@ -1,18 +1,22 @@
 #!/usr/bin/env bash
-# run.sh BIN_DIR [--quick] [PART...]: what it costs to keep members equal, beside other ways. In each
-# part, the sides take turns. PART, by default both:
+# run.sh BIN_DIR [--quick] [PART...]: what it costs to keep members equal, and what clients see of it.
+# PART, by default all:
 #
-#   rocksdb  three RocksDB directories on one disk, all in sync, beside one
-#   redis    three Redis behind a stout-node, beside a Redis with two replicas and SET with WAIT 2
+#   rocksdb     three RocksDB directories on one disk, all in sync, beside one
+#   redis       three Redis behind a stout-node, beside a Redis with two replicas and SET with WAIT 2
+#   stall       how long writes wait after one of three nodes fails
+#   transition  the rate of writes while the mode changes
+#   fill        a new member is filled with 1,000,000 states while clients write
 #
-#   --quick  one round instead of five: shows that all works
+#   --quick     one round instead of five, and 20,000 states: shows that all works
 #
-# Starts private servers and stops them again. Prints tables. Writes all figures to
-# bench/results/members.json and the tables to members.txt beside it. With --quick or a PART they go
-# to BIN_DIR/../members/ instead. README.md describes the method.
+# Starts private servers and stops them again. Prints tables. Writes all figures of rocksdb and redis to
+# bench/results/members.json, those of another part to members-PART.json, the tables to a .txt and a plot
+# to an .svg beside it. With --quick, or rocksdb or redis alone, they go to BIN_DIR/../members/ instead.
+# README.md describes the method.
 set -euo pipefail
 
-usage() { sed -n '2,12s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,17s/^# \{0,1\}//p' "$0"; }
 fail() { echo "bench members: $*" >&2 && exit 2; }
 
 if (($# == 0)) || [[ $1 == -* ]]; then
@@ -23,18 +27,19 @@ bin=$(cd "$1" && pwd)
 shift
 here=$(cd "$(dirname "$0")" && pwd)
 results=$here/../results
-rounds=5 parts=()
+bench=members rounds=5 quick=0 parts=()
 while (($#)); do
   case $1 in
-    --quick) rounds=1 results=$bin/../members ;;
+    --quick) quick=1 rounds=1 results=$bin/../members ;;
     -h | --help) usage && exit ;;
     rocksdb | redis) parts+=("$1") results=$bin/../members ;;
+    stall | transition | fill) parts+=("$1") ;;
     *) usage >&2 && fail "no option '$1'" ;;
   esac
   shift
 done
-((${#parts[@]})) || parts=(rocksdb redis)
-for program in jq redis-server redis-cli "$bin/stout-node" "$bin/member-bench"; do
+((${#parts[@]})) || parts=(rocksdb redis stall transition fill)
+for program in etcd gnuplot jq redis-server redis-cli "$bin/stout-node" "$bin/member-bench"; do
   command -v "$program" >/dev/null || fail "no $program"
 done
 
@@ -44,6 +49,10 @@ scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-member-bench.XXXXXX")
 database=''
 # shellcheck source=/dev/null
 source "$here/../node/servers.sh"
+for part in deployment stall transition fill; do
+  # shellcheck source=/dev/null
+  source "$here/$part.sh"
+done
 trap 'stop_servers; rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 
@@ -56,7 +65,7 @@ measure() {
   found=$("$bin/member-bench" "${@:4}" 2>"$scratch/errors") ||
     { echo "bench members: $2, $3: $(tail -n 3 "$scratch/errors")" >&2 && return 1; }
   ((round == 0)) || jq -c --arg part "$1" --arg case "$2" --arg side "$3" \
-    '{$part, $case, $side} + .' <<<"$found" >>"$scratch/runs"
+    '{$part, $case, $side} + .' <<<"$found" >>"$scratch/side.runs"
 }
 
 # in_turns COMMAND SIDE...: runs COMMAND SIDE for each, in every second round backwards.
@@ -132,19 +141,24 @@ replicas_are_there() { # PORT
   redis-cli -p "$1" INFO replication | grep -q 'slave1:.*state=online'
 }
 
-: >"$scratch/runs"
+# report NAME RUNS FIGURES TABLES: writes NAME.json, and NAME.txt, by functions of jq.
+report() {
+  jq -s "${tables[@]}" --arg commit "$commit" --arg machine "$machine" --argjson cpus "$(nproc)" \
+    'include "members"; include "deployment";
+     {format: "stout member bench 1", $commit, $machine, $cpus, when: (now | todate)} + '"($3)" \
+    "$scratch/$2.runs" >"$results/$1.json"
+  jq -r "${tables[@]}" 'include "members"; include "deployment"; '"$4" "$results/$1.json" |
+    tee "$results/$1.txt"
+  say "$(cd "$results" && pwd)/$1.json"
+}
+
+mkdir -p "$results"
+machine=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
+commit=$(git -C "$here" describe --always --dirty 2>/dev/null || true)
+tables=(-L "$here" -L "$here/../stores")
 for part in "${parts[@]}"; do
   say "$part"
   "measure_$part"
   stop_servers
 done
-mkdir -p "$results"
-machine=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
-commit=$(git -C "$here" describe --always --dirty 2>/dev/null || true)
-tables=(-L "$here" -L "$here/../stores")
-jq -s "${tables[@]}" --arg commit "$commit" --arg machine "$machine" --argjson cpus "$(nproc)" \
-  'include "members"; {format: "stout member bench 1", $commit, $machine, $cpus,
-    when: (now | todate), comparisons: comparisons}' "$scratch/runs" >"$results/members.json"
-jq -r "${tables[@]}" 'include "members"; member_tables' "$results/members.json" |
-  tee "$results/members.txt"
-say "$(cd "$results" && pwd)/members.json"
+[[ ! -e $scratch/side.runs ]] || report members side '{comparisons: comparisons}' member_tables

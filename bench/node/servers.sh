@@ -8,6 +8,7 @@ stop_servers() {
   for ((i = ${#processes[@]} - 1; i >= 0; --i)); do
     pid=${processes[i]}
     kill "$pid" 2>/dev/null || true
+    kill -CONT "$pid" 2>/dev/null || true
     wait "$pid" 2>/dev/null || true
   done
   processes=() database=''
@@ -61,7 +62,7 @@ fill() {
     'BEGIN { for (i = 0; i < count; ++i) printf "SET %s:%012d %s\r\n", prefix, i, value }' |
     redis-cli -p "$1" --pipe >"$scratch/fill" 2>&1 || true
   grep -q "^errors: 0, replies: $3$" "$scratch/fill" ||
-    { echo "bench node: cannot fill port $1: $(tail -n 3 "$scratch/fill")" >&2 && return 1; }
+    { echo "bench ${bench:-node}: cannot fill port $1: $(tail -n 3 "$scratch/fill")" >&2 && return 1; }
 }
 
 sql() { # COMMAND...: each in a transaction of its own

@@ -1,0 +1,74 @@
+# What the parts stall, transition and fill measured, and their tables; needs -L of this directory
+# and of ../stores.
+include "members";
+include "tables";
+
+def worst_silence($of_victim):
+  [range(.owners | length) as $i | select((.owners[$i] == .victim) == $of_victim)
+     | .silence_ms[$i]] | max;
+
+def stall_tables:
+  . as $all
+  | ([["a node", "ranges", "median in ms", "worst", "limit"]]
+     + [("kill", "stop") as $event | (false, true) as $of_victim
+        | [$all.runs[] | select(.event == $event) | worst_silence($of_victim)] as $silences
+        | [{kill: "is killed with -9", stop: "is stopped"}[$event],
+           if $of_victim then "that it owned" else "of other owners, where it is a member" end,
+           ($silences | middle | grouped), ($silences | max | grouped),
+           (if $of_victim then {kill: $all.limits_ms.owner}[$event] else $all.limits_ms.member end
+            | if . then grouped else "" end)]]
+     | markdown);
+
+# Of lines of 100 ms, as member-bench writes them.
+def sets_in_second($lines; $from): [$lines[$from:$from + 10][] | .[4:] | add] | add;
+def slowest($lines; $from; $seconds):
+  [range($seconds) as $k | sets_in_second($lines; $from + 10 * $k)] | min;
+
+# The transition has the seconds until all ranges have the mode, and one more.
+def change($lines; $zero; $before; $after):
+  . as $change
+  | ([$lines[] | select(.[0] <= $change.from)] | length) as $at
+  | ((.to - .from | ceil) + 1) as $seconds
+  | {mode, at_s: (.from - $zero), lasted_s: (.to - .from),
+     before_per_s: slowest($lines; $at - 10 * $before; $before),
+     during_per_s: slowest($lines; $at; $seconds),
+     after_per_s: slowest($lines; $at + 10 * $seconds; $after - $seconds)}
+  | .ratio = .during_per_s / .before_per_s;
+
+def transitions($before; $after):
+  {before_s: $before, limit: 0.7, runs: map(
+    .lines as $lines | .changes[0].from as $zero
+    | ([$lines[] | select(.[0] <= $zero)] | length % 10) as $first
+    | {run, refused, p99_us, changes: (.changes | map(change($lines; $zero; $before; $after))),
+       rates: [range($first; ($lines | length) - 9; 10) as $i
+               | [$lines[$i][0] - $zero, sets_in_second($lines; $i)]]})};
+
+def transition_tables:
+  . as $all
+  | ([["to", "slowest second in \($all.before_s) s before", "in the transition", "after it",
+       "transition / before", "of each run", "aim: at least", "seconds", "refused"]]
+     + [range(2) as $i | [$all.runs[].changes[$i]] as $changes
+        | [$changes[0].mode,
+           ($changes | map(.before_per_s) | middle | grouped),
+           ($changes | map(.during_per_s) | middle | grouped),
+           ($changes | map(.after_per_s) | middle | grouped),
+           "**\($changes | map(.ratio) | middle | short)**",
+           ($changes | map(.ratio) | "\(min | short) to \(max | short)"), ($all.limit | short),
+           ($changes | map(.lasted_s) | middle | short), ([$all.runs[].refused] | add | tostring)]]
+     | markdown);
+
+def filled:
+  . + {seconds: (.to - .from)}
+  | . + {states_per_s: (.states / .seconds)}
+  | . + {over_plain: (.states_per_s / .plain.rate_per_s),
+         p99_times: (.during.p99_us / .before.p99_us)};
+
+def fill_tables:
+  ([["new member", "states", "seconds", "states/s", "plain SETs/s", "times plain", "aim: at least",
+     "load, SETs/s", "p99 before, ms", "in the fill", "times", "aim: at most"]]
+   + [.runs[]
+      | [(.kind | title), (.states | grouped), (.seconds | short), (.states_per_s | grouped),
+         (.plain.rate_per_s | grouped), "**\(.over_plain | short)**", "0.5", (.half | grouped),
+         (.before.p99_us / 1000 | short), (.during.p99_us / 1000 | short),
+         "**\(.p99_times | short)**", "2"]]
+   | markdown);
