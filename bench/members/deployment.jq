@@ -46,7 +46,8 @@ def transitions($before; $after):
 def transition_tables:
   . as $all
   | ([["to", "slowest second in \($all.before_s) s before", "in the transition", "after it",
-       "transition / before", "of each run", "aim: at least", "seconds", "refused"]]
+       "transition / before", "of each run", "aim: at least", "transition / after", "seconds",
+       "refused"]]
      + [range(2) as $i | [$all.runs[].changes[$i]] as $changes
         | [$changes[0].mode,
            ($changes | map(.before_per_s) | middle | grouped),
@@ -54,6 +55,7 @@ def transition_tables:
            ($changes | map(.after_per_s) | middle | grouped),
            "**\($changes | map(.ratio) | middle | short)**",
            ($changes | map(.ratio) | "\(min | short) to \(max | short)"), ($all.limit | short),
+           ($changes | map(.during_per_s / .after_per_s) | middle | short),
            ($changes | map(.lasted_s) | middle | short), ([$all.runs[].refused] | add | tostring)]]
      | markdown);
 
