@@ -1,4 +1,4 @@
-# Functions for both halves of run.sh, which sources it and sets here, scratch, pictures and results.
+# Functions for all parts of run.sh, which sources it and sets here, scratch, pictures and results.
 # shellcheck shell=bash disable=SC2154
 
 # say TEXT: progress, with the time since the beginning.

@@ -18,13 +18,14 @@ if (($# == 0)) || [[ $1 == -* ]]; then
 fi
 bin=$1
 shift
-quick='' simulator=1 stores=1 service_part=1
+quick='' parts=(simulator stores service)
 for option in "$@"; do
   case $option in
     --quick) quick=1 ;;
-    --simulator-only) stores='' service_part='' ;;
-    --stores-only) simulator='' service_part='' ;;
-    --service-only) simulator='' stores='' ;;
+    --simulator-only | --stores-only | --service-only)
+      option=${option#--}
+      parts=("${option%-only}")
+      ;;
     -h | --help) usage; exit ;;
     *) echo "bench paper: no option '$option'" >&2; usage >&2; exit 2 ;;
   esac
@@ -48,23 +49,15 @@ chmod 711 "$scratch" # PostgreSQL may run as another user
 trap 'rm -rf "$scratch"' EXIT
 trap 'echo "bench paper: interrupted" >&2; exit 130' INT TERM
 
-# shellcheck disable=SC2034  # both halves use them
+# shellcheck disable=SC2034  # several parts use them
 timers=(tick:20ms tick:40ms tick:80ms tick:160ms)
 # shellcheck disable=SC2034
 laws=(natural stout adaptive)
 
 # shellcheck source=/dev/null
 source "$here/lib.sh"
-if [[ $simulator ]]; then
+for part in "${parts[@]}"; do
   # shellcheck source=/dev/null
-  source "$here/simulator.sh"
-fi
-if [[ $stores ]]; then
-  # shellcheck source=/dev/null
-  source "$here/stores.sh"
-fi
-if [[ $service_part ]]; then
-  # shellcheck source=/dev/null
-  source "$here/service.sh"
-fi
+  source "$here/$part.sh"
+done
 say "done: $pictures/README.md; runs in $results"
