@@ -4,13 +4,14 @@
 #   --simulator-only  figures 1 to 6 in the simulator, about a minute
 #   --stores-only     figures 1 to 4 on real stores in real time, about 14 minutes
 #   --service-only    figures 1 to 4 through a router, servers and a Redis Cluster, about 10 minutes
-#   --quick           less of everything, about 4 minutes in all; to BIN_DIR/../paper-quick/
+#   --types-only      figure 6 through a router, servers and three types of store, about 17 minutes
+#   --quick           less of everything, about 6 minutes in all; to BIN_DIR/../paper-quick/
 #
 # Pictures go to docs/results/, tables to the text there, and the raw data to bench/results/paper/, a
 # line of JSON for each run.
 set -euo pipefail
 
-usage() { sed -n '2,10s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,11s/^# \{0,1\}//p' "$0"; }
 
 if (($# == 0)) || [[ $1 == -* ]]; then
   usage >&2
@@ -18,11 +19,11 @@ if (($# == 0)) || [[ $1 == -* ]]; then
 fi
 bin=$1
 shift
-quick='' parts=(simulator stores service)
+quick='' parts=(simulator stores service types)
 for option in "$@"; do
   case $option in
     --quick) quick=1 ;;
-    --simulator-only | --stores-only | --service-only)
+    --simulator-only | --stores-only | --service-only | --types-only)
       option=${option#--}
       parts=("${option%-only}")
       ;;

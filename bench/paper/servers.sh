@@ -1,6 +1,6 @@
-# A service to measure, and its users; sourced by service.sh. Users (docstore-load)
-# send requests to docstore-router, half of them reads. The router sends them to four docstore-server
-# processes, which share a store. Everything runs on this machine.
+# A service to measure, and its users; sourced by service.sh and types.sh. Users (docstore-load)
+# send requests to docstore-router, half of them reads. The router sends them to four
+# docstore-server processes, which share a store. Everything runs on this machine.
 #
 # Each policy starts with new servers and an empty keyspace, and meets all rates one after another.
 # The policies take turns in three rounds; the medians count.
