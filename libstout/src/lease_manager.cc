@@ -2,9 +2,11 @@
 #include <atomic>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "stout/core/lease_keeper.h"
 #include "stout/lease_watcher.h"
 #include "stout/leases.h"
+#include "stout/registry.h"
 
 namespace stout::inline v1 {
 namespace asio = boost::asio;
@@ -48,6 +51,15 @@ class LeaseManager::Impl final : public std::enable_shared_from_this<Impl>, publ
     watcher_.emplace(service_, [gate = gate_](const LeaseWatcher::Table& table) {
       gate->Post([table](Impl& impl) { impl.keeper_.OnTable(*table, BootNow()); });
     });
+    Registry* const registry = service_.registry();
+    if (registry == nullptr) return;
+    wanted_watch_ = registry->WatchRecords([gate = gate_](const RegistryTable& table) {
+      std::map<RangeId, std::string> wanted;
+      for (const auto& [range, owner] : table.wanted_owners) wanted[range] = owner.value.node;
+      gate->Post([wanted = std::move(wanted)](Impl& impl) {
+        impl.keeper_.OnWantedOwners(wanted, BootNow());
+      });
+    });
   }
 
   void Start() {
@@ -79,6 +91,7 @@ class LeaseManager::Impl final : public std::enable_shared_from_this<Impl>, publ
     detached_ = true;
     timer_.cancel();
     watcher_.reset();
+    wanted_watch_.reset();
   }
 
   // Other ranges are nobody's: a router may ask for any.
@@ -223,6 +236,7 @@ class LeaseManager::Impl final : public std::enable_shared_from_this<Impl>, publ
   LeaseHandlers handlers_;
   LeaseKeeper keeper_;
   std::optional<LeaseWatcher> watcher_;  // from Watch() to Detach()
+  LeaseService::Watch wanted_watch_;     // likewise
   std::optional<ContextWatch> context_watch_;
   std::vector<UniqueFunction<void()>> leaving_;
   bool detached_ = false;

@@ -106,8 +106,8 @@ TEST_CASE("no name of a deployment can be taken for a table or for records of an
     CAPTURE(right);
     CHECK(WhyNoDeployment(right) == std::nullopt);
   }
-  for (const char* const wrong :
-       {"", "docs::orders", "docs/set", "docs/table", "docs/member/x", "docs/eu/range"}) {
+  for (const char* const wrong : {"", "docs::orders", "docs/set", "docs/table", "docs/member/x",
+                                  "docs/eu/range", "docs/wanted-owner"}) {
     CAPTURE(wrong);
     CHECK(WhyNoDeployment(wrong) != std::nullopt);
   }

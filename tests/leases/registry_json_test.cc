@@ -57,6 +57,12 @@ TEST_CASE("records have the JSON that is documented, and are read as they were w
   expected.datalets["n1"] = {datalet, 7};
   CHECK(TableWith("datalet/n1", datalet_text) == expected);
 
+  const std::string wanted_text = EncodeRecord(WantedOwner{"n1:7001"});
+  CHECK(wanted_text == R"({"node":"n1:7001"})");
+  expected = {};
+  expected.wanted_owners[3] = {{"n1:7001"}, 7};
+  CHECK(TableWith("wanted-owner/3", wanted_text) == expected);
+
   const RangeRecord set{.members = {{"n1", true, TimePoint(1us)}, {"pg", false, TimePoint(2us)}},
                         .closed = {{std::numeric_limits<Epoch>::max(), 12}, {5, 0}},
                         .swept = 4,
@@ -113,6 +119,8 @@ TEST_CASE("a record with rubbish is not used, and the error names the field", "[
 
   CHECK_THAT(WhyDamaged("datalet/a", R"({"url":"x","node":"","capacity":4294967296,"since_us":0})"),
              Contains("'capacity' is not a whole number up to 4294967295"));
+  CHECK_THAT(WhyDamaged("wanted-owner/3", R"({"node":""})"), Contains("use that of a node"));
+  CHECK_THAT(WhyDamaged("wanted-owner/x", R"({"node":"a:1"})"), Contains("takes no such value"));
   std::string config = EncodeRecord(ClusterConfig{});
   config.replace(config.find("\"replicas\":3"), 12, "\"replicas\":0");
   CHECK_THAT(WhyDamaged("config", config), Contains("replicas must be at least 1"));

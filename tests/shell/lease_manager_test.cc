@@ -15,6 +15,7 @@
 #include "stout/in_process_leases.h"
 #include "stout/lease_watcher.h"
 #include "stout/leases.h"
+#include "stout/registry.h"
 #include "tests/support/catch.h"
 
 namespace stout {
@@ -237,6 +238,33 @@ TEST_CASE("a range that is given up comes back under a newer epoch", "[leases]")
   process.RunUntil([&] { return a.leases.Owns(5); });
   CHECK(a.serves[5] > epoch);
   CHECK(a.lost == 0);
+}
+
+TEST_CASE("a range moves to the server that the registry wants, and back", "[leases]") {
+  Process process;
+  LeaseService& service = process.service;
+  const auto want = [&](std::optional<std::string> node) {
+    service.registry()->Change(WantOwner(5, std::move(node)),
+                               [](ErrorCode ec, ChangeAnswer answer) {
+                                 CHECK_FALSE(ec);
+                                 CHECK(answer.outcome == ChangeOutcome::kDone);
+                               });
+  };
+  Server a(process, "a:1");
+  Server b(process, "b:1");
+  process.RunUntil([&] { return !b.serves.empty() && Served({&a, &b}) == kRanges; });
+  Server& owner = a.serves.contains(5) ? a : b;
+  Server& other = a.serves.contains(5) ? b : a;
+  const std::size_t owned = owner.serves.size();
+  want(*other.leases.OwnerOf(other.serves.begin()->first));
+  process.RunUntil([&] { return other.leases.Owns(5); });
+  CHECK(owner.serves.size() == owned - 1);
+  // A third server changes nothing, although some ranges move to it.
+  Server c(process, "c:1");
+  process.RunUntil([&] { return !c.serves.empty() && Served({&a, &b, &c}) == kRanges; });
+  CHECK(other.leases.Owns(5));
+  want(std::nullopt);
+  process.RunUntil([&] { return owner.leases.Owns(5) || c.leases.Owns(5); });
 }
 
 TEST_CASE("a server with another number of ranges is refused", "[leases]") {

@@ -3,6 +3,8 @@
 #include "stout/core/lease_keeper.h"
 
 #include <chrono>
+#include <string>
+#include <vector>
 
 #include "tests/support/catch.h"
 
@@ -256,6 +258,50 @@ TEST_CASE("a deployment with another number of ranges is left alone", "[leases]"
   CHECK(member.keeper.NextTick() == kNever);
   member.keeper.Leave(kStart);
   CHECK(member.keeper.TakeActions() == Actions{lease::Left{}});
+}
+
+TEST_CASE("a wanted owner should own its range while it is a member", "[leases]") {
+  // Rendezvous hashing chooses one of the two.
+  const std::string wanted = GENERATE(as<std::string>{}, "a:1", "b:1");
+  CAPTURE(wanted);
+  Member member;
+  member.Holding();
+  LeaseKeeper& keeper = member.keeper;
+  keeper.OnWantedOwners({{0, wanted}, {5, "a:1"}}, kStart + 2s);
+  CHECK(keeper.TakeActions().empty());  // there is no b:1
+  keeper.OnTable({{"a:1", "b:1"}, {Lease{"a:1", 7, 20}, Lease{"b:1", 3, 11}}}, kStart + 2s);
+  if (wanted == "a:1") {
+    CHECK(keeper.TakeActions().empty());
+    return;
+  }
+  CHECK(keeper.TakeActions() == Actions{lease::HandOver{0, 20}});
+  keeper.OnHandedOver(0, 20, kStart + 3s);
+  CHECK(keeper.TakeActions() == Actions{lease::Release{3, 7, 0, 20}});
+  keeper.OnReleased(3, 0, Errc::kOk, kStart + 3s);
+  // It stays free until b:1 takes it, or is gone.
+  keeper.OnTable({{"a:1", "b:1"}, {std::nullopt, Lease{"b:1", 3, 11}}}, kStart + 8s);
+  CHECK(keeper.TakeActions() == Actions{lease::KeepAlive{7, kStart + 8s}});
+  keeper.OnTable({{"a:1"}, {std::nullopt, Lease{"b:1", 3, 11}}}, kStart + 8s);
+  CHECK(keeper.TakeActions() == Actions{lease::Acquire{4, 7, 0}});
+}
+
+TEST_CASE("a range is taken back when no owner is wanted any more", "[leases]") {
+  const std::vector<std::string> members = {"a:1", "b:1"};
+  const std::string other = *RightfulOwner(members, 0) == "a:1" ? "b:1" : "a:1";
+  Member member;
+  member.Joined();
+  LeaseKeeper& keeper = member.keeper;
+  const bool ours = other == "a:1";
+  keeper.OnWantedOwners({{0, other}}, kStart + 1s);
+  keeper.OnTable({members, {std::nullopt, Lease{"b:1", 3, 11}}}, kStart + 1s);
+  CHECK(keeper.TakeActions() == (ours ? Actions{lease::Acquire{2, 7, 0}} : Actions{}));
+  if (ours) {
+    keeper.OnAcquired(2, 0, Errc::kOk, 20, kStart + 1s);
+    CHECK(keeper.TakeActions() == Actions{lease::Acquired{0, 20}});
+  }
+  keeper.OnWantedOwners({}, kStart + 1s);
+  CHECK(keeper.TakeActions() ==
+        (ours ? Actions{lease::HandOver{0, 20}} : Actions{lease::Acquire{2, 7, 0}}));
 }
 
 }  // namespace

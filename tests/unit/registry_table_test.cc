@@ -1,6 +1,7 @@
 #include "stout/core/registry_table.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -88,6 +89,10 @@ TEST_CASE("a change that is invalid is refused with the reason", "[registry]") {
   CHECK_THAT(why(AddDatalet("", {.url = "memory:"}, 9)), Contains("no name"));
   CHECK_THAT(why(AddDatalet("a", {}, 9)), Contains("URL"));
   CHECK_THAT(why(RemoveDatalet("a b")), Contains("'a b'"));
+  CHECK(why(WantOwner(3, "a:1")).empty());
+  CHECK(why(WantOwner(3, std::nullopt)).empty());
+  CHECK_THAT(why(WantOwner(3, "")), Contains("use that of a node"));
+  CHECK_THAT(why(WantOwner(kMaxRanges, "a:1")), Contains("wanted-owner/65536"));
   CHECK(why(CreateTable("orders_2", {})).empty());
   CHECK_THAT(why(CreateTable("Orders", {})), Contains("'Orders'") && Contains("a letter first"));
   CHECK_THAT(why(DropTable("", 7)), Contains("no name of a table"));

@@ -56,6 +56,8 @@ json::object ToJson(const RangeRecord& set) {
           {"strong", set.strong}};
 }
 
+json::object ToJson(const WantedOwner& wanted) { return {{"node", wanted.node}}; }
+
 // Reads the fields of one object. The first error counts.
 class Reader {
  public:
@@ -202,6 +204,7 @@ std::optional<RegistryValue> ReadValue(std::string_view key, Reader& reader) {
   if (key == "config" || key.starts_with("table/")) return ReadConfig(reader);
   if (key.starts_with("datalet/")) return ReadDatalet(reader);
   if (key.starts_with("set/")) return ReadSet(reader);
+  if (key.starts_with("wanted-owner/")) return WantedOwner{reader.Text("node")};
   return std::nullopt;
 }
 

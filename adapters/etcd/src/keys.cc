@@ -56,7 +56,8 @@ std::optional<std::string> WhyNoDeployment(std::string_view name) {
                        kTableMark);
   }
   // NAME/set/config would be a record of the deployment NAME.
-  for (const std::string_view kind : {"member", "range", "set", "datalet", "table"}) {
+  for (const std::string_view kind :
+       {"member", "range", "set", "datalet", "table", "wanted-owner"}) {
     if (fmt::format("{}/", name).find(fmt::format("/{}/", kind)) != std::string::npos) {
       return fmt::format(
           "the name of the deployment has the part '/{}', as another's keys have: use another",

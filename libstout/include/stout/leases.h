@@ -48,7 +48,8 @@ struct LeaseHandlers {
 ///     if (!leases.Owns(RangeOf(id, 16))) return Misdirected(leases.OwnerOf(RangeOf(id, 16)));
 ///
 /// Ranges: this server should own the ranges for which its rendezvous hash is the highest of all
-/// live members. Therefore few ranges move when a member comes or goes.
+/// live members. Therefore few ranges move when a member comes or goes. If the service's registry
+/// names a live member as the wanted owner of a range (WantOwner), that member should own it.
 ///
 /// Time: a range is owned until 0.95 * `ttl` after the last renewal was *sent*. The service counts
 /// from a later moment, and the 5 % allow for clocks that run at different rates. The clock goes on

@@ -12,9 +12,9 @@
 
 namespace stout::inline v1 {
 
-/// The configuration, datalets and sets of a replicated deployment, stored with its leases. A set
-/// changes only under the epoch of its range, so a former owner cannot change it. Owners and sets
-/// have one total order. Source: CLUSTER.md, section 3, "In etcd".
+/// The configuration, datalets, sets and wanted owners of a deployment, stored with its leases. A
+/// set changes only under the epoch of its range, so a former owner cannot change it. Owners and
+/// sets have one total order. Source: CLUSTER.md, section 3, "In etcd".
 ///
 ///     Registry& registry = *service->registry();
 ///     registry.AsyncChange(ChangeSet(7, epoch, record, found), [&](ErrorCode ec, ChangeAnswer a) {

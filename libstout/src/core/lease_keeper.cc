@@ -50,7 +50,14 @@ void LeaseKeeper::Resume(TimePoint now) {
 
 void LeaseKeeper::OnTable(LeaseTable table, TimePoint now) {
   table_ = std::move(table);
-  for (RangeId id = 0; id < ranges_.size(); ++id) rightful_[id] = Judge(id);
+  JudgeAll();
+  Advance(now);
+}
+
+void LeaseKeeper::OnWantedOwners(std::map<RangeId, std::string> wanted, TimePoint now) {
+  if (wanted == wanted_) return;
+  wanted_ = std::move(wanted);
+  JudgeAll();
   Advance(now);
 }
 
@@ -147,6 +154,10 @@ void LeaseKeeper::Advance(TimePoint now) {
   }
   if (wants_to_leave_) FinishLeaving(now);
   if (stage_ == Stage::kJoining && !suspended_ && now >= due_) SendJoin(now);
+}
+
+void LeaseKeeper::JudgeAll() {
+  for (RangeId id = 0; id < ranges_.size(); ++id) rightful_[id] = Judge(id);
 }
 
 void LeaseKeeper::Expire(TimePoint now) {
@@ -251,11 +262,16 @@ void LeaseKeeper::EndSession(bool tell, TimePoint now) {
 void LeaseKeeper::Rest(Range* range, TimePoint until) { *range = {Holding::kNone, 0, 0, until}; }
 
 LeaseKeeper::Rightful LeaseKeeper::Judge(RangeId id) const {
+  const auto is_member = [&members = table_.members](const std::string& address) {
+    return std::binary_search(members.begin(), members.end(), address);
+  };
   // A table of before we joined says nothing of us.
-  if (!std::binary_search(table_.members.begin(), table_.members.end(), address_)) {
-    return Rightful::kNotKnown;
-  }
-  return *RightfulOwner(table_.members, id) == address_ ? Rightful::kOurs : Rightful::kAnothers;
+  if (!is_member(address_)) return Rightful::kNotKnown;
+  const auto wanted = wanted_.find(id);
+  const std::string& owner = wanted != wanted_.end() && is_member(wanted->second)
+                                 ? wanted->second
+                                 : *RightfulOwner(table_.members, id);
+  return owner == address_ ? Rightful::kOurs : Rightful::kAnothers;
 }
 
 const std::optional<Lease>& LeaseKeeper::Known(RangeId id) const {

@@ -17,6 +17,7 @@ constexpr std::string_view kConfig = "config";
 constexpr std::string_view kDatalet = "datalet/";
 constexpr std::string_view kSet = "set/";
 constexpr std::string_view kTable = "table/";
+constexpr std::string_view kWantedOwner = "wanted-owner/";
 
 constexpr std::uint64_t kEndOfNumbers = std::uint64_t{1} << 63;  // services store int8
 
@@ -55,6 +56,11 @@ std::optional<std::string> WhyNot(const RangeRecord& set) {
   }
   if (in) return std::nullopt;
   return "the set has no member that is 'in': the last one never leaves, keep it";
+}
+
+std::optional<std::string> WhyNot(const WantedOwner& wanted) {
+  if (!wanted.node.empty() && IsPrintable(wanted.node)) return std::nullopt;
+  return "the wanted owner is not an address of printable characters: use that of a node";
 }
 
 }  // namespace
@@ -134,6 +140,12 @@ RegistryChange RemoveDatalet(std::string_view id) {
   return {.key = fmt::format("{}{}", kDatalet, id)};
 }
 
+RegistryChange WantOwner(RangeId range, std::optional<std::string> node) {
+  RegistryChange change{.key = fmt::format("{}{}", kWantedOwner, range)};
+  if (node) change.value = WantedOwner{*std::move(node)};
+  return change;
+}
+
 RegistryChange CreateTable(std::string_view name, ClusterConfig config) {
   return {.key = fmt::format("{}{}", kTable, name), .value = std::move(config), .read = 0};
 }
@@ -174,6 +186,7 @@ std::optional<std::string> WhyInvalid(const RegistryChange& change) {
       return "a table is dropped only under its revision: use DropTable with the one that was read";
     }
     if (key.starts_with(kDatalet)) return WhyNoName("datalet", key.substr(kDatalet.size()));
+    if (key.starts_with(kWantedOwner)) return std::nullopt;
     return fmt::format("record '{}' is not removed: change it", key);
   }
   RegistryTable table;
@@ -228,6 +241,14 @@ std::optional<std::string> Place(std::string_view key, RegistryValue value, Revi
       if (!why) table->sets[*range] = {std::move(*set), revision};
       return why;
     }
+  } else if (auto* const wanted = std::get_if<WantedOwner>(&value)) {
+    const auto range =
+        key.starts_with(kWantedOwner) ? RangeIn(NameIn(key, kWantedOwner)) : std::nullopt;
+    if (range) {
+      why = WhyNot(*wanted);
+      if (!why) table->wanted_owners[*range] = {std::move(*wanted), revision};
+      return why;
+    }
   }
   return fmt::format("record '{}' takes no such value", key);
 }
@@ -242,6 +263,8 @@ void Remove(std::string_view key, RegistryTable* table) {
     table->tables.erase(NameIn(key, kTable));
   } else if (key.starts_with(kSet)) {
     if (const auto range = RangeIn(NameIn(key, kSet))) table->sets.erase(*range);
+  } else if (key.starts_with(kWantedOwner)) {
+    if (const auto range = RangeIn(NameIn(key, kWantedOwner))) table->wanted_owners.erase(*range);
   }
 }
 

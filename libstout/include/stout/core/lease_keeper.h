@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -112,6 +113,10 @@ class LeaseKeeper {
   void Resume(TimePoint now);
   /// The service's newest table.
   void OnTable(LeaseTable table, TimePoint now);
+  /// All wanted owners, by address. A wanted owner that is a member should own its range. Otherwise
+  /// RightfulOwner should. Members may learn of them at different times: a range that its owner has
+  /// handed over stays free until the wanted owner knows.
+  void OnWantedOwners(std::map<RangeId, std::string> wanted, TimePoint now);
   void OnJoined(lease::Attempt attempt, Errc errc, SessionId session, TimePoint now);
   /// `sent` as in the KeepAlive that this answers.
   void OnKeptAlive(SessionId session, TimePoint sent, Errc errc, TimePoint now);
@@ -150,6 +155,7 @@ class LeaseKeeper {
 
   // Handles the end of the lease or of an attempt, then sends the requests that are due.
   void Advance(TimePoint now);
+  void JudgeAll();
   void Expire(TimePoint now);
   void SendJoin(TimePoint now);
   void Renew(TimePoint now);
@@ -179,7 +185,8 @@ class LeaseKeeper {
   SessionId session_ = 0;
   TimePoint valid_until_{};
   LeaseTable table_;
-  std::vector<Rightful> rightful_;  // by the members in table_
+  std::map<RangeId, std::string> wanted_;
+  std::vector<Rightful> rightful_;  // by the members in table_, and wanted_
   std::vector<Range> ranges_;
   std::vector<lease::Action> actions_;
 };

@@ -15,9 +15,9 @@
 
 namespace stout::inline v1 {
 
-// The records of a replicated store beside its leases: configuration, datalets, sets. CLUSTER.md,
-// section 3. stout/registry.h has the calls. All are values without threads; times are Unix times
-// in whole microseconds.
+// The records of a replicated store beside its leases: configuration, datalets, sets, wanted
+// owners. CLUSTER.md, section 3. stout/registry.h has the calls. All are values without threads;
+// times are Unix times in whole microseconds.
 
 /// Version of a record, which grows with each change of it. Zero means "no record".
 using Revision = std::uint64_t;
@@ -59,6 +59,13 @@ struct Datalet {
   bool operator==(const Datalet&) const = default;
 };
 
+/// The member that should own a range while it is alive, instead of RightfulOwner.
+struct WantedOwner {
+  std::string node{};  ///< its address, as in LeaseTable::members
+
+  bool operator==(const WantedOwner&) const = default;
+};
+
 template <typename T>
 struct Recorded {
   T value{};
@@ -73,6 +80,7 @@ struct RegistryTable {
   std::map<std::string, Recorded<Datalet>> datalets;  ///< by id
   std::map<RangeId, Recorded<RangeRecord>> sets;
   std::map<std::string, Recorded<ClusterConfig>> tables;  ///< by name; with its first configuration
+  std::map<RangeId, Recorded<WantedOwner>> wanted_owners;  ///< by range
   /// Records that cannot be read, by key ("set/3"): an error with the key and the remedy. They are
   /// missing above. A change may replace them, by their revision.
   std::map<std::string, Recorded<std::string>> damaged;
@@ -80,7 +88,7 @@ struct RegistryTable {
   bool operator==(const RegistryTable&) const = default;
 };
 
-using RegistryValue = std::variant<ClusterConfig, Datalet, RangeRecord>;
+using RegistryValue = std::variant<ClusterConfig, Datalet, RangeRecord, WantedOwner>;
 
 /// One change of one record, and what must hold for it. A coordinator compares and changes in one
 /// transaction. Made by the functions below.
@@ -109,6 +117,8 @@ struct RegistryChange {
 /// An id has 1..200 printable characters, without '/'.
 [[nodiscard]] RegistryChange AddDatalet(std::string_view id, Datalet datalet, SessionId session);
 [[nodiscard]] RegistryChange RemoveDatalet(std::string_view id);
+/// Names the member that should own a range, whoever owns it now. nullopt: RightfulOwner decides.
+[[nodiscard]] RegistryChange WantOwner(RangeId range, std::optional<std::string> node);
 /// A table is a deployment of its own, listed here (Registry::OpenTable). A name has 1..32 letters
 /// a to z, digits and '_', and begins with a letter.
 [[nodiscard]] RegistryChange CreateTable(std::string_view name, ClusterConfig config);

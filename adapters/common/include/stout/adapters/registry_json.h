@@ -15,6 +15,8 @@ namespace stout {
 /// | datalet/ID       | url, node, capacity, since_us                                       |
 /// | set/RANGE        | members: [{datalet, in, since_us}], closed: [[epoch, version]],     |
 /// |                  | swept, strong, revision                                             |
+/// | wanted-owner/    | node                                                                |
+/// | RANGE            |                                                                     |
 [[nodiscard]] std::string EncodeRecord(const RegistryValue& value);
 
 /// A record that begins with this may be out of date, and is not used.
