@@ -128,7 +128,7 @@ void LeaseKeeper::OnReleased(lease::Attempt attempt, RangeId id, Errc errc, Time
       // The table will say so later; until then it must not be taken for held.
       if (Known(id) && Known(id)->epoch == range.epoch) table_.ranges[id].reset();
       // No other member takes a range of ours. We may give it up again at once: hence the pause.
-      Rest(&range, now + pause_);
+      Rest(&range, rightful_[id] == Rightful::kAnothers ? TimePoint() : now + pause_);
     } else {
       range.due = now + pause_;
     }
