@@ -20,7 +20,7 @@ struct Cluster {
   std::string self;  ///< the address that others know
   Peers peers;
   MemberRanges* members = nullptr;       ///< null: the nodes share one store
-  Registry* registry = nullptr;          ///< likewise
+  Registry* registry = nullptr;          ///< of the lease service
   bool leaving = false;                  ///< all ranges have been handed over
   boost::asio::thread_pool blocking{1};  ///< for calls that may block
 };

@@ -49,6 +49,7 @@ struct CommandId {
     kStoutExec,
     kStoutForce,
     kStoutMode,
+    kStoutMove,
     kStoutFence,
     kStoutPeer,
     kStoutRead,

@@ -114,7 +114,7 @@ class Shared final : public Keyspace {
                  {},
                  {std::move(clients), config.password, 2 * config.map.engine.reply_deadline},
                  members,
-                 members != nullptr ? leases_->registry() : nullptr} {}
+                 leases_->registry()} {}
 
   Ranges& ranges() override { return ranges_; }
   Cluster* cluster() override { return &cluster_; }

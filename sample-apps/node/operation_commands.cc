@@ -1,7 +1,6 @@
 #include "node/operation_commands.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
@@ -96,6 +95,8 @@ constexpr KeyCommand kOperationRows[] = {
       "cluster", "0.1.0", "Makes a store the only member of a range that is in. What it lacks is lost."}},
     {{kStoutMode, "stout.mode", -1, kWrite | kNoMulti, {}, 0,
       "cluster", "0.1.0", "Returns or changes the mode of the deployment."}},
+    {{kStoutMove, "stout.move", 3, kWrite | kNoMulti, {}, 0,
+      "cluster", "0.1.0", "Makes a node the wanted owner of a range, or none with AUTO."}},
     {{kStoutStatus, "stout.status", 1, kReadonly | kNoMulti, {}, 0,
       "cluster", "0.1.0", "Returns the ranges, their owners and their members as JSON."}},
 };
@@ -108,14 +109,17 @@ std::span<const KeyCommand> OperationRows() { return kOperationRows; }
 bool OperationCommands::Runs(const Request& request) {
   if (!request.on_keys()) return false;
   const int id = request.command->id;
-  return id == kStoutDatalet || id == kStoutForce || id == kStoutMode || id == kStoutStatus;
+  return id == kStoutDatalet || id == kStoutForce || id == kStoutMode || id == kStoutMove ||
+         id == kStoutStatus;
 }
 
 asio::awaitable<void> OperationCommands::Run(Request& request) {
   request.replies = &replies_;
   request.reply_begin = replies_.size();
   std::string reply;
-  if (service_.cluster == nullptr || service_.cluster->members == nullptr) {
+  if (request.command->id == kStoutMove) {
+    reply = co_await Move(request);
+  } else if (service_.cluster == nullptr || service_.cluster->members == nullptr) {
     request.error = kNoMembers;
   } else if (request.command->id == kStoutStatus) {
     reply = co_await Status();
@@ -171,6 +175,8 @@ asio::awaitable<std::string> OperationCommands::Status() {
       shown["epoch"] = lease->epoch;
       shown["owner"] = lease->address;
     }
+    const auto wanted = records->wanted_owners.find(range);
+    if (wanted != records->wanted_owners.end()) shown["wanted_owner"] = wanted->second.value.node;
     json::array members;
     const auto set = records->sets.find(range);
     if (const auto map = own.find(range); map != own.end()) {
@@ -221,62 +227,6 @@ asio::awaitable<std::string> OperationCommands::Mode(Request& request) {
     if (!request.error.empty()) co_return "";
   }
   request.error = kChanged;
-  co_return "";
-}
-
-asio::awaitable<std::string> OperationCommands::Force(Request& request) {
-  const Cluster& cluster = *service_.cluster;
-  const auto range = resp::ParseUnsigned(request.arguments[1]);
-  if (!range || *range >= cluster.server.table()->ranges.size()) {
-    request.error = "ERR there is no such range; see STOUT.STATUS";
-    co_return "";
-  }
-  const auto number = static_cast<RangeId>(*range);
-  const auto lease = service_.ranges.LeaseOf(number);
-  if (!lease) {
-    request.error = "TRYAGAIN no node owns the range at present: repeat";
-    co_return "";
-  }
-  if (lease->address != cluster.self) {
-    request.error =
-        fmt::format("ERR the owner of the range alone can do this: ask node {}", lease->address);
-    co_return "";
-  }
-  RegistryTable table;
-  if (!co_await Read(request, table)) co_return "";
-  const auto found = table.sets.find(number);
-  bool known = false;
-  bool was_in = false;  // at some time; otherwise it has a part of the range at most
-  if (found != table.sets.end()) {
-    for (RangeRecord::Member& member : found->second.value.members) {
-      const bool in = member.datalet == request.arguments[2];
-      known |= in;
-      was_in |= in && (member.in || member.since != TimePoint());
-      if (std::exchange(member.in, in) != in) member.since = UnixTime();
-    }
-  }
-  if (!known) {
-    request.error = "ERR the range has no such member; see STOUT.STATUS";
-    co_return "";
-  }
-  if (cluster.members->StoreOf(std::string(request.arguments[2])) == nullptr) {
-    request.error = "ERR that member does not answer: it would hold the only copy";
-    co_return "";
-  }
-  if (!was_in) {
-    request.error = "ERR that member was never in: it has a part of the range at most";
-    co_return "";
-  }
-  const auto& [record, revision] = found->second;
-  const bool done = co_await Change(request, ChangeSet(number, lease->epoch, record, revision));
-  // Without an answer it may be done: the owner must not go on by its old record.
-  if (done || !request.error.empty()) {
-    spdlog::warn("range {}: forced to datalet {}; what it lacks is lost", number,
-                 request.arguments[2]);
-    cluster.server.GiveUp(number, lease->epoch, Errc::kTransient);
-  }
-  if (done) co_return "OK";
-  if (request.error.empty()) request.error = kChanged;
   co_return "";
 }
 

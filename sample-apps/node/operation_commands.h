@@ -1,18 +1,21 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "node/node_service.h"
 #include "node/request.h"
 #include "resp/server/session.h"
+#include "stout/core/lease_table.h"
 #include "stout/core/registry_table.h"
 #include "stout/core/types.h"
 
 namespace stout::node {
 
-/// The commands of those who run a deployment with members: STOUT.STATUS, MODE, DATALET and FORCE.
+/// The commands of those who run a deployment with members: STOUT.STATUS, MODE, DATALET, FORCE and
+/// MOVE. MOVE also works if the nodes share one store.
 ///
 /// Owner: its connection.   Threads: the connection's.
 class OperationCommands {
@@ -29,20 +32,25 @@ class OperationCommands {
   void Clear() { replies_ = {}; }
 
  private:
+  static constexpr std::string_view kChanged =
+      "TRYAGAIN the records have changed meanwhile: repeat the command";
+
+  [[nodiscard]] static TimePoint UnixTime();
+
   // These return the reply, or set request.error.
   [[nodiscard]] boost::asio::awaitable<std::string> Status();
   [[nodiscard]] boost::asio::awaitable<std::string> Mode(Request& request);
   [[nodiscard]] boost::asio::awaitable<std::string> Datalet(Request& request);
   [[nodiscard]] boost::asio::awaitable<std::string> Force(Request& request);
+  [[nodiscard]] boost::asio::awaitable<std::string> Move(Request& request);
+
+  // Returns the range that the first argument names, or sets request.error.
+  [[nodiscard]] std::optional<RangeId> RangeIn(Request& request) const;
 
   [[nodiscard]] boost::asio::awaitable<bool> Read(Request& request, RegistryTable& table);
   // Returns true if the change is done. If the record has changed since it was read, there is no
   // error.
   [[nodiscard]] boost::asio::awaitable<bool> Change(Request& request, RegistryChange change);
-
-  [[nodiscard]] static TimePoint UnixTime();
-  static constexpr std::string_view kChanged =
-      "TRYAGAIN the records have changed meanwhile: repeat the command";
 
   NodeService& service_;
   const resp::Session& session_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <csignal>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "stout/adapters/hash_slot.h"
+#include "stout/core/lease_table.h"
 #include "tests/support/catch.h"
 #include "tests/support/etcd_server.h"
 #include "tests/support/eventually.h"
@@ -247,6 +249,42 @@ TEST_CASE("a node that ends hands its ranges over", "[node][cluster]") {
   stop = true;
   threads.clear();
   CHECK(wrong == 0);
+}
+
+TEST_CASE("a range of a shared store is moved to a node and stays there", "[node][cluster]") {
+  Nodes fleet(2);
+  const std::string first = fmt::format("127.0.0.1:{}", fleet.nodes[0]->port());
+  const std::string second = fmt::format("127.0.0.1:{}", fleet.nodes[1]->port());
+  const std::vector<std::string> members = {std::min(first, second), std::max(first, second)};
+  int range = 0;
+  while (*RightfulOwner(members, static_cast<RangeId>(range)) != first) ++range;
+  const std::string key = Nodes::KeyOf(range);
+  RespClient client(fleet.nodes[0]->port());
+  REQUIRE(client.Do({"SET", key, "1"}) == "+OK");
+  (void)client.Do({"CLUSTER", "SLOTS"});
+  const auto comes = [&] { return Eventually([&] { return client.Do({"GET", key}) == "$1"; }); };
+  const auto goes = [&] {
+    const std::string moved = fmt::format("-MOVED {} {}", redis::SlotOf(key), second);
+    return Eventually([&] { return client.Do({"GET", key}) == moved; });
+  };
+  const auto move = [&](const std::string& owner) {
+    return client.Do({"STOUT.MOVE", std::to_string(range), owner});
+  };
+  CHECK(comes());
+  CHECK(move(second) == "+OK");
+  CHECK(goes());
+  RespClient(fleet.nodes[1]->port()).Send("SHUTDOWN\r\n");
+  CHECK(Eventually([&] { return !fleet.nodes[1]->Up(); }));
+  CHECK(comes());
+  CHECK(move(second) ==
+        fmt::format("-ERR no node has the address '{}' now: see CLUSTER NODES", second));
+  fleet.nodes[1]->Start();
+  CHECK(goes());
+  CHECK(move("auto") == "+OK");
+  CHECK(comes());
+  const NodeServer alone("memory:");
+  CHECK(RespClient(alone.port()).Do({"STOUT.MOVE", "0", first}) ==
+        "-ERR this node is alone: start it and others with --join");
 }
 
 TEST_CASE("a node that is killed or stopped is replaced when its lease ends", "[node][cluster]") {

@@ -1,0 +1,112 @@
+// The commands of operation on one range.
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <boost/asio/awaitable.hpp>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "node/cluster.h"
+#include "node/operation_commands.h"
+#include "resp/server/ascii.h"
+#include "resp/server/integer.h"
+#include "stout/core/errc.h"
+#include "stout/core/lease_table.h"
+#include "stout/core/registry_table.h"
+
+namespace stout::node {
+
+namespace asio = boost::asio;
+
+std::optional<RangeId> OperationCommands::RangeIn(Request& request) const {
+  const auto range = resp::ParseUnsigned(request.arguments[1]);
+  const std::size_t ranges = service_.cluster->server.table()->ranges.size();
+  if (range && *range < ranges) return static_cast<RangeId>(*range);
+  request.error = fmt::format("ERR there is no such range: use a number below {}", ranges);
+  return std::nullopt;
+}
+
+asio::awaitable<std::string> OperationCommands::Move(Request& request) {
+  if (service_.cluster == nullptr) {
+    request.error = "ERR this node is alone: start it and others with --join";
+    co_return "";
+  }
+  const auto range = RangeIn(request);
+  if (!range) co_return "";
+  std::optional<std::string> node;
+  if (!resp::EqualIgnoringCase(request.arguments[2], "AUTO")) {
+    const auto table = service_.cluster->server.table();
+    const auto& members = table->members;
+    // CLUSTER NODES shows an IPv6 address without brackets.
+    const auto named = std::find_if(members.begin(), members.end(), [&](const auto& member) {
+      const auto [host, port] = HostAndPort(member);
+      return request.arguments[2] == member ||
+             request.arguments[2] == fmt::format("{}:{}", host, port);
+    });
+    if (named == members.end()) {
+      request.error = fmt::format("ERR no node has the address '{}' now: see CLUSTER NODES",
+                                  request.arguments[2]);
+      co_return "";
+    }
+    node = *named;
+  }
+  co_return co_await Change(request, WantOwner(*range, std::move(node))) ? "OK" : "";
+}
+
+asio::awaitable<std::string> OperationCommands::Force(Request& request) {
+  const Cluster& cluster = *service_.cluster;
+  const auto range = RangeIn(request);
+  if (!range) co_return "";
+  const auto lease = service_.ranges.LeaseOf(*range);
+  if (!lease) {
+    request.error = "TRYAGAIN no node owns the range at present: repeat";
+    co_return "";
+  }
+  if (lease->address != cluster.self) {
+    request.error =
+        fmt::format("ERR the owner of the range alone can do this: ask node {}", lease->address);
+    co_return "";
+  }
+  RegistryTable table;
+  if (!co_await Read(request, table)) co_return "";
+  const auto found = table.sets.find(*range);
+  bool known = false;
+  bool was_in = false;  // at some time; otherwise it has a part of the range at most
+  if (found != table.sets.end()) {
+    for (RangeRecord::Member& member : found->second.value.members) {
+      const bool in = member.datalet == request.arguments[2];
+      known |= in;
+      was_in |= in && (member.in || member.since != TimePoint());
+      if (std::exchange(member.in, in) != in) member.since = UnixTime();
+    }
+  }
+  if (!known) {
+    request.error = "ERR the range has no such member; see STOUT.STATUS";
+    co_return "";
+  }
+  if (cluster.members->StoreOf(std::string(request.arguments[2])) == nullptr) {
+    request.error = "ERR that member does not answer: it would hold the only copy";
+    co_return "";
+  }
+  if (!was_in) {
+    request.error = "ERR that member was never in: it has a part of the range at most";
+    co_return "";
+  }
+  const auto& [record, revision] = found->second;
+  const bool done = co_await Change(request, ChangeSet(*range, lease->epoch, record, revision));
+  // Without an answer it may be done: the owner must not go on by its old record.
+  if (done || !request.error.empty()) {
+    spdlog::warn("range {}: forced to datalet {}; what it lacks is lost", *range,
+                 request.arguments[2]);
+    cluster.server.GiveUp(*range, lease->epoch, Errc::kTransient);
+  }
+  if (done) co_return "OK";
+  if (request.error.empty()) request.error = kChanged;
+  co_return "";
+}
+
+}  // namespace stout::node
