@@ -59,7 +59,7 @@ std::string NodeId(std::string_view address) {
 
 // Returns the node's cluster, or null after an error.
 const Cluster* ClusterOf(const resp::Call& call) {
-  const Cluster* const cluster = static_cast<const NodeService&>(call.service).cluster;
+  const Cluster* const cluster = static_cast<const NodeService&>(call.service).main.cluster;
   if (cluster == nullptr) {
     call.reply.Error(
         "ERR This instance has cluster support disabled: start it and others with --join");

@@ -6,11 +6,11 @@
 namespace stout::node {
 namespace {
 
-struct Table {
-  Table() : descriptions(ClusterCommands().begin(), ClusterCommands().end()) {
+struct RowTable {
+  RowTable() : descriptions(ClusterCommands().begin(), ClusterCommands().end()) {
     for (const auto rows :
          {AllKeysCommands(), DataletRows(), ExpiryCommands(), KeyspaceCommands(), OperationRows(),
-          PeerCommands(), StringCommands(), TransactionCommands()}) {
+          PeerCommands(), StringCommands(), TableRows(), TransactionCommands()}) {
       for (const KeyCommand& row : rows) {
         descriptions.push_back(row.command);
         by_id[row.command.id] = &row;
@@ -22,8 +22,8 @@ struct Table {
   std::array<const KeyCommand*, 256> by_id{};
 };
 
-const Table& Rows() {
-  static const Table table;
+const RowTable& Rows() {
+  static const RowTable table;
   return table;
 }
 

@@ -57,6 +57,7 @@ struct CommandId {
     kStoutShards,
     kStoutStates,
     kStoutStatus,
+    kStoutTable,
     kStoutWrite,
     kStrlen,
     kTtl,
@@ -87,6 +88,7 @@ struct KeyCommand {
 [[nodiscard]] std::span<const KeyCommand> OperationRows();
 [[nodiscard]] std::span<const KeyCommand> PeerCommands();
 [[nodiscard]] std::span<const KeyCommand> StringCommands();
+[[nodiscard]] std::span<const KeyCommand> TableRows();
 [[nodiscard]] std::span<const KeyCommand> TransactionCommands();
 /// @}
 

@@ -126,10 +126,11 @@ asio::awaitable<void> Sweep(Ranges& ranges, Store& store, Deadlines& deadlines, 
 asio::awaitable<void> SweepForever(Ranges& ranges, Store& store, Deadlines& deadlines,
                                    Duration interval) {
   asio::steady_timer timer(co_await asio::this_coro::executor);
-  for (;;) {
+  while (!deadlines.over) {
     timer.expires_after(interval);
     co_await timer.async_wait(asio::use_awaitable);
-    if (deadlines.earliest < deadlines.now()) co_await Sweep(ranges, store, deadlines, kSweepPause);
+    if (!deadlines.over && deadlines.earliest < deadlines.now())
+      co_await Sweep(ranges, store, deadlines, kSweepPause);
   }
 }
 

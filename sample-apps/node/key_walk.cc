@@ -51,7 +51,7 @@ bool KeyWalk::Runs(const Request& request) {
 asio::awaitable<void> KeyWalk::Run(Request& request) {
   request.replies = &replies_;
   request.reply_begin = replies_.size();
-  if (!service_.store.traits().scans) {
+  if (!table_->store.traits().scans) {
     request.error = WhyNot(Errc::kRefused);
   } else if (request.command->id == CommandId::kScan) {
     co_await Scan(request);
@@ -64,14 +64,14 @@ asio::awaitable<void> KeyWalk::Run(Request& request) {
 }
 
 asio::awaitable<bool> KeyWalk::Read(Request& request, ScanRequest scan, ScanResult& page) {
-  page = co_await service_.store.AsyncScan(scan, asio::use_awaitable);
+  page = co_await table_->store.AsyncScan(scan, asio::use_awaitable);
   if (page.errc != Errc::kOk) request.error = WhyNot(page.errc);
-  const std::int64_t now = service_.deadlines.now();
+  const std::int64_t now = table_->deadlines.now();
   std::erase_if(page.keys, [&](const ScannedKey& key) {
     if (!key.state.found || DecodeValue(key.state.value).expired(now)) return true;
     if (!router_.redirects()) return false;
-    const auto lease = service_.ranges.LeaseOf(service_.ranges.RangeOf(key.key));
-    return !lease || lease->address != service_.cluster->self;
+    const auto lease = table_->ranges.LeaseOf(table_->ranges.RangeOf(key.key));
+    return !lease || lease->address != table_->cluster->self;
   });
   co_return request.error.empty();
 }
@@ -82,7 +82,7 @@ asio::awaitable<void> KeyWalk::Scan(Request& request) {
                    .limit = std::min<std::size_t>(static_cast<std::size_t>(options.count), kPage),
                    .values = true};  // they have the deadlines
   if (options.cursor != 0) {
-    const auto* const place = service_.cursors.Find(options.cursor);
+    const auto* const place = table_->cursors.Find(options.cursor);
     if (place == nullptr) {
       request.error = "ERR the cursor is not known any more: begin again with 0";
       co_return;
@@ -98,7 +98,7 @@ asio::awaitable<void> KeyWalk::Scan(Request& request) {
     if (typed && (!options.match || resp::GlobMatch(*options.match, key.key)))
       keys.push_back(key.key);
   }
-  const std::uint64_t next = page.cursor.empty() ? 0 : service_.cursors.Keep({0, page.cursor});
+  const std::uint64_t next = page.cursor.empty() ? 0 : table_->cursors.Keep({0, page.cursor});
   resp::ReplyWriter reply(replies_, session_.version);
   reply.ArrayHeader(2);
   reply.BulkString(std::to_string(next));
@@ -115,7 +115,7 @@ asio::awaitable<void> KeyWalk::Count(Request& request) {
     count += static_cast<std::int64_t>(page.keys.size());
     scan.cursor = std::move(page.cursor);
   } while (!scan.cursor.empty());
-  if (!router_.redirects()) service_.key_count.Set(count);
+  if (!router_.redirects()) table_->key_count.Set(count);
   resp::ReplyWriter(replies_, session_.version).Integer(count);
 }
 
@@ -128,7 +128,7 @@ asio::awaitable<void> KeyWalk::RemoveAll(Request& request) {
     if (!request.error.empty()) co_return;
     scan.cursor = std::move(page.cursor);
   } while (!scan.cursor.empty());
-  if (!router_.redirects()) service_.key_count.Set(0);
+  if (!router_.redirects()) table_->key_count.Set(0);
   resp::ReplyWriter(replies_, session_.version).Ok();
 }
 

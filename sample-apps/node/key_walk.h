@@ -22,9 +22,14 @@ namespace stout::node {
 /// Owner: its connection.   Threads: the connection's.
 class KeyWalk {
  public:
-  /// All outlive it.
-  KeyWalk(NodeService& service, const Router& router, const resp::Session& session)
-      : service_(service), router_(router), session_(session), remover_(service, session) {}
+  /// All outlive it. `table`: as of Router.
+  KeyWalk(NodeService& service, Table* const& table, const Router& router,
+          const resp::Session& session)
+      : service_(service),
+        table_(table),
+        router_(router),
+        session_(session),
+        remover_(service, table, session) {}
 
   /// Returns true if the command is one of these.
   [[nodiscard]] static bool Runs(const Request& request);
@@ -45,6 +50,7 @@ class KeyWalk {
   [[nodiscard]] boost::asio::awaitable<void> Remove(Request& request, const ScanResult& page);
 
   NodeService& service_;
+  Table* const& table_;
   const Router& router_;
   const resp::Session& session_;
   Router remover_;  // of keys

@@ -47,6 +47,7 @@ class Alone final : public Keyspace {
       return fmt::format("cannot take over store {}: {}", Redacted(config_.store), error.what());
     }
   }
+  void Begin(const std::string&) override {}
   void Leave(UniqueFunction<void()> done) override { done(); }
   void Drain(Done done) override {
     asio::post(map_.get_executor(), [this, done = std::move(done)]() mutable {
@@ -119,11 +120,14 @@ class Shared final : public Keyspace {
   Ranges& ranges() override { return ranges_; }
   Cluster* cluster() override { return &cluster_; }
 
-  std::string Open(const std::string& self) override {
+  void Begin(const std::string& self) override {
     cluster_.self = self;
     server_.Open(self);
     if (started_) started_(self, server_);
     asio::co_spawn(cluster_.peers.get_executor(), Follow(server_, cluster_.peers), asio::detached);
+  }
+  std::string Open(const std::string& self) override {
+    Begin(self);
     while (!server_.joined()) {  // the main thread has nothing else to do
       if (server_.refused()) return "the lease service refuses this node";
       std::this_thread::sleep_for(std::chrono::milliseconds(10));

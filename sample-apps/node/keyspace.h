@@ -37,6 +37,8 @@ class Keyspace {
   /// Takes over the keys, or joins the nodes that share them as `self`. Blocks until then. Returns
   /// the problem, or "".
   [[nodiscard]] virtual std::string Open(const std::string& self) = 0;
+  /// As Open, but does not wait. Only for a node that shares the keys with others.
+  virtual void Begin(const std::string& self) = 0;
   /// Gives the keys to the other nodes, if there are any, while commands are still served.
   virtual void Leave(UniqueFunction<void()> done) = 0;
   /// Makes all changes durable. No command comes any more.
@@ -61,7 +63,7 @@ class Keyspace {
 
 /// Makes the keyspace of a node of a deployment whose stores are datalets. `datalet`: the one that
 /// this node serves; null: others reach it by its URL. `agreed`: as AgreeOnConfig returned it.
-/// `open` opens the datalets of others.
+/// `open` opens the datalets of others. `config` outlives it.
 [[nodiscard]] std::unique_ptr<Keyspace> MakeMember(const boost::asio::any_io_executor& keys,
                                                    const boost::asio::any_io_executor& clients,
                                                    Store* datalet,

@@ -204,6 +204,14 @@ MemberScan::MemberScan(Partition partition, Scope scope, Records records, StoreO
       plans_(std::make_shared<Plans>(std::move(partition), std::move(scope), std::move(records),
                                      std::move(store_of), std::move(self))) {}
 
+std::unique_ptr<MemberScan> MakeScan(const Config& config, const Cluster& cluster) {
+  return std::make_unique<MemberScan>(
+      SlotPartition(config.ranges), config.scope,
+      [&cluster] { return cluster.server.joined() ? cluster.members->records() : nullptr; },
+      [&cluster](const std::string& id) { return cluster.members->StoreOf(id); },
+      [&cluster] { return cluster.self; });
+}
+
 MemberScan::~MemberScan() { Close(); }
 
 void MemberScan::Close() { plans_->Close(); }

@@ -4,6 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "node/cluster.h"
+#include "node/config.h"
 #include "stout/adapters/partition.h"
 #include "stout/core/registry_table.h"
 #include "stout/store.h"
@@ -55,5 +57,8 @@ class MemberScan final : public Store {
   const StoreTraits traits_;
   const std::shared_ptr<Plans> plans_;  // calls under way use it, too
 };
+
+/// Makes the scan of a table whose ranges have members.
+[[nodiscard]] std::unique_ptr<MemberScan> MakeScan(const Config& config, const Cluster& cluster);
 
 }  // namespace stout::node

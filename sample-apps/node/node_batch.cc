@@ -33,10 +33,12 @@ constexpr std::size_t kRequestsKept = 128;
 NodeBatch::NodeBatch(NodeService& service, resp::Session& session)
     : service_(service),
       session_(session),
-      router_(service, session),
-      walk_(service, router_, session),
+      table_(&service.main),
+      router_(service, table_, session),
+      walk_(service, table_, router_, session),
       datalet_(service, session),
-      operations_(service, session) {}
+      operations_(table_, session),
+      tables_(service, table_, router_, session) {}
 
 bool NodeBatch::Add(resp::Arguments arguments) {
   Request& request = requests_.emplace_back();
@@ -74,7 +76,7 @@ void NodeBatch::Transact(Request& request) {
       }
       return;
     case CommandId::kWatch:
-      if (!service_.store.traits().compares_stamps)
+      if (!table_->store.traits().compares_stamps)
         request.error = "ERR WATCH needs a store that compares stamps; see docs/STORES.md";
       if (transaction_.open()) request.error = "ERR WATCH inside MULTI is not allowed";
       return;
@@ -97,7 +99,10 @@ void NodeBatch::Transact(Request& request) {
       if (transaction_.open()) return Queue(request);
       if (id == CommandId::kUnwatch) (void)transaction_.Unwatch();
       if (request.command != nullptr && ShowsOwners(*request.command))
-        router_.set_redirects(service_.cluster != nullptr);
+        router_.set_redirects(service_.main.cluster != nullptr && table_ == &service_.main);
+      // The states of the watched keys are of the table in use.
+      if (id == CommandId::kStoutTable && transaction_.watches())
+        request.error = "ERR STOUT.TABLE after WATCH is not allowed: UNWATCH first";
   }
 }
 
@@ -167,7 +172,8 @@ void NodeBatch::TakeForwardedExec(Request& request) {
 }
 
 bool NodeBatch::IsOnMembersKey(const Request& request) const {
-  if (service_.cluster == nullptr || service_.cluster->members == nullptr) return false;
+  const Cluster* const cluster = service_.main.cluster;
+  if (cluster == nullptr || cluster->members == nullptr) return false;
   for (std::size_t i = 0; i < request.keys(); ++i) {
     if (request.key(i).starts_with(internal::kInternalKeys)) return true;
   }
@@ -181,6 +187,9 @@ void NodeBatch::Check(Request& request) const {
   };
   if (request.command->id == 0) {
     request.error = "ERR not a command of its own; see COMMAND DOCS";
+  } else if (table_->dropped && request.command->id != CommandId::kStoutTable) {
+    request.error =
+        fmt::format("ERR table {} was dropped: STOUT.TABLE USE another, or default", table_->name);
   } else if (!DataletCommands::Runs(request) && std::ranges::any_of(request.arguments, too_large)) {
     request.error = "ERR an argument is larger than --max-value";
   } else if (IsOnMembersKey(request)) {
@@ -188,7 +197,7 @@ void NodeBatch::Check(Request& request) const {
         fmt::format("ERR keys that begin with '{}' belong to the members", internal::kInternalKeys);
   } else if (const auto parse = RowOf(*request.command).parse) {
     parse(request);
-    if (request.set.expiry && !service_.store.traits().opaque_values)
+    if (request.set.expiry && !table_->store.traits().opaque_values)
       request.error =
           "ERR keys cannot expire on this store as it is opened: its URL needs ?expiry=true; see "
           "docs/STORES.md";
@@ -205,6 +214,7 @@ void NodeBatch::Clear() {
   walk_.Clear();
   datalet_.Clear();
   operations_.Clear();
+  tables_.Clear();
 }
 
 asio::awaitable<void> NodeBatch::Run(std::string& out) {
@@ -212,7 +222,7 @@ asio::awaitable<void> NodeBatch::Run(std::string& out) {
   for (std::span<Request> left = requests_; !left.empty();) {
     const auto other = std::ranges::find_if(left, [](const Request& request) {
       return KeyWalk::Runs(request) || DataletCommands::Runs(request) ||
-             OperationCommands::Runs(request);
+             OperationCommands::Runs(request) || TableCommands::Runs(request);
     });
     co_await router_.Run(left.first(static_cast<std::size_t>(other - left.begin())));
     left = {other, left.end()};
@@ -220,6 +230,8 @@ asio::awaitable<void> NodeBatch::Run(std::string& out) {
     std::size_t done = 1;
     if (KeyWalk::Runs(left.front())) {
       co_await walk_.Run(left.front());
+    } else if (TableCommands::Runs(left.front())) {
+      co_await tables_.Run(left.front());
     } else if (OperationCommands::Runs(left.front())) {
       co_await operations_.Run(left.front());
     } else {
@@ -229,6 +241,7 @@ asio::awaitable<void> NodeBatch::Run(std::string& out) {
     left = left.subspan(done);
   }
   for (Request& request : requests_) {
+    if (request.command != nullptr && request.command->name == "reset") table_ = &service_.main;
     if (!request.states.empty() && request.error.empty()) Watch(request);
   }
   Join(out);

@@ -11,6 +11,8 @@
 #include "node/operation_commands.h"
 #include "node/request.h"
 #include "node/router.h"
+#include "node/table.h"
+#include "node/table_commands.h"
 #include "node/transaction.h"
 #include "resp/server/batch.h"
 #include "resp/server/words.h"
@@ -50,6 +52,7 @@ class NodeBatch final : public resp::Batch {
 
   NodeService& service_;
   resp::Session& session_;
+  Table* table_;  // of the connection
   Transaction transaction_;
   Epoch peer_epoch_ = 0;  // not 0: the client is a node
   std::vector<Request> requests_;
@@ -58,6 +61,7 @@ class NodeBatch final : public resp::Batch {
   KeyWalk walk_;
   DataletCommands datalet_;
   OperationCommands operations_;
+  TableCommands tables_;
 };
 
 }  // namespace stout::node

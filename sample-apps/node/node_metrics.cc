@@ -57,9 +57,9 @@ void AppendMembers(std::vector<http::MetricFamily>& families,
   for (const auto& [name, type, help, get] : kMemberScalars) {
     http::MetricFamily family = http::Family(name, help, type);
     for (const MemberSnapshot& member : members) {
-      family.metric.push_back(
-          http::ToMetric(get(member), type,
-                         {{"range", std::to_string(member.range)}, {"member", member.datalet}}));
+      http::Labels labels{{"range", std::to_string(member.range)}, {"member", member.datalet}};
+      if (!member.table.empty()) labels.push_back({"table", member.table});
+      family.metric.push_back(http::ToMetric(get(member), type, std::move(labels)));
     }
     families.push_back(std::move(family));
   }
@@ -73,6 +73,7 @@ json::array ToArray(const std::vector<MemberSnapshot>& members) {
     json::object one = http::ToObject(kMemberScalars, member);
     one["range"] = member.range;
     one["member"] = member.datalet;
+    if (!member.table.empty()) one["table"] = member.table;
     all.push_back(std::move(one));
   }
   return all;

@@ -17,6 +17,7 @@ namespace stout::node {
 
 /// A member of a range that the node owns.
 struct MemberSnapshot {
+  std::string table{};  ///< empty: the default table
   RangeId range = 0;
   std::string datalet;
   bool in = false;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "monitor/pages.h"
+#include "node/tables.h"
 #include "resp/server/process_usage.h"
 #include "stout/sharded.h"
 
@@ -38,6 +39,7 @@ http::Response NotServing() {
 }
 
 struct RangeFigures {
+  std::string table;
   RangeId range = 0;
   std::vector<MemberStats> members;
   std::size_t cached_bytes = 0;
@@ -50,12 +52,12 @@ void Append(RangeFigures range, NodeSnapshot& node) {
     if (!member.datalet.empty()) {
       std::uint64_t lag = 0;
       for (const LaneStats& lane : member.engine.lanes) lag += lane.dirty_keys;
-      node.members.push_back(
-          {range.range, member.datalet, member.in, member.filling, member.copied, lag});
+      node.members.push_back({range.table, range.range, member.datalet, member.in, member.filling,
+                              member.copied, lag});
     }
     node.shards.push_back({range.range, std::move(member.engine),
                            std::exchange(range.cached_bytes, 0), std::exchange(range.lent_bytes, 0),
-                           std::move(member.datalet)});
+                           std::move(member.datalet), range.table});
   }
 }
 
@@ -90,7 +92,7 @@ Store& NodeMonitor::Watch(Store& store) {
 NodeMonitor::Shown::Shown(NodeMonitor& monitor, NodeService& service, asio::io_context& clients)
     : monitor_(monitor) {
   if (monitor.port_ == 0) return;
-  const StoreTraits& traits = service.store.traits();
+  const StoreTraits& traits = service.main.store.traits();
   const Config& config = monitor.config_;
   std::size_t lanes = traits.partitions;
   if (!config.join.empty()) lanes *= config.ranges;
@@ -150,7 +152,7 @@ std::optional<http::Response> NodeMonitor::Trouble() {
   if (draining_) return http::MakeDraining();
   const std::lock_guard lock(mutex_);
   if (!source_) return NotServing();
-  const Cluster* const cluster = source_->service->cluster;
+  const Cluster* const cluster = source_->service->main.cluster;
   if (cluster != nullptr && !cluster->server.joined()) {
     return Unavailable("the node is not a member of its deployment at present",
                        "check the lease service and the network to it");
@@ -187,7 +189,7 @@ void NodeMonitor::OnOwned(Epoch epoch, ErrorCode ec) {
 void NodeMonitor::OnLost() {
   const std::lock_guard lock(mutex_);
   if (!source_) return;
-  asio::post(*source_->clients, [&ranges = source_->service->ranges] {
+  asio::post(*source_->clients, [&ranges = source_->service->main.ranges] {
     for (const auto& served : ranges.Served()) ranges.OnFenced(*served);
   });
 }
@@ -210,17 +212,25 @@ void NodeMonitor::BeginCollection() {
   if (!source_) return asio::post(context_, end);
   asio::post(*source_->clients, [this, snapshot, figures, end, service = source_->service] {
     snapshot->service = resp::SnapshotOf(*service);
-    snapshot->keys = service->key_count.keys();
-    snapshot->keys_counted_at = service->key_count.counted_at().count();
-    const auto ranges = service->ranges.Served();
+    snapshot->keys = service->main.key_count.keys();
+    snapshot->keys_counted_at = service->main.key_count.counted_at().count();
+    auto ranges = service->main.ranges.Served();
     figures->resize(ranges.size());
+    const auto tables =
+        service->tables != nullptr ? service->tables->open() : std::vector<Table*>();
+    for (const Table* const table : tables) {
+      const auto more = table->ranges.Served();
+      ranges.insert(ranges.end(), more.begin(), more.end());
+      figures->resize(ranges.size(), {.table = table->name});
+    }
     const auto join = stout::internal::Join::Of(
         ranges.size() + 1, [this, end](ErrorCode) { asio::post(context_, end); });
     for (std::size_t i = 0; i < ranges.size(); ++i) {
       const auto strand = ranges[i]->map->get_executor();
       asio::post(strand, [figures, join, i, range = ranges[i]] {
         const KeyMap& map = *range->map;
-        (*figures)[i] = {range->range, map.Members(), map.cached_bytes(), map.lent_bytes()};
+        (*figures)[i] = {std::move((*figures)[i].table), range->range, map.Members(),
+                         map.cached_bytes(), map.lent_bytes()};
         join->Finish({});
       });
     }
@@ -236,8 +246,8 @@ void NodeMonitor::EndCollection(NodeSnapshot& snapshot) {
     const std::lock_guard lock(mutex_);
     if (source_ && store_) {
       snapshot.store_unanswered = store_->health().InVain(steady_clock::now());
-    } else if (source_ && source_->service->cluster != nullptr) {
-      snapshot.store_unanswered = source_->service->cluster->members->InVain();
+    } else if (source_ && source_->service->main.cluster != nullptr) {
+      snapshot.store_unanswered = source_->service->main.cluster->members->InVain();
     }
   }
   for (Collected& collected : std::exchange(taken_, {})) collected(snapshot);

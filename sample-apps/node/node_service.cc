@@ -16,13 +16,11 @@ namespace stout::node {
 NodeService::NodeService(Ranges& key_ranges, Store& key_store, Cluster* node_cluster,
                          std::string required_password)
     : resp::Service("stout-node", "stout-node", AllCommands(), std::move(required_password)),
-      ranges(key_ranges),
-      store(key_store),
-      cluster(node_cluster),
+      main{.name = {}, .ranges = key_ranges, .store = key_store, .cluster = node_cluster},
       boot_id(resp::DrawDataId()) {
-  if (cluster == nullptr) return;
+  if (node_cluster == nullptr) return;
   mode = "cluster";
-  cluster->peers.UseTls(tls_context);
+  node_cluster->peers.UseTls(tls_context);
 }
 
 std::unique_ptr<resp::Batch> NodeService::MakeBatch(resp::Session& session) {
@@ -38,8 +36,8 @@ std::string NodeService::Info(resp::Arguments sections) const {
   resp::DescribeReplication(*this, text);
   resp::DescribeCpu(text);
   resp::DescribeCommands(command_stats, text);
-  resp::DescribeKeyspace(static_cast<std::uint64_t>(std::max<std::int64_t>(key_count.keys(), 0)),
-                         text);
+  resp::DescribeKeyspace(
+      static_cast<std::uint64_t>(std::max<std::int64_t>(main.key_count.keys(), 0)), text);
   return text.Take();
 }
 

@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "node/cluster.h"
-#include "node/deadlines.h"
-#include "node/key_count.h"
 #include "node/ranges.h"
-#include "resp/server/scan_cursors.h"
+#include "node/table.h"
 #include "resp/server/service.h"
 #include "stout/store.h"
 
 namespace stout::node {
+
+class Tables;
 
 /// The service of stout-node: commands on the keys of a store.
 struct NodeService final : resp::Service {
@@ -30,9 +30,9 @@ struct NodeService final : resp::Service {
   /// The largest value of a client that has a deadline must fit the datalet.
   [[nodiscard]] resp::CommandLimits InputLimits() const override;
 
-  Ranges& ranges;
-  Store& store;
-  Cluster* const cluster;
+  Table main;  ///< the default table
+  /// The other tables. Null: there can be none.
+  Tables* tables = nullptr;
   /// The store that this node serves to the others as stout://. Null: none. It must not be closed
   /// before the connections, nor after their context.
   Store* datalet = nullptr;
@@ -42,9 +42,6 @@ struct NodeService final : resp::Service {
   const std::string boot_id;
   /// How long commands wait for a range that has no owner.
   Duration reply_deadline = std::chrono::seconds(30);
-  resp::ScanCursors cursors;
-  KeyCount key_count;
-  Deadlines deadlines;
 };
 
 }  // namespace stout::node

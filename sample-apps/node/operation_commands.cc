@@ -119,7 +119,7 @@ asio::awaitable<void> OperationCommands::Run(Request& request) {
   std::string reply;
   if (request.command->id == kStoutMove) {
     reply = co_await Move(request);
-  } else if (service_.cluster == nullptr || service_.cluster->members == nullptr) {
+  } else if (table_->cluster == nullptr || table_->cluster->members == nullptr) {
     request.error = kNoMembers;
   } else if (request.command->id == kStoutStatus) {
     reply = co_await Status();
@@ -139,32 +139,9 @@ asio::awaitable<void> OperationCommands::Run(Request& request) {
   request.reply_end = replies_.size();
 }
 
-asio::awaitable<bool> OperationCommands::Read(Request& request, RegistryTable& table) {
-  auto [ec, read] =
-      co_await service_.cluster->registry->AsyncRead(asio::as_tuple(asio::use_awaitable));
-  if (ec)
-    request.error = fmt::format("TRYAGAIN the lease service does not answer: {}", ec.message());
-  table = std::move(read);
-  co_return !ec;
-}
-
-asio::awaitable<bool> OperationCommands::Change(Request& request, RegistryChange change) {
-  if (const auto why = WhyInvalid(change)) {
-    request.error = "ERR " + *why;
-    co_return false;
-  }
-  const auto [ec, answer] = co_await service_.cluster->registry->AsyncChange(
-      std::move(change), asio::as_tuple(asio::use_awaitable));
-  if (ec) {
-    request.error =
-        fmt::format("{} {}", ec == Errc::kUnknown ? "UNKNOWN" : "TRYAGAIN", ec.message());
-  }
-  co_return !ec && answer.outcome == ChangeOutcome::kDone;
-}
-
 asio::awaitable<std::string> OperationCommands::Status() {
-  const Cluster& cluster = *service_.cluster;
-  const auto own = co_await OwnMembers(service_.ranges);
+  const Cluster& cluster = *table_->cluster;
+  const auto own = co_await OwnMembers(table_->ranges);
   const auto records = cluster.members->records();
   const auto table = cluster.server.table();
   json::array ranges;
@@ -194,6 +171,7 @@ asio::awaitable<std::string> OperationCommands::Status() {
     ranges.push_back(std::move(shown));
   }
   json::object status{{"node", cluster.self}, {"mode", nullptr}};
+  if (!table_->name.empty()) status["table"] = table_->name;
   if (records->config) status["mode"] = NameOf(records->config->value.mode);
   status["ranges"] = std::move(ranges);
   co_return json::serialize(status);

@@ -4,9 +4,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
-#include "node/node_service.h"
+#include "node/records.h"
 #include "node/request.h"
+#include "node/table.h"
 #include "resp/server/session.h"
 #include "stout/core/lease_table.h"
 #include "stout/core/registry_table.h"
@@ -20,9 +22,9 @@ namespace stout::node {
 /// Owner: its connection.   Threads: the connection's.
 class OperationCommands {
  public:
-  /// Both outlive it.
-  OperationCommands(NodeService& service, const resp::Session& session)
-      : service_(service), session_(session) {}
+  /// Both outlive it. `table`: as of Router.
+  OperationCommands(Table* const& table, const resp::Session& session)
+      : table_(table), session_(session) {}
 
   /// Returns true if the command is one of these.
   [[nodiscard]] static bool Runs(const Request& request);
@@ -47,12 +49,14 @@ class OperationCommands {
   // Returns the range that the first argument names, or sets request.error.
   [[nodiscard]] std::optional<RangeId> RangeIn(Request& request) const;
 
-  [[nodiscard]] boost::asio::awaitable<bool> Read(Request& request, RegistryTable& table);
-  // Returns true if the change is done. If the record has changed since it was read, there is no
-  // error.
-  [[nodiscard]] boost::asio::awaitable<bool> Change(Request& request, RegistryChange change);
+  [[nodiscard]] boost::asio::awaitable<bool> Read(Request& request, RegistryTable& table) {
+    return ReadRecords(*table_->cluster->registry, request, table);
+  }
+  [[nodiscard]] boost::asio::awaitable<bool> Change(Request& request, RegistryChange change) {
+    return ChangeRecord(*table_->cluster->registry, request, std::move(change));
+  }
 
-  NodeService& service_;
+  Table* const& table_;
   const resp::Session& session_;
   std::string replies_;
 };

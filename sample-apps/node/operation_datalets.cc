@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "node/operation_commands.h"
+#include "node/tables.h"
 #include "resp/server/ascii.h"
 #include "resp/server/integer.h"
 #include "stout/adapters/datalet_url.h"
@@ -79,15 +80,16 @@ bool ReadAdded(Request& request, std::string& id, Datalet& datalet) {
 }
 
 // As stout::WhyUnusable. No thread that serves clients waits for the store.
-asio::awaitable<std::optional<std::string>> WhyUnusable(Cluster& cluster, const std::string& url) {
+asio::awaitable<std::optional<std::string>> WhyUnusable(Table& table, const std::string& url) {
   using Why = std::optional<std::string>;
   co_return co_await Initiate<void(Why)>(
       [&](UniqueFunction<void(Why)> done) {
-        asio::post(cluster.blocking, [url, done = std::move(done)]() mutable {
+        asio::post(table.cluster->blocking, [url, id = table.id, done = std::move(done)]() mutable {
           asio::thread_pool pool(1);  // the node's contexts may end first
-          done(stout::WhyUnusable(url, [&pool](const std::string& each, Diagnostics* why) {
+          const auto open = [&pool](const std::string& each, Diagnostics* why) {
             return OpenStore(each, pool.get_executor(), why);
-          }));
+          };
+          done(stout::WhyUnusable(url, OpenerOf(open, id)));
         });
       },
       asio::use_awaitable);
@@ -134,7 +136,7 @@ asio::awaitable<std::string> OperationCommands::Datalet(Request& request) {
       co_return "";
     }
     std::optional<std::string> why;
-    if (!again) why = co_await WhyUnusable(*service_.cluster, datalet.url);
+    if (!again) why = co_await WhyUnusable(*table_, datalet.url);
     if (why) {
       request.error = fmt::format("ERR the store cannot be a datalet: {}", *why);
       co_return "";

@@ -62,6 +62,10 @@ std::shared_ptr<const resp::Peer> Peers::MakePeer(const std::string& address) co
                   .reports = false};
   resp::AppendAuth({}, password_, &peer.greeting);
   peer.greeting.Add({"STOUT.PEER", "1"});  // a node that is full answers with an error
+  if (!greeting_.empty()) {
+    peer.greeting.Begin(greeting_.size());
+    for (const std::string& word : greeting_) peer.greeting.Argument(word);
+  }
   if (tls_ != nullptr && *tls_) {
     peer.make_tls = [tls = tls_, host = peer.address.host](resp::TlsLayer::Socket& socket) {
       return resp::MakeTlsLayer(socket, **tls, host);

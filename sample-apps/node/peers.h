@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "resp/client/commands.h"
@@ -35,6 +36,9 @@ class Peers {
   /// Call it before the first command. If `tls` is not null then, new connections speak TLS by what
   /// it is at that time. It outlives the commands.
   void UseTls(const std::unique_ptr<boost::asio::ssl::context>& tls) { tls_ = &tls; }
+
+  /// Call it before the first command. New connections begin with this command.
+  void Greet(std::vector<std::string> command) { greeting_ = std::move(command); }
 
   [[nodiscard]] boost::asio::any_io_executor get_executor() const { return executor_; }
 
@@ -71,6 +75,7 @@ class Peers {
   const boost::asio::any_io_executor executor_;
   const std::string password_;
   const Duration timeout_;
+  std::vector<std::string> greeting_;
   const std::unique_ptr<boost::asio::ssl::context>* tls_ = nullptr;
   std::map<std::string, Node, std::less<>> nodes_;  // by address
 };

@@ -24,14 +24,14 @@ namespace asio = boost::asio;
 
 std::optional<RangeId> OperationCommands::RangeIn(Request& request) const {
   const auto range = resp::ParseUnsigned(request.arguments[1]);
-  const std::size_t ranges = service_.cluster->server.table()->ranges.size();
+  const std::size_t ranges = table_->cluster->server.table()->ranges.size();
   if (range && *range < ranges) return static_cast<RangeId>(*range);
   request.error = fmt::format("ERR there is no such range: use a number below {}", ranges);
   return std::nullopt;
 }
 
 asio::awaitable<std::string> OperationCommands::Move(Request& request) {
-  if (service_.cluster == nullptr) {
+  if (table_->cluster == nullptr) {
     request.error = "ERR this node is alone: start it and others with --join";
     co_return "";
   }
@@ -39,7 +39,7 @@ asio::awaitable<std::string> OperationCommands::Move(Request& request) {
   if (!range) co_return "";
   std::optional<std::string> node;
   if (!resp::EqualIgnoringCase(request.arguments[2], "AUTO")) {
-    const auto table = service_.cluster->server.table();
+    const auto table = table_->cluster->server.table();
     const auto& members = table->members;
     // CLUSTER NODES shows an IPv6 address without brackets.
     const auto named = std::find_if(members.begin(), members.end(), [&](const auto& member) {
@@ -58,10 +58,10 @@ asio::awaitable<std::string> OperationCommands::Move(Request& request) {
 }
 
 asio::awaitable<std::string> OperationCommands::Force(Request& request) {
-  const Cluster& cluster = *service_.cluster;
+  const Cluster& cluster = *table_->cluster;
   const auto range = RangeIn(request);
   if (!range) co_return "";
-  const auto lease = service_.ranges.LeaseOf(*range);
+  const auto lease = table_->ranges.LeaseOf(*range);
   if (!lease) {
     request.error = "TRYAGAIN no node owns the range at present: repeat";
     co_return "";

@@ -80,8 +80,8 @@ std::int64_t ToInteger(std::string_view reply) {
 
 }  // namespace
 
-Router::Router(NodeService& service, const resp::Session& session)
-    : service_(service), session_(session) {}
+Router::Router(NodeService& service, Table* const& table, const resp::Session& session)
+    : service_(service), table_(table), session_(session) {}
 
 Router::~Router() = default;
 
@@ -123,7 +123,7 @@ void Router::Place(Request& request) {
 std::optional<RangeId> Router::RangeOf(const Request& request) const {
   std::optional<RangeId> range;
   const auto same = [&](KeyView key) {
-    const RangeId found = service_.ranges.RangeOf(key);
+    const RangeId found = table_->ranges.RangeOf(key);
     if (!range) range = found;
     return *range == found;
   };
@@ -229,9 +229,9 @@ asio::awaitable<void> Router::RunGroup(Group& group) {
   for (std::uint32_t failures = 1;; ++failures) {
     co_await RunHere(group);
     KeepDisplaced(group.left);
-    if (group.left.empty() || service_.cluster == nullptr) break;
-    const auto lease = service_.ranges.LeaseOf(group.range);
-    const bool elsewhere = lease && lease->address != service_.cluster->self;
+    if (group.left.empty() || table_->cluster == nullptr) break;
+    const auto lease = table_->ranges.LeaseOf(group.range);
+    const bool elsewhere = lease && lease->address != table_->cluster->self;
     if (group.epoch != 0) {
       if (lease && (elsewhere || lease->epoch > group.epoch)) Redirect(group, lease->address);
     } else if (elsewhere) {
@@ -241,7 +241,7 @@ asio::awaitable<void> Router::RunGroup(Group& group) {
       if (!group.left.empty()) co_await Forward(group, *lease);
       KeepDisplaced(group.left);
     }
-    if (group.left.empty() || resp::Now() >= deadline || service_.cluster->leaving) break;
+    if (group.left.empty() || resp::Now() >= deadline || table_->cluster->leaving) break;
     asio::steady_timer pause(co_await asio::this_coro::executor,
                              kLookAgain.Pause(failures, random));
     boost::system::error_code ignored;
@@ -254,12 +254,12 @@ asio::awaitable<void> Router::RunHere(Group& group) {
   for (Request* const request : group.left) Reset(*request);
   co_await Initiate<void()>(
       [&](UniqueFunction<void()> done) {
-        service_.ranges.Run(group.range, [&, done = std::move(done)](
-                                             const RangeServer::Served& served) mutable {
+        table_->ranges.Run(group.range, [&, done = std::move(done)](
+                                            const RangeServer::Served& served) mutable {
           if (served && (group.epoch == 0 || group.epoch == served->epoch)) {
             group.execution.emplace(served, group.left,
                                     Limits{service_.limits.commands.max_bulk, group.max_replies},
-                                    service_.deadlines, session_.version, group.replies);
+                                    table_->deadlines, session_.version, group.replies);
             return group.execution->Start(std::move(done));
           }
           for (Request* const request : group.left) {
@@ -271,8 +271,7 @@ asio::awaitable<void> Router::RunHere(Group& group) {
       },
       asio::use_awaitable);
   if (!group.execution) co_return;
-  if (const ServedRange* const served = group.execution->fenced())
-    service_.ranges.OnFenced(*served);
+  if (const ServedRange* const served = group.execution->fenced()) table_->ranges.OnFenced(*served);
   group.execution.reset();
 }
 
@@ -280,7 +279,7 @@ asio::awaitable<void> Router::Forward(Group& group, const Lease& owner) {
   resp::Commands commands;
   commands.Add({"STOUT.PEER", std::to_string(owner.epoch)});
   for (const Request* const request : group.left) AddForwarded(*request, commands);
-  const resp::Outcome outcome = co_await service_.cluster->peers.Run(owner.address, commands);
+  const resp::Outcome outcome = co_await table_->cluster->peers.Run(owner.address, commands);
   const bool answered = outcome.errc == Errc::kOk && !outcome.replies.front().error();
   const std::string& why =
       outcome.errc == Errc::kOk && !answered ? outcome.replies.front().text : outcome.message;

@@ -30,8 +30,8 @@ namespace stout::node {
 /// Owner: its connection.   Threads: the connection's.
 class Router {
  public:
-  /// Both outlive it.
-  Router(NodeService& service, const resp::Session& session);
+  /// All outlive it. `table`: of the connection, which may change between two runs.
+  Router(NodeService& service, Table* const& table, const resp::Session& session);
   Router(const Router&) = delete;
   Router& operator=(const Router&) = delete;
   ~Router();
@@ -69,6 +69,7 @@ class Router {
   static void Redirect(Group& group, const std::string& owner);
 
   NodeService& service_;
+  Table* const& table_;
   const resp::Session& session_;
   bool redirects_ = false;
   std::vector<std::unique_ptr<Group>> groups_;  // the first `used_` are those of this batch

@@ -28,6 +28,7 @@
 #include "node/node_monitor.h"
 #include "node/node_service.h"
 #include "node/open_datalet.h"
+#include "node/tables.h"
 #include "program/process.h"
 #include "program/shutdown.h"
 #include "resp/server/listener.h"
@@ -36,6 +37,7 @@
 #include "stout/adapters/open_lease_service.h"
 #include "stout/adapters/open_store.h"
 #include "stout/adapters/store_url.h"
+#include "stout/sharded.h"
 
 namespace stout::node {
 namespace {
@@ -87,6 +89,7 @@ void WarnAboutStore(const StoreTraits& traits) {
 // What only a node of a deployment has.
 struct Membership {
   MemberScan* scan = nullptr;  // closed once nothing runs
+  Tables* tables = nullptr;    // started when the node serves
   Store* datalet = nullptr;    // served to other nodes
   std::string data_id{};       // of the datalet, if it is durable
   // Datalets of other nodes are met as this service would be.
@@ -118,27 +121,38 @@ int Serve(const Config& config, asio::io_context& clients, asio::io_context& key
   const program::Address listening{config.listen.host, service.port};
   const bool advertised = !config.advertise.host.empty();
   Runners key_runners(keys, config.threads);
-  const std::string problem = keyspace.Open((advertised ? config.advertise : listening).Text());
+  const std::string self = (advertised ? config.advertise : listening).Text();
+  const std::string problem = keyspace.Open(self);
   if (!problem.empty()) {
     spdlog::error("{}", problem);
     return EXIT_FAILURE;
   }
+  Tables* const tables = membership.tables;
   const NodeMonitor::Shown shown(monitor, service, clients);
   program::Shutdown shutdown(
       clients, config.drain_timeout,
       [&](Keyspace::Done done) {
         monitor.BeginDrain();
-        keyspace.Leave([&, done = std::move(done)]() mutable {
+        const auto left = internal::Join::Of(2, [&, done = std::move(done)](ErrorCode) mutable {
           listener.Drain(
               [&, done = std::move(done)]() mutable { keyspace.Drain(std::move(done)); });
         });
+        keyspace.Leave([left] { left->Finish({}); });
+        tables != nullptr ? tables->Leave([left] { left->Finish({}); }) : left->Finish({});
       },
-      [&](Keyspace::Done done) { keyspace.Close(std::move(done)); });
+      [&](Keyspace::Done done) {
+        if (tables == nullptr) return keyspace.Close(std::move(done));
+        const auto closed = internal::Join::Of(2, std::move(done));
+        keyspace.Close([closed](ErrorCode ec) { closed->Finish(ec); });
+        tables->Close([closed](ErrorCode ec) { closed->Finish(ec); });
+      });
+  if (tables != nullptr) tables->Start(service, self);
   if (store.traits().scans && store.traits().opaque_values) {
-    service.deadlines.shared = keyspace.cluster() != nullptr;
-    asio::co_spawn(clients,
-                   SweepForever(keyspace.ranges(), store, service.deadlines, config.sweep_interval),
-                   asio::detached);
+    service.main.deadlines.shared = keyspace.cluster() != nullptr;
+    asio::co_spawn(
+        clients,
+        SweepForever(keyspace.ranges(), store, service.main.deadlines, config.sweep_interval),
+        asio::detached);
   }
   Runners client_runner(clients, &clients == &keys ? 0 : 1);
   asio::post(clients, [&listener] { listener.Start(); });
@@ -150,6 +164,7 @@ int Serve(const Config& config, asio::io_context& clients, asio::io_context& key
   fmt::print("listening on {}\n", listening.Text());
   std::fflush(stdout);
   const int code = shutdown.Wait();
+  if (tables != nullptr) tables->Stop();
   // Their handlers use what is destroyed now.
   client_runner.Stop();
   key_runners.Stop();
@@ -202,20 +217,18 @@ int RunMember(Config& config, asio::io_context& clients, asio::io_context& keys,
   config.ranges = agreed->ranges;
   std::atomic<NodeService*> service = nullptr;
   membership.service = &service;
-  auto keyspace =
-      MakeMember(keys.get_executor(), clients.get_executor(), datalet.get(), std::move(*leases),
-                 config, *agreed, [&service, &keys](const std::string& url, Diagnostics* why_not) {
-                   return OpenDatalet(url, *service, keys.get_executor(), why_not);
-                 });
-  MemberRanges& members = *keyspace->cluster()->members;
-  const Cluster* const cluster = keyspace->cluster();
-  MemberScan scan(
-      SlotPartition(agreed->ranges), config.scope,
-      [&members, cluster] { return cluster->server.joined() ? members.records() : nullptr; },
-      [&members](const std::string& id) { return members.StoreOf(id); },
-      [cluster] { return cluster->self; });
-  membership.scan = &scan;
-  return Serve(config, clients, keys, scan, std::move(keyspace), monitor, membership);
+  const DataletOpener open = [&service, &keys](const std::string& url, Diagnostics* why_not) {
+    return OpenDatalet(url, *service, keys.get_executor(), why_not);
+  };
+  auto keyspace = MakeMember(keys.get_executor(), clients.get_executor(), datalet.get(),
+                             std::move(*leases), config, *agreed, open);
+  Cluster& cluster = *keyspace->cluster();
+  const auto scan = MakeScan(config, cluster);
+  membership.scan = scan.get();
+  Tables tables({config, keys.get_executor(), clients.get_executor(), *cluster.registry,
+                 datalet.get(), open});
+  membership.tables = &tables;
+  return Serve(config, clients, keys, *scan, std::move(keyspace), monitor, membership);
 }
 
 int Run(Config& config) {

@@ -50,6 +50,7 @@ class Transaction {
   /// Notes the state that a key has now, unless it is watched already. Returns false, and changes
   /// nothing, if the watched keys would exceed `max_bytes`.
   [[nodiscard]] bool Watch(KeyView key, const KeyState& now, std::size_t max_bytes);
+  [[nodiscard]] bool watches() const { return !watched_.empty(); }
   /// Watches no key any more. Returns those that it did.
   Watched Unwatch();
 

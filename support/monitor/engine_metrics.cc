@@ -122,6 +122,7 @@ void ForEachReason(const LaneStats& lane, auto visit) {
 Labels LabelsOf(const ShardSnapshot& shard) {
   Labels labels{{"shard", std::to_string(shard.shard)}};
   if (!shard.member.empty()) labels.push_back({"member", shard.member});
+  if (!shard.table.empty()) labels.push_back({"table", shard.table});
   return labels;
 }
 
@@ -214,6 +215,7 @@ json::object ToObject(const ShardSnapshot& shard) {
   json::object object = ToObject(kShardScalars, shard);
   object["shard"] = shard.shard;
   if (!shard.member.empty()) object["member"] = shard.member;
+  if (!shard.table.empty()) object["table"] = shard.table;
   object[kReplyLatency.name] = ToObject(kReplyLatency.get(shard.engine), kReplyLatency.unit);
   json::array lanes;
   for (const LaneStats& lane : shard.engine.lanes) lanes.push_back(ToObject(lane));

@@ -17,6 +17,7 @@ struct ShardSnapshot {
   std::size_t cached_bytes = 0;
   std::size_t lent_bytes = 0;
   std::string member{};  ///< the name of its store; empty if the shard has one store only
+  std::string table{};   ///< to which its keys belong; empty: the default table
 };
 
 /// Appends all metrics of the shards; sample-apps/docstore/README.md has their names and units.

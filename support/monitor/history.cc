@@ -131,6 +131,11 @@ bool IsRun(const json::value& value) {
          std::all_of(series->get_array().begin(), series->get_array().end(), IsSeries);
 }
 
+// Ranges of several tables have the same numbers and members.
+std::string StoreIn(const ShardSnapshot& shard) {
+  return shard.table.empty() ? shard.member : shard.table + ':' + shard.member;
+}
+
 }  // namespace
 
 // --- History ------------------------------------------------------------------------------------
@@ -199,7 +204,7 @@ struct History::Steps {
 
 const EngineStats& History::Before(const ShardSnapshot& shard) const {
   const auto before = std::find_if(before_.begin(), before_.end(), [&](const ShardSnapshot& one) {
-    return one.shard == shard.shard && one.member == shard.member;
+    return one.shard == shard.shard && one.member == shard.member && one.table == shard.table;
   });
   static const EngineStats fresh;
   return before != before_.end() && IsLaterState(shard.engine, before->engine) ? before->engine
@@ -219,7 +224,7 @@ void History::Add(Duration now, std::vector<ShardSnapshot> shards, std::uint64_t
       const Step<LaneStats> step = {
           engine.before->lanes.empty() ? &fresh : &engine.before->lanes[i], &shard.engine.lanes[i]};
       all.lanes.push_back(step);
-      const std::tuple place(shard.shard, shard.member, i);
+      const std::tuple place(shard.shard, StoreIn(shard), i);
       if (lanes_.size() >= kMaxLanes && !lanes_.contains(place)) continue;
       Lane& lane = lanes_[place];
       lane.policy = step.now->policy;

@@ -100,6 +100,9 @@ TEST_CASE("blowfish: the place of a scan", "[blowfish]") {
     CHECK(place->after == after);
   }
   CHECK(ScanPlace::Decode("", 4)->shard == 0);
+  CHECK(ScanPlace::Decode("kkey\0"s, 1)->after == "key");
+  CHECK_FALSE(ScanPlace::Decode("kkey\0"s, 4));
+  CHECK_FALSE(ScanPlace::Decode("kkey", 1));
   for (const char* cursor : {"b", "b4:", "b1", "b1:k", "b-1:", "b:", "k1:", "1:", "b1.k"}) {
     CAPTURE(cursor);
     CHECK_FALSE(ScanPlace::Decode(cursor, 4));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/asio/use_future.hpp>
 #include <chrono>
 #include <memory>
 #include <stdexcept>
@@ -7,6 +8,7 @@
 #include "store_fixture.h"
 #include "store_test_support.h"
 #include "stout/adapters/faulty_store.h"
+#include "stout/adapters/key_prefix_store.h"
 #include "stout/adapters/memory_store.h"
 #include "tests/support/type_list.h"
 #ifdef STOUT_HAS_BLOWFISH
@@ -52,6 +54,19 @@ class FaultlessMemory : public FixtureBase {
  public:
   FaultlessMemory() {
     store_ = std::make_unique<FaultyStore>(executor(), std::make_unique<MemoryStore>(executor()));
+  }
+};
+
+// A part of a store that has other keys, too.
+class PartOfMemory : public FixtureBase {
+ public:
+  PartOfMemory() {
+    const auto whole = std::make_shared<MemoryStore>(executor());
+    for (const char* key : {"", "part", "part!!", "parts", "z"}) {
+      const WriteBatch batch = Batch(1, {Put(key, "other", 1)});
+      (void)whole->AsyncWrite(batch, boost::asio::use_future).get();
+    }
+    store_ = std::make_unique<KeyPrefixStore>(whole, "part!?");
   }
 };
 
@@ -303,7 +318,7 @@ using ServedRocksDb = ServedBy<RocksDb>;
 #define STOUT_TEST_BLOWFISH
 #define STOUT_TEST_WATCHED_BLOWFISH
 #endif
-#define STOUT_TEST_VOLATILE_STORES Memory, SlowMemory, FaultlessMemory
+#define STOUT_TEST_VOLATILE_STORES Memory, SlowMemory, FaultlessMemory, PartOfMemory
 #define STOUT_TEST_COMPARING_STORES                                                  \
   STOUT_TEST_VOLATILE_STORES STOUT_TEST_ROCKSDB STOUT_TEST_POSTGRES STOUT_TEST_REDIS \
       STOUT_TEST_BLOWFISH STOUT_TEST_SERVED_MEMORY STOUT_TEST_SERVED_ROCKSDB

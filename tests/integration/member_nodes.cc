@@ -165,11 +165,11 @@ bool Progress(MemberNodes& nodes, const LoadThreads& load, std::uint64_t operati
 
 MemberRun RunUnderLoad(MemberNodes& nodes, const std::string& name,
                        const std::function<void(const LoadThreads&)>& events,
-                       std::vector<int> readers) {
+                       std::vector<int> readers, const ChaosProtocol& protocol) {
   MemberRun run;
   const std::uint64_t seed = Rounds("STOUT_CHAOS_SEED", 1);
   {
-    LoadThreads load({.seed = seed, .ports = nodes.ports(), .keys = kKeys});
+    LoadThreads load({.seed = seed, .ports = nodes.ports(), .keys = kKeys, .protocol = &protocol});
     run.served = Progress(nodes, load, 200);
     events(load);
     load.Stop();
@@ -177,7 +177,7 @@ MemberRun RunUnderLoad(MemberNodes& nodes, const std::string& name,
     run.history = load.History();
   }
   ChaosClient reader(-1, seed, readers.empty() ? nodes.ports() : std::move(readers), kKeys,
-                     kRespProtocol);
+                     protocol);
   for (int key = 0; key < kKeys; ++key) {
     if (!Eventually([&] { return reader.Read(key); })) run.recovered = false;
   }

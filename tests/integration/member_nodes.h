@@ -109,7 +109,8 @@ struct MemberRun {
 // nodes at `readers`, by default all. `name`: of what is kept of a run that is not linearizable.
 [[nodiscard]] MemberRun RunUnderLoad(MemberNodes& nodes, const std::string& name,
                                      const std::function<void(const LoadThreads&)>& events,
-                                     std::vector<int> readers = {});
+                                     std::vector<int> readers = {},
+                                     const ChaosProtocol& protocol = kRespProtocol);
 
 // Requires of a run that no operation went wrong for a client, except those that failed.
 void CheckRun(const MemberRun& run);

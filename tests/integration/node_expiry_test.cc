@@ -146,7 +146,7 @@ TEST_CASE("a value that looks like one with a deadline is a value like any", "[n
 
 TEST_CASE("all commands of a transaction see one time", "[node][expiry]") {
   TimedWorld world;
-  world.node.service.deadlines.now = [&world] { return world.now++; };  // each look takes time
+  world.node.service.main.deadlines.now = [&world] { return world.now++; };  // each look takes time
   const std::vector<Words> commands = {{"MULTI"},     {"SET", "k", "v", "PX", "1"},
                                        {"PTTL", "k"}, {"PTTL", "k"},
                                        {"GET", "k"},  {"EXEC"}};
@@ -216,7 +216,7 @@ TEST_CASE("commands of expiry answer as redis's do", "[node][expiry][differentia
   const test::RedisServer redis;
   test::RespClient theirs(redis.port());
   TimedWorld world;
-  world.node.service.deadlines.now = UnixMilliseconds;
+  world.node.service.main.deadlines.now = UnixMilliseconds;
   const std::string last = std::to_string(std::numeric_limits<std::int64_t>::max());
   const std::string first = std::to_string(std::numeric_limits<std::int64_t>::min());
   for (const char* const name : {"EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT"}) {

@@ -34,11 +34,11 @@ TEST_CASE("a sweep deletes the keys that have expired, and no others", "[node][e
   CHECK(world.store.Stored("0") == "(none)");
   CHECK(world.store.Stored("1") == Dated("v", kStart + 100));
   CHECK(world.store.Stored("bare") == "v");
-  CHECK(node.service.deadlines.earliest == kStart + 100);
+  CHECK(node.service.main.deadlines.earliest == kStart + 100);
   world.now += 1000;
   node.SweepNow();
   CHECK(Connection(node).Do({"DBSIZE"}) == ":1");
-  CHECK(node.service.deadlines.earliest == std::numeric_limits<std::int64_t>::max());
+  CHECK(node.service.main.deadlines.earliest == std::numeric_limits<std::int64_t>::max());
 }
 
 TEST_CASE("a sweep spares a key that is renewed while it reads the store", "[node][expiry]") {
@@ -63,13 +63,13 @@ TEST_CASE("a sweep is left out while no key can have expired", "[node][expiry]")
   int sweeps = 0;
   int looks = 0;
   // The clock is looked at once before each sweep that is due.
-  world.node.service.deadlines.now = [&] {
+  world.node.service.main.deadlines.now = [&] {
     ++looks;
     return world.now;
   };
   CHECK(world.Do({"SET", "k", "v"}) == "+OK");
   asio::co_spawn(world.node.map.get_executor(),
-                 SweepForever(world.node.ranges, world.store, world.node.service.deadlines,
+                 SweepForever(world.node.ranges, world.store, world.node.service.main.deadlines,
                               std::chrono::milliseconds(1)),
                  asio::detached);
   const auto look = [&](int times) {
@@ -97,11 +97,11 @@ TEST_CASE("a sweep that fails is repeated, and the node goes on", "[node][expiry
   world.store.scan_fails = true;
   world.node.SweepNow();
   CHECK(world.store.Stored("k") == Dated("v", kStart + 1));
-  CHECK(world.node.service.deadlines.earliest == 0);
+  CHECK(world.node.service.main.deadlines.earliest == 0);
   world.store.scan_fails = false;
   world.node.Close();
   world.node.SweepNow();
-  CHECK(world.node.service.deadlines.earliest == 0);
+  CHECK(world.node.service.main.deadlines.earliest == 0);
   TimedNode next(world.context, world.store, world.now, 2);
   next.SweepNow();
   CHECK(world.store.Stored("k") == "(none)");

@@ -102,7 +102,7 @@ struct TimedNode {
         service(ranges, store, nullptr, ""),
         node_store(store) {
     map.interposer().OpenWithEpoch(epoch);
-    service.deadlines.now = [&now] { return now; };
+    service.main.deadlines.now = [&now] { return now; };
   }
 
   void Await(asio::awaitable<void> work) {
@@ -124,7 +124,7 @@ struct TimedNode {
   }
   // Until its deletes are durable, too.
   void SweepNow() {
-    Await(Sweep(ranges, node_store, service.deadlines, Duration::zero()));
+    Await(Sweep(ranges, node_store, service.main.deadlines, Duration::zero()));
     context.restart();
     context.poll();
   }

@@ -94,6 +94,10 @@ ChaosAnswer ChaosClient::Exchange(int port, const Operation& op) {
     const int connected = Connect(port);
     if (connected < 0) return {.outcome = Outcome::kFail};
     socket = sockets_.emplace(port, connected).first;
+    if (!Greet(connected)) {
+      Forget(port);
+      return {.outcome = Outcome::kFail};
+    }
   }
   const std::string request = protocol_.request(op);
   const auto size = static_cast<ssize_t>(request.size());
@@ -102,6 +106,15 @@ ChaosAnswer ChaosClient::Exchange(int port, const Operation& op) {
     answer = Receive(socket->second, op);
   if (answer.closes) Forget(port);
   return answer;
+}
+
+bool ChaosClient::Greet(int socket) const {
+  const std::string& greeting = protocol_.greeting;
+  if (greeting.empty()) return true;
+  const auto size = static_cast<ssize_t>(greeting.size());
+  std::array<char, 5> answer{};
+  return ::send(socket, greeting.data(), greeting.size(), MSG_NOSIGNAL) == size &&
+         ::recv(socket, answer.data(), answer.size(), MSG_WAITALL) == 5 && answer[0] == '+';
 }
 
 ChaosAnswer ChaosClient::Receive(int socket, const Operation& op) const {

@@ -30,6 +30,8 @@ struct ChaosProtocol {
   /// Nullopt if the text is not a whole answer.
   std::optional<ChaosAnswer> (*answer)(const std::string& text, const Operation& op);
   bool increments;  ///< A quarter of the keys are counters.
+  /// Sent first on each connection, which is of no use unless the answer is "+OK". Empty: nothing.
+  std::string greeting{};
 };
 
 /// Document servers: one section of a document is one key. 200, 201, 204 and 404 are kOk, and a
@@ -63,6 +65,7 @@ class ChaosClient {
   bool Do(Operation::Kind kind, int key);
   [[nodiscard]] ChaosAnswer Exchange(int port, const Operation& op);
   [[nodiscard]] ChaosAnswer Receive(int socket, const Operation& op) const;
+  [[nodiscard]] bool Greet(int socket) const;
   void Forget(int port);
 
   const ChaosProtocol& protocol_;

@@ -68,6 +68,14 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     });
   }
 
+  void Rest() {
+    Post([self = shared_from_this()] {
+      self->watches_ = {};
+      self->stopped_ = true;
+      self->timer_.cancel();
+    });
+  }
+
   // Requires that the maps and stores are no longer used.
   void Stop() {
     watches_ = {};
@@ -362,6 +370,8 @@ MemberRanges::~MemberRanges() { impl_->Stop(); }
 void MemberRanges::Start(std::vector<OwnDatalet> own, std::function<SessionId()> session) {
   impl_->Start(std::move(own), std::move(session));
 }
+
+void MemberRanges::Rest() { impl_->Rest(); }
 
 void MemberRanges::Make(RangeId range, Epoch epoch, UniqueFunction<void()> on_given_up,
                         RangeHandler handler) {

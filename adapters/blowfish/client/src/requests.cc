@@ -63,6 +63,10 @@ Commands EncodeRead(std::span<const std::string> keys, std::span<const std::uint
 std::optional<ScanPlace> ScanPlace::Decode(std::string_view cursor, LaneId shards) {
   ScanPlace place;
   if (cursor.empty()) return place;
+  if (shards == 1 && cursor.front() == 'k' && cursor.size() > 1 && cursor.back() == '\0') {
+    place.after = cursor.substr(1, cursor.size() - 2);  // of ScanPage::CursorBehind
+    return place;
+  }
   if (cursor.front() != 'b') return std::nullopt;
   const char* const end = cursor.data() + cursor.size();
   const auto [last, ec] = std::from_chars(cursor.data() + 1, end, place.shard);

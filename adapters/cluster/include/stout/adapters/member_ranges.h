@@ -93,6 +93,10 @@ class MemberRanges final : public RangeSource {
   /// Follows the registry, and adds `own` to it while `session` is not zero. Call it once.
   void Start(std::vector<OwnDatalet> own, std::function<SessionId()> session);
 
+  /// Follows the registry and asks the datalets no more. Call it when the server has left: a range
+  /// that is ordered after it is not made.
+  void Rest();
+
   void Make(RangeId range, Epoch epoch, UniqueFunction<void()> on_given_up,
             RangeHandler handler) override;
   /// How long no datalet has answered; or, if this node gave up a range for this, how long one that

@@ -36,6 +36,7 @@ class ScanPage {
   [[nodiscard]] bool full() const { return result_.keys.size() >= limit_ || bytes_ >= kMaxBytes; }
 
   /// The cursor of a store in byte order is "k" and the first key that the next page may have.
+  /// Every ordered store takes this one, also if it makes other cursors itself.
   [[nodiscard]] static std::string CursorBehind(std::string_view key) {
     return 'k' + std::string(key) + '\0';
   }

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "stout/store.h"
+
+namespace stout {
+
+/// A part of a store: the keys that begin with a prefix, which its users do not see.
+///
+///     KeyPrefixStore orders(std::make_shared<MemoryStore>(executor), "orders!");
+///
+/// Epochs and scopes are those of the whole store: users of several parts use different scopes. A
+/// scan of an ordered store reads the part only; one of any other store reads the whole store. Each
+/// batch is copied, because its keys become longer.
+///
+/// Owner: shares the store.
+/// Threads: any.
+/// Errors: those of the store.
+class KeyPrefixStore final : public Store {
+ public:
+  /// `prefix`: not empty.
+  KeyPrefixStore(std::shared_ptr<Store> store, std::string prefix)
+      : store_(std::move(store)), prefix_(std::move(prefix)) {}
+
+  [[nodiscard]] const StoreTraits& traits() const override { return store_->traits(); }
+  [[nodiscard]] LaneId PartitionOf(KeyView key) const override {
+    return store_->PartitionOf(Outer(key));
+  }
+  void Write(const WriteBatch& batch, WriteHandler handler) override;
+  void Read(const ReadBatch& batch, ReadHandler handler) override;
+  void NewEpoch(EpochHandler handler) override { store_->NewEpoch(std::move(handler)); }
+  void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override {
+    store_->Fence(scope, epoch, std::move(handler));
+  }
+  void Scan(const ScanRequest& request, ScanHandler handler) override;
+
+ private:
+  [[nodiscard]] std::string Outer(KeyView key) const { return prefix_ + std::string(key); }
+
+  const std::shared_ptr<Store> store_;
+  const std::string prefix_;
+};
+
+}  // namespace stout

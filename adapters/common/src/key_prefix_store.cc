@@ -1,0 +1,43 @@
+#include "stout/adapters/key_prefix_store.h"
+
+#include <vector>
+
+#include "stout/adapters/scan_page.h"
+
+namespace stout {
+
+void KeyPrefixStore::Write(const WriteBatch& batch, WriteHandler handler) {
+  auto copy = std::make_unique<WriteBatch>(batch);
+  for (WriteItem& item : copy->items) item.key = Outer(item.key);
+  copy->bytes += prefix_.size() * copy->items.size();
+  const WriteBatch& outer = *copy;  // lives in the handler
+  store_->Write(outer, [copy = std::move(copy), handler = std::move(handler)](
+                           WriteResult result) mutable { handler(std::move(result)); });
+}
+
+void KeyPrefixStore::Read(const ReadBatch& batch, ReadHandler handler) {
+  auto copy = std::make_unique<ReadBatch>(batch);
+  for (std::string& key : copy->keys) key = Outer(key);
+  const ReadBatch& outer = *copy;  // lives in the handler
+  store_->Read(outer, [copy = std::move(copy), handler = std::move(handler)](
+                          ReadResult result) mutable { handler(std::move(result)); });
+}
+
+void KeyPrefixStore::Scan(const ScanRequest& request, ScanHandler handler) {
+  ScanRequest outer = request;
+  const bool ordered = traits().ordered;
+  // Before the first key, which is the prefix itself.
+  if (ordered && outer.cursor.empty())
+    outer.cursor = ScanPage::CursorBehind(KeyView(prefix_).substr(0, prefix_.size() - 1));
+  store_->Scan(
+      outer, [ordered, prefix = prefix_, handler = std::move(handler)](ScanResult result) mutable {
+        const bool beyond = ordered && !result.keys.empty() && result.keys.back().key > prefix &&
+                            !result.keys.back().key.starts_with(prefix);
+        if (beyond) result.cursor.clear();
+        std::erase_if(result.keys, [&](const auto& each) { return !each.key.starts_with(prefix); });
+        for (ScannedKey& each : result.keys) each.key.erase(0, prefix.size());
+        handler(std::move(result));
+      });
+}
+
+}  // namespace stout

@@ -1,0 +1,247 @@
+// Goal: the tables of a deployment have keys, a mode and owners of their own, through any node, and
+// through the loss of nodes.
+// Method: real processes, as in node_members_test.cc.
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/integration/member_nodes.h"
+#include "tests/support/catch.h"
+#include "tests/support/eventually.h"
+#include "tests/support/resp_client.h"
+
+namespace stout::test {
+namespace {
+
+using Catch::Contains;
+using Client = std::unique_ptr<RespClient>;
+
+// A connection that uses a table.
+Client Using(int port, const std::string& table) {
+  auto client = std::make_unique<RespClient>(port);
+  REQUIRE(Eventually([&] { return client->Do({"STOUT.TABLE", "USE", table}) == "+OK"; }));
+  return client;
+}
+
+std::vector<Client> UsingAll(const MemberNodes& nodes, const std::string& table) {
+  std::vector<Client> clients;
+  for (const int port : nodes.ports()) clients.push_back(Using(port, table));
+  return clients;
+}
+
+bool Lists(int port, const std::string& text) {
+  return MemberNodes::Ask(port, {"STOUT.TABLE", "LIST"}).find(text) != std::string::npos;
+}
+
+constexpr std::size_t kTableRanges = 4;
+
+// Waits until each range of the table has all members, by the report of a node.
+bool AwaitTable(MemberNodes& nodes, std::size_t node, const std::string& table) {
+  const auto members_in = [&]() -> std::size_t {
+    RespClient client(nodes.ports()[node]);
+    if (client.Do({"STOUT.TABLE", "USE", table}) != "+OK") return 0;
+    const std::string status = client.Do({"STOUT.STATUS"});
+    const std::string in = "\"state\":\"in\"";
+    std::size_t count = 0;
+    for (auto at = status.find(in); at != std::string::npos; at = status.find(in, at + 1)) ++count;
+    return count;
+  };
+  return nodes.Await([&] {
+    try {
+      return members_in() == kTableRanges * nodes.size();
+    } catch (const std::exception&) {  // it does not serve yet
+      return false;
+    }
+  });
+}
+
+// Returns the reply of a node that was asked to create a table.
+std::string Create(MemberNodes& nodes, const std::string& table,
+                   const std::string& mode = "ms+sc") {
+  const std::string reply = MemberNodes::Ask(
+      nodes.ports()[0],
+      {"STOUT.TABLE", "CREATE", table, "MODE", mode, "RANGES", std::to_string(kTableRanges)});
+  if (reply == "+OK") CHECK(AwaitTable(nodes, 0, table));
+  return reply;
+}
+
+TEST_CASE("tables have keys of their own, through every node", "[node][members][tables]") {
+  MemberNodes nodes;
+  RespClient first(nodes.ports()[0]);
+  CHECK(Create(nodes, "orders") == "+OK");
+  CHECK(Create(nodes, "carts", "ms+ec") == "+OK");
+  const auto orders = UsingAll(nodes, "orders");
+  const auto carts = UsingAll(nodes, "carts");
+  for (int i = 0; i < 20; ++i) {  // in several ranges
+    const std::string key = fmt::format("key{}", i);
+    CAPTURE(key);
+    CHECK(orders[0]->Do({"SET", key, "of orders"}) == "+OK");
+    CHECK(carts[1]->Do({"GET", key}) == "(nil)");
+    CHECK(first.Do({"GET", key}) == "(nil)");
+    CHECK(carts[2]->Do({"SET", key, "of carts"}) == "+OK");
+    CHECK(first.Do({"SET", key, "of none"}) == "+OK");
+    CHECK(orders[1]->Do({"GET", key}) == "$of orders");
+    CHECK(carts[0]->Do({"GET", key}) == "$of carts");
+  }
+  CHECK(orders[1]->Do({"DEL", "key0", "key1"}) == ":2");
+  CHECK(orders[2]->Do({"DBSIZE"}) == ":18");
+  CHECK(carts[2]->Do({"DBSIZE"}) == ":20");
+  CHECK(first.Do({"DBSIZE"}) == ":20");
+  CHECK(orders[0]->Do({"SCAN", "0", "MATCH", "key7", "COUNT", "100"}) == "[$0, [$key7]]");
+
+  // The datalets have all of it, so that the tables could mix.
+  const std::string raw = first.Do({"STOUT.SCAN", "0", "1000", "VALUES"});
+  CHECK_THAT(raw, Contains("of orders") && Contains("of carts") && Contains("of none"));
+
+  // Each has a mode of its own.
+  CHECK(orders[1]->Do({"STOUT.MODE"}) == "$ms+sc");
+  CHECK(carts[1]->Do({"STOUT.MODE"}) == "$ms+ec");
+  CHECK_THAT(carts[0]->Do({"STOUT.STATUS"}), Contains("\"table\":\"carts\"") &&
+                                                 Contains("\"mode\":\"ms+ec\"") &&
+                                                 !Contains("\"mode\":\"ms+sc\""));
+  CHECK(orders[2]->Do({"STOUT.MODE", "ms+ec"}) == "+OK");
+  CHECK(nodes.Await([&] { return orders[0]->Do({"STOUT.MODE"}) == "$ms+ec"; }));
+  CHECK(first.Do({"STOUT.MODE"}) == "$ms+sc");
+
+  CHECK(carts[1]->Do({"FLUSHALL"}) == "+OK");
+  CHECK(carts[0]->Do({"DBSIZE"}) == ":0");
+  CHECK(orders[0]->Do({"DBSIZE"}) == ":18");
+  CHECK(first.Do({"DBSIZE"}) == ":20");
+  CHECK(nodes.Fault().empty());
+}
+
+TEST_CASE("a connection uses one table at a time", "[node][members][tables]") {
+  MemberNodes nodes;
+  RespClient client(nodes.ports()[0]);
+  REQUIRE(Create(nodes, "orders") == "+OK");
+  client.Queue({"SET", "k", "default"});
+  client.Queue({"STOUT.TABLE", "USE", "orders"});
+  client.Queue({"SET", "k", "orders"});
+  client.Queue({"STOUT.TABLE", "USE", "default"});
+  client.Queue({"GET", "k"});
+  for (int i = 0; i < 4; ++i) CHECK(client.Receive() == "+OK");
+  CHECK(client.Receive() == "$default");
+
+  CHECK(client.Do({"MULTI"}) == "+OK");
+  CHECK(client.Do({"STOUT.TABLE", "USE", "orders"}) ==
+        "-ERR Command not allowed inside a transaction");
+  CHECK(client.Do({"DISCARD"}) == "+OK");
+  CHECK(client.Do({"WATCH", "k"}) == "+OK");
+  CHECK_THAT(client.Do({"STOUT.TABLE", "USE", "orders"}), Contains("UNWATCH first"));
+  CHECK(client.Do({"UNWATCH"}) == "+OK");
+  CHECK(client.Do({"STOUT.TABLE", "USE", "orders"}) == "+OK");
+  CHECK(client.Do({"MULTI"}) == "+OK");
+  CHECK(client.Do({"GET", "k"}) == "+QUEUED");
+  CHECK(client.Do({"INCR", "{k}n"}) == "+QUEUED");
+  CHECK(client.Do({"EXEC"}) == "[$orders, :1]");
+  client.Queue({"SET", "k", "reset"});
+  client.Queue({"RESET"});
+  CHECK(client.Receive() == "+OK");
+  CHECK(client.Receive() == "+RESET");
+  CHECK(client.Do({"GET", "k"}) == "$default");
+
+  // A client that knows the owners is not sent to one, whose connection would use no table.
+  RespClient informed(nodes.ports()[1]);
+  REQUIRE(informed.Do({"CLUSTER", "SLOTS"}).starts_with("["));
+  CHECK(informed.Do({"STOUT.TABLE", "USE", "orders"}) == "+OK");
+  for (int i = 0; i < 20; ++i) CHECK(informed.Do({"SET", fmt::format("k{}", i), "1"}) == "+OK");
+
+  const auto table = [&](std::vector<std::string> rest) {
+    rest.insert(rest.begin(), "STOUT.TABLE");
+    return client.Do(rest);
+  };
+  CHECK(table({"USE", "none"}) ==
+        "-ERR there is no table 'none': see STOUT.TABLE LIST, or CREATE it");
+  CHECK(table({"DROP", "none"}) == "-ERR there is no table 'none': see STOUT.TABLE LIST");
+  CHECK(table({"CREATE", "orders"}) == "-ERR there is a table orders already: USE it, or DROP it");
+  CHECK_THAT(table({"CREATE", "Orders"}), Contains("use 1 to 32 letters a to z"));
+  CHECK_THAT(table({"CREATE", "t17"}), Contains("use another"));
+  CHECK_THAT(table({"CREATE", "a", "MODE", "x"}), Contains("ms+sc, ms+ec"));
+  CHECK_THAT(table({"CREATE", "a", "ACK", "9"}), Contains("ack is 9: use 1 to replicas (3)"));
+  CHECK_THAT(table({"CREATE", "a", "RANGES", "0"}), Contains("ranges is 0"));
+  CHECK_THAT(table({"CREATE", "a", "SIZE", "1"}), Contains("ERR syntax"));
+  CHECK_THAT(table({"NAMES"}), Contains("ERR syntax"));
+  CHECK_THAT(table({"LIST"}), Contains("\"name\":\"default\"") && Contains("\"name\":\"orders\"") &&
+                                  !Contains("\"name\":\"a\""));
+}
+
+TEST_CASE("a table that is dropped and created again has no old keys",
+          "[node][members][tables][sequential]") {
+  MemberNodes nodes;
+  RespClient client(nodes.ports()[0]);
+  REQUIRE(Create(nodes, "orders") == "+OK");
+  const auto former = UsingAll(nodes, "orders");
+  for (int i = 0; i < 20; ++i) CHECK(former[0]->Do({"SET", fmt::format("k{}", i), "old"}) == "+OK");
+  CHECK(client.Do({"SET", "k0", "default"}) == "+OK");
+  CHECK(client.Do({"STOUT.TABLE", "DROP", "orders"}) == "+OK");
+  CHECK_FALSE(Lists(nodes.ports()[0], "orders"));
+  CHECK_THAT(former[0]->Do({"GET", "k0"}), Contains("orders was dropped: STOUT.TABLE USE another"));
+  REQUIRE(Create(nodes, "orders") == "+OK");  // at once
+  const auto current = UsingAll(nodes, "orders");
+  CHECK(nodes.Await([&] {
+    return former[1]->Do({"GET", "k0"}).find("dropped") != std::string::npos;
+  }));
+  for (int i = 0; i < 20; ++i) {
+    const std::string key = fmt::format("k{}", i);
+    CHECK(current[1]->Do({"GET", key}) == "(nil)");
+    CHECK(current[2]->Do({"SET", key, "new"}) == "+OK");
+  }
+  CHECK(current[0]->Do({"DBSIZE"}) == ":20");
+  CHECK(client.Do({"GET", "k0"}) == "$default");
+
+  // A node that was away meanwhile learns of both. It also ends what was half done.
+  nodes.program(2).Kill();
+  CHECK(client.Do({"STOUT.TABLE", "DROP", "orders"}) == "+OK");
+  CHECK(MemberNodes::Ask(nodes.ports()[0], {"STOUT.TABLE", "CREATE", "orders", "RANGES", "4"}) ==
+        "+OK");
+  nodes.program(2).Start();
+  CHECK(nodes.AwaitMembers());
+  CHECK(AwaitTable(nodes, 2, "orders"));
+  CHECK(Using(nodes.ports()[2], "orders")->Do({"GET", "k0"}) == "(nil)");
+  CHECK(client.Do({"STOUT.TABLE", "DROP", "orders"}) == "+OK");
+  // The records of the former tables go, too, once no node is a member of them.
+  CHECK(nodes.Await([&] { return nodes.view().records().tables.empty(); }));
+  CHECK(client.Do({"GET", "k0"}) == "$default");
+  CHECK(nodes.Fault().empty());
+}
+
+TEST_CASE("tables survive a killed owner, each linearizable",
+          "[node][members][tables][sequential]") {
+  MemberNodes nodes;
+  REQUIRE(Create(nodes, "orders") == "+OK");
+  ChaosProtocol protocol = kRespProtocol;
+  protocol.greeting = "*3\r\n$11\r\nSTOUT.TABLE\r\n$3\r\nUSE\r\n$6\r\norders\r\n";
+  MemberRun inner;
+  const MemberRun outer = RunUnderLoad(nodes, "tables-default", [&](const LoadThreads& load) {
+    const auto events = [&](const LoadThreads& table_load) {
+      nodes.program(0).Kill();
+      CHECK(nodes.Await([&] { return nodes.view().SomeLack(3); }));
+      CHECK(Progress(nodes, load, 100));
+      CHECK(Progress(nodes, table_load, 100));
+      nodes.program(0).Start();
+      CHECK(nodes.AwaitMembers());
+      CHECK(AwaitTable(nodes, 0, "orders"));  // a node that starts serves all tables
+      CHECK(Progress(nodes, table_load, 100));
+      nodes.program(1).Signal(SIGTERM);  // it hands all tables over
+      CHECK(Eventually([&] { return !nodes.program(1).Running(); }));
+      nodes.program(1).Start();
+      CHECK(nodes.AwaitMembers());
+      CHECK(AwaitTable(nodes, 1, "orders"));
+    };
+    inner = RunUnderLoad(nodes, "tables-orders", events, {}, protocol);
+  });
+  CheckRun(outer);
+  CheckRun(inner);
+  CHECK(inner.history.size() > 200);
+  CHECK(nodes.Fault().empty());
+}
+
+}  // namespace
+}  // namespace stout::test
