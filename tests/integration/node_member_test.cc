@@ -1,5 +1,5 @@
 // Parts of a stout-node with --datalet that need no other node: its command line, the names of
-// datalets, and the keys that members keep for themselves.
+// datalets, the keys that members keep for themselves, and labels of metrics.
 
 #include <fmt/format.h>
 
@@ -17,6 +17,7 @@
 
 #include "node/config.h"
 #include "node/datalet_id.h"
+#include "node/node_metrics.h"
 #include "stout/adapters/datalet_url.h"
 #include "stout/adapters/memory_store.h"
 #include "stout/core/registry_table.h"
@@ -221,6 +222,16 @@ TEST_CASE("clients may not use the keys that members keep for themselves", "[nod
 
   const test::NodeServer alone("memory:");
   CHECK(test::RespClient(alone.port()).Do({"SET", "stout:k", "v"}) == "+OK");
+  CHECK(test::RespClient(alone.port()).Do({"STOUT.TABLE", "LIST"}) ==
+        "-ERR this node has no tables: start it with --join and --datalet");
+}
+
+TEST_CASE("the metrics of a table's members have its name as a label", "[node][metrics]") {
+  const NodeSnapshot node{.members = {{.table = "orders", .range = 3, .datalet = "d", .in = true},
+                                      {.range = 3, .datalet = "d", .in = true}}};
+  const std::string text = ToPrometheus(node, {});
+  CHECK_THAT(text, Contains("stout_node_member_in{range=\"3\",member=\"d\",table=\"orders\"} 1"));
+  CHECK_THAT(text, Contains("stout_node_member_in{range=\"3\",member=\"d\"} 1"));
 }
 
 }  // namespace
