@@ -4,14 +4,21 @@
 
 #include <fmt/format.h>
 
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
 #include <csignal>
 #include <cstddef>
 #include <exception>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "stout/adapters/open_lease_service.h"
+#include "stout/core/registry_table.h"
+#include "stout/registry.h"
 #include "tests/integration/member_nodes.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
@@ -211,6 +218,36 @@ TEST_CASE("a table that is dropped and created again has no old keys",
   CHECK(nodes.Await([&] { return nodes.view().records().tables.empty(); }));
   CHECK(client.Do({"GET", "k0"}) == "$default");
   CHECK(nodes.Fault().empty());
+}
+
+TEST_CASE("a table whose DROP was begun stays until it is dropped",
+          "[node][members][tables][sequential]") {
+  MemberNodes nodes;
+  REQUIRE(Create(nodes, "orders") == "+OK");
+  const auto clients = UsingAll(nodes, "orders");
+  CHECK(clients[0]->Do({"SET", "k", "1"}) == "+OK");
+  // A node that was killed during the DROP has listed the id.
+  boost::asio::io_context context;
+  const auto work = boost::asio::make_work_guard(context);
+  std::jthread thread([&] { context.run(); });
+  {
+    auto leases = OpenLeaseService(fmt::format("etcd://127.0.0.1:{}/kv", nodes.etcd().port()),
+                                   context.get_executor());
+    REQUIRE(leases);
+    const std::string id = fmt::format("t{}", nodes.view().records().tables.at("orders").revision);
+    const auto answer =
+        (*leases)->registry()->AsyncChange(CreateTable(id, {}), boost::asio::use_future).get();
+    REQUIRE(answer.outcome == ChangeOutcome::kDone);
+    // Nodes remove what is to be removed.
+    REQUIRE(Create(nodes, "other") == "+OK");
+    CHECK(MemberNodes::Ask(nodes.ports()[0], {"STOUT.TABLE", "DROP", "other"}) == "+OK");
+    CHECK(nodes.Await([&] { return nodes.view().records().tables.size() == 2; }));
+    CHECK(nodes.view().records().tables.contains(id));
+  }
+  context.stop();
+  CHECK(clients[1]->Do({"INCR", "k"}) == ":2");
+  CHECK(MemberNodes::Ask(nodes.ports()[1], {"STOUT.TABLE", "DROP", "orders"}) == "+OK");
+  CHECK(nodes.Await([&] { return nodes.view().records().tables.empty(); }));
 }
 
 TEST_CASE("tables survive a killed owner, each linearizable",

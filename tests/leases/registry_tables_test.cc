@@ -102,6 +102,24 @@ TEMPLATE_TEST_CASE("a drop that is refused or repeated leaves the next table alo
         ChangeAnswer{ChangeOutcome::kDone, 0});
 }
 
+TEMPLATE_TEST_CASE("a table that is listed after it was opened is dropped", "[registry]",
+                   STOUT_TEST_ALL_SERVICES) {
+  TestType world;
+  const auto table = world.first().registry()->OpenTable("t17");
+  REQUIRE(table);
+  const SessionId a = Join(**table, "a:1");
+  Make(**table, ChangeConfig({}, 0));
+  const Revision created = Make(world.second(), CreateTable("t17", {}));
+  CHECK(Judge(world.second(), DropTable("t17", created)) ==
+        ChangeAnswer{ChangeOutcome::kInUse, created});
+  REQUIRE_FALSE(Leave(**table, a));
+  Make(world.second(), DropTable("t17", created));
+  CHECK(Read(world.first()) == RegistryTable{});
+  const auto next = world.first().registry()->OpenTable("t17");
+  REQUIRE(next);
+  CHECK(Read(**next) == RegistryTable{});
+}
+
 TEMPLATE_TEST_CASE("a table that nobody opened is dropped", "[registry]", STOUT_TEST_ALL_SERVICES) {
   TestType world;
   const Revision created = Make(world.first(), CreateTable("a_b", {}));
