@@ -79,6 +79,16 @@ bool ReadAdded(Request& request, std::string& id, Datalet& datalet) {
   return request.error.empty();
 }
 
+// Returns true, with an error, if a datalet has this URL.
+bool IsThere(Request& request, const RegistryTable& table, const std::string& url) {
+  for (const auto& [id, listed] : table.datalets) {
+    if (listed.value.url != url) continue;
+    request.error = fmt::format("ERR the store is there already, as datalet {}", id);
+    return true;
+  }
+  return false;
+}
+
 // As stout::WhyUnusable. No thread that serves clients waits for the store.
 asio::awaitable<std::optional<std::string>> WhyUnusable(Table& table, const std::string& url) {
   using Why = std::optional<std::string>;
@@ -125,11 +135,7 @@ asio::awaitable<std::string> OperationCommands::Datalet(Request& request) {
     const auto named = table.datalets.find(id);
     const bool again = named != table.datalets.end() && named->second.value.node.empty() &&
                        named->second.value.url == datalet.url;
-    for (const auto& [other, listed] : table.datalets) {
-      if (listed.value.url != datalet.url || again) continue;
-      request.error = fmt::format("ERR the store is there already, as datalet {}", other);
-      co_return "";
-    }
+    if (!again && IsThere(request, table, datalet.url)) co_return "";
     // A name stands for the data of one store.
     if (named != table.datalets.end() && !again) {
       request.error = "ERR there is another datalet of this name: give another ID, or REMOVE it";
@@ -141,6 +147,9 @@ asio::awaitable<std::string> OperationCommands::Datalet(Request& request) {
       request.error = fmt::format("ERR the store cannot be a datalet: {}", *why);
       co_return "";
     }
+    // Another may have added it meanwhile.
+    if (!again && (!co_await Read(request, table) || IsThere(request, table, datalet.url)))
+      co_return "";
     RegistryChange change = AddDatalet(id, datalet, 0);
     change.read = again ? named->second.revision : Revision{0};
     if (co_await Change(request, std::move(change))) co_return "OK";

@@ -26,7 +26,9 @@ std::optional<RangeId> OperationCommands::RangeIn(Request& request) const {
   const auto range = resp::ParseUnsigned(request.arguments[1]);
   const std::size_t ranges = table_->cluster->server.table()->ranges.size();
   if (range && *range < ranges) return static_cast<RangeId>(*range);
-  request.error = fmt::format("ERR there is no such range: use a number below {}", ranges);
+  request.error = ranges > 0
+                      ? fmt::format("ERR there is no such range: use a number below {}", ranges)
+                      : "TRYAGAIN the lease service has not answered yet";
   return std::nullopt;
 }
 

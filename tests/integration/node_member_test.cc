@@ -24,10 +24,12 @@
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
 #include "tests/support/node_server.h"
+#include "tests/support/process.h"
 #ifdef STOUT_HAS_REDIS
 #include "tests/support/redis_server.h"
 #endif
 #include "tests/support/resp_client.h"
+#include "tests/support/temp_directory.h"
 
 namespace stout::node {
 namespace {
@@ -202,6 +204,27 @@ TEST_CASE("clients that have all connections do not keep other nodes out", "[nod
   CHECK(peer.Do({"PING"}) == "+PONG");
   CHECK_THAT(test::RespClient(node.port()).Do({"STOUT.SHARDS"}), Contains("max-batch-items"));
   CHECK(client->Do({"PING"}) == "+PONG");
+}
+
+TEST_CASE("nodes do not count as clients, and only a node with the password is one",
+          "[node][members]") {
+  const test::TempDirectory directory;
+  const std::string file = directory.path() + "/password";
+  test::RunToEnd({"sh", "-c", "echo secret > " + file});
+  const test::NodeServer node("", {"--join", "in-process:", "--datalet", "memory:", "--max-clients",
+                                   "1", "--password-file", file});
+  std::vector<std::unique_ptr<test::RespClient>> nodes;
+  for (int i = 0; i < 3; ++i) {
+    nodes.push_back(std::make_unique<test::RespClient>(node.port()));
+    CHECK(nodes.back()->Do({"AUTH", "secret"}) == "+OK");
+    CHECK(nodes.back()->Do({"STOUT.PEER", "1"}) == "+OK");
+  }
+  std::optional<test::RespClient> client;
+  REQUIRE(test::Eventually([&] {  // the connection that waited for the node is gone
+    client.emplace(node.port());
+    return client->Do({"AUTH", "secret"}) == "+OK" && client->Do({"PING"}) == "+PONG";
+  }));
+  CHECK_THAT(test::RespClient(node.port()).Do({"STOUT.PEER", "1"}), Contains("-ERR max number"));
 }
 
 // --- Keys ---------------------------------------------------------------------------------------

@@ -132,6 +132,34 @@ TEST_CASE_METHOD(SharedScansTest, "a scan that is far behind goes on alone", "[m
   Reply("p1", PageOf({"b"}, "p2"));
 }
 
+TEST_CASE_METHOD(SharedScansTest, "a page that never comes is asked for again", "[members]") {
+  Answer* first = &Ask("");
+  Ask("");
+  shared.StartGathered();
+  Reply("", PageOf({}, "p1"));
+  const std::string cursor = (*first)->cursor;
+  Ask(cursor);
+  Ask(cursor);
+  CHECK(store.scans.size() == 1);
+  first = &Ask(cursor);
+  REQUIRE(store.scans.size() == 2);
+  store.scans.pop_front();
+  Reply("p1", PageOf({"a"}, ""));
+  CHECK(*first);
+}
+
+TEST_CASE_METHOD(SharedScansTest, "what nobody asks for is forgotten", "[members]") {
+  const Answer& first = Ask("");
+  const Answer& second = Ask("");
+  shared.StartGathered();
+  Reply("", PageOf({}, "p1"));
+  Ask(first->cursor);
+  Reply("p1", PageOf({"a"}, ""));
+  for (int tick = 0; tick < 1000; ++tick) shared.StartGathered();
+  Ask(second->cursor);
+  Reply("p1", PageOf({"b"}, ""));
+}
+
 TEST_CASE_METHOD(SharedScansTest, "a cursor of others is refused", "[members]") {
   for (const char* const cursor : {"x", ":", "p1:", "-1:a", "99999999999999999999:a"}) {
     const Answer& answer = Ask(cursor);

@@ -20,9 +20,10 @@ using PassId = std::uint64_t;
 
 // Bytes of the pages that a pass keeps for scans that are behind. A scan that is further behind
 // goes on alone.
-constexpr std::size_t kKeptBytes = std::size_t{8} << 20;
-// Scans may end early and leave their passes behind.
-constexpr std::size_t kKeptPasses = 4;
+constexpr std::size_t kKeptBytes = std::size_t{4} << 20;
+constexpr std::size_t kMaxPasses = 8;
+// Calls of StartGathered after which a pass that is not asked is forgotten. Scans may end early.
+constexpr int kIdleTicks = 100;
 
 std::size_t BytesOf(const ScanResult& page) {
   std::size_t bytes = 0;
@@ -62,13 +63,13 @@ class SharedScans::State : public std::enable_shared_from_this<State> {
   }
 
   void StartGathered(Store& store) {
-    for (auto& [kind, scans] : TakeGathered()) {
+    for (auto& [kind, scans] : Tick()) {
       PassId pass = 0;
       if (scans.size() > 1) {
         const std::lock_guard lock(mutex_);
         pass = ++last_pass_;
         passes_[pass] = std::make_shared<Pass>(Pass{.scans = scans.size()});
-        if (passes_.size() > kKeptPasses) passes_.erase(passes_.begin());
+        if (passes_.size() > kMaxPasses) passes_.erase(passes_.begin());
       }
       const auto [limit, values] = kind;
       for (ScanHandler& scan : scans) Answer(store, {pass, {}}, limit, values, std::move(scan));
@@ -83,6 +84,8 @@ class SharedScans::State : public std::enable_shared_from_this<State> {
       const std::lock_guard lock(mutex_);
       const auto found = passes_.find(at.pass);
       if (found == passes_.end() || !found->second->Has(at.position)) {
+        at.pass = 0;
+      } else if (found->second->IsStuck(at.position)) {
         at.pass = 0;
       } else if (Page& page = found->second->Ask(at.position); page.awaiting) {
         return page.awaiting->push_back(std::move(handler));
@@ -119,7 +122,13 @@ class SharedScans::State : public std::enable_shared_from_this<State> {
     [[nodiscard]] bool Has(const std::string& position) const {
       return position == next || pages.contains(position);
     }
+    // All scans await the page, and one asks again: the store does not answer.
+    [[nodiscard]] bool IsStuck(const std::string& position) const {
+      const auto page = pages.find(position);
+      return page != pages.end() && page->second.awaiting && page->second.left == 0;
+    }
     Page& Ask(const std::string& position) {
+      idle = 0;
       Page& page = pages.try_emplace(position, Page{.left = scans}).first->second;
       if (page.left > 0) --page.left;
       return page;
@@ -142,11 +151,13 @@ class SharedScans::State : public std::enable_shared_from_this<State> {
     std::map<std::string, Page> pages;
     std::deque<std::string> kept;  // positions of pages that have a result, the oldest first
     std::size_t kept_bytes = 0;
+    int idle = 0;  // calls of StartGathered since it was asked
   };
   using Kind = std::pair<std::size_t, bool>;  // limit and values of a ScanRequest
 
-  std::map<Kind, std::vector<ScanHandler>> TakeGathered() {
+  std::map<Kind, std::vector<ScanHandler>> Tick() {
     const std::lock_guard lock(mutex_);
+    std::erase_if(passes_, [](const auto& each) { return ++each.second->idle > kIdleTicks; });
     return std::exchange(gathered_, {});
   }
 

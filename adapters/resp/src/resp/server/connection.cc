@@ -43,11 +43,12 @@ std::string AddressOf(const asio::ip::tcp::socket& socket) {
 }  // namespace
 
 ServerConnection::ServerConnection(asio::ip::tcp::socket socket, asio::ssl::context* tls,
-                                   Service& service, bool admitted)
+                                   Service& service)
     : stream_(std::move(socket), tls),
       service_(service),
       parser_(service.InputLimits(), service.password.empty()),
-      admitted_(admitted) {
+      is_client_(service.clients < service.limits.max_clients) {
+  if (is_client_) ++service_.clients;
   session_.id = ++service_.connection_stats.connections;
   session_.address = AddressOf(stream_.socket());
   session_.authenticated = service_.password.empty();
@@ -56,7 +57,10 @@ ServerConnection::ServerConnection(asio::ip::tcp::socket socket, asio::ssl::cont
   service_.sessions.emplace(session_.id, &session_);
 }
 
-ServerConnection::~ServerConnection() { service_.sessions.erase(session_.id); }
+ServerConnection::~ServerConnection() {
+  if (is_client_) --service_.clients;
+  service_.sessions.erase(session_.id);
+}
 
 void ServerConnection::Drain() {
   draining_ = true;
@@ -88,12 +92,14 @@ asio::awaitable<void> ServerConnection::Handshake() {
 
 asio::awaitable<void> ServerConnection::Serve() {
   Duration linger = kLingerAtMost;
-  if (stream_.has_tls()) co_await Handshake();
   std::optional<TimeLimit> admission;
-  if (!admitted_) {
-    admission.emplace(stream_.socket().get_executor(), kAdmission,
-                      [this] { stream_.socket().close(); });
+  if (!is_client_) {
+    admission.emplace(stream_.socket().get_executor(), kAdmission, [this] {
+      ++service_.connection_stats.refused_connections;
+      stream_.socket().close();
+    });
   }
+  if (stream_.has_tls()) co_await Handshake();
   while (!draining_ && !session_.closing) {
     reading_ = true;
     const std::size_t room = std::clamp(parser_.lacks(), kLeastRead, kMostRead);
@@ -126,8 +132,12 @@ asio::awaitable<void> ServerConnection::Serve() {
 }
 
 bool ServerConnection::Admits(std::string_view command) {
-  admitted_ = service_.IsOfServers(command);
-  if (admitted_ || EqualIgnoringCase(command, "AUTH")) return true;
+  if (EqualIgnoringCase(command, "AUTH")) return true;
+  if (session_.authenticated && service_.IsOfServers(command)) {
+    if (std::exchange(is_client_, false)) --service_.clients;
+    return admitted_ = true;
+  }
+  if (is_client_) return admitted_ = true;
   ++service_.connection_stats.refused_connections;
   ReplyWriter(replies_, session_.version).Error("ERR max number of clients reached");
   session_.closing = true;

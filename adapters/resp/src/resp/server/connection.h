@@ -25,10 +25,10 @@ namespace stout::resp {
 /// Threads: the executor's of its socket; one at a time.
 class ServerConnection {
  public:
-  /// `tls`: null for a connection without TLS. `admitted`: any client may have it; otherwise only
-  /// another server (ConnectionLimits::max_servers). `service` outlives the connection.
+  /// `tls`: null for a connection without TLS. If there are max_clients already, only another
+  /// server may have it (ConnectionLimits::max_servers). `service` outlives the connection.
   ServerConnection(boost::asio::ip::tcp::socket socket, boost::asio::ssl::context* tls,
-                   Service& service, bool admitted);
+                   Service& service);
   ServerConnection(const ServerConnection&) = delete;
   ServerConnection& operator=(const ServerConnection&) = delete;
   ~ServerConnection();
@@ -42,7 +42,7 @@ class ServerConnection {
  private:
   [[nodiscard]] boost::asio::awaitable<void> Serve();
   [[nodiscard]] boost::asio::awaitable<void> Handshake();
-  // Returns false if the connection is for other servers, and this command is a client's.
+  // Judges the first command. Returns false if it is a client's, and there are too many.
   [[nodiscard]] bool Admits(std::string_view command);
   // Parses the input into a batch. Returns false if there is no whole command.
   [[nodiscard]] bool Gather();
@@ -58,7 +58,8 @@ class ServerConnection {
   Words words_;
   std::unique_ptr<Batch> batch_;
   std::string replies_;
-  bool admitted_;
+  bool is_client_;         // counts as one of max_clients
+  bool admitted_ = false;  // its first command, beside AUTH, has come
   bool reading_ = false;
   bool draining_ = false;
 };

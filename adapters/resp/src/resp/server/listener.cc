@@ -124,8 +124,7 @@ void Listener::Take(asio::ip::tcp::socket socket) {
   const int seconds = kKeepAliveSeconds;
   ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
   auto owner =
-      std::make_unique<ServerConnection>(std::move(socket), service_.tls_context.get(), service_,
-                                         connections_.size() < limits.max_clients);
+      std::make_unique<ServerConnection>(std::move(socket), service_.tls_context.get(), service_);
   ServerConnection* const connection = owner.get();
   connections_.emplace(connection, std::move(owner));
   try {

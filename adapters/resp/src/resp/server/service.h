@@ -87,6 +87,7 @@ struct Service {
   std::unique_ptr<boost::asio::ssl::context> tls_context;
   std::mutex tls_mutex;  ///< held while tls_context changes, and by other threads that use it
   ConnectionStats connection_stats;
+  std::size_t clients = 0;  ///< connections that are not of other servers
   CommandStats command_stats;
   std::map<std::uint64_t, const Session*> sessions;
   std::uint16_t port = 0;
