@@ -22,6 +22,8 @@
 #include "tests/integration/member_nodes.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
+#include "tests/support/postgres_server.h"
+#include "tests/support/redis_server.h"
 #include "tests/support/resp_client.h"
 
 namespace stout::test {
@@ -248,6 +250,29 @@ TEST_CASE("a table whose DROP was begun stays until it is dropped",
   CHECK(clients[1]->Do({"INCR", "k"}) == ":2");
   CHECK(MemberNodes::Ask(nodes.ports()[1], {"STOUT.TABLE", "DROP", "orders"}) == "+OK");
   CHECK(nodes.Await([&] { return nodes.view().records().tables.empty(); }));
+}
+
+TEST_CASE("a table has members of different kinds", "[node][members][tables][sequential]") {
+  RedisServer redis;
+  PostgresServer postgres;
+  MemberNodes nodes({.datalets = {"memory:", redis.Url(), postgres.Url()}});
+  REQUIRE(Create(nodes, "orders") == "+OK");
+  const auto clients = UsingAll(nodes, "orders");
+  for (int i = 0; i < 20; ++i)
+    CHECK(clients[i % 3]->Do({"SET", fmt::format("k{}", i), "v"}) == "+OK");
+  // Each node lists the keys of its own datalet.
+  for (const Client& client : clients) CHECK(client->Do({"DBSIZE"}) == ":20");
+  CHECK(MemberNodes::Ask(nodes.ports()[0], {"DBSIZE"}) == ":0");
+  nodes.program(0).Kill();  // the other members serve
+  CHECK(nodes.Await([&] { return clients[1]->Do({"GET", "k7"}) == "$v"; }));
+  nodes.program(0).Start();
+  // It is filled from the part of another store. Until owners notice that it is empty, a scan
+  // fails.
+  CHECK(nodes.Await([&] {
+    return AwaitTable(nodes, 0, "orders") &&
+           Using(nodes.ports()[0], "orders")->Do({"DBSIZE"}) == ":20";
+  }));
+  CHECK(nodes.Fault().empty());
 }
 
 TEST_CASE("tables survive a killed owner, each linearizable",
