@@ -21,6 +21,7 @@ struct Cluster {
   Peers peers;
   MemberRanges* members = nullptr;       ///< null: the nodes share one store
   Registry* registry = nullptr;          ///< of the lease service
+  bool retired = false;                  ///< its table is dropped
   bool leaving = false;                  ///< all ranges have been handed over
   boost::asio::thread_pool blocking{1};  ///< for calls that may block
 };

@@ -87,12 +87,13 @@ RangeServerOptions ServerOptions(const Config& config) {
 }
 
 // A node that hangs is no member once its lease has ended.
-asio::awaitable<void> Follow(const RangeServer& server, Peers& peers) {
+asio::awaitable<void> Follow(Cluster& cluster) {
   asio::steady_timer timer(co_await asio::this_coro::executor);
   for (;;) {
     timer.expires_after(std::chrono::milliseconds(200));
     co_await timer.async_wait(asio::use_awaitable);
-    peers.KeepOnly(server.table()->members);
+    const auto table = cluster.server.table();
+    cluster.peers.KeepOnly(cluster.retired ? std::vector<std::string>() : table->members);
   }
 }
 
@@ -124,7 +125,7 @@ class Shared final : public Keyspace {
     cluster_.self = self;
     server_.Open(self);
     if (started_) started_(self, server_);
-    asio::co_spawn(cluster_.peers.get_executor(), Follow(server_, cluster_.peers), asio::detached);
+    asio::co_spawn(cluster_.peers.get_executor(), Follow(cluster_), asio::detached);
   }
   std::string Open(const std::string& self) override {
     Begin(self);

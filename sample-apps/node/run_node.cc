@@ -168,6 +168,7 @@ int Serve(const Config& config, asio::io_context& clients, asio::io_context& key
   // Their handlers use what is destroyed now.
   client_runner.Stop();
   key_runners.Stop();
+  if (tables != nullptr) tables->Clear();
   if (membership.scan != nullptr) membership.scan->Close();
   return code;
 }

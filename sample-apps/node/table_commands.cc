@@ -177,7 +177,7 @@ asio::awaitable<Table*> TableCommands::Await(Request& request, std::string_view 
     co_return nullptr;
   }
   const std::string id = Tables::IdOf(listed->second.revision);
-  while (resp::Now() < deadline) {
+  while (resp::Now() < deadline && !service_.tables->leaving()) {
     Table* const table = service_.tables->Find(name);
     if (table != nullptr && table->id == id) co_return table;
     asio::steady_timer pause(co_await asio::this_coro::executor, kLook);
@@ -197,8 +197,7 @@ asio::awaitable<std::string> TableCommands::Use(Request& request) {
       co_return "";
     }
   } else if (name != kDefaultTable) {
-    table = service_.tables->Find(name);
-    if (table == nullptr) table = co_await Await(request, name);
+    table = co_await Await(request, name);  // the open one may be a former one
     if (table == nullptr) co_return "";
   }
   table_ = table;
@@ -243,8 +242,12 @@ asio::awaitable<std::string> TableCommands::Drop(Request& request) {
   }
   const auto& [config, created] = listed->second;
   const std::string id = Tables::IdOf(created);
-  Table* const table = service_.tables->Find(name);
-  if (table != nullptr && table->id == id) co_await Empty(*table);
+  if (Table* const table = co_await Await(request, name)) {
+    co_await Empty(*table);
+  } else {
+    spdlog::warn("table {} is dropped, but its keys stay in the stores: {}", name, request.error);
+    request.error = {};
+  }
   // First the id, by which nodes find the records to be removed. It may be listed already.
   const bool noted = co_await ChangeRecord(registry, request, CreateTable(id, config));
   if (!noted && !request.error.empty()) co_return "";
@@ -253,12 +256,16 @@ asio::awaitable<std::string> TableCommands::Drop(Request& request) {
       request.error = "TRYAGAIN the table has changed meanwhile: repeat the command";
     co_return "";
   }
+  // The id is listed until no node serves the table any more.
   const TimePoint deadline = resp::Now() + service_.reply_deadline;
-  while (table != nullptr && !table->dropped && resp::Now() < deadline) {
+  while (resp::Now() < deadline && !service_.tables->leaving()) {
+    if (!co_await ReadRecords(registry, request, records)) co_return "";
+    if (!records.tables.contains(id)) co_return "OK";
     asio::steady_timer pause(co_await asio::this_coro::executor, kLook);
     co_await pause.async_wait(asio::use_awaitable);
   }
-  co_return "OK";
+  request.error = fmt::format("UNKNOWN table {} is dropped, but a node may still serve it", name);
+  co_return "";
 }
 
 asio::awaitable<void> TableCommands::Empty(Table& table) {

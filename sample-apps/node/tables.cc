@@ -66,6 +66,7 @@ bool Tables::IsReserved(std::string_view name) {
 
 void Tables::Start(NodeService& service, const std::string& self) {
   asio::post(shared_.clients, [this, &service, self] {
+    if (leaving_) return;
     service_ = &service;
     self_ = self;
     service.tables = this;
@@ -126,14 +127,14 @@ void Tables::OpenLeases(const std::string& name, const std::string& id,
     Diagnostics why;
     auto leases = shared_.registry.OpenTable(id, &why);
     auto agreed = leases ? AgreeOnConfig(
-                               *(*leases)->registry(), config, [](ClusterConfig&) {}, &why)
+                               *(*leases)->registry(), config, [](ClusterConfig&) {}, &why, 1)
                          : Result<ClusterConfig>(leases.error());
     Found found{name, id, nullptr, config};
     if (agreed) {
       found.leases = *std::move(leases);
       found.config = *agreed;
     } else {
-      spdlog::warn("table {} cannot be opened: {}; trying again", name, why.message);
+      found.why = why.message;
     }
     {
       const std::lock_guard lock(mutex_);
@@ -152,6 +153,9 @@ void Tables::OpenLeases(const std::string& name, const std::string& id,
 
 void Tables::Open(Found found) {
   opening_.erase(found.id);
+  if (!found.leases && complained_.insert(found.id).second) {
+    spdlog::warn("table {} cannot be opened: {}; trying again", found.name, found.why);
+  }
   const auto listed = records_.tables.find(found.name);
   const bool wanted = listed != records_.tables.end() && IdOf(listed->second.revision) == found.id;
   if (leaving_ || !wanted || !found.leases || tables_.contains(found.name)) return;
@@ -191,12 +195,17 @@ void Tables::Drop(std::unique_ptr<Opened> opened) {
   table.dropped = true;
   table.deadlines.over = true;
   spdlog::info("table {} is dropped, as {}", table.name, table.id);
-  opened->keyspace->Leave([members = table.cluster->members] { members->Rest(); });
+  opened->keyspace->Leave([cluster = table.cluster] {
+    cluster->retired = true;
+    cluster->members->Rest();
+  });
   dropped_.push_back(std::move(opened));
 }
 
 void Tables::Bury() {
-  if (leaving_) return;
+  const auto& damaged = records_.damaged;  // it may be that of a table that lives
+  const auto first = damaged.lower_bound("table/");
+  if (leaving_ || (first != damaged.end() && first->first.starts_with("table/"))) return;
   for (const auto& [id, listed] : records_.tables) {
     const bool lives =
         std::any_of(records_.tables.begin(), records_.tables.end(),
@@ -231,6 +240,13 @@ void Tables::Close(Keyspace::Done done) {
 void Tables::Stop() {
   opener_.stop();
   opener_.join();
+}
+
+void Tables::Clear() {
+  watch_ = {};
+  tables_.clear();
+  dropped_.clear();
+  found_.clear();
 }
 
 }  // namespace stout::node

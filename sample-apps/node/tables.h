@@ -61,6 +61,10 @@ class Tables {
   void Close(Keyspace::Done done);
   /// Waits until no table is being opened. Call it while the contexts run. Any thread.
   void Stop();
+  /// Destroys all tables, whose stores may use the service. Call it after the contexts have ended.
+  void Clear();
+  /// No table is opened or dropped any more.
+  [[nodiscard]] bool leaving() const { return leaving_; }
 
   [[nodiscard]] Registry& registry() const { return shared_.registry; }
   /// Returns an open table; null if there is none of this name.
@@ -77,8 +81,9 @@ class Tables {
   struct Found {
     std::string name;
     std::string id;
-    std::unique_ptr<LeaseService> leases;
+    std::unique_ptr<LeaseService> leases;  // null: they cannot be opened
     ClusterConfig config;
+    std::string why{};
   };
 
   [[nodiscard]] boost::asio::awaitable<void> Follow();
@@ -98,6 +103,7 @@ class Tables {
   std::map<std::string, std::unique_ptr<Opened>, std::less<>> tables_;  // by name
   std::vector<std::unique_ptr<Opened>> dropped_;  // connections and calls may still use them
   std::set<std::string> opening_;                 // ids
+  std::set<std::string> complained_;              // ids of tables that cannot be opened
   Registry::Watch watch_;
 
   std::mutex mutex_;          // guards what follows

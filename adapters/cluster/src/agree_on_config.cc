@@ -11,7 +11,6 @@
 namespace stout {
 namespace {
 
-constexpr int kConfigAttempts = 50;
 constexpr auto kConfigPause = std::chrono::milliseconds(200);
 
 template <typename... Answer, typename Call>
@@ -27,9 +26,9 @@ std::tuple<ErrorCode, Answer...> Wait(Call call) {
 
 Result<ClusterConfig> AgreeOnConfig(Registry& registry, const ClusterConfig& wanted,
                                     const std::function<void(ClusterConfig& kept)>& given,
-                                    Diagnostics* diagnostics) {
+                                    Diagnostics* diagnostics, int attempts) {
   ErrorCode failed = Errc::kTransient;
-  for (int attempt = 0; attempt < kConfigAttempts; ++attempt) {
+  for (int attempt = 0; attempt < attempts; ++attempt) {
     if (attempt > 0) std::this_thread::sleep_for(kConfigPause);
     const auto [unread, table] =
         Wait<RegistryTable>([&](auto handler) { registry.Read(std::move(handler)); });

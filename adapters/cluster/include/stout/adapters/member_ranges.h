@@ -22,12 +22,14 @@ namespace stout {
 
 /// Agrees with the other nodes on the configuration of a deployment. The first node writes
 /// `wanted`; later ones get what is kept. `given` says which settings of `wanted` were asked for:
-/// it copies them into the kept configuration, which must not change by that. May block.
+/// it copies them into the kept configuration, which must not change by that. May block: there are
+/// up to `attempts` of about 2 s each.
 /// Errors: kBadOptions if the deployment has other values, or if it has none and `wanted` is
 ///   invalid; `diagnostics` has the reason and the remedy.
 [[nodiscard]] Result<ClusterConfig> AgreeOnConfig(
     Registry& registry, const ClusterConfig& wanted,
-    const std::function<void(ClusterConfig& kept)>& given, Diagnostics* diagnostics = nullptr);
+    const std::function<void(ClusterConfig& kept)>& given, Diagnostics* diagnostics = nullptr,
+    int attempts = 50);
 
 /// Opens the store of a datalet. May block.
 using DataletOpener =
