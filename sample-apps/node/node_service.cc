@@ -59,9 +59,7 @@ bool NodeService::IsOfServers(std::string_view command) const {
 resp::CommandLimits NodeService::InputLimits() const {
   resp::CommandLimits commands = limits.commands;
   if (datalet != nullptr) {
-    constexpr std::size_t kTablePrefix = 32;  // of a key
-    commands.max_bulk = std::min(commands.max_bulk + std::max(kValueHeader, kTablePrefix),
-                                 resp::CommandLimits::kMostBulk);
+    commands.max_bulk = std::min(commands.max_bulk + kValueHeader, resp::CommandLimits::kMostBulk);
   }
   return commands;
 }
