@@ -44,7 +44,7 @@ std::vector<std::vector<std::uint64_t>> KeysOfRanges(const Load& load) {
   return keys;
 }
 
-// What the clients share.
+// The state that the clients share.
 struct ServerRun {
   ServerRun(Load& load, Timeline* timeline)
       : load(load), timeline(timeline), keys(KeysOfRanges(load)), left(load.clients) {}

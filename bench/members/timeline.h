@@ -11,7 +11,7 @@
 
 namespace stout::bench {
 
-/// What the clients of a server saw over time, as a file with a line for each interval:
+/// Writes what the clients of a server see over time to a file, with a line for each interval:
 ///
 ///     SECONDS REFUSED P50_US P99_US ANSWERED...
 ///

@@ -106,6 +106,19 @@ constexpr KeyCommand kOperationRows[] = {
 
 std::span<const KeyCommand> OperationRows() { return kOperationRows; }
 
+void AppendReply(Request& request, std::string_view reply, resp::Resp version,
+                 std::string& replies) {
+  request.replies = &replies;
+  request.reply_begin = replies.size();
+  resp::ReplyWriter writer(replies, version);
+  if (reply == "OK") {
+    writer.Ok();
+  } else if (request.error.empty()) {
+    writer.BulkString(reply);
+  }
+  request.reply_end = replies.size();
+}
+
 bool OperationCommands::Runs(const Request& request) {
   if (!request.on_keys()) return false;
   const int id = request.command->id;
@@ -114,8 +127,6 @@ bool OperationCommands::Runs(const Request& request) {
 }
 
 asio::awaitable<void> OperationCommands::Run(Request& request) {
-  request.replies = &replies_;
-  request.reply_begin = replies_.size();
   std::string reply;
   if (request.command->id == kStoutMove) {
     reply = co_await Move(request);
@@ -130,13 +141,7 @@ asio::awaitable<void> OperationCommands::Run(Request& request) {
   } else {
     reply = co_await Force(request);
   }
-  resp::ReplyWriter writer(replies_, session_.version);
-  if (reply == "OK") {
-    writer.Ok();
-  } else if (request.error.empty()) {
-    writer.BulkString(reply);
-  }
-  request.reply_end = replies_.size();
+  AppendReply(request, reply, session_.version, replies_);
 }
 
 asio::awaitable<std::string> OperationCommands::Status() {

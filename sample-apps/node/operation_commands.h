@@ -16,6 +16,10 @@
 
 namespace stout::node {
 
+/// Appends the reply of a command of operation to `replies`, unless the command has failed.
+void AppendReply(Request& request, std::string_view reply, resp::Resp version,
+                 std::string& replies);
+
 /// The commands of those who run a deployment with members: STOUT.STATUS, MODE, DATALET, FORCE and
 /// MOVE. MOVE also works if the nodes share one store.
 ///

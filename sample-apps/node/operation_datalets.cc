@@ -31,6 +31,7 @@ namespace {
 
 namespace asio = boost::asio;
 namespace json = boost::json;
+using resp::EqualIgnoringCase;
 
 std::string Listed(const RegistryTable& records) {
   json::array datalets;
@@ -45,23 +46,19 @@ std::string Listed(const RegistryTable& records) {
   return json::serialize(datalets);
 }
 
-bool Is(std::string_view argument, std::string_view word) {
-  return resp::EqualIgnoringCase(argument, word);
-}
-
 // Reads what follows STOUT.DATALET ADD: URL [ID] [CAPACITY n]. Returns false after an error.
 bool ReadAdded(Request& request, std::string& id, Datalet& datalet) {
   auto rest = std::span(request.arguments).subspan(2);
   datalet.url = rest.front();
   rest = rest.subspan(1);
   id = DataletIdOf(datalet.url);
-  if (!rest.empty() && !Is(rest.front(), "CAPACITY")) {
+  if (!rest.empty() && !EqualIgnoringCase(rest.front(), "CAPACITY")) {
     id = rest.front();
     rest = rest.subspan(1);
   }
   if (!rest.empty()) {
     const auto capacity = rest.size() == 2 ? resp::ParseUnsigned(rest[1]) : std::nullopt;
-    if (!Is(rest.front(), "CAPACITY") || !capacity || *capacity > 1'000'000) {
+    if (!EqualIgnoringCase(rest.front(), "CAPACITY") || !capacity || *capacity > 1'000'000) {
       request.error = "ERR STOUT.DATALET ADD URL [ID] [CAPACITY n], n at most 1000000";
       return false;
     }
@@ -127,8 +124,8 @@ asio::awaitable<std::string> OperationCommands::Datalet(Request& request) {
   const std::string_view word = arguments[1];
   RegistryTable table;
   if (!co_await Read(request, table)) co_return "";
-  if (Is(word, "LIST") && arguments.size() == 2) co_return Listed(table);
-  if (Is(word, "ADD") && arguments.size() >= 3) {
+  if (EqualIgnoringCase(word, "LIST") && arguments.size() == 2) co_return Listed(table);
+  if (EqualIgnoringCase(word, "ADD") && arguments.size() >= 3) {
     std::string id;
     stout::Datalet datalet{.since = UnixTime()};
     if (!ReadAdded(request, id, datalet)) co_return "";
@@ -156,7 +153,7 @@ asio::awaitable<std::string> OperationCommands::Datalet(Request& request) {
     if (request.error.empty()) request.error = kChanged;
     co_return "";
   }
-  if (Is(word, "REMOVE") && arguments.size() == 3) {
+  if (EqualIgnoringCase(word, "REMOVE") && arguments.size() == 3) {
     const auto found = table.datalets.find(std::string(arguments[2]));
     if (found == table.datalets.end()) {
       request.error = "ERR there is no such datalet; see STOUT.DATALET LIST";

@@ -19,11 +19,11 @@
 
 #include "node/commands.h"
 #include "node/key_walk.h"
+#include "node/operation_commands.h"
 #include "node/records.h"
 #include "resp/server/ascii.h"
 #include "resp/server/clock.h"
 #include "resp/server/integer.h"
-#include "resp/server/reply_writer.h"
 #include "stout/adapters/hash_slot.h"
 
 namespace stout::node {
@@ -31,6 +31,7 @@ namespace {
 
 namespace asio = boost::asio;
 namespace json = boost::json;
+using resp::EqualIgnoringCase;
 
 constexpr std::string_view kNoTables =
     "ERR this node has no tables: start it with --join and --datalet";
@@ -42,10 +43,6 @@ constexpr std::string_view kDefaultTable = "default";
 /// Between two looks whether a table is open.
 constexpr auto kLook = std::chrono::milliseconds(10);
 
-bool IsWord(std::string_view argument, std::string_view word) {
-  return resp::EqualIgnoringCase(argument, word);
-}
-
 // Reads the settings of CREATE. Returns the problem, or "".
 std::string ReadSettings(resp::Arguments settings, ClusterConfig& config) {
   if (settings.size() % 2 != 0) return std::string(kTableSyntax);
@@ -53,7 +50,7 @@ std::string ReadSettings(resp::Arguments settings, ClusterConfig& config) {
   bool ack = false;
   for (; !settings.empty(); settings = settings.subspan(2)) {
     const std::string_view name = settings[0];
-    if (IsWord(name, "MODE")) {
+    if (EqualIgnoringCase(name, "MODE")) {
       const auto mode = ParseReplicationMode(settings[1]);
       if (!mode) return "ERR the mode is none of ms+sc, ms+ec and aa+sc";
       config.mode = *mode;
@@ -64,15 +61,15 @@ std::string ReadSettings(resp::Arguments settings, ClusterConfig& config) {
       return fmt::format("ERR {} takes a number, at most {}", name.substr(0, 16), redis::kSlots);
     }
     const auto value = static_cast<std::uint32_t>(*number);
-    if (IsWord(name, "REPLICAS")) {
+    if (EqualIgnoringCase(name, "REPLICAS")) {
       config.replicas = value;
-    } else if (IsWord(name, "MIN-IN")) {
+    } else if (EqualIgnoringCase(name, "MIN-IN")) {
       config.min_in = value;
       min_in = true;
-    } else if (IsWord(name, "ACK")) {
+    } else if (EqualIgnoringCase(name, "ACK")) {
       config.ack = value;
       ack = true;
-    } else if (IsWord(name, "RANGES")) {
+    } else if (EqualIgnoringCase(name, "RANGES")) {
       config.ranges = value;
     } else {
       return std::string(kTableSyntax);
@@ -119,30 +116,23 @@ bool TableCommands::Runs(const Request& request) {
 }
 
 asio::awaitable<void> TableCommands::Run(Request& request) {
-  request.replies = &replies_;
-  request.reply_begin = replies_.size();
   const auto& arguments = request.arguments;
   std::string reply;
   if (service_.tables == nullptr) {
     request.error = kNoTables;
-  } else if (IsWord(arguments[1], "LIST") && arguments.size() == 2) {
+  } else if (EqualIgnoringCase(arguments[1], "LIST") && arguments.size() == 2) {
     reply = co_await List(request);
-  } else if (IsWord(arguments[1], "USE") && (arguments.size() == 3 || arguments.size() == 4)) {
+  } else if (EqualIgnoringCase(arguments[1], "USE") &&
+             (arguments.size() == 3 || arguments.size() == 4)) {
     reply = co_await Use(request);
-  } else if (IsWord(arguments[1], "CREATE") && arguments.size() >= 3) {
+  } else if (EqualIgnoringCase(arguments[1], "CREATE") && arguments.size() >= 3) {
     reply = co_await Create(request);
-  } else if (IsWord(arguments[1], "DROP") && arguments.size() == 3) {
+  } else if (EqualIgnoringCase(arguments[1], "DROP") && arguments.size() == 3) {
     reply = co_await Drop(request);
   } else {
     request.error = kTableSyntax;
   }
-  resp::ReplyWriter writer(replies_, session_.version);
-  if (reply == "OK") {
-    writer.Ok();
-  } else if (request.error.empty()) {
-    writer.BulkString(reply);
-  }
-  request.reply_end = replies_.size();
+  AppendReply(request, reply, session_.version, replies_);
 }
 
 asio::awaitable<std::string> TableCommands::List(Request& request) {

@@ -197,7 +197,7 @@ void Tables::Drop(std::unique_ptr<Opened> opened) {
   spdlog::info("table {} is dropped, as {}", table.name, table.id);
   opened->keyspace->Leave([cluster = table.cluster] {
     cluster->retired = true;
-    cluster->members->Rest();
+    cluster->members->Retire();
   });
   dropped_.push_back(std::move(opened));
 }

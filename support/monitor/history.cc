@@ -225,7 +225,7 @@ void History::Add(Duration now, std::vector<ShardSnapshot> shards, std::uint64_t
           engine.before->lanes.empty() ? &fresh : &engine.before->lanes[i], &shard.engine.lanes[i]};
       all.lanes.push_back(step);
       const std::tuple place(shard.shard, StoreIn(shard), i);
-      if (lanes_.size() >= kMaxLanes && !lanes_.contains(place)) continue;
+      if (lanes_.size() >= kDetailedLanes && !lanes_.contains(place)) continue;
       Lane& lane = lanes_[place];
       lane.policy = step.now->policy;
       lane.seconds.push_back(Steps{{engine}, {step}}.ToSecond(time, length));
@@ -333,7 +333,7 @@ void HistoryRecorder::Show(json::array recorded) {
 }
 
 void HistoryRecorder::Start() {
-  if (about_.max_lanes > History::kMostLanes) return;
+  if (about_.max_lanes > History::kMaxLanes) return;
   asio::post(timer_.get_executor(), [this] {
     timer_.expires_at(started_);
     Wait();

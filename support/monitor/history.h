@@ -26,7 +26,7 @@
 
 namespace stout::monitor {
 
-/// Measurements of a server for each of the last kSeconds seconds, in total and for kMaxLanes
+/// Measurements of a server for each of the last kSeconds seconds, in total and for kDetailedLanes
 /// lanes.
 ///
 /// The rates and quantiles of a second are differences of cumulative counters and histograms.
@@ -37,10 +37,10 @@ class History {
  public:
   static constexpr std::size_t kSeconds = 300;
   /// Lanes that have seconds of their own. Further lanes count in the total only.
-  static constexpr std::size_t kMaxLanes = 64;
+  static constexpr std::size_t kDetailedLanes = 64;
   /// A server that may have more lanes than this records nothing, because each second copies 60 KB
   /// of counters for each lane.
-  static constexpr std::size_t kMostLanes = 256;
+  static constexpr std::size_t kMaxLanes = 256;
 
   /// Adds the second that ends at `now`, counted from the start of the server. `requests` is the
   /// number of requests that have been answered since then.

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "hooked_store.h"
 #include "store_test_support.h"
 #include "stout/adapters/memory_store.h"
 #include "tests/support/catch.h"
@@ -17,29 +18,12 @@
 namespace stout::test {
 namespace {
 
-// A store that says that it returns keys in any order.
-class Unordered final : public Store {
- public:
-  explicit Unordered(const boost::asio::any_io_executor& executor) : inner_(executor) {
-    traits_ = inner_.traits();
-    traits_.ordered = false;
-  }
-  [[nodiscard]] const StoreTraits& traits() const override { return traits_; }
-  void Write(const WriteBatch& batch, WriteHandler handler) override {
-    inner_.Write(batch, std::move(handler));
-  }
-  void Read(const ReadBatch& batch, ReadHandler handler) override {
-    inner_.Read(batch, std::move(handler));
-  }
-  void NewEpoch(EpochHandler handler) override { inner_.NewEpoch(std::move(handler)); }
-  void Scan(const ScanRequest& request, ScanHandler handler) override {
-    inner_.Scan(request, std::move(handler));
-  }
-
- private:
-  MemoryStore inner_;
-  StoreTraits traits_;
-};
+// Makes a store that says that it returns keys in any order.
+std::shared_ptr<HookedStore> MakeUnordered(const boost::asio::any_io_executor& executor) {
+  auto store = std::make_shared<HookedStore>(executor);
+  store->own_traits().ordered = false;
+  return store;
+}
 
 std::vector<std::string> KeysOf(Store& store, std::size_t limit, std::size_t* pages = nullptr) {
   std::vector<std::string> keys;
@@ -65,7 +49,7 @@ TEST_CASE("parts of a store have keys of their own", "[store][part]") {
   CAPTURE(ordered);
   const std::shared_ptr<Store> whole =
       ordered ? std::shared_ptr<Store>(std::make_shared<MemoryStore>(pool.get_executor()))
-              : std::make_shared<Unordered>(pool.get_executor());
+              : MakeUnordered(pool.get_executor());
   KeyPrefixStore one(whole, "stout:t1!");
   KeyPrefixStore ten(whole, "stout:t10!");
   Set(one, "");

@@ -164,7 +164,7 @@ TEST_CASE("the last 300 seconds are kept", "[docstore][history]") {
 TEST_CASE("lanes beyond the limit count in the total only", "[docstore][history]") {
   History history;
   std::vector<ShardSnapshot> shards;
-  for (std::size_t number = 0; number < History::kMaxLanes + 2; ++number) {
+  for (std::size_t number = 0; number < History::kDetailedLanes + 2; ++number) {
     shards.push_back(OneLane(number));
     Commit(shards.back(), 1, 1, 1ms);
   }
@@ -172,7 +172,7 @@ TEST_CASE("lanes beyond the limit count in the total only", "[docstore][history]
   for (ShardSnapshot& shard : shards) Commit(shard, 1, 1, 1ms);
   history.Add(2s, shards, 0);
   CHECK(history.lanes() == shards.size());
-  CHECK(history.Series(-1).size() == 1 + History::kMaxLanes);
+  CHECK(history.Series(-1).size() == 1 + History::kDetailedLanes);
   CHECK(Columns(history.Series(-1), "64/0").empty());
   CHECK(Newest(history, "0/0", "writes_per_second") == 1);
   CHECK(Newest(history, "total", "writes_per_second").to_number<std::size_t>() == shards.size());
@@ -252,7 +252,7 @@ TEST_CASE("a server of too many lanes records nothing", "[docstore][history]") {
   boost::asio::io_context context;
   HistoryRecorder recorder(
       context.get_executor(), [](HistoryRecorder::Collected done) { done({}, 0); },
-      {"docstore-server", "natural", "memory", History::kMostLanes + (too_many ? 1 : 0)});
+      {"docstore-server", "natural", "memory", History::kMaxLanes + (too_many ? 1 : 0)});
   recorder.Start();
   CHECK((context.poll() == 0) == too_many);
   recorder.Stop();

@@ -38,7 +38,7 @@ class MemberNodes {
     std::string member_timeout = "1s";
     int min_in = 1;
   };
-  // Each node owns some of so many.
+  // There are so many ranges that each node owns some.
   static constexpr std::size_t kRanges = 32;
 
   // Returns when each range has all members.

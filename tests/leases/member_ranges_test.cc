@@ -19,6 +19,7 @@
 #include "stout/adapters/memory_store.h"
 #include "stout/core/placement.h"
 #include "stout/in_process_leases.h"
+#include "tests/adapters/hooked_store.h"
 #include "tests/support/scripted_store.h"
 
 namespace stout::test {
@@ -293,30 +294,11 @@ TEST_CASE("an id of a datalet stands for the data of one store", "[members]") {
 
 // --- Joining -------------------------------------------------------------------------------------
 
-// A store in memory that is durable, or not, by its own account.
-class AccountedStore final : public Store {
- public:
-  explicit AccountedStore(const boost::asio::any_io_executor& executor, bool durable = true)
-      : store_(executor) {
-    traits_ = store_.traits();
-    traits_.durable = traits_.detects_loss = durable;
-  }
-  [[nodiscard]] const StoreTraits& traits() const override { return traits_; }
-  void Write(const WriteBatch& batch, WriteHandler handler) override {
-    store_.Write(batch, std::move(handler));
-  }
-  void Read(const ReadBatch& batch, ReadHandler handler) override {
-    store_.Read(batch, std::move(handler));
-  }
-  void NewEpoch(EpochHandler handler) override { store_.NewEpoch(std::move(handler)); }
-  void Scan(const ScanRequest& request, ScanHandler handler) override {
-    store_.Scan(request, std::move(handler));
-  }
-
- private:
-  MemoryStore store_;
-  StoreTraits traits_;
-};
+std::unique_ptr<HookedStore> MakeStore(const boost::asio::any_io_executor& executor, bool durable) {
+  auto store = std::make_unique<HookedStore>(executor);
+  store->own_traits().durable = store->own_traits().detects_loss = durable;
+  return store;
+}
 
 struct Joining {
   // Returns the error's text, or "".
@@ -330,7 +312,7 @@ struct Joining {
   DataletOpener With(std::vector<std::string> keys) {
     return [this, keys = std::move(keys)](const std::string&,
                                           Diagnostics*) -> Result<std::unique_ptr<Store>> {
-      auto store = std::make_unique<AccountedStore>(context.get_executor());
+      auto store = MakeStore(context.get_executor(), true);
       WriteBatch batch{.epoch = 1};
       for (const std::string& key : keys) {
         batch.items.push_back({.key = key, .value = "v", .version = 1});
@@ -382,8 +364,7 @@ TEST_CASE("a store that comes to a deployment must open, and suit", "[members]")
   }),
              Catch::Contains("datalet x://h: no such scheme"));
   CHECK_THAT(joining.Join([&](const std::string&, Diagnostics*) -> Result<std::unique_ptr<Store>> {
-    return std::unique_ptr<Store>(
-        std::make_unique<AccountedStore>(joining.context.get_executor(), false));
+    return std::unique_ptr<Store>(MakeStore(joining.context.get_executor(), false));
   }),
              Catch::Contains("detect_loss=true"));
 }

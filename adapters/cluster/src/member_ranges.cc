@@ -68,7 +68,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     });
   }
 
-  void Rest() {
+  void Retire() {
     Post([self = shared_from_this()] {
       self->watches_ = {};
       self->stopped_ = true;
@@ -371,7 +371,7 @@ void MemberRanges::Start(std::vector<OwnDatalet> own, std::function<SessionId()>
   impl_->Start(std::move(own), std::move(session));
 }
 
-void MemberRanges::Rest() { impl_->Rest(); }
+void MemberRanges::Retire() { impl_->Retire(); }
 
 void MemberRanges::Make(RangeId range, Epoch epoch, UniqueFunction<void()> on_given_up,
                         RangeHandler handler) {

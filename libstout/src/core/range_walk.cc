@@ -77,7 +77,8 @@ void RangeWalk::OnScanned(range::Attempt attempt, const ScanResult& result, Time
     found_.push_back(scanned);
     found_bytes_ += scanned.key.size() + scanned.state.value.size();
   }
-  result.cursor.empty() ? cursor_.reset() : void(cursor_ = result.cursor);
+  cursor_ = result.cursor;
+  if (cursor_->empty()) cursor_.reset();
   NextPage(now);
 }
 

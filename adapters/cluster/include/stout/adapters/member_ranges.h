@@ -41,9 +41,10 @@ using DataletOpener =
 [[nodiscard]] std::optional<std::string> WhyUnusable(const std::string& url,
                                                      const DataletOpener& open);
 
-/// What a server does before it makes MemberRanges: AgreeOnConfig, and a check of `datalets`, the
-/// URLs of the stores that it brings: WhyUnusable of those that are new to the deployment. Runs
-/// `context` meanwhile, in which the lease service and the stores may need to answer. May block.
+/// Joins a deployment: call it before you make MemberRanges. Calls AgreeOnConfig. `datalets` are
+/// the URLs of the stores that the server brings; calls WhyUnusable for those that are new to the
+/// deployment. Runs `context` meanwhile, because the lease service and the stores may need it to
+/// answer. May block.
 /// Errors: as AgreeOnConfig; kBadOptions for a lease service without a registry, or such a store.
 [[nodiscard]] Result<ClusterConfig> JoinDeployment(
     boost::asio::io_context& context, LeaseService& leases, const ClusterConfig& wanted,
@@ -97,7 +98,7 @@ class MemberRanges final : public RangeSource {
 
   /// Follows the registry and asks the datalets no more. Call it when the server has left: a range
   /// that is ordered after it is not made.
-  void Rest();
+  void Retire();
 
   void Make(RangeId range, Epoch epoch, UniqueFunction<void()> on_given_up,
             RangeHandler handler) override;
