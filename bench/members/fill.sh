@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# To be sourced by run.sh, part `fill`: a new member is filled while clients write.
+# To be sourced by run.sh, part `fill`: an empty member takes the place of another while clients
+# write.
 
 # plain_writes rocksdb|redis: a member of this kind alone behind a node, as fast as it goes.
 plain_writes() {
@@ -18,61 +19,70 @@ plain_writes() {
   asked=n0
 }
 
-add_rocksdb() { join_node n2 rocksdb --replicas 4; }
+add_rocksdb() { third=n3 && join_node n3 rocksdb --replicas 5; }
 add_redis() {
   start start_redis "$scratch/redis"
   ask_ok STOUT.DATALET ADD "$redis_url" redis
 }
 
-# fill_member rocksdb|redis MEMBERS: adds an empty one, which makes this number.
+# fill_member rocksdb|redis: the third member goes, and an empty one of this kind is filled.
 fill_member() {
-  local half from
+  local half from half_load
   say "fill, $1: the load before"
   run_load "full-$1" --clients 64 --keys "$states" --measure "${fill_seconds}s"
   half=$(jq '.rate_per_s / 2 | floor' "$scratch/full-$1.json")
-  run_load "before-$1" --clients 256 --keys "$states" --rate "$half" --measure "${fill_seconds}s"
+  half_load=(--clients 256 --keys "$states" --rate "$half")
+  run_load "before-$1" "${half_load[@]}" --measure "${fill_seconds}s"
+  end_node "$third"
+  await 60 "two members are in" all_have 2
   say "fill, $1: $states states under $half SETs/s"
-  begin_load "during-$1" --clients 256 --keys "$states" --rate "$half" --warm-up 2s --measure 3600s
+  begin_load "during-$1" "${half_load[@]}" --warm-up 2s --measure 3600s
   sleep 2
   from=$EPOCHREALTIME
   "add_$1"
-  watch_fill "$1" "$2"
+  watch_fill "$1" 3
   jq -nc --argjson from "$from" --argjson to "$EPOCHREALTIME" '{$from, $to}' \
     >"$scratch/times-$1.json"
   end_load TERM
+  say "fill, $1: the load after"
+  run_load "after-$1" "${half_load[@]}" --measure "${fill_seconds}s"
   jq -nc --arg kind "$1" --argjson states "$states" --argjson half "$half" \
     --slurpfile plain "$scratch/plain-$1.json" --slurpfile full "$scratch/full-$1.json" \
     --slurpfile before "$scratch/before-$1.json" --slurpfile during "$scratch/during-$1.json" \
-    --slurpfile times "$scratch/times-$1.json" \
+    --slurpfile after "$scratch/after-$1.json" --slurpfile times "$scratch/times-$1.json" \
     '{$kind, $states, $half, plain: $plain[0], full: $full[0], before: $before[0],
-      during: $during[0]} + $times[0]' >>"$scratch/fill.runs"
+      during: $during[0], after: $after[0]} + $times[0]' >>"$scratch/fill.runs"
 }
 
 # watch_fill KIND MEMBERS: until all ranges have this number in. Writes down how many have it when.
 watch_fill() {
-  local ranges=0 last=$SECONDS
-  until all_have "$2"; do
+  local have=0 ranges=16 last=$SECONDS
+  until ((have == ranges)); do
     load_runs
-    ranges=$(members_in | jq --argjson members "$2" 'map(select(. == $members)) | length')
-    echo "$EPOCHREALTIME $ranges" >>"$scratch/ranges-$1"
-    ((SECONDS < last + 10)) || { last=$SECONDS && say "fill, $1: $ranges ranges have it"; }
-    sleep 0.25
+    sleep 1  # a look takes time of the processors
+    have=$(ranges_with "$2")
+    echo "$EPOCHREALTIME $have" >>"$scratch/ranges-$1"
+    ((SECONDS < last + 10)) || { last=$SECONDS && say "fill, $1: $have ranges have it"; }
   done
-  ranges=$(members_in | jq length)
-  echo "$EPOCHREALTIME $ranges" >>"$scratch/ranges-$1"
+}
+
+# ranges_with MEMBERS: how many ranges have an owner and this number of members in.
+ranges_with() {
+  status | jq --argjson members "$1" '[.ranges[]
+    | select(.owner and ([.members[] | select(.state == "in")] | length) == $members)] | length'
 }
 
 measure_fill() {
-  states=1000000 fill_seconds=20
+  states=1000000 fill_seconds=20 third=n2
   ((!quick)) || states=20000 fill_seconds=3
-  open_deployment 2 --replicas 4
+  open_deployment 3 --replicas 5
   plain_writes rocksdb
   plain_writes redis
   deployment=members
   say "fill: writing $states states"
   fill "${addresses[n0]##*:}" key "$states" "$(printf '%100s' '' | tr ' ' x)"
-  fill_member rocksdb 3
-  fill_member redis 4
+  fill_member rocksdb
+  fill_member redis
   report members-fill fill '{runs: map(filled)}' fill_tables
   draw_fill
 }

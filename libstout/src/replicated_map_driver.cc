@@ -258,10 +258,11 @@ WriteBatch ReplicatedMap::State::BatchOf(std::vector<WriteItem> items) const {
 void ReplicatedMap::State::Do(range::Scan& scan) {
   auto answer = AnswerTo(scan.member, scan.attempt, &Keeper::OnScanned,
                          ScanResult{.errc = Errc::kUnknown, .keys = {}, .cursor = {}});
+  scan.request.wanted = contains_;
   StoreOf(scan.member)
       .Scan(scan.request, [contains = contains_, answer = std::move(answer)](ScanResult page) {
         if (contains) {
-          std::erase_if(page.keys, [&](const ScannedKey& each) { return !contains(each.key); });
+          std::erase_if(page.keys, [&](const ScannedKey& each) { return !(*contains)(each.key); });
         }
         answer(std::move(page));
       });

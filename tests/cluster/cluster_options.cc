@@ -150,6 +150,7 @@ ClusterOptions DeriveCluster(std::uint64_t seed, Mistake mistake) {
   Expose(random, world);
   DeriveMode(random, world);
   DeriveMore(random, world);
+  world.keeper.walk.copy_keys = random.Between(1, 3);
   return world;
 }
 

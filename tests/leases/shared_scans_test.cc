@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -32,8 +34,11 @@ struct SharedScansTest {
 
   // The answer is filled in once it is there.
   Answer& Ask(std::string cursor, std::size_t limit = 10) {
+    return Ask(ScanRequest{std::move(cursor), limit, false});
+  }
+  Answer& Ask(const ScanRequest& request) {
     Answer& answer = answers[++asked];
-    shared.Scan({std::move(cursor), limit, false}, [&answer](ScanResult page) { answer = page; });
+    shared.Scan(request, [&answer](ScanResult page) { answer = page; });
     return answer;
   }
   // The store answers the oldest scan, which must ask for this.
@@ -88,6 +93,27 @@ TEST_CASE_METHOD(SharedScansTest, "a scan gets no page that was read before it s
   Reply("", PageOf({"b"}, ""));
   REQUIRE(late);
   CHECK(late->keys.front().key == "b");
+}
+
+TEST_CASE_METHOD(SharedScansTest, "each scan gets the keys that it wants", "[members]") {
+  const auto wanting = [](std::string wanted) {
+    return std::make_shared<const std::function<bool(KeyView)>>(
+        [wanted = std::move(wanted)](KeyView key) { return key == wanted; });
+  };
+  const Answer& all = Ask("");
+  const Answer& one = Ask(ScanRequest{"", 10, false, wanting("b")});
+  const Answer& none = Ask(ScanRequest{"", 10, false, wanting("x")});
+  shared.StartGathered();
+  Reply("", PageOf({"a", "b"}, "p1"));
+  CHECK(all->keys.size() == 2);
+  REQUIRE(one->keys.size() == 1);
+  CHECK(one->keys.front().key == "b");
+  CHECK(none->keys.empty());
+  const Answer& ahead = Ask(ScanRequest{all->cursor, 10, false, wanting("d")});
+  Reply("p1", PageOf({"c", "d"}, ""));
+  CHECK(ahead->keys.size() == 1);
+  const Answer& behind = Ask(ScanRequest{one->cursor, 10, false, wanting("c")});
+  CHECK(behind->keys.front().key == "c");
 }
 
 TEST_CASE_METHOD(SharedScansTest, "other limits are other scans", "[members]") {

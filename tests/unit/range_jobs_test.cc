@@ -66,10 +66,17 @@ TEST_CASE("a member is filled, counts, and then is in", "[keeper]") {
   CHECK(range.keeper.settled());
 }
 
+// The target has something, so each of its keys is read.
+void ScanTarget(Range& range) {
+  range.Scanned(1, {{"old", {true, "", {4, 1}}}});
+  const auto settle = range.Next<range::Settle>();
+  range.keeper.OnSettled(settle.id, Errc::kOk, false, {true, "v", {4, 1}}, range.now);
+}
+
 /// Begins to fill the second of two members, up to its copy of these keys.
 range::Copy CopyOf(Range& range, const std::vector<std::string>& keys) {
   range.BeginFill();
-  range.Scanned(1, {});
+  ScanTarget(range);
   std::vector<ScannedKey> scanned;
   for (const std::string& key : keys) scanned.push_back({key, {true, "", {4, 1}}});
   range.Scanned(0, scanned);
@@ -118,10 +125,63 @@ TEST_CASE("a state that a target will never take ends its fill for a while that 
   CHECK(range.Next<range::Fence>().member == 1);
 }
 
-TEST_CASE("a fill holds few large values at a time", "[keeper]") {
+TEST_CASE("a new member gets what a scan of another finds, without further reads", "[keeper]") {
+  Range range(1);
+  range.BeginFill();
+  range.Scanned(1, {{"ours", {true, "", {5, 2}}}});  // written since the fill began
+  const auto settle = range.Next<range::Settle>();
+  range.keeper.OnSettled(settle.id, Errc::kOk, false, {true, "v", {5, 2}}, range.now);
+  const auto scan = range.Next<range::Scan>();
+  CHECK(scan.request.values);
+  const StoredState damaged{.errc = Errc::kCorrupt};
+  range.keeper.OnScanned(scan.attempt,
+                         {Errc::kOk,
+                          {{"old", {true, "a", {4, 1}}},
+                           {"damaged", damaged},
+                           {"ours", {true, "b", {5, 3}}},
+                           {"gone", {false, "", {4, 2}}}},
+                          ""},
+                         range.now);
+  const auto read = range.Next<range::Settle>();
+  CHECK(read.key == "damaged");
+  range.keeper.OnSettled(read.id, Errc::kOk, false, {true, "c", {4, 3}}, range.now);
+  const auto copy = range.Next<range::Copy>();
+  CHECK(copy.items == std::vector<WriteItem>{{"old", "a", WriteKind::kPut, 0},
+                                             {"ours", "b", WriteKind::kPut, 3},
+                                             {"gone", "", WriteKind::kDelete, 0},
+                                             {"damaged", "c", WriteKind::kPut, 0}});
+  range.Pass(10ms);
+  range.keeper.OnCopied(copy.attempt, {}, range.now);
+  range.Pass(10ms * WalkOptions().rest - 1ms);
+  CHECK(range.Quiet());
+  range.Pass(1ms);
+  CHECK(range.Next<range::Copy>().items.front().key == "stout:datalet:0");
+}
+
+TEST_CASE("a fill asks for fewer keys where values are large", "[keeper]") {
   Range range(1);
   range.BeginFill();
   range.Scanned(1, {});
+  const std::string value(WalkOptions().copy_bytes, 'v');
+  std::vector<std::size_t> limits;
+  for (const std::size_t keys : {16, 16, 1, 1, 4}) {
+    const auto scan = range.Next<range::Scan>();
+    limits.push_back(scan.request.limit);
+    std::vector<ScannedKey> found;
+    for (std::size_t i = 0; i < keys; ++i)
+      found.push_back({std::to_string(i), {true, keys == 4 ? "" : value, {4, 1}}});
+    range.keeper.OnScanned(scan.attempt, {Errc::kOk, std::move(found), "more"}, range.now);
+    while (!range.Quiet() && std::holds_alternative<range::Copy>(range.actions.front()))
+      range.keeper.OnCopied(range.Next<range::Copy>().attempt, {}, range.now);
+  }
+  CHECK(limits == std::vector<std::size_t>{16, 8, 4, 2, 1});
+  CHECK(range.Next<range::Scan>().request.limit == 2);
+}
+
+TEST_CASE("a fill holds few large values at a time", "[keeper]") {
+  Range range(1);
+  range.BeginFill();
+  ScanTarget(range);
   const bool large = GENERATE(true, false);
   const std::string value(large ? WalkOptions().copy_bytes : 1, 'v');
   constexpr std::size_t kKeys = 256;

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -33,6 +35,25 @@ std::size_t BytesOf(const ScanResult& page) {
   return bytes;
 }
 
+using Wanted = std::shared_ptr<const std::function<bool(KeyView)>>;
+
+// What one of many scans needs of a page.
+ScanResult Select(const ScanResult& page, const Wanted& wanted) {
+  if (!wanted) return page;
+  ScanResult selected{.errc = page.errc, .keys = {}, .cursor = page.cursor};
+  for (const ScannedKey& each : page.keys) {
+    if ((*wanted)(each.key)) selected.keys.push_back(each);
+  }
+  return selected;
+}
+
+struct Scanner {
+  Wanted wanted;
+  Store::ScanHandler handler;
+
+  void Answer(const ScanResult& page) { handler(Select(page, wanted)); }
+};
+
 struct Cursor {
   PassId pass = 0;
   std::string position;  // the store's own cursor
@@ -59,7 +80,7 @@ class SharedScans::State : public std::enable_shared_from_this<State> {
  public:
   void Gather(const ScanRequest& request, ScanHandler handler) {
     const std::lock_guard lock(mutex_);
-    gathered_[{request.limit, request.values}].push_back(std::move(handler));
+    gathered_[{request.limit, request.values}].push_back({request.wanted, std::move(handler)});
   }
 
   void StartGathered(Store& store) {
@@ -72,13 +93,13 @@ class SharedScans::State : public std::enable_shared_from_this<State> {
         if (passes_.size() > kMaxPasses) passes_.erase(passes_.begin());
       }
       const auto [limit, values] = kind;
-      for (ScanHandler& scan : scans) Answer(store, {pass, {}}, limit, values, std::move(scan));
+      for (Scanner& scan : scans) Answer(store, {pass, {}}, limit, values, std::move(scan));
     }
   }
 
   // Answers with a page that is there, or under way, or is read now.
-  void Answer(Store& store, Cursor at, std::size_t limit, bool values, ScanHandler handler) {
-    std::optional<ScanResult> there;
+  void Answer(Store& store, Cursor at, std::size_t limit, bool values, Scanner scan) {
+    std::shared_ptr<const ScanResult> there;
     std::shared_ptr<Pass> pass;  // null: the scan is alone
     {
       const std::lock_guard lock(mutex_);
@@ -88,7 +109,7 @@ class SharedScans::State : public std::enable_shared_from_this<State> {
       } else if (found->second->IsStuck(at.position)) {
         at.pass = 0;
       } else if (Page& page = found->second->Ask(at.position); page.awaiting) {
-        return page.awaiting->push_back(std::move(handler));
+        return page.awaiting->push_back(std::move(scan));
       } else if (page.result) {
         there = page.result;
         if (page.left == 0) found->second->Drop(at.position);
@@ -97,24 +118,25 @@ class SharedScans::State : public std::enable_shared_from_this<State> {
         pass = found->second;
       }
     }
-    if (there) return handler(*std::move(there));
+    if (there) return scan.Answer(*there);
     const ScanRequest request{at.position, limit, values};
     store.Scan(request, [self = shared_from_this(), pass, at = std::move(at),
-                         handler = std::move(handler)](ScanResult page) mutable {
-      const std::string next = page.cursor;
-      page.cursor = Cursor{at.pass, next}.Encode();
+                         scan = std::move(scan)](ScanResult result) mutable {
+      const std::string next = result.cursor;
+      result.cursor = Cursor{at.pass, next}.Encode();
+      const auto page = std::make_shared<const ScanResult>(std::move(result));
       if (pass) {
-        for (ScanHandler& other : self->OnRead(*pass, at.position, next, page)) other(page);
+        for (Scanner& other : self->OnRead(*pass, at.position, next, page)) other.Answer(*page);
       }
-      handler(std::move(page));
+      scan.Answer(*page);
     });
   }
 
  private:
   struct Page {
-    std::optional<ScanResult> result;
-    std::optional<std::vector<ScanHandler>> awaiting;  // the page is under way
-    std::size_t left = 0;                              // scans that have not asked for it
+    std::shared_ptr<const ScanResult> result;
+    std::optional<std::vector<Scanner>> awaiting;  // the page is under way
+    std::size_t left = 0;                          // scans that have not asked for it
   };
 
   struct Pass {
@@ -133,10 +155,11 @@ class SharedScans::State : public std::enable_shared_from_this<State> {
       if (page.left > 0) --page.left;
       return page;
     }
-    void Keep(std::map<std::string, Page>::iterator page, const ScanResult& result) {
-      page->second.result = result;
+    void Keep(std::map<std::string, Page>::iterator page,
+              std::shared_ptr<const ScanResult> result) {
       kept.push_back(page->first);
-      kept_bytes += BytesOf(result);
+      kept_bytes += BytesOf(*result);
+      page->second.result = std::move(result);
       while (kept_bytes > kKeptBytes) Drop(std::string(kept.front()));
     }
     void Drop(const std::string& position) {
@@ -155,19 +178,19 @@ class SharedScans::State : public std::enable_shared_from_this<State> {
   };
   using Kind = std::pair<std::size_t, bool>;  // limit and values of a ScanRequest
 
-  std::map<Kind, std::vector<ScanHandler>> Tick() {
+  std::map<Kind, std::vector<Scanner>> Tick() {
     const std::lock_guard lock(mutex_);
     std::erase_if(passes_, [](const auto& each) { return ++each.second->idle > kIdleTicks; });
     return std::exchange(gathered_, {});
   }
 
   // Returns the scans that await the page.
-  std::vector<ScanHandler> OnRead(Pass& pass, const std::string& position, const std::string& next,
-                                  const ScanResult& result) {
+  std::vector<Scanner> OnRead(Pass& pass, const std::string& position, const std::string& next,
+                              const std::shared_ptr<const ScanResult>& result) {
     const std::lock_guard lock(mutex_);
     const auto page = pass.pages.find(position);
-    std::vector<ScanHandler> awaiting = *std::exchange(page->second.awaiting, std::nullopt);
-    const bool read = result.errc == Errc::kOk;
+    std::vector<Scanner> awaiting = *std::exchange(page->second.awaiting, std::nullopt);
+    const bool read = result->errc == Errc::kOk;
     if (read) pass.next = next;
     if (read && page->second.left > 0) {
       pass.Keep(page, result);
@@ -178,7 +201,7 @@ class SharedScans::State : public std::enable_shared_from_this<State> {
   }
 
   std::mutex mutex_;  // guards all
-  std::map<Kind, std::vector<ScanHandler>> gathered_;
+  std::map<Kind, std::vector<Scanner>> gathered_;
   PassId last_pass_ = 0;
   std::map<PassId, std::shared_ptr<Pass>> passes_;
 };
@@ -192,7 +215,8 @@ void SharedScans::Scan(const ScanRequest& request, ScanHandler handler) {
   if (request.cursor.empty()) return state_->Gather(request, std::move(handler));
   auto at = Cursor::Decode(request.cursor);
   if (!at) return handler({Errc::kRefused, {}, {}});
-  state_->Answer(store_, *std::move(at), request.limit, request.values, std::move(handler));
+  state_->Answer(store_, *std::move(at), request.limit, request.values,
+                 {request.wanted, std::move(handler)});
 }
 
 }  // namespace stout

@@ -14,6 +14,10 @@ bool IsFinal(Errc errc) {
   return errc == Errc::kRefused || errc == Errc::kTooLarge || errc == Errc::kCorrupt;
 }
 
+std::size_t BytesOf(const ScannedKey& scanned) {
+  return scanned.key.size() + scanned.state.value.size();
+}
+
 }  // namespace
 
 void RangeWalk::Fill(MemberIndex target, MemberIndex source, bool newer_wins, WriteItem last,
@@ -51,9 +55,8 @@ range::Attempt RangeWalk::Call(MemberIndex member, TimePoint now) {
 
 void RangeWalk::SendScan(TimePoint now) {
   const MemberIndex member = passes_.back().member;
-  const bool values = at_target() && newer_wins_;
-  actions_.push_back(
-      range::Scan{Call(member, now), member, {*cursor_, options_.scan_keys, values}});
+  const std::size_t keys = scans_values() ? scan_keys_ : options_.scan_keys;
+  actions_.push_back(range::Scan{Call(member, now), member, {*cursor_, keys, scans_values()}});
 }
 
 // The call under way was answered. If it failed, `step` repeats it later.
@@ -71,12 +74,16 @@ bool RangeWalk::Succeeded(Errc errc, Step step, TimePoint now) {
 void RangeWalk::OnScanned(range::Attempt attempt, const ScanResult& result, TimePoint now) {
   if (attempt != attempt_) return;
   if (!Succeeded(result.errc, &RangeWalk::SendScan, now)) return;
+  std::size_t bytes = 0;
   for (const ScannedKey& scanned : result.keys) {
+    bytes += BytesOf(scanned);
     if (scanned.key.starts_with(kInternalKeys)) continue;
     if (!fills() && set_.IsSettled(scanned.state.stamp)) continue;
+    if (at_target()) target_is_new_ &= scanned.state.stamp.epoch == set_.epoch();
     found_.push_back(scanned);
-    found_bytes_ += scanned.key.size() + scanned.state.value.size();
+    found_bytes_ += BytesOf(scanned);
   }
+  if (scans_values()) Adapt(scan_keys_, bytes, options_.scan_keys / 4);
   cursor_ = result.cursor;
   if (cursor_->empty()) cursor_.reset();
   NextPage(now);
@@ -84,21 +91,31 @@ void RangeWalk::OnScanned(range::Attempt attempt, const ScanResult& result, Time
 
 // Chooses keys that must be settled, as soon as enough are found.
 void RangeWalk::NextPage(TimePoint now) {
-  const bool enough =
-      found_.size() >= options_.page_keys || found_bytes_ >= options_.copy_bytes || !cursor_;
+  const std::size_t keys = copies_scanned() ? options_.copy_keys : options_.page_keys;
+  const bool enough = found_.size() >= keys || found_bytes_ >= options_.copy_bytes || !cursor_;
   if (!enough) return SendScan(now);
   page_.clear();
   source_stamps_.clear();
   while (!found_.empty() && page_.size() < options_.page_keys) {
     ScannedKey& scanned = found_.front();
-    found_bytes_ -= scanned.key.size() + scanned.state.value.size();
-    source_stamps_.push_back(scanned.state.stamp);
-    page_.push_back(
-        {std::move(scanned.key), at_target() ? std::move(scanned.state) : StoredState{}});
+    found_bytes_ -= BytesOf(scanned);
+    if (CopiesAtOnce(scanned.state)) {
+      AddCopy(std::move(scanned.key), std::move(scanned.state));
+    } else {
+      source_stamps_.push_back(scanned.state.stamp);
+      page_.push_back(
+          {std::move(scanned.key), at_target() ? std::move(scanned.state) : StoredState{}});
+    }
     found_.pop_front();
   }
-  if (fills() && !at_target() && !page_.empty()) return SendRead(now);
+  if (fills() && !at_target() && !copies_scanned() && !page_.empty()) return SendRead(now);
   StartSettling(now);
+}
+
+// A strong read would find the same. If the key has changed since the scan, the change goes to the
+// target anyway, and is newer.
+bool RangeWalk::CopiesAtOnce(const StoredState& state) const {
+  return copies_scanned() && state.errc == Errc::kOk && set_.IsSettled(state.stamp);
 }
 
 void RangeWalk::SendRead(TimePoint now) {
@@ -188,15 +205,20 @@ void RangeWalk::Fail(const std::string& key, Errc errc) {
 
 void RangeWalk::EndSettling(TimePoint now) {
   if (!settling_.empty() || !changing_.empty()) return;
-  if (slice_bytes_ > options_.copy_bytes) {
-    slice_keys_ = std::max<std::size_t>(1, slice_keys_ / 2);
-  } else if (slice_bytes_ < options_.copy_bytes / 2) {
-    slice_keys_ = std::min(2 * slice_keys_, kMaxSlice);
-  }
+  Adapt(slice_keys_, slice_bytes_, kMaxSlice);
   if (!slice_failed_) return NextStep(now);
   ++failed_tries_;
   retry_ = &RangeWalk::NextStep;
   due_ = SaturatingAdd(now, options_.retry);
+}
+
+// The next call gets fewer or more keys, so that their values have about the size of a copy.
+void RangeWalk::Adapt(std::size_t& keys, std::size_t bytes, std::size_t most) const {
+  if (bytes > options_.copy_bytes) {
+    keys = std::max<std::size_t>(1, keys / 2);
+  } else if (bytes < options_.copy_bytes / 2) {
+    keys = std::min(2 * keys, most);
+  }
 }
 
 void RangeWalk::Judge(std::size_t index, const StoredState& state) {
@@ -208,12 +230,16 @@ void RangeWalk::Judge(std::size_t index, const StoredState& state) {
   } else if (stamp == Stamp{} && !state.found) {
     if (item.target.found) Change(index, {});
   } else {
-    copies_bytes_ += item.key.size() + state.value.size();
-    copies_.push_back({.key = item.key,
-                       .value = state.value,
-                       .kind = state.found ? WriteKind::kPut : WriteKind::kDelete,
-                       .version = stamp.epoch == set_.epoch() ? stamp.version : 0});
+    AddCopy(item.key, state);
   }
+}
+
+void RangeWalk::AddCopy(std::string key, StoredState state) {
+  copies_bytes_ += key.size() + state.value.size();
+  copies_.push_back({.key = std::move(key),
+                     .value = std::move(state.value),
+                     .kind = state.found ? WriteKind::kPut : WriteKind::kDelete,
+                     .version = state.stamp.epoch == set_.epoch() ? state.stamp.version : 0});
 }
 
 void RangeWalk::Change(std::size_t index, StoredState state) {
@@ -241,13 +267,15 @@ void RangeWalk::NextStep(TimePoint now) {
 
 void RangeWalk::SendCopy(TimePoint now) {
   range::Copy copy{Call(target_, now), target_, {}};
+  const std::size_t most = std::min(copy_items_, options_.page_keys);
   std::size_t bytes = 0;
   for (const WriteItem& item : copies_) {
-    if (bytes >= options_.copy_bytes || copy.items.size() >= copy_items_) break;
+    if (bytes >= options_.copy_bytes || copy.items.size() >= most) break;
     bytes += item.key.size() + item.value.size();
     copy.items.push_back(item);
   }
   copying_ = copy.items.size();
+  copy_began_ = now;
   actions_.push_back(std::move(copy));
 }
 
@@ -270,7 +298,8 @@ void RangeWalk::OnCopied(range::Attempt attempt, Errc errc, TimePoint now) {
     copies_bytes_ -= copied->key.size() + copied->value.size();
   }
   copies_.erase(copies_.begin(), end);
-  NextStep(now);
+  retry_ = &RangeWalk::NextStep;
+  due_ = SaturatingAdd(now, options_.rest * (now - copy_began_));
 }
 
 void RangeWalk::OnMembersChanged(TimePoint now) {

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -105,6 +107,8 @@ struct ScanRequest {
   std::string cursor;        ///< empty: from the start; otherwise the cursor of the page before
   std::size_t limit = 1000;  ///< maximum number of keys in the answer; >= 1
   bool values = true;        ///< false: stamps only, and StoredState::value is empty
+  /// If set, keys for which this is false are not needed. A store may ignore it. Any thread.
+  std::shared_ptr<const std::function<bool(KeyView)>> wanted{};
 
   bool operator==(const ScanRequest&) const = default;
 };
