@@ -217,7 +217,7 @@ void RangeWalk::Adapt(std::size_t& keys, std::size_t bytes, std::size_t most) co
   if (bytes > options_.copy_bytes) {
     keys = std::max<std::size_t>(1, keys / 2);
   } else if (bytes < options_.copy_bytes / 2) {
-    keys = std::min(2 * keys, most);
+    keys = std::min(2 * keys, std::max<std::size_t>(1, most));
   }
 }
 
