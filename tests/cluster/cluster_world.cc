@@ -192,6 +192,7 @@ void ClusterWorld::Heal() {
   for (Node& node : nodes_) {
     node.paused_until = {};
     std::fill(node.cut_until.begin(), node.cut_until.end(), TimePoint{});
+    if (node.owner) node.owner->AskMembers();
   }
   Settle();
 }

@@ -286,6 +286,22 @@ void Owner::SendRead(MemberIndex m, const ReadBatch& batch) {
       ReadResult{.errc = Errc::kTransient, .states = {}});
 }
 
+void Owner::AskMembers() {
+  for (MemberIndex m = 0; m < members_.size(); ++m) {
+    const std::uint64_t incarnation = members_[m].incarnation;
+    if (incarnation == 0) continue;
+    world_.Call(
+        node_, DataletOf(m),
+        [self = shared_from_this(), m, incarnation](DataletModel& store) -> OwnerWorld::Answer {
+          const bool lost = self->IsLost(store, incarnation);
+          return [self, m, incarnation, lost] {
+            if (lost) self->OnLost(m, incarnation);
+          };
+        },
+        [] {});
+  }
+}
+
 void Owner::OnLost(MemberIndex m, std::uint64_t incarnation) {
   if (stopped_ || std::exchange(members_[m].lost, incarnation) == incarnation) return;
   keeper_->OnLost(m, Now());

@@ -76,6 +76,8 @@ class Owner final : private StateSource, public std::enable_shared_from_this<Own
   void Serve(const Request& request);
   void Want(std::vector<std::string> datalets);
   void WantStrong(bool strong);
+  /// Calls each member, as a node does from time to time, so that a loss is noticed without load.
+  void AskMembers();
   /// The node has crashed or lost its lease: all requests end.
   void Stop();
 
