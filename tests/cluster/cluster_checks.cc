@@ -99,16 +99,23 @@ void ClusterWorld::CheckOwed() {
   }
 }
 
-/// A tombstone of this epoch may have been there.
-bool ClusterWorld::IsForgotten(Stamp has, Epoch epoch) const {
-  return has == Stamp{} && epoch <= registry_.record().swept && options_.erases > 0;
+/// It may have been a tombstone, which the members forget one by one: one has an older tombstone
+/// or nothing, and none has the value.
+bool ClusterWorld::IsForgotten(const std::string& key, std::size_t member, Stamp stamp) const {
+  if (options_.erases == 0 || stamp.epoch > registry_.record().swept) return false;
+  const std::vector<std::size_t> in = In();
+  return !datalets_[member].state(key).found &&
+         std::none_of(in.begin(), in.end(), [&](std::size_t m) {
+           const StoredState state = datalets_[m].state(key);
+           return state.found && state.stamp >= stamp;
+         });
 }
 
 void ClusterWorld::CheckAcked(const std::string& key, Stamp stamp, const char* when) {
   for (const std::size_t m : In()) {
     const Stamp has = datalets_[m].state(key).stamp;
     if (has >= stamp) continue;
-    if (IsForgotten(has, stamp.epoch)) continue;
+    if (IsForgotten(key, m, stamp)) continue;
     verdict_.Fail(fmt::format(
         "datalet {} is in and lacks an acknowledged write of {} {}: ({},{}), has ({},{})", m, key,
         when, stamp.epoch, stamp.version, has.epoch, has.version));
@@ -127,7 +134,8 @@ void ClusterWorld::OnMark(const Mark& mark) {
     if (newest == 0) continue;
     for (const std::size_t m : In()) {
       const Stamp has = datalets_[m].state(key).stamp;
-      if (has >= Stamp{mark.epoch, newest} || IsForgotten(has, mark.epoch)) continue;
+      const Stamp covered{mark.epoch, newest};
+      if (has >= covered || IsForgotten(key, m, covered)) continue;
       verdict_.Fail(fmt::format("the mark ({},{}) covers a version of {} that datalet {} lacks",
                                 mark.epoch, mark.version, key, m));
     }

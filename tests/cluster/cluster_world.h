@@ -128,7 +128,7 @@ class ClusterWorld final : private OwnerWorld {
 
   // Checks.
   void OnRecord(const RangeRecord& before);
-  [[nodiscard]] bool IsForgotten(Stamp has, Epoch epoch) const;
+  [[nodiscard]] bool IsForgotten(const std::string& key, std::size_t member, Stamp stamp) const;
   void CheckAcked(const std::string& key, Stamp stamp, const char* when);
   void BeginStrong();
   void CheckHistory();
