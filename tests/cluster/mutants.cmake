@@ -70,10 +70,6 @@ stout_mutant(sweep_of_one_member src/core/range_walk.cc
   OLD [[passes.push_back({m, Role::kSwept}); });]]
   NEW [[if (passes.empty()) passes.push_back({m, Role::kSwept}); });]])
 
-stout_mutant(unsettled_state_is_copied src/core/range_walk.cc
-  OLD [[ && set_.IsSettled(state.stamp);]]
-  NEW [[;]])
-
 stout_mutant(failed_copy_counts src/core/range_walk.cc
   OLD [[  if (!Succeeded(errc, &RangeWalk::SendCopy, now)) return;]]
   NEW [[  (void)Succeeded(Errc::kOk, &RangeWalk::SendCopy, now);]])

@@ -138,18 +138,22 @@ TEST_CASE("a new member gets what a scan of another finds, without further reads
                          {Errc::kOk,
                           {{"old", {true, "a", {4, 1}}},
                            {"damaged", damaged},
+                           {"unsettled", {true, "x", {6, 1}}},
                            {"ours", {true, "b", {5, 3}}},
                            {"gone", {false, "", {4, 2}}}},
                           ""},
                          range.now);
-  const auto read = range.Next<range::Settle>();
-  CHECK(read.key == "damaged");
-  range.keeper.OnSettled(read.id, Errc::kOk, false, {true, "c", {4, 3}}, range.now);
+  for (const auto& [key, value] : {std::pair("damaged", "c"), std::pair("unsettled", "d")}) {
+    const auto read = range.Next<range::Settle>();
+    CHECK(read.key == key);
+    range.keeper.OnSettled(read.id, Errc::kOk, false, {true, value, {4, 3}}, range.now);
+  }
   const auto copy = range.Next<range::Copy>();
   CHECK(copy.items == std::vector<WriteItem>{{"old", "a", WriteKind::kPut, 0},
                                              {"ours", "b", WriteKind::kPut, 3},
                                              {"gone", "", WriteKind::kDelete, 0},
-                                             {"damaged", "c", WriteKind::kPut, 0}});
+                                             {"damaged", "c", WriteKind::kPut, 0},
+                                             {"unsettled", "d", WriteKind::kPut, 0}});
   range.Pass(10ms);
   range.keeper.OnCopied(copy.attempt, {}, range.now);
   range.Pass(10ms * WalkOptions().rest - 1ms);
