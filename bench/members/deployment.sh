@@ -18,9 +18,11 @@ join_node() {
 }
 
 # open_deployment COUNT [OPTION...]: an etcd and this number of nodes, n0, n1 and so on, all in.
+# Nothing is left of the part before.
 open_deployment() {
   local i
   say "starting $1 nodes"
+  rm -rf "$scratch/etcd" "$scratch"/n[0-9]
   deployment=members
   start start_etcd "$scratch/etcd"
   for ((i = 0; i < $1; ++i)); do join_node "n$i" rocksdb "${@:2}"; done

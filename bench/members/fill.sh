@@ -35,6 +35,7 @@ fill_member() {
   run_load "before-$1" "${half_load[@]}" --measure "${fill_seconds}s"
   end_node "$third"
   await 60 "two members are in" all_have 2
+  run_load "two-$1" "${half_load[@]}" --measure "${fill_seconds}s"
   say "fill, $1: $states states under $half SETs/s"
   begin_load "during-$1" "${half_load[@]}" --warm-up 2s --measure 3600s
   sleep 2
@@ -49,9 +50,10 @@ fill_member() {
   jq -nc --arg kind "$1" --argjson states "$states" --argjson half "$half" \
     --slurpfile plain "$scratch/plain-$1.json" --slurpfile full "$scratch/full-$1.json" \
     --slurpfile before "$scratch/before-$1.json" --slurpfile during "$scratch/during-$1.json" \
-    --slurpfile after "$scratch/after-$1.json" --slurpfile times "$scratch/times-$1.json" \
+    --slurpfile after "$scratch/after-$1.json" --slurpfile two "$scratch/two-$1.json" \
+    --slurpfile times "$scratch/times-$1.json" \
     '{$kind, $states, $half, plain: $plain[0], full: $full[0], before: $before[0],
-      during: $during[0], after: $after[0]} + $times[0]' >>"$scratch/fill.runs"
+      two: $two[0], during: $during[0], after: $after[0]} + $times[0]' >>"$scratch/fill.runs"
 }
 
 # watch_fill KIND MEMBERS: until all ranges have this number in. Writes down how many have it when.
@@ -59,7 +61,7 @@ watch_fill() {
   local have=0 ranges=16 last=$SECONDS
   until ((have == ranges)); do
     load_runs
-    sleep 1  # a look takes time of the processors
+    sleep 1  # STOUT.STATUS takes time of the processors
     have=$(ranges_with "$2")
     echo "$EPOCHREALTIME $have" >>"$scratch/ranges-$1"
     ((SECONDS < last + 10)) || { last=$SECONDS && say "fill, $1: $have ranges have it"; }

@@ -99,16 +99,13 @@ void ClusterWorld::CheckOwed() {
   }
 }
 
-/// It may have been a tombstone, which the members forget one by one: one has an older tombstone
-/// or nothing, and none has the value.
+/// A tombstone of this epoch may have been there. The member has nothing, or an older tombstone.
 bool ClusterWorld::IsForgotten(const std::string& key, std::size_t member, Stamp stamp) const {
   if (options_.erases == 0 || stamp.epoch > registry_.record().swept) return false;
-  const std::vector<std::size_t> in = In();
-  return !datalets_[member].state(key).found &&
-         std::none_of(in.begin(), in.end(), [&](std::size_t m) {
-           const StoredState state = datalets_[m].state(key);
-           return state.found && state.stamp >= stamp;
-         });
+  const StoredState state = datalets_[member].state(key);
+  if (state.stamp == Stamp{}) return true;
+  const auto erased = erased_.find(key);
+  return !state.found && erased != erased_.end() && erased->second >= stamp;
 }
 
 void ClusterWorld::CheckAcked(const std::string& key, Stamp stamp, const char* when) {

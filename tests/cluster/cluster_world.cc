@@ -353,7 +353,9 @@ void ClusterWorld::OnChange(std::size_t request, const std::string& key, Stamp s
   trace_.Add(now(), "change", request, stamp.epoch, stamp.version, key);
   if (key == kMarkKey) return;  // a fill does not copy it
   changes_[key][stamp.epoch].push_back(stamp.version);
-  if (request != kNobody) changed_[request] = stamp;
+  if (request == kNobody) return;
+  changed_[request] = stamp;
+  if (history_[request].op == Kind::kDel) erased_[key] = stamp;
 }
 
 }  // namespace stout::sim

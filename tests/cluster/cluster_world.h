@@ -164,6 +164,7 @@ class ClusterWorld final : private OwnerWorld {
   std::set<std::size_t> owed_;                 // ... that a member that is in has, or a newer state
   std::map<std::string, std::size_t> writer_;  // of a value
   std::map<std::string, std::map<Epoch, std::vector<Version>>> changes_;
+  std::map<std::string, Stamp> erased_;  // the newest erase of each key
 };
 
 }  // namespace stout::sim

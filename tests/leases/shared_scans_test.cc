@@ -147,7 +147,7 @@ TEST_CASE_METHOD(SharedScansTest, "a scan that is far behind goes on alone", "[m
   const Answer& start = Ask("");
   shared.StartGathered();
   Reply("", PageOf({}, "p0"));
-  const std::string large(std::size_t{3} << 20, 'k');
+  const std::string large(std::size_t{10} << 20, 'k');
   for (int page = 0; page < 5; ++page) {
     ahead = &Ask((*ahead)->cursor);
     Reply("p" + std::to_string(page), PageOf({large}, "p" + std::to_string(page + 1)));

@@ -22,7 +22,7 @@ using PassId = std::uint64_t;
 
 // Bytes of the pages that a pass keeps for scans that are behind. A scan that is further behind
 // goes on alone.
-constexpr std::size_t kKeptBytes = std::size_t{4} << 20;
+constexpr std::size_t kKeptBytes = std::size_t{32} << 20;
 constexpr std::size_t kMaxPasses = 8;
 // Calls of StartGathered after which a pass that is not asked is forgotten. Scans may end early.
 constexpr int kIdleTicks = 100;
@@ -37,7 +37,7 @@ std::size_t BytesOf(const ScanResult& page) {
 
 using Wanted = std::shared_ptr<const std::function<bool(KeyView)>>;
 
-// What one of many scans needs of a page.
+// The keys of a page that one of many scans needs.
 ScanResult Select(const ScanResult& page, const Wanted& wanted) {
   if (!wanted) return page;
   ScanResult selected{.errc = page.errc, .keys = {}, .cursor = page.cursor};

@@ -25,6 +25,7 @@ void KeyPrefixStore::Read(const ReadBatch& batch, ReadHandler handler) {
 
 void KeyPrefixStore::Scan(const ScanRequest& request, ScanHandler handler) {
   ScanRequest outer = request;
+  outer.wanted = nullptr;  // it knows keys without the prefix
   const bool ordered = traits().ordered;
   // Before the first key, which is the prefix itself.
   if (ordered && outer.cursor.empty())

@@ -79,8 +79,8 @@ struct ReplicatedMapOptions {
   /// A member that has work and answers nothing for this time leaves. It must be longer than the
   /// intervals of the write policy. > 0.
   Duration member_timeout = std::chrono::seconds(2);
-  /// The stores forget deletes after this time. > 0.
-  Duration tombstone_ttl = std::chrono::hours(24);
+  /// No store forgets a delete sooner. > 0. The default is that of all stores.
+  Duration tombstone_ttl = std::chrono::hours(1);
   /// The datalet on this machine: reads prefer it if no other member has a shorter queue. May be
   /// empty.
   std::string local;

@@ -127,6 +127,7 @@ void RangeKeeper::StartFill(MemberIndex target) {
 
 void RangeKeeper::OnTargetFenced(TimePoint now) {
   members_[target_].progress = now;
+  fill_since_ = set_.version();
   set_.SetState(target_, MemberState::kFilling);
   actions_.push_back(range::Open{target_});
   AwaitBarrier(Job::kOpen, {});
@@ -145,8 +146,12 @@ void RangeKeeper::StartCopy(TimePoint now) {
   const bool recent = SaturatingAdd(member.since, options_.tombstone_ttl / 2) > now;
   const bool newer_wins = recent && !record_.strong;
   walk_.emplace(options_.walk, set_, actions_, last_attempt_);
-  walk_->Fill(target_, set_.ChooseReader(set_.in(), last_attempt_), newer_wins,
-              {.key = options_.identity_key, .value = member.datalet}, now);
+  walk_->Fill({.target = target_,
+               .source = set_.ChooseReader(set_.in(), last_attempt_),
+               .since = fill_since_,
+               .newer_wins = newer_wins,
+               .last = {.key = options_.identity_key, .value = member.datalet}},
+              now);
 }
 
 void RangeKeeper::AwaitBarrier(Job job, const Need& need) {

@@ -1,13 +1,19 @@
 #include "stout/core/range_walk.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <set>
+#include <string_view>
 #include <utility>
 
 namespace stout::internal {
 namespace {
+
+// While the process is stopped, a copy seems to take long.
+constexpr Duration kLongestRest = std::chrono::seconds(10);
 
 // The same call will fail in the same way.
 bool IsFinal(Errc errc) {
@@ -20,12 +26,12 @@ std::size_t BytesOf(const ScannedKey& scanned) {
 
 }  // namespace
 
-void RangeWalk::Fill(MemberIndex target, MemberIndex source, bool newer_wins, WriteItem last,
-                     TimePoint now) {
-  target_ = target;
-  last_ = std::move(last);
-  newer_wins_ = newer_wins;
-  Begin({{source, Role::kSource}, {target, Role::kTarget}}, now);
+void RangeWalk::Fill(FillOrder order, TimePoint now) {
+  target_ = order.target;
+  since_ = order.since;
+  newer_wins_ = order.newer_wins;
+  last_ = std::move(order.last);
+  Begin({{order.source, Role::kSource}, {order.target, Role::kTarget}}, now);
 }
 
 void RangeWalk::Sweep(TimePoint now) {
@@ -42,6 +48,7 @@ void RangeWalk::Begin(std::vector<Pass> passes, TimePoint now) {
 void RangeWalk::StartPass(TimePoint now) {
   found_.clear();
   found_bytes_ = 0;
+  scan_keys_ = kMaxSlice / 4;
   cursor_.emplace();
   SendScan(now);
 }
@@ -79,7 +86,7 @@ void RangeWalk::OnScanned(range::Attempt attempt, const ScanResult& result, Time
     bytes += BytesOf(scanned);
     if (scanned.key.starts_with(kInternalKeys)) continue;
     if (!fills() && set_.IsSettled(scanned.state.stamp)) continue;
-    if (at_target()) target_is_new_ &= scanned.state.stamp.epoch == set_.epoch();
+    if (at_target()) target_is_new_ &= scanned.state.stamp > Stamp{set_.epoch(), since_};
     found_.push_back(scanned);
     found_bytes_ += BytesOf(scanned);
   }
@@ -269,8 +276,10 @@ void RangeWalk::SendCopy(TimePoint now) {
   range::Copy copy{Call(target_, now), target_, {}};
   const std::size_t most = std::min(copy_items_, options_.page_keys);
   std::size_t bytes = 0;
+  std::set<std::string_view> keys;  // a scan may find a key twice
   for (const WriteItem& item : copies_) {
     if (bytes >= options_.copy_bytes || copy.items.size() >= most) break;
+    if (!keys.insert(item.key).second) break;
     bytes += item.key.size() + item.value.size();
     copy.items.push_back(item);
   }
@@ -299,7 +308,7 @@ void RangeWalk::OnCopied(range::Attempt attempt, Errc errc, TimePoint now) {
   }
   copies_.erase(copies_.begin(), end);
   retry_ = &RangeWalk::NextStep;
-  due_ = SaturatingAdd(now, options_.rest * (now - copy_began_));
+  due_ = SaturatingAdd(now, std::min<Duration>(options_.rest * (now - copy_began_), kLongestRest));
 }
 
 void RangeWalk::OnMembersChanged(TimePoint now) {

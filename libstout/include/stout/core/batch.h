@@ -107,7 +107,8 @@ struct ScanRequest {
   std::string cursor;        ///< empty: from the start; otherwise the cursor of the page before
   std::size_t limit = 1000;  ///< maximum number of keys in the answer; >= 1
   bool values = true;        ///< false: stamps only, and StoredState::value is empty
-  /// If set, keys for which this is false are not needed. A store may ignore it. Any thread.
+  /// If set, the answer may lack keys for which this is false. A store may ignore it. One that
+  /// passes scans on with other keys must leave it out. Any thread.
   std::shared_ptr<const std::function<bool(KeyView)>> wanted{};
 
   bool operator==(const ScanRequest&) const = default;

@@ -28,7 +28,7 @@ struct RangeKeeperOptions {
   Duration mark_interval = std::chrono::milliseconds(100);
   /// Stores forget tombstones after this time. In mode ec a member that was away for less than half
   /// of it may have acknowledged writes that no other member has, and keeps them. > 0.
-  Duration tombstone_ttl = std::chrono::hours(24);
+  Duration tombstone_ttl = std::chrono::hours(1);
   WalkOptions walk;
   std::string mark_key;      ///< of this range; begins with kInternalKeys
   std::string identity_key;  ///< likewise; its value is RangeRecord::Member::datalet
@@ -223,6 +223,7 @@ class RangeKeeper {
 
   Job job_ = Job::kNone;
   MemberIndex target_ = 0;
+  Version fill_since_ = 0;  // the newest version when the target began to get all changes
   std::optional<RangeWalk> walk_;
   ReplyId job_barrier_ = 0;
   bool barrier_done_ = false;

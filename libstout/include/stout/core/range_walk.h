@@ -21,9 +21,10 @@ struct WalkOptions {
   std::size_t scan_keys = 1024;                   ///< of one scan, of all ranges; >= 1
   std::size_t page_keys = 256;                    ///< of the range, compared at once; >= 1
   std::size_t copy_bytes = std::size_t{1} << 20;  ///< of one copy, without its last item; >= 1
-  std::size_t copy_keys = 64;  ///< enough for one copy, if the scan brought the values; >= 1
-  /// After a copy, a fill rests for this number of times that the copy took, so that requests wait
-  /// less. Measured (bench/members): 3 fills 1.5 times as fast as 6 does, with a p99 as high.
+  std::size_t copy_keys = 64;  ///< a copy begins when scans with values have found so many; >= 1
+  /// The rest after a copy is this number of times the time that the copy took. Chosen by
+  /// `bench members fill`: with 6 the rate of a fill is too low, with 1 the p99 of requests is
+  /// higher.
   int rest = 4;
   Duration retry = std::chrono::milliseconds(100);  ///< before a failed call is repeated; > 0
   int settle_tries = 20;  ///< of a page, before a fill fails because of a key that is damaged
@@ -46,11 +47,11 @@ struct WalkOptions {
 /// because its values may be large. A slice grows and shrinks, so that its values have about the
 /// size of a copy. A fill copies as soon as it has enough for one.
 ///
-/// If the target has no state of an older epoch, it has little. Then a scan of the other member
-/// brings values, and its settled states are copied without any further read.
+/// If the target has only what changed since the fill began, a scan of the other member brings
+/// values, and its settled states are copied without any further read.
 ///
-/// A fill takes turns with requests, and both use the same stores. So it rests after each copy; on
-/// a busy store, a copy takes longer, and the rest as well.
+/// Requests use the same stores. So a fill rests after each copy, and longer on a busy store, where
+/// a copy takes longer.
 ///
 /// Sweep: each unsettled state of each member is settled. At the end every state is settled.
 ///
@@ -70,10 +71,15 @@ class RangeWalk {
             range::Attempt& last_attempt)
       : options_(options), set_(set), actions_(actions), last_attempt_(last_attempt) {}
 
-  /// Requires that `target` gets all changes, and that changes from before that are durable at all
-  /// members that are in. `newer_wins`: a state of the target that is newer counts. `last` is
-  /// copied to the target when it has everything else.
-  void Fill(MemberIndex target, MemberIndex source, bool newer_wins, WriteItem last, TimePoint now);
+  struct FillOrder {
+    MemberIndex target;
+    MemberIndex source;
+    Version since;    ///< the target gets all changes of our epoch with a higher version
+    bool newer_wins;  ///< a state of the target that is newer counts
+    WriteItem last;   ///< copied to the target when it has everything else
+  };
+  /// Requires that changes up to `since` are durable at all members that are in.
+  void Fill(FillOrder order, TimePoint now);
   void Sweep(TimePoint now);
 
   // Answers. A call that is not of this walk is ignored. A key that cannot be settled or changed
@@ -149,7 +155,8 @@ class RangeWalk {
   std::optional<Failure> failure_;
   MemberIndex target_ = 0;
   bool newer_wins_ = false;
-  bool target_is_new_ = true;          // it has states of our epoch only, as far as it was scanned
+  Version since_ = 0;
+  bool target_is_new_ = true;          // it has changes since then only, as far as it was scanned
   std::vector<Pass> passes_;           // the present one is the last
   std::optional<std::string> cursor_;  // of the next scan; nullopt: the member is scanned
   std::size_t scan_keys_ = kMaxSlice / 4;  // of the next scan with values
