@@ -13,7 +13,7 @@ namespace stout::internal {
 namespace {
 
 // While the process is stopped, a copy seems to take long.
-constexpr Duration kLongestRest = std::chrono::seconds(10);
+constexpr Duration kLongestRest = std::chrono::seconds(2);
 
 // The same call will fail in the same way.
 bool IsFinal(Errc errc) {
