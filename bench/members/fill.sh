@@ -41,7 +41,7 @@ fill_member() {
   sleep 2
   from=$EPOCHREALTIME
   "add_$1"
-  watch_fill "$1" 3
+  watch_fill "$1"
   jq -nc --argjson from "$from" --argjson to "$EPOCHREALTIME" '{$from, $to}' \
     >"$scratch/times-$1.json"
   end_load TERM
@@ -56,22 +56,16 @@ fill_member() {
       two: $two[0], during: $during[0], after: $after[0]} + $times[0]' >>"$scratch/fill.runs"
 }
 
-# watch_fill KIND MEMBERS: until all ranges have this number in. Writes down how many have it when.
+# watch_fill KIND: until all ranges have three members in. Writes down how many have them when.
 watch_fill() {
-  local have=0 ranges=16 last=$SECONDS
+  local have=0 ranges=-1 last=$SECONDS
   until ((have == ranges)); do
     load_runs
     sleep 1  # STOUT.STATUS takes time of the processors
-    have=$(ranges_with "$2")
+    read -r have ranges < <(members_in | jq -r '"\(map(select(. == 3)) | length) \(length)"')
     echo "$EPOCHREALTIME $have" >>"$scratch/ranges-$1"
     ((SECONDS < last + 10)) || { last=$SECONDS && say "fill, $1: $have ranges have it"; }
   done
-}
-
-# ranges_with MEMBERS: how many ranges have an owner and this number of members in.
-ranges_with() {
-  status | jq --argjson members "$1" '[.ranges[]
-    | select(.owner and ([.members[] | select(.state == "in")] | length) == $members)] | length'
 }
 
 measure_fill() {

@@ -52,8 +52,7 @@ ReplicatedMap::State::State(const Executor& strand, ReplicatedRange range,
       identity_key_(internal::IdentityKeyOf(range.scope)),
       local_(std::move(options.local)),
       is_new_(range.record.revision == 0),
-      contains_(range.contains ? std::make_shared<const std::function<bool(KeyView)>>(
-                                     std::move(range.contains))
+      contains_(range.contains ? std::make_shared<const KeyFilter>(std::move(range.contains))
                                : nullptr),
       commit_(std::move(range.commit)),
       on_unfillable_(std::move(range.on_unfillable)),

@@ -189,8 +189,8 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   const EngineOptions engine_;
   const std::string identity_key_;
   const std::string local_;
-  const bool is_new_;  // no owner has committed yet
-  const std::shared_ptr<const std::function<bool(KeyView)>> contains_;  // null: all keys
+  const bool is_new_;                                // no owner has committed yet
+  const std::shared_ptr<const KeyFilter> contains_;  // null: all keys
   ReplicatedRange::Commit commit_;
   const ReplicatedRange::UnfillableHandler on_unfillable_;
   UniqueFunction<void(GivenUp)> on_given_up_;

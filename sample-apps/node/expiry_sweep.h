@@ -17,8 +17,7 @@ namespace stout::node {
                                                  Duration pause);
 
 /// Sweeps for ever. It waits for `interval` before each sweep, and leaves out a sweep if no key can
-/// have expired. It ends with the context on which it runs, or once the deadlines are
-/// over.
+/// have expired. It ends with the context on which it runs, or once the deadlines are over.
 [[nodiscard]] boost::asio::awaitable<void> SweepForever(Ranges& ranges, Store& store,
                                                         Deadlines& deadlines, Duration interval);
 

@@ -355,7 +355,7 @@ void ClusterWorld::OnChange(std::size_t request, const std::string& key, Stamp s
   changes_[key][stamp.epoch].push_back(stamp.version);
   if (request == kNobody) return;
   changed_[request] = stamp;
-  if (history_[request].op == Kind::kDel) erased_[key] = stamp;
+  if (history_[request].op == Kind::kDel) erased_[key] = std::max(erased_[key], stamp);
 }
 
 }  // namespace stout::sim

@@ -288,17 +288,10 @@ void Owner::SendRead(MemberIndex m, const ReadBatch& batch) {
 
 void Owner::AskMembers() {
   for (MemberIndex m = 0; m < members_.size(); ++m) {
-    const std::uint64_t incarnation = members_[m].incarnation;
-    if (incarnation == 0) continue;
-    world_.Call(
-        node_, DataletOf(m),
-        [self = shared_from_this(), m, incarnation](DataletModel& store) -> OwnerWorld::Answer {
-          const bool lost = self->IsLost(store, incarnation);
-          return [self, m, incarnation, lost] {
-            if (lost) self->OnLost(m, incarnation);
-          };
-        },
-        [] {});
+    if (!members_[m].engine) continue;
+    CallForEngine<ReadResult>(
+        m, [](DataletModel& store) { return store.Read({kIdentityKey}); },
+        [](Engine&, const ReadResult&) {}, ReadResult{.errc = Errc::kTransient, .states = {}});
   }
 }
 

@@ -38,7 +38,7 @@ class MemberNodes {
     std::string member_timeout = "1s";
     int min_in = 1;
   };
-  // There are so many ranges that each node owns some.
+  // Enough for each node to own some.
   static constexpr std::size_t kRanges = 32;
 
   // Returns when each range has all members.

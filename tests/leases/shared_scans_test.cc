@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -97,7 +96,7 @@ TEST_CASE_METHOD(SharedScansTest, "a scan gets no page that was read before it s
 
 TEST_CASE_METHOD(SharedScansTest, "each scan gets the keys that it wants", "[members]") {
   const auto wanting = [](std::string wanted) {
-    return std::make_shared<const std::function<bool(KeyView)>>(
+    return std::make_shared<const KeyFilter>(
         [wanted = std::move(wanted)](KeyView key) { return key == wanted; });
   };
   const Answer& all = Ask("");

@@ -22,12 +22,10 @@ inline const RangeRecord& RecordOf(const range::Commit& commit) {
 
 /// Three members, of which the first `in` are in, under epoch 5. The test is the driver.
 struct Range {
-  explicit Range(MemberIndex in = 3, bool strong = true)
-      : keeper(7, {Record(in, strong), 10}, set, Options()) {}
+  explicit Range(MemberIndex in = 3) : keeper(7, {Record(in), 10}, set, Options()) {}
 
-  static RangeRecord Record(MemberIndex in, bool strong) {
+  static RangeRecord Record(MemberIndex in) {
     RangeRecord record;
-    record.strong = strong;
     for (MemberIndex m = 0; m < 3; ++m) {
       record.members.push_back({.datalet = "d" + std::to_string(m), .in = m < in});
     }

@@ -201,26 +201,6 @@ TEST_CASE("a copy has each key once, although a scan may find it twice", "[keepe
   }
 }
 
-TEST_CASE("a fill asks for fewer keys where values are large", "[keeper]") {
-  Range range(1);
-  range.BeginFill();
-  range.Scanned(1, {});
-  const std::string value(WalkOptions().copy_bytes, 'v');
-  std::vector<std::size_t> limits;
-  for (const std::size_t keys : {16, 16, 1, 1, 4}) {
-    const auto scan = range.Next<range::Scan>();
-    limits.push_back(scan.request.limit);
-    std::vector<ScannedKey> found;
-    for (std::size_t i = 0; i < keys; ++i)
-      found.push_back({std::to_string(i), {true, keys == 4 ? "" : value, {4, 1}}});
-    range.keeper.OnScanned(scan.attempt, {Errc::kOk, std::move(found), "more"}, range.now);
-    while (!range.Quiet() && std::holds_alternative<range::Copy>(range.actions.front()))
-      range.keeper.OnCopied(range.Next<range::Copy>().attempt, {}, range.now);
-  }
-  CHECK(limits == std::vector<std::size_t>{16, 8, 4, 2, 1});
-  CHECK(range.Next<range::Scan>().request.limit == 2);
-}
-
 TEST_CASE("a fill holds few large values at a time", "[keeper]") {
   Range range(1);
   range.BeginFill();

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -35,23 +34,19 @@ std::size_t BytesOf(const ScanResult& page) {
   return bytes;
 }
 
-using Wanted = std::shared_ptr<const std::function<bool(KeyView)>>;
-
-// The keys of a page that one of many scans needs.
-ScanResult Select(const ScanResult& page, const Wanted& wanted) {
-  if (!wanted) return page;
-  ScanResult selected{.errc = page.errc, .keys = {}, .cursor = page.cursor};
-  for (const ScannedKey& each : page.keys) {
-    if ((*wanted)(each.key)) selected.keys.push_back(each);
-  }
-  return selected;
-}
-
 struct Scanner {
-  Wanted wanted;
+  std::shared_ptr<const KeyFilter> wanted;
   Store::ScanHandler handler;
 
-  void Answer(const ScanResult& page) { handler(Select(page, wanted)); }
+  // Most keys of a page are of other scans, so only those that are wanted are copied.
+  void Answer(const ScanResult& page) {
+    if (!wanted) return handler(page);
+    ScanResult selected{.errc = page.errc, .keys = {}, .cursor = page.cursor};
+    for (const ScannedKey& each : page.keys) {
+      if ((*wanted)(each.key)) selected.keys.push_back(each);
+    }
+    handler(std::move(selected));
+  }
 };
 
 struct Cursor {

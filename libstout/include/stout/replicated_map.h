@@ -55,7 +55,7 @@ struct ReplicatedRange {
   std::vector<std::string> want;  ///< likewise; empty: the members that are in at the start
   /// Returns true for the keys of this range. A store may have keys of other ranges, which are left
   /// alone. It may be empty: all keys of the stores are of this range. It is called on any thread.
-  std::function<bool(KeyView)> contains{};
+  KeyFilter contains{};
   Commit commit;
   /// A member that is wanted cannot be filled, because its store will never take the state of this
   /// key (kRefused, kTooLarge), or because the state cannot be read (kCorrupt). The map tries again

@@ -48,7 +48,6 @@ void RangeWalk::Begin(std::vector<Pass> passes, TimePoint now) {
 void RangeWalk::StartPass(TimePoint now) {
   found_.clear();
   found_bytes_ = 0;
-  scan_keys_ = kMaxSlice / 4;
   cursor_.emplace();
   SendScan(now);
 }
@@ -62,8 +61,8 @@ range::Attempt RangeWalk::Call(MemberIndex member, TimePoint now) {
 
 void RangeWalk::SendScan(TimePoint now) {
   const MemberIndex member = passes_.back().member;
-  const std::size_t keys = scans_values() ? scan_keys_ : options_.scan_keys;
-  actions_.push_back(range::Scan{Call(member, now), member, {*cursor_, keys, scans_values()}});
+  actions_.push_back(
+      range::Scan{Call(member, now), member, {*cursor_, options_.scan_keys, scans_values()}});
 }
 
 // The call under way was answered. If it failed, `step` repeats it later.
@@ -81,16 +80,13 @@ bool RangeWalk::Succeeded(Errc errc, Step step, TimePoint now) {
 void RangeWalk::OnScanned(range::Attempt attempt, const ScanResult& result, TimePoint now) {
   if (attempt != attempt_) return;
   if (!Succeeded(result.errc, &RangeWalk::SendScan, now)) return;
-  std::size_t bytes = 0;
   for (const ScannedKey& scanned : result.keys) {
-    bytes += BytesOf(scanned);
     if (scanned.key.starts_with(kInternalKeys)) continue;
     if (!fills() && set_.IsSettled(scanned.state.stamp)) continue;
     if (at_target()) target_is_new_ &= scanned.state.stamp > Stamp{set_.epoch(), since_};
     found_.push_back(scanned);
     found_bytes_ += BytesOf(scanned);
   }
-  if (scans_values()) Adapt(scan_keys_, bytes, options_.scan_keys / 4);
   cursor_ = result.cursor;
   if (cursor_->empty()) cursor_.reset();
   NextPage(now);
@@ -115,7 +111,8 @@ void RangeWalk::NextPage(TimePoint now) {
     }
     found_.pop_front();
   }
-  if (fills() && !at_target() && !copies_scanned() && !page_.empty()) return SendRead(now);
+  const bool compares = fills() && !at_target() && !copies_scanned();
+  if (compares && !page_.empty()) return SendRead(now);
   StartSettling(now);
 }
 
@@ -212,20 +209,15 @@ void RangeWalk::Fail(const std::string& key, Errc errc) {
 
 void RangeWalk::EndSettling(TimePoint now) {
   if (!settling_.empty() || !changing_.empty()) return;
-  Adapt(slice_keys_, slice_bytes_, kMaxSlice);
+  if (slice_bytes_ > options_.copy_bytes) {
+    slice_keys_ = std::max<std::size_t>(1, slice_keys_ / 2);
+  } else if (slice_bytes_ < options_.copy_bytes / 2) {
+    slice_keys_ = std::min(2 * slice_keys_, kMaxSlice);
+  }
   if (!slice_failed_) return NextStep(now);
   ++failed_tries_;
   retry_ = &RangeWalk::NextStep;
   due_ = SaturatingAdd(now, options_.retry);
-}
-
-// The next call gets fewer or more keys, so that their values have about the size of a copy.
-void RangeWalk::Adapt(std::size_t& keys, std::size_t bytes, std::size_t most) const {
-  if (bytes > options_.copy_bytes) {
-    keys = std::max<std::size_t>(1, keys / 2);
-  } else if (bytes < options_.copy_bytes / 2) {
-    keys = std::min(2 * keys, std::max<std::size_t>(1, most));
-  }
 }
 
 void RangeWalk::Judge(std::size_t index, const StoredState& state) {

@@ -102,6 +102,9 @@ struct ReadResult {
   bool operator==(const ReadResult&) const = default;
 };
 
+/// True for keys that are wanted.
+using KeyFilter = std::function<bool(KeyView)>;
+
 /// One page of a scan over all keys of a store.
 struct ScanRequest {
   std::string cursor;        ///< empty: from the start; otherwise the cursor of the page before
@@ -109,7 +112,7 @@ struct ScanRequest {
   bool values = true;        ///< false: stamps only, and StoredState::value is empty
   /// If set, the answer may lack keys for which this is false. A store may ignore it. One that
   /// passes scans on with other keys must leave it out. Any thread.
-  std::shared_ptr<const std::function<bool(KeyView)>> wanted{};
+  std::shared_ptr<const KeyFilter> wanted{};
 
   bool operator==(const ScanRequest&) const = default;
 };

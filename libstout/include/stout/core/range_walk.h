@@ -19,12 +19,11 @@ namespace stout::internal {
 
 struct WalkOptions {
   std::size_t scan_keys = 1024;                   ///< of one scan, of all ranges; >= 1
-  std::size_t page_keys = 256;                    ///< of the range, compared at once; >= 1
+  std::size_t page_keys = 256;                    ///< compared or copied at once; >= 1
   std::size_t copy_bytes = std::size_t{1} << 20;  ///< of one copy, without its last item; >= 1
-  std::size_t copy_keys = 64;  ///< a copy begins when scans with values have found so many; >= 1
-  /// The rest after a copy is this number of times the time that the copy took. Chosen by
-  /// `bench members fill`: with 6 the rate of a fill is too low, with 1 the p99 of requests is
-  /// higher.
+  std::size_t copy_keys = 64;  ///< enough for one copy, of keys that scans brought whole; >= 1
+  /// The rest after a copy, as a multiple of the time that the copy took. Chosen by `bench members
+  /// fill`: with 6 the rate of a fill is too low, with 1 the p99 of requests is higher.
   int rest = 4;
   Duration retry = std::chrono::milliseconds(100);  ///< before a failed call is repeated; > 0
   int settle_tries = 20;  ///< of a page, before a fill fails because of a key that is damaged
@@ -50,8 +49,8 @@ struct WalkOptions {
 /// If the target has only what changed since the fill began, a scan of the other member brings
 /// values, and its settled states are copied without any further read.
 ///
-/// Requests use the same stores. So a fill rests after each copy, and longer on a busy store, where
-/// a copy takes longer.
+/// Requests use the same stores. So a fill rests after each copy, at most 2 s, and longer on a busy
+/// store, where a copy takes longer.
 ///
 /// Sweep: each unsettled state of each member is settled. At the end every state is settled.
 ///
@@ -136,7 +135,6 @@ class RangeWalk {
   void SettleSlice(TimePoint now);
   void TryAgain(std::size_t index, Errc errc);
   void Fail(const std::string& key, Errc errc);
-  void Adapt(std::size_t& keys, std::size_t bytes, std::size_t most) const;
   void Judge(std::size_t index, const StoredState& state);
   void AddCopy(std::string key, StoredState state);
   void Change(std::size_t index, StoredState state);
@@ -159,8 +157,7 @@ class RangeWalk {
   bool target_is_new_ = true;          // it has changes since then only, as far as it was scanned
   std::vector<Pass> passes_;           // the present one is the last
   std::optional<std::string> cursor_;  // of the next scan; nullopt: the member is scanned
-  std::size_t scan_keys_ = kMaxSlice / 4;  // of the next scan with values
-  std::deque<ScannedKey> found_;           // in no page yet
+  std::deque<ScannedKey> found_;       // in no page yet
   std::size_t found_bytes_ = 0;
   std::vector<Item> page_;
   std::vector<Stamp> source_stamps_;         // of page_, in a scan of the source
