@@ -179,7 +179,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
     };
   }
 
-  void Fetch(KeyView key, FetchHandler handler) {
+  void Fetch(KeyView key, const FetchOptions& options, FetchHandler handler) {
     RequireStrand();
     if (!engine_) {
       return Later([handler = std::move(handler)](ErrorCode ec) mutable { handler(ec, {}); },
@@ -187,7 +187,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
     }
     const Pool<FetchHandler>::Index id = fetches_.Take();
     fetches_[id] = std::move(handler);
-    engine_->Fetch(Ref(key), id, Now());
+    engine_->Fetch(Ref(key), id, Now(), options);
     ScheduleTurn();
   }
 
@@ -602,7 +602,9 @@ UniqueFunction<void()> Interposer::WithdrawableReply(std::span<const KeyView> ke
 UniqueFunction<void()> Interposer::WithdrawableFlush(Reply done) {
   return impl_->Withdrawal(impl_->AwaitAll(std::move(done), true));
 }
-void Interposer::Fetch(KeyView key, FetchHandler handler) { impl_->Fetch(key, std::move(handler)); }
+void Interposer::Fetch(KeyView key, const FetchOptions& options, FetchHandler handler) {
+  impl_->Fetch(key, options, std::move(handler));
+}
 void Interposer::Flush(Reply done) { impl_->AwaitAll(std::move(done), true); }
 void Interposer::Barrier(Reply done) { impl_->AwaitAll(std::move(done), false); }
 void Interposer::Drain(Reply done) { impl_->Drain(std::move(done)); }

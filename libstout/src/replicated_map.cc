@@ -61,7 +61,7 @@ ReplicatedMap::State::State(const Executor& strand, ReplicatedRange range,
       keeper_(range.range, trouble_ ? Recorded<RangeRecord>() : range.record, set_,
               KeeperOf(range, options)),
       reads_(set_, range.epoch),
-      values_(options.cache_bytes, std::move(options.lent_bytes)) {
+      values_(options.cache_bytes, std::move(options.lent_bytes), std::move(options.tenants)) {
   if (trouble_) return;
   SyncMembers();
   TakeStores(range.replicas);
@@ -157,7 +157,7 @@ void ReplicatedMap::State::End(Errc why) {
   reads_.FailAll(why);
   for (Reply& done : std::exchange(opens_, {})) Later(std::move(done), why);
   for (auto& [key, waiting] : std::exchange(put_backs_, {})) {
-    for (GetHandler& get : waiting.gets) Later(std::move(get), why, {});
+    for (auto& [options, get] : waiting.gets) Later(std::move(get), why, {});
   }
   for (Member& member : members_) {
     ++member.opened;
@@ -231,8 +231,13 @@ Result<Stamp> ReplicatedMap::Put(KeyView key, std::string value) {
   return state_->Write(key, Lend(std::move(value)));
 }
 Result<Stamp> ReplicatedMap::Delete(KeyView key) { return state_->Write(key, nullptr); }
-void ReplicatedMap::Get(KeyView key, GetHandler handler) { state_->Get(key, std::move(handler)); }
-std::optional<ReplicatedMap::Entry> ReplicatedMap::Peek(KeyView key) { return state_->Peek(key); }
+void ReplicatedMap::Get(KeyView key, const FetchOptions& options, GetHandler handler) {
+  state_->Get(key, options, std::move(handler));
+}
+std::optional<ReplicatedMap::Entry> ReplicatedMap::Peek(KeyView key, const FetchOptions& options) {
+  return state_->Peek(key, options);
+}
+bool ReplicatedMap::Holds(KeyView key) const { return state_->Holds(key); }
 UniqueFunction<void()> ReplicatedMap::WithdrawableReply(std::span<const KeyView> keys, Reply reply,
                                                         const AnswerLevel& level) {
   return state_->SafeReply(keys, std::move(reply), level);
@@ -250,5 +255,8 @@ std::shared_ptr<const std::string> ReplicatedMap::Lend(std::string value) {
 }
 std::size_t ReplicatedMap::cached_bytes() const { return state_->values().bytes(); }
 std::size_t ReplicatedMap::lent_bytes() const { return state_->values().lent(); }
+std::vector<TenantStats> ReplicatedMap::CachedByTenant() const {
+  return state_->values().ByTenant();
+}
 
 }  // namespace stout::inline v1

@@ -108,15 +108,19 @@ void ReplicatedMap::State::Fetch(const reads::Fetch& fetch) {
   const MemberIndex m = fetch.member;
   if (!members_[m].interposer) return;  // it has just left: the read asks again
   set_.OnReadSent(m);
-  interposer(m).Fetch(fetch.key, [weak = weak_from_this(), m, token = fetch.token,
-                                  opened = members_[m].opened](ErrorCode ec, StoredState state) {
-    const auto self = weak.lock();
-    if (!self || self->members_[m].opened != opened) return;
-    self->set_.OnReadAnswered(m);
-    self->set_.OnQueueLength(m, self->interposer(m).ReadQueue());
-    self->fetched_.push_back({token, m, ErrcOf(ec), std::move(state)});
-    self->SchedulePump();
-  });
+  const auto asked = fetch_of_.find(fetch.key);  // unless the keeper asks
+  const FetchOptions options =
+      asked == fetch_of_.end() ? FetchOptions() : reading_.at(asked->second).options;
+  interposer(m).Fetch(fetch.key, options,
+                      [weak = weak_from_this(), m, token = fetch.token,
+                       opened = members_[m].opened](ErrorCode ec, StoredState state) {
+                        const auto self = weak.lock();
+                        if (!self || self->members_[m].opened != opened) return;
+                        self->set_.OnReadAnswered(m);
+                        self->set_.OnQueueLength(m, self->interposer(m).ReadQueue());
+                        self->fetched_.push_back({token, m, ErrcOf(ec), std::move(state)});
+                        self->SchedulePump();
+                      });
 }
 
 // Ends calls and answers whose time is over.

@@ -43,7 +43,7 @@ Result<Stamp> ReplicatedMap::State::Change(KeyView key, std::shared_ptr<const st
             "a member refuses a change that it admits");
   });
   const Stamp stamp{epoch(), version};
-  Keep(key, {std::move(value), stamp});
+  values_.Keep(key, {std::move(value), stamp}, [this](KeyView each) { return IsDirty(each); });
   reads_.OnMarked(key);
   EndPutBack(key);
   SchedulePump();
@@ -54,10 +54,6 @@ std::shared_ptr<const std::string> ReplicatedMap::State::ValueOf(StoredState sta
   return state.found ? values_.MakeValue(std::move(state.value)) : nullptr;
 }
 
-void ReplicatedMap::State::Keep(KeyView key, Entry entry) {
-  values_.Keep(key, std::move(entry), [this](KeyView each) { return IsDirty(each); });
-}
-
 bool ReplicatedMap::State::IsDirty(KeyView key) const {
   return std::any_of(members_.begin(), members_.end(), [&](const Member& member) {
     return member.interposer && member.interposer->IsDirty(key);
@@ -66,14 +62,16 @@ bool ReplicatedMap::State::IsDirty(KeyView key) const {
 
 // --- Reads ---------------------------------------------------------------------------------------
 
-void ReplicatedMap::State::Get(KeyView key, GetHandler handler) {
+void ReplicatedMap::State::Get(KeyView key, const FetchOptions& options, GetHandler handler) {
   RequireStrand();
   if (!serving()) return Later(std::move(handler), NotServing(), {});
   if (const auto put_back = put_backs_.find(key); put_back != put_backs_.end()) {
-    put_back->second.gets.push_back(std::move(handler));
+    put_back->second.gets.push_back({options, std::move(handler)});
     return;
   }
-  if (const Entry* const known = values_.Use(key)) return Later(std::move(handler), {}, *known);
+  if (const Entry* const known = values_.Use(key, options)) {
+    return Later(std::move(handler), {}, *known);
+  }
   if (waiting_gets_ >= engine_.lane.max_pending_reads) {
     return Later(std::move(handler), Errc::kPushedBack, {});
   }
@@ -81,8 +79,10 @@ void ReplicatedMap::State::Get(KeyView key, GetHandler handler) {
   Reading& reading = reading_[found->second];
   reading.gets.push_back(std::move(handler));
   ++waiting_gets_;
+  reading.options.ahead |= options.ahead;
   if (!is_first) return;
   reading.key = key;
+  reading.options = options;
   reads_.Read(key, ++last_id_, false);
   SchedulePump();
 }
@@ -101,23 +101,30 @@ void ReplicatedMap::State::OnRead(reads::Done& done) {
   fetch_of_.erase(reading.key);
   waiting_gets_ -= reading.gets.size();
   if (done.errc == Errc::kOk && done.again) {
-    for (GetHandler& get : reading.gets) Get(reading.key, std::move(get));
+    for (GetHandler& get : reading.gets) Get(reading.key, reading.options, std::move(get));
     return;
   }
   Entry entry;
   if (done.errc == Errc::kOk) {
     const Stamp stamp = done.state.stamp;
     entry = {.value = ValueOf(std::move(done.state)), .stamp = stamp};
-    Keep(reading.key, entry);
+    values_.KeepRead(reading.key, entry, reading.options,
+                     [this](KeyView each) { return IsDirty(each); });
   }
   for (GetHandler& get : reading.gets) Later(std::move(get), done.errc, entry);
 }
 
-std::optional<ReplicatedMap::Entry> ReplicatedMap::State::Peek(KeyView key) {
+std::optional<ReplicatedMap::Entry> ReplicatedMap::State::Peek(KeyView key,
+                                                               const FetchOptions& options) {
   RequireStrand();
   if (put_backs_.contains(key)) return std::nullopt;
-  const Entry* const known = values_.Use(key);
+  const Entry* const known = values_.Use(key, options);
   return known != nullptr ? std::optional(*known) : std::nullopt;
+}
+
+bool ReplicatedMap::State::Holds(KeyView key) const {
+  RequireStrand();
+  return !put_backs_.contains(key) && values_.Find(key) != nullptr;
 }
 
 // --- Answers -------------------------------------------------------------------------------------
@@ -241,9 +248,9 @@ void ReplicatedMap::State::PutBack(MemberIndex m, const std::string& key, std::u
 void ReplicatedMap::State::EndPutBack(KeyView key) {
   const auto found = put_backs_.find(key);
   if (found == put_backs_.end()) return;
-  std::vector<GetHandler> gets = std::move(found->second.gets);
+  auto gets = std::move(found->second.gets);
   put_backs_.erase(found);
-  for (GetHandler& get : gets) Get(key, std::move(get));
+  for (auto& [options, get] : gets) Get(key, options, std::move(get));
 }
 
 }  // namespace stout::inline v1

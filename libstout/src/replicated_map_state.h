@@ -60,8 +60,9 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   void Forget() noexcept override;
 
   Result<Stamp> Write(KeyView key, std::shared_ptr<const std::string> value);
-  void Get(KeyView key, GetHandler handler);
-  std::optional<Entry> Peek(KeyView key);
+  void Get(KeyView key, const FetchOptions& options, GetHandler handler);
+  std::optional<Entry> Peek(KeyView key, const FetchOptions& options);
+  [[nodiscard]] bool Holds(KeyView key) const;
   UniqueFunction<void()> SafeReply(std::span<const KeyView> keys, Reply reply,
                                    const AnswerLevel& level);
   void Flush(Reply done);
@@ -102,6 +103,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   /// The Gets that wait for one read.
   struct Reading {
     std::string key;
+    FetchOptions options;  // of the first, but ahead if one of them is
     std::vector<GetHandler> gets;
   };
   /// A member's answer to a read. The parts learn of it in the pump, which acts on it at once: a
@@ -115,7 +117,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   /// The Gets that wait until an older state is put back.
   struct PuttingBack {
     std::uint64_t serial = 0;
-    std::vector<GetHandler> gets;
+    std::vector<std::pair<FetchOptions, GetHandler>> gets;
   };
 
   void RequireStrand() const {
@@ -137,7 +139,6 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   // Requests.
   Result<Stamp> Change(KeyView key, std::shared_ptr<const std::string> value);
   std::shared_ptr<const std::string> ValueOf(StoredState state);
-  void Keep(KeyView key, Entry entry);
   std::pair<internal::ReplyId, MemberMask> Ask(Reply reply, const internal::Need& need,
                                                TimePoint deadline);
   UniqueFunction<void(ErrorCode)> ReplyOf(internal::ReplyId id, MemberIndex m);

@@ -1,6 +1,7 @@
 #include "value_cache.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace stout::internal {
 namespace {
@@ -46,21 +47,31 @@ struct ValueCache::NodeShape {
   std::size_t hash;
 };
 
-// The bytes that a key takes without its value, with its share of the buckets, of which there are
-// up to two for each key.
-std::size_t ValueCache::SizeOf(const std::string& key) {
-  return BlockBytes(sizeof(NodeShape)) + 2 * sizeof(void*) + HeapBytes(key);
+// The bytes that a key and its value take, with its share of the buckets, of which there are up to
+// two for each key.
+std::size_t ValueCache::SizeOf(const Node& node) {
+  const std::size_t value = node.entry.value ? Value::SizeOf(*node.entry.value) : 0;
+  return BlockBytes(sizeof(NodeShape)) + 2 * sizeof(void*) + HeapBytes(*node.key) + value;
 }
 
 ValueCache::~ValueCache() {
-  for (auto& [key, node] : nodes_) Drop(node.entry);
+  while (!nodes_.empty()) Erase(nodes_.begin());
 }
 
-const ValueCache::Entry* ValueCache::Use(KeyView key) {
+const ValueCache::Entry* ValueCache::Use(KeyView key, const FetchOptions& options) {
   const auto found = nodes_.find(key);
   if (found == nodes_.end()) return nullptr;
-  Touch(found->second);
-  return &found->second.entry;
+  Node& node = found->second;
+  if (!options.counted) {
+    Observe(node, options.tenant, true);
+    order_.Use(node);
+    node.is_guest = node.segment == Node::Segment::kGuest;
+  } else if (node.is_guest && !options.ahead) {
+    order_.Remove(node);
+    node.segment = Node::Segment::kGuest;
+    order_.Insert(node);
+  }
+  return &node.entry;
 }
 
 const ValueCache::Entry* ValueCache::Find(KeyView key) const {
@@ -80,28 +91,60 @@ std::shared_ptr<const std::string> ValueCache::MakeValue(std::string text) const
   return {value, &value->bytes};
 }
 
-void ValueCache::Set(KeyView key, Entry entry) {
+ValueCache::Node& ValueCache::Set(KeyView key, Entry entry) {
   auto found = nodes_.find(key);
   if (found == nodes_.end()) {
     found = nodes_.try_emplace(std::string(key)).first;
     found->second.key = &found->first;
-    recent_.push_back(found->second);
-    bytes_ += SizeOf(found->first);
+  } else {
+    order_.Remove(found->second);
   }
   Node& node = found->second;
   Drop(node.entry);
   node.entry = std::move(entry);
-  if (node.entry.value) {
-    bytes_ += Value::SizeOf(*node.entry.value);
-    ledger_->Subtract(Value::SizeOf(*node.entry.value));
-  }
-  Touch(node);
+  if (node.entry.value) ledger_->Subtract(Value::SizeOf(*node.entry.value));
+  Resize(node, SizeOf(node));
+  return node;
+}
+
+void ValueCache::Enter(Node& node, const FetchOptions& options) {
+  if (!options.counted) Observe(node, options.tenant, false);
+  Stay(node);
+  node.is_guest = full() && !admission_.Admits(options.tenant, random_.Unit());
+  // Guests that were used are evicted first. So those that are read ahead displace others only
+  // until there are as many guests as the tenant reads ahead.
+  if (node.is_guest && !options.ahead) node.segment = Node::Segment::kGuest;
+}
+
+void ValueCache::Stay(Node& node) {
+  node.is_guest = false;
+  if (node.segment == Node::Segment::kGuest) node.segment = Node::Segment::kProbation;
+}
+
+void ValueCache::Observe(Node& node, TenantId tenant, bool hit) {
+  if (tenants_) tenants_->ApplyTo(admission_, &obeyed_);
+  admission_.Observe(tenant, KeyHash()(*node.key), node.bytes, hit);
+  Account(node, tenant);
+}
+
+// Enters the node in the account of another tenant.
+void ValueCache::Account(Node& node, TenantId tenant) {
+  const std::size_t bytes = node.bytes;
+  Resize(node, 0);
+  node.tenant = tenant;
+  Resize(node, bytes);
+}
+
+void ValueCache::Resize(Node& node, std::size_t bytes) {
+  const auto grown = static_cast<std::ptrdiff_t>(bytes - node.bytes);
+  admission_.Charge(node.tenant, grown);
+  bytes_ += static_cast<std::size_t>(grown);
+  node.bytes = bytes;
 }
 
 // The entry holds its value no longer; a caller may.
 void ValueCache::Drop(Entry& entry) {
   if (!entry.value) return;
-  bytes_ -= Value::SizeOf(*entry.value);
   ledger_->Add(Value::SizeOf(*entry.value));
   entry.value = nullptr;
 }
@@ -111,11 +154,12 @@ void ValueCache::Erase(KeyView key) {
   if (found != nodes_.end()) Erase(found);
 }
 
-void ValueCache::Erase(Nodes::iterator node) {
-  bytes_ -= SizeOf(node->first);
-  Drop(node->second.entry);
-  recent_.erase(recent_.iterator_to(node->second));
-  nodes_.erase(node);
+void ValueCache::Erase(Nodes::iterator found) {
+  Node& node = found->second;
+  order_.Remove(node);
+  Resize(node, 0);
+  Drop(node.entry);
+  nodes_.erase(found);
 }
 
 }  // namespace stout::internal

@@ -1,18 +1,24 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
-#include <boost/intrusive/list.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <iterator>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
+#include "stout/core/admission.h"
+#include "stout/core/random.h"
+#include "stout/core/segmented_lru.h"
 #include "stout/core/state_source.h"
 #include "stout/core/types.h"
 #include "stout/key_map.h"
+#include "stout/tenants.h"
 
 namespace stout::internal {
 
@@ -36,8 +42,12 @@ class Ledger {
   const std::shared_ptr<std::atomic<std::size_t>> all_;
 };
 
-/// The newest states of keys in memory. The least recently used keys are dropped first. Keys that
-/// are dirty are never dropped: `is_dirty(KeyView)` reports them.
+/// The newest states of keys in memory, in the order of a SegmentedLru. Keys that are dirty are
+/// never dropped: `is_dirty(KeyView)` reports them.
+///
+/// Tenants share it. Once it is full, Admission decides which states that are read may enter;
+/// others are guests. Changes always enter. Each state is in the account of the tenant that used it
+/// last.
 ///
 /// Absent keys are remembered too: asking twice reads the store once.
 /// Owner: a map.   Threads: none of its own; values may be released on any thread.
@@ -46,25 +56,41 @@ class ValueCache {
   using Entry = KeyMap::Entry;
 
   /// `max_bytes`: of keys, values, and values that callers still hold.
-  ValueCache(std::size_t max_bytes, std::shared_ptr<std::atomic<std::size_t>> lent_by_all)
-      : max_bytes_(max_bytes), ledger_(std::make_shared<Ledger>(std::move(lent_by_all))) {}
+  ValueCache(std::size_t max_bytes, std::shared_ptr<std::atomic<std::size_t>> lent_by_all,
+             std::shared_ptr<const Tenants> tenants)
+      : max_bytes_(max_bytes),
+        order_(max_bytes),
+        admission_(max_bytes, {.sampled_keys = SampledKeys(max_bytes)}),
+        tenants_(std::move(tenants)),
+        ledger_(std::make_shared<Ledger>(std::move(lent_by_all))) {}
   ValueCache(const ValueCache&) = delete;
   ValueCache& operator=(const ValueCache&) = delete;
   ~ValueCache();
 
-  /// Returns the key's state as the one that was used last, or null.
-  [[nodiscard]] const Entry* Use(KeyView key);
-  /// As Use, but the key's place among the others stays.
+  /// Returns the key's state, or null. A state counts as a hit, unless the request was counted.
+  [[nodiscard]] const Entry* Use(KeyView key, const FetchOptions& options);
+  /// As Use, but is not counted.
   [[nodiscard]] const Entry* Find(KeyView key) const;
   /// As Application::serialize. Requires a key that is here.
   Serialized Serialize(KeyView key, std::string& out) const;
 
   /// Makes a value, which counts as lent until its last reference is gone or the cache holds it.
   [[nodiscard]] std::shared_ptr<const std::string> MakeValue(std::string text) const;
+  /// Takes the state that a change has made.
   template <typename IsDirty>
   void Keep(KeyView key, Entry entry, const IsDirty& is_dirty) {
-    Set(key, std::move(entry));
+    Node& node = Set(key, std::move(entry));
+    Stay(node);
     MakeRoom(is_dirty);
+    order_.Insert(node);
+  }
+  /// Takes a state that was read. Counts as a miss, unless the request was counted.
+  template <typename IsDirty>
+  void KeepRead(KeyView key, Entry entry, const FetchOptions& options, const IsDirty& is_dirty) {
+    Node& node = Set(key, std::move(entry));
+    Enter(node, options);
+    MakeRoom(is_dirty);
+    order_.Insert(node);
   }
   void Erase(KeyView key);
   template <typename Predicate>
@@ -79,12 +105,21 @@ class ValueCache {
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   [[nodiscard]] std::size_t lent() const { return ledger_->lent(); }
 
+  [[nodiscard]] std::vector<TenantStats> ByTenant() const { return admission_.Stats(); }
+
  private:
+  // The sample of each tenant takes less than 1 % of the cache, if the cache is not tiny.
+  [[nodiscard]] static std::size_t SampledKeys(std::size_t max_bytes) {
+    return std::clamp<std::size_t>(max_bytes >> 14U, 64, 1024);
+  }
+
   struct KeyHash {
     using is_transparent = void;
     std::size_t operator()(KeyView key) const { return std::hash<KeyView>{}(key); }
   };
-  struct Node : boost::intrusive::list_base_hook<> {
+  struct Node : SegmentedLruElement {
+    TenantId tenant = 0;
+    bool is_guest = false;  // also on probation, until the request that read it uses it
     Entry entry;
     const std::string* key = nullptr;  // in `nodes_`, whose elements do not move
   };
@@ -94,31 +129,42 @@ class ValueCache {
   /// Dirty keys met when room is needed before giving up.
   static constexpr int kEvictionTries = 16;
 
-  [[nodiscard]] static std::size_t SizeOf(const std::string& key);
-  void Set(KeyView key, Entry entry);
+  [[nodiscard]] static std::size_t SizeOf(const Node& node);
+  // Returns the key's node, which is in no order.
+  Node& Set(KeyView key, Entry entry);
+  void Enter(Node& node, const FetchOptions& options);
+  static void Stay(Node& node);
+  void Observe(Node& node, TenantId tenant, bool hit);
+  void Account(Node& node, TenantId tenant);
+  void Resize(Node& node, std::size_t bytes);
   void Drop(Entry& entry);
   void Erase(Nodes::iterator node);
-  void Touch(Node& node) { recent_.splice(recent_.end(), recent_, recent_.iterator_to(node)); }
+  [[nodiscard]] bool full() const { return bytes_ + ledger_->lent() > max_bytes_; }
 
-  // To drop a key whose value a caller holds frees nothing, but the next one may.
+  // To drop a key whose value a caller holds frees nothing, but the next one may. After a dirty key
+  // the protected segment is tried, because all others may be dirty.
   template <typename IsDirty>
   void MakeRoom(const IsDirty& is_dirty) {
-    for (int tries = 0; tries < kEvictionTries && recent_.size() > 1;) {
-      if (bytes_ + ledger_->lent() <= max_bytes_) return;
-      Node& oldest = recent_.front();
-      if (is_dirty(KeyView(*oldest.key))) {
-        Touch(oldest);
+    for (int tries = 0; full() && tries < kEvictionTries && !order_.empty();) {
+      Node* const other = tries % 2 == 1 ? order_.NextProtected() : nullptr;
+      Node& next = other != nullptr ? *other : order_.Next();
+      if (is_dirty(KeyView(*next.key))) {
+        order_.Requeue(next);
         ++tries;
       } else {
-        Erase(nodes_.find(*oldest.key));
+        Erase(nodes_.find(*next.key));
       }
     }
   }
 
   const std::size_t max_bytes_;
   Nodes nodes_;
-  boost::intrusive::list<Node> recent_;  // least recently used first
+  SegmentedLru<Node> order_;
   std::size_t bytes_ = 0;
+  Admission admission_;
+  const std::shared_ptr<const Tenants> tenants_;
+  std::uint64_t obeyed_ = 0;  // see Tenants::ApplyTo
+  SplitMix64 random_{0};
   const std::shared_ptr<Ledger> ledger_;
 };
 

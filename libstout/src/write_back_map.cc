@@ -13,11 +13,11 @@ namespace stout::inline v1 {
 struct WriteBackMap::State : std::enable_shared_from_this<State> {
   /// The Gets that wait for one read of the store: a read for each would have a copy of the state
   /// for each. The handler of the read owns it.
-  using Waiting = std::vector<GetHandler>;
+  using Waiting = std::vector<std::pair<FetchOptions, GetHandler>>;
 
   State(const boost::asio::any_io_executor& executor, Store& store, WriteBackMapOptions options)
       : max_waiting_gets(options.engine.lane.max_pending_reads),
-        values(options.cache_bytes, std::move(options.lent_bytes)),
+        values(options.cache_bytes, std::move(options.lent_bytes), std::move(options.tenants)),
         interposer(
             executor, store,
             {.serialize = [this](KeyView key,
@@ -34,12 +34,8 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
 
   Result<Stamp> Change(KeyView key, std::shared_ptr<const std::string> value) {
     const Result<Stamp> stamp = interposer.MarkDirty(key, value ? value->size() : 0);
-    if (stamp) Keep(key, {std::move(value), *stamp});
+    if (stamp) values.Keep(key, {std::move(value), *stamp}, is_dirty);
     return stamp;
-  }
-
-  void Keep(KeyView key, Entry entry) {
-    values.Keep(key, std::move(entry), [this](KeyView each) { return interposer.IsDirty(each); });
   }
 
   // The store refused this value, so it must not be shown: the next Get reads the store.
@@ -47,8 +43,8 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
     if (!interposer.IsDirty(key)) values.Erase(key);
   }
 
-  void Get(KeyView key, GetHandler handler) {
-    if (const Entry* const known = values.Use(key)) {
+  void Get(KeyView key, const FetchOptions& options, GetHandler handler) {
+    if (const Entry* const known = values.Use(key, options)) {
       boost::asio::post(interposer.get_executor(),
                         [handler = std::move(handler), entry = *known]() mutable {
                           handler({}, std::move(entry));
@@ -62,21 +58,26 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
     }
     const bool joins = waiting != nullptr;
     if (!joins) read = waiting = std::make_shared<Waiting>();
-    waiting->push_back(std::move(handler));
+    waiting->emplace_back(options, std::move(handler));
+    waiting->front().first.ahead |= options.ahead;
     ++waiting_gets;
     if (joins) return;
-    interposer.Fetch(key, [weak = weak_from_this(), executor = interposer.get_executor(),
-                           key = std::string(key), waiting](ErrorCode ec, StoredState state) {
-      const auto self = weak.lock();
-      if (!self && !ec) ec = Errc::kClosed;
-      if (self) self->EndRead(key, waiting->size());
-      Entry entry = ec ? Entry{} : self->Learn(key, std::move(state));
-      // Each of the others has a turn of its own, because a handler may throw.
-      for (std::size_t i = 1; i < waiting->size(); ++i) {
-        ec ? Fail(executor, (*waiting)[i], ec) : self->Get(key, std::move((*waiting)[i]));
-      }
-      waiting->front()(ec, std::move(entry));
-    });
+    interposer.Fetch(
+        key, options,
+        [weak = weak_from_this(), executor = interposer.get_executor(), key = std::string(key),
+         options, waiting](ErrorCode ec, StoredState state) {
+          const auto self = weak.lock();
+          if (!self && !ec) ec = Errc::kClosed;
+          if (self) self->EndRead(key, waiting->size());
+          Entry entry = ec ? Entry{} : self->Learn(key, waiting->front().first, std::move(state));
+          // Each of the others has a turn of its own, because a handler may throw.
+          for (std::size_t i = 1; i < waiting->size(); ++i) {
+            auto& [own, other] = (*waiting)[i];
+            own.counted = true;  // by the first
+            ec ? Fail(executor, other, ec) : self->Get(key, own, std::move(other));
+          }
+          waiting->front().second(ec, std::move(entry));
+        });
   }
 
   static void Fail(const Executor& executor, GetHandler& handler, ErrorCode ec) {
@@ -89,11 +90,11 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
   }
 
   // A value that was put while the read was under way is newer than the value read.
-  Entry Learn(const std::string& key, StoredState read) {
+  Entry Learn(const std::string& key, const FetchOptions& options, StoredState read) {
     if (const Entry* const newer = values.Find(key)) return *newer;
     Entry entry{.value = nullptr, .stamp = read.stamp};
     if (read.found) entry.value = values.MakeValue(std::move(read.value));
-    Keep(key, entry);
+    values.KeepRead(key, entry, options, is_dirty);
     return entry;
   }
 
@@ -107,6 +108,9 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
   std::unordered_map<std::string, std::weak_ptr<Waiting>> reads;
   internal::ValueCache values;
   Interposer interposer;
+  const std::function<bool(KeyView)> is_dirty = [this](KeyView key) {
+    return interposer.IsDirty(key);
+  };
   const Executor strand = interposer.get_executor();
 };
 
@@ -126,15 +130,20 @@ Result<Stamp> WriteBackMap::Put(KeyView key, std::string value) {
 
 Result<Stamp> WriteBackMap::Delete(KeyView key) { return state_->Change(key, nullptr); }
 
-void WriteBackMap::Get(KeyView key, GetHandler handler) {
+void WriteBackMap::Get(KeyView key, const FetchOptions& options, GetHandler handler) {
   state_->RequireStrand();
-  state_->Get(key, std::move(handler));
+  state_->Get(key, options, std::move(handler));
 }
 
-std::optional<WriteBackMap::Entry> WriteBackMap::Peek(KeyView key) {
+std::optional<WriteBackMap::Entry> WriteBackMap::Peek(KeyView key, const FetchOptions& options) {
   state_->RequireStrand();
-  const Entry* const known = state_->values.Use(key);
+  const Entry* const known = state_->values.Use(key, options);
   return known != nullptr ? std::optional(*known) : std::nullopt;
+}
+
+bool WriteBackMap::Holds(KeyView key) const {
+  state_->RequireStrand();
+  return state_->values.Find(key) != nullptr;
 }
 
 void WriteBackMap::Flush(Reply done) { state_->interposer.Flush(std::move(done)); }
@@ -162,5 +171,7 @@ std::shared_ptr<const std::string> WriteBackMap::Lend(std::string value) {
 std::size_t WriteBackMap::cached_bytes() const { return state_->values.bytes(); }
 
 std::size_t WriteBackMap::lent_bytes() const { return state_->values.lent(); }
+
+std::vector<TenantStats> WriteBackMap::CachedByTenant() const { return state_->values.ByTenant(); }
 
 }  // namespace stout::inline v1

@@ -6,7 +6,7 @@ set(headers ${SOURCE_DIR}/libstout/include/stout/core)
 file(GLOB_RECURSE files ${headers}/*.h ${SOURCE_DIR}/libstout/src/core/*)
 file(READ ${SOURCE_DIR}/tests/unit/core_purity_test.cc purity_test)
 
-set(allowed [=[^#include ("(stout/)?core/|<(boost/unordered/|boost/container/|fmt/))]=])
+set(allowed [=[^#include ("(stout/)?core/|<(boost/unordered/|boost/container/|boost/intrusive/|fmt/))]=])
 set(standard "^#include <([a-z_]+)>")
 # Headers of the standard library that do input or output, wait, or read a clock.
 set(impure atomic condition_variable filesystem fstream future iostream mutex semaphore

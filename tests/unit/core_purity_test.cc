@@ -1,10 +1,12 @@
 // The core performs no I/O and reads no clock. Here: what its headers pull in, and its clock.
 // core_includes.cmake reads the sources and sees to it that this list is complete.
+#include "stout/core/admission.h"
 #include "stout/core/backoff.h"
 #include "stout/core/batch.h"
 #include "stout/core/effects.h"
 #include "stout/core/engine.h"
 #include "stout/core/errc.h"
+#include "stout/core/ghost_cache.h"
 #include "stout/core/histogram.h"
 #include "stout/core/hold_back.h"
 #include "stout/core/in_flight.h"
@@ -39,6 +41,7 @@
 #include "stout/core/registry_table.h"
 #include "stout/core/replica_set.h"
 #include "stout/core/reply_table.h"
+#include "stout/core/segmented_lru.h"
 #include "stout/core/state_source.h"
 #include "stout/core/stats.h"
 #include "stout/core/strong_reads.h"

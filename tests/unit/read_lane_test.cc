@@ -34,6 +34,17 @@ TEST_CASE("a clean key is read from the store", "[read]") {
   CHECK(done.fetched == Fetched{{1, Errc::kOk, Stored("v", 5)}, {2, Errc::kOk, {}}});
 }
 
+TEST_CASE("a read names the tenants that asked first, unless none has a name", "[read]") {
+  EngineDriver server;
+  server.engine.Fetch({0, "a"}, 1, server.now);
+  server.engine.Fetch({0, "b"}, 2, server.now, {.tenant = 7});
+  server.engine.Fetch({0, "b"}, 3, server.now, {.tenant = 8});
+  server.engine.Fetch({0, "c"}, 4, server.now);
+  const ReadBatch read = server.Poll().reads.at(0);
+  CHECK(read.keys == std::vector<std::string>{"a", "b", "c"});
+  CHECK(read.tenants == std::vector<TenantId>{0, 7, 0});
+}
+
 TEST_CASE("a dirty key is served from the application's memory", "[read]") {
   EngineDriver server;
   server.Put("k", "v1");

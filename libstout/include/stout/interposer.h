@@ -193,8 +193,13 @@ class Interposer {
   /// The state may not be durable yet, so answer through SafeReply, called in the same turn. In a
   /// later turn the state may have been refused, and SafeReply would not wait for it.
   template <typename Token>
-  auto AsyncFetch(KeyView key, Token&& token);
-  void Fetch(KeyView key, FetchHandler handler);
+  auto AsyncFetch(KeyView key, const FetchOptions& options, Token&& token);
+  template <typename Token>
+  auto AsyncFetch(KeyView key, Token&& token) {
+    return AsyncFetch(key, FetchOptions(), std::forward<Token>(token));
+  }
+  void Fetch(KeyView key, const FetchOptions& options, FetchHandler handler);
+  void Fetch(KeyView key, FetchHandler handler) { Fetch(key, FetchOptions(), std::move(handler)); }
 
   /// Sends all dirty keys without further delay, keys in retry included. Completes when they are
   /// durable or cannot become durable. `void(ErrorCode)`.
@@ -254,9 +259,11 @@ class Interposer {
 };
 
 template <typename Token>
-auto Interposer::AsyncFetch(KeyView key, Token&& token) {
+auto Interposer::AsyncFetch(KeyView key, const FetchOptions& options, Token&& token) {
   return Initiate<void(ErrorCode, StoredState)>(
-      [this, key = std::string(key)](FetchHandler handler) { Fetch(key, std::move(handler)); },
+      [this, key = std::string(key), options](FetchHandler handler) {
+        Fetch(key, options, std::move(handler));
+      },
       get_executor(), std::forward<Token>(token));
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "stout/completion.h"
+#include "stout/core/admission.h"
 #include "stout/core/stats.h"
 #include "stout/core/types.h"
 #include "stout/error.h"
@@ -71,16 +72,26 @@ class KeyMap {
   /// Gets the newest state, from a store if it is not in memory: `void(ErrorCode, Entry)`.
   /// It may not be durable yet, so answer through SafeReply, called in the same turn.
   template <typename Token>
-  auto AsyncGet(KeyView key, Token&& token) {
+  auto AsyncGet(KeyView key, const FetchOptions& options, Token&& token) {
     return Initiate<void(ErrorCode, Entry)>(
-        [this, key = std::string(key)](GetHandler handler) { Get(key, std::move(handler)); },
+        [this, key = std::string(key), options](GetHandler handler) {
+          Get(key, options, std::move(handler));
+        },
         get_executor(), std::forward<Token>(token));
   }
-  virtual void Get(KeyView key, GetHandler handler) = 0;
+  template <typename Token>
+  auto AsyncGet(KeyView key, Token&& token) {
+    return AsyncGet(key, FetchOptions(), std::forward<Token>(token));
+  }
+  virtual void Get(KeyView key, const FetchOptions& options, GetHandler handler) = 0;
+  void Get(KeyView key, GetHandler handler) { Get(key, FetchOptions(), std::move(handler)); }
 
   /// Returns the newest state if it is in memory, without waiting. Use it to read and change a key
   /// in one turn.
-  [[nodiscard]] virtual std::optional<Entry> Peek(KeyView key) = 0;
+  [[nodiscard]] virtual std::optional<Entry> Peek(KeyView key, const FetchOptions& options) = 0;
+  [[nodiscard]] std::optional<Entry> Peek(KeyView key) { return Peek(key, FetchOptions()); }
+  /// Returns true if Peek would return a state. Does not count as a use of the key.
+  [[nodiscard]] virtual bool Holds(KeyView key) const = 0;
 
   /// Runs `reply` exactly once: when the keys' newest states are durable as `level` requires, or
   /// when that cannot be. It has the deadline of EngineOptions::reply_deadline.
@@ -133,6 +144,9 @@ class KeyMap {
   /// Bytes of memory of the values that callers still hold after the map replaced or dropped them.
   /// Any thread.
   [[nodiscard]] virtual std::size_t lent_bytes() const = 0;
+
+  /// The tenants' use of the memory, by TenantId; see Admission.
+  [[nodiscard]] virtual std::vector<TenantStats> CachedByTenant() const = 0;
 
  protected:
   /// As SafeReply. The result withdraws the reply, on any thread; it may be empty.

@@ -24,6 +24,7 @@
 #include "stout/error.h"
 #include "stout/key_map.h"
 #include "stout/store.h"
+#include "stout/tenants.h"
 #include "stout/unique_function.h"
 
 namespace stout::inline v1 {
@@ -86,6 +87,8 @@ struct ReplicatedMapOptions {
   std::string local;
   /// The mode: sc if true, ec otherwise. nullopt: as in the record.
   std::optional<bool> strong;
+  /// Shares and weights by hand of the tenants that share the memory. May be null.
+  std::shared_ptr<const Tenants> tenants;
 };
 
 struct ReplicatedMapStats {
@@ -152,8 +155,11 @@ class ReplicatedMap final : public KeyMap {
   /// members are in.
   Result<Stamp> Put(KeyView key, std::string value) override;
   Result<Stamp> Delete(KeyView key) override;
-  void Get(KeyView key, GetHandler handler) override;
-  [[nodiscard]] std::optional<Entry> Peek(KeyView key) override;
+  using KeyMap::Get;
+  using KeyMap::Peek;
+  void Get(KeyView key, const FetchOptions& options, GetHandler handler) override;
+  [[nodiscard]] std::optional<Entry> Peek(KeyView key, const FetchOptions& options) override;
+  [[nodiscard]] bool Holds(KeyView key) const override;
   void Flush(Reply done) override;
   void Drain(Reply done) override;
   void Close() override;
@@ -169,6 +175,7 @@ class ReplicatedMap final : public KeyMap {
   [[nodiscard]] std::shared_ptr<const std::string> Lend(std::string value) override;
   [[nodiscard]] std::size_t cached_bytes() const override;
   [[nodiscard]] std::size_t lent_bytes() const override;
+  [[nodiscard]] std::vector<TenantStats> CachedByTenant() const override;
 
  private:
   class State;

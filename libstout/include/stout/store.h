@@ -6,10 +6,12 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "stout/completion.h"
 #include "stout/core/batch.h"
 #include "stout/error.h"
+#include "stout/tenants.h"
 #include "stout/unique_function.h"
 
 namespace stout::inline v1 {
@@ -121,6 +123,12 @@ class Store {
   virtual void Scan([[maybe_unused]] const ScanRequest& request, ScanHandler handler) {
     handler({Errc::kRefused, {}, {}});
   }
+
+  /// The tenants' use of a cache that this store has in this process, by TenantId; see Admission.
+  /// Empty: it has none.
+  [[nodiscard]] virtual std::vector<TenantStats> CachedByTenant() const { return {}; }
+  /// From now on that cache obeys what is decided by hand for these tenants.
+  virtual void Obey([[maybe_unused]] std::shared_ptr<const Tenants> tenants) {}
 
   /// Write, Read, NewEpoch, Fence and Scan with an Asio completion token:
   ///

@@ -11,16 +11,19 @@
 
 #include "stout/interposer.h"
 #include "stout/key_map.h"
+#include "stout/tenants.h"
 
 namespace stout::inline v1 {
 
 struct WriteBackMapOptions {
   EngineOptions engine;
-  /// Bytes of memory for keys and values, as cached_bytes() and lent_bytes() count them. The least
-  /// recently used keys are dropped first. Dirty keys count, and are never dropped.
+  /// Bytes of memory for keys and values, as cached_bytes() and lent_bytes() count them. Keys that
+  /// were used once are dropped first. Dirty keys count, and are never dropped.
   std::size_t cache_bytes = std::size_t{256} << 20;
   /// If set, the map adds its lent_bytes() to it. Several maps may share it.
   std::shared_ptr<std::atomic<std::size_t>> lent_bytes;
+  /// Shares and weights by hand of the tenants that share the memory. May be null.
+  std::shared_ptr<const Tenants> tenants;
 };
 
 /// An interposer that also holds the values, for applications without a state of their own.
@@ -48,8 +51,11 @@ class WriteBackMap final : public KeyMap {
 
   Result<Stamp> Put(KeyView key, std::string value) override;
   Result<Stamp> Delete(KeyView key) override;
-  void Get(KeyView key, GetHandler handler) override;
-  [[nodiscard]] std::optional<Entry> Peek(KeyView key) override;
+  using KeyMap::Get;
+  using KeyMap::Peek;
+  void Get(KeyView key, const FetchOptions& options, GetHandler handler) override;
+  [[nodiscard]] std::optional<Entry> Peek(KeyView key, const FetchOptions& options) override;
+  [[nodiscard]] bool Holds(KeyView key) const override;
   void Flush(Reply done) override;
   void Drain(Reply done) override;
   void Close() override;
@@ -63,6 +69,7 @@ class WriteBackMap final : public KeyMap {
   [[nodiscard]] std::shared_ptr<const std::string> Lend(std::string value) override;
   [[nodiscard]] std::size_t cached_bytes() const override;
   [[nodiscard]] std::size_t lent_bytes() const override;
+  [[nodiscard]] std::vector<TenantStats> CachedByTenant() const override;
 
  private:
   struct State;

@@ -54,8 +54,8 @@ ReplyTable::Index Engine::SafeReply(std::span<const KeyRef> keys, ReplyId reply,
   return index;
 }
 
-void Engine::Fetch(KeyRef key, FetchId fetch, TimePoint now) {
-  lanes_[key.lane].reads.Fetch(key.key, fetch, Advance(now));
+void Engine::Fetch(KeyRef key, FetchId fetch, TimePoint now, const FetchOptions& options) {
+  lanes_[key.lane].reads.Fetch(key.key, fetch, Advance(now), options);
 }
 
 ReplyTable::Index Engine::Flush(ReplyId reply, TimePoint now) { return AwaitAll(reply, true, now); }

@@ -24,22 +24,22 @@ ReadLane::ReadLane(const LaneOptions& options, Duration deadline, std::uint64_t 
 
 // --- Fetches -----------------------------------------------------------------------------------
 
-void ReadLane::Fetch(KeyView key, FetchId fetch, TimePoint now) {
+void ReadLane::Fetch(KeyView key, FetchId fetch, TimePoint now, const FetchOptions& options) {
   ++fetches_;
   if (writes_.stopped() != Errc::kOk) {
     effects_.fetched.push_back({fetch, writes_.stopped(), {}});
   } else if (waiting_ >= options_.max_pending_reads) {
     effects_.fetched.push_back({fetch, Errc::kPushedBack, {}});
   } else if (writes_.Contains(key)) {
-    local_.push_back({std::string(key), fetch});
+    local_.push_back({std::string(key), fetch, options});
     ++waiting_;
   } else {
-    Join(key, fetch, now);
+    Join(key, fetch, now, options);
     ++waiting_;
   }
 }
 
-void ReadLane::Join(KeyView key, FetchId fetch, TimePoint now) {
+void ReadLane::Join(KeyView key, FetchId fetch, TimePoint now, const FetchOptions& options) {
   const std::uint32_t hash = HashOf(key);
   Slot slot = Find(key, hash);
   if (slot != kNone) {
@@ -56,6 +56,7 @@ void ReadLane::Join(KeyView key, FetchId fetch, TimePoint now) {
     entry.hash = hash;
     entry.birth = ++births_;
     entry.asked = now;
+    entry.tenant = options.tenant;
     entry.in_flight = entry.overtaken = false;
     index_.Insert(hash, slot);
     ready_.push_back(slot);
@@ -87,7 +88,7 @@ void ReadLane::Answer(FetchId fetch, Errc errc, StoredState state) {
 
 void ReadLane::AnswerLocally(Slot slot) {
   Entry& entry = entries_[slot];
-  for (const FetchId fetch : entry.fetches) local_.push_back({entry.key, fetch});
+  for (const FetchId fetch : entry.fetches) local_.push_back({entry.key, fetch, {entry.tenant}});
   entry.fetches.clear();
   Erase(slot);
 }
@@ -102,7 +103,7 @@ void ReadLane::ServeLocally(StateSource& source, TimePoint now) {
   // A key may have become durable since it was queued; the application may hold it no longer.
   for (Local& local : std::exchange(local_, {})) {
     if (!writes_.Contains(local.key)) {
-      Join(local.key, local.fetch, now);
+      Join(local.key, local.fetch, now, local.options);
       continue;
     }
     ++served_locally_;
@@ -188,6 +189,8 @@ void ReadLane::Send(TimePoint now) {
     entry.in_flight = true;
     entry.overtaken = false;
     batch.keys.push_back(entry.key);
+    if (entry.tenant != 0) batch.tenants.resize(batch.keys.size() - 1);  // those before are of 0
+    if (entry.tenant != 0 || !batch.tenants.empty()) batch.tenants.push_back(entry.tenant);
     attempt.slots.push_back(slot);
     attempt.sample.bytes += entry.key.size();
     const Duration wait = now - entry.asked;

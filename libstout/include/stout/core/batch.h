@@ -46,11 +46,24 @@ struct WriteBatch {
   bool operator==(const WriteBatch&) const = default;
 };
 
+/// A request for a key, beside the key.
+struct FetchOptions {
+  TenantId tenant = 0;  ///< the tenant that asks; an id of Tenants, because caches count each id
+  /// The request was counted before, because Get has read the key for it.
+  bool counted = false;
+  /// The request uses the key later: the state stays in memory until a Peek that is `counted` and
+  /// not `ahead`, unless memory is short.
+  bool ahead = false;
+};
+
 /// One read of many keys. No key occurs twice.
 struct ReadBatch {
   BatchId id = 0;
   LaneId lane = 0;
   std::vector<std::string> keys;
+  /// For each key, the tenant that asked first. Empty: tenant 0 asked for all. A store whose cache
+  /// tenants share may decide by it what to keep.
+  std::vector<TenantId> tenants{};
 
   bool operator==(const ReadBatch&) const = default;
 };

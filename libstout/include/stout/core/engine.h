@@ -62,7 +62,7 @@ class Engine {
   ReplyTable::Index SafeReply(std::span<const KeyRef> keys, ReplyId reply, TimePoint now);
 
   /// Fetches the newest state of a key, durable or not.
-  void Fetch(KeyRef key, FetchId fetch, TimePoint now);
+  void Fetch(KeyRef key, FetchId fetch, TimePoint now, const FetchOptions& options = {});
 
   /// Sends all dirty keys without further delay. The reply runs when they are durable or cannot
   /// become durable. It has no deadline. Returns its index, as SafeReply.

@@ -37,7 +37,7 @@ class ReadLane {
   ReadLane(const ReadLane&) = delete;
   ReadLane& operator=(const ReadLane&) = delete;
 
-  void Fetch(KeyView key, FetchId fetch, TimePoint now);
+  void Fetch(KeyView key, FetchId fetch, TimePoint now, const FetchOptions& options = {});
 
   /// Records that the key changes now.
   void Overtake(KeyView key) {
@@ -65,6 +65,7 @@ class ReadLane {
     std::uint64_t birth;           // unique while in use, 0 when not
     TimePoint asked;               // the first of its fetches
     std::vector<FetchId> fetches;  // empty once they have failed and the read is in flight
+    TenantId tenant;               // of the first
     bool in_flight;
     bool overtaken;
   };
@@ -81,11 +82,12 @@ class ReadLane {
   struct Local {
     std::string key;
     FetchId fetch;
+    FetchOptions options;
   };
 
   [[nodiscard]] Slot Find(KeyView key, std::uint32_t hash) const;
   void OvertakeInFlight(KeyView key);
-  void Join(KeyView key, FetchId fetch, TimePoint now);
+  void Join(KeyView key, FetchId fetch, TimePoint now, const FetchOptions& options);
   void Answer(Slot slot, Errc errc, StoredState state);
   void Answer(FetchId fetch, Errc errc, StoredState state);
   void AnswerLocally(Slot slot);

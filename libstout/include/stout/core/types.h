@@ -53,6 +53,9 @@ using LaneId = std::uint32_t;
 /// Names one attempt to write or read a batch. It is unique within an engine. Zero means "none".
 using BatchId = std::uint64_t;
 
+/// Index of a tenant: requests that share one account of a cache. 0: requests without a tenant.
+using TenantId = std::uint32_t;
+
 /// The owner that wrote a state, and its change that made the state.
 struct Stamp {
   Epoch epoch = 0;

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <unordered_map>
+
+namespace stout::inline v1 {
+
+/// Simulates an LRU cache for a sample of the keys, without values. It reports whether requests
+/// would have hit.
+///
+/// A key is in the sample if its hash is below a threshold, which is the share rate() of all
+/// hashes. Requests for these keys meet in a cache of rate() times the bytes what all requests meet
+/// in the whole cache. If more than `max_keys` keys are in the sample, the threshold is halved. If
+/// the cache is full with less than a quarter of them, it is doubled.
+///
+/// Memory: about 100 bytes for each of at most max_keys + 1 keys.
+/// Owner: value type.   Threads: none of its own.   Errors: cannot fail.
+/// Source: SHARDS (Waldspurger et al., FAST'15), "SHARDS algorithm".
+class GhostCache {
+ public:
+  /// Requires max_keys >= 1.
+  explicit GhostCache(std::size_t max_keys) : max_keys_(max_keys) {}
+  GhostCache(GhostCache&&) = default;
+  GhostCache& operator=(GhostCache&&) = default;
+
+  /// Records a request for the key with this hash. `bytes`: what the key takes in a cache.
+  /// `capacity`: the bytes of the whole cache. Returns whether the key was in the ghost cache, or
+  /// nullopt if the key is not in the sample.
+  std::optional<bool> Touch(std::uint64_t hash, std::size_t bytes, std::size_t capacity);
+
+  /// The share of all keys that are in the sample, in (0, 1].
+  [[nodiscard]] double rate() const { return rate_; }
+  [[nodiscard]] std::size_t keys() const { return places_.size(); }
+
+ private:
+  struct Key {
+    std::uint64_t hash;
+    std::size_t bytes;
+  };
+  using Keys = std::list<Key>;  // least recently used first
+
+  [[nodiscard]] bool InSample(std::uint64_t hash) const;
+  void Drop(Keys::iterator key);
+
+  std::size_t max_keys_;
+  double rate_ = 1;
+  Keys recent_;
+  std::unordered_map<std::uint64_t, Keys::iterator> places_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace stout::inline v1

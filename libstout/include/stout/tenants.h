@@ -1,0 +1,73 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stout/core/admission.h"
+#include "stout/core/types.h"
+
+namespace stout::inline v1 {
+
+/// The tenants of a process, and what was decided by hand for all caches that they share.
+///
+///     auto tenants = std::make_shared<Tenants>();
+///     WriteBackMap map(executor, store, {.tenants = tenants});
+///     map.Get(key, {.tenant = tenants->IdOf("reports")}, handler);
+///     tenants->Admit(tenants->IdOf("reports"), 0.35);
+///
+/// Threads: any.   Errors: cannot fail.
+class Tenants {
+ public:
+  /// The name of tenant 0: the requests without a tenant.
+  static constexpr std::string_view kDefault = "default";
+  /// Tenants beyond the limit, all together.
+  static constexpr TenantId kOther = 1;
+
+  /// `most`: tenants that have an account of their own. >= 1
+  explicit Tenants(std::size_t most = 64) : most_(most) {}
+  Tenants(const Tenants&) = delete;
+  Tenants& operator=(const Tenants&) = delete;
+
+  /// Returns the tenant of this name, which is new or known. "" is another name of kDefault.
+  /// Returns kOther if there are too many.
+  TenantId IdOf(std::string_view name);
+  /// Requires that IdOf has returned the tenant.
+  [[nodiscard]] std::string NameOf(TenantId tenant) const;
+  /// Returns the names, by TenantId: "default", "other", and those that IdOf has met.
+  [[nodiscard]] std::vector<std::string> Names() const;
+
+  /// Admission::Set, in all caches.
+  void Admit(TenantId tenant, std::optional<double> share);
+  /// Admission::SetWeight, in all caches. Requires weight > 0.
+  void Weigh(TenantId tenant, double weight);
+
+  /// Copies to a cache's law what has changed since `*seen`, and updates that. Begin with 0.
+  void ApplyTo(Admission& law, std::uint64_t* seen) const {
+    if (*seen != version_.load(std::memory_order_acquire)) ApplyChanges(law, seen);
+  }
+
+ private:
+  struct Settings {
+    std::optional<double> share;
+    double weight = 1;
+  };
+
+  void ApplyChanges(Admission& law, std::uint64_t* seen) const;
+
+  const std::size_t most_;
+  mutable std::mutex mutex_;
+  std::vector<std::string> names_{std::string(kDefault), "other"};
+  std::map<std::string, TenantId, std::less<>> ids_{
+      {"", 0}, {std::string(kDefault), 0}, {"other", kOther}};
+  std::map<TenantId, Settings> settings_;
+  std::atomic<std::uint64_t> version_ = 0;
+};
+
+}  // namespace stout::inline v1

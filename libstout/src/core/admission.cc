@@ -1,0 +1,118 @@
+#include "stout/core/admission.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace stout::inline v1 {
+namespace {
+
+// A tenant is active until the others have sent this many times as many requests as the cache has
+// keys. Guess: the cache has then forgotten the tenant, if the others were admitted.
+constexpr double kIdle = 4;
+// The weight of one request in the mean size of a key.
+constexpr double kSizeWeight = 1.0 / 256;
+
+}  // namespace
+
+std::string_view NameOf(AdmissionReason reason) {
+  switch (reason) {
+    case AdmissionReason::kUnknown:
+      return "unknown";
+    case AdmissionReason::kBest:
+      return "best";
+    case AdmissionReason::kColder:
+      return "colder";
+    case AdmissionReason::kByHand:
+      return "by hand";
+  }
+  return "";
+}
+
+void Admission::Observe(TenantId id, std::uint64_t hash, std::size_t bytes, bool hit) {
+  Tenant& tenant = Of(id);
+  ++(hit ? tenant.stats.hits : tenant.stats.misses);
+  tenant.last = ++requests_;
+  ++tenant.recent;
+  if (++recent_ > Keys()) {
+    recent_ /= 2;
+    for (Tenant& each : tenants_) each.recent /= 2;
+  }
+  const auto size = static_cast<double>(bytes);
+  mean_bytes_ += (mean_bytes_ > 0 ? kSizeWeight : 1) * (size - mean_bytes_);
+  // The hottest key may be in the sample or not, which changes the number of requests, but hardly
+  // that of misses. So misses are compared with the number that a fair sample would have (FAST'15,
+  // SHARDS-adj).
+  tenant.expected += tenant.ghost.rate();
+  if (tenant.ghost.Touch(hash, bytes, capacity_) == false) ++tenant.missed;
+  if (tenant.expected >= options_.window) EndWindow(tenant);
+}
+
+void Admission::EndWindow(Tenant& tenant) {
+  const double hits = std::max(0.0, 1 - tenant.missed / tenant.expected);
+  const double before = tenant.hit_rate.value_or(hits);
+  tenant.hit_rate = before + options_.smoothing * (hits - before);
+  tenant.expected = tenant.missed = 0;
+  Decide();
+}
+
+void Admission::Set(TenantId tenant, std::optional<double> share) {
+  Of(tenant).by_hand = share;
+  Decide();
+}
+
+void Admission::SetWeight(TenantId tenant, double weight) {
+  Of(tenant).weight = weight;
+  Decide();
+}
+
+std::vector<TenantStats> Admission::Stats() const {
+  std::vector<TenantStats> all;
+  all.reserve(tenants_.size());
+  for (const Tenant& tenant : tenants_) all.push_back(tenant.stats);
+  return all;
+}
+
+Admission::Tenant& Admission::Of(TenantId tenant) {
+  while (tenants_.size() <= tenant) tenants_.emplace_back(options_.sampled_keys);
+  return tenants_[tenant];
+}
+
+bool Admission::IsActive(const Tenant& tenant) const {
+  return static_cast<double>(requests_ - tenant.last) <= kIdle * Keys();
+}
+
+// The keys that the cache holds.
+double Admission::Keys() const {
+  return static_cast<double>(capacity_) / std::max(mean_bytes_, 1.0);
+}
+
+void Admission::Decide() {
+  double best = 0;
+  double recent = 0;
+  for (const Tenant& tenant : tenants_) {
+    if (!tenant.hit_rate || !IsActive(tenant)) continue;
+    const double value = tenant.weight * *tenant.hit_rate;
+    if (value < best) continue;
+    best = value;
+    recent = tenant.recent;
+  }
+  for (Tenant& tenant : tenants_) {
+    TenantStats& stats = tenant.stats;
+    stats.hit_rate_alone = tenant.hit_rate.value_or(0);
+    stats.share = 1;
+    stats.reason = AdmissionReason::kUnknown;
+    if (tenant.by_hand) {
+      stats.share = *tenant.by_hand;
+      stats.reason = AdmissionReason::kByHand;
+    } else if (tenant.hit_rate) {
+      const double value = tenant.weight * *tenant.hit_rate;
+      const bool is_best = value >= best;
+      stats.reason = is_best ? AdmissionReason::kBest : AdmissionReason::kColder;
+      stats.share = is_best ? 1
+                            : std::max(options_.least, std::pow(value / best, options_.power) *
+                                                           std::min(1.0, recent / tenant.recent));
+    }
+  }
+}
+
+}  // namespace stout::inline v1
