@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "stout/store.h"
 
@@ -35,6 +37,10 @@ class SharedScans final : public Store {
     store_.Fence(scope, epoch, std::move(handler));
   }
   void Scan(const ScanRequest& request, ScanHandler handler) override;
+  [[nodiscard]] std::vector<TenantStats> CachedByTenant() const override {
+    return store_.CachedByTenant();
+  }
+  void Obey(std::shared_ptr<const Tenants> tenants) override { store_.Obey(std::move(tenants)); }
 
  private:
   class State;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "info_log.h"
@@ -24,7 +25,7 @@ namespace {
 using rocksdb::ColumnFamilyDescriptor;
 using rocksdb::Status;
 
-rocksdb::DBOptions MakeDbOptions(const std::string& path) {
+rocksdb::DBOptions MakeDbOptions(const std::string& path, bool direct_reads) {
   rocksdb::DBOptions options;
   options.create_if_missing = true;
   options.create_missing_column_families = true;
@@ -36,11 +37,13 @@ rocksdb::DBOptions MakeDbOptions(const std::string& path) {
   // Table files are synced as they grow, or one large sync would stall those of the log.
   options.bytes_per_sync = std::size_t{1} << 20;
   options.info_log = MakeInfoLog(path);
+  options.use_direct_reads = direct_reads;
   return options;
 }
 
 rocksdb::ColumnFamilyOptions MakeRecordOptions(const RocksDbOptions& options,
-                                               const rocksdb::CompactionFilter* filter) {
+                                               const rocksdb::CompactionFilter* filter,
+                                               std::shared_ptr<rocksdb::Cache> block_cache) {
   rocksdb::ColumnFamilyOptions family;
   family.write_buffer_size = options.memtable_bytes;
   family.max_write_buffer_number = 4;
@@ -51,7 +54,8 @@ rocksdb::ColumnFamilyOptions MakeRecordOptions(const RocksDbOptions& options,
   family.memtable_whole_key_filtering = true;
   rocksdb::BlockBasedTableOptions table;
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
-  table.block_cache = rocksdb::NewLRUCache(options.cache_bytes);
+  table.block_cache = std::move(block_cache);
+  table.block_size = options.block_bytes;
   table.cache_index_and_filter_blocks = true;
   table.pin_l0_filter_and_index_blocks_in_cache = true;
   family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
@@ -133,12 +137,17 @@ Status Database::OpenFamilies(const RocksDbOptions& options) {
   // After a full disk, RocksDB resumes once there is space for the largest memtable.
   rocksdb::ColumnFamilyOptions meta;
   meta.write_buffer_size = std::min<std::size_t>(options.memtable_bytes, std::size_t{1} << 20);
+  // The pool has the indexes and filters, and also the blocks that were used again: with a pool,
+  // RocksDB's cache is a segmented LRU.
+  block_cache_ = rocksdb::NewLRUCache(options.cache_bytes, options.cache_shard_bits,
+                                      /*strict_capacity_limit=*/false, options.cache_pool);
   const std::vector<ColumnFamilyDescriptor> families = {
-      {rocksdb::kDefaultColumnFamilyName, MakeRecordOptions(options, &tombstone_filter_)},
+      {rocksdb::kDefaultColumnFamilyName,
+       MakeRecordOptions(options, &tombstone_filter_, block_cache_)},
       {kMetaFamily, meta}};
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* db = nullptr;
-  rocksdb::DBOptions db_options = MakeDbOptions(options.path);
+  rocksdb::DBOptions db_options = MakeDbOptions(options.path, options.direct_reads);
   if (options.sync_delay > Duration::zero()) {
     slow_env_ =
         rocksdb::NewCompositeEnv(MakeSlowLog(rocksdb::FileSystem::Default(), options.sync_delay));

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <rocksdb/cache.h>
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -32,6 +34,13 @@ class Database {
   rocksdb::DB* operator->() const { return db_.get(); }
   [[nodiscard]] rocksdb::ColumnFamilyHandle* records() const { return records_; }
   [[nodiscard]] rocksdb::ColumnFamilyHandle* meta() const { return meta_; }
+  // True: a block that comes displaces another. A shard with large blocks is full before all of its
+  // bytes are used. A cache that was full once stays so.
+  [[nodiscard]] bool block_cache_is_full() const {
+    if (!was_full_ && block_cache_->GetUsage() >= block_cache_->GetCapacity() / 4 * 3)
+      was_full_ = true;
+    return was_full_;
+  }
   // As it was when the database was opened.
   [[nodiscard]] Epoch max_epoch_at_open() const { return max_epoch_at_open_; }
 
@@ -43,6 +52,8 @@ class Database {
 
   const TombstoneFilter tombstone_filter_;  // Outlives db_.
   std::unique_ptr<rocksdb::Env> slow_env_;  // With sync_delay only. Outlives db_.
+  std::shared_ptr<rocksdb::Cache> block_cache_;
+  mutable std::atomic<bool> was_full_ = false;
   std::unique_ptr<rocksdb::DB> db_;
   rocksdb::ColumnFamilyHandle* records_ = nullptr;  // Both owned; freed before db_.
   rocksdb::ColumnFamilyHandle* meta_ = nullptr;

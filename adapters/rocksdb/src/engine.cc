@@ -1,5 +1,7 @@
 #include "engine.h"
 
+#include <rocksdb/perf_context.h>
+#include <rocksdb/perf_level.h>
 #include <rocksdb/write_batch.h>
 
 #include <algorithm>
@@ -25,13 +27,14 @@ namespace {
 class Lookup {
  public:
   template <typename Items, typename KeyOf>
-  Lookup(const Database& database, const Items& items, KeyOf key_of)
+  Lookup(const Database& database, const Items& items, KeyOf key_of,
+         const rocksdb::ReadOptions& options = {})
       : values_(items.size()), statuses_(items.size()) {
     std::vector<rocksdb::Slice> keys;
     keys.reserve(items.size());
     for (const auto& item : items) keys.emplace_back(key_of(item));
-    database->MultiGet(rocksdb::ReadOptions(), database.records(), keys.size(), keys.data(),
-                       values_.data(), statuses_.data());
+    database->MultiGet(options, database.records(), keys.size(), keys.data(), values_.data(),
+                       statuses_.data());
   }
 
   [[nodiscard]] const rocksdb::PinnableSlice& bytes(std::size_t i) const { return values_[i]; }
@@ -73,6 +76,7 @@ rocksdb::WriteOptions DurableWrite() {
 RocksDbStore::Engine::Engine(const RocksDbOptions& options, std::unique_ptr<Database> database)
     : options_(options),
       log_(options.path),
+      block_admission_(options.cache_bytes, options.block_bytes),
       database_(std::move(database)),
       max_epoch_(database_->max_epoch_at_open()),
       writers_(options.threads),
@@ -240,15 +244,35 @@ ReadResult RocksDbStore::Engine::TryRead(const ReadBatch& batch) {
   if (!use.owns_lock()) return {Errc::kTransient, {}};
   ReadResult result;
   result.states.resize(batch.keys.size());
-  const Lookup current(*database_, batch.keys,
-                       [](const std::string& key) -> const std::string& { return key; });
-  for (std::size_t i = 0; i < batch.keys.size(); ++i) {
-    const rocksdb::Status& status = current.status(i);
+  rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount);
+  const auto is_full = [this] { return database_->block_cache_is_full(); };
+  for (const auto& group : block_admission_.Groups(batch, is_full)) {
+    if (!ReadGroup(batch, group, &result)) return {Errc::kTransient, {}};
+  }
+  return result;
+}
+
+bool RocksDbStore::Engine::ReadGroup(const ReadBatch& batch,
+                                     const rocksdb_store::BlockAdmission::Group& group,
+                                     ReadResult* result) {
+  rocksdb::ReadOptions options;
+  options.fill_cache = group.fills;
+  const std::uint64_t& blocks_read = rocksdb::get_perf_context()->block_read_count;
+  const std::uint64_t before = blocks_read;
+  const Lookup current(
+      *database_, group.keys, [&](std::size_t i) -> const std::string& { return batch.keys[i]; },
+      options);
+  const std::uint64_t misses = blocks_read - before;
+  std::vector<std::size_t> bytes;
+  for (std::size_t at = 0; at < group.keys.size(); ++at) bytes.push_back(current.bytes(at).size());
+  block_admission_.OnRead(batch, group, bytes, misses);
+  for (std::size_t at = 0; at < group.keys.size(); ++at) {
+    const rocksdb::Status& status = current.status(at);
     if (status.IsNotFound()) continue;
     if (!status.ok()) log_.ReadFailed(status);
-    if (!status.ok() && !status.IsCorruption()) return {Errc::kTransient, {}};
-    StoredState& state = result.states[i];
-    const std::optional<Record> record = status.ok() ? Decode(current.bytes(i)) : std::nullopt;
+    if (!status.ok() && !status.IsCorruption()) return false;
+    StoredState& state = result->states[group.keys[at]];
+    const std::optional<Record> record = status.ok() ? Decode(current.bytes(at)) : std::nullopt;
     if (!record) {
       state.errc = Errc::kCorrupt;
       continue;
@@ -257,7 +281,7 @@ ReadResult RocksDbStore::Engine::TryRead(const ReadBatch& batch) {
     state.stamp = record->stamp;
     state.value.assign(record->value.data(), record->value.size());
   }
-  return result;
+  return true;
 }
 
 ScanResult RocksDbStore::Engine::Scan(const ScanRequest& request) noexcept {

@@ -8,6 +8,7 @@
 #include <shared_mutex>
 #include <utility>
 
+#include "block_admission.h"
 #include "database.h"
 #include "key_locks.h"
 #include "status_log.h"
@@ -42,6 +43,8 @@ class RocksDbStore::Engine {
   [[nodiscard]] ScanResult Scan(const ScanRequest& request) noexcept;
   ErrorCode Compact();
 
+  [[nodiscard]] rocksdb_store::BlockAdmission& block_admission() { return block_admission_; }
+
   // Reads that wait for a thread.
   [[nodiscard]] std::size_t reads_waiting() const { return reads_.load(std::memory_order_relaxed); }
 
@@ -63,6 +66,10 @@ class RocksDbStore::Engine {
 
   [[nodiscard]] WriteResult TryWrite(const WriteBatch& batch);
   [[nodiscard]] ReadResult TryRead(const ReadBatch& batch);
+  // False: the database could not be read.
+  [[nodiscard]] bool ReadGroup(const ReadBatch& batch,
+                               const rocksdb_store::BlockAdmission::Group& group,
+                               ReadResult* result);
   [[nodiscard]] ScanResult TryScan(const ScanRequest& request);
   // Adds what is newer than the database has. False: the database could not be read.
   [[nodiscard]] bool Compare(const WriteBatch& batch, rocksdb::WriteBatch* updates,
@@ -89,6 +96,7 @@ class RocksDbStore::Engine {
   std::atomic<std::size_t> calls_{0};  // Waiting or running.
   std::atomic<std::size_t> reads_{0};  // of them reads and scans that no thread has begun
   rocksdb_store::KeyLocks key_locks_;
+  rocksdb_store::BlockAdmission block_admission_;
 
   // Batches with a scope share it while they are written; a fence waits for them, and those that
   // come later wait at the gate for the fence.

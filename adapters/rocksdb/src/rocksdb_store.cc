@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <bit>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -74,6 +76,14 @@ void RocksDbStore::Scan(const ScanRequest& request, ScanHandler handler) {
   });
 }
 
+std::vector<TenantStats> RocksDbStore::CachedByTenant() const {
+  return engine_->block_admission().Stats();
+}
+
+void RocksDbStore::Obey(std::shared_ptr<const Tenants> tenants) {
+  engine_->block_admission().Obey(std::move(tenants));
+}
+
 ErrorCode RocksDbStore::Compact() { return engine_->Compact(); }
 
 Result<std::unique_ptr<Store>> RocksDbStore::OpenUrl(const StoreUrl& url,
@@ -91,6 +101,14 @@ Result<std::unique_ptr<Store>> RocksDbStore::OpenUrl(const StoreUrl& url,
   reader.Count("max_queue", options.max_queue, 1, std::size_t{1} << 30);
   reader.Bytes("memtable", options.memtable_bytes, kMiB, 1024 * kMiB);
   reader.Bytes("cache", options.cache_bytes, kMiB, kMiB * kMiB);
+  reader.Bytes("block", options.block_bytes, kMiB / 1024, kMiB);
+  reader.Flag("direct_reads", options.direct_reads);
+  std::size_t shards = 0;  // not given
+  reader.Count("cache_shards", shards, 1, 1024);
+  if (shards > 0) options.cache_shard_bits = std::bit_width(shards) - 1;
+  std::size_t pool = static_cast<std::size_t>(std::lround(options.cache_pool * 100));
+  reader.Count("cache_pool", pool, 0, 100);  // in percent
+  options.cache_pool = static_cast<double>(pool) / 100;
   std::optional<std::string> error = reader.Finish();
   if (!error && !url.authority.empty()) {
     error = fmt::format("rocksdb: takes no host: write {}",

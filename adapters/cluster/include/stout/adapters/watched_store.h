@@ -60,6 +60,10 @@ class WatchedStore final : public Store {
   void Scan(const ScanRequest& request, ScanHandler handler) override {
     store_.Scan(request, std::move(handler));
   }
+  [[nodiscard]] std::vector<TenantStats> CachedByTenant() const override {
+    return store_.CachedByTenant();
+  }
+  void Obey(std::shared_ptr<const Tenants> tenants) override { store_.Obey(std::move(tenants)); }
   void NewEpoch(EpochHandler handler) override {
     watch_->Begin(Call::kNewEpoch);
     store_.NewEpoch(

@@ -36,6 +36,10 @@ class KeyPrefixStore final : public Store {
     store_->Fence(scope, epoch, std::move(handler));
   }
   void Scan(const ScanRequest& request, ScanHandler handler) override;
+  [[nodiscard]] std::vector<TenantStats> CachedByTenant() const override {
+    return store_->CachedByTenant();
+  }
+  void Obey(std::shared_ptr<const Tenants> tenants) override { store_->Obey(std::move(tenants)); }
 
  private:
   [[nodiscard]] std::string Outer(KeyView key) const { return prefix_ + std::string(key); }

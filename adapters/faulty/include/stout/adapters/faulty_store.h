@@ -100,6 +100,10 @@ class FaultyStore final : public Store {
   void NewEpoch(EpochHandler handler) override;
   void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override;
   void Scan(const ScanRequest& request, ScanHandler handler) override;
+  [[nodiscard]] std::vector<TenantStats> CachedByTenant() const override {
+    return store_->CachedByTenant();
+  }
+  void Obey(std::shared_ptr<const Tenants> tenants) override { store_->Obey(std::move(tenants)); }
 
  private:
   class Faults;

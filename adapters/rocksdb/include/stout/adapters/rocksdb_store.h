@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "stout/adapters/store_url.h"
 #include "stout/core/types.h"
@@ -43,6 +44,16 @@ struct RocksDbOptions {
   std::size_t memtable_bytes = std::size_t{64} << 20;
   /// Cache of uncompressed blocks, with the index and filter blocks in it.
   std::size_t cache_bytes = std::size_t{128} << 20;
+  /// The cache has 2^this parts, each with a lock and an order of its own. -1: RocksDB chooses, 2^6
+  /// at most. A cache with few blocks needs few parts. -1..10
+  int cache_shard_bits = -1;
+  /// The part of the cache that protects indexes, filters, and blocks that were used again. 0..1
+  double cache_pool = 0.5;
+  /// Size of a block, which is what a read reads and the cache holds. 1 KiB .. 1 MiB
+  std::size_t block_bytes = std::size_t{4} << 10;
+  /// Read past the page cache of the operating system. Then `cache_bytes` is all memory that reads
+  /// use, and what tenants have of it is what they have.
+  bool direct_reads = false;
 };
 
 /// A durable store on the local disk, embedded in the process.
@@ -53,6 +64,8 @@ struct RocksDbOptions {
 /// A batch holds its keys from the look-up of their stamps until it is written. Batches with no key
 /// in common run in parallel. A deleted key is read as not found, with the stamp of the delete
 /// while its tombstone lives. Only one process at a time opens a database.
+///
+/// Tenants share the block cache; see Admission. Scans do not fill it.
 ///
 /// Owner: needs no executor: it has its own threads.
 /// Threads: any; handlers run on the store's threads and must not destroy the store.
@@ -72,7 +85,8 @@ class RocksDbStore final : public Store {
 
   static constexpr std::string_view kUrlSyntax =
       "rocksdb:PATH[?threads=16][&read_threads=4][&sync=true][&tombstone_ttl=1h][&max_queue=4096]"
-      "[&memtable=64MiB][&cache=128MiB][&sync_delay=0s]";
+      "[&memtable=64MiB][&cache=128MiB][&cache_shards=64][&cache_pool=50][&block=4KiB]"
+      "[&direct_reads=false][&sync_delay=0s]";
   [[nodiscard]] static Result<std::unique_ptr<Store>> OpenUrl(
       const StoreUrl& url, const boost::asio::any_io_executor& executor, Diagnostics* diagnostics);
 
@@ -82,6 +96,8 @@ class RocksDbStore final : public Store {
   void NewEpoch(EpochHandler handler) override;
   void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override;
   void Scan(const ScanRequest& request, ScanHandler handler) override;
+  [[nodiscard]] std::vector<TenantStats> CachedByTenant() const override;
+  void Obey(std::shared_ptr<const Tenants> tenants) override;
 
   /// Rewrites the whole database now, without waiting for RocksDB's own compactions: drops what is
   /// deleted and expired. Blocks, for as long as that takes. Fails with kTransient.
