@@ -10,7 +10,7 @@ struct RowTable {
   RowTable() : descriptions(ClusterCommands().begin(), ClusterCommands().end()) {
     for (const auto rows :
          {AllKeysCommands(), DataletRows(), ExpiryCommands(), KeyspaceCommands(), OperationRows(),
-          PeerCommands(), StringCommands(), TableRows(), TransactionCommands()}) {
+          PeerCommands(), StringCommands(), TableRows(), TenantRows(), TransactionCommands()}) {
       for (const KeyCommand& row : rows) {
         descriptions.push_back(row.command);
         by_id[row.command.id] = &row;

@@ -44,6 +44,7 @@ struct CommandId {
     kSet,
     kSetex,
     kSetnx,
+    kStoutAdmit,
     kStoutEpoch,
     kStoutDatalet,
     kStoutExec,
@@ -58,6 +59,7 @@ struct CommandId {
     kStoutStates,
     kStoutStatus,
     kStoutTable,
+    kStoutTag,
     kStoutWrite,
     kStrlen,
     kTtl,
@@ -89,6 +91,7 @@ struct KeyCommand {
 [[nodiscard]] std::span<const KeyCommand> PeerCommands();
 [[nodiscard]] std::span<const KeyCommand> StringCommands();
 [[nodiscard]] std::span<const KeyCommand> TableRows();
+[[nodiscard]] std::span<const KeyCommand> TenantRows();
 [[nodiscard]] std::span<const KeyCommand> TransactionCommands();
 /// @}
 

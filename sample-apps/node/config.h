@@ -1,8 +1,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -13,6 +15,7 @@
 #include "stout/core/lease_table.h"
 #include "stout/core/registry_table.h"
 #include "stout/core/types.h"
+#include "stout/tenants.h"
 #include "stout/write_back_map.h"
 
 namespace stout::node {
@@ -42,6 +45,8 @@ struct Config : program::ServiceConfig {
   std::optional<program::Address> metrics;  ///< of the pages for operators; nullopt: none
   /// The node is unhealthy if the store has been called for this time without a success. > 0
   Duration unhealthy_after = std::chrono::seconds(20);
+  std::size_t max_tenants = 64;                                    ///< with a name of their own
+  std::shared_ptr<Tenants> tenants = std::make_shared<Tenants>();  ///< also in `map`
   WriteBackMapOptions map;
   resp::ConnectionLimits limits;
   resp::TlsFiles tls;

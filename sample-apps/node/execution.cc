@@ -78,9 +78,10 @@ void Execution::Warm() {
     if (requests_.size() == 1 && keys == 1) return;  // read when it is run
     for (; index < keys; ++index) {
       const KeyView key = request.key(index);
-      if (map_.Peek(key)) continue;
+      if (read_.contains(key) || map_.Holds(key)) continue;
       if (left-- == 0) return;
-      map_.Get(key, [](ErrorCode, const Entry&) {});
+      read_.insert(key);
+      map_.Get(key, {.tenant = request.tenant, .ahead = true}, [](ErrorCode, const Entry&) {});
     }
   }
 }
@@ -122,13 +123,14 @@ bool Execution::RunOnEachKey(Request& request) {
   const std::size_t keys = request.keys();
   for (; key_ <= keys && request.error.empty(); ++key_) {
     const KeyView key = request.key(key_ - 1);
-    const std::optional<Entry> entry = request.blind ? Entry() : Look(key);
+    const std::optional<Entry> entry = request.blind ? Entry() : Look(request, key);
     if (entry) {
       read_failed_ = {};
       rounds_ = 0;
       revealed_.push_back(key);
       RunOnKey(request, key, *entry);
     } else if (read_failed_) {
+      read_.erase(key);
       Fail(request, std::exchange(read_failed_, {}));
     } else if (++rounds_ > kMostRounds) {
       request.error = request.changed ? kTooLittleMemoryForAll : kTooLittleMemory;
@@ -136,7 +138,8 @@ bool Execution::RunOnEachKey(Request& request) {
       // A later turn would not wait for the states so far if the store refused them meanwhile.
       Reveal(request);
       if (std::pair(next_, key_ - 1) >= warmed_) Warm();
-      map_.Get(key, [this](ErrorCode ec, const Entry&) {
+      const bool counted = !read_.insert(key).second;
+      map_.Get(key, {request.tenant, counted, true}, [this](ErrorCode ec, const Entry&) {
         read_failed_ = ec;
         Continue();
       });
@@ -146,8 +149,11 @@ bool Execution::RunOnEachKey(Request& request) {
   return true;
 }
 
-std::optional<Entry> Execution::Look(KeyView key) {
-  if (auto entry = map_.Peek(key)) return entry;
+std::optional<Entry> Execution::Look(const Request& request, KeyView key) {
+  if (auto entry = map_.Peek(key, {request.tenant, read_.contains(key)})) {
+    read_.erase(key);
+    return entry;
+  }
   const auto held = held_.find(key);
   return held == held_.end() ? std::nullopt : std::optional(held->second);
 }
@@ -173,7 +179,8 @@ bool Execution::Gather(Request& request) {
   }
   std::vector<KeyView> missing;
   for (const KeyView key : keys) {
-    if (auto entry = map_.Peek(key)) {
+    // The commands look again, and that is counted.
+    if (auto entry = map_.Peek(key, {.counted = true, .ahead = true})) {
       held_.emplace(key, *std::move(entry));
     } else {
       missing.push_back(key);
@@ -186,7 +193,8 @@ bool Execution::Gather(Request& request) {
   }
   reads_ = missing.size();
   for (const KeyView key : missing) {
-    map_.Get(key, [this](ErrorCode ec, const Entry&) {
+    read_.insert(key);
+    map_.Get(key, {.tenant = request.tenant, .ahead = true}, [this](ErrorCode ec, const Entry&) {
       if (ec) read_failed_ = ec;
       if (--reads_ == 0) Continue();
     });
@@ -210,6 +218,7 @@ void Execution::RunQueued(Request& request) {
     key_ = 1;
     count_ = 0;
     queued.changed = false;
+    queued.tenant = request.tenant;
     queued.reply_begin = replies_.size();
     (void)RunOnEachKey(queued);  // all its keys are here
     if (queued.displaced && !any_changed) {

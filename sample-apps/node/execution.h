@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -63,7 +64,7 @@ class Execution {
   // begins to read them.
   bool Gather(Request& request);
   void RunQueued(Request& request);
-  [[nodiscard]] std::optional<KeyMap::Entry> Look(KeyView key);
+  [[nodiscard]] std::optional<KeyMap::Entry> Look(const Request& request, KeyView key);
   void RunOnKey(Request& request, KeyView key, const KeyMap::Entry& entry);
   void Fail(Request& request, ErrorCode why);
   // Holds the replies until the keys that the command has revealed so far are durable.
@@ -83,6 +84,8 @@ class Execution {
   std::size_t waiting_ = 1;  // safe replies that are due, and 1 until all commands are carried out
 
   std::int64_t now_ = 0;  // the time of this turn
+
+  std::set<KeyView> read_;  // keys whose reads were counted, and that were not used yet
 
   // How far keys have been read ahead: the command, and the number of its keys.
   std::pair<std::size_t, std::size_t> warmed_;

@@ -14,6 +14,9 @@ namespace stout::node {
 ///
 ///     STOUT.PEER epoch        The commands that follow come from a node, and are for a range under
 ///                             this epoch. They are answered MOVED rather than forwarded again.
+///                             They are of tenant 0.
+///     STOUT.TAG tenant        They are of this tenant. A node of an older version answers with an
+///                             error, which does not matter.
 ///     STOUT.STATES key ...    The states of keys, for WATCH: epoch, version, and 1 if it exists.
 ///     STOUT.EXEC watched [key epoch version exists ...] [words word ...] ...
 ///                             A transaction: `watched` keys with their states, then its commands.

@@ -178,10 +178,11 @@ std::unique_ptr<Keyspace> MakeMember(const asio::any_io_executor& keys,
   const WriteBackMapOptions map = MapOptions(config);
   auto source = std::make_unique<MemberRanges>(
       keys, *leases, agreed,
-      MemberRangesOptions{.scope = config.scope,
-                          .partition = SlotPartition(agreed.ranges),
-                          .map = {.engine = map.engine, .cache_bytes = map.cache_bytes},
-                          .open = std::move(open)});
+      MemberRangesOptions{
+          .scope = config.scope,
+          .partition = SlotPartition(agreed.ranges),
+          .map = {.engine = map.engine, .cache_bytes = map.cache_bytes, .tenants = map.tenants},
+          .open = std::move(open)});
   MemberRanges* const members = source.get();
   const auto started = [members, datalet, &config](const std::string& self,
                                                    const RangeServer& server) {

@@ -38,7 +38,8 @@ NodeBatch::NodeBatch(NodeService& service, resp::Session& session)
       walk_(service, table_, router_, session),
       datalet_(service, session),
       operations_(table_, session),
-      tables_(service, table_, router_, session) {}
+      tables_(service, table_, router_, session),
+      tenants_(service, session) {}
 
 bool NodeBatch::Add(resp::Arguments arguments) {
   Request& request = requests_.emplace_back();
@@ -65,6 +66,7 @@ void NodeBatch::Resolve(Request& request) const {
 
 void NodeBatch::Transact(Request& request) {
   request.epoch = peer_epoch_;
+  request.tenant = tenant_;
   const int id = request.command != nullptr ? request.command->id : 0;
   switch (id) {
     case CommandId::kMulti:
@@ -92,6 +94,10 @@ void NodeBatch::Transact(Request& request) {
       return TakeQueue(request);
     case CommandId::kStoutPeer:
       return transaction_.open() ? Queue(request) : TakePeer(request);
+    case CommandId::kStoutTag:
+      if (transaction_.open()) return Queue(request);
+      if (const auto tenant = tenants_.Tag(request)) tenant_ = *tenant;
+      return;
     case CommandId::kStoutExec:
       return transaction_.open() ? Queue(request) : TakeForwardedExec(request);
     default:
@@ -110,6 +116,7 @@ void NodeBatch::Reset() {
   (void)transaction_.End();
   (void)transaction_.Unwatch();
   peer_epoch_ = 0;
+  tenant_ = 0;
   router_.set_redirects(false);
 }
 
@@ -153,6 +160,7 @@ void NodeBatch::TakeQueue(Request& request) {
 
 void NodeBatch::TakePeer(Request& request) {
   peer_epoch_ = resp::ParseUnsigned(request.arguments[1]).value_or(0);
+  tenant_ = 0;
   if (peer_epoch_ != 0) {
     request.status = "OK";
   } else {
@@ -215,6 +223,7 @@ void NodeBatch::Clear() {
   datalet_.Clear();
   operations_.Clear();
   tables_.Clear();
+  tenants_.Clear();
 }
 
 asio::awaitable<void> NodeBatch::Run(std::string& out) {
@@ -222,7 +231,8 @@ asio::awaitable<void> NodeBatch::Run(std::string& out) {
   for (std::span<Request> left = requests_; !left.empty();) {
     const auto other = std::ranges::find_if(left, [](const Request& request) {
       return KeyWalk::Runs(request) || DataletCommands::Runs(request) ||
-             OperationCommands::Runs(request) || TableCommands::Runs(request);
+             OperationCommands::Runs(request) || TableCommands::Runs(request) ||
+             TenantCommands::Runs(request);
     });
     co_await router_.Run(left.first(static_cast<std::size_t>(other - left.begin())));
     left = {other, left.end()};
@@ -232,6 +242,8 @@ asio::awaitable<void> NodeBatch::Run(std::string& out) {
       co_await walk_.Run(left.front());
     } else if (TableCommands::Runs(left.front())) {
       co_await tables_.Run(left.front());
+    } else if (TenantCommands::Runs(left.front())) {
+      tenants_.Run(left.front());
     } else if (OperationCommands::Runs(left.front())) {
       co_await operations_.Run(left.front());
     } else {

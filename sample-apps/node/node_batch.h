@@ -13,6 +13,7 @@
 #include "node/router.h"
 #include "node/table.h"
 #include "node/table_commands.h"
+#include "node/tenant_commands.h"
 #include "node/transaction.h"
 #include "resp/server/batch.h"
 #include "resp/server/words.h"
@@ -52,7 +53,8 @@ class NodeBatch final : public resp::Batch {
 
   NodeService& service_;
   resp::Session& session_;
-  Table* table_;  // of the connection
+  Table* table_;         // of the connection
+  TenantId tenant_ = 0;  // likewise
   Transaction transaction_;
   Epoch peer_epoch_ = 0;  // not 0: the client is a node
   std::vector<Request> requests_;
@@ -62,6 +64,7 @@ class NodeBatch final : public resp::Batch {
   DataletCommands datalet_;
   OperationCommands operations_;
   TableCommands tables_;
+  TenantCommands tenants_;
 };
 
 }  // namespace stout::node

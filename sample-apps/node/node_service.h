@@ -11,6 +11,7 @@
 #include "node/table.h"
 #include "resp/server/service.h"
 #include "stout/store.h"
+#include "stout/tenants.h"
 
 namespace stout::node {
 
@@ -33,6 +34,10 @@ struct NodeService final : resp::Service {
   Table main;  ///< the default table
   /// The other tables. Null: there can be none.
   Tables* tables = nullptr;
+  /// Of all connections.
+  std::shared_ptr<Tenants> tenants = std::make_shared<Tenants>();
+  /// The store that this process has opened, if it has one: it may have a cache that tenants share.
+  Store* local_store = nullptr;
   /// The store that this node serves to the others as stout://. Null: none. It must not be closed
   /// before the connections, nor after their context.
   Store* datalet = nullptr;

@@ -38,6 +38,7 @@ struct Request {
   bool changed = false;          ///< it has changed a key
   /// Nothing was done, because this node does not own the range of the keys.
   bool displaced = false;
+  TenantId tenant = 0;           ///< of the connection
   Epoch epoch = 0;               ///< not 0: of the range, as the node knows it that forwards this
   std::vector<KeyState> states;  ///< of its keys, if it asks for them
 

@@ -165,6 +165,7 @@ void Router::Split(Request& request) {
     part.command = mget ? service_.commands.Find("get") : request.command;
     part.arguments = words_.Keep(std::array{part.command->name, request.key(i)});
     part.epoch = request.epoch;
+    part.tenant = request.tenant;
     Place(part);
   }
 }
@@ -278,7 +279,16 @@ asio::awaitable<void> Router::RunHere(Group& group) {
 asio::awaitable<void> Router::Forward(Group& group, const Lease& owner) {
   resp::Commands commands;
   commands.Add({"STOUT.PEER", std::to_string(owner.epoch)});
-  for (const Request* const request : group.left) AddForwarded(*request, commands);
+  TenantId tenant = 0;
+  std::vector<std::size_t> places;  // of the replies
+  for (const Request* const request : group.left) {
+    if (tenant != request->tenant) {
+      tenant = request->tenant;
+      commands.Add({"STOUT.TAG", service_.tenants->NameOf(tenant)});
+    }
+    places.push_back(commands.count());
+    AddForwarded(*request, commands);
+  }
   const resp::Outcome outcome = co_await table_->cluster->peers.Run(owner.address, commands);
   const bool answered = outcome.errc == Errc::kOk && !outcome.replies.front().error();
   const std::string& why =
@@ -287,7 +297,7 @@ asio::awaitable<void> Router::Forward(Group& group, const Lease& owner) {
     Request& request = *group.left[i];
     Reset(request);
     if (answered) {
-      TakeReply(request, outcome.replies[i + 1], session_.version, group.max_replies,
+      TakeReply(request, outcome.replies[places[i]], session_.version, group.max_replies,
                 group.replies);
       continue;
     }

@@ -103,6 +103,10 @@ int Serve(const Config& config, asio::io_context& clients, asio::io_context& key
   const std::unique_ptr<Keyspace> owned = std::move(made);  // its stores may use the service
   Keyspace& keyspace = *owned;
   service.datalet = membership.datalet;
+  service.tenants = config.tenants;
+  // Without a datalet of its own, a member opens stores that others may serve.
+  service.local_store = membership.scan != nullptr ? membership.datalet : &store;
+  if (service.local_store != nullptr) service.local_store->Obey(config.tenants);
   if (!membership.data_id.empty()) service.data_id = membership.data_id;
   if (membership.service != nullptr) *membership.service = &service;
   service.limits = config.limits;

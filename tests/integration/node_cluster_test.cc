@@ -19,7 +19,9 @@
 #include "tests/support/catch.h"
 #include "tests/support/etcd_server.h"
 #include "tests/support/eventually.h"
+#include "tests/support/http_client.h"
 #include "tests/support/node_server.h"
+#include "tests/support/private_server.h"
 #include "tests/support/process.h"
 #include "tests/support/redis_server.h"
 #include "tests/support/resp_client.h"
@@ -212,6 +214,29 @@ TEST_CASE("a forwarded command is never forwarded again", "[node][cluster]") {
     command.insert(command.end(), words.begin(), words.end());
     CHECK(peer.Do(command).starts_with("-ERR malformed"));
   }
+}
+
+TEST_CASE("a forwarded command counts for its client's tenant", "[node][cluster][tenants]") {
+  Nodes fleet(1);
+  const int metrics = FreePort();
+  const NodeServer& other = fleet.Add({"--metrics", fmt::format("127.0.0.1:{}", metrics)});
+  CHECK(Eventually([&] { return fleet.Owners().size() == 2; }));
+  const std::string foreign = fleet.Owners().at(std::to_string(other.port()));
+  RespClient client(fleet.nodes[0]->port());
+  client.Queue({"STOUT.TAG", "shop"});
+  client.Queue({"GET", foreign});
+  client.Queue({"STOUT.TAG", "reports"});
+  client.Queue({"GET", foreign});
+  client.Queue({"STOUT.TAG", "default"});
+  client.Queue({"GET", foreign});
+  client.Send("");
+  const auto counted = [&](const std::string& tenant) {
+    const std::string page =
+        HttpClient(static_cast<std::uint16_t>(metrics)).Do("GET", "/metrics").body;
+    return page.find(fmt::format("stout_node_tenant_hits_total{{tenant=\"{}\"", tenant)) !=
+           std::string::npos;
+  };
+  CHECK(Eventually([&] { return counted("shop") && counted("reports") && counted("default"); }));
 }
 
 TEST_CASE("redis-py works, also as a client of Redis Cluster", "[node][cluster]") {

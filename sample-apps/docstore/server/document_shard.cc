@@ -69,8 +69,8 @@ struct Found {
 // Begins to read the keys whose states are not in memory.
 void Prefetch(KeyMap& map, const Keys& keys) {
   const auto ignore = [](ErrorCode, const KeyMap::Entry&) {};
-  if (!keys.section.empty() && !map.Peek(keys.section)) map.Get(keys.section, ignore);
-  if (!map.Peek(keys.manifest)) map.Get(keys.manifest, ignore);
+  if (!keys.section.empty() && !map.Holds(keys.section)) map.Get(keys.section, ignore);
+  if (!map.Holds(keys.manifest)) map.Get(keys.manifest, ignore);
 }
 
 // Begins to read a key. The caller can wait for another key, and use the result afterwards.
@@ -96,15 +96,17 @@ Task<Found> Load(KeyMap& map, Turnstile& turnstile, const DocumentRequest& reque
   std::optional<KeyMap::Entry> section_read;
   std::optional<KeyMap::Entry> manifest_read;
   if (keys.section.empty()) section_read.emplace();  // no section to read
+  FetchOptions look;
   if (turnstile.IsTaken(request.document)) {
     Prefetch(map, keys);
+    look.counted = true;
     auto [ec, turn] = co_await turnstile.AsyncWait(request.document, kAwait);
     found.error = ec;
     found.turn = std::move(turn);
   }
-  while (!found.error) {
-    auto section = section_read ? section_read : map.Peek(keys.section);
-    auto manifest = manifest_read ? manifest_read : map.Peek(keys.manifest);
+  for (; !found.error; look.counted = true) {
+    auto section = section_read ? section_read : map.Peek(keys.section, look);
+    auto manifest = manifest_read ? manifest_read : map.Peek(keys.manifest, look);
     if (section && manifest) {
       found.section = std::move(*section);
       found.manifest = std::move(*manifest);
