@@ -11,6 +11,7 @@
 #include "stout/core/engine.h"
 #include "stout/interposer.h"
 #include "stout/store.h"
+#include "stout/write_back_map.h"
 #include "workload.h"
 
 namespace stout::bench {
@@ -148,6 +149,41 @@ void BM_Interposer(benchmark::State& state) {
   }
 }
 
+/// A look-up of a key in the memory of a map, for each of some tenants in turn.
+void BM_MapPeek(benchmark::State& state) {
+  const auto keys = static_cast<std::size_t>(state.range(0));
+  const auto tenants = static_cast<TenantId>(state.range(2));
+  Cursor cursor(keys);
+  boost::asio::io_context context(1);
+  NullStore store;
+  WriteBackMap map(context.get_executor(), store, {.cache_bytes = std::size_t{1} << 30});
+  map.interposer().OpenWithEpoch(1);
+  const auto run = [&](auto call) {
+    boost::asio::post(map.get_executor(), call);
+    context.restart();
+    context.run();
+  };
+  for (const std::string& key : Keys(keys)) {
+    run([&] {
+      if (!map.Put(key, Value())) state.SkipWithError("a change is refused");
+    });
+  }
+  std::uint64_t found = 0;
+  const std::uint64_t allocations = Allocations();
+  for (auto _ : state) {
+    run([&] {
+      for (std::int64_t i = 0; i < state.range(1); ++i) {
+        const FetchOptions options{.tenant = static_cast<TenantId>(i) % tenants};
+        found += map.Peek(cursor.Next(), options) ? 1 : 0;
+      }
+    });
+  }
+  Report(state, allocations);
+  if (found != static_cast<std::uint64_t>(state.iterations() * state.range(1))) {
+    state.SkipWithError("a key is missing");
+  }
+}
+
 void Sizes(benchmark::internal::Benchmark* benchmark) {
   benchmark->ArgNames({"keys", "batch"});
   for (const std::int64_t keys : {1'000, 100'000, 10'000'000}) {
@@ -158,6 +194,9 @@ void Sizes(benchmark::internal::Benchmark* benchmark) {
 BENCHMARK(BM_MapUpsert)->Apply(Sizes);
 BENCHMARK(BM_Engine)->Apply(Sizes);
 BENCHMARK(BM_Interposer)->Apply(Sizes);
+BENCHMARK(BM_MapPeek)
+    ->ArgNames({"keys", "batch", "tenants"})
+    ->ArgsProduct({{1'000, 100'000}, {1024}, {1, 4}});
 
 }  // namespace
 }  // namespace stout::bench

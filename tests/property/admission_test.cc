@@ -88,6 +88,15 @@ TEST_CASE("admission: hot sets that do not fit share the cache", "[admission]") 
   CHECK(hits[0] + rate * hits[1] > lru[0] + rate * lru[1]);
 }
 
+TEST_CASE("admission: a small hot set that is in memory makes nobody yield", "[admission]") {
+  Cache cache(kKeys, Order::kSegmented, AdmissionOptions());
+  const Reads small{Kind::kZipf, kKeys / 100, .9};
+  const auto hits = HitRates(cache, {small, Faster(kHot, 50)}, kPlan);
+  CHECK(hits[0] > .99);
+  CHECK(hits[1] > .96);
+  CHECK(cache.law().Stats()[1].share > .5);
+}
+
 TEST_CASE("admission: a heavier weight buys more of the cache", "[admission]") {
   Cache cache(kKeys, Order::kSegmented, AdmissionOptions());
   cache.law().SetWeight(1, 4);

@@ -22,6 +22,8 @@ std::string_view NameOf(AdmissionReason reason) {
       return "best";
     case AdmissionReason::kColder:
       return "colder";
+    case AdmissionReason::kFaster:
+      return "faster";
     case AdmissionReason::kByHand:
       return "by hand";
   }
@@ -32,6 +34,8 @@ void Admission::Observe(TenantId id, std::uint64_t hash, std::size_t bytes, bool
   Tenant& tenant = Of(id);
   ++(hit ? tenant.stats.hits : tenant.stats.misses);
   tenant.last = ++requests_;
+  ++tenant.requests;
+  tenant.hits += hit ? 1 : 0;
   ++tenant.recent;
   if (++recent_ > Keys()) {
     recent_ /= 2;
@@ -48,10 +52,15 @@ void Admission::Observe(TenantId id, std::uint64_t hash, std::size_t bytes, bool
 }
 
 void Admission::EndWindow(Tenant& tenant) {
-  const double hits = std::max(0.0, 1 - tenant.missed / tenant.expected);
-  const double before = tenant.hit_rate.value_or(hits);
-  tenant.hit_rate = before + options_.smoothing * (hits - before);
-  tenant.expected = tenant.missed = 0;
+  const double alone = std::max(0.0, 1 - tenant.missed / tenant.expected);
+  const double in_fact = tenant.hits / tenant.requests;
+  if (!tenant.hit_rate) {
+    tenant.hit_rate = alone;
+    tenant.hit_rate_in_fact = in_fact;
+  }
+  *tenant.hit_rate += options_.smoothing * (alone - *tenant.hit_rate);
+  tenant.hit_rate_in_fact += options_.smoothing * (in_fact - tenant.hit_rate_in_fact);
+  tenant.requests = tenant.hits = tenant.expected = tenant.missed = 0;
   Decide();
 }
 
@@ -87,31 +96,30 @@ double Admission::Keys() const {
 }
 
 void Admission::Decide() {
-  double best = 0;
-  double recent = 0;
-  for (const Tenant& tenant : tenants_) {
-    if (!tenant.hit_rate || !IsActive(tenant)) continue;
+  for (Tenant& tenant : tenants_) Decide(tenant);
+}
+
+void Admission::Decide(Tenant& tenant) {
+  TenantStats& stats = tenant.stats;
+  stats.hit_rate_alone = tenant.hit_rate.value_or(0);
+  stats.share = tenant.by_hand.value_or(1);
+  stats.reason = tenant.by_hand    ? AdmissionReason::kByHand
+                 : tenant.hit_rate ? AdmissionReason::kBest
+                                   : AdmissionReason::kUnknown;
+  if (stats.reason != AdmissionReason::kBest) return;
+  for (const Tenant& other : tenants_) {
+    if (&other == &tenant || !other.hit_rate || !IsActive(other)) continue;
     const double value = tenant.weight * *tenant.hit_rate;
-    if (value < best) continue;
-    best = value;
-    recent = tenant.recent;
-  }
-  for (Tenant& tenant : tenants_) {
-    TenantStats& stats = tenant.stats;
-    stats.hit_rate_alone = tenant.hit_rate.value_or(0);
-    stats.share = 1;
-    stats.reason = AdmissionReason::kUnknown;
-    if (tenant.by_hand) {
-      stats.share = *tenant.by_hand;
-      stats.reason = AdmissionReason::kByHand;
-    } else if (tenant.hit_rate) {
-      const double value = tenant.weight * *tenant.hit_rate;
-      const bool is_best = value >= best;
-      stats.reason = is_best ? AdmissionReason::kBest : AdmissionReason::kColder;
-      stats.share = is_best ? 1
-                            : std::max(options_.least, std::pow(value / best, options_.power) *
-                                                           std::min(1.0, recent / tenant.recent));
-    }
+    const double others = other.weight * *other.hit_rate;
+    if (others == 0) continue;
+    const double lost = *other.hit_rate - other.hit_rate_in_fact;
+    const double need = std::clamp(lost / options_.slack, 0.0, 1.0);
+    const double by_value = std::pow(value / others, options_.power);
+    const double by_speed = std::pow(std::min(1.0, other.recent / tenant.recent), need);
+    const double share = std::max(options_.least, by_value * by_speed);
+    if (share >= stats.share) continue;
+    stats.share = share;
+    stats.reason = by_value < 1 ? AdmissionReason::kColder : AdmissionReason::kFaster;
   }
 }
 

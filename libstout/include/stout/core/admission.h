@@ -14,6 +14,8 @@ namespace stout::inline v1 {
 struct AdmissionOptions {
   /// The power of the ratio of hit rates, see Admission. >= 0; 0 admits everything.
   double power = 2;
+  /// The hit rate that a tenant may lose before others yield to its need. > 0
+  double slack = 0.02;
   /// The least share, so that a tenant is never shut out. In [0, 1].
   double least = 0.001;
   /// The weight of the newest window in a hit rate. In (0, 1].
@@ -27,8 +29,9 @@ struct AdmissionOptions {
 /// The reason for a tenant's share.
 enum class AdmissionReason : std::uint8_t {
   kUnknown,  ///< its first window has not ended, so it is admitted
-  kBest,     ///< no tenant makes better use of the cache
+  kBest,     ///< no other tenant makes better use of the cache, or needs it
   kColder,   ///< another tenant's requests hit more often
+  kFaster,   ///< another tenant needs room, and makes fewer requests
   kByHand,   ///< Admission::Set
 };
 [[nodiscard]] std::string_view NameOf(AdmissionReason reason);
@@ -55,24 +58,26 @@ struct TenantStats {
 /// t would have if it were alone and admitted. What t meets in the shared cache would not do: a
 /// tenant that is not admitted does not hit, and would therefore never be admitted again.
 ///
-///     value(t) = weight(t) h(t),     b = the tenant of the largest value
-///     share(t) = (value(t) / value(b)) ^ power * min(1, requests(b) / requests(t)),    >= least
+///     share(t) = min over other tenants u of
+///                (value(t) / value(u)) ^ power * min(1, requests(u) / requests(t)) ^ need(u)
 ///
-/// b is chosen among the tenants that were active recently.
+/// It is in [least, 1]. value(t) is weight(t) h(t). need(u) goes from 0 to 1 as u hits `slack` less
+/// often in fact than it would alone. Only tenants u count that were active recently.
 ///
 /// | regime                           | shares                                                 |
 /// |----------------------------------|--------------------------------------------------------|
-/// | one tenant                       | 1, whatever its hit rate                               |
+/// | one tenant                       | 1, for any hit rate                                    |
 /// | a hot set beside scans           | 1, and `least`: a scan never hits its ghost cache      |
 /// | a hot set beside uniform reads   | 1, and about (cache / data) ^ power                    |
 /// | several hot sets that do not fit | 1 for the slowest; a faster one gets less by its speed |
+/// | several hot sets that fit        | 1: nobody needs more                                   |
 /// | a hot set that moves             | 1 again once the new set was read twice                |
 ///
 /// The paper proposes to throttle a tenant with a low hit rate and a large footprint. Here the
 /// ghost cache is as large as the cache. So if a tenant's keys all fit and return, its hit rate is
 /// high; a low one means that they do not fit or do not return. What a tenant occupies grows with
-/// the requests that it may make, so the second factor stands for the footprint. Without it, a
-/// tenant that reads 16 times as fast displaces a hot set in spite of its small share.
+/// its requests, so the second factor stands for the footprint. Without it, a tenant that reads 16
+/// times as fast displaces a hot set in spite of its small share.
 ///
 /// A tenant that is throttled still caches what it reads often, because each miss is another
 /// chance. `power` = 2 is a compromise: 1.5 protects a hot set less, and 2.5 takes more from
@@ -118,9 +123,12 @@ class Admission {
     explicit Tenant(std::size_t sampled_keys) : ghost(sampled_keys) {}
 
     GhostCache ghost;
+    double requests = 0;  // in this window
+    double hits = 0;      // of them
     double expected = 0;  // requests for sampled keys in this window, if the sample is a fair one
     double missed = 0;    // of them, those that the ghost cache had not
-    std::optional<double> hit_rate;
+    std::optional<double> hit_rate;  // alone
+    double hit_rate_in_fact = 0;
     std::uint64_t last = 0;  // the last request, as all requests are counted
     double recent = 0;       // requests, those long ago count less
     std::optional<double> by_hand;
@@ -131,6 +139,7 @@ class Admission {
   Tenant& Of(TenantId tenant);
   void EndWindow(Tenant& tenant);
   void Decide();
+  void Decide(Tenant& tenant);
   [[nodiscard]] bool IsActive(const Tenant& tenant) const;
   [[nodiscard]] double Keys() const;
 
