@@ -65,7 +65,7 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
     interposer.Fetch(
         key, options,
         [weak = weak_from_this(), executor = interposer.get_executor(), key = std::string(key),
-         options, waiting](ErrorCode ec, StoredState state) {
+         waiting](ErrorCode ec, StoredState state) {
           const auto self = weak.lock();
           if (!self && !ec) ec = Errc::kClosed;
           if (self) self->EndRead(key, waiting->size());
