@@ -16,7 +16,7 @@
 
 namespace stout::bench {
 
-/// What tenants read through: a store with a cache, or a map with one before the store.
+/// A store with a cache, or a map with a cache before the store. The tenants of a trial read it.
 ///
 /// Threads: any; handlers run on any thread.
 class SharedCache {

@@ -34,7 +34,7 @@ struct NodeService final : resp::Service {
   Table main;  ///< the default table
   /// The other tables. Null: there can be none.
   Tables* tables = nullptr;
-  /// Of all connections.
+  /// The tenants of all connections.
   std::shared_ptr<Tenants> tenants = std::make_shared<Tenants>();
   /// The store that this process has opened, if it has one: it may have a cache that tenants share.
   Store* local_store = nullptr;

@@ -27,7 +27,7 @@ struct Node {
   [[nodiscard]] std::string Page(const std::string& path) const {
     return test::HttpClient(static_cast<std::uint16_t>(metrics)).Do("GET", path).body;
   }
-  // Whether /metrics has this line.
+  // Returns true if /metrics has this line.
   [[nodiscard]] bool Shows(const std::string& line) const {
     return ("\n" + Page("/metrics")).find("\n" + line + "\n") != std::string::npos;
   }

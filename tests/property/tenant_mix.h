@@ -71,7 +71,7 @@ class Cache {
   SplitMix64 random_{7};
 };
 
-/// What to run, and what to measure. Counts are requests of the first tenant.
+/// The length of a run, and its measured part. Counts are requests of the first tenant.
 struct Plan {
   std::size_t warm = 0;  ///< the first tenant alone
   std::size_t together = 0;
