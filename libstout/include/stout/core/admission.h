@@ -55,7 +55,7 @@ struct TenantStats {
 ///     if (admission.Admits(tenant, uniform)) Keep();   // after a miss, if the cache is full
 ///
 /// For each tenant t, a GhostCache of the size of the whole cache measures h(t), the hit rate that
-/// t would have if it were alone and admitted. What t meets in the shared cache would not do: a
+/// t would have if it were alone and admitted. The hit rate in the shared cache would not do: a
 /// tenant that is not admitted does not hit, and would therefore never be admitted again.
 ///
 ///     share(t) = min over other tenants u of
@@ -87,8 +87,8 @@ struct TenantStats {
 /// fast one, only later. A tenant counts as active until others have sent four times as many
 /// requests as the cache has keys.
 ///
-/// Units: shares and hit rates in [0, 1].   Owner: value type.   Threads: none of its own.
-/// Errors: cannot fail.
+/// Units: shares and hit rates in [0, 1].   Owner: its cache; it can be moved.
+/// Threads: none of its own.   Errors: cannot fail.
 /// Paper: "Resolving cache interference in distributed storage" (2013), "Next steps".
 class Admission {
  public:

@@ -17,7 +17,7 @@ namespace stout::inline v1 {
 /// the cache is full with less than a quarter of them, it is doubled.
 ///
 /// Memory: about 100 bytes for each of at most max_keys + 1 keys.
-/// Owner: value type.   Threads: none of its own.   Errors: cannot fail.
+/// Owner: an Admission; it can be moved.   Threads: none of its own.   Errors: cannot fail.
 /// Source: SHARDS (Waldspurger et al., FAST'15), "SHARDS algorithm".
 class GhostCache {
  public:

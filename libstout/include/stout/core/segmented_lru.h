@@ -26,11 +26,10 @@ struct SegmentedLruElement : boost::intrusive::list_base_hook<> {
 /// keys that are used once do not displace those that are used often. Guests stay long enough for
 /// the request that read them.
 ///
-/// Half of the bytes is a compromise, from measurement: with 0.8 a cache takes twice as long to
-/// follow a hot set that moves, with 0.3 a hot set loses another point beside other reads; see
-/// tests/property/admission_test.cc.
+/// Half of the bytes is a compromise. If more is protected, the cache follows a hot set that moves
+/// too slowly. If less is, other reads displace more of a hot set.
 ///
-/// Owner: whatever owns the elements; they are removed before they are destroyed.
+/// Owner: the owner of the elements; they are removed before they are destroyed.
 /// Threads: none of its own.   Cost: constant.
 /// Source: "Caching Strategies to Improve Disk System Performance" (Karedla et al., 1994).
 template <typename Element>
