@@ -11,6 +11,7 @@
 #include "stout/adapters/open_lease_service.h"
 #include "stout/adapters/open_store.h"
 #include "stout/adapters/range_server.h"
+#include "stout/core/admission.h"
 #include "stout/core/engine.h"
 #include "stout/core/range_keeper.h"
 #include "stout/core/replica_set.h"
@@ -21,6 +22,7 @@
 #include "stout/registry.h"
 #include "stout/replicated_map.h"
 #include "stout/sharded.h"
+#include "stout/tenants.h"
 #include "stout/write_back_map.h"
 
 namespace asio = boost::asio;
@@ -48,6 +50,12 @@ extern std::vector<KeyRef> refs;
 extern ReplyId reply_id;
 extern StateSource& source;
 extern Effects effects;
+// And of a cache that tenants share.
+extern Admission& admission;
+extern TenantId tenant;
+extern std::uint64_t hash;
+extern double uniform;
+extern bool hit;
 // And of a replicated range.
 extern std::vector<Engine>& engines;
 extern ReplicaSet& replicas;
@@ -69,9 +77,11 @@ void CarryOut(const range::Action& action);
 void Commit(RegistryChange change, ReplicatedRange::CommitHandler handler);
 void Complain(const std::string& why);
 void Forward(const std::string& owner);
+void Keep();
 void Misdirected(const std::optional<std::string>& owner);
 void ReadAgain();
 void Run(const RunReply& reply);
+void Show(std::uint64_t hits, std::uint64_t misses, double share);
 void Serve(RangeId range, Epoch epoch);
 void Drain(RangeId range, LeaseHandlers::Done done);
 void Drop(RangeId range);

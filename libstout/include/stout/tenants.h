@@ -19,7 +19,7 @@ namespace stout::inline v1 {
 ///
 ///     auto tenants = std::make_shared<Tenants>();
 ///     WriteBackMap map(executor, store, {.tenants = tenants});
-///     map.Get(key, {.tenant = tenants->IdOf("reports")}, handler);
+///     co_await map.AsyncGet(key, {.tenant = tenants->IdOf("reports")}, asio::use_awaitable);
 ///     tenants->Admit(tenants->IdOf("reports"), 0.35);
 ///
 /// Threads: any.   Errors: cannot fail.
