@@ -34,6 +34,10 @@ function(stout_compile target)
     target_link_options(${target} PRIVATE -fsanitize=${STOUT_SANITIZE})
     if(STOUT_SANITIZE MATCHES thread)
       target_compile_options(${target} PRIVATE -Wno-tsan)  # Asio's fences
+      get_target_property(type ${target} TYPE)
+      if(type STREQUAL EXECUTABLE)  # programs, too: tests start them
+        target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/tsan_suppressions.cc)
+      endif()
     endif()
   endif()
   if(STOUT_FUZZ)
