@@ -16,8 +16,12 @@ namespace asio = boost::asio;
 
 class MapCache final : public SharedCache {
  public:
-  MapCache(Store& store, std::size_t bytes, std::shared_ptr<const Tenants> tenants)
-      : map_(context_.get_executor(), store, {.cache_bytes = bytes, .tenants = std::move(tenants)}),
+  MapCache(Store& store, std::size_t bytes, double yield_pause,
+           std::shared_ptr<const Tenants> tenants)
+      : map_(context_.get_executor(), store,
+             {.engine = {.lane = {.yield_pause = yield_pause}},
+              .cache_bytes = bytes,
+              .tenants = std::move(tenants)}),
         thread_([this] { context_.run(); }) {
     map_.AsyncOpen(asio::use_future).get();
   }
@@ -47,9 +51,9 @@ class MapCache final : public SharedCache {
 
 }  // namespace
 
-std::unique_ptr<SharedCache> MakeMapCache(Store& store, std::size_t bytes,
+std::unique_ptr<SharedCache> MakeMapCache(Store& store, std::size_t bytes, double yield_pause,
                                           std::shared_ptr<const Tenants> tenants) {
-  return std::make_unique<MapCache>(store, bytes, std::move(tenants));
+  return std::make_unique<MapCache>(store, bytes, yield_pause, std::move(tenants));
 }
 
 }  // namespace stout::bench

@@ -37,6 +37,7 @@ struct Settings {
   std::string scenario = "uniform";
   std::string side = "adaptive";
   double share = 1;
+  double yield_pause = LaneOptions().yield_pause;
   std::size_t records = 500'000;
   std::size_t cache = std::size_t{96} << 20;
   std::size_t clients = 16;
@@ -144,7 +145,8 @@ void Measure(const Settings& settings) {
       tenants->Admit(t, t == 0 || settings.side == "default" ? 1 : settings.share);
   }
   const auto cache =
-      records ? MakeMapCache(*store, settings.cache - blocks, tenants) : MakeStoreCache(*store);
+      records ? MakeMapCache(*store, settings.cache - blocks, settings.yield_pause, tenants)
+              : MakeStoreCache(*store);
   Print(settings, Run(trial, *cache));
 }
 
@@ -174,6 +176,8 @@ int Main(int argc, const char* const* argv) {
                  "Who may fill the cache. default: all; static: the other tenant by --share; "
                  "records: adaptive, in a map before the store");
   options.Number("--share", settings.share, 0, 1, "The share of --side static");
+  options.Number("--yield-pause", settings.yield_pause, 0, 1000,
+                 "LaneOptions::yield_pause of --side records");
   options.Count("--clients", settings.clients, 1, 1000,
                 "Clients of the other tenant; the popular one has 4");
   options.Count("--threads", settings.threads, 1, 1000, "Threads that read the store");

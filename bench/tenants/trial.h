@@ -35,6 +35,7 @@ class SharedCache {
 [[nodiscard]] std::unique_ptr<SharedCache> MakeStoreCache(Store& store);
 /// A WriteBackMap before the store, on a thread of its own.
 [[nodiscard]] std::unique_ptr<SharedCache> MakeMapCache(Store& store, std::size_t bytes,
+                                                        double yield_pause,
                                                         std::shared_ptr<const Tenants> tenants);
 
 /// A tenant of a trial. Its clients each wait for an answer before they read the next key.

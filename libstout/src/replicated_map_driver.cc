@@ -109,8 +109,9 @@ void ReplicatedMap::State::Fetch(const reads::Fetch& fetch) {
   if (!members_[m].interposer) return;  // it has just left: the read asks again
   set_.OnReadSent(m);
   const auto asked = fetch_of_.find(fetch.key);  // unless the keeper asks
-  const FetchOptions options =
-      asked == fetch_of_.end() ? FetchOptions() : reading_.at(asked->second).options;
+  const FetchOptions options = asked == fetch_of_.end()
+                                   ? FetchOptions()
+                                   : values_.ForStore(reading_.at(asked->second).options);
   interposer(m).Fetch(fetch.key, options,
                       [weak = weak_from_this(), m, token = fetch.token,
                        opened = members_[m].opened](ErrorCode ec, StoredState state) {

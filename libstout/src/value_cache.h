@@ -102,6 +102,12 @@ class ValueCache {
     }
   }
 
+  /// The options of a read of the store for a key that is not here.
+  [[nodiscard]] FetchOptions ForStore(FetchOptions options) const {
+    options.yields |= admission_.Yields(options.tenant);
+    return options;
+  }
+
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   [[nodiscard]] std::size_t lent() const { return ledger_->lent(); }
 

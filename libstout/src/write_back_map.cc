@@ -63,7 +63,7 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
     ++waiting_gets;
     if (joins) return;
     interposer.Fetch(
-        key, options,
+        key, values.ForStore(options),
         [weak = weak_from_this(), executor = interposer.get_executor(), key = std::string(key),
          waiting](ErrorCode ec, StoredState state) {
           const auto self = weak.lock();

@@ -148,6 +148,23 @@ TEST_CASE("a tenant that is not admitted displaces nobody", "[tenants]") {
   CHECK(left < 10);
 }
 
+TEST_CASE("the reads of a tenant with a small share yield", "[tenants]") {
+  TenantWorld world;
+  world.tenants->Admit(3, 0.4);
+  world.tenants->Admit(4, 0.6);
+  world.Get(3, "first");  // the law learns of the tenants at a look-up
+  world.asked.clear();
+  world.On([&] {
+    const auto ignore = [](ErrorCode, const KeyMap::Entry&) {};
+    int key = 0;
+    for (const TenantId tenant : {3, 2, 4, 3})
+      world.map->Get(NumberedKey(key++), {.tenant = tenant}, ignore);
+  });
+  REQUIRE(world.asked.size() == 2);
+  CHECK(world.asked[0].tenants == std::vector<TenantId>{2, 4});
+  CHECK(world.asked[1].tenants == std::vector<TenantId>{3, 3});
+}
+
 TEST_CASE("what a throttled tenant reads ahead stays until it is used", "[tenants]") {
   TenantWorld measure;
   measure.Get(2, NumberedKey(0));

@@ -190,5 +190,90 @@ TEST_CASE("an answer with too few states is corrupt, not a crash", "[read]") {
   CHECK(server.ReadDone(read, {}).fetched == Fetched{{1, Errc::kCorrupt, {}}});
 }
 
+constexpr FetchOptions kYields{.yields = true};
+
+TEST_CASE("reads that yield go in batches of their own, one at a time", "[read]") {
+  EngineDriver server;
+  server.engine.Fetch({0, "y1"}, 1, server.now, kYields);
+  server.engine.Fetch({0, "a"}, 2, server.now);
+  server.engine.Fetch({0, "y2"}, 3, server.now, kYields);
+  const Effects first = server.Poll();
+  REQUIRE(first.reads == Reads{Read(1, {"a"}), Read(2, {"y1", "y2"})});
+  server.engine.Fetch({0, "y3"}, 4, server.now, kYields);
+  server.engine.Fetch({0, "b"}, 5, server.now);
+  CHECK(server.Poll().reads == Reads{Read(3, {"b"})});
+  CHECK(server.ReadDone(first.reads[1], {.states = {{}, {}}}).reads == Reads{Read(4, {"y3"})});
+}
+
+TEST_CASE("neither kind of read keeps the other waiting", "[read]") {
+  EngineOptions options = Plain();
+  options.lane.read_policy = Natural{.window = 1};
+  options.lane.max_reads_in_flight = 1;
+  EngineDriver server(options);
+  const bool yields_first = GENERATE(false, true);
+  server.engine.Fetch({0, "a"}, 1, server.now, {.yields = yields_first});
+  CHECK(server.Poll().reads == Reads{Read(1, {"a"})});
+  server.engine.Fetch({0, "b"}, 2, server.now, {.yields = !yields_first});
+  CHECK(server.Poll().reads == Reads{Read(2, {"b"})});
+}
+
+TEST_CASE("reads that yield pause as others were in flight beside them", "[read]") {
+  EngineOptions options = Plain();
+  options.lane.yield_pause = 3;
+  EngineDriver server(options);
+  server.engine.Fetch({0, "y"}, 1, server.now, kYields);
+  const ReadBatch yielding = server.Poll().reads.at(0);
+  server.engine.Fetch({0, "z"}, 2, server.now, kYields);
+  server.PollAfter(5ms);
+  SECTION("not if there were none") {
+    CHECK(server.ReadDone(yielding, {.states = {{}}}).reads == Reads{Read(2, {"z"})});
+  }
+  SECTION("three times as long") {
+    server.engine.Fetch({0, "a"}, 3, server.now);
+    const ReadBatch other = server.Poll().reads.at(0);
+    server.PollAfter(2ms);
+    server.ReadDone(other, {.states = {{}}});
+    server.PollAfter(5ms);
+    CHECK(server.ReadDone(yielding, {.states = {{}}}).reads.empty());
+    CHECK(server.next == server.now + 6ms);
+    CHECK(server.NextSend().reads == Reads{Read(3, {"z"})});
+  }
+  SECTION("though others are still in flight") {
+    server.engine.Fetch({0, "a"}, 3, server.now);
+    CHECK(server.Poll().reads.size() == 1);
+    server.PollAfter(2ms);
+    server.ReadDone(yielding, {.states = {{}}});
+    CHECK(server.next == server.now + 6ms);
+  }
+}
+
+TEST_CASE("a key that another asks for who does not yield is read like others", "[read]") {
+  EngineDriver server;
+  server.engine.Fetch({0, "y"}, 1, server.now, kYields);
+  server.Poll();
+  server.engine.Fetch({0, "k"}, 2, server.now, kYields);
+  CHECK(server.Poll().reads.empty());
+  server.engine.Fetch({0, "k"}, 3, server.now);
+  const Effects sent = server.Poll();
+  REQUIRE(sent.reads == Reads{Read(2, {"k"})});
+  CHECK(server.ReadDone(sent.reads[0], {.states = {Stored("v", 5)}}).fetched.size() == 2);
+}
+
+TEST_CASE("reads that yield are repeated, and expire, like others", "[read]") {
+  EngineOptions options = Plain();
+  options.reply_deadline = 1s;
+  EngineDriver server(options);
+  server.engine.Fetch({0, "y"}, 1, server.now, kYields);
+  const ReadBatch first = server.Poll().reads.at(0);
+  server.engine.Fetch({0, "z"}, 2, server.now, kYields);
+  CHECK(server.ReadDone(first, {.errc = Errc::kTransient, .states = {}}).reads.empty());
+  const Effects again = server.NextSend();
+  REQUIRE(again.reads == Reads{Read(2, {"y", "z"})});
+  server.engine.Fetch({0, "late"}, 3, server.now, kYields);
+  CHECK(server.PollAfter(1s).fetched ==
+        Fetched{{1, Errc::kDeadline, {}}, {2, Errc::kDeadline, {}}, {3, Errc::kDeadline, {}}});
+  CHECK(server.ReadDone(again.reads[0], {.states = {{}, {}}}).reads.empty());
+}
+
 }  // namespace
 }  // namespace stout

@@ -13,6 +13,7 @@ std::optional<std::string> Validate(const EngineOptions& options) {
   require(lane.max_dirty_keys >= 1, "max_dirty_keys", "at least 1");
   require(lane.max_dirty_keys < (std::size_t{1} << 31), "max_dirty_keys", "less than 2^31");
   require(lane.max_dirty_bytes >= 1, "max_dirty_bytes", "at least 1");
+  require(lane.yield_pause >= 0 && lane.yield_pause <= 1000, "yield_pause", "between 0 and 1000");
   require(lane.max_delay > Duration::zero(), "max_delay", "positive");
   require(lane.max_batch_items >= 1, "max_batch_items", "at least 1");
   require(lane.max_batch_bytes >= 1, "max_batch_bytes", "at least 1");

@@ -7,6 +7,12 @@
 #include "core/hash.h"
 
 namespace stout::internal {
+namespace {
+
+// Of LaneOptions::max_reads_in_flight, the part that is as many reads that yield.
+constexpr std::size_t kYieldingPart = 16;
+
+}  // namespace
 
 ReadLane::ReadLane(const LaneOptions& options, Duration deadline, std::uint64_t seed,
                    const Lane& writes, LaneId id, BatchId& last_batch, Effects& effects)
@@ -49,6 +55,7 @@ void ReadLane::Join(KeyView key, FetchId fetch, TimePoint now, const FetchOption
       entry.asked = now;
       ages_.push_back({now, slot, entry.birth});
     }
+    if (entry.yields && !options.yields) Hasten(slot);
   } else {
     slot = entries_.Take();
     Entry& entry = entries_[slot];
@@ -57,12 +64,22 @@ void ReadLane::Join(KeyView key, FetchId fetch, TimePoint now, const FetchOption
     entry.birth = ++births_;
     entry.asked = now;
     entry.tenant = options.tenant;
+    entry.yields = options.yields;
     entry.in_flight = entry.overtaken = false;
     index_.Insert(hash, slot);
-    ready_.push_back(slot);
+    QueueOf(entry).push_back(slot);
     ages_.push_back({now, slot, entry.birth});
   }
   entries_[slot].fetches.push_back(fetch);
+}
+
+// Moves a key to the reads that do not yield.
+void ReadLane::Hasten(Slot slot) {
+  Entry& entry = entries_[slot];
+  entry.yields = false;
+  if (entry.in_flight) return;
+  yielding_.erase(std::find(yielding_.begin(), yielding_.end(), slot));
+  ready_.push_back(slot);
 }
 
 ReadLane::Slot ReadLane::Find(KeyView key, std::uint32_t hash) const {
@@ -88,7 +105,9 @@ void ReadLane::Answer(FetchId fetch, Errc errc, StoredState state) {
 
 void ReadLane::AnswerLocally(Slot slot) {
   Entry& entry = entries_[slot];
-  for (const FetchId fetch : entry.fetches) local_.push_back({entry.key, fetch, {entry.tenant}});
+  for (const FetchId fetch : entry.fetches) {
+    local_.push_back({entry.key, fetch, {.tenant = entry.tenant, .yields = entry.yields}});
+  }
   entry.fetches.clear();
   Erase(slot);
 }
@@ -127,6 +146,7 @@ TimePoint ReadLane::Poll(TimePoint now, StateSource& source) {
   Expire(now);
   ServeLocally(source, now);
   while (MaySend(now)) Send(now);
+  while (now >= NextYielding()) SendYielding(now);
   ServeLocally(source, now);  // keys that became dirty while they waited to be read
 
   TimePoint next = kNever;
@@ -134,10 +154,10 @@ TimePoint ReadLane::Poll(TimePoint now, StateSource& source) {
     next = SaturatingAdd(attempts_.front().sample.sent, options_.attempt_timeout);
   }
   if (!ages_.empty()) next = std::min(next, SaturatingAdd(ages_.front().asked, deadline_));
-  if (!ready_.empty() && HasRoom(attempts_.size(), reading_)) {
+  if (!ready_.empty() && HasRoom(others_in_flight(), reading_)) {
     next = std::min(next, std::max(NextByPolicy(), hold_.until()));
   }
-  return next;
+  return std::min(next, NextYielding());
 }
 
 void ReadLane::Expire(TimePoint now) {
@@ -148,7 +168,8 @@ void ReadLane::Expire(TimePoint now) {
       if (SaturatingAdd(age.asked, deadline_) > now) return;
       Answer(age.slot, Errc::kDeadline, {});
       if (!entry.in_flight) {
-        ready_.erase(std::find(ready_.begin(), ready_.end(), age.slot));  // near the front
+        auto& queue = QueueOf(entry);
+        queue.erase(std::find(queue.begin(), queue.end(), age.slot));  // near the front
         Erase(age.slot);
       }
     }
@@ -163,7 +184,7 @@ bool ReadLane::HasRoom(std::size_t in_flight, std::size_t keys) const {
 
 bool ReadLane::MaySend(TimePoint now) const {
   if (ready_.empty() || now < hold_.until()) return false;
-  return HasRoom(attempts_.size(), reading_) && now >= NextByPolicy();
+  return HasRoom(others_in_flight(), reading_) && now >= NextByPolicy();
 }
 
 TimePoint ReadLane::NextByPolicy() const {
@@ -171,16 +192,43 @@ TimePoint ReadLane::NextByPolicy() const {
   return pacer_.NextSend(decision_, std::max(entries_[ready_.front()].asked, hold_.until()));
 }
 
+TimePoint ReadLane::NextYielding() const {
+  if (yielding_.empty() || yielding_in_flight_) return kNever;
+  return std::max(yield_until_, hold_.until());
+}
+
 void ReadLane::Send(TimePoint now) {
-  ReadBatch batch{.id = ++last_batch_, .lane = id_, .keys = {}};
-  Attempt attempt{.id = batch.id, .slots = {}, .sample = {}};
+  const std::size_t limit = std::min(
+      {options_.max_batch_items, decision_.max_items, options_.max_reads_in_flight - reading_});
+  const std::size_t in_flight = others_in_flight();
+  Attempt* const attempt = Form(ready_, limit, now);
+  if (attempt == nullptr) return;
+  attempt->sample.spacing = pacer_.SinceLastSend(now);
+  attempt->sample.in_flight = in_flight + 1;
+  pacer_.OnSend(now);
+  CountBeside(in_flight > 0, now);
+  reading_ += attempt->slots.size();
+}
+
+void ReadLane::SendYielding(TimePoint now) {
   const std::size_t limit =
-      std::max<std::size_t>(1, std::min({options_.max_batch_items, decision_.max_items,
-                                         options_.max_reads_in_flight - reading_}));
+      std::min(options_.max_batch_items, options_.max_reads_in_flight / kYieldingPart);
+  Attempt* const attempt = Form(yielding_, limit, now);
+  if (attempt == nullptr) return;
+  attempt->yields = yielding_in_flight_ = true;
+  beside_ = {};
+  beside_until_ = now;
+}
+
+// Sends the first keys of a queue. Returns null if all of them had become dirty.
+ReadLane::Attempt* ReadLane::Form(std::deque<Slot>& queue, std::size_t limit, TimePoint now) {
+  ReadBatch batch{.id = ++last_batch_, .lane = id_, .keys = {}};
+  Attempt attempt{.id = batch.id, .slots = {}, .yields = false, .sample = {}};
+  limit = std::max<std::size_t>(1, limit);
   double waits = 0;
-  while (!ready_.empty() && batch.keys.size() < limit) {
-    const Slot slot = ready_.front();
-    ready_.pop_front();
+  while (!queue.empty() && batch.keys.size() < limit) {
+    const Slot slot = queue.front();
+    queue.pop_front();
     Entry& entry = entries_[slot];
     if (writes_.Contains(entry.key)) {
       AnswerLocally(slot);
@@ -197,19 +245,16 @@ void ReadLane::Send(TimePoint now) {
     attempt.sample.oldest_wait = std::max(attempt.sample.oldest_wait, wait);
     waits += static_cast<double>(wait.count());
   }
-  if (batch.keys.empty()) return;
+  if (batch.keys.empty()) return nullptr;
   attempt.sample.items = batch.keys.size();
   attempt.sample.sent = now;
   const double mean = waits / static_cast<double>(batch.keys.size());
   attempt.sample.mean_wait = Duration(static_cast<Duration::rep>(mean));
-  attempt.sample.spacing = pacer_.SinceLastSend(now);
-  pacer_.OnSend(now);
-  attempt.sample.in_flight = attempts_.size() + 1;
   ++batches_sent_;
   reads_sent_ += batch.keys.size();
-  reading_ += batch.keys.size();
   attempts_.push_back(std::move(attempt));
   effects_.reads.push_back(std::move(batch));
+  return &attempts_.back();
 }
 
 // --- Answers -----------------------------------------------------------------------------------
@@ -235,18 +280,21 @@ void ReadLane::Finish(Attempt attempt, ReadResult result, TimePoint now) {
   attempt.sample.done = now;
   attempt.sample.backlog = ready_.size();
   attempt.sample.errc = again ? result.errc : Errc::kOk;
-  bool was_held_back = !HasRoom(attempts_.size() + 1, reading_);
-  reading_ -= attempt.slots.size();
-  const Duration tick = decision_.tick;
-  decision_ = policy_.Observe(attempt.sample);
-  pacer_.OnAnswer(now);
+  bool was_held_back = false;
+  if (attempt.yields) yielding_in_flight_ = false;
+  CountBeside(!attempt.yields || others_in_flight() > 0, now);
+  if (attempt.yields) {
+    EndYielding(now);
+  } else {
+    was_held_back = Observe(attempt, now);
+  }
   if (again) {
     hold_.OnFailure(attempt.id, last_batch_, now, random_);
   } else {
     hold_.OnSuccess();
   }
 
-  auto back = ready_.begin();  // where those that must be read again go, in order
+  std::vector<Slot> unread;
   for (std::size_t i = 0; i < attempt.slots.size(); ++i) {
     const Slot slot = attempt.slots[i];
     Entry& entry = entries_[slot];
@@ -256,8 +304,7 @@ void ReadLane::Finish(Attempt attempt, ReadResult result, TimePoint now) {
     } else if (writes_.Contains(entry.key)) {
       AnswerLocally(slot);
     } else if (again || entry.overtaken) {
-      was_held_back = true;
-      back = std::next(ready_.insert(back, slot));
+      unread.push_back(slot);
     } else {
       const bool failed = result.errc != Errc::kOk;
       StoredState state = failed ? StoredState{} : std::move(result.states[i]);
@@ -266,7 +313,31 @@ void ReadLane::Finish(Attempt attempt, ReadResult result, TimePoint now) {
       Erase(slot);
     }
   }
-  if (was_held_back || decision_.tick != tick) pacer_.OnReopen(now);
+  for (auto slot = unread.rbegin(); slot != unread.rend(); ++slot) {
+    QueueOf(entries_[*slot]).push_front(*slot);
+  }
+  if (was_held_back || !unread.empty()) pacer_.OnReopen(now);
+}
+
+// Returns whether the lane may send again after it was held back.
+bool ReadLane::Observe(const Attempt& attempt, TimePoint now) {
+  const bool had_no_room = !HasRoom(others_in_flight() + 1, reading_);
+  reading_ -= attempt.slots.size();
+  const Duration tick = decision_.tick;
+  decision_ = policy_.Observe(attempt.sample);
+  pacer_.OnAnswer(now);
+  return had_no_room || decision_.tick != tick;
+}
+
+void ReadLane::EndYielding(TimePoint now) {
+  const double pause = static_cast<double>(beside_.count()) * options_.yield_pause;
+  yield_until_ = SaturatingAdd(now, Duration(static_cast<Duration::rep>(pause)));
+}
+
+// Records whether others were in flight until now.
+void ReadLane::CountBeside(bool others, TimePoint now) {
+  if (others) beside_ += now - beside_until_;
+  beside_until_ = now;
 }
 
 void ReadLane::FailAll(Errc errc) {
@@ -279,8 +350,10 @@ void ReadLane::FailAll(Errc errc) {
   }
   ages_.clear();
   ready_.clear();
+  yielding_.clear();
   attempts_.clear();
   reading_ = 0;
+  yielding_in_flight_ = false;
 }
 
 void ReadLane::AddTo(LaneStats& stats) const {

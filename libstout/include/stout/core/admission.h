@@ -110,6 +110,12 @@ class Admission {
     return tenant >= tenants_.size() || uniform < tenants_[tenant].stats.share;
   }
 
+  /// Returns whether the tenant's reads of the store should yield to those of others: its share is
+  /// below one half.
+  [[nodiscard]] bool Yields(TenantId tenant) const {
+    return tenant < tenants_.size() && tenants_[tenant].stats.share < kYields;
+  }
+
   /// Fixes a tenant's share; nullopt leaves it to the law again.
   void Set(TenantId tenant, std::optional<double> share);
   /// Requires weight > 0. The default is 1.
@@ -119,6 +125,8 @@ class Admission {
   [[nodiscard]] std::vector<TenantStats> Stats() const;
 
  private:
+  static constexpr double kYields = .5;
+
   struct Tenant {
     explicit Tenant(std::size_t sampled_keys) : ghost(sampled_keys) {}
 

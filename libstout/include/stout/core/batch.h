@@ -54,6 +54,9 @@ struct FetchOptions {
   /// The request uses the key later: the state stays in memory until a Peek that is `counted` and
   /// not `ahead`, unless memory is short.
   bool ahead = false;
+  /// The read lets others go first: see LaneOptions::yield_pause. A map sets it for tenants that
+  /// Admission::Yields.
+  bool yields = false;
 };
 
 /// One read of many keys. No key occurs twice.

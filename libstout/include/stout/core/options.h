@@ -22,6 +22,10 @@ struct LaneOptions {
   Policy write_policy = Natural{};
   /// The same for batches of reads.
   Policy read_policy = Natural{.window = 4};
+  /// Reads that yield are sent one batch at a time, beside the batches of other reads. Then they
+  /// pause for this many times as long as other reads were in flight beside that batch. In [0,
+  /// 1000].
+  double yield_pause = 6;
 
   /// Commits batches one after another, each whole. After a crash the store then holds a prefix of
   /// the lane's changes, in the order in which they were marked. Requires a store with atomic

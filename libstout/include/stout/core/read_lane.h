@@ -29,6 +29,9 @@ namespace stout::internal {
 /// a later fetch joined it, so the key is read again. A fetch without an answer within `deadline`
 /// fails with kDeadline; fetches that joined it later fail with it.
 ///
+/// Reads that yield are sent in batches of their own. One of these is in flight at a time, beside
+/// the batches that the policy allows, so that neither kind of read can keep the other waiting.
+///
 /// Owner: an Engine.   Threads: none of its own.
 class ReadLane {
  public:
@@ -66,6 +69,7 @@ class ReadLane {
     TimePoint asked;               // the first of its fetches
     std::vector<FetchId> fetches;  // empty once they have failed and the read is in flight
     TenantId tenant;               // of the first
+    bool yields;                   // all of them do
     bool in_flight;
     bool overtaken;
   };
@@ -77,6 +81,7 @@ class ReadLane {
   struct Attempt {
     BatchId id;
     std::vector<Slot> slots;
+    bool yields;
     BatchSample sample;
   };
   struct Local {
@@ -88,6 +93,10 @@ class ReadLane {
   [[nodiscard]] Slot Find(KeyView key, std::uint32_t hash) const;
   void OvertakeInFlight(KeyView key);
   void Join(KeyView key, FetchId fetch, TimePoint now, const FetchOptions& options);
+  [[nodiscard]] std::deque<Slot>& QueueOf(const Entry& entry) {
+    return entry.yields ? yielding_ : ready_;
+  }
+  void Hasten(Slot slot);
   void Answer(Slot slot, Errc errc, StoredState state);
   void Answer(FetchId fetch, Errc errc, StoredState state);
   void AnswerLocally(Slot slot);
@@ -96,10 +105,19 @@ class ReadLane {
   void Expire(TimePoint now);
   void TimeOutAttempts(TimePoint now);
   void Finish(Attempt attempt, ReadResult result, TimePoint now);
+  [[nodiscard]] bool Observe(const Attempt& attempt, TimePoint now);
+  void EndYielding(TimePoint now);
+  void CountBeside(bool others, TimePoint now);
+  [[nodiscard]] std::size_t others_in_flight() const {
+    return attempts_.size() - (yielding_in_flight_ ? 1 : 0);
+  }
   [[nodiscard]] bool HasRoom(std::size_t in_flight, std::size_t keys) const;
   [[nodiscard]] bool MaySend(TimePoint now) const;
   [[nodiscard]] TimePoint NextByPolicy() const;
+  [[nodiscard]] TimePoint NextYielding() const;
   void Send(TimePoint now);
+  void SendYielding(TimePoint now);
+  [[nodiscard]] Attempt* Form(std::deque<Slot>& queue, std::size_t limit, TimePoint now);
 
   const LaneOptions& options_;
   Duration deadline_;
@@ -117,9 +135,14 @@ class ReadLane {
   std::size_t waiting_ = 0;   // fetches
   std::vector<Local> local_;  // to be served from the application at the next Poll
   std::deque<Slot> ready_;
-  std::deque<Age> ages_;  // oldest first; may name entries that are gone
+  std::deque<Slot> yielding_;  // as ready_
+  std::deque<Age> ages_;       // oldest first; may name entries that are gone
   InFlight<Attempt> attempts_;
-  std::size_t reading_ = 0;  // keys in them
+  std::size_t reading_ = 0;  // keys in them, without those that yield
+  bool yielding_in_flight_ = false;
+  Duration beside_ = {};    // that others were in flight since it was sent
+  TimePoint beside_until_;  // what beside_ covers
+  TimePoint yield_until_ = TimePoint::min();
   Pacer pacer_;
   HoldBack hold_;
 
