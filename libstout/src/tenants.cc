@@ -1,6 +1,21 @@
 #include "stout/tenants.h"
 
+#include <algorithm>
+
 namespace stout::inline v1 {
+namespace {
+
+constexpr std::size_t kMostLetters = 64;
+
+}  // namespace
+
+bool Tenants::IsName(std::string_view text) {
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_-.:/@").find(c) != std::string_view::npos;
+  };
+  return !text.empty() && text.size() <= kMostLetters && std::ranges::all_of(text, fits);
+}
 
 TenantId Tenants::IdOf(std::string_view name) {
   const std::lock_guard lock(mutex_);

@@ -145,9 +145,11 @@ void AddOptions(CLI::App& app, Config& config) {
                "A batch without an answer by then is sent again");
   options.Bytes("--cache-bytes", config.map.cache_bytes, 1 << 20,
                 "Memory for keys and values, also for requested keys that do not exist");
-  options.Count("--max-tenants", config.max_tenants, 1, 1024,
-                "Maximum tenants that share the caches by name (STOUT.TAG); further ones are one "
-                "tenant, 'other'");
+  options.Number(
+      "--yield-pause", lane.yield_pause, 0, 1000,
+      "Reads of the store for a tenant with a share below one half pause this many times "
+      "as long as other reads were in flight beside them");
+  program::AddTenantOptions(options, "STOUT.TAG", config.tenant_options);
 
   options.Group("Expiry");
   options.Time("--sweep-interval", config.sweep_interval, std::chrono::milliseconds(1),
@@ -227,10 +229,12 @@ std::string Complete(const CLI::App& app, Config& config) {
   }
   if (!config.join.empty()) config.limits.max_servers = kServerConnections;
   if (config.scope.empty()) return "--scope is empty: give a name, like stout-node";
-  config.map.tenants = config.tenants = std::make_shared<Tenants>(config.max_tenants);
   Diagnostics why;
   if (!resp::LoadTls(config.tls, &why)) return why.message;
-  std::string wrong = Validate(engine).value_or("");
+  std::string wrong;
+  config.map.tenants = config.tenants = program::MakeTenants(config.tenant_options, &wrong);
+  if (!config.tenants) return wrong;
+  wrong = Validate(engine).value_or("");
   std::replace(wrong.begin(), wrong.end(), '_', '-');  // names of fields to names of options
   return wrong;
 }

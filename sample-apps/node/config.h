@@ -10,6 +10,7 @@
 
 #include "program/address.h"
 #include "program/service_config.h"
+#include "program/tenant_options.h"
 #include "resp/server/service.h"
 #include "resp/server/tls.h"
 #include "stout/core/lease_table.h"
@@ -45,7 +46,7 @@ struct Config : program::ServiceConfig {
   std::optional<program::Address> metrics;  ///< of the pages for operators; nullopt: none
   /// The node is unhealthy if the store has been called for this time without a success. > 0
   Duration unhealthy_after = std::chrono::seconds(20);
-  std::size_t max_tenants = 64;                                    ///< with a name of their own
+  program::TenantOptions tenant_options;
   std::shared_ptr<Tenants> tenants = std::make_shared<Tenants>();  ///< also in `map`
   WriteBackMapOptions map;
   resp::ConnectionLimits limits;

@@ -65,59 +65,6 @@ void AppendMembers(std::vector<http::MetricFamily>& families,
   }
 }
 
-constexpr Scalar<TenantSnapshot> kTenantScalars[] = {
-    {"stout_node_tenant_hits_total", kCounter, "Look-ups of the tenant that found the key",
-     Get<&TenantSnapshot::hits>},
-    {"stout_node_tenant_misses_total", kCounter, "Look-ups of the tenant that did not",
-     Get<&TenantSnapshot::misses>},
-    {"stout_node_tenant_bytes", kGauge, "Memory of what the tenant used last; 0 for a store",
-     Get<&TenantSnapshot::bytes>},
-    {"stout_node_tenant_admitted_ratio", kGauge,
-     "Share of the tenant's misses that may displace others", Get<&TenantSnapshot::share>},
-    {"stout_node_tenant_hit_ratio_alone", kGauge,
-     "Share of look-ups that would hit if the tenant were alone, by a sample",
-     Get<&TenantSnapshot::hit_rate_alone>},
-};
-
-http::Labels LabelsOf(const TenantSnapshot& tenant) {
-  return {{"tenant", tenant.tenant}, {"cache", tenant.cache}};
-}
-
-void AppendTenants(std::vector<http::MetricFamily>& families,
-                   const std::vector<TenantSnapshot>& tenants) {
-  if (tenants.empty()) return;
-  for (const auto& [name, type, help, get] : kTenantScalars) {
-    http::MetricFamily family = http::Family(name, help, type);
-    for (const TenantSnapshot& tenant : tenants)
-      family.metric.push_back(http::ToMetric(get(tenant), type, LabelsOf(tenant)));
-    families.push_back(std::move(family));
-  }
-  http::MetricFamily reasons = http::Family("stout_node_tenant_admission",
-                                            "Caches by the reason for the admitted ratio", kGauge);
-  for (const TenantSnapshot& tenant : tenants) {
-    for (const auto& [reason, caches] : tenant.reasons) {
-      http::Labels labels = LabelsOf(tenant);
-      labels.push_back({"reason", std::string(reason)});
-      reasons.metric.push_back(http::ToMetric(caches, kGauge, std::move(labels)));
-    }
-  }
-  families.push_back(std::move(reasons));
-}
-
-json::array ToArray(const std::vector<TenantSnapshot>& tenants) {
-  json::array all;
-  for (const TenantSnapshot& tenant : tenants) {
-    json::object one = http::ToObject(kTenantScalars, tenant);
-    one["tenant"] = tenant.tenant;
-    one["cache"] = tenant.cache;
-    json::object reasons;
-    for (const auto& [reason, caches] : tenant.reasons) reasons[reason] = caches;
-    one["admission"] = std::move(reasons);
-    all.push_back(std::move(one));
-  }
-  return all;
-}
-
 }  // namespace
 
 json::array ToArray(const std::vector<MemberSnapshot>& members) {
@@ -136,7 +83,7 @@ std::string ToPrometheus(const NodeSnapshot& node, const http::HttpSnapshot& htt
   std::vector<http::MetricFamily> families;
   monitor::AppendEngines(families, node.shards);
   AppendMembers(families, node.members);
-  AppendTenants(families, node.tenants);
+  monitor::AppendTenants(families, node.tenants, kPrefix);
   http::AppendScalars(families, kScalars, node);
   if (node.keys >= 0) http::AppendScalars(families, kKeyScalars, node);
   resp::AppendService(families, node.service, kPrefix);
@@ -152,7 +99,7 @@ std::string ToJson(const NodeSnapshot& node, const http::HttpSnapshot& http) {
       scalars[member.key()] = member.value();
   }
   if (!node.members.empty()) all["members"] = ToArray(node.members);
-  if (!node.tenants.empty()) all["tenants"] = ToArray(node.tenants);
+  if (!node.tenants.empty()) all["tenants"] = monitor::ToArray(node.tenants, kPrefix);
   all["node"] = std::move(scalars);
   all["service"] = resp::ToObject(node.service, kPrefix);
   all["http"] = http::ToObject(http, kHttpPrefix);

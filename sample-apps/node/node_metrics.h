@@ -3,13 +3,12 @@
 #include <boost/json/array.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "http/http_metrics.h"
 #include "monitor/engine_metrics.h"
+#include "monitor/tenant_metrics.h"
 #include "resp/server/process_usage.h"
 #include "resp/server/service_metrics.h"
 #include "stout/core/lease_table.h"
@@ -28,23 +27,11 @@ struct MemberSnapshot {
   std::uint64_t lag_keys = 0;  ///< keys whose newest states it does not have yet
 };
 
-/// A tenant's use of the caches of one kind.
-struct TenantSnapshot {
-  std::string tenant;
-  std::string cache;  ///< "records": of all ranges, or "store"
-  std::uint64_t hits = 0;
-  std::uint64_t misses = 0;
-  std::uint64_t bytes = 0;
-  double share = 0;                         ///< mean over the ranges, by requests
-  double hit_rate_alone = 0;                ///< likewise
-  std::map<std::string_view, int> reasons;  ///< caches by NameOf(AdmissionReason)
-};
-
 /// The state of a node at one moment; docs/NODE.md has the names of its metrics.
 struct NodeSnapshot {
-  std::vector<monitor::ShardSnapshot> shards;  ///< empty unless the node serves
-  std::vector<MemberSnapshot> members;         ///< empty if the nodes share one store
-  std::vector<TenantSnapshot> tenants;         ///< empty unless a tenant has made a request
+  std::vector<monitor::ShardSnapshot> shards;    ///< empty unless the node serves
+  std::vector<MemberSnapshot> members;           ///< empty if the nodes share one store
+  std::vector<monitor::TenantSnapshot> tenants;  ///< empty unless a tenant has made a request
   resp::ServiceSnapshot service;
   bool healthy = false;
   Duration store_unanswered{};  ///< how long all stores have been called without a success

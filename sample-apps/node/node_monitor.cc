@@ -45,30 +45,7 @@ struct RangeFigures {
   std::size_t cached_bytes = 0;
   std::size_t lent_bytes = 0;
   std::vector<TenantStats> tenants;
-  std::vector<std::string> names;  // of them
 };
-
-// Adds what tenants did in one of the caches of a kind.
-void AddTenants(const std::vector<TenantStats>& caches, const std::vector<std::string>& names,
-                const std::string& cache, std::vector<TenantSnapshot>& all) {
-  for (std::size_t i = 0; i < caches.size(); ++i) {
-    const TenantStats& stats = caches[i];
-    const std::uint64_t requests = stats.hits + stats.misses;
-    if (requests == 0) continue;
-    auto found = std::ranges::find_if(all, [&](const TenantSnapshot& each) {
-      return each.cache == cache && each.tenant == names[i];
-    });
-    if (found == all.end()) found = all.insert(found, {.tenant = names[i], .cache = cache});
-    const double before = static_cast<double>(found->hits + found->misses);
-    const double part = static_cast<double>(requests) / (before + static_cast<double>(requests));
-    found->hits += stats.hits;
-    found->misses += stats.misses;
-    found->bytes += stats.bytes;
-    found->share += part * (stats.share - found->share);
-    found->hit_rate_alone += part * (stats.hit_rate_alone - found->hit_rate_alone);
-    ++found->reasons[NameOf(stats.reason)];
-  }
-}
 
 // The memory of a range counts with its first member, so that sums over all are right.
 void Append(RangeFigures range, NodeSnapshot& node) {
@@ -230,7 +207,7 @@ void NodeMonitor::BeginCollection() {
   auto figures = std::make_shared<std::vector<RangeFigures>>();
   const auto end = [this, snapshot, figures] {
     for (RangeFigures& range : *figures) {
-      AddTenants(range.tenants, range.names, "records", snapshot->tenants);
+      monitor::AddTenants(range.tenants, config_.tenants->Names(), "records", snapshot->tenants);
       Append(std::move(range), *snapshot);
     }
     EndCollection(*snapshot);
@@ -243,7 +220,7 @@ void NodeMonitor::BeginCollection() {
     snapshot->keys_counted_at = service->main.key_count.counted_at().count();
     if (service->local_store != nullptr) {
       const auto cached = service->local_store->CachedByTenant();
-      AddTenants(cached, service->tenants->Names(), "store", snapshot->tenants);
+      monitor::AddTenants(cached, config_.tenants->Names(), "store", snapshot->tenants);
     }
     auto ranges = service->main.ranges.Served();
     figures->resize(ranges.size());
@@ -258,15 +235,14 @@ void NodeMonitor::BeginCollection() {
         ranges.size() + 1, [this, end](ErrorCode) { asio::post(context_, end); });
     for (std::size_t i = 0; i < ranges.size(); ++i) {
       const auto strand = ranges[i]->map->get_executor();
-      asio::post(strand, [figures, join, i, range = ranges[i], tenants = service->tenants] {
+      asio::post(strand, [figures, join, i, range = ranges[i]] {
         const KeyMap& map = *range->map;
         (*figures)[i] = {std::move((*figures)[i].table),
                          range->range,
                          map.Members(),
                          map.cached_bytes(),
                          map.lent_bytes(),
-                         map.CachedByTenant(),
-                         tenants->Names()};
+                         map.CachedByTenant()};
         join->Finish({});
       });
     }
@@ -286,6 +262,8 @@ void NodeMonitor::EndCollection(NodeSnapshot& snapshot) {
       snapshot.store_unanswered = source_->service->main.cluster->members->InVain();
     }
   }
+  monitor::MarkCrowded(snapshot.tenants);
+  crowding_.Tell(snapshot.tenants);
   for (Collected& collected : std::exchange(taken_, {})) collected(snapshot);
   collecting_ = false;
   if (!waiting_.empty()) BeginCollection();

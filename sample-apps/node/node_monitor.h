@@ -109,6 +109,7 @@ class NodeMonitor final : public http::HttpHandler {
   std::vector<Collected> waiting_;  // for the next collection
   std::vector<Collected> taken_;    // by the one that is under way
   boost::json::array members_;      // as in the newest second of the history
+  monitor::CrowdingLog crowding_;
   bool collecting_ = false;
   bool probing_ = false;
   std::chrono::steady_clock::time_point probed_{};

@@ -1,43 +1,24 @@
 #include "node/tenant_commands.h"
 
-#include <algorithm>
-#include <charconv>
 #include <optional>
 #include <span>
 #include <string_view>
 
 #include "node/commands.h"
 #include "node/operation_commands.h"
+#include "program/tenant_options.h"
 #include "resp/server/ascii.h"
 
 namespace stout::node {
 namespace {
-
-constexpr std::size_t kMostLetters = 64;
-
-// Names are labels of metrics.
-bool IsName(std::string_view text) {
-  const auto fits = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("_-.:/@").find(c) != std::string_view::npos;
-  };
-  return !text.empty() && text.size() <= kMostLetters && std::ranges::all_of(text, fits);
-}
-
-std::optional<double> ParseShare(std::string_view text) {
-  double share = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), share);
-  const bool valid = error == std::errc() && end == text.data() + text.size();
-  return valid && share >= 0 && share <= 1 ? std::optional(share) : std::nullopt;
-}
 
 using enum CommandId::Number;
 using enum resp::CommandFlag::Bits;
 
 // clang-format off
 constexpr KeyCommand kTenantRows[] = {
-    {{kStoutAdmit, "stout.admit", 3, kWrite | kNoMulti, {}, 0,
-      "cluster", "0.1.0", "Fixes the share of a tenant's reads that may enter the caches of this node."}},
+    {{kStoutAdmit, "stout.admit", -3, kWrite | kNoMulti, {}, 0,
+      "cluster", "0.1.0", "Fixes a tenant's share of reads that may enter this node's caches, or its weight."}},
     {{kStoutTag, "stout.tag", -1, kNoMulti, {}, 0,
       "cluster", "0.1.0", "Returns or changes the tenant of the connection."}},
 };
@@ -68,26 +49,33 @@ void TenantCommands::Run(Request& request) {
 }
 
 std::string TenantCommands::Admit(Request& request) {
-  std::string text(request.arguments[2]);
-  std::transform(text.begin(), text.end(), text.begin(), resp::ToLower);
-  const bool automatic = text == "auto";
-  const auto share = automatic ? std::nullopt : ParseShare(text);
-  if (!automatic && !share) {
-    request.error = "ERR a share is a number from 0 to 1, or auto";
+  const auto& arguments = request.arguments;
+  const bool weighs = arguments.size() == 5 && resp::EqualIgnoringCase(arguments[3], "weight");
+  if (arguments.size() != 3 && !weighs) {
+    request.error = "ERR syntax: STOUT.ADMIT tenant share|auto [WEIGHT weight]";
+    return "";
+  }
+  std::optional<double> weight;
+  const auto share = program::ParseAdmissionShare(arguments[2]);
+  if (weighs) weight = program::ParseTenantWeight(arguments[4]);
+  if (!share || (weighs && !weight)) {
+    request.error = !share ? "ERR a share is a number from 0 to 1, or auto"
+                           : "ERR a weight is a number from 0.001 to 1000";
     return "";
   }
   const auto tenant = Named(request);
   if (!tenant) return "";
-  if (*tenant == Tenants::kOther && request.arguments[1] != service_.tenants->NameOf(*tenant)) {
+  if (*tenant == Tenants::kOther && arguments[1] != service_.tenants->NameOf(*tenant)) {
     request.error = "ERR this tenant is one of 'other': there are --max-tenants others already";
     return "";
   }
-  service_.tenants->Admit(*tenant, share);
+  service_.tenants->Admit(*tenant, *share);
+  if (weight) service_.tenants->Weigh(*tenant, *weight);
   return "OK";
 }
 
 std::optional<TenantId> TenantCommands::Named(Request& request) {
-  if (IsName(request.arguments[1])) return service_.tenants->IdOf(request.arguments[1]);
+  if (Tenants::IsName(request.arguments[1])) return service_.tenants->IdOf(request.arguments[1]);
   request.error = "ERR a tenant's name has 1 to 64 letters, digits, and any of _-.:/@";
   return std::nullopt;
 }

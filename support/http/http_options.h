@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace stout::http {
 
@@ -38,6 +39,9 @@ struct HttpOptions {
   /// Time before min_body_rate applies. Within the default, a packet that is lost three times in a
   /// row arrives. > 0.
   std::chrono::nanoseconds body_grace = std::chrono::seconds(10);
+
+  /// The name of the header field that names the tenant of a request. Static text; empty: none.
+  std::string_view tenant_field;
 
   /// Returns the longest time for the first `bytes` of a body, by min_body_rate and body_grace.
   [[nodiscard]] std::chrono::nanoseconds BodyTime(std::uint64_t bytes) const {

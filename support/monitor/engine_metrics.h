@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "http/figures.h"
+#include "stout/core/admission.h"
 #include "stout/core/stats.h"
 
 namespace stout::monitor {
@@ -18,6 +19,7 @@ struct ShardSnapshot {
   std::size_t lent_bytes = 0;
   std::string member{};  ///< the name of its store; empty if the shard has one store only
   std::string table{};   ///< to which its keys belong; empty: the default table
+  std::vector<TenantStats> tenants{};  ///< of the shard's cache
 };
 
 /// Appends all metrics of the shards; sample-apps/docstore/README.md has their names and units.

@@ -277,5 +277,24 @@ TEST_CASE("a wrong file is explained", "[docstore]") {
   says("max-delay = \"5\"\n", "--max-delay: '5' is not a time");
 }
 
+TEST_CASE("the server takes shares and weights of tenants", "[docstore]") {
+  const Parsed parsed = Parse({"--tenant", "reports,share=0.3,weight=2", "--tenant", "shop",
+                               "--tenant", "export,share=auto", "--trust-tenant-header"});
+  REQUIRE_FALSE(parsed.code);
+  CHECK(parsed.config.documents.tenants->Names() ==
+        std::vector<std::string>{"default", "other", "reports", "shop", "export"});
+  CHECK(parsed.config.http.tenant_field == "Docstore-Tenant");
+  CHECK(Parse({}).config.http.tenant_field.empty());
+
+  const auto refused = [](const char* tenant) { return Parse({"--tenant", tenant}).said; };
+  CHECK_THAT(refused("a b"), Contains("--tenant: 'a b' is no name of a tenant"));
+  CHECK_THAT(refused(",share=1"), Contains("--tenant: '' is no name of a tenant"));
+  CHECK_THAT(refused("a,share=1.1"), Contains("--tenant: share=1.1: give a number from 0 to 1"));
+  CHECK_THAT(refused("a,weight=0"), Contains("--tenant: weight=0: give a number from 0.001"));
+  CHECK_THAT(refused("a,size=1"), Contains("--tenant: 'size=1' is neither share=SHARE nor"));
+  CHECK_THAT(Parse({"--max-tenants", "1", "--tenant", "a", "--tenant", "b"}).said,
+             Contains("--tenant: there are more names than --max-tenants"));
+}
+
 }  // namespace
 }  // namespace stout::docstore

@@ -412,5 +412,41 @@ TEST_CASE("the operator can look inside", "[docstore]") {
   CHECK(stats.body.find("\"stout_keys_marked_total\":2") != std::string::npos);
 }
 
+// The options of a server with tenants.
+DocumentsOptions WithTenants() {
+  DocumentsOptions documents = TestServer::TwoShards();
+  documents.tenants = std::make_shared<Tenants>();
+  return documents;
+}
+
+TEST_CASE("a request is of the tenant that a trusted header names", "[docstore]") {
+  const Service service(WithTenants(), {.tenant_field = "Docstore-Tenant"});
+  Client client = service.Connect();
+  const test::HttpFields shop = {{"docstore-tenant", "shop"}};
+  CHECK(client.Do("PUT", "/docs/d/sections/s", "one").status == 201);
+  CHECK(client.Do("GET", "/docs/d/sections/s", {}, shop).body == "one");
+  CHECK(client.Do("GET", "/docs/none/sections/s", {}, shop).status == 404);
+  const std::string page = client.Do("GET", "/metrics").body;
+  const std::string labels = "{tenant=\"shop\",cache=\"records\"} ";
+  // The section, and the manifest of its document.
+  CHECK(page.find("docstore_tenant_hits_total" + labels + "2\n") != std::string::npos);
+  CHECK(page.find("docstore_tenant_misses_total" + labels + "2\n") != std::string::npos);
+  CHECK(client.Do("GET", "/stats").body.find(R"("tenant":"shop")") != std::string::npos);
+
+  for (const char* const name : {"a b", "\"", "\xc3\xa9"}) {
+    const Reply refused = client.Do("GET", "/docs/d/sections/s", {}, {{"Docstore-Tenant", name}});
+    CHECK(refused.status == 400);
+    CHECK(IsExplained(refused));
+  }
+}
+
+TEST_CASE("a header that names a tenant is ignored unless it is trusted", "[docstore]") {
+  const Service service(WithTenants());
+  Client client = service.Connect();
+  const test::HttpFields forged = {{"Docstore-Tenant", "shop"}};
+  CHECK(client.Do("GET", "/docs/d/sections/s", {}, forged).status == 404);
+  CHECK(client.Do("GET", "/metrics").body.find("tenant=\"shop\"") == std::string::npos);
+}
+
 }  // namespace
 }  // namespace stout::docstore

@@ -148,7 +148,7 @@ TEST_CASE("metrics are published in base units", "[docstore]") {
   metrics.OnConnect();
   metrics.OnResponse(http::Method::kPut, 201, std::chrono::microseconds(400));
 
-  const std::string text = ToPrometheus({shard}, metrics.Snapshot());
+  const std::string text = ToPrometheus({shard}, {}, metrics.Snapshot());
   const auto has = [&](std::string_view line) {
     CAPTURE(line);
     CHECK(("\n" + text).find(fmt::format("\n{}\n", line)) != std::string::npos);
@@ -170,7 +170,7 @@ TEST_CASE("metrics are published in base units", "[docstore]") {
   has(R"(docstore_requests_total{method="PUT",status="201"} 1)");
   has("docstore_connections 1");
 
-  const std::string json = ToJson({shard}, metrics.Snapshot());
+  const std::string json = ToJson({shard}, {}, metrics.Snapshot());
   CHECK(json.starts_with(R"({"total":{"stout_keys_marked_total":12,)"));
   CHECK(json.find(R"("policy":"fixed:20ms")") != std::string::npos);
   CHECK(json.find(R"("policy_regime":"paced","policy_reason":"queue")") != std::string::npos);
@@ -182,10 +182,10 @@ TEST_CASE("a policy without regime and reason has no metrics of them", "[docstor
   shard.engine.lanes.resize(1);
   shard.engine.lanes[0].decisions_by_reason = {5};
   http::HttpMetrics metrics;
-  const std::string text = ToPrometheus({shard}, metrics.Snapshot());
+  const std::string text = ToPrometheus({shard}, {}, metrics.Snapshot());
   CHECK(text.find("stout_policy_regime{") == std::string::npos);
   CHECK(text.find("stout_policy_decisions_total{") == std::string::npos);
-  const std::string json = ToJson({shard}, metrics.Snapshot());
+  const std::string json = ToJson({shard}, {}, metrics.Snapshot());
   CHECK(json.find("policy_regime") == std::string::npos);
   CHECK(json.find("policy_reason") == std::string::npos);
 }

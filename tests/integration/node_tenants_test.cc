@@ -107,6 +107,24 @@ TEST_CASE("an operator fixes what a tenant may displace", "[node][tenants]") {
   CHECK(test::Eventually([&] { return node.Shows(line + "1"); }));
 }
 
+TEST_CASE("an operator gives a tenant a weight", "[node][tenants]") {
+  const Node node("memory:", {"--tenant", "reports,share=0.25,weight=2"});
+  test::RespClient client(node.server.port());
+  CHECK(client.Do({"STOUT.TAG", "reports"}) == "+OK");
+  CHECK(client.Do({"GET", "k"}) == "(nil)");
+  CHECK(test::Eventually([&] {
+    return node.Shows(
+        "stout_node_tenant_admitted_ratio{tenant=\"reports\",cache=\"records\"} 0.25");
+  }));
+  CHECK(client.Do({"STOUT.ADMIT", "shop", "auto", "weight", "4"}) == "+OK");
+  CHECK(client.Do({"STOUT.ADMIT", "shop", "auto", "weight", "0"}).starts_with("-ERR a weight"));
+  CHECK(client.Do({"STOUT.ADMIT", "shop", "x", "weight", "4"}).starts_with("-ERR a share"));
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"STOUT.ADMIT", "shop", "auto", "weight"},
+        std::vector<std::string>{"STOUT.ADMIT", "shop", "auto", "height", "4"}})
+    CHECK(client.Do(words).starts_with("-ERR syntax: STOUT.ADMIT"));
+}
+
 #ifdef STOUT_HAS_ROCKSDB
 TEST_CASE("a node shows what tenants do in the cache of its store", "[node][tenants]") {
   const Node node("rocksdb:{}/db");

@@ -35,6 +35,10 @@ class Tenants {
   Tenants(const Tenants&) = delete;
   Tenants& operator=(const Tenants&) = delete;
 
+  /// Returns whether a text is a name that clients may use: 1 to 64 letters, digits, and any of
+  /// _-.:/@. Names are labels of metrics.
+  [[nodiscard]] static bool IsName(std::string_view text);
+
   /// Returns the tenant of this name, which is new or known. "" is another name of kDefault.
   /// Returns kOther if there are too many.
   TenantId IdOf(std::string_view name);

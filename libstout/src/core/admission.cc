@@ -102,6 +102,7 @@ void Admission::Decide() {
 void Admission::Decide(Tenant& tenant) {
   TenantStats& stats = tenant.stats;
   stats.hit_rate_alone = tenant.hit_rate.value_or(0);
+  stats.hit_rate = tenant.hit_rate_in_fact;
   stats.share = tenant.by_hand.value_or(1);
   stats.reason = tenant.by_hand    ? AdmissionReason::kByHand
                  : tenant.hit_rate ? AdmissionReason::kBest

@@ -15,4 +15,7 @@ namespace stout::docstore {
 /// answer, and sends it to the owner of the range at that time.
 inline constexpr std::string_view kUnservedRange = "Docstore-Unserved-Range";
 
+/// The header field of a request that names its tenant, for a server that trusts it.
+inline constexpr std::string_view kTenantField = "Docstore-Tenant";
+
 }  // namespace stout::docstore

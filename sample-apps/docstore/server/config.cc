@@ -12,6 +12,8 @@
 #include "program/cluster_options.h"
 #include "program/command_line.h"
 #include "program/options.h"
+#include "program/tenant_options.h"
+#include "protocol/errors.h"
 #include "stout/adapters/datalet_url.h"
 #include "stout/adapters/open_lease_service.h"
 #include "stout/adapters/open_store.h"
@@ -141,6 +143,14 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
   options.Group("Limits");
   options.Bytes("--cache-bytes", config.documents.map.cache_bytes, 1 << 20,
                 "Memory for documents over all shards, also for requested ids that do not exist");
+  options.Number(
+      "--yield-pause", lane.yield_pause, 0, 1000,
+      "Reads of the store for a tenant with a share below one half pause this many times "
+      "as long as other reads were in flight beside them");
+  program::AddTenantOptions(options, std::string(kTenantField), config.tenants);
+  options.Flag("--trust-tenant-header", config.trust_tenant_field,
+               "The header Docstore-Tenant of a request names its tenant. Without this, it is "
+               "ignored, because clients can forge it: set it if a proxy writes the header");
   options.Bytes("--max-section-bytes", http.max_body_bytes, 1,
                 "Largest section; a larger one is answered 413");
   options.Bytes("--max-body-bytes-in-flight", http.max_body_bytes_in_flight, 1,
@@ -263,6 +273,10 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, Config& c
     if (config.documents.shards == 0) config.documents.shards = config.threads;
     config.lease.ranges = static_cast<RangeId>(config.ranges);
     config.documents.max_lent_bytes = config.http.max_body_bytes_in_flight;
+    if (config.trust_tenant_field) config.http.tenant_field = kTenantField;
+    std::string wrong;
+    config.documents.tenants = program::MakeTenants(config.tenants, &wrong);
+    if (!config.documents.tenants) return wrong;
     return CheckTogether(app, config);
   });
 }

@@ -10,6 +10,7 @@
 
 #include "http/http_options.h"
 #include "program/service_config.h"
+#include "program/tenant_options.h"
 #include "server/documents.h"
 #include "server/leased_documents.h"
 #include "stout/core/policy/basic.h"
@@ -32,6 +33,8 @@ struct Config : program::ServiceConfig {
   http::HttpOptions http;
   boost::json::array recorded;  ///< Runs that the live page shows beside this one.
   std::string record;           ///< File of DocumentsOptions::recorder; empty: none.
+  program::TenantOptions tenants;
+  bool trust_tenant_field = false;
 };
 
 /// How policies are read from text: by default those of the library.

@@ -67,16 +67,17 @@ struct Found {
 // --- Reading ------------------------------------------------------------------------------------
 
 // Begins to read the keys whose states are not in memory.
-void Prefetch(KeyMap& map, const Keys& keys) {
+void Prefetch(KeyMap& map, const Keys& keys, TenantId tenant) {
   const auto ignore = [](ErrorCode, const KeyMap::Entry&) {};
-  if (!keys.section.empty() && !map.Holds(keys.section)) map.Get(keys.section, ignore);
-  if (!map.Holds(keys.manifest)) map.Get(keys.manifest, ignore);
+  const FetchOptions ahead{.tenant = tenant, .ahead = true};
+  if (!keys.section.empty() && !map.Holds(keys.section)) map.Get(keys.section, ahead, ignore);
+  if (!map.Holds(keys.manifest)) map.Get(keys.manifest, ahead, ignore);
 }
 
 // Begins to read a key. The caller can wait for another key, and use the result afterwards.
-std::shared_ptr<std::optional<KeyMap::Entry>> Begin(KeyMap& map, KeyView key) {
+std::shared_ptr<std::optional<KeyMap::Entry>> Begin(KeyMap& map, KeyView key, TenantId tenant) {
   auto read = std::make_shared<std::optional<KeyMap::Entry>>();
-  map.Get(key, [read](ErrorCode ec, KeyMap::Entry entry) {
+  map.Get(key, {.tenant = tenant}, [read](ErrorCode ec, KeyMap::Entry entry) {
     if (!ec) *read = std::move(entry);
   });
   return read;
@@ -96,9 +97,9 @@ Task<Found> Load(KeyMap& map, Turnstile& turnstile, const DocumentRequest& reque
   std::optional<KeyMap::Entry> section_read;
   std::optional<KeyMap::Entry> manifest_read;
   if (keys.section.empty()) section_read.emplace();  // no section to read
-  FetchOptions look;
+  FetchOptions look{.tenant = request.tenant};
   if (turnstile.IsTaken(request.document)) {
-    Prefetch(map, keys);
+    Prefetch(map, keys, request.tenant);
     look.counted = true;
     auto [ec, turn] = co_await turnstile.AsyncWait(request.document, kAwait);
     found.error = ec;
@@ -114,11 +115,12 @@ Task<Found> Load(KeyMap& map, Turnstile& turnstile, const DocumentRequest& reque
     }
     if (!found.turn) found.turn = turnstile.Take(request.document);
     std::shared_ptr<std::optional<KeyMap::Entry>> beside;
-    if (!section && !manifest) beside = Begin(map, keys.manifest);
+    if (!section && !manifest) beside = Begin(map, keys.manifest, request.tenant);
     const bool has_section = section.has_value();
     section.reset();  // the cache may drop these states meanwhile
     manifest.reset();
-    auto [ec, entry] = co_await map.AsyncGet(has_section ? keys.manifest : keys.section, kAwait);
+    auto [ec, entry] = co_await map.AsyncGet(has_section ? keys.manifest : keys.section,
+                                             {.tenant = request.tenant}, kAwait);
     found.error = ec;
     (has_section ? manifest_read : section_read) = std::move(entry);
     if (beside && *beside) manifest_read = std::move(*beside);
@@ -372,6 +374,7 @@ std::vector<ShardSnapshot> DocumentShard::Snapshots(std::size_t number) {
     const bool first = snapshots.empty();
     snapshots.push_back({number, std::move(member.engine), first ? map.cached_bytes() : 0,
                          first ? map.lent_bytes() : 0, std::move(member.datalet)});
+    if (first) snapshots.back().tenants = map.CachedByTenant();
   }
   return snapshots;
 }

@@ -12,6 +12,7 @@
 #include "server/metrics.h"
 #include "stout/core/types.h"
 #include "stout/error.h"
+#include "stout/tenants.h"
 #include "stout/unique_function.h"
 #include "stout/write_back_map.h"
 
@@ -36,6 +37,9 @@ struct DocumentsOptions {
   /// Without leases: the server is unhealthy if the store has been called for this time without a
   /// success. Under leases, this time is twice their ttl. > 0.
   Duration unhealthy_after = std::chrono::seconds(20);
+  /// The tenants that requests may name, which share the cache and that of the store. Null: all
+  /// requests are of one tenant.
+  std::shared_ptr<Tenants> tenants;
   /// Records each change that is taken. Null: none does.
   std::shared_ptr<ChangeRecorder> recorder;
 };
@@ -47,6 +51,7 @@ struct DocumentRequest {
   std::string section;  ///< empty: the request names the document
   http::Preconditions preconditions;
   std::string body;
+  TenantId tenant = 0;
 };
 
 /// The documents that a server serves: all documents of the store, or the ranges that it leases.

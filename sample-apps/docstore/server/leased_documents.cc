@@ -40,18 +40,21 @@ WriteBackMapOptions MapOptions(const DocumentsOptions& options, RangeId ranges,
   WriteBackMapOptions map = options.map;
   map.cache_bytes /= ranges;
   map.lent_bytes = lent;
+  map.tenants = options.tenants;
   return map;
 }
 
 MemberRangesOptions MembersOptions(const boost::asio::any_io_executor& executor,
                                    const WriteBackMapOptions& map, RangeId ranges) {
-  return {
-      .scope = kScope,
-      .partition = DocumentPartition(kMembersPartition, ranges),
-      .map = {.engine = map.engine, .cache_bytes = map.cache_bytes, .lent_bytes = map.lent_bytes},
-      .open = [executor](const std::string& url, Diagnostics* why) {
-        return OpenStore(url, executor, why);
-      }};
+  return {.scope = kScope,
+          .partition = DocumentPartition(kMembersPartition, ranges),
+          .map = {.engine = map.engine,
+                  .cache_bytes = map.cache_bytes,
+                  .lent_bytes = map.lent_bytes,
+                  .tenants = map.tenants},
+          .open = [executor](const std::string& url, Diagnostics* why) {
+            return OpenStore(url, executor, why);
+          }};
 }
 
 RangeServerOptions ServerOptions(const DocumentsOptions& options, const LeaseOptions& leases,

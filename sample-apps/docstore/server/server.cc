@@ -33,24 +33,28 @@ std::uint64_t Answered(const http::HttpSnapshot& http) {
 }  // namespace
 
 Server::Server(boost::asio::io_context& context, std::unique_ptr<Documents> documents,
-               monitor::HistoryRecorder::About about, const http::HttpOptions& http)
+               monitor::HistoryRecorder::About about, std::shared_ptr<Tenants> tenants,
+               Store* store, const http::HttpOptions& http)
     : documents_(std::move(documents)),
       history_(
           context.get_executor(),
           [this](monitor::HistoryRecorder::Collected done) {
             documents_->Collect(
                 [this, done = std::move(done)](std::vector<ShardSnapshot> shards) mutable {
+                  crowding_.Tell(service_.TenantsOf(shards));
                   done(std::move(shards), Answered(metrics_.Snapshot()));
                 });
           },
           std::move(about)),
-      service_(*documents_, metrics_, history_),
-      http_(context, service_, metrics_, http) {}
+      service_(*documents_, metrics_, history_, tenants, store),
+      http_(context, service_, metrics_, http) {
+  if (store != nullptr && tenants != nullptr) store->Obey(std::move(tenants));
+}
 
 Server::Server(boost::asio::io_context& context, Store& store, const DocumentsOptions& documents,
                const http::HttpOptions& http)
     : Server(context, std::make_unique<StoreDocuments>(context.get_executor(), store, documents),
-             About(store, documents, documents.shards), http) {}
+             About(store, documents, documents.shards), documents.tenants, &store, http) {}
 
 Server::Server(boost::asio::io_context& context, Store& store, LeaseService& leases,
                const LeaseOptions& lease_options, const DocumentsOptions& documents,
@@ -58,7 +62,7 @@ Server::Server(boost::asio::io_context& context, Store& store, LeaseService& lea
     : Server(context,
              std::make_unique<LeasedDocuments>(context.get_executor(), store, leases, documents,
                                                lease_options),
-             About(store, documents, lease_options.ranges), http) {}
+             About(store, documents, lease_options.ranges), documents.tenants, &store, http) {}
 
 Server::Server(boost::asio::io_context& context, const MemberStores& stores, LeaseService& leases,
                const LeaseOptions& lease_options, const DocumentsOptions& documents,
@@ -68,7 +72,7 @@ Server::Server(boost::asio::io_context& context, const MemberStores& stores, Lea
           std::make_unique<LeasedDocuments>(context.get_executor(), stores, leases, documents,
                                             lease_options),
           About(documents, "members", std::size_t{lease_options.ranges} * stores.agreed.replicas),
-          http) {}
+          documents.tenants, nullptr, http) {}
 
 void Server::Drain(Done done) {
   service_.BeginDrain();

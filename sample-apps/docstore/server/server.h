@@ -66,10 +66,12 @@ class Server {
 
  private:
   Server(boost::asio::io_context& context, std::unique_ptr<Documents> documents,
-         monitor::HistoryRecorder::About about, const http::HttpOptions& http);
+         monitor::HistoryRecorder::About about, std::shared_ptr<Tenants> tenants, Store* store,
+         const http::HttpOptions& http);
 
   http::HttpMetrics metrics_;
   const std::unique_ptr<Documents> documents_;
+  monitor::CrowdingLog crowding_;
   monitor::HistoryRecorder history_;
   Service service_;
   http::HttpServer http_;

@@ -1,9 +1,13 @@
 #include "server/service.h"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "monitor/pages.h"
+#include "protocol/errors.h"
 #include "protocol/route.h"
 
 namespace stout::docstore {
@@ -14,27 +18,53 @@ void Service::Handle(http::Request request, http::Respond respond) {
   switch (route->resource) {
     case Route::Resource::kSection:
     case Route::Resource::kDocument:
-      return documents_.Handle({.method = request.method,
-                                .document = std::string(route->document),
-                                .section = std::string(route->section),
-                                .preconditions = std::move(request.preconditions),
-                                .body = std::move(request.body)},
-                               std::move(respond));
+      return HandleDocument(*route, std::move(request), std::move(respond));
     case Route::Resource::kHealth:
       return Health(std::move(respond));
     case Route::Resource::kMetrics:
       return documents_.Collect([this, respond = std::move(respond)](auto shards) mutable {
-        respond(http::MakePrometheus(ToPrometheus(shards, metrics_.Snapshot())));
+        respond(http::MakePrometheus(ToPrometheus(shards, TenantsOf(shards), metrics_.Snapshot())));
       });
     case Route::Resource::kStats:
       return documents_.Collect([this, respond = std::move(respond)](auto shards) mutable {
-        respond(http::MakeJson(200, ToJson(shards, metrics_.Snapshot())));
+        respond(http::MakeJson(200, ToJson(shards, TenantsOf(shards), metrics_.Snapshot())));
       });
     case Route::Resource::kPage:
       return respond(monitor::MakeLivePage());
     case Route::Resource::kHistory:
       return respond(http::MakeJson(200, history_.Answer(request.target)));
   }
+}
+
+void Service::HandleDocument(const Route& route, http::Request request, http::Respond respond) {
+  TenantId tenant = 0;
+  if (tenants_ != nullptr && !request.tenant.empty()) {
+    if (!Tenants::IsName(request.tenant)) {
+      return respond(
+          http::MakeError(400, fmt::format("the value of {} is no name of a tenant", kTenantField),
+                          "use 1 to 64 letters, digits, and any of _-.:/@"));
+    }
+    tenant = tenants_->IdOf(request.tenant);
+  }
+  documents_.Handle({.method = request.method,
+                     .document = std::string(route.document),
+                     .section = std::string(route.section),
+                     .preconditions = std::move(request.preconditions),
+                     .body = std::move(request.body),
+                     .tenant = tenant},
+                    std::move(respond));
+}
+
+std::vector<monitor::TenantSnapshot> Service::TenantsOf(
+    const std::vector<ShardSnapshot>& shards) const {
+  std::vector<monitor::TenantSnapshot> all;
+  if (tenants_ == nullptr) return all;
+  const std::vector<std::string> names = tenants_->Names();
+  for (const ShardSnapshot& shard : shards)
+    monitor::AddTenants(shard.tenants, names, "records", all);
+  if (store_ != nullptr) monitor::AddTenants(store_->CachedByTenant(), names, "store", all);
+  monitor::MarkCrowded(all);
+  return all;
 }
 
 void Service::Health(http::Respond respond) {

@@ -44,6 +44,7 @@ StoreDocuments::StoreDocuments(const boost::asio::any_io_executor& executor, Sto
         WriteBackMapOptions map = options.map;
         map.cache_bytes /= options.shards;
         map.lent_bytes = lent_bytes_;
+        map.tenants = options.tenants;
         auto shard = std::make_shared<WriteBackMap>(shard_executor, store_, std::move(map));
         DocumentShard documents(
             shard, DocumentShard::Limits{options.max_sections, options.max_lent_bytes, lent_bytes_},

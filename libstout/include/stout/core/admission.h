@@ -44,6 +44,7 @@ struct TenantStats {
   double share = 1;       ///< of its misses that may enter the cache when it is full
   AdmissionReason reason = AdmissionReason::kUnknown;
   double hit_rate_alone = 0;  ///< that it would have alone; 0 before its first window ends
+  double hit_rate = 0;        ///< that it has; as hit_rate_alone, of the last windows
 
   bool operator==(const TenantStats&) const = default;
 };

@@ -1,0 +1,90 @@
+#include "program/tenant_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+#include <system_error>
+
+namespace stout::program {
+namespace {
+
+std::optional<double> ParseNumber(std::string_view text, double least, double most) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool valid = error == std::errc() && end == text.data() + text.size();
+  return valid && number >= least && number <= most ? std::optional(number) : std::nullopt;
+}
+
+bool IsAuto(std::string_view text) {
+  return std::ranges::equal(text, std::string_view("auto"),
+                            [](char a, char b) { return (a | 0x20) == b; });
+}
+
+// Reads NAME[,share=SHARE][,weight=WEIGHT]. Returns the problem, or "".
+std::string Apply(const std::string& text, Tenants& tenants) {
+  std::istringstream parts(text);
+  std::string name;
+  std::getline(parts, name, ',');
+  if (!Tenants::IsName(name)) {
+    return fmt::format(
+        "'{}' is no name of a tenant: use 1 to 64 letters, digits, and any of _-.:/@", name);
+  }
+  const TenantId tenant = tenants.IdOf(name);
+  if (tenant == Tenants::kOther && name != "other")
+    return "there are more names than --max-tenants";
+  for (std::string part; std::getline(parts, part, ',');) {
+    const std::string value = part.substr(std::min(part.find('=') + 1, part.size()));
+    if (part.starts_with("share=")) {
+      const auto share = ParseAdmissionShare(value);
+      if (!share) return fmt::format("share={}: give a number from 0 to 1, or auto", value);
+      tenants.Admit(tenant, *share);
+    } else if (part.starts_with("weight=")) {
+      const auto weight = ParseTenantWeight(value);
+      if (!weight) return fmt::format("weight={}: give a number from 0.001 to 1000", value);
+      tenants.Weigh(tenant, *weight);
+    } else {
+      return fmt::format("'{}' is neither share=SHARE nor weight=WEIGHT", part);
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+void AddTenantOptions(Options& options, const std::string& named, TenantOptions& tenants) {
+  options.Count("--max-tenants", tenants.most, 1, 1024,
+                fmt::format("Maximum tenants that share the caches by name ({}); further ones are "
+                            "one tenant, 'other'",
+                            named));
+  options.Texts(
+      "--tenant", tenants.each,
+      "The share of a tenant's reads that may enter the caches, from 0 to 1, or auto; and "
+      "its weight against other tenants, 1 by default. May be given for several tenants",
+      "NAME[,share=SHARE][,weight=WEIGHT]");
+}
+
+std::shared_ptr<Tenants> MakeTenants(const TenantOptions& options, std::string* problem) {
+  auto tenants = std::make_shared<Tenants>(options.most);
+  for (const std::string& each : options.each) {
+    if (std::string wrong = Apply(each, *tenants); !wrong.empty()) {
+      *problem = "--tenant: " + wrong;
+      return nullptr;
+    }
+  }
+  return tenants;
+}
+
+std::optional<AdmissionShare> ParseAdmissionShare(std::string_view text) {
+  if (IsAuto(text)) return AdmissionShare();
+  const auto share = ParseNumber(text, 0, 1);
+  if (!share) return std::nullopt;
+  return AdmissionShare(share);
+}
+
+std::optional<double> ParseTenantWeight(std::string_view text) {
+  return ParseNumber(text, 0.001, 1000);
+}
+
+}  // namespace stout::program
