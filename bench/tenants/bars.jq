@@ -2,7 +2,7 @@
 # adaptive, records.
 .runs as $runs
 | ["uniform", "skewed", "scans", "loop", "move"][] as $scenario
-| [$runs[] | select(.scenario == $scenario)] as $of
+| [$runs[] | select(.store == "rocksdb" and .scenario == $scenario)] as $of
 | def best($side): [$of[] | select(.side == $side) | .tenants[0].hit_rate] | max;
 [$scenario, best("default"), best("static"), best("adaptive"), best("records")]
 | map(tostring) | join(" ")

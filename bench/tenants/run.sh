@@ -3,12 +3,13 @@
 #
 #   --quick  a small database and short trials: shows that all works; files go to BIN_DIR/../tenants/
 #
-# Writes 2 GB to a directory that it removes at the end. Prints a table. Writes all figures to
+# Then over PostgreSQL and a blowfish-server, and in a docstore-server by HTTP. Writes 2 GB to a
+# directory that it removes at the end. Prints a table. Writes all figures to
 # bench/results/tenants.json, the table to tenants.txt, and a plot to tenants.svg. README.md
 # describes the method.
 set -euo pipefail
 
-usage() { sed -n '2,8s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,9s/^# \{0,1\}//p' "$0"; }
 
 if (($# == 0)) || [[ $1 == -* ]]; then
   usage >&2
@@ -19,23 +20,42 @@ shift
 here=$(cd "$(dirname "$0")" && pwd)
 results=$here/../results
 store=() trial=(--clients 40 --together 200000)
+other_store=(--records 50000 --cache-bytes 10MiB)
+hot_documents=4000 all_documents=40000 document_cache=16MiB
+shop_rate=4000 reports_rate=4000 document_seconds=10
 while (($#)); do
   case $1 in
     --quick)
       results=$bin/../tenants
       store=(--records 20000 --cache-bytes 8MiB) trial=(--warm 20000 --together 10000)
+      other_store=(--records 5000 --cache-bytes 1MiB)
+      hot_documents=400 all_documents=4000 document_cache=2MiB document_seconds=1
       ;;
     -h | --help) usage && exit ;;
     *) usage >&2 && echo "bench tenants: no option '$1'" >&2 && exit 2 ;;
   esac
   shift
 done
-for program in jq gnuplot "$bin/tenant-bench"; do
+for program in jq gnuplot curl "$bin"/{tenant-bench,docstore-server,docstore-load,blowfish-server}; do
   command -v "$program" >/dev/null || { echo "bench tenants: no $program" >&2 && exit 1; }
 done
 
+# shellcheck source=/dev/null
+source "$here/../../sample-apps/demo/databases.sh"
+# shellcheck source=/dev/null
+source "$here/docstore.sh"
+
 scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-tenants.XXXXXX")
-trap 'rm -rf "$scratch"' EXIT
+chmod 711 "$scratch" # PostgreSQL may run as another user
+database='' server=''
+clean_up() {
+  exec 2>/dev/null # bash tells of each process that is killed
+  for pid in $server $(jobs -p); do kill -KILL "$pid" || true; done
+  [[ -z $database ]] || signal_database KILL
+  wait || true
+  rm -rf "$scratch"
+}
+trap clean_up EXIT
 trap 'exit 130' INT TERM
 say() { printf 'bench tenants, %d:%02d: %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$1" >&2; }
 
@@ -48,12 +68,38 @@ measure() {
     --side "${@:2}" >>"$scratch/runs"
 }
 for scenario in alone move-alone other-alone; do
-  for side in default adaptive records; do measure "$scenario" "$side"; done
+  for side in default adaptive map records; do measure "$scenario" "$side"; done
 done
 for scenario in uniform skewed scans loop move popular; do
-  for side in default adaptive records; do measure "$scenario" "$side"; done
+  for side in default adaptive map records; do measure "$scenario" "$side"; done
+  measure "$scenario" records --yield-pause 0
   for share in 0.1 0.01; do measure "$scenario" static --share "$share"; done
 done
+
+# measure_over STORE_URL: in a map before a store with a cache of its own.
+measure_over() {
+  "$bin/tenant-bench" --store "$1" "${other_store[@]}" --fill
+  for scenario in alone uniform scans; do
+    for side in map records; do
+      say "${1%%:*}, $scenario, $side"
+      "$bin/tenant-bench" --store "$1" "${other_store[@]}" "${trial[@]}" --scenario "$scenario" \
+        --side "$side" >>"$scratch/runs"
+    done
+  done
+  signal_database KILL
+  database=''
+}
+start_postgres "$scratch/postgres"
+measure_over "$postgres_url"
+start_blowfish "$scratch/blowfish" --shards 2
+measure_over "blowfish://127.0.0.1:$blowfish_port"
+
+open_documents
+"$bin/docstore-load" --target "http://$address" --documents "$all_documents" --value-bytes 3900 \
+  --preload --rate 1 --duration 100ms >/dev/null
+close_documents
+measure_documents map --tenant shop,share=1 --tenant reports,share=1
+measure_documents records
 
 mkdir -p "$results"
 machine=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)

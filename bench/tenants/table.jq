@@ -1,22 +1,30 @@
 # The table of a run: hit rates in percent, rates in reads per second, p99 in microseconds.
 def percent: . * 1000 | round / 10 | tostring;
 def cells: "| " + join(" | ") + " |";
-def alone($scenario): if $scenario == "move" then "move-alone" else "alone" end;
+def alone: if .scenario == "move" then "move-alone" else "alone" end;
+def name:
+  if .side == "static" then "static, \(.share)"
+  elif .side == "records" and .yield_pause == 0 then "records, no pause"
+  else .side end;
+# What a run is compared with: the cache without a law.
+def plain: if .side == "records" or .side == "map" then "map" else "default" end;
+def over($before): . / $before * 100 | round / 100 | tostring;
 
 .runs as $runs
-| def hit($scenario; $side): first($runs[] | select(.scenario == $scenario and .side == $side)
-    | .tenants[0].hit_rate);
-(["beside", "who may fill the cache", "popular hits, %", "of alone", "reads/s", "p99, us",
-  "other hits, %", "reads/s", "admitted"] | cells),
-"|---|---|--:|--:|--:|--:|--:|--:|--:|",
+| def before: . as $run
+    | first($runs[] | select(.store == $run.store and .scenario == ($run | alone)
+                             and .side == ($run | plain)) | .tenants[0]);
+(["store", "beside", "who may fill the cache", "popular hits, %", "of alone", "reads/s", "of alone",
+  "p99, us", "other hits, %", "reads/s", "admitted"] | cells),
+"|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|",
 ($runs[]
- | (if .side == "records" then "records" else "default" end) as $against
- | .tenants[0] as $first | (.tenants[1] // null) as $other
- | [.scenario, (if .side == "static" then "static, \(.share)" else .side end),
-    ($first.hit_rate | percent),
-    (if .scenario | endswith("alone") then "" else
-      $first.hit_rate / hit(alone(.scenario); $against) * 1000 | round / 1000 | tostring end),
-    ($first.rate_per_s | tostring), ($first.p99_us | round | tostring)]
-   + (if $other then [($other.hit_rate | percent), ($other.rate_per_s | tostring),
+ | (.scenario | endswith("alone") | not) as $beside
+ | before as $before | .tenants[0] as $first | (.tenants[1] // null) as $other
+ | [.store, .scenario, name, ($first.hit_rate | percent),
+    (if $beside then $first.hit_rate | over($before.hit_rate) else "" end),
+    ($first.rate_per_s | round | tostring),
+    (if $beside then $first.rate_per_s | over($before.rate_per_s) else "" end),
+    ($first.p99_us | round | tostring)]
+   + (if $other then [($other.hit_rate | percent), ($other.rate_per_s | round | tostring),
                       ($other.share * 10000 | round / 10000 | tostring)] else ["", "", ""] end)
  | cells)

@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <boost/asio/io_context.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <cstdlib>
 #include <exception>
 #include <future>
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "program/options.h"
+#include "stout/adapters/open_store.h"
 #include "stout/adapters/rocksdb_store.h"
 #include "stout/tenants.h"
 #include "tenants/trial.h"
@@ -24,6 +25,7 @@
 namespace stout::bench {
 namespace {
 
+namespace asio = boost::asio;
 using Kind = sim::Reads::Kind;
 
 // Each record has a block of its own.
@@ -34,6 +36,7 @@ constexpr std::size_t kRecord = 4300;
 
 struct Settings {
   std::string directory;
+  std::string store;
   std::string scenario = "uniform";
   std::string side = "adaptive";
   double share = 1;
@@ -58,15 +61,23 @@ RocksDbOptions StoreOptions(const Settings& settings, std::size_t cache) {
           .direct_reads = true};
 }
 
-std::unique_ptr<RocksDbStore> Open(const RocksDbOptions& options) {
+std::unique_ptr<RocksDbStore> OpenRocksDb(const Settings& settings, std::size_t cache) {
   Diagnostics why;
-  auto store = RocksDbStore::Open(options, &why);
+  auto store = RocksDbStore::Open(StoreOptions(settings, cache), &why);
   if (!store) throw std::runtime_error(why.message);
   return *std::move(store);
 }
 
-void Fill(const Settings& settings) {
-  const auto store = Open(StoreOptions(settings, settings.cache));
+std::unique_ptr<Store> Open(const Settings& settings, std::size_t cache,
+                            asio::thread_pool& threads) {
+  if (settings.store.empty()) return OpenRocksDb(settings, cache);
+  Diagnostics why;
+  auto store = OpenStore(settings.store, threads.get_executor(), &why);
+  if (!store) throw std::runtime_error(why.message);
+  return *std::move(store);
+}
+
+void Write(const Settings& settings, Store& store) {
   SplitMix64 random(1);
   for (std::size_t next = 0; next < settings.records;) {
     WriteBatch batch{.epoch = 1, .items = {}};
@@ -76,10 +87,21 @@ void Fill(const Settings& settings) {
       batch.items.push_back({.key = KeyOf(next), .value = std::move(value), .version = next + 1});
     }
     std::promise<WriteResult> done;
-    store->Write(batch, [&](WriteResult result) { done.set_value(std::move(result)); });
+    for (const WriteItem& item : batch.items) batch.bytes += item.key.size() + item.value.size();
+    store.Write(batch, [&](WriteResult result) { done.set_value(std::move(result)); });
     if (done.get_future().get().batch != Errc::kOk) throw std::runtime_error("a write has failed");
   }
-  if (store->Compact()) throw std::runtime_error("cannot compact");
+}
+
+void Fill(const Settings& settings) {
+  if (settings.store.empty()) {
+    const auto store = OpenRocksDb(settings, settings.cache);
+    Write(settings, *store);
+    if (store->Compact()) throw std::runtime_error("cannot compact");
+  } else {
+    asio::thread_pool threads(1);
+    Write(settings, *Open(settings, 0, threads));
+  }
 }
 
 // The paper's regime: the hot set is 1.2 times as large as the cache.
@@ -128,25 +150,32 @@ void Print(const Settings& settings, const std::vector<TenantResult>& results) {
                    result.rate_per_s, result.p50_us, result.p99_us, result.stats.share,
                    NameOf(result.stats.reason));
   }
-  fmt::print("{{\"scenario\":\"{}\",\"side\":\"{}\",\"share\":{},\"tenants\":[{}]}}\n",
-             settings.scenario, settings.side, settings.share, tenants);
+  const std::string store = settings.store.substr(0, settings.store.find(':'));
+  fmt::print(
+      "{{\"store\":\"{}\",\"scenario\":\"{}\",\"side\":\"{}\",\"share\":{},"
+      "\"yield_pause\":{},\"tenants\":[{}]}}\n",
+      store.empty() ? "rocksdb" : store, settings.scenario, settings.side, settings.share,
+      settings.yield_pause, tenants);
 }
 
 void Measure(const Settings& settings) {
-  const bool records = settings.side == "records";
-  // The index takes about an eighth of the cache.
-  const std::size_t blocks = records ? settings.cache / 6 : settings.cache;
-  const auto store = Open(StoreOptions(settings, blocks));
+  const bool map = settings.side == "records" || settings.side == "map";
+  // The index of RocksDB takes about an eighth of the cache.
+  const std::size_t blocks = !settings.store.empty() ? 0
+                             : map                   ? settings.cache / 6
+                                                     : settings.cache;
+  asio::thread_pool threads(1);
+  const auto store = Open(settings, blocks, threads);
   const auto tenants = std::make_shared<Tenants>();
   store->Obey(tenants);
   const Trial trial = MakeTrial(settings);
-  if (settings.side == "default" || settings.side == "static") {
+  if (settings.side != "adaptive" && settings.side != "records") {
     for (TenantId t = 0; t < trial.tenants.size(); ++t)
-      tenants->Admit(t, t == 0 || settings.side == "default" ? 1 : settings.share);
+      tenants->Admit(t, t > 0 && settings.side == "static" ? settings.share : 1);
   }
   const auto cache =
-      records ? MakeMapCache(*store, settings.cache - blocks, settings.yield_pause, tenants)
-              : MakeStoreCache(*store);
+      map ? MakeMapCache(*store, settings.cache - blocks, settings.yield_pause, tenants)
+          : MakeStoreCache(*store);
   Print(settings, Run(trial, *cache));
 }
 
@@ -156,7 +185,8 @@ int Main(int argc, const char* const* argv) {
   program::Options options(app);
   Settings settings;
   options.Group("Store");
-  options.Text("--rocksdb", settings.directory, "The directory of the database", "DIR");
+  options.Text("--rocksdb", settings.directory, "The directory of a RocksDB", "DIR");
+  options.Text("--store", settings.store, "Another store, for the sides map and records", "URL");
   options.Count("--records", settings.records, 1000, 1'000'000'000,
                 "Records of 4 KiB, each in a block of its own");
   options.Bytes("--cache-bytes", settings.cache, 1 << 20, "The cache that the tenants share");
@@ -172,9 +202,10 @@ int Main(int argc, const char* const* argv) {
                         "move-alone", "other-alone"}),
                  "What reads beside the popular tenant. move: uniform, and the hot set changes; "
                  "other-alone: uniform alone");
-  options.Choice("--side", settings.side, words({"default", "static", "adaptive", "records"}),
-                 "Who may fill the cache. default: all; static: the other tenant by --share; "
-                 "records: adaptive, in a map before the store");
+  options.Choice("--side", settings.side,
+                 words({"default", "static", "adaptive", "map", "records"}),
+                 "Who may fill the cache. default: all; static: the other tenant by --share; map: "
+                 "all, in a map before the store; records: adaptive, in a map");
   options.Number("--share", settings.share, 0, 1, "The share of --side static");
   options.Number("--yield-pause", settings.yield_pause, 0, 1000,
                  "LaneOptions::yield_pause of --side records");
@@ -187,7 +218,8 @@ int Main(int argc, const char* const* argv) {
                 "Requests of the popular tenant beside the other. The second half is measured");
   try {
     app.parse(argc, argv);
-    if (settings.directory.empty()) throw CLI::ValidationError("give --rocksdb");
+    if (settings.directory.empty() == settings.store.empty())
+      throw CLI::ValidationError("give --rocksdb or --store");
   } catch (const CLI::ParseError& error) {
     return app.exit(error);
   }

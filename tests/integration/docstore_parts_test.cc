@@ -7,6 +7,7 @@
 #include "http/message.h"
 #include "protocol/errors.h"
 #include "protocol/etag.h"
+#include "protocol/fields.h"
 #include "protocol/id.h"
 #include "protocol/route.h"
 #include "server/documents.h"

@@ -57,7 +57,7 @@ TEST_CASE("a stream that is not HTTP is an error, and a reset begins anew", "[lo
 }
 
 TEST_CASE("requests are whole and of the wanted size", "[load]") {
-  RequestWriter writer({.documents = 10, .sections = 2}, "[::1]:80", 100);
+  RequestWriter writer({.documents = 10, .sections = 2}, "[::1]:80", "", 100);
   CHECK(writer.Get(5) == "GET /docs/load-00000002/sections/s1 HTTP/1.1\r\nHost: [::1]:80\r\n\r\n");
   CHECK(writer.GetMetrics() == "GET /metrics HTTP/1.1\r\nHost: [::1]:80\r\n\r\n");
   const std::string put(writer.Put({1, 5, 9}));
@@ -67,6 +67,13 @@ TEST_CASE("requests are whole and of the wanted size", "[load]") {
   REQUIRE(put.starts_with(head));
   CHECK(ParseBody(std::string_view(put).substr(head.size())) == BodyTag{1, 5, 9});
   CHECK(put.size() == head.size() + 100);
+
+  RequestWriter of_tenant({.documents = 10, .sections = 2}, "h:1", "shop", 100);
+  CHECK(of_tenant.Get(5) ==
+        "GET /docs/load-00000002/sections/s1 HTTP/1.1\r\nHost: h:1\r\nDocstore-Tenant: "
+        "shop\r\n\r\n");
+  CHECK(of_tenant.Put({1, 5, 9}).find("\r\nDocstore-Tenant: shop\r\nContent-Length: 100") !=
+        std::string_view::npos);
 }
 
 Command Parse(std::vector<const char*> arguments) {

@@ -10,6 +10,7 @@
 #include "load/value_body.h"
 #include "program/command_line.h"
 #include "program/options.h"
+#include "stout/tenants.h"
 
 namespace stout::load {
 namespace {
@@ -76,6 +77,13 @@ void AddLoadOptions(CLI::App& app, LoadOptions& options, double& rate) {
   more.Seed(options.seed, "The same seed gives the same load");
 
   more.Group("Data");
+  more.Parsed("--tenant", "The tenant of all requests. docstore-server needs --trust-tenant-header",
+              "NAME", "", [&options](const std::string& text) {
+                options.tenant = text;
+                return Tenants::IsName(text)
+                           ? std::string()
+                           : "a name has 1 to 64 letters, digits, and any of _-.:/@";
+              });
   more.Count("--documents", options.corpus.documents, 1, kMax, "Documents");
   more.Count("--sections", options.corpus.sections, 1, kMax, "Sections per document");
   more.Bytes("--value-bytes", options.value_bytes, 0, "Size of each section");

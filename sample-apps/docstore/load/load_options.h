@@ -15,7 +15,8 @@ namespace stout::load {
 /// The options of one run; ParseCommandLine checks them.
 struct LoadOptions {
   program::Address target{.host = {}};
-  std::string label;  ///< Names the run in reports.
+  std::string label;   ///< Names the run in reports.
+  std::string tenant;  ///< That of all requests; empty: none.
 
   // The load.
   Corpus corpus;

@@ -2,15 +2,19 @@
 
 #include <fmt/format.h>
 
+#include "protocol/fields.h"
+
 namespace stout::load {
 
 RequestWriter::RequestWriter(const Corpus& corpus, std::string_view authority,
-                             std::size_t value_bytes)
-    : corpus_(corpus),
-      value_bytes_(value_bytes),
-      get_tail_(fmt::format(" HTTP/1.1\r\nHost: {}\r\n\r\n", authority)),
-      put_tail_(fmt::format(" HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\n\r\n", authority,
-                            value_bytes)) {}
+                             std::string_view tenant, std::size_t value_bytes)
+    : corpus_(corpus), value_bytes_(value_bytes) {
+  const std::string fields =
+      fmt::format(" HTTP/1.1\r\nHost: {}\r\n{}", authority,
+                  tenant.empty() ? "" : fmt::format("{}: {}\r\n", docstore::kTenantField, tenant));
+  get_tail_ = fields + "\r\n";
+  put_tail_ = fmt::format("{}Content-Length: {}\r\n\r\n", fields, value_bytes);
+}
 
 std::string_view RequestWriter::Get(SectionId section) {
   buffer_.assign("GET ");

@@ -15,8 +15,9 @@ namespace stout::load {
 /// Owner: value type.   Threads: none of its own.
 class RequestWriter {
  public:
-  /// `authority` is the Host header: HOST:PORT.
-  RequestWriter(const Corpus& corpus, std::string_view authority, std::size_t value_bytes);
+  /// `authority` is the Host header: HOST:PORT. `tenant`: that of all requests; empty: none.
+  RequestWriter(const Corpus& corpus, std::string_view authority, std::string_view tenant,
+                std::size_t value_bytes);
 
   /// The text is valid until the next call.
   std::string_view Get(SectionId section);

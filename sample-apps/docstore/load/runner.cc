@@ -48,7 +48,7 @@ Runner::Runner(const LoadOptions& options, std::optional<Verifier> verifier)
       schedule_timer_(io_),
       sample_timer_(io_),
       tick_timer_(io_),
-      writer_(options.corpus, options.target.Text(), options.value_bytes),
+      writer_(options.corpus, options.target.Text(), options.tenant, options.value_bytes),
       workload_(options.corpus, options.distribution, options.read_fraction,
                 options.seed ^ kWorkloadStream),
       schedule_(options.steps, options.warmup, options.duration, options.arrivals, options.seed),

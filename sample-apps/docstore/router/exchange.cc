@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "program/address.h"
-#include "protocol/errors.h"
+#include "protocol/fields.h"
 #include "router/fields.h"
 #include "router/request_body.h"
 

@@ -13,7 +13,7 @@
 #include "program/command_line.h"
 #include "program/options.h"
 #include "program/tenant_options.h"
-#include "protocol/errors.h"
+#include "protocol/fields.h"
 #include "stout/adapters/datalet_url.h"
 #include "stout/adapters/open_lease_service.h"
 #include "stout/adapters/open_store.h"

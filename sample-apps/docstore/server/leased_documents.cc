@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "monitor/pages.h"
+#include "protocol/fields.h"
 #include "stout/adapters/datalet_url.h"
 #include "stout/adapters/open_store.h"
 #include "stout/adapters/partition.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "monitor/pages.h"
-#include "protocol/errors.h"
+#include "protocol/fields.h"
 #include "protocol/route.h"
 
 namespace stout::docstore {
