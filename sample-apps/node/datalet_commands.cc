@@ -226,6 +226,7 @@ asio::awaitable<void> DataletCommands::Read(Request& request) {
       const auto slice = keys.subspan(states.size(), std::min(most, keys.size() - states.size()));
       ReadBatch batch;
       batch.keys.assign(slice.begin(), slice.end());
+      if (request.tenant != 0) batch.tenants.assign(slice.size(), request.tenant);
       ReadResult result = co_await service_.datalet->AsyncRead(batch, asio::use_awaitable);
       if (result.errc != Errc::kOk) {
         request.error = DataletError(result.errc);

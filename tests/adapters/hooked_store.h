@@ -2,6 +2,9 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <cstddef>
+#include <map>
+#include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -22,6 +25,11 @@ class HookedStore final : public Store {
     inner_.Write(batch, std::move(handler));
   }
   void Read(const ReadBatch& batch, ReadHandler handler) override {
+    {
+      const std::lock_guard lock(mutex_);
+      for (std::size_t i = 0; i < batch.keys.size(); ++i)
+        asked_[batch.keys[i]] = batch.tenants.empty() ? 0 : batch.tenants[i];
+    }
     if (errc != Errc::kOk) return handler({errc, {}});
     inner_.Read(batch, [this, handler = std::move(handler)](ReadResult result) mutable {
       if (result.states.size() > 1) result.states.back().errc = state_errc;
@@ -49,6 +57,11 @@ class HookedStore final : public Store {
   }
 
   StoreTraits& own_traits() { return traits_; }
+  // The tenant for which each key was last read.   Threads: any.
+  std::map<std::string, TenantId> asked() {
+    const std::lock_guard lock(mutex_);
+    return asked_;
+  }
   // Reads are answered once this number of them wait, the last one first.
   std::size_t together = 1;
   std::size_t pages_without_keys = 0;
@@ -70,6 +83,8 @@ class HookedStore final : public Store {
   MemoryStore inner_;
   StoreTraits traits_;
   std::vector<UniqueFunction<void()>> held_;
+  std::mutex mutex_;
+  std::map<std::string, TenantId> asked_;
 };
 
 }  // namespace stout::test

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_future.hpp>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -20,6 +22,7 @@
 #include "remote_store_fixture.h"
 #include "scripted_resp_server.h"
 #include "stout/adapters/memory_store.h"
+#include "stout/tenants.h"
 #include "tests/support/catch.h"
 #include "tests/support/datalet_node.h"
 #include "tests/support/process.h"
@@ -346,6 +349,34 @@ TEST_CASE_METHOD(ServedTest, "stout: a node opens the datalet of another by pass
   CHECK(open(stranger, node.Url(":s3cret@")).first != nullptr);
   CHECK(open(stranger, "memory:").first != nullptr);
   CHECK_THAT(open(stranger, "nowhere:").second, Contains("stout://"));
+}
+
+TEST_CASE_METHOD(ServedTest, "stout: a node learns for which tenants it reads", "[stout]") {
+  const auto store = OpenUrl(node_.Url());
+  const auto read = [&](std::vector<std::string> keys, std::vector<TenantId> tenants) {
+    const ReadBatch batch{.keys = std::move(keys), .tenants = std::move(tenants)};
+    const ReadResult result = store->AsyncRead(batch, boost::asio::use_future).get();
+    REQUIRE(result.errc == Errc::kOk);
+    REQUIRE(result.states.size() == batch.keys.size());
+  };
+  const auto tenants = std::make_shared<Tenants>();
+  (void)tenants->IdOf("before");  // numbers differ between the processes, names do not
+  const TenantId shop = tenants->IdOf("shop");
+  const TenantId reports = tenants->IdOf("reports");
+  const auto at_node = [&](const char* name) { return node_.service().tenants->IdOf(name); };
+  read({"a", "b"}, {0, shop});  // nobody has said which tenants there are
+  CHECK(datalet_.asked() == std::map<std::string, TenantId>{{"a", 0}, {"b", 0}});
+  store->Obey(tenants);
+  read({"a", "b"}, {});
+  read({"a", "b", "c", "d"}, {0, shop, reports, shop});
+  CHECK(datalet_.asked() ==
+        std::map<std::string, TenantId>{
+            {"a", 0}, {"b", at_node("shop")}, {"c", at_node("reports")}, {"d", at_node("shop")}});
+  read({"b", "c"}, {});  // a connection does not keep the tenant of the read before
+  read({"e"}, {});
+  CHECK(datalet_.asked().at("b") == 0);
+  CHECK(datalet_.asked().at("c") == 0);
+  CHECK(datalet_.asked().at("e") == 0);
 }
 
 }  // namespace stout::test

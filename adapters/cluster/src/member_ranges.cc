@@ -38,6 +38,17 @@ TimePoint UnixNow() {
       std::chrono::system_clock::now().time_since_epoch()));
 }
 
+// The stores that it opens know the tenants.
+DataletOpener Obeying(DataletOpener open, std::shared_ptr<const Tenants> tenants) {
+  if (tenants == nullptr) return open;
+  return [open = std::move(open), tenants = std::move(tenants)](const std::string& url,
+                                                                Diagnostics* why) {
+    auto store = open(url, why);
+    if (store) (*store)->Obey(tenants);
+    return store;
+  };
+}
+
 }  // namespace
 
 // All is on the strand, unless stated.
@@ -51,7 +62,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
         registry_(*leases.registry()),
         config_(config),
         options_(std::move(options)),
-        datalets_(std::make_unique<Datalets>(options_.open)),
+        datalets_(std::make_unique<Datalets>(Obeying(options_.open, options_.map.tenants))),
         known_(options_.replace_after),
         timer_(strand_),
         registration_(registry_) {}

@@ -127,7 +127,8 @@ class Store {
   /// The tenants' use of a cache that this store has in this process, by TenantId; see Admission.
   /// Empty: it has none.
   [[nodiscard]] virtual std::vector<TenantStats> CachedByTenant() const { return {}; }
-  /// From now on that cache obeys what is decided by hand for these tenants.
+  /// ReadBatch::tenants are ids of these. From now on that cache obeys what is decided by hand for
+  /// them.
   virtual void Obey([[maybe_unused]] std::shared_ptr<const Tenants> tenants) {}
 
   /// Write, Read, NewEpoch, Fence and Scan with an Asio completion token:

@@ -70,7 +70,7 @@ asio::awaitable<T> Ask(Connection& connection, const resp::Commands& request,
                        const Decode& decode) {
   resp::Outcome outcome = co_await connection.Run(request);
   if (outcome.errc != Errc::kOk) co_return Failed<T>(outcome.errc);
-  Reply& reply = outcome.replies.front();
+  Reply& reply = outcome.replies.back();
   if (reply.error()) co_return Failed<T>(client::ErrorOf(reply));
   std::optional<T> answer = decode(std::move(reply));
   if (answer) co_return *std::move(answer);
@@ -79,15 +79,15 @@ asio::awaitable<T> Ask(Connection& connection, const resp::Commands& request,
 }
 
 // Reads keys of one shard. A server answers the states that fit into a reply, at least one, and
-// TRANSIENT for the others, which are asked for again.
+// TRANSIENT for the others, which are asked for again. `tenant`: the name; empty: not told.
 asio::awaitable<ReadResult> ReadAll(Connection& connection, const std::vector<std::string>& keys,
-                                    LaneId shard) {
+                                    LaneId shard, const std::string& tenant) {
   ReadResult all;
   all.states.resize(keys.size());
   std::vector<std::uint32_t> missing(keys.size());
   std::iota(missing.begin(), missing.end(), 0);
   while (!missing.empty()) {
-    const resp::Commands request = client::EncodeRead(keys, missing, shard);
+    const resp::Commands request = client::EncodeRead(keys, missing, shard, tenant);
     ReadResult part =
         co_await Ask<ReadResult>(connection, request, [count = missing.size()](Reply reply) {
           return client::DecodeRead(std::move(reply), count);
@@ -237,8 +237,9 @@ void BlowfishStore::Read(const ReadBatch& batch, ReadHandler handler) {
   if (batch.keys.empty()) return handler({});
   const auto call = pending_.Add<ReadResult>(std::move(handler), {Errc::kTransient, {}});
   if (call->AnswerIfLost()) return;
-  const auto split =
-      std::make_shared<const Split>(client::SplitByShard(batch.keys, traits_.partitions));
+  Split by_shard = client::SplitByShard(batch.keys, traits_.partitions);
+  const std::vector<std::string> tenants = engine_->SplitByTenant(batch, &by_shard);
+  const auto split = std::make_shared<const Split>(std::move(by_shard));
   const auto parts = std::make_shared<client::Parts<ReadResult>>(
       split->shards.size(), [call, split, keys = batch.keys.size()](std::vector<ReadResult> parts) {
         call->Answer(CombineReads(std::move(parts), *split, keys));
@@ -250,11 +251,14 @@ void BlowfishStore::Read(const ReadBatch& batch, ReadHandler handler) {
     for (const std::uint32_t i : split->items[p]) keys.push_back(batch.keys[i]);
     Submit<ReadResult>(
         engine_->ReadersOf(shard),
-        [keys = std::move(keys), shard](Connection& connection) {
-          return ReadAll(connection, keys, shard);
-        },
+        [keys = std::move(keys), shard, tenant = tenants.empty() ? std::string() : tenants[p]](
+            Connection& connection) { return ReadAll(connection, keys, shard, tenant); },
         [parts, p](ReadResult result) { parts->Answer(p, std::move(result)); });
   }
+}
+
+void BlowfishStore::Obey(std::shared_ptr<const Tenants> tenants) {
+  engine_->Obey(std::move(tenants));
 }
 
 void BlowfishStore::NewEpoch(EpochHandler handler) {

@@ -1,15 +1,17 @@
 #include "engine.h"
 
 #include <boost/asio/strand.hpp>
+#include <utility>
 
 #include "stout/adapters/reconnection.h"
+#include "stout/tenants.h"
 
 namespace stout {
 
 BlowfishStore::Engine::Engine(const Options& options, const std::shared_ptr<const resp::Peer>& peer,
                               const std::shared_ptr<const blowfish::client::Expectation>& expected,
                               const boost::asio::any_io_executor& executor)
-    : shards_(expected->shards) {
+    : is_node_(options.is_node), shards_(expected->shards) {
   const boost::asio::any_io_executor strand = boost::asio::make_strand(executor);
   // Shared: they reach the same server, and what one pool learns of it, the others know.
   const auto reconnection = std::make_shared<Reconnection>(peer->name);
@@ -24,6 +26,23 @@ BlowfishStore::Engine::Engine(const Options& options, const std::shared_ptr<cons
     shard.readers = make_pool(options.read_connections);
   }
   common_ = make_pool(1);
+}
+
+void BlowfishStore::Engine::Obey(std::shared_ptr<const Tenants> tenants) {
+  const std::lock_guard lock(mutex_);
+  tenants_ = std::move(tenants);
+}
+
+std::vector<std::string> BlowfishStore::Engine::SplitByTenant(const ReadBatch& batch,
+                                                              blowfish::client::Split* split) {
+  std::vector<std::string> names;
+  const std::lock_guard lock(mutex_);
+  if (!is_node_ || tenants_ == nullptr) return names;
+  has_tenants_ = has_tenants_ || !batch.tenants.empty();
+  if (!has_tenants_) return names;
+  for (const TenantId tenant : blowfish::client::SplitByTenant(batch.tenants, split))
+    names.push_back(tenants_->NameOf(tenant));
+  return names;
 }
 
 void BlowfishStore::Engine::Close() {

@@ -2,9 +2,12 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <vector>
 
 #include "connection.h"
+#include "split.h"
 #include "stout/adapters/blowfish_store.h"
 #include "stout/adapters/connection_pool.h"
 
@@ -27,6 +30,12 @@ class BlowfishStore::Engine {
   [[nodiscard]] Pool& ReadersOf(LaneId shard) { return *shards_[shard].readers; }
   [[nodiscard]] Pool& common() { return *common_; }
 
+  void Obey(std::shared_ptr<const Tenants> tenants);
+  // Splits a batch by tenants, too, and returns their names, if a node is to be told of them. It is
+  // told of all once there was one, because a connection keeps the tenant that it heard of last.
+  [[nodiscard]] std::vector<std::string> SplitByTenant(const ReadBatch& batch,
+                                                       blowfish::client::Split* split);
+
   // Ends all connections. Jobs that wait are dropped.
   void Close();
 
@@ -36,8 +45,13 @@ class BlowfishStore::Engine {
     std::shared_ptr<Pool> readers;
   };
 
+  const bool is_node_;
   std::vector<Shard> shards_;
   std::shared_ptr<Pool> common_;
+
+  std::mutex mutex_;  // guards the next two
+  std::shared_ptr<const Tenants> tenants_;
+  bool has_tenants_ = false;
 };
 
 }  // namespace stout

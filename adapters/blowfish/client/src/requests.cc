@@ -51,8 +51,9 @@ Commands EncodeWrite(const WriteBatch& batch, std::span<const std::uint32_t> ite
 }
 
 Commands EncodeRead(std::span<const std::string> keys, std::span<const std::uint32_t> items,
-                    LaneId shard) {
+                    LaneId shard, std::string_view tenant) {
   Commands commands;
+  if (!tenant.empty()) commands.Add({"STOUT.TAG", tenant});
   commands.Begin(2 + items.size());
   commands.Argument("STOUT.READ");
   commands.Argument(Digits(shard).text());

@@ -1,6 +1,7 @@
 #include "split.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "shard_of.h"
@@ -38,6 +39,23 @@ Split SplitByShard(std::span<const WriteItem> items, LaneId shards) {
 
 Split SplitByShard(std::span<const std::string> keys, LaneId shards) {
   return SplitAll(keys, shards);
+}
+
+std::vector<TenantId> SplitByTenant(std::span<const TenantId> tenants, Split* split) {
+  std::vector<TenantId> parts;
+  Split by_tenant;
+  for (std::size_t p = 0; p < split->shards.size(); ++p) {
+    std::map<TenantId, std::vector<std::uint32_t>> items;
+    for (const std::uint32_t i : split->items[p])
+      items[tenants.empty() ? 0 : tenants[i]].push_back(i);
+    for (auto& [tenant, of_tenant] : items) {
+      parts.push_back(tenant);
+      by_tenant.shards.push_back(split->shards[p]);
+      by_tenant.items.push_back(std::move(of_tenant));
+    }
+  }
+  *split = std::move(by_tenant);
+  return parts;
 }
 
 bool SetLargeApart(std::span<const WriteItem> items, std::size_t most, Split* split) {

@@ -111,6 +111,8 @@ class BlowfishStore final : public Store {
   void NewEpoch(EpochHandler handler) override;
   void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override;
   void Scan(const ScanRequest& request, ScanHandler handler) override;
+  /// A node is told for which of these tenants it reads.
+  void Obey(std::shared_ptr<const Tenants> tenants) override;
 
  private:
   class Engine;
