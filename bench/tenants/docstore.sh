@@ -64,7 +64,7 @@ measure_documents() {
   read_shop
   after=$(counts)
   document_run alone "$1" shop
-  read_as reports "$all_documents" uniform "$reports_rate" $((2 * document_seconds)) &
+  read_as reports "$all_documents" uniform "$reports_rate" $((2 * document_seconds + 3)) &
   reports=$!
   read_shop
   before=$(counts)

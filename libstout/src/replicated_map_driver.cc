@@ -108,10 +108,12 @@ void ReplicatedMap::State::Fetch(const reads::Fetch& fetch) {
   const MemberIndex m = fetch.member;
   if (!members_[m].interposer) return;  // it has just left: the read asks again
   set_.OnReadSent(m);
-  const auto asked = fetch_of_.find(fetch.key);  // unless the keeper asks
-  const FetchOptions options = asked == fetch_of_.end()
-                                   ? FetchOptions()
-                                   : values_.ForStore(reading_.at(asked->second).options);
+  FetchOptions options;
+  if (const auto asked = fetch_of_.find(fetch.key); asked != fetch_of_.end()) {
+    Reading& reading = reading_.at(asked->second);  // otherwise the keeper asks
+    reading.asked = m;
+    options = reading.options;
+  }
   interposer(m).Fetch(fetch.key, options,
                       [weak = weak_from_this(), m, token = fetch.token,
                        opened = members_[m].opened](ErrorCode ec, StoredState state) {

@@ -79,12 +79,23 @@ void ReplicatedMap::State::Get(KeyView key, const FetchOptions& options, GetHand
   Reading& reading = reading_[found->second];
   reading.gets.push_back(std::move(handler));
   ++waiting_gets_;
-  reading.options.ahead |= options.ahead;
-  if (!is_first) return;
+  const FetchOptions asked = values_.ForStore(options);
+  if (!is_first) {
+    reading.options.ahead |= options.ahead;
+    return Hasten(reading, asked);
+  }
   reading.key = key;
-  reading.options = options;
+  reading.options = asked;
   reads_.Read(key, ++last_id_, false);
   SchedulePump();
+}
+
+// A member that was asked by requests that yield must not let this one wait as long.
+void ReplicatedMap::State::Hasten(Reading& reading, const FetchOptions& options) {
+  if (!reading.options.yields || options.yields) return;
+  reading.options.yields = false;
+  if (!reading.asked || !members_[*reading.asked].interposer) return;
+  interposer(*reading.asked).Fetch(reading.key, options, [](ErrorCode, const StoredState&) {});
 }
 
 void ReplicatedMap::State::OnRead(reads::Done& done) {

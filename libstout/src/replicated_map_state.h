@@ -103,8 +103,9 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   /// The Gets that wait for one read.
   struct Reading {
     std::string key;
-    FetchOptions options;  // of the first, but ahead if one of them is
+    FetchOptions options;  // of the first, but ahead if one of them is; yields if all do
     std::vector<GetHandler> gets;
+    std::optional<MemberIndex> asked;  // the last
   };
   /// A member's answer to a read. The parts learn of it in the pump, which acts on it at once: a
   /// change in between would not be seen.
@@ -157,6 +158,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   void TakeReplies();
   void TakeReads(internal::reads::Effects effects);
   void Fetch(const internal::reads::Fetch& fetch);
+  void Hasten(Reading& reading, const FetchOptions& options);
   void OnRead(internal::reads::Done& done);
   void Expire();
   void Arm();

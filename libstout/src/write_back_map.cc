@@ -61,9 +61,18 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
     waiting->emplace_back(options, std::move(handler));
     waiting->front().first.ahead |= options.ahead;
     ++waiting_gets;
-    if (joins) return;
+    const FetchOptions asked = values.ForStore(options);
+    bool& yields = waiting->front().first.yields;
+    if (joins) {
+      // The lane must not let this one wait as long as the first.
+      if (yields && !asked.yields)
+        interposer.Fetch(key, asked, [](ErrorCode, const StoredState&) {});
+      yields = yields && asked.yields;
+      return;
+    }
+    yields = asked.yields;
     interposer.Fetch(
-        key, values.ForStore(options),
+        key, asked,
         [weak = weak_from_this(), executor = interposer.get_executor(), key = std::string(key),
          waiting](ErrorCode ec, StoredState state) {
           const auto self = weak.lock();

@@ -145,11 +145,7 @@ void AddOptions(CLI::App& app, Config& config) {
                "A batch without an answer by then is sent again");
   options.Bytes("--cache-bytes", config.map.cache_bytes, 1 << 20,
                 "Memory for keys and values, also for requested keys that do not exist");
-  options.Number(
-      "--yield-pause", lane.yield_pause, 0, 1000,
-      "Reads of the store for a tenant with a share below one half pause this many times "
-      "as long as other reads were in flight beside them");
-  program::AddTenantOptions(options, "STOUT.TAG", config.tenant_options);
+  program::AddTenantOptions(options, "STOUT.TAG", config.tenant_options, lane.yield_pause);
 
   options.Group("Expiry");
   options.Time("--sweep-interval", config.sweep_interval, std::chrono::milliseconds(1),

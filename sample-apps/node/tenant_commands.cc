@@ -1,5 +1,7 @@
 #include "node/tenant_commands.h"
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <span>
 #include <string_view>
@@ -76,7 +78,7 @@ std::string TenantCommands::Admit(Request& request) {
 
 std::optional<TenantId> TenantCommands::Named(Request& request) {
   if (Tenants::IsName(request.arguments[1])) return service_.tenants->IdOf(request.arguments[1]);
-  request.error = "ERR a tenant's name has 1 to 64 letters, digits, and any of _-.:/@";
+  request.error = fmt::format("ERR a tenant's name has {}", Tenants::kNameRule);
   return std::nullopt;
 }
 

@@ -125,7 +125,9 @@ void Connection::OnHeader() {
   request_->target = std::string(header.target());
   request_->preconditions = {ListOf(header, beast::http::field::if_match),
                              ListOf(header, beast::http::field::if_none_match)};
-  if (!options_.tenant_field.empty()) request_->tenant = header[options_.tenant_field];
+  if (!options_.tenant_field.empty()) {
+    request_->tenant = ListOf(header, options_.tenant_field).value_or("");
+  }
   if (parser_->is_done()) return;
   // A chunked body may reach the maximum size, so it takes the maximum now. If bodies took room
   // while they grow, a half-read body could hold the last room and wait for more (deadlock).

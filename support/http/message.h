@@ -23,7 +23,7 @@ struct Request {
   Method method = Method::kOther;
   std::string target;  ///< as received: the path, with the query if there is one
   Preconditions preconditions;
-  std::string tenant;  ///< the field HttpOptions::tenant_field; empty: there is none
+  std::string tenant;  ///< the field HttpOptions::tenant_field; "a, b" if there are two
   std::string body;
 };
 

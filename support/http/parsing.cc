@@ -41,8 +41,13 @@ Method ToMethod(beast::http::verb verb) {
 }
 
 std::optional<std::string> ListOf(const beast::http::fields& fields, beast::http::field name) {
+  const beast::string_view text = beast::http::to_string(name);
+  return ListOf(fields, std::string_view(text.data(), text.size()));
+}
+
+std::optional<std::string> ListOf(const beast::http::fields& fields, std::string_view name) {
   std::optional<std::string> list;
-  const auto [begin, end] = fields.equal_range(name);
+  const auto [begin, end] = fields.equal_range(beast::string_view(name.data(), name.size()));
   for (auto field = begin; field != end; ++field) {
     if (list) *list += ", ";
     if (!list) list.emplace();

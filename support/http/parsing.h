@@ -21,6 +21,8 @@ namespace stout::http {
 /// Joins all fields with this name to one list (RFC 9110, 5.3). Returns nullopt if there is none.
 [[nodiscard]] std::optional<std::string> ListOf(const boost::beast::http::fields& fields,
                                                 boost::beast::http::field name);
+[[nodiscard]] std::optional<std::string> ListOf(const boost::beast::http::fields& fields,
+                                                std::string_view name);
 
 /// Returns true if a chunk extension contains a quote or a control character.
 [[nodiscard]] bool IsOddChunkExtension(std::string_view extensions);

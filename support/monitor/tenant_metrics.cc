@@ -39,18 +39,22 @@ http::Labels LabelsOf(const TenantSnapshot& tenant) {
   return {{"tenant", tenant.tenant}, {"cache", tenant.cache}};
 }
 
-// A tenant that would hit so often alone has a hot set.
+// A tenant that would hit so often alone has a hot set. Guess.
 constexpr double kPopular = .5;
+// It misses room if it hits so much less. Guess: more than the law lets a tenant lose.
 constexpr double kClearly = .05;
 constexpr auto kAgain = std::chrono::hours(1);
 
-bool IsPopular(const TenantSnapshot& tenant) { return tenant.hit_rate_alone >= kPopular; }
+bool IsPopular(const TenantSnapshot& tenant) {
+  const bool by_hand = tenant.reasons.contains(NameOf(AdmissionReason::kByHand));
+  return tenant.active && !(by_hand && tenant.share < 1) && tenant.hit_rate_alone >= kPopular;
+}
 
 }  // namespace
 
 void AddTenants(const std::vector<TenantStats>& cached, const std::vector<std::string>& names,
                 const std::string& cache, std::vector<TenantSnapshot>& all) {
-  for (std::size_t i = 0; i < cached.size(); ++i) {
+  for (std::size_t i = 0; i < std::min(cached.size(), names.size()); ++i) {
     const TenantStats& stats = cached[i];
     const std::uint64_t requests = stats.hits + stats.misses;
     if (requests == 0) continue;
@@ -63,6 +67,7 @@ void AddTenants(const std::vector<TenantStats>& cached, const std::vector<std::s
     found->hits += stats.hits;
     found->misses += stats.misses;
     found->bytes += stats.bytes;
+    found->active = found->active || stats.active;
     found->share += part * (stats.share - found->share);
     found->hit_rate_alone += part * (stats.hit_rate_alone - found->hit_rate_alone);
     found->hit_rate += part * (stats.hit_rate - found->hit_rate);
@@ -93,7 +98,7 @@ void CrowdingLog::Tell(const std::vector<TenantSnapshot>& tenants) {
   told_ = now;
   spdlog::warn(
       "tenants have hot sets that do not fit into the cache together: {}; raise --cache-bytes, or "
-      "move keys to another server (docs/TENANTS.md)",
+      "the cache in the URL of the store, or move keys to another server (docs/TENANTS.md)",
       crowded);
 }
 

@@ -23,17 +23,18 @@ struct TenantSnapshot {
   double share = 0;                         ///< mean over the caches, by requests
   double hit_rate_alone = 0;                ///< likewise
   double hit_rate = 0;                      ///< likewise
+  bool active = false;                      ///< in one of the caches
   bool crowded = false;                     ///< see MarkCrowded
   std::map<std::string_view, int> reasons;  ///< caches by NameOf(AdmissionReason)
 };
 
-/// Adds the tenants' use of one cache. `names`: Tenants::Names.
+/// Adds the tenants' use of one cache. `names`: Tenants::Names; tenants beyond it are left out.
 void AddTenants(const std::vector<TenantStats>& cached, const std::vector<std::string>& names,
                 const std::string& cache, std::vector<TenantSnapshot>& all);
 
 /// Marks tenants whose hot sets do not fit into the cache together: at least two would hit often if
-/// each were alone, and these hit clearly less. No law can help them: they need more memory, or
-/// should be parted.
+/// each were alone, and these hit clearly less. Tenants that are not active, or throttled by hand,
+/// do not count. No law can help them: they need more memory, or servers of their own.
 void MarkCrowded(std::vector<TenantSnapshot>& tenants);
 
 /// Logs which tenants are crowded, at most once an hour.   Threads: one.

@@ -28,8 +28,7 @@ std::string Apply(const std::string& text, Tenants& tenants) {
   std::string name;
   std::getline(parts, name, ',');
   if (!Tenants::IsName(name)) {
-    return fmt::format(
-        "'{}' is no name of a tenant: use 1 to 64 letters, digits, and any of _-.:/@", name);
+    return fmt::format("'{}' is no name of a tenant: use {}", name, Tenants::kNameRule);
   }
   const TenantId tenant = tenants.IdOf(name);
   if (tenant == Tenants::kOther && name != "other")
@@ -53,7 +52,8 @@ std::string Apply(const std::string& text, Tenants& tenants) {
 
 }  // namespace
 
-void AddTenantOptions(Options& options, const std::string& named, TenantOptions& tenants) {
+void AddTenantOptions(Options& options, const std::string& named, TenantOptions& tenants,
+                      double& yield_pause) {
   options.Count("--max-tenants", tenants.most, 1, 1024,
                 fmt::format("Maximum tenants that share the caches by name ({}); further ones are "
                             "one tenant, 'other'",
@@ -63,6 +63,10 @@ void AddTenantOptions(Options& options, const std::string& named, TenantOptions&
       "The share of a tenant's reads that may enter the caches, from 0 to 1, or auto; and "
       "its weight against other tenants, 1 by default. May be given for several tenants",
       "NAME[,share=SHARE][,weight=WEIGHT]");
+  options.Number(
+      "--yield-pause", yield_pause, 0, 1000,
+      "After reads of the store for a tenant with a small share, its next ones pause for "
+      "the time that other reads were in flight, times this factor");
 }
 
 std::shared_ptr<Tenants> MakeTenants(const TenantOptions& options, std::string* problem) {

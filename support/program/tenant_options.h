@@ -18,8 +18,9 @@ struct TenantOptions {
   std::vector<std::string> each;  ///< NAME[,share=SHARE][,weight=WEIGHT]
 };
 
-/// `named`: how a request gets its tenant's name, for the help text.
-void AddTenantOptions(Options& options, const std::string& named, TenantOptions& tenants);
+/// `named`: how a request gets its tenant's name, for the help text. `yield_pause`: of LaneOptions.
+void AddTenantOptions(Options& options, const std::string& named, TenantOptions& tenants,
+                      double& yield_pause);
 
 /// Returns the tenants with their shares and weights; null if an option is wrong, and the problem.
 [[nodiscard]] std::shared_ptr<Tenants> MakeTenants(const TenantOptions& options,

@@ -438,6 +438,11 @@ TEST_CASE("a request is of the tenant that a trusted header names", "[docstore]"
     CHECK(refused.status == 400);
     CHECK(IsExplained(refused));
   }
+  // A proxy that adds the header does not replace that of the client.
+  CHECK(client
+            .Do("GET", "/docs/d/sections/s", {},
+                {{"Docstore-Tenant", "shop"}, {"Docstore-Tenant", "reports"}})
+            .status == 400);
 }
 
 TEST_CASE("a header that names a tenant is ignored unless it is trusted", "[docstore]") {

@@ -148,21 +148,65 @@ TEST_CASE("a tenant that is not admitted displaces nobody", "[tenants]") {
   CHECK(left < 10);
 }
 
+// Tenant 2 reads a few keys again and again, tenant 3 each key once. So the reads of tenant 3
+// yield.
+struct ThrottledWorld : TenantWorld {
+  ThrottledWorld() : TenantWorld(20'000) {
+    int scanned = 0;
+    for (int i = 0; i < 20'000 && StatsOf(3).share > .01; ++i) {
+      Get(2, NumberedKey(i % 10));
+      Get(3, "scanned" + std::to_string(++scanned));
+    }
+    REQUIRE(StatsOf(3).share <= .01);
+    asked.clear();
+  }
+  void Ask(TenantId tenant, const std::string& key) {
+    map->Get(key, {.tenant = tenant}, [](ErrorCode, const KeyMap::Entry&) {});
+  }
+};
+
 TEST_CASE("the reads of a tenant with a small share yield", "[tenants]") {
-  TenantWorld world;
-  world.tenants->Admit(3, 0.4);
-  world.tenants->Admit(4, 0.6);
-  world.Get(3, "first");  // the law learns of the tenants at a look-up
-  world.asked.clear();
+  ThrottledWorld world;
+  SECTION("by the law") {}
+  SECTION("although its share was fixed") {
+    world.tenants->Admit(3, 1.0);
+    world.Get(2, NumberedKey(1));
+    world.asked.clear();
+  }
   world.On([&] {
-    const auto ignore = [](ErrorCode, const KeyMap::Entry&) {};
-    int key = 0;
-    for (const TenantId tenant : {3, 2, 4, 3})
-      world.map->Get(NumberedKey(key++), {.tenant = tenant}, ignore);
+    world.Ask(3, "a");
+    world.Ask(2, "b");
+    world.Ask(3, "c");
   });
   REQUIRE(world.asked.size() == 2);
-  CHECK(world.asked[0].tenants == std::vector<TenantId>{2, 4});
-  CHECK(world.asked[1].tenants == std::vector<TenantId>{3, 3});
+  CHECK(world.asked[0].keys == std::vector<std::string>{"b"});
+  CHECK(world.asked[1].keys == std::vector<std::string>{"a", "c"});
+}
+
+TEST_CASE("a small share by hand does not make a tenant yield that is alone", "[tenants]") {
+  TenantWorld world;
+  world.tenants->Admit(3, 0.0);
+  world.Get(3, "first");  // a map learns of shares at a look-up
+  world.asked.clear();
+  world.On([&] {
+    for (const TenantId tenant : {3, 2})
+      world.map->Get(NumberedKey(static_cast<int>(tenant)), {.tenant = tenant},
+                     [](ErrorCode, const KeyMap::Entry&) {});
+  });
+  CHECK(world.asked.size() == 1);
+}
+
+TEST_CASE("a read that yields is hastened by another tenant's", "[tenants]") {
+  ThrottledWorld world;
+  world.On([&] {
+    world.Ask(3, "a");
+    world.Ask(3, "b");
+    world.Ask(2, "b");
+    world.Ask(3, "b");
+  });
+  REQUIRE(world.asked.size() == 2);
+  CHECK(world.asked[0].keys == std::vector<std::string>{"b"});
+  CHECK(world.asked[1].keys == std::vector<std::string>{"a"});
 }
 
 TEST_CASE("what a throttled tenant reads ahead stays until it is used", "[tenants]") {

@@ -31,6 +31,8 @@ TEST_CASE("an option out of range is named", "[options]") {
       {"max_batch_bytes", [](EngineOptions& o) { o.lane.max_batch_bytes = 0; }},
       {"max_batches_in_flight", [](EngineOptions& o) { o.lane.max_batches_in_flight = 0; }},
       {"max_pending_reads", [](EngineOptions& o) { o.lane.max_pending_reads = 0; }},
+      {"yield_pause", [](EngineOptions& o) { o.lane.yield_pause = -1; }},
+      {"yield_pause", [](EngineOptions& o) { o.lane.yield_pause = 1001; }},
       {"max_reads_in_flight", [](EngineOptions& o) { o.lane.max_reads_in_flight = 0; }},
       {"attempt_timeout", [](EngineOptions& o) { o.lane.attempt_timeout = -1ms; }},
       {"retry_first", [](EngineOptions& o) { o.lane.retry_first = 0ms; }},

@@ -275,5 +275,70 @@ TEST_CASE("reads that yield are repeated, and expire, like others", "[read]") {
   CHECK(server.ReadDone(again.reads[0], {.states = {{}, {}}}).reads.empty());
 }
 
+TEST_CASE("the pause of reads that yield is short, though the store is slow", "[read]") {
+  EngineDriver server;
+  server.engine.Fetch({0, "y"}, 1, server.now, kYields);
+  server.engine.Fetch({0, "a"}, 2, server.now);
+  const Effects sent = server.Poll();
+  server.engine.Fetch({0, "z"}, 3, server.now, kYields);
+  server.PollAfter(5s);
+  server.ReadDone(sent.reads.at(1), {.states = {{}}});
+  CHECK(server.next == server.now + 100ms);
+}
+
+TEST_CASE("a read that yields and is overtaken is read again", "[read]") {
+  EngineDriver server;
+  server.engine.Fetch({0, "k"}, 1, server.now, kYields);
+  const ReadBatch stale = server.Poll().reads.at(0);
+  server.Put("k", "new");
+  server.Done(server.Poll().writes.at(0));
+  const Effects again = server.ReadDone(stale, {.states = {Stored("old", 5)}});
+  REQUIRE(again.reads == Reads{Read(3, {"k"})});
+  CHECK(server.ReadDone(again.reads[0], {.states = {Stored("new", 6)}}).fetched.size() == 1);
+}
+
+TEST_CASE("reads that yield end with the lane", "[read]") {
+  EngineDriver server;
+  server.engine.Fetch({0, "y"}, 1, server.now, kYields);
+  const ReadBatch read = server.Poll().reads.at(0);
+  server.engine.Fetch({0, "z"}, 2, server.now, kYields);
+  server.engine.Fence(server.now);
+  CHECK(server.Poll().fetched == Fetched{{1, Errc::kFenced, {}}, {2, Errc::kFenced, {}}});
+  CHECK(server.ReadDone(read, {.states = {{}}}).reads.empty());
+}
+
+TEST_CASE("a backlog of reads that yield leaves room for others", "[read]") {
+  EngineOptions options = Plain();
+  options.lane.max_pending_reads = 4;
+  EngineDriver server(options);
+  for (const FetchId id : {1, 2, 3})
+    server.engine.Fetch({0, "y" + std::to_string(id)}, id, server.now, kYields);
+  CHECK(server.Take().fetched == Fetched{{3, Errc::kPushedBack, {}}});
+  server.engine.Fetch({0, "a"}, 4, server.now);
+  server.engine.Fetch({0, "b"}, 5, server.now);
+  CHECK(server.Take().fetched.empty());
+}
+
+TEST_CASE("batches of reads that yield are small", "[read]") {
+  EngineOptions options = Plain();
+  std::size_t most = 0;
+  SECTION("as the policy wants") {
+    options.lane.read_policy = Unbatched{};
+    most = 1;
+  }
+  SECTION("a part of max_reads_in_flight") {
+    options.lane.max_reads_in_flight = 320;
+    most = 20;
+  }
+  SECTION("but not tiny") {
+    options.lane.max_reads_in_flight = 2;
+    most = 16;
+  }
+  EngineDriver server(options);
+  for (FetchId id = 1; id <= 100; ++id)
+    server.engine.Fetch({0, "y" + std::to_string(id)}, id, server.now, kYields);
+  CHECK(server.Poll().reads.at(0).keys.size() == most);
+}
+
 }  // namespace
 }  // namespace stout

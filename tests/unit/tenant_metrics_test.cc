@@ -15,7 +15,8 @@ TenantSnapshot Tenant(std::string name, double alone, double in_fact,
   return {.tenant = std::move(name),
           .cache = std::move(cache),
           .hit_rate_alone = alone,
-          .hit_rate = in_fact};
+          .hit_rate = in_fact,
+          .active = true};
 }
 
 std::string Crowded(std::vector<TenantSnapshot> tenants) {
@@ -33,6 +34,22 @@ TEST_CASE("tenants are crowded if their hot sets do not fit together", "[tenants
   CHECK(Crowded({Tenant("a", .95, .8), Tenant("b", .05, 0)}).empty());
   CHECK(Crowded({Tenant("a", .95, .8)}).empty());
   CHECK(Crowded({Tenant("a", .95, .8), Tenant("b", .95, .8, "store")}).empty());
+}
+
+TEST_CASE("tenants that are gone, or throttled by hand, crowd nobody", "[tenants]") {
+  std::vector<TenantSnapshot> tenants = {Tenant("a", .95, .8), Tenant("b", .95, .85)};
+  SECTION("gone") { tenants[1].active = false; }
+  SECTION("by hand") {
+    tenants[1].share = .1;
+    tenants[1].reasons["by hand"] = 1;
+  }
+  CHECK(Crowded(tenants).empty());
+}
+
+TEST_CASE("figures of a tenant without a name are left out", "[tenants]") {
+  std::vector<TenantSnapshot> all;
+  AddTenants({{.hits = 1}, {.hits = 1}}, {"default"}, "store", all);
+  CHECK(all.size() == 1);
 }
 
 TEST_CASE("the tenants of several caches are summed up by requests", "[tenants]") {

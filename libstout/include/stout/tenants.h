@@ -35,8 +35,9 @@ class Tenants {
   Tenants(const Tenants&) = delete;
   Tenants& operator=(const Tenants&) = delete;
 
-  /// Returns whether a text is a name that clients may use: 1 to 64 letters, digits, and any of
-  /// _-.:/@. Names are labels of metrics.
+  /// The names that clients may use. They are labels of metrics.
+  static constexpr std::string_view kNameRule = "1 to 64 letters, digits, and any of _-.:/@";
+  /// Returns whether a text is such a name.
   [[nodiscard]] static bool IsName(std::string_view text);
 
   /// Returns the tenant of this name, which is new or known. "" is another name of kDefault.

@@ -11,6 +11,8 @@ namespace {
 constexpr double kIdle = 4;
 // The weight of one request in the mean size of a key.
 constexpr double kSizeWeight = 1.0 / 256;
+// Reads of a tenant with a smaller share yield. Guess.
+constexpr double kYields = .5;
 
 }  // namespace
 
@@ -77,7 +79,10 @@ void Admission::SetWeight(TenantId tenant, double weight) {
 std::vector<TenantStats> Admission::Stats() const {
   std::vector<TenantStats> all;
   all.reserve(tenants_.size());
-  for (const Tenant& tenant : tenants_) all.push_back(tenant.stats);
+  for (const Tenant& tenant : tenants_) {
+    all.push_back(tenant.stats);
+    all.back().active = IsActive(tenant);
+  }
   return all;
 }
 
@@ -103,11 +108,17 @@ void Admission::Decide(Tenant& tenant) {
   TenantStats& stats = tenant.stats;
   stats.hit_rate_alone = tenant.hit_rate.value_or(0);
   stats.hit_rate = tenant.hit_rate_in_fact;
-  stats.share = tenant.by_hand.value_or(1);
-  stats.reason = tenant.by_hand    ? AdmissionReason::kByHand
-                 : tenant.hit_rate ? AdmissionReason::kBest
-                                   : AdmissionReason::kUnknown;
-  if (stats.reason != AdmissionReason::kBest) return;
+  stats.share = 1;
+  stats.reason = tenant.hit_rate ? AdmissionReason::kBest : AdmissionReason::kUnknown;
+  if (tenant.hit_rate) Compare(tenant);
+  tenant.yields = stats.share < kYields;
+  if (!tenant.by_hand) return;
+  stats.share = *tenant.by_hand;
+  stats.reason = AdmissionReason::kByHand;
+}
+
+void Admission::Compare(Tenant& tenant) {
+  TenantStats& stats = tenant.stats;
   for (const Tenant& other : tenants_) {
     if (&other == &tenant || !other.hit_rate || !IsActive(other)) continue;
     const double value = tenant.weight * *tenant.hit_rate;

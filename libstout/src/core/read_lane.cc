@@ -1,6 +1,7 @@
 #include "stout/core/read_lane.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <utility>
 
@@ -9,8 +10,12 @@
 namespace stout::internal {
 namespace {
 
-// Of LaneOptions::max_reads_in_flight, the part that is as many reads that yield.
+// A batch of reads that yield has at most a sixteenth of max_reads_in_flight, but this many keys in
+// any case. Guess: few enough to take little memory and time, enough to share a round trip.
 constexpr std::size_t kYieldingPart = 16;
+constexpr std::size_t kFewKeys = 16;
+// The longest pause. Guess: far less than a member's time-out or the deadline of a read.
+constexpr Duration kLongestYield = std::chrono::milliseconds(100);
 
 }  // namespace
 
@@ -34,7 +39,8 @@ void ReadLane::Fetch(KeyView key, FetchId fetch, TimePoint now, const FetchOptio
   ++fetches_;
   if (writes_.stopped() != Errc::kOk) {
     effects_.fetched.push_back({fetch, writes_.stopped(), {}});
-  } else if (waiting_ >= options_.max_pending_reads) {
+  } else if (waiting_ >= options_.max_pending_reads ||
+             (options.yields && yielding_.size() >= options_.max_pending_reads / 2)) {
     effects_.fetched.push_back({fetch, Errc::kPushedBack, {}});
   } else if (writes_.Contains(key)) {
     local_.push_back({std::string(key), fetch, options});
@@ -212,7 +218,8 @@ void ReadLane::Send(TimePoint now) {
 
 void ReadLane::SendYielding(TimePoint now) {
   const std::size_t limit =
-      std::min(options_.max_batch_items, options_.max_reads_in_flight / kYieldingPart);
+      std::min({options_.max_batch_items, decision_.max_items,
+                std::max(options_.max_reads_in_flight / kYieldingPart, kFewKeys)});
   Attempt* const attempt = Form(yielding_, limit, now);
   if (attempt == nullptr) return;
   attempt->yields = yielding_in_flight_ = true;
@@ -316,7 +323,7 @@ void ReadLane::Finish(Attempt attempt, ReadResult result, TimePoint now) {
   for (auto slot = unread.rbegin(); slot != unread.rend(); ++slot) {
     QueueOf(entries_[*slot]).push_front(*slot);
   }
-  if (was_held_back || !unread.empty()) pacer_.OnReopen(now);
+  if (was_held_back || (!attempt.yields && !unread.empty())) pacer_.OnReopen(now);
 }
 
 // Returns whether the lane may send again after it was held back.
@@ -331,7 +338,8 @@ bool ReadLane::Observe(const Attempt& attempt, TimePoint now) {
 
 void ReadLane::EndYielding(TimePoint now) {
   const double pause = static_cast<double>(beside_.count()) * options_.yield_pause;
-  yield_until_ = SaturatingAdd(now, Duration(static_cast<Duration::rep>(pause)));
+  const double most = static_cast<double>(kLongestYield.count());
+  yield_until_ = SaturatingAdd(now, Duration(static_cast<Duration::rep>(std::min(pause, most))));
 }
 
 // Records whether others were in flight until now.

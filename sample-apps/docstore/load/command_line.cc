@@ -80,9 +80,8 @@ void AddLoadOptions(CLI::App& app, LoadOptions& options, double& rate) {
   more.Parsed("--tenant", "The tenant of all requests. docstore-server needs --trust-tenant-header",
               "NAME", "", [&options](const std::string& text) {
                 options.tenant = text;
-                return Tenants::IsName(text)
-                           ? std::string()
-                           : "a name has 1 to 64 letters, digits, and any of _-.:/@";
+                return Tenants::IsName(text) ? std::string()
+                                             : fmt::format("a name has {}", Tenants::kNameRule);
               });
   more.Count("--documents", options.corpus.documents, 1, kMax, "Documents");
   more.Count("--sections", options.corpus.sections, 1, kMax, "Sections per document");

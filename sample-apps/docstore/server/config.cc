@@ -143,11 +143,7 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
   options.Group("Limits");
   options.Bytes("--cache-bytes", config.documents.map.cache_bytes, 1 << 20,
                 "Memory for documents over all shards, also for requested ids that do not exist");
-  options.Number(
-      "--yield-pause", lane.yield_pause, 0, 1000,
-      "Reads of the store for a tenant with a share below one half pause this many times "
-      "as long as other reads were in flight beside them");
-  program::AddTenantOptions(options, std::string(kTenantField), config.tenants);
+  program::AddTenantOptions(options, std::string(kTenantField), config.tenants, lane.yield_pause);
   options.Flag("--trust-tenant-header", config.trust_tenant_field,
                "The header Docstore-Tenant of a request names its tenant. Without this, it is "
                "ignored, because clients can forge it: set it if a proxy writes the header");

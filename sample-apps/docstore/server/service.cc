@@ -42,7 +42,7 @@ void Service::HandleDocument(const Route& route, http::Request request, http::Re
     if (!Tenants::IsName(request.tenant)) {
       return respond(
           http::MakeError(400, fmt::format("the value of {} is no name of a tenant", kTenantField),
-                          "use 1 to 64 letters, digits, and any of _-.:/@"));
+                          fmt::format("send one header with {}", Tenants::kNameRule)));
     }
     tenant = tenants_->IdOf(request.tenant);
   }
@@ -59,10 +59,12 @@ std::vector<monitor::TenantSnapshot> Service::TenantsOf(
     const std::vector<ShardSnapshot>& shards) const {
   std::vector<monitor::TenantSnapshot> all;
   if (tenants_ == nullptr) return all;
-  const std::vector<std::string> names = tenants_->Names();
+  std::vector<TenantStats> of_store;
+  if (store_ != nullptr) of_store = store_->CachedByTenant();
+  const std::vector<std::string> names = tenants_->Names();  // after the figures: all are in
   for (const ShardSnapshot& shard : shards)
     monitor::AddTenants(shard.tenants, names, "records", all);
-  if (store_ != nullptr) monitor::AddTenants(store_->CachedByTenant(), names, "store", all);
+  monitor::AddTenants(of_store, names, "store", all);
   monitor::MarkCrowded(all);
   return all;
 }

@@ -36,8 +36,9 @@ void BlowfishStore::Engine::Obey(std::shared_ptr<const Tenants> tenants) {
 std::vector<std::string> BlowfishStore::Engine::SplitByTenant(const ReadBatch& batch,
                                                               blowfish::client::Split* split) {
   std::vector<std::string> names;
+  if (!is_node_) return names;
   const std::lock_guard lock(mutex_);
-  if (!is_node_ || tenants_ == nullptr) return names;
+  if (tenants_ == nullptr) return names;
   has_tenants_ = has_tenants_ || !batch.tenants.empty();
   if (!has_tenants_) return names;
   for (const TenantId tenant : blowfish::client::SplitByTenant(batch.tenants, split))

@@ -46,6 +46,8 @@ struct TenantStats {
   double hit_rate_alone = 0;  ///< that it would have alone; 0 before its first window ends
   double hit_rate = 0;        ///< that it has; as hit_rate_alone, of the last windows
 
+  bool active = false;  ///< it was, not long ago
+
   bool operator==(const TenantStats&) const = default;
 };
 
@@ -112,9 +114,9 @@ class Admission {
   }
 
   /// Returns whether the tenant's reads of the store should yield to those of others: its share is
-  /// below one half.
+  /// below one half, or would be if it were not fixed.
   [[nodiscard]] bool Yields(TenantId tenant) const {
-    return tenant < tenants_.size() && tenants_[tenant].stats.share < kYields;
+    return tenant < tenants_.size() && tenants_[tenant].yields;
   }
 
   /// Fixes a tenant's share; nullopt leaves it to the law again.
@@ -126,8 +128,6 @@ class Admission {
   [[nodiscard]] std::vector<TenantStats> Stats() const;
 
  private:
-  static constexpr double kYields = .5;
-
   struct Tenant {
     explicit Tenant(std::size_t sampled_keys) : ghost(sampled_keys) {}
 
@@ -142,6 +142,7 @@ class Admission {
     double recent = 0;       // requests, those long ago count less
     std::optional<double> by_hand;
     double weight = 1;
+    bool yields = false;
     TenantStats stats;
   };
 
@@ -149,6 +150,7 @@ class Admission {
   void EndWindow(Tenant& tenant);
   void Decide();
   void Decide(Tenant& tenant);
+  void Compare(Tenant& tenant);
   [[nodiscard]] bool IsActive(const Tenant& tenant) const;
   [[nodiscard]] double Keys() const;
 

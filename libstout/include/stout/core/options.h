@@ -23,8 +23,8 @@ struct LaneOptions {
   /// The same for batches of reads.
   Policy read_policy = Natural{.window = 4};
   /// Reads that yield are sent one batch at a time, beside the batches of other reads. Then they
-  /// pause for this many times as long as other reads were in flight beside that batch. In [0,
-  /// 1000].
+  /// pause: for the time that other reads were in flight beside that batch, times this factor, at
+  /// most 100 ms. In [0, 1000]. Measured: 6 leaves a popular tenant 0.9 of its rate.
   double yield_pause = 6;
 
   /// Commits batches one after another, each whole. After a crash the store then holds a prefix of
@@ -45,12 +45,13 @@ struct LaneOptions {
   std::size_t max_batch_items = 4096;
   /// Bytes in a batch, keys and values. A single state beyond it is refused (kTooLarge). >= 1.
   std::size_t max_batch_bytes = std::size_t{8} << 20;
-  /// Write batches in flight; the same for read batches. >= 1.
+  /// Write batches in flight; the same for read batches, without that of reads that yield. >= 1.
   std::size_t max_batches_in_flight = 64;
   /// Fetches that may wait, beyond which a further one fails with kPushedBack. >= 1.
   std::size_t max_pending_reads = 1'000'000;
   /// Keys in the read batches that the store has not answered. It bounds the number of values that
-  /// reads bring into memory at once. Further fetches wait. >= 1.
+  /// reads bring into memory at once. Further fetches wait. Reads that yield add a sixteenth at
+  /// most, or 16. >= 1.
   std::size_t max_reads_in_flight = 4096;
 
   // --- Failure -------------------------------------------------------------------------------

@@ -30,7 +30,8 @@ namespace stout::internal {
 /// fails with kDeadline; fetches that joined it later fail with it.
 ///
 /// Reads that yield are sent in batches of their own. One of these is in flight at a time, beside
-/// the batches that the policy allows, so that neither kind of read can keep the other waiting.
+/// the batches that the policy allows. So other reads do not queue behind them, and they do not
+/// starve.
 ///
 /// Owner: an Engine.   Threads: none of its own.
 class ReadLane {
@@ -135,13 +136,13 @@ class ReadLane {
   std::size_t waiting_ = 0;   // fetches
   std::vector<Local> local_;  // to be served from the application at the next Poll
   std::deque<Slot> ready_;
-  std::deque<Slot> yielding_;  // as ready_
+  std::deque<Slot> yielding_;  // the same for reads that yield
   std::deque<Age> ages_;       // oldest first; may name entries that are gone
   InFlight<Attempt> attempts_;
   std::size_t reading_ = 0;  // keys in them, without those that yield
   bool yielding_in_flight_ = false;
-  Duration beside_ = {};    // that others were in flight since it was sent
-  TimePoint beside_until_;  // what beside_ covers
+  Duration beside_ = {};    // time for which others were in flight, too
+  TimePoint beside_until_;  // the end of the time that beside_ has counted
   TimePoint yield_until_ = TimePoint::min();
   Pacer pacer_;
   HoldBack hold_;
