@@ -367,5 +367,38 @@ TEST_CASE("trouble names what a map cannot be opened with", "[replicated]") {
   CHECK(world.Await([&](auto done) { map.Open(std::move(done)); }) == Errc::kBadOptions);
 }
 
+// Options with which a store may be silent for long.
+ReplicatedMapOptions Patient() {
+  ReplicatedMapOptions options = ReplicaWorld::Quick();
+  options.engine.lane.attempt_timeout = options.member_timeout = std::chrono::seconds(10);
+  return options;
+}
+
+TEST_CASE("a read of members that yields is hastened by one that does not", "[replicated]") {
+  ReplicaWorld world;
+  ReplicatedMap& map = world.Open(Patient());
+  for (const auto& store : world.stores) store->Shut();
+  const auto reads = [&] {
+    std::size_t all = 0;
+    for (const auto& store : world.stores) all += store->reads();
+    return all;
+  };
+  int answered = 0;
+  const auto get = [&](const std::string& key, const FetchOptions& options) {
+    world.On(map, [&] {
+      map.Get(key, options, [&](ErrorCode ec, const ReplicatedMap::Entry&) { answered += !ec; });
+    });
+    world.Turn();
+  };
+  for (int i = 0; i < 9; ++i) get("y" + std::to_string(i), {.yields = true});
+  const std::size_t before = reads();
+  get("k", {.yields = true});
+  CHECK(reads() == before);  // each member has a batch of reads that yield
+  get("k", {});
+  CHECK(reads() == before + 1);
+  for (const auto& store : world.stores) store->Open();
+  world.RunUntil([&] { return answered == 11; });
+}
+
 }  // namespace
 }  // namespace stout
