@@ -5,7 +5,7 @@
 #
 # Then over PostgreSQL and a blowfish-server, and in a docstore-server by HTTP. Writes 2 GB to a
 # directory that it removes at the end. Prints a table. Writes all figures to
-# bench/results/tenants.json, the table to tenants.txt, and a plot to tenants.svg. README.md
+# bench/results/tenants.json, the table to tenants.txt, and plots to tenants*.svg. README.md
 # describes the method.
 set -euo pipefail
 
@@ -63,18 +63,24 @@ say 'writing the records'
 "$bin/tenant-bench" --rocksdb "$scratch/db" "${store[@]}" --fill
 # measure SCENARIO SIDE OPTION...
 measure() {
-  say "$1, $2"
+  say "$*"
   "$bin/tenant-bench" --rocksdb "$scratch/db" "${store[@]}" "${trial[@]}" --scenario "$1" \
     --side "${@:2}" >>"$scratch/runs"
 }
-for scenario in alone move-alone other-alone; do
+for scenario in alone half-alone move-alone other-alone scans-alone; do
   for side in default adaptive map records; do measure "$scenario" "$side"; done
 done
 for scenario in uniform skewed scans loop move popular; do
-  for side in default adaptive map records; do measure "$scenario" "$side"; done
+  for side in default adaptive; do measure "$scenario" "$side"; done
+  for side in map records; do
+    measure "$scenario" "$side" --samples "$scratch/footprint.$scenario.$side"
+  done
   measure "$scenario" records --yield-pause 0
   for share in 0.1 0.01; do measure "$scenario" static --share "$share"; done
 done
+
+# Figures 3 and 4 of the paper: the other tenant is throttled by hand.
+for share in 0.95 0.65 0.35; do measure uniform static --share "$share"; done
 
 # measure_over STORE_URL: in a map before a store with a cache of its own.
 measure_over() {
@@ -110,4 +116,7 @@ jq -s --arg commit "$commit" --arg machine "$machine" --argjson cpus "$(nproc)" 
 jq -rf "$here/table.jq" "$results/tenants.json" | tee "$results/tenants.txt"
 jq -rf "$here/bars.jq" "$results/tenants.json" >"$scratch/bars"
 gnuplot -e "data='$scratch/bars'; out='$results/tenants.svg'" "$here/tenants.gp"
+jq -rf "$here/throttle.jq" "$results/tenants.json" >"$scratch/throttle"
+gnuplot -e "data='$scratch/throttle'; out='$results/tenants-throttle.svg'" "$here/throttle.gp"
+gnuplot -e "data='$scratch/footprint.uniform'; out='$results/tenants-footprint.svg'" "$here/footprint.gp"
 say "$(cd "$results" && pwd)/tenants.json"

@@ -6,6 +6,7 @@
 #include <boost/asio/thread_pool.hpp>
 #include <cstdlib>
 #include <exception>
+#include <fstream>
 #include <future>
 #include <initializer_list>
 #include <iterator>
@@ -47,6 +48,7 @@ struct Settings {
   std::size_t threads = 16;
   std::size_t warm = 400'000;
   std::size_t together = 400'000;
+  std::string samples;
   bool fill = false;
 };
 
@@ -130,6 +132,8 @@ Trial MakeTrial(const Settings& settings) {
     trial.tenants.push_back(tenant("popular too", popular));
   } else if (scenario == "other-alone") {
     trial.tenants = {tenant("uniform", {.kind = Kind::kUniform, .keys = data})};
+  } else if (scenario == "scans-alone") {
+    trial.tenants = {tenant("scans", {.kind = Kind::kScans, .keys = data})};
   }
   if (scenario == "move" || scenario == "move-alone") {
     // From 50,000 requests after the move on.
@@ -159,23 +163,34 @@ void Print(const Settings& settings, const std::vector<TenantResult>& results) {
 }
 
 void Measure(const Settings& settings) {
+  // The hot set has the same size in half of the cache.
+  const std::size_t cache_bytes = settings.cache / (settings.scenario == "half-alone" ? 2 : 1);
   const bool map = settings.side == "records" || settings.side == "map";
   // The index of RocksDB takes about an eighth of the cache.
-  const std::size_t blocks = !settings.store.empty() ? 0
-                             : map                   ? settings.cache / 6
-                                                     : settings.cache;
+  std::size_t blocks = map ? cache_bytes / 6 : cache_bytes;
+  if (!settings.store.empty()) blocks = 0;
   asio::thread_pool threads(1);
   const auto store = Open(settings, blocks, threads);
   const auto tenants = std::make_shared<Tenants>();
   store->Obey(tenants);
-  const Trial trial = MakeTrial(settings);
+  Trial trial = MakeTrial(settings);
+  std::ofstream samples;
+  if (!settings.samples.empty()) {
+    samples.open(settings.samples);
+    if (!samples) throw std::runtime_error("cannot write " + settings.samples);
+    trial.sample = [&](std::uint64_t requests, const std::vector<TenantStats>& of) {
+      samples << requests;
+      for (TenantId t = 0; t < trial.tenants.size(); ++t)
+        samples << ' ' << (t < of.size() ? of[t].bytes : 0) / double{1 << 20};
+      samples << '\n';
+    };
+  }
   if (settings.side != "adaptive" && settings.side != "records") {
     for (TenantId t = 0; t < trial.tenants.size(); ++t)
       tenants->Admit(t, t > 0 && settings.side == "static" ? settings.share : 1);
   }
-  const auto cache =
-      map ? MakeMapCache(*store, settings.cache - blocks, settings.yield_pause, tenants)
-          : MakeStoreCache(*store);
+  const auto cache = map ? MakeMapCache(*store, cache_bytes - blocks, settings.yield_pause, tenants)
+                         : MakeStoreCache(*store);
   Print(settings, Run(trial, *cache));
 }
 
@@ -197,11 +212,13 @@ int Main(int argc, const char* const* argv) {
     for (const char* const word : all) pairs.emplace_back(word, word);
     return pairs;
   };
-  options.Choice("--scenario", settings.scenario,
-                 words({"alone", "uniform", "skewed", "scans", "loop", "popular", "move",
-                        "move-alone", "other-alone"}),
-                 "What reads beside the popular tenant. move: uniform, and the hot set changes; "
-                 "other-alone: uniform alone");
+  options.Choice(
+      "--scenario", settings.scenario,
+      words({"alone", "uniform", "skewed", "scans", "loop", "popular", "move", "move-alone",
+             "other-alone", "scans-alone", "half-alone"}),
+      "What reads beside the popular tenant. move: uniform, and the hot set changes; "
+      "other-alone, scans-alone: these without it; half-alone: the popular one in half of the "
+      "cache");
   options.Choice("--side", settings.side,
                  words({"default", "static", "adaptive", "map", "records"}),
                  "Who may fill the cache. default: all; static: the other tenant by --share; map: "
@@ -216,6 +233,8 @@ int Main(int argc, const char* const* argv) {
                 "Requests of the popular tenant before the other begins");
   options.Count("--together", settings.together, 2, 1'000'000'000,
                 "Requests of the popular tenant beside the other. The second half is measured");
+  options.Text("--samples", settings.samples,
+               "Write what each tenant has of the map's memory, in MiB, a hundred times", "FILE");
   try {
     app.parse(argc, argv);
     if (settings.directory.empty() == settings.store.empty())

@@ -114,15 +114,27 @@ std::vector<TenantResult> Run(const Trial& trial, SharedCache& cache) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   };
+  const auto wait_for = [&](std::uint64_t requests) {
+    wait_until([&] { return first.requests() >= requests; });
+  };
   first.Start();
-  wait_until([&] { return first.requests() >= trial.warm; });
+  wait_for(trial.warm);
   const std::uint64_t begin = first.requests();
+  const auto sample_until = [&](std::uint64_t from, std::uint64_t to) {
+    const std::uint64_t step = std::max<std::uint64_t>(1, trial.together / 100);
+    for (std::uint64_t at = from; trial.sample && at < to; at += step) {
+      wait_for(begin + at);
+      trial.sample(at, cache.Stats());
+    }
+    wait_for(begin + to);
+  };
   if (trial.move) first.Move();
   for (std::size_t t = 1; t < tenants.size(); ++t) tenants[t].Start();
-  wait_until([&] { return first.requests() >= begin + trial.together - trial.measured; });
+  const std::uint64_t settled = trial.together - trial.measured;
+  sample_until(0, settled);
   const auto before = cache.Stats();
   for (Tenant& tenant : tenants) tenant.BeginToMeasure();
-  wait_until([&] { return first.requests() >= begin + trial.together; });
+  sample_until(settled, trial.together);
   const auto after = cache.Stats();
   std::vector<TenantResult> results;
   for (std::size_t t = 0; t < tenants.size(); ++t) {

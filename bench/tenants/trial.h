@@ -53,6 +53,8 @@ struct Trial {
   std::uint64_t together = 0;
   std::uint64_t measured = 0;  ///< the last of `together`
   bool move = false;           ///< the first tenant reads other keys once the others begin
+  /// Gets figures of all tenants after each hundredth of `together`. May be empty.
+  std::function<void(std::uint64_t requests, const std::vector<TenantStats>& tenants)> sample{};
 };
 
 struct TenantResult {

@@ -437,7 +437,7 @@ stout_mutant(read_without_back_off src/core/read_lane.cc
   NEW [[if (ready_.empty()) return false;]])
 
 stout_mutant(read_window_ignored src/core/read_lane.cc
-  OLD [[  return HasRoom(attempts_.size(), reading_) && now >= NextByPolicy();]]
+  OLD [[  return HasRoom(others_in_flight(), reading_) && now >= NextByPolicy();]]
   NEW [[  return now >= NextByPolicy();]])
 
 stout_mutant(full_read_wakes_late src/core/read_lane.cc
