@@ -445,7 +445,7 @@ stout_mutant(full_read_wakes_late src/core/read_lane.cc
   NEW [[std::max(pacer_.NextSend(decision_, hold_.until()), hold_.until())]])
 
 stout_mutant(missed_tick_of_reads_is_made_up_for src/core/read_lane.cc
-  OLD [[  if (was_held_back || decision_.tick != tick) pacer_.OnReopen(now);]]
+  OLD [[  if (was_held_back || (!attempt.yields && !unread.empty())) pacer_.OnReopen(now);]]
   NEW [[]])
 
 stout_mutant(gap_of_reads_ignored src/core/read_lane.cc
