@@ -343,7 +343,7 @@ void World::Fetch(KeyId key) {
   trace_.Add(agenda_.now(), "fetch", id, key);
   fetching_[id] = key;
   server_->witness.OnFetch(id, key);
-  server_->engine.Fetch(Ref(key), id, ServerTime(), {.yields = id % 3 == 0});
+  server_->engine.Fetch(Ref(key), id, ServerTime());
   Take();
 }
 
