@@ -46,7 +46,8 @@ ErrorCode Judge(unsigned status) {
 RemoteServer::RemoteServer(asio::io_context& context, asio::ip::tcp::endpoint server,
                            Range documents, std::size_t value_bytes, std::size_t connections)
     : documents_(documents),
-      writer_({.documents = documents.first + documents.count}, Authority(server), value_bytes) {
+      writer_({.documents = documents.first + documents.count}, Authority(server), "",
+              value_bytes) {
   Owner& self = *this;
   for (std::size_t i = 0; i < connections; ++i) {
     connections_.push_back(std::make_unique<load::Connection>(context, server, kPipeline, i, self));
