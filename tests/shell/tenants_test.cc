@@ -169,7 +169,7 @@ TEST_CASE("the reads of a tenant with a small share yield", "[tenants]") {
   ThrottledWorld world;
   SECTION("by the law") {}
   SECTION("although its share was fixed") {
-    world.tenants->Admit(3, 1.0);
+    world.tenants->Admit(3, 0.1);
     world.Get(2, NumberedKey(1));
     world.asked.clear();
   }
@@ -192,6 +192,18 @@ TEST_CASE("a small share by hand does not make a tenant yield that is alone", "[
     for (const TenantId tenant : {3, 2})
       world.map->Get(NumberedKey(static_cast<int>(tenant)), {.tenant = tenant},
                      [](ErrorCode, const KeyMap::Entry&) {});
+  });
+  CHECK(world.asked.size() == 1);
+}
+
+TEST_CASE("a tenant that is admitted by hand does not yield", "[tenants]") {
+  ThrottledWorld world;
+  world.tenants->Admit(3, 1.0);
+  world.Get(2, NumberedKey(1));
+  world.asked.clear();
+  world.On([&] {
+    world.Ask(3, "a");
+    world.Ask(2, "b");
   });
   CHECK(world.asked.size() == 1);
 }

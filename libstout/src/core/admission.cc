@@ -111,7 +111,7 @@ void Admission::Decide(Tenant& tenant) {
   stats.share = 1;
   stats.reason = tenant.hit_rate ? AdmissionReason::kBest : AdmissionReason::kUnknown;
   if (tenant.hit_rate) Compare(tenant);
-  tenant.yields = stats.share < kYields;
+  tenant.yields = std::max(stats.share, tenant.by_hand.value_or(0)) < kYields;
   if (!tenant.by_hand) return;
   stats.share = *tenant.by_hand;
   stats.reason = AdmissionReason::kByHand;

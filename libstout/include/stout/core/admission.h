@@ -113,8 +113,8 @@ class Admission {
     return tenant >= tenants_.size() || uniform < tenants_[tenant].stats.share;
   }
 
-  /// Returns whether the tenant's reads of the store should yield to those of others: its share is
-  /// below one half, or would be if it were not fixed.
+  /// Returns whether the tenant's reads of the store should yield to those of others: the law gives
+  /// it a share below one half, and so does who has fixed it.
   [[nodiscard]] bool Yields(TenantId tenant) const {
     return tenant < tenants_.size() && tenants_[tenant].yields;
   }
