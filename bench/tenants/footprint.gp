@@ -7,7 +7,7 @@ set border 3 linecolor "gray40"
 set tics nomirror
 set grid ytics linecolor "gray88" linetype 1
 set yrange [0:*]
-set xlabel "requests of the popular tenant, thousands, since the other began"
+set xlabel "thousands of popular requests since the other began"
 set ylabel "MiB"
 set key outside top horizontal
 set multiplot layout 1,2

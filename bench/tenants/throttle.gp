@@ -9,7 +9,7 @@ set grid ytics linecolor "gray88" linetype 1
 set logscale x
 set xrange [0.008:1.2]
 set yrange [0:*]
-set xlabel "share of the other tenant's misses that may fill the cache"
+set xlabel "share of the other's misses admitted"
 set key outside top horizontal
 set multiplot layout 1,2
 set ylabel "hit rate"
