@@ -41,7 +41,7 @@ http::Labels LabelsOf(const TenantSnapshot& tenant) {
 
 // A tenant that would hit so often alone has a hot set. Guess.
 constexpr double kPopular = .5;
-// It misses room if it hits so much less. Guess: more than the law lets a tenant lose.
+// A tenant is crowded if it hits this much less than alone. Guess: more than the law lets one lose.
 constexpr double kClearly = .05;
 constexpr auto kAgain = std::chrono::hours(1);
 

@@ -36,7 +36,7 @@ class YieldingReads {
       Step();
       Poll();
     }
-    // Whatever happened before, all fetches end soon once the store answers.
+    // All fetches end soon once the store answers, whatever happened before.
     for (int step = 0; step < 400 && !waiting_.empty(); ++step) {
       now_ += 25ms;
       while (!reads_.empty()) Answer(0, Errc::kOk);

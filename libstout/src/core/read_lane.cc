@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <utility>
 
 #include "core/hash.h"
@@ -15,7 +14,7 @@ namespace {
 constexpr std::size_t kYieldingPart = 16;
 constexpr std::size_t kFewKeys = 16;
 // The longest pause. Guess: far less than a member's time-out or the deadline of a read.
-constexpr Duration kLongestYield = std::chrono::milliseconds(100);
+constexpr Duration kLongestYieldPause = std::chrono::milliseconds(100);
 
 }  // namespace
 
@@ -207,7 +206,7 @@ void ReadLane::Send(TimePoint now) {
   const std::size_t limit = std::min(
       {options_.max_batch_items, decision_.max_items, options_.max_reads_in_flight - reading_});
   const std::size_t in_flight = others_in_flight();
-  Attempt* const attempt = Form(ready_, limit, now);
+  Attempt* const attempt = SendFirst(ready_, limit, now);
   if (attempt == nullptr) return;
   attempt->sample.spacing = pacer_.SinceLastSend(now);
   attempt->sample.in_flight = in_flight + 1;
@@ -220,7 +219,7 @@ void ReadLane::SendYielding(TimePoint now) {
   const std::size_t limit =
       std::min({options_.max_batch_items, decision_.max_items,
                 std::max(options_.max_reads_in_flight / kYieldingPart, kFewKeys)});
-  Attempt* const attempt = Form(yielding_, limit, now);
+  Attempt* const attempt = SendFirst(yielding_, limit, now);
   if (attempt == nullptr) return;
   attempt->yields = yielding_in_flight_ = true;
   beside_ = {};
@@ -228,7 +227,7 @@ void ReadLane::SendYielding(TimePoint now) {
 }
 
 // Sends the first keys of a queue. Returns null if all of them had become dirty.
-ReadLane::Attempt* ReadLane::Form(std::deque<Slot>& queue, std::size_t limit, TimePoint now) {
+ReadLane::Attempt* ReadLane::SendFirst(std::deque<Slot>& queue, std::size_t limit, TimePoint now) {
   ReadBatch batch{.id = ++last_batch_, .lane = id_, .keys = {}};
   Attempt attempt{.id = batch.id, .slots = {}, .yields = false, .sample = {}};
   limit = std::max<std::size_t>(1, limit);
@@ -291,7 +290,7 @@ void ReadLane::Finish(Attempt attempt, ReadResult result, TimePoint now) {
   if (attempt.yields) yielding_in_flight_ = false;
   CountBeside(!attempt.yields || others_in_flight() > 0, now);
   if (attempt.yields) {
-    EndYielding(now);
+    SetPause(now);
   } else {
     was_held_back = Observe(attempt, now);
   }
@@ -336,9 +335,9 @@ bool ReadLane::Observe(const Attempt& attempt, TimePoint now) {
   return had_no_room || decision_.tick != tick;
 }
 
-void ReadLane::EndYielding(TimePoint now) {
+void ReadLane::SetPause(TimePoint now) {
   const double pause = static_cast<double>(beside_.count()) * options_.yield_pause;
-  const double most = static_cast<double>(kLongestYield.count());
+  const double most = static_cast<double>(kLongestYieldPause.count());
   yield_until_ = SaturatingAdd(now, Duration(static_cast<Duration::rep>(std::min(pause, most))));
 }
 

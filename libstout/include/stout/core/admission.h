@@ -44,9 +44,8 @@ struct TenantStats {
   double share = 1;       ///< of its misses that may enter the cache when it is full
   AdmissionReason reason = AdmissionReason::kUnknown;
   double hit_rate_alone = 0;  ///< that it would have alone; 0 before its first window ends
-  double hit_rate = 0;        ///< that it has; as hit_rate_alone, of the last windows
-
-  bool active = false;  ///< it was, not long ago
+  double hit_rate = 0;        ///< that it has in fact, over the last windows
+  bool active = false;        ///< it has made requests recently
 
   bool operator==(const TenantStats&) const = default;
 };
@@ -114,7 +113,7 @@ class Admission {
   }
 
   /// Returns whether the tenant's reads of the store should yield to those of others: the law gives
-  /// it a share below one half, and so does who has fixed it.
+  /// it a share below one half, and no larger one is fixed.
   [[nodiscard]] bool Yields(TenantId tenant) const {
     return tenant < tenants_.size() && tenants_[tenant].yields;
   }

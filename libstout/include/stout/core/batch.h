@@ -54,8 +54,8 @@ struct FetchOptions {
   /// The request uses the key later: the state stays in memory until a Peek that is `counted` and
   /// not `ahead`, unless memory is short.
   bool ahead = false;
-  /// The read lets others go first: see LaneOptions::yield_pause. A map sets it for tenants that
-  /// Admission::Yields.
+  /// The read lets others go first: see LaneOptions::yield_pause. Maps set it as Admission::Yields
+  /// says.
   bool yields = false;
 };
 

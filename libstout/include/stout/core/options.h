@@ -24,7 +24,7 @@ struct LaneOptions {
   Policy read_policy = Natural{.window = 4};
   /// Reads that yield are sent one batch at a time, beside the batches of other reads. Then they
   /// pause: for the time that other reads were in flight beside that batch, times this factor, at
-  /// most 100 ms. In [0, 1000]. Measured: 6 leaves a popular tenant 0.9 of its rate.
+  /// most 100 ms. In [0, 1000]. Measured in bench/tenants.
   double yield_pause = 6;
 
   /// Commits batches one after another, each whole. After a crash the store then holds a prefix of

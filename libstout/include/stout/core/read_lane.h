@@ -107,7 +107,7 @@ class ReadLane {
   void TimeOutAttempts(TimePoint now);
   void Finish(Attempt attempt, ReadResult result, TimePoint now);
   [[nodiscard]] bool Observe(const Attempt& attempt, TimePoint now);
-  void EndYielding(TimePoint now);
+  void SetPause(TimePoint now);
   void CountBeside(bool others, TimePoint now);
   [[nodiscard]] std::size_t others_in_flight() const {
     return attempts_.size() - (yielding_in_flight_ ? 1 : 0);
@@ -118,7 +118,7 @@ class ReadLane {
   [[nodiscard]] TimePoint NextYielding() const;
   void Send(TimePoint now);
   void SendYielding(TimePoint now);
-  [[nodiscard]] Attempt* Form(std::deque<Slot>& queue, std::size_t limit, TimePoint now);
+  [[nodiscard]] Attempt* SendFirst(std::deque<Slot>& queue, std::size_t limit, TimePoint now);
 
   const LaneOptions& options_;
   Duration deadline_;
