@@ -62,14 +62,12 @@ const ValueCache::Entry* ValueCache::Use(KeyView key, const FetchOptions& option
   const auto found = nodes_.find(key);
   if (found == nodes_.end()) return nullptr;
   Node& node = found->second;
-  if (!options.counted) {
-    Observe(node, options.tenant, true);
+  if (!options.counted) Observe(node, options.tenant, true);
+  if (node.is_guest && (options.counted || !Admits(options.tenant))) {
+    if (!options.ahead) MoveToGuests(node);
+  } else if (!options.counted) {
     order_.Use(node);
-    node.is_guest = node.segment == Node::Segment::kGuest;
-  } else if (node.is_guest && !options.ahead) {
-    order_.Remove(node);
-    node.segment = Node::Segment::kGuest;
-    order_.Insert(node);
+    node.is_guest = false;
   }
   return &node.entry;
 }
@@ -110,10 +108,16 @@ ValueCache::Node& ValueCache::Set(KeyView key, Entry entry) {
 void ValueCache::Enter(Node& node, const FetchOptions& options) {
   if (!options.counted) Observe(node, options.tenant, false);
   Stay(node);
-  node.is_guest = full() && !admission_.Admits(options.tenant, random_.Unit());
+  node.is_guest = full() && !Admits(options.tenant);
   // Guests that were used are evicted first. So those that are read ahead displace others only
   // until there are as many guests as the tenant reads ahead.
   if (node.is_guest && !options.ahead) node.segment = Node::Segment::kGuest;
+}
+
+void ValueCache::MoveToGuests(Node& node) {
+  order_.Remove(node);
+  node.segment = Node::Segment::kGuest;
+  order_.Insert(node);
 }
 
 void ValueCache::Stay(Node& node) {

@@ -46,8 +46,8 @@ class Ledger {
 /// never dropped: `is_dirty(KeyView)` reports them.
 ///
 /// Tenants share it. Once it is full, Admission decides which states that are read may enter;
-/// others are guests. Changes always enter. Each state is in the account of the tenant that used it
-/// last.
+/// others are guests, and it decides again when a guest is used. Changes always enter. Each state
+/// is in the account of the tenant that used it last.
 ///
 /// Absent keys are remembered too: asking twice reads the store once.
 /// Owner: a map.   Threads: none of its own; values may be released on any thread.
@@ -139,6 +139,8 @@ class ValueCache {
   // Returns the key's node, which is in no order.
   Node& Set(KeyView key, Entry entry);
   void Enter(Node& node, const FetchOptions& options);
+  [[nodiscard]] bool Admits(TenantId tenant) { return admission_.Admits(tenant, random_.Unit()); }
+  void MoveToGuests(Node& node);
   static void Stay(Node& node);
   void Observe(Node& node, TenantId tenant, bool hit);
   void Account(Node& node, TenantId tenant);

@@ -56,7 +56,7 @@ TEST_CASE("admission: a hot set keeps its hit rate beside all kinds of reads", "
   const double alone = Run({kHot})[0];
   CHECK(alone > .97);
   const auto [other, of_alone, of_alone_4] = GENERATE(table<Reads, double, double>(
-      {{kUniform, .98, .96}, {kScans, .98, .92}, {kLoop, .98, .96}, {kSkewed, .96, .89}}));
+      {{kUniform, .98, .97}, {kScans, .98, .95}, {kLoop, .98, .97}, {kSkewed, .97, .96}}));
   CAPTURE(static_cast<int>(other.kind), other.skew);
   CHECK(Lru({kHot, other})[0] < .82 * alone);  // what the law is for
   CHECK(Run({kHot, other})[0] > of_alone * alone);
@@ -78,14 +78,15 @@ TEST_CASE("admission: a tenant that is alone is admitted, whatever its hit rate"
 TEST_CASE("admission: hot sets that do not fit share the cache", "[admission]") {
   Cache half(kKeys / 2, Order::kSegmented, AdmissionOptions());
   const double fair = HitRates(half, {kHot}, kPlan)[0];
-  const auto rate = GENERATE(1, 4);
+  const auto rate = GENERATE(1, 4, 15);
   CAPTURE(rate);
   const std::vector<Reads> tenants{kHot, Faster(kHot, rate)};
   const auto lru = Lru(tenants);
   const auto hits = Run(tenants);
   CHECK(hits[0] > .9 * fair);
   CHECK(hits[1] > .9 * fair);
-  CHECK(hits[0] + rate * hits[1] > lru[0] + rate * lru[1]);
+  CHECK(hits[0] + hits[1] > lru[0] + lru[1]);
+  CHECK(hits[0] + rate * hits[1] > .985 * (lru[0] + rate * lru[1]));
 }
 
 TEST_CASE("admission: a small hot set that is in memory makes nobody yield", "[admission]") {
@@ -132,13 +133,14 @@ TEST_CASE("admission: without the law's power the hot set is displaced", "[admis
   CHECK(Run({kHot, Faster(kUniform, 4)}, kPlan, Order::kSegmented, none)[0] < .85 * alone);
 }
 
-TEST_CASE("admission: on random mixes it costs few tenants much, and all together nothing",
+TEST_CASE("admission: on random mixes it costs few tenants much, and all together gain",
           "[admission][long]") {
   const int mixes =
       static_cast<int>(std::min<std::uint64_t>(test::Rounds("STOUT_SEEDS", 40), 1000));
   constexpr std::size_t kSmall = 2'000;
   int tenants_run = 0;
   int worse = 0;
+  int sums_worse = 0;
   double worst = 0;
   double gain = 0;
   for (int mix = 0; mix < mixes; ++mix) {
@@ -169,14 +171,14 @@ TEST_CASE("admission: on random mixes it costs few tenants much, and all togethe
       worst = std::min(worst, after[t] - before[t]);
       sum += tenants[t].rate / rates * (after[t] - before[t]);
     }
-    CAPTURE(mix);
-    CHECK(sum > -.02);
+    sums_worse += sum < -.02 ? 1 : 0;
     gain += sum / mixes;
   }
   UNSCOPED_INFO(tenants_run << " tenants, " << worse << " more than 3 points worse, the worst by "
                             << -100 * worst << "; all hit rates together " << 100 * gain
-                            << " points better");
-  CHECK(worse < .12 * tenants_run);
+                            << " points better, in " << sums_worse << " mixes 2 or more worse");
+  CHECK(worse < .13 * tenants_run);
+  CHECK(sums_worse <= .02 * mixes);
   CHECK(worst > -.3);
   CHECK(gain > .05);
 }

@@ -39,11 +39,14 @@ class Cache {
     const auto found = keys_.find(key);
     if (law_) law_->Observe(tenant, key, 1, found != keys_.end());
     if (found != keys_.end()) {
-      order_ == Order::kLru ? lru_.Requeue(found->second) : lru_.Use(found->second);
+      Key& used = found->second;
+      const bool stays =
+          order_ == Order::kLru || (used.segment == Key::Segment::kGuest && !Admits(tenant));
+      stays ? lru_.Requeue(used) : lru_.Use(used);
       return true;
     }
     const bool full = keys_.size() >= max_keys_;
-    const bool enters = !full || !law_ || law_->Admits(tenant, random_.Unit());
+    const bool enters = !full || Admits(tenant);
     if (full) {
       Key& next = lru_.Next();
       lru_.Remove(next);
@@ -59,6 +62,8 @@ class Cache {
   [[nodiscard]] Admission& law() { return *law_; }
 
  private:
+  bool Admits(TenantId tenant) { return !law_ || law_->Admits(tenant, random_.Unit()); }
+
   struct Key : SegmentedLruElement {
     std::uint64_t key = 0;
   };

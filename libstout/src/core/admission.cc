@@ -131,7 +131,7 @@ void Admission::Compare(Tenant& tenant) {
     const double share = std::max(options_.least, by_value * by_speed);
     if (share >= stats.share) continue;
     stats.share = share;
-    stats.reason = by_value < 1 ? AdmissionReason::kColder : AdmissionReason::kFaster;
+    stats.reason = by_value <= by_speed ? AdmissionReason::kColder : AdmissionReason::kFaster;
   }
 }
 

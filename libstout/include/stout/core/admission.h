@@ -13,11 +13,11 @@ namespace stout::inline v1 {
 
 struct AdmissionOptions {
   /// The power of the ratio of hit rates, see Admission. >= 0; 0 admits everything.
-  double power = 2;
+  double power = 2.5;
   /// The hit rate that a tenant may lose before others yield to its need. > 0
   double slack = 0.02;
   /// The least share, so that a tenant is never shut out. In [0, 1].
-  double least = 0.001;
+  double least = 0.0001;
   /// The weight of the newest window in a hit rate. In (0, 1].
   double smoothing = 0.25;
   /// Requests for sampled keys that make a window. >= 1.
@@ -81,9 +81,10 @@ struct TenantStats {
 /// its requests, so the second factor stands for the footprint. Without it, a tenant that reads 16
 /// times as fast displaces a hot set in spite of its small share.
 ///
-/// A tenant that is throttled still caches what it reads often, because each miss is another
-/// chance. `power` = 2 is a compromise: 1.5 protects a hot set less, and 2.5 takes more from
-/// tenants with a weak skew. tests/property/admission_test.cc states what is reached.
+/// A tenant that is throttled still caches what it reads often, because each read is another
+/// chance. `power` = 2.5 is a compromise: 2 protects a hot set less beside weakly skewed reads that
+/// are much faster, and 3 takes more from those. tests/property/admission_test.cc states what is
+/// reached.
 ///
 /// Windows end by the number of requests, not by time, so a slow tenant is judged as surely as a
 /// fast one, only later. A tenant counts as active until others have sent four times as many

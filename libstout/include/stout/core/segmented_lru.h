@@ -22,9 +22,9 @@ struct SegmentedLruElement : boost::intrusive::list_base_hook<> {
 /// | probation | are new                       | the rest; evicted next                           |
 /// | protected | were used while on probation  | at most 1/2; then the oldest go back on probation|
 ///
-/// A use lifts a key by one segment. Each segment is evicted from its least recently used key. So
-/// keys that are used once do not displace those that are used often. Guests stay long enough for
-/// the request that read them.
+/// A use lifts a key by one segment. The cache may requeue a guest instead. Each segment is evicted
+/// from its least recently used key. So keys that are used once do not displace those that are used
+/// often. Guests stay long enough for the request that read them.
 ///
 /// Half of the bytes is a compromise. If more is protected, the cache follows a hot set that moves
 /// too slowly. If less is, other reads displace more of a hot set.
@@ -53,7 +53,7 @@ class SegmentedLru {
     part.elements.erase(part.elements.iterator_to(element));
     part.bytes -= element.bytes;
   }
-  /// Records that the element is used.
+  /// Lifts an element that is used.
   void Use(Element& element) {
     if (element.segment == Segment::kProtected) return Requeue(element);
     Remove(element);
