@@ -58,15 +58,19 @@ asio::awaitable<bool> Flush(const Ranges& ranges) {
 void DeleteIfExpired(const RangeServer::Served& served, const std::string& key,
                      const Deadlines& deadlines, UniqueFunction<void(ErrorCode)> done) {
   if (!served) return done({});
-  served->map->Get(key, [served, key, &deadlines, done = std::move(done)](
-                            ErrorCode ec, const KeyMap::Entry& entry) mutable {
-    const bool expired = !ec && entry.value && DecodeValue(*entry.value).expired(deadlines.now());
-    if (expired && served->owns()) {
+  // The key may have changed since it was read. This turn sees its newest state, and deletes.
+  auto judge = [served, key, &deadlines, done = std::move(done)](ErrorCode ec,
+                                                                 const KeyMap::Entry&) mutable {
+    if (ec) return done(ec);
+    const auto newest = served->map->Peek(key, {.counted = true});
+    if (!newest) return done(Errc::kTransient);
+    if (newest->value && DecodeValue(*newest->value).expired(deadlines.now()) && served->owns()) {
       const auto deleted = served->map->Delete(key);
       if (!deleted) ec = deleted.error();
     }
     done(ec);
-  });
+  };
+  served->map->Get(key, {.ahead = true}, std::move(judge));
 }
 
 // Returns false if some may be left.

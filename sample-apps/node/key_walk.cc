@@ -38,6 +38,10 @@ std::string WhyNot(Errc why) {
   return fmt::format("ERR the store cannot list its keys: {}", ErrorCode(why).message());
 }
 
+bool SaysThatNothingWasDone(std::string_view error) {
+  return error.starts_with("TRYAGAIN") || error.starts_with("NOREPLICAS");
+}
+
 bool MayPass(std::string_view error) {
   return error.starts_with("TRYAGAIN") || error.starts_with("ERR not all done");
 }
@@ -122,10 +126,15 @@ asio::awaitable<void> KeyWalk::Count(Request& request) {
 asio::awaitable<void> KeyWalk::RemoveAll(Request& request) {
   ScanRequest scan{.cursor = {}, .limit = kPage, .values = false};
   ScanResult page;
+  bool removed = false;
   do {
-    if (!co_await Read(request, scan, page)) co_return;
-    if (!page.keys.empty()) co_await Remove(request, page);
-    if (!request.error.empty()) co_return;
+    if (co_await Read(request, scan, page) && !page.keys.empty()) co_await Remove(request, page);
+    if (!request.error.empty()) {
+      if (removed && SaysThatNothingWasDone(request.error))
+        request.error = "ERR not all done: " + request.error;
+      co_return;
+    }
+    removed |= !page.keys.empty();
     scan.cursor = std::move(page.cursor);
   } while (!scan.cursor.empty());
   if (!router_.redirects()) table_->key_count.Set(0);

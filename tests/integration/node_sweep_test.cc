@@ -1,12 +1,14 @@
-// The removal of expired keys from the store of stout-node.
+// The removal of keys from the store of stout-node: of those that expired, and of all.
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <chrono>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "node/expiry_sweep.h"
 #include "tests/integration/timed_node.h"
@@ -58,6 +60,45 @@ TEST_CASE("a sweep spares a key that is renewed while it reads the store", "[nod
   CHECK(world.store.Stored("old") == "(none)");
 }
 
+// Puts the key that an operation is about, in the same turn and after it.
+class PutsAfterwards final : public Ranges {
+ public:
+  PutsAfterwards(Ranges& ranges, KeyMap& map) : ranges_(ranges), map_(map) {}
+
+  [[nodiscard]] RangeId RangeOf(KeyView key) const override { return ranges_.RangeOf(key); }
+  void Run(RangeId range, RangeServer::Operation operation) override {
+    ranges_.Run(
+        range, [this, operation = std::move(operation)](const RangeServer::Served& served) mutable {
+          operation(served);
+          (void)map_.Put("k", "new");
+        });
+  }
+  [[nodiscard]] std::optional<Lease> LeaseOf(RangeId range) const override {
+    return ranges_.LeaseOf(range);
+  }
+  [[nodiscard]] std::vector<RangeServer::Served> Served() const override {
+    return ranges_.Served();
+  }
+  void OnFenced(const ServedRange& served) override { ranges_.OnFenced(served); }
+
+ private:
+  Ranges& ranges_;
+  KeyMap& map_;
+};
+
+TEST_CASE("a sweep spares a key that is set after it was read", "[node][expiry]") {
+  TimedWorld world;
+  CHECK(world.Do({"SET", "k", "old", "PX", "1"}) == "+OK");
+  world.now += 2;
+  const bool cold = GENERATE(false, true);
+  if (cold) world.node.Close();
+  TimedNode next(world.context, world.store, world.now, 2);
+  TimedNode& node = cold ? next : world.node;
+  PutsAfterwards ranges(node.ranges, node.map);
+  node.Await(Sweep(ranges, world.store, node.service.main.deadlines, Duration::zero()));
+  CHECK(Connection(node).Do({"GET", "k"}) == "$new");
+}
+
 TEST_CASE("a sweep is left out while no key can have expired", "[node][expiry]") {
   TimedWorld world;
   int sweeps = 0;
@@ -105,6 +146,20 @@ TEST_CASE("a sweep that fails is repeated, and the node goes on", "[node][expiry
   TimedNode next(world.context, world.store, world.now, 2);
   next.SweepNow();
   CHECK(world.store.Stored("k") == "(none)");
+}
+
+TEST_CASE("FLUSHALL does not say that nothing was done after it has deleted keys", "[node]") {
+  TimedWorld world;
+  for (int i = 0; i < 1500; ++i) CHECK(world.Do({"SET", std::to_string(i), "v"}) == "+OK");
+  world.store.scan_fails = true;
+  CHECK(world.Do({"FLUSHALL"}).starts_with("-TRYAGAIN"));
+  world.store.scan_fails = false;
+  world.store.after_scan = [&] { world.store.scan_fails = true; };
+  CHECK(world.Do({"FLUSHALL"}).starts_with("-ERR not all done: TRYAGAIN"));
+  world.store.scan_fails = false;
+  CHECK(world.Do({"DBSIZE"}) == ":500");
+  CHECK(world.Do({"FLUSHALL"}) == "+OK");
+  CHECK(world.Do({"DBSIZE"}) == ":0");
 }
 
 }  // namespace
