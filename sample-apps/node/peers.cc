@@ -131,7 +131,7 @@ asio::awaitable<void> Peers::Send(Node& node, std::unique_ptr<resp::Connection> 
     }
   }
   std::erase(node.busy, connection.get());
-  if (!node.gone) node.idle.push_back(std::move(connection));
+  if (!node.gone && !connection->closed()) node.idle.push_back(std::move(connection));
 }
 
 void Peers::KeepOnly(const std::vector<std::string>& members) {

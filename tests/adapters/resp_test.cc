@@ -1,10 +1,21 @@
 // The protocol of Redis as its clients see it.
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
+#include <chrono>
+#include <cstddef>
+#include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "reply_test_support.h"
 #include "resp/client/commands.h"
+#include "resp/client/connection.h"
 #include "resp/client/errors.h"
 #include "tests/support/catch.h"
 
@@ -75,6 +86,51 @@ TEST_CASE("resp: what is no reply is an error for good", "[resp]") {
   CHECK_FALSE(reader.error().empty());
   reader.Feed("+OK\r\n");
   CHECK_FALSE(reader.Next());
+}
+
+TEST_CASE("resp: answers are taken while commands are being written", "[resp]") {
+  namespace asio = boost::asio;
+  using asio::ip::tcp;
+  const std::string large(std::size_t{24} << 20, 'x');  // more than sockets hold
+  Commands commands;
+  commands.Add({"GET", "a"});
+  commands.Add({"SET", "b", large});
+  asio::io_context context;
+  tcp::acceptor acceptor(context, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
+  // It reads no more before its first answer is taken.
+  std::thread server([&acceptor, &large, left = commands.bytes().size()] {
+    boost::system::error_code ec;
+    tcp::socket peer = acceptor.accept(ec);
+    std::string bytes(1000, '\0');
+    asio::read(peer, asio::buffer(bytes), ec);
+    asio::write(peer, asio::buffer("$" + std::to_string(large.size()) + "\r\n" + large + "\r\n"),
+                ec);
+    bytes.resize(left - bytes.size());
+    asio::read(peer, asio::buffer(bytes), ec);
+    asio::write(peer, asio::buffer("+OK\r\n", 5), ec);
+  });
+  const auto peer = std::make_shared<const Peer>(
+      Peer{.name = "test",
+           .address = {.host = "127.0.0.1", .port = acceptor.local_endpoint().port()},
+           .greeting = {},
+           .timeout = std::chrono::seconds(20),
+           .connect_timeout = std::chrono::seconds(20)});
+  Connection connection(peer, context.get_executor());
+  Outcome outcome;
+  asio::co_spawn(
+      context,
+      [&]() -> asio::awaitable<void> {
+        outcome = co_await connection.Open();
+        if (outcome.errc == Errc::kOk) outcome = co_await connection.Run(commands);
+        connection.Drop();
+      },
+      asio::detached);
+  context.run();
+  server.join();
+  CHECK(outcome.message == "");
+  REQUIRE(outcome.replies.size() == 2);
+  CHECK(outcome.replies[0].text.size() == large.size());
+  CHECK(outcome.replies[1].text == "OK");
 }
 
 TEST_CASE("resp: the code of an error", "[resp]") {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/write.hpp>
@@ -139,25 +140,39 @@ void Connection::Warn(std::string_view what, std::string_view text) {
   spdlog::warn("{}: {}", peer_->name, text);
 }
 
-// The server keeps the answers that it gives while commands are still being written to it.
+// Answers are read while commands are being written. A server may read no more before its answers
+// are taken.
 asio::awaitable<Outcome> Connection::Exchange(const Commands& commands) {
+  using namespace asio::experimental::awaitable_operators;
+  std::string_view left = commands.bytes();
   boost::system::error_code failed;
-  std::size_t size = 0;
-  if (tls_) {
-    failed = co_await tls_->Write(commands.bytes());
-  } else {
-    std::tie(failed, size) =
-        co_await asio::async_write(socket_, asio::buffer(commands.bytes()), kNoThrow);
-  }
-  if (failed) co_return Lost(failed.message());
+  // Mostly they all go at once. An error is seen again below.
+  if (!tls_) left.remove_prefix(socket_.write_some(asio::buffer(left), failed));
+  if (left.empty()) co_return co_await Answers(commands.count());
   Outcome outcome;
-  outcome.replies.reserve(commands.count());
-  const auto lost = [&outcome](std::string why) {
+  std::tie(failed, outcome) = co_await (Write(left) && Answers(commands.count()));
+  if (failed && outcome.errc == Errc::kOk) co_return Lost(failed.message());
+  co_return outcome;
+}
+
+asio::awaitable<boost::system::error_code> Connection::Write(std::string_view bytes) {
+  if (tls_) co_return co_await tls_->Write(bytes);
+  const auto [failed, size] = co_await asio::async_write(socket_, asio::buffer(bytes), kNoThrow);
+  co_return failed;
+}
+
+asio::awaitable<Outcome> Connection::Answers(std::size_t count) {
+  Outcome outcome;
+  outcome.replies.reserve(count);
+  const auto lost = [this, &outcome](std::string why) {
     outcome.errc = Errc::kUnknown;
     outcome.message = std::move(why);
+    Cancel();  // a write that waits
     return std::move(outcome);
   };
-  while (outcome.replies.size() < commands.count()) {
+  boost::system::error_code failed;
+  std::size_t size = 0;
+  while (outcome.replies.size() < count) {
     if (std::optional<Reply> reply = reader_.Next()) {
       outcome.replies.push_back(*std::move(reply));
       continue;

@@ -66,6 +66,7 @@ class Connection {
 
   // For good: ends what waits, which then finds the connection lost.
   void Close();
+  [[nodiscard]] bool closed() const { return closed_; }
 
  private:
   using Socket = TlsLayer::Socket;
@@ -75,6 +76,8 @@ class Connection {
   // Empty, or what is wrong.
   [[nodiscard]] boost::asio::awaitable<std::string> Reach();
   [[nodiscard]] boost::asio::awaitable<Outcome> Exchange(const Commands& commands);
+  [[nodiscard]] boost::asio::awaitable<boost::system::error_code> Write(std::string_view bytes);
+  [[nodiscard]] boost::asio::awaitable<Outcome> Answers(std::size_t count);
   // The same for any of them, ended when the time is over.
   [[nodiscard]] boost::asio::awaitable<Outcome> Within(Duration timeout,
                                                        boost::asio::awaitable<Outcome> work);

@@ -13,7 +13,7 @@ namespace stout::resp {
 /// TLS between a Connection and its socket. It is an interface, so that programs without TLS need
 /// no OpenSSL: see resp/client/tls.h.
 ///
-/// Owner: the connection.   Threads: its strand; one operation at a time.
+/// Owner: the connection.   Threads: its strand; one read and one write at a time.
 /// Errors: the close of the socket ends an operation with an error.
 class TlsLayer {
  public:
