@@ -60,8 +60,8 @@ void Malformed(Request& request) {
   request.error = "UNKNOWN the node that owns the key sent a malformed reply";
 }
 
-void TakeText(Request& request, const resp::Reply& reply, resp::Resp version,
-              std::size_t max_replies, std::string& replies) {
+void TakeText(Request& request, const resp::Reply& reply, resp::Resp version, ReplyRoom& room,
+              std::string& replies) {
   if (reply.error()) {
     request.error = reply.text;
     return;
@@ -69,15 +69,15 @@ void TakeText(Request& request, const resp::Reply& reply, resp::Resp version,
   request.reply_begin = replies.size();
   resp::ReplyWriter writer(replies, version);
   Copy(reply, writer);
-  if (replies.size() > max_replies) {
+  if (!room.Take(replies.size() - request.reply_begin)) {
     replies.resize(request.reply_begin);
     request.error = kTooLarge;
   }
   request.reply_end = replies.size();
 }
 
-void TakeExec(Request& request, const resp::Reply& reply, resp::Resp version,
-              std::size_t max_replies, std::string& replies) {
+void TakeExec(Request& request, const resp::Reply& reply, resp::Resp version, ReplyRoom& room,
+              std::string& replies) {
   if (reply.kind == Kind::kNil) {
     request.aborted = true;
     return;
@@ -86,7 +86,7 @@ void TakeExec(Request& request, const resp::Reply& reply, resp::Resp version,
   for (Request& queued : request.queued) {
     if (!queued.on_keys()) continue;
     if (element == reply.elements.end()) return Malformed(request);
-    TakeText(queued, *element++, version, max_replies, replies);
+    TakeText(queued, *element++, version, room, replies);
   }
 }
 
@@ -113,19 +113,19 @@ void AddForwarded(const Request& request, resp::Commands& commands) {
   for (const std::string_view word : request.arguments.subspan(1)) commands.Argument(word);
 }
 
-void TakeReply(Request& request, const resp::Reply& reply, resp::Resp version,
-               std::size_t max_replies, std::string& replies) {
+void TakeReply(Request& request, const resp::Reply& reply, resp::Resp version, ReplyRoom& room,
+               std::string& replies) {
   request.displaced = reply.code() == "MOVED";
   if (request.displaced) {
     request.error = "TRYAGAIN not done: the range of the key has moved";
   } else if (reply.error()) {
     request.error = reply.text;
   } else if (request.command->id == CommandId::kExec) {
-    TakeExec(request, reply, version, max_replies, replies);
+    TakeExec(request, reply, version, room, replies);
   } else if (request.command->id == CommandId::kWatch) {
     TakeStates(request, reply, replies);
   } else {
-    TakeText(request, reply, version, max_replies, replies);
+    TakeText(request, reply, version, room, replies);
   }
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <cstddef>
 #include <string>
 
+#include "node/limits.h"
 #include "node/request.h"
 #include "resp/client/commands.h"
 #include "resp/client/reply.h"
@@ -26,10 +26,10 @@ namespace stout::node {
 /// Adds a command that is to be sent. Requires that it is on keys.
 void AddForwarded(const Request& request, resp::Commands& commands);
 
-/// Takes the reply of the owner. The client's reply is appended to `replies`, which may not exceed
-/// `max_replies` bytes. If the owner was another node, the request is displaced.
-void TakeReply(Request& request, const resp::Reply& reply, resp::Resp version,
-               std::size_t max_replies, std::string& replies);
+/// Takes the reply of the owner. The client's reply is appended to `replies`, if there is room. If
+/// the owner was another node, the request is displaced.
+void TakeReply(Request& request, const resp::Reply& reply, resp::Resp version, ReplyRoom& room,
+               std::string& replies);
 
 /// Reads the arguments of STOUT.EXEC into request.watched and request.queued, whose arguments are
 /// parts of those of the request. Returns false if they are malformed.

@@ -25,7 +25,7 @@ bool KeyTurn::ReplyValue() {
     reply.Null();
     return true;
   }
-  if (replies.size() + value->size() > limits.max_replies) {
+  if (!limits.replies.Take(value->size())) {
     request.error = "ERR the replies are larger than --max-replies: request less at a time";
     return false;
   }

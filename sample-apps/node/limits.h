@@ -1,13 +1,33 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 
 namespace stout::node {
 
+/// Bytes that the replies to the commands of one batch may still take, over all ranges.
+///
+/// Threads: any.
+class ReplyRoom {
+ public:
+  void Reset(std::size_t bytes) { left_ = bytes; }
+  /// Returns false, and takes nothing, if fewer bytes are left.
+  [[nodiscard]] bool Take(std::size_t bytes) {
+    std::size_t left = left_;
+    while (left >= bytes) {
+      if (left_.compare_exchange_weak(left, left - bytes)) return true;
+    }
+    return false;
+  }
+
+ private:
+  std::atomic<std::size_t> left_ = 0;
+};
+
 /// Limits of what commands may make.
 struct Limits {
-  std::size_t max_value;    ///< bytes
-  std::size_t max_replies;  ///< bytes of values in the replies to the commands of one range
+  std::size_t max_value;  ///< bytes
+  ReplyRoom& replies;     ///< for their values
 };
 
 }  // namespace stout::node

@@ -277,11 +277,7 @@ void NodeBatch::Watch(Request& request) {
 }
 
 void NodeBatch::Join(std::string& out) {
-  for (Request& request : requests_) {
-    Reply(request, out);
-    if (out.size() > service_.limits.max_replies)
-      throw std::length_error("its replies are larger than --max-replies");
-  }
+  for (Request& request : requests_) Reply(request, out);
 }
 
 void NodeBatch::Reply(Request& request, std::string& out) {
@@ -300,6 +296,8 @@ void NodeBatch::Reply(Request& request, std::string& out) {
   } else {
     out += request.reply();
   }
+  if (out.size() > service_.limits.max_replies)
+    throw std::length_error("its replies are larger than --max-replies");
   request.failed = begin < out.size() && out[begin] == '-';
   if (request.failed) service_.command_stats.Error(std::string_view(out).substr(begin));
 }

@@ -209,8 +209,7 @@ asio::awaitable<void> Router::Run(std::span<Request> requests) {
   for (std::size_t i = 0; i < used_; ++i) {
     if (!groups_[i]->left.empty()) groups.push_back(groups_[i].get());
   }
-  for (Group* const group : groups)
-    group->max_replies = service_.limits.max_replies / groups.size();
+  reply_room_.Reset(service_.limits.max_replies);
   if (groups.size() == 1) {
     co_await RunGroup(*groups.front());
   } else if (!groups.empty()) {
@@ -255,20 +254,20 @@ asio::awaitable<void> Router::RunHere(Group& group) {
   for (Request* const request : group.left) Reset(*request);
   co_await Initiate<void()>(
       [&](UniqueFunction<void()> done) {
-        table_->ranges.Run(group.range, [&, done = std::move(done)](
-                                            const RangeServer::Served& served) mutable {
-          if (served && (group.epoch == 0 || group.epoch == served->epoch)) {
-            group.execution.emplace(served, group.left,
-                                    Limits{service_.limits.commands.max_bulk, group.max_replies},
-                                    table_->deadlines, session_.version, group.replies);
-            return group.execution->Start(std::move(done));
-          }
-          for (Request* const request : group.left) {
-            request->displaced = true;
-            request->error = "TRYAGAIN not done: no node owns the key at present";
-          }
-          done();
-        });
+        table_->ranges.Run(
+            group.range, [&, done = std::move(done)](const RangeServer::Served& served) mutable {
+              if (served && (group.epoch == 0 || group.epoch == served->epoch)) {
+                group.execution.emplace(served, group.left,
+                                        Limits{service_.limits.commands.max_bulk, reply_room_},
+                                        table_->deadlines, session_.version, group.replies);
+                return group.execution->Start(std::move(done));
+              }
+              for (Request* const request : group.left) {
+                request->displaced = true;
+                request->error = "TRYAGAIN not done: no node owns the key at present";
+              }
+              done();
+            });
       },
       asio::use_awaitable);
   if (!group.execution) co_return;
@@ -297,8 +296,7 @@ asio::awaitable<void> Router::Forward(Group& group, const Lease& owner) {
     Request& request = *group.left[i];
     Reset(request);
     if (answered) {
-      TakeReply(request, outcome.replies[places[i]], session_.version, group.max_replies,
-                group.replies);
+      TakeReply(request, outcome.replies[places[i]], session_.version, reply_room_, group.replies);
       continue;
     }
     request.displaced = outcome.errc != Errc::kUnknown || request.reads_only();

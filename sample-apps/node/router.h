@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "node/execution.h"
+#include "node/limits.h"
 #include "node/node_service.h"
 #include "node/request.h"
 #include "resp/server/session.h"
@@ -51,7 +52,6 @@ class Router {
     RangeId range = 0;
     Epoch epoch = 0;
     std::vector<Request*> left;  // to be carried out
-    std::size_t max_replies = 0;
     std::optional<Execution> execution;
     std::string replies;
   };
@@ -72,6 +72,7 @@ class Router {
   Table* const& table_;
   const resp::Session& session_;
   bool redirects_ = false;
+  ReplyRoom reply_room_;
   std::vector<std::unique_ptr<Group>> groups_;  // the first `used_` are those of this batch
   std::size_t used_ = 0;
   boost::unordered_flat_map<std::pair<RangeId, Epoch>, std::size_t> by_range_;  // in groups_

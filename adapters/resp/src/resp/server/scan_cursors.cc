@@ -4,6 +4,13 @@
 #include <utility>
 
 namespace stout::resp {
+namespace {
+
+std::size_t BytesOf(const ScanCursors::Place& place) {
+  return place.after ? place.after->size() : 0;
+}
+
+}  // namespace
 
 // Clients may keep a cursor in a signed integer, or in a floating-point number.
 std::uint64_t ScanCursors::FirstCursor() {
@@ -11,11 +18,16 @@ std::uint64_t ScanCursors::FirstCursor() {
   return (std::uint64_t{random()} << 15) + 1;
 }
 
+void ScanCursors::ForgetOldest() {
+  const auto oldest = places_.find(oldest_.front());
+  bytes_ -= BytesOf(oldest->second);
+  places_.erase(oldest);
+  oldest_.pop_front();
+}
+
 std::uint64_t ScanCursors::Keep(Place place) {
-  if (oldest_.size() == most_) {
-    places_.erase(oldest_.front());
-    oldest_.pop_front();
-  }
+  bytes_ += BytesOf(place);
+  while (!oldest_.empty() && (oldest_.size() >= most_ || bytes_ > most_bytes_)) ForgetOldest();
   const std::uint64_t cursor = next_++;
   places_.emplace(cursor, std::move(place));
   oldest_.push_back(cursor);
