@@ -1,0 +1,187 @@
+#pragma once
+
+#include <atomic>
+#include <boost/asio/any_io_executor.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "context_watch.h"
+#include "due_handlers.h"
+#include "stout/core/effects.h"
+#include "stout/core/engine.h"
+#include "stout/core/pool.h"
+#include "stout/interposer.h"
+#include "stout/require.h"
+#include "wake_timer.h"
+
+namespace stout::inline v1 {
+
+/// The driver of an Engine: it keeps the handlers and the buffers in flight, and decides nothing.
+///
+/// A *turn* polls the engine and carries out its effects. It runs after the handlers that changed
+/// something, so that their changes are sent in one batch. It also runs after each answer of the
+/// store, and when the timer expires.
+class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
+                               public internal::HandlerKeeper,
+                               internal::StateSource {
+ public:
+  static std::shared_ptr<Impl> Make(const Executor& strand, Store& store, Application application,
+                                    EngineOptions options);
+  Impl(const Executor& strand, Store& store, Application application, EngineOptions options);
+
+  Executor strand() const { return strand_; }
+  const std::optional<std::string>& trouble() const { return trouble_; }
+
+  void Open(Reply done);
+  void OpenOwned(Scope scope, Epoch epoch, Reply done);
+  void OpenScope(Scope scope, Reply done);
+  ErrorCode OpenWithEpoch(Epoch epoch);
+  ErrorCode OpenFenced(Scope scope, Epoch epoch);
+
+  struct Kept {
+    Reply reply;
+    std::uint64_t serial;  // 0: none is kept here
+  };
+  /// Names a reply that was kept, also after its id is another's.
+  struct Ticket {
+    internal::ReplyTable::Index index = internal::ReplyTable::kNone;
+    internal::Pool<Kept>::Index id = internal::Pool<Kept>::kNone;
+    std::uint64_t serial = 0;
+  };
+
+  Result<Stamp> MarkDirty(KeyView key, std::size_t bytes, Version version);
+  Ticket SafeReply(std::span<const KeyView> keys, Reply reply);
+  /// Returns a function that withdraws a reply, on any thread. The reply, which may own this
+  /// interposer, does not run.
+  UniqueFunction<void()> Withdrawal(Ticket ticket);
+  void Fetch(KeyView key, const FetchOptions& options, FetchHandler handler);
+  /// `send_now`: a flush, otherwise a barrier.
+  Ticket AwaitAll(Reply done, bool send_now);
+  void Drain(Reply done);
+
+  void Stop(Errc why);
+  /// The owner is gone: nothing may be called but handlers that still wait. At once, for the
+  /// strand may have turns to run before it comes to Detach.
+  void Abandon() { abandoned_ = true; }
+  void Detach() {
+    Stop(Errc::kClosed);
+    application_.reset();
+  }
+  /// Destructors of what is kept may come back here: first all of it is out of the way.
+  void Forget() noexcept override;
+
+  bool IsDirty(KeyView key) {
+    RequireStrand();
+    return engine_ && engine_->IsDirty(Ref(key));
+  }
+  Errc Admits(KeyView key, std::size_t bytes) const {
+    RequireStrand();
+    return engine_ ? engine_->Admits(Ref(key), bytes) : NotOpen();
+  }
+  bool IsIdle() const { return !engine_ || engine_->IsIdle(); }
+  bool HasDirtyKeys() const { return engine_ && engine_->HasDirtyKeys(); }
+  Duration SinceRead() const { return Now() - last_read_; }
+  Duration SinceWrite() const { return Now() - last_write_; }
+  std::size_t ReadQueue() const { return read_queue_; }
+  Epoch epoch() const { return engine_ ? engine_->epoch() : 0; }
+  EngineStats Stats() const { return engine_ ? engine_->Stats() : EngineStats{}; }
+
+ private:
+  // As what it is open, or is to be.
+  struct Ownership {
+    Scope scope{};    // empty: of nothing in particular
+    Epoch epoch = 0;  // of the scope; without one the store gives it
+
+    bool operator==(const Ownership&) const = default;
+  };
+
+  void RequireStrand() const {
+    internal::Require(strand_.running_in_this_thread(),
+                      "an Interposer is used outside its strand: post the call to get_executor()");
+  }
+  Store& store() const {
+    internal::Require(
+        !store_lifetime_.expired(),
+        "an Interposer is used after its store was destroyed: the store must outlive it");
+    return store_;
+  }
+  Errc NotOpen() const { return closed_ == Errc::kOk ? Errc::kClosed : closed_; }
+  TimePoint Now() const { return timer_.Now(); }
+  /// Keeps the context running while the store works: until its last handler is gone, or Stop.
+  std::shared_ptr<boost::asio::any_io_executor> Working();
+  /// Null once the owner is gone. A caller of a member keeps a copy, because the member may destroy
+  /// the owner.
+  std::shared_ptr<Application> GetApplication() const {
+    return abandoned_ ? nullptr : application_;
+  }
+  KeyRef Ref(KeyView key) const { return {store().PartitionOf(key), key}; }
+  Ticket Keep(Reply reply);
+  Reply Release(internal::Pool<Kept>::Index id);
+  void Withdraw(Ticket ticket);
+
+  // --- Opening: interposer_open.cc
+
+  // The number of an attempt, if the store is to be asked: there is no answer yet, nor the same
+  // question under way.
+  std::optional<std::uint64_t> BeginOpen(Ownership ownership, Reply done);
+  // The second step of OpenScope, unless the first step took too long. In that case a later attempt
+  // may have fenced the scope already, under an epoch that this one must not shut out.
+  void FenceScope(std::uint64_t attempt, Epoch epoch);
+  static void PostOpened(std::shared_ptr<Impl> self, std::uint64_t attempt, ErrorCode ec,
+                         Epoch epoch);
+  void Opened(std::uint64_t attempt, ErrorCode ec, Epoch epoch);
+  void EndOpens(ErrorCode ec);
+
+  // --- Turns: interposer_turn.cc
+
+  void ScheduleTurn();
+  void Turn();
+  void Arm(TimePoint next);
+  void Write(WriteBatch batch);
+  void Read(ReadBatch batch);
+  Serialized Serialize(KeyView key, std::string& value) noexcept override;
+  void Later(Reply reply, ErrorCode ec);
+  // The text of the exception, if there was one in this turn.
+  Diagnostics WhyRefused(const internal::KeyRefused& refused) const;
+  void QueueHandlers();
+
+  Executor strand_;
+  internal::WakeTimer timer_;
+
+  Store& store_;  // through store()
+  const std::weak_ptr<const void> store_lifetime_;
+  std::shared_ptr<Application> application_;  // shared with the call of a member that is under way
+  const std::optional<std::string> trouble_;
+  const EngineOptions options_;
+  Ownership ownership_;
+  std::unique_ptr<internal::Engine> engine_;  // null until open
+  Errc closed_ = Errc::kOk;                   // or kClosed or kFenced
+  TimePoint last_read_{};                     // that succeeded, or when it opened
+  TimePoint last_write_{};                    // likewise
+  std::size_t read_queue_ = 0;
+  std::atomic<bool> abandoned_ = false;
+  bool forgotten_ = false;  // nothing is ever run again
+  std::weak_ptr<boost::asio::any_io_executor> work_;
+
+  bool turn_scheduled_ = false;
+  internal::Effects effects_;
+  std::vector<KeyRef> refs_;                                   // scratch
+  std::vector<std::pair<std::string, std::string>> failures_;  // keys that serialize threw for, why
+  internal::Pool<Kept> replies_;
+  std::uint64_t last_serial_ = 0;
+  internal::Pool<FetchHandler> fetches_;
+  std::vector<Reply> opens_;  // all of the same ownership
+  std::uint64_t open_attempt_ = 0;
+  TimePoint open_by_ = kNever;
+  std::vector<Reply> drains_;
+  std::vector<internal::Due> due_;
+  std::optional<internal::ContextWatch> watch_;
+};
+
+}  // namespace stout::inline v1
