@@ -1,10 +1,12 @@
 #include "tests/support/postgres_server.h"
 
 #include <libpq-fe.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <stdexcept>
+#include <system_error>
 #include <vector>
 
 #include "tests/support/eventually.h"
@@ -24,12 +26,35 @@ fs::path Programs() {
   return *std::max_element(found.begin(), found.end());
 }
 
+// The files of a new server. To copy them takes a twentieth of the time of initdb.
+fs::path Template() {
+  return fs::path(STOUT_BINARY_DIR) / ("postgres-" + Programs().parent_path().filename().string());
+}
+
+void Copy(const fs::path& from, const fs::path& to) {
+  RunToEnd({"cp", "--archive", from.string(), to.string()});
+}
+
+// Of several processes that do this at once, the first one wins.
+void MakeTemplate(const fs::path& files) {
+  const fs::path copy = Template().concat("." + std::to_string(::getpid()));
+  Copy(files, copy);
+  std::error_code exists;
+  fs::rename(copy, Template(), exists);
+  if (exists) fs::remove_all(copy);
+}
+
 }  // namespace
 
 PostgresServer::PostgresServer() : PrivateServer("PostgreSQL", kPostgresUser) {
-  RunToEnd({(Programs() / "initdb").string(), "-D", DataDirectory(), "--username", kPostgresUser,
-            "--auth", "trust", "--no-sync", "--encoding", "UTF8", "--locale", "C"},
-           kPostgresUser);
+  if (fs::exists(Template())) {
+    Copy(Template(), DataDirectory());
+  } else {
+    RunToEnd({(Programs() / "initdb").string(), "-D", DataDirectory(), "--username", kPostgresUser,
+              "--auth", "trust", "--no-sync", "--encoding", "UTF8", "--locale", "C"},
+             kPostgresUser);
+    MakeTemplate(DataDirectory());
+  }
   StartOnFreePort();
 }
 
