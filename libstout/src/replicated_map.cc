@@ -11,9 +11,9 @@
 namespace stout::inline v1 {
 namespace {
 
-bool IsSuited(const StoreTraits& traits, const EngineOptions& engine) {
+bool IsSuited(const StoreTraits& traits, const EngineOptions& engine, Duration tombstone_ttl) {
   return traits.compares_stamps && traits.fences && traits.scans &&
-         !Interposer::Check(engine, traits);
+         traits.tombstone_ttl >= tombstone_ttl && !Interposer::Check(engine, traits);
 }
 
 std::optional<std::string> TroubleOf(const ReplicatedRange& range,
@@ -49,6 +49,7 @@ ReplicatedMap::State::State(const Executor& strand, ReplicatedRange range,
       trouble_(TroubleOf(range, options)),
       scope_(range.scope),
       engine_(options.engine),
+      tombstone_ttl_(options.tombstone_ttl),
       identity_key_(internal::IdentityKeyOf(range.scope)),
       local_(std::move(options.local)),
       is_new_(range.record.revision == 0),
@@ -98,7 +99,9 @@ void ReplicatedMap::State::Want(std::vector<std::string> want,
 void ReplicatedMap::State::TakeStores(const std::vector<Replica>& replicas) {
   const auto before = std::exchange(stores_, {});
   for (const Replica& replica : replicas) {
-    if (replica.store == nullptr || !IsSuited(replica.store->traits(), engine_)) continue;
+    if (replica.store == nullptr || !IsSuited(replica.store->traits(), engine_, tombstone_ttl_)) {
+      continue;
+    }
     stores_[replica.datalet] = {replica.store, replica.store->lifetime()};
     // Pages and copies fit into a batch of each store.
     const StoreTraits& traits = replica.store->traits();

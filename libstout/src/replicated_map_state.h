@@ -190,6 +190,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   const std::optional<std::string> trouble_;
   const Scope scope_;
   const EngineOptions engine_;
+  const Duration tombstone_ttl_;
   const std::string identity_key_;
   const std::string local_;
   const bool is_new_;                                // no owner has committed yet

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <chrono>
 #include <cstdint>
 #include <new>
 #include <optional>
@@ -63,13 +64,15 @@ resp::BatchLimits LimitsOf(const NodeService& service) {
 void ShowShards(const resp::Call& call) {
   const auto& service = static_cast<const NodeService&>(call.service);
   if (const auto why = WhyNotServed(service); !why.empty()) return call.reply.Error(why);
-  const bool durable = service.datalet->traits().durable;
-  resp::ReplyFacts({.shards = 1,
-                    .batch = LimitsOf(service),
-                    .max_value = service.InputLimits().max_bulk,
-                    .data_id = durable ? service.data_id : service.boot_id,
-                    .durable = durable},
-                   call.reply);
+  const StoreTraits& traits = service.datalet->traits();
+  resp::ReplyFacts(
+      {.shards = 1,
+       .batch = LimitsOf(service),
+       .max_value = service.InputLimits().max_bulk,
+       .tombstone_life = std::chrono::floor<std::chrono::milliseconds>(traits.tombstone_ttl),
+       .data_id = traits.durable ? service.data_id : service.boot_id,
+       .durable = traits.durable},
+      call.reply);
 }
 
 std::size_t BytesOf(const StoredState& state) { return kStateRoom + state.value.size(); }

@@ -193,6 +193,10 @@ int RunMember(Config& config, asio::io_context& clients, asio::io_context& keys,
           Redacted(config.datalet));
       return EXIT_FAILURE;
     }
+    if (const char* const unsuited = WhyUnsuited(datalet->traits())) {
+      spdlog::error("{} cannot be a datalet: {}", Redacted(config.datalet), unsuited);
+      return EXIT_FAILURE;
+    }
   }
   Membership membership{.datalet = datalet.get()};
   if (datalet && datalet->traits().durable) {

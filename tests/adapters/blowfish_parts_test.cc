@@ -150,6 +150,11 @@ TEST_CASE("blowfish: what a server says of itself", "[blowfish]") {
   CHECK(facts({Bytes("data-id"), Bytes("0f"), Bytes("version"), Integer(1), Bytes("shards"),
                Integer(4), Bytes("max-batch-items"), Integer(1000), Bytes("max-batch-bytes"),
                Integer(65536)}) == identified);
+  ServerFacts forgetful{1, 4, 1000, 65536};
+  forgetful.tombstone_ttl = std::chrono::minutes(1);
+  CHECK(facts({Bytes("version"), Integer(1), Bytes("shards"), Integer(4), Bytes("max-batch-items"),
+               Integer(1000), Bytes("max-batch-bytes"), Integer(65536), Bytes("tombstone-ms"),
+               Integer(60'000)}) == forgetful);
   identified.durable = false;
   CHECK(facts({Bytes("durable"), Integer(0), Bytes("data-id"), Bytes("0f"), Bytes("version"),
                Integer(1), Bytes("shards"), Integer(4), Bytes("max-batch-items"), Integer(1000),

@@ -127,6 +127,29 @@ TEST_CASE("a node refuses options of a datalet that do not fit together", "[node
              Contains("the store of another node"));
 }
 
+TEST_CASE("a node does not start with a datalet that forgets deletes too soon", "[node][members]") {
+  const auto start = [] {
+    test::RunToEnd({"timeout", "20", STOUT_NODE, "--join", "in-process:", "--listen", "127.0.0.1:0",
+                    "--datalet", "memory:?tombstone_ttl=59min"});
+  };
+  CHECK_THROWS_WITH(start(), Contains("a tombstone_ttl of at least 1h"));
+}
+
+TEST_CASE("the values of one range may take all the room for replies", "[node][members]") {
+  const test::NodeServer node("", {"--join", "in-process:", "--datalet", "memory:", "--max-value",
+                                   "1MiB", "--max-replies", "10MiB"});
+  test::RespClient client(node.port());
+  const std::string large(700'000, 'x');
+  const std::vector<std::string> keys = {"a{1}", "b{1}", "c{2}", "d{3}", "e{4}", "f{5}"};
+  for (const std::string& key : keys)
+    CHECK(client.Do({"SET", key, key < "c" ? large : "v"}) == "+OK");
+  std::vector<std::string> get = keys;
+  get.insert(get.begin(), "MGET");
+  CHECK(client.Do(get) == "[$" + large + ", $" + large + ", $v, $v, $v, $v]");
+  get.insert(get.end(), 20, "a{1}");
+  CHECK(client.Do(get).starts_with("-ERR the replies are larger than --max-replies"));
+}
+
 TEST_CASE("the name of a datalet stands for one store", "[node][members]") {
   const test::NodeServer node(
       "", {"--join", "in-process:", "--datalet", "memory:", "--datalet-id", "own"});
@@ -162,6 +185,7 @@ TEST_CASE("a store that a command adds must open, suit, and be empty", "[node][m
   };
   CHECK_THAT(add("redis://127.0.0.1:1"), Contains("-ERR the store cannot be a datalet"));
   CHECK_THAT(add(forgetful.Url()), Contains("detect_loss=true"));
+  CHECK_THAT(add(redis.Url() + "?tombstone_ttl=1min"), Contains("a tombstone_ttl of at least 1h"));
   redis.Execute({"SET", "theirs", "v"});
   CHECK_THAT(add(redis.Url()), Contains("it has keys already, like 'theirs'"));
   CHECK_THAT(client.Do({"STOUT.DATALET", "LIST"}), !Contains("redis"));

@@ -86,15 +86,20 @@ TEST_CASE("what is wanted before the opening is what the map begins with", "[rep
 TEST_CASE("a member is called once it has a store that suits", "[replicated]") {
   ReplicaWorld world(1);
   ReplicatedMap& map = world.Make();
-  ScriptedStore unsuited;  // it does not scan
+  ScriptedStore no_scans;
+  StoreTraits traits = world.Replicas()[2].store->traits();
+  traits.tombstone_ttl = ReplicatedMapOptions().tombstone_ttl - Duration(1);
+  SilentStore forgetful(traits);
   std::vector<Replica> replicas = world.Replicas();
   replicas[1].store = nullptr;
-  replicas[2].store = &unsuited;
+  SECTION("and scans") { replicas[2].store = &no_scans; }
+  SECTION("and remembers deletes") { replicas[2].store = &forgetful; }
   world.On(map, [&] { map.Want(world.want, replicas); });
   CHECK_FALSE(world.Await([&](auto done) { map.Open(std::move(done)); }));
   CHECK_FALSE(world.Put(map, "k", "1"));
   CHECK_FALSE(map.Stats().settled);
-  CHECK(unsuited.fences.empty());
+  CHECK(no_scans.fences.empty());
+  CHECK(forgetful.fences.empty());
   world.On(map, [&] { map.Want(world.want, world.Replicas()); });
   world.RunUntil([&] { return world.IsSettled(map); });
   CHECK(In(world.registry.record) == world.want);

@@ -20,9 +20,6 @@
 
 namespace stout {
 
-/// Returns why a store can be no member of a range; null if it can.
-[[nodiscard]] const char* WhyUnsuited(const StoreTraits& traits);
-
 /// The stores of a deployment's datalets, as far as they can be called. A store that cannot be
 /// opened, or that lost what it had, is opened again from time to time. Each store is asked once a
 /// second whether it is there. So all ranges of a node learn at once that a store is silent or has

@@ -87,7 +87,8 @@ MemoryStore::MemoryStore(const boost::asio::any_io_executor& executor, MemoryOpt
               .fences = true,
               .scans = true,
               .ordered = true,
-              .detects_loss = true},
+              .detects_loss = true,
+              .tombstone_ttl = options.tombstone_ttl},
       table_(std::make_unique<Table>(options.tombstone_ttl)),
       server_(options.latency.immediate() ? nullptr
                                           : std::make_unique<Server>(executor, options.latency)) {}

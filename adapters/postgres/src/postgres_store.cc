@@ -50,6 +50,7 @@ Result<std::unique_ptr<PostgresStore>> PostgresStore::Open(const PostgresOptions
                      .scans = schema->own,
                      .ordered = schema->own,
                      .opaque_values = schema->own || options.expiry,
+                     .tombstone_ttl = options.tombstone_ttl,
                      .max_batch_bytes = kMaxBatchBytes};
   PostgresOptions for_server = options;
   if (server->pooled && options.prepare) {

@@ -97,6 +97,7 @@ Result<std::unique_ptr<RedisStore>> RedisStore::Open(const Options& options,
                      .durable = durable,
                      .scans = true,
                      .detects_loss = options.detect_loss,
+                     .tombstone_ttl = options.tombstone_ttl,
                      .max_batch_items = redis::kMaxBatchItems,
                      .max_batch_bytes = redis::MaxBatchBytes(*facts)};
   auto engine =

@@ -34,6 +34,7 @@ RocksDbStore::RocksDbStore(const RocksDbOptions& options, std::unique_ptr<Engine
               .durable = options.sync,
               .scans = true,
               .ordered = true,
+              .tombstone_ttl = options.tombstone_ttl,
               .max_batch_bytes = kMaxBatchBytes},
       engine_(std::move(engine)) {}
 

@@ -80,7 +80,7 @@ struct ReplicatedMapOptions {
   /// A member that has work and answers nothing for this time leaves. It must be longer than the
   /// intervals of the write policy. > 0.
   Duration member_timeout = std::chrono::seconds(2);
-  /// No store forgets a delete sooner. > 0. The default is that of all stores.
+  /// Stores that may forget a delete sooner are no members. > 0. The default is that of all stores.
   Duration tombstone_ttl = std::chrono::hours(1);
   /// The datalet on this machine: reads prefer it if no other member has a shorter queue. May be
   /// empty.

@@ -31,6 +31,7 @@ struct StoreTraits {
   /// Once writes answered kOk may be gone, every call answers kLost until the store is opened anew.
   /// If neither this nor `durable` is true, such a loss goes unnoticed.
   bool detects_loss = false;
+  Duration tombstone_ttl{};  ///< a delete keeps its stamp for at least this time
   std::size_t max_batch_items = kUnlimited;
   std::size_t max_batch_bytes = kUnlimited;
   LaneId partitions = 1;  ///< PartitionOf() is in [0, partitions)

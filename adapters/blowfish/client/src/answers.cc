@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <string_view>
 #include <utility>
 
@@ -83,6 +84,8 @@ std::optional<StoredState> StateOf(Reply& reply) {
 }  // namespace
 
 std::optional<ServerFacts> DecodeShards(const Reply& reply) {
+  using Milliseconds = std::chrono::milliseconds;
+  constexpr std::uint64_t kLongestMs = std::chrono::floor<Milliseconds>(Duration::max()).count();
   if (reply.kind != Kind::kArray || reply.elements.size() % 2 != 0) return std::nullopt;
   // Zero, where the server does not say it.
   std::uint64_t version = 0;
@@ -91,12 +94,14 @@ std::optional<ServerFacts> DecodeShards(const Reply& reply) {
   std::uint64_t max_bytes = 0;
   std::uint64_t max_value = 0;
   std::uint64_t durable = 1;  // As all older servers.
-  const std::array<std::pair<std::string_view, std::uint64_t*>, 6> known = {
+  std::uint64_t tombstone_ms = 3'600'000;
+  const std::array<std::pair<std::string_view, std::uint64_t*>, 7> known = {
       {{"version", &version},
        {"shards", &shards},
        {"max-batch-items", &max_items},
        {"max-batch-bytes", &max_bytes},
        {"max-value", &max_value},
+       {"tombstone-ms", &tombstone_ms},
        {"durable", &durable}}};
   std::string data_id;
   for (std::size_t i = 0; i < reply.elements.size(); i += 2) {
@@ -114,6 +119,7 @@ std::optional<ServerFacts> DecodeShards(const Reply& reply) {
   if (max_value != 0) facts.max_value = max_value;
   facts.data_id = std::move(data_id);
   facts.durable = durable != 0;
+  facts.tombstone_ttl = Milliseconds(std::min(tombstone_ms, kLongestMs));
   return facts;
 }
 

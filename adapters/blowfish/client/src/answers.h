@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -29,6 +30,7 @@ struct ServerFacts {
   // Identifies the data: if it changes, acknowledged writes may be gone. Empty: an older server.
   std::string data_id{};
   bool durable = true;
+  Duration tombstone_ttl = std::chrono::hours(1);  // that of older nodes, which do not tell it
 
   bool operator==(const ServerFacts&) const = default;
 };

@@ -175,6 +175,7 @@ Result<std::unique_ptr<BlowfishStore>> BlowfishStore::Open(const Options& option
                      .scans = true,
                      .ordered = facts->shards == 1,
                      .detects_loss = options.detect_loss,
+                     .tombstone_ttl = facts->tombstone_ttl,
                      .max_batch_items = facts->max_batch_items,
                      .max_batch_bytes = facts->max_batch_bytes,
                      .partitions = facts->shards};

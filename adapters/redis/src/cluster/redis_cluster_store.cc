@@ -65,6 +65,7 @@ Result<std::unique_ptr<RedisClusterStore>> RedisClusterStore::Open(
                      .durable = facts->durable,
                      .scans = true,
                      .detects_loss = options.detect_loss,
+                     .tombstone_ttl = options.tombstone_ttl,
                      .max_batch_items = redis::kMaxBatchItems,
                      .max_batch_bytes = facts->max_batch_bytes,
                      .partitions = static_cast<LaneId>(facts->map.masters().size())};

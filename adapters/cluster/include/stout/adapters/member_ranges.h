@@ -35,6 +35,9 @@ namespace stout {
 using DataletOpener =
     std::function<Result<std::unique_ptr<Store>>(const std::string& url, Diagnostics*)>;
 
+/// Returns why a store can be no member of a range; null if it can.
+[[nodiscard]] const char* WhyUnsuited(const StoreTraits& traits);
+
 /// Returns why a store that is new to a deployment cannot become a datalet, or nullopt. It must
 /// open, suit, and be empty, because what the members of a range lack is deleted at a new member.
 /// May block.
