@@ -128,7 +128,7 @@ void ValueCache::Stay(Node& node) {
 void ValueCache::Observe(Node& node, TenantId tenant, bool hit) {
   if (tenants_) tenants_->ApplyTo(admission_, &obeyed_);
   admission_.Observe(tenant, KeyHash()(*node.key), node.bytes, hit);
-  Account(node, tenant);
+  if (node.tenant != tenant) Account(node, tenant);
 }
 
 // Enters the node in the account of another tenant.

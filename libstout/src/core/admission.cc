@@ -9,8 +9,8 @@ namespace {
 // A tenant is active until the others have sent this many times as many requests as the cache has
 // keys. Guess: the cache has then forgotten the tenant, if the others were admitted.
 constexpr double kIdle = 4;
-// The weight of one request in the mean size of a key.
-constexpr double kSizeWeight = 1.0 / 256;
+// The weight of one key in the mean size of a key. Guess.
+constexpr double kSizeWeight = 1.0 / 64;
 // Reads of a tenant with a smaller share yield. Guess.
 constexpr double kYields = .5;
 
@@ -32,23 +32,27 @@ std::string_view NameOf(AdmissionReason reason) {
   return "";
 }
 
-void Admission::Observe(TenantId id, std::uint64_t hash, std::size_t bytes, bool hit) {
-  Tenant& tenant = Of(id);
-  ++(hit ? tenant.stats.hits : tenant.stats.misses);
-  tenant.last = ++requests_;
-  ++tenant.requests;
-  tenant.hits += hit ? 1 : 0;
-  ++tenant.recent;
-  if (++recent_ > Keys()) {
+// At a key of the sample, and from time to time: most look-ups only count themselves, so that the
+// processor can overlap the waits for memory of several.
+void Admission::Judge(Tenant& tenant, std::uint64_t hash, std::size_t bytes) {
+  const auto hits = static_cast<double>(tenant.stats.hits - tenant.judged_hits);
+  const double requests = hits + static_cast<double>(tenant.stats.misses - tenant.judged_misses);
+  tenant.judged_hits = tenant.stats.hits;
+  tenant.judged_misses = tenant.stats.misses;
+  tenant.requests += requests;
+  tenant.hits += hits;
+  tenant.recent += requests;
+  recent_ += requests;
+  const auto size = static_cast<double>(bytes);
+  mean_bytes_ += (mean_bytes_ > 0 ? kSizeWeight : 1) * (size - mean_bytes_);
+  if (recent_ > Keys()) {
     recent_ /= 2;
     for (Tenant& each : tenants_) each.recent /= 2;
   }
-  const auto size = static_cast<double>(bytes);
-  mean_bytes_ += (mean_bytes_ > 0 ? kSizeWeight : 1) * (size - mean_bytes_);
   // The hottest key may be in the sample or not, which changes the number of requests, but hardly
   // that of misses. So misses are compared with the number that a fair sample would have (FAST'15,
   // SHARDS-adj).
-  tenant.expected += tenant.ghost.rate();
+  tenant.expected += requests * tenant.ghost.rate();
   if (tenant.ghost.Touch(hash, bytes, capacity_) == false) ++tenant.missed;
   if (tenant.expected >= options_.window) EndWindow(tenant);
 }
@@ -86,9 +90,8 @@ std::vector<TenantStats> Admission::Stats() const {
   return all;
 }
 
-Admission::Tenant& Admission::Of(TenantId tenant) {
+void Admission::Grow(TenantId tenant) {
   while (tenants_.size() <= tenant) tenants_.emplace_back(options_.sampled_keys);
-  return tenants_[tenant];
 }
 
 bool Admission::IsActive(const Tenant& tenant) const {

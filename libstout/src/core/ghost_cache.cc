@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "stout/core/random.h"
-
 namespace stout::inline v1 {
 
 std::optional<bool> GhostCache::Touch(std::uint64_t hash, std::size_t bytes, std::size_t capacity) {
@@ -33,9 +31,6 @@ std::optional<bool> GhostCache::Touch(std::uint64_t hash, std::size_t bytes, std
   while (!recent_.empty() && is_over()) Drop(recent_.begin());
   return !is_new;
 }
-
-// The bits that decide are independent of those that the caller's own tables use.
-bool GhostCache::InSample(std::uint64_t hash) const { return SplitMix64(hash).Unit() < rate_; }
 
 void GhostCache::Drop(Keys::iterator key) {
   bytes_ -= key->bytes;

@@ -100,7 +100,12 @@ class Admission {
       : capacity_(capacity), options_(options) {}
 
   /// Records a look-up of the key with this 64-bit hash. `bytes`: what the key takes in the cache.
-  void Observe(TenantId tenant, std::uint64_t hash, std::size_t bytes, bool hit);
+  void Observe(TenantId id, std::uint64_t hash, std::size_t bytes, bool hit) {
+    Tenant& tenant = Of(id);
+    ++(hit ? tenant.stats.hits : tenant.stats.misses);
+    tenant.last = ++requests_;
+    if (tenant.ghost.InSample(hash) || requests_ % kJudged == 0) Judge(tenant, hash, bytes);
+  }
   /// Records that the tenant's states in the cache have this many bytes more, or less. The law does
   /// not need it.
   void Charge(TenantId tenant, std::ptrdiff_t bytes) {
@@ -134,6 +139,8 @@ class Admission {
     GhostCache ghost;
     double requests = 0;  // in this window
     double hits = 0;      // of them
+    std::uint64_t judged_hits = 0;
+    std::uint64_t judged_misses = 0;
     double expected = 0;  // requests for sampled keys in this window, if the sample is a fair one
     double missed = 0;    // of them, those that the ghost cache had not
     std::optional<double> hit_rate;  // alone
@@ -146,7 +153,15 @@ class Admission {
     TenantStats stats;
   };
 
-  Tenant& Of(TenantId tenant);
+  // Judges the requests since the last judged one, by the key of the last.
+  static constexpr std::uint64_t kJudged = 1024;
+  void Judge(Tenant& tenant, std::uint64_t hash, std::size_t bytes);
+
+  Tenant& Of(TenantId tenant) {
+    if (tenant >= tenants_.size()) Grow(tenant);
+    return tenants_[tenant];
+  }
+  void Grow(TenantId tenant);
   void EndWindow(Tenant& tenant);
   void Decide();
   void Decide(Tenant& tenant);

@@ -6,6 +6,8 @@
 #include <optional>
 #include <unordered_map>
 
+#include "stout/core/random.h"
+
 namespace stout::inline v1 {
 
 /// Simulates an LRU cache for a sample of the keys, without values. It reports whether requests
@@ -31,6 +33,9 @@ class GhostCache {
   /// nullopt if the key is not in the sample.
   std::optional<bool> Touch(std::uint64_t hash, std::size_t bytes, std::size_t capacity);
 
+  /// Returns whether the key with this hash is in the sample. The bits that decide are independent
+  /// of those that the caller's own tables use.
+  [[nodiscard]] bool InSample(std::uint64_t hash) const { return SplitMix64(hash).Unit() < rate_; }
   /// The share of all keys that are in the sample, in (0, 1].
   [[nodiscard]] double rate() const { return rate_; }
   [[nodiscard]] std::size_t keys() const { return places_.size(); }
@@ -42,7 +47,6 @@ class GhostCache {
   };
   using Keys = std::list<Key>;  // least recently used first
 
-  [[nodiscard]] bool InSample(std::uint64_t hash) const;
   void Drop(Keys::iterator key);
 
   std::size_t max_keys_;
