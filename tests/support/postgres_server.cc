@@ -35,7 +35,7 @@ void Copy(const fs::path& from, const fs::path& to) {
   RunToEnd({"cp", "--archive", from.string(), to.string()});
 }
 
-// Of several processes that do this at once, the first one wins.
+// The first one wins if several processes do this at once.
 void MakeTemplate(const fs::path& files) {
   const fs::path copy = Template().concat("." + std::to_string(::getpid()));
   Copy(files, copy);

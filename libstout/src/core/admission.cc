@@ -32,8 +32,8 @@ std::string_view NameOf(AdmissionReason reason) {
   return "";
 }
 
-// At a key of the sample, and from time to time: most look-ups only count themselves, so that the
-// processor can overlap the waits for memory of several.
+// Most look-ups only count themselves, so that the processor can overlap the waits for memory of
+// several.
 void Admission::Judge(Tenant& tenant, std::uint64_t hash, std::size_t bytes) {
   const auto hits = static_cast<double>(tenant.stats.hits - tenant.judged_hits);
   const double requests = hits + static_cast<double>(tenant.stats.misses - tenant.judged_misses);

@@ -12,7 +12,7 @@
 namespace stout::inline v1 {
 
 struct AdmissionOptions {
-  /// The power of the ratio of hit rates, see Admission. >= 0; 0 admits everything.
+  /// The power of the ratio of hit rates, see Admission. >= 0; 0 ignores hit rates.
   double power = 2.5;
   /// The hit rate that a tenant may lose before others yield to its need. > 0
   double slack = 0.02;
@@ -104,7 +104,8 @@ class Admission {
     Tenant& tenant = Of(id);
     ++(hit ? tenant.stats.hits : tenant.stats.misses);
     tenant.last = ++requests_;
-    if (tenant.ghost.InSample(hash) || requests_ % kJudged == 0) Judge(tenant, hash, bytes);
+    const bool is_due = (tenant.stats.hits + tenant.stats.misses) % kJudgedAfter == 0;
+    if (is_due || tenant.ghost.InSample(hash)) Judge(tenant, hash, bytes);
   }
   /// Records that the tenant's states in the cache have this many bytes more, or less. The law does
   /// not need it.
@@ -137,9 +138,9 @@ class Admission {
     explicit Tenant(std::size_t sampled_keys) : ghost(sampled_keys) {}
 
     GhostCache ghost;
-    double requests = 0;  // in this window
-    double hits = 0;      // of them
-    std::uint64_t judged_hits = 0;
+    double requests = 0;            // in this window
+    double hits = 0;                // of them
+    std::uint64_t judged_hits = 0;  // of stats, when it was judged last
     std::uint64_t judged_misses = 0;
     double expected = 0;  // requests for sampled keys in this window, if the sample is a fair one
     double missed = 0;    // of them, those that the ghost cache had not
@@ -153,8 +154,10 @@ class Admission {
     TenantStats stats;
   };
 
-  // Judges the requests since the last judged one, by the key of the last.
-  static constexpr std::uint64_t kJudged = 1024;
+  // Requests of a tenant after which it is judged in any case, because it may use no sampled key.
+  static constexpr std::uint64_t kJudgedAfter = 1024;
+
+  // Takes account of the requests since the tenant was judged last. `hash`: of the newest one.
   void Judge(Tenant& tenant, std::uint64_t hash, std::size_t bytes);
 
   Tenant& Of(TenantId tenant) {
