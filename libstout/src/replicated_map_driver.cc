@@ -17,7 +17,7 @@ namespace {
 // The same answer seems to be later if its age was measured a moment earlier.
 constexpr Duration kClockStep = std::chrono::milliseconds(1);
 
-Errc OutcomeOf(Errc errc) { return errc; }
+Errc OutcomeOf(const range::Fenced& fenced) { return fenced.errc; }
 Errc OutcomeOf(const ReadResult& result) { return result.errc; }
 Errc OutcomeOf(const ScanResult& result) { return result.errc; }
 Errc OutcomeOf(const WriteResult& result) {
@@ -160,8 +160,9 @@ void ReplicatedMap::State::Arm() {
 // --- Calls of stores -----------------------------------------------------------------------------
 
 // Returns the handler of a call of the keeper. Its answer goes to `on`, or `unknown` does if it
-// takes too long. An answer after that only shows progress. One for an earlier life of the member
-// does not: by then the member may have another store.
+// takes too long. An answer after that only shows progress, except that of a read: the keeper has
+// not looked whose it is. One for an earlier life of the member shows nothing: by then the member
+// may have another store.
 template <typename Answer, typename Parameter>
 auto ReplicatedMap::State::AnswerTo(MemberIndex m, Attempt attempt,
                                     void (Keeper::*on)(Attempt, Parameter, TimePoint),
@@ -182,12 +183,14 @@ auto ReplicatedMap::State::AnswerTo(MemberIndex m, Attempt attempt,
           const TimePoint now = self->Now();
           constexpr bool kWrote = std::is_same_v<Answer, WriteResult>;
           Member& member = self->members_[m];
+          const bool awaited = self->calls_.erase(attempt) > 0;
           const bool lives = life == std::pair(member.opened, member.handle.store);
+          const bool shows = lives && (awaited || !std::is_same_v<Answer, ReadResult>);
           const Errc outcome = OutcomeOf(answer);
-          if (lives && outcome == Errc::kOk)
+          if (shows && outcome == Errc::kOk)
             self->keeper_.OnProgress(m, kWrote, (kWrote ? member.write : member.read) = now);
           if (lives && outcome == Errc::kLost) self->keeper_.OnLost(m, now);
-          if (self->calls_.erase(attempt) > 0) (self->keeper_.*on)(attempt, answer, now);
+          if (awaited) (self->keeper_.*on)(attempt, answer, now);
           self->Pump();  // at once: a member may need an interposer before the next change
         });
   };
@@ -204,11 +207,15 @@ Store& ReplicatedMap::State::StoreOf(MemberIndex m) const {
 void ReplicatedMap::State::Do(range::Fence& fence) {
   const auto found = stores_.find(record().members[fence.member].datalet);
   if (found != stores_.end()) members_[fence.member].handle = found->second;
-  auto answer = AnswerTo(fence.member, fence.attempt, &Keeper::OnFenced, Errc::kUnknown);
-  if (found == stores_.end()) return answer(Errc::kTransient);
-  StoreOf(fence.member).Fence(scope_, epoch(), [answer = std::move(answer)](ErrorCode ec) mutable {
-    answer(ErrcOf(ec));
-  });
+  auto answer =
+      AnswerTo(fence.member, fence.attempt, &Keeper::OnFenced, range::Fenced{Errc::kUnknown});
+  if (found == stores_.end()) return answer({Errc::kTransient});
+  Store& store = StoreOf(fence.member);
+  store.Fence(
+      scope_, epoch(),
+      [answer = std::move(answer), incarnation = store.traits().incarnation](ErrorCode ec) mutable {
+        answer({ErrcOf(ec), std::move(incarnation)});
+      });
 }
 
 void ReplicatedMap::State::Do(range::Read& read) {
@@ -232,8 +239,8 @@ void ReplicatedMap::State::SendRead(MemberIndex m, std::unique_ptr<ReadBatch> ba
 // Gives the first member of a new range its name, before it is read.
 void ReplicatedMap::State::Identify(MemberIndex m, std::unique_ptr<ReadBatch> read,
                                     Store::ReadHandler answer) {
-  const std::string& name = record().members[m].datalet;
-  auto batch = std::make_unique<WriteBatch>(BatchOf({{.key = identity_key_, .value = name}}));
+  const std::string identity = record().members[m].Identity();
+  auto batch = std::make_unique<WriteBatch>(BatchOf({{.key = identity_key_, .value = identity}}));
   const WriteBatch& sent = *batch;
   StoreOf(m).Write(sent,
                    [weak = weak_from_this(), m, batch = std::move(batch), read = std::move(read),
@@ -314,6 +321,13 @@ void ReplicatedMap::State::Do(range::Unfillable& failed) {
   if (!on_unfillable_) return;
   Later([report = on_unfillable_, datalet = record().members[failed.member].datalet,
          failed](ErrorCode) { report(datalet, failed.key, failed.errc); },
+        {});
+}
+
+void ReplicatedMap::State::Do(range::Revert& reverted) {
+  if (!on_reverted_) return;
+  Later([report = on_reverted_,
+         datalet = record().members[reverted.member].datalet](ErrorCode) { report(datalet); },
         {});
 }
 

@@ -182,6 +182,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   void Do(internal::range::Change& change);
   void Do(internal::range::Serve& serve);
   void Do(internal::range::Unfillable& failed);
+  void Do(internal::range::Revert& reverted);
   void Do(internal::range::GiveUp& given_up);
   [[nodiscard]] Store& StoreOf(MemberIndex m) const;
 
@@ -197,6 +198,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   const std::shared_ptr<const KeyFilter> contains_;  // null: all keys
   ReplicatedRange::Commit commit_;
   const ReplicatedRange::UnfillableHandler on_unfillable_;
+  const std::function<void(const std::string& datalet)> on_reverted_;
   UniqueFunction<void(GivenUp)> on_given_up_;
   internal::ReplicaSet set_;
   Keeper keeper_;

@@ -23,27 +23,19 @@ namespace {
 // The ranges that a scan takes from one datalet.
 struct Part {
   std::string datalet;
-  std::map<RangeId, TimePoint> ranges;  // with the time since which the datalet is in
+  std::map<RangeId, RangeRecord::Member> ranges;  // with the datalet as a member that is in
 
   bool operator==(const Part&) const = default;
 };
 
 using Plan = std::vector<Part>;
 
-// Returns the time since which the datalet is in; nullopt if it is not.
-std::optional<TimePoint> InSince(const RegistryTable& records, RangeId range,
-                                 const std::string& datalet) {
-  const auto set = records.sets.find(range);
-  if (set == records.sets.end()) return std::nullopt;
-  for (const RangeRecord::Member& member : set->second.value.members) {
-    if (member.in && member.datalet == datalet) return member.since;
-  }
-  return std::nullopt;
-}
-
 bool Holds(const Part& part, const RegistryTable& records) {
   return std::all_of(part.ranges.begin(), part.ranges.end(), [&](const auto& range) {
-    return InSince(records, range.first, part.datalet) == range.second;
+    const auto set = records.sets.find(range.first);
+    if (set == records.sets.end()) return false;
+    const auto& members = set->second.value.members;
+    return std::find(members.begin(), members.end(), range.second) != members.end();
   });
 }
 
@@ -118,7 +110,7 @@ class MemberScan::Plans {
   [[nodiscard]] std::vector<std::string> ProofsOf(const Part& part) const {
     std::vector<std::string> keys;
     keys.reserve(part.ranges.size());
-    for (const auto& [range, since] : part.ranges) {
+    for (const auto& [range, member] : part.ranges) {
       keys.push_back(internal::IdentityKeyOf(fmt::format("{}/{}", scope_, range)));
     }
     return keys;
@@ -136,7 +128,7 @@ class MemberScan::Plans {
       const auto set = table->sets.find(range);
       if (set == table->sets.end()) return std::nullopt;
       for (const RangeRecord::Member& member : set->second.value.members) {
-        if (member.in) choices[member.datalet].ranges[range] = member.since;
+        if (member.in) choices[member.datalet].ranges[range] = member;
       }
     }
     std::erase_if(choices, [&](const auto& each) { return store_of_(each.first) == nullptr; });
@@ -241,10 +233,14 @@ struct MemberScan::Page {
   }
 
   void OnProved(const ReadResult& proofs) {
-    bool proved = proofs.errc == Errc::kOk;
-    for (const StoredState& state : proofs.states) {
-      proved &= state.found && state.value == part().datalet;
-    }
+    const auto proves = [incarnation = store->traits().incarnation](const StoredState& identity,
+                                                                    const auto& range) {
+      const RangeRecord::Member& member = range.second;
+      return identity.found && member.IsShownBy(identity.value) && !member.IsRestarted(incarnation);
+    };
+    const bool proved =
+        proofs.errc == Errc::kOk && std::equal(proofs.states.begin(), proofs.states.end(),
+                                               part().ranges.begin(), part().ranges.end(), proves);
     bool in = false;
     plans->WhileOpen([&] { in = plans->StillIn(part()); });
     if (!proved || !in) return Fail(Errc::kTransient);

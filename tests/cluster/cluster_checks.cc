@@ -14,12 +14,12 @@ using Outcome = test::Operation::Outcome;
 
 }  // namespace
 
-/// The members that are in, without those that came back empty, which the owner will notice.
+/// The members that are in, without those that came back with less, which the owner will notice.
 std::vector<std::size_t> ClusterWorld::In() const {
   std::vector<std::size_t> in;
   for (const RangeRecord::Member& member : registry_.record().members) {
     const std::size_t datalet = DataletOf(member.datalet);
-    if (member.in && datalets_[datalet].HasIdentity()) in.push_back(datalet);
+    if (member.in && datalets_[datalet].Has(member)) in.push_back(datalet);
   }
   return in;
 }

@@ -69,6 +69,9 @@ void Expose(Random& random, ClusterOptions& world) {
     case Mistake::kRevisionUnchecked:
       world.faults = {.late = 60, .twice = 200, .cut_link = 20};
       return;
+    case Mistake::kOlderKept:
+      world.durable = false;
+      [[fallthrough]];
     case Mistake::kEmptyKept:
       world.faults = {.empty_datalet = 20};
       world.cached = 0;
@@ -151,6 +154,7 @@ ClusterOptions DeriveCluster(std::uint64_t seed, Mistake mistake) {
   DeriveMode(random, world);
   DeriveMore(random, world);
   world.keeper.walk.copy_keys = random.Between(1, 3);
+  if (random.Chance(500)) world.durable = false;
   return world;
 }
 

@@ -26,6 +26,7 @@ enum class Mistake {
   kSettleOverChange,     ///< a repair does not give up if the key has changed
   kLaggingRead,          ///< a read goes to a member at which the key is dirty
   kEmptyKept,            ///< a member that came back empty stays in
+  kOlderKept,            ///< a member that came back with older data stays in
   kRevisionUnchecked,    ///< the coordinator does not compare the record's revision
   kEntersUncounted,      ///< answers wait for a filled member only after the transaction
 };
@@ -40,7 +41,7 @@ struct ClusterFaults {
   std::uint64_t pause_node = 0;  ///< often beyond the ttl
   std::uint64_t crash_node = 0;
   std::uint64_t crash_datalet = 0;  ///< it returns with its data
-  std::uint64_t empty_datalet = 0;  ///< it returns at once, without its data
+  std::uint64_t empty_datalet = 0;  ///< it returns at once, without its data or with older data
   std::uint64_t cut_link = 0;       ///< between a node and a datalet
   std::uint64_t slow_datalet = 0;
   std::uint64_t full_datalet = 0;  ///< its writes fail for a while, its reads do not
@@ -71,6 +72,7 @@ struct ClusterOptions {
   EngineOptions engine;
   internal::ReplicaOptions set;
   internal::RangeKeeperOptions keeper;
+  bool durable = true;       ///< a datalet comes back empty, never with older data
   bool has_local = false;    ///< a node prefers one datalet for reads
   std::uint64_t cached = 0;  ///< per thousand: clean values that stay in memory
   std::uint64_t writes = 0;  ///< per thousand requests, likewise

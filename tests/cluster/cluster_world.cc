@@ -16,6 +16,7 @@ RangeRecord FirstRecord(const ClusterOptions& options) {
   RangeRecord record;
   for (MemberIndex m = 0; m < options.replicas; ++m) {
     record.members.push_back({.datalet = DataletName(m), .in = m < options.in_at_start});
+    if (!options.durable) record.members.back().incarnation = "1";
   }
   record.strong = options.strong;
   return record;
@@ -47,6 +48,7 @@ ClusterWorld::ClusterWorld(const ClusterOptions& options, bool print)
       want_strong_(options.strong),
       clients_(options.clients),
       asked_at_(options.clients) {
+  for (DataletModel& datalet : datalets_) datalet.durable = options.durable;
   for (MemberIndex m = 0; m < options.in_at_start; ++m) {
     (void)datalets_[m].Write(0, {{.key = kIdentityKey, .value = DataletName(m), .version = 1}});
   }
@@ -116,6 +118,7 @@ void ClusterWorld::Trouble() {
     agenda_.Push(Disturb("datalet full", random_.Between(1ms, 300ms), m),
                  [this, m] { datalets_[m].full = false; });
   }
+  if (!options_.durable && random_.Chance(100)) datalets_[m].Save();
   if (random_.Chance(faults.expire)) datalets_[m].Expire(registry_.record().swept);
   if (random_.Chance(faults.change_mode)) ChangeMode();
   if (random_.Chance(faults.change_wanted)) ChangeWanted();
@@ -132,11 +135,11 @@ TimePoint ClusterWorld::Disturb(const char* what, Duration time, std::uint64_t a
   return now() + time;
 }
 
-/// A member that is in came back empty, and its owner has not dropped it yet. Another failure now
-/// could be one too many.
+/// A member that is in came back without all data, and its owner has not dropped it yet. Another
+/// failure now could be one too many.
 bool ClusterWorld::Forgets() const {
   for (const RangeRecord::Member& member : registry_.record().members) {
-    if (member.in && !datalets_[DataletOf(member.datalet)].HasIdentity()) return true;
+    if (member.in && !datalets_[DataletOf(member.datalet)].Has(member)) return true;
   }
   return false;
 }
@@ -147,8 +150,17 @@ void ClusterWorld::Empty(std::size_t m) {
   for (const std::size_t other : in) {  // none may leave meanwhile
     if (std::find(wanted_.begin(), wanted_.end(), DataletName(other)) == wanted_.end()) return;
   }
-  trace_.Add(now(), "datalet empty", m);
-  datalets_[m].Empty();
+  if (options_.durable || random_.Chance(300)) {
+    trace_.Add(now(), "datalet empty", m);
+    datalets_[m].Empty();
+  } else {
+    trace_.Add(now(), "datalet older", m);
+    datalets_[m].Rewind();
+  }
+  // Often nobody sees the loss.
+  if (random_.Chance(300)) {
+    for (std::uint32_t node = 0; node < options_.nodes; ++node) Crash(node);
+  }
 }
 
 void ClusterWorld::ChangeMode() {

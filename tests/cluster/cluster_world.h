@@ -90,6 +90,9 @@ class ClusterWorld final : private OwnerWorld {
   void OnMark(const Mark& mark) override;
   void OnRepair() override { ++counts_.repairs; }
   void OnUnknownCommit() override { ++counts_.unknown_commits; }
+  void OnReverted() override {
+    verdict_.Fail("an owner goes on with an older copy although a member has all data");
+  }
   void OnGivenUp(std::uint32_t node, Epoch epoch) override;
 
   // The network.

@@ -93,6 +93,7 @@ TEST_CASE("a mistake in a replicated range is noticed", "[cluster]") {
       Control{Mistake::kSettleOverChange, "settling over a change", kUnordered, 314},
       Control{Mistake::kLaggingRead, "a lagging member read", kUnordered, 82},
       Control{Mistake::kEmptyKept, "a restarted empty store kept in", kLacking, 291},
+      Control{Mistake::kOlderKept, "a restarted store with older data kept in", kUnordered, 0},
       Control{Mistake::kRevisionUnchecked, "a set changed under any revision", kLacking, 416},
       Control{Mistake::kEntersUncounted, "a filled member counted too late", kLacking, 161});
   ClusterWorld::Counts counts;

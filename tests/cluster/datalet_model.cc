@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace stout::sim {
@@ -69,6 +70,17 @@ void DataletModel::Empty() {
   rows_.clear();
   fence_ = 0;
   ++incarnation_;
+}
+
+void DataletModel::Save() { saved_ = {rows_, fence_}; }
+
+void DataletModel::Rewind() {
+  std::tie(rows_, fence_) = saved_;
+  ++incarnation_;
+}
+
+bool DataletModel::Has(const RangeRecord::Member& member) const {
+  return rows_.contains(kIdentityKey) && !member.IsRestarted(NameOfLife());
 }
 
 StoredState DataletModel::state(const std::string& key) const {

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "stout/core/batch.h"
@@ -26,7 +27,8 @@ inline constexpr RangeId kRange = 0;
 [[nodiscard]] std::string DataletName(std::size_t datalet);
 [[nodiscard]] std::size_t DataletOf(const std::string& name);
 
-/// A member's store: stamps, a fence, atomic batches, ordered scans. It can come back empty.
+/// A member's store: stamps, a fence, atomic batches, ordered scans. It can come back empty or with
+/// older data.
 class DataletModel {
  public:
   WriteResult Write(Epoch epoch, const std::vector<WriteItem>& items);
@@ -38,12 +40,20 @@ class DataletModel {
   void Expire(Epoch epoch);
   /// Comes back as a different store.
   void Empty();
+  void Save();
+  /// Comes back with what was saved last.
+  void Rewind();
 
   [[nodiscard]] StoredState state(const std::string& key) const;
   [[nodiscard]] std::uint64_t incarnation() const { return incarnation_; }
-  /// Returns false if it came back empty and was not filled since.
-  [[nodiscard]] bool HasIdentity() const { return rows_.contains(kIdentityKey); }
+  /// As StoreTraits::incarnation.
+  [[nodiscard]] std::string NameOfLife() const {
+    return durable ? "" : std::to_string(incarnation_);
+  }
+  /// Returns false if it came back, empty or with older data, and was not filled since.
+  [[nodiscard]] bool Has(const RangeRecord::Member& member) const;
 
+  bool durable = true;
   bool up = true;
   TimePoint slow_until{};
   bool full = false;  // its disk
@@ -51,6 +61,7 @@ class DataletModel {
  private:
   std::map<std::string, StoredState> rows_;
   Epoch fence_ = 0;
+  std::pair<std::map<std::string, StoredState>, Epoch> saved_;
   std::uint64_t incarnation_ = 1;
 };
 

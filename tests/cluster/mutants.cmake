@@ -8,8 +8,12 @@ stout_mutant(revision_not_taken src/core/range_keeper.cc
   NEW [[]])
 
 stout_mutant(identity_unchecked src/core/range_keeper.cc
-  OLD [[member.lost |= !identity.found || identity.value != record_.members[*called].datalet;]]
-  NEW [[]])
+  OLD [[  member.lost |= !filled || restarted;]]
+  NEW [[  member.lost |= restarted;]])
+
+stout_mutant(restart_unchecked src/core/range_keeper.cc
+  OLD [[  member.lost |= !filled || restarted;]]
+  NEW [[  member.lost |= !filled;]])
 
 stout_mutant(members_that_count_leave_before_the_transaction src/core/range_keeper.cc
   OLD [[  proposed_ = std::move(record);]]

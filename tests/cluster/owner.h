@@ -57,6 +57,7 @@ class OwnerWorld {
   virtual void OnRepair() = 0;
   /// A transaction was not answered in time.
   virtual void OnUnknownCommit() = 0;
+  virtual void OnReverted() = 0;
   virtual void OnGivenUp(std::uint32_t node, Epoch epoch) = 0;
 
   static constexpr std::size_t kNobody = SIZE_MAX;
@@ -155,6 +156,7 @@ class Owner final : private StateSource, public std::enable_shared_from_this<Own
   void Do(const range::Change& change);
   void Do(const range::Serve&) {}
   void Do(const range::Unfillable&) {}
+  void Do(const range::Revert&) { world_.OnReverted(); }
   void Do(const range::GiveUp&) { given_up_ = true; }
 
   const ClusterOptions& options_;
@@ -193,12 +195,13 @@ void Owner::CallMember(MemberIndex m, range::Attempt attempt,
   };
   world_.Call(
       node_, DataletOf(m),
-      [self, m, call, done, incarnation](DataletModel& store) -> OwnerWorld::Answer {
+      [self, m, attempt, call, done, incarnation](DataletModel& store) -> OwnerWorld::Answer {
         if (self->IsLost(store, incarnation)) {
           return [self, m, incarnation] { self->OnLost(m, incarnation); };
         }
-        return [self, m, done, result = call(store)] {
-          self->NoteProgress(m, result);
+        return [self, m, attempt, done, result = call(store)] {
+          const bool awaited = self->calls_.contains(attempt);
+          if (awaited || !std::is_same_v<Result, ReadResult>) self->NoteProgress(m, result);
           done(result);
         };
       },

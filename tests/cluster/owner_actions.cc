@@ -15,17 +15,25 @@ void Owner::Run(const range::Action& action) {
 void Owner::Do(const range::Fence& fence) {
   const bool fences = options_.mistake != Mistake::kNoFence || keeper_->serving();
   members_[fence.member].incarnation = 0;
-  using Fenced = std::pair<Errc, std::uint64_t>;
+  struct Fenced {
+    range::Fenced answer;
+    std::uint64_t incarnation = 0;
+  };
   CallMember<Fenced>(
       fence.member, fence.attempt,
       [epoch = epoch(), fences](DataletModel& store) {
-        return Fenced(fences ? store.Fence(epoch) : Errc::kOk, store.incarnation());
+        const Errc errc = fences ? store.Fence(epoch) : Errc::kOk;
+        return Fenced{{errc, store.NameOfLife()}, store.incarnation()};
       },
       [this, fence](const Fenced& fenced) {
-        members_[fence.member].incarnation = fenced.second;
-        keeper_->OnFenced(fence.attempt, fenced.first, Now());
+        members_[fence.member].incarnation = fenced.incarnation;
+        range::Fenced answer = fenced.answer;
+        if (options_.mistake == Mistake::kOlderKept && !keeper_->serving()) {
+          answer.incarnation = keeper_->record().members[fence.member].incarnation;
+        }
+        keeper_->OnFenced(fence.attempt, answer, Now());
       },
-      Fenced(Errc::kUnknown, 0));
+      Fenced{{Errc::kUnknown, {}}});
 }
 
 void Owner::Do(const range::Read& read) {
@@ -36,7 +44,7 @@ void Owner::Do(const range::Read& read) {
         const bool identity = read.keys.front() == kIdentityKey;
         if (identity && options_.mistake == Mistake::kEmptyKept && !seen.states.empty()) {
           seen.states[0].found = true;
-          seen.states[0].value = keeper_->record().members[read.member].datalet;
+          seen.states[0].value = keeper_->record().members[read.member].Identity();
         }
         keeper_->OnRead(read.attempt, seen, Now());
       },

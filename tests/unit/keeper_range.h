@@ -22,7 +22,9 @@ inline const RangeRecord& RecordOf(const range::Commit& commit) {
 
 /// Three members, of which the first `in` are in, under epoch 5. The test is the driver.
 struct Range {
-  explicit Range(MemberIndex in = 3) : keeper(7, {Record(in), 10}, set, Options()) {}
+  explicit Range(MemberIndex in = 3) : Range(Record(in)) {}
+  explicit Range(RangeRecord record, RangeKeeperOptions options = Options())
+      : keeper(7, {std::move(record), 10}, set, std::move(options)) {}
 
   static RangeRecord Record(MemberIndex in) {
     RangeRecord record;
@@ -66,8 +68,8 @@ struct Range {
             .states = {{.found = true, .value = "d" + std::to_string(m), .stamp = {4, 0}},
                        {.found = !mark.empty(), .value = mark, .stamp = {4, 9}}}};
   }
-  void AnswerFence(Errc errc = Errc::kOk) {
-    keeper.OnFenced(Next<range::Fence>().attempt, errc, now);
+  void AnswerFence(const range::Fenced& fenced = {}) {
+    keeper.OnFenced(Next<range::Fence>().attempt, fenced, now);
   }
   void AnswerRead(const std::string& mark = "") {
     const auto read = Next<range::Read>();

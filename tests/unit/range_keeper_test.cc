@@ -32,12 +32,12 @@ TEST_CASE("a member that does not answer a new owner leaves after the time-out",
   Range range;
   range.keeper.Start(range.now);
   range.AnswerFence();
-  range.AnswerFence(Errc::kUnknown);
+  range.AnswerFence({Errc::kUnknown});
   range.Next<range::Fence>();
   range.AnswerRead("4:9");
   CHECK(range.Quiet());
   range.Pass(1s);
-  range.AnswerFence(Errc::kTransient);  // again
+  range.AnswerFence({Errc::kTransient});  // again
   range.Pass(1s);
   range.Next<range::Fence>();
   const auto commit = range.Next<range::Commit>();
@@ -102,7 +102,7 @@ TEST_CASE("a member that is lost while a new owner takes over leaves", "[keeper]
 TEST_CASE("an owner that a store or the coordinator fences gives the range up", "[keeper]") {
   Range range;
   range.keeper.Start(range.now);
-  SECTION("at a fence") { range.AnswerFence(Errc::kFenced); }
+  SECTION("at a fence") { range.AnswerFence({Errc::kFenced}); }
   SECTION("at its transaction") {
     for (int m = 0; m < 3; ++m) range.AnswerFence();
     for (int m = 0; m < 3; ++m) range.AnswerRead();
@@ -274,7 +274,7 @@ TEST_CASE("a wanted datalet that the record lacks is added and filled", "[keeper
     for (MemberIndex m = 2; m <= kMaxMembers; ++m) many.push_back("m" + std::to_string(m));
     range.keeper.Want(many, range.now);
     CHECK(range.keeper.record().members.size() == kMaxMembers);
-    range.AnswerFence(Errc::kTransient);
+    range.AnswerFence({Errc::kTransient});
     CHECK_FALSE(range.keeper.settled());
     range.Pass(50ms);
     CHECK(range.Quiet());
@@ -345,7 +345,7 @@ TEST_CASE("a fill whose target has a newer owner ends, and the range goes on", "
   Range range(1);
   range.Serve(1);
   range.keeper.Want({"d0", "d1"}, range.now);
-  SECTION("at its fence") { range.AnswerFence(Errc::kFenced); }
+  SECTION("at its fence") { range.AnswerFence({Errc::kFenced}); }
   SECTION("later") {
     range.AnswerFence();
     range.Next<range::Open>();

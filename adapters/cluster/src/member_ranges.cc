@@ -216,6 +216,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
                               registry.Change(std::move(change), std::move(handler));
                             },
                         .on_unfillable = WarnUnfillable(order.range),
+                        .on_reverted = WarnReverted(order.range),
                         .on_given_up = OnGivenUp(order)},
         std::move(options));
     if (map->trouble()) return Complain(order, *map->trouble());
@@ -230,8 +231,21 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
 
   static ReplicatedRange::UnfillableHandler WarnUnfillable(RangeId range) {
     return [range](const std::string& datalet, KeyView key, Errc errc) {
-      spdlog::warn("range {}: {} cannot be filled because of the key '{}': {}", range, datalet, key,
-                   Describe(errc));
+      if (key.empty()) {
+        spdlog::error("range {}: {} cannot list its keys: {}", range, datalet, Describe(errc));
+      } else {
+        spdlog::warn("range {}: {} cannot be filled because of the key '{}': {}", range, datalet,
+                     key, Describe(errc));
+      }
+    };
+  }
+
+  static std::function<void(const std::string&)> WarnReverted(RangeId range) {
+    return [range](const std::string& datalet) {
+      spdlog::error(
+          "range {}: all datalets that were in were restarted and may have lost acknowledged "
+          "writes; it goes on with what {} has",
+          range, datalet);
     };
   }
 

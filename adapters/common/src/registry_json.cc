@@ -44,9 +44,12 @@ json::object ToJson(const Datalet& datalet) {
 json::object ToJson(const RangeRecord& set) {
   json::array members;
   for (const RangeRecord::Member& member : set.members) {
-    members.push_back(json::object{{"datalet", member.datalet},
-                                   {"in", member.in},
-                                   {"since_us", Micros(member.since.time_since_epoch())}});
+    json::object each{{"datalet", member.datalet},
+                      {"in", member.in},
+                      {"since_us", Micros(member.since.time_since_epoch())}};
+    if (member.entered != 0) each["entered"] = member.entered;
+    if (!member.incarnation.empty()) each["incarnation"] = member.incarnation;
+    members.push_back(std::move(each));
   }
   json::array closed;
   for (const auto& [epoch, version] : set.closed) closed.push_back(json::array{epoch, version});
@@ -122,8 +125,11 @@ class Reader {
     if (error_.empty()) error_ = error;
   }
 
+  [[nodiscard]] bool Has(std::string_view name) const {
+    return object_ != nullptr && object_->contains(name);
+  }
   void Ignore(std::string_view name) {
-    if (object_ != nullptr && object_->contains(name)) ++fields_;
+    if (Has(name)) ++fields_;
   }
 
   // After all fields. Empty: the object has these fields and no other.
@@ -176,6 +182,8 @@ RangeRecord ReadSet(Reader& reader) {
     read.datalet = member.Text("datalet");
     read.in = member.Flag("in");
     read.since = TimePoint(member.Time("since_us"));
+    if (member.Has("entered")) read.entered = member.Number<Epoch>("entered");
+    if (member.Has("incarnation")) read.incarnation = member.Text("incarnation");
     reader.Inherit(member.Finish());
     set.members.push_back(std::move(read));
   }

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <set>
 
 #include "connection.h"
 
@@ -24,6 +25,14 @@ void LossWatch::Lose(const std::string& why) {
       "{}: {} since the store was opened, and may lack acknowledged writes; every call "
       "fails until the store is opened anew",
       name_, why);
+}
+
+std::string IncarnationOf(const std::vector<LossWatch::Known>& servers) {
+  std::set<std::string> lives;
+  for (const auto& [address, incarnation] : servers) {
+    lives.insert(fmt::format("{}/{}", incarnation.process, incarnation.continues));
+  }
+  return fmt::format("{}", fmt::join(lives, " "));
 }
 
 }  // namespace stout::redis

@@ -41,4 +41,7 @@ class LossWatch {
   const std::shared_ptr<LossFlag> flag_ = std::make_shared<LossFlag>(false);
 };
 
+// StoreTraits::incarnation of a store on these servers.
+[[nodiscard]] std::string IncarnationOf(const std::vector<LossWatch::Known>& servers);
+
 }  // namespace stout::redis

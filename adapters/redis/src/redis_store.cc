@@ -77,6 +77,7 @@ Result<std::unique_ptr<RedisStore>> RedisStore::Open(const Options& options,
                  redis::NameOf(options.address), redis::WhyNotDurable(*facts));
   }
   std::shared_ptr<redis::LossWatch> watch;
+  std::string incarnation;
   if (options.detect_loss) {
     if (const std::string why = redis::WhyNoLossDetection(*facts); !why.empty()) {
       return Fail(Errc::kBadUrl, fmt::format("redis {}: {}", redis::NameOf(options.address), why),
@@ -85,8 +86,9 @@ Result<std::unique_ptr<RedisStore>> RedisStore::Open(const Options& options,
     // A durable server comes back with all of it. So does a replica in its place that had to
     // confirm each write.
     if (!durable || options.wait < facts->replicas) {
-      watch = std::make_shared<redis::LossWatch>(
-          "redis", std::vector<redis::LossWatch::Known>{{options.address, facts->incarnation}});
+      std::vector<redis::LossWatch::Known> servers{{options.address, facts->incarnation}};
+      if (!durable) incarnation = redis::IncarnationOf(servers);
+      watch = std::make_shared<redis::LossWatch>("redis", std::move(servers));
     }
   }
   const bool versioned = options.mode == RedisMode::kVersioned;
@@ -97,6 +99,7 @@ Result<std::unique_ptr<RedisStore>> RedisStore::Open(const Options& options,
                      .durable = durable,
                      .scans = true,
                      .detects_loss = options.detect_loss,
+                     .incarnation = std::move(incarnation),
                      .tombstone_ttl = options.tombstone_ttl,
                      .max_batch_items = redis::kMaxBatchItems,
                      .max_batch_bytes = redis::MaxBatchBytes(*facts)};

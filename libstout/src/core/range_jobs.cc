@@ -142,15 +142,16 @@ void RangeKeeper::OnUnfillable(const RangeWalk::Failure& failure) {
 
 void RangeKeeper::StartCopy(TimePoint now) {
   job_ = Job::kCopy;
-  const RangeRecord::Member& member = record_.members[target_];
-  const bool recent = SaturatingAdd(member.since, options_.tombstone_ttl / 2) > now;
+  RangeRecord::Member filled = record_.members[target_];
+  filled.entered = set_.epoch();
+  const bool recent = SaturatingAdd(filled.since, options_.tombstone_ttl / 2) > now;
   const bool newer_wins = recent && !record_.strong;
   walk_.emplace(options_.walk, set_, actions_, last_attempt_);
   walk_->Fill({.target = target_,
                .source = set_.ChooseReader(set_.in(), last_attempt_),
                .since = fill_since_,
                .newer_wins = newer_wins,
-               .last = {.key = options_.identity_key, .value = member.datalet}},
+               .last = {.key = options_.identity_key, .value = filled.Identity()}},
               now);
 }
 
@@ -165,8 +166,8 @@ void RangeKeeper::EndJob(TimePoint now) {
   job_proposed_ = true;
   RangeRecord record = record_;
   if (job_ == Job::kEnter) {
-    record.members[target_].in = true;
-    record.members[target_].since = now;
+    RangeRecord::Member& filled = record.members[target_];
+    filled = {filled.datalet, true, now, set_.epoch(), members_[target_].incarnation};
   } else if (job_ == Job::kSwept) {
     record.swept = set_.epoch() - 1;
     record.closed.clear();

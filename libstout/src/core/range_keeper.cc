@@ -89,11 +89,13 @@ void RangeKeeper::WantStrong(bool strong, TimePoint now) {
   Advance(now);
 }
 
-void RangeKeeper::OnFenced(range::Attempt attempt, Errc errc, TimePoint now) {
+void RangeKeeper::OnFenced(range::Attempt attempt, const range::Fenced& answer, TimePoint now) {
   const auto called = CalledMember(attempt);
   if (!called) return;
+  const Errc errc = answer.errc;
   Member& member = members_[*called];
   member.attempt = 0;
+  member.incarnation = answer.incarnation;
   if (errc == Errc::kFenced && stage_ != Stage::kServing) return Lose(GivenUp::kFenced);
   if (stage_ == Stage::kServing) {
     errc == Errc::kOk ? OnTargetFenced(now) : StopJob(now);
@@ -114,14 +116,8 @@ void RangeKeeper::OnRead(range::Attempt attempt, const ReadResult& result, TimeP
       member.due = SaturatingAdd(now, options_.walk.retry);
     } else {
       member.probed.reset();
-      const StoredState& identity = result.states[0];
-      member.lost |= !identity.found || identity.value != record_.members[*called].datalet;
+      Identify(*called, result);
       member.step = Step::kReady;
-      const auto mark = result.states[1].found ? ParseMark(result.states[1].value) : std::nullopt;
-      if (mark && !member.lost) {
-        Version& version = found_marks_[mark->epoch];
-        version = std::max(version, mark->version);
-      }
     }
   } else if (walk_) {
     walk_->OnRead(attempt, result, now);
@@ -260,6 +256,18 @@ void RangeKeeper::Lose(GivenUp cause) {
   actions_.push_back(range::GiveUp{cause});
 }
 
+// Looks whether the member's store has what it had when it was filled, and what it was sent since.
+void RangeKeeper::Identify(MemberIndex m, const ReadResult& result) {
+  Member& member = members_[m];
+  const RangeRecord::Member& known = record_.members[m];
+  const StoredState& identity = result.states[0];
+  const bool filled = identity.found && known.IsShownBy(identity.value);
+  const bool restarted = known.IsRestarted(member.incarnation);
+  member.restarted = filled && restarted && !member.lost;
+  member.lost |= !filled || restarted;
+  member.mark = ParseMark(result.states[1].value).value_or(Mark());
+}
+
 std::optional<MemberIndex> RangeKeeper::CalledMember(range::Attempt attempt) const {
   for (MemberIndex m = 0; m < members_.size(); ++m) {
     if (members_[m].attempt == attempt && attempt != 0) return m;
@@ -287,6 +295,7 @@ void RangeKeeper::TakeOver(TimePoint now) {
   });
   TickSoon(now);
   const TimePoint limit = SaturatingAdd(started_, options_.member_timeout);
+  if (ready == 0 && hoped == 0) ready = Revert();
   if (ready != 0 && ((hoped & ~silent_) == 0 || IsDue(limit, now))) {
     EndTakeOver(ready, now);
   } else if (ready == 0 && IsDue(SaturatingAdd(limit, options_.member_timeout), now)) {
@@ -294,13 +303,30 @@ void RangeKeeper::TakeOver(TimePoint now) {
   }
 }
 
+// No member has all data any more. Returns the one with the newest copy; 0 if none has a copy.
+MemberMask RangeKeeper::Revert() {
+  std::optional<MemberIndex> best;
+  const auto mark = [this](MemberIndex m) {
+    return std::pair(members_[m].mark.epoch, members_[m].mark.version);
+  };
+  ForEachMember(InOf(record_), [&](MemberIndex m) {
+    if (members_[m].restarted && (!best || mark(m) > mark(*best))) best = m;
+  });
+  if (!best) return 0;
+  members_[*best].lost = false;
+  actions_.push_back(range::Revert{*best});
+  return MaskOf(*best);
+}
+
 void RangeKeeper::EndTakeOver(MemberMask ready, TimePoint now) {
   RangeRecord record = Without(InOf(record_) & ~ready, now);
-  for (const auto& [epoch, version] : found_marks_) {
-    if (epoch <= record.swept || epoch >= set_.epoch()) continue;
+  ForEachMember(ready, [&](MemberIndex m) {
+    record.members[m].incarnation = members_[m].incarnation;
+    const auto& [epoch, version] = members_[m].mark;
+    if (epoch <= record.swept || epoch >= set_.epoch()) return;
     Version& closed = record.closed[epoch];
     closed = std::max(closed, version);
-  }
+  });
   Propose(std::move(record));
 }
 
@@ -336,7 +362,12 @@ void RangeKeeper::OnAgreed(TimePoint now) {
   if (stage_ == Stage::kTakingOver) {
     stage_ = Stage::kServing;
     // Late answers do not count. A loss that was reported meanwhile counts.
-    for (Member& member : members_) member = {.progress = now, .wrote = now, .lost = member.lost};
+    for (Member& member : members_) {
+      member = {.progress = now,
+                .wrote = now,
+                .lost = member.lost,
+                .incarnation = std::move(member.incarnation)};
+    }
     ForEachMember(in, [&](MemberIndex m) { actions_.push_back(range::Open{m}); });
     actions_.push_back(range::Serve{});
   } else {

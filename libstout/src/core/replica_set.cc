@@ -22,6 +22,21 @@ std::optional<Mark> ParseMark(std::string_view text) {
   return mark;
 }
 
+// "d1", or "d1/7" if an owner with epoch 7 filled it: a datalet's name has no slash.
+std::string RangeRecord::Member::Identity() const {
+  return datalet + (entered == 0 ? "" : "/" + std::to_string(entered));
+}
+
+bool RangeRecord::Member::IsShownBy(std::string_view identity) const {
+  if (!identity.starts_with(datalet)) return false;
+  identity.remove_prefix(datalet.size());
+  if (identity.empty()) return entered == 0;
+  Epoch filled = 0;
+  const char* const end = identity.data() + identity.size();
+  const auto read = std::from_chars(identity.data() + 1, end, filled);
+  return identity.front() == '/' && read.ec == std::errc() && read.ptr == end && filled >= entered;
+}
+
 void RemoveFormerMembers(RangeRecord& record, const std::vector<std::string>& wanted) {
   std::erase_if(record.members, [&](const RangeRecord::Member& member) {
     return !member.in && std::find(wanted.begin(), wanted.end(), member.datalet) == wanted.end();

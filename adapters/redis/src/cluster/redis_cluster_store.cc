@@ -49,12 +49,14 @@ Result<std::unique_ptr<RedisClusterStore>> RedisClusterStore::Open(
     spdlog::warn("redis-cluster: it may lose acknowledged writes: {}", facts->why_not_durable);
   }
   std::shared_ptr<redis::LossWatch> watch;
+  std::string incarnation;
   if (options.detect_loss) {
     if (const std::string& why = facts->why_no_loss_detection; !why.empty()) {
       return Fail(Errc::kBadUrl, "redis-cluster: " + why, diagnostics);
     }
     // A durable cluster loses nothing, whichever of its nodes serve.
     if (!facts->durable) {
+      incarnation = redis::IncarnationOf(facts->masters);
       watch = std::make_shared<redis::LossWatch>("redis-cluster", std::move(facts->masters));
     }
   }
@@ -65,6 +67,7 @@ Result<std::unique_ptr<RedisClusterStore>> RedisClusterStore::Open(
                      .durable = facts->durable,
                      .scans = true,
                      .detects_loss = options.detect_loss,
+                     .incarnation = std::move(incarnation),
                      .tombstone_ttl = options.tombstone_ttl,
                      .max_batch_items = redis::kMaxBatchItems,
                      .max_batch_bytes = facts->max_batch_bytes,

@@ -27,6 +27,10 @@ struct Fence {
   MemberIndex member;
   bool operator==(const Fence&) const = default;
 };
+struct Fenced {  ///< its answer
+  Errc errc = Errc::kOk;
+  std::string incarnation{};  ///< of the store
+};
 struct Read {
   Attempt attempt;
   MemberIndex member;
@@ -94,12 +98,19 @@ struct Serve {
 };
 /// The member cannot be filled because of this key; the fill is tried again later. `errc` is
 /// kRefused or kTooLarge if its store will never take the key's state, and kCorrupt if the state
-/// cannot be read.
+/// cannot be read. An empty key: the member itself cannot be read, and leaves unless it is the only
+/// one that is in.
 struct Unfillable {
   MemberIndex member;
   std::string key;
   Errc errc;
   bool operator==(const Unfillable&) const = default;
+};
+/// All members that are in were restarted, and may have lost what they had. This one has the newest
+/// mark, so the range goes on with what it has, and the others are filled from it.
+struct Revert {
+  MemberIndex member;
+  bool operator==(const Revert&) const = default;
 };
 /// The range is over for this owner: stop all engines, and give the lease back.
 struct GiveUp {
@@ -108,7 +119,7 @@ struct GiveUp {
 };
 
 using Action = std::variant<Fence, Read, Scan, Copy, Commit, Open, Shut, Barrier, Settle, Change,
-                            Serve, Unfillable, GiveUp>;
+                            Serve, Unfillable, Revert, GiveUp>;
 
 }  // namespace range
 
@@ -118,7 +129,7 @@ inline constexpr std::uint64_t kKeepersOwn = std::uint64_t{1} << 63;
 /// Keys with this prefix belong to the members themselves; they are never copied.
 inline constexpr KeyView kInternalKeys = "stout:";
 
-/// The key under which a member has its name, if its data is that of the range with this scope.
+/// The key of RangeRecord::Member::Identity, for a range with this scope.
 [[nodiscard]] inline std::string IdentityKeyOf(const Scope& scope) {
   return std::string(kInternalKeys) + "datalet:" + scope;
 }

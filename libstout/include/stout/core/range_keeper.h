@@ -31,7 +31,7 @@ struct RangeKeeperOptions {
   Duration tombstone_ttl = std::chrono::hours(1);
   WalkOptions walk;
   std::string mark_key;      ///< of this range; begins with kInternalKeys
-  std::string identity_key;  ///< likewise; its value is RangeRecord::Member::datalet
+  std::string identity_key;  ///< likewise; see RangeRecord::Member::Identity
 };
 
 /// Decides the next step of a range's owner: take the range over, drop a member, fill a member,
@@ -87,7 +87,7 @@ class RangeKeeper {
 
   /// Answers. kFenced: another owner has come, so the range is over; but a member that is filled is
   /// left alone for a while. Other errors are repeated.
-  void OnFenced(range::Attempt attempt, Errc errc, TimePoint now);
+  void OnFenced(range::Attempt attempt, const range::Fenced& answer, TimePoint now);
   void OnRead(range::Attempt attempt, const ReadResult& result, TimePoint now);
   void OnScanned(range::Attempt attempt, const ScanResult& result, TimePoint now);
   void OnCopied(range::Attempt attempt, const WriteResult& result, TimePoint now);
@@ -150,12 +150,16 @@ class RangeKeeper {
     std::optional<TimePoint> refused;
     std::optional<TimePoint> unwanted;
     bool lost = false;
-    Duration pause{};  // before the next fill, because a key failed
+    bool restarted = false;     // and lost for that reason alone
+    Mark mark;                  // that it had at the take-over
+    std::string incarnation{};  // of the store that was fenced
+    Duration pause{};           // before the next fill, because a key failed
   };
 
   void FindWanted();
   void Advance(TimePoint now);
   void TakeOver(TimePoint now);
+  MemberMask Revert();
   void EndTakeOver(MemberMask ready, TimePoint now);
   static void SetSince(std::optional<TimePoint>& since, bool on, TimePoint now);
   void ForgiveDelay(TimePoint now);
@@ -192,6 +196,7 @@ class RangeKeeper {
   void OnAgreed(TimePoint now);
   void Lose(GivenUp cause);
 
+  void Identify(MemberIndex member, const ReadResult& result);
   [[nodiscard]] std::optional<MemberIndex> CalledMember(range::Attempt attempt) const;
   void Probe(MemberMask members, TimePoint now);
   /// Since when the member owes an answer.
@@ -219,7 +224,6 @@ class RangeKeeper {
   bool want_strong_ = true;
   std::vector<Member> members_;
   TimePoint started_{};
-  std::map<Epoch, Version> found_marks_;
 
   Job job_ = Job::kNone;
   MemberIndex target_ = 0;

@@ -1,0 +1,117 @@
+// How a RangeKeeper knows that a member's store has what it had.
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "tests/support/catch.h"
+#include "tests/unit/keeper_range.h"
+
+namespace stout {
+namespace {
+
+TEST_CASE("an identity names the datalet and the owner that filled it", "[keeper]") {
+  const RangeRecord::Member first{.datalet = "d1"};
+  const RangeRecord::Member filled{.datalet = "d1", .entered = 7};
+  CHECK(first.Identity() == "d1");
+  CHECK(filled.Identity() == "d1/7");
+  CHECK(first.IsShownBy("d1"));
+  CHECK(first.IsShownBy("d1/7"));
+  CHECK_FALSE(filled.IsShownBy("d1"));
+  CHECK_FALSE(filled.IsShownBy("d1/6"));
+  CHECK(filled.IsShownBy("d1/7"));
+  CHECK(filled.IsShownBy("d1/8"));
+  for (const char* const other : {"", "d", "d10", "d1/", "d1/x", "d1/7x", "d2", "d2/7", "d10/7"}) {
+    CAPTURE(other);
+    CHECK_FALSE(first.IsShownBy(other));
+  }
+}
+
+/// A range whose members were filled under epoch 3, with stores that do not survive a restart.
+struct ProvenRange : Range {
+  ProvenRange() : Range(Filled()) {}
+  static RangeRecord Filled() {
+    RangeRecord record = Record(2);
+    for (RangeRecord::Member& member : record.members) {
+      member.entered = 3;
+      member.incarnation = "first";
+    }
+    return record;
+  }
+  /// Both members are fenced, and then read.
+  void Answer(const std::vector<std::string>& incarnations,
+              const std::vector<std::string>& identities, const std::vector<Mark>& marks) {
+    keeper.Start(now);
+    for (const std::string& incarnation : incarnations) AnswerFence({Errc::kOk, incarnation});
+    for (std::size_t m = 0; m < 2; ++m) {
+      keeper.OnRead(Next<range::Read>().attempt,
+                    {Errc::kOk, {{true, identities[m], {3, 0}}, {true, EncodeMark(marks[m]), {}}}},
+                    now);
+    }
+  }
+};
+
+TEST_CASE("a new owner takes no member whose store is another or an older one", "[keeper]") {
+  ProvenRange range;
+  SECTION("neither is") {
+    range.Answer({"first", "first"}, {"d0/3", "d1/3"}, {{4, 9}, {4, 9}});
+    CHECK(range.Agree().members[1].in);
+  }
+  SECTION("a fill that no transaction has named shows newer data") {
+    range.Answer({"first", "first"}, {"d0/3", "d1/4"}, {{4, 9}, {4, 9}});
+    CHECK(range.Agree().members[1].in);
+  }
+  SECTION("it was restarted") {
+    range.Answer({"first", "second"}, {"d0/3", "d1/3"}, {{4, 8}, {4, 9}});
+    const RangeRecord record = range.Agree();
+    CHECK_FALSE(record.members[1].in);
+    CHECK(record.closed == std::map<Epoch, Version>{{4, 8}});
+  }
+  SECTION("it has a copy from before it was filled") {
+    range.Answer({"first", "first"}, {"d0/3", "d1/2"}, {{4, 9}, {4, 9}});
+    CHECK_FALSE(range.Agree().members[1].in);
+  }
+}
+
+TEST_CASE("if all members were restarted, the range goes on with the newest copy", "[keeper]") {
+  ProvenRange range;
+  SECTION("of all") {
+    range.Answer({"second", "second"}, {"d0/3", "d1/3"}, {{4, 8}, {4, 9}});
+    CHECK(range.Next<range::Revert>().member == 1);
+    const RangeRecord record = range.Agree();
+    CHECK_FALSE(record.members[0].in);
+    CHECK(record.members[1].in);
+    CHECK(record.members[1].incarnation == "second");
+    CHECK(record.closed == std::map<Epoch, Version>{{4, 9}});
+  }
+  SECTION("that is whole") {
+    range.Answer({"second", "second"}, {"d0/3", ""}, {{4, 8}, {4, 9}});
+    CHECK(range.Next<range::Revert>().member == 0);
+  }
+  SECTION("and with none without a whole copy") {
+    range.Answer({"second", "second"}, {"", "d1/2"}, {{4, 8}, {4, 9}});
+    range.Pass(4s);
+    CHECK(range.Next<range::GiveUp>().cause == GivenUp::kLost);
+  }
+}
+
+TEST_CASE("the record tells who filled a member, and the life of its store", "[keeper]") {
+  Range range(1);
+  range.Serve(1);
+  range.keeper.Want({"d0", "d1"}, range.now);
+  range.AnswerFence({Errc::kOk, "first"});
+  range.Next<range::Open>();
+  range.PassBarrier();
+  range.Scanned(1, {});
+  range.Scanned(0, {});
+  const auto identity = range.Next<range::Copy>();
+  CHECK(identity.items.front().value == "d1/5");
+  range.keeper.OnCopied(identity.attempt, {}, range.now);
+  range.PassBarrier();
+  const RangeRecord record = range.Agree();
+  CHECK(record.members[1].entered == 5);
+  CHECK(record.members[1].incarnation == "first");
+}
+
+}  // namespace
+}  // namespace stout
