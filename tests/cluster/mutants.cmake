@@ -51,7 +51,7 @@ stout_mutant(mode_sc_without_a_barrier src/core/range_jobs.cc
     EndJob(now);]])
 
 stout_mutant(fill_before_the_sweep_in_ec src/core/range_jobs.cc
-  OLD [[} else if (SweepIsDue() && (!record_.strong || !next)) {]]
+  OLD [[} else if (SweepIsDue()) {]]
   NEW [[} else if (SweepIsDue() && !next) {]])
 
 stout_mutant(target_counts_too_late src/core/range_jobs.cc
@@ -59,7 +59,7 @@ stout_mutant(target_counts_too_late src/core/range_jobs.cc
   NEW [[]])
 
 stout_mutant(failed_fill_is_not_tried_again src/core/range_jobs.cc
-  OLD [[members_[target_] = {.due = SaturatingAdd(now, std::max(pause, options_.member_timeout)),]]
+  OLD [[members_[target_] = {.due = SaturatingAdd(now, options_.member_timeout),]]
   NEW [[members_[target_] = {.due = kNever,]])
 
 # --- Walks -----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// How a RangeKeeper knows that a member's store has what it had.
+// How a RangeKeeper knows that a member's store has what it had, and members that cannot be read.
 #include <chrono>
 #include <cstddef>
 #include <string>
@@ -111,6 +111,101 @@ TEST_CASE("the record tells who filled a member, and the life of its store", "[k
   const RangeRecord record = range.Agree();
   CHECK(record.members[1].entered == 5);
   CHECK(record.members[1].incarnation == "first");
+}
+
+TEST_CASE("any answer to a probe that is sent again is looked at", "[keeper]") {
+  Range range(2);
+  range.Serve(2);
+  range.keeper.SetBusy(1, true, range.now);
+  range.Pass(2s);
+  const auto probe = range.Next<range::Read>();
+  CHECK(probe.member == 0);
+  range.Pass(500ms);
+  CHECK(range.Next<range::Read>().attempt == probe.attempt);
+  range.now += 1ms;
+  range.keeper.OnProgress(0, false, range.now);
+  range.keeper.OnRead(probe.attempt, {.errc = Errc::kOk, .states = {{}, {}}}, range.now);
+  const auto commit = range.Next<range::Commit>();
+  CHECK_FALSE(RecordOf(commit).members[0].in);  // it came back empty
+  CHECK(RecordOf(commit).members[1].in);
+}
+
+/// The member answers its scans with an error that lasts.
+void FailScans(Range& range, MemberIndex m) {
+  for (int tries = 0; tries < WalkOptions().final_tries; ++tries) {
+    const auto scan = range.Next<range::Scan>();
+    REQUIRE(scan.member == m);
+    range.keeper.OnProgress(m, true, range.now);  // its other calls succeed
+    range.keeper.OnScanned(scan.attempt, {Errc::kCorrupt, {}, ""}, range.now);
+    range.Pass(100ms);
+  }
+}
+
+TEST_CASE("a member that cannot list its keys leaves", "[keeper]") {
+  Range range(2);
+  range.keeper.Start(range.now);
+  for (int m = 0; m < 2; ++m) range.AnswerFence();
+  for (int m = 0; m < 2; ++m) range.AnswerRead();
+  range.Agree();
+  for (int m = 0; m < 2; ++m) range.Next<range::Open>();
+  range.Next<range::Serve>();
+  FailScans(range, 1);
+  CHECK(range.Next<range::Unfillable>() == range::Unfillable{1, "", Errc::kCorrupt});
+  CHECK(range.Next<range::Read>().member == 0);  // has the one that stays its memory?
+  range.now += 1ms;
+  range.keeper.OnProgress(0, true, range.now);
+  range.Pass(0s);
+  CHECK_FALSE(range.Agree().members[1].in);
+  CHECK(range.Next<range::Shut>().member == 1);
+  range.Pass(2s);
+  range.Scanned(0, {});
+  range.PassBarrier();
+  CHECK(range.Agree().swept == 4);
+  CHECK(range.Next<range::Fence>().member == 1);  // it is filled as soon as it can be read
+}
+
+TEST_CASE("the only member that is in stays although it cannot list its keys", "[keeper]") {
+  Range range(1);
+  range.BeginFill();
+  range.Scanned(1, {});
+  FailScans(range, 0);
+  CHECK(range.Next<range::Shut>().member == 1);
+  CHECK(range.Next<range::Unfillable>() == range::Unfillable{0, "", Errc::kCorrupt});
+  range.Pass(1800ms);
+  CHECK(range.Quiet());
+  CHECK(range.set.in() == 1);
+  range.Pass(200ms);
+  CHECK(range.Next<range::Fence>().member == 1);
+}
+
+TEST_CASE("a fill that takes long brings no deleted key back", "[keeper]") {
+  RangeKeeperOptions options = Range::Options();
+  options.tombstone_ttl = 1h;
+  RangeRecord record = Range::Record(1);
+  record.strong = false;
+  const bool late = GENERATE(false, true);
+  CAPTURE(late);
+  record.members[1].since = Range().now - 29min;
+  Range range(record, options);
+  range.keeper.Want({"d0", "d1"}, range.now);
+  range.keeper.Start(range.now);
+  range.AnswerFence();
+  range.AnswerRead();
+  range.Agree();
+  range.Next<range::Open>();
+  range.Next<range::Serve>();
+  range.Scanned(0, {});
+  range.PassBarrier();
+  range.Agree();
+  range.AnswerFence();
+  range.Next<range::Open>();
+  range.PassBarrier();
+  range.Scanned(1, {{"old", {true, "v", {4, 1}}}});
+  const auto settle = range.Next<range::Settle>();
+  if (late) range.now += 24min;  // the delete may be forgotten by now
+  range.keeper.OnSettled(settle.id, Errc::kOk, false, {}, range.now);
+  const auto change = range.Next<range::Change>();
+  CHECK(change.state.found == !late);
 }
 
 }  // namespace

@@ -66,10 +66,11 @@ void RangeKeeper::Work(TimePoint now) {
     walk_->Tick(now);
     next_tick_ = std::min(next_tick_, std::max(now, walk_->NextTick()));
     const RangeWalk::Result result = walk_->result();
-    if (walk_->failure()) OnUnfillable(*walk_->failure());
+    const std::optional<RangeWalk::Failure> failure = walk_->failure();
     if (result != RangeWalk::Result::kRuns) walk_.reset();
     if (result == RangeWalk::Result::kFailed) {
       StopJob(now);
+      if (failure) OnWalkFailed(*failure, now);
     } else if (result == RangeWalk::Result::kDone && job_ == Job::kSweep) {
       AwaitBarrier(Job::kSwept, {});
     } else if (result == RangeWalk::Result::kDone) {
@@ -82,7 +83,7 @@ void RangeKeeper::Work(TimePoint now) {
   if (job_ == Job::kNone && !proposed_ && IsDue(job_due_, now)) ChooseJob(now);
 }
 
-// A member is filled first if all states are equal at all members anyway, as in mode sc.
+// The sweep comes first: a member may lack a delete that the others do not remember for ever.
 void RangeKeeper::ChooseJob(TimePoint now) {
   if (HasNoRoom()) return Lose(GivenUp::kFull);  // the next owner forgets the former members
   const auto next = NextToFill(now);
@@ -90,7 +91,7 @@ void RangeKeeper::ChooseJob(TimePoint now) {
     RangeRecord record = record_;
     record.strong = false;
     Propose(std::move(record));
-  } else if (SweepIsDue() && (!record_.strong || !next)) {
+  } else if (SweepIsDue()) {
     StartSweep(now);
   } else if (!record_.strong && want_strong_) {
     AwaitBarrier(Job::kStrong, {});
@@ -133,24 +134,35 @@ void RangeKeeper::OnTargetFenced(TimePoint now) {
   AwaitBarrier(Job::kOpen, {});
 }
 
-// Other jobs have their turn for a while that grows.
-void RangeKeeper::OnUnfillable(const RangeWalk::Failure& failure) {
-  Duration& pause = members_[target_].pause;
-  pause = std::min(std::max(2 * pause, options_.member_timeout), kLongestPause);
-  actions_.push_back(range::Unfillable{target_, failure.key, failure.errc});
+// The walk begins again after a pause that grows. A member that is in and cannot be read leaves. If
+// it is the only one, no job ends without it.
+void RangeKeeper::OnWalkFailed(const RangeWalk::Failure& failure, TimePoint now) {
+  const MemberIndex m = failure.member;
+  Member& member = members_[m];
+  member.pause = std::min(std::max(2 * member.pause, options_.member_timeout), kLongestPause);
+  const TimePoint due = SaturatingAdd(now, member.pause);
+  actions_.push_back(range::Unfillable{m, failure.key, failure.errc});
+  if ((set_.in() & MaskOf(m)) == 0) {
+    member.due = due;  // others are filled meanwhile
+  } else {
+    member.refused = now;
+    job_due_ = due;
+  }
 }
 
 void RangeKeeper::StartCopy(TimePoint now) {
   job_ = Job::kCopy;
   RangeRecord::Member filled = record_.members[target_];
   filled.entered = set_.epoch();
-  const bool recent = SaturatingAdd(filled.since, options_.tombstone_ttl / 2) > now;
+  const Duration ttl = options_.tombstone_ttl;
+  const bool recent = SaturatingAdd(filled.since, ttl / 2) > now;
   const bool newer_wins = recent && !record_.strong;
   walk_.emplace(options_.walk, set_, actions_, last_attempt_);
   walk_->Fill({.target = target_,
                .source = set_.ChooseReader(set_.in(), last_attempt_),
                .since = fill_since_,
-               .newer_wins = newer_wins,
+               .newer_wins_until =
+                   newer_wins ? SaturatingAdd(filled.since, ttl - ttl / 8) : TimePoint::min(),
                .last = {.key = options_.identity_key, .value = filled.Identity()}},
               now);
 }
@@ -186,9 +198,8 @@ void RangeKeeper::StopJob(TimePoint now) {
   job_ = Job::kNone;
   job_due_ = SaturatingAdd(now, options_.walk.retry);
   if (!fills) return;
-  const Duration pause = members_[target_].pause;
-  members_[target_] = {.due = SaturatingAdd(now, std::max(pause, options_.member_timeout)),
-                       .pause = pause};
+  members_[target_] = {.due = SaturatingAdd(now, options_.member_timeout),
+                       .pause = members_[target_].pause};
   if (set_.state(target_) == MemberState::kOut) return;
   set_.SetState(target_, MemberState::kOut);
   actions_.push_back(range::Shut{target_});

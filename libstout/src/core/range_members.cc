@@ -123,13 +123,13 @@ MemberMask RangeKeeper::LeaveOne(MemberMask failing, MemberMask answering) {
   return failing & ~MaskOf(*best);
 }
 
-// Asks idle members for an answer, and again: one lost message is no failure.
+// Asks idle members for an answer, and again: one lost message is no failure. Any answer will do.
 void RangeKeeper::Probe(MemberMask members, TimePoint now) {
   ForEachMember(members, [&](MemberIndex m) {
     Member& member = members_[m];
     if (!member.probed) member.due = member.probed.emplace(now);
     if (!IsDue(member.due, now)) return;
-    member.attempt = ++last_attempt_;
+    if (member.attempt == 0) member.attempt = ++last_attempt_;
     member.due = SaturatingAdd(now, options_.member_timeout / 4);
     actions_.push_back(range::Read{member.attempt, m, {options_.identity_key, options_.mark_key}});
   });

@@ -29,7 +29,7 @@ std::size_t BytesOf(const ScannedKey& scanned) {
 void RangeWalk::Fill(FillOrder order, TimePoint now) {
   target_ = order.target;
   since_ = order.since;
-  newer_wins_ = order.newer_wins;
+  newer_wins_until_ = order.newer_wins_until;
   last_ = std::move(order.last);
   Begin({{order.source, Role::kSource}, {order.target, Role::kTarget}}, now);
 }
@@ -70,8 +70,10 @@ bool RangeWalk::Succeeded(Errc errc, Step step, TimePoint now) {
   attempt_ = 0;
   if (errc == Errc::kOk) {
     awaited_.reset();
+    failed_calls_ = 0;
     return true;
   }
+  if (IsFinal(errc) && ++failed_calls_ >= options_.final_tries) Fail(*awaited_, "", errc);
   retry_ = step;
   due_ = SaturatingAdd(now, options_.retry);
   return false;
@@ -179,7 +181,7 @@ void RangeWalk::OnSettled(FetchId id, Errc errc, bool again, const StoredState& 
   if (errc != Errc::kOk) {
     TryAgain(index, errc);
   } else if (!again && fills()) {
-    Judge(index, state);
+    Judge(index, state, now);
   }
   EndSettling(now);
 }
@@ -197,14 +199,14 @@ void RangeWalk::OnChanged(range::Attempt attempt, Errc errc, TimePoint now) {
 void RangeWalk::TryAgain(std::size_t index, Errc errc) {
   unsettled_.push_back(index);
   slice_failed_ = true;
-  if (fills() && IsFinal(errc) && failed_tries_ + 1 >= options_.settle_tries) {
-    Fail(page_[index].key, errc);
+  if (fills() && IsFinal(errc) && failed_tries_ + 1 >= options_.final_tries) {
+    Fail(target_, page_[index].key, errc);
   }
 }
 
-void RangeWalk::Fail(const std::string& key, Errc errc) {
+void RangeWalk::Fail(MemberIndex member, const std::string& key, Errc errc) {
   result_ = Result::kFailed;
-  failure_ = {key, errc};
+  failure_ = {member, key, errc};
 }
 
 void RangeWalk::EndSettling(TimePoint now) {
@@ -220,11 +222,11 @@ void RangeWalk::EndSettling(TimePoint now) {
   due_ = SaturatingAdd(now, options_.retry);
 }
 
-void RangeWalk::Judge(std::size_t index, const StoredState& state) {
+void RangeWalk::Judge(std::size_t index, const StoredState& state, TimePoint now) {
   const Item& item = page_[index];
   const Stamp stamp = state.stamp;
   if (stamp == item.target.stamp) return;
-  if (newer_wins_ && at_target() && item.target.stamp > stamp) {
+  if (now < newer_wins_until_ && at_target() && item.target.stamp > stamp) {
     Change(index, item.target);
   } else if (stamp == Stamp{} && !state.found) {
     if (item.target.found) Change(index, {});
@@ -287,7 +289,7 @@ void RangeWalk::OnCopied(range::Attempt attempt, Errc errc, TimePoint now) {
     return;
   }
   if (IsFinal(errc)) {
-    if (copying_ == 1) return Fail(copies_.front().key, errc);
+    if (copying_ == 1) return Fail(target_, copies_.front().key, errc);
     copy_items_ = copying_ / 2;
     awaited_.reset();  // it has answered
     return SendCopy(now);

@@ -185,7 +185,7 @@ class RangeKeeper {
   void StartSweep(TimePoint now);
   void StartFill(MemberIndex target);
   void OnTargetFenced(TimePoint now);
-  void OnUnfillable(const RangeWalk::Failure& failure);
+  void OnWalkFailed(const RangeWalk::Failure& failure, TimePoint now);
   void StartCopy(TimePoint now);
   void EndJob(TimePoint now);
   void StopJob(TimePoint now);

@@ -26,7 +26,8 @@ struct WalkOptions {
   /// fill`: with 6 the rate of a fill is too low, with 1 the p99 of requests is higher.
   int rest = 4;
   Duration retry = std::chrono::milliseconds(100);  ///< before a failed call is repeated; > 0
-  int settle_tries = 20;  ///< of a page, before a fill fails because of a key that is damaged
+  /// Of a page or of a call, before a walk fails because of a key, or a store, that is damaged.
+  int final_tries = 20;
 };
 
 /// Walks over all keys of some members: to fill a member, or to settle states (a sweep).
@@ -59,9 +60,10 @@ class RangeWalk {
  public:
   enum class Result : std::uint8_t { kRuns, kDone, kFailed };
   using Actions = std::vector<range::Action>;
-  /// The key because of which a fill failed.
+  /// Why a walk failed.
   struct Failure {
-    std::string key;
+    MemberIndex member;  ///< the target, or the member that cannot be read
+    std::string key;     ///< that the target lacks for ever; empty: a call failed for ever
     Errc errc;
   };
 
@@ -73,9 +75,11 @@ class RangeWalk {
   struct FillOrder {
     MemberIndex target;
     MemberIndex source;
-    Version since;    ///< the target gets all changes of our epoch with a higher version
-    bool newer_wins;  ///< a state of the target that is newer counts
-    WriteItem last;   ///< copied to the target when it has everything else
+    Version since;  ///< the target gets all changes of our epoch with a higher version
+    /// Until then a state of the target that is newer counts. Later a delete that is even newer may
+    /// be forgotten.
+    TimePoint newer_wins_until;
+    WriteItem last;  ///< copied to the target when it has everything else
   };
   /// Requires that changes up to `since` are durable at all members that are in.
   void Fill(FillOrder order, TimePoint now);
@@ -124,7 +128,7 @@ class RangeWalk {
   /// States of the source are copied as the scan found them.
   [[nodiscard]] bool copies_scanned() const { return fills() && !at_target() && target_is_new_; }
   [[nodiscard]] bool scans_values() const {
-    return copies_scanned() || (at_target() && newer_wins_);
+    return copies_scanned() || (at_target() && newer_wins_until_ != TimePoint::min());
   }
   void StartPass(TimePoint now);
   void SendScan(TimePoint now);
@@ -134,8 +138,8 @@ class RangeWalk {
   void StartSettling(TimePoint now);
   void SettleSlice(TimePoint now);
   void TryAgain(std::size_t index, Errc errc);
-  void Fail(const std::string& key, Errc errc);
-  void Judge(std::size_t index, const StoredState& state);
+  void Fail(MemberIndex member, const std::string& key, Errc errc);
+  void Judge(std::size_t index, const StoredState& state, TimePoint now);
   void AddCopy(std::string key, StoredState state);
   void Change(std::size_t index, StoredState state);
   void EndSettling(TimePoint now);
@@ -152,7 +156,7 @@ class RangeWalk {
   Result result_ = Result::kRuns;
   std::optional<Failure> failure_;
   MemberIndex target_ = 0;
-  bool newer_wins_ = false;
+  TimePoint newer_wins_until_ = TimePoint::min();
   Version since_ = 0;
   bool target_is_new_ = true;          // it has changes since then only, as far as it was scanned
   std::vector<Pass> passes_;           // the present one is the last
@@ -175,6 +179,7 @@ class RangeWalk {
   TimePoint copy_began_{};      // of the newest copy
   std::size_t copying_ = 0;     // the first items of copies_, in the copy under way
   range::Attempt attempt_ = 0;  // the call under way; 0: none
+  int failed_calls_ = 0;        // one after another, with errors that last
   std::optional<MemberIndex> awaited_;
   TimePoint awaited_since_{};
   TimePoint due_ = kNever;
