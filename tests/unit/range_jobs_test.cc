@@ -276,6 +276,16 @@ TEST_CASE("a member that fails while it is filled is shut and tried again later"
   CHECK(range.Next<range::Fence>().member == 1);
 }
 
+TEST_CASE("a fill stops when its target is no longer wanted", "[keeper]") {
+  Range range(1);
+  range.BeginFill();
+  range.Next<range::Scan>();
+  range.keeper.Want({"d0", "d2"}, range.now);
+  CHECK(range.Next<range::Shut>().member == 1);
+  range.Pass(100ms);
+  CHECK(range.Next<range::Fence>().member == 2);
+}
+
 TEST_CASE("a mark is written when all members have passed its barrier", "[keeper]") {
   Range range;
   range.Serve();

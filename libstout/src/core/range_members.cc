@@ -82,7 +82,8 @@ void RangeKeeper::DropMembers(TimePoint now) {
     fails(member.refused);
     fails(member.unwanted);
   });
-  if (Fills() && !job_proposed_ && ((lost | failing) & MaskOf(target_)) != 0) StopJob(now);
+  const MemberMask useless = lost | failing | ~wanted_;
+  if (Fills() && !job_proposed_ && (useless & MaskOf(target_)) != 0) StopJob(now);
   // A member that is lost has not all data. Other members have, even if they do not answer now.
   if ((in & ~lost & ~hopeless) == 0) {
     return Lose((in & ~lost) == 0 ? GivenUp::kLost : GivenUp::kSilent);
