@@ -39,7 +39,8 @@ std::string Listed(const RegistryTable& records) {
     json::object each{{"id", id},
                       {"url", Redacted(datalet.value.url)},
                       {"node", nullptr},
-                      {"capacity", datalet.value.capacity}};
+                      {"capacity", datalet.value.capacity},
+                      {"leaving", datalet.value.leaving}};
     if (!datalet.value.node.empty()) each["node"] = datalet.value.node;
     datalets.push_back(std::move(each));
   }
@@ -102,12 +103,16 @@ asio::awaitable<std::optional<std::string>> WhyUnusable(Table& table, const std:
       asio::use_awaitable);
 }
 
-// Returns a range of which this datalet is the only member that is in.
+// Returns a range of which this datalet is the only member that is in and is not leaving.
 std::optional<RangeId> RangeWithNoOther(const RegistryTable& table, const std::string& id) {
+  const auto stays = [&table](const std::string& each) {
+    const auto found = table.datalets.find(each);
+    return found == table.datalets.end() || !found->second.value.leaving;
+  };
   for (const auto& [range, set] : table.sets) {
     const auto& members = set.value.members;
     const auto others = std::count_if(members.begin(), members.end(), [&](const auto& member) {
-      return member.in && member.datalet != id;
+      return member.in && member.datalet != id && stays(member.datalet);
     });
     const bool in = std::any_of(members.begin(), members.end(), [&](const auto& member) {
       return member.in && member.datalet == id;
@@ -115,6 +120,19 @@ std::optional<RangeId> RangeWithNoOther(const RegistryTable& table, const std::s
     if (in && others == 0) return range;
   }
   return std::nullopt;
+}
+
+// Removes a datalet once it is in for no range.
+RegistryChange Removed(const RegistryTable& table, const std::string& id,
+                       const Recorded<Datalet>& datalet) {
+  RegistryChange change = RemoveDatalet(id);
+  if (MayBeIn(table, id)) {
+    Datalet leaving = datalet.value;
+    leaving.leaving = true;
+    change = AddDatalet(id, std::move(leaving), 0);
+  }
+  change.read = datalet.revision;
+  return change;
 }
 
 }  // namespace
@@ -162,8 +180,8 @@ asio::awaitable<std::string> OperationCommands::Datalet(Request& request) {
           fmt::format("ERR the datalet is that of node {}: end the node", found->second.value.node);
     } else if (const auto range = RangeWithNoOther(table, found->first)) {
       request.error =
-          fmt::format("ERR the datalet is the only one that is in for range {}", *range);
-    } else if (co_await Change(request, RemoveDatalet(found->first))) {
+          fmt::format("ERR the datalet is the only one that is in and stays for range {}", *range);
+    } else if (co_await Change(request, Removed(table, found->first, found->second))) {
       co_return "OK";
     }
     if (request.error.empty()) request.error = kChanged;

@@ -18,6 +18,7 @@
 #include "stout/adapters/hash_slot.h"
 #include "tests/integration/member_nodes.h"
 #include "tests/support/catch.h"
+#include "tests/support/redis_server.h"
 #include "tests/support/resp_client.h"
 
 namespace stout::test {
@@ -272,6 +273,39 @@ TEST_CASE("STOUT.FORCE goes on with what a member has, and only where it is aske
   CHECK(ask({"GET", KeyOf(1)}).starts_with("-"));
 }
 #endif
+
+TEST_CASE("a datalet that is removed while others lack its data still serves nodes that restart",
+          "[node][members][sequential]") {
+  RedisServer redis;
+  MemberNodes nodes({.datalets = {"memory:", "memory:", redis.Url("timeout=1s")}});
+  std::string id;
+  for (const auto& [each, datalet] : nodes.view().records().datalets) {
+    if (datalet.value.node.empty()) id = each;
+  }
+  const auto ask = [&](const std::vector<std::string>& command) {
+    return MemberNodes::Ask(nodes.program(0).port(), command);
+  };
+  for (std::size_t range = 0; range < MemberNodes::kRanges; ++range) {
+    REQUIRE(ask({"SET", KeyOf(range), fmt::format("v{}", range)}) == "+OK");
+  }
+  nodes.program(1).Kill();
+  REQUIRE(nodes.Await([&] { return nodes.view().AllHave(2); }));
+  CHECK(ask({"STOUT.DATALET", "REMOVE", id}) == "+OK");
+  // It alone survives. The third node brings it again, and does not undo the removal.
+  for (const std::size_t node : {0, 2}) nodes.program(node).Kill();
+  for (const std::size_t node : {0, 1, 2}) nodes.program(node).Start();
+  for (std::size_t range = 0; range < MemberNodes::kRanges; ++range) {
+    CAPTURE(range);
+    const std::string value = fmt::format("$v{}", range);
+    CHECK(nodes.Await([&] { return ask({"GET", KeyOf(range)}) == value; }));
+  }
+  CHECK(nodes.Await([&] { return !nodes.view().records().datalets.contains(id); }));
+  CHECK(nodes.AwaitMembers(2));
+  redis.Kill();
+  CHECK(ask({"GET", KeyOf(7)}) == "$v7");
+  CHECK(nodes.view().records().datalets.size() == 2);
+  CHECK(nodes.Fault().empty());
+}
 
 // One client of one node, which records what it sees.
 class Recorder {

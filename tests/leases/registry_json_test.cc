@@ -57,6 +57,13 @@ TEST_CASE("records have the JSON that is documented, and are read as they were w
   expected.datalets["n1"] = {datalet, 7};
   CHECK(TableWith("datalet/n1", datalet_text) == expected);
 
+  Datalet leaving = datalet;
+  leaving.leaving = true;
+  CHECK(EncodeRecord(leaving) ==
+        datalet_text.substr(0, datalet_text.size() - 1) + R"(,"leaving":true})");
+  expected.datalets["n1"] = {leaving, 7};
+  CHECK(TableWith("datalet/n1", EncodeRecord(leaving)) == expected);
+
   const std::string wanted_text = EncodeRecord(WantedOwner{"n1:7001"});
   CHECK(wanted_text == R"({"node":"n1:7001"})");
   expected = {};
@@ -120,6 +127,9 @@ TEST_CASE("a record with rubbish is not used, and the error names the field", "[
 
   CHECK_THAT(WhyDamaged("datalet/a", R"({"url":"x","node":"","capacity":4294967296,"since_us":0})"),
              Contains("'capacity' is not a whole number up to 4294967295"));
+  CHECK_THAT(
+      WhyDamaged("datalet/a", R"({"url":"x","node":"","capacity":1,"since_us":0,"leaving":1})"),
+      Contains("'leaving' is not true or false"));
   CHECK_THAT(WhyDamaged("wanted-owner/3", R"({"node":""})"), Contains("use that of a node"));
   CHECK_THAT(WhyDamaged("wanted-owner/x", R"({"node":"a:1"})"), Contains("takes no such value"));
   std::string config = EncodeRecord(ClusterConfig{});

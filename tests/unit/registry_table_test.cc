@@ -56,6 +56,18 @@ TEST_CASE("a node that disagrees with the configuration is told all differences"
                       Contains("leave these options out") && !Contains("ack"));
 }
 
+TEST_CASE("a datalet may be in if a set names it, or cannot be read", "[registry]") {
+  RegistryTable table;
+  CHECK_FALSE(MayBeIn(table, "a"));
+  table.sets[3].value = SetOf({{"a", true}, {"b", false}});
+  CHECK(MayBeIn(table, "a"));
+  CHECK_FALSE(MayBeIn(table, "b"));
+  table.damaged["datalet/a"] = table.damaged["table/a"] = {};
+  CHECK_FALSE(MayBeIn(table, "b"));
+  table.damaged["set/4"] = {};
+  CHECK(MayBeIn(table, "b"));
+}
+
 TEST_CASE("a change that is invalid is refused with the reason", "[registry]") {
   const auto why = [](const RegistryChange& change) { return WhyInvalid(change).value_or(""); };
   const RangeRecord::Member in{"a", true};

@@ -58,6 +58,7 @@ void Registration::Tick(const RegistryTable& records, SessionId session, TimePoi
     const bool lasts = own.datalet.store == nullptr && registered != 0;
     if (registered != session && !lasts && now >= own.due) Add(own, records, session, now);
   }
+  RemoveLeft(records, now);
 }
 
 void Registration::Add(Own& own, const RegistryTable& records, SessionId session, TimePoint now) {
@@ -81,6 +82,22 @@ void Registration::Add(Own& own, const RegistryTable& records, SessionId session
                                           ErrorCode ec, const ChangeAnswer& answer) {
     if (!ec && answer.outcome == ChangeOutcome::kDone) *registered = session;
   });
+}
+
+// The first attempt comes after a pause: until then an owner may still be filling the datalet.
+void Registration::RemoveLeft(const RegistryTable& records, TimePoint now) {
+  std::map<std::string, TimePoint> left;
+  for (const auto& [id, datalet] : records.datalets) {
+    if (!datalet.value.leaving || MayBeIn(records, id)) continue;
+    const auto seen = left_.find(id);
+    const TimePoint due = seen != left_.end() ? seen->second : now + kAttemptPause;
+    left[id] = now < due ? due : now + kAttemptPause;
+    if (now < due) continue;
+    RegistryChange change = RemoveDatalet(id);
+    change.read = datalet.revision;  // STOUT.DATALET ADD may take it back
+    registry_.Change(std::move(change), [](ErrorCode, const ChangeAnswer&) {});
+  }
+  left_ = std::move(left);
 }
 
 }  // namespace stout

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "stout/adapters/member_ranges.h"
@@ -16,6 +18,8 @@ namespace stout {
 /// lasts.
 ///
 /// An id stands for the data of one store. A datalet whose id belongs to another is not added.
+///
+/// Deletes the record of a datalet that is leaving, once it is in for no range. All nodes do so.
 ///
 /// Owner: refers to the registry, which outlives it.
 /// Threads: none of its own.
@@ -38,9 +42,11 @@ class Registration {
   };
 
   void Add(Own& own, const RegistryTable& records, SessionId session, TimePoint now);
+  void RemoveLeft(const RegistryTable& records, TimePoint now);
 
   Registry& registry_;
   std::vector<Own> own_;
+  std::map<std::string, TimePoint> left_;  // the next attempt to delete a record, by id
 };
 
 }  // namespace stout

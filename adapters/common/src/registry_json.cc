@@ -35,10 +35,12 @@ json::object ToJson(const ClusterConfig& config) {
 }
 
 json::object ToJson(const Datalet& datalet) {
-  return {{"url", datalet.url},
-          {"node", datalet.node},
-          {"capacity", datalet.capacity},
-          {"since_us", Micros(datalet.since.time_since_epoch())}};
+  json::object object{{"url", datalet.url},
+                      {"node", datalet.node},
+                      {"capacity", datalet.capacity},
+                      {"since_us", Micros(datalet.since.time_since_epoch())}};
+  if (datalet.leaving) object["leaving"] = true;  // earlier versions read records without it
+  return object;
 }
 
 json::object ToJson(const RangeRecord& set) {
@@ -171,6 +173,7 @@ Datalet ReadDatalet(Reader& reader) {
   datalet.node = reader.Text("node");
   datalet.capacity = reader.Number<std::uint32_t>("capacity");
   datalet.since = TimePoint(reader.Time("since_us"));
+  datalet.leaving = reader.Has("leaving") && reader.Flag("leaving");
   return datalet;
 }
 

@@ -14,7 +14,7 @@ std::vector<std::string> PlaceRange(RangeId range,
   };
   std::vector<Candidate> candidates;
   for (const auto& [id, datalet] : live) {
-    if (datalet.value.capacity == 0) continue;
+    if (datalet.value.capacity == 0 || datalet.value.leaving) continue;
     const std::uint64_t hash = internal::Mix(internal::NameHash(id) ^ internal::Mix(range));
     candidates.push_back({&id, datalet.value.capacity, internal::Remoteness(hash)});
   }

@@ -154,6 +154,17 @@ RegistryChange DropTable(std::string_view name, Revision read) {
   return {.key = fmt::format("{}{}", kTable, name), .read = read};
 }
 
+bool MayBeIn(const RegistryTable& table, std::string_view datalet) {
+  const auto damaged = table.damaged.lower_bound(std::string(kSet));
+  if (damaged != table.damaged.end() && damaged->first.starts_with(kSet)) return true;
+  return std::any_of(table.sets.begin(), table.sets.end(), [&](const auto& set) {
+    const auto& members = set.second.value.members;
+    return std::any_of(members.begin(), members.end(), [&](const RangeRecord::Member& member) {
+      return member.in && member.datalet == datalet;
+    });
+  });
+}
+
 std::string_view DroppedTable(const RegistryChange& change) {
   const std::string_view key = change.key;
   return !change.value && key.starts_with(kTable) ? key.substr(kTable.size()) : "";

@@ -36,7 +36,7 @@ namespace stout::inline v1 {
 
 /// Returns the ids of the datalets that should be the members of a range, the first one's node its
 /// owner: the first `replicas`, or fewer if there are fewer. `live` has the datalets that can be
-/// used; of these, a datalet whose capacity is 0 gets no range.
+/// used; of these, a datalet that is leaving or whose capacity is 0 gets no range.
 ///
 /// Weighted rendezvous hashing (Wang and Ravishankar 2009; Schindelhauer and Schomaker 2005): with
 /// h = Mix(NameHash(id) ^ Mix(range)) / 2^64, datalets are ordered by -log(h) / capacity, then by

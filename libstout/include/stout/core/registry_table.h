@@ -55,6 +55,7 @@ struct Datalet {
   std::string node{};          ///< address of the node that serves it; empty: no node does
   std::uint32_t capacity = 1;  ///< weight in placement, in any unit that all use; 0: no ranges
   TimePoint since{};           ///< when it was added
+  bool leaving = false;        ///< it gets no ranges, and goes once it is `in` for none
 
   bool operator==(const Datalet&) const = default;
 };
@@ -89,6 +90,9 @@ struct RegistryTable {
 };
 
 using RegistryValue = std::variant<ClusterConfig, Datalet, RangeRecord, WantedOwner>;
+
+/// Returns true if the datalet may be `in` for a range: a set names it, or a set is damaged.
+[[nodiscard]] bool MayBeIn(const RegistryTable& table, std::string_view datalet);
 
 /// One change of one record, and what must hold for it. A coordinator compares and changes in one
 /// transaction. Made by the functions below.

@@ -1,0 +1,97 @@
+// Stores that commands add to a running node, and remove from it.
+
+#ifdef STOUT_HAS_REDIS
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "tests/support/catch.h"
+#include "tests/support/eventually.h"
+#include "tests/support/node_server.h"
+#include "tests/support/redis_server.h"
+#include "tests/support/resp_client.h"
+
+namespace stout::node {
+namespace {
+
+using Catch::Contains;
+using test::Eventually;
+using test::RedisServer;
+
+// A node with one range.
+struct RemovalTest {
+  std::string Datalet(std::vector<std::string> words) {
+    words.insert(words.begin(), "STOUT.DATALET");
+    return client.Do(words);
+  }
+  bool Lists(const std::string& id) {
+    return Datalet({"LIST"}).find(fmt::format("\"id\":\"{}\"", id)) != std::string::npos;
+  }
+  // Waits until this number of members are in.
+  bool AwaitIn(std::size_t count) {
+    return Eventually([&] {
+      const std::string status = client.Do({"STOUT.STATUS"});
+      const std::string in = "\"state\":\"in\"";
+      std::size_t found = 0;
+      for (auto at = status.find(in); at != std::string::npos; at = status.find(in, at + 1))
+        ++found;
+      return found == count;
+    });
+  }
+
+  RedisServer first, second, third;
+  test::NodeServer node{"",
+                        {"--join", "in-process:", "--datalet", first.Url(), "--datalet-id", "a",
+                         "--ranges", "1", "--member-timeout", "1s"}};
+  test::RespClient client{node.port()};
+};
+
+TEST_CASE_METHOD(RemovalTest, "a datalet that is removed stays known until others have its ranges",
+                 "[node][members]") {
+  REQUIRE(AwaitIn(1));
+  CHECK(client.Do({"SET", "k", "v"}) == "+OK");
+  CHECK_THAT(Datalet({"REMOVE", "a"}), Contains("the only one that is in"));
+  REQUIRE(Datalet({"ADD", second.Url(), "b"}) == "+OK");
+  REQUIRE(Datalet({"ADD", third.Url(), "c"}) == "+OK");
+  REQUIRE(AwaitIn(3));
+  CHECK_THAT(Datalet({"LIST"}), Contains("\"leaving\":false") && !Contains("\"leaving\":true"));
+  third.Kill();
+  REQUIRE(AwaitIn(2));
+  // The range lacks a member, so b stays in.
+  CHECK(Datalet({"REMOVE", "b"}) == "+OK");
+  CHECK(Lists("b"));
+  CHECK_THAT(Datalet({"LIST"}), Contains("\"leaving\":true"));
+  CHECK(Datalet({"REMOVE", "b"}) == "+OK");
+  CHECK_THAT(Datalet({"REMOVE", "a"}), Contains("the only one that is in and stays for range 0"));
+  CHECK(Datalet({"ADD", second.Url(), "b"}) == "+OK");  // takes it back
+  CHECK_THAT(Datalet({"LIST"}), !Contains("\"leaving\":true"));
+  CHECK(Datalet({"REMOVE", "a"}) == "+OK");
+  CHECK(Lists("a"));
+  CHECK(Datalet({"REMOVE", "c"}) == "+OK");  // in for no range
+  CHECK_FALSE(Lists("c"));
+  // Now b has all that is to have the range.
+  CHECK(Eventually([&] { return !Lists("a"); }));
+  CHECK(AwaitIn(1));
+  CHECK(Lists("b"));
+  first.Kill();
+  CHECK(client.Do({"GET", "k"}) == "$v");
+}
+
+TEST_CASE_METHOD(RemovalTest, "a datalet that is dead when it is removed leaves by its silence",
+                 "[node][members]") {
+  REQUIRE(AwaitIn(1));
+  REQUIRE(Datalet({"ADD", second.Url(), "b"}) == "+OK");
+  REQUIRE(AwaitIn(2));
+  second.Kill();
+  CHECK(Datalet({"REMOVE", "b"}) == "+OK");
+  CHECK(Eventually([&] { return !Lists("b"); }));
+  CHECK(client.Do({"SET", "k", "v"}) == "+OK");
+}
+
+}  // namespace
+}  // namespace stout::node
+
+#endif
