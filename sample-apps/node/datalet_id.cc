@@ -7,21 +7,18 @@
 
 #include "resp/store/store_commands.h"
 #include "stout/core/batch.h"
+#include "stout/core/range_actions.h"
 
 namespace stout::node {
-namespace {
-
-constexpr const char* kDataIdKey = "stout:data";
-
-}  // namespace
 
 Result<std::string> DataIdOf(Store& store) {
-  const ReadBatch read{.id = 1, .lane = 0, .keys = {kDataIdKey}};
+  const std::string key(internal::kDataKey);
+  const ReadBatch read{.id = 1, .lane = 0, .keys = {key}};
   const ReadResult found = store.AsyncRead(read, boost::asio::use_future).get();
   if (found.errc != Errc::kOk) return found.errc;
   if (found.states.at(0).found) return found.states[0].value;
   const std::string id = resp::DrawDataId();
-  const WriteBatch write{.epoch = 1, .items = {{.key = kDataIdKey, .value = id, .version = 1}}};
+  const WriteBatch write{.epoch = 1, .items = {{.key = key, .value = id, .version = 1}}};
   const WriteResult written = store.AsyncWrite(write, boost::asio::use_future).get();
   if (written.batch != Errc::kOk) return written.batch;
   if (!written.items.empty()) return written.items.front().errc;

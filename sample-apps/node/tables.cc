@@ -27,11 +27,6 @@ namespace asio = boost::asio;
 // Before what failed is tried again.
 constexpr auto kTablePause = std::chrono::milliseconds(500);
 
-// '!' is before all digits, so the keys of a table follow each other in an ordered store.
-std::string PrefixOf(const std::string& id) {
-  return fmt::format("{}{}!", internal::kInternalKeys, id);
-}
-
 }  // namespace
 
 DataletOpener OpenerOf(DataletOpener open, const std::string& id) {
@@ -40,8 +35,8 @@ DataletOpener OpenerOf(DataletOpener open, const std::string& id) {
                                       Diagnostics* why) -> Result<std::unique_ptr<Store>> {
     auto store = open(url, why);
     if (!store) return store.error();
-    return std::unique_ptr<Store>(
-        std::make_unique<KeyPrefixStore>(std::shared_ptr<Store>(*std::move(store)), PrefixOf(id)));
+    return std::unique_ptr<Store>(std::make_unique<KeyPrefixStore>(
+        std::shared_ptr<Store>(*std::move(store)), internal::TablePrefixOf(id)));
   };
 }
 
@@ -164,7 +159,8 @@ void Tables::Open(Found found) {
   opened->config.ranges = found.config.ranges;
   if (shared_.datalet != nullptr) {
     opened->own = std::make_unique<KeyPrefixStore>(
-        std::shared_ptr<Store>(std::shared_ptr<void>(), shared_.datalet), PrefixOf(found.id));
+        std::shared_ptr<Store>(std::shared_ptr<void>(), shared_.datalet),
+        internal::TablePrefixOf(found.id));
   }
   opened->keyspace =
       MakeMember(shared_.keys, shared_.clients, opened->own.get(), std::move(found.leases),

@@ -91,6 +91,27 @@ TEST_CASE_METHOD(RemovalTest, "a datalet that is dead when it is removed leaves 
   CHECK(client.Do({"SET", "k", "v"}) == "+OK");
 }
 
+TEST_CASE_METHOD(RemovalTest, "a server that is a datalet already is refused under another URL",
+                 "[node][members]") {
+  // A table has it first, under the same URL.
+  REQUIRE(client.Do({"STOUT.TABLE", "CREATE", "orders", "RANGES", "1"}) == "+OK");
+  test::RespClient orders(node.port());
+  REQUIRE(Eventually([&] { return orders.Do({"STOUT.TABLE", "USE", "orders"}) == "+OK"; }));
+  const std::string url = second.Url();
+  const std::string other = second.Url("timeout=9s");
+  const auto add = [](test::RespClient& by, const std::string& each, const char* id) {
+    return by.Do({"STOUT.DATALET", "ADD", each, id});
+  };
+  REQUIRE(add(orders, url, "b") == "+OK");
+  REQUIRE(Eventually([&] { return !second.Execute({"KEYS", "*!stout:datalet:*"}).empty(); }));
+  CHECK_THAT(add(orders, other, "other"), Contains("it is a datalet of a deployment already"));
+  CHECK(add(client, url, "b") == "+OK");
+  REQUIRE(AwaitIn(2));
+  CHECK_THAT(
+      add(client, other, "other"),
+      Contains("it is a datalet of a deployment already, or was one: it has the key 'stout:"));
+}
+
 }  // namespace
 }  // namespace stout::node
 

@@ -352,6 +352,17 @@ TEST_CASE("a store that comes to a deployment must be empty", "[members]") {
   CHECK(joining.Join(joining.With({"stout:data"})) == "");
   CHECK_THAT(joining.Join(joining.With({"stout:data", "theirs"})),
              Catch::Contains("datalet x://h: it has keys already, like 'theirs'"));
+  // It has members' data already, but no keys of clients.
+  CHECK_THAT(joining.Join(joining.With({"stout:data", "stout:datalet:stout-node/3"})),
+             Catch::Contains("it is a datalet of a deployment already, or was one") &&
+                 Catch::Contains("'stout:datalet:stout-node/3'"));
+  CHECK_THAT(joining.Join(joining.With({"stout:mark:stout-node/3"})),
+             Catch::Contains("name an empty store"));
+  // A table may have it first.
+  CHECK(joining.Join(joining.With({"stout:t17!k", "stout:t17!stout:datalet:stout-node/t17/3"})) ==
+        "");
+  for (const char* const key : {"stout:t!k", "stout:t17", "stout:t1a!k", "stout:x1!k"})
+    CHECK_FALSE(joining.Join(joining.With({key})).empty());
   // One that is known has keys, and need not be there.
   Make(joining.leases, AddDatalet("x", {.url = "x://h"}, 0));
   CHECK(joining.Join(joining.With({"ours"})) == "");

@@ -56,14 +56,16 @@ bool IsKnown(Registry& registry, const std::string& url) {
   return known.get_future().get();
 }
 
-// Returns a key of a store, but not one of the members' own; nullopt if there is none.
+// Returns a key of a store that is not empty; nullopt if there is none. The part of a table does
+// not count: a store may be a datalet of the table before it is one of the default table.
 Result<std::optional<std::string>> SomeKey(Store& store) {
   ScanRequest request{.cursor = {}, .limit = kPage};
   do {
     ScanResult page = store.AsyncScan(request, asio::use_future).get();
     if (page.errc != Errc::kOk) return page.errc;
     for (ScannedKey& key : page.keys) {
-      if (!key.key.starts_with(internal::kInternalKeys)) return std::optional(std::move(key.key));
+      const bool may = key.key == internal::kDataKey || internal::IsOfTable(key.key);
+      if (!may) return std::optional(std::move(key.key));
     }
     request.cursor = std::move(page.cursor);
   } while (!request.cursor.empty());
@@ -80,6 +82,12 @@ std::optional<std::string> WhyUnusable(const std::string& url, const DataletOpen
   const auto key = SomeKey(**store);
   if (!key) return fmt::format("it cannot list its keys: {}", ErrorCode(key.error()).message());
   if (!*key) return std::nullopt;
+  if ((*key)->starts_with(internal::kInternalKeys)) {
+    return fmt::format(
+        "it is a datalet of a deployment already, or was one: it has the key '{}' of a member; "
+        "name an empty store",
+        **key);
+  }
   return fmt::format(
       "it has keys already, like '{}', and a deployment deletes what its members lack: name an "
       "empty store",
