@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "resp/store/store_commands.h"
+#include "stout/adapters/datalet_keys.h"
 #include "stout/core/batch.h"
-#include "stout/core/range_actions.h"
 
 namespace stout::node {
 

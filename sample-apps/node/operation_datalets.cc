@@ -122,15 +122,11 @@ std::optional<RangeId> RangeWithNoOther(const RegistryTable& table, const std::s
   return std::nullopt;
 }
 
-// Removes a datalet once it is in for no range.
-RegistryChange Removed(const RegistryTable& table, const std::string& id,
-                       const Recorded<Datalet>& datalet) {
-  RegistryChange change = RemoveDatalet(id);
-  if (MayBeIn(table, id)) {
-    Datalet leaving = datalet.value;
-    leaving.leaving = true;
-    change = AddDatalet(id, std::move(leaving), 0);
-  }
+// The nodes remove its record once it is in for no range, see Registration.
+RegistryChange Removal(const std::string& id, const Recorded<Datalet>& datalet) {
+  Datalet leaving = datalet.value;
+  leaving.leaving = true;
+  RegistryChange change = AddDatalet(id, std::move(leaving), 0);
   change.read = datalet.revision;
   return change;
 }
@@ -181,7 +177,7 @@ asio::awaitable<std::string> OperationCommands::Datalet(Request& request) {
     } else if (const auto range = RangeWithNoOther(table, found->first)) {
       request.error =
           fmt::format("ERR the datalet is the only one that is in and stays for range {}", *range);
-    } else if (co_await Change(request, Removed(table, found->first, found->second))) {
+    } else if (co_await Change(request, Removal(found->first, found->second))) {
       co_return "OK";
     }
     if (request.error.empty()) request.error = kChanged;

@@ -15,8 +15,8 @@
 
 #include "node/expiry_sweep.h"
 #include "node/member_scan.h"
+#include "stout/adapters/datalet_keys.h"
 #include "stout/adapters/key_prefix_store.h"
-#include "stout/core/range_actions.h"
 #include "stout/sharded.h"
 
 namespace stout::node {

@@ -279,6 +279,11 @@ TEST_CASE("an id of a datalet stands for the data of one store", "[members]") {
     records.datalets.clear();  // STOUT.DATALET REMOVE
     CHECK(added() == 0);
   }
+  SECTION("a store with a URL is one datalet, whichever id it was given") {
+    records.datalets["a"] = {{.url = "redis://h:1"}, 4};
+    registration.Bring({{.id = "b", .datalet = {.url = "redis://h:1"}}});
+    CHECK(added() == 0);
+  }
   SECTION("not under an id, or with a URL, that the registry refuses") {
     registration.Bring({{.id = "a b", .datalet = {.url = "redis://h:1"}}});
     registration.Bring({{.id = "a", .datalet = {.url = "redis://h:1/a b"}}});

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "datalets.h"
+#include "stout/adapters/datalet_keys.h"
 #include "stout/adapters/member_ranges.h"
 #include "stout/adapters/store_url.h"
-#include "stout/core/range_actions.h"
 
 namespace stout {
 namespace {

@@ -19,6 +19,7 @@
 #include "cut_off.h"
 #include "datalets.h"
 #include "known_datalets.h"
+#include "range_warnings.h"
 #include "registration.h"
 
 namespace stout {
@@ -227,26 +228,6 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     order.handler(
         Range{std::move(map), [opened](KeyMap::Reply done) { opened->Open(std::move(done)); }});
     return true;
-  }
-
-  static ReplicatedRange::UnfillableHandler WarnUnfillable(RangeId range) {
-    return [range](const std::string& datalet, KeyView key, Errc errc) {
-      if (key.empty()) {
-        spdlog::error("range {}: {} cannot list its keys: {}", range, datalet, Describe(errc));
-      } else {
-        spdlog::warn("range {}: {} cannot be filled because of the key '{}': {}", range, datalet,
-                     key, Describe(errc));
-      }
-    };
-  }
-
-  static std::function<void(const std::string&)> WarnReverted(RangeId range) {
-    return [range](const std::string& datalet) {
-      spdlog::error(
-          "range {}: all datalets that were in were restarted and may have lost acknowledged "
-          "writes; it goes on with what {} has",
-          range, datalet);
-    };
   }
 
   UniqueFunction<void(GivenUp)> OnGivenUp(const Order& order) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -69,7 +70,12 @@ void Registration::Add(Own& own, const RegistryTable& records, SessionId session
   }
   const auto found = records.datalets.find(brought.id);
   const bool there = found != records.datalets.end();
-  if (brought.store == nullptr && there) {  // another server has brought it
+  // Another server has brought it, perhaps under another id.
+  const bool brought_already =
+      there || std::any_of(records.datalets.begin(), records.datalets.end(), [&](const auto& each) {
+        return each.second.value.url == brought.datalet.url;
+      });
+  if (brought.store == nullptr && brought_already) {
     *own.registered = session;
     return;
   }

@@ -129,22 +129,6 @@ inline constexpr std::uint64_t kKeepersOwn = std::uint64_t{1} << 63;
 /// Keys with this prefix belong to the members themselves; they are never copied.
 inline constexpr KeyView kInternalKeys = "stout:";
 
-/// The key under which a node keeps the identity of the data in its own store. An empty store may
-/// have it.
-inline constexpr KeyView kDataKey = "stout:data";
-
-/// Returns the prefix of a table's keys in a store. `id`: a 't' and a number. '!' is before all
-/// digits, so the keys of a table follow each other in an ordered store.
-[[nodiscard]] inline std::string TablePrefixOf(std::string_view id) {
-  return std::string(kInternalKeys) + std::string(id) + '!';
-}
-[[nodiscard]] inline bool IsOfTable(KeyView key) {
-  const std::size_t digits = kInternalKeys.size() + 1;
-  if (!key.starts_with("stout:t")) return false;
-  const std::size_t end = key.find_first_not_of("0123456789", digits);
-  return end != KeyView::npos && end > digits && key[end] == '!';
-}
-
 /// The key of RangeRecord::Member::Identity, for a range with this scope.
 [[nodiscard]] inline std::string IdentityKeyOf(const Scope& scope) {
   return std::string(kInternalKeys) + "datalet:" + scope;
