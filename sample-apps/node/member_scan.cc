@@ -215,6 +215,7 @@ struct MemberScan::Page {
   Place place;
   ScanHandler handler;
   Store* store = nullptr;
+  std::string incarnation;  // of the store, which may be gone when it answers
   ScanResult result{};
   ReadBatch proofs{};
 
@@ -233,8 +234,7 @@ struct MemberScan::Page {
   }
 
   void OnProved(const ReadResult& proofs) {
-    const auto proves = [incarnation = store->traits().incarnation](const StoredState& identity,
-                                                                    const auto& range) {
+    const auto proves = [this](const StoredState& identity, const auto& range) {
       const RangeRecord::Member& member = range.second;
       return identity.found && member.IsShownBy(identity.value) && !member.IsRestarted(incarnation);
     };
@@ -267,8 +267,8 @@ void MemberScan::Scan(const ScanRequest& request, ScanHandler handler) {
   if (store == nullptr) return handler({Errc::kTransient, {}, {}});
   ScanRequest inner = request;
   inner.cursor = place->cursor;
-  auto page =
-      std::make_shared<Page>(Page{plans_, plan, *std::move(place), std::move(handler), store});
+  auto page = std::make_shared<Page>(Page{plans_, plan, *std::move(place), std::move(handler),
+                                          store, store->traits().incarnation});
   store->Scan(inner, [page = std::move(page)](ScanResult result) mutable {
     Page::OnScanned(std::move(page), std::move(result));
   });

@@ -84,6 +84,7 @@ asio::awaitable<std::string> OperationCommands::Force(Request& request) {
       known |= in;
       was_in |= in && (member.in || member.since != TimePoint());
       if (std::exchange(member.in, in) != in) member.since = UnixTime();
+      if (in) member = {member.datalet, true, member.since};  // what it has need not be proved
     }
   }
   if (!known) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "adapters/redis/src/incarnation.h"
+#include "adapters/redis/src/loss_watch.h"
 #include "remote_store_fixture.h"
 #include "store_test_support.h"
 #include "tests/support/catch.h"
@@ -73,6 +74,11 @@ TEST_CASE("redis: an incarnation ends with its process, or when it was a replica
   // It has had no replica for an hour.
   CHECK_FALSE(MayHaveLost(promoted, first));
   CHECK(MayHaveLost(promoted, incarnation("abc", "0e0")));
+  // StoreTraits::incarnation.
+  const RedisAddress address{.host = "h"};
+  CHECK(redis::IncarnationOf({{address, first}}) == "abc");
+  CHECK(redis::IncarnationOf({{address, promoted}}) == "abc/0f0");
+  CHECK(redis::IncarnationOf({{address, promoted}, {address, first}}) == "abc abc/0f0");
 }
 
 TEST_CASE_METHOD(RedisLossTest, "redis: without detect_loss a server that lost all is just away") {
@@ -134,7 +140,10 @@ TEST_CASE_METHOD(RedisLossTest, "redis: a durable server is lost unless its repl
   const auto unconfirmed = Open("detect_loss=true");
   const auto confirmed = Open("detect_loss=true&wait=1");
   CHECK(unconfirmed->traits().durable);
+  CHECK_FALSE(unconfirmed->traits().incarnation.empty());
+  CHECK(confirmed->traits().incarnation.empty());
   Restart();
+  CHECK(Open("detect_loss=true")->traits().incarnation != unconfirmed->traits().incarnation);
   CHECK(IsLost(*unconfirmed));
   CHECK(GoesOn(*confirmed));
 }

@@ -11,6 +11,10 @@ stout_mutant(identity_unchecked src/core/range_keeper.cc
   OLD [[  member.lost |= !filled || restarted;]]
   NEW [[  member.lost |= restarted;]])
 
+stout_mutant(older_fill_unnoticed src/core/replica_set.cc
+  OLD [[fill && Stamp{fill->epoch, fill->version} >= entered;]]
+  NEW [[fill.has_value();]])
+
 stout_mutant(restart_unchecked src/core/range_keeper.cc
   OLD [[  member.lost |= !filled || restarted;]]
   NEW [[  member.lost |= !filled;]])

@@ -4,8 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstddef>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/support/catch.h"
@@ -17,6 +19,7 @@
 namespace stout::node {
 namespace {
 
+using namespace std::chrono_literals;
 using Catch::Contains;
 using test::Eventually;
 using test::RedisServer;
@@ -62,6 +65,7 @@ TEST_CASE_METHOD(RemovalTest, "a datalet that is removed stays known until other
   REQUIRE(AwaitIn(2));
   // The range lacks a member, so b stays in.
   CHECK(Datalet({"REMOVE", "b"}) == "+OK");
+  std::this_thread::sleep_for(2500ms);  // longer than the pause before a record goes
   CHECK(Lists("b"));
   CHECK_THAT(Datalet({"LIST"}), Contains("\"leaving\":true"));
   CHECK(Datalet({"REMOVE", "b"}) == "+OK");

@@ -71,15 +71,16 @@ TEST_CASE("records have the JSON that is documented, and are read as they were w
   CHECK(TableWith("wanted-owner/3", wanted_text) == expected);
 
   const RangeRecord set{
-      .members = {{"n1", true, TimePoint(1us)}, {"pg", false, TimePoint(2us), 9, "a/0"}},
+      .members = {{"n1", true, TimePoint(1us)}, {"pg", false, TimePoint(2us), {9, 4}, "a/0"}},
       .closed = {{std::numeric_limits<Epoch>::max(), 12}, {5, 0}},
       .swept = 4,
       .strong = false};
   const std::string set_text = EncodeRecord(set);
-  CHECK(set_text == R"({"members":[{"datalet":"n1","in":true,"since_us":1},)"
-                    R"({"datalet":"pg","in":false,"since_us":2,"entered":9,"incarnation":"a/0"}],)"
-                    R"("closed":[[5,0],[18446744073709551615,12]],)"
-                    R"("swept":4,"strong":false})");
+  CHECK(set_text ==
+        R"({"members":[{"datalet":"n1","in":true,"since_us":1},)"
+        R"({"datalet":"pg","in":false,"since_us":2,"entered":[9,4],"incarnation":"a/0"}],)"
+        R"("closed":[[5,0],[18446744073709551615,12]],)"
+        R"("swept":4,"strong":false})");
   expected = {};
   expected.sets[65535] = {set, 7};
   CHECK(TableWith("set/65535", set_text) == expected);

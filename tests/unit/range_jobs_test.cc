@@ -57,7 +57,8 @@ TEST_CASE("a member is filled, counts, and then is in", "[keeper]") {
                                              {"ours", "ours", WriteKind::kPut, 3}});
   range.keeper.OnCopied(copy.attempt, {}, range.now);
   const auto identity = range.Next<range::Copy>();
-  CHECK(identity.items == std::vector<WriteItem>{{"stout:datalet:0", "d1/5", WriteKind::kPut, 0}});
+  CHECK(identity.items ==
+        std::vector<WriteItem>{{"stout:datalet:0", "d1/5:0", WriteKind::kPut, 0}});
   range.keeper.OnCopied(identity.attempt, {}, range.now);
   CHECK(range.set.state(1) == MemberState::kEntering);
   CHECK(range.PassBarrier().members == 2);

@@ -12,18 +12,33 @@ namespace {
 
 TEST_CASE("an identity names the datalet and the owner that filled it", "[keeper]") {
   const RangeRecord::Member first{.datalet = "d1"};
-  const RangeRecord::Member filled{.datalet = "d1", .entered = 7};
+  const RangeRecord::Member filled{.datalet = "d1", .entered = {7, 2}};
   CHECK(first.Identity() == "d1");
-  CHECK(filled.Identity() == "d1/7");
+  CHECK(filled.Identity() == "d1/7:2");
   CHECK(first.IsShownBy("d1"));
-  CHECK(first.IsShownBy("d1/7"));
+  CHECK(first.IsShownBy("d1/7:2"));
   CHECK_FALSE(filled.IsShownBy("d1"));
-  CHECK_FALSE(filled.IsShownBy("d1/6"));
-  CHECK(filled.IsShownBy("d1/7"));
-  CHECK(filled.IsShownBy("d1/8"));
-  for (const char* const other : {"", "d", "d10", "d1/", "d1/x", "d1/7x", "d2", "d2/7", "d10/7"}) {
+  CHECK_FALSE(filled.IsShownBy("d1/6:9"));
+  CHECK_FALSE(filled.IsShownBy("d1/7:1"));
+  CHECK(filled.IsShownBy("d1/7:2"));
+  CHECK(filled.IsShownBy("d1/7:3"));
+  CHECK(filled.IsShownBy("d1/8:0"));
+  for (const char* const other :
+       {"", "d", "d10", "d1/", "d1/7", "d1/7:x", "d1/7:2x", "d2", "d2/7:2", "d10/7:2"}) {
     CAPTURE(other);
     CHECK_FALSE(first.IsShownBy(other));
+  }
+}
+
+TEST_CASE("a store with another incarnation was restarted", "[keeper]") {
+  RangeRecord::Member member{.datalet = "d"};
+  CHECK_FALSE(member.IsRestarted("a"));  // it was not known
+  member.incarnation = "a/b";
+  CHECK_FALSE(member.IsRestarted("a/b"));
+  CHECK_FALSE(member.IsRestarted("a"));  // it has forgotten the rest
+  for (const char* const other : {"", "a/", "a/c", "b", "a/bc"}) {
+    CAPTURE(other);
+    CHECK(member.IsRestarted(other));
   }
 }
 
@@ -33,7 +48,7 @@ struct ProvenRange : Range {
   static RangeRecord Filled() {
     RangeRecord record = Record(2);
     for (RangeRecord::Member& member : record.members) {
-      member.entered = 3;
+      member.entered = {3, 0};
       member.incarnation = "first";
     }
     return record;
@@ -54,21 +69,21 @@ struct ProvenRange : Range {
 TEST_CASE("a new owner takes no member whose store is another or an older one", "[keeper]") {
   ProvenRange range;
   SECTION("neither is") {
-    range.Answer({"first", "first"}, {"d0/3", "d1/3"}, {{4, 9}, {4, 9}});
+    range.Answer({"first", "first"}, {"d0/3:0", "d1/3:0"}, {{4, 9}, {4, 9}});
     CHECK(range.Agree().members[1].in);
   }
   SECTION("a fill that no transaction has named shows newer data") {
-    range.Answer({"first", "first"}, {"d0/3", "d1/4"}, {{4, 9}, {4, 9}});
+    range.Answer({"first", "first"}, {"d0/3:0", "d1/4:0"}, {{4, 9}, {4, 9}});
     CHECK(range.Agree().members[1].in);
   }
   SECTION("it was restarted") {
-    range.Answer({"first", "second"}, {"d0/3", "d1/3"}, {{4, 8}, {4, 9}});
+    range.Answer({"first", "second"}, {"d0/3:0", "d1/3:0"}, {{4, 8}, {4, 9}});
     const RangeRecord record = range.Agree();
     CHECK_FALSE(record.members[1].in);
     CHECK(record.closed == std::map<Epoch, Version>{{4, 8}});
   }
   SECTION("it has a copy from before it was filled") {
-    range.Answer({"first", "first"}, {"d0/3", "d1/2"}, {{4, 9}, {4, 9}});
+    range.Answer({"first", "first"}, {"d0/3:0", "d1/2:0"}, {{4, 9}, {4, 9}});
     CHECK_FALSE(range.Agree().members[1].in);
   }
 }
@@ -76,7 +91,7 @@ TEST_CASE("a new owner takes no member whose store is another or an older one", 
 TEST_CASE("if all members were restarted, the range goes on with the newest copy", "[keeper]") {
   ProvenRange range;
   SECTION("of all") {
-    range.Answer({"second", "second"}, {"d0/3", "d1/3"}, {{4, 8}, {4, 9}});
+    range.Answer({"second", "second"}, {"d0/3:0", "d1/3:0"}, {{4, 8}, {4, 9}});
     CHECK(range.Next<range::Revert>().member == 1);
     const RangeRecord record = range.Agree();
     CHECK_FALSE(record.members[0].in);
@@ -85,11 +100,11 @@ TEST_CASE("if all members were restarted, the range goes on with the newest copy
     CHECK(record.closed == std::map<Epoch, Version>{{4, 9}});
   }
   SECTION("that is whole") {
-    range.Answer({"second", "second"}, {"d0/3", ""}, {{4, 8}, {4, 9}});
+    range.Answer({"second", "second"}, {"d0/3:0", ""}, {{4, 8}, {4, 9}});
     CHECK(range.Next<range::Revert>().member == 0);
   }
   SECTION("and with none without a whole copy") {
-    range.Answer({"second", "second"}, {"", "d1/2"}, {{4, 8}, {4, 9}});
+    range.Answer({"second", "second"}, {"", "d1/2:0"}, {{4, 8}, {4, 9}});
     range.Pass(4s);
     CHECK(range.Next<range::GiveUp>().cause == GivenUp::kLost);
   }
@@ -105,11 +120,11 @@ TEST_CASE("the record tells who filled a member, and the life of its store", "[k
   range.Scanned(1, {});
   range.Scanned(0, {});
   const auto identity = range.Next<range::Copy>();
-  CHECK(identity.items.front().value == "d1/5");
+  CHECK(identity.items.front().value == "d1/5:0");
   range.keeper.OnCopied(identity.attempt, {}, range.now);
   range.PassBarrier();
   const RangeRecord record = range.Agree();
-  CHECK(record.members[1].entered == 5);
+  CHECK(record.members[1].entered == Stamp{5, 0});
   CHECK(record.members[1].incarnation == "first");
 }
 
@@ -131,12 +146,12 @@ TEST_CASE("any answer to a probe that is sent again is looked at", "[keeper]") {
 }
 
 /// The member answers its scans with an error that lasts.
-void FailScans(Range& range, MemberIndex m) {
+void FailScans(Range& range, MemberIndex m, Errc errc = Errc::kCorrupt) {
   for (int tries = 0; tries < WalkOptions().final_tries; ++tries) {
     const auto scan = range.Next<range::Scan>();
     REQUIRE(scan.member == m);
     range.keeper.OnProgress(m, true, range.now);  // its other calls succeed
-    range.keeper.OnScanned(scan.attempt, {Errc::kCorrupt, {}, ""}, range.now);
+    range.keeper.OnScanned(scan.attempt, {errc, {}, ""}, range.now);
     range.Pass(100ms);
   }
 }
@@ -162,6 +177,35 @@ TEST_CASE("a member that cannot list its keys leaves", "[keeper]") {
   range.PassBarrier();
   CHECK(range.Agree().swept == 4);
   CHECK(range.Next<range::Fence>().member == 1);  // it is filled as soon as it can be read
+}
+
+TEST_CASE("members stay although a sweep fails because of a key or a right", "[keeper]") {
+  Range range(1);
+  range.keeper.Want({"d0", "d1"}, range.now);
+  range.keeper.Start(range.now);
+  range.AnswerFence();
+  range.AnswerRead();
+  range.Agree();
+  range.Next<range::Open>();
+  range.Next<range::Serve>();
+  SECTION("a key that no member can read") {
+    range.Scanned(0, {{"k", {true, "", {4, 1}}}});
+    for (int tries = 0; tries < WalkOptions().final_tries; ++tries) {
+      const auto settle = range.Next<range::Settle>();
+      range.keeper.OnSettled(settle.id, Errc::kCorrupt, false, {}, range.now);
+      if (tries + 1 < WalkOptions().final_tries) range.Pass(100ms);
+    }
+    CHECK(range.Next<range::Unfillable>() == range::Unfillable{0, "k", Errc::kCorrupt});
+  }
+  SECTION("scans that are refused") {
+    FailScans(range, 0, Errc::kRefused);
+    CHECK(range.Next<range::Unfillable>() == range::Unfillable{0, "", Errc::kRefused});
+  }
+  range.Pass(100ms);
+  range.AnswerFence({Errc::kTransient});  // a fill has its turn
+  CHECK(range.set.in() == 1);
+  range.Pass(1900ms);
+  CHECK(range.Next<range::Scan>().member == 0);  // the next sweep
 }
 
 TEST_CASE("the only member that is in stays although it cannot list its keys", "[keeper]") {

@@ -17,10 +17,10 @@ namespace stout {
 inline ReplicatedRange::UnfillableHandler WarnUnfillable(RangeId range) {
   return [range](const std::string& datalet, KeyView key, Errc errc) {
     if (key.empty()) {
-      spdlog::error("range {}: {} cannot list its keys: {}", range, datalet, Describe(errc));
+      spdlog::error("range {}: {} cannot be read: {}", range, datalet, Describe(errc));
     } else {
-      spdlog::warn("range {}: {} cannot be filled because of the key '{}': {}", range, datalet, key,
-                   Describe(errc));
+      spdlog::warn("range {}: {} cannot be filled or compared because of the key '{}': {}", range,
+                   datalet, key, Describe(errc));
     }
   };
 }

@@ -72,9 +72,8 @@ void Registration::Add(Own& own, const RegistryTable& records, SessionId session
   const bool there = found != records.datalets.end();
   // Another server has brought it, perhaps under another id.
   const bool brought_already =
-      there || std::any_of(records.datalets.begin(), records.datalets.end(), [&](const auto& each) {
-        return each.second.value.url == brought.datalet.url;
-      });
+      std::any_of(records.datalets.begin(), records.datalets.end(),
+                  [&](const auto& each) { return each.second.value.url == brought.datalet.url; });
   if (brought.store == nullptr && brought_already) {
     *own.registered = session;
     return;

@@ -12,6 +12,7 @@
 #include <concepts>
 #include <limits>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 namespace stout {
@@ -49,7 +50,8 @@ json::object ToJson(const RangeRecord& set) {
     json::object each{{"datalet", member.datalet},
                       {"in", member.in},
                       {"since_us", Micros(member.since.time_since_epoch())}};
-    if (member.entered != 0) each["entered"] = member.entered;
+    const Stamp& entered = member.entered;
+    if (entered != Stamp{}) each["entered"] = json::array{entered.epoch, entered.version};
     if (!member.incarnation.empty()) each["incarnation"] = member.incarnation;
     members.push_back(std::move(each));
   }
@@ -120,6 +122,17 @@ class Reader {
       Expect(name, fmt::format("a whole number up to {}", std::numeric_limits<T>::max()));
     }
   }
+  // Reads [epoch, version].
+  std::pair<Epoch, Version> Pair(std::string_view name, const json::array* array) {
+    std::pair<Epoch, Version> pair;
+    if (array == nullptr || array->size() != 2) {
+      Expect(name, "made of pairs [epoch, version]");
+    } else {
+      ReadNumber(name, (*array)[0], pair.first);
+      ReadNumber(name, (*array)[1], pair.second);
+    }
+    return pair;
+  }
   void Expect(std::string_view name, std::string_view what) {
     if (error_.empty()) error_ = fmt::format("field '{}' is not {}", name, what);
   }
@@ -185,22 +198,16 @@ RangeRecord ReadSet(Reader& reader) {
     read.datalet = member.Text("datalet");
     read.in = member.Flag("in");
     read.since = TimePoint(member.Time("since_us"));
-    if (member.Has("entered")) read.entered = member.Number<Epoch>("entered");
+    if (member.Has("entered")) {
+      std::tie(read.entered.epoch, read.entered.version) =
+          member.Pair("entered", &member.Array("entered"));
+    }
     if (member.Has("incarnation")) read.incarnation = member.Text("incarnation");
     reader.Inherit(member.Finish());
     set.members.push_back(std::move(read));
   }
   for (const json::value& value : reader.Array("closed")) {
-    const json::array* const pair = value.if_array();
-    if (pair == nullptr || pair->size() != 2) {
-      reader.Expect("closed", "an array of pairs [epoch, version]");
-      continue;
-    }
-    Epoch epoch = 0;
-    Version version = 0;
-    reader.ReadNumber("closed", (*pair)[0], epoch);
-    reader.ReadNumber("closed", (*pair)[1], version);
-    if (!set.closed.emplace(epoch, version).second) {
+    if (!set.closed.insert(reader.Pair("closed", value.if_array())).second) {
       reader.Expect("closed", "a list that has each epoch once");
     }
   }

@@ -30,7 +30,8 @@ void LossWatch::Lose(const std::string& why) {
 std::string IncarnationOf(const std::vector<LossWatch::Known>& servers) {
   std::set<std::string> lives;
   for (const auto& [address, incarnation] : servers) {
-    lives.insert(fmt::format("{}/{}", incarnation.process, incarnation.continues));
+    const bool forgotten = incarnation.continues.find_first_not_of('0') == std::string::npos;
+    lives.insert(incarnation.process + (forgotten ? "" : "/" + incarnation.continues));
   }
   return fmt::format("{}", fmt::join(lives, " "));
 }

@@ -87,7 +87,7 @@ Result<std::unique_ptr<RedisStore>> RedisStore::Open(const Options& options,
     // confirm each write.
     if (!durable || options.wait < facts->replicas) {
       std::vector<redis::LossWatch::Known> servers{{options.address, facts->incarnation}};
-      if (!durable) incarnation = redis::IncarnationOf(servers);
+      incarnation = redis::IncarnationOf(servers);
       watch = std::make_shared<redis::LossWatch>("redis", std::move(servers));
     }
   }

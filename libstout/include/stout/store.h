@@ -31,8 +31,8 @@ struct StoreTraits {
   /// Once writes answered kOk may be gone, every call answers kLost until the store is opened anew.
   /// If neither this nor `durable` is true, such a loss goes unnoticed.
   bool detects_loss = false;
-  /// Another one after each start of a server that is not durable, by which a loss is known that
-  /// nobody saw. Empty if the store is durable, or empty after a start.
+  /// Changes when writes answered kOk may be gone. It shows a loss that nobody saw. Empty if there
+  /// is no such loss, or the store is empty after it. "a/b" may become "a".
   std::string incarnation{};
   Duration tombstone_ttl{};  ///< a delete keeps its stamp for at least this time
   std::size_t max_batch_items = kUnlimited;

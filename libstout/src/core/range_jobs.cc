@@ -69,8 +69,9 @@ void RangeKeeper::Work(TimePoint now) {
     const std::optional<RangeWalk::Failure> failure = walk_->failure();
     if (result != RangeWalk::Result::kRuns) walk_.reset();
     if (result == RangeWalk::Result::kFailed) {
+      const bool sweeps = job_ == Job::kSweep;
       StopJob(now);
-      if (failure) OnWalkFailed(*failure, now);
+      if (failure) OnWalkFailed(*failure, sweeps, now);
     } else if (result == RangeWalk::Result::kDone && job_ == Job::kSweep) {
       AwaitBarrier(Job::kSwept, {});
     } else if (result == RangeWalk::Result::kDone) {
@@ -83,7 +84,8 @@ void RangeKeeper::Work(TimePoint now) {
   if (job_ == Job::kNone && !proposed_ && IsDue(job_due_, now)) ChooseJob(now);
 }
 
-// The sweep comes first: a member may lack a delete that the others do not remember for ever.
+// The sweep comes first: a member may lack a delete that the others do not remember for ever. In
+// mode sc a sweep that fails holds up no fill.
 void RangeKeeper::ChooseJob(TimePoint now) {
   if (HasNoRoom()) return Lose(GivenUp::kFull);  // the next owner forgets the former members
   const auto next = NextToFill(now);
@@ -91,8 +93,10 @@ void RangeKeeper::ChooseJob(TimePoint now) {
     RangeRecord record = record_;
     record.strong = false;
     Propose(std::move(record));
-  } else if (SweepIsDue()) {
+  } else if (SweepIsDue() && IsDue(sweep_due_, now)) {
     StartSweep(now);
+  } else if (SweepIsDue() && !record_.strong) {
+    return;
   } else if (!record_.strong && want_strong_) {
     AwaitBarrier(Job::kStrong, {});
   } else if (next) {
@@ -134,37 +138,34 @@ void RangeKeeper::OnTargetFenced(TimePoint now) {
   AwaitBarrier(Job::kOpen, {});
 }
 
-// The walk begins again after a pause that grows. A member that is in and cannot be read leaves. If
-// it is the only one, no job ends without it.
-void RangeKeeper::OnWalkFailed(const RangeWalk::Failure& failure, TimePoint now) {
+// The walk begins again after a pause that grows. A member that is in and cannot be read leaves.
+void RangeKeeper::OnWalkFailed(const RangeWalk::Failure& failure, bool sweeps, TimePoint now) {
   const MemberIndex m = failure.member;
   Member& member = members_[m];
   member.pause = std::min(std::max(2 * member.pause, options_.member_timeout), kLongestPause);
   const TimePoint due = SaturatingAdd(now, member.pause);
   actions_.push_back(range::Unfillable{m, failure.key, failure.errc});
-  if ((set_.in() & MaskOf(m)) == 0) {
-    member.due = due;  // others are filled meanwhile
-  } else {
-    member.refused = now;
-    job_due_ = due;
-  }
+  (sweeps ? sweep_due_ : (set_.in() & MaskOf(m)) != 0 ? job_due_ : member.due) = due;
+  const bool unreadable = failure.key.empty() && failure.errc == Errc::kCorrupt;
+  if (unreadable && (set_.in() & MaskOf(m)) != 0) member.refused = now;
 }
 
 void RangeKeeper::StartCopy(TimePoint now) {
   job_ = Job::kCopy;
   RangeRecord::Member filled = record_.members[target_];
-  filled.entered = set_.epoch();
+  filled.entered = {set_.epoch(), fill_since_};
   const Duration ttl = options_.tombstone_ttl;
   const bool recent = SaturatingAdd(filled.since, ttl / 2) > now;
   const bool newer_wins = recent && !record_.strong;
   walk_.emplace(options_.walk, set_, actions_, last_attempt_);
-  walk_->Fill({.target = target_,
-               .source = set_.ChooseReader(set_.in(), last_attempt_),
-               .since = fill_since_,
-               .newer_wins_until =
-                   newer_wins ? SaturatingAdd(filled.since, ttl - ttl / 8) : TimePoint::min(),
-               .last = {.key = options_.identity_key, .value = filled.Identity()}},
-              now);
+  walk_->Fill(
+      {.target = target_,
+       .source = set_.ChooseReader(set_.in(), last_attempt_),
+       .since = fill_since_,
+       .newer_wins_until =
+           newer_wins ? SaturatingAdd(filled.since, ttl - ttl / 8) : TimePoint::min(),
+       .last = {.key = options_.identity_key, .value = filled.Identity(), .version = fill_since_}},
+      now);
 }
 
 void RangeKeeper::AwaitBarrier(Job job, const Need& need) {
@@ -179,7 +180,8 @@ void RangeKeeper::EndJob(TimePoint now) {
   RangeRecord record = record_;
   if (job_ == Job::kEnter) {
     RangeRecord::Member& filled = record.members[target_];
-    filled = {filled.datalet, true, now, set_.epoch(), members_[target_].incarnation};
+    const Stamp fill{set_.epoch(), fill_since_};
+    filled = {filled.datalet, true, now, fill, members_[target_].incarnation};
   } else if (job_ == Job::kSwept) {
     record.swept = set_.epoch() - 1;
     record.closed.clear();

@@ -256,7 +256,7 @@ void RangeKeeper::Lose(GivenUp cause) {
   actions_.push_back(range::GiveUp{cause});
 }
 
-// Looks whether the member's store has what it had when it was filled, and what it was sent since.
+// Checks whether the member's store has what it had when it was filled, and what it was sent since.
 void RangeKeeper::Identify(MemberIndex m, const ReadResult& result) {
   Member& member = members_[m];
   const RangeRecord::Member& known = record_.members[m];
@@ -321,7 +321,9 @@ MemberMask RangeKeeper::Revert() {
 void RangeKeeper::EndTakeOver(MemberMask ready, TimePoint now) {
   RangeRecord record = Without(InOf(record_) & ~ready, now);
   ForEachMember(ready, [&](MemberIndex m) {
-    record.members[m].incarnation = members_[m].incarnation;
+    RangeRecord::Member& member = record.members[m];
+    const std::string& now = members_[m].incarnation;
+    if (member.incarnation.empty() || member.IsRestarted(now)) member.incarnation = now;
     const auto& [epoch, version] = members_[m].mark;
     if (epoch <= record.swept || epoch >= set_.epoch()) return;
     Version& closed = record.closed[epoch];

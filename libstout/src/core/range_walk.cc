@@ -199,8 +199,8 @@ void RangeWalk::OnChanged(range::Attempt attempt, Errc errc, TimePoint now) {
 void RangeWalk::TryAgain(std::size_t index, Errc errc) {
   unsettled_.push_back(index);
   slice_failed_ = true;
-  if (fills() && IsFinal(errc) && failed_tries_ + 1 >= options_.final_tries) {
-    Fail(target_, page_[index].key, errc);
+  if (IsFinal(errc) && failed_tries_ + 1 >= options_.final_tries) {
+    Fail(fills() ? target_ : passes_.back().member, page_[index].key, errc);
   }
 }
 

@@ -22,19 +22,24 @@ std::optional<Mark> ParseMark(std::string_view text) {
   return mark;
 }
 
-// "d1", or "d1/7" if an owner with epoch 7 filled it: a datalet's name has no slash.
+// "d1", or "d1/7:3" after a fill: a datalet's name has no slash.
 std::string RangeRecord::Member::Identity() const {
-  return datalet + (entered == 0 ? "" : "/" + std::to_string(entered));
+  const Mark fill{entered.epoch, entered.version};
+  return datalet + (entered == Stamp{} ? "" : "/" + EncodeMark(fill));
 }
 
 bool RangeRecord::Member::IsShownBy(std::string_view identity) const {
   if (!identity.starts_with(datalet)) return false;
   identity.remove_prefix(datalet.size());
-  if (identity.empty()) return entered == 0;
-  Epoch filled = 0;
-  const char* const end = identity.data() + identity.size();
-  const auto read = std::from_chars(identity.data() + 1, end, filled);
-  return identity.front() == '/' && read.ec == std::errc() && read.ptr == end && filled >= entered;
+  if (identity.empty()) return entered == Stamp{};
+  const auto fill = identity.front() == '/' ? ParseMark(identity.substr(1)) : std::nullopt;
+  return fill && Stamp{fill->epoch, fill->version} >= entered;
+}
+
+// "a/b" may become "a", see redis::MayHaveLost.
+bool RangeRecord::Member::IsRestarted(std::string_view now) const {
+  if (incarnation.empty() || incarnation == now) return false;
+  return now.empty() || !incarnation.starts_with(std::string(now) + '/');
 }
 
 void RemoveFormerMembers(RangeRecord& record, const std::vector<std::string>& wanted) {

@@ -185,7 +185,7 @@ class RangeKeeper {
   void StartSweep(TimePoint now);
   void StartFill(MemberIndex target);
   void OnTargetFenced(TimePoint now);
-  void OnWalkFailed(const RangeWalk::Failure& failure, TimePoint now);
+  void OnWalkFailed(const RangeWalk::Failure& failure, bool sweeps, TimePoint now);
   void StartCopy(TimePoint now);
   void EndJob(TimePoint now);
   void StopJob(TimePoint now);
@@ -233,6 +233,7 @@ class RangeKeeper {
   bool barrier_done_ = false;
   bool job_proposed_ = false;  // the transaction under way ends the job
   TimePoint job_due_ = TimePoint::min();
+  TimePoint sweep_due_ = TimePoint::min();
 
   TimePoint mark_due_{};
   ReplyId mark_barrier_ = 0;

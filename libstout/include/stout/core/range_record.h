@@ -21,11 +21,11 @@ struct RangeRecord {
     std::string datalet;  ///< the name of its store in this deployment
     bool in = false;      ///< it has every acknowledged write
     TimePoint since{};    ///< of the last change of `in`, in Unix time
-    /// Of the owner that filled it last; 0: it was the first member. A store that was filled
-    /// earlier is an old copy, or another server.
-    Epoch entered = 0;
-    /// Its store's, as an owner saw it last; see StoreTraits::incarnation. With another one, the
-    /// store may have lost what it had.
+    /// The fill by which it entered last: the owner's epoch, and its version when the fill began.
+    /// Zero: it was the first member. A store that was filled earlier is an old copy, or another
+    /// server.
+    Stamp entered{};
+    /// The incarnation of its store, as the last owner saw it (StoreTraits::incarnation).
     std::string incarnation{};
 
     /// The value of the key by which the member's store shows that it was filled. A fill writes it
@@ -34,9 +34,7 @@ struct RangeRecord {
     /// A store with this value is that one, or one that was filled later.
     [[nodiscard]] bool IsShownBy(std::string_view identity) const;
     /// A store with this incarnation may have lost what it had.
-    [[nodiscard]] bool IsRestarted(std::string_view now) const {
-      return !incarnation.empty() && incarnation != now;
-    }
+    [[nodiscard]] bool IsRestarted(std::string_view now) const;
 
     bool operator==(const Member&) const = default;
   };

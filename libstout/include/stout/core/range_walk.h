@@ -26,7 +26,7 @@ struct WalkOptions {
   /// fill`: with 6 the rate of a fill is too low, with 1 the p99 of requests is higher.
   int rest = 4;
   Duration retry = std::chrono::milliseconds(100);  ///< before a failed call is repeated; > 0
-  /// Of a page or of a call, before a walk fails because of a key, or a store, that is damaged.
+  /// A walk fails after this many errors that last, because a key or a store is damaged. >= 1
   int final_tries = 20;
 };
 
