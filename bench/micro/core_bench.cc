@@ -149,14 +149,16 @@ void BM_Interposer(benchmark::State& state) {
   }
 }
 
-/// A look-up of a key in the memory of a map, for each of some tenants in turn.
+/// A look-up of a key in the memory of a map, for each of some tenants in turn. All keys have room.
+/// If they take more than half of it (`crowded`), the map learns how the tenants use it.
 void BM_MapPeek(benchmark::State& state) {
   const auto keys = static_cast<std::size_t>(state.range(0));
   const auto tenants = static_cast<TenantId>(state.range(2));
+  const std::size_t room = state.range(3) == 0 ? std::size_t{1} << 30 : keys * 900;
   Cursor cursor(keys);
   boost::asio::io_context context(1);
   NullStore store;
-  WriteBackMap map(context.get_executor(), store, {.cache_bytes = std::size_t{1} << 30});
+  WriteBackMap map(context.get_executor(), store, {.cache_bytes = room});
   map.interposer().OpenWithEpoch(1);
   const auto run = [&](auto call) {
     boost::asio::post(map.get_executor(), call);
@@ -168,6 +170,8 @@ void BM_MapPeek(benchmark::State& state) {
       if (!map.Put(key, Value())) state.SkipWithError("a change is refused");
     });
   }
+  const bool crowded = map.cached_bytes() > room / 2;
+  if (crowded != (state.range(3) == 1)) state.SkipWithError("the room is not as it should be");
   std::uint64_t found = 0;
   const std::uint64_t allocations = Allocations();
   for (auto _ : state) {
@@ -195,8 +199,8 @@ BENCHMARK(BM_MapUpsert)->Apply(Sizes);
 BENCHMARK(BM_Engine)->Apply(Sizes);
 BENCHMARK(BM_Interposer)->Apply(Sizes);
 BENCHMARK(BM_MapPeek)
-    ->ArgNames({"keys", "batch", "tenants"})
-    ->ArgsProduct({{1'000, 100'000}, {1024}, {1, 4}});
+    ->ArgNames({"keys", "batch", "tenants", "crowded"})
+    ->ArgsProduct({{1'000, 100'000}, {1024}, {1, 4}, {0, 1}});
 
 }  // namespace
 }  // namespace stout::bench

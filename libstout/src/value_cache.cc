@@ -34,34 +34,52 @@ struct Value {
   const std::shared_ptr<Ledger> ledger;
 };
 
+std::size_t HashOf(KeyView key) { return std::hash<KeyView>{}(key); }
+
 std::size_t Value::SizeOf(const std::string& text) {
   return BlockBytes(2 * sizeof(void*) + sizeof(Value)) + HeapBytes(text);
 }
 
 }  // namespace
 
-// The node of libstdc++, for its size.
-struct ValueCache::NodeShape {
-  void* next;
-  Nodes::value_type value;
-  std::size_t hash;
-};
-
-// The bytes that a key and its value take, with its share of the buckets, of which there are up to
-// two for each key.
+// The bytes that a key and its value take, with its share of the tables, which have up to four
+// cells and two pointers for each key.
 std::size_t ValueCache::SizeOf(const Node& node) {
+  constexpr std::size_t kTables = 3 * KeyIndex::kCellBytes + 2 * sizeof(void*);
   const std::size_t value = node.entry.value ? Value::SizeOf(*node.entry.value) : 0;
-  return BlockBytes(sizeof(NodeShape)) + 2 * sizeof(void*) + HeapBytes(*node.key) + value;
+  return BlockBytes(sizeof(Node)) + kTables + HeapBytes(node.key) + value;
 }
 
 ValueCache::~ValueCache() {
-  while (!nodes_.empty()) Erase(nodes_.begin());
+  EraseIf([](KeyView) { return true; });
+}
+
+ValueCache::Node* ValueCache::NodeOf(KeyView key, std::size_t hash) const {
+  const auto slot = index_.Find(static_cast<std::uint32_t>(hash),
+                                [&](KeyIndex::Slot each) { return nodes_[each]->key == key; });
+  return slot == KeyIndex::kNone ? nullptr : nodes_[slot].get();
+}
+
+ValueCache::Node& ValueCache::Add(KeyView key, std::size_t hash) {
+  auto slot = static_cast<KeyIndex::Slot>(nodes_.size());
+  if (holes_.empty()) {
+    nodes_.emplace_back();
+  } else {
+    slot = holes_.back();
+    holes_.pop_back();
+  }
+  Node& node = *(nodes_[slot] = std::make_unique<Node>());
+  node.slot = slot;
+  node.hash = hash;
+  node.key = key;
+  index_.Insert(static_cast<std::uint32_t>(hash), slot);
+  return node;
 }
 
 const ValueCache::Entry* ValueCache::Use(KeyView key, const FetchOptions& options) {
-  const auto found = nodes_.find(key);
-  if (found == nodes_.end()) return nullptr;
-  Node& node = found->second;
+  Node* const found = NodeOf(key, HashOf(key));
+  if (found == nullptr) return nullptr;
+  Node& node = *found;
   if (!options.counted) Observe(node, options.tenant, true);
   if (node.is_guest && (options.counted || !Admits(options.tenant))) {
     if (!options.ahead) MoveToGuests(node);
@@ -73,8 +91,8 @@ const ValueCache::Entry* ValueCache::Use(KeyView key, const FetchOptions& option
 }
 
 const ValueCache::Entry* ValueCache::Find(KeyView key) const {
-  const auto found = nodes_.find(key);
-  return found == nodes_.end() ? nullptr : &found->second.entry;
+  const Node* const found = NodeOf(key, HashOf(key));
+  return found == nullptr ? nullptr : &found->entry;
 }
 
 Serialized ValueCache::Serialize(KeyView key, std::string& out) const {
@@ -90,14 +108,10 @@ std::shared_ptr<const std::string> ValueCache::MakeValue(std::string text) const
 }
 
 ValueCache::Node& ValueCache::Set(KeyView key, Entry entry) {
-  auto found = nodes_.find(key);
-  if (found == nodes_.end()) {
-    found = nodes_.try_emplace(std::string(key)).first;
-    found->second.key = &found->first;
-  } else {
-    order_.Remove(found->second);
-  }
-  Node& node = found->second;
+  const std::size_t hash = HashOf(key);
+  Node* const found = NodeOf(key, hash);
+  if (found != nullptr) order_.Remove(*found);
+  Node& node = found != nullptr ? *found : Add(key, hash);
   Drop(node.entry);
   node.entry = std::move(entry);
   if (node.entry.value) ledger_->Subtract(Value::SizeOf(*node.entry.value));
@@ -127,7 +141,11 @@ void ValueCache::Stay(Node& node) {
 
 void ValueCache::Observe(Node& node, TenantId tenant, bool hit) {
   if (tenants_) tenants_->ApplyTo(admission_, &obeyed_);
-  admission_.Observe(tenant, KeyHash()(*node.key), node.bytes, hit);
+  if (half_full()) {
+    admission_.Observe(tenant, node.hash, node.bytes, hit);
+  } else {
+    admission_.Count(tenant, hit);
+  }
   if (node.tenant != tenant) Account(node, tenant);
 }
 
@@ -154,16 +172,17 @@ void ValueCache::Drop(Entry& entry) {
 }
 
 void ValueCache::Erase(KeyView key) {
-  const auto found = nodes_.find(key);
-  if (found != nodes_.end()) Erase(found);
+  Node* const found = NodeOf(key, HashOf(key));
+  if (found != nullptr) Erase(*found);
 }
 
-void ValueCache::Erase(Nodes::iterator found) {
-  Node& node = found->second;
+void ValueCache::Erase(Node& node) {
   order_.Remove(node);
   Resize(node, 0);
   Drop(node.entry);
-  nodes_.erase(found);
+  index_.Erase(static_cast<std::uint32_t>(node.hash), node.slot);
+  holes_.push_back(node.slot);
+  nodes_[node.slot] = nullptr;
 }
 
 }  // namespace stout::internal

@@ -5,14 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "stout/core/admission.h"
+#include "stout/core/key_index.h"
 #include "stout/core/random.h"
 #include "stout/core/segmented_lru.h"
 #include "stout/core/state_source.h"
@@ -46,8 +45,8 @@ class Ledger {
 /// never dropped: `is_dirty(KeyView)` reports them.
 ///
 /// Tenants share it. Once it is full, Admission decides which states that are read may enter;
-/// others are guests, and it decides again when a guest is used. Changes always enter. Each state
-/// is in the account of the tenant that used it last.
+/// others are guests, and it decides again when a guest is used. It learns once the cache is half
+/// full. Changes always enter. Each state is in the account of the tenant that used it last.
 ///
 /// Absent keys are remembered too: asking twice reads the store once.
 /// Owner: a map.   Threads: none of its own; values may be released on any thread.
@@ -95,10 +94,8 @@ class ValueCache {
   void Erase(KeyView key);
   template <typename Predicate>
   void EraseIf(const Predicate& predicate) {
-    for (auto node = nodes_.begin(); node != nodes_.end();) {
-      const auto next = std::next(node);
-      if (predicate(KeyView(node->first))) Erase(node);
-      node = next;
+    for (const std::unique_ptr<Node>& node : nodes_) {
+      if (node && predicate(KeyView(node->key))) Erase(*node);
     }
   }
 
@@ -119,23 +116,21 @@ class ValueCache {
     return std::clamp<std::size_t>(max_bytes >> 14U, 64, 1024);
   }
 
-  struct KeyHash {
-    using is_transparent = void;
-    std::size_t operator()(KeyView key) const { return std::hash<KeyView>{}(key); }
-  };
   struct Node : SegmentedLruElement {
-    TenantId tenant = 0;
     bool is_guest = false;  // also on probation, until the request that read it uses it
+    TenantId tenant = 0;
     Entry entry;
-    const std::string* key = nullptr;  // in `nodes_`, whose elements do not move
+    KeyIndex::Slot slot = 0;  // in nodes_
+    std::size_t hash = 0;
+    std::string key;
   };
-  using Nodes = std::unordered_map<std::string, Node, KeyHash, std::equal_to<>>;
-  struct NodeShape;
 
   /// Dirty keys met when room is needed before giving up.
   static constexpr int kEvictionTries = 16;
 
   [[nodiscard]] static std::size_t SizeOf(const Node& node);
+  [[nodiscard]] Node* NodeOf(KeyView key, std::size_t hash) const;
+  Node& Add(KeyView key, std::size_t hash);
   // Returns the key's node, which is in no order.
   Node& Set(KeyView key, Entry entry);
   void Enter(Node& node, const FetchOptions& options);
@@ -146,7 +141,8 @@ class ValueCache {
   void Account(Node& node, TenantId tenant);
   void Resize(Node& node, std::size_t bytes);
   void Drop(Entry& entry);
-  void Erase(Nodes::iterator node);
+  void Erase(Node& node);
+  [[nodiscard]] bool half_full() const { return bytes_ + ledger_->lent() > max_bytes_ / 2; }
   [[nodiscard]] bool full() const { return bytes_ + ledger_->lent() > max_bytes_; }
 
   // To drop a key whose value a caller holds frees nothing, but the next one may. After a dirty key
@@ -156,17 +152,19 @@ class ValueCache {
     for (int tries = 0; full() && tries < kEvictionTries && !order_.empty();) {
       Node* const other = tries % 2 == 1 ? order_.NextProtected() : nullptr;
       Node& next = other != nullptr ? *other : order_.Next();
-      if (is_dirty(KeyView(*next.key))) {
+      if (is_dirty(KeyView(next.key))) {
         order_.Requeue(next);
         ++tries;
       } else {
-        Erase(nodes_.find(*next.key));
+        Erase(next);
       }
     }
   }
 
   const std::size_t max_bytes_;
-  Nodes nodes_;
+  std::vector<std::unique_ptr<Node>> nodes_;  // with holes
+  std::vector<KeyIndex::Slot> holes_;
+  KeyIndex index_;
   SegmentedLru<Node> order_;
   std::size_t bytes_ = 0;
   Admission admission_;

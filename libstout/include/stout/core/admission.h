@@ -107,6 +107,13 @@ class Admission {
     const bool is_due = (tenant.stats.hits + tenant.stats.misses) % kJudgedAfter == 0;
     if (is_due || tenant.ghost.InSample(hash)) Judge(tenant, hash, bytes);
   }
+  /// As Observe while the cache has room for all, so that the law need not learn.
+  void Count(TenantId id, bool hit) {
+    Tenant& tenant = Of(id);
+    ++(hit ? tenant.stats.hits : tenant.stats.misses);
+    tenant.judged_hits = tenant.stats.hits;
+    tenant.judged_misses = tenant.stats.misses;
+  }
   /// Records that the tenant's states in the cache have this many bytes more, or less. The law does
   /// not need it.
   void Charge(TenantId tenant, std::ptrdiff_t bytes) {

@@ -19,6 +19,7 @@ class KeyIndex {
  public:
   using Slot = std::uint32_t;
   static constexpr Slot kNone = std::numeric_limits<Slot>::max();
+  static constexpr std::size_t kCellBytes = 8;
 
   KeyIndex() : cells_(kFirstCells) {}
 
@@ -62,6 +63,7 @@ class KeyIndex {
     std::uint32_t hash = 0;
     Slot slot = kNone;
   };
+  static_assert(sizeof(Cell) == kCellBytes);
   static constexpr std::size_t kFirstCells = 64;
 
   [[nodiscard]] std::size_t mask() const { return cells_.size() - 1; }
