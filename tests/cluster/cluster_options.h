@@ -72,7 +72,7 @@ struct ClusterOptions {
   EngineOptions engine;
   internal::ReplicaOptions set;
   internal::RangeKeeperOptions keeper;
-  bool durable = true;       ///< a datalet comes back empty, or as it was before it was filled
+  bool durable = true;       ///< a datalet comes back empty, never with older data
   bool has_local = false;    ///< a node prefers one datalet for reads
   std::uint64_t cached = 0;  ///< per thousand: clean values that stay in memory
   std::uint64_t writes = 0;  ///< per thousand requests, likewise

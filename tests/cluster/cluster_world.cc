@@ -118,7 +118,7 @@ void ClusterWorld::Trouble() {
     agenda_.Push(Disturb("datalet full", random_.Between(1ms, 300ms), m),
                  [this, m] { datalets_[m].full = false; });
   }
-  if (random_.Chance(100)) datalets_[m].Save();
+  if (!options_.durable && random_.Chance(100)) datalets_[m].Save();
   if (random_.Chance(faults.expire)) datalets_[m].Expire(registry_.record().swept);
   if (random_.Chance(faults.change_mode)) ChangeMode();
   if (random_.Chance(faults.change_wanted)) ChangeWanted();
@@ -150,12 +150,7 @@ void ClusterWorld::Empty(std::size_t m) {
   for (const std::size_t other : in) {  // none may leave meanwhile
     if (std::find(wanted_.begin(), wanted_.end(), DataletName(other)) == wanted_.end()) return;
   }
-  const auto& members = registry_.record().members;
-  const auto is_old = [&](const RangeRecord::Member& member) {
-    return member.in && DataletOf(member.datalet) == m && datalets_[m].SavedBefore(member);
-  };
-  const bool older = !options_.durable || std::any_of(members.begin(), members.end(), is_old);
-  if (!older || random_.Chance(300)) {
+  if (options_.durable || random_.Chance(300)) {
     trace_.Add(now(), "datalet empty", m);
     datalets_[m].Empty();
   } else {

@@ -79,11 +79,6 @@ void DataletModel::Rewind() {
   ++incarnation_;
 }
 
-bool DataletModel::SavedBefore(const RangeRecord::Member& member) const {
-  const auto row = saved_.first.find(kIdentityKey);
-  return row != saved_.first.end() && !member.IsShownBy(row->second.value);
-}
-
 bool DataletModel::Has(const RangeRecord::Member& member) const {
   return member.IsShownBy(state(kIdentityKey).value) && !member.IsRestarted(NameOfLife());
 }

@@ -43,8 +43,6 @@ class DataletModel {
   void Save();
   /// Comes back with what was saved last.
   void Rewind();
-  /// What was saved is from before the member was filled.
-  [[nodiscard]] bool SavedBefore(const RangeRecord::Member& member) const;
 
   [[nodiscard]] StoredState state(const std::string& key) const;
   [[nodiscard]] std::uint64_t incarnation() const { return incarnation_; }

@@ -11,10 +11,6 @@ stout_mutant(identity_unchecked src/core/range_keeper.cc
   OLD [[  member.lost |= !filled || restarted;]]
   NEW [[  member.lost |= restarted;]])
 
-stout_mutant(older_fill_unnoticed src/core/replica_set.cc
-  OLD [[fill && Stamp{fill->epoch, fill->version} >= entered;]]
-  NEW [[fill.has_value();]])
-
 stout_mutant(restart_unchecked src/core/range_keeper.cc
   OLD [[  member.lost |= !filled || restarted;]]
   NEW [[  member.lost |= !filled;]])
@@ -24,9 +20,9 @@ stout_mutant(members_that_count_leave_before_the_transaction src/core/range_keep
   NEW [[  proposed_ = std::move(record);
   set_.Adopt(*proposed_);]])
 
-stout_mutant(marks_forgotten src/core/range_keeper.cc
+stout_mutant(marks_too_high src/core/range_keeper.cc
   OLD [[closed = std::max(closed, version);]]
-  NEW [[closed = version + 1;]])
+  NEW [[closed = version + 4;]])
 
 # --- Members that fail -----------------------------------------------------------------------------
 
@@ -55,8 +51,14 @@ stout_mutant(mode_sc_without_a_barrier src/core/range_jobs.cc
     EndJob(now);]])
 
 stout_mutant(fill_before_the_sweep_in_ec src/core/range_jobs.cc
-  OLD [[} else if (SweepIsDue()) {]]
-  NEW [[} else if (SweepIsDue() && !next) {]])
+  OLD [[  } else if (SweepIsDue() && IsDue(sweep_due_, now)) {
+    StartSweep(now);
+  } else if (SweepIsDue() && !record_.strong) {
+    return;
+]]
+  NEW [[  } else if (SweepIsDue() && !next) {
+    StartSweep(now);
+]])
 
 stout_mutant(target_counts_too_late src/core/range_jobs.cc
   OLD [[      set_.SetState(target_, MemberState::kEntering);]]
