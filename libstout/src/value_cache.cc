@@ -42,8 +42,8 @@ std::size_t Value::SizeOf(const std::string& text) {
 
 }  // namespace
 
-// The bytes that a key and its value take, with its share of the tables, which have up to four
-// cells and two pointers for each key.
+// The bytes that a key and its value take, with its share of the tables, which have two to four
+// cells and two pointers at most for each key.
 std::size_t ValueCache::SizeOf(const Node& node) {
   constexpr std::size_t kTables = 3 * KeyIndex::kCellBytes + 2 * sizeof(void*);
   const std::size_t value = node.entry.value ? Value::SizeOf(*node.entry.value) : 0;
@@ -60,20 +60,21 @@ ValueCache::Node* ValueCache::NodeOf(KeyView key, std::size_t hash) const {
   return slot == KeyIndex::kNone ? nullptr : nodes_[slot].get();
 }
 
+// If memory lacks, a hole is lost.
 ValueCache::Node& ValueCache::Add(KeyView key, std::size_t hash) {
-  auto slot = static_cast<KeyIndex::Slot>(nodes_.size());
+  auto node = std::make_unique<Node>();
+  node->hash = hash;
+  node->key = key;
   if (holes_.empty()) {
     nodes_.emplace_back();
+    holes_.reserve(nodes_.capacity());  // Erase needs no memory
+    node->slot = static_cast<KeyIndex::Slot>(nodes_.size() - 1);
   } else {
-    slot = holes_.back();
+    node->slot = holes_.back();
     holes_.pop_back();
   }
-  Node& node = *(nodes_[slot] = std::make_unique<Node>());
-  node.slot = slot;
-  node.hash = hash;
-  node.key = key;
-  index_.Insert(static_cast<std::uint32_t>(hash), slot);
-  return node;
+  index_.Insert(static_cast<std::uint32_t>(hash), node->slot);
+  return *(nodes_[node->slot] = std::move(node));
 }
 
 const ValueCache::Entry* ValueCache::Use(KeyView key, const FetchOptions& options) {

@@ -101,7 +101,7 @@ class ValueCache {
 
   /// The options of a read of the store for a key that is not here.
   [[nodiscard]] FetchOptions ForStore(FetchOptions options) const {
-    options.yields |= admission_.Yields(options.tenant);
+    options.yields |= half_full() && admission_.Yields(options.tenant);
     return options;
   }
 

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -14,13 +17,36 @@
 #include "node/operation_commands.h"
 #include "resp/server/ascii.h"
 #include "resp/server/integer.h"
+#include "stout/completion.h"
+#include "stout/core/batch.h"
 #include "stout/core/errc.h"
 #include "stout/core/lease_table.h"
+#include "stout/core/range_actions.h"
 #include "stout/core/registry_table.h"
+#include "stout/store.h"
+#include "stout/unique_function.h"
 
 namespace stout::node {
 
 namespace asio = boost::asio;
+
+namespace {
+
+// Reads what shows that a member was filled. No thread that serves clients waits for the store.
+asio::awaitable<ReadResult> ReadIdentity(Cluster& cluster, RangeId range, Store& store) {
+  co_return co_await Initiate<void(ReadResult)>(
+      [&](UniqueFunction<void(ReadResult)> done) {
+        asio::post(cluster.blocking,
+                   [key = internal::IdentityKeyOf(cluster.members->ScopeOf(range)), &store,
+                    done = std::move(done)]() mutable {
+                     const ReadBatch read{.id = 1, .lane = 0, .keys = {key}};
+                     done(store.AsyncRead(read, asio::use_future).get());
+                   });
+      },
+      asio::use_awaitable);
+}
+
+}  // namespace
 
 std::optional<RangeId> OperationCommands::RangeIn(Request& request) const {
   const auto range = resp::ParseUnsigned(request.arguments[1]);
@@ -60,7 +86,7 @@ asio::awaitable<std::string> OperationCommands::Move(Request& request) {
 }
 
 asio::awaitable<std::string> OperationCommands::Force(Request& request) {
-  const Cluster& cluster = *table_->cluster;
+  Cluster& cluster = *table_->cluster;
   const auto range = RangeIn(request);
   if (!range) co_return "";
   const auto lease = table_->ranges.LeaseOf(*range);
@@ -91,12 +117,21 @@ asio::awaitable<std::string> OperationCommands::Force(Request& request) {
     request.error = "ERR the range has no such member; see STOUT.STATUS";
     co_return "";
   }
-  if (cluster.members->StoreOf(std::string(request.arguments[2])) == nullptr) {
+  Store* const store = cluster.members->StoreOf(std::string(request.arguments[2]));
+  ReadResult identity{.errc = Errc::kTransient};
+  if (store != nullptr) identity = co_await ReadIdentity(cluster, *range, *store);
+  if (identity.errc != Errc::kOk) {
     request.error = "ERR that member does not answer: it would hold the only copy";
     co_return "";
   }
   if (!was_in) {
     request.error = "ERR that member was never in: it has a part of the range at most";
+    co_return "";
+  }
+  const RangeRecord::Member forced{.datalet = std::string(request.arguments[2])};
+  const StoredState& shown = identity.states.at(0);
+  if (!shown.found || !forced.IsShownBy(shown.value)) {
+    request.error = "ERR that member came back empty: it has a part of the range at most";
     co_return "";
   }
   const auto& [record, revision] = found->second;

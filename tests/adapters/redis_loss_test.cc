@@ -78,7 +78,9 @@ TEST_CASE("redis: an incarnation ends with its process, or when it was a replica
   const RedisAddress address{.host = "h"};
   CHECK(redis::IncarnationOf({{address, first}}) == "abc");
   CHECK(redis::IncarnationOf({{address, promoted}}) == "abc/0f0");
-  CHECK(redis::IncarnationOf({{address, promoted}, {address, first}}) == "abc abc/0f0");
+  const std::string cluster = redis::IncarnationOf({{address, promoted}, {address, first}});
+  CHECK(cluster == redis::IncarnationOf({{address, first}, {address, promoted}}));
+  CHECK(cluster.size() == 16);
 }
 
 TEST_CASE_METHOD(RedisLossTest, "redis: without detect_loss a server that lost all is just away") {
@@ -88,6 +90,17 @@ TEST_CASE_METHOD(RedisLossTest, "redis: without detect_loss a server that lost a
   Restart();
   CHECK(WriteAtLast(*store, Batch(1, {Put("l", "v", 2)})) == WriteResult{});
   CHECK_FALSE(ReadOne(*store, "k").found);
+}
+
+TEST_CASE_METHOD(RedisLossTest, "redis: the incarnation of a server that is not durable") {
+  const std::string first = Open("detect_loss=true")->traits().incarnation;
+  CHECK_FALSE(first.empty());
+  CHECK(Open("detect_loss=true")->traits().incarnation == first);
+  CHECK(Open("")->traits().incarnation.empty());
+  Restart();
+  CHECK(Open("detect_loss=true")->traits().incarnation != first);
+  StartServer({});
+  CHECK(Open("detect_loss=true")->traits().incarnation.empty());  // it is durable
 }
 
 TEST_CASE_METHOD(RedisLossTest, "redis: a plain store is lost like any other") {
@@ -140,10 +153,7 @@ TEST_CASE_METHOD(RedisLossTest, "redis: a durable server is lost unless its repl
   const auto unconfirmed = Open("detect_loss=true");
   const auto confirmed = Open("detect_loss=true&wait=1");
   CHECK(unconfirmed->traits().durable);
-  CHECK_FALSE(unconfirmed->traits().incarnation.empty());
-  CHECK(confirmed->traits().incarnation.empty());
   Restart();
-  CHECK(Open("detect_loss=true")->traits().incarnation != unconfirmed->traits().incarnation);
   CHECK(IsLost(*unconfirmed));
   CHECK(GoesOn(*confirmed));
 }

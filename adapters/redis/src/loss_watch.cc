@@ -7,6 +7,7 @@
 #include <set>
 
 #include "connection.h"
+#include "stout/core/lease_table.h"
 
 namespace stout::redis {
 
@@ -33,7 +34,8 @@ std::string IncarnationOf(const std::vector<LossWatch::Known>& servers) {
     const bool forgotten = incarnation.continues.find_first_not_of('0') == std::string::npos;
     lives.insert(incarnation.process + (forgotten ? "" : "/" + incarnation.continues));
   }
-  return fmt::format("{}", fmt::join(lives, " "));
+  if (lives.size() == 1) return *lives.begin();
+  return fmt::format("{:016x}", internal::NameHash(fmt::format("{}", fmt::join(lives, " "))));
 }
 
 }  // namespace stout::redis

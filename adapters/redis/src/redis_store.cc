@@ -87,7 +87,8 @@ Result<std::unique_ptr<RedisStore>> RedisStore::Open(const Options& options,
     // confirm each write.
     if (!durable || options.wait < facts->replicas) {
       std::vector<redis::LossWatch::Known> servers{{options.address, facts->incarnation}};
-      incarnation = redis::IncarnationOf(servers);
+      // All nodes must see the same, however many replicas are connected at present.
+      if (!durable) incarnation = redis::IncarnationOf(servers);
       watch = std::make_shared<redis::LossWatch>("redis", std::move(servers));
     }
   }

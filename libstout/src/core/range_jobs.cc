@@ -120,7 +120,7 @@ std::optional<MemberIndex> RangeKeeper::NextToFill(TimePoint now) {
 void RangeKeeper::StartSweep(TimePoint now) {
   job_ = Job::kSweep;
   walk_.emplace(options_.walk, set_, actions_, last_attempt_);
-  walk_->Sweep(now);
+  walk_->Sweep(failed_sweeps_, now);
 }
 
 void RangeKeeper::StartFill(MemberIndex target) {
@@ -133,27 +133,32 @@ void RangeKeeper::StartFill(MemberIndex target) {
 void RangeKeeper::OnTargetFenced(TimePoint now) {
   members_[target_].progress = now;
   fill_since_ = set_.version();
+  fill_ = ++last_attempt_;
   set_.SetState(target_, MemberState::kFilling);
   actions_.push_back(range::Open{target_});
   AwaitBarrier(Job::kOpen, {});
 }
 
-// The walk begins again after a pause that grows. A member that is in and cannot be read leaves.
+// The walk begins again after a pause that grows. A member that is in and cannot be read leaves if
+// it is corrupt. Otherwise all may lack the same right, so only one that is not wanted leaves.
 void RangeKeeper::OnWalkFailed(const RangeWalk::Failure& failure, bool sweeps, TimePoint now) {
   const MemberIndex m = failure.member;
   Member& member = members_[m];
   member.pause = std::min(std::max(2 * member.pause, options_.member_timeout), kLongestPause);
-  const TimePoint due = SaturatingAdd(now, member.pause);
   actions_.push_back(range::Unfillable{m, failure.key, failure.errc});
-  (sweeps ? sweep_due_ : (set_.in() & MaskOf(m)) != 0 ? job_due_ : member.due) = due;
-  const bool unreadable = failure.key.empty() && failure.errc == Errc::kCorrupt;
-  if (unreadable && (set_.in() & MaskOf(m)) != 0) member.refused = now;
+  const bool in = (set_.in() & MaskOf(m)) != 0;
+  TimePoint& again = sweeps ? sweep_due_ : in ? job_due_ : member.due;
+  again = SaturatingAdd(now, member.pause);
+  failed_sweeps_ += sweeps ? 1 : 0;
+  const bool wanted = (wanted_ & MaskOf(m)) != 0;
+  const bool leaves = failure.errc == Errc::kCorrupt || !wanted;
+  if (in && failure.key.empty() && leaves) member.refused = now;
 }
 
 void RangeKeeper::StartCopy(TimePoint now) {
   job_ = Job::kCopy;
   RangeRecord::Member filled = record_.members[target_];
-  filled.entered = {set_.epoch(), fill_since_};
+  filled.entered = {set_.epoch(), fill_};
   const Duration ttl = options_.tombstone_ttl;
   const bool recent = SaturatingAdd(filled.since, ttl / 2) > now;
   const bool newer_wins = recent && !record_.strong;
@@ -164,7 +169,7 @@ void RangeKeeper::StartCopy(TimePoint now) {
        .since = fill_since_,
        .newer_wins_until =
            newer_wins ? SaturatingAdd(filled.since, ttl - ttl / 8) : TimePoint::min(),
-       .last = {.key = options_.identity_key, .value = filled.Identity(), .version = fill_since_}},
+       .last = {.key = options_.identity_key, .value = filled.Identity(), .version = fill_}},
       now);
 }
 
@@ -180,7 +185,7 @@ void RangeKeeper::EndJob(TimePoint now) {
   RangeRecord record = record_;
   if (job_ == Job::kEnter) {
     RangeRecord::Member& filled = record.members[target_];
-    const Stamp fill{set_.epoch(), fill_since_};
+    const Stamp fill{set_.epoch(), fill_};
     filled = {filled.datalet, true, now, fill, members_[target_].incarnation};
   } else if (job_ == Job::kSwept) {
     record.swept = set_.epoch() - 1;

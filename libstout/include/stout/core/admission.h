@@ -111,8 +111,7 @@ class Admission {
   void Count(TenantId id, bool hit) {
     Tenant& tenant = Of(id);
     ++(hit ? tenant.stats.hits : tenant.stats.misses);
-    tenant.judged_hits = tenant.stats.hits;
-    tenant.judged_misses = tenant.stats.misses;
+    ++(hit ? tenant.judged_hits : tenant.judged_misses);
   }
   /// Records that the tenant's states in the cache have this many bytes more, or less. The law does
   /// not need it.

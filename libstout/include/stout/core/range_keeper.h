@@ -228,12 +228,14 @@ class RangeKeeper {
   Job job_ = Job::kNone;
   MemberIndex target_ = 0;
   Version fill_since_ = 0;  // the newest version when the target began to get all changes
+  std::uint64_t fill_ = 0;  // grows with each
   std::optional<RangeWalk> walk_;
   ReplyId job_barrier_ = 0;
   bool barrier_done_ = false;
   bool job_proposed_ = false;  // the transaction under way ends the job
   TimePoint job_due_ = TimePoint::min();
   TimePoint sweep_due_ = TimePoint::min();
+  std::size_t failed_sweeps_ = 0;
 
   TimePoint mark_due_{};
   ReplyId mark_barrier_ = 0;

@@ -21,9 +21,8 @@ struct RangeRecord {
     std::string datalet;  ///< the name of its store in this deployment
     bool in = false;      ///< it has every acknowledged write
     TimePoint since{};    ///< of the last change of `in`, in Unix time
-    /// The fill by which it entered last: the owner's epoch, and its version when the fill began.
-    /// Zero: it was the first member. A store that was filled earlier is an old copy, or another
-    /// server.
+    /// The fill by which it entered last: the owner's epoch, and a number that grows. Zero: it was
+    /// the first member. A store that was filled earlier is an old copy, or another server.
     Stamp entered{};
     /// The incarnation of its store, as the last owner saw it (StoreTraits::incarnation).
     std::string incarnation{};

@@ -83,7 +83,9 @@ class RangeWalk {
   };
   /// Requires that changes up to `since` are durable at all members that are in.
   void Fill(FillOrder order, TimePoint now);
-  void Sweep(TimePoint now);
+  /// A sweep that failed should begin at another member: that one may be corrupt. `first`: a number
+  /// that grows with each.
+  void Sweep(std::size_t first, TimePoint now);
 
   // Answers. A call that is not of this walk is ignored. A key that cannot be settled or changed
   // now is tried again alone. A copy that is fenced ends the fill. One that the target refuses is

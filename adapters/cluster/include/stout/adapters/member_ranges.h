@@ -111,6 +111,8 @@ class MemberRanges final : public RangeSource {
   void ProbeIfNeeded() override {}  // it asks them all the time
   [[nodiscard]] std::string name() const override;
 
+  /// The range's scope in each store.
+  [[nodiscard]] Scope ScopeOf(RangeId range) const;
   /// The records as last reported. Never null.
   [[nodiscard]] std::shared_ptr<const RegistryTable> records() const;
   /// Returns the open store of a datalet, which lives as long as this; null if there is none now.
