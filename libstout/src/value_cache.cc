@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/hash.h"
+
 namespace stout::internal {
 namespace {
 
@@ -34,8 +36,6 @@ struct Value {
   const std::shared_ptr<Ledger> ledger;
 };
 
-std::size_t HashOf(KeyView key) { return std::hash<KeyView>{}(key); }
-
 std::size_t Value::SizeOf(const std::string& text) {
   return BlockBytes(2 * sizeof(void*) + sizeof(Value)) + HeapBytes(text);
 }
@@ -54,14 +54,14 @@ ValueCache::~ValueCache() {
   EraseIf([](KeyView) { return true; });
 }
 
-ValueCache::Node* ValueCache::NodeOf(KeyView key, std::size_t hash) const {
-  const auto slot = index_.Find(static_cast<std::uint32_t>(hash),
-                                [&](KeyIndex::Slot each) { return nodes_[each]->key == key; });
+ValueCache::Node* ValueCache::NodeOf(KeyView key, std::uint32_t hash) const {
+  const auto slot =
+      index_.Find(hash, [&](KeyIndex::Slot each) { return nodes_[each]->key == key; });
   return slot == KeyIndex::kNone ? nullptr : nodes_[slot].get();
 }
 
 // If memory lacks, a hole is lost.
-ValueCache::Node& ValueCache::Add(KeyView key, std::size_t hash) {
+ValueCache::Node& ValueCache::Add(KeyView key, std::uint32_t hash) {
   auto node = std::make_unique<Node>();
   node->hash = hash;
   node->key = key;
@@ -73,7 +73,7 @@ ValueCache::Node& ValueCache::Add(KeyView key, std::size_t hash) {
     node->slot = holes_.back();
     holes_.pop_back();
   }
-  index_.Insert(static_cast<std::uint32_t>(hash), node->slot);
+  index_.Insert(hash, node->slot);
   return *(nodes_[node->slot] = std::move(node));
 }
 
@@ -109,7 +109,7 @@ std::shared_ptr<const std::string> ValueCache::MakeValue(std::string text) const
 }
 
 ValueCache::Node& ValueCache::Set(KeyView key, Entry entry) {
-  const std::size_t hash = HashOf(key);
+  const std::uint32_t hash = HashOf(key);
   Node* const found = NodeOf(key, hash);
   if (found != nullptr) order_.Remove(*found);
   Node& node = found != nullptr ? *found : Add(key, hash);
@@ -181,7 +181,7 @@ void ValueCache::Erase(Node& node) {
   order_.Remove(node);
   Resize(node, 0);
   Drop(node.entry);
-  index_.Erase(static_cast<std::uint32_t>(node.hash), node.slot);
+  index_.Erase(node.hash, node.slot);
   holes_.push_back(node.slot);
   nodes_[node.slot] = nullptr;
 }

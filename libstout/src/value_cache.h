@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -121,7 +120,7 @@ class ValueCache {
     TenantId tenant = 0;
     Entry entry;
     KeyIndex::Slot slot = 0;  // in nodes_
-    std::size_t hash = 0;
+    std::uint32_t hash = 0;
     std::string key;
   };
 
@@ -129,8 +128,8 @@ class ValueCache {
   static constexpr int kEvictionTries = 16;
 
   [[nodiscard]] static std::size_t SizeOf(const Node& node);
-  [[nodiscard]] Node* NodeOf(KeyView key, std::size_t hash) const;
-  Node& Add(KeyView key, std::size_t hash);
+  [[nodiscard]] Node* NodeOf(KeyView key, std::uint32_t hash) const;
+  Node& Add(KeyView key, std::uint32_t hash);
   // Returns the key's node, which is in no order.
   Node& Set(KeyView key, Entry entry);
   void Enter(Node& node, const FetchOptions& options);

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "stout/adapters/range_source.h"
 #include "stout/core/range_actions.h"
 
 namespace stout::node {
@@ -111,7 +112,7 @@ class MemberScan::Plans {
     std::vector<std::string> keys;
     keys.reserve(part.ranges.size());
     for (const auto& [range, member] : part.ranges) {
-      keys.push_back(internal::IdentityKeyOf(fmt::format("{}/{}", scope_, range)));
+      keys.push_back(internal::IdentityKeyOf(ScopeOf(scope_, range)));
     }
     return keys;
   }

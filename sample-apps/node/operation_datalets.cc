@@ -114,10 +114,7 @@ std::optional<RangeId> RangeWithNoOther(const RegistryTable& table, const std::s
     const auto others = std::count_if(members.begin(), members.end(), [&](const auto& member) {
       return member.in && member.datalet != id && stays(member.datalet);
     });
-    const bool in = std::any_of(members.begin(), members.end(), [&](const auto& member) {
-      return member.in && member.datalet == id;
-    });
-    if (in && others == 0) return range;
+    if (IsIn(set.value, id) && others == 0) return range;
   }
   return std::nullopt;
 }

@@ -32,7 +32,7 @@ TEST_CASE("a member with older data does not count, although its loss was not se
   constexpr int kKeys = 40;  // in many ranges, and each range reads where it likes
   const auto set = [&](const std::string& value) {
     for (int k = 0; k < kKeys; ++k) CHECK(ask({"SET", "k" + std::to_string(k), value}) == "+OK");
-    std::this_thread::sleep_for(500ms);  // marks cover it: one member's state is all that is read
+    std::this_thread::sleep_for(500ms);  // marks must cover it: then one member alone is read
   };
   const auto all_are = [&](const std::string& value) {
     for (int k = 0; k < kKeys; ++k) {

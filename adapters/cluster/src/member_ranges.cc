@@ -106,9 +106,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   // Any thread.
-  [[nodiscard]] Scope ScopeOf(RangeId range) const {
-    return fmt::format("{}/{}", options_.scope, range);
-  }
+  [[nodiscard]] Scope ScopeOf(RangeId range) const { return stout::ScopeOf(options_.scope, range); }
   [[nodiscard]] std::shared_ptr<const RegistryTable> records() const {
     const std::lock_guard lock(mutex_);
     return records_;

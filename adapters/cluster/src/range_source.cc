@@ -20,14 +20,15 @@ std::shared_ptr<WriteBackMap> MakeMap(const boost::asio::any_io_executor& execut
 
 }  // namespace
 
+Scope ScopeOf(const Scope& scope, RangeId range) { return fmt::format("{}/{}", scope, range); }
+
 SharedStore::SharedStore(const boost::asio::any_io_executor& executor, Store& store,
                          std::string scope, WriteBackMapOptions map)
     : executor_(executor), store_(store), scope_(std::move(scope)), options_(std::move(map)) {}
 
 void SharedStore::Make(RangeId range, Epoch epoch, UniqueFunction<void()>, RangeHandler handler) {
   auto map = MakeMap(executor_, store_, options_);
-  auto open = [map = map.get(), scope = fmt::format("{}/{}", scope_, range),
-               epoch](KeyMap::Reply done) {
+  auto open = [map = map.get(), scope = ScopeOf(scope_, range), epoch](KeyMap::Reply done) {
     map->interposer().OpenOwned(scope, epoch, std::move(done));
   };
   handler({std::move(map), std::move(open)});

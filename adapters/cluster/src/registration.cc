@@ -91,18 +91,19 @@ void Registration::Add(Own& own, const RegistryTable& records, SessionId session
 
 // The first attempt comes after a pause: until then an owner may still be filling the datalet.
 void Registration::RemoveLeft(const RegistryTable& records, TimePoint now) {
-  std::map<std::string, TimePoint> left;
+  std::map<std::string, TimePoint> removals;
   for (const auto& [id, datalet] : records.datalets) {
     if (!datalet.value.leaving || MayBeIn(records, id)) continue;
-    const auto seen = left_.find(id);
-    const TimePoint due = seen != left_.end() ? seen->second : now + kAttemptPause;
-    left[id] = now < due ? due : now + kAttemptPause;
+    const auto waiting = removals_.find(id);
+    TimePoint& due = removals[id];
+    due = waiting != removals_.end() ? waiting->second : now + kAttemptPause;
     if (now < due) continue;
+    due = now + kAttemptPause;
     RegistryChange change = RemoveDatalet(id);
     change.read = datalet.revision;  // STOUT.DATALET ADD may take it back
     registry_.Change(std::move(change), [](ErrorCode, const ChangeAnswer&) {});
   }
-  left_ = std::move(left);
+  removals_ = std::move(removals);
 }
 
 }  // namespace stout

@@ -46,7 +46,7 @@ class Registration {
 
   Registry& registry_;
   std::vector<Own> own_;
-  std::map<std::string, TimePoint> left_;  // the next attempt to delete a record, by id
+  std::map<std::string, TimePoint> removals_;  // the next attempt to delete a record, by id
 };
 
 }  // namespace stout

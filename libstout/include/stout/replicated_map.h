@@ -59,9 +59,10 @@ struct ReplicatedRange {
   KeyFilter contains{};
   Commit commit;
   /// A member that is wanted cannot be filled, because its store will never take the state of this
-  /// key (kRefused, kTooLarge), or because the state cannot be read (kCorrupt). With an empty key:
-  /// a member cannot list its keys, and leaves unless it is the only one that is in. The map tries
-  /// again after a pause, at most 5 minutes, and calls this each time. On the strand. May be empty.
+  /// key (kRefused, kTooLarge), or because the state cannot be read (kCorrupt). After a take-over
+  /// the latter may concern any member. An empty key: the member cannot list its keys. It leaves if
+  /// it is corrupt and not the only one that is in. The map tries again after a pause, at most 5
+  /// minutes, and calls this each time. On the strand. May be empty.
   using UnfillableHandler = std::function<void(const std::string& datalet, KeyView key, Errc errc)>;
   UnfillableHandler on_unfillable{};
   /// All members that are in were restarted, and may have lost what they had. The range goes on

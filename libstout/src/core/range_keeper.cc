@@ -116,7 +116,7 @@ void RangeKeeper::OnRead(range::Attempt attempt, const ReadResult& result, TimeP
       member.due = SaturatingAdd(now, options_.walk.retry);
     } else {
       member.probed.reset();
-      Identify(*called, result);
+      CheckProof(*called, result);
       member.step = Step::kReady;
     }
   } else if (walk_) {
@@ -257,7 +257,7 @@ void RangeKeeper::Lose(GivenUp cause) {
 }
 
 // Checks whether the member's store has what it had when it was filled, and what it was sent since.
-void RangeKeeper::Identify(MemberIndex m, const ReadResult& result) {
+void RangeKeeper::CheckProof(MemberIndex m, const ReadResult& result) {
   Member& member = members_[m];
   const RangeRecord::Member& known = record_.members[m];
   const StoredState& identity = result.states[0];
@@ -322,8 +322,8 @@ void RangeKeeper::EndTakeOver(MemberMask ready, TimePoint now) {
   RangeRecord record = Without(InOf(record_) & ~ready, now);
   ForEachMember(ready, [&](MemberIndex m) {
     RangeRecord::Member& member = record.members[m];
-    const std::string& now = members_[m].incarnation;
-    if (member.incarnation.empty() || member.IsRestarted(now)) member.incarnation = now;
+    const std::string& seen = members_[m].incarnation;
+    if (member.incarnation.empty() || member.IsRestarted(seen)) member.incarnation = seen;
     const auto& [epoch, version] = members_[m].mark;
     if (epoch <= record.swept || epoch >= set_.epoch()) return;
     Version& closed = record.closed[epoch];

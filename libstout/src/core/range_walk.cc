@@ -34,11 +34,11 @@ void RangeWalk::Fill(FillOrder order, TimePoint now) {
   Begin({{order.source, Role::kSource}, {order.target, Role::kTarget}}, now);
 }
 
-void RangeWalk::Sweep(std::size_t first, TimePoint now) {
+void RangeWalk::Sweep(std::size_t failed, TimePoint now) {
   std::vector<Pass> passes;
   ForEachMember(set_.in(), [&](MemberIndex m) { passes.push_back({m, Role::kSwept}); });
-  const auto last = static_cast<std::ptrdiff_t>(first % passes.size());
-  std::rotate(passes.begin(), passes.begin() + last, passes.end());
+  const auto shift = static_cast<std::ptrdiff_t>(failed % passes.size());
+  std::rotate(passes.begin(), passes.begin() + shift, passes.end());
   Begin(std::move(passes), now);
 }
 

@@ -157,12 +157,8 @@ RegistryChange DropTable(std::string_view name, Revision read) {
 bool MayBeIn(const RegistryTable& table, std::string_view datalet) {
   const auto damaged = table.damaged.lower_bound(std::string(kSet));
   if (damaged != table.damaged.end() && damaged->first.starts_with(kSet)) return true;
-  return std::any_of(table.sets.begin(), table.sets.end(), [&](const auto& set) {
-    const auto& members = set.second.value.members;
-    return std::any_of(members.begin(), members.end(), [&](const RangeRecord::Member& member) {
-      return member.in && member.datalet == datalet;
-    });
-  });
+  return std::any_of(table.sets.begin(), table.sets.end(),
+                     [&](const auto& set) { return IsIn(set.second.value, datalet); });
 }
 
 std::string_view DroppedTable(const RegistryChange& change) {

@@ -36,10 +36,15 @@ bool RangeRecord::Member::IsShownBy(std::string_view identity) const {
   return fill && Stamp{fill->epoch, fill->version} >= entered;
 }
 
-// "a/b" may become "a", see redis::MayHaveLost.
+// As StoreTraits::incarnation may change.
 bool RangeRecord::Member::IsRestarted(std::string_view now) const {
   if (incarnation.empty() || incarnation == now) return false;
   return now.empty() || !incarnation.starts_with(std::string(now) + '/');
+}
+
+bool IsIn(const RangeRecord& record, std::string_view datalet) {
+  return std::any_of(record.members.begin(), record.members.end(),
+                     [&](const auto& member) { return member.in && member.datalet == datalet; });
 }
 
 void RemoveFormerMembers(RangeRecord& record, const std::vector<std::string>& wanted) {

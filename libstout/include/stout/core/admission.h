@@ -99,7 +99,7 @@ class Admission {
   explicit Admission(std::size_t capacity, AdmissionOptions options = {})
       : capacity_(capacity), options_(options) {}
 
-  /// Records a look-up of the key with this 64-bit hash. `bytes`: what the key takes in the cache.
+  /// Records a look-up of the key with this hash. `bytes`: what the key takes in the cache.
   void Observe(TenantId id, std::uint64_t hash, std::size_t bytes, bool hit) {
     Tenant& tenant = Of(id);
     ++(hit ? tenant.stats.hits : tenant.stats.misses);

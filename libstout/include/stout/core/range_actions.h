@@ -96,10 +96,10 @@ struct Change {
 struct Serve {
   bool operator==(const Serve&) const = default;
 };
-/// The member cannot be filled because of this key; the fill is tried again later. `errc` is
-/// kRefused or kTooLarge if its store will never take the key's state, and kCorrupt if the state
-/// cannot be read. An empty key: the member itself cannot be read, and leaves unless it is the only
-/// one that is in.
+/// A fill or a sweep failed, and is tried again later. The member cannot be filled because of this
+/// key, or has a key that cannot be settled. `errc` is kRefused or kTooLarge if its store will
+/// never take the key's state, and kCorrupt if the state cannot be read. An empty key: the member
+/// itself cannot be read.
 struct Unfillable {
   MemberIndex member;
   std::string key;

@@ -196,7 +196,7 @@ class RangeKeeper {
   void OnAgreed(TimePoint now);
   void Lose(GivenUp cause);
 
-  void Identify(MemberIndex member, const ReadResult& result);
+  void CheckProof(MemberIndex member, const ReadResult& result);
   [[nodiscard]] std::optional<MemberIndex> CalledMember(range::Attempt attempt) const;
   void Probe(MemberMask members, TimePoint now);
   /// Since when the member owes an answer.

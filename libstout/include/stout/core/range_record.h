@@ -48,6 +48,9 @@ struct RangeRecord {
   bool operator==(const RangeRecord&) const = default;
 };
 
+/// Returns true if the datalet is a member that is in.
+[[nodiscard]] bool IsIn(const RangeRecord& record, std::string_view datalet);
+
 inline constexpr std::uint32_t kMaxMembers = 64;
 
 /// Removes the members that are neither in nor named, so that members can be replaced for ever.

@@ -62,8 +62,8 @@ class RangeWalk {
   using Actions = std::vector<range::Action>;
   /// Why a walk failed.
   struct Failure {
-    MemberIndex member;  ///< the target, or the member that cannot be read
-    std::string key;     ///< that the target lacks for ever; empty: a call failed for ever
+    MemberIndex member;  ///< the target, the one that has the key, or the one that cannot be read
+    std::string key;     ///< that cannot be copied or settled; empty: the member cannot be read
     Errc errc;
   };
 
@@ -83,9 +83,9 @@ class RangeWalk {
   };
   /// Requires that changes up to `since` are durable at all members that are in.
   void Fill(FillOrder order, TimePoint now);
-  /// A sweep that failed should begin at another member: that one may be corrupt. `first`: a number
-  /// that grows with each.
-  void Sweep(std::size_t first, TimePoint now);
+  /// `failed`: sweeps before this one. Each begins at another member, because a corrupt one that
+  /// would come last is never noticed.
+  void Sweep(std::size_t failed, TimePoint now);
 
   // Answers. A call that is not of this walk is ignored. A key that cannot be settled or changed
   // now is tried again alone. A copy that is fenced ends the fill. One that the target refuses is

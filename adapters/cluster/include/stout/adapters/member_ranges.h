@@ -55,7 +55,7 @@ using DataletOpener =
     const DataletOpener& open, Diagnostics* diagnostics = nullptr);
 
 struct MemberRangesOptions {
-  /// A range's scope in each store is this, a slash, and its number. The same for all nodes.
+  /// See ScopeOf. The same for all nodes.
   std::string scope = "stout-node";
   /// The same as in the RangeServerOptions.
   Partition partition = HashPartition(16);

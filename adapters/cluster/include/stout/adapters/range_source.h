@@ -7,6 +7,7 @@
 #include "stout/adapters/store_health.h"
 #include "stout/adapters/watched_store.h"
 #include "stout/core/lease_table.h"
+#include "stout/core/types.h"
 #include "stout/error.h"
 #include "stout/key_map.h"
 #include "stout/store.h"
@@ -14,6 +15,9 @@
 #include "stout/write_back_map.h"
 
 namespace stout {
+
+/// A range's scope in each store. `scope`: of the deployment, the same for all servers.
+[[nodiscard]] Scope ScopeOf(const Scope& scope, RangeId range);
 
 /// The stores behind the ranges of a RangeServer, and the maps over them.
 ///
@@ -54,8 +58,7 @@ class RangeSource {
 /// Owner: refers to the store, which outlives it.
 class SharedStore final : public RangeSource {
  public:
-  /// A range's scope in the store is `scope`, a slash, and its number; not empty. All servers of a
-  /// store have the same. `map`: options of each range.
+  /// `scope`: see ScopeOf; not empty. `map`: options of each range.
   SharedStore(const boost::asio::any_io_executor& executor, Store& store, std::string scope,
               WriteBackMapOptions map);
 
