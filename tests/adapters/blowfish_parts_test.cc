@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "adapters/blowfish/client/src/answers.h"
-#include "adapters/blowfish/client/src/requests.h"
-#include "adapters/blowfish/client/src/split.h"
-#include "adapters/blowfish/hash/src/shard_of.h"
+#include "adapters/blowfish/client/answers.h"
+#include "adapters/blowfish/client/requests.h"
+#include "adapters/blowfish/client/split.h"
+#include "adapters/blowfish/index/shard_of.h"
 #include "reply_test_support.h"
 #include "store_test_support.h"
 #include "stout/core/random.h"

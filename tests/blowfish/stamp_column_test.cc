@@ -23,7 +23,7 @@ std::vector<std::byte> EncodeStamps(const Stamps& stamps) {
   return writer.Finish();
 }
 
-constexpr int kShapes = 5;
+constexpr int kStampShapes = 5;
 
 Stamps MakeStamps(int shape, std::uint64_t size, SplitMix64& random) {
   Stamps stamps(size);
@@ -58,10 +58,10 @@ Stamps All(const StampColumn& column) {
 }
 
 TEST_CASE("a stamp column gives what was written", "[stamps]") {
-  const int shape = GENERATE(range(0, kShapes));
+  const int shape = GENERATE(range(0, kStampShapes));
   const std::uint64_t seed = GENERATE(range(1, 31));
   CAPTURE(shape, seed);
-  SplitMix64 random(seed * kShapes + shape);
+  SplitMix64 random(seed * kStampShapes + shape);
   const Stamps stamps = MakeStamps(shape, seed < 4 ? seed - 1 : random.Below(2000), random);
   const std::vector<std::byte> bytes = Padded(EncodeStamps(stamps));
   const StampColumn column = OpenPadded<StampColumn>(bytes).value();
@@ -95,7 +95,7 @@ TEST_CASE("the layout of stamps is that of the example", "[stamps]") {
 }
 
 TEST_CASE("bytes that are no stamp column are refused or harmless", "[stamps]") {
-  const int shape = GENERATE(range(0, kShapes));
+  const int shape = GENERATE(range(0, kStampShapes));
   const std::uint64_t size = GENERATE(0, 1, 50);
   CAPTURE(shape, size);
   SplitMix64 random(shape);

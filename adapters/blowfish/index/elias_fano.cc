@@ -8,7 +8,7 @@
 namespace stout::blowfish {
 namespace {
 
-constexpr std::uint64_t kHeaderBytes = 4 * 8;
+constexpr std::uint64_t kEliasFanoHeaderBytes = 4 * 8;
 
 // With these, the samples of a billion numbers take at most 0.25 bit each. Between two samples
 // there are ten words of upper, of which half are read on average.
@@ -97,12 +97,12 @@ std::uint64_t EliasFano::Shape::zero_sample_bytes() const {
 }
 
 std::uint64_t EliasFano::Shape::bytes() const {
-  return kHeaderBytes + upper_bytes() + one_sample_bytes() + zero_sample_bytes() +
+  return kEliasFanoHeaderBytes + upper_bytes() + one_sample_bytes() + zero_sample_bytes() +
          PackedBytes(size, low_width);
 }
 
 EliasFano::EliasFano(const Shape& shape, const std::byte* data)
-    : first_(shape.first), last_(shape.last), upper_(data + kHeaderBytes) {
+    : first_(shape.first), last_(shape.last), upper_(data + kEliasFanoHeaderBytes) {
   const std::byte* at = upper_ + shape.upper_bytes();
   ones_ = {kOnesPerSample, 0, shape.size, PackedArray(at, shape.sample_width())};
   at += shape.one_sample_bytes();
@@ -113,7 +113,7 @@ EliasFano::EliasFano(const Shape& shape, const std::byte* data)
 }
 
 Result<EliasFano> EliasFano::Open(std::span<const std::byte> bytes) {
-  if (bytes.size() < kHeaderBytes) return Errc::kCorrupt;
+  if (bytes.size() < kEliasFanoHeaderBytes) return Errc::kCorrupt;
   const auto word = [&](int index) { return LoadWord(bytes.data() + 8 * index); };
   Shape shape{word(0), word(1), word(2)};
   if (word(3) > kMaxBitWidth) return Errc::kCorrupt;
