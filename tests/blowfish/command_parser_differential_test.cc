@@ -20,12 +20,12 @@
 #include <string>
 #include <string_view>
 
-#include "command_list.h"
 #include "resp/server/command_errors.h"
 #include "resp/server/command_replies.h"
 #include "resp/server/command_table.h"
 #include "resp/server/reply_writer.h"
 #include "resp/server/session_commands.h"
+#include "shard_command.h"
 #include "stout/core/random.h"
 #include "tests/resp/receive_all.h"
 #include "tests/support/catch.h"
@@ -41,7 +41,7 @@ using resp::CommandWords;
 using resp::Received;
 using resp::ReplyWriter;
 
-const resp::CommandTable kCommands({resp::SessionCommands(), CommandList()});
+const resp::CommandTable kCommands({resp::SessionCommands(), AllCommands()});
 
 // A connection by the server's Unix socket. All its answers can be read even if the server closed
 // with a part of the stream unread; over TCP they may be lost.

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "command_list.h"
 #include "resp/server/command_errors.h"
 #include "resp/server/command_replies.h"
 #include "resp/server/session_commands.h"
+#include "shard_command.h"
 #include "tests/support/catch.h"
 
 namespace stout::blowfish {
@@ -20,7 +20,7 @@ using resp::Command;
 using resp::ReplyWriter;
 using resp::Resp;
 
-const resp::CommandTable kTable({resp::SessionCommands(), CommandList()});
+const resp::CommandTable kTable({resp::SessionCommands(), AllCommands()});
 
 std::vector<std::string_view> Views(const std::vector<std::string>& words) {
   return {words.begin(), words.end()};

@@ -8,21 +8,21 @@
 namespace stout::blowfish {
 namespace {
 
-// The shares of two shards in a batch.
-struct TwoShares {
-  TwoShares() {
-    first.pieces.resize(3);
-    second.pieces.resize(2);
+// The parts of two shards in a batch.
+struct TwoParts {
+  TwoParts() {
+    first.subrequests.resize(3);
+    second.subrequests.resize(2);
   }
 
   Batch batch{2};
-  Share& first = batch.shares[0];
-  Share& second = batch.shares[1];
+  SubBatch& first = batch.parts[0];
+  SubBatch& second = batch.parts[1];
 };
 
 TEST_CASE("a queue gives all that came, in order, and counts until it is answered") {
   ShardQueue queue;
-  TwoShares two;
+  TwoParts two;
   queue.Push(two.first);
   queue.Push([](Shard&) {});
   queue.Push(two.second);
@@ -30,7 +30,7 @@ TEST_CASE("a queue gives all that came, in order, and counts until it is answere
 
   ShardQueue::Taken taken;
   queue.Take(kNever, taken);
-  CHECK(taken.shares == std::vector{&two.first, &two.second});
+  CHECK(taken.batches == std::vector{&two.first, &two.second});
   CHECK(taken.errands.size() == 1);
   CHECK(queue.waiting() == 5);
   queue.Done(two.first);
@@ -43,11 +43,11 @@ TEST_CASE("a queue waits until its deadline, and for none that has passed") {
   ShardQueue queue;
   ShardQueue::Taken taken;
   queue.Take(TimePoint::min(), taken);
-  CHECK(taken.shares.empty());
+  CHECK(taken.batches.empty());
   const TimePoint deadline = ShardQueue::Now() + std::chrono::milliseconds(20);
   queue.Take(deadline, taken);
   CHECK(ShardQueue::Now() >= deadline);
-  CHECK(taken.shares.empty());
+  CHECK(taken.batches.empty());
 }
 
 TEST_CASE("who waits at a queue is woken, and told to stop for good") {

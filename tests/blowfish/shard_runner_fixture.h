@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "batch.h"
-#include "command_list.h"
-#include "planner.h"
+#include "dispatcher.h"
 #include "resp/server/scan_cursors.h"
 #include "resp/server/session.h"
+#include "shard_command.h"
 #include "shard_fixture.h"
 #include "shard_runner.h"
 
@@ -23,9 +23,9 @@ using CommandWords = std::vector<std::string>;
 // Time passes as it is looked at: a slice is two looks.
 inline ShardRunner MakeRunner(OpenedShard& opened) {
   return ShardRunner(
-      opened.shard(), 0, 1,
+      opened.shard(), 0,
       {.queue = [] { return 0; },
-       .done = [](Share& share) { share.batch->Done(); },
+       .done = [](SubBatch& batch) { batch.batch->Done(); },
        .now = [now = TimePoint()]() mutable { return now += std::chrono::milliseconds(1); }});
 }
 
@@ -33,7 +33,8 @@ inline ShardRunner MakeRunner(OpenedShard& opened) {
 class ShardClient {
  public:
   explicit ShardClient(OpenedShard& opened)
-      : opened_(opened), planner_(table_, 1, opened.shard().schema(), cursors_) {}
+      : opened_(opened),
+        dispatcher_(table_, {.schema = opened.shard().schema(), .cursors = cursors_}) {}
 
   void Make(const std::vector<CommandWords>& commands) {
     words_.clear();
@@ -41,12 +42,12 @@ class ShardClient {
     for (const CommandWords& command : commands_)
       words_.emplace_back(command.begin(), command.end());
     batch_.Clear();
-    for (const auto& arguments : words_) (void)planner_.Add(arguments, session_, batch_);
+    for (const auto& arguments : words_) (void)dispatcher_.Add(arguments, session_, batch_);
     batch_.open = 1;
     done_ = false;
     batch_.done = [this] { done_ = true; };
   }
-  void Add(ShardRunner& runner) { runner.Add(batch_.shares[0]); }
+  void Add(ShardRunner& runner) { runner.Add(batch_.parts[0]); }
   [[nodiscard]] bool done() const { return done_; }
   void Finish(ShardRunner& runner) {
     while (!done_) {
@@ -63,19 +64,19 @@ class ShardClient {
     Finish(runner);
   }
 
-  [[nodiscard]] std::size_t pieces() const { return batch_.shares[0].pieces.size(); }
-  [[nodiscard]] const Piece& At(std::size_t piece) const { return batch_.shares[0].pieces[piece]; }
-  [[nodiscard]] std::string Reply(std::size_t piece) const {
-    const Piece& at = At(piece);
-    return batch_.shares[0].replies.substr(at.reply_begin, at.reply_end - at.reply_begin);
+  [[nodiscard]] std::size_t subrequests() const { return batch_.parts[0].subrequests.size(); }
+  [[nodiscard]] const Subrequest& At(std::size_t i) const { return batch_.parts[0].subrequests[i]; }
+  [[nodiscard]] std::string Reply(std::size_t i) const {
+    const Subrequest& at = At(i);
+    return batch_.parts[0].replies.substr(at.reply_begin, at.reply_end - at.reply_begin);
   }
-  [[nodiscard]] std::string_view Error(std::size_t piece) const { return At(piece).error; }
+  [[nodiscard]] std::string_view Error(std::size_t i) const { return At(i).error; }
 
  private:
   OpenedShard& opened_;
   resp::ScanCursors cursors_;
-  resp::CommandTable table_{CommandList()};
-  Planner planner_;
+  resp::CommandTable table_{AllCommands()};
+  Dispatcher dispatcher_;
   resp::Session session_{.authenticated = true};
   std::vector<CommandWords> commands_;
   std::vector<std::vector<std::string_view>> words_;

@@ -58,9 +58,9 @@ std::vector<CommandWords> Sets(int count, const std::string& value) {
 class NavigatedShard {
  public:
   explicit NavigatedShard(OpenedShard& opened)
-      : runner(opened.shard(), 0, 1,
+      : runner(opened.shard(), 0,
                {.queue = [] { return 0; },
-                .done = [](Share& share) { share.batch->Done(); },
+                .done = [](SubBatch& batch) { batch.batch->Done(); },
                 .now = [this] { return now_ += std::chrono::microseconds(100); }}),
         shard_(opened.shard()),
         navigator_({.budget = 1 << 20, .beta = 0.1, .dwell = std::chrono::hours(1)}, 1, now_) {}
@@ -117,7 +117,7 @@ class Cities {
 // How many pieces were answered so.
 std::size_t Count(const ShardClient& client, std::string_view error) {
   std::size_t count = 0;
-  for (std::size_t i = 0; i < client.pieces(); ++i) count += client.Error(i) == error;
+  for (std::size_t i = 0; i < client.subrequests(); ++i) count += client.Error(i) == error;
   return count;
 }
 
@@ -138,13 +138,13 @@ TEST_CASE("a shard is seen to read before the read ends") {
   TimePoint now;
   const auto time = std::make_shared<ReadTime>();
   std::vector<Duration> seen;
-  ShardRunner runner(cities.opened.shard(), 0, 1,
+  ShardRunner runner(cities.opened.shard(), 0,
                      {.queue = [] { return 0; },
                       .done =
-                          [&](Share& share) {
+                          [&](SubBatch& batch) {
                             now += std::chrono::seconds(1);  // The answer is a part of the read.
                             seen.push_back(time->Total(now));
-                            share.batch->Done();
+                            batch.batch->Done();
                           },
                       .now = [&] { return now; },
                       .read_time = time});
@@ -161,17 +161,17 @@ TEST_CASE("a shard is seen to read before the read ends") {
   CHECK(time->Total(now += std::chrono::seconds(9)) == std::chrono::seconds(2));
 }
 
-TEST_CASE("a share is answered once its own reads are, while others are being read") {
+TEST_CASE("a sub-batch is answered once its own reads are, while others are being read") {
   OpenedShard opened{Schema()};
   ShardClient first(opened);
   ShardClient second(opened);
   first.Do({{"SET", "key1", "a"}, {"SET", "key2", "b"}});
   std::vector<std::string> seen;  // length of the second reply when shares are answered
-  ShardRunner runner(opened.shard(), 0, 1,
+  ShardRunner runner(opened.shard(), 0,
                      {.queue = [] { return 0; },
                       .done =
-                          [&](Share& share) {
-                            share.batch->Done();
+                          [&](SubBatch& batch) {
+                            batch.batch->Done();
                             seen.push_back(second.Reply(0));
                           },
                       .now = [] { return TimePoint(); }});
@@ -279,7 +279,7 @@ TEST_CASE("plain writes wait for room in the log") {
   REQUIRE(adapter.done());
   CHECK(adapter.At(0).written == WriteResult{Errc::kTransient, {}});
   client.Finish(runner);
-  CHECK(Count(client, "") == client.pieces());
+  CHECK(Count(client, "") == client.subrequests());
   CHECK(opened.shard().size() == 101);
   CHECK(ValueOf(opened.shard(), "key1") == value + "'");
 
@@ -290,7 +290,7 @@ TEST_CASE("plain writes wait for room in the log") {
   commands = Sets(30, value);
   commands.push_back({"SET", "key40", std::string(20'000, 'v')});
   client.Do(commands);
-  CHECK(Count(client, "") == client.pieces());
+  CHECK(Count(client, "") == client.subrequests());
   CHECK(ValueOf(opened.shard(), "key40") == std::string(20'000, 'v'));
 }
 
@@ -431,7 +431,7 @@ TEST_CASE("who asks little waits for a slice of what takes long, and not for all
     REQUIRE_FALSE(patient.done());
   }
   patient.Finish(runner);
-  for (std::size_t i = 0; i < patient.pieces(); ++i) {
+  for (std::size_t i = 0; i < patient.subrequests(); ++i) {
     CHECK(patient.Error(i).empty());
     CHECK(patient.At(i).number == (command.back() == "COUNT" ? 4000 : 0));
     if (command[0] == "SEARCH") CHECK(patient.At(i).keys.size() == 4000);
@@ -594,7 +594,7 @@ TEST_CASE("DEL of several keys is one write, and counts each key once") {
   writer.Finish(runner);
   client.Finish(runner);
   std::vector<std::int64_t> numbers;
-  for (std::size_t i = 0; i < client.pieces(); ++i) numbers.push_back(client.At(i).number);
+  for (std::size_t i = 0; i < client.subrequests(); ++i) numbers.push_back(client.At(i).number);
   CHECK(numbers == std::vector<std::int64_t>{1, 1, 0, 0, 0, 0, 1});
 }
 
@@ -611,7 +611,7 @@ TEST_CASE("DEL of more keys than one batch takes deletes them all") {
   }
   client.Do({mset});
   client.Do({del});
-  for (std::size_t i = 0; i < client.pieces(); ++i) REQUIRE(client.At(i).number == 1);
+  for (std::size_t i = 0; i < client.subrequests(); ++i) REQUIRE(client.At(i).number == 1);
   CHECK(opened.shard().size() == 0);
 }
 

@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "batch.h"
-#include "command_list.h"
+#include "dispatcher.h"
 #include "layer_file.h"
-#include "planner.h"
 #include "resp/server/scan_cursors.h"
 #include "resp/server/session.h"
 #include "server.h"
+#include "shard_command.h"
 #include "shard_fixture.h"
 #include "tests/support/catch.h"
 
@@ -36,15 +36,15 @@ std::unique_ptr<ShardWorker> StartWorker(OpenedShard& opened, int records,
   opened.shard().Compact();
   opened.Rest();
   opened.Close();
-  auto worker = ShardWorker::Open(opened.directory(), opened.options.shard, 8, {}, nullptr);
+  auto worker = ShardWorker::Open(opened.directory(), opened.options.shard, {}, nullptr);
   REQUIRE(worker.has_value());
-  (*worker)->Start([](Share&) {});
+  (*worker)->Start([](SubBatch&) {});
   return std::move(*worker);
 }
 
 // The worker of the same shard, after the end of the one before; it has not started.
 std::unique_ptr<ShardWorker> OpenAgain(const OpenedShard& opened) {
-  auto worker = ShardWorker::Open(opened.directory(), opened.options.shard, 8, {}, nullptr);
+  auto worker = ShardWorker::Open(opened.directory(), opened.options.shard, {}, nullptr);
   REQUIRE(worker.has_value());
   return std::move(*worker);
 }
@@ -106,7 +106,7 @@ TEST_CASE("a shard has as many layers after a restart as before, and they are fi
   CHECK(worker->AddKeptLayer());
   CHECK_FALSE(worker->AddKeptLayer());
   CHECK(worker->status().layers == 2);
-  worker->Start([](Share&) {});
+  worker->Start([](SubBatch&) {});
   CHECK(GetsFull(*worker));
   CHECK(worker->status().layers == 2);
 }
@@ -150,7 +150,7 @@ TEST_CASE("a status has the layers that were added, not those that were asked fo
   OpenedShard opened{Schema()};
   opened.Close();
   auto worker = OpenAgain(opened);
-  worker->Start([](Share&) {});
+  worker->Start([](SubBatch&) {});
   worker->AskToAddLayer();  // There is nothing to sample.
   worker->AskToRemoveLayer();
   worker->Stop();
@@ -173,21 +173,21 @@ TEST_CASE("a busy worker fills a part of a layer, and tells that it lacks values
   StartWorker(opened, 3000).reset();
   const auto worker = OpenAgain(opened);
   const resp::ScanCursors cursors;
-  const resp::CommandTable table({CommandList()});
-  const Planner planner(table, 8, worker->schema(), cursors);
+  const resp::CommandTable table({AllCommands()});
+  const Dispatcher dispatcher(table, {.shards = 8, .schema = worker->schema(), .cursors = cursors});
   resp::Session session{.authenticated = true};
   const std::vector<std::string_view> words = {"DBSIZE"};
   Batch batch(8);
-  REQUIRE(planner.Add(words, session, batch));
+  REQUIRE(dispatcher.Add(words, session, batch));
   std::promise<bool> filling;
-  worker->Start([&](Share&) { filling.set_value(worker->status().filling); });
+  worker->Start([&](SubBatch&) { filling.set_value(worker->status().filling); });
   REQUIRE(Ask(*worker, [](Shard& shard) { return shard.AddLayer(); }));
   REQUIRE(GetsFull(*worker));
   // The request comes while the errand runs. So it waits at the end of this turn, and is answered
   // in the next, after the second errand.
   std::promise<std::uint64_t> filled;
   REQUIRE(Ask(*worker, [&](Shard& shard) {
-    worker->queue().Push(batch.shares[opened.options.shard]);
+    worker->queue().Push(batch.parts[opened.options.shard]);
     worker->queue().Push([&](Shard& later) {
       filled.set_value(later.succinct()->index().records_at().Layers().back().filled);
     });

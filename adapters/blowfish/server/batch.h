@@ -9,63 +9,82 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "log_table.h"
 #include "resp/server/command_errors.h"
-#include "resp/server/command_table.h"
+#include "resp/server/command_options.h"
 #include "resp/server/reply_writer.h"
+#include "resp/store/store_commands.h"
 #include "shard_search.h"
 #include "stout/core/batch.h"
 #include "stout/unique_function.h"
 
 namespace stout::blowfish {
 
-/// How a command becomes pieces of work for shards, and their answers become its reply.
-enum class Spread : std::uint8_t {
-  kNone,       ///< None: the connection's thread answers.
-  kOneKey,     ///< The shard of the key answers.
-  kEachKey,    ///< A piece for each key: their answers are an array.
-  kSum,        ///< A piece for each key: their numbers are added up.
-  kAllOk,      ///< A piece for each shard concerned: OK, or the first error. OK for none.
-  kKeys,       ///< A piece for each shard: the keys that they found, or their number.
-  kScan,       ///< A piece for the shard that the cursor is at.
-  kOneShard,   ///< The shard that is named answers.
-  kReadBatch,  ///< STOUT.READ: a piece for each key, all of one shard.
-  kStoutScan,  ///< STOUT.SCAN: the shard that is named.
-  kWrite,      ///< STOUT.WRITE: the shard that is named, with a result.
-  kEpoch,      ///< STOUT.EPOCH: the largest of all shards'.
-  kFence,      ///< STOUT.FENCE: the worst of all shards'.
+struct Batch;
+struct ShardCommand;
+
+/// Parsed arguments. Views point into the arguments.
+/// @{
+
+/// GETATTR
+struct OneAttribute {
+  std::size_t index = 0;
 };
-
-/// Keys that a search finds at most whose client sets no limit.
-inline constexpr std::uint64_t kMostFound = 1'000'000;
-
-/// Keys that one SCAN returns at most, whatever COUNT is.
-inline constexpr std::uint64_t kMostScanned = 10'000;
-
-/// Bytes of the keys that DEL or FLUSHALL deletes in one batch, about: some milliseconds of work.
-inline constexpr std::size_t kMostDeletedBytes = std::size_t{1} << 20;
+/// SEARCH, GREP and FLUSHALL
+struct KeySearch {
+  LogQuery query;
+  std::uint64_t limit = UINT64_MAX;  ///< maximum number of found keys
+  bool count = false;                ///< They are only counted.
+};
+/// SCAN
+struct ScanPage {
+  std::size_t shard = 0;
+  std::optional<std::string> after;  ///< nullopt: from the shard's first key on
+  std::size_t limit = 0;             ///< number of keys to look at
+  std::optional<std::string_view> match;
+  bool strings = true;  ///< Keys of this type are wanted. There is no other type.
+};
+/// LAYERS shard [SET n]
+struct LayersChange {
+  std::optional<std::size_t> layers;
+};
+/// STOUT.FENCE
+struct NewFence {
+  Scope scope;
+  Epoch epoch = 0;
+};
+using ParsedArguments = std::variant<std::monostate, OneAttribute, resp::SetOptions, KeySearch,
+                                     ScanPage, LayersChange, resp::StoutScan, NewFence>;
+/// @}
 
 /// One command of a client.
 struct Request {
-  const resp::Command* command =
-      nullptr;  ///< Null: rejected, or MULTI or DISCARD, which do nothing.
-  std::span<const std::string_view> arguments;
-  Spread spread = Spread::kNone;
-  std::uint32_t first_piece = 0;  ///< In Batch::order.
-  std::uint32_t pieces = 0;
-  std::string error;                 ///< Not empty: the reply, whatever the command.
-  std::uint64_t limit = UINT64_MAX;  ///< maximum number of found keys
-  bool count = false;                ///< They are only counted.
-  bool failed = false;               ///< The reply was an error.
+  const resp::Command* command = nullptr;  ///< Null: not carried out; `error` or `status` says why.
+  const ShardCommand* row = nullptr;       ///< Null: no shard has a part in it.
+  resp::Arguments arguments;
+  ParsedArguments parsed;
+  std::uint32_t first = 0;        ///< of its subrequests in Batch::order
+  std::uint32_t subrequests = 0;  ///< 0: the connection's thread answers.
+  std::string error;              ///< Not empty: the reply.
+  std::string_view status;        ///< Not empty: the reply. Of static life.
+  bool failed = false;            ///< The reply was an error.
+
+  /// Requires that it was parsed into a T.
+  template <typename T>
+  [[nodiscard]] const T& As() const {
+    return std::get<T>(parsed);
+  }
 };
 
-/// One shard's work for a command, and its answer.
-struct Piece {
+/// The part of a request that one shard does, and its answer.
+struct Subrequest {
   std::uint32_t request = 0;   ///< In Batch::requests.
   std::uint32_t argument = 0;  ///< The key that it is about; 0: see the command.
 
-  /// The answer: a part of the share's replies, or a number, or keys.
+  /// The answer: a part of SubBatch::replies, or a number, or keys.
   /// @{
   std::size_t reply_begin = 0;
   std::size_t reply_end = 0;
@@ -79,93 +98,106 @@ struct Piece {
 
 using resp::kNoMemory;
 
-struct Batch;
-
-/// One shard's work for a batch: its pieces, begun in order.
-struct Share {
+/// The part of a batch that one shard does: its subrequests, begun in order.
+struct SubBatch {
   Batch* batch = nullptr;
-  std::vector<Piece> pieces;
+  std::vector<Subrequest> subrequests;
   std::string replies;
   std::uint64_t queue = 0;  ///< Requests that waited at the shard when it was done.
 
   // How far the shard is. Its thread alone.
-  std::size_t next = 0;                 // The piece to begin.
+  std::size_t next = 0;                 // The subrequest to begin.
   std::size_t writes = 0;               // Begun and not answered.
   std::size_t reads = 0;                // gathered, to be done before any other work
   bool waits = false;                   // To go on when `writes` is 0.
   std::size_t kept = 0;                 // Bytes of values and found keys for its replies.
-  std::unique_ptr<ShardSearch> search;  // That the piece is about.
+  std::unique_ptr<ShardSearch> search;  // That the subrequest is about.
   // The parsed write, while it waits for its turn. Meanwhile its keys and values are in memory
   // twice, here and among the arguments.
   std::optional<WriteBatch> write;
 
-  [[nodiscard]] bool empty() const { return pieces.empty(); }
-  [[nodiscard]] bool begun() const { return next == pieces.size(); }
+  [[nodiscard]] bool empty() const { return subrequests.empty(); }
+  [[nodiscard]] bool begun() const { return next == subrequests.size(); }
 
-  /// Returns the request that the piece belongs to.
-  [[nodiscard]] const Request& RequestOf(const Piece& piece) const;
-  /// Returns true if the piece may keep this number of further bytes for its replies. Otherwise
-  /// sets the piece's error.
-  [[nodiscard]] bool Keep(Piece& piece, std::size_t bytes);
+  /// Returns the request that the subrequest belongs to.
+  [[nodiscard]] const Request& RequestOf(const Subrequest& subrequest) const;
+  /// Returns the request that is begun next.
+  [[nodiscard]] const Request& next_request() const { return RequestOf(subrequests[next]); }
+  /// Returns the subrequests of the request that is begun next, from the next one on.
+  [[nodiscard]] std::span<Subrequest> OfNextRequest();
+  /// Returns true if the subrequest may keep this number of further bytes for its replies.
+  /// Otherwise sets its error.
+  [[nodiscard]] bool Keep(Subrequest& subrequest, std::size_t bytes);
 
   /// All of it is answered so, and nothing begun.
   void Refuse(std::string_view error) {
-    for (Piece& piece : pieces) piece.error = error;
-    next = pieces.size();
+    for (Subrequest& subrequest : subrequests) subrequest.error = error;
+    next = subrequests.size();
   }
 };
 
 /// Commands of one connection that are carried out together: as many as one read brought.
 ///
 /// The arguments lie in the connection's buffer, which is not touched meanwhile. Shards work on
-/// their shares side by side; who ends last says so.
+/// their parts side by side; who ends last says so.
 ///
-/// Owner: its connection.   Threads: the connection's, except between Dispatch and `done`, when
-/// each share is its shard's.
+/// Owner: its connection.   Threads: the connection's, except between the dispatch and `done`, when
+/// each sub-batch is its shard's.
 struct Batch {
+  /// Where a subrequest is.
   struct Place {
     std::uint32_t shard;
-    std::uint32_t piece;
+    std::uint32_t index;
   };
 
   resp::Resp version = resp::Resp::k2;
   /// MULTI came, and EXEC, DISCARD or RESET did not yet: no command is carried out. Clear() keeps
   /// it.
   bool in_transaction = false;
-  std::size_t max_replies = SIZE_MAX;  ///< maximum bytes that a share may keep; beyond is an error
+  /// maximum bytes that a sub-batch may keep; beyond is an error
+  std::size_t max_replies = SIZE_MAX;
   std::vector<Request> requests;
-  std::vector<Place> order;   ///< The pieces of all requests, of each in the order of its answer.
-  std::vector<Share> shares;  ///< By shard.
-  std::atomic<std::size_t> open = 0;  ///< Shares that are not done.
+  std::vector<Place> order;     ///< All subrequests, those of a request in the order of its answer.
+  std::vector<SubBatch> parts;  ///< By shard.
+  std::atomic<std::size_t> open = 0;  ///< Sub-batches that are not done.
   UniqueFunction<void()> done;        ///< Called once, on a shard's thread: it only passes it on.
 
-  explicit Batch(std::size_t shards) : shares(shards) {
-    for (Share& share : shares) share.batch = this;
+  explicit Batch(std::size_t shards) : parts(shards) {
+    for (SubBatch& part : parts) part.batch = this;
   }
   Batch(const Batch&) = delete;
   Batch& operator=(const Batch&) = delete;
 
-  /// A share is done. The last one's shard gives the batch back; it is not touched afterwards.
+  /// A sub-batch is done. The last one's shard gives the batch back; it is not touched afterwards.
   void Done() {
     if (--open == 0) std::exchange(done, {})();
   }
 
-  [[nodiscard]] Piece& PieceAt(Place place) { return shares[place.shard].pieces[place.piece]; }
+  /// Adds a subrequest of the last request.
+  void Add(std::size_t shard, std::size_t argument) {
+    std::vector<Subrequest>& subrequests = parts[shard].subrequests;
+    if (requests.back().subrequests++ == 0)
+      requests.back().first = static_cast<std::uint32_t>(order.size());
+    order.push_back(
+        {static_cast<std::uint32_t>(shard), static_cast<std::uint32_t>(subrequests.size())});
+    subrequests.push_back({.request = static_cast<std::uint32_t>(requests.size() - 1),
+                           .argument = static_cast<std::uint32_t>(argument)});
+  }
 
   /// Keeps only the memory that small batches need.
   void Clear() {
-    Reset(requests, kPiecesKept);
-    Reset(order, kPiecesKept);
-    for (Share& share : shares) {
-      Reset(share.pieces, kPiecesKept);
-      Reset(share.replies, kRepliesKept);
-      share.next = 0;
-      share.kept = 0;
+    Reset(requests, kRequestsKept);
+    Reset(order, kRequestsKept);
+    for (SubBatch& part : parts) {
+      Reset(part.subrequests, kRequestsKept);
+      Reset(part.replies, kRepliesKept);
+      part.next = 0;
+      part.kept = 0;
     }
   }
 
  private:
-  static constexpr std::size_t kPiecesKept = 1024;
+  static constexpr std::size_t kRequestsKept = 1024;
   static constexpr std::size_t kRepliesKept = std::size_t{64} << 10;
 
   template <typename Container>
@@ -178,13 +210,20 @@ struct Batch {
   }
 };
 
-inline const Request& Share::RequestOf(const Piece& piece) const {
-  return batch->requests[piece.request];
+inline const Request& SubBatch::RequestOf(const Subrequest& subrequest) const {
+  return batch->requests[subrequest.request];
 }
 
-inline bool Share::Keep(Piece& piece, std::size_t bytes) {
+inline std::span<Subrequest> SubBatch::OfNextRequest() {
+  std::size_t last = next + 1;
+  while (last < subrequests.size() && subrequests[last].request == subrequests[next].request)
+    ++last;
+  return std::span(subrequests).subspan(next, last - next);
+}
+
+inline bool SubBatch::Keep(Subrequest& subrequest, std::size_t bytes) {
   if (kept + bytes > batch->max_replies) {
-    piece.error = "ERR the replies are larger than --max-replies: request less at a time";
+    subrequest.error = "ERR the replies are larger than --max-replies: request less at a time";
     return false;
   }
   kept += bytes;

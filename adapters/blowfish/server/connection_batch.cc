@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "joiner.h"
+#include "gather.h"
 #include "resp/server/clock.h"
 #include "stout/completion.h"
 
@@ -16,9 +16,9 @@ namespace {
 
 namespace asio = boost::asio;
 
-/// Maximum commands that are carried out together, and the pieces that they may have.
+/// Maximum commands that are carried out together, and their subrequests.
 constexpr std::size_t kMostCommands = 1024;
-constexpr std::size_t kMostPieces = 16'384;
+constexpr std::size_t kMostSubrequests = 16'384;
 
 // Each command has the latency of its batch: its reply leaves with the others.
 void CountCommands(const blowfish::Batch& batch, Duration latency, Service& service) {
@@ -48,25 +48,26 @@ void ConnectionBatch::Clear() {
 }
 
 bool ConnectionBatch::full() const {
-  return batch_.requests.size() >= kMostCommands || batch_.order.size() >= kMostPieces;
+  return batch_.requests.size() >= kMostCommands || batch_.order.size() >= kMostSubrequests;
 }
 
 bool ConnectionBatch::Add(resp::Arguments arguments) {
-  return service_.planner.Add(arguments, session_, batch_);
+  return service_.dispatcher.Add(arguments, session_, batch_);
 }
 
 asio::awaitable<void> ConnectionBatch::Run(std::string& out) {
   const TimePoint begin = resp::Now();
   {
     EpochTurn::Turn turn;
-    if (batch_.requests.back().spread == Spread::kEpoch) turn = co_await service_.epochs.Enter();
+    const ShardCommand* const last = batch_.requests.back().row;
+    if (last != nullptr && last->alone) turn = co_await service_.epochs.Enter();
     if (!batch_.order.empty()) co_await Dispatch();
   }
-  Join(batch_, service_, session_, out);
+  GatherReplies(batch_, service_, session_, out);
   CountCommands(batch_, resp::Now() - begin, service_);
-  // The limit of a share, and the same again for replies that shards do not bound: keys that were
-  // found.
-  if (out.size() / (batch_.shares.size() + 1) > service_.limits.max_replies)
+  // The limit of a sub-batch, and the same again for replies that shards do not bound: keys that
+  // were found.
+  if (out.size() / (batch_.parts.size() + 1) > service_.limits.max_replies)
     throw std::length_error("its replies are larger than --max-replies");
 }
 
@@ -75,18 +76,18 @@ asio::awaitable<void> ConnectionBatch::Dispatch() {
       [this](UniqueFunction<void()> done) {
         batch_.done = std::move(done);
         batch_.open = static_cast<std::size_t>(std::ranges::count_if(
-            batch_.shares, [](const Share& share) { return !share.empty(); }));
+            batch_.parts, [](const SubBatch& part) { return !part.empty(); }));
         // The batch may be done while the last is pushed: it is not looked at afterwards.
-        const std::size_t shards = batch_.shares.size();
+        const std::size_t shards = batch_.parts.size();
         std::size_t left = batch_.open;
         for (std::size_t i = 0; i < shards && left > 0; ++i) {
-          if (batch_.shares[i].empty()) continue;
+          if (batch_.parts[i].empty()) continue;
           --left;
           try {
-            service_.shards[i]->queue().Push(batch_.shares[i]);
+            service_.shards[i]->queue().Push(batch_.parts[i]);
           } catch (const std::bad_alloc&) {
             // The other shards have theirs, or are about to: who waits, waits for them.
-            batch_.shares[i].Refuse(kNoMemory);
+            batch_.parts[i].Refuse(kNoMemory);
             batch_.Done();
           }
         }

@@ -10,7 +10,7 @@
 
 namespace stout::blowfish {
 
-/// The commands of a connection, which are spread over the shards and joined again.
+/// The commands of a connection: their subrequests go to the shards, and the answers are gathered.
 ///
 /// Owner: its connection.   Threads: the connection's.
 class ConnectionBatch final : public resp::Batch {

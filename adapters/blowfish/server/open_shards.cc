@@ -219,7 +219,7 @@ Result<std::vector<std::unique_ptr<ShardWorker>>> OpenShards(const std::string& 
   for (std::size_t i = 0; i < number; ++i) {
     opening.push_back(std::async(std::launch::async, [&, i] {
       Diagnostics why;
-      auto worker = ShardWorker::Open(ShardPath(directory, i), i, number, of_each, &why);
+      auto worker = ShardWorker::Open(ShardPath(directory, i), i, of_each, &why);
       return Opened{std::move(worker), std::move(why)};
     }));
   }

@@ -36,7 +36,7 @@ Server::Server(asio::io_context& context, std::vector<std::unique_ptr<ShardWorke
   service_.batch_limits = BatchLimitsOf(service_.limits.commands);
   AddKeptLayers();
   for (const auto& shard : service_.shards) {
-    shard->Start([](Share& share) { share.batch->Done(); });
+    shard->Start([](SubBatch& batch) { batch.batch->Done(); });
   }
 }
 

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "command_list.h"
+#include "dispatcher.h"
 #include "epoch_turn.h"
 #include "merge_slots.h"
-#include "planner.h"
 #include "resp/server/scan_cursors.h"
 #include "resp/server/service.h"
+#include "shard_command.h"
 #include "shard_worker.h"
 #include "value_limits.h"
 
@@ -31,10 +31,12 @@ struct NavigationStats {
 struct Service final : resp::Service {
   Service(const boost::asio::any_io_executor& executor,
           std::vector<std::unique_ptr<ShardWorker>> workers, std::string password)
-      : resp::Service("blowfish", "blowfish-server", CommandList(), std::move(password)),
+      : resp::Service("blowfish", "blowfish-server", AllCommands(), std::move(password)),
         shards(std::move(workers)),
         epochs(executor),
-        planner(commands, shards.size(), shards.front()->schema(), cursors) {}
+        dispatcher(
+            commands,
+            {.shards = shards.size(), .schema = shards.front()->schema(), .cursors = cursors}) {}
 
   [[nodiscard]] std::unique_ptr<resp::Batch> MakeBatch(resp::Session& session) override;
   [[nodiscard]] std::string Info(resp::Arguments sections) const override;
@@ -43,12 +45,17 @@ struct Service final : resp::Service {
   std::vector<std::unique_ptr<ShardWorker>> shards;
   resp::ScanCursors cursors;
   EpochTurn epochs;
-  Planner planner;
+  Dispatcher dispatcher;
   NavigationStats navigation;
   std::shared_ptr<const MergeSlots> merge_slots;  ///< slots of the shards; null: they have none
   std::uint64_t memory_budget = 0;
   BatchLimits batch_limits;  ///< limits of one STOUT.WRITE
   std::string data_id;       ///< see OpenDataId; empty: not known
 };
+
+/// Returns the state that the server of a call has.
+[[nodiscard]] inline const Service& ServiceOf(const resp::Call& call) {
+  return static_cast<const Service&>(call.service);
+}
 
 }  // namespace stout::blowfish

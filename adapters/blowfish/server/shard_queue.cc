@@ -17,10 +17,10 @@ void ShardQueue::Alter(Change change) {
   if (wake) changed_.notify_one();
 }
 
-void ShardQueue::Push(Share& share) {
+void ShardQueue::Push(SubBatch& batch) {
   Alter([&] {
-    taken_.shares.push_back(&share);
-    waiting_ += share.pieces.size();
+    taken_.batches.push_back(&batch);
+    waiting_ += batch.subrequests.size();
   });
 }
 
@@ -37,7 +37,7 @@ void ShardQueue::Stop() {
 }
 
 void ShardQueue::Take(TimePoint deadline, Taken& taken) {
-  taken.shares.clear();
+  taken.batches.clear();
   taken.errands.clear();
   std::unique_lock lock(mutex_);
   while (!woken_) {
@@ -57,7 +57,7 @@ void ShardQueue::Take(TimePoint deadline, Taken& taken) {
   taken.stop = taken_.stop = stop;
 }
 
-void ShardQueue::Done(const Share& share) { waiting_ -= share.pieces.size(); }
+void ShardQueue::Done(const SubBatch& batch) { waiting_ -= batch.subrequests.size(); }
 
 TimePoint ShardQueue::Now() {
   return TimePoint(std::chrono::steady_clock::now().time_since_epoch());

@@ -23,14 +23,14 @@ class ShardQueue {
  public:
   using Errand = UniqueFunction<void(Shard&)>;
   struct Taken {
-    std::vector<Share*> shares;
+    std::vector<SubBatch*> batches;
     std::vector<Errand> errands;  ///< work that is not for clients
     bool stop = false;
   };
 
   /// Out of memory: they throw, and nothing was pushed.
   /// @{
-  void Push(Share& share);
+  void Push(SubBatch& batch);
   void Push(Errand errand);
   /// @}
   /// The shard has something to do by itself.
@@ -41,8 +41,8 @@ class ShardQueue {
   /// Waits until something is there, the worker is woken, or the deadline has come; takes all.
   /// `taken` is reused: what it had is dropped.
   void Take(TimePoint deadline, Taken& taken);
-  /// A share that was taken is answered.
-  void Done(const Share& share);
+  /// A sub-batch that was taken is answered.
+  void Done(const SubBatch& batch);
 
   /// Requests that have not been answered, those under way among them.
   [[nodiscard]] std::uint64_t waiting() const { return waiting_.load(std::memory_order_relaxed); }

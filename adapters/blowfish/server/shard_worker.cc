@@ -22,12 +22,10 @@ constexpr int kFillPart = 8;
 }  // namespace
 
 Result<std::unique_ptr<ShardWorker>> ShardWorker::Open(const std::string& directory,
-                                                       std::size_t number, std::size_t shards,
-                                                       ShardOptions options,
+                                                       std::size_t number, ShardOptions options,
                                                        Diagnostics* diagnostics) {
   std::unique_ptr<ShardWorker> worker(new ShardWorker);
   worker->number_ = number;
-  worker->shards_ = shards;
   options.shard = number;
   options.wake = [queue = &worker->queue_] { queue->Wake(); };
   auto shard =
@@ -71,12 +69,12 @@ ShardStatus ShardWorker::status() const {
 }
 
 void ShardWorker::Work(Done done) {
-  ShardRunner runner(*shard_, number_, shards_,
+  ShardRunner runner(*shard_, number_,
                      {.queue = [this] { return queue_.waiting(); },
                       .done =
-                          [this, &done](Share& share) {
-                            queue_.Done(share);
-                            done(share);  // The share is not ours any more.
+                          [this, &done](SubBatch& batch) {
+                            queue_.Done(batch);
+                            done(batch);  // It is not ours any more.
                           },
                       .now = ShardQueue::Now,
                       .read_time = read_time_});
@@ -87,7 +85,7 @@ void ShardWorker::Work(Done done) {
     queue_.Take(at_once ? TimePoint::min() : shard_->next_poll().value_or(kNever), taken);
     if (taken.stop) runner.End();
     const TimePoint begin = ShardQueue::Now();
-    const bool served = !taken.shares.empty() || !runner.idle();
+    const bool served = !taken.batches.empty() || !runner.idle();
     Serve(taken, runner);
     if (served) busy_ += (ShardQueue::Now() - begin).count();
     try {
@@ -116,7 +114,7 @@ void ShardWorker::Serve(ShardQueue::Taken& taken, ShardRunner& runner) {
       spdlog::warn("shard {}: a task of the server failed: {}", number_, error.what());
     }
   }
-  for (Share* const share : taken.shares) runner.Add(*share);
+  for (SubBatch* const batch : taken.batches) runner.Add(*batch);
   runner.Run();
 }
 

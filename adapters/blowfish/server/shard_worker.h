@@ -45,14 +45,13 @@ struct ShardStatus {
 /// Threads: any; the shard itself belongs to its worker alone.
 class ShardWorker {
  public:
-  /// Called for each share that is answered, on the worker's thread.
-  using Done = std::function<void(Share&)>;
+  /// Called for each sub-batch that is answered, on the worker's thread.
+  using Done = std::function<void(SubBatch&)>;
 
   /// Opens what is in the directory, or makes a new shard there; blocks. Start() begins the work.
   /// Errors: Shard::Open's.
   [[nodiscard]] static Result<std::unique_ptr<ShardWorker>> Open(const std::string& directory,
                                                                  std::size_t number,
-                                                                 std::size_t shards,
                                                                  ShardOptions options,
                                                                  Diagnostics* diagnostics);
   ShardWorker(const ShardWorker&) = delete;
@@ -107,7 +106,6 @@ class ShardWorker {
   std::string directory_;
   std::size_t kept_layers_ = 0;  // As of the file.
   std::size_t number_ = 0;
-  std::size_t shards_ = 1;
   std::atomic<Duration::rep> busy_ = 0;
   const std::shared_ptr<ReadTime> read_time_ = std::make_shared<ReadTime>();
 

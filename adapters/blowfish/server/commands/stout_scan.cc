@@ -1,4 +1,4 @@
-#include "stout_scan.h"
+#include "commands/stout_scan.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -28,12 +28,14 @@ struct Found {
 
 }  // namespace
 
-void AnswerStoutScan(Shard& shard, Share& share, Piece& piece) {
-  const resp::StoutScan scan = *resp::ParseStoutScan(share.RequestOf(piece).arguments);
+bool ScanStates(Slice& slice) {
+  Work& work = slice.work;
+  Shard& shard = work.shard();
+  const auto& scan = work.As<resp::StoutScan>();
   const std::size_t limit = std::min(scan.limit, kMaxKeys);
   const std::vector<std::string> keys = shard.KeysAfter(scan.after, limit, Shard::Keys::kAll);
   const std::vector<std::string_view> views(keys.begin(), keys.end());
-  const std::size_t max_bytes = std::min(kMaxBytes, share.batch->max_replies);
+  const std::size_t max_bytes = std::min(kMaxBytes, work.batch.batch->max_replies);
   std::vector<Found> page(keys.size());
   std::size_t taken = 0;
   std::size_t bytes = 0;
@@ -66,17 +68,17 @@ void AnswerStoutScan(Shard& shard, Share& share, Piece& piece) {
     }
     if (taken < first + group.size()) break;
   }
-  if (!share.Keep(piece, value_bytes)) return;
+  if (!work.Keep(value_bytes)) return true;
   const bool more = taken < keys.size() || keys.size() == limit;
-  piece.reply_begin = share.replies.size();
-  resp::ReplyWriter reply(share.replies, share.batch->version);
-  reply.ArrayHeader(1 + 2 * taken);
-  reply.Integer(more ? 1 : 0);
-  for (std::size_t i = 0; i < taken; ++i) {
-    reply.BulkString(keys[i]);
-    resp::ReplyState(page[i].stamp, page[i].value, reply);
-  }
-  piece.reply_end = share.replies.size();
+  work.Reply([&](resp::ReplyWriter& reply) {
+    reply.ArrayHeader(1 + 2 * taken);
+    reply.Integer(more ? 1 : 0);
+    for (std::size_t i = 0; i < taken; ++i) {
+      reply.BulkString(keys[i]);
+      resp::ReplyState(page[i].stamp, page[i].value, reply);
+    }
+  });
+  return true;
 }
 
 }  // namespace stout::blowfish

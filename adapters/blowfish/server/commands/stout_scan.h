@@ -1,7 +1,6 @@
 #pragma once
 
-#include "batch.h"
-#include "shard.h"
+#include "slices.h"
 
 namespace stout::blowfish {
 
@@ -10,6 +9,6 @@ namespace stout::blowfish {
 ///
 /// A page has at most 1,000 keys, and 1 MiB of keys and values or one larger state: about ten
 /// milliseconds of work.
-void AnswerStoutScan(Shard& shard, Share& share, Piece& piece);
+bool ScanStates(Slice& slice);
 
 }  // namespace stout::blowfish

@@ -1,4 +1,4 @@
-#include "search_options.h"
+#include "commands/search_options.h"
 
 #include <string_view>
 

@@ -1,0 +1,68 @@
+// Commands that read keys.
+#include <optional>
+#include <string_view>
+
+#include "fan_out.h"
+#include "gather.h"
+#include "resp/server/redis_commands.h"
+#include "schema.h"
+#include "shard_command.h"
+#include "work.h"
+
+namespace stout::blowfish {
+namespace {
+
+using resp::RedisCommand;
+
+void ReadValue(Work& work, const FoundState& state) { work.ReplyValue(state.value); }
+
+void ReadExists(Work& work, const FoundState& state) {
+  work.subrequest.number = state.value.has_value();
+}
+
+void ReadLength(Work& work, const FoundState& state) {
+  work.Reply([&](resp::ReplyWriter& reply) {
+    reply.Integer(state.value ? static_cast<std::int64_t>(state.value->size()) : 0);
+  });
+}
+
+void ReadType(Work& work, const FoundState& state) {
+  work.Reply(
+      [&](resp::ReplyWriter& reply) { reply.SimpleString(state.value ? "string" : "none"); });
+}
+
+void ParseGetattr(Request& request, const ParseContext& context) {
+  const auto attribute = context.schema.Find(request.arguments[2]);
+  if (!attribute) {
+    request.error = kNoSuchAttribute;
+  } else {
+    request.parsed = OneAttribute{*attribute};
+  }
+}
+
+using enum resp::CommandFlag::Bits;
+using resp::CommandCategory::kString;
+
+// clang-format off
+constexpr ShardCommand kReadCommands[] = {
+    {.command = RedisCommand(0, "exists"),
+     .fan_out = ToEachKey<>, .read = ReadExists, .gather = GatherSum},
+    {.command = RedisCommand(0, "get"),
+     .fan_out = ToKey, .read = ReadValue, .gather = GatherCopy},
+    {.command = {0, "getattr", 3, kReadonly | kFast, {1, 1, 1}, kString,
+                 "blowfish", "0.1.0", "Returns an attribute of a key: GETATTR key attribute."},
+     .parse = ParseGetattr, .fan_out = ToKey, .read = ReadValue, .gather = GatherCopy},
+    {.command = RedisCommand(0, "mget"),
+     .fan_out = ToEachKey<>, .read = ReadValue, .gather = GatherArray},
+    {.command = RedisCommand(0, "strlen"),
+     .fan_out = ToKey, .read = ReadLength, .gather = GatherCopy},
+    {.command = RedisCommand(0, "type"),
+     .fan_out = ToKey, .read = ReadType, .gather = GatherCopy},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const ShardCommand> ReadCommands() { return kReadCommands; }
+
+}  // namespace stout::blowfish

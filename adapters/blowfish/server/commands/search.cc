@@ -1,0 +1,204 @@
+// Commands that look at many keys: DBSIZE, GREP, SEARCH and SCAN.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "commands/search_options.h"
+#include "fan_out.h"
+#include "gather.h"
+#include "resp/server/glob.h"
+#include "resp/server/redis_commands.h"
+#include "schema.h"
+#include "shard_command.h"
+#include "slices.h"
+
+namespace stout::blowfish {
+namespace {
+
+using resp::RedisCommand;
+
+// --- SEARCH and GREP -----------------------------------------------------------------------------
+
+void SetSearch(Request& request, const LogQuery& query, const SearchOptions& options) {
+  if (options.limit.value_or(0) > kMostFound) {
+    request.error = fmt::format("ERR LIMIT must be at most {}", kMostFound);
+    return;
+  }
+  // One more than may be, where the client sets no limit: to know whether there are more.
+  request.parsed = KeySearch{
+      .query = query, .limit = options.limit.value_or(kMostFound + 1), .count = options.count};
+}
+
+void ParseSearch(Request& request, const ParseContext& context) {
+  const resp::Arguments arguments = request.arguments;
+  const auto options = ParseSearchOptions(arguments);
+  const auto attribute = context.schema.Find(arguments[1]);
+  if (!options) {
+    request.error = options.error();
+  } else if (!attribute) {
+    request.error = kNoSuchAttribute;
+  } else {
+    SetSearch(request,
+              {.kind = options->prefix ? LogQuery::Kind::kPrefix : LogQuery::Kind::kEqual,
+               .attribute = *attribute,
+               .text = arguments[2]},
+              *options);
+  }
+}
+
+void ParseGrep(Request& request, const ParseContext&) {
+  const auto options = ParseGrepOptions(request.arguments);
+  if (!options) {
+    request.error = options.error();
+  } else {
+    SetSearch(request, {.kind = LogQuery::Kind::kContains, .text = request.arguments[1]}, *options);
+  }
+}
+
+bool CountMatches(Slice& slice) {
+  auto matches = static_cast<std::uint64_t>(slice.work.subrequest.number);
+  bool more = true;
+  while ((more = slice.search().StepToCount(matches)) && !slice.over()) continue;
+  slice.work.subrequest.number = static_cast<std::int64_t>(matches);
+  return !more;
+}
+
+bool FindKeys(Slice& slice) {
+  const auto& search = slice.work.As<KeySearch>();
+  if (search.count) return CountMatches(slice);
+  Subrequest& found = slice.work.subrequest;
+  const auto see = [&](KeyView key) {
+    if (!slice.work.Keep(sizeof(std::string) + key.size())) return false;
+    found.keys.emplace_back(key);
+    return found.keys.size() < search.limit;
+  };
+  while (slice.search().Step(see)) {
+    if (slice.over()) return false;
+  }
+  if (!found.error.empty()) found.keys = {};  // Their memory, too.
+  return true;
+}
+
+void GatherFound(Gather& gather) {
+  const auto& search = gather.request.As<KeySearch>();
+  const bool limited = search.limit <= kMostFound;
+  if (search.count) {
+    const std::int64_t sum = gather.Sum();
+    return gather.reply.Integer(limited ? std::min(sum, static_cast<std::int64_t>(search.limit))
+                                        : sum);
+  }
+  std::size_t found = 0;
+  for (const Batch::Place place : gather.places) found += gather.At(place).keys.size();
+  if (!limited && found > kMostFound)
+    return gather.reply.Error(
+        fmt::format("ERR more than {} keys match: ask with LIMIT, or for their COUNT", kMostFound));
+  std::uint64_t left = std::min<std::uint64_t>(found, search.limit);
+  gather.reply.ArrayHeader(left);
+  for (const Batch::Place place : gather.places) {
+    for (const std::string& key : gather.At(place).keys) {
+      if (left == 0) return;
+      gather.reply.BulkString(key);
+      --left;
+    }
+  }
+}
+
+// --- SCAN and DBSIZE -----------------------------------------------------------------------------
+
+/// Keys that one SCAN returns at most, whatever COUNT is.
+constexpr std::uint64_t kMostScanned = 10'000;
+
+void ParseScan(Request& request, const ParseContext& context) {
+  const auto options = resp::ParseScanOptions(request.arguments);
+  if (!options) {
+    request.error = options.error();
+    return;
+  }
+  const auto* const place = context.cursors.Find(options->cursor);
+  if (options->cursor != 0 && place == nullptr) {
+    request.error = "ERR the cursor is not known any more: begin again with 0";
+    return;
+  }
+  ScanPage page{.limit = std::min(static_cast<std::uint64_t>(options->count), kMostScanned),
+                .match = options->match,
+                .strings = !options->type || *options->type == "string"};
+  if (place != nullptr) {
+    page.shard = place->shard;
+    page.after = place->after;
+  }
+  request.parsed = std::move(page);
+}
+
+void ToCursor(FanOut& out) { out.ToShard(out.request.As<ScanPage>().shard); }
+
+// With what the strings themselves take.
+std::size_t SizeOf(const std::vector<std::string>& keys) {
+  std::size_t size = keys.size() * sizeof(std::string);
+  for (const std::string& key : keys) size += key.size();
+  return size;
+}
+
+bool ScanKeys(Slice& slice) {
+  const auto& page = slice.work.As<ScanPage>();
+  Subrequest& found = slice.work.subrequest;
+  found.keys = slice.work.shard().KeysAfter(page.after, page.limit);
+  if (found.keys.size() == page.limit) found.scanned = found.keys.back();
+  if (!page.strings) found.keys.clear();
+  if (page.match) {
+    std::erase_if(found.keys,
+                  [&](const std::string& key) { return !resp::GlobMatch(*page.match, key); });
+  }
+  (void)slice.work.Keep(SizeOf(found.keys));
+  return true;
+}
+
+// A scan goes through one shard after the other.
+void GatherPage(Gather& gather) {
+  const Batch::Place place = gather.places.front();
+  const Subrequest& found = gather.At(place);
+  std::uint64_t next = 0;
+  if (found.scanned) {
+    next = gather.cursors.Keep({place.shard, found.scanned});
+  } else if (place.shard + 1 < gather.shards()) {
+    next = gather.cursors.Keep({place.shard + 1, std::nullopt});
+  }
+  gather.reply.ArrayHeader(2);
+  gather.reply.BulkString(std::to_string(next));
+  gather.reply.ArrayHeader(found.keys.size());
+  for (const std::string& key : found.keys) gather.reply.BulkString(key);
+}
+
+Step CountKeys(Work& work) {
+  if (work.batch.writes > 0) return Step::kAfterWrites;
+  work.subrequest.number = static_cast<std::int64_t>(work.shard().size());
+  return Step::kBegun;
+}
+
+using enum resp::CommandFlag::Bits;
+
+// clang-format off
+constexpr ShardCommand kSearchCommands[] = {
+    {.command = RedisCommand(0, "dbsize"),
+     .fan_out = ToAllShards, .begin = CountKeys, .gather = GatherSum},
+    {.command = {0, "grep", -2, kReadonly, {}, 0,
+                 "blowfish", "0.1.0",
+                 "Finds keys by a part of a value: GREP substring [LIMIT n] [COUNT]."},
+     .parse = ParseGrep, .fan_out = ToAllShards, .slice = FindKeys, .gather = GatherFound},
+    {.command = RedisCommand(0, "scan"),
+     .parse = ParseScan, .fan_out = ToCursor, .slice = ScanKeys, .gather = GatherPage},
+    {.command = {0, "search", -3, kReadonly, {}, 0,
+                 "blowfish", "0.1.0",
+                 "Finds keys: SEARCH attribute value [PREFIX] [LIMIT n] [COUNT]."},
+     .parse = ParseSearch, .fan_out = ToAllShards, .slice = FindKeys, .gather = GatherFound},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const ShardCommand> SearchCommands() { return kSearchCommands; }
+
+}  // namespace stout::blowfish

@@ -1,0 +1,39 @@
+#include "gather.h"
+
+#include <string_view>
+
+#include "service.h"
+#include "shard_command.h"
+
+namespace stout::blowfish {
+namespace {
+
+void ReplyTo(Batch& batch, const Request& request, Service& service, resp::Session& session,
+             std::string& out) {
+  resp::ReplyWriter reply(out, session.version);
+  if (!request.error.empty()) return reply.Error(request.error);
+  if (!request.status.empty()) return reply.SimpleString(request.status);
+  const resp::Command& command = *request.command;
+  if (request.subrequests == 0 && command.run != nullptr)
+    return command.run({command, request.arguments, service, session, reply});
+  if (request.row == nullptr) return reply.Error("ERR not a command of its own; see COMMAND DOCS");
+  Gather gather(batch, request, service.cursors, out);
+  for (const Batch::Place place : gather.places) {
+    const std::string_view error = gather.At(place).error;
+    if (!error.empty()) return reply.Error(error);
+  }
+  request.row->gather(gather);
+}
+
+}  // namespace
+
+void GatherReplies(Batch& batch, Service& service, resp::Session& session, std::string& out) {
+  for (Request& request : batch.requests) {
+    const std::size_t begin = out.size();
+    ReplyTo(batch, request, service, session, out);
+    request.failed = begin < out.size() && out[begin] == '-';
+    if (request.failed) service.command_stats.Error(std::string_view(out).substr(begin));
+  }
+}
+
+}  // namespace stout::blowfish

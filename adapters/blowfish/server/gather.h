@@ -1,0 +1,80 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "batch.h"
+#include "resp/server/reply_writer.h"
+#include "resp/server/scan_cursors.h"
+
+namespace stout::blowfish {
+
+/// The answers of the shards to one request, while its reply is made of them.
+class Gather {
+ public:
+  Gather(Batch& batch, const Request& request, resp::ScanCursors& cursors, std::string& out)
+      : request(request),
+        cursors(cursors),
+        reply(out, batch.version),
+        places(std::span(batch.order).subspan(request.first, request.subrequests)),
+        batch_(batch),
+        out_(out) {}
+
+  const Request& request;
+  resp::ScanCursors& cursors;
+  resp::ReplyWriter reply;
+  const std::span<const Batch::Place> places;  ///< of its subrequests
+
+  [[nodiscard]] Subrequest& At(Batch::Place place) const {
+    return batch_.parts[place.shard].subrequests[place.index];
+  }
+  [[nodiscard]] std::size_t shards() const { return batch_.parts.size(); }
+
+  /// Appends the replies that the shards have made.
+  void Copy() {
+    for (const Batch::Place place : places) {
+      const Subrequest& subrequest = At(place);
+      out_.append(batch_.parts[place.shard].replies, subrequest.reply_begin,
+                  subrequest.reply_end - subrequest.reply_begin);
+    }
+  }
+  /// The sum of their numbers.
+  [[nodiscard]] std::int64_t Sum() const {
+    std::int64_t sum = 0;
+    for (const Batch::Place place : places) sum += At(place).number;
+    return sum;
+  }
+  /// Requests that wait at the shards concerned.
+  [[nodiscard]] std::uint64_t Queue() const {
+    std::uint64_t queue = 0;
+    for (const Batch::Place place : places)
+      queue = std::max(queue, batch_.parts[place.shard].queue);
+    return queue;
+  }
+
+ private:
+  Batch& batch_;
+  std::string& out_;
+};
+
+/// Ways to make a reply: the one of the only shard, an array of all, their sum, or OK.
+/// @{
+inline void GatherCopy(Gather& gather) { gather.Copy(); }
+inline void GatherArray(Gather& gather) {
+  gather.reply.ArrayHeader(gather.places.size());
+  gather.Copy();
+}
+inline void GatherSum(Gather& gather) { gather.reply.Integer(gather.Sum()); }
+inline void GatherOk(Gather& gather) { gather.reply.Ok(); }
+/// @}
+
+struct Service;
+
+/// Appends the replies to all commands of a batch, in order. Commands that no shard has a part in
+/// are carried out.
+void GatherReplies(Batch& batch, Service& service, resp::Session& session, std::string& out);
+
+}  // namespace stout::blowfish

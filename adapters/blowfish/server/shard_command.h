@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "resp/server/command.h"
+#include "stout/core/types.h"
+
+namespace stout::resp {
+class ScanCursors;
+}
+
+namespace stout::blowfish {
+
+class FanOut;
+class Gather;
+class Work;
+class Schema;
+struct Request;
+struct Slice;
+
+/// How far a shard came with a subrequest.
+enum class Step : std::uint8_t {
+  kBegun,
+  kAfterWrites,  ///< It begins once the writes of its sub-batch are answered.
+  kAfterPoll,    ///< It is tried again after the next Poll(), for others are in its way.
+  kInSlices,     ///< It goes on in slices.
+};
+
+/// What a shard has of a key.
+struct FoundState {
+  bool known = false;  ///< it has a stamp
+  Stamp stamp;
+  std::optional<std::string_view> value;  ///< nullopt: it does not exist
+};
+
+/// Facts about the server by which arguments are checked.
+struct ParseContext {
+  std::size_t shards = 1;
+  const Schema& schema;
+  const resp::ScanCursors& cursors;
+};
+
+inline constexpr std::string_view kNoSuchAttribute = "ERR no such attribute; see SCHEMA";
+
+/// Keys that a search finds at most whose client sets no limit.
+inline constexpr std::uint64_t kMostFound = 1'000'000;
+
+/// Bytes of the keys that DEL or FLUSHALL deletes in one batch, about: some milliseconds of work.
+inline constexpr std::size_t kMostDeletedBytes = std::size_t{1} << 20;
+
+/// One row of the table of commands: a command in which shards have a part, from its arguments to
+/// its reply.
+///
+///     connection's thread    parse      arguments  → Request::parsed
+///                            fan_out    request    → subrequests, each for a shard
+///     shard's worker         read, begin or slice: subrequest → answer
+///     connection's thread    gather     answers    → reply
+///
+/// A command whose fan-out makes no subrequest is answered by command.run.
+struct ShardCommand {
+  resp::Command command;
+  /// Checks the arguments, whose number is valid. An error goes to Request::error. Null: there is
+  /// nothing to check.
+  void (*parse)(Request& request, const ParseContext& context) = nullptr;
+  void (*fan_out)(FanOut& out) = nullptr;
+
+  /// Exactly one of the three, but for FLUSHALL, which is begun again after each slice that has
+  /// found keys.
+  /// @{
+
+  /// Answers with the state of a key, which the worker reads together with others.
+  void (*read)(Work& work, const FoundState& state) = nullptr;
+  Step (*begin)(Work& work) = nullptr;
+  /// Does a part of it. Returns true if it is answered, or found keys for `begin`.
+  bool (*slice)(Slice& slice) = nullptr;
+  /// @}
+
+  /// Makes the reply. No subrequest has an error.
+  void (*gather)(Gather& gather) = nullptr;
+  /// One at a time in the whole server, and the last of its batch: see EpochTurn.
+  bool alone = false;
+};
+
+/// The rows, by what they are about.
+/// @{
+[[nodiscard]] std::span<const ShardCommand> ReadCommands();
+[[nodiscard]] std::span<const ShardCommand> WriteCommands();
+[[nodiscard]] std::span<const ShardCommand> SearchCommands();
+[[nodiscard]] std::span<const ShardCommand> SettingCommands();
+[[nodiscard]] std::span<const ShardCommand> StoutCommands();
+/// @}
+
+/// The descriptions of all rows, beside resp::SessionCommands().
+[[nodiscard]] std::span<const resp::Command> AllCommands();
+
+/// Returns the row of a command; null for one of resp::SessionCommands().
+[[nodiscard]] const ShardCommand* RowOf(const resp::Command& command);
+
+}  // namespace stout::blowfish

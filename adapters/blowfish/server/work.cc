@@ -1,0 +1,62 @@
+#include "work.h"
+
+#include <algorithm>
+
+#include "shard_runner.h"
+
+namespace stout::blowfish {
+
+Shard& Work::shard() const { return runner_.shard_; }
+
+std::size_t Work::shard_number() const { return runner_.number_; }
+
+WaitQueue& Work::waits() const { return runner_.waits_; }
+
+void Work::ReplyValue(std::optional<std::string_view> value) {
+  if (value && !Keep(value->size())) return;
+  Reply([&](resp::ReplyWriter& reply) {
+    if (value) {
+      reply.BulkString(*value);
+    } else {
+      reply.Null();
+    }
+  });
+}
+
+bool Work::MustWait(std::span<const PlainChange> changes) const {
+  const bool room = !runner_.slices_.ending() && WillHaveRoom(shard(), changes);
+  return waits().PlainMustWait(changes, {.fence = shard().IsFencePending(Scope()), .room = room});
+}
+
+bool Work::MustWaitForWrites(std::span<const PlainChange> changes) const {
+  const auto pending = [&](const PlainChange& change) { return shard().IsPending(change.key); };
+  if (std::ranges::none_of(changes, pending)) return false;
+  waits().AwaitKeys(changes);
+  return true;
+}
+
+std::optional<std::string> Work::ReadNow(std::string_view key) const {
+  std::optional<std::string> found;
+  shard().Read(std::span(&key, 1), [&](std::size_t, Stamp, std::optional<std::string_view> value) {
+    if (value) found.emplace(*value);
+  });
+  return found;
+}
+
+void Work::Write(std::span<const PlainChange> changes) {
+  const WriteBatch batch_of_changes = StampBatch(shard(), changes);
+  Count([&] {
+    shard().Write(batch_of_changes, [work = *this](const WriteResult& result) mutable {
+      // The items of such a batch share one fate: it is whole or not at all.
+      const Errc errc = result.items.empty() ? result.batch : result.items.front().errc;
+      if (errc != Errc::kOk) work.subrequest.error = WriteError(errc);
+      work.OnWritten();
+    });
+  });
+}
+
+void Work::OnWritten() { runner_.OnWritten(batch); }
+
+void Work::CloseSearch() { runner_.slices_.CloseSearch(batch); }
+
+}  // namespace stout::blowfish
