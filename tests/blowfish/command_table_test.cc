@@ -73,6 +73,21 @@ TEST_CASE("every command is found by its name, in any case", "[commands]") {
   }
 }
 
+TEST_CASE("a command has all functions that the server calls for it", "[commands]") {
+  for (const Command& command : AllCommands()) {
+    CAPTURE(command.name);
+    const ShardCommand* const row = RowOf(command);
+    REQUIRE(row != nullptr);
+    CHECK(row->command.name == command.name);
+    if (row->fan_out == nullptr) {
+      CHECK(command.run != nullptr);
+    } else {
+      CHECK((row->read != nullptr) + (row->begin != nullptr || row->slice != nullptr) == 1);
+      CHECK(row->gather != nullptr);
+    }
+  }
+}
+
 TEST_CASE("what is no command is not found", "[commands]") {
   for (const char* const name : {"", "ge", "gett", "gEt ", "config|", "config|gets", "get|x", "|",
                                  "a name that is longer than any that there is"}) {

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -14,7 +15,9 @@
 #include <fstream>
 #include <future>
 #include <map>
+#include <optional>
 #include <regex>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -22,6 +25,8 @@
 #include <utility>
 #include <vector>
 
+#include "open_shards.h"
+#include "shard_of.h"
 #include "stout/core/random.h"
 #include "tests/support/blowfish_server.h"
 #include "tests/support/catch.h"
@@ -779,6 +784,72 @@ TEST_CASE("a start that cannot be says why") {
   CHECK_THAT(fails({"--dir", path, "--listen", "nowhere"}), Contains("is not HOST:PORT"));
   CHECK_THAT(fails({"--dir", path, "--attributes", "a,a"}), Contains("--attributes"));
   CHECK_THAT(fails({"--dir", path, "--password-file", "/nowhere"}), Contains("/nowhere"));
+}
+
+TEST_CASE("shards with different attributes are refused") {
+  const TempDirectory directory;
+  for (const std::size_t shard : {0, 1}) {
+    ShardOptions options{.shard = shard,
+                         .schema = Schema::Make({shard == 0 ? "a" : "b"}, '|').value()};
+    REQUIRE(
+        ShardWorker::Open(ShardPath(directory.path(), shard), shard, options, nullptr).has_value());
+  }
+  REQUIRE_FALSE(NoteShards(directory.path(), 2, nullptr));
+  Diagnostics why;
+  CHECK(OpenShards(directory.path(), 0, {}, &why).error() == Errc::kCorrupt);
+  CHECK_THAT(why.message, Contains("shard-0001 has other attributes than"));
+}
+
+TEST_CASE(
+    "a backup of a server under load has what was acknowledged, and is a server's directory") {
+  BlowfishServer server(3, kRestless);
+  const TempDirectory directory;
+  const std::string copy = directory.path() + "/new/copy";
+  RespClient client(server.port());
+  std::map<std::string, std::string> before;
+  for (int i = 0; i < 500; ++i) {
+    const std::string key = "k" + std::to_string(i);
+    before[key] = std::string(100, static_cast<char>('a' + i % 26));
+    REQUIRE(client.Do({"SET", key, before[key]}) == "+OK");
+  }
+  std::atomic<bool> over = false;
+  std::jthread load([&] {
+    RespClient other(server.port());
+    for (int i = 0; !over; ++i)
+      CHECK(other.Do({"SET", "more" + std::to_string(i), std::string(200, 'x')}) == "+OK");
+  });
+  CHECK(client.Do({"STOUT.BACKUP", copy}) == "+OK");
+  over = true;
+  load.join();
+  CHECK_THAT(client.Do({"STOUT.BACKUP", copy}), StartsWith("-ERR " + copy + ": exists"));
+  CHECK_THAT(client.Do({"STOUT.BACKUP", "copy"}), Contains("absolute path"));
+  CHECK_THAT(client.Do({"STOUT.BACKUP", "/proc/copy"}), StartsWith("-ERR /proc/copy"));
+  REQUIRE(client.Do({"FLUSHALL"}) == "+OK");
+
+  Diagnostics why;
+  const auto shards = OpenShards(copy, 0, {}, &why);
+  CAPTURE(why.message);
+  REQUIRE(shards.has_value());
+  REQUIRE(shards->size() == 3);
+  std::uint64_t keys = 0;
+  for (const auto& shard : *shards) {
+    keys += shard->status().keys;
+    shard->Start([](SubBatch&) {});
+  }
+  CHECK(keys >= before.size());
+  for (const auto& [key, value] : before) {
+    std::promise<std::string> found;
+    (*shards)[ShardOf(key, 3)]->queue().Push([&found, key = key](Shard& shard) {
+      const std::string_view view = key;
+      std::string value = "none";
+      shard.Read(std::span(&view, 1), [&](std::size_t, Stamp, std::optional<std::string_view> its) {
+        if (its) value = *its;
+      });
+      found.set_value(value);
+    });
+    REQUIRE(found.get_future().get() == value);
+  }
+  CHECK_FALSE(std::filesystem::exists(copy + "/data-id"));  // it is other data from now on
 }
 
 }  // namespace

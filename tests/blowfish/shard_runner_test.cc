@@ -1,4 +1,4 @@
-// The order in which shares wait for each other at a shard, and that none waits for ever. The test
+// The order in which sub-batches wait for each other at a shard, and that none waits for ever. The test
 // is the shard's worker.
 
 #include "shard_runner.h"
@@ -114,7 +114,7 @@ class Cities {
   OpenedShard opened{Schema::Make({"number", "city", "c", "d"}, '|').value()};
 };
 
-// How many pieces were answered so.
+// How many subrequests were answered so.
 std::size_t Count(const ShardClient& client, std::string_view error) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < client.subrequests(); ++i) count += client.Error(i) == error;
@@ -166,7 +166,7 @@ TEST_CASE("a sub-batch is answered once its own reads are, while others are bein
   ShardClient first(opened);
   ShardClient second(opened);
   first.Do({{"SET", "key1", "a"}, {"SET", "key2", "b"}});
-  std::vector<std::string> seen;  // length of the second reply when shares are answered
+  std::vector<std::string> seen;  // length of the second reply when sub-batches are answered
   ShardRunner runner(opened.shard(), 0,
                      {.queue = [] { return 0; },
                       .done =

@@ -291,10 +291,17 @@ void LogStore::Fence(const Scope& scope, Epoch epoch, Store::FenceHandler handle
 void LogStore::Freeze(FreezeHandler handler) {
   if (freezing_) return handler(Errc::kTransient, {});
   freezing_ = true;
-  writer_->Rotate([this, handler = std::move(handler)](Errc errc, std::uint64_t sequence) mutable {
-    if (errc == Errc::kOk && !closing_) return CarryOver(sequence - 1, std::move(handler));
+  Rotate([this, handler = std::move(handler)](ErrorCode failed, std::uint64_t through) mutable {
+    if (!failed) return CarryOver(through, std::move(handler));
     freezing_ = false;
-    handler(Errc::kTransient, {});
+    handler(failed, {});
+  });
+}
+
+void LogStore::Rotate(RotateHandler handler) {
+  writer_->Rotate([this, handler = std::move(handler)](Errc errc, std::uint64_t sequence) mutable {
+    if (errc != Errc::kOk || closing_) return handler(Errc::kTransient, 0);
+    handler({}, sequence - 1);
   });
 }
 

@@ -95,6 +95,7 @@ struct FrozenLog {
 class LogStore {
  public:
   using FreezeHandler = UniqueFunction<void(ErrorCode, FrozenLog)>;
+  using RotateHandler = UniqueFunction<void(ErrorCode, std::uint64_t through)>;
 
   /// Replays the log that is there. Blocks; `report` tells how long it took. The first write begins
   /// a new file, so that a full disk is no reason not to answer queries.
@@ -143,6 +144,11 @@ class LogStore {
   /// Errors: kTransient: nothing was frozen, because the disk fails, or because another Freeze() is
   ///   under way.
   void Freeze(FreezeHandler handler);
+
+  /// Begins a new log file. Then all that was written before this call is in files through
+  /// `through`, which nobody writes to any more. Errors: kTransient: the disk fails, or the store
+  /// is being closed.
+  void Rotate(RotateHandler handler);
 
   /// Bytes of the log, about, since the last Freeze(), or of all that Open() read. It decides when
   /// to freeze.

@@ -16,6 +16,7 @@
 #include "resp/server/command_errors.h"
 #include "resp/server/command_options.h"
 #include "resp/server/reply_writer.h"
+#include "resp/server/scan_cursors.h"
 #include "resp/store/store_commands.h"
 #include "shard_search.h"
 #include "stout/core/batch.h"
@@ -26,7 +27,8 @@ namespace stout::blowfish {
 struct Batch;
 struct ShardCommand;
 
-/// Parsed arguments. Views point into the arguments.
+/// Parsed arguments. Views point into the arguments. There is one of them in each request, so they
+/// are small.
 /// @{
 
 /// GETATTR
@@ -41,9 +43,9 @@ struct KeySearch {
 };
 /// SCAN
 struct ScanPage {
-  std::size_t shard = 0;
-  std::optional<std::string> after;  ///< nullopt: from the shard's first key on
-  std::size_t limit = 0;             ///< number of keys to look at
+  /// Where the page begins; null: at the first key. Valid until the subrequest is made.
+  const resp::ScanCursors::Place* place = nullptr;
+  std::size_t limit = 0;  ///< number of keys to look at
   std::optional<std::string_view> match;
   bool strings = true;  ///< Keys of this type are wanted. There is no other type.
 };
@@ -53,7 +55,7 @@ struct LayersChange {
 };
 /// STOUT.FENCE
 struct NewFence {
-  Scope scope;
+  std::string_view scope;
   Epoch epoch = 0;
 };
 using ParsedArguments = std::variant<std::monostate, OneAttribute, resp::SetOptions, KeySearch,
@@ -62,15 +64,15 @@ using ParsedArguments = std::variant<std::monostate, OneAttribute, resp::SetOpti
 
 /// One command of a client.
 struct Request {
-  const resp::Command* command = nullptr;  ///< Null: not carried out; `error` or `status` says why.
+  const resp::Command* command = nullptr;  ///< Null: not carried out; `error` or `ok` says why.
   const ShardCommand* row = nullptr;       ///< Null: no shard has a part in it.
   resp::Arguments arguments;
   ParsedArguments parsed;
-  std::uint32_t first = 0;        ///< of its subrequests in Batch::order
-  std::uint32_t subrequests = 0;  ///< 0: the connection's thread answers.
-  std::string error;              ///< Not empty: the reply.
-  std::string_view status;        ///< Not empty: the reply. Of static life.
-  bool failed = false;            ///< The reply was an error.
+  std::uint32_t first = 0;  ///< of its subrequests in Batch::order
+  std::uint32_t subrequests = 0;
+  std::string error;    ///< Not empty: the reply.
+  bool ok = false;      ///< The reply is OK, and there is nothing to do.
+  bool failed = false;  ///< The reply was an error.
 
   /// Requires that it was parsed into a T.
   template <typename T>
@@ -90,7 +92,9 @@ struct Subrequest {
   std::size_t reply_end = 0;
   std::int64_t number = 0;
   std::vector<std::string> keys;
-  std::optional<std::string> scanned;  ///< a scan that is not at its end: the last key it saw
+  /// Of SCAN: the key after which the page begins; then the last key of the page, unless the shard
+  /// has no more.
+  std::optional<std::string> scanned;
   WriteResult written;
   /// @}
   std::string_view error;  ///< not empty: the reply, independent of the rest; of static life
@@ -173,15 +177,16 @@ struct Batch {
     if (--open == 0) std::exchange(done, {})();
   }
 
-  /// Adds a subrequest of the last request.
-  void Add(std::size_t shard, std::size_t argument) {
+  /// Adds a subrequest of the last request, and returns it until the next call.
+  Subrequest& Add(std::size_t shard, std::size_t argument) {
     std::vector<Subrequest>& subrequests = parts[shard].subrequests;
     if (requests.back().subrequests++ == 0)
       requests.back().first = static_cast<std::uint32_t>(order.size());
     order.push_back(
         {static_cast<std::uint32_t>(shard), static_cast<std::uint32_t>(subrequests.size())});
-    subrequests.push_back({.request = static_cast<std::uint32_t>(requests.size() - 1),
-                           .argument = static_cast<std::uint32_t>(argument)});
+    return subrequests.emplace_back(
+        Subrequest{.request = static_cast<std::uint32_t>(requests.size() - 1),
+                   .argument = static_cast<std::uint32_t>(argument)});
   }
 
   /// Keeps only the memory that small batches need.

@@ -2,11 +2,8 @@
 
 #include "fan_out.h"
 #include "refuse_transaction.h"
-#include "resp/server/integer.h"
 
 namespace stout::blowfish {
-
-void ToNamedShard(FanOut& out) { out.ToShard(*resp::ParseUnsigned(out.request.arguments[1])); }
 
 bool Dispatcher::Add(resp::Arguments arguments, const resp::Session& session, Batch& batch) const {
   Request& request = batch.requests.emplace_back();

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "batch.h"
+#include "resp/server/integer.h"
 #include "shard_of.h"
 
 namespace stout::blowfish {
@@ -18,7 +19,9 @@ class FanOut {
   [[nodiscard]] std::size_t ShardOf(std::size_t argument) const {
     return blowfish::ShardOf(request.arguments[argument], shards());
   }
-  void ToShard(std::size_t shard, std::size_t argument = 0) { batch_.Add(shard, argument); }
+  Subrequest& ToShard(std::size_t shard, std::size_t argument = 0) {
+    return batch_.Add(shard, argument);
+  }
 
  private:
   Batch& batch_;
@@ -38,7 +41,9 @@ inline void ToAllShards(FanOut& out) {
   for (std::size_t shard = 0; shard < out.shards(); ++shard) out.ToShard(shard);
 }
 
-/// To the shard whose number is the first argument.
-void ToNamedShard(FanOut& out);
+/// To the shard whose number is the first argument. Requires that it was parsed.
+inline void ToNamedShard(FanOut& out) {
+  out.ToShard(*resp::ParseUnsigned(out.request.arguments[1]));
+}
 
 }  // namespace stout::blowfish

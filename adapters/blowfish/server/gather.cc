@@ -12,7 +12,7 @@ void ReplyTo(Batch& batch, const Request& request, Service& service, resp::Sessi
              std::string& out) {
   resp::ReplyWriter reply(out, session.version);
   if (!request.error.empty()) return reply.Error(request.error);
-  if (!request.status.empty()) return reply.SimpleString(request.status);
+  if (request.ok) return reply.Ok();
   const resp::Command& command = *request.command;
   if (request.subrequests == 0 && command.run != nullptr)
     return command.run({command, request.arguments, service, session, reply});

@@ -33,14 +33,17 @@ class Gather {
   }
   [[nodiscard]] std::size_t shards() const { return batch_.parts.size(); }
 
-  /// Appends the replies that the shards have made.
-  void Copy() {
-    for (const Batch::Place place : places) {
-      const Subrequest& subrequest = At(place);
-      out_.append(batch_.parts[place.shard].replies, subrequest.reply_begin,
-                  subrequest.reply_end - subrequest.reply_begin);
-    }
+  /// Appends the reply that one shard has made, or all.
+  /// @{
+  void Copy(Batch::Place place) {
+    const Subrequest& subrequest = At(place);
+    out_.append(batch_.parts[place.shard].replies, subrequest.reply_begin,
+                subrequest.reply_end - subrequest.reply_begin);
   }
+  void Copy() {
+    for (const Batch::Place place : places) Copy(place);
+  }
+  /// @}
   /// The sum of their numbers.
   [[nodiscard]] std::int64_t Sum() const {
     std::int64_t sum = 0;

@@ -30,10 +30,6 @@ namespace {
 constexpr const char* kNumberName = "shards";
 constexpr std::string_view kShardPrefix = "shard-";
 
-std::string ShardPath(const std::string& directory, std::size_t shard) {
-  return fmt::format("{}/{}{:04}", directory, kShardPrefix, shard);
-}
-
 // The directory's note about its shards. It is written before the first shard is made, and again
 // when all are made: so a shard that is missing then was lost.
 struct Made {
@@ -189,7 +185,31 @@ Result<Made> Settle(const std::string& directory, std::size_t wanted, Diagnostic
   return made;
 }
 
+// One parsed request goes to all shards. Two starts that made some shards each, with different
+// attributes, have left others.
+ErrorCode CheckSchemas(const std::string& directory,
+                       const std::vector<std::unique_ptr<ShardWorker>>& workers,
+                       Diagnostics* diagnostics) {
+  for (std::size_t i = 1; i < workers.size(); ++i) {
+    if (workers[i]->schema() == workers[0]->schema()) continue;
+    return Fail(Errc::kCorrupt,
+                fmt::format("{} has other attributes than {}: move the directory away and load the "
+                            "data into a new one",
+                            ShardPath(directory, i), ShardPath(directory, 0)),
+                diagnostics);
+  }
+  return {};
+}
+
 }  // namespace
+
+std::string ShardPath(const std::string& directory, std::size_t shard) {
+  return fmt::format("{}/{}{:04}", directory, kShardPrefix, shard);
+}
+
+ErrorCode NoteShards(const std::string& directory, std::size_t shards, Diagnostics* diagnostics) {
+  return WriteMade(directory, {.number = shards, .whole = true}, diagnostics);
+}
 
 Result<std::vector<std::unique_ptr<ShardWorker>>> OpenShards(const std::string& directory,
                                                              std::size_t shards,
@@ -235,6 +255,7 @@ Result<std::vector<std::unique_ptr<ShardWorker>>> OpenShards(const std::string& 
     }
   }
   if (first) return first;
+  if (const auto failed = CheckSchemas(directory, workers, diagnostics)) return failed;
   if (!made->whole || !made->checked) {
     made->whole = true;
     if (const auto failed = WriteMade(directory, *made, diagnostics)) return failed;

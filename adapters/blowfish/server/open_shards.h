@@ -21,4 +21,11 @@ namespace stout::blowfish {
     const std::string& directory, std::size_t shards, const ShardOptions& options,
     Diagnostics* diagnostics);
 
+/// Returns the directory of a shard in the directory of its server.
+[[nodiscard]] std::string ShardPath(const std::string& directory, std::size_t shard);
+
+/// Notes in a directory that it has this number of shards, and all of them.   Errors: AtomicFile's.
+[[nodiscard]] ErrorCode NoteShards(const std::string& directory, std::size_t shards,
+                                   Diagnostics* diagnostics);
+
 }  // namespace stout::blowfish

@@ -40,7 +40,7 @@ void RefuseTransaction(Request& request, bool& in_transaction) {
     } else {
       in_transaction = multi;
       request.error = exec ? kExecAbort : "";
-      if (!exec) request.status = "OK";
+      request.ok = !exec;
     }
   } else if (is("WATCH")) {
     request.error = inside ? "ERR WATCH inside MULTI is not allowed"

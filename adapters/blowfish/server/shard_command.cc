@@ -8,8 +8,8 @@ namespace {
 // A row is found by its number, which is its place among all rows, from 1.
 struct RowTable {
   RowTable() {
-    for (const auto list :
-         {ReadCommands(), WriteCommands(), SearchCommands(), SettingCommands(), StoutCommands()}) {
+    for (const auto list : {BackupCommands(), ReadCommands(), WriteCommands(), SearchCommands(),
+                            SettingCommands(), StoutCommands()}) {
       for (const ShardCommand& row : list) {
         rows.push_back(&row);
         descriptions.push_back(row.command);

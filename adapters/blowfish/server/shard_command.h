@@ -26,13 +26,13 @@ struct Slice;
 enum class Step : std::uint8_t {
   kBegun,
   kAfterWrites,  ///< It begins once the writes of its sub-batch are answered.
-  kAfterPoll,    ///< It is tried again after the next Poll(), for others are in its way.
+  kAfterPoll,    ///< It is tried again after the next Poll(), because other writes are in its way.
   kInSlices,     ///< It goes on in slices.
 };
 
 /// What a shard has of a key.
 struct FoundState {
-  bool known = false;  ///< it has a stamp
+  bool known = false;  ///< The shard has a record or a tombstone of it. Of GETATTR always.
   Stamp stamp;
   std::optional<std::string_view> value;  ///< nullopt: it does not exist
 };
@@ -46,12 +46,6 @@ struct ParseContext {
 
 inline constexpr std::string_view kNoSuchAttribute = "ERR no such attribute; see SCHEMA";
 
-/// Keys that a search finds at most whose client sets no limit.
-inline constexpr std::uint64_t kMostFound = 1'000'000;
-
-/// Bytes of the keys that DEL or FLUSHALL deletes in one batch, about: some milliseconds of work.
-inline constexpr std::size_t kMostDeletedBytes = std::size_t{1} << 20;
-
 /// One row of the table of commands: a command in which shards have a part, from its arguments to
 /// its reply.
 ///
@@ -60,7 +54,7 @@ inline constexpr std::size_t kMostDeletedBytes = std::size_t{1} << 20;
 ///     shard's worker         read, begin or slice: subrequest → answer
 ///     connection's thread    gather     answers    → reply
 ///
-/// A command whose fan-out makes no subrequest is answered by command.run.
+/// If the fan-out makes no subrequest, command.run answers, or gather if there is none.
 struct ShardCommand {
   resp::Command command;
   /// Checks the arguments, whose number is valid. An error goes to Request::error. Null: there is
@@ -68,8 +62,7 @@ struct ShardCommand {
   void (*parse)(Request& request, const ParseContext& context) = nullptr;
   void (*fan_out)(FanOut& out) = nullptr;
 
-  /// Exactly one of the three, but for FLUSHALL, which is begun again after each slice that has
-  /// found keys.
+  /// One of the three. FLUSHALL has two: it begins again after each slice that has found keys.
   /// @{
 
   /// Answers with the state of a key, which the worker reads together with others.
@@ -87,6 +80,7 @@ struct ShardCommand {
 
 /// The rows, by what they are about.
 /// @{
+[[nodiscard]] std::span<const ShardCommand> BackupCommands();
 [[nodiscard]] std::span<const ShardCommand> ReadCommands();
 [[nodiscard]] std::span<const ShardCommand> WriteCommands();
 [[nodiscard]] std::span<const ShardCommand> SearchCommands();

@@ -42,7 +42,8 @@ class WaitQueue {
   /// that take keys throw. Throws std::bad_alloc.
   void Reserve(std::size_t open);
 
-  /// It goes on in this pass: it is new, or what it waited for has happened.
+  /// It goes on in this pass, or in the next one if none has started: it is new, or what it waited
+  /// for has happened.
   void Wake(SubBatch& batch) { ready_.push_back(&batch); }
   /// It goes on in the next pass. `began`: it has begun something in this pass, so others have
   /// waited for longer.
@@ -55,7 +56,9 @@ class WaitQueue {
   /// Returns those that go on now, until the next call. Others may be woken meanwhile.
   [[nodiscard]] std::span<SubBatch* const> TakeReady();
 
-  /// What stands in the way of a plain write.
+  /// A plain write of this pass waits for room or a fence, so all later ones wait.
+  [[nodiscard]] bool plain_waits() const { return plain_waits_; }
+  /// The reasons for a plain write to wait.
   struct Obstacles {
     bool fence = false;  ///< a fence of all scopes is under way
     bool room = false;   ///< there is no room in the shard, and there will be

@@ -23,12 +23,13 @@ void Work::ReplyValue(std::optional<std::string_view> value) {
   });
 }
 
-bool Work::MustWait(std::span<const PlainChange> changes) const {
-  const bool room = !runner_.slices_.ending() && WillHaveRoom(shard(), changes);
+bool Work::MustWait(std::span<const PlainChange> changes) {
+  const bool room =
+      !waits().plain_waits() && !runner_.slices_.ending() && WillHaveRoom(shard(), changes);
   return waits().PlainMustWait(changes, {.fence = shard().IsFencePending(Scope()), .room = room});
 }
 
-bool Work::MustWaitForWrites(std::span<const PlainChange> changes) const {
+bool Work::MustWaitForWrites(std::span<const PlainChange> changes) {
   const auto pending = [&](const PlainChange& change) { return shard().IsPending(change.key); };
   if (std::ranges::none_of(changes, pending)) return false;
   waits().AwaitKeys(changes);

@@ -53,9 +53,10 @@ class Work {
 
   /// Returns true if these changes have to wait: for room in the shard, for a fence that could shut
   /// them out, or for their turn.
-  [[nodiscard]] bool MustWait(std::span<const PlainChange> changes) const;
-  /// Returns true if a write of one of the keys is under way, or waits.
-  [[nodiscard]] bool MustWaitForWrites(std::span<const PlainChange> changes) const;
+  [[nodiscard]] bool MustWait(std::span<const PlainChange> changes);
+  /// Returns true if a write of one of the keys is under way. Then later writes of the keys wait
+  /// behind this one.
+  [[nodiscard]] bool MustWaitForWrites(std::span<const PlainChange> changes);
   [[nodiscard]] WaitQueue& waits() const;
   [[nodiscard]] std::optional<std::string> ReadNow(std::string_view key) const;
   /// Writes; the subrequest is answered when that is durable, or the error is its answer.

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "backup.h"
 #include "log_recovery.h"
 #include "shard_directory.h"
 #include "stout/adapters/store_url.h"
@@ -306,6 +307,21 @@ void Shard::OnApply(const Operation& operation, const LogEntry* before) {
   if (newest && newest->record) hidden_.Hide(*newest->record);
   table_keys_.with_value.OnApply(operation, before);
   if (compaction_.working() == Compaction::Action::kTakeOver) HideMerged(operation.key);
+}
+
+// Compactions may go on meanwhile. What the manifest in memory names exists until a later one is
+// there, so the backup gets that one and not the manifest on disk.
+void Shard::BackUp(const std::string& directory, BackupHandler handler) {
+  log_->Rotate([this, directory, handler = std::move(handler)](ErrorCode failed,
+                                                               std::uint64_t through) mutable {
+    Diagnostics why;
+    if (failed) {
+      why.message = "the log cannot be written at present; try again";
+    } else {
+      failed = LinkShard(directory_, directory, manifest_, through, &why);
+    }
+    handler(failed, why.message);
+  });
 }
 
 // --- Compactions ---------------------------------------------------------------------------------

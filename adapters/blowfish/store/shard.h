@@ -194,6 +194,13 @@ class Shard {
   /// action is tried again at once.
   void Compact() { compaction_.On(Compaction::Asked{}, options_.now()); }
 
+  /// Makes a directory that is the shard as it is at some moment before `handler` is called: with
+  /// all writes that were acknowledged before this call, and perhaps later ones. Files are linked,
+  /// see LinkShard(). Nobody else makes a backup in `directory`. Errors: LinkShard's; kTransient if
+  /// the log cannot be written. `why` is for people.
+  using BackupHandler = UniqueFunction<void(ErrorCode failed, const std::string& why)>;
+  void BackUp(const std::string& directory, BackupHandler handler);
+
   /// There are more values than one index takes: the server needs more shards. Found out by a
   /// merge, and until another one succeeds.
   [[nodiscard]] bool full() const { return compaction_.full(); }

@@ -29,12 +29,6 @@ Result<std::vector<std::string>> List(const std::string& directory, Diagnostics*
   return names;
 }
 
-ErrorCode SyncNames(const std::string& directory, Diagnostics* diagnostics) {
-  const UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (fd && ::fsync(fd.get()) == 0) return {};
-  return FailedCall(directory, "make the names of its files durable", errno, diagnostics);
-}
-
 Result<ShardManifest> MakeManifest(const std::string& directory, const ShardManifest& manifest,
                                    const std::vector<std::string>& names,
                                    Diagnostics* diagnostics) {
@@ -55,6 +49,12 @@ Result<ShardManifest> MakeManifest(const std::string& directory, const ShardMani
 }
 
 }  // namespace
+
+ErrorCode SyncNames(const std::string& directory, Diagnostics* diagnostics) {
+  const UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd && ::fsync(fd.get()) == 0) return {};
+  return FailedCall(directory, "make the names of its files durable", errno, diagnostics);
+}
 
 Result<ShardManifest> OpenManifest(const std::string& directory, const ShardManifest& if_new,
                                    Diagnostics* diagnostics) {

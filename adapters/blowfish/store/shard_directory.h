@@ -31,6 +31,9 @@ inline constexpr const char* kLogName = "log";
                                                  const ShardManifest& if_new,
                                                  Diagnostics* diagnostics = nullptr);
 
+/// Makes the names in a directory durable.   Errors: FailedCall's.
+[[nodiscard]] ErrorCode SyncNames(const std::string& directory, Diagnostics* diagnostics);
+
 /// Removes files of records that the manifest does not name, and unfinished ones. Nobody writes
 /// there meanwhile.   Errors: of the system; what is left then, the next call removes.
 [[nodiscard]] ErrorCode RemoveStrays(const std::string& directory, const ShardManifest& manifest);

@@ -21,6 +21,9 @@ namespace {
 
 using resp::RedisCommand;
 
+/// Keys that a search finds at most whose client sets no limit.
+constexpr std::uint64_t kMostFound = 1'000'000;
+
 // --- SEARCH and GREP -----------------------------------------------------------------------------
 
 void SetSearch(Request& request, const LogQuery& query, const SearchOptions& options) {
@@ -28,7 +31,7 @@ void SetSearch(Request& request, const LogQuery& query, const SearchOptions& opt
     request.error = fmt::format("ERR LIMIT must be at most {}", kMostFound);
     return;
   }
-  // One more than may be, where the client sets no limit: to know whether there are more.
+  // If the client sets no limit, one key more than it may get shows that there are too many.
   request.parsed = KeySearch{
       .query = query, .limit = options.limit.value_or(kMostFound + 1), .count = options.count};
 }
@@ -123,17 +126,18 @@ void ParseScan(Request& request, const ParseContext& context) {
     request.error = "ERR the cursor is not known any more: begin again with 0";
     return;
   }
-  ScanPage page{.limit = std::min(static_cast<std::uint64_t>(options->count), kMostScanned),
-                .match = options->match,
-                .strings = !options->type || *options->type == "string"};
-  if (place != nullptr) {
-    page.shard = place->shard;
-    page.after = place->after;
-  }
-  request.parsed = std::move(page);
+  request.parsed =
+      ScanPage{.place = place,
+               .limit = std::min(static_cast<std::uint64_t>(options->count), kMostScanned),
+               .match = options->match,
+               .strings = !options->type || *options->type == "string"};
 }
 
-void ToCursor(FanOut& out) { out.ToShard(out.request.As<ScanPage>().shard); }
+void ToCursor(FanOut& out) {
+  const auto* const place = out.request.As<ScanPage>().place;
+  Subrequest& subrequest = out.ToShard(place != nullptr ? place->shard : 0);
+  if (place != nullptr) subrequest.scanned = place->after;
+}
 
 // With what the strings themselves take.
 std::size_t SizeOf(const std::vector<std::string>& keys) {
@@ -145,8 +149,9 @@ std::size_t SizeOf(const std::vector<std::string>& keys) {
 bool ScanKeys(Slice& slice) {
   const auto& page = slice.work.As<ScanPage>();
   Subrequest& found = slice.work.subrequest;
-  found.keys = slice.work.shard().KeysAfter(page.after, page.limit);
-  if (found.keys.size() == page.limit) found.scanned = found.keys.back();
+  found.keys = slice.work.shard().KeysAfter(found.scanned, page.limit);
+  const bool more = found.keys.size() == page.limit;
+  found.scanned = more ? std::optional(found.keys.back()) : std::nullopt;
   if (!page.strings) found.keys.clear();
   if (page.match) {
     std::erase_if(found.keys,

@@ -23,6 +23,9 @@ using resp::RedisCommand;
 using resp::SetOptions;
 using Condition = resp::SetOptions::Condition;
 
+/// Bytes of the keys that DEL or FLUSHALL deletes in one batch, about: some milliseconds of work.
+constexpr std::size_t kMostDeletedBytes = std::size_t{1} << 20;
+
 // --- SET, SETNX, GETSET --------------------------------------------------------------------------
 
 void ParseSet(Request& request, const ParseContext&) {
@@ -127,7 +130,7 @@ Step Delete(Work& work) {
   changes.clear();
   boost::unordered_flat_set<std::string_view, BytesHash> there;
   work.shard().Read(keys, [&](std::size_t i, Stamp, std::optional<std::string_view> value) {
-    if (!value || !there.insert(keys[i]).second) return;  // A key that stands twice counts once.
+    if (!value || !there.insert(keys[i]).second) return;  // A key that is named twice counts once.
     deletes[i].number = 1;
     changes.push_back({keys[i], std::nullopt});
   });

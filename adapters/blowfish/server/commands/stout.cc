@@ -77,7 +77,8 @@ void ParseScanOfStates(Request& request, const ParseContext& context) {
 
 // --- STOUT.WRITE ---------------------------------------------------------------------------------
 
-// The changes are parsed by the shard's worker, for there is one worker for each shard.
+// The shard's worker parses the changes, because there is one worker for each shard and one thread
+// for all connections.
 void ParseWrite(Request& request, const ParseContext& context) {
   (void)ShardOfRequest(request, context);
 }
@@ -139,15 +140,15 @@ void ParseFence(Request& request, const ParseContext&) {
   if (!epoch) {
     request.error = resp::kStoutFenceSyntax;
   } else {
-    request.parsed = NewFence{Scope(request.arguments[1]), *epoch};
+    request.parsed = NewFence{request.arguments[1], *epoch};
   }
 }
 
 Step RaiseFence(Work& work) {
-  const auto& [scope, epoch] = work.As<NewFence>();
+  const Scope scope(work.As<NewFence>().scope);
   if (scope == Scope() && work.waits().FenceMustWait()) return Step::kAfterPoll;
-  work.Count([&, epoch = epoch, &scope = scope] {
-    work.shard().Fence(scope, epoch, [work](ErrorCode failed) mutable {
+  work.Count([&] {
+    work.shard().Fence(scope, work.As<NewFence>().epoch, [work](ErrorCode failed) mutable {
       work.subrequest.number = failed.value();
       work.OnWritten();
     });

@@ -1,0 +1,128 @@
+// A backup has all acknowledged writes, whatever compaction is under way, and stays as it is while
+// the shard goes on. Random histories, against a map.
+
+#include "backup.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shard_fixture.h"
+#include "stout/core/random.h"
+#include "tests/support/catch.h"
+#include "tests/support/rounds.h"
+
+namespace stout::blowfish {
+namespace {
+
+using test::OpenedShard;
+using test::TempDirectory;
+using Values = std::map<std::string, std::string>;
+
+struct Backup {
+  std::string directory;
+  Values model;
+};
+
+class BackupHistory {
+ public:
+  explicit BackupHistory(std::uint64_t seed) : random_(seed) {}
+
+  void Run(int steps) {
+    for (int i = 0; i < steps; ++i) {
+      const std::uint64_t dice = random_.Below(100);
+      if (dice < 55) {
+        const std::string key = Key();
+        model_[key] =
+            std::string(1 + random_.Below(300), static_cast<char>('a' + random_.Below(9)));
+        REQUIRE(opened_.Put(key, ++version_, model_[key]) == WriteResult());
+      } else if (dice < 75) {
+        const std::string key = Key();
+        model_.erase(key);
+        REQUIRE(opened_.Delete(key, ++version_) == WriteResult());
+      } else if (dice < 80) {
+        opened_.shard().Compact();
+      } else if (dice < 90) {
+        opened_.shard().Poll();
+      } else if (dice < 93) {
+        opened_.Rest();
+      } else if (dice < 95) {
+        opened_.Open();
+      } else {
+        TakeBackup();
+      }
+    }
+  }
+
+  void Check() {
+    opened_.shard().Compact();
+    opened_.Rest();  // Its own files of then are gone.
+    for (const Backup& backup : backups_) {
+      ReclaimDomain domain;
+      Diagnostics why;
+      auto shard = Shard::Open(backup.directory, domain, opened_.options, nullptr, &why);
+      CAPTURE(backup.directory, why.message);
+      REQUIRE(shard);
+      REQUIRE((*shard)->size() == backup.model.size());
+      for (const auto& [key, value] : backup.model) REQUIRE(ValueOf(**shard, key) == value);
+    }
+    for (const auto& [key, value] : model_) REQUIRE(ValueOf(opened_.shard(), key) == value);
+  }
+
+  [[nodiscard]] std::size_t backups() const { return backups_.size(); }
+
+ private:
+  std::string Key() { return "key" + std::to_string(random_.Below(60)); }
+
+  static std::optional<std::string> ValueOf(Shard& shard, std::string_view key) {
+    std::optional<std::string> found;
+    shard.Read(std::span(&key, 1), [&](std::size_t, Stamp, std::optional<std::string_view> value) {
+      if (value) found.emplace(*value);
+    });
+    return found;
+  }
+
+  void TakeBackup() {
+    const std::string to = to_.path() + "/" + std::to_string(backups_.size());
+    std::optional<ErrorCode> done;
+    opened_.shard().BackUp(to, [&](ErrorCode failed, const std::string& why) {
+      CAPTURE(why);
+      CHECK(!failed);
+      done = failed;
+    });
+    opened_.PollUntil([&] { return done.has_value(); });
+    backups_.push_back({to, model_});
+  }
+
+  SplitMix64 random_;
+  OpenedShard opened_{Schema()};
+  const TempDirectory to_;
+  Version version_ = 0;
+  Values model_;
+  std::vector<Backup> backups_;
+};
+
+TEST_CASE("a backup is the shard at that time, while this one goes on and is compacted") {
+  std::size_t backups = 0;
+  const std::uint64_t seeds = (stout::test::Rounds("STOUT_SEEDS", 40) + 3) / 4;  // it syncs
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    CAPTURE(seed);
+    BackupHistory history(seed);
+    history.Run(300);
+    history.Check();
+    backups += history.backups();
+  }
+  CHECK(backups > 50);
+}
+
+TEST_CASE("a backup is refused where something is") {
+  OpenedShard opened{Schema()};
+  const TempDirectory taken;
+  Diagnostics why;
+  CHECK(LinkShard(opened.directory(), taken.path(), {}, 1, &why));
+  CHECK(why.message.find(taken.path()) != std::string::npos);
+}
+
+}  // namespace
+}  // namespace stout::blowfish
