@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/tenants/s3_fifo.h"
 #include "stout/core/admission.h"
 #include "stout/core/random.h"
 #include "stout/core/segmented_lru.h"
@@ -76,6 +77,31 @@ class Cache {
   SplitMix64 random_{7};
 };
 
+/// The same with S3-FIFO. A key that is not admitted does not enter.
+class S3FifoCache {
+ public:
+  S3FifoCache(std::size_t keys, std::optional<AdmissionOptions> law)
+      : max_keys_(keys), keys_(keys) {
+    if (law) law_.emplace(keys, *law);
+  }
+
+  /// Reads a key for a tenant. Returns true if it was in the cache.
+  bool Read(TenantId tenant, std::uint64_t key) {
+    const bool hit = keys_.Use(key) != nullptr;
+    if (law_) law_->Observe(tenant, key, 1, hit);
+    if (!hit && (keys_.bytes() < max_keys_ || Admits(tenant))) keys_.Insert(key, true, 1);
+    return hit;
+  }
+
+ private:
+  bool Admits(TenantId tenant) { return !law_ || law_->Admits(tenant, random_.Unit()); }
+
+  const std::size_t max_keys_;
+  bench::S3Fifo<std::uint64_t, bool> keys_;
+  std::optional<Admission> law_;
+  SplitMix64 random_{7};
+};
+
 /// The length of a run, and its measured part. Counts are requests of the first tenant.
 struct Plan {
   std::size_t warm = 0;  ///< the first tenant alone
@@ -86,8 +112,8 @@ struct Plan {
 };
 
 /// Returns each tenant's hit rate.
-inline std::vector<double> HitRates(Cache& cache, const std::vector<Reads>& tenants,
-                                    const Plan& plan) {
+template <typename AnyCache>
+std::vector<double> HitRates(AnyCache& cache, const std::vector<Reads>& tenants, const Plan& plan) {
   SplitMix64 random(plan.seed);
   std::vector<Reader> readers(tenants.begin(), tenants.end());
   double all = 0;
