@@ -67,16 +67,16 @@ measure() {
   local requests=$together
   case $1/$2 in
     # A second hot set needs longer to come in, because its reads yield.
-    popular/map | popular/records | half-alone/*) requests=$together_longer ;;
+    popular/map | popular/records | popular/s3-fifo | half-alone/*) requests=$together_longer ;;
   esac
   "$bin/tenant-bench" --rocksdb "$scratch/db" "${store[@]}" "${trial[@]}" --together "$requests" \
     --scenario "$1" --side "${@:2}" >>"$scratch/runs"
 }
 for scenario in alone half-alone move-alone other-alone scans-alone; do
-  for side in default adaptive map records; do measure "$scenario" "$side"; done
+  for side in default adaptive map records s3-fifo; do measure "$scenario" "$side"; done
 done
 for scenario in uniform skewed scans loop move popular; do
-  for side in default adaptive; do measure "$scenario" "$side"; done
+  for side in default adaptive s3-fifo; do measure "$scenario" "$side"; done
   for side in map records; do
     measure "$scenario" "$side" --samples "$scratch/footprint.$scenario.$side"
   done
@@ -91,7 +91,7 @@ for share in 0.95 0.65 0.35; do measure uniform static --share "$share"; done
 measure_over() {
   "$bin/tenant-bench" --store "$1" "${other_store[@]}" --fill
   for scenario in alone uniform scans; do
-    for side in map records; do
+    for side in map records s3-fifo; do
       say "${1%%:*}, $scenario, $side"
       "$bin/tenant-bench" --store "$1" "${other_store[@]}" "${trial[@]}" --together "$together" \
         --scenario "$scenario" --side "$side" >>"$scratch/runs"

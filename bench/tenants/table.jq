@@ -7,7 +7,9 @@ def name:
   elif .side == "records" and .yield_pause == 0 then "records, no pause"
   else .side end;
 # What a run is compared with: the cache without a law.
-def plain: if .side == "records" or .side == "map" then "map" else "default" end;
+def plain: if .side == "s3-fifo" then .side
+  elif .side == "records" or .side == "map" then "map"
+  else "default" end;
 def over($before): . / $before * 100 | round / 100 | tostring;
 
 .runs as $runs

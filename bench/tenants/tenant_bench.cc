@@ -165,7 +165,8 @@ void Print(const Settings& settings, const std::vector<TenantResult>& results) {
 void Measure(const Settings& settings) {
   // The hot set has the same size in half of the cache.
   const std::size_t cache_bytes = settings.cache / (settings.scenario == "half-alone" ? 2 : 1);
-  const bool map = settings.side == "records" || settings.side == "map";
+  const bool s3_fifo = settings.side == "s3-fifo";
+  const bool map = s3_fifo || settings.side == "records" || settings.side == "map";
   // The index of RocksDB takes about an eighth of the cache.
   std::size_t blocks = map ? cache_bytes / 6 : cache_bytes;
   if (!settings.store.empty()) blocks = 0;
@@ -189,8 +190,10 @@ void Measure(const Settings& settings) {
     for (TenantId t = 0; t < trial.tenants.size(); ++t)
       tenants->Admit(t, t > 0 && settings.side == "static" ? settings.share : 1);
   }
-  const auto cache = map ? MakeMapCache(*store, cache_bytes - blocks, settings.yield_pause, tenants)
-                         : MakeStoreCache(*store);
+  const std::size_t rest = cache_bytes - blocks;
+  const auto cache = s3_fifo ? MakeS3FifoCache(*store, rest)
+                     : map   ? MakeMapCache(*store, rest, settings.yield_pause, tenants)
+                             : MakeStoreCache(*store);
   Print(settings, Run(trial, *cache));
 }
 
@@ -201,7 +204,8 @@ int Main(int argc, const char* const* argv) {
   Settings settings;
   options.Group("Store");
   options.Text("--rocksdb", settings.directory, "The directory of a RocksDB", "DIR");
-  options.Text("--store", settings.store, "Another store, for the sides map and records", "URL");
+  options.Text("--store", settings.store, "Another store, for the sides map, records and s3-fifo",
+               "URL");
   options.Count("--records", settings.records, 1000, 1'000'000'000,
                 "Records of 4 KiB, each in a block of its own");
   options.Bytes("--cache-bytes", settings.cache, 1 << 20, "The cache that the tenants share");
@@ -220,9 +224,10 @@ int Main(int argc, const char* const* argv) {
       "other-alone, scans-alone: these without it; half-alone: the popular one in half of the "
       "cache");
   options.Choice("--side", settings.side,
-                 words({"default", "static", "adaptive", "map", "records"}),
+                 words({"default", "static", "adaptive", "map", "records", "s3-fifo"}),
                  "Who may fill the cache. default: all; static: the other tenant by --share; map: "
-                 "all, in a map before the store; records: adaptive, in a map");
+                 "all, in a map before the store; records: adaptive, in a map; s3-fifo: as S3-FIFO "
+                 "decides, in a cache like the map");
   options.Number("--share", settings.share, 0, 1, "The share of --side static");
   options.Number("--yield-pause", settings.yield_pause, 0, 1000,
                  "LaneOptions::yield_pause of --side records");

@@ -37,6 +37,8 @@ class SharedCache {
 [[nodiscard]] std::unique_ptr<SharedCache> MakeMapCache(Store& store, std::size_t bytes,
                                                         double yield_pause,
                                                         std::shared_ptr<const Tenants> tenants);
+/// An S3Fifo before the store, on a thread of its own. It has neither tenants nor a law.
+[[nodiscard]] std::unique_ptr<SharedCache> MakeS3FifoCache(Store& store, std::size_t bytes);
 
 /// A tenant of a trial. Its clients each wait for an answer before they read the next key.
 struct TenantLoad {
