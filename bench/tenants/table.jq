@@ -1,4 +1,5 @@
-# The table of a run: hit rates in percent, rates in reads per second, p99 in microseconds.
+# The table of a run: hit rates in percent, rates in reads per second, p99 in microseconds. Of equal
+# trials it has the one with the median rate of the popular tenant.
 def percent: . * 1000 | round / 10 | tostring;
 def cells: "| " + join(" | ") + " |";
 def alone: if .scenario == "move" then "move-alone" else "alone" end;
@@ -12,7 +13,13 @@ def plain: if .side == "s3-fifo" then .side
   else "default" end;
 def over($before): . / $before * 100 | round / 100 | tostring;
 
-.runs as $runs
+def trial: [.store, .scenario, .side, .share, .yield_pause];
+def median: sort_by(.tenants[0].rate_per_s)[(length - 1) / 2 | floor];
+
+# Equal trials are one row, at the place of the first.
+[.runs as $all | $all | to_entries[] | .key as $at | (.value | trial) as $trial
+ | select(all($all[:$at][]; trial != $trial))
+ | [$all[] | select(trial == $trial)] | median] as $runs
 | def before: . as $run
     | first($runs[] | select(.store == $run.store and .scenario == ($run | alone)
                              and .side == ($run | plain)) | .tenants[0]);

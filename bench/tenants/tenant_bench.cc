@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <boost/asio/thread_pool.hpp>
+#include <chrono>
 #include <cstdlib>
 #include <exception>
 #include <fstream>
@@ -20,6 +21,7 @@
 #include "program/options.h"
 #include "stout/adapters/open_store.h"
 #include "stout/adapters/rocksdb_store.h"
+#include "stout/core/options.h"
 #include "stout/tenants.h"
 #include "tenants/trial.h"
 
@@ -48,6 +50,7 @@ struct Settings {
   std::size_t threads = 16;
   std::size_t warm = 400'000;
   std::size_t together = 400'000;
+  Duration measured_for = std::chrono::seconds(3);
   std::string samples;
   bool fill = false;
 };
@@ -118,7 +121,8 @@ Trial MakeTrial(const Settings& settings) {
   Trial trial{.tenants = {{.name = "popular", .reads = popular}},
               .warm = settings.warm,
               .together = settings.together,
-              .measured = settings.together / 2};
+              .measured = settings.together / 2,
+              .measured_for = settings.measured_for};
   const std::string& scenario = settings.scenario;
   if (scenario == "uniform" || scenario == "move") {
     trial.tenants.push_back(tenant("uniform", {.kind = Kind::kUniform, .keys = data}));
@@ -136,10 +140,11 @@ Trial MakeTrial(const Settings& settings) {
     trial.tenants = {tenant("scans", {.kind = Kind::kScans, .keys = data})};
   }
   if (scenario == "move" || scenario == "move-alone") {
-    // From 50,000 requests after the move on.
+    // From 50,000 requests after the move on. All sides have the same number of requests to follow.
     trial.move = true;
     trial.together = 150'000;
     trial.measured = 100'000;
+    trial.measured_for = {};
   }
   return trial;
 }
@@ -238,6 +243,8 @@ int Main(int argc, const char* const* argv) {
                 "Requests of the popular tenant before the other begins");
   options.Count("--together", settings.together, 2, 1'000'000'000,
                 "Requests of the popular tenant beside the other. The second half is measured");
+  options.Time("--measure-for", settings.measured_for,
+               "Measure for this time at least, except in move and move-alone");
   options.Text("--samples", settings.samples,
                "Write what each tenant has of the map's memory, in MiB, a hundred times", "FILE");
   try {

@@ -134,7 +134,9 @@ std::vector<TenantResult> Run(const Trial& trial, SharedCache& cache) {
   sample_until(0, settled);
   const auto before = cache.Stats();
   for (Tenant& tenant : tenants) tenant.BeginToMeasure();
+  const auto measured_from = Clock::now();
   sample_until(settled, trial.together);
+  wait_until([&] { return Clock::now() - measured_from >= trial.measured_for; });
   const auto after = cache.Stats();
   std::vector<TenantResult> results;
   for (std::size_t t = 0; t < tenants.size(); ++t) {

@@ -54,6 +54,7 @@ struct Trial {
   std::uint64_t warm = 0;  ///< before the others begin
   std::uint64_t together = 0;
   std::uint64_t measured = 0;  ///< the last of `together`
+  Duration measured_for{};     ///< at least; then more than `measured` are
   bool move = false;           ///< the first tenant reads other keys once the others begin
   /// Gets figures of all tenants after each hundredth of `together`. May be empty.
   std::function<void(std::uint64_t requests, const std::vector<TenantStats>& tenants)> sample{};
