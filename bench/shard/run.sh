@@ -5,7 +5,7 @@
 # figures 6, 9, 11 and 12 of the BlowFish paper (NSDI'16).
 #
 #   --static-only   only the comparison, with 64, 16 and 190 MiB, and the layers
-#   --server-only   only the server, about 12 minutes
+#   --server-only   only the server, about 15 minutes
 #   --redis-only    only our server beside redis-server, about 3 minutes
 #   --quick         less of everything, about 3 minutes in all; to BIN_DIR/../shard-quick/
 #

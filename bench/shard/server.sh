@@ -8,7 +8,7 @@ attributes+=,commitdate,receiptdate,shipinstruct,shipmode,comment
 
 raw_bytes=$((64 << 20)) calibration=10s slice=500ms
 before=20 spike=60 after=40  # seconds of figure 9
-step=30                      # of each step of figure 12
+step=30                      # of each step of figure 12, and of seven times the load
 turn=30                      # in which one shard is the hottest
 set_count=1000000            # beside redis-server
 if [[ $quick ]]; then
@@ -149,6 +149,9 @@ columns() {
 # The paper has 600 requests a second where 800 can be answered, and 1800 for an hour.
 spike_phases() { echo "$(percent 75):$before $(percent 225):$spike $(percent 75):$after"; }
 
+# Seven times as much, and no more than a shard with layers can answer beside its load generator.
+steep_phases() { echo "$(percent 40):$step $(percent 280):$step $(percent 40):$step"; }
+
 # 600 to 2000 by 350 each half an hour.
 gradual_phases() {
   local share phases=''
@@ -162,10 +165,12 @@ changing_load() {
   for distribution in "${distributions[@]}"; do
     measure_capacity one --distribution "$distribution"
     run "spike-${distribution%%:*}" one "$plenty" "$(spike_phases)" --distribution "$distribution"
+    run "steep-${distribution%%:*}" one "$plenty" "$(steep_phases)" --distribution "$distribution"
     run "gradual-${distribution%%:*}" one "$plenty" "$(gradual_phases)" --distribution "$distribution"
   done
   picture timeline spike 'BlowFish figure 9: three times the load, gets and searches, one shard' \
     "$(columns spike)"
+  picture timeline steep 'Seven times the load, gets and searches, one shard' "$(columns steep)"
   picture timeline gradual 'BlowFish figure 12: ever more load, gets and searches, one shard' \
     "$(columns gradual)"
 }
