@@ -202,18 +202,18 @@ TEST_CASE("a worker reports for how long requests have waited without a break") 
   StartWorker(opened, 1).reset();
   const auto worker = OpenAgain(opened);
   const resp::ScanCursors cursors;
-  const resp::CommandTable table({CommandList()});
-  const Planner planner(table, 8, worker->schema(), cursors);
+  const resp::CommandTable table({AllCommands()});
+  const Dispatcher dispatcher(table, {.shards = 8, .schema = worker->schema(), .cursors = cursors});
   resp::Session session{.authenticated = true};
   const std::vector<std::string_view> words = {"DBSIZE"};
   Batch batch(8);
-  REQUIRE(planner.Add(words, session, batch));
-  worker->Start([](Share&) {});
+  REQUIRE(dispatcher.Add(words, session, batch));
+  worker->Start([](SubBatch&) {});
   const auto waited = [&] { return worker->waited(ShardQueue::Now()); };
   CHECK(Ask(*worker, [&](Shard&) { return waited() == Duration(); }));
   std::promise<Duration> later;
   REQUIRE(Ask(*worker, [&](Shard&) {
-    worker->queue().Push(batch.shares[opened.options.shard]);
+    worker->queue().Push(batch.parts[opened.options.shard]);
     worker->queue().Push([&](Shard&) {
       const TimePoint begin = ShardQueue::Now();
       while (ShardQueue::Now() == begin) {
