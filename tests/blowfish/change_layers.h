@@ -5,7 +5,7 @@
 #include "layered_sampled_array.h"
 #include "stout/core/random.h"
 
-namespace stout::blowfish::test {
+namespace stout::blowfish {
 
 // Adds a layer to the array, takes one away, or fills those of all the index's arrays from a random
 // record on.
@@ -25,4 +25,4 @@ void ChangeLayers(SplitMix64& random, Index& index, LayeredSampledArray& array) 
   }
 }
 
-}  // namespace stout::blowfish::test
+}  // namespace stout::blowfish

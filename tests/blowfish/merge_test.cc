@@ -2,6 +2,8 @@
 
 #include "merge.h"
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -9,8 +11,10 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
+#include "change_layers.h"
 #include "random_values.h"
 #include "record_reader.h"
 #include "tests/support/catch.h"
@@ -106,6 +110,70 @@ TEST_CASE("a merge has the newest state of every key, and the tombstones that co
     CheckStore(*oldest, model);
     CHECK(report->records == oldest->records());
     CHECK(report->tombstones == oldest->deleted_keys().size());
+  }
+}
+
+// Reads a random part of all records, changes layers, and fills them. Returns how many of the
+// records that it reads or finds are not as in the model.
+std::size_t UseLayers(SplitMix64& random, SuccinctStore& store, const MergedModel& model) {
+  RecordIndex& index = store.index();
+  ChangeLayers(random, index, random.Below(2) ? index.records_at() : index.places_of());
+  RecordReader reader(index);
+  std::size_t wrong = 0;
+  for (int i = 0; i < 10; ++i) {
+    const auto record = static_cast<std::uint32_t>(random.Below(store.records()));
+    std::string key;
+    store.keys().AppendKey(record, key);
+    const std::string& value = model.at(key).value;
+    wrong += reader.Get(record) != value;
+    const auto attribute = store.schema().Attribute(value, 0);
+    bool found = false;
+    index.Locate(index.Search(0, attribute.value_or("")), [&](std::uint32_t located) {
+      found = found || located == record;
+      return true;
+    });
+    wrong += !found;
+  }
+  return wrong;
+}
+
+// Goal: a merge needs nothing of the layers, so their owner may change them. Method: the thread
+// sanitizer sees each access that both make.
+TEST_CASE("a merge reads a store while its owner adds, fills and deletes layers", "[merge]") {
+  SplitMix64 random(1);
+  const test::TempDirectory directory;
+  const Schema schema = Schema::Make({"a", "b", "c", "d", "e"}, '|').value();
+  LogTable table(schema);
+  MergedModel model;
+  for (int i = 0; i < 500; ++i) {
+    const std::string key = std::to_string(i);
+    std::string value = std::to_string(random.Below(20));
+    for (int a = 1; a < 5; ++a) value += "|" + std::to_string(random.Below(1000));
+    table.Apply({Operation::Kind::kPut, key, {1, 1}, value, 0});
+    model[key] = {.stamp = {1, 1}, .value = value};
+  }
+  const std::vector newer = {std::make_shared<const SuffixStore>(table)};
+  ReclaimDomain domain;
+  const std::string path = directory.path() + "/old";
+  REQUIRE(Merge(nullptr, newer, schema, path, {}).has_value());
+  auto store = SuccinctStore::Open(path, domain);
+  REQUIRE(store.has_value());
+
+  constexpr int kMerges = 5;
+  std::atomic<int> merges = 0;
+  std::jthread merging([&, oldest = static_cast<const SuccinctStore*>(store->get())] {
+    for (; merges < kMerges; ++merges) {
+      (void)Merge(oldest, {}, schema, directory.path() + "/" + std::to_string(merges), {});
+    }
+  });
+  std::size_t wrong = 0;
+  while (merges < kMerges) wrong += UseLayers(random, **store, model);
+  merging.join();
+  CHECK(wrong == 0);
+  for (int merge = 0; merge < kMerges; ++merge) {
+    auto merged = SuccinctStore::Open(directory.path() + "/" + std::to_string(merge), domain);
+    REQUIRE(merged.has_value());
+    CheckStore(**merged, model);
   }
 }
 

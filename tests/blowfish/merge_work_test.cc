@@ -1,11 +1,13 @@
 #include "merge_work.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "layer_ladder.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 
@@ -39,13 +41,33 @@ TEST_CASE("a merge knows from the oldest store how many symbols there will be", 
 
   const auto merged = work.Run({}, nullptr);
   REQUIRE(merged.has_value());
-  CHECK(merged->store->value_bytes() == 1000 * values.front().size());
-  CHECK(merged->store->symbols() == 1000 * 2);
+  CHECK(merged->store->texts().value_bytes() == 1000 * values.front().size());
+  CHECK(merged->store->texts().symbols() == 1000 * 2);
+  CHECK(LayerLadder(merged->store->index()).layers() == 0);
   work.oldest = merged->store;
   work.newer.clear();
   CHECK(work.SymbolsPerByte() == 2.0 / static_cast<double>(values.front().size()));
   CHECK(work.EstimateBytes() ==
         EstimateMergeBytes(1000, 1000 * values.front().size(), work.SymbolsPerByte()));
+}
+
+TEST_CASE("a merge adds as many layers as it was asked for, full", "[merge]") {
+  const Schema schema = Schema::Make({"a", "b", "c"}, '|').value();
+  const test::TempDirectory directory;
+  ReclaimDomain domain;
+  const std::size_t asked = GENERATE(1, 3, 1000);
+  const MergeWork work{.directory = directory.path(),
+                       .name = "first",
+                       .schema = schema,
+                       .newer = {StoreOf(schema, std::vector<std::string>(100, "x|y|z"))},
+                       .layers = asked,
+                       .domain = &domain};
+  const auto merged = work.Run({}, nullptr);
+  REQUIRE(merged.has_value());
+  RecordIndex& index = merged->store->index();
+  CHECK(LayerLadder(index).layers() == std::min<std::size_t>(asked, 4));  // there are no more
+  CHECK_FALSE(index.records_at().filling());
+  CHECK_FALSE(index.places_of().filling());
 }
 
 TEST_CASE("a merge takes memory for symbols, or before that for a sample of the values",

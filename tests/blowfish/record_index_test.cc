@@ -132,7 +132,7 @@ TEST_CASE("layers change no answer, empty, half full, full or gone", "[record_in
   RecordIndex& index = indexed.index();
   for (int step = 0; step < 8; ++step) {
     CAPTURE(step);
-    test::ChangeLayers(random, index, random.Below(2) ? index.records_at() : index.places_of());
+    ChangeLayers(random, index, random.Below(2) ? index.records_at() : index.places_of());
     indexed.CheckSearches(random);
     indexed.CheckAttributes();
     indexed.CheckGets();

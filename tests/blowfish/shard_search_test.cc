@@ -1,7 +1,7 @@
 // Goal: a search in parts finds every key that matched all the time, each once, and no key that
-// never matched, for any changes of the shard between its parts. Method: keys are written at random
-// between the parts, and stores frozen and merged. The model records for each key whether all of
-// its states since the search began match, and whether any did.
+// never matched, for any changes of the shard between its parts. Method: between the parts, keys
+// are written at random, stores frozen and merged, and layers added, filled and deleted. The model
+// records for each key whether all of its states since the search began match, and whether any did.
 
 #include "shard_search.h"
 
@@ -71,6 +71,7 @@ class SearchedShard {
   }
   void DoSomething() {
     WriteSome(random_.Below(40));
+    ChangeLayers();
     switch (random_.Below(6)) {
       case 0:
         opened_.shard().Compact();
@@ -80,6 +81,22 @@ class SearchedShard {
         break;
       default:
         opened_.shard().Poll();
+    }
+  }
+  void ChangeLayers() {
+    Shard& shard = opened_.shard();
+    switch (random_.Below(4)) {
+      case 0:
+        (void)shard.AddLayer();
+        break;
+      case 1:
+        (void)shard.RemoveLayer();
+        break;
+      case 2:
+        if (shard.succinct()) shard.succinct()->index().FillLayers(0, shard.succinct()->records());
+        break;
+      default:
+        break;
     }
   }
   void Compact() {

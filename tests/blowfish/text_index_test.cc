@@ -135,7 +135,7 @@ TEST_CASE("layers of a text change no answer", "[text_index][sequential]") {
   TextIndex& index = indexed.index();
   for (int step = 0; step < 10; ++step) {
     CAPTURE(step);
-    test::ChangeLayers(random, index, random.Below(2) ? index.positions_at() : index.rows_of());
+    ChangeLayers(random, index, random.Below(2) ? index.positions_at() : index.rows_of());
     indexed.CheckSearches(random);
     indexed.CheckExtracts(random);
     indexed.CheckGets();

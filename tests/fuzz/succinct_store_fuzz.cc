@@ -148,7 +148,7 @@ void AskEverything(SuccinctStore& store) {
   for (std::uint64_t i = 0; i < store.deleted_keys().size() && i < kMostRecords; ++i) {
     sink = store.TombstoneOf(i).deleted_at_ms;
   }
-  if (store.symbols() > kMostSteps) return;
+  if (store.texts().symbols() > kMostSteps) return;
   try {
     ReadRecords(store);
     LayerLadder ladder(store.index());

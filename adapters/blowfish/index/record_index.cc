@@ -18,26 +18,15 @@ SampleShape ShapeOf(std::uint32_t records, std::size_t attributes) {
           .columns = static_cast<std::uint32_t>(attributes) + 1};
 }
 
-// Each symbol prints its text in each of its rows.
-std::uint64_t ValueBytes(const SelfIndex& index, const TokenAlphabet& alphabet) {
-  std::uint64_t bytes = 0;
-  for (std::uint32_t s = 0; s < alphabet.symbols(); ++s) {
-    bytes += index.RowsOf(s, s + 1).size() * alphabet.Print(static_cast<Symbol>(s)).size();
-  }
-  return bytes;
-}
-
 }  // namespace
 
 RecordIndex::RecordIndex(SelfIndex index, TokenAlphabet alphabet, ReclaimDomain& domain)
-    : index_(index),
-      alphabet_(alphabet),
-      speller_(alphabet_),
-      anchors_(index_, alphabet_),
-      value_bytes_(ValueBytes(index_, alphabet_)),
+    : texts_(index, alphabet),
+      speller_(alphabet),
+      anchors_(index, alphabet),
       domain_(domain),
-      records_at_(ShapeOf(index_.records(), alphabet_.attributes()), domain),
-      places_of_(ShapeOf(index_.records(), alphabet_.attributes()), domain) {}
+      records_at_(ShapeOf(records(), attributes()), domain),
+      places_of_(ShapeOf(records(), attributes()), domain) {}
 
 void RecordIndex::FillLayers(std::uint32_t first, std::uint32_t last) {
   // In parts, for who waits for memory that is deleted meanwhile.
@@ -68,7 +57,7 @@ RecordIndex::Column::Column(const RecordIndex& index, RowRange rows)
   if (index.records_at_.filling()) return;  // RecordAt is to see every step.
   const auto goes_on = [&] {
     return ordinal_ > 0 && !index.records_at_.full(ordinal_) &&
-           index.alphabet_.attribute(index.anchors_.AttributeOf(ordinal_)).one_each();
+           index.alphabet().attribute(index.anchors_.AttributeOf(ordinal_)).one_each();
   };
   for (; goes_on(); --ordinal_) ++steps_;
 }
@@ -83,9 +72,9 @@ void RecordIndex::Column::March() {
     for (Psi::Cursor& cursor : cursors) cursor.next = row++;
     return;
   }
-  const Psi& psi = index_.index_.psi();
+  const Psi& psi = index_.self_index().psi();
   psi.StepBlock(row, cursors);
-  const Row highest = index_.index_.rows() - 1;
+  const Row highest = index_.self_index().rows() - 1;
   for (std::uint32_t step = 1; step < steps_; ++step) {
     for (Psi::Cursor& cursor : cursors) {
       cursor.row = std::min(cursor.next, highest);  // A Psi that is wrong may go beyond.
@@ -105,7 +94,7 @@ std::span<const std::uint32_t> RecordIndex::Column::TakeRecords() {
   const auto records = std::span(records_).first(rows.size());
   if (ordinal_ == 0) {
     std::ranges::transform(rows, records.begin(), [&](const Psi::Cursor& cursor) {
-      return index_.index_.EndedRecord(cursor.next);
+      return index_.self_index().EndedRecord(cursor.next);
     });
   } else {
     // Places, and then the records there.
@@ -121,7 +110,7 @@ std::span<const std::uint32_t> RecordIndex::Column::TakeRecords() {
 }
 
 std::optional<std::uint32_t> RecordIndex::RecordAt(Row row, Passed& passed) const {
-  if (index_.IsEnd(row)) return index_.EndedRecord(row);
+  if (self_index().IsEnd(row)) return self_index().EndedRecord(row);
   const Anchors::Anchor anchor = anchors_.At(row);
   if (anchor.ordinal == 0) return std::nullopt;
   if (const auto record = records_at_.Find(IndexAt(anchor))) {
@@ -135,7 +124,7 @@ bool RecordIndex::GetAttribute(std::uint32_t record, std::size_t attribute, Text
   const ReclaimDomain::Guard guard(domain_);
   // From the nearest anchor before it that is known.
   const std::uint32_t wanted = anchors_.OrdinalOf(attribute);
-  Row row = index_.Start(record);
+  Row row = self_index().Start(record);
   for (std::uint32_t ordinal = wanted; ordinal < anchors_.attributes(); ++ordinal) {
     if (const auto place = places_of_.Find(places_of_.shape().Index(record, ordinal))) {
       row = anchors_.RowOf({ordinal, static_cast<Row>(*place)});
@@ -144,19 +133,19 @@ bool RecordIndex::GetAttribute(std::uint32_t record, std::size_t attribute, Text
   }
   bool reading = false;
   const std::size_t before = value.size();
-  for (std::uint64_t steps = 0; !index_.IsEnd(row) && steps <= index_.rows(); ++steps) {
-    if (value.size() - before > value_bytes_) break;
+  for (std::uint64_t steps = 0; !self_index().IsEnd(row) && steps <= self_index().rows(); ++steps) {
+    if (value.size() - before > value_bytes()) break;
     const Anchors::Anchor anchor = anchors_.At(row);
     if (reading && anchor.ordinal != 0) break;
-    const Psi::Cursor cursor = index_.psi().At(row);
+    const Psi::Cursor cursor = self_index().psi().At(row);
     if (anchor.ordinal != 0) Tell(anchor, record);
     if (anchor.ordinal == wanted) {
-      const TokenAlphabet::Attribute& a = alphabet_.attribute(attribute);
+      const TokenAlphabet::Attribute& a = alphabet().attribute(attribute);
       if (a.lacking && cursor.symbol == a.first) return false;
-      value.Append(alphabet_.Piece(attribute, cursor.symbol));
+      value.Append(alphabet().Piece(attribute, cursor.symbol));
       reading = true;
     } else if (reading) {
-      Print(cursor.symbol, value);
+      texts_.Print(cursor.symbol, value);
     }
     row = cursor.next;
   }
@@ -166,15 +155,15 @@ bool RecordIndex::GetAttribute(std::uint32_t record, std::size_t attribute, Text
 RowRange RecordIndex::Search(std::size_t attribute, std::string_view value) const {
   const auto symbols = speller_.Spell(attribute, value);
   if (!symbols) return {};
-  const TokenAlphabet::Attribute& a = alphabet_.attribute(attribute);
-  if (a.one_each()) return index_.RowsOf(symbols->front(), symbols->front() + 1U);
-  for (const Symbol symbol : *symbols) index_.Prefetch(symbol);
+  const TokenAlphabet::Attribute& a = alphabet().attribute(attribute);
+  if (a.one_each()) return self_index().RowsOf(symbols->front(), symbols->front() + 1U);
+  for (const Symbol symbol : *symbols) self_index().Prefetch(symbol);
   // The symbols after the value: the next attribute, or the end of the record. Without them "1"
   // would be found in "10".
   const std::uint32_t ordinal = anchors_.OrdinalOf(attribute);
-  RowRange rows = ordinal == 1 ? index_.Ends() : anchors_.RowsOf(ordinal - 1);
+  RowRange rows = ordinal == 1 ? self_index().Ends() : anchors_.RowsOf(ordinal - 1);
   for (auto symbol = symbols->rbegin(); symbol != symbols->rend() && !rows.empty(); ++symbol) {
-    rows = index_.Precede(*symbol, rows);
+    rows = self_index().Precede(*symbol, rows);
   }
   return rows;
 }
@@ -183,10 +172,10 @@ std::vector<RowRange> RecordIndex::SearchPrefix(std::size_t attribute,
                                                 std::string_view prefix) const {
   std::vector<RowRange> found;
   for (const Speller::Beginning& beginning : speller_.SpellPrefix(attribute, prefix)) {
-    RowRange rows = index_.RowsOf(beginning.last.first, beginning.last.last);
+    RowRange rows = self_index().RowsOf(beginning.last.first, beginning.last.last);
     const auto& symbols = beginning.symbols;
     for (auto symbol = symbols.rbegin(); symbol != symbols.rend() && !rows.empty(); ++symbol) {
-      rows = index_.Precede(*symbol, rows);
+      rows = self_index().Precede(*symbol, rows);
     }
     if (!rows.empty()) found.push_back(rows);
   }

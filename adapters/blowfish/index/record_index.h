@@ -14,6 +14,7 @@
 #include "layered_sampled_array.h"
 #include "lock_step.h"
 #include "reclaim.h"
+#include "record_texts.h"
 #include "schema.h"
 #include "self_index.h"
 #include "speller.h"
@@ -50,11 +51,11 @@ class RecordIndex {
  public:
   RecordIndex(SelfIndex index, TokenAlphabet alphabet, ReclaimDomain& domain);
 
-  [[nodiscard]] std::uint32_t records() const { return index_.records(); }
-  [[nodiscard]] std::size_t attributes() const { return alphabet_.attributes(); }
-  /// Bytes of the values of all records.
-  [[nodiscard]] std::uint64_t value_bytes() const { return value_bytes_; }
-  [[nodiscard]] std::uint64_t symbols() const { return index_.rows(); }
+  /// The part without layers, which any thread may read.
+  [[nodiscard]] const RecordTexts& texts() const { return texts_; }
+  [[nodiscard]] std::uint32_t records() const { return texts_.records(); }
+  [[nodiscard]] std::size_t attributes() const { return alphabet().attributes(); }
+  [[nodiscard]] std::uint64_t value_bytes() const { return texts_.value_bytes(); }
   /// Memory beside what it was given, and the layers.
   [[nodiscard]] std::size_t table_bytes() const { return speller_.bytes(); }
 
@@ -104,6 +105,9 @@ class RecordIndex {
     std::size_t size_ = 0;
   };
 
+  [[nodiscard]] const SelfIndex& self_index() const { return texts_.index(); }
+  [[nodiscard]] const TokenAlphabet& alphabet() const { return texts_.alphabet(); }
+
   // With a wrong Psi there are records and places beyond the last. Two walks may also fill an entry
   // with different numbers, so that it changes.
   [[nodiscard]] std::uint32_t Known(std::uint64_t record) const {
@@ -111,14 +115,6 @@ class RecordIndex {
   }
   [[nodiscard]] std::uint64_t IndexAt(Anchors::Anchor anchor) const {
     return records_at_.shape().Index(anchor.place, anchor.ordinal);
-  }
-  void Print(Symbol symbol, TextBuffer& value) const {
-    const TokenAlphabet::Text& text = alphabet_.text(symbol);
-    if (text.size != TokenAlphabet::Text::kLong) {
-      value.AppendShort(text.bytes, text.size);
-    } else {
-      value.Append(alphabet_.Print(symbol));
-    }
   }
   // Returns true if a layer lacks entries.
   [[nodiscard]] bool Learns() const { return records_at_.filling() || places_of_.filling(); }
@@ -190,11 +186,9 @@ class RecordIndex {
   // The record of a row, if it is known without a walk.
   [[nodiscard]] std::optional<std::uint32_t> RecordAt(Row row, Passed& passed) const;
 
-  SelfIndex index_;
-  TokenAlphabet alphabet_;
+  RecordTexts texts_;
   Speller speller_;
   Anchors anchors_;
-  std::uint64_t value_bytes_;
   ReclaimDomain& domain_;
   LayeredSampledArray records_at_;
   LayeredSampledArray places_of_;
@@ -257,7 +251,7 @@ void RecordIndex::LocateSpans(RowRange rows, Visit visit) {
     more = visit_one(*record);
     return false;
   };
-  WalkInLockStep(index_.psi(), begin, walk);
+  WalkInLockStep(self_index().psi(), begin, walk);
 }
 
 }  // namespace stout::blowfish

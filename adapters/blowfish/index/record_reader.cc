@@ -3,7 +3,7 @@
 namespace stout::blowfish {
 
 std::size_t RecordReader::FindBegins(std::uint32_t record, Begins& begins) const {
-  begins[0] = index_.index_.Start(record);
+  begins[0] = index_.self_index().Start(record);
   std::size_t walks = 1;
   const LayeredSampledArray& places = index_.places_of_;
   const std::uint32_t distance = places.finest();
@@ -22,26 +22,29 @@ std::size_t RecordReader::FindBegins(std::uint32_t record, Begins& begins) const
 std::string_view RecordReader::Get(std::uint32_t record) {
   const ReclaimDomain::Guard guard(index_.domain_);
   Teller teller(index_);
+  std::array<TextBuffer, kWalks>& texts = reader_.buffers();
   Begins begins;
   const std::size_t walks = FindBegins(record, begins);
   std::size_t next = 0;
   const auto begin = [&](std::size_t lane) -> std::optional<Row> {
     if (next == walks) return std::nullopt;
-    texts_[lane].Clear();
+    texts[lane].Clear();
     return begins[next++];
   };
   // A walk is in the lane of its number, for there are as many lanes. It ends where the next
   // begins.
   const auto end = [&](std::size_t lane) {
-    return lane + 1 < walks ? begins[lane + 1] : index_.index_.rows() + record;
+    return lane + 1 < walks ? begins[lane + 1] : index_.self_index().rows() + record;
   };
-  WalkInLockStep(index_.index_.psi(), begin, [&](std::size_t lane, const Psi::Cursor& cursor) {
-    Read(record, cursor, teller, texts_[lane]);
-    return cursor.next != end(lane) && !index_.index_.IsEnd(cursor.next);
-  });
+  WalkInLockStep(index_.self_index().psi(), begin,
+                 [&](std::size_t lane, const Psi::Cursor& cursor) {
+                   index_.texts().Print(cursor.symbol, texts[lane]);
+                   teller.Pass(cursor.row, record);
+                   return cursor.next != end(lane) && !index_.self_index().IsEnd(cursor.next);
+                 });
   teller.Finish();
-  for (std::size_t lane = 1; lane < walks; ++lane) texts_[0].Append(texts_[lane].view());
-  return texts_[0].view();
+  for (std::size_t lane = 1; lane < walks; ++lane) texts[0].Append(texts[lane].view());
+  return texts[0].view();
 }
 
 }  // namespace stout::blowfish

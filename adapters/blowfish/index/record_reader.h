@@ -3,13 +3,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 
 #include "lock_step.h"
 #include "record_index.h"
-#include "text_buffer.h"
+#include "record_texts.h"
 
 namespace stout::blowfish {
 
@@ -22,9 +21,7 @@ namespace stout::blowfish {
 /// Owner: the index outlives it.   Threads: one at a time; others have readers of their own.
 class RecordReader {
  public:
-  explicit RecordReader(RecordIndex& index) : index_(index) {
-    for (TextBuffer& text : texts_) text = TextBuffer(index.value_bytes());
-  }
+  explicit RecordReader(RecordIndex& index) : index_(index), reader_(index.texts()) {}
 
   /// The value of a record, until the next call.
   [[nodiscard]] std::string_view Get(std::uint32_t record);
@@ -71,36 +68,15 @@ class RecordReader {
     std::size_t size_ = 0;
   };
 
-  void Read(std::uint32_t record, const Psi::Cursor& cursor, Teller& teller, TextBuffer& text) {
-    index_.Print(cursor.symbol, text);
-    teller.Pass(cursor.row, record);
-  }
-
   RecordIndex& index_;
-  std::array<TextBuffer, kWalks> texts_;
+  RecordTexts::Reader reader_;
 };
 
 template <typename Visit>
 void RecordReader::GetAll(std::span<const std::uint32_t> records, Visit visit) {
   const ReclaimDomain::Guard guard(index_.domain_);
-  const SelfIndex& text = index_.index_;
   Teller teller(index_);
-  std::array<std::size_t, kWalks> reading;
-  std::size_t next = 0;
-  const auto begin = [&](std::size_t lane) -> std::optional<Row> {
-    if (next == records.size()) return std::nullopt;
-    reading[lane] = next++;
-    texts_[lane].Clear();
-    if (next + kWalks < records.size()) text.PrefetchStart(records[next + kWalks]);
-    return text.Start(records[reading[lane]]);
-  };
-  WalkInLockStep(text.psi(), begin, [&](std::size_t lane, const Psi::Cursor& cursor) {
-    const std::size_t i = reading[lane];
-    Read(records[i], cursor, teller, texts_[lane]);
-    if (!text.IsEnd(cursor.next)) return true;
-    visit(i, texts_[lane].view());
-    return false;
-  });
+  reader_.GetAll(records, visit, [&](Row row, std::uint32_t record) { teller.Pass(row, record); });
   teller.Finish();
 }
 

@@ -145,7 +145,7 @@ bool ShardWorker::FillSome() {
   }
   if (filled_through_ == store->records()) return false;
   const std::uint64_t in_bytes =
-      kFillBytes * store->records() / std::max<std::uint64_t>(store->value_bytes(), 1);
+      kFillBytes * store->records() / std::max<std::uint64_t>(store->texts().value_bytes(), 1);
   const auto step =
       static_cast<std::uint32_t>(std::clamp<std::uint64_t>(in_bytes, 1, kFillRecords));
   const std::uint32_t last = std::min(filled_through_ + step, store->records());

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "record_reader.h"
+#include "record_texts.h"
 
 namespace stout::blowfish {
 namespace {
@@ -54,8 +54,8 @@ class SuffixSource final : public Source {
 // Records are read many at a time, which is ten times as fast.
 class SuccinctSource final : public Source {
  public:
-  explicit SuccinctSource(SuccinctStore& store)
-      : Source(store.records()), store_(store), reader_(store.index()) {
+  explicit SuccinctSource(const SuccinctStore& store)
+      : Source(store.records()), store_(store), reader_(store.texts()) {
     Show();
   }
 
@@ -75,8 +75,8 @@ class SuccinctSource final : public Source {
     reader_.GetAll(records, [&](std::size_t i, std::string_view value) { values_[i] = value; });
   }
 
-  SuccinctStore& store_;
-  RecordReader reader_;
+  const SuccinctStore& store_;
+  RecordTexts::Reader reader_;
   std::string key_;
   std::vector<std::string> values_{kChunk};
 };
@@ -104,7 +104,7 @@ class TombstoneSource final : public Source {
 
 }  // namespace
 
-Result<MergeReport> Merge(SuccinctStore* oldest,
+Result<MergeReport> Merge(const SuccinctStore* oldest,
                           std::span<const std::shared_ptr<const SuffixStore>> newer,
                           const Schema& schema, const std::string& path,
                           const MergeOptions& options, Diagnostics* diagnostics) {

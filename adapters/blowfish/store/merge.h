@@ -36,10 +36,11 @@ struct MergeOptions {
 ///
 /// `newer`: from the oldest to the newest; `oldest` is older than all of them, and may be null.
 /// Cost: one pass over all of them, and building the index.
-/// Threads: none of its own; the stores may be queried meanwhile.
-/// Errors: SuccinctStoreWriter's: kTooLarge as soon as that is plain. kTransient, too, if it was
-/// asked to stop. There is no file then, unless an older one had its name.
-[[nodiscard]] Result<MergeReport> Merge(SuccinctStore* oldest,
+/// Threads: none of its own. Owners may query the stores meanwhile, and change their layers: a
+/// merge reads no layers. Errors: SuccinctStoreWriter's: kTooLarge as soon as that is plain.
+/// kTransient, too, if it was asked to stop. There is no file then, unless an older one had its
+/// name.
+[[nodiscard]] Result<MergeReport> Merge(const SuccinctStore* oldest,
                                         std::span<const std::shared_ptr<const SuffixStore>> newer,
                                         const Schema& schema, const std::string& path,
                                         const MergeOptions& options,

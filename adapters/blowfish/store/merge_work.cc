@@ -15,8 +15,8 @@ namespace {
 /// A stop may take a tenth of a second.
 constexpr std::uint32_t kFillAtOnce = 1 << 14;
 
-void CopyLayers(SuccinctStore& from, SuccinctStore& to, const std::stop_token& stop) {
-  const std::size_t layers = LayerLadder(from.index()).layers();
+// Nobody else has the store yet.
+void AddFullLayers(SuccinctStore& to, std::size_t layers, const std::stop_token& stop) {
   LayerLadder ladder(to.index());
   while (ladder.layers() < layers && ladder.Add()) {
   }
@@ -56,13 +56,14 @@ std::uint64_t EstimateMergeBytes(std::uint64_t records, std::uint64_t value_byte
 }
 
 double MergeWork::SymbolsPerByte() const {
-  if (!oldest || oldest->value_bytes() == 0) return 1;
-  return static_cast<double>(oldest->symbols()) / static_cast<double>(oldest->value_bytes());
+  if (!oldest || oldest->texts().value_bytes() == 0) return 1;
+  const RecordTexts& texts = oldest->texts();
+  return static_cast<double>(texts.symbols()) / static_cast<double>(texts.value_bytes());
 }
 
 std::uint64_t MergeWork::EstimateBytes() const {
   std::uint64_t records = oldest ? oldest->records() : 0;
-  std::uint64_t bytes = oldest ? oldest->value_bytes() : 0;
+  std::uint64_t bytes = oldest ? oldest->texts().value_bytes() : 0;
   for (const auto& store : newer) {
     records += store->size();
     bytes += store->text_bytes();
@@ -79,7 +80,7 @@ Result<MergedStore> MergeWork::Run(const std::stop_token& stop, Diagnostics* dia
   auto opened = SuccinctStore::Open(path, *domain, Verify::kHeader, diagnostics);
   if (!opened) return opened.error();
   MergedStore result{std::move(*opened), name, *merged};
-  if (oldest) CopyLayers(*oldest, *result.store, stop);
+  AddFullLayers(*result.store, layers, stop);
   if (stop.stop_requested()) return FailStopped(path, diagnostics);
   file.Keep();
   return result;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <stop_token>
@@ -29,8 +30,8 @@ struct MergedStore {
 [[nodiscard]] std::uint64_t EstimateMergeBytes(std::uint64_t records, std::uint64_t value_bytes,
                                                double symbols_per_byte);
 
-/// A merge as a shard runs it in the background. It returns the file, and an open store of it that
-/// has as many layers as the old one. They are full, so that queries are as fast as before.
+/// A merge as a shard runs it in the background. It returns the file, and an open store of it with
+/// `layers` layers. They are full, so that queries are as fast as before.
 ///
 /// Cost: that of Merge(), and one more pass over the records if there are layers. As long as the
 /// old store lives, the layers exist twice.
@@ -39,8 +40,9 @@ struct MergeWork {
   std::string directory;
   std::string name;  ///< name of the new file, which no other file has
   Schema schema;
-  std::shared_ptr<SuccinctStore> oldest;                  ///< May be null.
+  std::shared_ptr<const SuccinctStore> oldest;            ///< May be null.
   std::vector<std::shared_ptr<const SuffixStore>> newer;  ///< The oldest first.
+  std::size_t layers = 0;                                 ///< of the new store; see LayerLadder
   std::uint64_t forget_before_ms = 0;
   std::uint64_t max_value_bytes = kMaxValueBytes;
   ReclaimDomain* domain = nullptr;

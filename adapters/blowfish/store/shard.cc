@@ -387,6 +387,7 @@ Shard::Work Shard::Merge() const {
                  .schema = manifest_.schema,
                  .oldest = succinct_,
                  .newer = suffixes_,
+                 .layers = layers(),
                  // Keys that were deleted since the freeze are not in there, so they cannot be
                  // forgotten.
                  .forget_before_ms = std::min(now - std::min(now, life), frozen_at_ms_),

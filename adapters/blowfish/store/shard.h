@@ -206,7 +206,7 @@ class Shard {
   [[nodiscard]] bool full() const { return compaction_.full(); }
 
   /// See LayerLadder; all 0 or false while there is no SuccinctStore. A merge keeps the number.
-  /// To fill a layer at once, a thread holds succinct() and calls its index's FillLayers().
+  /// To fill a layer at once, call FillLayers() of the index of succinct().
   /// @{
   [[nodiscard]] std::size_t layers() const { return OnLadder(&LayerLadder::layers); }
   [[nodiscard]] std::uint64_t layer_bytes() const { return OnLadder(&LayerLadder::bytes); }
@@ -324,7 +324,7 @@ class Shard {
   std::size_t merged_seen_ = 0;
   std::size_t merged_after_ = 0;
   // Stores that the last merge has made useless, for the background to free.
-  std::shared_ptr<SuccinctStore> old_succinct_;
+  std::shared_ptr<const SuccinctStore> old_succinct_;
   std::vector<std::shared_ptr<const SuffixStore>> old_suffixes_;
 
   // Shared with the background.

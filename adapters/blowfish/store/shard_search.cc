@@ -189,7 +189,7 @@ std::uint64_t ShardSearch::FindRows() {
 // The way to an attribute, and to the end of a record, is as long as the record, if layers do not
 // make it shorter.
 std::size_t ShardSearch::BytesOfRecord() const {
-  return 1 + stores_.succinct->value_bytes() / stores_.succinct->records();
+  return 1 + stores_.succinct->texts().value_bytes() / stores_.succinct->records();
 }
 
 // The index has one row for each record whose attribute matches: so a hidden record is among the

@@ -89,12 +89,12 @@ SuccinctStore::SuccinctStore(IndexFile file, Schema schema, const Parts& parts,
       deleted_keys_(parts.deleted_keys),
       deleted_stamps_(parts.deleted_stamps),
       deleted_times_(parts.deleted_times),
-      texts_(kMaxSymbols * sizeof(TokenAlphabet::Text) / sizeof(std::uint64_t)),
+      symbol_texts_(kMaxSymbols * sizeof(TokenAlphabet::Text) / sizeof(std::uint64_t)),
       index_(parts.index.View(), Alphabet(parts), domain) {}
 
 // The texts of the file, and empty ones, so that any symbol in Psi has a text.
 TokenAlphabet SuccinctStore::Alphabet(const Parts& parts) {
-  auto* const texts = reinterpret_cast<TokenAlphabet::Text*>(texts_.data());
+  auto* const texts = reinterpret_cast<TokenAlphabet::Text*>(symbol_texts_.data());
   std::ranges::copy(parts.texts, texts);
   return {parts.attributes, std::span<const TokenAlphabet::Text>(texts, kMaxSymbols),
           parts.long_texts};
@@ -111,13 +111,13 @@ Result<std::unique_ptr<SuccinctStore>> SuccinctStore::Open(const std::string& pa
   Parts parts;
   if (!schema || !parts.Read(*file, *schema)) return FailMisfit(path, diagnostics);
   std::unique_ptr<SuccinctStore> store(new SuccinctStore(std::move(*file), *schema, parts, domain));
-  if (!FitsIndex(store->value_bytes(), store->records(), schema->size())) {
+  if (!FitsIndex(store->texts().value_bytes(), store->records(), schema->size())) {
     return FailMisfit(path, diagnostics);
   }
   return store;
 }
 
-std::vector<Space> SuccinctStore::SpaceByPart() const {
+std::vector<Space> SuccinctStore::SpaceByPart() {
   std::vector<Space> space = SpaceOf(file_);
   space.push_back({"table of texts", index_.table_bytes()});
   space.push_back({"layers of records", index_.records_at().bytes()});

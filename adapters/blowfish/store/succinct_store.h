@@ -34,7 +34,9 @@ struct Tombstone {
 /// Records are numbered in the byte order of their keys, and so are the tombstones that the file
 /// keeps beside them.
 ///
-/// Owner: `domain` outlives it.   Threads: any, for everything.
+/// Owner: `domain` outlives it.
+/// Threads: any for const members, which neither read nor change layers: so other threads have a
+///   const view. All other members belong to one thread, the owner's.
 /// Paper: BlowFish (NSDI'16) Section 2, after Succinct (NSDI'15) Section 4.
 class SuccinctStore {
  public:
@@ -55,6 +57,8 @@ class SuccinctStore {
   [[nodiscard]] std::uint32_t records() const { return index_.records(); }
   [[nodiscard]] const KeyDirectory& keys() const { return keys_; }
   [[nodiscard]] Stamp StampOf(std::uint32_t record) const { return stamps_[record]; }
+  /// The values of all records, without layers.
+  [[nodiscard]] const RecordTexts& texts() const { return index_.texts(); }
   [[nodiscard]] RecordIndex& index() { return index_; }
 
   [[nodiscard]] const KeyDirectory& deleted_keys() const { return deleted_keys_; }
@@ -62,14 +66,9 @@ class SuccinctStore {
     return {deleted_stamps_[deleted], deleted_times_[deleted]};
   }
 
-  /// Totals over all records: of their values, and of the symbols that the index has for them. @{
-  [[nodiscard]] std::uint64_t value_bytes() const { return index_.value_bytes(); }
-  [[nodiscard]] std::uint64_t symbols() const { return index_.symbols(); }
-  /// @}
-
   [[nodiscard]] std::uint64_t file_bytes() const { return file_.bytes(); }
   /// Space of the file, by part, of the table of texts, and of the layers.
-  [[nodiscard]] std::vector<Space> SpaceByPart() const;
+  [[nodiscard]] std::vector<Space> SpaceByPart();
 
  private:
   struct Parts;
@@ -84,7 +83,7 @@ class SuccinctStore {
   KeyDirectory deleted_keys_;
   StampColumn deleted_stamps_;
   std::span<const std::uint64_t> deleted_times_;
-  ZeroedWords texts_;  // of all symbols that a Psi could have
+  ZeroedWords symbol_texts_;  // of all symbols that a Psi could have
   RecordIndex index_;
 };
 
