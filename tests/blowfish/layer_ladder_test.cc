@@ -16,12 +16,10 @@ namespace {
 // Records of this number of attributes, each a number.
 struct Indexed {
   RecordIndexParts parts;
-  ReclaimDomain domain;
   RecordIndex index;
 
   Indexed(std::size_t attributes, std::uint32_t records)
-      : parts(Build(attributes, records)),
-        index(parts.index.View(), parts.tokens.alphabet(), domain) {}
+      : parts(Build(attributes, records)), index(parts.index.View(), parts.tokens.alphabet()) {}
 
   static RecordIndexParts Build(std::size_t attributes, std::uint32_t records) {
     std::vector<std::string> names;

@@ -2,14 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <ostream>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "stout/core/random.h"
@@ -30,8 +27,6 @@ std::ostream& operator<<(std::ostream& out, const LayerInfo& layer) {
 }
 
 namespace {
-
-using Guard = ReclaimDomain::Guard;
 
 // The unsampled array.
 std::uint64_t ValueOf(std::uint64_t index, int width) {
@@ -130,13 +125,11 @@ void FillLayer(LayeredSampledArray& array, std::uint32_t distance) {
 TEST_CASE("the array of the paper's Figure 4", "[lsa]") {
   constexpr std::array<std::uint64_t, 16> kValues = {9,  11, 15, 2, 3,  1, 0, 6,
                                                      12, 13, 8,  7, 14, 4, 5, 10};
-  ReclaimDomain domain;
-  LayeredSampledArray array({.size = 16, .width = 4, .coarsest_exponent = 3, .columns = 8}, domain);
+  LayeredSampledArray array({.size = 16, .width = 4, .coarsest_exponent = 3, .columns = 8});
   CHECK(array.finest() == 0);
   CHECK_FALSE(array.Remove());
   for (int layers = 0; layers < 3; ++layers) CHECK(array.Add());
   CHECK(array.finest() == 2);
-  const Guard guard(domain);
   for (std::uint64_t index = 0; index < 16; ++index) {
     CHECK(array.Wants(index) == (index % 2 == 0));
     CHECK(array.Fill(index, kValues[index]) == (index % 2 == 0));
@@ -178,11 +171,9 @@ TEST_CASE("shapes that cannot be are not valid", "[lsa]") {
 
 // All layers are added, filled one after the other and removed; what is wrong, or "".
 std::string BuildUpAndDown(const SampleShape& shape) {
-  ReclaimDomain domain;
-  LayeredSampledArray array(shape, domain);
+  LayeredSampledArray array(shape);
   Model model(shape);
   const auto compare = [&]() -> std::string {
-    const Guard guard(domain);
     if (array.finest() != model.finest()) return "finest";
     if (WithoutBytes(array.Layers()) != model.Layers()) return "layers";
     for (std::uint64_t index = 0; index < shape.size; ++index) {
@@ -191,15 +182,12 @@ std::string BuildUpAndDown(const SampleShape& shape) {
       if (array.Find(index) != model.Find(index)) return "find " + std::to_string(index);
       if (array.Wants(index)) return "wants " + std::to_string(index);
     }
-    return domain.pending() == 0 ? "" : "pending";
+    return "";
   };
   std::string wrong = compare();
   while (wrong.empty() && model.Add()) {
     if (!array.Add()) return "not added";
-    {
-      const Guard guard(domain);
-      FillLayer(array, array.finest());
-    }
+    FillLayer(array, array.finest());
     for (std::uint64_t index = 0; index < shape.size; ++index) {
       if (model.Occurs(index)) model.Fill(index, ValueOf(index, shape.width));
     }
@@ -214,7 +202,7 @@ std::string BuildUpAndDown(const SampleShape& shape) {
   return wrong;
 }
 
-TEST_CASE("every small shape builds up and down", "[lsa]") {
+TEST_CASE("every small shape builds up and down", "[lsa][sequential]") {
   for (std::uint64_t size = 0; size <= 18; ++size) {
     for (int exponent = 0; exponent <= 3; ++exponent) {
       for (std::uint32_t columns = 1; columns <= 1U << exponent; ++columns) {
@@ -256,55 +244,49 @@ std::uint64_t RandomIndex(SplitMix64& random, const SampleShape& shape) {
   }
 }
 
-// Checks that a random part of a random column unpacks exactly if all of the column is there, and
-// unpacks correctly.
+// Returns true if all of a column is there.
+bool IsFull(const Model& model, const SampleShape& shape, std::uint32_t ordinal) {
+  for (std::uint64_t index = ordinal; index < shape.size; index += shape.coarsest()) {
+    if (!model.Find(index)) return false;
+  }
+  return true;
+}
+
+// Checks that a random part of a random column unpacks, and random entries of it are gathered,
+// exactly if all of the column is there, and correctly. Their values are of 32 bits at most.
 bool UnpacksAsInTheModel(SplitMix64& random, const LayeredSampledArray& array, const Model& model) {
   const SampleShape& shape = array.shape();
-  const std::uint32_t ordinal = shape.Ordinal(RandomIndex(random, shape));
-  bool full = true;
-  std::vector<std::uint64_t> expected;
-  for (std::uint64_t index = ordinal; index < shape.size; index += shape.coarsest()) {
-    const auto value = model.Find(index);
-    if (!value) full = false;
-    expected.push_back(value.value_or(0));
-  }
-  const auto first = static_cast<std::ptrdiff_t>(random.Below(expected.size()));
-  expected.erase(expected.begin(), expected.begin() + first);
-  expected.resize(1 + random.Below(expected.size()));
-  std::vector<std::uint64_t> out(expected.size());
-  if (array.Unpack(ordinal, first, out) != full) return false;
-  return !full || out == expected;
-}
-
-// Likewise of random entries of a column, where their values are of 32 bits at most.
-bool GathersAsInTheModel(SplitMix64& random, const LayeredSampledArray& array, const Model& model) {
-  const SampleShape& shape = array.shape();
+  const std::uint64_t first = RandomIndex(random, shape);
+  const std::uint32_t ordinal = shape.Ordinal(first);
+  const bool full = IsFull(model, shape, ordinal);
+  if (array.full(ordinal) != full) return false;
   if (shape.width > 32) return true;
-  const std::uint32_t ordinal = shape.Ordinal(RandomIndex(random, shape));
-  bool full = true;
-  for (std::uint64_t index = ordinal; index < shape.size; index += shape.coarsest())
-    full = full && model.Find(index);
+  const auto value = [&](std::uint64_t offset) {
+    return static_cast<std::uint32_t>(*model.Find(shape.Index(offset, ordinal)));
+  };
+  const std::uint64_t offset = shape.Offset(first);
+  std::vector<std::uint32_t> out(1 + random.Below(shape.Entries(ordinal) - offset), 7);
+  std::vector<std::uint32_t> expected = out;
+  for (std::size_t i = 0; full && i < out.size(); ++i) expected[i] = value(offset + i);
+  if (array.Unpack(ordinal, offset, out) != full || out != expected) return false;
+
   std::vector<std::uint32_t> numbers(random.Below(10));
-  std::vector<std::uint32_t> expected;
   for (std::uint32_t& number : numbers) {
     number = static_cast<std::uint32_t>(random.Below(shape.Entries(ordinal)));
-    const auto value = model.Find(shape.Index(number, ordinal));
-    expected.push_back(full ? static_cast<std::uint32_t>(*value) : number);
   }
-  return array.full(ordinal) == full && array.Gather(ordinal, numbers) == full &&
-         numbers == expected;
+  expected = numbers;
+  for (std::size_t i = 0; full && i < numbers.size(); ++i) expected[i] = value(numbers[i]);
+  return array.Gather(ordinal, numbers) == full && numbers == expected;
 }
 
-TEST_CASE("a layered sampled array does what its model does", "[lsa]") {
+TEST_CASE("a layered sampled array does what its model does", "[lsa][sequential]") {
   const auto seed = GENERATE(take(100, random<std::uint64_t>(0, UINT64_MAX)));
   SplitMix64 random(seed);
   const SampleShape shape = RandomShape(random);
   CAPTURE(seed, shape);
-  ReclaimDomain domain;
-  LayeredSampledArray array(shape, domain);
+  LayeredSampledArray array(shape);
   Model model(shape);
   for (int step = 0; step < 500; ++step) {
-    const Guard guard(domain);
     const std::uint64_t index = RandomIndex(random, shape);
     const std::uint64_t value = ValueOf(index, shape.width);
     switch (random.Below(40)) {
@@ -342,7 +324,6 @@ TEST_CASE("a layered sampled array does what its model does", "[lsa]") {
       case 5:
       case 6:
         REQUIRE(UnpacksAsInTheModel(random, array, model));
-        REQUIRE(GathersAsInTheModel(random, array, model));
         break;
       default:
         array.Prefetch(index);
@@ -352,57 +333,42 @@ TEST_CASE("a layered sampled array does what its model does", "[lsa]") {
     }
     REQUIRE(array.finest() == model.finest());
   }
-  CHECK(domain.pending() == 0);
-  const Guard guard(domain);
   for (std::uint64_t index = 0; index < shape.size; ++index) {
     if (model.Occurs(index)) REQUIRE(array.Find(index) == model.Find(index));
   }
 }
 
-TEST_CASE("what is deleted goes with its last reader", "[lsa]") {
-  ReclaimDomain domain;
-  LayeredSampledArray array({.size = 1000, .width = 19, .coarsest_exponent = 1, .columns = 2},
-                            domain);
+TEST_CASE("a layer that is deleted takes its entries and its memory along", "[lsa]") {
+  LayeredSampledArray array({.size = 1000, .width = 19, .coarsest_exponent = 1, .columns = 2});
   REQUIRE(array.Add());
   REQUIRE(array.Add());
+  REQUIRE(array.Fill(7, 5));
+  const std::size_t bytes = array.bytes();
+  CHECK(array.Remove());
+  CHECK_FALSE(array.Find(7));
+  CHECK_FALSE(array.Wants(7));
+  CHECK_FALSE(array.Fill(7, 5));
+  CHECK(array.bytes() <= bytes / 2 + 8);
+  // A new one knows nothing of it.
+  CHECK(array.Add());
+  CHECK_FALSE(array.Find(7));
+  CHECK(array.Wants(7));
+}
 
-  SECTION("the layer") {
-    std::optional<Guard> reader(std::in_place, domain);
-    (void)array.Fill(7, 5);
-    const std::size_t bytes = array.bytes();
-    CHECK(array.Remove());
-    CHECK_FALSE(array.Find(7));
-    CHECK_FALSE(array.Wants(7));
-    CHECK_FALSE(array.Fill(7, 5));
-    CHECK(array.bytes() <= bytes / 2 + 8);
-    CHECK(domain.pending() == 1);
-    const Guard later(domain);
-    CHECK(domain.pending() == 1);
-    reader.reset();
-    CHECK(domain.pending() == 0);
-    // A new one knows nothing of it.
-    CHECK(array.Add());
-    CHECK_FALSE(array.Find(7));
-    CHECK(array.Wants(7));
-  }
-  SECTION("the bitmap of a layer that becomes full") {
-    std::optional<Guard> reader(std::in_place, domain);
-    const std::size_t bytes = array.bytes();
-    FillLayer(array, 1);
-    CHECK(array.bytes() == bytes - 64);  // 500 bits
-    CHECK(domain.pending() == 1);
-    reader.reset();
-    CHECK(domain.pending() == 0);
-  }
+TEST_CASE("the bitmap of a layer goes when the layer becomes full", "[lsa]") {
+  LayeredSampledArray array({.size = 1000, .width = 19, .coarsest_exponent = 1, .columns = 2});
+  REQUIRE(array.Add());
+  REQUIRE(array.Add());
+  const std::size_t bytes = array.bytes();
+  FillLayer(array, 1);
+  CHECK(array.bytes() == bytes - 64);  // 500 bits
 }
 
 TEST_CASE("layers of mapped memory", "[lsa]") {
-  ReclaimDomain domain;
   const SampleShape shape{.size = 3'000'001, .width = 13, .coarsest_exponent = 1, .columns = 2};
-  LayeredSampledArray array(shape, domain);
+  LayeredSampledArray array(shape);
   REQUIRE(array.Add());
   REQUIRE(array.Add());
-  const Guard guard(domain);
   // The last entries of a layer lie before the end of its memory.
   for (const std::uint64_t index : {0, 1, 2, 3, 64, 1'234'567, 2'999'998, 2'999'999, 3'000'000}) {
     CHECK_FALSE(array.Find(index));
@@ -417,152 +383,6 @@ TEST_CASE("layers of mapped memory", "[lsa]") {
   CHECK(right);
   CHECK(array.Remove());
   CHECK(array.bytes() < 1'500'001 * 13 / 8 + 65536);
-}
-
-// Reads a random part of a column, unless that is not full. Returns the error found.
-int WrongInColumn(SplitMix64& random, const LayeredSampledArray& array) {
-  const SampleShape& shape = array.shape();
-  const std::uint64_t index = RandomIndex(random, shape);
-  const std::uint32_t ordinal = shape.Ordinal(index);
-  const std::uint64_t first = shape.Offset(index);
-  std::vector<std::uint64_t> out(1 + random.Below(shape.Entries(ordinal) - first));
-  if (!array.Unpack(ordinal, first, out)) return 0;
-  int wrong = 0;
-  for (std::uint64_t i = 0; i < out.size(); ++i) {
-    if (out[i] != ValueOf(shape.Index(first + i, ordinal), shape.width)) ++wrong;
-  }
-  return wrong;
-}
-
-// A reader that fills missing entries, for one batch. Returns the error found.
-int FindAndFill(SplitMix64& random, LayeredSampledArray& array) {
-  int wrong = 0;
-  for (int query = 0; query < 16; ++query) {
-    const std::uint64_t index = RandomIndex(random, array.shape());
-    const std::uint64_t value = ValueOf(index, array.shape().width);
-    if (const auto found = array.Find(index)) {
-      if (*found != value) ++wrong;
-    } else {
-      (void)array.Fill(index, value);
-    }
-  }
-  return wrong + WrongInColumn(random, array);
-}
-
-SampleShape ShapeForThreads(std::uint64_t seed) {
-  SplitMix64 random(seed);
-  // The smaller, the more often layers are full.
-  constexpr std::array<std::uint64_t, 3> kSizes = {37, 499, 5003};
-  return {.size = kSizes[seed % 3],
-          .width = 1 + static_cast<int>(random.Below(kMaxBitWidth)),
-          .coarsest_exponent = 4,
-          .coarsest_implied = seed % 2 == 0,
-          .columns = 15};
-}
-
-// Runs `work` in several threads, each with random numbers of its own, and in this one `meanwhile`,
-// again and again, until they are done.
-void InThreads(std::uint64_t seed, const std::function<void(SplitMix64&)>& work,
-               const std::function<void()>& meanwhile) {
-  constexpr int kThreads = 3;
-  std::atomic<int> running = kThreads;
-  std::vector<std::thread> threads;
-  for (int t = 0; t < kThreads; ++t) {
-    threads.emplace_back([&, t] {
-      SplitMix64 random(seed * kThreads + t);
-      work(random);
-      --running;
-    });
-  }
-  while (running > 0) {
-    meanwhile();
-    std::this_thread::yield();
-  }
-  for (std::thread& thread : threads) thread.join();
-}
-
-TEST_CASE("threads find and fill while layers come and go", "[lsa]") {
-  const std::uint64_t seed = GENERATE(range(1, 7));
-  const SampleShape shape = ShapeForThreads(seed);
-  CAPTURE(seed, shape);
-  ReclaimDomain domain;
-  LayeredSampledArray array(shape, domain);
-  while (array.Add()) {
-  }
-  std::atomic<int> wrong = 0;
-  const auto work = [&](SplitMix64& random) {
-    for (int batch = 0; batch < 10000; ++batch) {
-      const Guard guard(domain);
-      wrong += FindAndFill(random, array);
-    }
-  };
-  SplitMix64 random(seed);
-  const auto add_or_remove = [&] {
-    if (random.Below(3) == 0) {
-      (void)array.Remove();
-    } else {
-      (void)array.Add();
-    }
-    for (const LayerInfo& layer : array.Layers()) {
-      if (layer.filled > layer.entries) ++wrong;
-    }
-  };
-  InThreads(seed, work, add_or_remove);
-  CHECK(wrong.load() == 0);
-  CHECK(domain.pending() == 0);
-}
-
-TEST_CASE("each entry is filled once, whoever else fills it", "[lsa]") {
-  const std::uint64_t seed = GENERATE(range(1, 7));
-  const SampleShape shape = ShapeForThreads(seed);
-  CAPTURE(seed, shape);
-  ReclaimDomain domain;
-  LayeredSampledArray array(shape, domain);
-  while (array.Add()) {
-  }
-  std::atomic<std::uint64_t> filled = 0;
-  std::atomic<int> wrong = 0;
-  // Every thread fills everything, from a random place on.
-  const auto work = [&](SplitMix64& random) {
-    const std::uint64_t start = random.Below(shape.size);
-    for (std::uint64_t i = 0; i < shape.size; ++i) {
-      const std::uint64_t index = (start + i) % shape.size;
-      if (!shape.Contains(index)) continue;
-      const Guard guard(domain);
-      const std::uint64_t value = ValueOf(index, shape.width);
-      if (array.Fill(index, value)) ++filled;
-      if (const auto found = array.Find(index); found && *found != value) ++wrong;
-      wrong += WrongInColumn(random, array);
-    }
-  };
-  std::uint64_t seen = 0;
-  bool falls = false;
-  const auto watch = [&] {
-    std::uint64_t sum = 0;
-    for (const LayerInfo& layer : array.Layers()) sum += layer.filled;
-    falls = falls || sum < seen;
-    seen = sum;
-  };
-  InThreads(seed, work, watch);
-  CHECK(wrong.load() == 0);
-  CHECK_FALSE(falls);
-  CHECK(domain.pending() == 0);
-
-  std::uint64_t entries = 0;
-  for (const LayerInfo& layer : array.Layers()) {
-    CHECK(layer.state != LayerState::kFilling);
-    CHECK(layer.filled == layer.entries);
-    if (layer.state == LayerState::kFull) entries += layer.entries;
-    CHECK(BytesAreAsPromised(shape, layer));
-  }
-  CHECK(filled.load() == entries);
-  const Guard guard(domain);
-  bool all = true;
-  for (std::uint64_t index = 0; index < shape.size; ++index) {
-    if (!shape.Contains(index) || (shape.coarsest_implied && shape.Ordinal(index) == 0)) continue;
-    all = all && array.Find(index) == ValueOf(index, shape.width);
-  }
-  CHECK(all);
 }
 
 }  // namespace

@@ -87,7 +87,6 @@ TEST_CASE("a merge has the newest state of every key, and the tombstones that co
   SplitMix64 random(seed);
   const test::TempDirectory directory;
   const RandomValues made = MakeRandomValues(seed, 50);
-  ReclaimDomain domain;
   std::unique_ptr<SuccinctStore> oldest;
   MergedModel model;
   Version version = 0;
@@ -104,7 +103,7 @@ TEST_CASE("a merge has the newest state of every key, and the tombstones that co
     std::erase_if(model, [&](const auto& entry) {
       return entry.second.deleted && entry.second.deleted_at_ms < forget_before;
     });
-    auto opened = SuccinctStore::Open(path, domain, Verify::kEverything, &why);
+    auto opened = SuccinctStore::Open(path, Verify::kEverything, &why);
     REQUIRE(opened.has_value());
     oldest = std::move(*opened);
     CheckStore(*oldest, model);
@@ -153,10 +152,9 @@ TEST_CASE("a merge reads a store while its owner adds, fills and deletes layers"
     model[key] = {.stamp = {1, 1}, .value = value};
   }
   const std::vector newer = {std::make_shared<const SuffixStore>(table)};
-  ReclaimDomain domain;
   const std::string path = directory.path() + "/old";
   REQUIRE(Merge(nullptr, newer, schema, path, {}).has_value());
-  auto store = SuccinctStore::Open(path, domain);
+  auto store = SuccinctStore::Open(path);
   REQUIRE(store.has_value());
 
   constexpr int kMerges = 5;
@@ -171,7 +169,7 @@ TEST_CASE("a merge reads a store while its owner adds, fills and deletes layers"
   merging.join();
   CHECK(wrong == 0);
   for (int merge = 0; merge < kMerges; ++merge) {
-    auto merged = SuccinctStore::Open(directory.path() + "/" + std::to_string(merge), domain);
+    auto merged = SuccinctStore::Open(directory.path() + "/" + std::to_string(merge));
     REQUIRE(merged.has_value());
     CheckStore(**merged, model);
   }

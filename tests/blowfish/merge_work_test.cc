@@ -29,12 +29,10 @@ TEST_CASE("a merge knows from the oldest store how many symbols there will be", 
   const std::vector<std::string> values(1000, "the same twenty byte|of two attributes xy");
   const Schema schema = Schema::Make({"a", "b"}, '|').value();
   const test::TempDirectory directory;
-  ReclaimDomain domain;
   MergeWork work{.directory = directory.path(),
                  .name = "first",
                  .schema = schema,
-                 .newer = {StoreOf(schema, values)},
-                 .domain = &domain};
+                 .newer = {StoreOf(schema, values)}};
   const std::uint64_t text = work.newer.front()->text_bytes();
   CHECK(work.SymbolsPerByte() == 1);
   CHECK(work.EstimateBytes() == EstimateMergeBytes(1000, text, 1));
@@ -54,14 +52,12 @@ TEST_CASE("a merge knows from the oldest store how many symbols there will be", 
 TEST_CASE("a merge adds as many layers as it was asked for, full", "[merge]") {
   const Schema schema = Schema::Make({"a", "b", "c"}, '|').value();
   const test::TempDirectory directory;
-  ReclaimDomain domain;
   const std::size_t asked = GENERATE(1, 3, 1000);
   const MergeWork work{.directory = directory.path(),
                        .name = "first",
                        .schema = schema,
                        .newer = {StoreOf(schema, std::vector<std::string>(100, "x|y|z"))},
-                       .layers = asked,
-                       .domain = &domain};
+                       .layers = asked};
   const auto merged = work.Run({}, nullptr);
   REQUIRE(merged.has_value());
   RecordIndex& index = merged->store->index();

@@ -27,7 +27,7 @@ class IndexedRecords {
         values_(std::move(values)),
         parts_(BuildRecordIndex(schema_,
                                 std::vector<std::string_view>(values_.begin(), values_.end()))),
-        index_(parts_.index.View(), parts_.tokens.alphabet(), domain_) {}
+        index_(parts_.index.View(), parts_.tokens.alphabet()) {}
 
   [[nodiscard]] RecordIndex& index() { return index_; }
 
@@ -108,7 +108,6 @@ class IndexedRecords {
   Schema schema_;
   std::vector<std::string> values_;
   RecordIndexParts parts_;
-  ReclaimDomain domain_;
   RecordIndex index_;
 };
 

@@ -43,7 +43,7 @@ class OpenedShard {
   void Close() { shard_.reset(); }
   ErrorCode TryOpen() {
     shard_.reset();
-    auto opened = Shard::Open(directory_.path(), domain_, options, &report_, &why);
+    auto opened = Shard::Open(directory_.path(), options, &report_, &why);
     if (!opened) return opened.error();
     shard_ = std::move(*opened);
     return {};
@@ -93,7 +93,6 @@ class OpenedShard {
 
  private:
   const TempDirectory directory_;
-  ReclaimDomain domain_;
   std::uint64_t now_ms_ = 1'000'000;
   Wakeup wakeup_;
   ShardReport report_;

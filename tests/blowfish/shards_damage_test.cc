@@ -58,7 +58,7 @@ class Opened {
     ShardOptions options = Options(number);
     options.schema = std::move(schema);
     options.wake = [this] { wakeup_.Wake(); };
-    auto opened = Shard::Open(directory + "/" + ShardName(number), domain_, std::move(options));
+    auto opened = Shard::Open(directory + "/" + ShardName(number), std::move(options));
     REQUIRE(opened.has_value());
     shard_ = std::move(*opened);
   }
@@ -87,7 +87,6 @@ class Opened {
   }
 
  private:
-  ReclaimDomain domain_;
   test::Wakeup wakeup_;
   std::unique_ptr<Shard> shard_;
 };

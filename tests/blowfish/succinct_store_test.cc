@@ -61,9 +61,8 @@ TEST_CASE("a store gives back keys, stamps and values", "[succinct_store]") {
   const StoredModel model = RandomModel(seed, made);
   Write(made.schema, model, path);
 
-  ReclaimDomain domain;
   Diagnostics why;
-  auto opened = SuccinctStore::Open(path, domain, Verify::kEverything, &why);
+  auto opened = SuccinctStore::Open(path, Verify::kEverything, &why);
   CAPTURE(why.message);
   REQUIRE(opened.has_value());
   SuccinctStore& store = **opened;
@@ -91,8 +90,7 @@ TEST_CASE("a store gives back its tombstones", "[succinct_store]") {
   writer.AppendTombstone("a", {{1, 2}, 1000});
   writer.AppendTombstone("c", {{5, 6}, 2000});
   REQUIRE(writer.Finish(path) == ErrorCode());
-  ReclaimDomain domain;
-  auto opened = SuccinctStore::Open(path, domain);
+  auto opened = SuccinctStore::Open(path);
   REQUIRE(opened.has_value());
   const SuccinctStore& store = **opened;
   CHECK(store.deleted_keys().size() == 2);
@@ -109,8 +107,7 @@ TEST_CASE("the account of a store's space has every byte of its file", "[succinc
   RandomValues made;
   const StoredModel model = RandomModel(1, made);
   Write(made.schema, model, path);
-  ReclaimDomain domain;
-  auto opened = SuccinctStore::Open(path, domain);
+  auto opened = SuccinctStore::Open(path);
   REQUIRE(opened.has_value());
   std::uint64_t bytes = 0;
   for (const Space& space : (*opened)->SpaceByPart()) bytes += space.bytes;
@@ -138,7 +135,6 @@ TEST_CASE("a file that was changed is refused, byte by byte", "[succinct_store]"
   Write(Schema(), {{"a", {{1, 1}, "one"}}, {"b", {{1, 2}, "two"}}}, path);
   std::ifstream in(path, std::ios::binary);
   const std::string whole{std::istreambuf_iterator<char>(in), {}};
-  ReclaimDomain domain;
   for (std::size_t i = 0; i < whole.size(); ++i) {
     CAPTURE(i);
     std::string changed = whole;
@@ -146,7 +142,7 @@ TEST_CASE("a file that was changed is refused, byte by byte", "[succinct_store]"
     const std::string name = directory.path() + "/changed";
     std::ofstream(name, std::ios::binary) << changed;
     Diagnostics why;
-    CHECK_FALSE(SuccinctStore::Open(name, domain, Verify::kEverything, &why).has_value());
+    CHECK_FALSE(SuccinctStore::Open(name, Verify::kEverything, &why).has_value());
     CHECK(why.message.find(name) != std::string::npos);
   }
 }

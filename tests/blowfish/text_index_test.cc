@@ -46,7 +46,7 @@ class IndexedTexts {
   explicit IndexedTexts(std::vector<std::string> texts)
       : texts_(std::move(texts)),
         parts_(Build(texts_)),
-        index_(parts_.index.View(), parts_.alphabet, parts_.Begins(), domain_) {}
+        index_(parts_.index.View(), parts_.alphabet, parts_.Begins()) {}
 
   [[nodiscard]] TextIndex& index() { return index_; }
 
@@ -112,7 +112,6 @@ class IndexedTexts {
 
   std::vector<std::string> texts_;
   TextIndexParts parts_;
-  ReclaimDomain domain_;
   TextIndex index_;
 };
 

@@ -62,10 +62,9 @@ ErrorCode WriteTexts(const Texts& texts, const std::string& path, Diagnostics* w
   return writer.Finish(path, why);
 }
 
-std::unique_ptr<TextStore> OpenTexts(const std::string& path, ReclaimDomain& domain,
-                                     Verify verify) {
+std::unique_ptr<TextStore> OpenTexts(const std::string& path, Verify verify) {
   Diagnostics why;
-  auto opened = TextStore::Open(path, domain, verify, &why);
+  auto opened = TextStore::Open(path, verify, &why);
   CAPTURE(why.message);
   REQUIRE(opened.has_value());
   return std::move(*opened);
@@ -152,8 +151,7 @@ TEST_CASE("a store of texts gives back keys, texts, parts of them and what is se
 
   // Again and again, with layers and without.
   for (const Verify verify : {Verify::kEverything, Verify::kHeader}) {
-    ReclaimDomain domain;
-    const auto store = OpenTexts(path, domain, verify);
+    const auto store = OpenTexts(path, verify);
     TextIndex& index = store->index();
     for (int layers = 0; layers < 3; ++layers) {
       CAPTURE(layers);
@@ -171,8 +169,7 @@ TEST_CASE("the account of a text store's space has every byte of its file", "[te
   const test::TempDirectory directory;
   const std::string path = directory.path() + "/0.texts";
   REQUIRE(WriteTexts({{"a", "some text"}, {"b", std::string(1000, 'x')}}, path) == ErrorCode());
-  ReclaimDomain domain;
-  const auto store = OpenTexts(path, domain, Verify::kEverything);
+  const auto store = OpenTexts(path, Verify::kEverything);
   const auto total = [&] {
     std::uint64_t bytes = 0;
     for (const Space& space : store->SpaceByPart()) bytes += space.bytes;
@@ -241,7 +238,6 @@ struct Damaged {
   const test::TempDirectory directory;
   const std::string path;
   std::string whole;
-  ReclaimDomain domain;
 
   // The same with other sections, whose checksums are right.
   template <typename Change>
@@ -258,7 +254,7 @@ struct Damaged {
   void CheckRefused(const std::string& text, Verify verify) {
     WriteText(path, text);
     Diagnostics why;
-    CHECK_FALSE(TextStore::Open(path, domain, verify, &why).has_value());
+    CHECK_FALSE(TextStore::Open(path, verify, &why).has_value());
     CHECK_THAT(why.message, Catch::Contains(path));
   }
 };
@@ -307,7 +303,7 @@ TEST_CASE("parts of texts that do not fit each other are refused", "[text_store]
       if (!change(section->second)) sections.erase(section);
     });
     Diagnostics why;
-    const auto opened = TextStore::Open(rewritten, file.domain, Verify::kEverything, &why);
+    const auto opened = TextStore::Open(rewritten, Verify::kEverything, &why);
     return opened.has_value() ? "" : why.message;
   };
   CHECK(damage("keys", [](Bytes&) { return true; }).empty());
@@ -344,7 +340,7 @@ TEST_CASE("a file of texts with wrong bytes is refused, or answers something", "
     Bytes& bytes = sections[random.Below(sections.size())].second;
     if (!bytes.empty()) bytes[random.Below(bytes.size())] = static_cast<std::byte>(random.Next());
   });
-  const auto opened = TextStore::Open(wrong, file.domain);
+  const auto opened = TextStore::Open(wrong);
   if (!opened) return;
   TextIndex& index = (*opened)->index();
   for (int layers = 0; layers < 3; ++layers) {

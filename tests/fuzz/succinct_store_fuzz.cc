@@ -21,7 +21,6 @@
 #include "checksum.h"
 #include "index_file_format.h"
 #include "layer_ladder.h"
-#include "reclaim.h"
 #include "record_reader.h"
 #include "self_index_sections.h"
 #include "succinct_store.h"
@@ -170,9 +169,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!fd || ::write(fd.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) {
     std::abort();
   }
-  ReclaimDomain domain;
   const auto store =
-      SuccinctStore::Open("/proc/self/fd/" + std::to_string(fd.get()), domain, Verify::kHeader);
+      SuccinctStore::Open("/proc/self/fd/" + std::to_string(fd.get()), Verify::kHeader);
   if (store) AskEverything(**store);
   return 0;
 }

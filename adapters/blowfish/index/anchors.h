@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -49,8 +48,7 @@ class Anchors {
     return place < records_ ? Anchor{ordinal, place} : Anchor{};
   }
   [[nodiscard]] Row RowOf(Anchor anchor) const {
-    // With a wrong Psi, the place may be wrong, too: see RecordIndex.
-    return first_rows_[anchor.ordinal] + std::min(anchor.place, records_ - 1);
+    return first_rows_[anchor.ordinal] + anchor.place;
   }
   [[nodiscard]] RowRange RowsOf(std::uint32_t ordinal) const {
     return {first_rows_[ordinal], first_rows_[ordinal] + records_};

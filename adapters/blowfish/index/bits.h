@@ -36,6 +36,21 @@ inline constexpr int kMaxBitWidth = 57;
   return LowBits(LoadWord(data + bit / 8) >> (bit % 8), width);
 }
 
+/// Sets the number that ReadBits gives; its bits are 0 before. 8 writable bytes follow the last
+/// bit. `value` has at most `width` bits.
+inline void SetBits(std::byte* data, std::uint64_t bit, int width, std::uint64_t value) {
+  std::byte* const at = data + bit / 8;
+  const std::uint64_t word = LoadWord(at) | LowBits(value, width) << (bit % 8);
+  std::memcpy(at, &word, sizeof word);
+}
+
+inline constexpr int kWordBits = 64;
+
+/// How many 64-bit words this number of bits takes.
+[[nodiscard]] constexpr std::size_t WordsOf(std::uint64_t bits) {
+  return (bits + kWordBits - 1) / kWordBits;
+}
+
 /// Appends numbers, the lowest bit first.
 class BitWriter {
  public:

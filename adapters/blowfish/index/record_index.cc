@@ -20,16 +20,15 @@ SampleShape ShapeOf(std::uint32_t records, std::size_t attributes) {
 
 }  // namespace
 
-RecordIndex::RecordIndex(SelfIndex index, TokenAlphabet alphabet, ReclaimDomain& domain)
+RecordIndex::RecordIndex(SelfIndex index, TokenAlphabet alphabet)
     : texts_(index, alphabet),
       speller_(alphabet),
       anchors_(index, alphabet),
-      domain_(domain),
-      records_at_(ShapeOf(records(), attributes()), domain),
-      places_of_(ShapeOf(records(), attributes()), domain) {}
+      records_at_(ShapeOf(records(), attributes())),
+      places_of_(ShapeOf(records(), attributes())) {}
 
 void RecordIndex::FillLayers(std::uint32_t first, std::uint32_t last) {
-  // In parts, for who waits for memory that is deleted meanwhile.
+  // In parts, so that the list of numbers stays small.
   constexpr std::uint32_t kPart = 1024;
   std::vector<std::uint32_t> records;
   RecordReader reader(*this);
@@ -100,10 +99,9 @@ std::span<const std::uint32_t> RecordIndex::Column::TakeRecords() {
     // Places, and then the records there.
     const Row first = index_.anchors_.RowsOf(ordinal_).first;
     std::ranges::transform(rows, records.begin(), [&](const Psi::Cursor& cursor) {
-      return index_.Known(cursor.next - first);
+      return std::min(cursor.next - first, index_.records() - 1);  // A wrong Psi may go beyond.
     });
     if (!index_.records_at_.Gather(ordinal_, records)) return {};
-    for (std::uint32_t& record : records) record = index_.Known(record);
   }
   at_ = size_;
   return records;
@@ -114,14 +112,13 @@ std::optional<std::uint32_t> RecordIndex::RecordAt(Row row, Passed& passed) cons
   const Anchors::Anchor anchor = anchors_.At(row);
   if (anchor.ordinal == 0) return std::nullopt;
   if (const auto record = records_at_.Find(IndexAt(anchor))) {
-    return Known(*record);
+    return static_cast<std::uint32_t>(*record);
   }
   if (records_at_.Wants(IndexAt(anchor))) passed.Add(anchor);
   return std::nullopt;
 }
 
 bool RecordIndex::GetAttribute(std::uint32_t record, std::size_t attribute, TextBuffer& value) {
-  const ReclaimDomain::Guard guard(domain_);
   // From the nearest anchor before it that is known.
   const std::uint32_t wanted = anchors_.OrdinalOf(attribute);
   Row row = self_index().Start(record);

@@ -13,7 +13,6 @@
 #include "anchors.h"
 #include "layered_sampled_array.h"
 #include "lock_step.h"
-#include "reclaim.h"
 #include "record_texts.h"
 #include "schema.h"
 #include "self_index.h"
@@ -42,14 +41,15 @@ namespace stout::blowfish {
 ///
 /// Cost: reading a record takes a step per symbol, searching a few binary searches. Locating a hit
 /// takes one step per symbol up to the next anchor that is sampled.
-/// Owner: `domain` and the memory behind the spans of `index` and `alphabet` outlive it.
-/// Threads: any, for everything; a query holds a guard of the domain as long as it runs.
+/// Owner: the memory behind the spans of `index` and `alphabet` outlives it.
+/// Threads: one, its owner's, because queries fill the layers. The owner adds and deletes layers
+///   between queries, not in a visitor. texts() is for any thread.
 /// Errors: a wrong Psi, in a file that no writer of ours made, gives wrong answers, or fewer, or
 ///   std::bad_alloc. No read goes beyond the spans, and walks end.
 /// Paper: BlowFish (NSDI'16) Section 3.1.
 class RecordIndex {
  public:
-  RecordIndex(SelfIndex index, TokenAlphabet alphabet, ReclaimDomain& domain);
+  RecordIndex(SelfIndex index, TokenAlphabet alphabet);
 
   /// The part without layers, which any thread may read.
   [[nodiscard]] const RecordTexts& texts() const { return texts_; }
@@ -64,8 +64,7 @@ class RecordIndex {
   [[nodiscard]] LayeredSampledArray& places_of() { return places_of_; }
   [[nodiscard]] const LayeredSampledArray& places_of() const { return places_of_; }
 
-  /// Fills the finest layer of both, by reading the records [first, last): threads that build it
-  /// share the records.
+  /// Fills all layers of both with what the records [first, last) have, by reading these.
   void FillLayers(std::uint32_t first, std::uint32_t last);
 
   /// Appends an attribute of a record. False: the record lacks it.
@@ -108,11 +107,6 @@ class RecordIndex {
   [[nodiscard]] const SelfIndex& self_index() const { return texts_.index(); }
   [[nodiscard]] const TokenAlphabet& alphabet() const { return texts_.alphabet(); }
 
-  // With a wrong Psi there are records and places beyond the last. Two walks may also fill an entry
-  // with different numbers, so that it changes.
-  [[nodiscard]] std::uint32_t Known(std::uint64_t record) const {
-    return static_cast<std::uint32_t>(std::min<std::uint64_t>(record, records() - 1));
-  }
   [[nodiscard]] std::uint64_t IndexAt(Anchors::Anchor anchor) const {
     return records_at_.shape().Index(anchor.place, anchor.ordinal);
   }
@@ -189,7 +183,6 @@ class RecordIndex {
   RecordTexts texts_;
   Speller speller_;
   Anchors anchors_;
-  ReclaimDomain& domain_;
   LayeredSampledArray records_at_;
   LayeredSampledArray places_of_;
 };
@@ -200,7 +193,6 @@ bool RecordIndex::LocateSampled(RowRange& rows, Visit& visit) {
   for (Anchors::Anchor at = anchors_.At(rows.first); !rows.empty();) {
     const auto part = std::span(records).first(std::min<std::size_t>(rows.size(), records.size()));
     if (!records_at_.Unpack(at.ordinal, at.place, part)) return false;
-    for (std::uint32_t& record : part) record = Known(record);
     if (!visit(std::span<const std::uint32_t>(part))) return true;
     at.place += static_cast<Row>(part.size());
     rows.first += static_cast<Row>(part.size());
@@ -220,7 +212,6 @@ void RecordIndex::Locate(RowRange rows, Visit visit) {
 
 template <typename Visit>
 void RecordIndex::LocateSpans(RowRange rows, Visit visit) {
-  const ReclaimDomain::Guard guard(domain_);
   if (rows.empty() || LocateSampled(rows, visit)) return;
   Column column(*this, rows);
   for (auto records = column.TakeRecords(); !records.empty(); records = column.TakeRecords()) {

@@ -20,7 +20,6 @@ std::size_t RecordReader::FindBegins(std::uint32_t record, Begins& begins) const
 }
 
 std::string_view RecordReader::Get(std::uint32_t record) {
-  const ReclaimDomain::Guard guard(index_.domain_);
   Teller teller(index_);
   std::array<TextBuffer, kWalks>& texts = reader_.buffers();
   Begins begins;

@@ -74,7 +74,6 @@ class RecordReader {
 
 template <typename Visit>
 void RecordReader::GetAll(std::span<const std::uint32_t> records, Visit visit) {
-  const ReclaimDomain::Guard guard(index_.domain_);
   Teller teller(index_);
   reader_.GetAll(records, visit, [&](Row row, std::uint32_t record) { teller.Pass(row, record); });
   teller.Finish();

@@ -70,8 +70,7 @@ struct SampleShape {
     for (std::uint32_t o = distance % coarsest(); o < columns; o += 2 * distance) visit(o);
   }
 
-  /// Calls visit(index) for each index of a layer in the groups [first, last), ascending. To build
-  /// it, threads take a range of groups each.
+  /// Calls visit(index) for each index of a layer in the groups [first, last), ascending.
   template <typename Visit>
   void ForEachIndex(std::uint32_t distance, std::uint64_t first, std::uint64_t last,
                     Visit visit) const {

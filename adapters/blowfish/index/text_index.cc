@@ -17,17 +17,15 @@ SampleShape ShapeOf(std::uint64_t size) {
 
 }  // namespace
 
-TextIndex::TextIndex(SelfIndex index, ByteAlphabet alphabet, EliasFano begins,
-                     ReclaimDomain& domain)
+TextIndex::TextIndex(SelfIndex index, ByteAlphabet alphabet, EliasFano begins)
     : index_(index),
       alphabet_(alphabet),
       begins_(begins),
-      domain_(domain),
-      positions_at_(ShapeOf(index_.rows()), domain),
-      rows_of_(ShapeOf(index_.rows()), domain) {}
+      positions_at_(ShapeOf(index_.rows())),
+      rows_of_(ShapeOf(index_.rows())) {}
 
 void TextIndex::FillLayers(std::uint32_t first, std::uint32_t last) {
-  // In parts, for who waits for memory that is deleted meanwhile.
+  // In parts, so that the list of numbers stays small.
   constexpr std::uint32_t kPart = 1024;
   std::vector<std::uint32_t> records;
   for (; first < last; first += records.size()) {
@@ -42,7 +40,6 @@ void TextIndex::Extract(std::uint32_t record, std::uint64_t offset, std::uint64_
   const std::uint64_t begin = begins_[record];
   const std::uint64_t end = begins_[record + 1];
   if (offset >= end - begin || size == 0) return;
-  const ReclaimDomain::Guard guard(domain_);
   const bool tell = Learns();
   const std::uint64_t first = begin + offset;
   const std::uint64_t last = first + std::min(size, end - first);
@@ -103,10 +100,7 @@ RowRange TextIndex::Search(std::string_view substring) const {
 
 std::optional<std::uint64_t> TextIndex::PositionOf(Row row) const {
   if (index_.IsEnd(row)) return begins_[index_.EndedRecord(row) + 1];
-  const auto position = positions_at_.Find(row);
-  if (!position) return std::nullopt;
-  // With a wrong Psi, two walks may have filled it with different numbers.
-  return std::min<std::uint64_t>(*position, index_.rows() - 1);
+  return positions_at_.Find(row);
 }
 
 TextIndex::Place TextIndex::PlaceOf(std::uint64_t position) const {

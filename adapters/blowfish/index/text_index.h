@@ -12,7 +12,6 @@
 #include "elias_fano.h"
 #include "layered_sampled_array.h"
 #include "lock_step.h"
-#include "reclaim.h"
 #include "self_index.h"
 #include "text_buffer.h"
 
@@ -28,8 +27,8 @@ namespace stout::blowfish {
 /// - `rows`: of a position, its row (Input2AoS), for reading from the middle of a record.
 /// The end of a record is known without them, so every walk ends, at the latest there.
 ///
-/// Owner: `domain` and what the spans of `index` and `begins` show outlive it.
-/// Threads: any, for everything; a query holds a guard of the domain as long as it runs.
+/// Owner: what the spans of `index` and `begins` show outlives it.
+/// Threads: one at a time, because queries fill the layers.
 /// Errors: a Psi that is wrong, in a file that nobody of ours made, gives wrong answers; walks do
 /// not leave its rows.
 /// Paper: BlowFish (NSDI'16) Sections 2, 3.1.
@@ -39,7 +38,7 @@ class TextIndex {
   static constexpr int kCoarsestExponent = 7;
 
   /// `begins`: of each record its first position, and at last the length of the text.
-  TextIndex(SelfIndex index, ByteAlphabet alphabet, EliasFano begins, ReclaimDomain& domain);
+  TextIndex(SelfIndex index, ByteAlphabet alphabet, EliasFano begins);
 
   [[nodiscard]] std::uint32_t records() const { return index_.records(); }
   [[nodiscard]] std::uint64_t SizeOf(std::uint32_t record) const {
@@ -119,14 +118,12 @@ class TextIndex {
   SelfIndex index_;
   ByteAlphabet alphabet_;
   EliasFano begins_;
-  ReclaimDomain& domain_;
   LayeredSampledArray positions_at_;
   LayeredSampledArray rows_of_;
 };
 
 template <typename Visit>
 void TextIndex::GetAll(std::span<const std::uint32_t> records, Visit visit) {
-  const ReclaimDomain::Guard guard(domain_);
   const bool tell = Learns();
   struct Reading {
     std::size_t i = 0;
@@ -162,7 +159,6 @@ void TextIndex::GetAll(std::span<const std::uint32_t> records, Visit visit) {
 
 template <typename Visit>
 void TextIndex::Locate(RowRange rows, Visit visit) {
-  const ReclaimDomain::Guard guard(domain_);
   struct Walk {
     std::uint32_t steps = 0;
     Passed passed;

@@ -25,7 +25,7 @@ struct TextIndexParts {
 ///     TextIndexBuilder builder;
 ///     for (std::string_view record : records) builder.Append(record);
 ///     const TextIndexParts parts = builder.Finish();
-///     TextIndex index(parts.index.View(), parts.alphabet, parts.Begins(), domain);
+///     TextIndex index(parts.index.View(), parts.alphabet, parts.Begins());
 ///
 /// Cost: some 0.1 us a byte.
 /// Memory: twice the text, six times while it grows. At the end it is the memory of RowOrder and of

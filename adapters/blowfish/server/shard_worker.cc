@@ -32,8 +32,7 @@ Result<std::unique_ptr<ShardWorker>> ShardWorker::Open(const std::string& direct
   worker->number_ = number;
   options.shard = number;
   options.wake = [queue = &worker->queue_] { queue->Wake(); };
-  auto shard =
-      Shard::Open(directory, worker->domain_, std::move(options), &worker->report_, diagnostics);
+  auto shard = Shard::Open(directory, std::move(options), &worker->report_, diagnostics);
   if (!shard) return shard.error();
   worker->shard_ = std::move(*shard);
   worker->schema_ = worker->shard_->schema();

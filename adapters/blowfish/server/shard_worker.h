@@ -10,7 +10,6 @@
 #include <string>
 #include <thread>
 
-#include "reclaim.h"
 #include "shard.h"
 #include "shard_queue.h"
 #include "shard_runner.h"
@@ -106,7 +105,6 @@ class ShardWorker {
   void KeepLayers();
 
   ShardQueue queue_;
-  ReclaimDomain domain_;
   std::unique_ptr<Shard> shard_;
   ShardReport report_;
   Schema schema_;

@@ -12,20 +12,7 @@ std::size_t LayersOf(const LayeredSampledArray& array) {
   return array.shape().coarsest_exponent - std::countr_zero(array.finest());
 }
 
-struct LayerSize {
-  std::uint64_t values = 0;
-  std::uint64_t bitmap = 0;
-};
-
-LayerSize SizeOf(const SampleShape& shape, std::uint32_t distance) {
-  LayerSize size{.values = 2 * sizeof(std::uint64_t)};
-  shape.ForEachColumn(distance, [&](std::uint32_t ordinal) {
-    const std::uint64_t entries = shape.Entries(ordinal);
-    size.values += WordsOf(entries * shape.width) * sizeof(std::uint64_t);
-    size.bitmap += WordsOf(entries) * sizeof(std::uint64_t);
-  });
-  return size;
-}
+std::uint64_t BytesOf(std::size_t words) { return words * sizeof(std::uint64_t); }
 
 }  // namespace
 
@@ -53,15 +40,15 @@ std::uint64_t LayerLadder::next_bytes() const {
   const std::size_t step = layers();
   if (step == Steps()) return 0;
   const LayeredSampledArray& array = ArrayOf(step);
-  const LayerSize size = SizeOf(array.shape(), array.finest() / 2);
-  return size.values + size.bitmap + 2 * kPageBytes;
+  const auto words = LayeredSampledArray::WordsOfLayer(array.shape(), array.finest() / 2);
+  return BytesOf(words.values + words.bitmap) + 2 * kPageBytes;
 }
 
 std::uint64_t LayerLadder::finest_bytes() const {
   const std::size_t step = layers();
   if (step == 0) return 0;
   const LayeredSampledArray& array = ArrayOf(step - 1);
-  return SizeOf(array.shape(), array.finest()).values;
+  return BytesOf(LayeredSampledArray::WordsOfLayer(array.shape(), array.finest()).values);
 }
 
 bool LayerLadder::Add() {

@@ -21,7 +21,7 @@ namespace stout::blowfish {
 ///
 /// Space: a step takes as much as all before it of its kind together.
 /// Cost: some arithmetic a column; climbing as LayeredSampledArray's Add() and Remove().
-/// Owner: the index outlives it.   Threads: one climbs; the index may be used meanwhile.
+/// Owner: the index outlives it.   Threads: those of the index.
 /// Errors: as LayeredSampledArray's.
 class LayerLadder {
  public:

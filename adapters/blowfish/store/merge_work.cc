@@ -77,7 +77,7 @@ Result<MergedStore> MergeWork::Run(const std::stop_token& stop, Diagnostics* dia
   const auto merged = Merge(oldest.get(), newer, schema, path,
                             {forget_before_ms, max_value_bytes, stop}, diagnostics);
   if (!merged) return merged.error();
-  auto opened = SuccinctStore::Open(path, *domain, Verify::kHeader, diagnostics);
+  auto opened = SuccinctStore::Open(path, Verify::kHeader, diagnostics);
   if (!opened) return opened.error();
   MergedStore result{std::move(*opened), name, *merged};
   AddFullLayers(*result.store, layers, stop);

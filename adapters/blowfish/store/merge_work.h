@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "merge.h"
-#include "reclaim.h"
 #include "schema.h"
 #include "stout/error.h"
 #include "succinct_store.h"
@@ -35,7 +34,7 @@ struct MergedStore {
 ///
 /// Cost: that of Merge(), and one more pass over the records if there are layers. As long as the
 /// old store lives, the layers exist twice.
-/// Owner: `domain` outlives it.   Threads: none of its own.
+/// Threads: none of its own. The old store may be queried meanwhile, and its layers changed.
 struct MergeWork {
   std::string directory;
   std::string name;  ///< name of the new file, which no other file has
@@ -45,7 +44,6 @@ struct MergeWork {
   std::size_t layers = 0;                                 ///< of the new store; see LayerLadder
   std::uint64_t forget_before_ms = 0;
   std::uint64_t max_value_bytes = kMaxValueBytes;
-  ReclaimDomain* domain = nullptr;
 
   /// How many symbols there will be, the oldest store tells; without one they are taken for as many
   /// as there are bytes.

@@ -48,9 +48,8 @@ ShardOptions WithDefaults(ShardOptions options) {
 
 }  // namespace
 
-Shard::Shard(std::string directory, ReclaimDomain& domain, ShardOptions options)
+Shard::Shard(std::string directory, ShardOptions options)
     : directory_(std::move(directory)),
-      domain_(domain),
       options_(WithDefaults(std::move(options))),
       compaction_(options_.compaction) {}
 
@@ -59,11 +58,10 @@ Shard::~Shard() {
   log_.reset();  // It answers what is open, and handlers use the rest.
 }
 
-Result<std::unique_ptr<Shard>> Shard::Open(const std::string& directory, ReclaimDomain& domain,
-                                           ShardOptions options, ShardReport* report,
-                                           Diagnostics* diagnostics) {
+Result<std::unique_ptr<Shard>> Shard::Open(const std::string& directory, ShardOptions options,
+                                           ShardReport* report, Diagnostics* diagnostics) {
   if (const ErrorCode failed = Check(options, diagnostics)) return failed;
-  std::unique_ptr<Shard> shard(new Shard(directory, domain, std::move(options)));
+  std::unique_ptr<Shard> shard(new Shard(directory, std::move(options)));
   if (const ErrorCode failed = shard->Recover(report, diagnostics)) return failed;
   return shard;
 }
@@ -92,7 +90,7 @@ ErrorCode Shard::Recover(ShardReport* report, Diagnostics* diagnostics) {
                                      path),
                          diagnostics);
     }
-    auto opened = SuccinctStore::Open(path, domain_, Verify::kEverything, diagnostics);
+    auto opened = SuccinctStore::Open(path, Verify::kEverything, diagnostics);
     if (!opened) return opened.error();
     const std::uint32_t records = (*opened)->records();
     Show(std::move(*opened), HiddenRecords(records));
@@ -391,8 +389,7 @@ Shard::Work Shard::Merge() const {
                  // Keys that were deleted since the freeze are not in there, so they cannot be
                  // forgotten.
                  .forget_before_ms = std::min(now - std::min(now, life), frozen_at_ms_),
-                 .max_value_bytes = options_.max_value_bytes,
-                 .domain = &domain_};
+                 .max_value_bytes = options_.max_value_bytes};
   return [work = std::move(work), slots = options_.merge_slots](const std::stop_token& stop) {
     Finished finished;
     Diagnostics why;

@@ -22,7 +22,6 @@
 #include "log_store.h"
 #include "merge_slots.h"
 #include "merge_work.h"
-#include "reclaim.h"
 #include "record_reader.h"
 #include "shard_manifest.h"
 #include "shard_search.h"
@@ -100,16 +99,15 @@ struct ShardStats {
 ///    to a store before. The log is written to meanwhile, in files that both manifests name.
 /// 4. A record of the SuccinctStore is hidden from the moment that a newer store has its key.
 ///
-/// Owner: `domain` outlives it.
 /// Threads: all members on one, the shard's worker; handlers run there. The log has a thread of its
-///   own. A compaction has one while it runs.
+///   own. A compaction has one while it runs. It reads the old stores as const values, so the
+///   layers of the SuccinctStore belong to the worker alone.
 /// Errors: as stout::Store's; reads do not fail.
 /// Paper: BlowFish (NSDI'16) Section 2; Succinct (NSDI'15) Section 4.
 class Shard {
  public:
   /// Opens what is in the directory, or makes a new shard there. Blocks.
   [[nodiscard]] static Result<std::unique_ptr<Shard>> Open(const std::string& directory,
-                                                           ReclaimDomain& domain,
                                                            ShardOptions options,
                                                            ShardReport* report = nullptr,
                                                            Diagnostics* diagnostics = nullptr);
@@ -244,7 +242,7 @@ class Shard {
   };
   using Work = UniqueFunction<Finished(const std::stop_token&)>;
 
-  Shard(std::string directory, ReclaimDomain& domain, ShardOptions options);
+  Shard(std::string directory, ShardOptions options);
   [[nodiscard]] ErrorCode Recover(ShardReport* report, Diagnostics* diagnostics);
   void Show(std::shared_ptr<SuccinctStore> store, HiddenRecords hidden);
 
@@ -289,7 +287,6 @@ class Shard {
   [[nodiscard]] ShardManifest MergedManifest() const;
 
   const std::string directory_;
-  ReclaimDomain& domain_;
   const ShardOptions options_;
   ShardManifest manifest_;
   std::unique_ptr<LogDirectory> log_directory_;

@@ -80,8 +80,7 @@ struct SuccinctStore::Parts {
   }
 };
 
-SuccinctStore::SuccinctStore(IndexFile file, Schema schema, const Parts& parts,
-                             ReclaimDomain& domain)
+SuccinctStore::SuccinctStore(IndexFile file, Schema schema, const Parts& parts)
     : file_(std::move(file)),
       schema_(std::move(schema)),
       keys_(parts.keys),
@@ -90,7 +89,7 @@ SuccinctStore::SuccinctStore(IndexFile file, Schema schema, const Parts& parts,
       deleted_stamps_(parts.deleted_stamps),
       deleted_times_(parts.deleted_times),
       symbol_texts_(kMaxSymbols * sizeof(TokenAlphabet::Text) / sizeof(std::uint64_t)),
-      index_(parts.index.View(), Alphabet(parts), domain) {}
+      index_(parts.index.View(), Alphabet(parts)) {}
 
 // The texts of the file, and empty ones, so that any symbol in Psi has a text.
 TokenAlphabet SuccinctStore::Alphabet(const Parts& parts) {
@@ -100,8 +99,7 @@ TokenAlphabet SuccinctStore::Alphabet(const Parts& parts) {
           parts.long_texts};
 }
 
-Result<std::unique_ptr<SuccinctStore>> SuccinctStore::Open(const std::string& path,
-                                                           ReclaimDomain& domain, Verify verify,
+Result<std::unique_ptr<SuccinctStore>> SuccinctStore::Open(const std::string& path, Verify verify,
                                                            Diagnostics* diagnostics) {
   Result<IndexFile> file = IndexFile::Open(path, kFileKind, kFileVersion, verify, diagnostics);
   if (!file) return file.error();
@@ -110,7 +108,7 @@ Result<std::unique_ptr<SuccinctStore>> SuccinctStore::Open(const std::string& pa
       schema_bytes ? DecodeSchema(*schema_bytes) : Result<Schema>(Errc::kCorrupt);
   Parts parts;
   if (!schema || !parts.Read(*file, *schema)) return FailMisfit(path, diagnostics);
-  std::unique_ptr<SuccinctStore> store(new SuccinctStore(std::move(*file), *schema, parts, domain));
+  std::unique_ptr<SuccinctStore> store(new SuccinctStore(std::move(*file), *schema, parts));
   if (!FitsIndex(store->texts().value_bytes(), store->records(), schema->size())) {
     return FailMisfit(path, diagnostics);
   }

@@ -10,7 +10,6 @@
 
 #include "index_file.h"
 #include "key_directory.h"
-#include "reclaim.h"
 #include "record_index.h"
 #include "schema.h"
 #include "space.h"
@@ -34,7 +33,6 @@ struct Tombstone {
 /// Records are numbered in the byte order of their keys, and so are the tombstones that the file
 /// keeps beside them.
 ///
-/// Owner: `domain` outlives it.
 /// Threads: any for const members, which neither read nor change layers: so other threads have a
 ///   const view. All other members belong to one thread, the owner's.
 /// Paper: BlowFish (NSDI'16) Section 2, after Succinct (NSDI'15) Section 4.
@@ -50,7 +48,7 @@ class SuccinctStore {
   /// Cost: a look at every block of Psi, and at the start of every record; 1 or 2 ns a record, and
   ///   some 10 ns a symbol. Verify::kEverything reads all of the file.
   [[nodiscard]] static Result<std::unique_ptr<SuccinctStore>> Open(
-      const std::string& path, ReclaimDomain& domain, Verify verify = Verify::kEverything,
+      const std::string& path, Verify verify = Verify::kEverything,
       Diagnostics* diagnostics = nullptr);
 
   [[nodiscard]] const Schema& schema() const { return schema_; }
@@ -73,7 +71,7 @@ class SuccinctStore {
  private:
   struct Parts;
 
-  SuccinctStore(IndexFile file, Schema schema, const Parts& parts, ReclaimDomain& domain);
+  SuccinctStore(IndexFile file, Schema schema, const Parts& parts);
   [[nodiscard]] TokenAlphabet Alphabet(const Parts& parts);
 
   IndexFile file_;

@@ -41,19 +41,19 @@ struct TextStore::Parts {
   }
 };
 
-TextStore::TextStore(IndexFile file, const Parts& parts, ReclaimDomain& domain)
+TextStore::TextStore(IndexFile file, const Parts& parts)
     : file_(std::move(file)),
       keys_(parts.keys),
-      index_(parts.index.View(), parts.alphabet, parts.begins, domain) {}
+      index_(parts.index.View(), parts.alphabet, parts.begins) {}
 
-Result<std::unique_ptr<TextStore>> TextStore::Open(const std::string& path, ReclaimDomain& domain,
-                                                   Verify verify, Diagnostics* diagnostics) {
+Result<std::unique_ptr<TextStore>> TextStore::Open(const std::string& path, Verify verify,
+                                                   Diagnostics* diagnostics) {
   Result<IndexFile> file = IndexFile::Open(path, kFileKind, kFileVersion, verify, diagnostics);
   if (!file) return file.error();
   Parts parts;
   if (!parts.Read(*file)) return FailMisfit(path, diagnostics);
   parts.index.Advise();
-  return std::unique_ptr<TextStore>(new TextStore(std::move(*file), parts, domain));
+  return std::unique_ptr<TextStore>(new TextStore(std::move(*file), parts));
 }
 
 bool TextStore::Get(std::string_view key, TextBuffer& text) {

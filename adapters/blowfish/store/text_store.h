@@ -8,7 +8,6 @@
 
 #include "index_file.h"
 #include "key_directory.h"
-#include "reclaim.h"
 #include "space.h"
 #include "stout/error.h"
 #include "text_buffer.h"
@@ -23,7 +22,7 @@ namespace stout::blowfish {
 ///
 /// Texts are numbered in the byte order of their keys.
 ///
-///     auto store = TextStore::Open(path, domain, Verify::kEverything, &why);
+///     auto store = TextStore::Open(path, Verify::kEverything, &why);
 ///     if (!store) return store.error();
 ///     TextIndex& index = (*store)->index();
 ///     if (auto record = (*store)->keys().Find("ann")) index.Extract(*record, 100, 20, text);
@@ -33,7 +32,7 @@ namespace stout::blowfish {
 ///       return --most > 0;
 ///     });
 ///
-/// Owner: `domain` outlives it.   Threads: any, for everything.
+/// Threads: one at a time, because queries fill the layers.
 /// Paper: BlowFish (NSDI'16) Section 2, after Succinct (NSDI'15) Section 3, "flat files".
 class TextStore {
  public:
@@ -45,7 +44,6 @@ class TextStore {
   /// Verify::kHeader detects a file that was cut, lengthened or replaced, and parts that do not
   /// match. It does not detect changed bytes: use it for files that were fully verified before.
   [[nodiscard]] static Result<std::unique_ptr<TextStore>> Open(const std::string& path,
-                                                               ReclaimDomain& domain,
                                                                Verify verify = Verify::kEverything,
                                                                Diagnostics* diagnostics = nullptr);
 
@@ -63,7 +61,7 @@ class TextStore {
  private:
   struct Parts;
 
-  TextStore(IndexFile file, const Parts& parts, ReclaimDomain& domain);
+  TextStore(IndexFile file, const Parts& parts);
 
   IndexFile file_;
   KeyDirectory keys_;

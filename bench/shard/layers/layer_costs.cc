@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <chrono>
 #include <functional>
 #include <span>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "record_reader.h"
@@ -18,17 +15,12 @@
 namespace stout::bench::shard {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using blowfish::LayeredSampledArray;
 using blowfish::RecordIndex;
 using blowfish::RecordReader;
 
 constexpr std::size_t kAtOnce = 16;
 constexpr std::size_t kGetsPerSearch = 10;
-
-double MillisecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 /// Both arrays of an index.
 std::array<LayeredSampledArray*, 2> ArraysOf(RecordIndex& index) {
@@ -49,48 +41,19 @@ void RemoveAll(RecordIndex& index) {
   }
 }
 
-void FillBy(RecordIndex& index, std::size_t threads) {
-  std::vector<std::jthread> fillers;
-  const std::uint64_t records = index.records();
-  for (std::size_t t = 0; t < threads; ++t) {
-    fillers.emplace_back(
-        [&index, first = records * t / threads, last = records * (t + 1) / threads] {
-          index.FillLayers(static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last));
-        });
-  }
-}
-
-/// Reads without pause, and holds what it reads against the oracle.
-class Reader {
- public:
-  Reader(RecordIndex& index, const Oracle& oracle, std::uint64_t seed)
-      : thread_([&index, &oracle, seed, this](const std::stop_token& stop) {
-          RecordReader reader(index);
-          SplitMix64 random(seed);
-          while (!stop.stop_requested()) Read(reader, oracle, random);
-        }) {}
-
-  [[nodiscard]] std::uint64_t reads() const { return reads_; }
-  [[nodiscard]] std::uint64_t wrong() const { return wrong_; }
-
- private:
-  void Read(RecordReader& reader, const Oracle& oracle, SplitMix64& random) {
-    std::array<std::uint32_t, kAtOnce> records;
-    for (std::uint32_t& record : records) {
-      record = static_cast<std::uint32_t>(random.Below(oracle.size()));
+/// The share of the entries of both arrays that are there. The implied do not count.
+double Filled(RecordIndex& index) {
+  std::uint64_t entries = 0;
+  std::uint64_t filled = 0;
+  for (const LayeredSampledArray* const array : ArraysOf(index)) {
+    for (const blowfish::LayerInfo& layer : array->Layers()) {
+      if (layer.state == blowfish::LayerState::kImplied) continue;
+      entries += layer.entries;
+      filled += layer.filled;
     }
-    std::uint64_t right = 0;
-    reader.GetAll(records, [&](std::size_t i, std::string_view value) {
-      right += value == oracle.value(records[i]);
-    });
-    reads_ += records.size();
-    wrong_ += records.size() - right;
   }
-
-  std::atomic<std::uint64_t> reads_ = 0;
-  std::atomic<std::uint64_t> wrong_ = 0;
-  std::jthread thread_;  // The last: it ends before what it uses goes.
-};
+  return static_cast<double>(filled) / static_cast<double>(std::max<std::uint64_t>(entries, 1));
+}
 
 /// Operations that are called by number, and what to call one.
 struct Work {
@@ -102,14 +65,14 @@ struct Work {
 
 class Measurement {
  public:
-  Measurement(RecordIndex& index, blowfish::ReclaimDomain& domain, const Oracle& oracle,
-              const LayerCostOptions& options)
-      : index_(index), domain_(domain), oracle_(oracle), options_(options), reader_(index) {}
+  Measurement(RecordIndex& index, const Oracle& oracle, const LayerCostOptions& options)
+      : index_(index), oracle_(oracle), options_(options), reader_(index), random_(options.seed) {}
 
   LayerCosts Run() {
     LayerCosts costs;
-    for (const std::size_t threads : options_.threads) costs.filling.push_back(Fill(threads));
+    costs.filling.push_back(Fill("sweep", [this] { index_.FillLayers(0, index_.records()); }));
     costs.bytes = bytes_;
+    costs.filling.push_back(Fill("gets", [this] { (void)WrongGets(index_.records()); }));
     costs.removal = Remove();
     for (const Work& work : Works()) {
       costs.opportunism.push_back(Learn(work, "records", index_.records_at()));
@@ -119,45 +82,52 @@ class Measurement {
   }
 
  private:
-  LayerCosts::Filling Fill(std::size_t threads) {
-    const Clock::time_point start = Clock::now();
+  template <typename FillAll>
+  LayerCosts::Filling Fill(const char* by, FillAll fill) {
+    const double start = ThreadCpuSeconds();
     AddAll(index_);
-    FillBy(index_, threads);
-    const double seconds = MillisecondsSince(start) / 1000;
+    fill();
+    const double seconds = ThreadCpuSeconds() - start;
+    const double filled = Filled(index_);
     bytes_ = index_.records_at().bytes() + index_.places_of().bytes();
     RemoveAll(index_);
-    return {.threads = threads, .seconds = seconds};
+    return {.by = by, .reads = index_.records(), .seconds = seconds, .filled = filled};
+  }
+
+  /// Reads this number of records at random, 16 at once. Returns how many are not the oracle's.
+  std::uint64_t WrongGets(std::uint64_t gets) {
+    std::uint64_t wrong = 0;
+    std::array<std::uint32_t, kAtOnce> records;
+    for (std::uint64_t got = 0; got < gets; got += kAtOnce) {
+      const auto some = std::span(records).first(std::min<std::uint64_t>(kAtOnce, gets - got));
+      for (std::uint32_t& record : some) {
+        record = static_cast<std::uint32_t>(random_.Below(oracle_.size()));
+      }
+      reader_.GetAll(some, [&](std::size_t i, std::string_view value) {
+        wrong += value != oracle_.value(some[i]);
+      });
+    }
+    return wrong;
   }
 
   LayerCosts::Removal Remove() {
     LayerCosts::Removal removal;
     for (std::size_t round = 0; round < options_.rounds; ++round) {
       AddAll(index_);
-      FillBy(index_, 1);
-      WaitUntilFreed();
-      std::vector<std::unique_ptr<Reader>> readers;
-      for (std::size_t r = 0; r < options_.readers; ++r) {
-        readers.push_back(std::make_unique<Reader>(index_, oracle_, options_.seed + r));
-      }
+      index_.FillLayers(0, index_.records());
       for (LayeredSampledArray* const array : ArraysOf(index_)) {
-        for (Clock::time_point start = Clock::now(); array->Remove(); start = Clock::now()) {
-          WaitUntilFreed();
-          const double took = MillisecondsSince(start);
+        for (double start = ThreadCpuSeconds(); array->Remove(); start = ThreadCpuSeconds()) {
+          const double took = (ThreadCpuSeconds() - start) * 1000;
           ++removal.layers;
           removal.mean_ms += took;
           removal.most_ms = std::max(removal.most_ms, took);
+          removal.reads += options_.reads;
+          removal.wrong += WrongGets(options_.reads);
         }
-      }
-      for (const auto& reader : readers) {
-        removal.reads += reader->reads();
-        removal.wrong += reader->wrong();
       }
     }
     removal.mean_ms /= static_cast<double>(std::max<std::size_t>(removal.layers, 1));
     return removal;
-  }
-  void WaitUntilFreed() const {
-    while (domain_.pending() > 0) std::this_thread::yield();
   }
 
   std::vector<Work> Works() {
@@ -209,10 +179,10 @@ class Measurement {
   }
 
   RecordIndex& index_;
-  blowfish::ReclaimDomain& domain_;
   const Oracle& oracle_;
   const LayerCostOptions& options_;
   RecordReader reader_;
+  SplitMix64 random_;
   std::uint64_t bytes_ = 0;
   std::vector<std::uint32_t> records_;
   std::vector<Search> searches_;
@@ -220,9 +190,9 @@ class Measurement {
 
 }  // namespace
 
-LayerCosts MeasureLayers(RecordIndex& index, blowfish::ReclaimDomain& domain, const Oracle& oracle,
+LayerCosts MeasureLayers(RecordIndex& index, const Oracle& oracle,
                          const LayerCostOptions& options) {
-  return Measurement(index, domain, oracle, options).Run();
+  return Measurement(index, oracle, options).Run();
 }
 
 }  // namespace stout::bench::shard

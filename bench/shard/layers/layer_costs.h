@@ -5,29 +5,32 @@
 #include <string>
 #include <vector>
 
-#include "reclaim.h"
 #include "record_index.h"
 #include "shard/oracle.h"
 
 namespace stout::bench::shard {
 
-/// The cost of layers while they come and go.
+/// The cost of layers while they come and go: processor time of one thread, which does everything,
+/// as a shard's worker does.
 struct LayerCosts {
-  /// All layers of both arrays, added at once and filled by threads that share the records.
+  std::uint64_t bytes = 0;  ///< of all layers of both arrays
+
+  /// All layers of both arrays, added at once and then filled.
   struct Filling {
-    std::size_t threads = 0;
+    std::string by;  ///< "sweep" reads each record once, "gets" reads as many at random.
+    std::uint64_t reads = 0;
     double seconds = 0;
+    double filled = 0;  ///< share of the entries that are there afterwards
   };
   std::vector<Filling> filling;
-  std::uint64_t bytes = 0;  ///< number of layers
 
-  /// From before a layer is removed until its memory is returned, while others read without pause.
+  /// Removing a layer between queries, until its memory is returned.
   struct Removal {
     std::size_t layers = 0;  ///< Removed, the finest first.
     double mean_ms = 0;
     double most_ms = 0;
-    std::uint64_t reads = 0;  ///< Meanwhile;
-    std::uint64_t wrong = 0;  ///< of these other than what was put in.
+    std::uint64_t reads = 0;  ///< between the removals
+    std::uint64_t wrong = 0;  ///< of these, with a value other than what was put in
   };
   Removal removal;
 
@@ -42,17 +45,15 @@ struct LayerCosts {
 };
 
 struct LayerCostOptions {
-  std::vector<std::size_t> threads = {1, 2};  ///< That fill.
-  std::size_t readers = 2;                    ///< While layers are removed.
-  std::size_t rounds = 20;                    ///< times that all layers are removed
-  std::size_t operations = 100'000;           ///< gets in a batch; searches are a tenth of it
-  std::size_t repeats = 5;                    ///< runs of a batch
+  std::size_t rounds = 20;           ///< times that all layers are removed
+  std::size_t reads = 4096;          ///< gets between two removals
+  std::size_t operations = 100'000;  ///< gets in a batch; searches are a tenth of it
+  std::size_t repeats = 5;           ///< runs of a batch
   std::uint64_t seed = 1;
 };
 
 /// Measures an index of the oracle's records, which has no layers and has none again.
-[[nodiscard]] LayerCosts MeasureLayers(blowfish::RecordIndex& index,
-                                       blowfish::ReclaimDomain& domain, const Oracle& oracle,
+[[nodiscard]] LayerCosts MeasureLayers(blowfish::RecordIndex& index, const Oracle& oracle,
                                        const LayerCostOptions& options);
 
 }  // namespace stout::bench::shard

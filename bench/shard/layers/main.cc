@@ -29,7 +29,7 @@ namespace json = boost::json;
 
 constexpr const char* kDescription =
     "Measures the cost of the layers of a shard's sampled arrays while layers come and go: filling "
-    "all of them, removing them while threads read, and reads that fill empty layers.";
+    "all of them, removing them between reads, and reads that fill empty layers.";
 
 struct Command {
   LineitemOptions data;
@@ -46,12 +46,8 @@ std::variant<Command, ExitCode> Parse(int argc, const char* const* argv) {
   program::Options more(app);
   more.Text("--scratch", command.scratch, "A directory for the compressed file", "DIRECTORY")
       ->required();
-  app.add_option("--threads", costs.threads, "Numbers of threads that fill, one after the other")
-      ->check(CLI::Range(1, 1000))
-      ->type_name("COUNT...")
-      ->capture_default_str();
-  more.Count("--readers", costs.readers, 0, 1000, "Threads that read while layers are removed");
   more.Count("--rounds", costs.rounds, 1, 1'000'000, "Times that all layers are removed");
+  more.Count("--reads", costs.reads, 0, program::kMaxCount, "Gets between two removals");
   more.Count("--operations", costs.operations, 100, program::kMaxCount,
              "Gets in a batch; searches are a tenth of them");
   more.Count("--repeats", costs.repeats, 1, 1000, "Runs of each batch");
@@ -68,7 +64,10 @@ double Overhead(const LayerCosts::Opportunism& learned) {
 std::string ToJson(const LayerCosts& costs, std::uint64_t raw_bytes) {
   json::array filling;
   for (const LayerCosts::Filling& fill : costs.filling) {
-    filling.push_back({{"threads", fill.threads}, {"s", Rounded(fill.seconds)}});
+    filling.push_back({{"by", fill.by},
+                       {"reads", fill.reads},
+                       {"s", Rounded(fill.seconds)},
+                       {"filled", Rounded(fill.filled)}});
   }
   json::array opportunism;
   for (const LayerCosts::Opportunism& learned : costs.opportunism) {
@@ -78,7 +77,7 @@ std::string ToJson(const LayerCosts& costs, std::uint64_t raw_bytes) {
                            {"filling_ns", Rounded(learned.filling_ns)},
                            {"overhead", Rounded(Overhead(learned))}});
   }
-  const json::object document{{"format", "stout shard-layers 1"},
+  const json::object document{{"format", "stout shard-layers 2"},
                               {"when", UtcNow()},
                               {"raw_bytes", raw_bytes},
                               {"layer_bytes", costs.bytes},
@@ -97,9 +96,10 @@ void Print(const LayerCosts& costs, std::uint64_t raw_bytes) {
   fmt::print("all layers: {} bytes, {:.3f} of raw\n", costs.bytes,
              static_cast<double>(costs.bytes) / static_cast<double>(raw_bytes));
   for (const LayerCosts::Filling& fill : costs.filling) {
-    fmt::print("filled by {} thread(s): {:.2f} s\n", fill.threads, fill.seconds);
+    fmt::print("{}: {} reads in {:.2f} s filled {:.1f} %\n", fill.by, fill.reads, fill.seconds,
+               100 * fill.filled);
   }
-  fmt::print("removed {} layers among {} reads, {} wrong: freed after {:.3f} ms, {:.3f} at most\n",
+  fmt::print("removed {} layers between {} reads, {} wrong: in {:.3f} ms, {:.3f} at most\n",
              costs.removal.layers, costs.removal.reads, costs.removal.wrong, costs.removal.mean_ms,
              costs.removal.most_ms);
   fmt::print("\n{:<16}{:<10}{:>12}{:>12}{:>10}\n", "", "layer of", "ns without", "ns filling", "");
@@ -113,10 +113,9 @@ LayerCosts Measure(const Command& command, const Oracle& oracle) {
   const ProgressLine progress("shard-layers");
   progress.Step("building");
   OracleRecords records(oracle);
-  blowfish::ReclaimDomain domain;
-  const auto store = BuildStore(records, command.scratch + "/shard-layers", domain);
+  const auto store = BuildStore(records, command.scratch + "/shard-layers");
   progress.Step("measuring");
-  return MeasureLayers(store->index(), domain, oracle, command.costs);
+  return MeasureLayers(store->index(), oracle, command.costs);
 }
 
 ExitCode Execute(const Command& command) {

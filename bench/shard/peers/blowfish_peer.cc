@@ -22,7 +22,7 @@ class BlowfishPeer : public ShardPeer {
   [[nodiscard]] std::string Name() const override { return options_.name; }
 
   void Build(RecordSource& records) override {
-    store_ = BuildStore(records, options_.directory, domain_);
+    store_ = BuildStore(records, options_.directory);
     for (int i = 0; i < options_.record_layers; ++i) store_->index().records_at().Add();
     for (int i = 0; i < options_.place_layers; ++i) store_->index().places_of().Add();
     reader_.emplace(store_->index());
@@ -66,7 +66,6 @@ class BlowfishPeer : public ShardPeer {
 
  private:
   BlowfishPeerOptions options_;
-  blowfish::ReclaimDomain domain_;
   std::unique_ptr<blowfish::SuccinctStore> store_;
   std::optional<blowfish::RecordReader> reader_;
   std::vector<std::uint32_t> numbers_;

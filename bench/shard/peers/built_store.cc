@@ -9,8 +9,7 @@
 namespace stout::bench::shard {
 
 std::unique_ptr<blowfish::SuccinctStore> BuildStore(RecordSource& records,
-                                                    const std::string& directory,
-                                                    blowfish::ReclaimDomain& domain) {
+                                                    const std::string& directory) {
   std::filesystem::remove_all(directory);
   std::filesystem::create_directories(directory);
   const std::string path = directory + "/records";
@@ -19,7 +18,7 @@ std::unique_ptr<blowfish::SuccinctStore> BuildStore(RecordSource& records,
   while (const auto record = records.Next()) writer.Append(*record);
   Diagnostics why;
   if (writer.Finish(path, &why)) throw std::runtime_error(why.message);
-  auto store = blowfish::SuccinctStore::Open(path, domain, blowfish::Verify::kEverything, &why);
+  auto store = blowfish::SuccinctStore::Open(path, blowfish::Verify::kEverything, &why);
   if (!store) throw std::runtime_error(why.message);
   return std::move(*store);
 }

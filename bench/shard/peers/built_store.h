@@ -3,7 +3,6 @@
 #include <memory>
 #include <string>
 
-#include "reclaim.h"
 #include "shard/record_source.h"
 #include "succinct_store.h"
 
@@ -13,7 +12,6 @@ namespace stout::bench::shard {
 /// and verified. The directory is made, and emptied before. Throws std::runtime_error with what
 /// failed.
 [[nodiscard]] std::unique_ptr<blowfish::SuccinctStore> BuildStore(RecordSource& records,
-                                                                  const std::string& directory,
-                                                                  blowfish::ReclaimDomain& domain);
+                                                                  const std::string& directory);
 
 }  // namespace stout::bench::shard

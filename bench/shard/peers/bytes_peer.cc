@@ -29,7 +29,7 @@ class BytesPeer final : public ShardPeer {
     const std::string path = options_.directory + "/texts";
     Write(records, path);
     Diagnostics why;
-    auto opened = blowfish::TextStore::Open(path, domain_, blowfish::Verify::kEverything, &why);
+    auto opened = blowfish::TextStore::Open(path, blowfish::Verify::kEverything, &why);
     if (!opened) throw std::runtime_error(why.message);
     store_ = std::move(*opened);
     blowfish::TextIndex& index = store_->index();
@@ -94,7 +94,6 @@ class BytesPeer final : public ShardPeer {
 
   BytesPeerOptions options_;
   AttributeMarks marks_;
-  blowfish::ReclaimDomain domain_;
   std::unique_ptr<blowfish::TextStore> store_;
   blowfish::TextBuffer text_;
   std::vector<std::uint32_t> numbers_;
