@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-#include "shard_of.h"
+#include "blowfish/index/shard_of.h"
 
 namespace stout::bench::shard {
 namespace {

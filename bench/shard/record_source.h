@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "record.h"
-#include "schema.h"
+#include "blowfish/index/record.h"
+#include "blowfish/index/schema.h"
 
 namespace stout::bench::shard {
 

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "adapters/blowfish/client/answers.h"
-#include "adapters/blowfish/client/requests.h"
-#include "adapters/blowfish/client/split.h"
-#include "adapters/blowfish/index/shard_of.h"
+#include "blowfish/client/answers.h"
+#include "blowfish/client/requests.h"
+#include "blowfish/client/split.h"
+#include "blowfish/index/shard_of.h"
 #include "reply_test_support.h"
 #include "store_test_support.h"
 #include "stout/core/random.h"

@@ -1,4 +1,4 @@
-#include "abandonable.h"
+#include "blowfish/index/abandonable.h"
 
 #include <chrono>
 #include <future>

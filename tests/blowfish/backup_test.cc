@@ -1,7 +1,7 @@
 // A backup has all acknowledged writes, whatever compaction is under way, and stays as it is while
 // the shard goes on. Random histories, against a map.
 
-#include "backup.h"
+#include "blowfish/store/backup.h"
 
 #include <map>
 #include <optional>
@@ -59,9 +59,8 @@ class BackupHistory {
     opened_.shard().Compact();
     opened_.Rest();  // Its own files of then are gone.
     for (const Backup& backup : backups_) {
-      ReclaimDomain domain;
       Diagnostics why;
-      auto shard = Shard::Open(backup.directory, domain, opened_.options, nullptr, &why);
+      auto shard = Shard::Open(backup.directory, opened_.options, nullptr, &why);
       CAPTURE(backup.directory, why.message);
       REQUIRE(shard);
       REQUIRE((*shard)->size() == backup.model.size());

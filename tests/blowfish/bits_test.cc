@@ -1,11 +1,11 @@
-#include "bits.h"
+#include "blowfish/index/bits.h"
 
 #include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "blowfish/index/select.h"
 #include "padded.h"
-#include "select.h"
 #include "stout/core/random.h"
 #include "tests/support/catch.h"
 

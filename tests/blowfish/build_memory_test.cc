@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "cut_choice.h"
+#include "blowfish/index/cut_choice.h"
+#include "blowfish/index/text_index_builder.h"
 #include "stout/core/random.h"
 #include "tests/support/allocations.h"
 #include "tests/support/catch.h"
-#include "text_index_builder.h"
 
 namespace stout::blowfish {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "layered_sampled_array.h"
+#include "blowfish/index/layered_sampled_array.h"
 #include "stout/core/random.h"
 
 namespace stout::blowfish {

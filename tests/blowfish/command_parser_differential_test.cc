@@ -20,12 +20,12 @@
 #include <string>
 #include <string_view>
 
+#include "blowfish/server/shard_command.h"
 #include "resp/server/command_errors.h"
 #include "resp/server/command_replies.h"
 #include "resp/server/command_table.h"
 #include "resp/server/reply_writer.h"
 #include "resp/server/session_commands.h"
-#include "shard_command.h"
 #include "stout/core/random.h"
 #include "tests/resp/receive_all.h"
 #include "tests/support/catch.h"

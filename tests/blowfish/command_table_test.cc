@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "blowfish/server/shard_command.h"
 #include "resp/server/command_errors.h"
 #include "resp/server/command_replies.h"
 #include "resp/server/session_commands.h"
-#include "shard_command.h"
 #include "tests/support/catch.h"
 
 namespace stout::blowfish {

@@ -1,6 +1,6 @@
 // The compaction as a value: what it does next, whatever fails.
 
-#include "compaction.h"
+#include "blowfish/store/compaction.h"
 
 #include <algorithm>
 #include <chrono>

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "bits.h"
+#include "blowfish/index/bits.h"
 #include "padded.h"
 
 namespace stout::blowfish {

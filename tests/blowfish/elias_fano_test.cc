@@ -1,6 +1,6 @@
 // Goal: a sequence in Elias-Fano is the vector that it was built from, whatever its gaps, and bytes
 // that are not one are refused or harmless.
-#include "elias_fano.h"
+#include "blowfish/index/elias_fano.h"
 
 #include <algorithm>
 #include <cmath>

@@ -9,8 +9,8 @@
 #include <span>
 #include <string>
 
-#include "checksum.h"
-#include "index_file_format.h"
+#include "blowfish/file/checksum.h"
+#include "blowfish/file/index_file_format.h"
 #include "index_file_test_support.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"

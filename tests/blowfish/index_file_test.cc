@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "file_error.h"
+#include "blowfish/file/file_error.h"
 #include "index_file_test_support.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "bits.h"
-#include "index_file.h"
-#include "index_file_writer.h"
+#include "blowfish/file/index_file.h"
+#include "blowfish/file/index_file_writer.h"
+#include "blowfish/index/bits.h"
 #include "stout/core/random.h"
 
 namespace stout::blowfish {

@@ -1,6 +1,6 @@
 // Goal: a key directory is the sorted vector of keys that it was written from, and bytes that are
 // not one are refused or harmless.
-#include "key_directory.h"
+#include "blowfish/index/key_directory.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "blowfish/index/key_directory_writer.h"
+#include "blowfish/index/key_numbering.h"
 #include "damaged.h"
-#include "key_directory_writer.h"
-#include "key_numbering.h"
 #include "key_shapes.h"
 #include "padded.h"
 #include "stout/core/random.h"

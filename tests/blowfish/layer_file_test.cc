@@ -1,4 +1,4 @@
-#include "layer_file.h"
+#include "blowfish/store/layer_file.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include "checksum.h"
+#include "blowfish/file/checksum.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 

@@ -1,13 +1,13 @@
 // A ladder is climbed up and down, and says beforehand what a step takes and gives back.
 
-#include "layer_ladder.h"
+#include "blowfish/store/layer_ladder.h"
 
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "record_index_builder.h"
+#include "blowfish/index/record_index_builder.h"
 #include "tests/support/catch.h"
 
 namespace stout::blowfish {

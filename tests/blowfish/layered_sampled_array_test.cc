@@ -1,4 +1,4 @@
-#include "layered_sampled_array.h"
+#include "blowfish/index/layered_sampled_array.h"
 
 #include <algorithm>
 #include <array>

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bytes_hash.h"
+#include "blowfish/index/bytes_hash.h"
 #include "shard/delimited_file.h"
 #include "shard/number_key.h"
 #include "shard/text_pool.h"

@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "answer.h"
+#include "blowfish/load/answer.h"
+#include "blowfish/load/loader.h"
 #include "load_scripted_server.h"
 #include "load_servers.h"
-#include "loader.h"
 #include "stout/core/random.h"
 #include "tests/support/blowfish_server.h"
 #include "tests/support/catch.h"

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <string>
 
-#include "input_file.h"
+#include "blowfish/load/input_file.h"
 #include "stout/core/random.h"
 #include "tests/support/catch.h"
 #include "tests/support/packed.h"

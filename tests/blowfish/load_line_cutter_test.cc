@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "line_cutter.h"
+#include "blowfish/load/line_cutter.h"
 #include "stout/core/random.h"
 #include "tests/support/catch.h"
 

@@ -1,4 +1,4 @@
-#include "load_options.h"
+#include "blowfish/load/load_options.h"
 
 #include <fstream>
 #include <iostream>

@@ -2,8 +2,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "blowfish/load/progress.h"
 #include "load_text.h"
-#include "progress.h"
 #include "tests/support/catch.h"
 
 namespace stout::blowfish {

@@ -1,4 +1,4 @@
-#include "load_run.h"
+#include "blowfish/load/load_run.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

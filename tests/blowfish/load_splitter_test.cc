@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "record_splitter.h"
+#include "blowfish/load/record_splitter.h"
 #include "stout/core/random.h"
 #include "tests/support/catch.h"
 

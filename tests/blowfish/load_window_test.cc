@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "send_window.h"
+#include "blowfish/load/send_window.h"
 #include "stout/core/random.h"
 #include "tests/resp/receive_all.h"
 #include "tests/support/catch.h"

@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-#include "log_store.h"
+#include "blowfish/log/log_store.h"
 #include "sim_disk.h"
 #include "stout/core/random.h"
 #include "tests/support/catch.h"

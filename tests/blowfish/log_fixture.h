@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "log_appender.h"
-#include "log_directory.h"
-#include "log_recovery.h"
+#include "blowfish/log/log_appender.h"
+#include "blowfish/log/log_directory.h"
+#include "blowfish/log/log_recovery.h"
 #include "stout/error.h"
 
 namespace stout::blowfish::test {

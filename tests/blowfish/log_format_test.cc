@@ -1,4 +1,4 @@
-#include "log_format.h"
+#include "blowfish/log/log_format.h"
 
 #include <string>
 #include <string_view>

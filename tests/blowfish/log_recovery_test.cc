@@ -1,12 +1,12 @@
-#include "log_recovery.h"
+#include "blowfish/log/log_recovery.h"
 
 #include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "blowfish/log/log_reader.h"
 #include "log_fixture.h"
-#include "log_reader.h"
 #include "sim_disk.h"
 #include "tests/support/catch.h"
 

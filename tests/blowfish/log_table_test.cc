@@ -1,4 +1,4 @@
-#include "log_table.h"
+#include "blowfish/log/log_table.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "log_writer.h"
+#include "blowfish/log/log_writer.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "merge_slots.h"
+#include "blowfish/store/merge_slots.h"
 
 #include <atomic>
 #include <cstddef>

@@ -1,6 +1,6 @@
 // A merge of stores against a map that saw the same changes.
 
-#include "merge.h"
+#include "blowfish/store/merge.h"
 
 #include <atomic>
 #include <cstddef>
@@ -14,9 +14,9 @@
 #include <thread>
 #include <vector>
 
+#include "blowfish/index/record_reader.h"
 #include "change_layers.h"
 #include "random_values.h"
-#include "record_reader.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 

@@ -1,4 +1,4 @@
-#include "merge_work.h"
+#include "blowfish/store/merge_work.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "layer_ladder.h"
+#include "blowfish/store/layer_ladder.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 

@@ -1,7 +1,7 @@
 // The navigation against the three patterns of Figure 5, and against shards whose speed follows
 // their layers.
 
-#include "navigator.h"
+#include "blowfish/server/navigator.h"
 
 #include <algorithm>
 #include <chrono>

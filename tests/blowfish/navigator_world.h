@@ -10,7 +10,7 @@
 #include <numeric>
 #include <vector>
 
-#include "navigator.h"
+#include "blowfish/server/navigator.h"
 
 namespace stout::blowfish {
 

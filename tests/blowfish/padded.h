@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "bits.h"
+#include "blowfish/index/bits.h"
 #include "stout/error.h"
 
 namespace stout::blowfish {

@@ -1,6 +1,6 @@
 // Psi against the rows that it was built from.
 
-#include "psi.h"
+#include "blowfish/index/psi.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "framed_array.h"
-#include "psi_block.h"
-#include "psi_check.h"
+#include "blowfish/index/framed_array.h"
+#include "blowfish/index/psi_block.h"
+#include "blowfish/index/psi_check.h"
 #include "stout/core/random.h"
 #include "tests/support/catch.h"
 

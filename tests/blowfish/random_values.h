@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "schema.h"
+#include "blowfish/index/schema.h"
 #include "stout/core/random.h"
 
 namespace stout::blowfish {

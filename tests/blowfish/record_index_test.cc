@@ -1,6 +1,6 @@
 // An index of records against the records themselves.
 
-#include "record_index.h"
+#include "blowfish/index/record_index.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
+#include "blowfish/index/record_index_builder.h"
+#include "blowfish/index/record_reader.h"
 #include "change_layers.h"
 #include "random_values.h"
-#include "record_index_builder.h"
-#include "record_reader.h"
 #include "tests/support/catch.h"
 
 namespace stout::blowfish {

@@ -1,6 +1,6 @@
 // The order of rows against a sort of all suffixes, and what follows from it against the text.
 
-#include "self_index.h"
+#include "blowfish/index/self_index.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "lock_step.h"
+#include "blowfish/index/lock_step.h"
 #include "stout/core/random.h"
 #include "tests/support/catch.h"
 

@@ -25,8 +25,8 @@
 #include <utility>
 #include <vector>
 
-#include "open_shards.h"
-#include "shard_of.h"
+#include "blowfish/index/shard_of.h"
+#include "blowfish/server/open_shards.h"
 #include "stout/core/random.h"
 #include "tests/support/blowfish_server.h"
 #include "tests/support/catch.h"

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "shard.h"
+#include "blowfish/store/shard.h"
 #include "shard_fixture.h"
 #include "tests/support/catch.h"
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "shard.h"
+#include "blowfish/store/shard.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 #include "wakeup.h"

@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "blowfish/index/shard_of.h"
 #include "shard/lineitem.h"
 #include "shard/load/load_settings.h"
 #include "shard/load/requests.h"
@@ -24,7 +25,6 @@
 #include "shard/number_key.h"
 #include "shard/oracle.h"
 #include "shard/placed_records.h"
-#include "shard_of.h"
 #include "stout/core/random.h"
 #include "tests/support/catch.h"
 

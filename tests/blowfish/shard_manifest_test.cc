@@ -1,4 +1,4 @@
-#include "shard_manifest.h"
+#include "blowfish/store/shard_manifest.h"
 
 #include <filesystem>
 #include <fstream>

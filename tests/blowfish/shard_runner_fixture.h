@@ -8,13 +8,13 @@
 #include <string_view>
 #include <vector>
 
-#include "batch.h"
-#include "dispatcher.h"
+#include "blowfish/server/batch.h"
+#include "blowfish/server/dispatcher.h"
+#include "blowfish/server/shard_command.h"
+#include "blowfish/server/shard_runner.h"
 #include "resp/server/scan_cursors.h"
 #include "resp/server/session.h"
-#include "shard_command.h"
 #include "shard_fixture.h"
-#include "shard_runner.h"
 
 namespace stout::blowfish::test {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "blowfish/server/shard_runner.h"
 #include "shard_fixture.h"
-#include "shard_runner.h"
 #include "shard_runner_fixture.h"
 #include "tests/support/allocations.h"
 #include "tests/support/catch.h"

@@ -1,7 +1,7 @@
-// The order in which sub-batches wait for each other at a shard, and that none waits for ever. The test
-// is the shard's worker.
+// The order in which sub-batches wait for each other at a shard, and that none waits for ever. The
+// test is the shard's worker.
 
-#include "shard_runner.h"
+#include "blowfish/server/shard_runner.h"
 
 #include <sys/resource.h>
 
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "navigator.h"
+#include "blowfish/server/navigator.h"
 #include "shard_fixture.h"
 #include "shard_runner_fixture.h"
 #include "tests/support/catch.h"

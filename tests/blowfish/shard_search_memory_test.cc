@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "blowfish/store/shard_search.h"
 #include "shard_fixture.h"
-#include "shard_search.h"
 #include "tests/support/allocations.h"
 #include "tests/support/catch.h"
 

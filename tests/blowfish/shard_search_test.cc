@@ -3,7 +3,7 @@
 // are written at random, stores frozen and merged, and layers added, filled and deleted. The model
 // records for each key whether all of its states since the search began match, and whether any did.
 
-#include "shard_search.h"
+#include "blowfish/store/shard_search.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
 // A shard against a map, through freezes, merges and starts.
 
-#include "shard.h"
+#include "blowfish/store/shard.h"
 
 #include <algorithm>
 #include <cstdint>

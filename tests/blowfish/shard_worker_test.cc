@@ -1,4 +1,4 @@
-#include "shard_worker.h"
+#include "blowfish/server/shard_worker.h"
 
 #include <boost/asio/io_context.hpp>
 #include <filesystem>
@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "batch.h"
-#include "dispatcher.h"
-#include "layer_file.h"
+#include "blowfish/server/batch.h"
+#include "blowfish/server/dispatcher.h"
+#include "blowfish/server/server.h"
+#include "blowfish/server/shard_command.h"
+#include "blowfish/store/layer_file.h"
 #include "resp/server/scan_cursors.h"
 #include "resp/server/session.h"
-#include "server.h"
-#include "shard_command.h"
 #include "shard_fixture.h"
 #include "tests/support/catch.h"
 

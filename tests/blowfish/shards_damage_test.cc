@@ -13,10 +13,10 @@
 #include <string_view>
 #include <vector>
 
-#include "data_id.h"
-#include "open_shards.h"
-#include "shard.h"
-#include "shard_of.h"
+#include "blowfish/index/shard_of.h"
+#include "blowfish/server/data_id.h"
+#include "blowfish/server/open_shards.h"
+#include "blowfish/store/shard.h"
 #include "stout/core/random.h"
 #include "tests/support/catch.h"
 #include "tests/support/rounds.h"

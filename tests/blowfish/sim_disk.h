@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "log_directory.h"
+#include "blowfish/log/log_directory.h"
 #include "stout/core/random.h"
 
 namespace stout::blowfish::test {

@@ -1,6 +1,6 @@
 // Goal: a stamp column is the vector of stamps that it was written from, whatever they are, and
 // bytes that are not one are refused or harmless.
-#include "stamp_column.h"
+#include "blowfish/index/stamp_column.h"
 
 #include <cstdint>
 #include <limits>

@@ -8,12 +8,12 @@
 #include <stop_token>
 #include <string>
 
+#include "blowfish/store/text_store_writer.h"
 #include "shard_fixture.h"
 #include "stout/core/random.h"
 #include "tests/support/allocations.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
-#include "text_store_writer.h"
 
 namespace stout::blowfish {
 namespace {

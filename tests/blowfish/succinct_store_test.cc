@@ -1,6 +1,6 @@
 // A file of records against the records.
 
-#include "succinct_store.h"
+#include "blowfish/store/succinct_store.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "blowfish/index/record_reader.h"
+#include "blowfish/store/succinct_store_format.h"
+#include "blowfish/store/succinct_store_writer.h"
 #include "random_values.h"
-#include "record_reader.h"
-#include "succinct_store_format.h"
-#include "succinct_store_writer.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 

@@ -1,6 +1,6 @@
 // A store of suffixes against the table that it was made of.
 
-#include "suffix_store.h"
+#include "blowfish/store/suffix_store.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Codes against the order of their symbols, and against the bytes that they need.
 
-#include "symbol_code.h"
+#include "blowfish/index/symbol_code.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // The keys of a table in order, against a set, while it changes.
 
-#include "table_keys.h"
+#include "blowfish/store/table_keys.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
 // An index of texts against the texts themselves.
 
-#include "text_index.h"
+#include "blowfish/index/text_index.h"
 
 #include <array>
 #include <cstdint>
@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "blowfish/index/text_index_builder.h"
 #include "change_layers.h"
 #include "stout/core/random.h"
 #include "tests/support/catch.h"
-#include "text_index_builder.h"
 
 namespace stout::blowfish {
 namespace {

@@ -1,6 +1,6 @@
 // A file of texts against the texts.
 
-#include "text_store.h"
+#include "blowfish/store/text_store.h"
 
 #include <algorithm>
 #include <array>
@@ -17,11 +17,11 @@
 #include <utility>
 #include <vector>
 
+#include "blowfish/store/text_store_writer.h"
 #include "index_file_test_support.h"
 #include "stout/core/random.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
-#include "text_store_writer.h"
 
 namespace stout::blowfish {
 namespace {

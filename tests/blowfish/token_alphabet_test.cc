@@ -1,4 +1,4 @@
-#include "token_alphabet.h"
+#include "blowfish/index/token_alphabet.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "blowfish/index/speller.h"
+#include "blowfish/index/tokenize.h"
 #include "random_values.h"
-#include "speller.h"
 #include "tests/support/catch.h"
-#include "tokenize.h"
 
 namespace stout::blowfish {
 namespace {

@@ -1,7 +1,7 @@
 // The rules of WaitQueue by value, and in small worlds: groups of writers over a shard whose writes
 // end in the second Poll() after they began.
 
-#include "wait_queue.h"
+#include "blowfish/server/wait_queue.h"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "batch.h"
+#include "blowfish/server/batch.h"
 #include "tests/support/catch.h"
 
 namespace stout::blowfish {

@@ -1,4 +1,4 @@
-#include "zeroed_words.h"
+#include "blowfish/index/zeroed_words.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -13,10 +13,10 @@
 #include <string_view>
 #include <vector>
 
-#include "checksum.h"
-#include "index_file.h"
-#include "index_file_format.h"
-#include "unique_fd.h"
+#include "blowfish/file/checksum.h"
+#include "blowfish/file/index_file.h"
+#include "blowfish/file/index_file_format.h"
+#include "blowfish/file/unique_fd.h"
 
 namespace stout::blowfish {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "log_format.h"
-#include "log_reader.h"
+#include "blowfish/log/log_format.h"
+#include "blowfish/log/log_reader.h"
 
 namespace stout::blowfish {
 namespace {

@@ -18,14 +18,14 @@
 #include <string_view>
 #include <vector>
 
-#include "checksum.h"
-#include "index_file_format.h"
-#include "layer_ladder.h"
-#include "record_reader.h"
-#include "self_index_sections.h"
-#include "succinct_store.h"
-#include "succinct_store_format.h"
-#include "unique_fd.h"
+#include "blowfish/file/checksum.h"
+#include "blowfish/file/index_file_format.h"
+#include "blowfish/file/unique_fd.h"
+#include "blowfish/index/record_reader.h"
+#include "blowfish/store/layer_ladder.h"
+#include "blowfish/store/self_index_sections.h"
+#include "blowfish/store/succinct_store.h"
+#include "blowfish/store/succinct_store_format.h"
 
 namespace stout::blowfish {
 namespace {

@@ -1,4 +1,4 @@
-#include "answers.h"
+#include "blowfish/client/answers.h"
 
 #include <algorithm>
 #include <array>

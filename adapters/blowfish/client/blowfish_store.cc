@@ -13,13 +13,13 @@
 #include <utility>
 #include <vector>
 
-#include "answers.h"
-#include "engine.h"
-#include "introduction.h"
-#include "parts.h"
-#include "requests.h"
-#include "shard_of.h"
-#include "split.h"
+#include "blowfish/client/answers.h"
+#include "blowfish/client/engine.h"
+#include "blowfish/client/introduction.h"
+#include "blowfish/client/parts.h"
+#include "blowfish/client/requests.h"
+#include "blowfish/client/split.h"
+#include "blowfish/index/shard_of.h"
 #include "stout/adapters/combine_parts.h"
 
 namespace stout {

@@ -1,10 +1,10 @@
-#include "connection.h"
+#include "blowfish/client/connection.h"
 
 #include <fmt/format.h>
 
 #include <utility>
 
-#include "introduction.h"
+#include "blowfish/client/introduction.h"
 
 namespace stout::blowfish::client {
 

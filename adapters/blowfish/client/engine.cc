@@ -1,4 +1,4 @@
-#include "engine.h"
+#include "blowfish/client/engine.h"
 
 #include <boost/asio/strand.hpp>
 #include <utility>

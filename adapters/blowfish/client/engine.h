@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "connection.h"
-#include "split.h"
+#include "blowfish/client/connection.h"
+#include "blowfish/client/split.h"
 #include "stout/adapters/blowfish_store.h"
 #include "stout/adapters/connection_pool.h"
 

@@ -1,4 +1,4 @@
-#include "introduction.h"
+#include "blowfish/client/introduction.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "requests.h"
+#include "blowfish/client/requests.h"
 
 namespace stout::blowfish::client {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "answers.h"
+#include "blowfish/client/answers.h"
 #include "resp/client/connection.h"
 #include "stout/adapters/blowfish_store.h"
 #include "stout/core/errc.h"

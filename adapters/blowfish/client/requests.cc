@@ -1,4 +1,4 @@
-#include "requests.h"
+#include "blowfish/client/requests.h"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
-#include "split.h"
+#include "blowfish/client/split.h"
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
-#include "shard_of.h"
+#include "blowfish/index/shard_of.h"
 
 namespace stout::blowfish::client {
 namespace {

@@ -1,4 +1,4 @@
-#include "atomic_file.h"
+#include "blowfish/file/atomic_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "file_error.h"
+#include "blowfish/file/file_error.h"
 
 namespace stout::blowfish {
 namespace {

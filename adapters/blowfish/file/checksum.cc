@@ -1,4 +1,4 @@
-#include "checksum.h"
+#include "blowfish/file/checksum.h"
 
 #include <xxhash.h>
 

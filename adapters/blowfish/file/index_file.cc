@@ -1,4 +1,4 @@
-#include "index_file.h"
+#include "blowfish/file/index_file.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <utility>
 
-#include "checksum.h"
+#include "blowfish/file/checksum.h"
 #include "stout/adapters/store_url.h"
 
 namespace stout::blowfish {

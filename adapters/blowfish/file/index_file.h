@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "index_file_format.h"
-#include "mapped_file.h"
+#include "blowfish/file/index_file_format.h"
+#include "blowfish/file/mapped_file.h"
 #include "stout/error.h"
 
 namespace stout::blowfish {

@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "bits.h"
+#include "blowfish/index/bits.h"
 
 namespace stout::blowfish {
 

@@ -1,4 +1,4 @@
-#include "index_file_writer.h"
+#include "blowfish/file/index_file_writer.h"
 
 #include <algorithm>
 #include <array>

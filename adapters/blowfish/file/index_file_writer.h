@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "atomic_file.h"
-#include "checksum.h"
-#include "index_file_format.h"
+#include "blowfish/file/atomic_file.h"
+#include "blowfish/file/checksum.h"
+#include "blowfish/file/index_file_format.h"
 #include "stout/error.h"
 
 namespace stout::blowfish {

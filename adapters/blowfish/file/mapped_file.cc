@@ -1,4 +1,4 @@
-#include "mapped_file.h"
+#include "blowfish/file/mapped_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -7,9 +7,9 @@
 
 #include <cerrno>
 
-#include "file_error.h"
+#include "blowfish/file/file_error.h"
+#include "blowfish/file/unique_fd.h"
 #include "stout/adapters/store_url.h"
-#include "unique_fd.h"
 
 namespace stout::blowfish {
 

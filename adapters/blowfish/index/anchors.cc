@@ -1,4 +1,4 @@
-#include "anchors.h"
+#include "blowfish/index/anchors.h"
 
 #include <algorithm>
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "self_index.h"
-#include "token_alphabet.h"
+#include "blowfish/index/self_index.h"
+#include "blowfish/index/token_alphabet.h"
 
 namespace stout::blowfish {
 

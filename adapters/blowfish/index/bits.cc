@@ -1,4 +1,4 @@
-#include "bits.h"
+#include "blowfish/index/bits.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "byte_alphabet.h"
+#include "blowfish/index/byte_alphabet.h"
 
 namespace stout::blowfish {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "psi.h"
+#include "blowfish/index/psi.h"
 #include "stout/error.h"
 
 namespace stout::blowfish {

@@ -1,11 +1,11 @@
-#include "cut_choice.h"
+#include "blowfish/index/cut_choice.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
-#include "token_alphabet.h"
+#include "blowfish/index/token_alphabet.h"
 
 namespace stout::blowfish {
 namespace {

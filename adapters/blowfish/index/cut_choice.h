@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cut.h"
-#include "piece_map.h"
-#include "schema.h"
+#include "blowfish/index/cut.h"
+#include "blowfish/index/piece_map.h"
+#include "blowfish/index/schema.h"
 
 namespace stout::blowfish {
 

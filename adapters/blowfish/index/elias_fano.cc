@@ -1,9 +1,9 @@
-#include "elias_fano.h"
+#include "blowfish/index/elias_fano.h"
 
 #include <algorithm>
 #include <cassert>
 
-#include "select.h"
+#include "blowfish/index/select.h"
 
 namespace stout::blowfish {
 namespace {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "psi.h"
+#include "blowfish/index/psi.h"
 
 namespace stout::blowfish {
 

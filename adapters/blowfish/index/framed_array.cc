@@ -1,4 +1,4 @@
-#include "framed_array.h"
+#include "blowfish/index/framed_array.h"
 
 #include <algorithm>
 

@@ -1,11 +1,11 @@
-#include "front_coded_keys.h"
+#include "blowfish/index/front_coded_keys.h"
 
 #include <algorithm>
 #include <cassert>
 #include <cstring>
 #include <utility>
 
-#include "common_prefix.h"
+#include "blowfish/index/common_prefix.h"
 
 namespace stout::blowfish {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "bits.h"
-#include "key_visitor.h"
+#include "blowfish/index/bits.h"
+#include "blowfish/index/key_visitor.h"
 #include "stout/error.h"
 
 namespace stout::blowfish {

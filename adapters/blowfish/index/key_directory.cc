@@ -1,8 +1,8 @@
-#include "key_directory.h"
+#include "blowfish/index/key_directory.h"
 
 #include <utility>
 
-#include "bits.h"
+#include "blowfish/index/bits.h"
 
 namespace stout::blowfish {
 

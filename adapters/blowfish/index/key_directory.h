@@ -8,9 +8,9 @@
 #include <string_view>
 #include <variant>
 
-#include "front_coded_keys.h"
-#include "key_visitor.h"
-#include "numbered_keys.h"
+#include "blowfish/index/front_coded_keys.h"
+#include "blowfish/index/key_visitor.h"
+#include "blowfish/index/numbered_keys.h"
 #include "stout/error.h"
 
 namespace stout::blowfish {

@@ -1,14 +1,14 @@
-#include "key_directory_writer.h"
+#include "blowfish/index/key_directory_writer.h"
 
 #include <algorithm>
 #include <optional>
 #include <span>
 #include <utility>
 
-#include "bits.h"
-#include "common_prefix.h"
-#include "elias_fano.h"
-#include "numbered_keys.h"
+#include "blowfish/index/bits.h"
+#include "blowfish/index/common_prefix.h"
+#include "blowfish/index/elias_fano.h"
+#include "blowfish/index/numbered_keys.h"
 
 namespace stout::blowfish {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "front_coded_keys.h"
-#include "key_numbering.h"
+#include "blowfish/index/front_coded_keys.h"
+#include "blowfish/index/key_numbering.h"
 #include "stout/error.h"
 
 namespace stout::blowfish {

@@ -1,4 +1,4 @@
-#include "key_numbering.h"
+#include "blowfish/index/key_numbering.h"
 
 #include <limits>
 

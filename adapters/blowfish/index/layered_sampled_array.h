@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "bits.h"
-#include "sample_shape.h"
-#include "zeroed_words.h"
+#include "blowfish/index/bits.h"
+#include "blowfish/index/sample_shape.h"
+#include "blowfish/index/zeroed_words.h"
 
 namespace stout::blowfish {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "psi.h"
+#include "blowfish/index/psi.h"
 
 namespace stout::blowfish {
 

@@ -1,8 +1,8 @@
-#include "numbered_keys.h"
+#include "blowfish/index/numbered_keys.h"
 
 #include <utility>
 
-#include "bits.h"
+#include "blowfish/index/bits.h"
 
 namespace stout::blowfish {
 namespace {

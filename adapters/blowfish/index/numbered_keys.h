@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "elias_fano.h"
-#include "key_numbering.h"
-#include "key_visitor.h"
+#include "blowfish/index/elias_fano.h"
+#include "blowfish/index/key_numbering.h"
+#include "blowfish/index/key_visitor.h"
 #include "stout/error.h"
 
 namespace stout::blowfish {

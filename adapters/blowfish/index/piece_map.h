@@ -4,7 +4,7 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 #include <string_view>
 
-#include "bytes_hash.h"
+#include "blowfish/index/bytes_hash.h"
 
 namespace stout::blowfish {
 

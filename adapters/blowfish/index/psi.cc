@@ -1,10 +1,10 @@
-#include "psi.h"
+#include "blowfish/index/psi.h"
 
 #include <algorithm>
 
-#include "psi_block.h"
-#include "psi_search.h"
-#include "select.h"
+#include "blowfish/index/psi_block.h"
+#include "blowfish/index/psi_search.h"
+#include "blowfish/index/select.h"
 
 namespace stout::blowfish {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "bits.h"
+#include "blowfish/index/bits.h"
 
 namespace stout::blowfish {
 

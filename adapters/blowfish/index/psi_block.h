@@ -6,9 +6,9 @@
 #include <cstring>
 #include <span>
 
-#include "bits.h"
-#include "psi.h"
-#include "select.h"
+#include "blowfish/index/bits.h"
+#include "blowfish/index/psi.h"
+#include "blowfish/index/select.h"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>

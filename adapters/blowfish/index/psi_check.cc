@@ -1,9 +1,9 @@
-#include "psi_check.h"
+#include "blowfish/index/psi_check.h"
 
 #include <algorithm>
 #include <bit>
 
-#include "psi_block.h"
+#include "blowfish/index/psi_block.h"
 
 namespace stout::blowfish {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "psi.h"
+#include "blowfish/index/psi.h"
 
 namespace stout::blowfish {
 

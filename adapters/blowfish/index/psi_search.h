@@ -4,9 +4,9 @@
 #include <bit>
 #include <cstdint>
 
-#include "bits.h"
-#include "psi.h"
-#include "psi_block.h"
+#include "blowfish/index/bits.h"
+#include "blowfish/index/psi.h"
+#include "blowfish/index/psi_block.h"
 
 namespace stout::blowfish {
 

@@ -3,8 +3,8 @@
 #include <cassert>
 #include <utility>
 
-#include "psi.h"
-#include "psi_block.h"
+#include "blowfish/index/psi.h"
+#include "blowfish/index/psi_block.h"
 
 namespace stout::blowfish {
 namespace {

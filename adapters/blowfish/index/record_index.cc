@@ -1,9 +1,9 @@
-#include "record_index.h"
+#include "blowfish/index/record_index.h"
 
 #include <algorithm>
 #include <numeric>
 
-#include "record_reader.h"
+#include "blowfish/index/record_reader.h"
 
 namespace stout::blowfish {
 namespace {

@@ -10,15 +10,15 @@
 #include <string_view>
 #include <vector>
 
-#include "anchors.h"
-#include "layered_sampled_array.h"
-#include "lock_step.h"
-#include "record_texts.h"
-#include "schema.h"
-#include "self_index.h"
-#include "speller.h"
-#include "text_buffer.h"
-#include "token_alphabet.h"
+#include "blowfish/index/anchors.h"
+#include "blowfish/index/layered_sampled_array.h"
+#include "blowfish/index/lock_step.h"
+#include "blowfish/index/record_texts.h"
+#include "blowfish/index/schema.h"
+#include "blowfish/index/self_index.h"
+#include "blowfish/index/speller.h"
+#include "blowfish/index/text_buffer.h"
+#include "blowfish/index/token_alphabet.h"
 
 namespace stout::blowfish {
 

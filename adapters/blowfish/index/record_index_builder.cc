@@ -1,4 +1,4 @@
-#include "record_index_builder.h"
+#include "blowfish/index/record_index_builder.h"
 
 #include <utility>
 

@@ -3,9 +3,9 @@
 #include <span>
 #include <string_view>
 
-#include "record_index.h"
-#include "schema.h"
-#include "tokenize.h"
+#include "blowfish/index/record_index.h"
+#include "blowfish/index/schema.h"
+#include "blowfish/index/tokenize.h"
 
 namespace stout::blowfish {
 

@@ -1,4 +1,4 @@
-#include "record_reader.h"
+#include "blowfish/index/record_reader.h"
 
 namespace stout::blowfish {
 

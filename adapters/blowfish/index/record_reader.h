@@ -6,9 +6,9 @@
 #include <span>
 #include <string_view>
 
-#include "lock_step.h"
-#include "record_index.h"
-#include "record_texts.h"
+#include "blowfish/index/lock_step.h"
+#include "blowfish/index/record_index.h"
+#include "blowfish/index/record_texts.h"
 
 namespace stout::blowfish {
 

@@ -1,4 +1,4 @@
-#include "record_texts.h"
+#include "blowfish/index/record_texts.h"
 
 namespace stout::blowfish {
 namespace {

@@ -7,10 +7,10 @@
 #include <span>
 #include <string_view>
 
-#include "lock_step.h"
-#include "self_index.h"
-#include "text_buffer.h"
-#include "token_alphabet.h"
+#include "blowfish/index/lock_step.h"
+#include "blowfish/index/self_index.h"
+#include "blowfish/index/text_buffer.h"
+#include "blowfish/index/token_alphabet.h"
 
 namespace stout::blowfish {
 

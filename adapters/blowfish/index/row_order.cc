@@ -1,4 +1,4 @@
-#include "row_order.h"
+#include "blowfish/index/row_order.h"
 
 #include <divsufsort.h>
 
@@ -9,8 +9,8 @@
 #include <numeric>
 #include <utility>
 
-#include "abandonable.h"
-#include "symbol_code.h"
+#include "blowfish/index/abandonable.h"
+#include "blowfish/index/symbol_code.h"
 
 namespace stout::blowfish {
 namespace {

@@ -4,8 +4,8 @@
 #include <stop_token>
 #include <vector>
 
-#include "field.h"
-#include "psi.h"
+#include "blowfish/index/field.h"
+#include "blowfish/index/psi.h"
 
 namespace stout::blowfish {
 

@@ -4,7 +4,7 @@
 #include <cassert>
 #include <cstdint>
 
-#include "bits.h"
+#include "blowfish/index/bits.h"
 
 namespace stout::blowfish {
 

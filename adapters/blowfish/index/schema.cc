@@ -1,4 +1,4 @@
-#include "schema.h"
+#include "blowfish/index/schema.h"
 
 #include <fmt/format.h>
 

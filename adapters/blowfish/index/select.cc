@@ -1,4 +1,4 @@
-#include "select.h"
+#include "blowfish/index/select.h"
 
 #include <bit>
 

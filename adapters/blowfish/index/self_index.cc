@@ -1,9 +1,9 @@
-#include "self_index.h"
+#include "blowfish/index/self_index.h"
 
 #include <numeric>
 #include <utility>
 
-#include "row_order.h"
+#include "blowfish/index/row_order.h"
 
 namespace stout::blowfish {
 namespace {

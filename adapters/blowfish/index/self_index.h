@@ -6,9 +6,9 @@
 #include <stop_token>
 #include <vector>
 
-#include "field.h"
-#include "framed_array.h"
-#include "psi.h"
+#include "blowfish/index/field.h"
+#include "blowfish/index/framed_array.h"
+#include "blowfish/index/psi.h"
 
 namespace stout::blowfish {
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "bytes_hash.h"
+#include "blowfish/index/bytes_hash.h"
 
 namespace stout::blowfish {
 

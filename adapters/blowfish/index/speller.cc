@@ -1,8 +1,8 @@
-#include "speller.h"
+#include "blowfish/index/speller.h"
 
 #include <utility>
 
-#include "cut.h"
+#include "blowfish/index/cut.h"
 
 namespace stout::blowfish {
 

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "bytes_hash.h"
-#include "psi.h"
-#include "token_alphabet.h"
+#include "blowfish/index/bytes_hash.h"
+#include "blowfish/index/psi.h"
+#include "blowfish/index/token_alphabet.h"
 
 namespace stout::blowfish {
 

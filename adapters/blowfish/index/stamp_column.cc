@@ -1,4 +1,4 @@
-#include "stamp_column.h"
+#include "blowfish/index/stamp_column.h"
 
 #include <algorithm>
 #include <cassert>

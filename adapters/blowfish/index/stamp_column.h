@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "bits.h"
+#include "blowfish/index/bits.h"
 #include "stout/core/types.h"
 #include "stout/error.h"
 

@@ -1,4 +1,4 @@
-#include "symbol_code.h"
+#include "blowfish/index/symbol_code.h"
 
 #include <cassert>
 #include <numeric>

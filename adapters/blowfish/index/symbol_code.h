@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "field.h"
+#include "blowfish/index/field.h"
 
 namespace stout::blowfish {
 

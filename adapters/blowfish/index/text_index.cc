@@ -1,4 +1,4 @@
-#include "text_index.h"
+#include "blowfish/index/text_index.h"
 
 #include <algorithm>
 #include <cstring>

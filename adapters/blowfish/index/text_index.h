@@ -8,12 +8,12 @@
 #include <string_view>
 #include <vector>
 
-#include "byte_alphabet.h"
-#include "elias_fano.h"
-#include "layered_sampled_array.h"
-#include "lock_step.h"
-#include "self_index.h"
-#include "text_buffer.h"
+#include "blowfish/index/byte_alphabet.h"
+#include "blowfish/index/elias_fano.h"
+#include "blowfish/index/layered_sampled_array.h"
+#include "blowfish/index/lock_step.h"
+#include "blowfish/index/self_index.h"
+#include "blowfish/index/text_buffer.h"
 
 namespace stout::blowfish {
 

@@ -1,4 +1,4 @@
-#include "text_index_builder.h"
+#include "blowfish/index/text_index_builder.h"
 
 #include <utility>
 

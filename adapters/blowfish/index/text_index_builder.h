@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "text_index.h"
+#include "blowfish/index/text_index.h"
 
 namespace stout::blowfish {
 

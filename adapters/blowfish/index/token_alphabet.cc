@@ -1,4 +1,4 @@
-#include "token_alphabet.h"
+#include "blowfish/index/token_alphabet.h"
 
 #include <cstring>
 

@@ -4,8 +4,8 @@
 #include <span>
 #include <string_view>
 
-#include "cut.h"
-#include "psi.h"
+#include "blowfish/index/cut.h"
+#include "blowfish/index/psi.h"
 
 namespace stout::blowfish {
 

@@ -1,4 +1,4 @@
-#include "tokenize.h"
+#include "blowfish/index/tokenize.h"
 
 #include <algorithm>
 #include <array>
@@ -9,8 +9,8 @@
 #include <optional>
 #include <utility>
 
-#include "cut_choice.h"
-#include "piece_map.h"
+#include "blowfish/index/cut_choice.h"
+#include "blowfish/index/piece_map.h"
 
 namespace stout::blowfish {
 namespace {

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "field.h"
-#include "schema.h"
-#include "token_alphabet.h"
+#include "blowfish/index/field.h"
+#include "blowfish/index/schema.h"
+#include "blowfish/index/token_alphabet.h"
 
 namespace stout::blowfish {
 

@@ -1,4 +1,4 @@
-#include "answer.h"
+#include "blowfish/load/answer.h"
 
 #include <algorithm>
 #include <array>

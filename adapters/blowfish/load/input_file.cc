@@ -1,4 +1,4 @@
-#include "input_file.h"
+#include "blowfish/load/input_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-#include "file_error.h"
+#include "blowfish/file/file_error.h"
 #include "stout/adapters/store_url.h"
 
 namespace stout::blowfish {

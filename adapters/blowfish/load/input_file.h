@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "blowfish/file/unique_fd.h"
 #include "stout/error.h"
-#include "unique_fd.h"
 #include "unpack/zstd_unpacker.h"
 
 namespace stout::blowfish {

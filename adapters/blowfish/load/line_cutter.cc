@@ -1,4 +1,4 @@
-#include "line_cutter.h"
+#include "blowfish/load/line_cutter.h"
 
 #include <cstring>
 

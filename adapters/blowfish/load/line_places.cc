@@ -1,4 +1,4 @@
-#include "line_places.h"
+#include "blowfish/load/line_places.h"
 
 #include <fmt/format.h>
 

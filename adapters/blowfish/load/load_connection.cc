@@ -1,4 +1,4 @@
-#include "load_connection.h"
+#include "blowfish/load/load_connection.h"
 
 #include <fmt/format.h>
 

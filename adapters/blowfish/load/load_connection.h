@@ -11,10 +11,10 @@
 #include <string>
 #include <string_view>
 
-#include "event.h"
-#include "line_cutter.h"
-#include "loader_options.h"
-#include "send_window.h"
+#include "blowfish/load/event.h"
+#include "blowfish/load/line_cutter.h"
+#include "blowfish/load/loader_options.h"
+#include "blowfish/load/send_window.h"
 #include "stout/core/random.h"
 
 namespace stout::blowfish {

@@ -6,9 +6,9 @@
 #include <variant>
 #include <vector>
 
-#include "loader_options.h"
+#include "blowfish/load/loader_options.h"
+#include "blowfish/load/record_splitter.h"
 #include "program/exit_code.h"
-#include "record_splitter.h"
 
 namespace stout::blowfish {
 

@@ -1,4 +1,4 @@
-#include "load_run.h"
+#include "blowfish/load/load_run.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -20,12 +20,12 @@
 #include <string_view>
 #include <vector>
 
-#include "input_file.h"
-#include "line_cutter.h"
-#include "line_places.h"
-#include "loader.h"
-#include "progress.h"
-#include "record_splitter.h"
+#include "blowfish/load/input_file.h"
+#include "blowfish/load/line_cutter.h"
+#include "blowfish/load/line_places.h"
+#include "blowfish/load/loader.h"
+#include "blowfish/load/progress.h"
+#include "blowfish/load/record_splitter.h"
 #include "stout/adapters/no_throw.h"
 
 namespace stout::blowfish {

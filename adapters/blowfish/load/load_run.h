@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "load_options.h"
+#include "blowfish/load/load_options.h"
 
 namespace stout::blowfish {
 

@@ -1,4 +1,4 @@
-#include "loader.h"
+#include "blowfish/load/loader.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <chrono>
 #include <utility>
 
-#include "bytes_hash.h"
+#include "blowfish/index/bytes_hash.h"
 #include "stout/adapters/no_throw.h"
 
 namespace stout::blowfish {

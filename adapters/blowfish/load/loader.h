@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "event.h"
-#include "load_connection.h"
-#include "loader_options.h"
+#include "blowfish/load/event.h"
+#include "blowfish/load/load_connection.h"
+#include "blowfish/load/loader_options.h"
 
 namespace stout::blowfish {
 

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <string>
 
+#include "blowfish/load/send_window.h"
 #include "program/address.h"
-#include "send_window.h"
 #include "stout/core/types.h"
 
 namespace stout::blowfish {

@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "load_options.h"
-#include "load_run.h"
+#include "blowfish/load/load_options.h"
+#include "blowfish/load/load_run.h"
 #include "program/command_line.h"
 
 int main(int argc, char** argv) {

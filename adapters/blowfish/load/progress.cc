@@ -1,4 +1,4 @@
-#include "progress.h"
+#include "blowfish/load/progress.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "record_splitter.h"
+#include "blowfish/load/record_splitter.h"
 
 #include <fmt/format.h>
 

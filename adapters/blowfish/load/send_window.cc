@@ -1,4 +1,4 @@
-#include "send_window.h"
+#include "blowfish/load/send_window.h"
 
 #include <cassert>
 #include <iterator>

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "answer.h"
-#include "set_command.h"
+#include "blowfish/load/answer.h"
+#include "blowfish/load/set_command.h"
 
 namespace stout::blowfish {
 

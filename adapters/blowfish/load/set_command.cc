@@ -1,4 +1,4 @@
-#include "set_command.h"
+#include "blowfish/load/set_command.h"
 
 #include <fmt/format.h>
 

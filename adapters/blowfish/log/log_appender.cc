@@ -1,4 +1,4 @@
-#include "log_appender.h"
+#include "blowfish/log/log_appender.h"
 
 #include <algorithm>
 #include <array>

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "log_directory.h"
-#include "log_format.h"
+#include "blowfish/log/log_directory.h"
+#include "blowfish/log/log_format.h"
 #include "stout/core/random.h"
 
 namespace stout::blowfish {

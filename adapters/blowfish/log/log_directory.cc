@@ -1,4 +1,4 @@
-#include "log_directory.h"
+#include "blowfish/log/log_directory.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "log_format.h"
+#include "blowfish/log/log_format.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "bytes_hash.h"
+#include "blowfish/index/bytes_hash.h"
 
 namespace stout::blowfish {
 namespace {

@@ -1,4 +1,4 @@
-#include "log_reader.h"
+#include "blowfish/log/log_reader.h"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "log_format.h"
+#include "blowfish/log/log_format.h"
 
 namespace stout::blowfish {
 

@@ -1,4 +1,4 @@
-#include "log_recovery.h"
+#include "blowfish/log/log_recovery.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "log_reader.h"
+#include "blowfish/log/log_reader.h"
 
 namespace stout::blowfish {
 namespace {

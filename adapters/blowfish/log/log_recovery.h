@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "log_directory.h"
-#include "log_format.h"
+#include "blowfish/log/log_directory.h"
+#include "blowfish/log/log_format.h"
 #include "stout/error.h"
 #include "stout/unique_function.h"
 

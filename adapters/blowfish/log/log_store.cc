@@ -1,4 +1,4 @@
-#include "log_store.h"
+#include "blowfish/log/log_store.h"
 
 #include <fmt/format.h>
 

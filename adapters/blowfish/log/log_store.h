@@ -12,10 +12,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "log_directory.h"
-#include "log_recovery.h"
-#include "log_table.h"
-#include "log_writer.h"
+#include "blowfish/log/log_directory.h"
+#include "blowfish/log/log_recovery.h"
+#include "blowfish/log/log_table.h"
+#include "blowfish/log/log_writer.h"
 #include "stout/core/batch.h"
 #include "stout/store.h"
 

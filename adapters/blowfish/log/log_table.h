@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "bytes_hash.h"
-#include "log_arena.h"
-#include "log_format.h"
-#include "record.h"
-#include "schema.h"
+#include "blowfish/index/bytes_hash.h"
+#include "blowfish/index/record.h"
+#include "blowfish/index/schema.h"
+#include "blowfish/log/log_arena.h"
+#include "blowfish/log/log_format.h"
 
 namespace stout::blowfish {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "log_appender.h"
+#include "blowfish/log/log_appender.h"
 #include "stout/unique_function.h"
 
 namespace stout::blowfish {

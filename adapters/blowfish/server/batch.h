@@ -12,13 +12,13 @@
 #include <variant>
 #include <vector>
 
-#include "log_table.h"
+#include "blowfish/log/log_table.h"
+#include "blowfish/store/shard_search.h"
 #include "resp/server/command_errors.h"
 #include "resp/server/command_options.h"
 #include "resp/server/reply_writer.h"
 #include "resp/server/scan_cursors.h"
 #include "resp/store/store_commands.h"
-#include "shard_search.h"
 #include "stout/core/batch.h"
 #include "stout/unique_function.h"
 

@@ -1,4 +1,4 @@
-#include "connection_batch.h"
+#include "blowfish/server/connection_batch.h"
 
 #include <algorithm>
 #include <boost/asio/use_awaitable.hpp>
@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "gather.h"
+#include "blowfish/server/gather.h"
 #include "resp/server/clock.h"
 #include "stout/completion.h"
 

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <string>
 
-#include "batch.h"
+#include "blowfish/server/batch.h"
+#include "blowfish/server/service.h"
 #include "resp/server/batch.h"
-#include "service.h"
 
 namespace stout::blowfish {
 

@@ -1,4 +1,4 @@
-#include "data_id.h"
+#include "blowfish/server/data_id.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <span>
 #include <system_error>
 
-#include "atomic_file.h"
+#include "blowfish/file/atomic_file.h"
 #include "resp/store/store_commands.h"
 #include "stout/adapters/store_url.h"
 

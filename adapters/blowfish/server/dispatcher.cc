@@ -1,7 +1,7 @@
-#include "dispatcher.h"
+#include "blowfish/server/dispatcher.h"
 
-#include "fan_out.h"
-#include "refuse_transaction.h"
+#include "blowfish/server/fan_out.h"
+#include "blowfish/server/refuse_transaction.h"
 
 namespace stout::blowfish {
 

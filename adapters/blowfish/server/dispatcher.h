@@ -2,10 +2,10 @@
 
 #include <cstddef>
 
-#include "batch.h"
+#include "blowfish/server/batch.h"
+#include "blowfish/server/shard_command.h"
 #include "resp/server/command_table.h"
 #include "resp/server/session.h"
-#include "shard_command.h"
 
 namespace stout::blowfish {
 

@@ -1,11 +1,11 @@
-#include "error_of_exception.h"
+#include "blowfish/server/error_of_exception.h"
 
 #include <spdlog/spdlog.h>
 
 #include <exception>
 #include <new>
 
-#include "batch.h"
+#include "blowfish/server/batch.h"
 
 namespace stout::blowfish {
 

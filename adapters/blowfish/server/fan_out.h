@@ -2,9 +2,9 @@
 
 #include <cstddef>
 
-#include "batch.h"
+#include "blowfish/index/shard_of.h"
+#include "blowfish/server/batch.h"
 #include "resp/server/integer.h"
-#include "shard_of.h"
 
 namespace stout::blowfish {
 

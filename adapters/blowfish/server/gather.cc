@@ -1,9 +1,9 @@
-#include "gather.h"
+#include "blowfish/server/gather.h"
 
 #include <string_view>
 
-#include "service.h"
-#include "shard_command.h"
+#include "blowfish/server/service.h"
+#include "blowfish/server/shard_command.h"
 
 namespace stout::blowfish {
 namespace {

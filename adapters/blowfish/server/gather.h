@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "batch.h"
+#include "blowfish/server/batch.h"
 #include "resp/server/reply_writer.h"
 #include "resp/server/scan_cursors.h"
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "blowfish/server/service.h"
 #include "resp/server/info_text.h"
-#include "service.h"
 
 namespace stout::blowfish {
 std::string Service::Info(resp::Arguments sections) const {

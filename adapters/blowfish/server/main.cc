@@ -2,7 +2,7 @@
 
 #include <malloc.h>
 
-#include "run_server.h"
+#include "blowfish/server/run_server.h"
 
 namespace {
 

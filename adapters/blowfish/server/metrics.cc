@@ -1,4 +1,4 @@
-#include "metrics.h"
+#include "blowfish/server/metrics.h"
 
 #include <chrono>
 #include <string>

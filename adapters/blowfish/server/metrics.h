@@ -3,9 +3,9 @@
 #include <boost/asio/io_context.hpp>
 #include <cstdint>
 
+#include "blowfish/server/service.h"
 #include "http/http_server.h"
 #include "program/address.h"
-#include "service.h"
 #include "stout/error.h"
 
 namespace stout::blowfish {

@@ -1,4 +1,4 @@
-#include "navigator.h"
+#include "blowfish/server/navigator.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "open_shards.h"
+#include "blowfish/server/open_shards.h"
 
 #include <fmt/format.h>
 
@@ -17,11 +17,11 @@
 #include <thread>
 #include <utility>
 
-#include "atomic_file.h"
-#include "checksum.h"
-#include "data_id.h"
-#include "log_directory.h"
-#include "shard_manifest.h"
+#include "blowfish/file/atomic_file.h"
+#include "blowfish/file/checksum.h"
+#include "blowfish/log/log_directory.h"
+#include "blowfish/server/data_id.h"
+#include "blowfish/store/shard_manifest.h"
 #include "stout/adapters/store_url.h"
 
 namespace stout::blowfish {

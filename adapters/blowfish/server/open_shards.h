@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "shard_worker.h"
+#include "blowfish/server/shard_worker.h"
 #include "stout/error.h"
 
 namespace stout::blowfish {

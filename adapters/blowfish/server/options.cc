@@ -1,4 +1,4 @@
-#include "options.h"
+#include "blowfish/server/options.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -7,9 +7,9 @@
 #include <thread>
 #include <vector>
 
+#include "blowfish/server/value_limits.h"
 #include "program/command_line.h"
 #include "program/options.h"
-#include "value_limits.h"
 
 namespace stout::blowfish {
 namespace {

@@ -3,9 +3,9 @@
 #include <optional>
 #include <string>
 
+#include "blowfish/server/server.h"
+#include "blowfish/store/shard.h"
 #include "program/address.h"
-#include "server.h"
-#include "shard.h"
 
 namespace stout::blowfish {
 

@@ -1,4 +1,4 @@
-#include "refuse_transaction.h"
+#include "blowfish/server/refuse_transaction.h"
 
 #include <string_view>
 

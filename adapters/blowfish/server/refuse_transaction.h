@@ -1,6 +1,6 @@
 #pragma once
 
-#include "batch.h"
+#include "blowfish/server/batch.h"
 
 namespace stout::blowfish {
 

@@ -1,4 +1,4 @@
-#include "run_server.h"
+#include "blowfish/server/run_server.h"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -16,13 +16,13 @@
 #include <thread>
 #include <utility>
 
-#include "data_id.h"
-#include "metrics.h"
-#include "open_shards.h"
-#include "options.h"
+#include "blowfish/server/data_id.h"
+#include "blowfish/server/metrics.h"
+#include "blowfish/server/open_shards.h"
+#include "blowfish/server/options.h"
+#include "blowfish/server/server.h"
 #include "program/ending_signals.h"
 #include "program/process.h"
-#include "server.h"
 
 namespace stout::blowfish {
 namespace {

@@ -1,4 +1,4 @@
-#include "server.h"
+#include "blowfish/server/server.h"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>

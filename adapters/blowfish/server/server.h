@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "navigator.h"
+#include "blowfish/server/navigator.h"
+#include "blowfish/server/service.h"
 #include "resp/server/listener.h"
 #include "resp/server/tls.h"
-#include "service.h"
 #include "stout/error.h"
 #include "stout/unique_function.h"
 

@@ -8,14 +8,14 @@
 #include <utility>
 #include <vector>
 
-#include "dispatcher.h"
-#include "epoch_turn.h"
-#include "merge_slots.h"
+#include "blowfish/server/dispatcher.h"
+#include "blowfish/server/epoch_turn.h"
+#include "blowfish/server/shard_command.h"
+#include "blowfish/server/shard_worker.h"
+#include "blowfish/server/value_limits.h"
+#include "blowfish/store/merge_slots.h"
 #include "resp/server/scan_cursors.h"
 #include "resp/server/service.h"
-#include "shard_command.h"
-#include "shard_worker.h"
-#include "value_limits.h"
 
 namespace stout::blowfish {
 

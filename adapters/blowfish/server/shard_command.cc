@@ -1,4 +1,4 @@
-#include "shard_command.h"
+#include "blowfish/server/shard_command.h"
 
 #include <vector>
 

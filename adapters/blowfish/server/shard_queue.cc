@@ -1,4 +1,4 @@
-#include "shard_queue.h"
+#include "blowfish/server/shard_queue.h"
 
 #include <chrono>
 #include <utility>

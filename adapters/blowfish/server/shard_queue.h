@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "batch.h"
+#include "blowfish/server/batch.h"
 #include "stout/core/types.h"
 #include "stout/unique_function.h"
 

@@ -1,11 +1,11 @@
-#include "shard_runner.h"
+#include "blowfish/server/shard_runner.h"
 
 #include <algorithm>
 #include <exception>
 #include <new>
 #include <utility>
 
-#include "error_of_exception.h"
+#include "blowfish/server/error_of_exception.h"
 
 namespace stout::blowfish {
 namespace {

@@ -7,13 +7,13 @@
 #include <string_view>
 #include <vector>
 
-#include "batch.h"
-#include "read_time.h"
-#include "shard.h"
-#include "shard_command.h"
-#include "slices.h"
-#include "wait_queue.h"
-#include "work.h"
+#include "blowfish/server/batch.h"
+#include "blowfish/server/read_time.h"
+#include "blowfish/server/shard_command.h"
+#include "blowfish/server/slices.h"
+#include "blowfish/server/wait_queue.h"
+#include "blowfish/server/work.h"
+#include "blowfish/store/shard.h"
 
 namespace stout::blowfish {
 

@@ -1,4 +1,4 @@
-#include "shard_worker.h"
+#include "blowfish/server/shard_worker.h"
 
 #include <spdlog/spdlog.h>
 
@@ -7,8 +7,8 @@
 #include <new>
 #include <utility>
 
-#include "layer_file.h"
-#include "navigator.h"
+#include "blowfish/server/navigator.h"
+#include "blowfish/store/layer_file.h"
 
 namespace stout::blowfish {
 namespace {

@@ -10,9 +10,9 @@
 #include <string>
 #include <thread>
 
-#include "shard.h"
-#include "shard_queue.h"
-#include "shard_runner.h"
+#include "blowfish/server/shard_queue.h"
+#include "blowfish/server/shard_runner.h"
+#include "blowfish/store/shard.h"
 #include "stout/error.h"
 
 namespace stout::blowfish {

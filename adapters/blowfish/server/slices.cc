@@ -1,4 +1,4 @@
-#include "slices.h"
+#include "blowfish/server/slices.h"
 
 #include <algorithm>
 #include <chrono>
@@ -6,8 +6,8 @@
 #include <memory>
 #include <utility>
 
-#include "error_of_exception.h"
-#include "shard_command.h"
+#include "blowfish/server/error_of_exception.h"
+#include "blowfish/server/shard_command.h"
 
 namespace stout::blowfish {
 namespace {

@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "batch.h"
-#include "read_time.h"
-#include "shard.h"
+#include "blowfish/server/batch.h"
+#include "blowfish/server/read_time.h"
+#include "blowfish/server/work.h"
+#include "blowfish/store/shard.h"
 #include "stout/core/types.h"
-#include "work.h"
 
 namespace stout::blowfish {
 

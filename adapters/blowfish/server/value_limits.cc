@@ -1,8 +1,8 @@
-#include "value_limits.h"
+#include "blowfish/server/value_limits.h"
 
 #include <fmt/format.h>
 
-#include "succinct_store_writer.h"
+#include "blowfish/store/succinct_store_writer.h"
 
 namespace stout::blowfish {
 

@@ -1,4 +1,4 @@
-#include "wait_queue.h"
+#include "blowfish/server/wait_queue.h"
 
 #include <utility>
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "bytes_hash.h"
+#include "blowfish/index/bytes_hash.h"
 
 namespace stout::blowfish {
 

@@ -1,8 +1,8 @@
-#include "work.h"
+#include "blowfish/server/work.h"
 
 #include <algorithm>
 
-#include "shard_runner.h"
+#include "blowfish/server/shard_runner.h"
 
 namespace stout::blowfish {
 

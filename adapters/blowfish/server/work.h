@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 
-#include "batch.h"
+#include "blowfish/server/batch.h"
+#include "blowfish/server/wait_queue.h"
+#include "blowfish/server/write_commands.h"
+#include "blowfish/store/shard.h"
 #include "resp/server/reply_writer.h"
-#include "shard.h"
-#include "wait_queue.h"
-#include "write_commands.h"
 
 namespace stout::blowfish {
 

@@ -1,4 +1,4 @@
-#include "write_commands.h"
+#include "blowfish/server/write_commands.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <utility>
 
-#include "log_format.h"
+#include "blowfish/index/shard_of.h"
+#include "blowfish/log/log_format.h"
 #include "resp/store/store_commands.h"
-#include "shard_of.h"
 
 namespace stout::blowfish {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "shard.h"
+#include "blowfish/store/shard.h"
 #include "stout/core/batch.h"
 
 namespace stout::blowfish {

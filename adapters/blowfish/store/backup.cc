@@ -1,4 +1,4 @@
-#include "backup.h"
+#include "blowfish/store/backup.h"
 
 #include <unistd.h>
 
@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <string_view>
 
-#include "file_error.h"
-#include "layer_file.h"
-#include "log_directory.h"
-#include "log_format.h"
-#include "shard_directory.h"
+#include "blowfish/file/file_error.h"
+#include "blowfish/log/log_directory.h"
+#include "blowfish/log/log_format.h"
+#include "blowfish/store/layer_file.h"
+#include "blowfish/store/shard_directory.h"
 
 namespace stout::blowfish {
 namespace {

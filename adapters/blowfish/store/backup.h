@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "shard_manifest.h"
+#include "blowfish/store/shard_manifest.h"
 #include "stout/error.h"
 
 namespace stout::blowfish {

@@ -1,4 +1,4 @@
-#include "compaction.h"
+#include "blowfish/store/compaction.h"
 
 #include <cassert>
 #include <utility>

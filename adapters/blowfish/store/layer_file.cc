@@ -1,4 +1,4 @@
-#include "layer_file.h"
+#include "blowfish/store/layer_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,9 +11,9 @@
 #include <span>
 #include <string_view>
 
-#include "checksum.h"
-#include "file_error.h"
-#include "unique_fd.h"
+#include "blowfish/file/checksum.h"
+#include "blowfish/file/file_error.h"
+#include "blowfish/file/unique_fd.h"
 
 namespace stout::blowfish {
 namespace {

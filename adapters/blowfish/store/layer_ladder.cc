@@ -1,4 +1,4 @@
-#include "layer_ladder.h"
+#include "blowfish/store/layer_ladder.h"
 
 #include <bit>
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "record_index.h"
+#include "blowfish/index/record_index.h"
 
 namespace stout::blowfish {
 

@@ -1,4 +1,4 @@
-#include "merge.h"
+#include "blowfish/store/merge.h"
 
 #include <algorithm>
 #include <numeric>
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "record_texts.h"
+#include "blowfish/index/record_texts.h"
 
 namespace stout::blowfish {
 namespace {

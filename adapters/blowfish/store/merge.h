@@ -6,10 +6,10 @@
 #include <stop_token>
 #include <string>
 
+#include "blowfish/store/succinct_store.h"
+#include "blowfish/store/succinct_store_writer.h"
+#include "blowfish/store/suffix_store.h"
 #include "stout/error.h"
-#include "succinct_store.h"
-#include "succinct_store_writer.h"
-#include "suffix_store.h"
 
 namespace stout::blowfish {
 

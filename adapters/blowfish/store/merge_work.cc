@@ -1,13 +1,13 @@
-#include "merge_work.h"
+#include "blowfish/store/merge_work.h"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "cut_choice.h"
-#include "layer_ladder.h"
-#include "store_failures.h"
+#include "blowfish/index/cut_choice.h"
+#include "blowfish/store/layer_ladder.h"
+#include "blowfish/store/store_failures.h"
 
 namespace stout::blowfish {
 namespace {

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "merge.h"
-#include "schema.h"
+#include "blowfish/index/schema.h"
+#include "blowfish/store/merge.h"
+#include "blowfish/store/succinct_store.h"
+#include "blowfish/store/suffix_store.h"
 #include "stout/error.h"
-#include "succinct_store.h"
-#include "suffix_store.h"
 
 namespace stout::blowfish {
 

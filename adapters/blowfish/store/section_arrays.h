@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "index_file.h"
+#include "blowfish/file/index_file.h"
 
 namespace stout::blowfish {
 

@@ -1,9 +1,9 @@
-#include "self_index_sections.h"
+#include "blowfish/store/self_index_sections.h"
 
 #include <algorithm>
 
-#include "psi_check.h"
-#include "section_arrays.h"
+#include "blowfish/index/psi_check.h"
+#include "blowfish/store/section_arrays.h"
 
 namespace stout::blowfish {
 namespace {

@@ -4,9 +4,9 @@
 #include <span>
 #include <string_view>
 
-#include "index_file.h"
-#include "index_file_writer.h"
-#include "self_index.h"
+#include "blowfish/file/index_file.h"
+#include "blowfish/file/index_file_writer.h"
+#include "blowfish/index/self_index.h"
 
 namespace stout::blowfish::section {
 

@@ -1,4 +1,4 @@
-#include "shard.h"
+#include "blowfish/store/shard.h"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <utility>
 
-#include "backup.h"
-#include "log_recovery.h"
-#include "shard_directory.h"
+#include "blowfish/log/log_recovery.h"
+#include "blowfish/store/backup.h"
+#include "blowfish/store/shard_directory.h"
 #include "stout/adapters/store_url.h"
 
 namespace stout::blowfish {

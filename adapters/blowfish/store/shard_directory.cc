@@ -1,4 +1,4 @@
-#include "shard_directory.h"
+#include "blowfish/store/shard_directory.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "atomic_file.h"
-#include "file_error.h"
+#include "blowfish/file/atomic_file.h"
+#include "blowfish/file/file_error.h"
+#include "blowfish/file/unique_fd.h"
 #include "stout/adapters/store_url.h"
-#include "unique_fd.h"
 
 namespace stout::blowfish {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "shard_manifest.h"
+#include "blowfish/store/shard_manifest.h"
 #include "stout/error.h"
 
 namespace stout::blowfish {

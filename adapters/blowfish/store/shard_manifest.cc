@@ -1,4 +1,4 @@
-#include "shard_manifest.h"
+#include "blowfish/store/shard_manifest.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <span>
 #include <string_view>
 
-#include "index_file.h"
-#include "index_file_writer.h"
-#include "succinct_store_format.h"
+#include "blowfish/file/index_file.h"
+#include "blowfish/file/index_file_writer.h"
+#include "blowfish/store/succinct_store_format.h"
 
 namespace stout::blowfish {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "schema.h"
+#include "blowfish/index/schema.h"
 #include "stout/error.h"
 
 namespace stout::blowfish {

@@ -1,4 +1,4 @@
-#include "shard_search.h"
+#include "blowfish/store/shard_search.h"
 
 #include <algorithm>
 #include <numeric>

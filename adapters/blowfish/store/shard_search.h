@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "hidden_records.h"
-#include "log_table.h"
-#include "record_reader.h"
-#include "succinct_store.h"
-#include "suffix_store.h"
-#include "text_buffer.h"
+#include "blowfish/index/record_reader.h"
+#include "blowfish/index/text_buffer.h"
+#include "blowfish/log/log_table.h"
+#include "blowfish/store/hidden_records.h"
+#include "blowfish/store/succinct_store.h"
+#include "blowfish/store/suffix_store.h"
 
 namespace stout::blowfish {
 

@@ -1,4 +1,4 @@
-#include "space.h"
+#include "blowfish/store/space.h"
 
 namespace stout::blowfish {
 

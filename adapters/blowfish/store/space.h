@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "index_file.h"
+#include "blowfish/file/index_file.h"
 
 namespace stout::blowfish {
 

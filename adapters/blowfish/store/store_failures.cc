@@ -1,4 +1,4 @@
-#include "store_failures.h"
+#include "blowfish/store/store_failures.h"
 
 #include <fmt/format.h>
 

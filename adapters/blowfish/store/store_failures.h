@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "key_directory_writer.h"
+#include "blowfish/index/key_directory_writer.h"
 #include "stout/error.h"
 
 namespace stout::blowfish {

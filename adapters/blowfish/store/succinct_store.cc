@@ -1,15 +1,15 @@
-#include "succinct_store.h"
+#include "blowfish/store/succinct_store.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <utility>
 
-#include "section_arrays.h"
-#include "self_index_sections.h"
-#include "store_failures.h"
-#include "succinct_store_format.h"
-#include "succinct_store_writer.h"
+#include "blowfish/store/section_arrays.h"
+#include "blowfish/store/self_index_sections.h"
+#include "blowfish/store/store_failures.h"
+#include "blowfish/store/succinct_store_format.h"
+#include "blowfish/store/succinct_store_writer.h"
 
 namespace stout::blowfish {
 namespace {

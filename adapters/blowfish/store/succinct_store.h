@@ -8,15 +8,15 @@
 #include <string_view>
 #include <vector>
 
-#include "index_file.h"
-#include "key_directory.h"
-#include "record_index.h"
-#include "schema.h"
-#include "space.h"
-#include "stamp_column.h"
+#include "blowfish/file/index_file.h"
+#include "blowfish/index/key_directory.h"
+#include "blowfish/index/record_index.h"
+#include "blowfish/index/schema.h"
+#include "blowfish/index/stamp_column.h"
+#include "blowfish/index/token_alphabet.h"
+#include "blowfish/index/zeroed_words.h"
+#include "blowfish/store/space.h"
 #include "stout/error.h"
-#include "token_alphabet.h"
-#include "zeroed_words.h"
 
 namespace stout::blowfish {
 

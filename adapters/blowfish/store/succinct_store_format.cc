@@ -1,4 +1,4 @@
-#include "succinct_store_format.h"
+#include "blowfish/store/succinct_store_format.h"
 
 #include <cstring>
 #include <string>

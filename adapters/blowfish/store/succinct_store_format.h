@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "schema.h"
+#include "blowfish/index/schema.h"
 #include "stout/error.h"
 
 namespace stout::blowfish::section {

@@ -1,4 +1,4 @@
-#include "succinct_store_writer.h"
+#include "blowfish/store/succinct_store_writer.h"
 
 #include <fmt/format.h>
 
@@ -7,13 +7,13 @@
 #include <string_view>
 #include <utility>
 
-#include "index_file_writer.h"
-#include "section_arrays.h"
-#include "self_index_sections.h"
-#include "store_failures.h"
+#include "blowfish/file/index_file_writer.h"
+#include "blowfish/index/tokenize.h"
+#include "blowfish/store/section_arrays.h"
+#include "blowfish/store/self_index_sections.h"
+#include "blowfish/store/store_failures.h"
+#include "blowfish/store/succinct_store_format.h"
 #include "stout/adapters/store_url.h"
-#include "succinct_store_format.h"
-#include "tokenize.h"
 
 namespace stout::blowfish {
 void SuccinctStoreWriter::Append(const Record& record) {

@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "key_directory_writer.h"
-#include "record.h"
-#include "schema.h"
-#include "stamp_column.h"
+#include "blowfish/index/key_directory_writer.h"
+#include "blowfish/index/record.h"
+#include "blowfish/index/schema.h"
+#include "blowfish/index/stamp_column.h"
+#include "blowfish/store/succinct_store.h"
 #include "stout/error.h"
-#include "succinct_store.h"
 
 namespace stout::blowfish {
 

@@ -1,4 +1,4 @@
-#include "suffix_store.h"
+#include "blowfish/store/suffix_store.h"
 
 #include <algorithm>
 #include <utility>

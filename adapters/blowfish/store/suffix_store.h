@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "bytes_hash.h"
-#include "log_table.h"
-#include "record.h"
-#include "schema.h"
+#include "blowfish/index/bytes_hash.h"
+#include "blowfish/index/record.h"
+#include "blowfish/index/schema.h"
+#include "blowfish/log/log_table.h"
 
 namespace stout::blowfish {
 

@@ -1,4 +1,4 @@
-#include "table_keys.h"
+#include "blowfish/store/table_keys.h"
 
 #include <algorithm>
 

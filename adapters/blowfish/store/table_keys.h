@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "first_keys.h"
-#include "log_table.h"
+#include "blowfish/log/log_table.h"
+#include "blowfish/store/first_keys.h"
 
 namespace stout::blowfish {
 

@@ -1,11 +1,11 @@
-#include "text_store.h"
+#include "blowfish/store/text_store.h"
 
 #include <utility>
 
-#include "section_arrays.h"
-#include "self_index_sections.h"
-#include "store_failures.h"
-#include "text_store_format.h"
+#include "blowfish/store/section_arrays.h"
+#include "blowfish/store/self_index_sections.h"
+#include "blowfish/store/store_failures.h"
+#include "blowfish/store/text_store_format.h"
 
 namespace stout::blowfish {
 namespace {

@@ -6,12 +6,12 @@
 #include <string_view>
 #include <vector>
 
-#include "index_file.h"
-#include "key_directory.h"
-#include "space.h"
+#include "blowfish/file/index_file.h"
+#include "blowfish/index/key_directory.h"
+#include "blowfish/index/text_buffer.h"
+#include "blowfish/index/text_index.h"
+#include "blowfish/store/space.h"
 #include "stout/error.h"
-#include "text_buffer.h"
-#include "text_index.h"
 
 namespace stout::blowfish {
 

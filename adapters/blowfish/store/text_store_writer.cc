@@ -1,17 +1,17 @@
-#include "text_store_writer.h"
+#include "blowfish/store/text_store_writer.h"
 
 #include <fmt/format.h>
 
 #include <cstddef>
 #include <vector>
 
-#include "index_file_writer.h"
-#include "section_arrays.h"
-#include "self_index_sections.h"
-#include "store_failures.h"
+#include "blowfish/file/index_file_writer.h"
+#include "blowfish/store/section_arrays.h"
+#include "blowfish/store/self_index_sections.h"
+#include "blowfish/store/store_failures.h"
+#include "blowfish/store/succinct_store_writer.h"
+#include "blowfish/store/text_store_format.h"
 #include "stout/adapters/store_url.h"
-#include "succinct_store_writer.h"
-#include "text_store_format.h"
 
 namespace stout::blowfish {
 

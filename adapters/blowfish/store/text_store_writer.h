@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
-#include "key_directory_writer.h"
+#include "blowfish/index/key_directory_writer.h"
+#include "blowfish/index/text_index_builder.h"
+#include "blowfish/store/text_store.h"
 #include "stout/error.h"
-#include "text_index_builder.h"
-#include "text_store.h"
 
 namespace stout::blowfish {
 

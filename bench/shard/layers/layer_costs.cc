@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "record_reader.h"
+#include "blowfish/index/record_reader.h"
 #include "shard/queries.h"
 #include "shard/timing.h"
 #include "stout/core/random.h"

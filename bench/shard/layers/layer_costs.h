@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "record_index.h"
+#include "blowfish/index/record_index.h"
 #include "shard/oracle.h"
 
 namespace stout::bench::shard {

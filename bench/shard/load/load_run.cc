@@ -14,7 +14,7 @@
 #include <ostream>
 #include <utility>
 
-#include "event.h"
+#include "blowfish/load/event.h"
 #include "resp/client/connection.h"
 #include "shard/load/pipeline.h"
 #include "shard/load/timeline.h"

@@ -9,7 +9,7 @@
 #include <deque>
 #include <string>
 
-#include "event.h"
+#include "blowfish/load/event.h"
 #include "program/address.h"
 #include "resp/client/commands.h"
 #include "resp/client/reply.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "blowfish/index/shard_of.h"
 #include "shard/placed_records.h"
-#include "shard_of.h"
 
 namespace stout::bench::shard {
 namespace {

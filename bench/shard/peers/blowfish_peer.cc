@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
-#include "record_reader.h"
+#include "blowfish/index/record_reader.h"
+#include "blowfish/store/succinct_store.h"
 #include "shard/peers/built_store.h"
-#include "succinct_store.h"
 
 namespace stout::bench::shard {
 namespace {

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "succinct_store_writer.h"
+#include "blowfish/store/succinct_store_writer.h"
 
 namespace stout::bench::shard {
 

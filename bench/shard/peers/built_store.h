@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
+#include "blowfish/store/succinct_store.h"
 #include "shard/record_source.h"
-#include "succinct_store.h"
 
 namespace stout::bench::shard {
 

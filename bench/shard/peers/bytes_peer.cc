@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "blowfish/store/text_store.h"
+#include "blowfish/store/text_store_writer.h"
 #include "shard/peers/attribute_marks.h"
-#include "text_store.h"
-#include "text_store_writer.h"
 
 namespace stout::bench::shard {
 namespace {

@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "bits.h"
-#include "bytes_hash.h"
+#include "blowfish/index/bits.h"
+#include "blowfish/index/bytes_hash.h"
 #include "shard/peers/padded_bytes.h"
 #include "stout/core/random.h"
 

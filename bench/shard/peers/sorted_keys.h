@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bits.h"
+#include "blowfish/index/bits.h"
 #include "shard/oracle.h"
 #include "shard/space.h"
 

@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "bits.h"
+#include "blowfish/index/bits.h"
 #include "shard/peers/padded_bytes.h"
 #include "shard/peers/postings.h"
 #include "shard/peers/sorted_keys.h"

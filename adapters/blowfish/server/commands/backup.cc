@@ -7,11 +7,11 @@
 #include <string>
 #include <string_view>
 
-#include "fan_out.h"
-#include "gather.h"
-#include "open_shards.h"
-#include "shard_command.h"
-#include "work.h"
+#include "blowfish/server/fan_out.h"
+#include "blowfish/server/gather.h"
+#include "blowfish/server/open_shards.h"
+#include "blowfish/server/shard_command.h"
+#include "blowfish/server/work.h"
 
 namespace stout::blowfish {
 namespace {

@@ -2,12 +2,12 @@
 #include <optional>
 #include <string_view>
 
-#include "fan_out.h"
-#include "gather.h"
+#include "blowfish/index/schema.h"
+#include "blowfish/server/fan_out.h"
+#include "blowfish/server/gather.h"
+#include "blowfish/server/shard_command.h"
+#include "blowfish/server/work.h"
 #include "resp/server/redis_commands.h"
-#include "schema.h"
-#include "shard_command.h"
-#include "work.h"
 
 namespace stout::blowfish {
 namespace {

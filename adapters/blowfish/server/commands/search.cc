@@ -7,14 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "commands/search_options.h"
-#include "fan_out.h"
-#include "gather.h"
+#include "blowfish/index/schema.h"
+#include "blowfish/server/commands/search_options.h"
+#include "blowfish/server/fan_out.h"
+#include "blowfish/server/gather.h"
+#include "blowfish/server/shard_command.h"
+#include "blowfish/server/slices.h"
 #include "resp/server/glob.h"
 #include "resp/server/redis_commands.h"
-#include "schema.h"
-#include "shard_command.h"
-#include "slices.h"
 
 namespace stout::blowfish {
 namespace {

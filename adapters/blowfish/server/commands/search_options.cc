@@ -1,4 +1,4 @@
-#include "commands/search_options.h"
+#include "blowfish/server/commands/search_options.h"
 
 #include <string_view>
 

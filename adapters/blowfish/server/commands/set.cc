@@ -6,15 +6,15 @@
 #include <string_view>
 #include <vector>
 
-#include "bytes_hash.h"
-#include "fan_out.h"
-#include "gather.h"
-#include "log_format.h"
+#include "blowfish/index/bytes_hash.h"
+#include "blowfish/log/log_format.h"
+#include "blowfish/server/fan_out.h"
+#include "blowfish/server/gather.h"
+#include "blowfish/server/shard_command.h"
+#include "blowfish/server/slices.h"
+#include "blowfish/server/work.h"
 #include "resp/server/ascii.h"
 #include "resp/server/redis_commands.h"
-#include "shard_command.h"
-#include "slices.h"
-#include "work.h"
 
 namespace stout::blowfish {
 namespace {

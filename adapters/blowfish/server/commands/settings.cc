@@ -2,13 +2,13 @@
 #include <optional>
 #include <string_view>
 
-#include "fan_out.h"
-#include "gather.h"
+#include "blowfish/server/fan_out.h"
+#include "blowfish/server/gather.h"
+#include "blowfish/server/service.h"
+#include "blowfish/server/shard_command.h"
+#include "blowfish/server/work.h"
 #include "resp/server/ascii.h"
 #include "resp/server/integer.h"
-#include "service.h"
-#include "shard_command.h"
-#include "work.h"
 
 namespace stout::blowfish {
 namespace {

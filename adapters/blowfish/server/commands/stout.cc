@@ -6,13 +6,13 @@
 #include <string>
 #include <utility>
 
-#include "commands/stout_scan.h"
-#include "fan_out.h"
-#include "gather.h"
+#include "blowfish/server/commands/stout_scan.h"
+#include "blowfish/server/fan_out.h"
+#include "blowfish/server/gather.h"
+#include "blowfish/server/service.h"
+#include "blowfish/server/shard_command.h"
+#include "blowfish/server/work.h"
 #include "resp/store/store_commands.h"
-#include "service.h"
-#include "shard_command.h"
-#include "work.h"
 
 namespace stout::blowfish {
 namespace {

@@ -1,4 +1,4 @@
-#include "commands/stout_scan.h"
+#include "blowfish/server/commands/stout_scan.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "slices.h"
+#include "blowfish/server/slices.h"
 
 namespace stout::blowfish {
 
