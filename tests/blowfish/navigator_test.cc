@@ -6,20 +6,137 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "stout/core/random.h"
-#include "tests/blowfish/navigator_world.h"
 #include "tests/support/catch.h"
 
 namespace stout::blowfish {
 namespace {
 
 using namespace std::chrono_literals;
+
+// Shards with queues, in steps of the interval. Each layer doubles what a shard serves of reads;
+// writes take the worker's time whatever its layers are. A worker carries out its moves late.
+class World {
+ public:
+  static constexpr std::uint64_t kLayerBytes = 100;
+  static constexpr std::size_t kMostLayers = 4;
+
+  World(NavigationOptions options, std::size_t shards)
+      : navigator_(options, shards, TimePoint()),
+        shards_(shards),
+        waiting_(shards),
+        load_(shards),
+        clients_(shards),
+        writes_(shards),
+        burst_(shards),
+        layer_bytes_(shards, kLayerBytes),
+        late_(shards, 3),
+        under_way_(shards) {
+    for (std::size_t s = 0; s < shards; ++s) Change(s, 0);
+  }
+
+  // Reads an interval.
+  void Load(std::size_t shard, double requests) { load_[shard] = requests; }
+  // Clients that wait for each answer of a read before they ask again, for as long as `pause`
+  // intervals; `pause` > 0.
+  void Clients(std::size_t shard, double clients, double pause) {
+    clients_[shard] = {clients, pause};
+  }
+  // The worker writes all the time, and this many writes wait.
+  void Writes(std::size_t shard, double waiting) { writes_[shard] = waiting; }
+  // Makes the queue this long, whatever is served.
+  void Spike(std::size_t shard, double queue) { waiting_[shard] = queue; }
+  // At each look, this number of requests has just come at once.
+  void Burst(std::size_t shard, double requests) { burst_[shard] = requests; }
+  // A move of the shard is carried out after this number of intervals.
+  void Late(std::size_t shard, std::size_t intervals) { late_[shard] = intervals; }
+  // A merge has made each layer of the shard this large.
+  void Merge(std::size_t shard, std::uint64_t layer_bytes) {
+    layer_bytes_[shard] = layer_bytes;
+    Change(shard, 0);
+  }
+
+  void Run(Duration duration) {
+    for (Duration passed{}; passed < duration; passed += navigator_.options().interval) Step();
+  }
+  void Step() {
+    now_ += navigator_.options().interval;
+    for (std::size_t s = 0; s < shards_.size(); ++s) {
+      std::deque<UnderWay>& moves = under_way_[s];
+      if (!moves.empty() && moves.front().left-- == 0) {
+        Change(s, moves.front().layers);
+        moves.pop_front();
+      }
+      shards_[s].moving = !moves.empty();
+    }
+    within_budget_ = within_budget_ && bytes() <= navigator_.options().budget;
+    for (const Navigation& n : navigator_.Observe(now_, shards_)) {
+      moves_.push_back(n);
+      if (n.move == Navigation::Move::kNoBudget) continue;
+      under_way_[n.shard].push_back({late_[n.shard], n.move == Navigation::Move::kAdd ? 1 : -1});
+      shards_[n.shard].moving = true;
+    }
+    for (std::size_t s = 0; s < shards_.size(); ++s) {
+      const double served = static_cast<double>(1ULL << shards_[s].layers);
+      // Each of them asks once in a pause and the time of a read; all of them at most what is
+      // served.
+      const double asked = std::min(served, clients_[s].count / (clients_[s].pause + 1 / served));
+      const double wanted = waiting_[s] + load_[s] + asked;
+      shards_[s].reads = writes_[s] > 0 ? 0 : std::min(1.0, wanted / served);
+      waiting_[s] = std::max(0.0, wanted - served);
+      shards_[s].queue = static_cast<std::uint64_t>(waiting_[s] + burst_[s] + writes_[s]);
+    }
+  }
+
+  [[nodiscard]] const std::vector<Navigation>& moves() const { return moves_; }
+  [[nodiscard]] std::size_t layers(std::size_t shard) const { return shards_[shard].layers; }
+  [[nodiscard]] std::uint64_t queue(std::size_t shard) const { return shards_[shard].queue; }
+  /// At every moment.
+  [[nodiscard]] bool within_budget() const { return within_budget_; }
+  [[nodiscard]] std::uint64_t bytes() const {
+    return std::accumulate(shards_.begin(), shards_.end(), std::uint64_t{0},
+                           [](std::uint64_t sum, const ShardState& s) { return sum + s.bytes; });
+  }
+
+ private:
+  void Change(std::size_t s, int layers) {
+    ShardState& shard = shards_[s];
+    shard.layers += layers;
+    shard.bytes = shard.layers * layer_bytes_[s];
+    shard.finest_bytes = shard.layers > 0 ? layer_bytes_[s] : 0;
+    shard.next_bytes = shard.layers < kMostLayers ? layer_bytes_[s] : 0;
+  }
+
+  Navigator navigator_;
+  std::vector<ShardState> shards_;
+  std::vector<double> waiting_;
+  struct Waiting {
+    double count = 0;
+    double pause = 1;
+  };
+  std::vector<double> load_;
+  std::vector<Waiting> clients_;
+  std::vector<double> writes_;
+  std::vector<double> burst_;
+  std::vector<std::uint64_t> layer_bytes_;
+  struct UnderWay {
+    std::size_t left = 0;  // intervals
+    int layers = 0;
+  };
+  std::vector<std::size_t> late_;
+  std::vector<std::deque<UnderWay>> under_way_;
+  TimePoint now_;
+  std::vector<Navigation> moves_;
+  bool within_budget_ = true;
+};
 
 using Move = Navigation::Move;
 
@@ -45,7 +162,7 @@ TEST_CASE("a short spike moves nothing", "[navigator]") {
 
 TEST_CASE("a longer spike and a plateau are answered with layers until they are served",
           "[navigator]") {
-  World world({.budget = 1000, .at_once = 1}, 1);
+  World world({.budget = 1000}, 1);
   world.Load(0, 3);  // three times what it serves without layers
   world.Run(60s);
   CHECK(world.layers(0) == 2);
@@ -55,61 +172,6 @@ TEST_CASE("a longer spike and a plateau are answered with layers until they are 
   world.Load(0, 0);
   world.Run(60s);
   CHECK(world.layers(0) == 2);
-}
-
-TEST_CASE("a spike of seven times is followed within a second and a half", "[navigator]") {
-  const double before = GENERATE(0.0, 0.4, 0.74);
-  CAPTURE(before);
-  World world({.budget = 1000}, 1);
-  world.Load(0, before);
-  world.Run(10s);
-  REQUIRE(world.moves().empty());
-  world.Load(0, 7 * std::max(before, 0.4));
-  world.Run(1500ms);
-  CHECK(world.layers(0) == 4);
-  CHECK(world.queue(0) == 0);
-  world.Run(60s);
-  CHECK(world.moves().size() == 4);
-}
-
-TEST_CASE("a shard that is far behind gets several layers within a few looks", "[navigator]") {
-  World world({.budget = 1000}, 1);
-  world.Load(0, 7);
-  while (world.moves().empty()) world.Step();
-  for (int look = 0; look < 20; ++look) world.Step();
-  CHECK(world.layers(0) == 4);
-}
-
-TEST_CASE("a spike that drains within half a second moves nothing", "[navigator]") {
-  const double load = GENERATE(0.0, 0.5);
-  CAPTURE(load);
-  World world({.budget = 1000}, 1);
-  world.Load(0, load);
-  world.Run(10s);
-  world.Load(0, 7);
-  world.Run(40ms);
-  world.Load(0, load);
-  world.Run(60s);
-  CHECK(world.moves().empty());
-}
-
-TEST_CASE("a spike gets the layers that the budget has room for", "[navigator]") {
-  const std::size_t layers = GENERATE(0, 1, 2, 3);
-  World world({.budget = (layers + 1) * World::kLayerBytes - 1}, 1);
-  world.Load(0, 20);
-  world.Run(60s);
-  CHECK(world.within_budget());
-  CHECK(world.layers(0) == layers);
-}
-
-TEST_CASE("shards that are far behind share the budget, and keep their layers", "[navigator]") {
-  World world({.budget = 4 * World::kLayerBytes}, 2);
-  world.Load(0, 20);
-  world.Load(1, 20);
-  world.Run(60s);
-  CHECK(world.layers(0) == 2);
-  CHECK(world.layers(1) == 2);
-  CHECK(std::ranges::count(world.moves(), Move::kRemove, &Navigation::move) == 0);
 }
 
 TEST_CASE("an overloaded shard gets the layers of one that is idle, also between bursts",
@@ -201,16 +263,16 @@ TEST_CASE("whatever the load, the budget holds and moves are rare", "[navigator]
     world.Run(10s);
   }
   CHECK(world.within_budget());
-  // A shard loses a layer once a dwell at most.
-  std::vector<std::size_t> removals_of(shards);
-  for (const Navigation& n : world.moves()) removals_of[n.shard] += n.move == Move::kRemove;
-  for (const std::size_t count : removals_of) {
+  // A shard changes once a dwell at most.
+  std::vector<std::size_t> changes_of(shards);
+  for (const Navigation& n : world.moves()) changes_of[n.shard] += n.move != Move::kNoBudget;
+  for (const std::size_t count : changes_of) {
     CHECK(count <= static_cast<std::size_t>(changes * 10s / options.dwell) + 1);
   }
 }
 
 TEST_CASE("layers that a merge has made larger go until the budget holds again", "[navigator]") {
-  World world({.budget = 4 * World::kLayerBytes, .at_once = 1}, 2);
+  World world({.budget = 4 * World::kLayerBytes}, 2);
   world.Load(0, 0.9 * 2);
   world.Load(1, 0.9 * 4);
   world.Run(60s);
@@ -324,18 +386,6 @@ TEST_CASE("a shard gets no layer while its last one lacks values", "[navigator]"
   CHECK(Moves({.budget = 1000}, {shard}) == Expected{{Move::kAdd, 0}});
 }
 
-TEST_CASE("a shard that is far behind gets layers while the last ones lack values", "[navigator]") {
-  ShardState shard = Overloaded(100);
-  shard.filling = true;
-  shard.waited = 499ms;
-  CHECK(Moves({.budget = 1000}, {shard}).empty());
-  shard.waited = 500ms;
-  CHECK(Moves({.budget = 1000}, {shard}) == Expected{{Move::kAdd, 0}});
-  CHECK(Moves({.budget = 1000, .at_once = 1}, {shard}).empty());
-  shard.moving = true;
-  CHECK(Moves({.budget = 1000}, {shard}).empty());
-}
-
 TEST_CASE("without a dwell a shard moves once a look, too", "[navigator]") {
   CHECK(Moves({.budget = 300, .dwell = 0s},
               {{.layers = 3, .bytes = 300, .next_bytes = 100, .finest_bytes = 100},
@@ -363,8 +413,6 @@ TEST_CASE("options that make no sense are told by name", "[navigator]") {
   CHECK(told({.lower = -0.1}, "lower"));
   CHECK(told({.lower = nan}, "lower"));
   CHECK(told({.dwell = -1s}, "dwell"));
-  CHECK(told({.behind = 0s}, "behind"));
-  CHECK(told({.at_once = 0}, "at_once"));
 }
 
 }  // namespace

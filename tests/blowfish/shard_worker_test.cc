@@ -197,35 +197,6 @@ TEST_CASE("a busy worker fills a part of a layer, and tells that it lacks values
   CHECK(filled.get_future().get() > 0);
 }
 
-TEST_CASE("a worker reports for how long requests have waited without a break") {
-  OpenedShard opened{Schema::Make({"one", "two", "three", "four"}, '|').value()};
-  StartWorker(opened, 1).reset();
-  const auto worker = OpenAgain(opened);
-  const resp::ScanCursors cursors;
-  const resp::CommandTable table({AllCommands()});
-  const Dispatcher dispatcher(table, {.shards = 8, .schema = worker->schema(), .cursors = cursors});
-  resp::Session session{.authenticated = true};
-  const std::vector<std::string_view> words = {"DBSIZE"};
-  Batch batch(8);
-  REQUIRE(dispatcher.Add(words, session, batch));
-  worker->Start([](SubBatch&) {});
-  const auto waited = [&] { return worker->waited(ShardQueue::Now()); };
-  CHECK(Ask(*worker, [&](Shard&) { return waited() == Duration(); }));
-  std::promise<Duration> later;
-  REQUIRE(Ask(*worker, [&](Shard&) {
-    worker->queue().Push(batch.parts[opened.options.shard]);
-    worker->queue().Push([&](Shard&) {
-      const TimePoint begin = ShardQueue::Now();
-      while (ShardQueue::Now() == begin) {
-      }
-      later.set_value(waited());
-    });
-    return true;
-  }));
-  CHECK(later.get_future().get() > Duration());
-  CHECK(Ask(*worker, [&](Shard&) { return waited() == Duration(); }));
-}
-
 TEST_CASE("a restart adds only the layers that the memory budget has room for") {
   OpenedShard opened{Schema::Make({"one", "two", "three", "four"}, '|').value()};
   auto worker = StartWorker(opened, 3000);

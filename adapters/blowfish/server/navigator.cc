@@ -10,9 +10,6 @@
 namespace stout::blowfish {
 namespace {
 
-/// The averages of a shard that is far behind follow this number of times as fast.
-constexpr double kHaste = 4;
-
 // Takes donors from `donors`, the least needy first, whose finest layers have this number of bytes
 // together. Takes none if all together have fewer.
 std::vector<std::size_t> TakeDonors(std::vector<std::size_t>& donors,
@@ -50,8 +47,6 @@ std::optional<std::string> Validate(const NavigationOptions& options) {
     return fmt::format("lower must be at least 0 and below upper, not {}", options.lower);
   }
   if (options.dwell < Duration::zero()) return "dwell must not be negative";
-  if (options.behind <= Duration::zero()) return "behind must be more than 0";
-  if (options.at_once == 0) return "at_once must be more than 0";
   return std::nullopt;
 }
 
@@ -81,14 +76,13 @@ std::vector<std::size_t> Navigator::ByShare(std::vector<std::size_t> shards) con
   return shards;
 }
 
-std::vector<std::size_t> Navigator::Needy(std::span<const ShardState> shards) const {
+std::vector<std::size_t> Navigator::Needy(TimePoint now, std::span<const ShardState> shards) const {
   std::vector<std::size_t> needy;
   for (std::size_t s = 0; s < shards.size(); ++s) {
     const bool drains = static_cast<double>(shards[s].queue) < shards_[s].queue;
     const bool overloaded = shards_[s].reads > options_.upper && !drains;
-    const bool can_have = shards[s].next_bytes > 0 && !shards_[s].moving;
-    const std::size_t most = shards[s].waited >= options_.behind ? options_.at_once : 1;
-    if (overloaded && can_have && shards_[s].changes < most) needy.push_back(s);
+    const bool can_have = shards[s].next_bytes > 0 && !shards[s].filling;
+    if (overloaded && can_have && !Rests(s, now)) needy.push_back(s);
   }
   // Overloaded shards have equal shares: the queue tells which of them is needier.
   std::ranges::stable_sort(needy, std::greater(), [&](std::size_t s) { return shards_[s].queue; });
@@ -110,16 +104,15 @@ std::vector<Navigation> Navigator::Observe(TimePoint now, std::span<const ShardS
   std::uint64_t used = 0;   // at most, until all that is under way is done
   std::uint64_t later = 0;  // from then on
   std::vector<std::size_t> layered;
+  const auto follow = [&](double& average, double value) {
+    average += options_.beta * (value - average);
+  };
   for (std::size_t s = 0; s < shards.size(); ++s) {
     Shard& shard = shards_[s];
-    const bool behind = shards[s].waited >= options_.behind;
-    const double beta = behind ? std::min(kHaste * options_.beta, 1.0) : options_.beta;
-    shard.reads += beta * (shards[s].reads - shard.reads);
-    shard.queue += beta * (static_cast<double>(shards[s].queue) - shard.queue);
+    follow(shard.reads, shards[s].reads);
+    follow(shard.queue, static_cast<double>(shards[s].queue));
     shard.moving = shards[s].moving;
     if (!shard.moving) shard.bytes = shards[s].bytes;
-    if (!shards[s].filling && !Rests(s, now)) shard.changes = 0;
-    if (shards[s].filling && shard.changes == 0) shard.changes = 1;  // as after a start
     used += std::max(shard.bytes, shards[s].bytes);
     later += shard.bytes;
     if (!shard.moving && shards[s].layers > 0) layered.push_back(s);
@@ -130,7 +123,6 @@ std::vector<Navigation> Navigator::Observe(TimePoint now, std::span<const ShardS
     moves.push_back({what, s, shards_[s].reads, shards_[s].queue});
     Shard& shard = shards_[s];
     shard.changed = now;
-    ++shard.changes;
     shard.moving = true;
     shard.bytes = shards[s].bytes;
     if (what == Navigation::Move::kAdd) {
@@ -147,7 +139,7 @@ std::vector<Navigation> Navigator::Observe(TimePoint now, std::span<const ShardS
   }
   bool refused = false;
   std::vector<std::size_t> donors = Donors(now, shards);  // No needy shard is among them.
-  for (const std::size_t s : Needy(shards)) {
+  for (const std::size_t s : Needy(now, shards)) {
     const std::uint64_t wanted = later + shards[s].next_bytes;
     const std::uint64_t missing = wanted - std::min(wanted, options_.budget);
     const std::vector<std::size_t> taken = TakeDonors(donors, shards, missing);

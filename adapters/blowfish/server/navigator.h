@@ -37,13 +37,6 @@ struct NavigationOptions {
   /// A shard whose layers have changed is left alone for this time, because its average must show
   /// the effect first. >= 0
   Duration dwell = std::chrono::seconds(3);
-
-  /// A shard is far behind once requests have waited at it for this time without a break. > 0
-  Duration behind = std::chrono::milliseconds(500);
-
-  /// A shard that is far behind gets this number of layers at once. The first four layers bring
-  /// most of what all bring, for a quarter of their bytes. > 0
-  std::size_t at_once = 4;
 };
 
 /// Returns nullopt if the options are in range, otherwise one line that names the option and the
@@ -52,11 +45,10 @@ struct NavigationOptions {
 
 /// The navigation's input from a shard.
 struct ShardState {
-  /// The time that its worker spent in the last interval on reads that layers make faster, and on
-  /// filling layers while requests waited, in intervals. Neither writes nor merges are among them.
+  /// The time that its worker spent in the last interval on reads that layers make faster, in
+  /// intervals. Neither writes nor merges are among them.
   double reads = 0;
   std::uint64_t queue = 0;         ///< Requests that wait now.
-  Duration waited{};               ///< Requests have waited for this time without a break.
   std::size_t layers = 0;          ///< That it has beyond those it always has.
   std::uint64_t bytes = 0;         ///< bytes of those layers
   std::uint64_t next_bytes = 0;    ///< bytes of one more; 0: it can have no more
@@ -93,19 +85,12 @@ struct Navigation {
 /// A shard whose share is above `upper` is overloaded by reads and gets a layer, if the budget has
 /// room for it. It gets none while its queue drains, that is, while the queue is shorter than its
 /// own average: then the shard is fast enough and has only a backlog left. It also gets none while
-/// the last one is being filled, unless it is far behind (see below). If there is no room, the
-/// shards with the smallest shares, of those at most `lower`, lose their finest layers, one each,
-/// until there is room. The needy shard gets its layer at a later look, once they report that they
-/// have lost theirs. No shard loses a layer in vain. If all spare layers together are not enough,
-/// no shard loses one, and the next needy shard is looked at, because its layer may be a smaller
-/// one. Layers that no other shard needs stay.
-///
-/// A shard is far behind if requests have waited at it for 500 ms (behind) without a break. Then
-/// its averages follow four times as fast. If its share is above `upper`, it gets up to four layers
-/// (at_once), one at each look, because all layers that lack values are filled by one sweep. Layers
-/// whose effect its share does not show yet count among the four. The length of the queue does not
-/// tell how many it needs: a connection holds a bounded number of requests, and the rest of the
-/// backlog waits where the server does not see it.
+/// the last one is being filled. If there is no room, the shards with the smallest shares, of those
+/// at most `lower`, lose their finest layers, one each, until there is room. The needy shard gets
+/// its layer at a later look, once they report that they have lost theirs. No shard loses a layer
+/// in vain. If all spare layers together are not enough, no shard loses one, and the next needy
+/// shard is looked at, because its layer may be a smaller one. Layers that no other shard needs
+/// stay.
 ///
 /// A merge makes layers larger, and leaves less room for others. While they take more than the
 /// budget, the shards with the smallest shares lose their finest layers, for any shares.
@@ -117,8 +102,8 @@ struct Navigation {
 /// because their queue is never longer than their number. It also counts writes, which layers do
 /// not make faster. See docs/decisions/0017-navigate-by-busy-reads.md.
 ///
-/// A shard whose layers have changed is otherwise left alone for a while (dwell), and the two
-/// shares lie apart. So no layer goes back and forth between two shards that need it equally.
+/// A shard whose layers have changed is left alone for a while (dwell), and the two shares lie
+/// apart. So no layer goes back and forth between two shards that need it equally.
 ///
 /// Cost: some nanoseconds a shard and interval.
 /// Owner: value type; it decides, the caller acts.   Threads: none of its own; callers serialise.
@@ -141,7 +126,6 @@ class Navigator {
     double reads = 0;  // averages
     double queue = 0;
     TimePoint changed;
-    std::size_t changes = 0;  // whose effect its share does not show yet
     bool moving = false;
     std::uint64_t bytes = 0;  // of its layers, once it has carried its move out
   };
@@ -150,7 +134,8 @@ class Navigator {
   // Sorted, the smallest share first.
   [[nodiscard]] std::vector<std::size_t> ByShare(std::vector<std::size_t> shards) const;
   // Overloaded shards that can have one more layer, the neediest first.
-  [[nodiscard]] std::vector<std::size_t> Needy(std::span<const ShardState> shards) const;
+  [[nodiscard]] std::vector<std::size_t> Needy(TimePoint now,
+                                               std::span<const ShardState> shards) const;
   // Shards that can spare their finest layer, the one that needs it least first.
   [[nodiscard]] std::vector<std::size_t> Donors(TimePoint now,
                                                 std::span<const ShardState> shards) const;

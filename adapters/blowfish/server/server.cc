@@ -100,7 +100,6 @@ asio::awaitable<void> Server::Navigate() {
       const Duration read = std::max(shard.read_time().Total(now), read_time[i]);
       states[i] = {.reads = static_cast<double>((read - read_time[i]).count()) / passed,
                    .queue = shard.queue().waiting(),
-                   .waited = shard.waited(now),
                    .layers = status.layers,
                    .bytes = status.layer_bytes,
                    .next_bytes = status.next_layer_bytes,

@@ -7,7 +7,6 @@
 #include <new>
 #include <utility>
 
-#include "blowfish/server/navigator.h"
 #include "blowfish/store/layer_file.h"
 
 namespace stout::blowfish {
@@ -19,9 +18,6 @@ constexpr std::uint64_t kFillBytes = std::uint64_t{64} << 10;
 /// While requests wait, filling takes at most this part of the time. A guess: the last layer then
 /// makes up for it soon.
 constexpr int kFillPart = 8;
-/// Once requests have waited for this time without a break, filling takes three quarters of the
-/// time. The worker is far behind then, and the sooner a layer is full, the sooner it catches up.
-constexpr Duration kBehind = NavigationOptions().behind;
 
 }  // namespace
 
@@ -89,27 +85,20 @@ void ShardWorker::Work(Done done) {
     if (taken.stop) runner.End();
     const TimePoint begin = ShardQueue::Now();
     const bool served = !taken.batches.empty() || !runner.idle();
-    if (served && busy_since_.load() == kNever) busy_since_ = begin;
     Serve(taken, runner);
     if (served) busy_ += (ShardQueue::Now() - begin).count();
     try {
       const TimePoint begin_fill = ShardQueue::Now();
-      const bool waits = queue_.waiting() > 0;
-      if (!waits) busy_since_ = kNever;
-      const bool may_fill = !waits || begin_fill >= next_fill_;
-      if (may_fill && waits) read_time_->Begin(begin_fill);
+      const bool may_fill = queue_.waiting() == 0 || begin_fill >= next_fill_;
       filling = may_fill && FillSome();
       if (may_fill) {
         const TimePoint end_fill = ShardQueue::Now();
-        if (waits) read_time_->End(end_fill);
-        const Duration fill = end_fill - begin_fill;
-        next_fill_ = end_fill + (waited(begin_fill) < kBehind ? (kFillPart - 1) * fill : fill / 3);
+        next_fill_ = end_fill + (kFillPart - 1) * (end_fill - begin_fill);
       }
       Publish();
       KeepLayers();
     } catch (const std::bad_alloc&) {  // no client waits for it: it is tried again
       filling = false;
-      read_time_->Forget();
     }
   }
   shard_.reset();  // Its handlers run here.

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -37,8 +36,7 @@ struct ShardStatus {
 /// A shard with its worker thread, and the queue of the worker's tasks.
 ///
 /// Added layers are filled by all reads, by the worker while the queue is empty, and for an eighth
-/// of its time while it is not, or three quarters if the queue has not been empty for 500 ms. Their
-/// number is kept for the next start: see layer_file.h.
+/// of its time while it is not. Their number is kept for the next start: see layer_file.h.
 ///
 /// A command for which there is no memory is answered with that error. If there is no memory for a
 /// change that is already durable, the process ends: its next start has the change.
@@ -85,12 +83,7 @@ class ShardWorker {
   [[nodiscard]] ShardStatus status() const;
   /// Time in which it worked for clients, since the start.
   [[nodiscard]] Duration busy() const { return Duration(busy_.load(std::memory_order_relaxed)); }
-  /// The time for which requests have waited without a break; 0 if none waits.
-  [[nodiscard]] Duration waited(TimePoint now) const {
-    return now - std::min(now, busy_since_.load(std::memory_order_relaxed));
-  }
-  /// The part of busy() that reads took, and filling while requests waited: see
-  /// ShardRunner::read_time().
+  /// The part of it that reads took: see ShardRunner::read_time().
   [[nodiscard]] const ReadTime& read_time() const { return *read_time_; }
 
  private:
@@ -112,7 +105,6 @@ class ShardWorker {
   std::size_t kept_layers_ = 0;  // As of the file.
   std::size_t number_ = 0;
   std::atomic<Duration::rep> busy_ = 0;
-  std::atomic<TimePoint> busy_since_ = kNever;  // kNever: no request waited at the last turn
   const std::shared_ptr<ReadTime> read_time_ = std::make_shared<ReadTime>();
 
   std::uint64_t asked_moves_ = 0;
