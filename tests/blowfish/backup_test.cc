@@ -1,13 +1,17 @@
 // A backup has all acknowledged writes, whatever compaction is under way, and stays as it is while
 // the shard goes on. Random histories, against a map.
 
-#include "blowfish/store/backup.h"
-
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "blowfish/log/log_format.h"
+#include "blowfish/store/shard.h"
 #include "shard_fixture.h"
 #include "stout/core/random.h"
 #include "tests/support/catch.h"
@@ -115,12 +119,62 @@ TEST_CASE("a backup is the shard at that time, while this one goes on and is com
   CHECK(backups > 50);
 }
 
-TEST_CASE("a backup is refused where something is") {
+std::string BackedUp(OpenedShard& opened, const std::string& to) {
+  std::optional<std::string> answer;
+  opened.shard().BackUp(to, [&](ErrorCode failed, const std::string& why) {
+    answer = failed ? "error: " + why : "ok";
+  });
+  opened.PollUntil([&] { return answer.has_value(); });
+  return *answer;
+}
+
+TEST_CASE("a copy of a backup that lacks the end of a log file is refused") {
   OpenedShard opened{Schema()};
-  const TempDirectory taken;
-  Diagnostics why;
-  CHECK(LinkShard(opened.directory(), taken.path(), {}, 1, &why));
-  CHECK(why.message.find(taken.path()) != std::string::npos);
+  const TempDirectory to;
+  const std::string backup = to.path() + "/backup";
+  REQUIRE(opened.Put("key1", 1, "a") == WriteResult());
+  REQUIRE(opened.Put("key2", 2, "b") == WriteResult());
+  REQUIRE(BackedUp(opened, backup) == "ok");
+  std::filesystem::path newest;
+  for (const auto& entry : std::filesystem::directory_iterator(backup + "/log")) {
+    if (SequenceOf(entry.path().filename().string())) newest = std::max(newest, entry.path());
+  }
+  const auto size = std::filesystem::file_size(newest);
+  const std::string copy = to.path() + "/copy";
+  for (const std::uintmax_t kept : {size, size - 1, size - 60}) {
+    CAPTURE(kept);
+    std::filesystem::remove_all(copy);
+    std::filesystem::copy(backup, copy, std::filesystem::copy_options::recursive);
+    std::filesystem::resize_file(copy + "/log/" + newest.filename().string(), kept);
+    Diagnostics why;
+    CHECK(Shard::Open(copy, opened.options, nullptr, &why).has_value() == (kept == size));
+  }
+}
+
+TEST_CASE("backups of a shard without writes add no log files") {
+  OpenedShard opened{Schema()};
+  const TempDirectory to;
+  const auto files = [&] {
+    const std::filesystem::directory_iterator log(opened.directory() + "/log");
+    return std::distance(begin(log), end(log));
+  };
+  REQUIRE(opened.Put("key", 1, "a") == WriteResult());
+  REQUIRE(BackedUp(opened, to.path() + "/first") == "ok");
+  const auto before = files();
+  for (int i = 0; i < 5; ++i)
+    REQUIRE(BackedUp(opened, to.path() + "/" + std::to_string(i)) == "ok");
+  CHECK(files() == before);
+}
+
+TEST_CASE("a backup that cannot be made says why, and the shard goes on") {
+  OpenedShard opened{Schema()};
+  const TempDirectory to;
+  REQUIRE(opened.Put("key", 1, "a") == WriteResult());
+  REQUIRE(BackedUp(opened, to.path() + "/one") == "ok");
+  CHECK_THAT(BackedUp(opened, to.path() + "/one"), Catch::Contains(to.path() + "/one/log/"));
+  CHECK_THAT(BackedUp(opened, "/dev/shm/stout-backup-test"), Catch::Contains("stout-backup-test"));
+  std::filesystem::remove_all("/dev/shm/stout-backup-test");
+  CHECK(opened.Put("key", 2, "b") == WriteResult());
 }
 
 }  // namespace

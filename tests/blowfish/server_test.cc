@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <regex>
@@ -804,7 +805,7 @@ TEST_CASE(
     "a backup of a server under load has what was acknowledged, and is a server's directory") {
   BlowfishServer server(3, kRestless);
   const TempDirectory directory;
-  const std::string copy = directory.path() + "/new/copy";
+  const std::string copy = directory.path() + "/copy";
   RespClient client(server.port());
   std::map<std::string, std::string> before;
   for (int i = 0; i < 500; ++i) {
@@ -823,7 +824,11 @@ TEST_CASE(
   load.join();
   CHECK_THAT(client.Do({"STOUT.BACKUP", copy}), StartsWith("-ERR " + copy + ": exists"));
   CHECK_THAT(client.Do({"STOUT.BACKUP", "copy"}), Contains("absolute path"));
+  CHECK_THAT(client.Do({"STOUT.BACKUP", directory.path() + "/../copy"}), Contains("absolute path"));
   CHECK_THAT(client.Do({"STOUT.BACKUP", "/proc/copy"}), StartsWith("-ERR /proc/copy"));
+  CHECK_THAT(client.Do({"STOUT.BACKUP", directory.path() + "/new/copy"}), StartsWith("-ERR "));
+  const std::filesystem::directory_iterator made(directory.path());
+  CHECK(std::distance(begin(made), end(made)) == 1);  // nothing temporary is left
   REQUIRE(client.Do({"FLUSHALL"}) == "+OK");
 
   Diagnostics why;

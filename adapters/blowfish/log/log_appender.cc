@@ -46,6 +46,7 @@ void LogAppender::MakeRoom(std::uint64_t end) {
 }
 
 ErrorCode LogAppender::Rotate() {
+  if (file_ && end_.offset == kLogHeaderBytes) return {};  // It has no frame yet.
   std::unique_ptr<LogFile> old = std::move(file_);
   const std::uint64_t end = end_.offset;
   const ErrorCode error = Begin();

@@ -42,7 +42,8 @@ class LogAppender {
   ///   tell, unless a later group is acknowledged before: then it is gone.
   [[nodiscard]] Errc Commit(std::string* frame);
 
-  /// Begins the next file. After an error the log goes on in the old one, if it can.
+  /// Begins the next file, unless the present one has no frame. After an error the log goes on in
+  /// the old one, if it can.
   [[nodiscard]] ErrorCode Rotate();
 
   /// Writes an empty group, the witness of all before it, closes the file, and writes its end to

@@ -145,9 +145,10 @@ class LogStore {
   ///   under way.
   void Freeze(FreezeHandler handler);
 
-  /// Begins a new log file. Then all that was written before this call is in files through
-  /// `through`, which nobody writes to any more. Errors: kTransient: the disk fails, or the store
-  /// is being closed.
+  /// Begins a new log file, unless the newest one has no frame yet. Then all that was written
+  /// before this call is in files through `through`, which are closed.
+  ///
+  /// Errors: kTransient: the disk fails, or the store is being closed.
   void Rotate(RotateHandler handler);
 
   /// Bytes of the log, about, since the last Freeze(), or of all that Open() read. It decides when

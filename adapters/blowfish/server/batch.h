@@ -53,13 +53,18 @@ struct ScanPage {
 struct LayersChange {
   std::optional<std::size_t> layers;
 };
+/// STOUT.BACKUP
+struct BackupTarget {
+  std::string temporary;  ///< The directory is made under this name.
+};
 /// STOUT.FENCE
 struct NewFence {
   std::string_view scope;
   Epoch epoch = 0;
 };
-using ParsedArguments = std::variant<std::monostate, OneAttribute, resp::SetOptions, KeySearch,
-                                     ScanPage, LayersChange, resp::StoutScan, NewFence>;
+using ParsedArguments =
+    std::variant<std::monostate, OneAttribute, resp::SetOptions, KeySearch, ScanPage, LayersChange,
+                 BackupTarget, resp::StoutScan, NewFence>;
 /// @}
 
 /// One command of a client.

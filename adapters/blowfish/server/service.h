@@ -3,6 +3,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -33,16 +34,19 @@ struct Service final : resp::Service {
           std::vector<std::unique_ptr<ShardWorker>> workers, std::string password)
       : resp::Service("blowfish", "blowfish-server", AllCommands(), std::move(password)),
         shards(std::move(workers)),
+        directory(std::filesystem::path(shards.front()->directory()).parent_path()),
         epochs(executor),
-        dispatcher(
-            commands,
-            {.shards = shards.size(), .schema = shards.front()->schema(), .cursors = cursors}) {}
+        dispatcher(commands, {.shards = shards.size(),
+                              .schema = shards.front()->schema(),
+                              .cursors = cursors,
+                              .directory = directory}) {}
 
   [[nodiscard]] std::unique_ptr<resp::Batch> MakeBatch(resp::Session& session) override;
   [[nodiscard]] std::string Info(resp::Arguments sections) const override;
   [[nodiscard]] std::vector<resp::Setting> Settings() const override;
 
   std::vector<std::unique_ptr<ShardWorker>> shards;
+  const std::string directory;
   resp::ScanCursors cursors;
   EpochTurn epochs;
   Dispatcher dispatcher;

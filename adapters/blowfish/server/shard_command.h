@@ -42,6 +42,7 @@ struct ParseContext {
   std::size_t shards = 1;
   const Schema& schema;
   const resp::ScanCursors& cursors;
+  std::string_view directory{};  ///< of the server; empty: of none
 };
 
 inline constexpr std::string_view kNoSuchAttribute = "ERR no such attribute; see SCHEMA";

@@ -77,6 +77,7 @@ class ShardWorker {
   void Stop();
 
   [[nodiscard]] const Schema& schema() const { return schema_; }
+  [[nodiscard]] const std::string& directory() const { return directory_; }
   [[nodiscard]] const ShardReport& report() const { return report_; }
   [[nodiscard]] ShardQueue& queue() { return queue_; }
   [[nodiscard]] const ShardQueue& queue() const { return queue_; }

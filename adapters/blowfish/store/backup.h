@@ -3,23 +3,31 @@
 #include <cstdint>
 #include <string>
 
+#include "blowfish/log/log_directory.h"
 #include "blowfish/store/shard_manifest.h"
 #include "stout/error.h"
 
 namespace stout::blowfish {
 
-/// Makes a directory that is a shard as of one moment: with the records that the manifest names,
-/// and the log files from its first one through `through`. Files are linked and not copied, so it
-/// takes no room until the shard removes its own. All of them are closed: nobody writes to them any
-/// more.
+/// A moment of a shard whose files are on the disk.
+struct BackupSource {
+  std::string directory;
+  const ShardManifest& manifest;
+  LogDirectory& log;
+  std::uint64_t through = 0;  ///< The log files up to here are closed. The next one exists.
+};
+
+/// Makes the directory `to` a shard as of that moment: with the records that the manifest names,
+/// and the log files from its first one through `through`. Files are linked. So they take no room
+/// until the source removes its own. The last log file gets a mark with its end, as at a clean end
+/// of the shard, so a copy that lacks something of it is refused.
 ///
-/// `to` must not exist. It is durable when this returns, unless there is an error; then it is
-/// incomplete, and the caller or its user removes it.
+/// The directory above `to` exists, and `to` does not. It is durable when this returns without an
+/// error.
 ///
-/// Cost: some system calls for each file, and two syncs.   Blocks.
-/// Errors: of the system, such as EXDEV if `to` is on another file system than `from`, or EEXIST.
-[[nodiscard]] ErrorCode LinkShard(const std::string& from, const std::string& to,
-                                  const ShardManifest& manifest, std::uint64_t through,
+/// Cost: some system calls for each file, and about six syncs.   Blocks.
+/// Errors: of the system, such as EXDEV if `to` is on another file system.
+[[nodiscard]] ErrorCode LinkShard(const BackupSource& source, const std::string& to,
                                   Diagnostics* diagnostics);
 
 }  // namespace stout::blowfish

@@ -134,7 +134,14 @@ void Shard::Show(std::shared_ptr<SuccinctStore> store, HiddenRecords hidden) {
 bool Shard::AddLayer() {
   const bool added = succinct_ && LayerLadder(succinct_->index()).Add();
   added_layers_ += added;
+  wanted_layers_ = layers();
   return added;
+}
+
+bool Shard::RemoveLayer() {
+  const bool removed = succinct_ && LayerLadder(succinct_->index()).Remove();
+  wanted_layers_ = layers();
+  return removed;
 }
 
 // --- Queries -------------------------------------------------------------------------------------
@@ -307,16 +314,20 @@ void Shard::OnApply(const Operation& operation, const LogEntry* before) {
   if (compaction_.working() == Compaction::Action::kTakeOver) HideMerged(operation.key);
 }
 
-// Compactions may go on meanwhile. What the manifest in memory names exists until a later one is
-// there, so the backup gets that one and not the manifest on disk.
+// Compactions may go on meanwhile. The manifest in memory names files that exist until a later one
+// is in memory, so the backup gets this one and not that on the disk.
 void Shard::BackUp(const std::string& directory, BackupHandler handler) {
   log_->Rotate([this, directory, handler = std::move(handler)](ErrorCode failed,
                                                                std::uint64_t through) mutable {
     Diagnostics why;
     if (failed) {
-      why.message = "the log cannot be written at present; try again";
+      why.message = "the log cannot be written at present; see INFO persistence";
     } else {
-      failed = LinkShard(directory_, directory, manifest_, through, &why);
+      try {
+        failed = LinkShard({directory_, manifest_, *log_directory_, through}, directory, &why);
+      } catch (const std::exception&) {  // mostly bad_alloc
+        failed = Errc::kTransient;
+      }
     }
     handler(failed, why.message);
   });
@@ -385,17 +396,18 @@ Shard::Work Shard::Merge() const {
                  .schema = manifest_.schema,
                  .oldest = succinct_,
                  .newer = suffixes_,
-                 .layers = layers(),
                  // Keys that were deleted since the freeze are not in there, so they cannot be
                  // forgotten.
                  .forget_before_ms = std::min(now - std::min(now, life), frozen_at_ms_),
                  .max_value_bytes = options_.max_value_bytes};
-  return [work = std::move(work), slots = options_.merge_slots](const std::stop_token& stop) {
+  return [work = std::move(work), slots = options_.merge_slots,
+          &layers = wanted_layers_](const std::stop_token& stop) mutable {
     Finished finished;
     Diagnostics why;
     // One that is asked to stop goes on without: it ends at once.
     const std::optional<MergeSlots::Slot> slot =
         slots ? slots->Take(work.EstimateBytes(), stop) : std::nullopt;
+    work.layers = layers;  // as of now: it may have waited for long
     auto merged = work.Run(stop, &why);
     finished.failed = merged ? ErrorCode() : merged.error();
     finished.why = std::move(why.message);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -192,10 +193,12 @@ class Shard {
   /// action is tried again at once.
   void Compact() { compaction_.On(Compaction::Asked{}, options_.now()); }
 
-  /// Makes a directory that is the shard as it is at some moment before `handler` is called: with
-  /// all writes that were acknowledged before this call, and perhaps later ones. Files are linked,
-  /// see LinkShard(). Nobody else makes a backup in `directory`. Errors: LinkShard's; kTransient if
-  /// the log cannot be written. `why` is for people.
+  /// Makes a new directory that is the shard as of some moment before `handler` is called: with all
+  /// writes that were acknowledged before this call. It may also have later ones, and writes whose
+  /// outcome was kUnknown. See LinkShard(), which blocks.
+  ///
+  /// Errors: LinkShard's; kTransient if the log cannot be written, or out of memory. `why` is for
+  /// people, and may be empty.
   using BackupHandler = UniqueFunction<void(ErrorCode failed, const std::string& why)>;
   void BackUp(const std::string& directory, BackupHandler handler);
 
@@ -215,7 +218,7 @@ class Shard {
     return OnLadder(&LayerLadder::finest_bytes);
   }
   bool AddLayer();
-  bool RemoveLayer() { return succinct_ && LayerLadder(succinct_->index()).Remove(); }
+  bool RemoveLayer();
   /// @} Returns how often AddLayer() has added a layer. A thread that fills layers detects by it
   /// that there is another layer to fill, even if their number is as before.
   [[nodiscard]] std::uint64_t added_layers() const { return added_layers_; }
@@ -308,6 +311,7 @@ class Shard {
   TextBuffer attribute_;                // for an attribute of one of them
   HiddenRecords hidden_;
   std::uint64_t added_layers_ = 0;
+  std::atomic<std::size_t> wanted_layers_ = 0;  // layers(), for a merge that is about to begin
   std::unique_ptr<LogStore> log_;
 
   Compaction compaction_;

@@ -2,66 +2,115 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 
+#include "blowfish/file/atomic_file.h"
+#include "blowfish/file/file_error.h"
 #include "blowfish/server/fan_out.h"
 #include "blowfish/server/gather.h"
 #include "blowfish/server/open_shards.h"
 #include "blowfish/server/shard_command.h"
 #include "blowfish/server/work.h"
+#include "blowfish/store/shard_directory.h"
 
 namespace stout::blowfish {
 namespace {
 
-void ParseBackup(Request& request, const ParseContext&) {
-  const std::filesystem::path directory = request.arguments[1];
+namespace fs = std::filesystem;
+
+// Returns true if the path is the directory or in it.
+bool IsIn(const fs::path& path, std::string_view directory) {
+  const fs::path of = fs::absolute(directory).lexically_normal();
+  const auto [rest, unused] = std::mismatch(of.begin(), of.end(), path.begin(), path.end());
+  return rest == of.end();
+}
+
+std::string WhyNot(std::string_view directory, std::string_view of_server) {
+  const fs::path path = directory;
+  const bool printable =
+      std::ranges::all_of(directory, [](unsigned char c) { return c >= ' ' && c != 0x7f; });
+  if (!printable || !path.is_absolute() || path.lexically_normal() != path || !path.has_filename())
+    return "ERR STOUT.BACKUP DIR: needs an absolute path, without '.' and '..' and an end of '/'";
+  if (!of_server.empty() && IsIn(path, of_server))
+    return fmt::format("ERR {}: is in the directory of the server; name another", directory);
   std::error_code unreadable;
-  if (request.arguments[1].find('\0') != std::string_view::npos || !directory.is_absolute()) {
-    request.error = "ERR STOUT.BACKUP DIR: the directory must be an absolute path";
-  } else if (std::filesystem::exists(directory, unreadable) || unreadable) {
-    request.error = fmt::format("ERR {}: {}", request.arguments[1],
-                                unreadable ? unreadable.message() : "exists; name a new directory");
+  if (fs::exists(path, unreadable))
+    return fmt::format("ERR {}: exists; name a new directory", directory);
+  return {};
+}
+
+// The directory gets its name when it is whole. Until then only this command knows it.
+void ParseBackup(Request& request, const ParseContext& context) {
+  const std::string_view directory = request.arguments[1];
+  request.error = WhyNot(directory, context.directory);
+  if (!request.error.empty()) return;
+  std::string temporary = fmt::format("{}{}XXXXXX", directory, kTemporaryMark);
+  if (::mkdtemp(temporary.data()) == nullptr) {
+    Diagnostics why;
+    (void)FailedCall(temporary, "create", errno, &why);
+    request.error = "ERR " + why.message;
+    return;
   }
+  request.parsed = BackupTarget{std::move(temporary)};
 }
 
 Step BackUp(Work& work) {
-  const std::string path = ShardPath(std::string(work.argument(1)), work.shard_number());
+  const std::string& directory = work.As<BackupTarget>().temporary;
   work.Count([&] {
-    work.shard().BackUp(path, [work](ErrorCode failed, const std::string& why) mutable {
-      try {
-        if (failed)
-          work.Reply([&](resp::ReplyWriter& reply) { reply.Error(fmt::format("ERR {}", why)); });
-      } catch (const std::exception&) {
-        work.subrequest.error = kNoMemory;
-      }
-      work.OnWritten();
-    });
+    work.shard().BackUp(ShardPath(directory, work.shard_number()),
+                        [work](ErrorCode failed, const std::string& why) mutable {
+                          try {
+                            if (failed) {
+                              work.Reply([&](resp::ReplyWriter& reply) {
+                                reply.Error(why.empty() ? std::string(kNoMemory) : "ERR " + why);
+                              });
+                            }
+                          } catch (const std::exception&) {
+                            work.subrequest.error = kNoMemory;
+                          }
+                          work.OnWritten();
+                        });
   });
   return Step::kBegun;
 }
 
-// The note about the shards is the last file, so a server does not start on an incomplete backup.
+ErrorCode Finish(const std::string& temporary, const fs::path& directory, std::size_t shards,
+                 Diagnostics* why) {
+  if (const auto failed = NoteShards(temporary, shards, why)) return failed;
+  if (::rename(temporary.c_str(), directory.c_str()) != 0)
+    return FailedCall(directory.string(), "create", errno, why);
+  return SyncNames(directory.parent_path().string(), why);
+}
+
 void GatherBackup(Gather& gather) {
-  const std::string directory(gather.request.arguments[1]);
-  for (const Batch::Place place : gather.places) {
-    const Subrequest& shard = gather.At(place);
-    if (shard.reply_begin == shard.reply_end) continue;
-    spdlog::warn("backup: {} is incomplete: remove it", directory);
-    return gather.Copy(place);
-  }
+  const std::string& temporary = gather.request.As<BackupTarget>().temporary;
+  const auto failed = std::ranges::find_if(gather.places, [&](Batch::Place place) {
+    return gather.At(place).reply_begin < gather.At(place).reply_end;
+  });
   Diagnostics why;
-  if (NoteShards(directory, gather.places.size(), &why))
-    return gather.reply.Error(fmt::format("ERR {}", why.message));
-  spdlog::info("backup: {} is complete", directory);
-  gather.reply.Ok();
+  if (failed == gather.places.end() &&
+      !Finish(temporary, gather.request.arguments[1], gather.places.size(), &why)) {
+    spdlog::info("backup: {} is complete", gather.request.arguments[1]);
+    return gather.reply.Ok();
+  }
+  std::error_code left;
+  fs::remove_all(temporary, left);
+  if (left) spdlog::warn("backup: {} is left: remove it", temporary);
+  if (failed == gather.places.end()) return gather.reply.Error("ERR " + why.message);
+  gather.Copy(*failed);
 }
 
 // clang-format off
 constexpr ShardCommand kBackupCommands[] = {
-    {.command = {0, "stout.backup", 2, resp::CommandFlag::kAdmin, {}, resp::CommandCategory::kDangerous,
+    {.command = {0, "stout.backup", 2, resp::CommandFlag::kAdmin, {},
+                 resp::CommandCategory::kDangerous,
                  "blowfish", "0.1.0", "Makes a copy of the data in a new directory of the server."},
      .parse = ParseBackup, .fan_out = ToAllShards, .begin = BackUp, .gather = GatherBackup},
 };
