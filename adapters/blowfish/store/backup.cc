@@ -78,7 +78,8 @@ ErrorCode LinkLog(const BackupSource& source, const std::string& to, Diagnostics
     if (sequence == 0 || sequence < source.manifest.first_sequence || sequence > last->sequence)
       continue;
     if (marked == last->sequence) continue;
-    if (const auto failed = Link(source.log.path() + "/" + name, to + "/" + name, diagnostics))
+    if (const auto failed = Link(fmt::format("{}/{}", source.log.path(), name),
+                                 fmt::format("{}/{}", to, name), diagnostics))
       return failed;
   }
   if (last->sequence > 0) {
