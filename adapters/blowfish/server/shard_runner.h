@@ -22,9 +22,8 @@ namespace stout::blowfish {
 /// Order:
 /// - The subrequests of a sub-batch are begun in order. Those of different sub-batches have no
 ///   order.
-/// - All reads that are possible at a time are done together, in lock step, for all sub-batches.
-/// The
-///   exception is a few reads of single attributes.
+/// - All reads that are possible at a time are done together, in lock step, for all sub-batches,
+///   except a few reads of single attributes.
 /// - Writes wait for the disk together.
 /// - A read after a write of its own sub-batch waits for that write, so that a client reads what it
 ///   wrote.
