@@ -18,7 +18,7 @@ namespace stout::blowfish {
 /// of its attributes: then a walk begins at each of those.
 ///
 /// Cost: of each walk, a step a symbol. It keeps memory for the text of kWalks records.
-/// Owner: the index outlives it.   Threads: one at a time; others have readers of their own.
+/// Owner: the index outlives it.   Threads: that of the index.
 class RecordReader {
  public:
   explicit RecordReader(RecordIndex& index) : index_(index), reader_(index.texts()) {}
