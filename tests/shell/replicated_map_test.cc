@@ -157,7 +157,9 @@ TEST_CASE("a new owner fences the former one", "[replicated]") {
 
 TEST_CASE("a new owner repairs a write that one member alone has", "[replicated]") {
   ReplicaWorld world;
-  ReplicatedMap& former = world.Open();
+  ReplicatedMapOptions options = ReplicaWorld::Quick();
+  options.member_timeout = std::chrono::seconds(60);  // Neither member leaves meanwhile.
+  ReplicatedMap& former = world.Open(options);
   CHECK_FALSE(world.Put(former, "k", "1"));
   world.stores[1]->Shut();
   world.stores[2]->Shut();
