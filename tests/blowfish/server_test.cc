@@ -609,7 +609,7 @@ TEST_CASE("a client that takes its replies a bit at a time is cut off") {
 
 TEST_CASE("who is still sending gets the last reply") {
   const BlowfishServer server(1, {"--max-clients", "2"});
-  const std::string more(32 << 20, 'x');
+  const std::string more(8 << 20, 'x');  // dropped within a second, also on a busy machine
   RespClient client(server.port());
   const auto is_alone = [&] {
     return client.Do({"INFO", "clients"}).find("connected_clients:1\r") != std::string::npos;
