@@ -3,7 +3,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <atomic>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -14,20 +13,14 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
-#include <iterator>
 #include <map>
-#include <optional>
 #include <regex>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#include "blowfish/index/shard_of.h"
-#include "blowfish/server/open_shards.h"
 #include "stout/core/random.h"
 #include "tests/support/blowfish_server.h"
 #include "tests/support/catch.h"
@@ -785,76 +778,6 @@ TEST_CASE("a start that cannot be says why") {
   CHECK_THAT(fails({"--dir", path, "--listen", "nowhere"}), Contains("is not HOST:PORT"));
   CHECK_THAT(fails({"--dir", path, "--attributes", "a,a"}), Contains("--attributes"));
   CHECK_THAT(fails({"--dir", path, "--password-file", "/nowhere"}), Contains("/nowhere"));
-}
-
-TEST_CASE("shards with different attributes are refused") {
-  const TempDirectory directory;
-  for (const std::size_t shard : {0, 1}) {
-    ShardOptions options{.shard = shard,
-                         .schema = Schema::Make({shard == 0 ? "a" : "b"}, '|').value()};
-    REQUIRE(
-        ShardWorker::Open(ShardPath(directory.path(), shard), shard, options, nullptr).has_value());
-  }
-  REQUIRE_FALSE(NoteShards(directory.path(), 2, nullptr));
-  Diagnostics why;
-  CHECK(OpenShards(directory.path(), 0, {}, &why).error() == Errc::kCorrupt);
-  CHECK_THAT(why.message, Contains("shard-0001 has other attributes than"));
-}
-
-TEST_CASE(
-    "a backup of a server under load has what was acknowledged, and is a server's directory") {
-  BlowfishServer server(3, kRestless);
-  const TempDirectory directory;
-  const std::string copy = directory.path() + "/copy";
-  RespClient client(server.port());
-  std::map<std::string, std::string> before;
-  for (int i = 0; i < 500; ++i) {
-    const std::string key = "k" + std::to_string(i);
-    before[key] = std::string(100, static_cast<char>('a' + i % 26));
-    REQUIRE(client.Do({"SET", key, before[key]}) == "+OK");
-  }
-  std::atomic<bool> over = false;
-  std::jthread load([&] {
-    RespClient other(server.port());
-    for (int i = 0; !over; ++i)
-      CHECK(other.Do({"SET", "more" + std::to_string(i), std::string(200, 'x')}) == "+OK");
-  });
-  CHECK(client.Do({"STOUT.BACKUP", copy}) == "+OK");
-  over = true;
-  load.join();
-  CHECK_THAT(client.Do({"STOUT.BACKUP", copy}), StartsWith("-ERR " + copy + ": exists"));
-  CHECK_THAT(client.Do({"STOUT.BACKUP", "copy"}), Contains("absolute path"));
-  CHECK_THAT(client.Do({"STOUT.BACKUP", directory.path() + "/../copy"}), Contains("absolute path"));
-  CHECK_THAT(client.Do({"STOUT.BACKUP", "/proc/copy"}), StartsWith("-ERR /proc/copy"));
-  CHECK_THAT(client.Do({"STOUT.BACKUP", directory.path() + "/new/copy"}), StartsWith("-ERR "));
-  const std::filesystem::directory_iterator made(directory.path());
-  CHECK(std::distance(begin(made), end(made)) == 1);  // nothing temporary is left
-  REQUIRE(client.Do({"FLUSHALL"}) == "+OK");
-
-  Diagnostics why;
-  const auto shards = OpenShards(copy, 0, {}, &why);
-  CAPTURE(why.message);
-  REQUIRE(shards.has_value());
-  REQUIRE(shards->size() == 3);
-  std::uint64_t keys = 0;
-  for (const auto& shard : *shards) {
-    keys += shard->status().keys;
-    shard->Start([](SubBatch&) {});
-  }
-  CHECK(keys >= before.size());
-  for (const auto& [key, value] : before) {
-    std::promise<std::string> found;
-    (*shards)[ShardOf(key, 3)]->queue().Push([&found, key = key](Shard& shard) {
-      const std::string_view view = key;
-      std::string value = "none";
-      shard.Read(std::span(&view, 1), [&](std::size_t, Stamp, std::optional<std::string_view> its) {
-        if (its) value = *its;
-      });
-      found.set_value(value);
-    });
-    REQUIRE(found.get_future().get() == value);
-  }
-  CHECK_FALSE(std::filesystem::exists(copy + "/data-id"));  // it is other data from now on
 }
 
 }  // namespace

@@ -167,7 +167,7 @@ class LayeredSampledArray {
   struct Layer {
     std::uint32_t distance = 0;
     std::uint64_t entries = 0;
-    std::size_t open_columns = 0;  // Those that lack entries.
+    std::size_t open_columns = 0;  // Columns that lack entries.
     ZeroedWords values;
     ZeroedWords bitmap;  // Empty: the layer is full.
 

@@ -97,13 +97,20 @@ struct Subrequest {
   std::size_t reply_end = 0;
   std::int64_t number = 0;
   std::vector<std::string> keys;
-  /// Of SCAN: the key after which the page begins; then the last key of the page, unless the shard
-  /// has no more.
+  /// The key after which a page of SCAN begins; then the last key of the page, unless the shard has
+  /// no more.
   std::optional<std::string> scanned;
   WriteResult written;
   /// @}
   std::string_view error;  ///< not empty: the reply, independent of the rest; of static life
 };
+
+/// Returns the memory of keys, with what the strings themselves take.
+[[nodiscard]] inline std::size_t SizeOf(const std::vector<std::string>& keys) {
+  std::size_t size = keys.size() * sizeof(std::string);
+  for (const std::string& key : keys) size += key.size();
+  return size;
+}
 
 using resp::kNoMemory;
 

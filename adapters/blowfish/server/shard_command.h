@@ -30,7 +30,7 @@ enum class Step : std::uint8_t {
   kInSlices,     ///< It goes on in slices.
 };
 
-/// What a shard has of a key.
+/// The state of a key at its shard.
 struct FoundState {
   bool known = false;  ///< The shard has a record or a tombstone of it. Of GETATTR always.
   Stamp stamp;

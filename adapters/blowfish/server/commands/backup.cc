@@ -37,7 +37,7 @@ std::string WhyNot(std::string_view directory, std::string_view of_server) {
   const bool printable =
       std::ranges::all_of(directory, [](unsigned char c) { return c >= ' ' && c != 0x7f; });
   if (!printable || !path.is_absolute() || path.lexically_normal() != path || !path.has_filename())
-    return "ERR STOUT.BACKUP DIR: needs an absolute path, without '.' and '..' and an end of '/'";
+    return "ERR STOUT.BACKUP DIR: needs an absolute path without '.', '..' and a '/' at the end";
   if (!of_server.empty() && IsIn(path, of_server))
     return fmt::format("ERR {}: is in the directory of the server; name another", directory);
   std::error_code unreadable;

@@ -139,13 +139,6 @@ void ToCursor(FanOut& out) {
   if (place != nullptr) subrequest.scanned = place->after;
 }
 
-// With what the strings themselves take.
-std::size_t SizeOf(const std::vector<std::string>& keys) {
-  std::size_t size = keys.size() * sizeof(std::string);
-  for (const std::string& key : keys) size += key.size();
-  return size;
-}
-
 bool ScanKeys(Slice& slice) {
   const auto& page = slice.work.As<ScanPage>();
   Subrequest& found = slice.work.subrequest;

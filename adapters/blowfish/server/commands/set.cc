@@ -177,8 +177,7 @@ Step Flush(Work& work) {
 
 bool FindToFlush(Slice& slice) {
   std::vector<std::string>& keys = slice.work.subrequest.keys;
-  std::size_t bytes = 0;
-  for (const std::string& key : keys) bytes += sizeof(std::string) + key.size();
+  std::size_t bytes = SizeOf(keys);
   const auto see = [&](KeyView key) {
     keys.emplace_back(key);
     bytes += sizeof(std::string) + key.size();

@@ -1,0 +1,103 @@
+// The directory of a server and its backups, as a client and a start see them.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <future>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "blowfish/index/shard_of.h"
+#include "blowfish/server/open_shards.h"
+#include "tests/support/blowfish_server.h"
+#include "tests/support/catch.h"
+#include "tests/support/resp_client.h"
+#include "tests/support/temp_directory.h"
+
+namespace stout::blowfish {
+namespace {
+
+using Catch::Contains;
+using Catch::StartsWith;
+using test::BlowfishServer;
+using test::RespClient;
+using test::TempDirectory;
+
+TEST_CASE("shards with different attributes are refused") {
+  const TempDirectory directory;
+  for (const std::size_t shard : {0, 1}) {
+    ShardOptions options{.shard = shard,
+                         .schema = Schema::Make({shard == 0 ? "a" : "b"}, '|').value()};
+    REQUIRE(
+        ShardWorker::Open(ShardPath(directory.path(), shard), shard, options, nullptr).has_value());
+  }
+  REQUIRE_FALSE(NoteShards(directory.path(), 2, nullptr));
+  Diagnostics why;
+  CHECK(OpenShards(directory.path(), 0, {}, &why).error() == Errc::kCorrupt);
+  CHECK_THAT(why.message, Contains("shard-0001 has other attributes than"));
+}
+
+TEST_CASE(
+    "a backup of a server under load has what was acknowledged, and is a server's directory") {
+  BlowfishServer server(3, {"--freeze-bytes", "16KB", "--merge-bytes", "64KB"});
+  const TempDirectory directory;
+  const std::string copy = directory.path() + "/copy";
+  RespClient client(server.port());
+  std::map<std::string, std::string> before;
+  for (int i = 0; i < 500; ++i) {
+    const std::string key = "k" + std::to_string(i);
+    before[key] = std::string(100, static_cast<char>('a' + i % 26));
+    REQUIRE(client.Do({"SET", key, before[key]}) == "+OK");
+  }
+  std::atomic<bool> over = false;
+  std::jthread load([&] {
+    RespClient other(server.port());
+    for (int i = 0; !over; ++i)
+      CHECK(other.Do({"SET", "more" + std::to_string(i), std::string(200, 'x')}) == "+OK");
+  });
+  CHECK(client.Do({"STOUT.BACKUP", copy}) == "+OK");
+  over = true;
+  load.join();
+  CHECK_THAT(client.Do({"STOUT.BACKUP", copy}), StartsWith("-ERR " + copy + ": exists"));
+  CHECK_THAT(client.Do({"STOUT.BACKUP", "copy"}), Contains("absolute path"));
+  CHECK_THAT(client.Do({"STOUT.BACKUP", directory.path() + "/../copy"}), Contains("absolute path"));
+  CHECK_THAT(client.Do({"STOUT.BACKUP", "/proc/copy"}), StartsWith("-ERR /proc/copy"));
+  CHECK_THAT(client.Do({"STOUT.BACKUP", directory.path() + "/new/copy"}), StartsWith("-ERR "));
+  const std::filesystem::directory_iterator made(directory.path());
+  CHECK(std::distance(begin(made), end(made)) == 1);  // nothing temporary is left
+  REQUIRE(client.Do({"FLUSHALL"}) == "+OK");
+
+  Diagnostics why;
+  const auto shards = OpenShards(copy, 0, {}, &why);
+  CAPTURE(why.message);
+  REQUIRE(shards.has_value());
+  REQUIRE(shards->size() == 3);
+  std::uint64_t keys = 0;
+  for (const auto& shard : *shards) {
+    keys += shard->status().keys;
+    shard->Start([](SubBatch&) {});
+  }
+  CHECK(keys >= before.size());
+  for (const auto& [key, value] : before) {
+    std::promise<std::string> found;
+    (*shards)[ShardOf(key, 3)]->queue().Push([&found, key = key](Shard& shard) {
+      const std::string_view view = key;
+      std::string value = "none";
+      shard.Read(std::span(&view, 1), [&](std::size_t, Stamp, std::optional<std::string_view> its) {
+        if (its) value = *its;
+      });
+      found.set_value(value);
+    });
+    REQUIRE(found.get_future().get() == value);
+  }
+  CHECK_FALSE(std::filesystem::exists(copy + "/data-id"));  // it is other data from now on
+}
+
+}  // namespace
+}  // namespace stout::blowfish
