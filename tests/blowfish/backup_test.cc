@@ -31,7 +31,10 @@ struct Backup {
 
 class BackupHistory {
  public:
-  explicit BackupHistory(std::uint64_t seed) : random_(seed) {}
+  explicit BackupHistory(std::uint64_t seed) : random_(seed) {
+    if (seed % 2 == 0) opened_.options.max_value_bytes = 2000;  // Many files.
+    opened_.Open();
+  }
 
   void Run(int steps) {
     for (int i = 0; i < steps; ++i) {

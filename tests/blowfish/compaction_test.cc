@@ -18,11 +18,8 @@ namespace {
 using namespace std::chrono_literals;
 using Action = Compaction::Action;
 
-constexpr CompactionOptions kOptions = {.freeze_bytes = 100,
-                                        .merge_bytes = 1000,
-                                        .max_unmerged_bytes = 500,
-                                        .rest = 5s,
-                                        .full_rest = 60s};
+constexpr CompactionOptions kOptions = {
+    .freeze_bytes = 100, .merge_bytes = 1000, .max_unmerged_bytes = 500, .rest = 5s};
 
 // A compaction and what it is told.
 struct World {
@@ -31,7 +28,7 @@ struct World {
 
   void Grow(Compaction::LogGrew grew) { compaction.On(grew, now); }
   void Ask() { compaction.On(Compaction::Asked{}, now); }
-  void Fail(bool too_large = false) { compaction.On(Compaction::Failed{too_large}, now); }
+  void Fail() { compaction.On(Compaction::Failed{}, now); }
   // The expected action has begun.
   std::optional<Action> Next() { return compaction.Next(now); }
   // Ends the action under way with success; the freeze took this number of bytes.
@@ -143,36 +140,6 @@ TEST_CASE("what could not be removed is left to the next merge", "[compaction]")
   CHECK(world.compaction.Deadline() == std::nullopt);
 }
 
-TEST_CASE("a full shard merges after something was logged, or when asked, but not at once",
-          "[compaction]") {
-  World world;
-  world.Grow({.log_bytes = 2000});
-  REQUIRE(world.Next() == Action::kFreeze);
-  world.End(2000);
-  world.RunUntil(Action::kMerge);
-  world.Fail(true);
-  CHECK(world.compaction.full());
-  CHECK(world.compaction.Deadline() == world.now + 60s);
-  SECTION("nothing was logged") {
-    world.now += 60s;
-    CHECK(world.Next() == std::nullopt);
-    CHECK(world.compaction.idle());
-    CHECK(world.compaction.Deadline() == std::nullopt);
-    world.Grow({.log_bytes = 1});
-  }
-  SECTION("something was logged") {
-    world.Grow({.log_bytes = 1});
-    world.now += 59s;
-    CHECK(world.Next() == std::nullopt);
-    world.now += 1s;
-  }
-  SECTION("it is asked") { world.Ask(); }
-  world.RunUntil(Action::kTakeOver);
-  CHECK(world.compaction.full());
-  world.End();
-  CHECK_FALSE(world.compaction.full());
-}
-
 TEST_CASE("a log that is empty is not frozen, however much is not merged", "[compaction]") {
   World world;
   world.Grow({.table_bytes = 100, .log_bytes = 10, .unmerged_bytes = 110});
@@ -180,14 +147,9 @@ TEST_CASE("a log that is empty is not frozen, however much is not merged", "[com
   // Sorted, it takes more than it may.
   world.Grow({.unmerged_bytes = 501});
   REQUIRE(world.Next() == Action::kMerge);
-  world.Fail(true);
-  world.now += 60s;
-  CHECK(world.Next() == std::nullopt);
-  CHECK(world.compaction.idle());
-  CHECK(world.compaction.Deadline() == std::nullopt);
-  // An event that makes room.
-  world.Grow({.table_bytes = 10, .log_bytes = 10, .unmerged_bytes = 511});
-  CHECK(world.Run() == kAll);
+  world.Fail();
+  world.now += 5s;
+  CHECK(world.Next() == Action::kMerge);
 }
 
 TEST_CASE("whatever fails, one thing is done at a time, and all is merged in the end",
@@ -249,7 +211,7 @@ TEST_CASE("whatever fails, one thing is done at a time, and all is merged in the
         break;
       default:
         if (!working || working == Action::kTakeOver) break;
-        world.Fail(random.Below(3) == 0);
+        world.Fail();
         if (working == Action::kFreeze) asked = asked || freeze_asked;
     }
     tell();

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "blowfish/index/record_reader.h"
@@ -25,13 +26,15 @@ namespace {
 
 constexpr std::uint64_t kNow = 1'000'000;
 
-struct Merged {
+struct KeyState {
   Stamp stamp;
   bool deleted = false;
   std::string value;
   std::uint64_t deleted_at_ms = 0;
+
+  friend bool operator==(const KeyState&, const KeyState&) = default;
 };
-using MergedModel = std::map<std::string, Merged>;
+using MergedModel = std::map<std::string, KeyState>;
 
 // Stretches of log, each a store; the model has the newest state of every key.
 std::vector<std::shared_ptr<const SuffixStore>> RandomStores(SplitMix64& random,
@@ -42,7 +45,7 @@ std::vector<std::shared_ptr<const SuffixStore>> RandomStores(SplitMix64& random,
     LogTable table(made.schema);
     for (std::uint64_t n = random.Below(60); n > 0 && !made.values.empty(); --n) {
       const std::string key = std::to_string(random.Below(100));
-      Merged state{.stamp = {1, ++version}};
+      KeyState state{.stamp = {1, ++version}};
       if (random.Below(4) == 0) {
         state.deleted = true;
         state.deleted_at_ms = kNow - random.Below(2000);
@@ -58,27 +61,54 @@ std::vector<std::shared_ptr<const SuffixStore>> RandomStores(SplitMix64& random,
   return stores;
 }
 
-void CheckStore(SuccinctStore& store, const MergedModel& model) {
-  RecordReader reader(store.index());
-  std::uint64_t records = 0;
-  std::uint64_t deleted = 0;
-  for (const auto& [key, state] : model) {
-    CAPTURE(key);
-    const auto record = store.keys().Find(key);
-    const auto tombstone = store.deleted_keys().Find(key);
-    CHECK(record.has_value() == !state.deleted);
-    if (record) {
-      CHECK(reader.Get(static_cast<std::uint32_t>(*record)) == state.value);
-      CHECK(store.StampOf(static_cast<std::uint32_t>(*record)) == state.stamp);
-      ++records;
+// Names the files of a merge, one after the other, and opens them.
+class NewFiles {
+ public:
+  explicit NewFiles(std::string prefix) : prefix_(std::move(prefix)) {}
+
+  std::string operator()() const { return prefix_ + std::to_string((*number_)++); }
+  [[nodiscard]] std::vector<std::shared_ptr<SuccinctStore>> Open() const {
+    std::vector<std::shared_ptr<SuccinctStore>> files;
+    for (int i = 0; i < *number_; ++i) {
+      auto opened = SuccinctStore::Open(prefix_ + std::to_string(i), Verify::kEverything);
+      REQUIRE(opened.has_value());
+      files.push_back(std::move(*opened));
     }
-    if (tombstone) {
-      CHECK(store.TombstoneOf(*tombstone) == Tombstone{state.stamp, state.deleted_at_ms});
-      ++deleted;
-    }
+    return files;
   }
-  CHECK(records == store.records());
-  CHECK(deleted == store.deleted_keys().size());
+
+ private:
+  std::string prefix_;
+  std::shared_ptr<int> number_ = std::make_shared<int>(0);
+};
+
+// What a file has, added to what others have, which share no key with it.
+void AddStore(SuccinctStore& store, MergedModel& all) {
+  RecordReader reader(store.index());
+  for (std::uint32_t record = 0; record < store.records(); ++record) {
+    std::string key;
+    store.keys().AppendKey(record, key);
+    KeyState state{.stamp = store.StampOf(record), .value = std::string(reader.Get(record))};
+    CHECK(all.emplace(std::move(key), std::move(state)).second);
+  }
+  for (std::uint64_t deleted = 0; deleted < store.deleted_keys().size(); ++deleted) {
+    std::string key;
+    store.deleted_keys().AppendKey(deleted, key);
+    const Tombstone tombstone = store.TombstoneOf(deleted);
+    KeyState state{tombstone.stamp, true, {}, tombstone.deleted_at_ms};
+    CHECK(all.emplace(std::move(key), std::move(state)).second);
+  }
+}
+
+MergedModel ContentOf(const std::vector<std::shared_ptr<SuccinctStore>>& files) {
+  MergedModel all;
+  for (const auto& file : files) AddStore(*file, all);
+  return all;
+}
+
+template <typename Store>
+std::vector<std::shared_ptr<const SuccinctStore>> Const(const std::vector<Store>& files) {
+  return {files.begin(), files.end()};
 }
 
 TEST_CASE("a merge has the newest state of every key, and the tombstones that count", "[merge]") {
@@ -87,29 +117,50 @@ TEST_CASE("a merge has the newest state of every key, and the tombstones that co
   SplitMix64 random(seed);
   const test::TempDirectory directory;
   const RandomValues made = MakeRandomValues(seed, 50);
-  std::unique_ptr<SuccinctStore> oldest;
+  const std::uint64_t forget_before = kNow - 1000;
+  const MergeOptions options{
+      .forget_before_ms = forget_before,
+      .max_file_bytes = random.Below(2) == 0 ? kMaxValueBytes : 1 + random.Below(1000)};
+  std::vector<std::shared_ptr<SuccinctStore>> files;
   MergedModel model;
   Version version = 0;
   for (int round = 0; round < 3; ++round) {
     CAPTURE(round);
-    const auto stores = RandomStores(random, made, version, model);
-    const std::uint64_t forget_before = kNow - 1000;
-    const std::string path = directory.path() + "/" + std::to_string(round);
+    const MergeInput input{
+        .files = Const(files), .newer = RandomStores(random, made, version, model), .older = {}};
+    const NewFiles paths(directory.path() + "/" + std::to_string(round) + "-");
     Diagnostics why;
-    const auto report =
-        Merge(oldest.get(), stores, made.schema, path, {.forget_before_ms = forget_before}, &why);
+    const auto report = Merge(input, made.schema, paths, options, &why);
     CAPTURE(why.message);
     REQUIRE(report.has_value());
     std::erase_if(model, [&](const auto& entry) {
       return entry.second.deleted && entry.second.deleted_at_ms < forget_before;
     });
-    auto opened = SuccinctStore::Open(path, Verify::kEverything, &why);
-    REQUIRE(opened.has_value());
-    oldest = std::move(*opened);
-    CheckStore(*oldest, model);
-    CHECK(report->records == oldest->records());
-    CHECK(report->tombstones == oldest->deleted_keys().size());
+    files = paths.Open();
+    CHECK(ContentOf(files) == model);
+    CHECK(report->records + report->tombstones == model.size());
+    for (const auto& file : files)
+      CHECK((file->records() <= 1 || FitsIndex(file->texts().value_bytes(), file->records(),
+                                               made.schema.size(), options.max_file_bytes)));
   }
+}
+
+TEST_CASE("a merge keeps old tombstones of keys that an older file has", "[merge]") {
+  const test::TempDirectory directory;
+  LogTable table{Schema()};
+  table.Apply({Operation::Kind::kPut, "a", {1, 1}, "value", 0});
+  const NewFiles old(directory.path() + "/old");
+  REQUIRE(Merge({.newer = {std::make_shared<SuffixStore>(table)}}, Schema(), old, {}).has_value());
+  LogTable deletes{Schema()};
+  for (const char* key : {"a", "b"}) deletes.Apply({Operation::Kind::kDelete, key, {1, 2}, {}, 1});
+  const NewFiles paths(directory.path() + "/new");
+  const auto report =
+      Merge({.newer = {std::make_shared<SuffixStore>(deletes)}, .older = Const(old.Open())},
+            Schema(), paths, {.forget_before_ms = 2});
+  REQUIRE(report.has_value());
+  CHECK(report->tombstones == 1);
+  CHECK(report->expired == 1);
+  CHECK(ContentOf(paths.Open()) == MergedModel{{"a", {{1, 2}, true, {}, 1}}});
 }
 
 // Reads a random part of all records, changes layers, and fills them. Returns how many of the
@@ -152,27 +203,24 @@ TEST_CASE("a merge reads a store while its owner adds, fills and deletes layers"
     model[key] = {.stamp = {1, 1}, .value = value};
   }
   const std::vector newer = {std::make_shared<const SuffixStore>(table)};
-  const std::string path = directory.path() + "/old";
-  REQUIRE(Merge(nullptr, newer, schema, path, {}).has_value());
-  auto store = SuccinctStore::Open(path);
-  REQUIRE(store.has_value());
+  const NewFiles old(directory.path() + "/old");
+  REQUIRE(Merge({.newer = newer}, schema, old, {}).has_value());
+  const auto files = old.Open();
+  REQUIRE(files.size() == 1);
 
   constexpr int kMerges = 5;
   std::atomic<int> merges = 0;
-  std::jthread merging([&, oldest = static_cast<const SuccinctStore*>(store->get())] {
-    for (; merges < kMerges; ++merges) {
-      (void)Merge(oldest, {}, schema, directory.path() + "/" + std::to_string(merges), {});
-    }
+  std::vector<NewFiles> paths;
+  for (int merge = 0; merge < kMerges; ++merge)
+    paths.emplace_back(directory.path() + "/" + std::to_string(merge) + "-");
+  std::jthread merging([&, input = MergeInput{.files = Const(files)}] {
+    for (; merges < kMerges; ++merges) (void)Merge(input, schema, paths[merges], {});
   });
   std::size_t wrong = 0;
-  while (merges < kMerges) wrong += UseLayers(random, **store, model);
+  while (merges < kMerges) wrong += UseLayers(random, *files[0], model);
   merging.join();
   CHECK(wrong == 0);
-  for (int merge = 0; merge < kMerges; ++merge) {
-    auto merged = SuccinctStore::Open(directory.path() + "/" + std::to_string(merge));
-    REQUIRE(merged.has_value());
-    CheckStore(**merged, model);
-  }
+  for (const NewFiles& merged : paths) CHECK(ContentOf(merged.Open()) == model);
 }
 
 // Three records in a store.
@@ -184,25 +232,28 @@ std::shared_ptr<const SuffixStore> ThreeRecords() {
   return std::make_shared<SuffixStore>(table);
 }
 
-TEST_CASE("a merge of more than an index takes says so, and leaves no file", "[merge]") {
+TEST_CASE("a merge of more than a file takes writes several", "[merge]") {
   const test::TempDirectory directory;
-  const std::string path = directory.path() + "/0";
-  const std::vector<std::shared_ptr<const SuffixStore>> stores = {ThreeRecords()};
-  Diagnostics why;
+  const MergeInput input{.newer = {ThreeRecords()}};
+  const auto files_of = [&](std::uint64_t max_file_bytes) {
+    const NewFiles paths(directory.path() + "/" + std::to_string(max_file_bytes) + "-");
+    REQUIRE(Merge(input, Schema(), paths, {.max_file_bytes = max_file_bytes}).has_value());
+    return paths.Open().size();
+  };
   // Ten bytes a value, and one for its attribute.
-  const auto refused = Merge(nullptr, stores, Schema(), path, {.max_value_bytes = 32}, &why);
-  CHECK(refused.error() == Errc::kTooLarge);
-  CHECK(why.message.find("use more shards") != std::string::npos);
-  CHECK(std::filesystem::is_empty(directory.path()));
-  CHECK(Merge(nullptr, stores, Schema(), path, {.max_value_bytes = 33}).has_value());
+  CHECK(files_of(33) == 1);
+  CHECK(files_of(32) == 2);
+  CHECK(files_of(22) == 2);
+  CHECK(files_of(21) == 3);
+  CHECK(files_of(1) == 3);
 }
 
 TEST_CASE("a merge that is to stop leaves no file", "[merge]") {
   const test::TempDirectory directory;
   std::stop_source source;
   source.request_stop();
-  const auto stopped = Merge(nullptr, std::vector{ThreeRecords()}, Schema(),
-                             directory.path() + "/0", {.stop = source.get_token()});
+  const auto stopped = Merge({.newer = {ThreeRecords()}}, Schema(),
+                             NewFiles(directory.path() + "/"), {.stop = source.get_token()});
   CHECK(stopped.error() == Errc::kTransient);
   CHECK(std::filesystem::is_empty(directory.path()));
 }

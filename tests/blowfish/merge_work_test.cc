@@ -30,37 +30,44 @@ TEST_CASE("a merge knows from the oldest store how many symbols there will be", 
   const Schema schema = Schema::Make({"a", "b"}, '|').value();
   const test::TempDirectory directory;
   MergeWork work{.directory = directory.path(),
-                 .name = "first",
+                 .sequence = 1,
                  .schema = schema,
-                 .newer = {StoreOf(schema, values)}};
-  const std::uint64_t text = work.newer.front()->text_bytes();
+                 .input = {.newer = {StoreOf(schema, values)}}};
+  const std::uint64_t text = work.input.newer.front()->text_bytes();
   CHECK(work.SymbolsPerByte() == 1);
   CHECK(work.EstimateBytes() == EstimateMergeBytes(1000, text, 1));
 
   const auto merged = work.Run({}, nullptr);
   REQUIRE(merged.has_value());
-  CHECK(merged->store->texts().value_bytes() == 1000 * values.front().size());
-  CHECK(merged->store->texts().symbols() == 1000 * 2);
-  CHECK(LayerLadder(merged->store->index()).layers() == 0);
-  work.oldest = merged->store;
-  work.newer.clear();
+  REQUIRE(merged->files.size() == 1);
+  SuccinctStore& store = *merged->files[0].store;
+  CHECK(store.texts().value_bytes() == 1000 * values.front().size());
+  CHECK(store.texts().symbols() == 1000 * 2);
+  CHECK(LayerLadder(store.index()).layers() == 0);
+  work.input = {.files = {merged->files[0].store}};
   CHECK(work.SymbolsPerByte() == 2.0 / static_cast<double>(values.front().size()));
   CHECK(work.EstimateBytes() ==
         EstimateMergeBytes(1000, 1000 * values.front().size(), work.SymbolsPerByte()));
+  // One file is built at a time.
+  work.max_file_bytes = 100 * values.front().size();
+  CHECK(work.EstimateBytes() ==
+        EstimateMergeBytes(100, work.max_file_bytes, work.SymbolsPerByte()));
 }
 
 TEST_CASE("a merge adds as many layers as it was asked for, full", "[merge]") {
   const Schema schema = Schema::Make({"a", "b", "c"}, '|').value();
   const test::TempDirectory directory;
   const std::size_t asked = GENERATE(1, 3, 1000);
-  const MergeWork work{.directory = directory.path(),
-                       .name = "first",
-                       .schema = schema,
-                       .newer = {StoreOf(schema, std::vector<std::string>(100, "x|y|z"))},
-                       .layers = asked};
+  const MergeWork work{
+      .directory = directory.path(),
+      .sequence = 1,
+      .schema = schema,
+      .input = {.newer = {StoreOf(schema, std::vector<std::string>(100, "x|y|z"))}},
+      .layers = asked};
   const auto merged = work.Run({}, nullptr);
   REQUIRE(merged.has_value());
-  RecordIndex& index = merged->store->index();
+  REQUIRE(merged->files.size() == 1);
+  RecordIndex& index = merged->files[0].store->index();
   CHECK(LayerLadder(index).layers() == std::min<std::size_t>(asked, 4));  // there are no more
   CHECK_FALSE(index.records_at().filling());
   CHECK_FALSE(index.places_of().filling());

@@ -85,8 +85,7 @@ TEST_CASE("the length of the log alone brings a merge", "[shard]") {
   }
   opened.Rest();
   CHECK(opened.shard().stats().merges > 0);
-  REQUIRE(opened.shard().succinct());
-  CHECK(opened.shard().succinct()->records() == 1);
+  CHECK(opened.shard().files().records() == 1);
 }
 
 TEST_CASE("a merge that failed is tried again when the shard has said, or is asked", "[shard]") {
@@ -117,7 +116,7 @@ TEST_CASE("a merge whose manifest could not be written is not built again", "[sh
   opened.shard().Compact();
   PollUntilFailed(opened);
   CHECK(opened.shard().stats().last_failure.starts_with("publish: "));
-  CHECK(opened.shard().succinct() == nullptr);
+  CHECK(opened.shard().files().size() == 0);
   // Writes during the merge are newer than the merged records.
   REQUIRE(opened.Put("key1", 2, "newer") == WriteResult());
   struct stat before = {};
@@ -216,9 +215,9 @@ TEST_CASE("a merge keeps the layers, full", "[shard]") {
   for (int i = 0; i < 3; ++i) REQUIRE(opened.shard().AddLayer());
   REQUIRE(opened.Put("key2", 2, "x|y|zz") == WriteResult());
   CompactAll(opened);
-  REQUIRE(opened.shard().succinct()->records() == 2);
+  REQUIRE(opened.shard().files().records() == 2);
   CHECK(opened.shard().layers() == 3);
-  RecordIndex& index = opened.shard().succinct()->index();
+  RecordIndex& index = opened.shard().files()[0].index();
   for (const LayeredSampledArray* array : {&index.records_at(), &index.places_of()}) {
     const auto layers = array->Layers();
     CHECK(layers.size() > 1);
@@ -226,71 +225,108 @@ TEST_CASE("a merge keeps the layers, full", "[shard]") {
   }
 }
 
-TEST_CASE("a full shard takes no puts until deletes have made room", "[shard]") {
-  OpenedShard opened{Schema()};
+// A shard whose files hold a value of 60 bytes each.
+void UseSmallFiles(OpenedShard& opened) {
   opened.options.max_value_bytes = 100;
   opened.Open();
-  const std::string value(60, 'v');
-  REQUIRE(opened.Put("key1", 1, value) == WriteResult());
-  REQUIRE(opened.Put("key2", 2, value) == WriteResult());
-  opened.shard().Compact();
-  PollUntilFailed(opened);
-  CHECK(opened.shard().full());
-  CHECK(opened.shard().stats().last_failure.find("use more shards") != std::string::npos);
-  CHECK(opened.shard().next_poll() == opened.now() + 60s);
-  CHECK(opened.Put("key3", 3, "v") == WriteResult{Errc::kTransient, {}});
-  CheckReads(opened.shard(), {{"key1", {{1, 1}, value}}, {"key2", {{1, 2}, value}}});
-
-  CHECK(opened.Delete("key1", 3) == WriteResult());
-  bool fenced = false;
-  opened.shard().Fence("lost", 2, [&](ErrorCode) { fenced = true; });
-  opened.PollUntil([&] { return fenced; });
-  WriteBatch late{.epoch = 1, .scope = "lost"};
-  late.items.push_back({.key = "key4", .value = "v", .version = 1});
-  CHECK(opened.Write(late) == WriteResult{Errc::kFenced, {}});
-
-  opened.Pass(60s);
-  opened.Rest();
-  CHECK_FALSE(opened.shard().full());
-  CHECK(opened.Put("key3", 4, "v") == WriteResult());
-  CheckReads(
-      opened.shard(),
-      {{"key1", {{1, 3}, std::nullopt}}, {"key2", {{1, 2}, value}}, {"key3", {{1, 4}, "v"}}});
 }
 
-// By "large", more than may be kept unmerged, and than a merge takes.
-void MakeFull(OpenedShard& opened) {
-  opened.options.max_value_bytes = 100;
+const std::string kValue(60, 'v');
+
+TEST_CASE("a shard has as many files as it needs", "[shard]") {
+  OpenedShard opened{Schema()};
+  UseSmallFiles(opened);
+  test::Model model;
+  for (Version version = 1; version <= 6; ++version) {
+    const std::string key = "key" + std::to_string(version);
+    REQUIRE(opened.Put(key, version, kValue) == WriteResult());
+    model[key] = {{1, version}, kValue};
+    if (version % 2 == 0) CompactAll(opened);
+    CheckReads(opened.shard(), model);
+  }
+  CHECK(opened.shard().files().size() == 6);
+  CHECK(FilesOfRecords(opened).size() == 6);
+  opened.Open();
+  CHECK(opened.shard().files().size() == 6);
+  CHECK(opened.report().records == 6);
+  CheckReads(opened.shard(), model);
+}
+
+TEST_CASE("a merge leaves full files as they are", "[shard]") {
+  OpenedShard opened{Schema()};
+  UseSmallFiles(opened);
+  REQUIRE(opened.Put("key1", 1, kValue) == WriteResult());
+  CompactAll(opened);
+  struct stat before = {};
+  REQUIRE(::stat(FirstRecords(opened).c_str(), &before) == 0);
+  REQUIRE(opened.Put("key2", 2, kValue) == WriteResult());
+  CompactAll(opened);
+  struct stat after = {};
+  REQUIRE(::stat(FirstRecords(opened).c_str(), &after) == 0);
+  CHECK(before.st_ino == after.st_ino);
+  CHECK(before.st_mtim.tv_nsec == after.st_mtim.tv_nsec);
+}
+
+TEST_CASE("files of which half was replaced are written anew", "[shard]") {
+  OpenedShard opened{Schema()};
+  UseSmallFiles(opened);
+  for (Version version = 1; version <= 4; ++version)
+    REQUIRE(opened.Put("key" + std::to_string(version), version, kValue) == WriteResult());
+  CompactAll(opened);
+  REQUIRE(opened.shard().files().size() == 4);
+  REQUIRE(opened.Delete("key1", 5) == WriteResult());
+  REQUIRE(opened.Delete("key2", 5) == WriteResult());
+  CompactAll(opened);
+  CHECK(opened.shard().files().records() == 2);
+  CHECK(opened.shard().files().hidden() == 0);
+  CheckReads(opened.shard(), {{"key1", {{1, 5}, std::nullopt}},
+                              {"key2", {{1, 5}, std::nullopt}},
+                              {"key3", {{1, 3}, kValue}},
+                              {"key4", {{1, 4}, kValue}}});
+}
+
+TEST_CASE("a deleted key stays deleted as long as an older file has it", "[shard]") {
+  OpenedShard opened{Schema()};
+  UseSmallFiles(opened);
+  for (Version version = 1; version <= 4; ++version)
+    REQUIRE(opened.Put("key" + std::to_string(version), version, kValue) == WriteResult());
+  CompactAll(opened);
+  REQUIRE(opened.Delete("key1", 5) == WriteResult());
+  opened.Pass(2h);  // The life of its tombstone is over.
+  CompactAll(opened);
+  REQUIRE(opened.shard().files().records() == 4);
+  const test::Model model = {{"key1", {{1, 5}, std::nullopt}},
+                             {"key2", {{1, 2}, kValue}},
+                             {"key3", {{1, 3}, kValue}},
+                             {"key4", {{1, 4}, kValue}}};
+  CheckReads(opened.shard(), model);
+  opened.Open();
+  CheckReads(opened.shard(), model);
+}
+
+TEST_CASE("a shard of which everything was deleted has no file", "[shard]") {
+  OpenedShard opened{Schema()};
+  REQUIRE(opened.Put("key1", 1, "value") == WriteResult());
+  CompactAll(opened);
+  REQUIRE(opened.Delete("key1", 2) == WriteResult());
+  CompactAll(opened);
+  opened.Pass(2h);
+  CompactAll(opened);
+  CHECK(FilesOfRecords(opened).empty());
+  opened.Open();
+  CheckReads(opened.shard(), {});
+  REQUIRE(opened.Put("key1", 3, "value") == WriteResult());
+  CheckReads(opened.shard(), {{"key1", {{1, 3}, "value"}}});
+}
+
+TEST_CASE("deletes of a shard that cannot merge are bounded, too", "[shard]") {
+  OpenedShard opened{Schema()};
   opened.options.compaction.max_unmerged_bytes = 1 << 18;
   opened.Open();
+  std::optional<ManifestAway> away(opened);
   REQUIRE(opened.Put("large", 1, std::string(300'000, 'v')) == WriteResult());
   PollUntilFailed(opened);
-  REQUIRE(opened.shard().full());
-}
-
-TEST_CASE("a full shard that keeps all that it may can be emptied", "[shard]") {
-  OpenedShard opened{Schema()};
-  MakeFull(opened);
-  SECTION("it waits for deletes, and freezes nothing meanwhile") {
-    const std::uint64_t freezes = opened.shard().stats().freezes;
-    opened.Pass(60s);
-    opened.shard().Poll();
-    CHECK(opened.shard().stats().freezes == freezes);
-    CHECK(opened.shard().next_poll() == std::nullopt);
-  }
-  SECTION("it waits for its rest") {}
   CHECK(opened.Put("small", 1, "v") == WriteResult{Errc::kTransient, {}});
-  CHECK(opened.Delete("large", 2) == WriteResult());
-  opened.Pass(60s);
-  opened.Rest();
-  CHECK_FALSE(opened.shard().full());
-  CHECK(opened.Put("small", 1, "v") == WriteResult());
-  CheckReads(opened.shard(), {{"large", {{1, 2}, std::nullopt}}, {"small", {{1, 1}, "v"}}});
-}
-
-TEST_CASE("deletes of a full shard are bounded, too", "[shard]") {
-  OpenedShard opened{Schema()};
-  MakeFull(opened);
   std::size_t deleted = 0;
   WriteResult result;
   while (result == WriteResult()) {
@@ -304,6 +340,21 @@ TEST_CASE("deletes of a full shard are bounded, too", "[shard]") {
   }
   CHECK(result == WriteResult{Errc::kTransient, {}});
   CHECK(deleted > 1000);
+}
+
+TEST_CASE("a writer that has lost its keys does not wait for room", "[shard]") {
+  OpenedShard opened{Schema()};
+  opened.options.compaction.max_unmerged_bytes = 1 << 18;
+  opened.Open();
+  std::optional<ManifestAway> away(opened);
+  REQUIRE(opened.Put("large", 1, std::string(300'000, 'v')) == WriteResult());
+  PollUntilFailed(opened);
+  bool fenced = false;
+  opened.shard().Fence("lost", 2, [&](ErrorCode) { fenced = true; });
+  opened.PollUntil([&] { return fenced; });
+  WriteBatch late{.epoch = 1, .scope = "lost"};
+  late.items.push_back({.key = "key4", .value = "v", .version = 1});
+  CHECK(opened.Write(late) == WriteResult{Errc::kFenced, {}});
 }
 
 TEST_CASE("what cannot be merged is bounded, and taken when it can", "[shard]") {

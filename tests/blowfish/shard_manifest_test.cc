@@ -19,15 +19,17 @@ TEST_CASE("a manifest is read as it was written last", "[manifest]") {
   REQUIRE(WriteManifest(directory.path(), manifest) == ErrorCode());
   CHECK(ReadManifest(directory.path()).value() == manifest);
 
-  manifest.records = "7.records";
   manifest.first_sequence = 9;
-  REQUIRE(WriteManifest(directory.path(), manifest) == ErrorCode());
-  CHECK(ReadManifest(directory.path()).value() == manifest);
+  for (const char* name : {"7.records", "8.records", "8-1.records"}) {
+    manifest.files.emplace_back(name);
+    REQUIRE(WriteManifest(directory.path(), manifest) == ErrorCode());
+    CHECK(ReadManifest(directory.path()).value() == manifest);
+  }
 }
 
 TEST_CASE("a manifest that was cut is refused", "[manifest]") {
   const test::TempDirectory directory;
-  REQUIRE(WriteManifest(directory.path(), {.records = "1.records"}) == ErrorCode());
+  REQUIRE(WriteManifest(directory.path(), {.files = {"1.records"}}) == ErrorCode());
   const std::string path = directory.path() + "/" + kManifestName;
   std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
   CHECK(ReadManifest(directory.path()).error() == Errc::kCorrupt);

@@ -33,7 +33,10 @@ std::string RandomValue(SplitMix64& random) {
 class SearchedShard {
  public:
   explicit SearchedShard(std::uint64_t seed, std::uint64_t keys = kKeys)
-      : random_(seed), keys_(keys), opened_(Schema::Make({"colour", "rest"}, '|').value()) {}
+      : random_(seed), keys_(keys), opened_(Schema::Make({"colour", "rest"}, '|').value()) {
+    if (random_.Below(2) == 0) opened_.options.max_value_bytes = 10'000;  // Many files.
+    opened_.Open();
+  }
 
   // From now on it is all in the log's table, unless it is asked to compact.
   void CompactNothing() {
@@ -93,7 +96,7 @@ class SearchedShard {
         (void)shard.RemoveLayer();
         break;
       case 2:
-        if (shard.succinct()) shard.succinct()->index().FillLayers(0, shard.succinct()->records());
+        while (shard.FillLayers() && random_.Below(4) != 0) continue;
         break;
       default:
         break;

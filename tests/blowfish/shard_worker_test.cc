@@ -60,11 +60,7 @@ bool Ask(ShardWorker& worker, const std::function<bool(Shard&)>& question) {
 // Between two questions the worker, which has no other work, reads some records.
 bool GetsFull(ShardWorker& worker) {
   for (int i = 0; i < 100; ++i) {
-    if (Ask(worker, [](Shard& shard) {
-          const RecordIndex& index = shard.succinct()->index();
-          return !index.records_at().filling() && !index.places_of().filling();
-        }))
-      return true;
+    if (Ask(worker, [](Shard& shard) { return !shard.files().filling(); })) return true;
   }
   return false;
 }
@@ -86,8 +82,7 @@ TEST_CASE("a worker fills layers in steps that are short for large values, too")
   std::promise<bool> filling;
   worker->queue().Push([&](Shard& shard) {
     shard.AddLayer();
-    worker->queue().Push(
-        [&](Shard& later) { filling.set_value(later.succinct()->index().records_at().filling()); });
+    worker->queue().Push([&](Shard& later) { filling.set_value(later.files().filling()); });
   });
   CHECK(filling.get_future().get());
   CHECK(GetsFull(*worker));
@@ -189,7 +184,7 @@ TEST_CASE("a busy worker fills a part of a layer, and tells that it lacks values
   REQUIRE(Ask(*worker, [&](Shard& shard) {
     worker->queue().Push(batch.parts[opened.options.shard]);
     worker->queue().Push([&](Shard& later) {
-      filled.set_value(later.succinct()->index().records_at().Layers().back().filled);
+      filled.set_value(later.files()[0].index().records_at().Layers().back().filled);
     });
     return shard.RemoveLayer() && shard.AddLayer();
   }));

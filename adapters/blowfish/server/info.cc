@@ -58,11 +58,12 @@ std::string Service::Info(resp::Arguments sections) const {
       const ShardStatus& shard = statuses[i];
       text.Line(fmt::format("shard{}", i),
                 fmt::format("keys={},compressed_records={},compressed_bytes={},queue={},layers={},"
-                            "layer_bytes={},next_layer_bytes={},filling={},freezes={},merges={}",
+                            "layer_bytes={},next_layer_bytes={},filling={},freezes={},merges={},"
+                            "compressed_files={}",
                             shard.keys, shard.compressed_records, shard.compressed_bytes,
                             shards[i]->queue().waiting(), shard.layers, shard.layer_bytes,
                             shard.next_layer_bytes, shard.filling ? 1 : 0, shard.stats.freezes,
-                            shard.stats.merges));
+                            shard.stats.merges, shard.compressed_files));
     }
   }
   if (text.Section("Navigation")) {

@@ -90,12 +90,13 @@ std::vector<MetricFamily> Collect(const Service& service) {
                      return std::chrono::duration<double>(shard.read_time().Ended()).count();
                    });
   gauge("keys", "Keys", &ShardStatus::keys);
-  gauge("compressed_records", "Records in the compressed file", &ShardStatus::compressed_records);
-  gauge("compressed_bytes", "Size of the compressed file", &ShardStatus::compressed_bytes);
+  gauge("compressed_files", "Compressed files", &ShardStatus::compressed_files);
+  gauge("compressed_records", "Records in the compressed files", &ShardStatus::compressed_records);
+  gauge("compressed_bytes", "Size of the compressed files", &ShardStatus::compressed_bytes);
   gauge("layers", "Layers", &ShardStatus::layers);
   gauge("layer_bytes", "Memory of the layers", &ShardStatus::layer_bytes);
   total("freezes_total", "Log tables that were frozen", &ShardStats::freezes);
-  total("merges_total", "Merges into the compressed file", &ShardStats::merges);
+  total("merges_total", "Merges into compressed files", &ShardStats::merges);
   total("failed_compactions_total", "Freezes and merges that failed",
         &ShardStats::failed_compactions);
   return families.Take();

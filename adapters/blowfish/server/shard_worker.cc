@@ -2,7 +2,6 @@
 
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
 #include <exception>
 #include <new>
 #include <utility>
@@ -12,9 +11,6 @@
 namespace stout::blowfish {
 namespace {
 
-/// Amount that is read to fill layers before the queue is looked at again: about a millisecond.
-constexpr std::uint64_t kFillRecords = 512;
-constexpr std::uint64_t kFillBytes = std::uint64_t{64} << 10;
 /// While requests wait, filling takes at most this part of the time. A guess: the last layer then
 /// makes up for it soon.
 constexpr int kFillPart = 8;
@@ -90,7 +86,7 @@ void ShardWorker::Work(Done done) {
     try {
       const TimePoint begin_fill = ShardQueue::Now();
       const bool may_fill = queue_.waiting() == 0 || begin_fill >= next_fill_;
-      filling = may_fill && FillSome();
+      filling = may_fill && shard_->FillLayers();
       if (may_fill) {
         const TimePoint end_fill = ShardQueue::Now();
         next_fill_ = end_fill + (kFillPart - 1) * (end_fill - begin_fill);
@@ -117,47 +113,21 @@ void ShardWorker::Serve(ShardQueue::Taken& taken, ShardRunner& runner) {
   runner.Run();
 }
 
-bool ShardWorker::FillSome() {
-  const auto& store = shard_->succinct();
-  if (!store || shard_->layers() == 0) return false;
-  // Not by its address, which a later store may have, too.
-  const std::uint64_t merges = shard_->stats().merges;
-  const std::uint64_t added = shard_->added_layers();
-  if (merges != filled_merges_ || added != filled_added_) filled_through_ = 0;
-  filled_merges_ = merges;
-  filled_added_ = added;
-  // A layer that a merge has copied is already full.
-  RecordIndex& index = store->index();
-  if (!index.records_at().filling() && !index.places_of().filling()) {
-    filled_through_ = store->records();
-  }
-  if (filled_through_ == store->records()) return false;
-  const std::uint64_t in_bytes =
-      kFillBytes * store->records() / std::max<std::uint64_t>(store->texts().value_bytes(), 1);
-  const auto step =
-      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(in_bytes, 1, kFillRecords));
-  const std::uint32_t last = std::min(filled_through_ + step, store->records());
-  index.FillLayers(filled_through_, last);
-  filled_through_ = last;
-  return filled_through_ < store->records();
-}
-
 void ShardWorker::Publish() {
+  const SuccinctStores& files = shard_->files();
   ShardStatus status{.keys = shard_->size(),
+                     .compressed_files = files.size(),
+                     .compressed_records = files.records(),
+                     .compressed_bytes = files.file_bytes(),
                      .layers = shard_->layers(),
                      .layer_bytes = shard_->layer_bytes(),
                      .next_layer_bytes = shard_->next_layer_bytes(),
                      .finest_layer_bytes = shard_->finest_layer_bytes(),
+                     .filling = files.filling(),
                      .moves = moves_,
                      .added_layers = added_layers_,
                      .removed_layers = removed_layers_,
                      .stats = shard_->stats()};
-  if (const auto& store = shard_->succinct()) {
-    status.compressed_records = store->records();
-    status.compressed_bytes = store->file_bytes();
-    const RecordIndex& index = store->index();
-    status.filling = index.records_at().filling() || index.places_of().filling();
-  }
   if (status.stats.last_failure != status_.stats.last_failure) {
     spdlog::warn("shard {}: {}", number_, status.stats.last_failure);
   }

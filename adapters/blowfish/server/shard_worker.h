@@ -19,8 +19,9 @@ namespace stout::blowfish {
 /// How a shard is, a moment ago.
 struct ShardStatus {
   std::uint64_t keys = 0;
+  std::size_t compressed_files = 0;
   std::uint64_t compressed_records = 0;
-  std::uint64_t compressed_bytes = 0;  ///< size of the file, without the layers
+  std::uint64_t compressed_bytes = 0;  ///< size of the files, without the layers
   std::uint64_t log_table_bytes = 0;
   std::size_t layers = 0;
   std::uint64_t layer_bytes = 0;
@@ -92,8 +93,6 @@ class ShardWorker {
   void Work(Done done);
   void AskToMove(bool (Shard::*move)(), std::uint64_t& count);
   void Serve(ShardQueue::Taken& taken, ShardRunner& runner);
-  // A part of what layers lack. False: nothing is left.
-  bool FillSome();
   void Publish();
   // Writes the number of layers down if it has changed.
   void KeepLayers();
@@ -113,11 +112,6 @@ class ShardWorker {
   std::uint64_t added_layers_ = 0;
   std::uint64_t removed_layers_ = 0;
 
-  // Progress of the fill: the number of merges and of added layers that it belongs to, and the
-  // first record that is not filled.
-  std::uint64_t filled_merges_ = 0;
-  std::uint64_t filled_added_ = 0;
-  std::uint32_t filled_through_ = 0;
   TimePoint next_fill_;  // Not before, while requests wait.
 
   mutable std::mutex mutex_;

@@ -94,9 +94,8 @@ ErrorCode LinkLog(const BackupSource& source, const std::string& to, Diagnostics
 
 ErrorCode LinkShard(const BackupSource& source, const std::string& to, Diagnostics* diagnostics) {
   if (const auto failed = LinkLog(source, to + "/" + kLogName, diagnostics)) return failed;
-  const std::string& records = source.manifest.records;
-  if (!records.empty()) {
-    const auto failed = Link(source.directory + "/" + records, to + "/" + records, diagnostics);
+  for (const std::string& name : source.manifest.files) {
+    const auto failed = Link(source.directory + "/" + name, to + "/" + name, diagnostics);
     if (failed) return failed;
   }
   // A hint, which a shard can lack. It is written in place, so it is not linked.

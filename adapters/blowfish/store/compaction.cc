@@ -9,7 +9,7 @@ void Compaction::On(const Event& event, TimePoint now) {
   if (const auto* grew = std::get_if<LogGrew>(&event)) return On(*grew);
   if (const auto* asked = std::get_if<Asked>(&event)) return On(*asked);
   if (const auto* frozen = std::get_if<Frozen>(&event)) return On(*frozen);
-  if (const auto* failed = std::get_if<Failed>(&event)) return OnFailed(*failed, now);
+  if (std::holds_alternative<Failed>(event)) return OnFailed(now);
   OnDone();
 }
 
@@ -44,13 +44,13 @@ void Compaction::OnDone() {
       return;
     case Action::kTakeOver:
       unmerged_bytes_ = 0;
-      merge_now_ = full_ = false;
+      merge_now_ = false;
       state_ = Ready{Action::kRemove};
       return;
   }
 }
 
-void Compaction::OnFailed(const Failed& failed, TimePoint now) {
+void Compaction::OnFailed(TimePoint now) {
   assert(working() && working() != Action::kTakeOver);
   const Action action = *working();
   Resting resting{now + options_.rest, action};
@@ -58,12 +58,6 @@ void Compaction::OnFailed(const Failed& failed, TimePoint now) {
     case Action::kFreeze:
       asked_ = asked_ || freeze_to_merge_;
       resting.again.reset();
-      break;
-    case Action::kMerge:
-      if (!failed.too_large) break;
-      full_ = true;
-      merge_now_ = false;
-      resting = {now + options_.full_rest, std::nullopt};
       break;
     case Action::kRemove:
       state_ = Idle{};
@@ -83,7 +77,7 @@ void Compaction::EndRest() {
 
 bool Compaction::IsMergeDue() const {
   if (merge_now_) return true;
-  if (full_ || unmerged_bytes_ == 0) return false;
+  if (unmerged_bytes_ == 0) return false;
   // While there is more to freeze, that comes first: one merge does for both.
   return unmerged_bytes_ >= options_.merge_bytes || (IsTooMuch() && log_.log_bytes == 0);
 }
@@ -91,7 +85,7 @@ bool Compaction::IsMergeDue() const {
 bool Compaction::IsFreezeDue() const {
   if (asked_) return true;
   if (log_.log_bytes == 0) return false;
-  return full_ || IsTooMuch() || log_.table_bytes >= options_.freeze_bytes ||
+  return IsTooMuch() || log_.table_bytes >= options_.freeze_bytes ||
          unmerged_bytes_ + log_.log_bytes >= options_.merge_bytes;
 }
 
@@ -110,8 +104,7 @@ std::optional<Compaction::Action> Compaction::Next(TimePoint now) {
   if (const auto* const ready = std::get_if<Ready>(&state_)) next = ready->next;
   if (std::holds_alternative<Idle>(state_)) next = Due();
   if (!next) return std::nullopt;
-  if (next == Action::kFreeze)
-    freeze_to_merge_ = std::exchange(asked_, false) || full_ || IsTooMuch();
+  if (next == Action::kFreeze) freeze_to_merge_ = std::exchange(asked_, false) || IsTooMuch();
   state_ = Working{*next};
   return next;
 }

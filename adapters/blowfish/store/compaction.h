@@ -21,8 +21,6 @@ struct CompactionOptions {
   std::uint64_t max_unmerged_bytes = std::uint64_t{1} << 30;
   /// How long a step that failed rests before it is tried again: a full disk stays so for a while.
   Duration rest = std::chrono::seconds(5);
-  /// Likewise a merge of more than an index takes: it costs much to find that out again.
-  Duration full_rest = std::chrono::seconds(60);
 };
 
 /// Decides what a shard compacts, and when: events in, actions out, no clock, thread or file.
@@ -36,10 +34,10 @@ struct CompactionOptions {
 ///     action     effect                                       done       failed: after a rest
 ///     kFreeze    the log's table is set aside                 kSort      Idle
 ///     kSort      it becomes a SuffixStore                     Idle       kSort
-///     kMerge     all SuffixStores and the SuccinctStore       kPublish   kMerge; Idle if too large
-///                become one file
-///     kPublish   the manifest names that file, durably        kTakeOver  kPublish: the merge holds
-///     kTakeOver  queries go over to it                        kRemove    (cannot fail)
+///     kMerge     all SuffixStores and some of the files       kPublish   kMerge
+///                become new files
+///     kPublish   the manifest names these, durably            kTakeOver  kPublish: the merge holds
+///     kTakeOver  queries go over to them                      kRemove    (cannot fail)
 ///     kRemove    files that the manifest no longer names      Idle       Idle: the next one
 ///                are removed                                              does it
 ///
@@ -49,11 +47,8 @@ struct CompactionOptions {
 /// - a requested freeze is done;
 /// - the frozen records take more memory than allowed.
 ///
-/// A merge therefore always follows a freeze, and its file's name is new. An empty log is frozen
-/// only on request, because that frees nothing.
-///
-/// A merge that failed because there is too much for one index makes the shard *full*. The next
-/// merge is then tried after the rest, and only if something was logged since, such as deletes.
+/// A merge therefore always follows a freeze, and the names of its files are new. An empty log is
+/// frozen only on request, because that frees nothing.
 ///
 /// Owner: value type.   Threads: none of its own; callers serialise.
 class Compaction {
@@ -74,9 +69,7 @@ class Compaction {
   };
   /// Another action is done.
   struct Done {};
-  struct Failed {
-    bool too_large = false;  ///< after kMerge: more than one index can hold
-  };
+  struct Failed {};
   using Event = std::variant<LogGrew, Asked, Frozen, Done, Failed>;
 
   // States.
@@ -117,15 +110,13 @@ class Compaction {
   [[nodiscard]] bool idle() const;
   /// A failed action waits for its retry.
   [[nodiscard]] bool resting() const { return std::holds_alternative<Resting>(state_); }
-  /// There was more than an index takes when a merge was last tried.
-  [[nodiscard]] bool full() const { return full_; }
 
  private:
   void On(const LogGrew& grew) { log_ = grew; }
   void On(const Asked& asked);
   void On(const Frozen& frozen);
   void OnDone();
-  void OnFailed(const Failed& failed, TimePoint now);
+  void OnFailed(TimePoint now);
 
   void EndRest();
   [[nodiscard]] bool IsMergeDue() const;
@@ -141,7 +132,6 @@ class Compaction {
   bool asked_ = false;                // Since the last freeze began.
   bool freeze_to_merge_ = false;      // The freeze under way is for a merge.
   bool merge_now_ = false;            // independent of the log's length
-  bool full_ = false;
 };
 
 /// "freeze", "sort", ...

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
+#include <ranges>
+#include <span>
 #include <string_view>
-#include <utility>
-#include <vector>
 
+#include "blowfish/index/key_stream.h"
 #include "blowfish/index/record_texts.h"
 
 namespace stout::blowfish {
@@ -17,136 +17,154 @@ namespace {
 class Source {
  public:
   virtual ~Source() = default;
-  [[nodiscard]] const LogEntry* entry() const { return at_ < entries_ ? &entry_ : nullptr; }
-  void Advance() {
-    ++at_;
-    Show();
-  }
-
- protected:
-  explicit Source(std::uint64_t entries) : entries_(entries) {}
-
-  // Makes it the entry at this place.
-  virtual void Read(std::uint64_t at, LogEntry& entry) = 0;
-  // Also called by constructors, at their end.
-  void Show() {
-    if (at_ < entries_) Read(at_, entry_);
-  }
-
- private:
-  const std::uint64_t entries_;
-  std::uint64_t at_ = 0;
-  LogEntry entry_;
+  /// Null: there are no more.
+  [[nodiscard]] virtual const LogEntry* entry() = 0;
+  virtual void Advance() = 0;
 };
 
 class SuffixSource final : public Source {
  public:
-  explicit SuffixSource(const SuffixStore& store) : Source(store.size()), store_(store) { Show(); }
+  explicit SuffixSource(const SuffixStore& store) : store_(store) {}
+
+  [[nodiscard]] const LogEntry* entry() override {
+    return at_ < store_.size() ? &store_.At(at_) : nullptr;
+  }
+  void Advance() override { ++at_; }
 
  private:
-  void Read(std::uint64_t at, LogEntry& entry) override {
-    entry = store_.At(static_cast<std::uint32_t>(at));
-  }
-
   const SuffixStore& store_;
+  std::uint32_t at_ = 0;
 };
 
-// Records are read many at a time, which is ten times as fast.
+// Values are read many at a time, which is ten times as fast.
 class SuccinctSource final : public Source {
  public:
   explicit SuccinctSource(const SuccinctStore& store)
-      : Source(store.records()), store_(store), reader_(store.texts()) {
-    Show();
+      : store_(store), keys_(store.keys(), 0), reader_(store.texts()) {}
+
+  [[nodiscard]] const LogEntry* entry() override {
+    if (keys_.ended()) return nullptr;
+    const auto record = static_cast<std::uint32_t>(keys_.record());
+    if (record == read_through_) ReadChunk();
+    entry_.record = {keys_.key(), store_.StampOf(record), values_[record % kChunk]};
+    return &entry_;
   }
+  void Advance() override { keys_.Advance(); }
 
  private:
   static constexpr std::uint32_t kChunk = 1024;
 
-  void Read(std::uint64_t at, LogEntry& entry) override {
-    const auto record = static_cast<std::uint32_t>(at);
-    if (record % kChunk == 0) ReadChunk(record);
-    key_.clear();
-    store_.keys().AppendKey(record, key_);
-    entry.record = {key_, store_.StampOf(record), values_[record % kChunk]};
-  }
-  void ReadChunk(std::uint32_t first) {
-    std::vector<std::uint32_t> records(std::min(kChunk, store_.records() - first));
-    std::iota(records.begin(), records.end(), first);
+  void ReadChunk() {
+    std::vector<std::uint32_t> records(std::min(kChunk, store_.records() - read_through_));
+    std::iota(records.begin(), records.end(), read_through_);
     reader_.GetAll(records, [&](std::size_t i, std::string_view value) { values_[i] = value; });
+    read_through_ += static_cast<std::uint32_t>(records.size());
   }
 
   const SuccinctStore& store_;
+  KeyStream keys_;
   RecordTexts::Reader reader_;
-  std::string key_;
+  std::uint32_t read_through_ = 0;
   std::vector<std::string> values_{kChunk};
+  LogEntry entry_;
 };
 
 class TombstoneSource final : public Source {
  public:
   explicit TombstoneSource(const SuccinctStore& store)
-      : Source(store.deleted_keys().size()), store_(store) {
-    Show();
+      : store_(store), keys_(store.deleted_keys(), 0) {}
+
+  [[nodiscard]] const LogEntry* entry() override {
+    if (keys_.ended()) return nullptr;
+    const Tombstone tombstone = store_.TombstoneOf(keys_.record());
+    entry_ = {.record = {.key = keys_.key(), .stamp = tombstone.stamp},
+              .deleted = true,
+              .deleted_at_ms = tombstone.deleted_at_ms};
+    return &entry_;
   }
+  void Advance() override { keys_.Advance(); }
 
  private:
-  void Read(std::uint64_t at, LogEntry& entry) override {
-    key_.clear();
-    store_.deleted_keys().AppendKey(at, key_);
-    const Tombstone tombstone = store_.TombstoneOf(at);
-    entry = {.record = {.key = key_, .stamp = tombstone.stamp},
-             .deleted = true,
-             .deleted_at_ms = tombstone.deleted_at_ms};
-  }
-
   const SuccinctStore& store_;
-  std::string key_;
+  KeyStream keys_;
+  LogEntry entry_;
 };
 
-}  // namespace
-
-Result<MergeReport> Merge(const SuccinctStore* oldest,
-                          std::span<const std::shared_ptr<const SuffixStore>> newer,
-                          const Schema& schema, const std::string& path,
-                          const MergeOptions& options, Diagnostics* diagnostics) {
-  // The newest first: of those that have a key it is the first that counts.
-  std::vector<std::unique_ptr<Source>> sources;
-  for (const auto& store : newer) sources.push_back(std::make_unique<SuffixSource>(*store));
-  std::ranges::reverse(sources);
-  if (oldest != nullptr) {
-    sources.push_back(std::make_unique<SuccinctSource>(*oldest));
-    sources.push_back(std::make_unique<TombstoneSource>(*oldest));
+// All stores of a merge, the newest first: of those that have a key it is the first that counts.
+class Sources {
+ public:
+  explicit Sources(const MergeInput& input) {
+    for (const auto& store : input.newer | std::views::reverse)
+      sources_.push_back(std::make_unique<SuffixSource>(*store));
+    for (const auto& store : input.files | std::views::reverse) {
+      sources_.push_back(std::make_unique<SuccinctSource>(*store));
+      sources_.push_back(std::make_unique<TombstoneSource>(*store));
+    }
   }
 
-  MergeReport report;
-  SuccinctStoreWriter writer(schema, options.max_value_bytes);
-  // Gives up as soon as the values do not fit, before the rest is read.
-  while (writer.fits() && !options.stop.stop_requested()) {
+  // What the newest store has of the least key; null at the end.
+  [[nodiscard]] const LogEntry* Least() {
     const LogEntry* least = nullptr;
-    for (const auto& source : sources) {
+    for (const auto& source : sources_) {
       const LogEntry* const entry = source->entry();
       if (entry && (!least || entry->record.key < least->record.key)) least = entry;
     }
-    if (!least) break;
-    if (!least->deleted) {
-      writer.Append(least->record);
-      ++report.records;
-    } else if (least->deleted_at_ms >= options.forget_before_ms) {
-      writer.AppendTombstone(least->record.key, {least->record.stamp, least->deleted_at_ms});
-      ++report.tombstones;
-    } else {
-      ++report.expired;
-    }
-    // The view of the key goes with the first that moves on.
-    const std::string key(least->record.key);
+    return least;
+  }
+
+  // Goes on to the next key. Returns how many stores had this one.
+  std::uint64_t Pass(KeyView least) {
+    key_ = least;  // The view goes with the first that moves on.
     std::uint64_t had = 0;
-    for (const auto& source : sources) {
-      if (!source->entry() || source->entry()->record.key != key) continue;
+    for (const auto& source : sources_) {
+      const LogEntry* const entry = source->entry();
+      if (!entry || entry->record.key != key_) continue;
       source->Advance();
       ++had;
     }
-    report.replaced += had - 1;
+    return had;
   }
-  if (const ErrorCode failed = writer.Finish(path, diagnostics, options.stop)) return failed;
+
+ private:
+  std::vector<std::unique_ptr<Source>> sources_;
+  std::string key_;
+};
+
+bool IsInFile(KeyView key, std::span<const std::shared_ptr<const SuccinctStore>> files) {
+  return std::ranges::any_of(files, [&](const auto& file) {
+    return file->keys().Find(key) || file->deleted_keys().Find(key);
+  });
+}
+
+}  // namespace
+
+Result<MergeReport> Merge(const MergeInput& input, const Schema& schema,
+                          const std::function<std::string()>& next_path,
+                          const MergeOptions& options, Diagnostics* diagnostics) {
+  Sources sources(input);
+  MergeReport report;
+  const LogEntry* least = sources.Least();
+  while (least) {
+    SuccinctStoreWriter writer(schema, options.max_file_bytes);
+    for (; least && !options.stop.stop_requested(); least = sources.Least()) {
+      const Record& record = least->record;
+      if (!least->deleted) {
+        if (!writer.HasRoomFor(record)) break;
+        writer.Append(record);
+        ++report.records;
+      } else if (least->deleted_at_ms >= options.forget_before_ms ||
+                 IsInFile(record.key, input.older)) {
+        writer.AppendTombstone(record.key, {record.stamp, least->deleted_at_ms});
+        ++report.tombstones;
+      } else {
+        ++report.expired;
+      }
+      report.replaced += sources.Pass(record.key) - 1;
+    }
+    if (writer.empty() && !options.stop.stop_requested()) continue;
+    const std::string path = next_path();
+    if (const auto failed = writer.Finish(path, diagnostics, options.stop)) return failed;
+  }
   return report;
 }
 

@@ -1,10 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <span>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "blowfish/store/succinct_store.h"
 #include "blowfish/store/succinct_store_writer.h"
@@ -13,7 +14,7 @@
 
 namespace stout::blowfish {
 
-/// The input of a merge, and the records that it drops.
+/// The output of a merge, and the records that it drops.
 struct MergeReport {
   std::uint64_t records = 0;     ///< Written.
   std::uint64_t replaced = 0;    ///< records of older stores, because a newer one has the key
@@ -21,28 +22,39 @@ struct MergeReport {
   std::uint64_t expired = 0;     ///< Tombstones older than their life.
 };
 
+/// What a merge reads. All of it is from the oldest to the newest, and may be empty.
+struct MergeInput {
+  std::vector<std::shared_ptr<const SuccinctStore>> files;
+  std::vector<std::shared_ptr<const SuffixStore>> newer;  ///< than the files
+  /// Files that are older than all of these and stay as they are.
+  std::vector<std::shared_ptr<const SuccinctStore>> older;
+};
+
 struct MergeOptions {
-  /// Tombstones of before, Unix time, are dropped.
+  /// Tombstones of before, Unix time, are dropped, unless an older file has the key.
   std::uint64_t forget_before_ms = 0;
-  /// Bytes of the values that survive; see SuccinctStoreWriter.
-  std::uint64_t max_value_bytes = kMaxValueBytes;
+  /// Bytes of values in one file, unless it has a single record; see FitsIndex().
+  std::uint64_t max_file_bytes = kMaxValueBytes;
   /// Asks it to end early. It is looked at a record, and in most loops of building the index; what
   /// is left takes a second where there are hundreds of megabytes.
   std::stop_token stop;
 };
 
-/// Writes one SuccinctStore of all that some stores have: of each key what the newest of them has.
-/// A tombstone stays until its life is over, for late writes to be compared with.
+/// Writes new files of all that some stores have: of each key what the newest of them has. The keys
+/// of each file are before those of the next. If nothing is left there is no file.
 ///
-/// `newer`: from the oldest to the newest; `oldest` is older than all of them, and may be null.
-/// Cost: one pass over all of them, and building the index.
+/// A tombstone stays until its life is over, for late writes to be compared with. It also stays as
+/// long as an older file has the key, because it hides what is there.
+///
+/// `next_path` names each file when it is begun.
+/// Cost: one pass over all of them, and building the index of each file.   Memory: that of one
+///   file at a time.
 /// Threads: none of its own. Owners may query the stores meanwhile, and change their layers: a
-/// merge reads no layers. Errors: SuccinctStoreWriter's: kTooLarge as soon as that is plain.
-/// kTransient, too, if it was asked to stop. There is no file then, unless an older one had its
-/// name.
-[[nodiscard]] Result<MergeReport> Merge(const SuccinctStore* oldest,
-                                        std::span<const std::shared_ptr<const SuffixStore>> newer,
-                                        const Schema& schema, const std::string& path,
+///   merge reads no layers.
+/// Errors: SuccinctStoreWriter's. kTransient, too, if it was asked to stop. The last file does not
+///   exist then, unless an older one had its name.
+[[nodiscard]] Result<MergeReport> Merge(const MergeInput& input, const Schema& schema,
+                                        const std::function<std::string()>& next_path,
                                         const MergeOptions& options,
                                         Diagnostics* diagnostics = nullptr);
 

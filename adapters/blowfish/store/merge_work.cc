@@ -1,5 +1,6 @@
 #include "blowfish/store/merge_work.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 
 #include "blowfish/index/cut_choice.h"
 #include "blowfish/store/layer_ladder.h"
+#include "blowfish/store/shard_directory.h"
 #include "blowfish/store/store_failures.h"
 
 namespace stout::blowfish {
@@ -28,19 +30,24 @@ void AddFullLayers(SuccinctStore& to, std::size_t layers, const std::stop_token&
   }
 }
 
-// Unless it is kept, a file goes with it.
-class NewFile {
+// The paths of new files. Unless they are kept, the files go with it.
+class NewFiles {
  public:
-  explicit NewFile(std::string path) : path_(std::move(path)) {}
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
-  ~NewFile() {
-    if (!kept_) (void)::unlink(path_.c_str());  // a later removal of strays finds the rest
+  NewFiles() = default;
+  NewFiles(const NewFiles&) = delete;
+  NewFiles& operator=(const NewFiles&) = delete;
+  ~NewFiles() {
+    if (kept_) return;
+    for (const std::string& path : paths_)
+      (void)::unlink(path.c_str());  // a later removal of strays finds the rest
+  }
+  [[nodiscard]] const std::string& Add(std::string path) {
+    return paths_.emplace_back(std::move(path));
   }
   void Keep() { kept_ = true; }
 
  private:
-  const std::string path_;
+  std::vector<std::string> paths_;
   bool kept_ = false;
 };
 
@@ -56,34 +63,56 @@ std::uint64_t EstimateMergeBytes(std::uint64_t records, std::uint64_t value_byte
 }
 
 double MergeWork::SymbolsPerByte() const {
-  if (!oldest || oldest->texts().value_bytes() == 0) return 1;
-  const RecordTexts& texts = oldest->texts();
-  return static_cast<double>(texts.symbols()) / static_cast<double>(texts.value_bytes());
+  std::uint64_t symbols = 0;
+  std::uint64_t bytes = 0;
+  for (const auto& file : input.files) {
+    symbols += file->texts().symbols();
+    bytes += file->texts().value_bytes();
+  }
+  return bytes == 0 ? 1 : static_cast<double>(symbols) / static_cast<double>(bytes);
 }
 
 std::uint64_t MergeWork::EstimateBytes() const {
-  std::uint64_t records = oldest ? oldest->records() : 0;
-  std::uint64_t bytes = oldest ? oldest->texts().value_bytes() : 0;
-  for (const auto& store : newer) {
+  std::uint64_t records = 0;
+  std::uint64_t bytes = 0;
+  for (const auto& file : input.files) {
+    records += file->records();
+    bytes += file->texts().value_bytes();
+  }
+  for (const auto& store : input.newer) {
     records += store->size();
     bytes += store->text_bytes();
+  }
+  if (bytes > max_file_bytes) {
+    records = static_cast<std::uint64_t>(static_cast<double>(records) *
+                                         static_cast<double>(max_file_bytes) /
+                                         static_cast<double>(bytes));
+    bytes = max_file_bytes;
   }
   return EstimateMergeBytes(records, bytes, SymbolsPerByte());
 }
 
-Result<MergedStore> MergeWork::Run(const std::stop_token& stop, Diagnostics* diagnostics) const {
-  const std::string path = directory + "/" + name;
-  NewFile file(path);
-  const auto merged = Merge(oldest.get(), newer, schema, path,
-                            {forget_before_ms, max_value_bytes, stop}, diagnostics);
-  if (!merged) return merged.error();
-  auto opened = SuccinctStore::Open(path, Verify::kHeader, diagnostics);
-  if (!opened) return opened.error();
-  MergedStore result{std::move(*opened), name, *merged};
-  AddFullLayers(*result.store, layers, stop);
-  if (stop.stop_requested()) return FailStopped(path, diagnostics);
-  file.Keep();
-  return result;
+Result<Merged> MergeWork::Run(const std::stop_token& stop, Diagnostics* diagnostics) const {
+  NewFiles paths;
+  Merged merged;
+  const auto next_path = [&] {
+    merged.files.push_back({RecordsName(sequence, merged.files.size()), nullptr});
+    return paths.Add(fmt::format("{}/{}", directory, merged.files.back().name));
+  };
+  const auto report =
+      Merge(input, schema, next_path, {forget_before_ms, max_file_bytes, stop}, diagnostics);
+  if (!report) return report.error();
+  merged.report = *report;
+  for (MergedFile& file : merged.files) {
+    const std::string path = fmt::format("{}/{}", directory, file.name);
+    auto opened = SuccinctStore::Open(path, Verify::kHeader, diagnostics);
+    if (!opened) return opened.error();
+    file.store = std::move(*opened);
+    AddFullLayers(*file.store, layers, stop);
+    if (stop.stop_requested()) return FailStopped(path, diagnostics);
+  }
+  paths.Keep();
+  return merged;
 }
 
 }  // namespace stout::blowfish

@@ -15,10 +15,14 @@
 
 namespace stout::blowfish {
 
-/// A merge's file, opened.
-struct MergedStore {
+/// A file that a merge has written, opened.
+struct MergedFile {
+  std::string name;
   std::shared_ptr<SuccinctStore> store;
-  std::string name;  ///< size of its file
+};
+
+struct Merged {
+  std::vector<MergedFile> files;  ///< in the order of their keys, of which they share none
   MergeReport report;
 };
 
@@ -29,32 +33,30 @@ struct MergedStore {
 [[nodiscard]] std::uint64_t EstimateMergeBytes(std::uint64_t records, std::uint64_t value_bytes,
                                                double symbols_per_byte);
 
-/// A merge as a shard runs it in the background. It returns the file, and an open store of it with
-/// `layers` layers. They are full, so that queries are as fast as before.
+/// A merge as a shard runs it in the background. It returns the files, opened, with `layers` layers
+/// each. They are full, so that queries are as fast as before.
 ///
 /// Cost: that of Merge(), and one more pass over the records if there are layers. As long as the
-/// old store lives, the layers exist twice.
-/// Threads: none of its own. The old store may be queried meanwhile, and its layers changed.
+/// old files live, the layers exist twice.
+/// Threads: none of its own. The old files may be queried meanwhile, and their layers changed.
 struct MergeWork {
   std::string directory;
-  std::string name;  ///< name of the new file, which no other file has
+  std::uint64_t sequence = 0;  ///< See RecordsName(); no file has it yet.
   Schema schema;
-  std::shared_ptr<const SuccinctStore> oldest;            ///< May be null.
-  std::vector<std::shared_ptr<const SuffixStore>> newer;  ///< The oldest first.
-  std::size_t layers = 0;                                 ///< of the new store; see LayerLadder
+  MergeInput input;
+  std::size_t layers = 0;  ///< of each new file; see LayerLadder
   std::uint64_t forget_before_ms = 0;
-  std::uint64_t max_value_bytes = kMaxValueBytes;
+  std::uint64_t max_file_bytes = kMaxValueBytes;
 
-  /// How many symbols there will be, the oldest store tells; without one they are taken for as many
-  /// as there are bytes.
+  /// How many symbols there will be, the files tell; without one they are taken for as many as
+  /// there are bytes.
   [[nodiscard]] double SymbolsPerByte() const;
 
-  /// EstimateMergeBytes() of it.
+  /// EstimateMergeBytes() of the largest file that may come of it.
   [[nodiscard]] std::uint64_t EstimateBytes() const;
 
-  /// Errors: Merge()'s and SuccinctStore::Open()'s; the file is removed then.
-  [[nodiscard]] Result<MergedStore> Run(const std::stop_token& stop,
-                                        Diagnostics* diagnostics) const;
+  /// Errors: Merge()'s and SuccinctStore::Open()'s; the files are removed then.
+  [[nodiscard]] Result<Merged> Run(const std::stop_token& stop, Diagnostics* diagnostics) const;
 };
 
 }  // namespace stout::blowfish

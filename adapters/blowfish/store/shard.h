@@ -6,28 +6,21 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
-#include <stop_token>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
-#include "blowfish/index/record_reader.h"
-#include "blowfish/index/text_buffer.h"
 #include "blowfish/log/log_directory.h"
 #include "blowfish/log/log_store.h"
+#include "blowfish/store/background.h"
 #include "blowfish/store/compaction.h"
 #include "blowfish/store/first_keys.h"
-#include "blowfish/store/hidden_records.h"
-#include "blowfish/store/layer_ladder.h"
 #include "blowfish/store/merge_slots.h"
-#include "blowfish/store/merge_work.h"
 #include "blowfish/store/shard_manifest.h"
 #include "blowfish/store/shard_search.h"
-#include "blowfish/store/succinct_store.h"
+#include "blowfish/store/succinct_stores.h"
 #include "blowfish/store/suffix_store.h"
 #include "blowfish/store/table_keys.h"
 #include "stout/error.h"
@@ -50,8 +43,8 @@ struct ShardOptions {
   /// How long the stamp of a deleted key is kept, for late writes to be compared with.
   std::chrono::milliseconds tombstone_life = std::chrono::hours(1);
 
-  /// Maximum bytes of values in a merge, at most kMaxValueBytes. With more the shard is full: see
-  /// Write().
+  /// Maximum bytes of values in a compressed file, at most kMaxValueBytes. Memory of a merge grows
+  /// with it.
   std::uint64_t max_value_bytes = kMaxValueBytes;
 
   /// Bounds the merges at a time of all shards together. Null: no bound.
@@ -68,7 +61,7 @@ struct ShardOptions {
 /// The findings of a start, and its cost.
 struct ShardReport {
   RecoveryReport log;
-  std::uint64_t records = 0;  ///< records of the SuccinctStore
+  std::uint64_t records = 0;  ///< that count in the compressed files
   bool other_schema = false;  ///< The shard has another one than the options: Shard::schema().
   std::chrono::nanoseconds took{};
 };
@@ -83,26 +76,26 @@ struct ShardStats {
 
 /// The keys that a shard has, in three kinds of stores:
 ///
-///     writes -> LogStore -> SuffixStore ... SuffixStore -> SuccinctStore
-///               log, hash    in memory, sorted              one file, compressed
+///     writes -> LogStore -> SuffixStore ... SuffixStore -> SuccinctStore ... SuccinctStore
+///               log, hash    in memory, sorted              a file each, compressed
 ///
 /// The log's table is frozen when it is large, and becomes a SuffixStore. When the log is long, all
-/// SuffixStores and the SuccinctStore are merged into a new SuccinctStore, and the log is cut. Both
-/// happen in the background. Queries go on and see the old stores until they see the new ones.
-/// Compaction decides the actions, their times, and retries.
+/// SuffixStores and the newest files, as FirstToMerge() says, are merged into new files, and the
+/// log is cut. Both happen in the background. Queries go on and see the old stores until they see
+/// the new ones. Compaction decides the actions, their times, and retries.
 ///
 /// Invariants:
 /// 1. The newest of the stores that have a key counts; each store is older than those left of it.
-/// 2. On disk, the manifest names the SuccinctStore and the first log file that is not in it. All
+/// 2. On disk, the manifest names the files and the first log file that is in none of them. All
 ///    other stores are made of these. A SuffixStore is in memory alone, because the log has its
 ///    records.
 /// 3. No file is removed before a manifest that does not name it is durable, and no query goes over
 ///    to a store before. The log is written to meanwhile, in files that both manifests name.
-/// 4. A record of the SuccinctStore is hidden from the moment that a newer store has its key.
+/// 4. A record in a file is hidden from the moment that a newer store has its key.
 ///
 /// Threads: all members on one, the shard's worker; handlers run there. The log has a thread of its
 ///   own. A compaction has one while it runs. It reads the old stores as const values, so the
-///   layers of the SuccinctStore belong to the worker alone.
+///   layers of the files belong to the worker alone.
 /// Errors: as stout::Store's; reads do not fail.
 /// Paper: BlowFish (NSDI'16) Section 2; Succinct (NSDI'15) Section 4.
 class Shard {
@@ -119,13 +112,13 @@ class Shard {
 
   [[nodiscard]] const Schema& schema() const { return manifest_.schema; }
 
-  /// See LogStore. Also kTransient: while the shard is full, and above max_unmerged_bytes, a batch
-  /// that puts anything; above twice that, all. So there is room for deletes, which make room.
+  /// See LogStore. Also kTransient: above max_unmerged_bytes, a batch that puts anything; above
+  /// twice that, all. So there is room for deletes, which make room.
   void Write(const WriteBatch& batch, Store::WriteHandler handler);
 
   /// Write() would answer kTransient, and need not after a Poll() to come: the disk is busy with
   /// what waits, or a compaction that makes room goes on. False if there is room, or nothing that
-  /// is under way makes any: the shard is full, or a compaction has failed and rests.
+  /// is under way makes any, because a compaction has failed and rests.
   /// `bytes`: as LogStore::WillHaveRoom().
   [[nodiscard]] bool WillHaveRoom(std::size_t bytes, bool deletes_only) const;
 
@@ -189,9 +182,9 @@ class Shard {
   /// once. Returns nullopt if it need not be called.   Valid until the next call of any member.
   [[nodiscard]] std::optional<TimePoint> next_poll() const { return compaction_.Deadline(); }
 
-  /// Requests that all records are frozen and merged as soon as possible, by Poll(). A failed
-  /// action is tried again at once.
-  void Compact() { compaction_.On(Compaction::Asked{}, options_.now()); }
+  /// Requests that all records are frozen and merged as soon as possible, by Poll(), into as few
+  /// files as FirstToPack() says. A failed action is tried again at once.
+  void Compact();
 
   /// Makes a new directory that is the shard as of some moment before `handler` is called: with all
   /// writes that were acknowledged before this call. It may also have later ones, and writes whose
@@ -202,29 +195,21 @@ class Shard {
   using BackupHandler = UniqueFunction<void(ErrorCode failed, const std::string& why)>;
   void BackUp(const std::string& directory, BackupHandler handler);
 
-  /// There are more values than one index takes: the server needs more shards. Found out by a
-  /// merge, and until another one succeeds.
-  [[nodiscard]] bool full() const { return compaction_.full(); }
-
-  /// See LayerLadder; all 0 or false while there is no SuccinctStore. A merge keeps the number.
-  /// To fill a layer at once, call FillLayers() of the index of succinct().
+  /// See LayerLadder: of all files together; all 0 or false while there is none. A merge keeps the
+  /// number.
   /// @{
-  [[nodiscard]] std::size_t layers() const { return OnLadder(&LayerLadder::layers); }
-  [[nodiscard]] std::uint64_t layer_bytes() const { return OnLadder(&LayerLadder::bytes); }
-  [[nodiscard]] std::uint64_t next_layer_bytes() const {
-    return OnLadder(&LayerLadder::next_bytes);
-  }
-  [[nodiscard]] std::uint64_t finest_layer_bytes() const {
-    return OnLadder(&LayerLadder::finest_bytes);
-  }
+  [[nodiscard]] std::size_t layers() const { return files_.layers(); }
+  [[nodiscard]] std::uint64_t layer_bytes() const { return files_.layer_bytes(); }
+  [[nodiscard]] std::uint64_t next_layer_bytes() const { return files_.next_layer_bytes(); }
+  [[nodiscard]] std::uint64_t finest_layer_bytes() const { return files_.finest_layer_bytes(); }
   bool AddLayer();
   bool RemoveLayer();
-  /// @} Returns how often AddLayer() has added a layer. A thread that fills layers detects by it
-  /// that there is another layer to fill, even if their number is as before.
-  [[nodiscard]] std::uint64_t added_layers() const { return added_layers_; }
+  /// @}
+  /// Reads about a millisecond's worth of what layers lack. False: nothing is left.
+  bool FillLayers() { return files_.FillSome(); }
 
   [[nodiscard]] const ShardStats& stats() const { return stats_; }
-  [[nodiscard]] const std::shared_ptr<SuccinctStore>& succinct() const { return succinct_; }
+  [[nodiscard]] const SuccinctStores& files() const { return files_; }
   /// Returns true if no compaction was under way or due at the last Poll().
   [[nodiscard]] bool Idle() const { return compaction_.idle(); }
 
@@ -233,21 +218,13 @@ class Shard {
   struct Newest {
     Stamp stamp;
     bool deleted = false;
-    std::string_view value;               // Unless it is in the SuccinctStore:
-    std::optional<std::uint32_t> record;  // then this.
+    std::string_view value;                      // Unless it is in a file:
+    std::optional<SuccinctStores::Place> place;  // then this.
   };
-  // How work in the background has ended, for the worker.
-  struct Finished {
-    ErrorCode failed;
-    std::string why;
-    std::shared_ptr<const SuffixStore> suffixes;  // from a sort
-    MergedStore merged;                           // from a merge
-  };
-  using Work = UniqueFunction<Finished(const std::stop_token&)>;
 
   Shard(std::string directory, ShardOptions options);
   [[nodiscard]] ErrorCode Recover(ShardReport* report, Diagnostics* diagnostics);
-  void Show(std::shared_ptr<SuccinctStore> store, HiddenRecords hidden);
+  [[nodiscard]] ErrorCode OpenFiles(Diagnostics* diagnostics);
 
   [[nodiscard]] static Newest Of(const LogEntry& entry);
   [[nodiscard]] std::optional<Newest> Find(KeyView key) const;
@@ -262,12 +239,6 @@ class Shard {
   // The candidates of each store: an existing key is in one of them.
   void OfferSuffixes(std::size_t i, std::optional<std::string_view> after, Keys which,
                      FirstKeys& first) const;
-  void OfferSuccinct(std::optional<std::string_view> after, Keys which, FirstKeys& first) const;
-
-  template <typename Number>
-  [[nodiscard]] Number OnLadder(Number (LayerLadder::*number)() const) const {
-    return succinct_ ? (LayerLadder(succinct_->index()).*number)() : Number{};
-  }
 
   [[nodiscard]] bool Takes(bool deletes_only) const;
   [[nodiscard]] std::uint64_t UnmergedBytes() const;
@@ -275,18 +246,16 @@ class Shard {
 
   void Begin(Compaction::Action action);
   void BeginFreeze();
-  [[nodiscard]] Work Sort() const;
-  [[nodiscard]] Work Merge() const;
-  [[nodiscard]] Work Publish() const;
-  [[nodiscard]] Work Remove();
-  void Run(Work work);
-  [[nodiscard]] std::optional<Finished> TakeFinished();
+  [[nodiscard]] Background::Work Sort() const;
+  [[nodiscard]] Background::Work Merge();
+  [[nodiscard]] Background::Work Publish() const;
+  [[nodiscard]] Background::Work Remove();
+  void Run(Background::Work work);
   void End(Finished finished);
   void HideSome();
-  void HideMerged(KeyView key);
   void GoOver();
   void Done() { compaction_.On(Compaction::Done{}, options_.now()); }
-  void Fail(ErrorCode failed, std::string_view why);
+  void Fail(std::string_view why);
   [[nodiscard]] ShardManifest MergedManifest() const;
 
   const std::string directory_;
@@ -306,35 +275,27 @@ class Shard {
   std::vector<std::shared_ptr<const SuffixStore>> suffixes_;  // The oldest first.
   std::uint64_t suffixes_through_ = 0;  // The last log file that they have all of.
   std::uint64_t suffix_bytes_ = 0;
-  std::shared_ptr<SuccinctStore> succinct_;
-  std::optional<RecordReader> reader_;  // for its records
-  TextBuffer attribute_;                // for an attribute of one of them
-  HiddenRecords hidden_;
-  std::uint64_t added_layers_ = 0;
+  SuccinctStores files_;
   std::atomic<std::size_t> wanted_layers_ = 0;  // layers(), for a merge that is about to begin
   std::unique_ptr<LogStore> log_;
 
   Compaction compaction_;
   std::uint64_t frozen_at_ms_ = 0;  // When the last freeze was asked for.
   ShardStats stats_;
-  // A merge that queries have not gone over to, and the records hidden in it. They are hidden by
-  // the first `merged_seen_` entries that the log's table had when hiding began, and by all later
-  // ones.
-  MergedStore merged_;
-  HiddenRecords merged_hidden_;
+  bool pack_ = false;  // The next merge leaves as few files as it can.
+  // The merge under way takes the files from this one on.
+  std::size_t merge_first_ = 0;
+  // Its new files, until queries have gone over to them. Their records are hidden by the first
+  // `merged_seen_` entries that the log's table had when hiding began, and by all later ones.
+  SuccinctStores merged_;
+  MergeReport merge_report_;
   std::size_t merged_seen_ = 0;
   std::size_t merged_after_ = 0;
   // Stores that the last merge has made useless, for the background to free.
-  std::shared_ptr<const SuccinctStore> old_succinct_;
+  std::vector<std::shared_ptr<const SuccinctStore>> old_files_;
   std::vector<std::shared_ptr<const SuffixStore>> old_suffixes_;
 
-  // Shared with the background.
-  struct Inbox {
-    std::mutex mutex;
-    std::optional<Finished> finished;
-  };
-  Inbox inbox_;
-  std::jthread background_;  // Last: it uses the others.
+  Background background_;  // Last: its work uses the others.
 };
 
 }  // namespace stout::blowfish

@@ -50,6 +50,11 @@ Result<ShardManifest> MakeManifest(const std::string& directory, const ShardMani
 
 }  // namespace
 
+std::string RecordsName(std::uint64_t sequence, std::size_t number) {
+  if (number == 0) return fmt::format("{:020}{}", sequence, kRecordsSuffix);
+  return fmt::format("{:020}-{}{}", sequence, number, kRecordsSuffix);
+}
+
 ErrorCode SyncNames(const std::string& directory, Diagnostics* diagnostics) {
   const UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (fd && ::fsync(fd.get()) == 0) return {};
@@ -91,7 +96,8 @@ ErrorCode RemoveStrays(const std::string& directory, const ShardManifest& manife
   if (!names) return names.error();
   ErrorCode failed;
   for (const std::string& name : *names) {
-    const bool old = name.ends_with(kRecordsSuffix) && name != manifest.records;
+    const bool old = name.ends_with(kRecordsSuffix) &&
+                     std::ranges::find(manifest.files, name) == manifest.files.end();
     const bool unfinished = name.find(kTemporaryMark) != std::string::npos;
     if (!old && !unfinished) continue;
     std::error_code error;

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "blowfish/store/shard_manifest.h"
 #include "stout/error.h"
@@ -9,6 +12,10 @@ namespace stout::blowfish {
 
 /// A file of records in the directory of its shard ends so.
 inline constexpr std::string_view kRecordsSuffix = ".records";
+
+/// The name of a merge's file: by the first log file that is in none, and the number of the file
+/// among those of the merge.
+[[nodiscard]] std::string RecordsName(std::uint64_t sequence, std::size_t number);
 
 /// The directory of the log in the directory of its shard.
 inline constexpr const char* kLogName = "log";

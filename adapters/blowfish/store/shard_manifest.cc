@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <string_view>
@@ -14,16 +15,29 @@ namespace stout::blowfish {
 namespace {
 
 constexpr std::string_view kKind = "shard";
-constexpr std::uint32_t kVersion = 1;
+// Older programs know at most one file of records.
+constexpr std::uint32_t kOneFileVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 
 constexpr std::string_view kSchema = "schema";
 constexpr std::string_view kNumbers = "numbers";  // as below
-constexpr std::string_view kRecords = "records";  // a name
+constexpr std::string_view kRecords = "records";  // names, with kBetween between them
+constexpr std::string_view kBetween = "\n";
 
 struct Numbers {
   std::uint64_t shard;
   std::uint64_t first_sequence;
 };
+
+std::vector<std::string> SplitNames(std::string_view names) {
+  std::vector<std::string> split;
+  while (!names.empty()) {
+    const std::size_t end = std::min(names.find(kBetween), names.size());
+    split.emplace_back(names.substr(0, end));
+    names.remove_prefix(std::min(end + kBetween.size(), names.size()));
+  }
+  return split;
+}
 
 std::string PathOf(const std::string& directory) {
   return fmt::format("{}/{}", directory, kManifestName);
@@ -46,7 +60,7 @@ Result<ShardManifest> ReadManifest(const std::string& directory, Diagnostics* di
       return ShardManifest{
           .schema = *decoded,
           .shard = read.shard,
-          .records = std::string(reinterpret_cast<const char*>(records->data()), records->size()),
+          .files = SplitNames({reinterpret_cast<const char*>(records->data()), records->size()}),
           .first_sequence = read.first_sequence};
     }
   }
@@ -58,13 +72,15 @@ Result<ShardManifest> ReadManifest(const std::string& directory, Diagnostics* di
 
 ErrorCode WriteManifest(const std::string& directory, const ShardManifest& manifest,
                         Diagnostics* diagnostics) {
+  const std::uint32_t version = manifest.files.size() > 1 ? kVersion : kOneFileVersion;
   Result<IndexFileWriter> file =
-      IndexFileWriter::Create(PathOf(directory), kKind, kVersion, diagnostics);
+      IndexFileWriter::Create(PathOf(directory), kKind, version, diagnostics);
   if (!file) return file.error();
   const Numbers numbers{manifest.shard, manifest.first_sequence};
   file->Add(kSchema, EncodeSchema(manifest.schema));
   file->Add(kNumbers, std::as_bytes(std::span(&numbers, 1)));
-  file->Add(kRecords, std::as_bytes(std::span(manifest.records)));
+  const std::string names = fmt::format("{}", fmt::join(manifest.files, kBetween));
+  file->Add(kRecords, std::as_bytes(std::span(names)));
   return file->Publish(diagnostics);
 }
 

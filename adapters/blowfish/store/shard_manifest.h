@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "blowfish/index/schema.h"
 #include "stout/error.h"
@@ -13,7 +14,7 @@ namespace stout::blowfish {
 struct ShardManifest {
   Schema schema;
   std::uint64_t shard = 0;           ///< Its number: what it finds in the log must be its own.
-  std::string records;               ///< The name of the file of its SuccinctStore; empty: none.
+  std::vector<std::string> files;    ///< Names of its compressed files, the oldest first.
   std::uint64_t first_sequence = 0;  ///< first log file that is not in there
 
   friend bool operator==(const ShardManifest&, const ShardManifest&) = default;

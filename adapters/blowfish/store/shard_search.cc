@@ -1,14 +1,13 @@
 #include "blowfish/store/shard_search.h"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 #include <utility>
 
 namespace stout::blowfish {
 namespace {
 
-/// Records that a part looks at: some tenths of a millisecond, also if they have to be unpacked.
+/// What a part looks at in memory: some tenths of a millisecond.
 constexpr std::size_t kPartBytes = std::size_t{64} << 10;
 constexpr std::uint32_t kPartRecords = 256;
 /// Beside its value, a record costs as much as these bytes.
@@ -17,10 +16,7 @@ constexpr std::size_t kBytesOfRecord = 64;
 }  // namespace
 
 ShardSearch::ShardSearch(const LogQuery& query, ShardStores stores)
-    : query_(query),
-      stores_(std::move(stores)),
-      entries_(stores_.table->size()),
-      part_(kPartRecords / 8) {
+    : query_(query), stores_(std::move(stores)), entries_(stores_.table->size()) {
   const std::size_t attributes = stores_.table->schema().size();
   done_ = query_.kind != LogQuery::Kind::kContains && query_.attribute >= attributes;
 }
@@ -30,14 +26,17 @@ bool ShardSearch::Step(const Visitor& visit) {
   if (!StepInStore(visit)) {
     next_ = 0;
     listed_.reset();
+    in_file_.reset();
     ++store_;
-    done_ = done_ || store_ == stores_.suffixes.size() + 3;
+    done_ = done_ || store_ == 2 + stores_.suffixes.size() + stores_.files.size();
   }
   return !done_;
 }
 
 void ShardSearch::Keep() {
-  if (stores_.succinct && !hidden_) hidden_ = *stores_.hidden;
+  if (!hidden_.empty()) return;
+  hidden_.reserve(stores_.files.size());
+  for (SearchedFile& file : stores_.files) file.hidden = &hidden_.emplace_back(*file.hidden);
 }
 
 bool ShardSearch::StepToCount(std::uint64_t& matches) {
@@ -53,7 +52,8 @@ bool ShardSearch::StepInStore(const Visitor& visit) {
     return stores_.frozen && StepInTable(*stores_.frozen, stores_.frozen->size(), visit);
   }
   if (store_ < stores_.suffixes.size() + 2) return StepInSuffixes(SuffixesAt(store_), visit);
-  return stores_.succinct && StepInSuccinct(visit);
+  const std::size_t newer = store_ - 2 - stores_.suffixes.size();
+  return StepInFile(stores_.files[stores_.files.size() - 1 - newer], visit);
 }
 
 const SuffixStore& ShardSearch::SuffixesAt(std::size_t store) const {
@@ -131,98 +131,15 @@ bool ShardSearch::StepInSuffixes(const SuffixStore& store, const Visitor& visit)
   return next_ < found.size();
 }
 
-bool ShardSearch::StepInSuccinct(const Visitor& visit) {
-  if (query_.kind == LogQuery::Kind::kContains) return ReadRecords(visit);
-  if (!rows_) {
-    const std::uint64_t found = FindRows();
-    subtracts_ = count_ != nullptr && Hidden().count() < found;
-    if (subtracts_) *count_ += found;
-  }
-  return subtracts_ ? SubtractHidden() : LocateRows(visit);
-}
-
-bool ShardSearch::SeeRecord(std::uint32_t record, const Visitor& visit) {
-  if (done_) return false;
-  ++records_seen_;
-  if (Hidden().Has(record)) return true;
-  key_.clear();
-  stores_.succinct->keys().AppendKey(record, key_);
-  done_ = !visit(key_);
-  return !done_;
-}
-
-// An index of attributes does not know where within them a text stands: it reads them all.
-bool ShardSearch::ReadRecords(const Visitor& visit) {
-  const std::uint32_t all = stores_.succinct->records();
-  std::vector<std::uint32_t> records(std::min(part_, all - next_));
-  std::iota(records.begin(), records.end(), next_);
-  next_ += static_cast<std::uint32_t>(records.size());
-  if (query_.text.empty()) {
-    for (const std::uint32_t record : records) SeeRecord(record, visit);
-    return !done_ && next_ < all;
-  }
-  if (!reader_) reader_.emplace(stores_.succinct->index());
-  std::size_t bytes = 1;
-  reader_->GetAll(records, [&](std::size_t i, std::string_view value) {
-    bytes += value.size();
-    if (value.find(query_.text) != std::string_view::npos) SeeRecord(records[i], visit);
-  });
-  // The next ones will be as large as these, on the whole.
-  const std::size_t part = kPartBytes * records.size() / bytes;
-  part_ = static_cast<std::uint32_t>(std::clamp<std::size_t>(part, 1, 4 * kPartRecords));
-  return !done_ && next_ < all;
-}
-
-std::uint64_t ShardSearch::FindRows() {
-  const RecordIndex& index = stores_.succinct->index();
-  rows_.emplace();
-  if (query_.kind == LogQuery::Kind::kPrefix) {
-    *rows_ = index.SearchPrefix(query_.attribute, query_.text);
-  } else {
-    rows_->push_back(index.Search(query_.attribute, query_.text));
-  }
-  std::uint64_t found = 0;
-  for (const RowRange& rows : *rows_) found += rows.size();
-  return found;
-}
-
-// The way to an attribute, and to the end of a record, is as long as the record, if layers do not
-// make it shorter.
-std::size_t ShardSearch::BytesOfRecord() const {
-  return 1 + stores_.succinct->texts().value_bytes() / stores_.succinct->records();
-}
-
-// The index has one row for each record whose attribute matches: so a hidden record is among the
-// rows exactly if its attribute matches.
-bool ShardSearch::SubtractHidden() {
-  RecordIndex& index = stores_.succinct->index();
-  const std::uint32_t all = stores_.succinct->records();
-  std::size_t bytes = 0;
-  for (std::uint32_t seen = 0; seen < kPartRecords && bytes < kPartBytes; ++seen, ++next_) {
-    next_ = Hidden().NextFrom(next_);
-    if (next_ == all) return false;
-    ++records_seen_;
-    attribute_.Clear();
-    bytes += BytesOfRecord();
-    if (!index.GetAttribute(next_, query_.attribute, attribute_)) continue;
-    const std::string_view value = attribute_.view();
-    const bool matches = query_.kind == LogQuery::Kind::kEqual ? value == query_.text
-                                                               : value.starts_with(query_.text);
-    if (matches) --*count_;
-  }
-  return true;
-}
-
-bool ShardSearch::LocateRows(const Visitor& visit) {
-  RecordIndex& index = stores_.succinct->index();
-  if (rows_->empty()) return false;
-  RowRange& left = rows_->back();
-  const auto most = std::clamp<Row>(kPartBytes / BytesOfRecord(), 1, kPartRecords);
-  const RowRange part{left.first, left.first + std::min<Row>(left.size(), most)};
-  index.Locate(part, [&](std::uint32_t record) { return SeeRecord(record, visit); });
-  left.first = part.last;
-  if (left.empty()) rows_->pop_back();
-  return !done_ && !rows_->empty();
+bool ShardSearch::StepInFile(const SearchedFile& file, const Visitor& visit) {
+  if (!in_file_) in_file_.emplace(query_, file);
+  const auto see = [&](KeyView key) {
+    done_ = !visit(key);
+    return !done_;
+  };
+  const bool more = count_ ? in_file_->StepToCount(*count_) : in_file_->Step(see);
+  records_seen_ += in_file_->TakeRecordsSeen();
+  return more;
 }
 
 }  // namespace stout::blowfish

@@ -5,14 +5,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
-#include "blowfish/index/record_reader.h"
-#include "blowfish/index/text_buffer.h"
 #include "blowfish/log/log_table.h"
+#include "blowfish/store/file_search.h"
 #include "blowfish/store/hidden_records.h"
-#include "blowfish/store/succinct_store.h"
+#include "blowfish/store/succinct_stores.h"
 #include "blowfish/store/suffix_store.h"
 
 namespace stout::blowfish {
@@ -22,8 +20,7 @@ struct ShardStores {
   std::shared_ptr<const LogTable> table;
   std::shared_ptr<const LogTable> frozen;                    ///< May be null.
   std::vector<std::shared_ptr<const SuffixStore>> suffixes;  ///< the oldest first
-  std::shared_ptr<SuccinctStore> succinct;                   ///< May be null.
-  const HiddenRecords* hidden = nullptr;                     ///< of the records of `succinct`
+  std::vector<SearchedFile> files;                           ///< the oldest first
 };
 
 /// A search of a shard in parts, between which the shard may be written to, frozen and merged.
@@ -41,9 +38,9 @@ struct ShardStores {
 ///
 /// The reason is that the search goes through the stores that the shard had when it began. Only the
 /// log's table among them still changes, and it numbers its keys in the order in which they came.
-/// Keep() copies which records were hidden.
+/// Keep() copies which records of files were hidden.
 ///
-/// Cost of a part: about 64 KiB of values, or about a hundred records that an index has found. The
+/// Cost of a part: about 64 KiB of values, or some hundred records that an index has found. The
 /// first part in a log's table also notes the numbers of the entries that it lists as equal, 4
 /// bytes each. If these are more than kMostListed, the search looks at all entries instead, in
 /// parts. Owner: it shares the stores, so the file of a merged store lives as long as the search.
@@ -58,6 +55,8 @@ class ShardSearch {
 
   /// A query kContains of no text finds all keys, and reads no values.
   ShardSearch(const LogQuery& query, ShardStores stores);
+  ShardSearch(ShardSearch&&) = default;
+  ShardSearch& operator=(ShardSearch&&) = delete;
 
   /// Calls visit(key) for the matches of the next part, while it answers true. False: that is all.
   [[nodiscard]] bool Step(const Visitor& visit);
@@ -72,13 +71,13 @@ class ShardSearch {
   /// Requires that only this, and not Step(), is called. `matches` is a result at the end, and may
   /// be too large before.
   ///
-  /// Cost: as Step(), except in the SuccinctStore for kEqual and kPrefix: there the index has the
-  /// number of matching records, hidden ones included. The search reads the attribute of each
-  /// hidden record and subtracts those that match. If fewer records match than are hidden, it
-  /// locates these instead.
+  /// Cost: as Step(), except in a file for kEqual and kPrefix: there the index has the number of
+  /// matching records, hidden ones included. The search reads the attribute of each hidden record
+  /// and subtracts those that match. If fewer records match than are hidden, it locates these
+  /// instead.
   [[nodiscard]] bool StepToCount(std::uint64_t& matches);
 
-  /// Records of the SuccinctStore that were located, or read, so far.
+  /// Records of files that were located, or read, so far.
   [[nodiscard]] std::uint64_t records_seen() const { return records_seen_; }
 
  private:
@@ -88,19 +87,10 @@ class ShardSearch {
   [[nodiscard]] bool StepInList(const LogTable& table, const Visitor& visit);
   void NoteList(const LogTable& table, std::size_t entries);
   [[nodiscard]] bool StepInSuffixes(const SuffixStore& store, const Visitor& visit);
-  [[nodiscard]] bool StepInSuccinct(const Visitor& visit);
-  [[nodiscard]] bool ReadRecords(const Visitor& visit);
-  [[nodiscard]] bool LocateRows(const Visitor& visit);
-  // Finds the rows; returns how many they are.
-  std::uint64_t FindRows();
-  [[nodiscard]] bool SubtractHidden();
-  [[nodiscard]] const HiddenRecords& Hidden() const { return hidden_ ? *hidden_ : *stores_.hidden; }
-  // On average. Requires that the SuccinctStore has records.
-  [[nodiscard]] std::size_t BytesOfRecord() const;
+  [[nodiscard]] bool StepInFile(const SearchedFile& file, const Visitor& visit);
 
   // False: the visitor has enough.
   bool See(KeyView key, const Visitor& visit);
-  bool SeeRecord(std::uint32_t record, const Visitor& visit);
 
   // The table had the key when the search began.
   [[nodiscard]] bool WasInTable(KeyView key) const;
@@ -110,22 +100,17 @@ class ShardSearch {
 
   LogQuery query_;
   ShardStores stores_;
-  std::size_t entries_;                  // in the table when the search began
-  std::optional<HiddenRecords> hidden_;  // set by Keep()
+  std::size_t entries_;                // in the table when the search began
+  std::vector<HiddenRecords> hidden_;  // of the files: set by Keep()
 
   bool done_ = false;
-  std::size_t store_ = 0;   // The one at hand, the newest first: table, frozen, suffixes, succinct.
-  std::uint32_t next_ = 0;  // In it.
+  std::size_t store_ = 0;   // The one at hand, the newest first: table, frozen, suffixes, files.
+  std::uint32_t next_ = 0;  // In it, unless it is a file.
   // The entries to look at, if the store is a table. Nullopt: all entries.
   std::optional<std::vector<std::uint32_t>> listed_;
-  std::optional<std::vector<RowRange>> rows_;  // In the SuccinctStore, what is left.
-  std::uint64_t* count_ = nullptr;             // the argument of StepToCount() while it runs
-  bool subtracts_ = false;  // hidden records from the count; rows_ are not located
+  std::optional<FileSearch> in_file_;  // the part of it in the file at hand
+  std::uint64_t* count_ = nullptr;     // the argument of StepToCount() while it runs
   std::uint64_t records_seen_ = 0;
-  TextBuffer attribute_;  // Scratch.
-  std::optional<RecordReader> reader_;
-  std::uint32_t part_;  // Records that it reads at a time.
-  std::string key_;     // Scratch.
 };
 
 }  // namespace stout::blowfish

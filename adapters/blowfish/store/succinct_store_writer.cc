@@ -31,10 +31,10 @@ void SuccinctStoreWriter::AppendTombstone(std::string_view key, const Tombstone&
 
 ErrorCode SuccinctStoreWriter::Finish(const std::string& path, Diagnostics* diagnostics,
                                       const std::stop_token& stop) {
-  if (!fits()) {
+  if (!FitsIndex(value_bytes(), records(), schema_.size())) {
     return Fail(Errc::kTooLarge,
-                fmt::format("{}: the shard is full: {} records with {} bytes of values are more "
-                            "than one index can hold; use more shards",
+                fmt::format("{}: {} records with {} bytes of values are more than one index can "
+                            "hold",
                             path, records(), value_bytes()),
                 diagnostics);
   }

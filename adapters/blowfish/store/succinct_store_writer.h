@@ -38,7 +38,7 @@ inline constexpr std::uint64_t kMaxValueBytes = std::uint64_t{1} << 29;
 /// Threads: none of its own; callers serialise.
 class SuccinctStoreWriter {
  public:
-  /// `max_value_bytes`: in (0, kMaxValueBytes].
+  /// `max_value_bytes`: what HasRoomFor() goes by; in (0, kMaxValueBytes].
   explicit SuccinctStoreWriter(Schema schema, std::uint64_t max_value_bytes = kMaxValueBytes)
       : schema_(std::move(schema)), max_value_bytes_(max_value_bytes) {}
 
@@ -50,14 +50,18 @@ class SuccinctStoreWriter {
   [[nodiscard]] std::uint64_t records() const { return ends_.size(); }
   [[nodiscard]] std::uint64_t value_bytes() const { return values_.size(); }
 
-  /// Returns true if one index can hold the records so far.
-  [[nodiscard]] bool fits() const {
-    return FitsIndex(value_bytes(), records(), schema_.size(), max_value_bytes_);
+  [[nodiscard]] bool empty() const { return records() == 0 && deleted_times_.empty(); }
+
+  /// Returns true if the file may have that record, too: the first one always.
+  [[nodiscard]] bool HasRoomFor(const Record& record) const {
+    return records() == 0 || FitsIndex(value_bytes() + record.value.size(), records() + 1,
+                                       schema_.size(), max_value_bytes_);
   }
 
   /// Builds the index and publishes the file. The writer cannot be used afterwards.
-  /// Errors: kBadOptions if the keys were not in order. kTooLarge if it does not fit. kTransient if
-  ///   it was asked to stop, which takes at most a second. For the others see IndexFileWriter.
+  /// Errors: kBadOptions if the keys were not in order. kTooLarge if one index cannot hold it.
+  ///   kTransient if it was asked to stop, which takes at most a second. For the others see
+  ///   IndexFileWriter.
   [[nodiscard]] ErrorCode Finish(const std::string& path, Diagnostics* diagnostics = nullptr,
                                  const std::stop_token& stop = {});
 

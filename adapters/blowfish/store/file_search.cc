@@ -1,0 +1,122 @@
+#include "blowfish/store/file_search.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace stout::blowfish {
+namespace {
+
+/// What a part looks at: some tenths of a millisecond, also if it has to be unpacked.
+constexpr std::size_t kBytesOfPart = std::size_t{64} << 10;
+constexpr std::uint32_t kRecordsOfPart = 256;
+
+}  // namespace
+
+FileSearch::FileSearch(const LogQuery& query, const SearchedFile& file)
+    : query_(query), file_(&file), part_(kRecordsOfPart / 8) {}
+
+bool FileSearch::Step(const Visitor& visit) {
+  if (query_.kind == LogQuery::Kind::kContains) return ReadRecords(visit);
+  if (!rows_) FindRows();
+  return LocateRows(visit);
+}
+
+bool FileSearch::StepToCount(std::uint64_t& matches) {
+  const Visitor count = [&](KeyView) { return ++matches, true; };
+  if (query_.kind == LogQuery::Kind::kContains) return ReadRecords(count);
+  if (!rows_) {
+    const std::uint64_t found = FindRows();
+    subtracts_ = file_->hidden->count() < found;
+    if (subtracts_) matches += found;
+  }
+  return subtracts_ ? SubtractHidden(matches) : LocateRows(count);
+}
+
+std::uint64_t FileSearch::TakeRecordsSeen() { return std::exchange(records_seen_, 0); }
+
+bool FileSearch::See(std::uint32_t record, const Visitor& visit) {
+  if (enough_) return false;
+  ++records_seen_;
+  if (file_->hidden->Has(record)) return true;
+  key_.clear();
+  file_->store->keys().AppendKey(record, key_);
+  enough_ = !visit(key_);
+  return !enough_;
+}
+
+// An index of attributes does not know where within them a text stands: it reads them all.
+bool FileSearch::ReadRecords(const Visitor& visit) {
+  const std::uint32_t all = file_->store->records();
+  std::vector<std::uint32_t> records(std::min(part_, all - next_));
+  std::iota(records.begin(), records.end(), next_);
+  next_ += static_cast<std::uint32_t>(records.size());
+  if (query_.text.empty()) {
+    for (const std::uint32_t record : records) See(record, visit);
+    return !enough_ && next_ < all;
+  }
+  if (!reader_) reader_.emplace(file_->store->index());
+  std::size_t bytes = 1;
+  reader_->GetAll(records, [&](std::size_t i, std::string_view value) {
+    bytes += value.size();
+    if (value.find(query_.text) != std::string_view::npos) See(records[i], visit);
+  });
+  // The next ones will be as large as these, on the whole.
+  const std::size_t part = kBytesOfPart * records.size() / bytes;
+  part_ = static_cast<std::uint32_t>(std::clamp<std::size_t>(part, 1, 4 * kRecordsOfPart));
+  return !enough_ && next_ < all;
+}
+
+std::uint64_t FileSearch::FindRows() {
+  const RecordIndex& index = file_->store->index();
+  rows_.emplace();
+  if (query_.kind == LogQuery::Kind::kPrefix) {
+    *rows_ = index.SearchPrefix(query_.attribute, query_.text);
+  } else {
+    rows_->push_back(index.Search(query_.attribute, query_.text));
+  }
+  std::uint64_t found = 0;
+  for (const RowRange& rows : *rows_) found += rows.size();
+  return found;
+}
+
+// The way to an attribute, and to the end of a record, is as long as the record, if layers do not
+// make it shorter.
+std::size_t FileSearch::BytesOfRecord() const {
+  return 1 + file_->store->texts().value_bytes() / file_->store->records();
+}
+
+// The index has one row for each record whose attribute matches: so a hidden record is among the
+// rows exactly if its attribute matches.
+bool FileSearch::SubtractHidden(std::uint64_t& matches) {
+  RecordIndex& index = file_->store->index();
+  const std::uint32_t all = file_->store->records();
+  std::size_t bytes = 0;
+  for (std::uint32_t seen = 0; seen < kRecordsOfPart && bytes < kBytesOfPart; ++seen, ++next_) {
+    next_ = file_->hidden->NextFrom(next_);
+    if (next_ == all) return false;
+    ++records_seen_;
+    attribute_.Clear();
+    bytes += BytesOfRecord();
+    if (!index.GetAttribute(next_, query_.attribute, attribute_)) continue;
+    const std::string_view value = attribute_.view();
+    const bool is_match = query_.kind == LogQuery::Kind::kEqual ? value == query_.text
+                                                                : value.starts_with(query_.text);
+    if (is_match) --matches;
+  }
+  return true;
+}
+
+bool FileSearch::LocateRows(const Visitor& visit) {
+  RecordIndex& index = file_->store->index();
+  if (rows_->empty()) return false;
+  RowRange& left = rows_->back();
+  const auto most = std::clamp<Row>(kBytesOfPart / BytesOfRecord(), 1, kRecordsOfPart);
+  const RowRange part{left.first, left.first + std::min<Row>(left.size(), most)};
+  index.Locate(part, [&](std::uint32_t record) { return See(record, visit); });
+  left.first = part.last;
+  if (left.empty()) rows_->pop_back();
+  return !enough_ && !rows_->empty();
+}
+
+}  // namespace stout::blowfish

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "blowfish/index/record_reader.h"
+#include "blowfish/index/text_buffer.h"
+#include "blowfish/log/log_table.h"
+#include "blowfish/store/succinct_stores.h"
+
+namespace stout::blowfish {
+
+/// A search of one compressed file in parts, of a tenth of a millisecond or some: see ShardSearch.
+///
+/// Owner: the file outlives it, and the text of the query.   Threads: that of the file's layers.
+/// Errors: out of memory, it throws.
+class FileSearch {
+ public:
+  using Visitor = std::function<bool(KeyView)>;
+
+  FileSearch(const LogQuery& query, const SearchedFile& file);
+
+  /// Calls visit(key) for the matches of the next part that are not hidden, while it answers true.
+  /// False: that is all, or enough.
+  [[nodiscard]] bool Step(const Visitor& visit);
+
+  /// Adds the matches of the next part to `matches`, or subtracts from it what is hidden of a
+  /// number that it added before. Only this is called then, and not Step().
+  [[nodiscard]] bool StepToCount(std::uint64_t& matches);
+
+  /// Records that were located, or read, since the last call.
+  [[nodiscard]] std::uint64_t TakeRecordsSeen();
+
+ private:
+  [[nodiscard]] bool ReadRecords(const Visitor& visit);
+  [[nodiscard]] bool LocateRows(const Visitor& visit);
+  // Finds the rows; returns how many they are.
+  std::uint64_t FindRows();
+  [[nodiscard]] bool SubtractHidden(std::uint64_t& matches);
+  // On average. Requires that there are records.
+  [[nodiscard]] std::size_t BytesOfRecord() const;
+  // False: the visitor has enough.
+  bool See(std::uint32_t record, const Visitor& visit);
+
+  LogQuery query_;
+  const SearchedFile* file_;
+  std::uint32_t next_ = 0;                     // Record.
+  std::optional<std::vector<RowRange>> rows_;  // What is left.
+  bool subtracts_ = false;  // hidden records from the count; rows_ are not located
+  bool enough_ = false;
+  std::uint32_t part_;  // Records that it reads at a time.
+  std::uint64_t records_seen_ = 0;
+  std::optional<RecordReader> reader_;
+  TextBuffer attribute_;  // Scratch.
+  std::string key_;       // Scratch.
+};
+
+}  // namespace stout::blowfish

@@ -1,0 +1,204 @@
+// How a Shard compacts what it has.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "blowfish/store/first_to_merge.h"
+#include "blowfish/store/shard.h"
+#include "blowfish/store/shard_directory.h"
+
+namespace stout::blowfish {
+namespace {
+
+/// How many keys of a merge that is taken over are hidden in one go: a millisecond or two.
+constexpr std::size_t kHideAtOnce = 1000;
+
+Finished Ended(ErrorCode failed, std::string why) {
+  Finished finished;
+  finished.failed = failed;
+  finished.why = std::move(why);
+  return finished;
+}
+
+}  // namespace
+
+void Shard::Poll() {
+  log_->Poll();
+  if (auto finished = background_.Take()) End(std::move(*finished));
+  if (compaction_.working() == Compaction::Action::kTakeOver) HideSome();
+  TellLog();
+  while (const auto action = compaction_.Next(options_.now())) Begin(*action);
+}
+
+void Shard::Compact() {
+  pack_ = true;
+  compaction_.On(Compaction::Asked{}, options_.now());
+}
+
+void Shard::TellLog() {
+  compaction_.On(Compaction::LogGrew{log_->table().bytes(), log_->log_bytes(), UnmergedBytes()},
+                 options_.now());
+}
+
+void Shard::Begin(Compaction::Action action) {
+  switch (action) {
+    case Compaction::Action::kFreeze:
+      return BeginFreeze();
+    case Compaction::Action::kSort:
+      return Run(Sort());
+    case Compaction::Action::kMerge:
+      return Run(Merge());
+    case Compaction::Action::kPublish:
+      return Run(Publish());
+    case Compaction::Action::kTakeOver:
+      merged_seen_ = 0;
+      merged_after_ = log_->table().size();
+      return HideSome();
+    case Compaction::Action::kRemove:
+      return Run(Remove());
+  }
+}
+
+void Shard::BeginFreeze() {
+  frozen_at_ms_ = options_.now_ms();
+  log_->Freeze([this](ErrorCode failed, FrozenLog frozen) {
+    if (failed) return Fail(failed.message());
+    ++stats_.freezes;
+    const std::uint64_t bytes = frozen.bytes;
+    frozen_ = std::move(frozen);
+    frozen_keys_ = std::exchange(table_keys_, KeptKeys());
+    compaction_.On(Compaction::Frozen{bytes}, options_.now());
+  });
+}
+
+Background::Work Shard::Sort() const {
+  return [table = frozen_->table](const std::stop_token& stop) {
+    auto suffixes = std::make_shared<const SuffixStore>(*table, stop);
+    if (stop.stop_requested()) return Ended(Errc::kTransient, "stopped");
+    Finished finished;
+    finished.suffixes = std::move(suffixes);
+    return finished;
+  };
+}
+
+Background::Work Shard::Merge() {
+  const auto life = static_cast<std::uint64_t>(options_.tombstone_life.count());
+  const std::uint64_t now = options_.now_ms();
+  std::uint64_t newer = 0;
+  for (const auto& store : suffixes_)
+    newer += store->text_bytes() + store->size() * schema().size();
+  const auto choose = std::exchange(pack_, false) ? FirstToPack : FirstToMerge;
+  merge_first_ = choose(files_.fills(), newer, options_.max_value_bytes);
+  MergeWork work{.directory = directory_,
+                 .sequence = suffixes_through_ + 1,
+                 .schema = manifest_.schema,
+                 .input = {.files = files_.Share(merge_first_, files_.size()),
+                           .newer = suffixes_,
+                           .older = files_.Share(0, merge_first_)},
+                 // Keys that were deleted since the freeze are not in there, so they cannot be
+                 // forgotten.
+                 .forget_before_ms = std::min(now - std::min(now, life), frozen_at_ms_),
+                 .max_file_bytes = options_.max_value_bytes};
+  return [work = std::move(work), slots = options_.merge_slots,
+          &layers = wanted_layers_](const std::stop_token& stop) mutable {
+    Finished finished;
+    Diagnostics why;
+    // One that is asked to stop goes on without: it ends at once.
+    const std::optional<MergeSlots::Slot> slot =
+        slots ? slots->Take(work.EstimateBytes(), stop) : std::nullopt;
+    work.layers = layers;  // as of now: it may have waited for long
+    auto merged = work.Run(stop, &why);
+    if (!merged) return Ended(merged.error(), std::move(why.message));
+    finished.merged = std::move(*merged);
+    return finished;
+  };
+}
+
+ShardManifest Shard::MergedManifest() const {
+  ShardManifest manifest = manifest_;
+  manifest.files.resize(merge_first_);
+  std::ranges::copy(merged_.names(), std::back_inserter(manifest.files));
+  manifest.first_sequence = suffixes_through_ + 1;
+  return manifest;
+}
+
+Background::Work Shard::Publish() const {
+  return [directory = directory_, manifest = MergedManifest()](const std::stop_token&) {
+    Diagnostics why;
+    const ErrorCode failed = WriteManifest(directory, manifest, &why);
+    return Ended(failed, std::move(why.message));
+  };
+}
+
+// Also what earlier ones have left.
+Background::Work Shard::Remove() {
+  return [this, manifest = manifest_, files = std::exchange(old_files_, {}),
+          suffixes = std::exchange(old_suffixes_, {})](const std::stop_token&) {
+    const ErrorCode logs = RemoveLogs(*log_directory_, manifest.first_sequence - 1);
+    const ErrorCode strays = RemoveStrays(directory_, manifest);
+    const ErrorCode failed = logs ? logs : strays;
+    return Ended(failed, failed ? failed.message() : "");
+  };
+}
+
+void Shard::Run(Background::Work work) {
+  if (const auto failed = background_.Run(std::move(work))) Fail("there are no more threads");
+}
+
+void Shard::End(Finished finished) {
+  if (finished.failed) return Fail(finished.why);
+  switch (*compaction_.working()) {
+    case Compaction::Action::kSort:
+      suffix_bytes_ += finished.suffixes->bytes();
+      suffixes_.push_back(std::move(finished.suffixes));
+      suffixes_through_ = frozen_->through;
+      frozen_.reset();
+      frozen_keys_ = KeptKeys();
+      break;
+    case Compaction::Action::kMerge:
+      merged_ = SuccinctStores();
+      for (MergedFile& file : finished.merged.files) merged_.Add(std::move(file));
+      merge_report_ = finished.merged.report;
+      break;
+    default:
+      break;
+  }
+  Done();
+}
+
+// The only store newer than what was merged is the log's table: nothing is frozen meanwhile. Its
+// entries stay where they are; those that come from now on are hidden as they come, so that this
+// ends whatever is written.
+void Shard::HideSome() {
+  const LogTable& table = log_->table();
+  const std::size_t last = std::min(merged_seen_ + kHideAtOnce, merged_after_);
+  for (; merged_seen_ < last; ++merged_seen_) merged_.Hide(table.At(merged_seen_).record.key);
+  if (merged_seen_ == merged_after_) {
+    GoOver();
+  } else {
+    options_.wake();
+  }
+}
+
+void Shard::GoOver() {
+  // The number may have changed meanwhile; layers that come now are filled by queries.
+  merged_.SetLayers(layers());
+  manifest_ = MergedManifest();
+  stats_.last_merge = merge_report_;
+  ++stats_.merges;
+  old_files_ = files_.Replace(merge_first_, std::exchange(merged_, {}));
+  old_suffixes_ = std::exchange(suffixes_, {});
+  suffix_bytes_ = 0;
+  Done();
+}
+
+void Shard::Fail(std::string_view why) {
+  ++stats_.failed_compactions;
+  stats_.last_failure = fmt::format("{}: {}", Describe(*compaction_.working()), why);
+  compaction_.On(Compaction::Failed{}, options_.now());
+}
+
+}  // namespace stout::blowfish

@@ -1,0 +1,260 @@
+#include "blowfish/store/succinct_stores.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "blowfish/index/key_stream.h"
+
+namespace stout::blowfish {
+namespace {
+
+/// Amount that is read to fill layers before anything else is looked at: about a millisecond.
+constexpr std::uint64_t kFillRecords = 512;
+constexpr std::uint64_t kFillBytes = std::uint64_t{64} << 10;
+
+// Hides the records whose keys are in a newer directory, too. Both are read side by side.
+void HideThoseOf(const KeyDirectory& newer, const KeyDirectory& keys, HiddenRecords& hidden) {
+  if (newer.size() == 0 || keys.size() == 0) return;
+  std::string first;
+  newer.AppendKey(0, first);
+  KeyStream older(keys, keys.LowerBound(first));
+  first.clear();
+  keys.AppendKey(0, first);
+  newer.Scan(newer.LowerBound(first), [&](std::uint64_t, std::string_view key) {
+    while (!older.ended() && older.key() < key) older.Advance();
+    if (older.ended()) return false;
+    if (older.key() == key) hidden.Hide(static_cast<std::uint32_t>(older.record()));
+    return true;
+  });
+}
+
+bool IsFilling(SuccinctStore& store) {
+  return store.index().records_at().filling() || store.index().places_of().filling();
+}
+
+std::uint32_t RecordsToFill(const SuccinctStore& store) {
+  const std::uint64_t bytes = std::max<std::uint64_t>(store.texts().value_bytes(), 1);
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(kFillBytes * store.records() / bytes, 1, kFillRecords));
+}
+
+}  // namespace
+
+// --- Which files there are -----------------------------------------------------------------------
+
+void SuccinctStores::Add(MergedFile file) {
+  for (File& older : files_) {
+    HideThoseOf(file.store->keys(), older.store->keys(), older.hidden);
+    HideThoseOf(file.store->deleted_keys(), older.store->keys(), older.hidden);
+  }
+  RecordIndex& index = file.store->index();
+  files_.push_back({.name = std::move(file.name),
+                    .store = std::move(file.store),
+                    .hidden = HiddenRecords(index.records()),
+                    .reader = std::make_unique<RecordReader>(index),
+                    .attribute = TextBuffer(index.value_bytes())});
+}
+
+std::vector<std::shared_ptr<const SuccinctStore>> SuccinctStores::Replace(std::size_t first,
+                                                                          SuccinctStores others) {
+  auto gone = Share(first, size());
+  files_.resize(first);
+  std::ranges::move(others.files_, std::back_inserter(files_));
+  return gone;
+}
+
+std::vector<std::string> SuccinctStores::names() const {
+  std::vector<std::string> names;
+  for (const File& file : files_) names.push_back(file.name);
+  return names;
+}
+
+std::vector<FileFill> SuccinctStores::fills() const {
+  std::vector<FileFill> fills;
+  for (const File& file : files_) {
+    const std::uint64_t records = file.store->records();
+    const std::uint64_t bytes =
+        file.store->texts().value_bytes() + records * file.store->schema().size();
+    const std::uint64_t hidden = file.hidden.count();
+    fills.push_back({bytes, hidden == 0 ? bytes : bytes / records * (records - hidden)});
+  }
+  return fills;
+}
+
+std::uint64_t SuccinctStores::records() const {
+  std::uint64_t records = 0;
+  for (const File& file : files_) records += file.store->records();
+  return records;
+}
+
+std::uint64_t SuccinctStores::hidden() const {
+  std::uint64_t hidden = 0;
+  for (const File& file : files_) hidden += file.hidden.count();
+  return hidden;
+}
+
+std::uint64_t SuccinctStores::file_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const File& file : files_) bytes += file.store->file_bytes();
+  return bytes;
+}
+
+std::vector<std::shared_ptr<const SuccinctStore>> SuccinctStores::Share(std::size_t first,
+                                                                        std::size_t last) const {
+  std::vector<std::shared_ptr<const SuccinctStore>> shared;
+  for (std::size_t i = first; i < last; ++i) shared.push_back(files_[i].store);
+  return shared;
+}
+
+std::vector<SearchedFile> SuccinctStores::ShareAll() const {
+  std::vector<SearchedFile> shared;
+  for (const File& file : files_) shared.push_back({file.store, &file.hidden});
+  return shared;
+}
+
+// --- Keys and records ----------------------------------------------------------------------------
+
+std::optional<SuccinctStores::Found> SuccinctStores::Find(KeyView key) const {
+  for (std::size_t i = files_.size(); i-- > 0;) {
+    const SuccinctStore& store = *files_[i].store;
+    if (const auto found = store.keys().Find(key)) {
+      const auto record = static_cast<std::uint32_t>(*found);
+      return Found{store.StampOf(record), Place{static_cast<std::uint32_t>(i), record}};
+    }
+    if (const auto deleted = store.deleted_keys().Find(key))
+      return Found{store.TombstoneOf(*deleted).stamp, std::nullopt};
+  }
+  return std::nullopt;
+}
+
+void SuccinctStores::Hide(KeyView key) {
+  const auto found = Find(key);
+  if (found && found->place) Hide(*found->place);
+}
+
+void SuccinctStores::Read(std::span<const Place> places, const Visitor& visit) {
+  if (places.size() == 1) {  // Its parts side by side: with layers, in half the time and less.
+    const auto [file, record] = places.front();
+    return visit(0, files_[file].store->StampOf(record), files_[file].reader->Get(record));
+  }
+  std::vector<std::uint32_t> records;
+  std::vector<std::size_t> numbers;  // Of their places.
+  for (std::uint32_t number = 0; number < files_.size(); ++number) {
+    records.clear();
+    numbers.clear();
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if (places[i].file != number) continue;
+      records.push_back(places[i].record);
+      numbers.push_back(i);
+    }
+    if (records.empty()) continue;
+    const File& file = files_[number];
+    file.reader->GetAll(records, [&](std::size_t i, std::string_view value) {
+      visit(numbers[i], file.store->StampOf(records[i]), value);
+    });
+  }
+}
+
+std::optional<std::string_view> SuccinctStores::ReadAttribute(Place place, std::size_t attribute) {
+  File& file = files_[place.file];
+  file.attribute.Clear();
+  if (!file.store->index().GetAttribute(place.record, attribute, file.attribute))
+    return std::nullopt;
+  return file.attribute.view();
+}
+
+void SuccinctStores::Offer(std::optional<std::string_view> after, bool with_deleted,
+                           const std::function<bool(KeyView)>& is_in_newer,
+                           FirstKeys& first) const {
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    const KeyDirectory& keys = files_[i].store->keys();
+    const HiddenRecords& hidden = files_[i].hidden;
+    keys.Scan(after ? keys.LowerBound(*after) : 0, [&](std::uint64_t record, KeyView key) {
+      return key == after || hidden.Has(static_cast<std::uint32_t>(record)) || first.Offer(key);
+    });
+    if (with_deleted) OfferDeleted(i, after, is_in_newer, first);
+  }
+}
+
+void SuccinctStores::OfferDeleted(std::size_t file, std::optional<std::string_view> after,
+                                  const std::function<bool(KeyView)>& is_in_newer,
+                                  FirstKeys& first) const {
+  const KeyDirectory& deleted = files_[file].store->deleted_keys();
+  deleted.Scan(after ? deleted.LowerBound(*after) : 0, [&](std::uint64_t, KeyView key) {
+    return key == after || IsInNewer(key, file) || is_in_newer(key) || first.Offer(key);
+  });
+}
+
+bool SuccinctStores::IsInNewer(KeyView key, std::size_t file) const {
+  return std::any_of(
+      files_.begin() + static_cast<std::ptrdiff_t>(file) + 1, files_.end(), [&](const File& newer) {
+        return newer.store->keys().Find(key) || newer.store->deleted_keys().Find(key);
+      });
+}
+
+// --- Layers --------------------------------------------------------------------------------------
+
+std::uint64_t SuccinctStores::SumOnLadders(std::uint64_t (LayerLadder::*bytes)() const) const {
+  std::uint64_t sum = 0;
+  for (const File& file : files_) sum += (LayerLadder(file.store->index()).*bytes)();
+  return sum;
+}
+
+// A file without records has none.
+std::size_t SuccinctStores::layers() const {
+  std::size_t layers = 0;
+  for (const File& file : files_)
+    layers = std::max(layers, LayerLadder(file.store->index()).layers());
+  return layers;
+}
+
+std::uint64_t SuccinctStores::layer_bytes() const { return SumOnLadders(&LayerLadder::bytes); }
+
+std::uint64_t SuccinctStores::next_layer_bytes() const {
+  return SumOnLadders(&LayerLadder::next_bytes);
+}
+
+std::uint64_t SuccinctStores::finest_layer_bytes() const {
+  return SumOnLadders(&LayerLadder::finest_bytes);
+}
+
+bool SuccinctStores::AddLayer() {
+  const std::size_t before = layers();
+  SetLayers(before + 1);
+  return layers() > before;
+}
+
+bool SuccinctStores::RemoveLayer() {
+  const std::size_t before = layers();
+  if (before > 0) SetLayers(before - 1);
+  return before > 0;
+}
+
+void SuccinctStores::SetLayers(std::size_t layers) {
+  for (File& file : files_) {
+    LayerLadder ladder(file.store->index());
+    while (ladder.layers() > layers && ladder.Remove()) {
+    }
+    while (ladder.layers() < layers && ladder.Add()) file.filled_through = 0;
+  }
+}
+
+bool SuccinctStores::filling() const {
+  return std::ranges::any_of(files_, [](const File& file) { return IsFilling(*file.store); });
+}
+
+bool SuccinctStores::FillSome() {
+  for (File& file : files_) {
+    SuccinctStore& store = *file.store;
+    if (file.filled_through == store.records() || !IsFilling(store)) continue;
+    const std::uint32_t last =
+        std::min(file.filled_through + RecordsToFill(store), store.records());
+    store.index().FillLayers(file.filled_through, last);
+    file.filled_through = last;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace stout::blowfish

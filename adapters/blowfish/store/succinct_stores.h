@@ -1,0 +1,133 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "blowfish/index/record_reader.h"
+#include "blowfish/index/text_buffer.h"
+#include "blowfish/log/log_table.h"
+#include "blowfish/store/first_keys.h"
+#include "blowfish/store/first_to_merge.h"
+#include "blowfish/store/hidden_records.h"
+#include "blowfish/store/layer_ladder.h"
+#include "blowfish/store/merge_work.h"
+#include "blowfish/store/succinct_store.h"
+
+namespace stout::blowfish {
+
+/// One of the compressed files, for searches.
+struct SearchedFile {
+  std::shared_ptr<SuccinctStore> store;
+  const HiddenRecords* hidden = nullptr;  ///< of its records; until a file comes or goes
+};
+
+/// The compressed files of a shard, from the oldest to the newest, as one store.
+///
+/// A key may be in several files; the newest of them counts. A record that does not count is
+/// hidden: a newer file has its key, or the owner has hidden it with Hide(), because a store that
+/// is newer than all files has the key. Hide() is enough for the newest record of a key, because
+/// all others are hidden already.
+///
+/// All files have the same number of layers, as far as they have room for them: see LayerLadder.
+///
+/// Owner: it shares the files.   Threads: one at a time.
+class SuccinctStores {
+ public:
+  /// A record, until a file comes or goes.
+  struct Place {
+    std::uint32_t file = 0;
+    std::uint32_t record = 0;
+  };
+  struct Found {
+    Stamp stamp;
+    std::optional<Place> place;  ///< nullopt: the key was deleted.
+  };
+
+  SuccinctStores() = default;
+
+  /// Adds a file that is newer than the others, and hides what it has of them.
+  /// Cost: one pass over the keys of the others that lie within its range, unless there is none.
+  void Add(MergedFile file);
+
+  /// Puts others in the place of the files from the first one on. What they have of the older files
+  /// is hidden already. Returns what is gone.
+  std::vector<std::shared_ptr<const SuccinctStore>> Replace(std::size_t first,
+                                                            SuccinctStores others);
+
+  [[nodiscard]] std::size_t size() const { return files_.size(); }
+  [[nodiscard]] SuccinctStore& operator[](std::size_t file) const { return *files_[file].store; }
+  [[nodiscard]] std::vector<std::string> names() const;
+  [[nodiscard]] std::vector<FileFill> fills() const;
+  [[nodiscard]] std::uint64_t records() const;  ///< hidden ones included
+  [[nodiscard]] std::uint64_t hidden() const;
+  [[nodiscard]] std::uint64_t file_bytes() const;
+
+  /// The files from `first` to before `last`, for a merge; or all, for a search.
+  /// @{
+  [[nodiscard]] std::vector<std::shared_ptr<const SuccinctStore>> Share(std::size_t first,
+                                                                        std::size_t last) const;
+  [[nodiscard]] std::vector<SearchedFile> ShareAll() const;
+  /// @}
+
+  /// What the newest file that has the key has of it.   Cost: a search in each file until then.
+  [[nodiscard]] std::optional<Found> Find(KeyView key) const;
+
+  /// A store that is newer than all files has the key.
+  void Hide(Place place) { files_[place.file].hidden.Hide(place.record); }
+  void Hide(KeyView key);
+
+  /// Calls visit(i, stamp, value) for each of the places, in any order.
+  using Visitor = std::function<void(std::size_t i, Stamp stamp, std::string_view value)>;
+  void Read(std::span<const Place> places, const Visitor& visit);
+
+  /// An attribute of a record; nullopt if it lacks it. The view lasts until the next call.
+  [[nodiscard]] std::optional<std::string_view> ReadAttribute(Place place, std::size_t attribute);
+
+  /// Offers the keys behind `after`. `with_deleted`: also those that were deleted.
+  /// `is_in_newer`: whether a store that is newer than all files has a key.
+  void Offer(std::optional<std::string_view> after, bool with_deleted,
+             const std::function<bool(KeyView)>& is_in_newer, FirstKeys& first) const;
+
+  /// See LayerLadder: of all files together.
+  /// @{
+  [[nodiscard]] std::size_t layers() const;
+  [[nodiscard]] std::uint64_t layer_bytes() const;
+  [[nodiscard]] std::uint64_t next_layer_bytes() const;
+  [[nodiscard]] std::uint64_t finest_layer_bytes() const;
+  /// False: no file has room for another layer, or there is no layer.
+  bool AddLayer();
+  bool RemoveLayer();
+  void SetLayers(std::size_t layers);
+  /// @}
+  /// Layers that lack values.
+  [[nodiscard]] bool filling() const;
+  /// Reads about a millisecond's worth of what layers lack. False: nothing is left.
+  bool FillSome();
+
+ private:
+  struct File {
+    std::string name;
+    std::shared_ptr<SuccinctStore> store;
+    HiddenRecords hidden;
+    std::unique_ptr<RecordReader> reader;
+    TextBuffer attribute;              // of one of its records
+    std::uint32_t filled_through = 0;  // Its records before are in all layers.
+  };
+
+  [[nodiscard]] std::uint64_t SumOnLadders(std::uint64_t (LayerLadder::*bytes)() const) const;
+  void OfferDeleted(std::size_t file, std::optional<std::string_view> after,
+                    const std::function<bool(KeyView)>& is_in_newer, FirstKeys& first) const;
+  // A file newer than this one has the key, or its tombstone.
+  [[nodiscard]] bool IsInNewer(KeyView key, std::size_t file) const;
+
+  std::vector<File> files_;
+};
+
+}  // namespace stout::blowfish
