@@ -31,7 +31,7 @@ std::string_view Describe(Errc errc) {
     case Errc::kBadUrl:
       return "a store URL that cannot be opened";
     case Errc::kCorrupt:
-      return "the store holds bytes that this library did not write";
+      return "the store is damaged, or holds bytes that this library did not write";
     case Errc::kLost:
       return "lost: the store came back and may lack acknowledged writes; open it anew";
     case Errc::kTooFewMembers:

@@ -74,7 +74,7 @@ struct ReadBatch {
 /// The outcome of one item, if it differs from the outcome of its batch.
 struct ItemError {
   std::uint32_t index;  ///< into WriteBatch::items
-  Errc errc;            ///< kTransient, kUnknown, kRefused, kTooLarge, kFenced or kLost.
+  Errc errc;            ///< kTransient, kUnknown, kRefused, kTooLarge, kCorrupt, kFenced or kLost
 
   bool operator==(const ItemError&) const = default;
 };
@@ -86,7 +86,7 @@ struct ItemError {
 /// - kTransient: nothing was done;
 /// - kUnknown: no answer;
 /// - kTooLarge: send smaller batches;
-/// - kRefused, kFenced, kLost: see Errc.
+/// - kRefused, kCorrupt, kFenced, kLost: see Errc.
 ///
 /// If `batch` is kTransient and `items` names every item, each item failed by itself and the store
 /// is healthy. Then each key pauses, and the lane does not.

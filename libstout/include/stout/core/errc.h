@@ -21,7 +21,7 @@ enum class Errc {
   kUnknown,        ///< no answer: the write may have happened, or may happen later
   kBadOptions,     ///< options out of range
   kBadUrl,         ///< a store URL that cannot be opened; the diagnostics give the cause
-  kCorrupt,        ///< the store holds bytes that the adapter did not write
+  kCorrupt,        ///< the store is damaged, or holds bytes that the adapter did not write
   kLost,           ///< the store came back, and may lack acknowledged writes: open it anew
   kTooFewMembers,  ///< fewer members of the range are in than a write needs: nothing was done
 };
