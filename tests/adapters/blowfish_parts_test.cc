@@ -200,6 +200,7 @@ TEST_CASE("blowfish: what became of a batch", "[blowfish]") {
   const auto error = [](const char* text) { return ErrorOf(resp::Text(Kind::kError, text)); };
   CHECK(error("LOST the datalet: gone") == Errc::kLost);
   CHECK(error("CORRUPT") == Errc::kCorrupt);
+  CHECK(error("SHARDDOWN shard 1: /data/shard-0001: missing") == Errc::kCorrupt);
   CHECK(error("OK") == Errc::kTransient);
   CHECK(error("TRYAGAIN the datalet: busy") == Errc::kTransient);
   CHECK(error("ERR Protocol error: too big") == Errc::kTooLarge);

@@ -188,6 +188,8 @@ std::optional<Errc> DecodeFence(const Reply& reply) {
 }
 
 Errc ErrorOf(const Reply& error) {
+  // A shard that the server could not open, until it is restored: to repeat the call is no remedy.
+  if (error.code() == "SHARDDOWN") return Errc::kCorrupt;
   const std::optional<Errc> errc = OutcomeOf(error.code());
   return errc && *errc != Errc::kOk ? *errc : resp::Classify(error);
 }

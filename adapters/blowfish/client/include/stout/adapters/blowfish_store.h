@@ -48,8 +48,10 @@ namespace stout {
 /// Errors: kTransient while there is no connection, and if the server answers with an error and so
 ///   did nothing. kUnknown if the connection is lost, or silent, after a batch was sent, and if its
 ///   answer is malformed. kTooLarge beyond the limits of traits(), which are the server's, and for
-///   an item whose key or value exceeds the server's --max-value; the first is logged. Otherwise
-///   the server's outcome of a batch, an item or a call, which for a node is its datalet's.
+///   an item whose key or value exceeds the server's --max-value; the first is logged. kCorrupt
+///   for keys of a shard that the server could not open, and while there is one for epochs, fences
+///   and scans: nothing was done, and the log names the damaged file. Otherwise the server's
+///   outcome of a batch, an item or a call, which for a node is its datalet's.
 /// Paper: BlowFish (NSDI'16), which the server implements.
 class BlowfishStore final : public Store {
  public:
