@@ -5,6 +5,7 @@
 #include "stout/adapters/blowfish_store.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <future>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "scripted_resp_server.h"
 #include "tests/support/blowfish_server.h"
 #include "tests/support/catch.h"
+#include "tests/support/log_capture.h"
 #ifdef STOUT_HAS_REDIS
 #include "tests/support/redis_server.h"
 #endif
@@ -496,6 +498,34 @@ TEST_CASE_METHOD(BlowfishTest, "blowfish: a value of --max-value is written, a l
   CHECK(ReadOne(*store, "a") == Found("v", {1, 1}));
   CHECK(ReadOne(*store, "b") == Found("v", {1, 1}));
   CHECK(WriteNow(*store, Batch(1, {Put(key, "v", 3)})) == kDone);
+}
+
+TEST_CASE_METHOD(BlowfishTest, "blowfish: a call that needs a damaged shard is kCorrupt, as logged",
+                 "[sequential]") {
+  BlowfishServer server(2);
+  server.Kill();
+  const std::string shard = server.DataDirectory() + "/shard-0001";
+  std::filesystem::remove_all(shard);
+  server.Start();
+  const LogCapture log;
+  const auto store = OpenUrl(server.Url("connections=1&read_connections=1"));
+  const auto key_of = [&](LaneId lane) {
+    std::string key = "k";
+    while (store->PartitionOf(key) != lane) key += 'k';
+    return key;
+  };
+  const std::string there = key_of(0);
+  const std::string lost = key_of(1);
+  CHECK(WriteNow(*store, Batch(1, {Put(there, "v", 1)})) == kDone);
+  CHECK((WriteNow(*store, Batch(1, {Put(lost, "v", 1)})) == WriteResult{Errc::kCorrupt, {}}));
+  CHECK((WriteNow(*store, Batch(1, {Put(there, "w", 2), Put(lost, "w", 2)})) ==
+         WriteResult{Errc::kOk, {{1, Errc::kCorrupt}}}));
+  CHECK(ReadOne(*store, there) == Found("w", {1, 2}));
+  CHECK(ReadNow(*store, {lost}).errc == Errc::kCorrupt);
+  CHECK(AskEpochNow(*store).first == Errc::kCorrupt);
+  CHECK(FenceNow(*store, "scope", 5) == Errc::kCorrupt);
+  CHECK(ScanNow(*store, {.limit = 10}).errc == Errc::kCorrupt);
+  CHECK(log.Count("SHARDDOWN shard 1: " + shard + ": missing") >= 1);
 }
 
 TEST_CASE_METHOD(BlowfishTest, "blowfish: a server that wants a password") {

@@ -751,12 +751,16 @@ TEST_CASE("a start that cannot be says why") {
   }
   CHECK_THAT(fails({"--dir", path, "--shards", "4"}), Contains("has 3 shards, not 4"));
   // Otherwise it would begin again without what it had, or look for keys in other shards.
-  std::filesystem::rename(path + "/shard-0001", path + "/lost");
-  CHECK_THAT(fails({"--dir", path}), Contains("shard-0001: missing"));
-  std::filesystem::create_directories(path + "/shard-0001/lost+found");
-  CHECK_THAT(fails({"--dir", path}), Contains("shard-0001: missing"));
-  std::filesystem::remove_all(path + "/shard-0001");
-  std::filesystem::rename(path + "/lost", path + "/shard-0001");
+  const auto move_all = [&](const std::string& from, const std::string& to) {
+    for (const std::string shard : {"0", "1", "2"})
+      std::filesystem::rename(path + from + shard, path + to + shard);
+  };
+  move_all("/shard-000", "/lost");
+  CHECK_THAT(fails({"--dir", path}), Contains("shard-0000: missing"));
+  std::filesystem::create_directories(path + "/shard-0000/lost+found");
+  CHECK_THAT(fails({"--dir", path}), Contains("shard-0000: missing"));
+  std::filesystem::remove_all(path + "/shard-0000");
+  move_all("/lost", "/shard-000");
   std::filesystem::rename(path + "/shards", path + "/lost");
   CHECK_THAT(fails({"--dir", path, "--shards", "1"}), Contains("but not " + path + "/shards"));
   std::filesystem::rename(path + "/lost", path + "/shards");

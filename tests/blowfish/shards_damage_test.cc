@@ -1,12 +1,12 @@
-// Goal: whatever becomes of a file of a server that was ended, the next start refuses it and names
-// the file, or has all that was acknowledged. Method: a directory with known content is copied, one
-// file is damaged or removed, and what the start makes of it is compared.
+// Goal: whatever becomes of a file of a server that was ended, the next start has all that was
+// acknowledged, or names the file: then it has the shard of that file down, its files untouched,
+// and all of the others, or it refuses. Method: a directory with known content is copied, one file
+// is damaged or removed, and what the start makes of it is compared.
 
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -18,6 +18,7 @@
 #include "blowfish/server/open_shards.h"
 #include "blowfish/store/shard.h"
 #include "stout/core/random.h"
+#include "tests/blowfish/files_below.h"
 #include "tests/support/catch.h"
 #include "tests/support/rounds.h"
 #include "tests/support/temp_directory.h"
@@ -32,11 +33,6 @@ using stout::test::TempDirectory;
 constexpr std::size_t kShards = 3;
 constexpr int kKeysOfEach = 60;
 constexpr Epoch kFenced = 9;
-
-std::string ReadFile(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 void WriteFile(const fs::path& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
@@ -91,6 +87,8 @@ class Opened {
   std::unique_ptr<Shard> shard_;
 };
 
+enum class Start { kRefused, kDown, kWhole };
+
 // Records in a merged file, in a log that is continued, and in one that was closed.
 class Content {
  public:
@@ -131,26 +129,44 @@ class Content {
   }
 
   // Copies the directory, changes the copy, and requires a start that refuses it, naming `file`, or
-  // has all. Returns whether it was refused.
+  // has all, or all but the shard of `file`, which is down and is left as it is.
   template <typename Damage>
-  bool Start(const fs::path& file, Damage damage) const {
+  Start Try(const fs::path& file, Damage damage) const {
     const TempDirectory directory;
     const std::string copy = directory.path() + "/copy";
     fs::copy(path(), copy, fs::copy_options::recursive);
     damage(copy);
-    Diagnostics why;
+    const fs::path changed = copy / file;
+    const auto names_it = [&](const std::string& reason) {
+      CHECK_THAT(reason, Catch::Contains(changed.string()) ||
+                             Catch::Contains(changed.parent_path().string()));
+      CHECK_THAT(reason, Catch::Contains("restore"));
+    };
+    const std::string its_shard = copy / *file.begin();
+    const auto before = FilesBelow(its_shard);
+    std::vector<bool> down;
     {
+      Diagnostics why;
       const auto workers = OpenShards(copy, 0, ShardOptions(), &why);
       if (!workers) {
-        CHECK_THAT(why.message, Catch::Contains((copy / file).string()) ||
-                                    Catch::Contains((copy / file).parent_path().string()));
-        CHECK_THAT(why.message, Catch::Contains("restore"));
-        return true;
+        names_it(why.message);
+        return Start::kRefused;
       }
-      REQUIRE(workers->size() == kShards);
+      for (const auto& worker : *workers) {
+        CHECK(worker->schema() == Options(0).schema);
+        down.push_back(worker->down().has_value());
+        if (!down.back()) continue;
+        CHECK(worker->directory() == its_shard);
+        names_it(*worker->down());
+      }
     }
-    for (std::size_t shard = 0; shard < kShards; ++shard) CheckAll(copy, shard);
-    return false;
+    REQUIRE(down.size() == kShards);
+    for (std::size_t shard = 0; shard < kShards; ++shard) {
+      if (!down[shard]) CheckAll(copy, shard);
+    }
+    if (std::ranges::count(down, true) == 0) return Start::kWhole;
+    CHECK(FilesBelow(its_shard) == before);
+    return Start::kDown;
   }
 
  private:
@@ -191,7 +207,7 @@ class Content {
   std::map<std::string, std::optional<std::string>> model_;
 };
 
-TEST_CASE("a start without one of its files refuses, or has all keys") {
+TEST_CASE("a start without one of its files has its shard down, or has all keys") {
   const Content content;
   std::vector<fs::path> missing = content.Files();
   for (std::size_t shard = 0; shard < kShards; ++shard) {
@@ -200,19 +216,21 @@ TEST_CASE("a start without one of its files refuses, or has all keys") {
   }
   for (const fs::path& path : missing) {
     CAPTURE(path.string());
-    const bool refused =
-        content.Start(path, [&](const fs::path& copy) { fs::remove_all(copy / path); });
-    CHECK(refused == (path.extension() != ".begun"));  // Without its mark a log is whole.
+    const Start start =
+        content.Try(path, [&](const fs::path& copy) { fs::remove_all(copy / path); });
+    const bool no_loss = path.extension() == ".begun";  // Without its mark a log is whole.
+    CHECK(start == (path == "shards" ? Start::kRefused : no_loss ? Start::kWhole : Start::kDown));
   }
 }
 
-TEST_CASE("a start with a file that is damaged or cut off refuses, or has all keys", "[long]") {
+TEST_CASE("a start with a file that is damaged or cut off has its shard down, or has all keys",
+          "[long]") {
   const Content content;
   const std::vector<fs::path> files = content.Files();
   const std::uint64_t seed = stout::test::Rounds("STOUT_DAMAGE_SEED", 5);
   CAPTURE(seed);
   SplitMix64 random(seed);
-  std::map<std::string, int> refused;  // By kind of file.
+  std::map<std::string, int> noticed;  // By kind of file.
   for (std::uint64_t left = stout::test::Rounds("STOUT_DAMAGE_ROUNDS", 150); left > 0; --left) {
     const fs::path& path = files[random.Below(files.size())];
     std::string bytes = ReadFile(content.path() / path);
@@ -226,12 +244,14 @@ TEST_CASE("a start with a file that is damaged or cut off refuses, or has all ke
     }
     CAPTURE(path.string(), at, cut);
     const std::string kind = path.has_extension() ? path.extension() : path.filename();
-    refused[kind] +=
-        content.Start(path, [&](const fs::path& copy) { WriteFile(copy / path, bytes); });
+    const Start start =
+        content.Try(path, [&](const fs::path& copy) { WriteFile(copy / path, bytes); });
+    CHECK((start == Start::kRefused) == (path == "shards"));
+    noticed[kind] += start != Start::kWhole;
   }
-  CHECK(refused["manifest"] > 0);
-  CHECK(refused[".records"] > 0);
-  CHECK(refused[".log"] > 0);
+  CHECK(noticed["manifest"] > 0);
+  CHECK(noticed[".records"] > 0);
+  CHECK(noticed[".log"] > 0);
 }
 
 TEST_CASE("each flipped bit and each cut of the number of shards is noticed") {
@@ -242,11 +262,13 @@ TEST_CASE("each flipped bit and each cut of the number of shards is noticed") {
     for (int bit = 0; bit < 8; ++bit) {
       std::string bytes = text;
       bytes[at] = static_cast<char>(bytes[at] ^ (1 << bit));
-      CHECK(content.Start("shards",
-                          [&](const fs::path& copy) { WriteFile(copy / "shards", bytes); }));
+      CHECK(content.Try("shards", [&](const fs::path& copy) {
+        WriteFile(copy / "shards", bytes);
+      }) == Start::kRefused);
     }
-    CHECK(content.Start(
-        "shards", [&](const fs::path& copy) { WriteFile(copy / "shards", text.substr(0, at)); }));
+    CHECK(content.Try("shards", [&](const fs::path& copy) {
+      WriteFile(copy / "shards", text.substr(0, at));
+    }) == Start::kRefused);
   }
 }
 
@@ -255,8 +277,9 @@ TEST_CASE("a number of shards without a checksum is checked against the shards, 
   const std::string checked = ReadFile(content.path() + "/shards");
   for (const std::string number : {"1\n", "2\n", "4\n", "0\n", "-3\n", "2 new\n", "3", "\n"}) {
     CAPTURE(number);
-    CHECK(
-        content.Start("shards", [&](const fs::path& copy) { WriteFile(copy / "shards", number); }));
+    CHECK(content.Try("shards", [&](const fs::path& copy) {
+      WriteFile(copy / "shards", number);
+    }) == Start::kRefused);
   }
   const TempDirectory directory;
   const std::string copy = directory.path() + "/copy";
@@ -265,6 +288,23 @@ TEST_CASE("a number of shards without a checksum is checked against the shards, 
   WriteFile(copy + "/shards", old);
   REQUIRE(OpenShards(copy, 0, ShardOptions(), nullptr).has_value());
   CHECK(ReadFile(copy + "/shards") == checked);
+}
+
+TEST_CASE("a start refuses a damaged shard if all are, or the number of shards is not certain") {
+  const Content content;
+  const auto remove = [](const fs::path& copy, std::size_t shard) {
+    fs::remove(copy / ShardName(shard) / "manifest");
+  };
+  const std::string first = ShardName(0) + "/manifest";
+  CHECK(content.Try(first, [&](const fs::path& copy) {
+    for (std::size_t shard = 0; shard < kShards; ++shard) remove(copy, shard);
+  }) == Start::kRefused);
+  const std::string uncertain = GENERATE("3\n", "3 new\n");
+  CAPTURE(uncertain);
+  CHECK(content.Try(first, [&](const fs::path& copy) {
+    WriteFile(copy / "shards", uncertain);
+    remove(copy, 0);
+  }) == Start::kRefused);
 }
 
 TEST_CASE("the identity of data stays with them, and goes with them") {

@@ -17,13 +17,13 @@ std::vector<std::string> BlowfishServer::Command() const {
   std::vector<std::string> command = {
       "env", "TSAN_OPTIONS=halt_on_error=1",
       STOUT_BLOWFISH_SERVER, "--listen", "127.0.0.1:" + std::to_string(port()),
-      "--dir", directory() + "/shards", "--shards", std::to_string(shards_)};
+      "--dir", DataDirectory(), "--shards", std::to_string(shards_)};
   // clang-format on
   command.insert(command.end(), settings_.begin(), settings_.end());
   return command;
 }
 
-void BlowfishServer::RemoveData() { std::filesystem::remove_all(directory() + "/shards"); }
+void BlowfishServer::RemoveData() { std::filesystem::remove_all(DataDirectory()); }
 
 // As it speaks what redis speaks, redis-cli asks it. One that wants a password is ready, too.
 bool BlowfishServer::Answers() const {

@@ -13,6 +13,7 @@ class BlowfishServer : public PrivateServer {
   // `settings`: more of its command line: {"--password-file", PATH}.
   explicit BlowfishServer(int shards = 4, std::vector<std::string> settings = {});
 
+  [[nodiscard]] std::string DataDirectory() const { return directory() + "/shards"; }
   // Call it while the server does not run: it then starts with an empty directory.
   void RemoveData();
 

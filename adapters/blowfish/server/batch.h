@@ -201,6 +201,14 @@ struct Batch {
                    .argument = static_cast<std::uint32_t>(argument)});
   }
 
+  /// Takes back the subrequests of the last request.
+  void TakeBack() {
+    for (std::uint32_t& left = requests.back().subrequests; left > 0; --left) {
+      parts[order.back().shard].subrequests.pop_back();
+      order.pop_back();
+    }
+  }
+
   /// Keeps only the memory that small batches need.
   void Clear() {
     Reset(requests, kRequestsKept);

@@ -1,9 +1,27 @@
 #include "blowfish/server/dispatcher.h"
 
+#include <algorithm>
+#include <span>
+#include <string>
+
 #include "blowfish/server/fan_out.h"
 #include "blowfish/server/refuse_transaction.h"
 
 namespace stout::blowfish {
+namespace {
+
+// Refuses the last request as a whole if one of its shards is down: none has begun it.
+void RefuseIfDown(Batch& batch, std::span<const std::string> down) {
+  Request& request = batch.requests.back();
+  const auto places = std::span(batch.order).subspan(batch.order.size() - request.subrequests);
+  const auto found =
+      std::ranges::find_if(places, [&](Batch::Place place) { return !down[place.shard].empty(); });
+  if (found == places.end()) return;
+  request.error = down[found->shard];
+  batch.TakeBack();
+}
+
+}  // namespace
 
 bool Dispatcher::Add(resp::Arguments arguments, const resp::Session& session, Batch& batch) const {
   Request& request = batch.requests.emplace_back();
@@ -18,10 +36,15 @@ bool Dispatcher::Add(resp::Arguments arguments, const resp::Session& session, Ba
   }
   request.row = RowOf(*request.command);
   if (request.row != nullptr) {
-    if (request.row->parse != nullptr) request.row->parse(request, context_);
+    const bool any_down = !context_.down.empty();
+    if (any_down && request.row->needs_all)
+      request.error = *std::ranges::find_if_not(context_.down, &std::string::empty);
+    if (request.error.empty() && request.row->parse != nullptr)
+      request.row->parse(request, context_);
     if (request.error.empty() && request.row->fan_out != nullptr) {
       FanOut out(batch);
       request.row->fan_out(out);
+      if (any_down) RefuseIfDown(batch, context_.down);
     }
   }
   return (request.command->flags & resp::CommandFlag::kEndsBatch) == 0;

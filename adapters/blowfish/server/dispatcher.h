@@ -10,7 +10,8 @@
 namespace stout::blowfish {
 
 /// Makes of commands what shards have to do for them, and finds what is wrong with commands before
-/// a shard sees them.
+/// a shard sees them. This is the only place that knows which shards are down: a request
+/// that needs one of them is refused here, so that no shard begins it.
 ///
 /// Threads: one.
 class Dispatcher {

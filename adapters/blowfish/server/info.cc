@@ -56,6 +56,10 @@ std::string Service::Info(resp::Arguments sections) const {
   if (text.Section("Shards")) {
     for (std::size_t i = 0; i < statuses.size(); ++i) {
       const ShardStatus& shard = statuses[i];
+      if (const auto& down = shards[i]->down()) {
+        text.Line(fmt::format("shard{}", i), "down=" + *down);
+        continue;
+      }
       text.Line(fmt::format("shard{}", i),
                 fmt::format("keys={},compressed_records={},compressed_bytes={},queue={},layers={},"
                             "layer_bytes={},next_layer_bytes={},filling={},freezes={},merges={},"

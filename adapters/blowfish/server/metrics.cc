@@ -29,14 +29,24 @@ class Families {
   void Gauge(const std::string& name, const std::string& help, double value) {
     Add(name, help, kGauge, value);
   }
-  // One of each shard.
+  // One of each shard that serves.
   template <typename Value>
   void ByShard(const std::string& name, const std::string& help, MetricType type,
                const Service& service, Value value) {
     MetricFamily family = http::Family("blowfish_shard_" + name, help, type);
     for (std::size_t i = 0; i < service.shards.size(); ++i) {
+      if (service.shards[i]->down()) continue;
       const auto number = static_cast<double>(value(*service.shards[i]));
       family.metric.push_back(http::ToMetric(number, type, {{"shard", std::to_string(i)}}));
+    }
+    families_.push_back(std::move(family));
+  }
+  void Up(const Service& service) {
+    MetricFamily family =
+        http::Family("blowfish_shard_up", "1 if the shard serves, 0 if it is down", kGauge);
+    for (std::size_t i = 0; i < service.shards.size(); ++i) {
+      const double up = service.shards[i]->down() ? 0 : 1;
+      family.metric.push_back(http::ToMetric(up, kGauge, {{"shard", std::to_string(i)}}));
     }
     families_.push_back(std::move(family));
   }
@@ -80,6 +90,7 @@ std::vector<MetricFamily> Collect(const Service& service) {
     families.ByShard(name, help, kCounter, service,
                      [member](const ShardWorker& shard) { return shard.status().stats.*member; });
   };
+  families.Up(service);
   families.ByShard("queue", "Requests that wait, or are under way", kGauge, service,
                    [](const ShardWorker& shard) { return shard.queue().waiting(); });
   families.ByShard(

@@ -111,18 +111,6 @@ std::string FindShard(const std::string& directory) {
   return {};
 }
 
-ErrorCode CheckAllThere(const std::string& directory, std::size_t number,
-                        Diagnostics* diagnostics) {
-  for (std::size_t i = 0; i < number; ++i) {
-    if (IsShard(ShardPath(directory, i))) continue;
-    return Fail(Errc::kCorrupt,
-                fmt::format("{}: missing, with its part of the {} shards; restore it from a copy",
-                            ShardPath(directory, i), number),
-                diagnostics);
-  }
-  return {};
-}
-
 // A shard with a number that the directory should not have: then its note is of another directory,
 // or has no checksum and was damaged.
 ErrorCode CheckNoneElse(const std::string& directory, std::size_t number,
@@ -178,27 +166,40 @@ Result<Made> Settle(const std::string& directory, std::size_t wanted, Diagnostic
                             directory, made.number, wanted),
                 diagnostics);
   }
-  if (made.whole) {
-    if (const auto failed = CheckAllThere(directory, made.number, diagnostics)) return failed;
-  }
   if (const auto failed = CheckNoneElse(directory, made.number, diagnostics)) return failed;
   return made;
 }
 
-// One parsed request goes to all shards. Two starts that made some shards each, with different
-// attributes, have left others.
-ErrorCode CheckSchemas(const std::string& directory,
-                       const std::vector<std::unique_ptr<ShardWorker>>& workers,
-                       Diagnostics* diagnostics) {
-  for (std::size_t i = 1; i < workers.size(); ++i) {
-    if (workers[i]->schema() == workers[0]->schema()) continue;
-    return Fail(Errc::kCorrupt,
-                fmt::format("{} has other attributes than {}: move the directory away and load the "
-                            "data into a new one",
-                            ShardPath(directory, i), ShardPath(directory, 0)),
-                diagnostics);
+// A shard that was opened, or why not.
+struct Opened {
+  Result<std::unique_ptr<ShardWorker>> worker;
+  Diagnostics why;
+};
+
+// `whole`: the directory has had all its shards, so that a missing one was lost and is not made.
+Opened OpenOne(const std::string& directory, std::size_t shard, bool whole,
+               const ShardOptions& options) {
+  const std::string path = ShardPath(directory, shard);
+  Diagnostics why;
+  if (whole && !IsShard(path)) {
+    return {
+        Fail(Errc::kCorrupt,
+             fmt::format("{}: missing, with its part of the keys; restore it from a copy", path),
+             &why),
+        std::move(why)};
   }
-  return {};
+  auto worker = ShardWorker::Open(path, shard, options, &why);
+  return {std::move(worker), std::move(why)};
+}
+
+// One parsed request goes to all shards, so they need the same attributes. Returns the first of
+// those whose attributes most shards have.
+const Opened& MostAlike(const std::vector<Opened>& shards) {
+  return *std::ranges::max_element(shards, {}, [&](const Opened& one) {
+    return std::ranges::count_if(shards, [&](const Opened& other) {
+      return one.worker && other.worker && (*one.worker)->schema() == (*other.worker)->schema();
+    });
+  });
 }
 
 }  // namespace
@@ -231,31 +232,40 @@ Result<std::vector<std::unique_ptr<ShardWorker>>> OpenShards(const std::string& 
       std::max({compaction.max_unmerged_bytes / number, 4 * compaction.freeze_bytes,
                 8 * compaction.merge_bytes});
 
-  struct Opened {
-    Result<std::unique_ptr<ShardWorker>> worker;
-    Diagnostics why;
-  };
   std::vector<std::future<Opened>> opening;
   for (std::size_t i = 0; i < number; ++i) {
-    opening.push_back(std::async(std::launch::async, [&, i] {
-      Diagnostics why;
-      auto worker = ShardWorker::Open(ShardPath(directory, i), i, of_each, &why);
-      return Opened{std::move(worker), std::move(why)};
-    }));
+    opening.push_back(std::async(std::launch::async,
+                                 [&, i] { return OpenOne(directory, i, made->whole, of_each); }));
   }
+  std::vector<Opened> opened;
+  for (auto& future : opening) opened.push_back(future.get());
+
+  const Opened& like = MostAlike(opened);
+  const std::string like_path = ShardPath(directory, &like - opened.data());
+  const Schema schema = like.worker ? (*like.worker)->schema() : Schema();
+  // The place of a key depends on the number of shards: the others may serve only if it is certain.
+  const bool may_lack = like.worker && made->whole && made->checked;
   std::vector<std::unique_ptr<ShardWorker>> workers;
-  ErrorCode first;
-  for (auto& future : opening) {
-    Opened opened = future.get();
-    if (opened.worker) {
-      workers.push_back(std::move(*opened.worker));
-    } else if (!first) {
-      first = opened.worker.error();
-      if (diagnostics) *diagnostics = std::move(opened.why);
+  for (std::size_t i = 0; i < number; ++i) {
+    auto& [worker, why] = opened[i];
+    const std::string path = ShardPath(directory, i);
+    if (worker && (*worker)->schema() != schema) {
+      worker =
+          Fail(Errc::kCorrupt,
+               fmt::format("{}: it has other attributes than {}; restore it from a copy, or load "
+                           "the data of all shards into a new directory",
+                           path, like_path),
+               &why);
+    }
+    if (worker) {
+      workers.push_back(std::move(*worker));
+    } else if (may_lack && worker.error() == Errc::kCorrupt) {
+      workers.push_back(ShardWorker::MakeDown(path, schema, std::move(why.message)));
+    } else {
+      if (diagnostics) *diagnostics = std::move(why);
+      return worker.error();
     }
   }
-  if (first) return first;
-  if (const auto failed = CheckSchemas(directory, workers, diagnostics)) return failed;
   if (!made->whole || !made->checked) {
     made->whole = true;
     if (const auto failed = WriteMade(directory, *made, diagnostics)) return failed;

@@ -14,9 +14,14 @@ namespace stout::blowfish {
 /// The place of a key depends on the number of shards, so a directory keeps the number that it was
 /// created with.
 ///
+/// A shard whose files are damaged or missing (kCorrupt), or that has other attributes than most
+/// shards, is down if another one serves: see ShardWorker::MakeDown. Its files are left as they
+/// are. See docs/decisions/0031-a-damaged-shard-is-down.md.
+///
 /// `shards`: 0 means the directory's number; for a new directory, the number of processors.
-/// Errors: kBadOptions if the directory has another number. kCorrupt if a shard is missing, or the
-///   number. Otherwise those of Shard::Open.   Blocks.
+/// Errors: kBadOptions if the directory has another number. kCorrupt if the file of the number is
+///   damaged or missing, and if a shard is and all are, or the directory never was complete, or its
+///   number has no checksum. Otherwise those of Shard::Open.   Blocks.
 [[nodiscard]] Result<std::vector<std::unique_ptr<ShardWorker>>> OpenShards(
     const std::string& directory, std::size_t shards, const ShardOptions& options,
     Diagnostics* diagnostics);

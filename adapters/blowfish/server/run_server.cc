@@ -29,6 +29,10 @@ namespace {
 
 void TellRecovery(const Service& service, bool schema_asked_for) {
   for (std::size_t i = 0; i < service.shards.size(); ++i) {
+    if (const auto& down = service.shards[i]->down()) {
+      spdlog::warn("shard {} is down, and the others serve: {}; then start again", i, *down);
+      continue;
+    }
     const ShardReport& report = service.shards[i]->report();
     if (schema_asked_for && report.other_schema) {
       spdlog::warn("shard {} keeps the attributes that it was created with; see SCHEMA", i);

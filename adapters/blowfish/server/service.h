@@ -35,11 +35,13 @@ struct Service final : resp::Service {
       : resp::Service("blowfish", "blowfish-server", AllCommands(), std::move(password)),
         shards(std::move(workers)),
         directory(std::filesystem::path(shards.front()->directory()).parent_path()),
+        down(DownReplies(shards)),
         epochs(executor),
         dispatcher(commands, {.shards = shards.size(),
                               .schema = shards.front()->schema(),
                               .cursors = cursors,
-                              .directory = directory}) {}
+                              .directory = directory,
+                              .down = down}) {}
 
   [[nodiscard]] std::unique_ptr<resp::Batch> MakeBatch(resp::Session& session) override;
   [[nodiscard]] std::string Info(resp::Arguments sections) const override;
@@ -47,6 +49,7 @@ struct Service final : resp::Service {
 
   std::vector<std::unique_ptr<ShardWorker>> shards;
   const std::string directory;
+  const std::vector<std::string> down;  ///< see DownReplies
   resp::ScanCursors cursors;
   EpochTurn epochs;
   Dispatcher dispatcher;

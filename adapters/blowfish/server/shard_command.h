@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "resp/server/command.h"
@@ -42,7 +43,8 @@ struct ParseContext {
   std::size_t shards = 1;
   const Schema& schema;
   const resp::ScanCursors& cursors;
-  std::string_view directory{};  ///< of the server; empty: of none
+  std::string_view directory{};         ///< of the server; empty: of none
+  std::span<const std::string> down{};  ///< see DownReplies
 };
 
 inline constexpr std::string_view kNoSuchAttribute = "ERR no such attribute; see SCHEMA";
@@ -75,6 +77,9 @@ struct ShardCommand {
 
   /// Makes the reply. No subrequest has an error.
   void (*gather)(Gather& gather) = nullptr;
+  /// Needs all shards, though its subrequests do not go to all of them, or `parse` does more than
+  /// to parse. It is refused before `parse` if a shard is down.
+  bool needs_all = false;
   /// One at a time in the whole server, and the last of its batch: see EpochTurn.
   bool alone = false;
 };

@@ -1,5 +1,6 @@
 #include "blowfish/server/shard_worker.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <exception>
@@ -34,8 +35,17 @@ Result<std::unique_ptr<ShardWorker>> ShardWorker::Open(const std::string& direct
   return worker;
 }
 
+std::unique_ptr<ShardWorker> ShardWorker::MakeDown(const std::string& directory,
+                                                   const Schema& schema, std::string reason) {
+  std::unique_ptr<ShardWorker> worker(new ShardWorker);
+  worker->down_ = std::move(reason);
+  worker->schema_ = schema;
+  worker->directory_ = directory;
+  return worker;
+}
+
 bool ShardWorker::AddKeptLayer() {
-  if (shard_->layers() >= kept_layers_ || !shard_->AddLayer()) return false;
+  if (down_ || shard_->layers() >= kept_layers_ || !shard_->AddLayer()) return false;
   Publish();
   return true;
 }
@@ -49,6 +59,7 @@ void ShardWorker::AskToMove(bool (Shard::*move)(), std::uint64_t& count) {
 }
 
 void ShardWorker::Start(Done done) {
+  if (down_) return;
   thread_ = std::jthread([this, done = std::move(done)] { Work(done); });
 }
 
@@ -141,6 +152,17 @@ void ShardWorker::KeepLayers() {
   if (WriteLayers(directory_, status_.layers, &why))
     spdlog::warn("shard {}: its layers are not saved for the next start: {}", number_, why.message);
   kept_layers_ = status_.layers;  // Otherwise each turn would try again.
+}
+
+std::vector<std::string> DownReplies(const std::vector<std::unique_ptr<ShardWorker>>& shards) {
+  std::vector<std::string> replies(shards.size());
+  bool any = false;
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    if (!shards[i]->down()) continue;
+    replies[i] = fmt::format("SHARDDOWN shard {}: {}", i, *shards[i]->down());
+    any = true;
+  }
+  return any ? replies : std::vector<std::string>();
 }
 
 }  // namespace stout::blowfish

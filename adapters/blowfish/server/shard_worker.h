@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "blowfish/server/shard_queue.h"
 #include "blowfish/server/shard_runner.h"
@@ -54,6 +55,12 @@ class ShardWorker {
                                                                  std::size_t number,
                                                                  ShardOptions options,
                                                                  Diagnostics* diagnostics);
+  /// Makes the place of a shard that cannot be opened, for `reason`: a file, what is wrong with it
+  /// and a remedy. It has no thread and no keys, nothing may be pushed to its queue, and the
+  /// directory is left as it is. `schema`: that of the other shards.
+  [[nodiscard]] static std::unique_ptr<ShardWorker> MakeDown(const std::string& directory,
+                                                             const Schema& schema,
+                                                             std::string reason);
   ShardWorker(const ShardWorker&) = delete;
   ShardWorker& operator=(const ShardWorker&) = delete;
   ~ShardWorker() { Stop(); }
@@ -72,11 +79,14 @@ class ShardWorker {
   [[nodiscard]] std::uint64_t asked_moves() const { return asked_moves_; }
   /// @}
 
+  /// Does nothing if the shard is down.
   void Start(Done done);
   /// Answers what was pushed, searches and writes without room with an error, and waits for the
   /// thread's end.
   void Stop();
 
+  /// Returns the reason of MakeDown(); nullopt: the shard serves.
+  [[nodiscard]] const std::optional<std::string>& down() const { return down_; }
   [[nodiscard]] const Schema& schema() const { return schema_; }
   [[nodiscard]] const std::string& directory() const { return directory_; }
   [[nodiscard]] const ShardReport& report() const { return report_; }
@@ -99,6 +109,7 @@ class ShardWorker {
 
   ShardQueue queue_;
   std::unique_ptr<Shard> shard_;
+  std::optional<std::string> down_;
   ShardReport report_;
   Schema schema_;
   std::string directory_;
@@ -118,5 +129,10 @@ class ShardWorker {
   ShardStatus status_;
   std::jthread thread_;
 };
+
+/// Returns, for each shard, the error reply to requests that need it; empty if it serves. Returns
+/// no element if all serve.
+[[nodiscard]] std::vector<std::string> DownReplies(
+    const std::vector<std::unique_ptr<ShardWorker>>& shards);
 
 }  // namespace stout::blowfish

@@ -112,7 +112,8 @@ constexpr ShardCommand kBackupCommands[] = {
     {.command = {0, "stout.backup", 2, resp::CommandFlag::kAdmin, {},
                  resp::CommandCategory::kDangerous,
                  "blowfish", "0.1.0", "Makes a copy of the data in a new directory of the server."},
-     .parse = ParseBackup, .fan_out = ToAllShards, .begin = BackUp, .gather = GatherBackup},
+     .parse = ParseBackup, .fan_out = ToAllShards, .begin = BackUp, .gather = GatherBackup,
+     .needs_all = true},
 };
 // clang-format on
 

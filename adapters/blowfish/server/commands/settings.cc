@@ -42,8 +42,12 @@ void ReplyLayers(std::size_t layers, std::uint64_t bytes, std::uint64_t next_lay
 void ShowLayers(const resp::Call& call) {
   const Service& service = ServiceOf(call);
   call.reply.ArrayHeader(service.shards.size());
-  for (const auto& shard : service.shards) {
-    const ShardStatus status = shard->status();
+  for (std::size_t i = 0; i < service.shards.size(); ++i) {
+    if (service.shards[i]->down()) {
+      call.reply.Error(service.down[i]);
+      continue;
+    }
+    const ShardStatus status = service.shards[i]->status();
     ReplyLayers(status.layers, status.layer_bytes, status.next_layer_bytes, call.reply);
   }
 }

@@ -183,7 +183,7 @@ constexpr ShardCommand kStoutCommands[] = {
     {.command = {0, "stout.scan", -1, kReadonly, {}, 0,
                  "blowfish", "0.1.0", "Iterates over the keys of a shard with their stamps."},
      .parse = ParseScanOfStates, .fan_out = ToNamedShard, .slice = ScanStates,
-     .gather = GatherQueueAndReplies},
+     .gather = GatherQueueAndReplies, .needs_all = true},
     {.command = {0, "stout.shards", -1, kReadonly, {}, 0,
                  "blowfish", "0.1.0", "Lists the shards.", {}, ShowShards}},
     {.command = {0, "stout.write", -1, kWrite | kDenyoom, {}, 0,
