@@ -300,6 +300,18 @@ TEST_CASE("refused keys fail alone", "[lane]") {
   CHECK(server.Stats().dirty_keys == 0);
 }
 
+TEST_CASE("a batch to a damaged part of the store fails for good and is not repeated", "[lane]") {
+  EngineDriver server;
+  for (const char* key : {"a", "b"}) server.Put(key, "v");
+  server.SafeReply({"a", "b"}, 1);
+  const Effects effects = server.Done(server.Poll().writes[0], {.batch = Errc::kCorrupt});
+  CHECK(effects.refused ==
+        std::vector<KeyRefused>{{0, "a", Errc::kCorrupt}, {0, "b", Errc::kCorrupt}});
+  CHECK(effects.replies == Replies{{1, Errc::kCorrupt}});
+  CHECK(server.Stats().dirty_keys == 0);
+  CHECK(server.Stats().retries == 0);
+}
+
 TEST_CASE("what failed with a refused key goes again together", "[lane]") {
   EngineDriver server;
   for (const char* key : {"a", "b", "c", "d"}) server.Put(key, "v");
