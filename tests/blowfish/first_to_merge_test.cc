@@ -24,11 +24,12 @@ TEST_CASE("a merge takes the last files that are not much larger than what is ne
   CHECK(FirstToPack(Fills{{50, 50}}, 10, 100) == 0);
 }
 
-TEST_CASE("a merge takes no file that does not fit into one with what is new", "[first_to_merge]") {
-  CHECK(FirstToMerge(Fills{{91, 91}}, 10, 100) == 1);
-  CHECK(FirstToPack(Fills{{91, 91}}, 10, 100) == 1);
-  CHECK(FirstToPack(Fills{{90, 90}}, 10, 100) == 0);
-  CHECK(FirstToPack(Fills{{90, 90}, {90, 90}}, 200, 100) == 2);
+TEST_CASE("a merge takes no full file, and none that is older", "[first_to_merge]") {
+  CHECK(FirstToMerge(Fills{{76, 76}}, 50, 100) == 1);
+  CHECK(FirstToMerge(Fills{{75, 75}}, 50, 100) == 0);
+  CHECK(FirstToPack(Fills{{76, 76}}, 1, 100) == 1);
+  CHECK(FirstToPack(Fills{{75, 75}, {70, 70}}, 1, 100) == 0);
+  CHECK(FirstToPack(Fills{{10, 10}, {90, 90}, {10, 10}}, 1, 100) == 2);
 }
 
 TEST_CASE("a merge takes files of which half was replaced, and all that are newer",

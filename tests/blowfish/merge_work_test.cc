@@ -34,7 +34,7 @@ TEST_CASE("a merge knows from the oldest store how many symbols there will be", 
                  .schema = schema,
                  .input = {.newer = {StoreOf(schema, values)}}};
   const std::uint64_t text = work.input.newer.front()->text_bytes();
-  CHECK(work.SymbolsPerByte() == 1);
+  CHECK(LoadOf(work.input).symbols_per_byte == 1);
   CHECK(work.EstimateBytes() == EstimateMergeBytes(1000, text, 1));
 
   const auto merged = work.Run({}, nullptr);
@@ -45,13 +45,13 @@ TEST_CASE("a merge knows from the oldest store how many symbols there will be", 
   CHECK(store.texts().symbols() == 1000 * 2);
   CHECK(LayerLadder(store.index()).layers() == 0);
   work.input = {.files = {merged->files[0].store}};
-  CHECK(work.SymbolsPerByte() == 2.0 / static_cast<double>(values.front().size()));
-  CHECK(work.EstimateBytes() ==
-        EstimateMergeBytes(1000, 1000 * values.front().size(), work.SymbolsPerByte()));
+  CHECK(LoadOf(work.input).symbols_per_byte == 2.0 / static_cast<double>(values.front().size()));
+  CHECK(work.EstimateBytes() == EstimateMergeBytes(1000, 1000 * values.front().size(),
+                                                   LoadOf(work.input).symbols_per_byte));
   // One file is built at a time.
   work.max_file_bytes = 100 * values.front().size();
   CHECK(work.EstimateBytes() ==
-        EstimateMergeBytes(100, work.max_file_bytes, work.SymbolsPerByte()));
+        EstimateMergeBytes(100, work.max_file_bytes, LoadOf(work.input).symbols_per_byte));
 }
 
 TEST_CASE("a merge adds as many layers as it was asked for, full", "[merge]") {
@@ -79,6 +79,20 @@ TEST_CASE("a merge takes memory for symbols, or before that for a sample of the 
   CHECK(EstimateMergeBytes(1'000'000, kMany, 0.5) == kMany + 6 * kMany + 72'000'000);
   CHECK(EstimateMergeBytes(10, 1'000'000, 0) == 23'000'000 + 720);  // All of it is sampled.
   CHECK(EstimateMergeBytes(10, kMany, 0) == kMany + 22 * (std::uint64_t{16} << 20) + 720);
+}
+
+TEST_CASE("a file is as large as can be built in the memory of a merge", "[merge]") {
+  constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+  const MergeLoad load{.records = 1'000'000, .value_bytes = 100 * kMiB, .symbols_per_byte = 0.2};
+  for (const std::uint64_t memory : {100 * kMiB, 500 * kMiB, 1000 * kMiB}) {
+    const std::uint64_t bytes = LargestFile(load, memory);
+    const std::uint64_t records = bytes / 100;
+    CAPTURE(memory, bytes);
+    CHECK(EstimateMergeBytes(records, bytes, 0.2) <= memory + 10 * kMiB);
+    CHECK(EstimateMergeBytes(records, bytes + 8 * kMiB, 0.2) > memory - 10 * kMiB);
+  }
+  CHECK(LargestFile(load, 0) == 4 * kMiB);
+  CHECK(LargestFile(load, UINT64_MAX) == kMaxValueBytes);
 }
 
 }  // namespace

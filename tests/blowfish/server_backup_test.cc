@@ -44,7 +44,7 @@ TEST_CASE("a shard with other attributes than most shards is down") {
         ShardWorker::Open(ShardPath(directory.path(), shard), shard, options, nullptr).has_value());
   }
   REQUIRE_FALSE(NoteShards(directory.path(), attributes.size(), nullptr));
-  const auto shards = OpenShards(directory.path(), 0, {}, nullptr);
+  const auto shards = OpenShards(directory.path(), 0, {}, {}, nullptr);
   REQUIRE(shards.has_value());
   REQUIRE(shards->size() == attributes.size());
   for (std::size_t shard = 0; shard < attributes.size(); ++shard) {
@@ -87,7 +87,7 @@ TEST_CASE(
   REQUIRE(client.Do({"FLUSHALL"}) == "+OK");
 
   Diagnostics why;
-  const auto shards = OpenShards(copy, 0, {}, &why);
+  const auto shards = OpenShards(copy, 0, {}, {}, &why);
   CAPTURE(why.message);
   REQUIRE(shards.has_value());
   REQUIRE(shards->size() == 3);

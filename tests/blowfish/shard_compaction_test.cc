@@ -225,13 +225,13 @@ TEST_CASE("a merge keeps the layers, full", "[shard]") {
   }
 }
 
-// A shard whose files hold a value of 60 bytes each.
+// A shard whose files hold a value of 80 bytes each.
 void UseSmallFiles(OpenedShard& opened) {
   opened.options.max_value_bytes = 100;
   opened.Open();
 }
 
-const std::string kValue(60, 'v');
+const std::string kValue(80, 'v');
 
 TEST_CASE("a shard has as many files as it needs", "[shard]") {
   OpenedShard opened{Schema()};

@@ -93,7 +93,7 @@ enum class Start { kRefused, kDown, kWhole };
 class Content {
  public:
   Content() {
-    REQUIRE(OpenShards(path(), kShards, Options(0), nullptr).has_value());
+    REQUIRE(OpenShards(path(), kShards, Options(0), {}, nullptr).has_value());
     for (std::size_t shard = 0; shard < kShards; ++shard) {
       std::vector<std::string> keys;
       for (int i = 0; keys.size() < kKeysOfEach; ++i) {
@@ -147,7 +147,7 @@ class Content {
     std::vector<bool> down;
     {
       Diagnostics why;
-      const auto workers = OpenShards(copy, 0, ShardOptions(), &why);
+      const auto workers = OpenShards(copy, 0, ShardOptions(), {}, &why);
       if (!workers) {
         names_it(why.message);
         return Start::kRefused;
@@ -286,7 +286,7 @@ TEST_CASE("a number of shards without a checksum is checked against the shards, 
   fs::copy(content.path(), copy, fs::copy_options::recursive);
   const std::string old = GENERATE("3\n", "3 new\n");
   WriteFile(copy + "/shards", old);
-  REQUIRE(OpenShards(copy, 0, ShardOptions(), nullptr).has_value());
+  REQUIRE(OpenShards(copy, 0, ShardOptions(), {}, nullptr).has_value());
   CHECK(ReadFile(copy + "/shards") == checked);
 }
 
@@ -310,10 +310,10 @@ TEST_CASE("a start refuses a damaged shard if all are, or the number of shards i
 TEST_CASE("the identity of data stays with them, and goes with them") {
   const TempDirectory directory;
   const std::string path = directory.path() + "/data";
-  REQUIRE(OpenShards(path, kShards, Options(0), nullptr).has_value());
+  REQUIRE(OpenShards(path, kShards, Options(0), {}, nullptr).has_value());
   const std::string id = OpenDataId(path, nullptr).value();
   CHECK(id.size() == 32);
-  REQUIRE(OpenShards(path, kShards, Options(0), nullptr).has_value());
+  REQUIRE(OpenShards(path, kShards, Options(0), {}, nullptr).has_value());
   CHECK(OpenDataId(path, nullptr).value() == id);
   SECTION("its file is damaged") { WriteFile(path + "/data-id", id.substr(1)); }
   SECTION("its file is gone") { fs::remove(path + "/data-id"); }
@@ -321,7 +321,7 @@ TEST_CASE("the identity of data stays with them, and goes with them") {
     for (const auto& entry : fs::directory_iterator(path)) {
       if (entry.path().filename() != "data-id") fs::remove_all(entry.path());
     }
-    REQUIRE(OpenShards(path, kShards, Options(0), nullptr).has_value());
+    REQUIRE(OpenShards(path, kShards, Options(0), {}, nullptr).has_value());
   }
   const std::string other = OpenDataId(path, nullptr).value();
   CHECK(other != id);
@@ -333,7 +333,7 @@ TEST_CASE("a start that cannot read the number of shards names its file") {
   const std::string path = directory.path() + "/shards";
   REQUIRE(fs::create_directory(path));
   Diagnostics why;
-  const auto opened = OpenShards(directory.path(), kShards, Options(0), &why);
+  const auto opened = OpenShards(directory.path(), kShards, Options(0), {}, &why);
   REQUIRE_FALSE(opened.has_value());
   CHECK(why.message.find(path) != std::string::npos);
 }

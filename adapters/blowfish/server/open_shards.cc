@@ -215,6 +215,7 @@ ErrorCode NoteShards(const std::string& directory, std::size_t shards, Diagnosti
 Result<std::vector<std::unique_ptr<ShardWorker>>> OpenShards(const std::string& directory,
                                                              std::size_t shards,
                                                              const ShardOptions& options,
+                                                             const ShardMemory& memory,
                                                              Diagnostics* diagnostics) {
   if (const auto failed = MakeDurably(directory)) {
     return Fail(Errc::kBadUrl,
@@ -224,13 +225,8 @@ Result<std::vector<std::unique_ptr<ShardWorker>>> OpenShards(const std::string& 
   if (!made) return made.error();
   const std::size_t number = made->number;
 
-  // The limit of waiting bytes is the server's, and the shards share it.
   ShardOptions of_each = options;
-  CompactionOptions& compaction = of_each.compaction;
-  // But a merge must have room for what is written meanwhile; records take more than their log.
-  compaction.max_unmerged_bytes =
-      std::max({compaction.max_unmerged_bytes / number, 4 * compaction.freeze_bytes,
-                8 * compaction.merge_bytes});
+  ShareMemory(memory, number, of_each);
 
   std::vector<std::future<Opened>> opening;
   for (std::size_t i = 0; i < number; ++i) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "blowfish/server/shard_memory.h"
 #include "blowfish/server/shard_worker.h"
 #include "stout/error.h"
 
@@ -18,13 +19,14 @@ namespace stout::blowfish {
 /// shards, is down if another one serves: see ShardWorker::MakeDown. Its files are left as they
 /// are. See docs/decisions/0031-a-damaged-shard-is-down.md.
 ///
+/// `options`: of each shard, but for its part of the memory.
 /// `shards`: 0 means the directory's number; for a new directory, the number of processors.
 /// Errors: kBadOptions if the directory has another number. kCorrupt if the file of the number is
 ///   damaged or missing, and if a shard is and all are, or the directory never was complete, or its
 ///   number has no checksum. Otherwise those of Shard::Open.   Blocks.
 [[nodiscard]] Result<std::vector<std::unique_ptr<ShardWorker>>> OpenShards(
     const std::string& directory, std::size_t shards, const ShardOptions& options,
-    Diagnostics* diagnostics);
+    const ShardMemory& memory, Diagnostics* diagnostics);
 
 /// Returns the directory of a shard in the directory of its server.
 [[nodiscard]] std::string ShardPath(const std::string& directory, std::size_t shard);

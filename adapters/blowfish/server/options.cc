@@ -73,20 +73,21 @@ void AddClients(program::Options& options, ServerOptions& server, program::Addre
 }
 
 void AddWork(program::Options& options, ProgramOptions& program) {
-  CompactionOptions& compaction = program.shard.compaction;
-  options.Bytes(
-      "--memory-budget", program.server.memory_budget, 0,
-      "Memory for compressed data and for the layers that make it fast. The memory of --merges "
-      "comes on top, and so does data that is not compressed yet: with the default --merge-bytes "
-      "of 64MiB, 100 to 140MiB per shard");
-  options.Bytes("--freeze-bytes", compaction.freeze_bytes, 0,
-                "Memory per shard for changes that are not sorted yet");
-  options.Bytes("--merge-bytes", compaction.merge_bytes, 0,
-                "A shard is compressed when its log has this size, which a start has to read");
+  options.Bytes("--memory-budget", program.server.memory_budget, 0,
+                "Memory for compressed data and for the layers that make it fast. While data is "
+                "written, changes and merges take as much again");
+  options
+      .Bytes("--freeze-bytes", program.freeze_bytes, 1,
+             "Memory per shard for changes that are not sorted yet")
+      ->default_str("a quarter of --merge-bytes");
+  options
+      .Bytes("--merge-bytes", program.merge_bytes, 1,
+             "A shard is compressed when its log has this size, which a start has to read")
+      ->default_str("a sixteenth of a shard's part of --memory-budget, 2MiB to 64MiB");
   options
       .Count("--merges", program.merges, 1, 1024,
-             "Maximum shards that are compressed at once; others wait. Each needs 3 to 23 bytes of "
-             "memory per byte of its values")
+             "Maximum shards that are compressed at once, which share half of --memory-budget; "
+             "others wait")
       ->default_str("a quarter of the processors, 1 at least");
 }
 

@@ -13,10 +13,12 @@ namespace stout::blowfish {
 struct ProgramOptions {
   ServerOptions server;
   std::string directory;
-  std::size_t shards = 0;   ///< 0: the number in the directory, or the number of processors
-  ShardOptions shard;       ///< per shard: schema, and when it is compressed
-  bool has_schema = false;  ///< the command line has --attributes
-  std::size_t merges = 0;   ///< maximum shards that merge at once; 0: a quarter of the processors
+  std::size_t shards = 0;          ///< 0: the number in the directory, or the number of processors
+  ShardOptions shard;              ///< per shard: schema
+  bool has_schema = false;         ///< the command line has --attributes
+  std::uint64_t freeze_bytes = 0;  ///< see ShardMemory
+  std::uint64_t merge_bytes = 0;   ///< likewise
+  std::size_t merges = 0;  ///< maximum shards that merge at once; 0: a quarter of the processors
   std::optional<program::Address> metrics;  ///< address of /metrics, if it is served
   std::string log_level = "info";
 };

@@ -75,7 +75,11 @@ int Run(ProgramOptions options) {
       options.merges > 0 ? options.merges : std::max(1U, std::thread::hardware_concurrency() / 4);
   options.shard.merge_slots = std::make_shared<MergeSlots>(merges);
   Diagnostics why;
-  auto shards = OpenShards(options.directory, options.shards, options.shard, &why);
+  const ShardMemory memory{.budget = options.server.memory_budget,
+                           .merges = merges,
+                           .freeze_bytes = options.freeze_bytes,
+                           .merge_bytes = options.merge_bytes};
+  auto shards = OpenShards(options.directory, options.shards, options.shard, memory, &why);
   if (!shards) {
     fmt::print(stderr, "blowfish-server: {}\n", why.message);
     return EXIT_FAILURE;

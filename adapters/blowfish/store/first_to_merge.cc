@@ -8,13 +8,14 @@ namespace {
 
 constexpr std::uint64_t kNoRatio = std::numeric_limits<std::uint64_t>::max();
 
-// The files that fit into one, the last of them at most `ratio` times what is newer.
-std::size_t FirstThatFits(std::span<const FileFill> files, std::uint64_t newer,
+// The last files that are not full, and at most `ratio` times as large as what is newer.
+std::size_t FirstWithRoom(std::span<const FileFill> files, std::uint64_t newer,
                           std::uint64_t max_file_bytes, std::uint64_t ratio) {
   std::size_t first = files.size();
   for (; first > 0; --first) {
     const std::uint64_t live = files[first - 1].live;
-    if (newer + live > max_file_bytes || live / ratio > newer) break;
+    const bool full = live > max_file_bytes / 4 * 3;
+    if (full || live / ratio > newer) break;
     newer += live;
   }
   return first;
@@ -36,12 +37,12 @@ std::size_t FirstHalfReplaced(std::span<const FileFill> files) {
 std::size_t FirstToMerge(std::span<const FileFill> files, std::uint64_t newer,
                          std::uint64_t max_file_bytes) {
   constexpr std::uint64_t kRatio = 4;
-  return std::min(FirstThatFits(files, newer, max_file_bytes, kRatio), FirstHalfReplaced(files));
+  return std::min(FirstWithRoom(files, newer, max_file_bytes, kRatio), FirstHalfReplaced(files));
 }
 
 std::size_t FirstToPack(std::span<const FileFill> files, std::uint64_t newer,
                         std::uint64_t max_file_bytes) {
-  return std::min(FirstThatFits(files, newer, max_file_bytes, kNoRatio), FirstHalfReplaced(files));
+  return std::min(FirstWithRoom(files, newer, max_file_bytes, kNoRatio), FirstHalfReplaced(files));
 }
 
 }  // namespace stout::blowfish

@@ -17,6 +17,17 @@ namespace {
 /// A stop may take a tenth of a second.
 constexpr std::uint32_t kFillAtOnce = 1 << 14;
 
+/// Of values; it takes less than 100 MB to build such a file.
+constexpr std::uint64_t kLeastFileBytes = std::uint64_t{4} << 20;
+
+// Memory for a file with that much of the values.
+std::uint64_t EstimateFile(const MergeLoad& load, std::uint64_t value_bytes) {
+  const std::uint64_t all = std::max<std::uint64_t>(load.value_bytes, 1);
+  const double part = static_cast<double>(value_bytes) / static_cast<double>(all);
+  const auto records = static_cast<std::uint64_t>(part * static_cast<double>(load.records));
+  return EstimateMergeBytes(records, value_bytes, load.symbols_per_byte);
+}
+
 // Nobody else has the store yet.
 void AddFullLayers(SuccinctStore& to, std::size_t layers, const std::stop_token& stop) {
   LayerLadder ladder(to.index());
@@ -62,34 +73,34 @@ std::uint64_t EstimateMergeBytes(std::uint64_t records, std::uint64_t value_byte
   return value_bytes + most + 72 * records;
 }
 
-double MergeWork::SymbolsPerByte() const {
+MergeLoad LoadOf(const MergeInput& input) {
+  MergeLoad load;
   std::uint64_t symbols = 0;
-  std::uint64_t bytes = 0;
   for (const auto& file : input.files) {
     symbols += file->texts().symbols();
-    bytes += file->texts().value_bytes();
+    load.records += file->records();
+    load.value_bytes += file->texts().value_bytes();
   }
-  return bytes == 0 ? 1 : static_cast<double>(symbols) / static_cast<double>(bytes);
+  if (load.value_bytes > 0)
+    load.symbols_per_byte = static_cast<double>(symbols) / static_cast<double>(load.value_bytes);
+  for (const auto& store : input.newer) {
+    load.records += store->size();
+    load.value_bytes += store->text_bytes();
+  }
+  return load;
+}
+
+std::uint64_t LargestFile(const MergeLoad& load, std::uint64_t memory) {
+  std::uint64_t fits = kLeastFileBytes;
+  for (std::uint64_t step = kMaxValueBytes / 2; step >= kLeastFileBytes; step /= 2) {
+    if (EstimateFile(load, fits + step) <= memory) fits += step;
+  }
+  return std::min(fits, kMaxValueBytes);
 }
 
 std::uint64_t MergeWork::EstimateBytes() const {
-  std::uint64_t records = 0;
-  std::uint64_t bytes = 0;
-  for (const auto& file : input.files) {
-    records += file->records();
-    bytes += file->texts().value_bytes();
-  }
-  for (const auto& store : input.newer) {
-    records += store->size();
-    bytes += store->text_bytes();
-  }
-  if (bytes > max_file_bytes) {
-    records = static_cast<std::uint64_t>(static_cast<double>(records) *
-                                         static_cast<double>(max_file_bytes) /
-                                         static_cast<double>(bytes));
-    bytes = max_file_bytes;
-  }
-  return EstimateMergeBytes(records, bytes, SymbolsPerByte());
+  const MergeLoad load = LoadOf(input);
+  return EstimateFile(load, std::min(load.value_bytes, max_file_bytes));
 }
 
 Result<Merged> MergeWork::Run(const std::stop_token& stop, Diagnostics* diagnostics) const {

@@ -33,6 +33,20 @@ struct Merged {
 [[nodiscard]] std::uint64_t EstimateMergeBytes(std::uint64_t records, std::uint64_t value_bytes,
                                                double symbols_per_byte);
 
+/// How much a merge reads.
+struct MergeLoad {
+  std::uint64_t records = 0;
+  std::uint64_t value_bytes = 0;
+  /// How many symbols there will be, the files tell; without one they are taken for as many as
+  /// there are bytes.
+  double symbols_per_byte = 1;
+};
+[[nodiscard]] MergeLoad LoadOf(const MergeInput& input);
+
+/// Returns how many bytes of values one file of such data may have, so that a merge takes at most
+/// that memory: EstimateMergeBytes(). A file of a few megabytes is always possible.
+[[nodiscard]] std::uint64_t LargestFile(const MergeLoad& load, std::uint64_t memory);
+
 /// A merge as a shard runs it in the background. It returns the files, opened, with `layers` layers
 /// each. They are full, so that queries are as fast as before.
 ///
@@ -47,10 +61,6 @@ struct MergeWork {
   std::size_t layers = 0;  ///< of each new file; see LayerLadder
   std::uint64_t forget_before_ms = 0;
   std::uint64_t max_file_bytes = kMaxValueBytes;
-
-  /// How many symbols there will be, the files tell; without one they are taken for as many as
-  /// there are bytes.
-  [[nodiscard]] double SymbolsPerByte() const;
 
   /// EstimateMergeBytes() of the largest file that may come of it.
   [[nodiscard]] std::uint64_t EstimateBytes() const;

@@ -87,11 +87,14 @@ Background::Work Shard::Sort() const {
 Background::Work Shard::Merge() {
   const auto life = static_cast<std::uint64_t>(options_.tombstone_life.count());
   const std::uint64_t now = options_.now_ms();
+  const std::uint64_t max_file_bytes = std::min(
+      options_.max_value_bytes,
+      LargestFile(LoadOf({files_.Share(0, files_.size()), suffixes_, {}}), options_.merge_memory));
   std::uint64_t newer = 0;
   for (const auto& store : suffixes_)
     newer += store->text_bytes() + store->size() * schema().size();
   const auto choose = std::exchange(pack_, false) ? FirstToPack : FirstToMerge;
-  merge_first_ = choose(files_.fills(), newer, options_.max_value_bytes);
+  merge_first_ = choose(files_.fills(), newer, max_file_bytes);
   MergeWork work{.directory = directory_,
                  .sequence = suffixes_through_ + 1,
                  .schema = manifest_.schema,
@@ -101,7 +104,7 @@ Background::Work Shard::Merge() {
                  // Keys that were deleted since the freeze are not in there, so they cannot be
                  // forgotten.
                  .forget_before_ms = std::min(now - std::min(now, life), frozen_at_ms_),
-                 .max_file_bytes = options_.max_value_bytes};
+                 .max_file_bytes = max_file_bytes};
   return [work = std::move(work), slots = options_.merge_slots,
           &layers = wanted_layers_](const std::stop_token& stop) mutable {
     Finished finished;

@@ -1,0 +1,32 @@
+#include "blowfish/server/shard_memory.h"
+
+#include <algorithm>
+
+namespace stout::blowfish {
+namespace {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+/// With less, a shard would sync files more than it writes to them.
+constexpr std::uint64_t kLeastMergeBytes = 2 * kMiB;
+/// A start reads that much of each shard's log.
+constexpr std::uint64_t kMostMergeBytes = 64 * kMiB;
+/// Records take about twice the memory of their log, and a merge needs room for what is written
+/// meanwhile.
+constexpr std::uint64_t kUnmergedOfMerge = 8;
+
+}  // namespace
+
+void ShareMemory(const ShardMemory& memory, std::size_t shards, ShardOptions& shard) {
+  CompactionOptions& compaction = shard.compaction;
+  const std::uint64_t unmerged = memory.budget / 2 / shards;
+  compaction.merge_bytes = memory.merge_bytes > 0 ? memory.merge_bytes
+                                                  : std::clamp(unmerged / kUnmergedOfMerge,
+                                                               kLeastMergeBytes, kMostMergeBytes);
+  compaction.freeze_bytes =
+      memory.freeze_bytes > 0 ? memory.freeze_bytes : std::max(compaction.merge_bytes / 4, kMiB);
+  compaction.max_unmerged_bytes =
+      std::max({unmerged, 4 * compaction.freeze_bytes, kUnmergedOfMerge * compaction.merge_bytes});
+  shard.merge_memory = memory.budget / 2 / memory.merges;
+}
+
+}  // namespace stout::blowfish
