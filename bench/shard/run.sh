@@ -7,6 +7,7 @@
 #   --static-only   only the comparison, with 64, 16 and 190 MiB, and the layers
 #   --server-only   only the server, about 15 minutes
 #   --redis-only    only our server beside redis-server, about 3 minutes
+#   --growth-only   only a load of 10 GB into two shards, about half an hour; no other option has it
 #   --quick         less of everything, about 3 minutes in all; to BIN_DIR/../shard-quick/
 #
 # Other options are shard-bench's, and imply only the comparison, with 64 MiB. Starts a private Redis
@@ -14,7 +15,7 @@
 # bench/results/shard/, and pictures to docs/results/. README.md describes the method.
 set -euo pipefail
 
-usage() { sed -n '2,15s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,16s/^# \{0,1\}//p' "$0"; }
 
 if (($# == 0)) || [[ $1 == -* ]]; then
   usage >&2
@@ -25,13 +26,14 @@ shift
 here=$(cd "$(dirname "$0")" && pwd)
 results=$here/../results
 pictures=$here/../../docs/results
-quick='' static=1 server=1 changing=1
+quick='' static=1 server=1 changing=1 growing=''
 options=()
 while (($#)); do
   case $1 in
     --static-only) server='' ;;
     --server-only) static='' ;;
     --redis-only) static='' changing='' ;;
+    --growth-only) static='' growing=1 ;;
     --quick) quick=1 ;;
     -h | --help) usage && exit ;;
     *) options+=("$1") ;;
@@ -39,7 +41,7 @@ while (($#)); do
   shift
 done
 if ((${#options[@]})); then
-  [[ $static ]] || { echo "bench shard: no option '${options[0]}' with --server-only, --redis-only" >&2 && exit 2; }
+  [[ $static ]] || { echo "bench shard: no option '${options[0]}' with --server-only, --redis-only, --growth-only" >&2 && exit 2; }
   server=''
 fi
 programs=(jq redis-cli)
@@ -128,12 +130,16 @@ if [[ $server ]]; then
   source "$here/server.sh"
   # shellcheck source=/dev/null
   source "$here/redis.sh"
-  if [[ $changing ]]; then
+  # shellcheck source=/dev/null
+  source "$here/growth.sh"
+  if [[ $growing ]]; then
+    growth
+  elif [[ $changing ]]; then
     : >"$scratch/runs"
     changing_load
     sharing
     jq -s . "$scratch/runs" >"$results/shard/runs.json"
   fi
-  beside_redis
+  [[ $growing ]] || beside_redis
 fi
 say "$(cd "$pictures" && pwd)/shard-*.svg; figures in $(cd "$results/shard" && pwd)"

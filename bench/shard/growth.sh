@@ -1,0 +1,60 @@
+# The memory of a server while much more data is loaded than one file of a shard holds, and its rate
+# of gets afterwards. Sourced by run.sh, which sets bin, results, pictures, scratch, quick, commit,
+# machine.
+# shellcheck shell=bash disable=SC2154
+
+growth_bytes=$((10 * 1000 * 1000 * 1000)) growth_budget=$((4 << 30))
+[[ ! $quick ]] || growth_bytes=$((64 << 20)) growth_budget=$((32 << 20))
+
+# watch_memory PID: a line each second while the process lives: time, resident bytes, and which of
+# them are of files; keys, bytes and number of compressed files.
+watch_memory() {
+  echo time_s,resident,of_files,keys,compressed,files
+  local start=$SECONDS resident file
+  while kill -0 "$1" 2>/dev/null; do
+    read -r resident file < <(awk '/^VmRSS/ { r = $2 } /^RssFile/ { f = $2 }
+      END { printf "%.0f %.0f\n", r * 1024, f * 1024 }' "/proc/$1/status")
+    echo "$((SECONDS - start)),$resident,$file,$(total keys),$(total compressed_bytes),$(total compressed_files)"
+    sleep 1
+  done 2>/dev/null
+}
+
+growth() {
+  say "loading $((growth_bytes / 1000000)) MB under a budget of $((growth_budget >> 20)) MiB"
+  stop_database
+  apart start_blowfish "$scratch/growth" --memory-budget "$growth_budget" --attributes "$attributes"
+  local csv=$results/shard/growth.csv began=$SECONDS watcher loaded
+  watch_memory "$database" >"$csv" &
+  watcher=$!
+  "$bin/shard-data" --size "$growth_bytes" --format keyed --out - 2>"$scratch/errors" |
+    "$bin/blowfish-load" --to "127.0.0.1:$blowfish_port" --drop-key --patience 600s - ||
+    { cat "$scratch/errors" >&2 && return 1; }
+  loaded=$((SECONDS - began))
+  say "loaded in $loaded s; waiting for merges"
+  local merges=-1 now calm=0
+  while ((calm < 10)); do
+    now=$(redis-cli -p "$blowfish_port" INFO persistence | sed -n 's/^\(freezes\|merges.*\)://p' | tr -d '\r\n')
+    [[ $now == "$merges" ]] && ((++calm)) || calm=0
+    merges=$now
+    sleep 0.5
+  done
+  local quiet=$((SECONDS - began - 5)) keys rate
+  keys=$(total keys)
+  rate=$(redis-benchmark -p "$blowfish_port" -n $((quick ? 100000 : 1000000)) -c 16 -P 16 \
+    -r "$keys" --csv GET __rand_int__ | tail -n 1 | cut -d, -f2 | tr -d '"')
+  sleep 1
+  stop_database
+  wait "$watcher"
+  jq -n --arg commit "$commit" --arg machine "$machine" --argjson bytes "$growth_bytes" \
+    --argjson budget "$growth_budget" --argjson loaded_s "$loaded" --argjson quiet_s "$quiet" \
+    --argjson keys "$keys" --argjson gets_per_s "$rate" --argjson files "$(tail -n 1 "$csv" | cut -d, -f6)" \
+    --argjson most "$(cut -d, -f2 "$csv" | sort -n | tail -n 1)" \
+    --argjson last "$(tail -n 1 "$csv" | cut -d, -f2)" \
+    --argjson compressed "$(tail -n 1 "$csv" | cut -d, -f5)" \
+    '{$bytes, $budget, $keys, $loaded_s, $quiet_s, most_resident: $most, resident_at_end: $last,
+      compressed_bytes: $compressed, $files, $gets_per_s, $commit, $machine}' \
+    >"$results/shard/growth.json"
+  cat "$results/shard/growth.json"
+  gnuplot -e "out='$pictures/shard-growth.svg'; data='$csv'; budget=$growth_budget.0; \
+    caption='A load of $((growth_bytes / 1000000)) MB of line items into 2 shards'" "$here/growth.gp"
+}
