@@ -118,6 +118,12 @@ class LogStore {
   void NewEpoch(Store::EpochHandler handler);
   void Fence(const Scope& scope, Epoch epoch, Store::FenceHandler handler);
 
+  /// The durable fences, and the largest epoch that was given out or seen.
+  /// @{
+  [[nodiscard]] const std::unordered_map<Scope, Epoch>& fences() const { return fences_; }
+  [[nodiscard]] Epoch max_epoch() const { return max_epoch_; }
+  /// @}
+
   /// Returns true if a durable fence shuts out writes of this scope and epoch.
   [[nodiscard]] bool IsFenced(const Scope& scope, Epoch epoch) const;
 

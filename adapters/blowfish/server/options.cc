@@ -120,7 +120,8 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, ProgramOp
       "blowfish-server");
   app.footer(
       "The first SIGTERM or SIGINT ends the server when clients have their replies, the second one "
-      "at once, and the third one kills it. It logs on stderr.");
+      "at once, and the third one kills it. It logs on stderr.\n"
+      "blowfish-server reshard --help: how a directory gets another number of shards.");
   SchemaOptions schema;
   AddDirectory(app, options, schema);
   program::Options more(app);

@@ -13,6 +13,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -20,6 +21,8 @@
 #include "blowfish/server/metrics.h"
 #include "blowfish/server/open_shards.h"
 #include "blowfish/server/options.h"
+#include "blowfish/server/reshard.h"
+#include "blowfish/server/run_reshard.h"
 #include "blowfish/server/server.h"
 #include "program/ending_signals.h"
 #include "program/process.h"
@@ -69,35 +72,32 @@ class Ending {
   bool begun_ = false;
 };
 
+int TellFailed(const Diagnostics& why) {
+  fmt::print(stderr, "blowfish-server: {}\n", why.message);
+  return EXIT_FAILURE;
+}
+
 int Run(ProgramOptions options) {
   program::RaiseDescriptorLimit(options.server.connections.max_clients, "--max-clients");
   const std::size_t merges =
       options.merges > 0 ? options.merges : std::max(1U, std::thread::hardware_concurrency() / 4);
   options.shard.merge_slots = std::make_shared<MergeSlots>(merges);
   Diagnostics why;
+  if (CheckNotResharding(options.directory, &why)) return TellFailed(why);
   const ShardMemory memory{.budget = options.server.memory_budget,
                            .merges = merges,
                            .freeze_bytes = options.freeze_bytes,
                            .merge_bytes = options.merge_bytes};
   auto shards = OpenShards(options.directory, options.shards, options.shard, memory, &why);
-  if (!shards) {
-    fmt::print(stderr, "blowfish-server: {}\n", why.message);
-    return EXIT_FAILURE;
-  }
+  if (!shards) return TellFailed(why);
   auto data_id = OpenDataId(options.directory, &why);
-  if (!data_id) {
-    fmt::print(stderr, "blowfish-server: {}\n", why.message);
-    return EXIT_FAILURE;
-  }
+  if (!data_id) return TellFailed(why);
   boost::asio::io_context context(1);
   Server server(context, std::move(*shards), std::move(options.server));
   server.service().merge_slots = options.shard.merge_slots;
   server.service().data_id = *std::move(data_id);
   TellRecovery(server.service(), options.has_schema);
-  if (server.Listen(&why)) {
-    fmt::print(stderr, "blowfish-server: {}\n", why.message);
-    return EXIT_FAILURE;
-  }
+  if (server.Listen(&why)) return TellFailed(why);
   Ending ending(context, server);
   server.service().shut_down = [&] { boost::asio::post(context, [&] { ending.Begin(); }); };
 
@@ -121,6 +121,7 @@ int Run(ProgramOptions options) {
 }  // namespace
 
 int RunServer(int argc, const char* const* argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "reshard") return RunReshard(argc - 1, argv + 1);
   ProgramOptions options;
   if (const auto code = ParseCommandLine(argc, argv, options)) return *code;
   program::SetUpLog("blowfish", options.log_level);

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "blowfish/log/log_directory.h"
@@ -147,6 +148,12 @@ class Shard {
   /// Read(). The gain depends on the layers, which locate the attribute, and on the bytes behind
   /// it. Read() does several keys in lock step.
   [[nodiscard]] std::optional<std::string_view> ReadAttribute(KeyView key, std::size_t attribute);
+
+  /// The durable fences, and the largest epoch that was given out or seen.
+  /// @{
+  [[nodiscard]] const std::unordered_map<Scope, Epoch>& fences() const { return log_->fences(); }
+  [[nodiscard]] Epoch max_epoch() const { return log_->max_epoch(); }
+  /// @}
 
   /// See LogStore: a tombstone's stamp counts as a record's.
   /// @{

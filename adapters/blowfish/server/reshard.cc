@@ -1,0 +1,319 @@
+#include "blowfish/server/reshard.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <map>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "blowfish/file/atomic_file.h"
+#include "blowfish/file/file_error.h"
+#include "blowfish/index/shard_of.h"
+#include "blowfish/server/data_id.h"
+#include "blowfish/server/open_shards.h"
+#include "blowfish/store/shard_directory.h"
+#include "stout/adapters/store_url.h"
+
+namespace stout::blowfish {
+namespace {
+
+namespace fs = std::filesystem;
+using Workers = std::vector<std::unique_ptr<ShardWorker>>;
+
+constexpr const char* kMark = "resharding";      // In the old directory.
+constexpr const char* kPlace = "reshard-place";  // In the new one: a Place.
+
+// What one page copies at most, beside its last value.
+constexpr std::size_t kPageBytes = std::size_t{4} << 20;
+constexpr std::size_t kPageKeys = 1000;
+constexpr int kPagesOfPlace = 100;  // The place is noted after so many pages.
+constexpr std::chrono::milliseconds kRest{10};
+
+struct Paths {
+  explicit Paths(const std::string& directory)
+      : from(directory),
+        to(directory + ".resharding"),
+        before(directory + ".before-reshard"),
+        mark(fmt::format("{}/{}", from, kMark)),
+        place(fmt::format("{}/{}", to, kPlace)) {}
+
+  std::string from, to, before, mark, place;
+};
+
+bool Exists(const std::string& path) {
+  std::error_code failed;
+  return fs::exists(path, failed) || failed;
+}
+
+ErrorCode WriteFile(const std::string& path, std::string_view text, Diagnostics* diagnostics) {
+  auto file = AtomicFile::Create(path, diagnostics);
+  if (!file) return file.error();
+  if (const auto failed = file->WriteAt(0, std::as_bytes(std::span(text)), diagnostics))
+    return failed;
+  return file->Publish(diagnostics);
+}
+
+// How far the copy is: all keys of the shards before, and of this one those up to `after`.
+struct Place {
+  std::size_t shard = 0;
+  std::optional<std::string> after;
+};
+
+std::string Encode(const Place& place) {
+  return fmt::format("{} {}", place.shard, place.after.value_or(""));
+}
+
+// A place that cannot be read is the beginning: what is copied twice stays as it is.
+Place ReadPlace(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  Place place;
+  std::string after;
+  if (!(file >> place.shard) || file.get() != ' ') return {};
+  after.assign(std::istreambuf_iterator<char>(file), {});
+  if (!after.empty()) place.after = std::move(after);
+  return place;
+}
+
+// Does something on a shard's thread, and waits for it.
+template <typename Question>
+auto Ask(ShardWorker& worker, Question question) {
+  using Answer = decltype(question(std::declval<Shard&>()));
+  std::packaged_task<Answer(Shard&)> task(std::move(question));
+  auto answer = task.get_future();
+  worker.queue().Push(std::move(task));
+  return answer.get();
+}
+
+struct State {
+  std::string key;
+  Stamp stamp;
+  std::optional<std::string> value;
+};
+
+// The next keys behind `after`, with tombstones; none: that was all.
+std::vector<State> ReadPage(Shard& shard, const std::optional<std::string>& after) {
+  const auto keys = shard.KeysAfter(after, kPageKeys, Shard::Keys::kAll);
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  std::vector<State> page;
+  std::size_t bytes = 0;
+  std::size_t together = 1;  // Of large values fewer are read together.
+  while (page.size() < keys.size() && bytes < kPageBytes) {
+    const std::size_t first = page.size();
+    page.resize(std::min(first + together, keys.size()));
+    const auto group = std::span(views).subspan(first, page.size() - first);
+    shard.Read(group, [&](std::size_t i, Stamp stamp, std::optional<std::string_view> value) {
+      State& state = page[first + i];
+      state = {.key = keys[first + i], .stamp = stamp, .value = std::nullopt};
+      if (value) state.value.emplace(*value);
+      bytes += state.key.size() + (value ? value->size() : 0);
+    });
+    together = std::clamp<std::size_t>(kPageBytes * page.size() / 8 / (bytes + 1), 1, 256);
+  }
+  return page;
+}
+
+// Writes a batch again until there is room for it. All of it is durable then, unless the answer
+// tells of an error.
+WriteResult WriteAll(ShardWorker& worker, const WriteBatch& batch) {
+  while (true) {
+    std::promise<WriteResult> done;
+    Ask(worker, [&](Shard& shard) {
+      shard.Write(batch, [&](WriteResult result) { done.set_value(std::move(result)); });
+      return true;
+    });
+    WriteResult result = done.get_future().get();
+    if (result.batch != Errc::kTransient) return result;
+    std::this_thread::sleep_for(kRest);
+  }
+}
+
+WriteItem ItemOf(State& state) {
+  WriteItem item;
+  item.key = std::move(state.key);
+  item.version = state.stamp.version;
+  item.kind = state.value ? WriteKind::kPut : WriteKind::kDelete;
+  if (state.value) item.value = std::move(*state.value);
+  return item;
+}
+
+class Copy {
+ public:
+  Copy(Workers& from, Workers& to, const Paths& paths) : from_(from), to_(to), paths_(paths) {
+    for (const auto& worker : from_) progress_.all += worker->status().keys;
+  }
+
+  [[nodiscard]] ErrorCode Run(const std::function<bool(const ReshardProgress&)>& go_on,
+                              Diagnostics* diagnostics) {
+    place_ = ReadPlace(paths_.place);
+    for (int pages = 1; place_.shard < from_.size(); ++pages) {
+      if (const auto failed = CopyPage(diagnostics)) return failed;
+      const bool stop = !go_on(progress_);
+      if (stop || pages % kPagesOfPlace == 0) {
+        if (const auto failed = WriteFile(paths_.place, Encode(place_), diagnostics)) return failed;
+      }
+      if (stop) {
+        return Fail(Errc::kTransient, "stopped; the same command goes on from here", diagnostics);
+      }
+    }
+    return CopyFences(diagnostics);
+  }
+
+ private:
+  [[nodiscard]] ErrorCode CopyPage(Diagnostics* diagnostics) {
+    std::vector<State> page =
+        Ask(*from_[place_.shard], [this](Shard& shard) { return ReadPage(shard, place_.after); });
+    if (page.empty()) {
+      place_ = {place_.shard + 1, std::nullopt};
+      return {};
+    }
+    place_.after = page.back().key;
+    std::map<std::pair<std::size_t, Epoch>, WriteBatch> batches;
+    for (State& state : page) {
+      progress_.keys += state.value.has_value();
+      const std::size_t shard = ShardOf(state.key, to_.size());
+      WriteBatch& batch = batches[{shard, state.stamp.epoch}];
+      batch.epoch = state.stamp.epoch;
+      batch.bytes += state.key.size() + (state.value ? state.value->size() : 0);
+      batch.items.push_back(ItemOf(state));
+    }
+    for (const auto& [at, batch] : batches) {
+      const WriteResult written = WriteAll(*to_[at.first], batch);
+      if (written == WriteResult()) continue;
+      return Fail(Errc::kTransient,
+                  fmt::format("{}: cannot be written to; see INFO persistence of a server, or the "
+                              "system's log",
+                              to_[at.first]->directory()),
+                  diagnostics);
+    }
+    return {};
+  }
+
+  // A new shard gets those of all old ones: writers were shut out of all of them.
+  [[nodiscard]] ErrorCode CopyFences(Diagnostics* diagnostics) {
+    std::map<Scope, Epoch> fences;
+    WriteBatch last;  // Its epoch is the largest.
+    for (const auto& worker : from_) {
+      Ask(*worker, [&](Shard& shard) {
+        last.epoch = std::max(last.epoch, shard.max_epoch());
+        for (const auto& [scope, epoch] : shard.fences())
+          fences[scope] = std::max(fences[scope], epoch);
+        return true;
+      });
+    }
+    for (const auto& worker : to_) {
+      if (WriteAll(*worker, last) != WriteResult())
+        return Fail(Errc::kTransient, worker->directory() + ": its epoch cannot be written",
+                    diagnostics);
+      for (const auto& [scope, epoch] : fences) {
+        std::promise<ErrorCode> done;
+        Ask(*worker, [&, &scope = scope, &epoch = epoch](Shard& shard) {
+          shard.Fence(scope, epoch, [&](ErrorCode failed) { done.set_value(failed); });
+          return true;
+        });
+        if (done.get_future().get())
+          return Fail(Errc::kTransient, worker->directory() + ": its fences cannot be written",
+                      diagnostics);
+      }
+    }
+    return {};
+  }
+
+  Workers& from_;
+  Workers& to_;
+  const Paths& paths_;
+  Place place_;
+  ReshardProgress progress_;
+};
+
+ErrorCode Rename(const std::string& from, const std::string& to, Diagnostics* diagnostics) {
+  std::error_code failed;
+  fs::rename(from, to, failed);
+  if (failed) return FailedCall(to, "rename " + from + " to it", failed.value(), diagnostics);
+  const std::string above = fs::absolute(to).parent_path().string();
+  return SyncNames(above, diagnostics);
+}
+
+// Both directories are closed.
+ErrorCode Exchange(const Paths& paths, Diagnostics* diagnostics) {
+  const auto data_id = OpenDataId(paths.from, diagnostics);
+  if (!data_id) return data_id.error();
+  if (const auto failed = WriteFile(paths.to + "/data-id", *data_id, diagnostics)) return failed;
+  std::error_code failed;
+  fs::remove(paths.place, failed);
+  if (const auto error = Rename(paths.from, paths.before, diagnostics)) return error;
+  return Rename(paths.to, paths.from, diagnostics);
+}
+
+ErrorCode CheckSource(const Paths& paths, const Workers& from, std::size_t shards,
+                      Diagnostics* diagnostics) {
+  if (from.size() == shards) {
+    return Fail(Errc::kBadOptions, fmt::format("{} has {} shards already", paths.from, shards),
+                diagnostics);
+  }
+  for (const auto& worker : from) {
+    if (const auto& down = worker->down()) {
+      return Fail(Errc::kBadOptions, fmt::format("{}: a shard is down: {}", paths.from, *down),
+                  diagnostics);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+ErrorCode CheckNotResharding(const std::string& directory, Diagnostics* diagnostics) {
+  const Paths paths(directory);
+  if (!Exists(paths.mark)) return {};
+  return Fail(Errc::kBadOptions,
+              fmt::format("{}: its shards are being copied: complete that by blowfish-server "
+                          "reshard; or remove {} to drop the copy, and then {}",
+                          directory, paths.to, paths.mark),
+              diagnostics);
+}
+
+ErrorCode Reshard(const ReshardOptions& options,
+                  const std::function<bool(const ReshardProgress&)>& go_on,
+                  Diagnostics* diagnostics) {
+  const Paths paths(options.directory);
+  if (Exists(paths.before)) {
+    // It ended between the two renames.
+    if (!Exists(paths.from) && Exists(paths.to)) return Rename(paths.to, paths.from, diagnostics);
+    return Fail(Errc::kBadOptions,
+                fmt::format("{}: exists, with the shards before an earlier reshard; remove it",
+                            paths.before),
+                diagnostics);
+  }
+  if (!Exists(paths.from)) {
+    return Fail(Errc::kBadUrl, fmt::format("{}: there is no such directory", paths.from),
+                diagnostics);
+  }
+  ShardOptions shard{.merge_slots = options.merge_slots};
+  auto from = OpenShards(paths.from, 0, shard, options.memory, diagnostics);
+  if (!from) return from.error();
+  if (const auto failed = CheckSource(paths, *from, options.shards, diagnostics)) return failed;
+  shard.schema = from->front()->schema();
+  auto to = OpenShards(paths.to, options.shards, shard, options.memory, diagnostics);
+  if (!to) {
+    if (diagnostics) diagnostics->message += fmt::format("; or remove {} to begin again", paths.to);
+    return to.error();
+  }
+  if (const auto failed = WriteFile(paths.mark, "", diagnostics)) return failed;
+  for (Workers* const workers : {&*from, &*to}) {
+    for (const auto& worker : *workers) worker->Start([](SubBatch&) {});
+  }
+  if (const auto failed = Copy(*from, *to, paths).Run(go_on, diagnostics)) return failed;
+  from->clear();
+  to->clear();
+  return Exchange(paths, diagnostics);
+}
+
+}  // namespace stout::blowfish

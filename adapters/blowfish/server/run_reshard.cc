@@ -1,0 +1,80 @@
+#include "blowfish/server/run_reshard.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <thread>
+
+#include "blowfish/server/reshard.h"
+#include "program/command_line.h"
+#include "program/options.h"
+
+namespace stout::blowfish {
+namespace {
+
+volatile std::sig_atomic_t stopped = 0;
+
+// Tells of the progress each second, and whether to go on.
+class Display {
+ public:
+  bool Show(const ReshardProgress& progress) {
+    using Clock = std::chrono::steady_clock;
+    if (Clock::now() - last_ >= std::chrono::seconds(1)) {
+      last_ = Clock::now();
+      fmt::print(stderr, "blowfish-server reshard: {} of {} keys\n", progress.keys, progress.all);
+    }
+    return stopped == 0;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_;
+};
+
+}  // namespace
+
+int RunReshard(int argc, const char* const* argv) {
+  CLI::App app(
+      "Gives the directory of a blowfish-server that does not run another number of shards.\n"
+      "It copies all data to DIRECTORY.resharding, and then exchanges the two directories. The old "
+      "one stays as DIRECTORY.before-reshard, for you to remove. A stop is no harm: the same "
+      "command goes on.",
+      "blowfish-server reshard");
+  ReshardOptions options;
+  std::size_t merges = 0;
+  program::Options given(app);
+  given.Text("--dir", options.directory, "The directory of the shards", "DIRECTORY")->required();
+  given.Count("--shards", options.shards, 1, 1024, "The new number of shards")->required();
+  given.Bytes("--memory-budget", options.memory.budget, 0,
+              "Memory for changes and merges, of the old and of the new shards each");
+  given.Count("--merges", merges, 1, 1024, "Maximum shards that are compressed at once")
+      ->default_str("a quarter of the processors, 1 at least");
+  if (const auto code = program::ReadArguments(app, argc, argv)) return *code;
+  options.memory.merges =
+      merges > 0 ? merges : std::max(1U, std::thread::hardware_concurrency() / 4);
+  options.merge_slots = std::make_shared<MergeSlots>(options.memory.merges);
+  while (options.directory.size() > 1 && options.directory.ends_with('/'))
+    options.directory.pop_back();
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { stopped = 1; });
+  Display display;
+  Diagnostics why;
+  try {
+    const auto failed = Reshard(
+        options, [&](const ReshardProgress& progress) { return display.Show(progress); }, &why);
+    if (!failed) {
+      fmt::print("{} has {} shards; remove {}.before-reshard when you need it no longer\n",
+                 options.directory, options.shards, options.directory);
+      return EXIT_SUCCESS;
+    }
+  } catch (const std::exception& error) {
+    why.message = error.what();
+  }
+  fmt::print(stderr, "blowfish-server reshard: {}\n", why.message);
+  return stopped ? 130 : EXIT_FAILURE;
+}
+
+}  // namespace stout::blowfish

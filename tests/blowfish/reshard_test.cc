@@ -1,0 +1,235 @@
+// A directory that gets another number of shards has the same content, however often that is
+// stopped.
+
+#include "blowfish/server/reshard.h"
+
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "blowfish/index/shard_of.h"
+#include "blowfish/server/data_id.h"
+#include "blowfish/server/open_shards.h"
+#include "stout/core/random.h"
+#include "tests/support/catch.h"
+#include "tests/support/temp_directory.h"
+
+namespace stout::blowfish {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct KeptState {
+  Stamp stamp;
+  std::optional<std::string> value;
+
+  friend bool operator==(const KeptState&, const KeptState&) = default;
+};
+using ReshardedStates = std::map<std::string, KeptState>;
+
+// The shards of a directory, at work.
+class Served {
+ public:
+  explicit Served(const std::string& directory, std::size_t shards = 0,
+                  const Schema& schema = Schema()) {
+    auto opened = OpenShards(directory, shards, {.schema = schema}, {}, &why_);
+    CAPTURE(why_.message);
+    REQUIRE(opened.has_value());
+    workers_ = std::move(*opened);
+    for (const auto& worker : workers_) worker->Start([](SubBatch&) {});
+  }
+
+  [[nodiscard]] std::size_t size() const { return workers_.size(); }
+  [[nodiscard]] const Schema& schema() const { return workers_[0]->schema(); }
+
+  template <typename Question>
+  auto Ask(std::size_t worker, Question question) {
+    std::packaged_task<decltype(question(std::declval<Shard&>()))(Shard&)> task(question);
+    auto answer = task.get_future();
+    workers_[worker]->queue().Push(std::move(task));
+    return answer.get();
+  }
+
+  void Write(const std::string& key, const KeptState& state) {
+    WriteBatch batch{.epoch = state.stamp.epoch};
+    WriteItem& item = batch.items.emplace_back();
+    item.key = key;
+    item.version = state.stamp.version;
+    item.kind = state.value ? WriteKind::kPut : WriteKind::kDelete;
+    if (state.value) item.value = *state.value;
+    std::promise<WriteResult> done;
+    Ask(ShardOf(key, size()), [&](Shard& shard) {
+      shard.Write(batch, [&](WriteResult result) { done.set_value(std::move(result)); });
+      return true;
+    });
+    REQUIRE(done.get_future().get() == WriteResult());
+  }
+
+  ErrorCode Fence(std::size_t worker, const Scope& scope, Epoch epoch) {
+    std::promise<ErrorCode> done;
+    Ask(worker, [&](Shard& shard) {
+      shard.Fence(scope, epoch, [&](ErrorCode failed) { done.set_value(failed); });
+      return true;
+    });
+    return done.get_future().get();
+  }
+
+  [[nodiscard]] ReshardedStates Read() {
+    ReshardedStates content;
+    for (std::size_t i = 0; i < size(); ++i) {
+      Ask(i, [&](Shard& shard) {
+        const auto keys = shard.KeysAfter(std::nullopt, 100'000, Shard::Keys::kAll);
+        const std::vector<std::string_view> views(keys.begin(), keys.end());
+        shard.Read(views, [&](std::size_t k, Stamp stamp, std::optional<std::string_view> value) {
+          CHECK(ShardOf(keys[k], size()) == i);
+          content[keys[k]] = {stamp, value ? std::optional(std::string(*value)) : std::nullopt};
+        });
+        return true;
+      });
+    }
+    return content;
+  }
+
+ private:
+  Diagnostics why_;
+  std::vector<std::unique_ptr<ShardWorker>> workers_;
+};
+
+class Sharded {
+ public:
+  Sharded(std::uint64_t seed, std::size_t shards, std::size_t keys) : random_(seed) {
+    Served served(path(), shards, Schema::Make({"a", "b"}, '|').value());
+    for (std::size_t i = 0; i < keys; ++i) {
+      const std::string key = "key" + std::to_string(random_.Below(10 * keys));
+      KeptState state{{1 + random_.Below(3), i + 1}, std::nullopt};
+      if (random_.Below(4) != 0) state.value = std::string(random_.Below(300), 'a') + "|b";
+      KeptState& kept = content_[key];
+      if (state.stamp < kept.stamp) continue;
+      kept = state;
+      served.Write(key, state);
+    }
+    REQUIRE_FALSE(served.Fence(0, "one", 2));
+    REQUIRE_FALSE(served.Fence(shards - 1, "two", 7));
+    data_id_ = OpenDataId(path(), nullptr).value();
+  }
+
+  [[nodiscard]] std::string path() const { return directory_.path() + "/data"; }
+  [[nodiscard]] const ReshardedStates& content() const { return content_; }
+
+  ErrorCode Reshard(
+      std::size_t shards,
+      const std::function<bool(const ReshardProgress&)>& go_on = [](auto&) { return true; }) {
+    why = {};
+    return blowfish::Reshard(
+        {.directory = path(), .shards = shards, .memory = {}, .merge_slots = {}}, go_on, &why);
+  }
+
+  void Check(std::size_t shards) {
+    Served served(path());
+    CHECK(served.size() == shards);
+    CHECK(served.schema().size() == 2);
+    CHECK((served.Read() == content_));  // A failure is not to print it.
+    for (std::size_t i = 0; i < shards; ++i) {
+      CHECK(served.Fence(i, "one", 1) == Errc::kFenced);
+      CHECK(served.Fence(i, "two", 6) == Errc::kFenced);
+      CHECK(served.Ask(i, [](Shard& shard) { return shard.max_epoch(); }) >= 7);
+    }
+    CHECK(OpenDataId(path(), nullptr).value() == data_id_);
+  }
+
+  Diagnostics why;
+
+ private:
+  SplitMix64 random_;
+  const test::TempDirectory directory_;
+  ReshardedStates content_;
+  std::string data_id_;
+};
+
+TEST_CASE("a directory with another number of shards has the same content", "[reshard]") {
+  const auto [before, after] = GENERATE(table<std::size_t, std::size_t>({{1, 2}, {3, 5}, {4, 1}}));
+  Sharded sharded(before, before, 300);
+  CHECK(sharded.Reshard(after) == ErrorCode());
+  CAPTURE(sharded.why.message);
+  sharded.Check(after);
+  CHECK(fs::exists(sharded.path() + ".before-reshard"));
+  CHECK_FALSE(fs::exists(sharded.path() + ".resharding"));
+}
+
+TEST_CASE("a reshard that was stopped goes on, and the directory is not served meanwhile",
+          "[reshard]") {
+  Sharded sharded(1, 2, 4000);
+  int pages = 0;
+  std::uint64_t copied = 0;
+  const auto one_page = [&](const ReshardProgress& progress) {
+    ++pages;
+    copied = progress.keys;
+    return false;
+  };
+  CHECK(CheckNotResharding(sharded.path(), nullptr) == ErrorCode());
+  CHECK(sharded.Reshard(3, one_page) == Errc::kTransient);
+  CHECK(copied > 0);
+  CHECK(copied < sharded.content().size());
+  Diagnostics why;
+  CHECK(CheckNotResharding(sharded.path(), &why) == Errc::kBadOptions);
+  CHECK(why.message.find("reshard") != std::string::npos);
+  SECTION("after one page each") {
+    while (sharded.Reshard(3, one_page) == Errc::kTransient) continue;
+    CHECK(pages > 4);
+  }
+  SECTION("with the rest at once") { CHECK(sharded.Reshard(3) == ErrorCode()); }
+  SECTION("when its place is damaged") {
+    std::ofstream(sharded.path() + ".resharding/reshard-place") << "x";
+    CHECK(sharded.Reshard(3) == ErrorCode());
+  }
+  SECTION("but not with another number") {
+    CHECK(sharded.Reshard(4) == Errc::kBadOptions);
+    CHECK(sharded.why.message.find("to begin again") != std::string::npos);
+    fs::remove_all(sharded.path() + ".resharding");
+    CHECK(sharded.Reshard(4) == ErrorCode());
+    return sharded.Check(4);
+  }
+  sharded.Check(3);
+}
+
+TEST_CASE("a reshard that ended between its two renames is completed", "[reshard]") {
+  Sharded sharded(1, 2, 100);
+  REQUIRE(sharded.Reshard(3) == ErrorCode());
+  fs::rename(sharded.path(), sharded.path() + ".resharding");
+  CHECK(sharded.Reshard(3) == ErrorCode());
+  sharded.Check(3);
+}
+
+TEST_CASE("a reshard is refused if there is nothing to do, or something in its way", "[reshard]") {
+  Sharded sharded(1, 2, 100);
+  CHECK(sharded.Reshard(2) == Errc::kBadOptions);
+  CHECK(sharded.why.message.find("has 2 shards already") != std::string::npos);
+  REQUIRE(sharded.Reshard(3) == ErrorCode());
+  CHECK(sharded.Reshard(2) == Errc::kBadOptions);
+  CHECK(sharded.why.message.find("remove it") != std::string::npos);
+  fs::remove_all(sharded.path() + ".before-reshard");
+  SECTION("and then possible") {
+    CHECK(sharded.Reshard(2) == ErrorCode());
+    sharded.Check(2);
+  }
+  SECTION("a shard is damaged") {
+    fs::remove(ShardPath(sharded.path(), 1) + "/manifest");
+    CHECK(sharded.Reshard(2) == Errc::kBadOptions);
+    CHECK(sharded.why.message.find("down") != std::string::npos);
+    CHECK_FALSE(fs::exists(sharded.path() + ".resharding"));
+  }
+  SECTION("there is no directory") {
+    fs::remove_all(sharded.path());
+    CHECK(sharded.Reshard(2) == Errc::kBadUrl);
+    CHECK_FALSE(fs::exists(sharded.path()));
+  }
+}
+
+}  // namespace
+}  // namespace stout::blowfish
