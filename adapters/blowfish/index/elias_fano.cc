@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "blowfish/index/select.h"
 
@@ -266,6 +267,18 @@ std::vector<std::byte> EliasFanoWriter::Take() {
   const std::vector<std::byte> lower = lower_.Take();
   bytes.insert(bytes.end(), lower.begin(), lower.end());
   return bytes;
+}
+
+bool AreBounds(const EliasFano& bounds, std::uint64_t parts, std::uint64_t end) {
+  if (parts + 1 == 0 || bounds.size() != parts + 1) return false;
+  EliasFano::Cursor cursor(bounds, 0);
+  std::uint64_t last = cursor.Next();
+  if (last != 0) return false;
+  while (cursor.index() < bounds.size()) {
+    if (std::exchange(last, cursor.Next()) > last) return false;
+  }
+  // The header has the first and the last number, too, and searches trust it.
+  return last == end && bounds.LowerBound(1) > 0 && bounds.LowerBound(end) < bounds.size();
 }
 
 std::vector<std::byte> BuildEliasFano(std::span<const std::uint64_t> numbers) {

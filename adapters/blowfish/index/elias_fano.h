@@ -116,6 +116,10 @@ class EliasFano {
   PackedArray lower_;
 };
 
+/// Returns true if the sequence is the bounds of `parts` parts of [0, end), one behind the other:
+/// parts + 1 numbers in order, the first 0, the last `end`.   Cost: reads all numbers.
+[[nodiscard]] bool AreBounds(const EliasFano& bounds, std::uint64_t parts, std::uint64_t end);
+
 /// Reads a sequence forward from any index on, a few cycles a number. The sequence outlives it.
 class EliasFano::Cursor {
  public:

@@ -8,22 +8,6 @@
 #include "blowfish/store/text_store_format.h"
 
 namespace stout::blowfish {
-namespace {
-
-// Returns true if these are the starts of this number of records in a text of this number of bytes,
-// and its end.
-bool AreBegins(const EliasFano& begins, std::uint64_t records, std::uint64_t text_bytes) {
-  if (begins.size() != records + 1) return false;
-  EliasFano::Cursor cursor(begins, 0);
-  std::uint64_t last = cursor.Next();
-  if (last != 0) return false;
-  while (cursor.index() < begins.size()) {
-    if (std::exchange(last, cursor.Next()) > last) return false;
-  }
-  return last == text_bytes;
-}
-
-}  // namespace
 
 struct TextStore::Parts {
   KeyDirectory keys;
@@ -37,7 +21,7 @@ struct TextStore::Parts {
            ReadPart(file, text_section::kBegins, begins) &&
            ReadPart(file, text_section::kAlphabet, alphabet) && index.Read(file, keys.size()) &&
            index.symbols() == alphabet.symbols() &&
-           AreBegins(begins, keys.size(), index.first_rows.back());
+           AreBounds(begins, keys.size(), index.first_rows.back());
   }
 };
 
