@@ -84,7 +84,7 @@ class NewFiles {
 
 // What a file has, added to what others have, which share no key with it.
 void AddStore(SuccinctStore& store, MergedModel& all) {
-  RecordReader reader(store.index());
+  ValueReader reader(store);
   for (std::uint32_t record = 0; record < store.records(); ++record) {
     std::string key;
     store.keys().AppendKey(record, key);
@@ -120,7 +120,8 @@ TEST_CASE("a merge has the newest state of every key, and the tombstones that co
   const std::uint64_t forget_before = kNow - 1000;
   const MergeOptions options{
       .forget_before_ms = forget_before,
-      .max_file_bytes = random.Below(2) == 0 ? kMaxValueBytes : 1 + random.Below(1000)};
+      .max_file_bytes = random.Below(2) == 0 ? kMaxValueBytes : 1 + random.Below(1000),
+      .encoding = random.Below(2) == 0 ? Encoding::kIndex : Encoding::kBlocks};
   std::vector<std::shared_ptr<SuccinctStore>> files;
   MergedModel model;
   Version version = 0;

@@ -35,6 +35,7 @@ class SearchedShard {
   explicit SearchedShard(std::uint64_t seed, std::uint64_t keys = kKeys)
       : random_(seed), keys_(keys), opened_(Schema::Make({"colour", "rest"}, '|').value()) {
     if (random_.Below(2) == 0) opened_.options.max_value_bytes = 10'000;  // Many files.
+    opened_.options.encoding = random_.Below(3) == 0 ? Encoding::kBlocks : Encoding::kIndex;
     opened_.Open();
   }
 

@@ -12,9 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "blowfish/index/record_reader.h"
+#include "blowfish/store/layer_ladder.h"
 #include "blowfish/store/succinct_store_format.h"
 #include "blowfish/store/succinct_store_writer.h"
+#include "blowfish/store/value_reader.h"
 #include "random_values.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
@@ -42,8 +43,9 @@ StoredModel RandomModel(std::uint64_t seed, RandomValues& made) {
   return model;
 }
 
-void Write(const Schema& schema, const StoredModel& model, const std::string& path) {
-  SuccinctStoreWriter writer(schema);
+void Write(const Schema& schema, const StoredModel& model, const std::string& path,
+           Encoding encoding = Encoding::kIndex) {
+  SuccinctStoreWriter writer(schema, kMaxValueBytes, encoding);
   for (const auto& [key, stored] : model) writer.Append({key, stored.stamp, stored.value});
   CHECK(writer.records() == model.size());
   Diagnostics why;
@@ -54,12 +56,13 @@ void Write(const Schema& schema, const StoredModel& model, const std::string& pa
 
 TEST_CASE("a store gives back keys, stamps and values", "[succinct_store]") {
   const std::uint64_t seed = GENERATE(range(1, 60));
-  CAPTURE(seed);
+  const auto encoding = GENERATE(Encoding::kIndex, Encoding::kBlocks);
+  CAPTURE(seed, encoding == Encoding::kBlocks);
   const test::TempDirectory directory;
   const std::string path = directory.path() + "/0.records";
   RandomValues made;
   const StoredModel model = RandomModel(seed, made);
-  Write(made.schema, model, path);
+  Write(made.schema, model, path, encoding);
 
   Diagnostics why;
   auto opened = SuccinctStore::Open(path, Verify::kEverything, &why);
@@ -68,8 +71,10 @@ TEST_CASE("a store gives back keys, stamps and values", "[succinct_store]") {
   SuccinctStore& store = **opened;
   CHECK(store.schema() == made.schema);
   REQUIRE(store.records() == model.size());
-  RecordReader reader(store.index());
+  CHECK(store.searchable() == (encoding == Encoding::kIndex));
+  ValueReader reader(store);
   std::uint32_t record = 0;
+  std::uint64_t bytes = 0;
   for (const auto& [key, stored] : model) {
     CHECK(store.keys().Find(key) == record);
     std::string read;
@@ -77,8 +82,13 @@ TEST_CASE("a store gives back keys, stamps and values", "[succinct_store]") {
     CHECK(read == key);
     CHECK(store.StampOf(record) == stored.stamp);
     CHECK(reader.Get(record) == stored.value);
+    for (std::size_t a = 0; a < made.schema.size(); ++a) {
+      CHECK(reader.GetAttribute(record, a) == made.schema.Attribute(stored.value, a));
+    }
+    bytes += stored.value.size();
     ++record;
   }
+  CHECK(store.value_bytes() == bytes);
   CHECK_FALSE(store.keys().Find("no such key"));
 }
 
@@ -101,12 +111,38 @@ TEST_CASE("a store gives back its tombstones", "[succinct_store]") {
   CHECK_FALSE(store.keys().Find("a"));
 }
 
+TEST_CASE("only files with blocks are refused by software of before", "[succinct_store]") {
+  const auto encoding = GENERATE(Encoding::kIndex, Encoding::kBlocks);
+  const test::TempDirectory directory;
+  const std::string path = directory.path() + "/0.records";
+  Write(Schema(), {{"a", {{1, 1}, "one"}}}, path, encoding);
+  Diagnostics why;
+  const auto file = IndexFile::Open(path, SuccinctStore::kFileKind, 1, Verify::kEverything, &why);
+  if (encoding == Encoding::kIndex) {
+    CHECK(file.has_value());
+  } else {
+    CHECK(file.error() == Errc::kBadUrl);
+    CHECK_THAT(why.message, Catch::Contains("use a newer program"));
+  }
+}
+
+TEST_CASE("a store with blocks has no layers", "[succinct_store]") {
+  const test::TempDirectory directory;
+  const std::string path = directory.path() + "/0.records";
+  Write(Schema(), {{"a", {{1, 1}, "one"}}, {"b", {{1, 2}, "two"}}}, path, Encoding::kBlocks);
+  auto opened = SuccinctStore::Open(path);
+  REQUIRE(opened.has_value());
+  LayerLadder ladder((*opened)->index());
+  CHECK(ladder.next_bytes() == 0);
+  CHECK_FALSE(ladder.Add());
+}
+
 TEST_CASE("the account of a store's space has every byte of its file", "[succinct_store]") {
   const test::TempDirectory directory;
   const std::string path = directory.path() + "/0.records";
   RandomValues made;
   const StoredModel model = RandomModel(1, made);
-  Write(made.schema, model, path);
+  Write(made.schema, model, path, GENERATE(Encoding::kIndex, Encoding::kBlocks));
   auto opened = SuccinctStore::Open(path);
   REQUIRE(opened.has_value());
   std::uint64_t bytes = 0;
@@ -130,9 +166,10 @@ TEST_CASE("keys that do not come in order are refused", "[succinct_store]") {
 }
 
 TEST_CASE("a file that was changed is refused, byte by byte", "[succinct_store]") {
+  const auto encoding = GENERATE(Encoding::kIndex, Encoding::kBlocks);
   const test::TempDirectory directory;
   const std::string path = directory.path() + "/0.records";
-  Write(Schema(), {{"a", {{1, 1}, "one"}}, {"b", {{1, 2}, "two"}}}, path);
+  Write(Schema(), {{"a", {{1, 1}, "one"}}, {"b", {{1, 2}, "two"}}}, path, encoding);
   std::ifstream in(path, std::ios::binary);
   const std::string whole{std::istreambuf_iterator<char>(in), {}};
   for (std::size_t i = 0; i < whole.size(); ++i) {

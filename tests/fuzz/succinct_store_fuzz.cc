@@ -21,11 +21,11 @@
 #include "blowfish/file/checksum.h"
 #include "blowfish/file/index_file_format.h"
 #include "blowfish/file/unique_fd.h"
-#include "blowfish/index/record_reader.h"
 #include "blowfish/store/layer_ladder.h"
 #include "blowfish/store/self_index_sections.h"
 #include "blowfish/store/succinct_store.h"
 #include "blowfish/store/succinct_store_format.h"
+#include "blowfish/store/value_reader.h"
 
 namespace stout::blowfish {
 namespace {
@@ -35,6 +35,9 @@ constexpr std::array kNames{section::kSchema,        section::kKeys,         sec
                             section::kStartEntries,  section::kStartNumbers, section::kAttributes,
                             section::kTexts,         section::kLongTexts,    section::kDeletedKeys,
                             section::kDeletedStamps, section::kDeletedTimes};
+/// A file has all of these, or none.
+constexpr std::array kBlockNames{section::kBlocks, section::kBlockDictionary, section::kBlockBounds,
+                                 section::kRecordBounds, section::kValueBounds};
 
 constexpr std::size_t kSizeBytes = 3;
 
@@ -61,7 +64,7 @@ std::span<const std::byte> NextSectionOf(std::span<const std::byte>& input) {
 std::vector<std::byte> FileOf(std::span<const std::byte> input) {
   std::vector<std::byte> file(sizeof(FileHeader));
   std::vector<SectionEntry> table;
-  for (const std::string_view name : kNames) {
+  const auto add = [&](std::string_view name) {
     const auto section = NextSectionOf(input);
     SectionEntry& entry = table.emplace_back();
     PadName(name, entry.name);
@@ -69,7 +72,9 @@ std::vector<std::byte> FileOf(std::span<const std::byte> input) {
     entry.size = section.size();
     file.insert(file.end(), section.begin(), section.end());
     file.resize(NextSection(file.size()));
-  }
+  };
+  std::ranges::for_each(kNames, add);
+  if (!input.empty()) std::ranges::for_each(kBlockNames, add);
   const auto table_bytes = std::as_bytes(std::span(table));
   file.insert(file.end(), table_bytes.begin(), table_bytes.end());
   FileHeader header;
@@ -125,7 +130,7 @@ void ReadRecords(SuccinctStore& store) {
   const std::uint32_t most = std::min(kMostRecords, store.records());
   std::vector<std::uint32_t> records(most);
   std::iota(records.begin(), records.end(), store.records() - most);
-  RecordReader reader(index);
+  ValueReader reader(store);
   for (const std::uint32_t record : records) {
     SeeRecord(store, record);
     Use(reader.Get(record));
@@ -135,7 +140,7 @@ void ReadRecords(SuccinctStore& store) {
     Search(store, a, "no such value");
     for (std::uint32_t r = 0; r < std::min(most, 4U); ++r) {
       TextBuffer value;
-      (void)index.GetAttribute(records[r], a, value);
+      if (store.searchable()) (void)index.GetAttribute(records[r], a, value);
       Search(store, a, value.view());
     }
   }

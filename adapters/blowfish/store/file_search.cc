@@ -17,14 +17,14 @@ FileSearch::FileSearch(const LogQuery& query, const SearchedFile& file)
     : query_(query), file_(&file), part_(kRecordsOfPart / 8) {}
 
 bool FileSearch::Step(const Visitor& visit) {
-  if (query_.kind == LogQuery::Kind::kContains) return ReadRecords(visit);
+  if (ReadsAll()) return ReadRecords(visit);
   if (!rows_) FindRows();
   return LocateRows(visit);
 }
 
 bool FileSearch::StepToCount(std::uint64_t& matches) {
   const Visitor count = [&](KeyView) { return ++matches, true; };
-  if (query_.kind == LogQuery::Kind::kContains) return ReadRecords(count);
+  if (ReadsAll()) return ReadRecords(count);
   if (!rows_) {
     const std::uint64_t found = FindRows();
     subtracts_ = file_->hidden->count() < found;
@@ -45,21 +45,39 @@ bool FileSearch::See(std::uint32_t record, const Visitor& visit) {
   return !enough_;
 }
 
+bool FileSearch::ReadsAll() const {
+  return query_.kind == LogQuery::Kind::kContains || !file_->store->searchable();
+}
+
+bool FileSearch::Matches(std::string_view value) const {
+  if (query_.kind == LogQuery::Kind::kContains) {
+    return value.find(query_.text) != std::string_view::npos;
+  }
+  const auto text = file_->store->schema().Attribute(value, query_.attribute);
+  if (!text) return false;
+  return query_.kind == LogQuery::Kind::kEqual ? *text == query_.text
+                                               : text->starts_with(query_.text);
+}
+
+ValueReader& FileSearch::Reader() {
+  if (!reader_) reader_.emplace(*file_->store);
+  return *reader_;
+}
+
 // An index of attributes does not know where within them a text stands: it reads them all.
 bool FileSearch::ReadRecords(const Visitor& visit) {
   const std::uint32_t all = file_->store->records();
   std::vector<std::uint32_t> records(std::min(part_, all - next_));
   std::iota(records.begin(), records.end(), next_);
   next_ += static_cast<std::uint32_t>(records.size());
-  if (query_.text.empty()) {
+  if (query_.kind == LogQuery::Kind::kContains && query_.text.empty()) {
     for (const std::uint32_t record : records) See(record, visit);
     return !enough_ && next_ < all;
   }
-  if (!reader_) reader_.emplace(file_->store->index());
   std::size_t bytes = 1;
-  reader_->GetAll(records, [&](std::size_t i, std::string_view value) {
+  Reader().GetAll(records, [&](std::size_t i, std::string_view value) {
     bytes += value.size();
-    if (value.find(query_.text) != std::string_view::npos) See(records[i], visit);
+    if (Matches(value)) See(records[i], visit);
   });
   // The next ones will be as large as these, on the whole.
   const std::size_t part = kBytesOfPart * records.size() / bytes;
@@ -83,25 +101,23 @@ std::uint64_t FileSearch::FindRows() {
 // The way to an attribute, and to the end of a record, is as long as the record, if layers do not
 // make it shorter.
 std::size_t FileSearch::BytesOfRecord() const {
-  return 1 + file_->store->texts().value_bytes() / file_->store->records();
+  return 1 + file_->store->value_bytes() / file_->store->records();
 }
 
 // The index has one row for each record whose attribute matches: so a hidden record is among the
 // rows exactly if its attribute matches.
 bool FileSearch::SubtractHidden(std::uint64_t& matches) {
-  RecordIndex& index = file_->store->index();
   const std::uint32_t all = file_->store->records();
   std::size_t bytes = 0;
   for (std::uint32_t seen = 0; seen < kRecordsOfPart && bytes < kBytesOfPart; ++seen, ++next_) {
     next_ = file_->hidden->NextFrom(next_);
     if (next_ == all) return false;
     ++records_seen_;
-    attribute_.Clear();
     bytes += BytesOfRecord();
-    if (!index.GetAttribute(next_, query_.attribute, attribute_)) continue;
-    const std::string_view value = attribute_.view();
-    const bool is_match = query_.kind == LogQuery::Kind::kEqual ? value == query_.text
-                                                                : value.starts_with(query_.text);
+    const auto value = Reader().GetAttribute(next_, query_.attribute);
+    if (!value) continue;
+    const bool is_match = query_.kind == LogQuery::Kind::kEqual ? *value == query_.text
+                                                                : value->starts_with(query_.text);
     if (is_match) --matches;
   }
   return true;

@@ -5,16 +5,17 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "blowfish/index/record_reader.h"
-#include "blowfish/index/text_buffer.h"
 #include "blowfish/log/log_table.h"
 #include "blowfish/store/succinct_stores.h"
+#include "blowfish/store/value_reader.h"
 
 namespace stout::blowfish {
 
 /// A search of one compressed file in parts, of a tenth of a millisecond or some: see ShardSearch.
+/// It reads all values of a file that is not searchable, and for kContains.
 ///
 /// Owner: the file outlives it, and the text of the query.   Threads: that of the file's layers.
 /// Errors: out of memory, it throws.
@@ -36,7 +37,11 @@ class FileSearch {
   [[nodiscard]] std::uint64_t TakeRecordsSeen();
 
  private:
+  // Returns true if values have to be read to find the matches.
+  [[nodiscard]] bool ReadsAll() const;
+  [[nodiscard]] bool Matches(std::string_view value) const;
   [[nodiscard]] bool ReadRecords(const Visitor& visit);
+  [[nodiscard]] ValueReader& Reader();
   [[nodiscard]] bool LocateRows(const Visitor& visit);
   // Finds the rows; returns how many they are.
   std::uint64_t FindRows();
@@ -54,9 +59,8 @@ class FileSearch {
   bool enough_ = false;
   std::uint32_t part_;  // Records that it reads at a time.
   std::uint64_t records_seen_ = 0;
-  std::optional<RecordReader> reader_;
-  TextBuffer attribute_;  // Scratch.
-  std::string key_;       // Scratch.
+  std::optional<ValueReader> reader_;
+  std::string key_;  // Scratch.
 };
 
 }  // namespace stout::blowfish

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <ranges>
 #include <span>
 #include <string_view>
 
+#include "blowfish/index/block_texts.h"
 #include "blowfish/index/key_stream.h"
 #include "blowfish/index/record_texts.h"
 
@@ -36,17 +38,19 @@ class SuffixSource final : public Source {
   std::uint32_t at_ = 0;
 };
 
-// Values are read many at a time, which is ten times as fast.
+// Values of an index are read many at a time, which is ten times as fast. Values of blocks are read
+// one by one, because the reader keeps the block at hand.
 class SuccinctSource final : public Source {
  public:
   explicit SuccinctSource(const SuccinctStore& store)
-      : store_(store), keys_(store.keys(), 0), reader_(store.texts()) {}
+      : store_(store), keys_(store.keys(), 0), reader_(store.texts()) {
+    if (store.blocks() != nullptr) blocks_.emplace(*store.blocks());
+  }
 
   [[nodiscard]] const LogEntry* entry() override {
     if (keys_.ended()) return nullptr;
     const auto record = static_cast<std::uint32_t>(keys_.record());
-    if (record == read_through_) ReadChunk();
-    entry_.record = {keys_.key(), store_.StampOf(record), values_[record % kChunk]};
+    entry_.record = {keys_.key(), store_.StampOf(record), ValueOf(record)};
     return &entry_;
   }
   void Advance() override { keys_.Advance(); }
@@ -54,6 +58,11 @@ class SuccinctSource final : public Source {
  private:
   static constexpr std::uint32_t kChunk = 1024;
 
+  [[nodiscard]] std::string_view ValueOf(std::uint32_t record) {
+    if (blocks_) return blocks_->Get(record);
+    if (record == read_through_) ReadChunk();
+    return values_[record % kChunk];
+  }
   void ReadChunk() {
     std::vector<std::uint32_t> records(std::min(kChunk, store_.records() - read_through_));
     std::iota(records.begin(), records.end(), read_through_);
@@ -64,6 +73,7 @@ class SuccinctSource final : public Source {
   const SuccinctStore& store_;
   KeyStream keys_;
   RecordTexts::Reader reader_;
+  std::optional<BlockTexts::Reader> blocks_;
   std::uint32_t read_through_ = 0;
   std::vector<std::string> values_{kChunk};
   LogEntry entry_;
@@ -145,7 +155,7 @@ Result<MergeReport> Merge(const MergeInput& input, const Schema& schema,
   MergeReport report;
   const LogEntry* least = sources.Least();
   while (least) {
-    SuccinctStoreWriter writer(schema, options.max_file_bytes);
+    SuccinctStoreWriter writer(schema, options.max_file_bytes, options.encoding);
     for (; least && !options.stop.stop_requested(); least = sources.Least()) {
       const Record& record = least->record;
       if (!least->deleted) {

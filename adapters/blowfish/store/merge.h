@@ -35,6 +35,7 @@ struct MergeOptions {
   std::uint64_t forget_before_ms = 0;
   /// Bytes of values in one file, unless it has a single record; see FitsIndex().
   std::uint64_t max_file_bytes = kMaxValueBytes;
+  Encoding encoding = Encoding::kMeasured;
   /// Asks it to end early. It is looked at a record, and in most loops of building the index; what
   /// is left takes a second where there are hundreds of megabytes.
   std::stop_token stop;

@@ -79,7 +79,7 @@ MergeLoad LoadOf(const MergeInput& input) {
   for (const auto& file : input.files) {
     symbols += file->texts().symbols();
     load.records += file->records();
-    load.value_bytes += file->texts().value_bytes();
+    load.value_bytes += file->value_bytes();
   }
   if (load.value_bytes > 0)
     load.symbols_per_byte = static_cast<double>(symbols) / static_cast<double>(load.value_bytes);
@@ -110,8 +110,8 @@ Result<Merged> MergeWork::Run(const std::stop_token& stop, Diagnostics* diagnost
     merged.files.push_back({RecordsName(sequence, merged.files.size()), nullptr});
     return paths.Add(fmt::format("{}/{}", directory, merged.files.back().name));
   };
-  const auto report =
-      Merge(input, schema, next_path, {forget_before_ms, max_file_bytes, stop}, diagnostics);
+  const auto report = Merge(input, schema, next_path,
+                            {forget_before_ms, max_file_bytes, encoding, stop}, diagnostics);
   if (!report) return report.error();
   merged.report = *report;
   for (MergedFile& file : merged.files) {

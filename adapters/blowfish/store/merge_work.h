@@ -38,7 +38,7 @@ struct MergeLoad {
   std::uint64_t records = 0;
   std::uint64_t value_bytes = 0;
   /// How many symbols there will be, the files tell; without one they are taken for as many as
-  /// there are bytes.
+  /// there are bytes. Values in blocks are expected to get none again.
   double symbols_per_byte = 1;
 };
 [[nodiscard]] MergeLoad LoadOf(const MergeInput& input);
@@ -61,6 +61,7 @@ struct MergeWork {
   std::size_t layers = 0;  ///< of each new file; see LayerLadder
   std::uint64_t forget_before_ms = 0;
   std::uint64_t max_file_bytes = kMaxValueBytes;
+  Encoding encoding = Encoding::kMeasured;
 
   /// EstimateMergeBytes() of the largest file that may come of it.
   [[nodiscard]] std::uint64_t EstimateBytes() const;

@@ -50,6 +50,8 @@ struct ShardOptions {
   /// Memory of a merge, about: files are no larger than can be built in it. But a file with a few
   /// megabytes of values may always be built. See LargestFile().
   std::uint64_t merge_memory = std::numeric_limits<std::uint64_t>::max();
+  /// How merges keep values; for tests.
+  Encoding encoding = Encoding::kMeasured;
 
   /// Bounds the merges at a time of all shards together. Null: no bound.
   std::shared_ptr<MergeSlots> merge_slots;

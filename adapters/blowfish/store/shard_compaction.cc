@@ -104,7 +104,8 @@ Background::Work Shard::Merge() {
                  // Keys that were deleted since the freeze are not in there, so they cannot be
                  // forgotten.
                  .forget_before_ms = std::min(now - std::min(now, life), frozen_at_ms_),
-                 .max_file_bytes = max_file_bytes};
+                 .max_file_bytes = max_file_bytes,
+                 .encoding = options_.encoding};
   return [work = std::move(work), slots = options_.merge_slots,
           &layers = wanted_layers_](const std::stop_token& stop) mutable {
     Finished finished;
@@ -193,6 +194,7 @@ void Shard::GoOver() {
   stats_.last_merge = merge_report_;
   ++stats_.merges;
   old_files_ = files_.Replace(merge_first_, std::exchange(merged_, {}));
+  wanted_layers_ = layers();
   old_suffixes_ = std::exchange(suffixes_, {});
   suffix_bytes_ = 0;
   Done();

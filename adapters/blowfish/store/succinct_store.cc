@@ -59,14 +59,18 @@ struct SuccinctStore::Parts {
   std::span<const TokenAlphabet::Attribute> attributes;
   std::span<const TokenAlphabet::Text> texts;
   std::span<const char> long_texts;
+  std::optional<BlockTexts> blocks;
 
   // Returns true if all sections exist, with the sizes that follow from one another.
   bool Read(const IndexFile& file, const Schema& schema) {
     if (!ReadPart(file, section::kKeys, keys) || !ReadPart(file, section::kStamps, stamps) ||
         !ReadPart(file, section::kDeletedKeys, deleted_keys) ||
         !ReadPart(file, section::kDeletedStamps, deleted_stamps) ||
-        !ReadArray(file, section::kDeletedTimes, deleted_times) || !index.Read(file, keys.size()) ||
-        !ReadArray(file, section::kAttributes, attributes) ||
+        !ReadArray(file, section::kDeletedTimes, deleted_times) || !ReadBlocks(file)) {
+      return false;
+    }
+    const std::uint64_t indexed = blocks ? 0 : keys.size();
+    if (!index.Read(file, indexed) || !ReadArray(file, section::kAttributes, attributes) ||
         !ReadArray(file, section::kTexts, texts) ||
         !ReadArray(file, section::kLongTexts, long_texts)) {
       return false;
@@ -75,8 +79,24 @@ struct SuccinctStore::Parts {
     return stamps.size() == records && deleted_stamps.size() == deleted_keys.size() &&
            deleted_times.size() == deleted_keys.size() && texts.size() <= kMaxSymbols &&
            index.symbols() == texts.size() && attributes.size() == schema.size() &&
-           AreAttributes(attributes, index.first_rows, records) &&
+           AreAttributes(attributes, index.first_rows, indexed) &&
            AreWithin(texts, long_texts.size());
+  }
+
+  // Returns true if there are no blocks, or if they have a value for each key.
+  bool ReadBlocks(const IndexFile& file) {
+    BlockTexts::Parts parts;
+    if (!ReadArray(file, section::kBlocks, parts.blocks)) return true;
+    if (!ReadArray(file, section::kBlockDictionary, parts.dictionary) ||
+        !ReadPart(file, section::kBlockBounds, parts.block_bounds) ||
+        !ReadPart(file, section::kRecordBounds, parts.record_bounds) ||
+        !ReadPart(file, section::kValueBounds, parts.value_bounds) ||
+        parts.value_bounds.size() != keys.size() + 1) {
+      return false;
+    }
+    auto opened = BlockTexts::Open(parts);
+    if (opened) blocks = std::move(*opened);
+    return opened.has_value();
   }
 };
 
@@ -89,7 +109,8 @@ SuccinctStore::SuccinctStore(IndexFile file, Schema schema, const Parts& parts)
       deleted_stamps_(parts.deleted_stamps),
       deleted_times_(parts.deleted_times),
       symbol_texts_(kMaxSymbols * sizeof(TokenAlphabet::Text) / sizeof(std::uint64_t)),
-      index_(parts.index.View(), Alphabet(parts)) {}
+      index_(parts.index.View(), Alphabet(parts)),
+      blocks_(parts.blocks) {}
 
 // The texts of the file, and empty ones, so that any symbol in Psi has a text.
 TokenAlphabet SuccinctStore::Alphabet(const Parts& parts) {
@@ -109,7 +130,7 @@ Result<std::unique_ptr<SuccinctStore>> SuccinctStore::Open(const std::string& pa
   Parts parts;
   if (!schema || !parts.Read(*file, *schema)) return FailMisfit(path, diagnostics);
   std::unique_ptr<SuccinctStore> store(new SuccinctStore(std::move(*file), *schema, parts));
-  if (!FitsIndex(store->texts().value_bytes(), store->records(), schema->size())) {
+  if (!FitsIndex(store->value_bytes(), store->records(), schema->size())) {
     return FailMisfit(path, diagnostics);
   }
   return store;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "blowfish/file/index_file.h"
+#include "blowfish/index/block_texts.h"
 #include "blowfish/index/key_directory.h"
 #include "blowfish/index/record_index.h"
 #include "blowfish/index/schema.h"
@@ -33,13 +34,19 @@ struct Tombstone {
 /// Records are numbered in the byte order of their keys, and so are the tombstones that the file
 /// keeps beside them.
 ///
+/// The values are in an index, which is searched, or in blocks, which are not: see
+/// ChooseEncoding(). A store with blocks has an index of no records, hence no layers. ValueReader
+/// reads both.
+///
 /// Threads: any for const members, which neither read nor change layers: so other threads have a
 ///   const view. All other members belong to one thread, the owner's.
 /// Paper: BlowFish (NSDI'16) Section 2, after Succinct (NSDI'15) Section 4.
 class SuccinctStore {
  public:
   static constexpr std::string_view kFileKind = "records";
-  static constexpr std::uint32_t kFileVersion = 1;
+  /// 1: the values are in an index. 2: they are in blocks. Both are read. Software that knows
+  /// version 1 only refuses files of version 2, and reads all others.
+  static constexpr std::uint32_t kFileVersion = 2;
 
   /// Errors: kCorrupt if the file is not what a writer published. For the others see IndexFile.
   ///
@@ -52,12 +59,21 @@ class SuccinctStore {
       Diagnostics* diagnostics = nullptr);
 
   [[nodiscard]] const Schema& schema() const { return schema_; }
-  [[nodiscard]] std::uint32_t records() const { return index_.records(); }
+  [[nodiscard]] std::uint32_t records() const { return static_cast<std::uint32_t>(keys_.size()); }
+  /// Bytes of the values of all records.
+  [[nodiscard]] std::uint64_t value_bytes() const {
+    return blocks_ ? blocks_->value_bytes() : texts().value_bytes();
+  }
   [[nodiscard]] const KeyDirectory& keys() const { return keys_; }
   [[nodiscard]] Stamp StampOf(std::uint32_t record) const { return stamps_[record]; }
-  /// The values of all records, without layers.
+
+  /// Returns true if the index has the records. Otherwise the blocks have them.
+  [[nodiscard]] bool searchable() const { return !blocks_; }
+  /// The values of all records of the index, without layers.
   [[nodiscard]] const RecordTexts& texts() const { return index_.texts(); }
   [[nodiscard]] RecordIndex& index() { return index_; }
+  /// Null if the store is searchable.
+  [[nodiscard]] const BlockTexts* blocks() const { return blocks_ ? &*blocks_ : nullptr; }
 
   [[nodiscard]] const KeyDirectory& deleted_keys() const { return deleted_keys_; }
   [[nodiscard]] Tombstone TombstoneOf(std::uint64_t deleted) const {
@@ -83,6 +99,7 @@ class SuccinctStore {
   std::span<const std::uint64_t> deleted_times_;
   ZeroedWords symbol_texts_;  // of all symbols that a Psi could have
   RecordIndex index_;
+  std::optional<BlockTexts> blocks_;
 };
 
 }  // namespace stout::blowfish

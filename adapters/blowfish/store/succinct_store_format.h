@@ -11,7 +11,7 @@
 namespace stout::blowfish::section {
 
 // The sections of a SuccinctStore's file beside SelfIndexSections: arrays as they are in memory,
-// little-endian.
+// little-endian. If there are blocks, they have the values, and the index is one of no records.
 
 inline constexpr std::string_view kSchema = "schema";                 ///< See EncodeSchema.
 inline constexpr std::string_view kKeys = "keys";                     ///< KeyDirectory.
@@ -22,6 +22,13 @@ inline constexpr std::string_view kLongTexts = "long texts";          ///< Bytes
 inline constexpr std::string_view kDeletedKeys = "deleted keys";      ///< KeyDirectory.
 inline constexpr std::string_view kDeletedStamps = "deleted stamps";  ///< StampColumn.
 inline constexpr std::string_view kDeletedTimes = "deleted times";    ///< Unix time in ms, 8 bytes.
+
+// Version 2 of the file. See BlockTexts.
+inline constexpr std::string_view kBlocks = "blocks";                     ///< Bytes.
+inline constexpr std::string_view kBlockDictionary = "block dictionary";  ///< Bytes, or none.
+inline constexpr std::string_view kBlockBounds = "block bounds";          ///< EliasFano.
+inline constexpr std::string_view kRecordBounds = "record bounds";        ///< EliasFano.
+inline constexpr std::string_view kValueBounds = "value bounds";          ///< EliasFano.
 
 }  // namespace stout::blowfish::section
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "blowfish/file/index_file_writer.h"
+#include "blowfish/index/block_texts.h"
 #include "blowfish/index/tokenize.h"
 #include "blowfish/store/section_arrays.h"
 #include "blowfish/store/self_index_sections.h"
@@ -16,6 +17,22 @@
 #include "stout/adapters/store_url.h"
 
 namespace stout::blowfish {
+namespace {
+
+void WriteBlockSections(std::span<const std::string_view> values, std::string_view dictionary,
+                        IndexFileWriter& file, const std::stop_token& stop) {
+  file.Begin(section::kBlocks);
+  const BlockTables tables = WriteBlocks(
+      values, dictionary, [&](std::span<const std::byte> block) { file.Append(block); }, stop);
+  file.End();
+  file.Add(section::kBlockDictionary, std::as_bytes(std::span(dictionary)));
+  file.Add(section::kBlockBounds, tables.block_bounds);
+  file.Add(section::kRecordBounds, tables.record_bounds);
+  file.Add(section::kValueBounds, tables.value_bounds);
+}
+
+}  // namespace
+
 void SuccinctStoreWriter::Append(const Record& record) {
   keys_.Append(record.key);
   stamps_.Append(record.stamp);
@@ -43,10 +60,6 @@ ErrorCode SuccinctStoreWriter::Finish(const std::string& path, Diagnostics* diag
   if (!keys) return keys.error();
   const Result<std::vector<std::byte>> deleted_keys = FinishKeys(deleted_keys_, path, diagnostics);
   if (!deleted_keys) return deleted_keys.error();
-  Result<IndexFileWriter> file = IndexFileWriter::Create(path, SuccinctStore::kFileKind,
-                                                         SuccinctStore::kFileVersion, diagnostics);
-  if (!file) return file.error();
-
   std::vector<std::string_view> values;
   values.reserve(ends_.size());
   std::uint64_t begin = 0;
@@ -54,10 +67,23 @@ ErrorCode SuccinctStoreWriter::Finish(const std::string& path, Diagnostics* diag
     values.push_back(std::string_view(values_).substr(begin, end - begin));
     begin = end;
   }
+  const std::string dictionary = encoding_ == Encoding::kIndex ? "" : TrainDictionary(values);
+  if (encoding_ == Encoding::kMeasured) {
+    encoding_ = ChooseEncoding(schema_, values, dictionary, stop);
+  }
+  const bool blocks = encoding_ == Encoding::kBlocks;
+  Result<IndexFileWriter> file =
+      IndexFileWriter::Create(path, SuccinctStore::kFileKind, blocks ? 2 : 1, diagnostics);
+  if (!file) return file.error();
+  if (blocks) {
+    WriteBlockSections(values, dictionary, *file, stop);
+    values.clear();  // the index has none
+  }
   Tokens tokens = Tokenize(schema_, values, stop);
   if (stop.stop_requested()) return FailStopped(path, diagnostics);
-  const SelfIndexParts index = BuildSelfIndex(
-      std::exchange(tokens.fields, {}), static_cast<std::uint32_t>(records()), Psi::kBlock, stop);
+  const SelfIndexParts index =
+      BuildSelfIndex(std::exchange(tokens.fields, {}), static_cast<std::uint32_t>(values.size()),
+                     Psi::kBlock, stop);
   if (stop.stop_requested()) return FailStopped(path, diagnostics);
   file->Add(section::kSchema, EncodeSchema(schema_));
   file->Add(section::kKeys, *keys);

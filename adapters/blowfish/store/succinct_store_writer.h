@@ -11,6 +11,7 @@
 #include "blowfish/index/record.h"
 #include "blowfish/index/schema.h"
 #include "blowfish/index/stamp_column.h"
+#include "blowfish/store/encoding_choice.h"
 #include "blowfish/store/succinct_store.h"
 #include "stout/error.h"
 
@@ -39,8 +40,9 @@ inline constexpr std::uint64_t kMaxValueBytes = std::uint64_t{1} << 29;
 class SuccinctStoreWriter {
  public:
   /// `max_value_bytes`: what HasRoomFor() goes by; in (0, kMaxValueBytes].
-  explicit SuccinctStoreWriter(Schema schema, std::uint64_t max_value_bytes = kMaxValueBytes)
-      : schema_(std::move(schema)), max_value_bytes_(max_value_bytes) {}
+  explicit SuccinctStoreWriter(Schema schema, std::uint64_t max_value_bytes = kMaxValueBytes,
+                               Encoding encoding = Encoding::kMeasured)
+      : schema_(std::move(schema)), max_value_bytes_(max_value_bytes), encoding_(encoding) {}
 
   void Append(const Record& record);
 
@@ -58,8 +60,9 @@ class SuccinctStoreWriter {
                                        schema_.size(), max_value_bytes_);
   }
 
-  /// Builds the index and publishes the file. The writer cannot be used afterwards.
-  /// Errors: kBadOptions if the keys were not in order. kTooLarge if one index cannot hold it.
+  /// Chooses the encoding, unless it was given, and publishes the file. The writer cannot be used
+  /// afterwards. Errors: kBadOptions if the keys were not in order. kTooLarge if one index cannot
+  /// hold it.
   ///   kTransient if it was asked to stop, which takes at most a second. For the others see
   ///   IndexFileWriter.
   [[nodiscard]] ErrorCode Finish(const std::string& path, Diagnostics* diagnostics = nullptr,
@@ -68,6 +71,7 @@ class SuccinctStoreWriter {
  private:
   Schema schema_;
   std::uint64_t max_value_bytes_;
+  Encoding encoding_;
   KeyDirectoryWriter keys_;
   StampColumnWriter stamps_;
   KeyDirectoryWriter deleted_keys_;

@@ -34,7 +34,7 @@ bool IsFilling(SuccinctStore& store) {
 }
 
 std::uint32_t RecordsToFill(const SuccinctStore& store) {
-  const std::uint64_t bytes = std::max<std::uint64_t>(store.texts().value_bytes(), 1);
+  const std::uint64_t bytes = std::max<std::uint64_t>(store.value_bytes(), 1);
   return static_cast<std::uint32_t>(
       std::clamp<std::uint64_t>(kFillBytes * store.records() / bytes, 1, kFillRecords));
 }
@@ -48,12 +48,11 @@ void SuccinctStores::Add(MergedFile file) {
     HideThoseOf(file.store->keys(), older.store->keys(), older.hidden);
     HideThoseOf(file.store->deleted_keys(), older.store->keys(), older.hidden);
   }
-  RecordIndex& index = file.store->index();
+  SuccinctStore& store = *file.store;
   files_.push_back({.name = std::move(file.name),
                     .store = std::move(file.store),
-                    .hidden = HiddenRecords(index.records()),
-                    .reader = std::make_unique<RecordReader>(index),
-                    .attribute = TextBuffer(index.value_bytes())});
+                    .hidden = HiddenRecords(store.records()),
+                    .reader = std::make_unique<ValueReader>(store)});
 }
 
 std::vector<std::shared_ptr<const SuccinctStore>> SuccinctStores::Replace(std::size_t first,
@@ -74,8 +73,7 @@ std::vector<FileFill> SuccinctStores::fills() const {
   std::vector<FileFill> fills;
   for (const File& file : files_) {
     const std::uint64_t records = file.store->records();
-    const std::uint64_t bytes =
-        file.store->texts().value_bytes() + records * file.store->schema().size();
+    const std::uint64_t bytes = file.store->value_bytes() + records * file.store->schema().size();
     const std::uint64_t hidden = file.hidden.count();
     fills.push_back({bytes, hidden == 0 ? bytes : bytes / records * (records - hidden)});
   }
@@ -157,11 +155,7 @@ void SuccinctStores::Read(std::span<const Place> places, const Visitor& visit) {
 }
 
 std::optional<std::string_view> SuccinctStores::ReadAttribute(Place place, std::size_t attribute) {
-  File& file = files_[place.file];
-  file.attribute.Clear();
-  if (!file.store->index().GetAttribute(place.record, attribute, file.attribute))
-    return std::nullopt;
-  return file.attribute.view();
+  return files_[place.file].reader->GetAttribute(place.record, attribute);
 }
 
 void SuccinctStores::Offer(std::optional<std::string_view> after, bool with_deleted,
@@ -201,7 +195,7 @@ std::uint64_t SuccinctStores::SumOnLadders(std::uint64_t (LayerLadder::*bytes)()
   return sum;
 }
 
-// A file without records has none.
+// A file without records has none, and one with blocks.
 std::size_t SuccinctStores::layers() const {
   std::size_t layers = 0;
   for (const File& file : files_)

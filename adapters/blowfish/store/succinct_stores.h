@@ -10,8 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "blowfish/index/record_reader.h"
-#include "blowfish/index/text_buffer.h"
 #include "blowfish/log/log_table.h"
 #include "blowfish/store/first_keys.h"
 #include "blowfish/store/first_to_merge.h"
@@ -19,6 +17,7 @@
 #include "blowfish/store/layer_ladder.h"
 #include "blowfish/store/merge_work.h"
 #include "blowfish/store/succinct_store.h"
+#include "blowfish/store/value_reader.h"
 
 namespace stout::blowfish {
 
@@ -116,8 +115,7 @@ class SuccinctStores {
     std::string name;
     std::shared_ptr<SuccinctStore> store;
     HiddenRecords hidden;
-    std::unique_ptr<RecordReader> reader;
-    TextBuffer attribute;              // of one of its records
+    std::unique_ptr<ValueReader> reader;
     std::uint32_t filled_through = 0;  // Its records before are in all layers.
   };
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "blowfish/index/record_reader.h"
 #include "blowfish/store/succinct_store.h"
+#include "blowfish/store/value_reader.h"
 #include "shard/peers/built_store.h"
 
 namespace stout::bench::shard {
@@ -25,8 +25,8 @@ class BlowfishPeer : public ShardPeer {
     store_ = BuildStore(records, options_.directory);
     for (int i = 0; i < options_.record_layers; ++i) store_->index().records_at().Add();
     for (int i = 0; i < options_.place_layers; ++i) store_->index().places_of().Add();
-    reader_.emplace(store_->index());
-    store_->index().FillLayers(0, store_->records());
+    reader_.emplace(*store_);
+    store_->index().FillLayers(0, store_->index().records());
   }
 
   bool Get(std::string_view key, std::string& value) override {
@@ -67,7 +67,7 @@ class BlowfishPeer : public ShardPeer {
  private:
   BlowfishPeerOptions options_;
   std::unique_ptr<blowfish::SuccinctStore> store_;
-  std::optional<blowfish::RecordReader> reader_;
+  std::optional<blowfish::ValueReader> reader_;
   std::vector<std::uint32_t> numbers_;
 };
 

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "blowfish/index/block_texts.h"
+#include "blowfish/index/record_reader.h"
+#include "blowfish/index/text_buffer.h"
+#include "blowfish/store/succinct_store.h"
+
+namespace stout::blowfish {
+
+/// Reads values of a SuccinctStore, from its index or from its blocks. Reading an index fills the
+/// layers.
+///
+/// Owner: the store outlives it.   Threads: that of the store.   Errors: throws std::bad_alloc.
+class ValueReader {
+ public:
+  explicit ValueReader(SuccinctStore& store)
+      : store_(store), attribute_(store.index().value_bytes()) {
+    if (store.blocks()) {
+      blocks_.emplace(*store.blocks());
+    } else {
+      index_.emplace(store.index());
+    }
+  }
+
+  /// The value of a record, until the next call.
+  [[nodiscard]] std::string_view Get(std::uint32_t record) {
+    return blocks_ ? blocks_->Get(record) : index_->Get(record);
+  }
+
+  /// Calls visit(i, value) for each of the records, in any order. The value lasts for the call.
+  template <typename Visit>
+  void GetAll(std::span<const std::uint32_t> records, Visit visit) {
+    if (blocks_) {
+      blocks_->GetAll(records, visit);
+    } else {
+      index_->GetAll(records, visit);
+    }
+  }
+
+  /// An attribute of a record, until the next call. Returns nullopt if the value lacks it.
+  [[nodiscard]] std::optional<std::string_view> GetAttribute(std::uint32_t record,
+                                                             std::size_t attribute) {
+    if (blocks_) return store_.schema().Attribute(blocks_->Get(record), attribute);
+    attribute_.Clear();
+    if (!store_.index().GetAttribute(record, attribute, attribute_)) return std::nullopt;
+    return attribute_.view();
+  }
+
+ private:
+  SuccinctStore& store_;
+  std::optional<RecordReader> index_;         // either this
+  std::optional<BlockTexts::Reader> blocks_;  // or that
+  TextBuffer attribute_;
+};
+
+}  // namespace stout::blowfish
