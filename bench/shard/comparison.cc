@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "shard/kinds.h"
 #include "shard/oracle.h"
 #include "shard/oracle_records.h"
 #include "shard/verify.h"
@@ -59,6 +60,10 @@ class Match {
  private:
   Oracle ReadRecords(const LineitemOptions& options) {
     on_step_("making the data");
+    if (!options_.kind.empty()) {
+      MadeValues values(options_.kind, options);
+      return Oracle(values);
+    }
     Lineitem lineitem(options);
     return Oracle(lineitem);
   }
@@ -80,6 +85,7 @@ class Match {
     std::vector<Workload> workloads;
     workloads.push_back(MeasureGets());
     workloads.push_back(MeasureGetsAtOnce());
+    if (!options_.kind.empty()) return workloads;
     for (const std::string& name : options_.classes) {
       workloads.push_back(MeasureSearches(FindClass(name)));
     }

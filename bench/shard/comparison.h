@@ -17,6 +17,8 @@ namespace stout::bench::shard {
 
 struct CompareOptions {
   LineitemOptions data;
+  /// Of MadeValues, instead of line items. These are not searched. Empty: line items.
+  std::string kind;
   std::vector<std::string> peers = PeerNames();
   PeerOptions peer_options;
   load::Distribution distribution;  ///< of keys, and of the searched values

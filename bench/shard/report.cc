@@ -57,6 +57,7 @@ json::object ToJson(const Workload& workload) {
 json::object ToJson(const CompareOptions& options) {
   return {{"data_bytes", options.data.bytes},
           {"data_seed", options.data.seed},
+          {"kind", options.kind},
           {"distribution", options.distribution.Name()},
           {"gets", options.gets},
           {"depth", options.depth},

@@ -15,6 +15,7 @@
 #include "program/options.h"
 #include "shard/comparison.h"
 #include "shard/data_options.h"
+#include "shard/kinds.h"
 #include "shard/report.h"
 
 namespace stout::bench::shard {
@@ -58,6 +59,9 @@ std::variant<Command, ExitCode> Parse(int argc, const char* const* argv) {
   CLI::App app(kDescription, "shard-bench");
   app.footer(kFooter);
   AddDataOptions(app, options.data);
+  app.add_option("--kind", options.kind,
+                 "Values without attributes instead of line items; gets alone are measured")
+      ->check(CLI::IsMember(MadeValues::Kinds()));
   program::Options more(app);
   more.Seed(options.seed, "The same seed gives the same queries");
   app.add_option("--peers", options.peers, "Peers to compare")

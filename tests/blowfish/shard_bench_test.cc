@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "shard/comparison.h"
+#include "shard/kinds.h"
 #include "shard/lineitem.h"
 #include "shard/number_key.h"
 #include "shard/oracle.h"
@@ -338,6 +339,32 @@ TEST_CASE("a comparison reports what was measured and who was left out", "[shard
   const std::string text = ToText(comparison);
   CHECK(text.find("left out: redis, ") != std::string::npos);
   CHECK(text.find("search quantity") != std::string::npos);
+}
+
+TEST_CASE("values of a kind are the same each time, and only gets of them are measured",
+          "[shard-bench]") {
+  CompareOptions options;
+  options.data.bytes = 200'000;
+  options.kind = GENERATE(from_range(MadeValues::Kinds()));
+  options.peers = {"hash"};
+  options.gets = 100;
+  CAPTURE(options.kind);
+  const Oracle values = [&] {
+    MadeValues source(options.kind, options.data);
+    return Oracle(source);
+  }();
+  MadeValues again(options.kind, options.data);
+  for (const bool rewound : {false, true}) {
+    CAPTURE(rewound);
+    for (RecordNumber record = 0; record < values.size(); ++record) {
+      REQUIRE(again.Next().value().value == values.value(record));
+    }
+    CHECK_FALSE(again.Next());
+    again.Rewind();
+  }
+  const Comparison comparison = Compare(options, [](const std::string&) {});
+  CHECK(comparison.raw_bytes == values.raw_bytes());
+  CHECK(comparison.workloads.size() == 2);
 }
 
 TEST_CASE("a class of searches that there is not is said so", "[shard-bench]") {

@@ -22,7 +22,7 @@ class BlowfishPeer : public ShardPeer {
   [[nodiscard]] std::string Name() const override { return options_.name; }
 
   void Build(RecordSource& records) override {
-    store_ = BuildStore(records, options_.directory);
+    store_ = BuildStore(records, options_.directory, options_.encoding);
     for (int i = 0; i < options_.record_layers; ++i) store_->index().records_at().Add();
     for (int i = 0; i < options_.place_layers; ++i) store_->index().places_of().Add();
     reader_.emplace(*store_);
@@ -43,6 +43,8 @@ class BlowfishPeer : public ShardPeer {
     }
     reader_->GetAll(numbers_, [&](std::size_t i, std::string_view value) { values[i] = value; });
   }
+
+  [[nodiscard]] bool CanSearch() const override { return store_->searchable(); }
 
   void Search(std::size_t attribute, std::string_view value,
               std::vector<RecordNumber>& records) override {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "blowfish/store/encoding_choice.h"
 #include "shard/peers/shard_peer.h"
 
 namespace stout::bench::shard {
@@ -16,6 +17,7 @@ struct BlowfishPeerOptions {
   int record_layers = 0;  ///< For searches.
   int place_layers = 0;   ///< For single attributes, and single records.
   /// @}
+  blowfish::Encoding encoding = blowfish::Encoding::kMeasured;
 };
 
 /// This project's own: the compressed, searchable file of a shard, mapped.

@@ -9,11 +9,12 @@
 namespace stout::bench::shard {
 
 std::unique_ptr<blowfish::SuccinctStore> BuildStore(RecordSource& records,
-                                                    const std::string& directory) {
+                                                    const std::string& directory,
+                                                    blowfish::Encoding encoding) {
   std::filesystem::remove_all(directory);
   std::filesystem::create_directories(directory);
   const std::string path = directory + "/records";
-  blowfish::SuccinctStoreWriter writer(records.schema());
+  blowfish::SuccinctStoreWriter writer(records.schema(), blowfish::kMaxValueBytes, encoding);
   records.Rewind();
   while (const auto record = records.Next()) writer.Append(*record);
   Diagnostics why;

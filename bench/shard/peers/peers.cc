@@ -145,11 +145,22 @@ Made MakeRedis([[maybe_unused]] const PeerOptions& options) {
 #endif
 }
 
-/// Others'.
+/// Ours without layers, with an encoding that is given, and not measured.
+Made MakeOurs(const PeerOptions& options, const std::string& name) {
+  if (options.scratch.empty()) return "no directory for its files was given";
+  return MakeBlowfishPeer(
+      {.name = name,
+       .directory = fmt::format("{}/{}", options.scratch, name),
+       .encoding = name == "index" ? blowfish::Encoding::kIndex : blowfish::Encoding::kBlocks});
+}
+
+/// Others', and ours as they were not chosen.
 const std::vector<Maker>& Makers() {
   constexpr std::size_t kSmallCache = std::size_t{4} << 20;
   constexpr std::size_t kCacheForAll = std::size_t{64} << 30;  // what is not used costs nothing
   static const std::vector<Maker> makers = {
+      {"index", [](const PeerOptions& options) { return MakeOurs(options, "index"); }},
+      {"blocks", [](const PeerOptions& options) { return MakeOurs(options, "blocks"); }},
       {"zstd", MakeZstd},
       {"sdsl-sada", MakeSada},
       {"sdsl-wt", MakeWavelet},

@@ -60,6 +60,7 @@ class RocksDbPeer final : public ShardPeer {
   void Build(RecordSource& records) override {
     Open();
     const blowfish::Schema& schema = records.schema();
+    searchable_ = schema.size() > 1;
     rocksdb::WriteBatch batch;
     std::string index_key;
     RecordNumber number = 0;
@@ -67,6 +68,7 @@ class RocksDbPeer final : public ShardPeer {
     while (const auto record = records.Next()) {
       batch.Put(values_, ToSlice(record->key), ToSlice(record->value));
       schema.Split(record->value, [&](std::size_t attribute, std::string_view value) {
+        if (!searchable_) return;
         index_key.clear();
         AppendPrefix(attribute, value, index_key);
         AppendBigEndian(number, kRecordBytes, index_key);
@@ -78,6 +80,9 @@ class RocksDbPeer final : public ShardPeer {
     Write(batch);
     Compact();
   }
+
+  // Values without attributes are not worth an index, which would have each value once more.
+  [[nodiscard]] bool CanSearch() const override { return searchable_; }
 
   bool Get(std::string_view key, std::string& value) override {
     const rocksdb::Status status = database_->Get({}, values_, ToSlice(key), &value);
@@ -190,6 +195,7 @@ class RocksDbPeer final : public ShardPeer {
   rocksdb::ColumnFamilyHandle* values_ = nullptr;  // of the database, as the next
   rocksdb::ColumnFamilyHandle* index_ = nullptr;
   std::string prefix_;
+  bool searchable_ = true;
 };
 
 }  // namespace
