@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <string_view>
 
@@ -104,12 +103,14 @@ class TombstoneSource final : public Source {
 class Sources {
  public:
   explicit Sources(const MergeInput& input) {
-    for (const auto& store : input.newer | std::views::reverse)
-      sources_.push_back(std::make_unique<SuffixSource>(*store));
-    for (const auto& store : input.files | std::views::reverse) {
-      sources_.push_back(std::make_unique<SuccinctSource>(*store));
+    for (const auto& store : input.files) {
       sources_.push_back(std::make_unique<TombstoneSource>(*store));
+      sources_.push_back(std::make_unique<SuccinctSource>(*store));
     }
+    for (const auto& store : input.newer) {
+      sources_.push_back(std::make_unique<SuffixSource>(*store));
+    }
+    std::ranges::reverse(sources_);
   }
 
   // What the newest store has of the least key; null at the end.
