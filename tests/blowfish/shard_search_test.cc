@@ -319,6 +319,7 @@ TEST_CASE("a search ends when its visitor has enough, and of what is not there a
 TEST_CASE("a part of a search is short where values are long") {
   OpenedShard opened{Schema::Make({"colour", "rest"}, '|').value()};
   opened.options.compaction = {};
+  opened.options.encoding = GENERATE(Encoding::kIndex, Encoding::kBlocks);
   opened.Open();
   constexpr std::uint64_t kRecords = 40;
   const auto write = [&](std::uint64_t count, const std::string& value, Version version) {

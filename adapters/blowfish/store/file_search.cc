@@ -11,10 +11,19 @@ namespace {
 constexpr std::size_t kBytesOfPart = std::size_t{64} << 10;
 constexpr std::uint32_t kRecordsOfPart = 256;
 
+// How many records have this number of bytes, on average: 1 to `most`.
+std::uint32_t RecordsOf(std::size_t bytes, const SuccinctStore& store, std::uint32_t most) {
+  const std::uint64_t all = std::max<std::uint64_t>(store.value_bytes(), 1);
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(bytes * store.records() / all, 1, most));
+}
+
 }  // namespace
 
 FileSearch::FileSearch(const LogQuery& query, const SearchedFile& file)
-    : query_(query), file_(&file), part_(kRecordsOfPart / 8) {}
+    : query_(query),
+      file_(&file),
+      part_(RecordsOf(kBytesOfPart, *file.store, kRecordsOfPart / 8)) {}
 
 bool FileSearch::Step(const Visitor& visit) {
   if (ReadsAll()) return ReadRecords(visit);
