@@ -106,9 +106,15 @@ MergedModel ContentOf(const std::vector<std::shared_ptr<SuccinctStore>>& files) 
   return all;
 }
 
-template <typename Store>
-std::vector<std::shared_ptr<const SuccinctStore>> Const(const std::vector<Store>& files) {
+std::vector<std::shared_ptr<const SuccinctStore>> Const(
+    const std::vector<std::shared_ptr<SuccinctStore>>& files) {
   return {files.begin(), files.end()};
+}
+
+std::vector<FileToMerge> ToMerge(const std::vector<std::shared_ptr<SuccinctStore>>& files) {
+  std::vector<FileToMerge> to_merge;
+  for (const auto& file : files) to_merge.push_back({file, {}});
+  return to_merge;
 }
 
 TEST_CASE("a merge has the newest state of every key, and the tombstones that count", "[merge]") {
@@ -128,7 +134,7 @@ TEST_CASE("a merge has the newest state of every key, and the tombstones that co
   for (int round = 0; round < 3; ++round) {
     CAPTURE(round);
     const MergeInput input{
-        .files = Const(files), .newer = RandomStores(random, made, version, model), .older = {}};
+        .files = ToMerge(files), .newer = RandomStores(random, made, version, model), .older = {}};
     const NewFiles paths(directory.path() + "/" + std::to_string(round) + "-");
     Diagnostics why;
     const auto report = Merge(input, made.schema, paths, options, &why);
@@ -144,6 +150,33 @@ TEST_CASE("a merge has the newest state of every key, and the tombstones that co
       CHECK((file->records() <= 1 || FitsIndex(file->texts().value_bytes(), file->records(),
                                                made.schema.size(), options.max_file_bytes)));
   }
+}
+
+TEST_CASE("a merge leaves out what is hidden", "[merge]") {
+  const std::uint64_t seed = GENERATE(range(1, 20));
+  SplitMix64 random(seed);
+  const test::TempDirectory directory;
+  const RandomValues made = MakeRandomValues(seed, 50);
+  MergedModel model;
+  Version version = 0;
+  const NewFiles old(directory.path() + "/old");
+  REQUIRE(Merge({.newer = RandomStores(random, made, version, model)}, made.schema, old, {})
+              .has_value());
+  MergeInput input;
+  for (const auto& file : old.Open()) {
+    HiddenRecords hidden(file->records());
+    for (std::uint32_t record = 0; record < file->records(); ++record) {
+      if (random.Below(3) == 0) continue;
+      hidden.Hide(record);
+      std::string key;
+      file->keys().AppendKey(record, key);
+      model.erase(key);
+    }
+    input.files.push_back({file, hidden});
+  }
+  const NewFiles paths(directory.path() + "/new");
+  REQUIRE(Merge(input, made.schema, paths, {}).has_value());
+  CHECK(ContentOf(paths.Open()) == model);
 }
 
 TEST_CASE("a merge keeps old tombstones of keys that an older file has", "[merge]") {
@@ -214,7 +247,7 @@ TEST_CASE("a merge reads a store while its owner adds, fills and deletes layers"
   std::vector<NewFiles> paths;
   for (int merge = 0; merge < kMerges; ++merge)
     paths.emplace_back(directory.path() + "/" + std::to_string(merge) + "-");
-  std::jthread merging([&, input = MergeInput{.files = Const(files)}] {
+  std::jthread merging([&, input = MergeInput{.files = ToMerge(files)}] {
     for (; merges < kMerges; ++merges) (void)Merge(input, schema, paths[merges], {});
   });
   std::size_t wrong = 0;

@@ -44,7 +44,7 @@ TEST_CASE("a merge knows from the oldest store how many symbols there will be", 
   CHECK(store.texts().value_bytes() == 1000 * values.front().size());
   CHECK(store.texts().symbols() == 1000 * 2);
   CHECK(LayerLadder(store.index()).layers() == 0);
-  work.input = {.files = {merged->files[0].store}};
+  work.input = {.files = {{merged->files[0].store, {}}}};
   CHECK(LoadOf(work.input).symbols_per_byte == 2.0 / static_cast<double>(values.front().size()));
   CHECK(work.EstimateBytes() == EstimateMergeBytes(1000, 1000 * values.front().size(),
                                                    LoadOf(work.input).symbols_per_byte));

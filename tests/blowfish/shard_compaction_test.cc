@@ -225,13 +225,13 @@ TEST_CASE("a merge keeps the layers, full", "[shard]") {
   }
 }
 
-// A shard whose files hold a value of 80 bytes each.
+// A shard whose files hold a value each.
 void UseSmallFiles(OpenedShard& opened) {
   opened.options.max_value_bytes = 100;
   opened.Open();
 }
 
-const std::string kValue(80, 'v');
+const std::string kValue(60, 'v');
 
 TEST_CASE("a shard has as many files as it needs", "[shard]") {
   OpenedShard opened{Schema()};
@@ -288,18 +288,32 @@ TEST_CASE("files of which half was replaced are written anew", "[shard]") {
 TEST_CASE("a deleted key stays deleted as long as an older file has it", "[shard]") {
   OpenedShard opened{Schema()};
   UseSmallFiles(opened);
-  for (Version version = 1; version <= 4; ++version)
-    REQUIRE(opened.Put("key" + std::to_string(version), version, kValue) == WriteResult());
+  const std::string value(25, 'v');  // Three in a file.
+  test::Model model;
+  for (Version version = 1; version <= 6; ++version) {
+    const std::string key = "key" + std::to_string(version);
+    REQUIRE(opened.Put(key, version, value) == WriteResult());
+    model[key] = {{1, version}, value};
+  }
   CompactAll(opened);
-  REQUIRE(opened.Delete("key1", 5) == WriteResult());
+  REQUIRE(opened.shard().files().size() == 2);
+  REQUIRE(opened.Delete("key1", 7) == WriteResult());
+  model["key1"] = {{1, 7}, std::nullopt};
   opened.Pass(2h);  // The life of its tombstone is over.
   CompactAll(opened);
-  REQUIRE(opened.shard().files().records() == 4);
-  const test::Model model = {{"key1", {{1, 5}, std::nullopt}},
-                             {"key2", {{1, 2}, kValue}},
-                             {"key3", {{1, 3}, kValue}},
-                             {"key4", {{1, 4}, kValue}}};
+  REQUIRE(opened.shard().files().size() == 3);
+  REQUIRE(opened.shard().files().records() == 6);
   CheckReads(opened.shard(), model);
+  // The file of the tombstone has no record.
+  for (const auto kind :
+       {LogQuery::Kind::kEqual, LogQuery::Kind::kPrefix, LogQuery::Kind::kContains}) {
+    const LogQuery query{.kind = kind, .text = value};
+    CHECK(test::Search(opened.shard(), query).size() == 5);
+    std::uint64_t count = 0;
+    ShardSearch search = opened.shard().BeginSearch(query);
+    while (search.StepToCount(count)) continue;
+    CHECK(count == 5);
+  }
   opened.Open();
   CheckReads(opened.shard(), model);
 }

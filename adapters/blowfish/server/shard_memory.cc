@@ -13,20 +13,22 @@ constexpr std::uint64_t kMostMergeBytes = 64 * kMiB;
 /// Records take about twice the memory of their log, and a merge needs room for what is written
 /// meanwhile.
 constexpr std::uint64_t kUnmergedOfMerge = 8;
+/// Multiples of it are numbers.
+constexpr std::uint64_t kMostGiven = std::uint64_t{1} << 50;
 
 }  // namespace
 
 void ShareMemory(const ShardMemory& memory, std::size_t shards, ShardOptions& shard) {
   CompactionOptions& compaction = shard.compaction;
   const std::uint64_t unmerged = memory.budget / 2 / shards;
-  compaction.merge_bytes = memory.merge_bytes > 0 ? memory.merge_bytes
+  compaction.merge_bytes = memory.merge_bytes > 0 ? std::min(memory.merge_bytes, kMostGiven)
                                                   : std::clamp(unmerged / kUnmergedOfMerge,
                                                                kLeastMergeBytes, kMostMergeBytes);
-  compaction.freeze_bytes =
-      memory.freeze_bytes > 0 ? memory.freeze_bytes : std::max(compaction.merge_bytes / 4, kMiB);
+  compaction.freeze_bytes = memory.freeze_bytes > 0 ? std::min(memory.freeze_bytes, kMostGiven)
+                                                    : std::max(compaction.merge_bytes / 4, kMiB);
   compaction.max_unmerged_bytes =
       std::max({unmerged, 4 * compaction.freeze_bytes, kUnmergedOfMerge * compaction.merge_bytes});
-  shard.merge_memory = memory.budget / 2 / memory.merges;
+  shard.merge_memory = memory.budget / 2 / std::min(memory.merges, shards);
 }
 
 }  // namespace stout::blowfish

@@ -26,12 +26,14 @@ FileSearch::FileSearch(const LogQuery& query, const SearchedFile& file)
       part_(RecordsOf(kBytesOfPart, *file.store, kRecordsOfPart / 8)) {}
 
 bool FileSearch::Step(const Visitor& visit) {
+  if (file_->store->records() == 0) return false;
   if (ReadsAll()) return ReadRecords(visit);
   if (!rows_) FindRows();
   return LocateRows(visit);
 }
 
 bool FileSearch::StepToCount(std::uint64_t& matches) {
+  if (file_->store->records() == 0) return false;
   const Visitor count = [&](KeyView) { return ++matches, true; };
   if (ReadsAll()) return ReadRecords(count);
   if (!rows_) {

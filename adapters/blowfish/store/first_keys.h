@@ -20,8 +20,8 @@ class FirstKeys {
   /// A key that was not offered before. False: neither it nor any key behind it is among the first,
   /// so that who offers keys in order can stop.
   bool Offer(std::string_view key) {
+    if (IsBeyond(key)) return false;
     if (keys_.size() == count_) {
-      if (count_ == 0 || key > keys_.front()) return false;
       std::ranges::pop_heap(keys_);
       keys_.back() = key;
     } else {
@@ -29,6 +29,11 @@ class FirstKeys {
     }
     std::ranges::push_heap(keys_);
     return true;
+  }
+
+  /// Returns true if neither this key nor any key behind it would be among the first.
+  [[nodiscard]] bool IsBeyond(std::string_view key) const {
+    return keys_.size() == count_ && (count_ == 0 || key > keys_.front());
   }
 
   /// In order. It is of no more use then.

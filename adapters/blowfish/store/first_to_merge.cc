@@ -1,35 +1,11 @@
 #include "blowfish/store/first_to_merge.h"
 
-#include <algorithm>
-#include <limits>
-
 namespace stout::blowfish {
 namespace {
 
-constexpr std::uint64_t kNoRatio = std::numeric_limits<std::uint64_t>::max();
-
-// The last files that are not full, and at most `ratio` times as large as what is newer.
-std::size_t FirstWithRoom(std::span<const FileFill> files, std::uint64_t newer,
-                          std::uint64_t max_file_bytes, std::uint64_t ratio) {
-  std::size_t first = files.size();
-  for (; first > 0; --first) {
-    const std::uint64_t live = files[first - 1].live;
-    const bool full = live > max_file_bytes / 4 * 3;
-    if (full || live / ratio > newer) break;
-    newer += live;
-  }
-  return first;
-}
-
-std::size_t FirstHalfReplaced(std::span<const FileFill> files) {
-  std::size_t first = files.size();
-  FileFill all;
-  for (std::size_t i = files.size(); i-- > 0;) {
-    all.bytes += files[i].bytes;
-    all.live += files[i].live;
-    if (all.bytes > 0 && 2 * all.live <= all.bytes) first = i;
-  }
-  return first;
+// If it is less than half full, a merge has closed it only because the next value is large.
+bool IsFull(const FileFill& file, std::uint64_t max_file_bytes) {
+  return file.live > max_file_bytes / 2;
 }
 
 }  // namespace
@@ -37,12 +13,37 @@ std::size_t FirstHalfReplaced(std::span<const FileFill> files) {
 std::size_t FirstToMerge(std::span<const FileFill> files, std::uint64_t newer,
                          std::uint64_t max_file_bytes) {
   constexpr std::uint64_t kRatio = 4;
-  return std::min(FirstWithRoom(files, newer, max_file_bytes, kRatio), FirstHalfReplaced(files));
+  std::size_t first = files.size();
+  for (; first > 0; --first) {
+    const FileFill& file = files[first - 1];
+    if (IsFull(file, max_file_bytes) || file.live / kRatio > newer) break;
+    if (newer + file.live > 2 * max_file_bytes) break;
+    newer += file.live;
+  }
+  return first;
 }
 
-std::size_t FirstToPack(std::span<const FileFill> files, std::uint64_t newer,
-                        std::uint64_t max_file_bytes) {
-  return std::min(FirstWithRoom(files, newer, max_file_bytes, kNoRatio), FirstHalfReplaced(files));
+std::size_t FirstToPack(std::span<const FileFill> files, std::uint64_t max_file_bytes) {
+  std::size_t first = files.size();
+  while (first > 0 && !IsFull(files[first - 1], max_file_bytes)) --first;
+  return first;
+}
+
+FileRun FilesToSweep(std::span<const FileFill> files, std::uint64_t max_file_bytes) {
+  FileRun best;
+  std::uint64_t most = 0;
+  for (std::size_t first = 0; first < files.size(); ++first) {
+    FileFill all;
+    for (std::size_t last = first; last < files.size(); ++last) {
+      all = {all.bytes + files[last].bytes, all.live + files[last].live};
+      if (all.live > max_file_bytes) break;
+      const std::uint64_t replaced = all.bytes - all.live;
+      if (replaced < all.live || replaced <= most) continue;
+      most = replaced;
+      best = {first, last + 1};
+    }
+  }
+  return best;
 }
 
 }  // namespace stout::blowfish

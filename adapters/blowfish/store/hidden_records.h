@@ -23,7 +23,7 @@ class HiddenRecords {
     word |= bit;
   }
   [[nodiscard]] bool Has(std::uint32_t record) const {
-    return (words_[record / 64] >> record % 64 & 1) != 0;
+    return count_ > 0 && (words_[record / 64] >> record % 64 & 1) != 0;
   }
   /// The first hidden record that is not before `record`, or the number of records if there is
   /// none.   Cost: a comparison for 64 records.

@@ -41,9 +41,14 @@ class SuffixSource final : public Source {
 // one by one, because the reader keeps the block at hand.
 class SuccinctSource final : public Source {
  public:
-  explicit SuccinctSource(const SuccinctStore& store)
-      : store_(store), keys_(store.keys(), 0), reader_(store.texts()) {
-    if (store.blocks() != nullptr) blocks_.emplace(*store.blocks());
+  explicit SuccinctSource(const FileToMerge& file)
+      : store_(*file.store),
+        hidden_(file.hidden),
+        keys_(store_.keys(), 0),
+        reader_(store_.texts()),
+        together_(RecordsTogether(store_)) {
+    if (store_.blocks() != nullptr) blocks_.emplace(*store_.blocks());
+    PassHidden();
   }
 
   [[nodiscard]] const LogEntry* entry() override {
@@ -52,29 +57,49 @@ class SuccinctSource final : public Source {
     entry_.record = {keys_.key(), store_.StampOf(record), ValueOf(record)};
     return &entry_;
   }
-  void Advance() override { keys_.Advance(); }
+  void Advance() override {
+    keys_.Advance();
+    PassHidden();
+  }
 
  private:
-  static constexpr std::uint32_t kChunk = 1024;
+  // Large values take memory: of all files of the merge at once.
+  [[nodiscard]] static std::uint32_t RecordsTogether(const SuccinctStore& store) {
+    constexpr std::uint64_t kMost = 1024;
+    constexpr std::uint64_t kBytes = std::uint64_t{1} << 20;
+    const std::uint64_t all = std::max<std::uint64_t>(store.value_bytes(), 1);
+    return static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(kBytes * store.records() / all, kWalks, kMost));
+  }
 
+  void PassHidden() {
+    while (!keys_.ended() && hidden_.Has(static_cast<std::uint32_t>(keys_.record())))
+      keys_.Advance();
+  }
   [[nodiscard]] std::string_view ValueOf(std::uint32_t record) {
     if (blocks_) return blocks_->Get(record);
-    if (record == read_through_) ReadChunk();
-    return values_[record % kChunk];
+    if (record >= read_through_) ReadFrom(record);
+    return values_[record - read_from_];
   }
-  void ReadChunk() {
-    std::vector<std::uint32_t> records(std::min(kChunk, store_.records() - read_through_));
-    std::iota(records.begin(), records.end(), read_through_);
+  void ReadFrom(std::uint32_t record) {
+    std::vector<std::uint32_t> records(std::min(together_, store_.records() - record));
+    std::iota(records.begin(), records.end(), record);
+    values_.resize(records.size());
     reader_.GetAll(records, [&](std::size_t i, std::string_view value) { values_[i] = value; });
-    read_through_ += static_cast<std::uint32_t>(records.size());
+    read_from_ = record;
+    read_through_ = record + static_cast<std::uint32_t>(records.size());
   }
 
   const SuccinctStore& store_;
+  const HiddenRecords& hidden_;
   KeyStream keys_;
   RecordTexts::Reader reader_;
   std::optional<BlockTexts::Reader> blocks_;
+  std::uint32_t together_;
+  // The records whose values are read.
+  std::uint32_t read_from_ = 0;
   std::uint32_t read_through_ = 0;
-  std::vector<std::string> values_{kChunk};
+  std::vector<std::string> values_;
   LogEntry entry_;
 };
 
@@ -103,9 +128,9 @@ class TombstoneSource final : public Source {
 class Sources {
  public:
   explicit Sources(const MergeInput& input) {
-    for (const auto& store : input.files) {
-      sources_.push_back(std::make_unique<TombstoneSource>(*store));
-      sources_.push_back(std::make_unique<SuccinctSource>(*store));
+    for (const FileToMerge& file : input.files) {
+      sources_.push_back(std::make_unique<TombstoneSource>(*file.store));
+      sources_.push_back(std::make_unique<SuccinctSource>(file));
     }
     for (const auto& store : input.newer) {
       sources_.push_back(std::make_unique<SuffixSource>(*store));

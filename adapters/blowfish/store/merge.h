@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "blowfish/store/hidden_records.h"
 #include "blowfish/store/succinct_store.h"
 #include "blowfish/store/succinct_store_writer.h"
 #include "blowfish/store/suffix_store.h"
@@ -22,9 +23,14 @@ struct MergeReport {
   std::uint64_t expired = 0;     ///< Tombstones older than their life.
 };
 
+struct FileToMerge {
+  std::shared_ptr<const SuccinctStore> store;
+  HiddenRecords hidden;  ///< Records that are left out. Default: none.
+};
+
 /// What a merge reads. All of it is from the oldest to the newest, and may be empty.
 struct MergeInput {
-  std::vector<std::shared_ptr<const SuccinctStore>> files;
+  std::vector<FileToMerge> files;
   std::vector<std::shared_ptr<const SuffixStore>> newer;  ///< than the files
   /// Files that are older than all of these and stay as they are.
   std::vector<std::shared_ptr<const SuccinctStore>> older;

@@ -55,6 +55,7 @@ class NewFiles {
   [[nodiscard]] const std::string& Add(std::string path) {
     return paths_.emplace_back(std::move(path));
   }
+  [[nodiscard]] std::size_t size() const { return paths_.size(); }
   void Keep() { kept_ = true; }
 
  private:
@@ -77,9 +78,9 @@ MergeLoad LoadOf(const MergeInput& input) {
   MergeLoad load;
   std::uint64_t symbols = 0;
   for (const auto& file : input.files) {
-    symbols += file->texts().symbols();
-    load.records += file->records();
-    load.value_bytes += file->value_bytes();
+    symbols += file.store->texts().symbols();
+    load.records += file.store->records();
+    load.value_bytes += file.store->value_bytes();
   }
   if (load.value_bytes > 0)
     load.symbols_per_byte = static_cast<double>(symbols) / static_cast<double>(load.value_bytes);
@@ -99,22 +100,38 @@ std::uint64_t LargestFile(const MergeLoad& load, std::uint64_t memory) {
 }
 
 std::uint64_t MergeWork::EstimateBytes() const {
-  const MergeLoad load = LoadOf(input);
-  return EstimateFile(load, std::min(load.value_bytes, max_file_bytes));
+  const auto estimate = [this](const MergeLoad& load) {
+    return EstimateFile(load, std::min(load.value_bytes, max_file_bytes));
+  };
+  return std::max(estimate(LoadOf(input)), estimate(LoadOf(sweep)));
 }
 
 Result<Merged> MergeWork::Run(const std::stop_token& stop, Diagnostics* diagnostics) const {
   NewFiles paths;
   Merged merged;
-  const auto next_path = [&] {
-    merged.files.push_back({RecordsName(sequence, merged.files.size()), nullptr});
-    return paths.Add(fmt::format("{}/{}", directory, merged.files.back().name));
+  const MergeOptions options{forget_before_ms, max_file_bytes, encoding, stop};
+  const auto merge = [&](const MergeInput& from, std::vector<MergedFile>& files) {
+    const auto next_path = [&] {
+      files.push_back({RecordsName(sequence, paths.size()), nullptr});
+      return paths.Add(fmt::format("{}/{}", directory, files.back().name));
+    };
+    return Merge(from, schema, next_path, options, diagnostics);
   };
-  const auto report = Merge(input, schema, next_path,
-                            {forget_before_ms, max_file_bytes, encoding, stop}, diagnostics);
+  const auto report = merge(input, merged.files);
   if (!report) return report.error();
   merged.report = *report;
-  for (MergedFile& file : merged.files) {
+  const auto swept = merge(sweep, merged.swept);
+  if (!swept) return swept.error();
+  for (std::vector<MergedFile>* const files : {&merged.files, &merged.swept}) {
+    if (const auto failed = Open(*files, stop, diagnostics)) return failed;
+  }
+  paths.Keep();
+  return merged;
+}
+
+ErrorCode MergeWork::Open(std::vector<MergedFile>& files, const std::stop_token& stop,
+                          Diagnostics* diagnostics) const {
+  for (MergedFile& file : files) {
     const std::string path = fmt::format("{}/{}", directory, file.name);
     auto opened = SuccinctStore::Open(path, Verify::kHeader, diagnostics);
     if (!opened) return opened.error();
@@ -122,8 +139,7 @@ Result<Merged> MergeWork::Run(const std::stop_token& stop, Diagnostics* diagnost
     AddFullLayers(*file.store, layers, stop);
     if (stop.stop_requested()) return FailStopped(path, diagnostics);
   }
-  paths.Keep();
-  return merged;
+  return {};
 }
 
 }  // namespace stout::blowfish

@@ -22,8 +22,10 @@ struct MergedFile {
 };
 
 struct Merged {
-  std::vector<MergedFile> files;  ///< in the order of their keys, of which they share none
-  MergeReport report;
+  /// In the order of their keys, of which those of one list share none.
+  std::vector<MergedFile> files;
+  std::vector<MergedFile> swept;
+  MergeReport report;  ///< of `files`
 };
 
 /// Returns the memory that a merge takes, about: one byte per byte of values, 72 per record, and 12
@@ -58,6 +60,7 @@ struct MergeWork {
   std::uint64_t sequence = 0;  ///< See RecordsName(); no file has it yet.
   Schema schema;
   MergeInput input;
+  MergeInput sweep;        ///< Another merge that is done by the way.
   std::size_t layers = 0;  ///< of each new file; see LayerLadder
   std::uint64_t forget_before_ms = 0;
   std::uint64_t max_file_bytes = kMaxValueBytes;
@@ -68,6 +71,10 @@ struct MergeWork {
 
   /// Errors: Merge()'s and SuccinctStore::Open()'s; the files are removed then.
   [[nodiscard]] Result<Merged> Run(const std::stop_token& stop, Diagnostics* diagnostics) const;
+
+  // Opens files that it has written, with their layers.
+  [[nodiscard]] ErrorCode Open(std::vector<MergedFile>& files, const std::stop_token& stop,
+                               Diagnostics* diagnostics) const;
 };
 
 }  // namespace stout::blowfish

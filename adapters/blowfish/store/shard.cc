@@ -120,6 +120,7 @@ ErrorCode Shard::OpenFiles(Diagnostics* diagnostics) {
     if (!opened) return opened.error();
     files_.Add({name, std::move(*opened)});
   }
+  files_.HideReplaced();
   return {};
 }
 
@@ -235,7 +236,7 @@ ShardSearch Shard::BeginSearch(const LogQuery& query) const {
           {.table = log_->shared_table(),
            .frozen = frozen_ ? frozen_->table : nullptr,
            .suffixes = suffixes_,
-           .files = files_.ShareAll()}};
+           .files = files_.ShareToSearch()}};
 }
 
 // --- Writes --------------------------------------------------------------------------------------
@@ -275,7 +276,7 @@ void Shard::OnApply(const Operation& operation, const LogEntry* before) {
   size_ -= newest && !newest->deleted;
   if (newest && newest->place) files_.Hide(*newest->place);
   table_keys_.with_value.OnApply(operation, before);
-  if (compaction_.working() == Compaction::Action::kTakeOver) merged_.Hide(operation.key);
+  if (compaction_.working() == Compaction::Action::kTakeOver) HideInNew(operation.key);
 }
 
 // Compactions may go on meanwhile. The manifest in memory names files that exist until a later one

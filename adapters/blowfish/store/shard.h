@@ -265,6 +265,7 @@ class Shard {
   void Run(Background::Work work);
   void End(Finished finished);
   void HideSome();
+  void HideInNew(KeyView key);
   void GoOver();
   void Done() { compaction_.On(Compaction::Done{}, options_.now()); }
   void Fail(std::string_view why);
@@ -294,12 +295,15 @@ class Shard {
   Compaction compaction_;
   std::uint64_t frozen_at_ms_ = 0;  // When the last freeze was asked for.
   ShardStats stats_;
-  bool pack_ = false;  // The next merge leaves as few files as it can.
-  // The merge under way takes the files from this one on.
-  std::size_t merge_first_ = 0;
+  bool pack_ = false;         // The next merge leaves as few files as it can.
+  bool merge_packs_ = false;  // So does the one under way.
+  // The files that the merge under way takes: the last ones, and some older ones.
+  FileRun merging_;
+  FileRun sweeping_;
   // Its new files, until queries have gone over to them. Their records are hidden by the first
   // `merged_seen_` entries that the log's table had when hiding began, and by all later ones.
   SuccinctStores merged_;
+  SuccinctStores swept_;
   MergeReport merge_report_;
   std::size_t merged_seen_ = 0;
   std::size_t merged_after_ = 0;

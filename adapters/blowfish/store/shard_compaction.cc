@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include "blowfish/store/first_to_merge.h"
@@ -87,20 +88,28 @@ Background::Work Shard::Sort() const {
 Background::Work Shard::Merge() {
   const auto life = static_cast<std::uint64_t>(options_.tombstone_life.count());
   const std::uint64_t now = options_.now_ms();
+  const FileRun all{0, files_.size()};
   const std::uint64_t max_file_bytes = std::min(
       options_.max_value_bytes,
-      LargestFile(LoadOf({files_.Share(0, files_.size()), suffixes_, {}}), options_.merge_memory));
+      LargestFile(LoadOf({files_.ShareToMerge(all), suffixes_, {}}), options_.merge_memory));
   std::uint64_t newer = 0;
   for (const auto& store : suffixes_)
     newer += store->text_bytes() + store->size() * schema().size();
-  const auto choose = std::exchange(pack_, false) ? FirstToPack : FirstToMerge;
-  merge_first_ = choose(files_.fills(), newer, max_file_bytes);
+  const std::vector<FileFill> fills = files_.fills();
+  merge_packs_ = pack_;
+  merging_ = {merge_packs_ ? FirstToPack(fills, max_file_bytes)
+                           : FirstToMerge(fills, newer, max_file_bytes),
+              files_.size()};
+  sweeping_ = FilesToSweep(std::span(fills).first(merging_.first), max_file_bytes);
   MergeWork work{.directory = directory_,
                  .sequence = suffixes_through_ + 1,
                  .schema = manifest_.schema,
-                 .input = {.files = files_.Share(merge_first_, files_.size()),
+                 .input = {.files = files_.ShareToMerge(merging_),
                            .newer = suffixes_,
-                           .older = files_.Share(0, merge_first_)},
+                           .older = files_.Share({0, merging_.first})},
+                 .sweep = {.files = files_.ShareToMerge(sweeping_),
+                           .newer = {},
+                           .older = files_.Share({0, sweeping_.first})},
                  // Keys that were deleted since the freeze are not in there, so they cannot be
                  // forgotten.
                  .forget_before_ms = std::min(now - std::min(now, life), frozen_at_ms_),
@@ -123,8 +132,14 @@ Background::Work Shard::Merge() {
 
 ShardManifest Shard::MergedManifest() const {
   ShardManifest manifest = manifest_;
-  manifest.files.resize(merge_first_);
-  std::ranges::copy(merged_.names(), std::back_inserter(manifest.files));
+  const auto replace = [&](FileRun run, const std::vector<std::string>& names) {
+    auto& files = manifest.files;
+    const auto at = files.erase(files.begin() + static_cast<std::ptrdiff_t>(run.first),
+                                files.begin() + static_cast<std::ptrdiff_t>(run.last));
+    files.insert(at, names.begin(), names.end());
+  };
+  replace(merging_, merged_.names());
+  replace(sweeping_, swept_.names());
   manifest.first_sequence = suffixes_through_ + 1;
   return manifest;
 }
@@ -164,7 +179,9 @@ void Shard::End(Finished finished) {
       break;
     case Compaction::Action::kMerge:
       merged_ = SuccinctStores();
+      swept_ = SuccinctStores();
       for (MergedFile& file : finished.merged.files) merged_.Add(std::move(file));
+      for (MergedFile& file : finished.merged.swept) swept_.Add(std::move(file));
       merge_report_ = finished.merged.report;
       break;
     default:
@@ -179,7 +196,7 @@ void Shard::End(Finished finished) {
 void Shard::HideSome() {
   const LogTable& table = log_->table();
   const std::size_t last = std::min(merged_seen_ + kHideAtOnce, merged_after_);
-  for (; merged_seen_ < last; ++merged_seen_) merged_.Hide(table.At(merged_seen_).record.key);
+  for (; merged_seen_ < last; ++merged_seen_) HideInNew(table.At(merged_seen_).record.key);
   if (merged_seen_ == merged_after_) {
     GoOver();
   } else {
@@ -187,16 +204,27 @@ void Shard::HideSome() {
   }
 }
 
+// What was hidden when the merge began is in none of its files.
+void Shard::HideInNew(KeyView key) {
+  merged_.Hide(key);
+  swept_.Hide(key);
+}
+
 void Shard::GoOver() {
   // The number may have changed meanwhile; layers that come now are filled by queries.
   merged_.SetLayers(layers());
+  swept_.SetLayers(layers());
   manifest_ = MergedManifest();
   stats_.last_merge = merge_report_;
   ++stats_.merges;
-  old_files_ = files_.Replace(merge_first_, std::exchange(merged_, {}));
+  old_files_ = files_.Replace(merging_, std::exchange(merged_, {}));
+  // In this order: those stand before these.
+  std::ranges::move(files_.Replace(sweeping_, std::exchange(swept_, {})),
+                    std::back_inserter(old_files_));
   wanted_layers_ = layers();
   old_suffixes_ = std::exchange(suffixes_, {});
   suffix_bytes_ = 0;
+  if (merge_packs_) pack_ = false;
   Done();
 }
 

@@ -13,20 +13,17 @@ namespace {
 constexpr std::uint64_t kFillRecords = 512;
 constexpr std::uint64_t kFillBytes = std::uint64_t{64} << 10;
 
-// Hides the records whose keys are in a newer directory, too. Both are read side by side.
-void HideThoseOf(const KeyDirectory& newer, const KeyDirectory& keys, HiddenRecords& hidden) {
-  if (newer.size() == 0 || keys.size() == 0) return;
-  std::string first;
-  newer.AppendKey(0, first);
-  KeyStream older(keys, keys.LowerBound(first));
-  first.clear();
-  keys.AppendKey(0, first);
-  newer.Scan(newer.LowerBound(first), [&](std::uint64_t, std::string_view key) {
-    while (!older.ended() && older.key() < key) older.Advance();
-    if (older.ended()) return false;
-    if (older.key() == key) hidden.Hide(static_cast<std::uint32_t>(older.record()));
-    return true;
-  });
+// The keys of one file, or those that it has deleted, for a walk through all files side by side.
+struct FileKeys {
+  std::size_t file;
+  bool deleted;
+  std::unique_ptr<KeyStream> keys;
+};
+
+// Which is behind: a queue has the least key on top, and of equal keys the newest.
+bool IsBehind(const FileKeys& a, const FileKeys& b) {
+  const int order = a.keys->key().compare(b.keys->key());
+  return order != 0 ? order > 0 : a.file < b.file;
 }
 
 bool IsFilling(SuccinctStore& store) {
@@ -44,10 +41,6 @@ std::uint32_t RecordsToFill(const SuccinctStore& store) {
 // --- Which files there are -----------------------------------------------------------------------
 
 void SuccinctStores::Add(MergedFile file) {
-  for (File& older : files_) {
-    HideThoseOf(file.store->keys(), older.store->keys(), older.hidden);
-    HideThoseOf(file.store->deleted_keys(), older.store->keys(), older.hidden);
-  }
   SuccinctStore& store = *file.store;
   files_.push_back({.name = std::move(file.name),
                     .store = std::move(file.store),
@@ -55,11 +48,43 @@ void SuccinctStores::Add(MergedFile file) {
                     .reader = std::make_unique<ValueReader>(store)});
 }
 
-std::vector<std::shared_ptr<const SuccinctStore>> SuccinctStores::Replace(std::size_t first,
+void SuccinctStores::HideReplaced() {
+  if (files_.size() < 2) return;
+  std::vector<FileKeys> queue;
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    for (const bool deleted : {false, true}) {
+      const SuccinctStore& store = *files_[i].store;
+      auto keys = std::make_unique<KeyStream>(deleted ? store.deleted_keys() : store.keys(), 0);
+      if (!keys->ended()) queue.push_back({i, deleted, std::move(keys)});
+    }
+  }
+  std::ranges::make_heap(queue, IsBehind);
+  std::string last;  // key
+  bool any = false;
+  while (!queue.empty()) {
+    std::ranges::pop_heap(queue, IsBehind);
+    FileKeys& least = queue.back();
+    const bool replaced = any && least.keys->key() == last;
+    if (replaced && !least.deleted)
+      files_[least.file].hidden.Hide(static_cast<std::uint32_t>(least.keys->record()));
+    if (!replaced) last = least.keys->key();
+    any = true;
+    least.keys->Advance();
+    if (least.keys->ended()) {
+      queue.pop_back();
+    } else {
+      std::ranges::push_heap(queue, IsBehind);
+    }
+  }
+}
+
+std::vector<std::shared_ptr<const SuccinctStore>> SuccinctStores::Replace(FileRun run,
                                                                           SuccinctStores others) {
-  auto gone = Share(first, size());
-  files_.resize(first);
-  std::ranges::move(others.files_, std::back_inserter(files_));
+  auto gone = Share(run);
+  const auto at = files_.erase(files_.begin() + static_cast<std::ptrdiff_t>(run.first),
+                               files_.begin() + static_cast<std::ptrdiff_t>(run.last));
+  files_.insert(at, std::make_move_iterator(others.files_.begin()),
+                std::make_move_iterator(others.files_.end()));
   return gone;
 }
 
@@ -75,7 +100,7 @@ std::vector<FileFill> SuccinctStores::fills() const {
     const std::uint64_t records = file.store->records();
     const std::uint64_t bytes = file.store->value_bytes() + records * file.store->schema().size();
     const std::uint64_t hidden = file.hidden.count();
-    fills.push_back({bytes, hidden == 0 ? bytes : bytes / records * (records - hidden)});
+    fills.push_back({bytes, hidden == 0 ? bytes : bytes * (records - hidden) / records});
   }
   return fills;
 }
@@ -98,14 +123,20 @@ std::uint64_t SuccinctStores::file_bytes() const {
   return bytes;
 }
 
-std::vector<std::shared_ptr<const SuccinctStore>> SuccinctStores::Share(std::size_t first,
-                                                                        std::size_t last) const {
+std::vector<std::shared_ptr<const SuccinctStore>> SuccinctStores::Share(FileRun run) const {
   std::vector<std::shared_ptr<const SuccinctStore>> shared;
-  for (std::size_t i = first; i < last; ++i) shared.push_back(files_[i].store);
+  for (std::size_t i = run.first; i < run.last; ++i) shared.push_back(files_[i].store);
   return shared;
 }
 
-std::vector<SearchedFile> SuccinctStores::ShareAll() const {
+std::vector<FileToMerge> SuccinctStores::ShareToMerge(FileRun run) const {
+  std::vector<FileToMerge> shared;
+  for (std::size_t i = run.first; i < run.last; ++i)
+    shared.push_back({files_[i].store, files_[i].hidden});
+  return shared;
+}
+
+std::vector<SearchedFile> SuccinctStores::ShareToSearch() const {
   std::vector<SearchedFile> shared;
   for (const File& file : files_) shared.push_back({file.store, &file.hidden});
   return shared;
@@ -161,10 +192,11 @@ std::optional<std::string_view> SuccinctStores::ReadAttribute(Place place, std::
 void SuccinctStores::Offer(std::optional<std::string_view> after, bool with_deleted,
                            const std::function<bool(KeyView)>& is_in_newer,
                            FirstKeys& first) const {
-  for (std::size_t i = 0; i < files_.size(); ++i) {
+  for (std::size_t i = files_.size(); i-- > 0;) {
     const KeyDirectory& keys = files_[i].store->keys();
     const HiddenRecords& hidden = files_[i].hidden;
     keys.Scan(after ? keys.LowerBound(*after) : 0, [&](std::uint64_t record, KeyView key) {
+      if (first.IsBeyond(key)) return false;
       return key == after || hidden.Has(static_cast<std::uint32_t>(record)) || first.Offer(key);
     });
     if (with_deleted) OfferDeleted(i, after, is_in_newer, first);
@@ -176,6 +208,7 @@ void SuccinctStores::OfferDeleted(std::size_t file, std::optional<std::string_vi
                                   FirstKeys& first) const {
   const KeyDirectory& deleted = files_[file].store->deleted_keys();
   deleted.Scan(after ? deleted.LowerBound(*after) : 0, [&](std::uint64_t, KeyView key) {
+    if (first.IsBeyond(key)) return false;
     return key == after || IsInNewer(key, file) || is_in_newer(key) || first.Offer(key);
   });
 }

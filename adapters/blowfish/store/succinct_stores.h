@@ -51,14 +51,15 @@ class SuccinctStores {
 
   SuccinctStores() = default;
 
-  /// Adds a file that is newer than the others, and hides what it has of them.
-  /// Cost: one pass over the keys of the others that lie within its range, unless there is none.
+  /// Adds a file that is newer than the others. If it shares keys with them, HideReplaced() is due.
   void Add(MergedFile file);
 
-  /// Puts others in the place of the files from the first one on. What they have of the older files
-  /// is hidden already. Returns what is gone.
-  std::vector<std::shared_ptr<const SuccinctStore>> Replace(std::size_t first,
-                                                            SuccinctStores others);
+  /// Hides each record whose key a newer file has.   Cost: one pass over the keys of all files.
+  void HideReplaced();
+
+  /// Puts others in the place of some files. They hide no records of the rest that were not hidden.
+  /// Returns what is gone.
+  std::vector<std::shared_ptr<const SuccinctStore>> Replace(FileRun run, SuccinctStores others);
 
   [[nodiscard]] std::size_t size() const { return files_.size(); }
   [[nodiscard]] SuccinctStore& operator[](std::size_t file) const { return *files_[file].store; }
@@ -68,12 +69,10 @@ class SuccinctStores {
   [[nodiscard]] std::uint64_t hidden() const;
   [[nodiscard]] std::uint64_t file_bytes() const;
 
-  /// The files from `first` to before `last`, for a merge; or all, for a search.
-  /// @{
-  [[nodiscard]] std::vector<std::shared_ptr<const SuccinctStore>> Share(std::size_t first,
-                                                                        std::size_t last) const;
-  [[nodiscard]] std::vector<SearchedFile> ShareAll() const;
-  /// @}
+  [[nodiscard]] std::vector<std::shared_ptr<const SuccinctStore>> Share(FileRun run) const;
+  /// Without what is hidden at present.
+  [[nodiscard]] std::vector<FileToMerge> ShareToMerge(FileRun run) const;
+  [[nodiscard]] std::vector<SearchedFile> ShareToSearch() const;
 
   /// What the newest file that has the key has of it.   Cost: a search in each file until then.
   [[nodiscard]] std::optional<Found> Find(KeyView key) const;
