@@ -72,7 +72,7 @@ beside_redis() {
   : >"$scratch/servers"
   printf '%-24s %10s %10s %14s\n' "" gets/s sets/s "resident bytes"
   # Merged data and its layers take at most 0.3 of the values. Data that is not merged yet comes on
-  # top: at most an eighth of the values, or the default of 64 MiB of log.
+  # top: at most an eighth of the values, or the default, a part of the memory budget.
   of_ours blowfish-server --memory-budget $((raw_bytes * 3 / 10)) --freeze-bytes $((raw_bytes / 32)) \
     --merge-bytes $((raw_bytes / 8))
   of_ours "blowfish-server, defaults" --memory-budget $((raw_bytes * 3 / 10))

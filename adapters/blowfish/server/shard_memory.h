@@ -17,10 +17,10 @@ struct ShardMemory {
   std::uint64_t merge_bytes = 0;   ///< likewise
 };
 
-/// Gives one of `shards` shards its part. Each gets 16 MiB for changes at least, and room for the two
-/// options, whatever the budget; and a merge may always build a file of 4 MiB of values, which takes
-/// up to 100 MB. So the budget is kept if it is at least 32 MiB for each shard, and 200 MB for each
-/// merge at a time.
+/// Gives one of `shards` shards its part. Each gets 16 MiB for changes at least, and room for the
+/// two options, whatever the budget; and a merge may always build a file of 4 MiB of values, which
+/// takes up to 100 MB. So the budget is kept if it is at least 32 MiB for each shard, and 200 MB
+/// for each merge at a time.
 void ShareMemory(const ShardMemory& memory, std::size_t shards, ShardOptions& shard);
 
 }  // namespace stout::blowfish
