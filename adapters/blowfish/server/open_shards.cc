@@ -234,6 +234,7 @@ Result<std::vector<std::unique_ptr<ShardWorker>>> OpenShards(const std::string& 
                                  [&, i] { return OpenOne(directory, i, made->whole, of_each); }));
   }
   std::vector<Opened> opened;
+  opened.reserve(number);
   for (auto& future : opening) opened.push_back(future.get());
 
   const Opened& like = MostAlike(opened);

@@ -95,7 +95,8 @@ ErrorCode LinkLog(const BackupSource& source, const std::string& to, Diagnostics
 ErrorCode LinkShard(const BackupSource& source, const std::string& to, Diagnostics* diagnostics) {
   if (const auto failed = LinkLog(source, to + "/" + kLogName, diagnostics)) return failed;
   for (const std::string& name : source.manifest.files) {
-    const auto failed = Link(source.directory + "/" + name, to + "/" + name, diagnostics);
+    const auto failed = Link(fmt::format("{}/{}", source.directory, name),
+                             fmt::format("{}/{}", to, name), diagnostics);
     if (failed) return failed;
   }
   // A hint, which a shard can lack. It is written in place, so it is not linked.
