@@ -50,6 +50,10 @@ const Schema& Columns() {
 TEST_CASE("values with declared attributes are indexed if that makes them smaller",
           "[encoding_choice]") {
   CHECK(Choose(Columns(), Rows(10'000)) == Encoding::kIndex);
+  // A single one, too, whose index is larger than its values.
+  const Schema colour = Schema::Make({"colour"}, '|').value();
+  CHECK(Choose(colour, std::vector<std::string>(100'000, "red")) == Encoding::kIndex);
+  CHECK(Choose(colour, std::vector<std::string>(100'000, "r")) == Encoding::kIndex);
 }
 
 TEST_CASE("values that an index makes larger are in blocks", "[encoding_choice]") {

@@ -19,6 +19,7 @@ constexpr std::size_t kRuns = 32;
 constexpr double kSmaller = 0.6;
 constexpr double kFaster = 2;
 constexpr double kLongValue = BlockTexts::kBlockBytes;
+constexpr double kRecordBytes = 8;
 
 template <typename... Arrays>
 double SizeOf(const Arrays&... arrays) {
@@ -62,7 +63,9 @@ Encoding ChooseEncoding(const Schema& schema, std::span<const std::string_view> 
   }
   if (bytes < kRunBytes) return Encoding::kIndex;
   const double index = IndexBytes(schema, sample, stop);
-  if (index <= bytes && schema.size() > 1) return Encoding::kIndex;
+  const bool declared = schema != Schema();
+  if (declared && index <= bytes + kRecordBytes * static_cast<double>(sample.size()))
+    return Encoding::kIndex;
   const double blocks = BlockBytes(sample, dictionary, stop);
   const bool long_values = whole_bytes >= kLongValue * static_cast<double>(sample.size());
   const double factor = index > bytes ? 1 : long_values ? kFaster : kSmaller;

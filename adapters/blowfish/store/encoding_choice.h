@@ -19,11 +19,12 @@ enum class Encoding : std::uint8_t {
 
 /// Returns kIndex or kBlocks, by the sizes of both for a sample of the values:
 ///
-/// | attributes | mean size of a value | blocks if the index of the sample takes      |
-/// |------------|----------------------|----------------------------------------------|
-/// | any        | any                  | more than the values, and the blocks do less |
-/// | one        | below 4 KiB          | more than 1.67 times the blocks              |
-/// | one        | 4 KiB and more       | more than 0.5 times the blocks               |
+/// | attributes | mean size of a value | blocks if the index of the sample takes              |
+/// |------------|----------------------|------------------------------------------------------|
+/// | declared   | any                  | more than the values and 8 bytes for each, and blocks |
+/// |            |                      | take less                                            |
+/// | Schema()   | below 4 KiB          | more than 1.67 times the blocks, or than the values  |
+/// | Schema()   | 4 KiB and more       | more than 0.5 times the blocks, or than the values   |
 ///
 /// The reasons: attributes are declared to be searched. Without them an index finds whole values
 /// and their beginnings only. An index reads short values 2 to 6 times as fast as blocks do, and
