@@ -333,13 +333,19 @@ TEST_CASE("a shard of which everything was deleted has no file", "[shard]") {
   CheckReads(opened.shard(), {{"key1", {{1, 3}, "value"}}});
 }
 
-TEST_CASE("deletes of a shard that cannot merge are bounded, too", "[shard]") {
-  OpenedShard opened{Schema()};
+// The shard has as much as may be unmerged. It cannot merge as long as the result exists.
+std::unique_ptr<ManifestAway> FailToMerge(OpenedShard& opened) {
   opened.options.compaction.max_unmerged_bytes = 1 << 18;
   opened.Open();
-  std::optional<ManifestAway> away(opened);
+  auto away = std::make_unique<ManifestAway>(opened);
   REQUIRE(opened.Put("large", 1, std::string(300'000, 'v')) == WriteResult());
   PollUntilFailed(opened);
+  return away;
+}
+
+TEST_CASE("deletes of a shard that cannot merge are bounded, too", "[shard]") {
+  OpenedShard opened{Schema()};
+  const std::unique_ptr<ManifestAway> away = FailToMerge(opened);
   CHECK(opened.Put("small", 1, "v") == WriteResult{Errc::kTransient, {}});
   std::size_t deleted = 0;
   WriteResult result;
@@ -358,11 +364,7 @@ TEST_CASE("deletes of a shard that cannot merge are bounded, too", "[shard]") {
 
 TEST_CASE("a writer that has lost its keys does not wait for room", "[shard]") {
   OpenedShard opened{Schema()};
-  opened.options.compaction.max_unmerged_bytes = 1 << 18;
-  opened.Open();
-  std::optional<ManifestAway> away(opened);
-  REQUIRE(opened.Put("large", 1, std::string(300'000, 'v')) == WriteResult());
-  PollUntilFailed(opened);
+  const std::unique_ptr<ManifestAway> away = FailToMerge(opened);
   bool fenced = false;
   opened.shard().Fence("lost", 2, [&](ErrorCode) { fenced = true; });
   opened.PollUntil([&] { return fenced; });

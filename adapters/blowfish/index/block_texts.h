@@ -118,7 +118,7 @@ class BlockTexts::Reader {
 /// if they have nothing in common.   Cost: some tenths of a second, and 4 MiB of memory.
 [[nodiscard]] std::string TrainDictionary(std::span<const std::string_view> values);
 
-/// What a BlockTexts has beside the blocks and the dictionary, without padding.
+/// The parts of a BlockTexts beside the blocks and the dictionary, without padding.
 struct BlockTables {
   std::vector<std::byte> block_bounds, record_bounds, value_bounds;
 };

@@ -77,11 +77,11 @@ void AddWork(program::Options& options, ProgramOptions& program) {
                 "Memory for compressed data and for the layers that make it fast. While data is "
                 "written, changes and merges take as much again");
   options
-      .Bytes("--freeze-bytes", program.freeze_bytes, 1,
+      .Bytes("--freeze-bytes", program.freeze_bytes, 0,
              "Memory per shard for changes that are not sorted yet")
       ->default_str("a quarter of --merge-bytes");
   options
-      .Bytes("--merge-bytes", program.merge_bytes, 1,
+      .Bytes("--merge-bytes", program.merge_bytes, 0,
              "A shard is compressed when its log has this size, which a start has to read")
       ->default_str("a sixteenth of a shard's part of --memory-budget, 2MiB to 64MiB");
   options

@@ -32,10 +32,12 @@ using Workers = std::vector<std::unique_ptr<ShardWorker>>;
 constexpr const char* kMark = "resharding";      // In the old directory.
 constexpr const char* kPlace = "reshard-place";  // In the new one: a Place.
 
-// What one page copies at most, beside its last value.
+// Limits of one page, which its last value may exceed.
 constexpr std::size_t kPageBytes = std::size_t{4} << 20;
 constexpr std::size_t kPageKeys = 1000;
-constexpr int kPagesOfPlace = 100;  // The place is noted after so many pages.
+constexpr int kPagesOfPlace = 100;  // From one note of the place to the next.
+// Until a shard that has no room is asked again: merges that make some take longer, and tell
+// nobody.
 constexpr std::chrono::milliseconds kRest{10};
 
 struct Paths {
@@ -105,7 +107,7 @@ std::vector<State> ReadPage(Shard& shard, const std::optional<std::string>& afte
   const std::vector<std::string_view> views(keys.begin(), keys.end());
   std::vector<State> page;
   std::size_t bytes = 0;
-  std::size_t together = 1;  // Of large values fewer are read together.
+  std::size_t together = 1;  // Keys that are read at once: fewer if values are large.
   while (page.size() < keys.size() && bytes < kPageBytes) {
     const std::size_t first = page.size();
     page.resize(std::min(first + together, keys.size()));
@@ -121,19 +123,17 @@ std::vector<State> ReadPage(Shard& shard, const std::optional<std::string>& afte
   return page;
 }
 
-// Writes a batch again until there is room for it. All of it is durable then, unless the answer
-// tells of an error.
-WriteResult WriteAll(ShardWorker& worker, const WriteBatch& batch) {
-  while (true) {
-    std::promise<WriteResult> done;
-    Ask(worker, [&](Shard& shard) {
-      shard.Write(batch, [&](WriteResult result) { done.set_value(std::move(result)); });
-      return true;
-    });
-    WriteResult result = done.get_future().get();
-    if (result.batch != Errc::kTransient) return result;
-    std::this_thread::sleep_for(kRest);
-  }
+WriteResult Write(ShardWorker& worker, const WriteBatch& batch) {
+  std::promise<WriteResult> done;
+  Ask(worker, [&](Shard& shard) {
+    shard.Write(batch, [&](WriteResult result) { done.set_value(std::move(result)); });
+    return true;
+  });
+  return done.get_future().get();
+}
+
+ErrorCode FailStopped(Diagnostics* diagnostics) {
+  return Fail(Errc::kTransient, "stopped; the same command goes on from here", diagnostics);
 }
 
 WriteItem ItemOf(State& state) {
@@ -147,22 +147,22 @@ WriteItem ItemOf(State& state) {
 
 class Copy {
  public:
-  Copy(Workers& from, Workers& to, const Paths& paths) : from_(from), to_(to), paths_(paths) {
+  using GoOn = std::function<bool(const ReshardProgress&)>;
+
+  Copy(Workers& from, Workers& to, const Paths& paths, const GoOn& go_on)
+      : from_(from), to_(to), paths_(paths), go_on_(go_on) {
     for (const auto& worker : from_) progress_.all += worker->status().keys;
   }
 
-  [[nodiscard]] ErrorCode Run(const std::function<bool(const ReshardProgress&)>& go_on,
-                              Diagnostics* diagnostics) {
+  [[nodiscard]] ErrorCode Run(Diagnostics* diagnostics) {
     place_ = ReadPlace(paths_.place);
     for (int pages = 1; place_.shard < from_.size(); ++pages) {
       if (const auto failed = CopyPage(diagnostics)) return failed;
-      const bool stop = !go_on(progress_);
+      const bool stop = !go_on_(progress_);
       if (stop || pages % kPagesOfPlace == 0) {
         if (const auto failed = WriteFile(paths_.place, Encode(place_), diagnostics)) return failed;
       }
-      if (stop) {
-        return Fail(Errc::kTransient, "stopped; the same command goes on from here", diagnostics);
-      }
+      if (stop) return FailStopped(diagnostics);
     }
     return CopyFences(diagnostics);
   }
@@ -186,15 +186,24 @@ class Copy {
       batch.items.push_back(ItemOf(state));
     }
     for (const auto& [at, batch] : batches) {
-      const WriteResult written = WriteAll(*to_[at.first], batch);
-      if (written == WriteResult()) continue;
-      return Fail(Errc::kTransient,
-                  fmt::format("{}: cannot be written to; see INFO persistence of a server, or the "
-                              "system's log",
-                              to_[at.first]->directory()),
-                  diagnostics);
+      if (const auto failed = WriteWithRoom(*to_[at.first], batch, diagnostics)) return failed;
     }
     return {};
+  }
+
+  // Asks again until there is room. Then all of the batch is durable.
+  [[nodiscard]] ErrorCode WriteWithRoom(ShardWorker& worker, const WriteBatch& batch,
+                                        Diagnostics* diagnostics) {
+    WriteResult written = Write(worker, batch);
+    while (written.batch == Errc::kTransient) {
+      if (!go_on_(progress_)) return FailStopped(diagnostics);
+      std::this_thread::sleep_for(kRest);
+      written = Write(worker, batch);
+    }
+    if (written == WriteResult()) return {};
+    return Fail(Errc::kTransient,
+                fmt::format("{}: cannot be written to; see the system's log", worker.directory()),
+                diagnostics);
   }
 
   // A new shard gets those of all old ones: writers were shut out of all of them.
@@ -210,9 +219,7 @@ class Copy {
       });
     }
     for (const auto& worker : to_) {
-      if (WriteAll(*worker, last) != WriteResult())
-        return Fail(Errc::kTransient, worker->directory() + ": its epoch cannot be written",
-                    diagnostics);
+      if (const auto failed = WriteWithRoom(*worker, last, diagnostics)) return failed;
       for (const auto& [scope, epoch] : fences) {
         std::promise<ErrorCode> done;
         Ask(*worker, [&, &scope = scope, &epoch = epoch](Shard& shard) {
@@ -230,6 +237,7 @@ class Copy {
   Workers& from_;
   Workers& to_;
   const Paths& paths_;
+  const GoOn& go_on_;
   Place place_;
   ReshardProgress progress_;
 };
@@ -310,7 +318,7 @@ ErrorCode Reshard(const ReshardOptions& options,
   for (Workers* const workers : {&*from, &*to}) {
     for (const auto& worker : *workers) worker->Start([](SubBatch&) {});
   }
-  if (const auto failed = Copy(*from, *to, paths).Run(go_on, diagnostics)) return failed;
+  if (const auto failed = Copy(*from, *to, paths, go_on).Run(diagnostics)) return failed;
   from->clear();
   to->clear();
   return Exchange(paths, diagnostics);

@@ -15,7 +15,7 @@
 
 namespace stout::blowfish {
 
-/// What has come of a shard's work in the background.
+/// The result of a shard's work in the background.
 struct Finished {
   ErrorCode failed;
   std::string why;
@@ -34,11 +34,11 @@ class Background {
   /// `wake` says that Take() has something, on the other thread.
   explicit Background(std::function<void()> wake) : wake_(std::move(wake)) {}
 
-  /// Begins the work. What it throws is a failure. Requires that Take() has returned what came of
-  /// the work before.   Errors: there are no more threads.
+  /// Begins the work. What it throws is a failure. Requires that Take() has returned the
+  /// result of the work before.   Errors: there are no more threads.
   [[nodiscard]] ErrorCode Run(Work work);
 
-  /// What has come of the work; nullopt while it goes on, and if there is none.
+  /// Returns the result of the work, once; nullopt while it goes on, and if there is none.
   [[nodiscard]] std::optional<Finished> Take();
 
   /// Asks the work to end soon.

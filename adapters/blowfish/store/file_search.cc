@@ -7,7 +7,7 @@
 namespace stout::blowfish {
 namespace {
 
-/// What a part looks at: some tenths of a millisecond, also if it has to be unpacked.
+/// Amount that a part looks at: some tenths of a millisecond, also if it has to be unpacked.
 constexpr std::size_t kBytesOfPart = std::size_t{64} << 10;
 constexpr std::uint32_t kRecordsOfPart = 256;
 

@@ -54,7 +54,7 @@ class FileSearch {
   LogQuery query_;
   const SearchedFile* file_;
   std::uint32_t next_ = 0;                     // Record.
-  std::optional<std::vector<RowRange>> rows_;  // What is left.
+  std::optional<std::vector<RowRange>> rows_;  // Those that are not located yet.
   bool subtracts_ = false;  // hidden records from the count; rows_ are not located
   bool enough_ = false;
   std::uint32_t part_;  // Records that it reads at a time.

@@ -138,7 +138,7 @@ class Sources {
     std::ranges::reverse(sources_);
   }
 
-  // What the newest store has of the least key; null at the end.
+  // Returns the least key, as the newest store has it; null at the end.
   [[nodiscard]] const LogEntry* Least() {
     const LogEntry* least = nullptr;
     for (const auto& source : sources_) {

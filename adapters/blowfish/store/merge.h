@@ -28,7 +28,7 @@ struct FileToMerge {
   HiddenRecords hidden;  ///< Records that are left out. Default: none.
 };
 
-/// What a merge reads. All of it is from the oldest to the newest, and may be empty.
+/// The stores that a merge reads. Each list is from the oldest to the newest, and may be empty.
 struct MergeInput {
   std::vector<FileToMerge> files;
   std::vector<std::shared_ptr<const SuffixStore>> newer;  ///< than the files
