@@ -11,7 +11,7 @@
 namespace stout::blowfish {
 
 // A schema and values of it, of every kind that an alphabet cuts in its own way: few values,
-// numbers, text with frequent words, bytes. Attributes may be empty or missing.
+// numbers, text with frequent words, bytes, JSON. Attributes may be empty or missing.
 struct RandomValues {
   Schema schema;
   std::vector<std::string> values;
@@ -42,6 +42,16 @@ inline std::string RandomText(SplitMix64& random, int kind) {
         text += static_cast<char>(random.Below(256));
       }
       return text;
+    case 4:  // JSON; runs of letters and digits are frequent or not, and of many lengths
+      for (std::uint64_t i = random.Below(4); i > 0; --i) {
+        text += "{\"" + words[random.Below(words.size())] + "\":";
+        if (random.Below(3) > 0) text += "\"user" + std::to_string(random.Below(20)) + '"';
+        for (std::uint64_t n = random.Below(12); n > 0; --n) {
+          text += static_cast<char>('a' + random.Below(26));
+        }
+        text += std::to_string(random.Next() >> random.Below(64)) + '}';
+      }
+      return text;
     default:  // the same everywhere
       return "N";
   }
@@ -53,7 +63,7 @@ inline RandomValues MakeRandomValues(std::uint64_t seed, std::size_t most) {
   std::vector<int> kinds;
   for (std::uint64_t i = 1 + random.Below(6); i > 0; --i) {
     names.push_back("a" + std::to_string(i));
-    kinds.push_back(static_cast<int>(random.Below(5)));
+    kinds.push_back(static_cast<int>(random.Below(6)));
   }
   RandomValues made{.schema = Schema::Make(names, '|').value()};
   const bool complete = random.Below(2) == 0;

@@ -30,6 +30,7 @@ class IndexedRecords {
         index_(parts_.index.View(), parts_.tokens.alphabet()) {}
 
   [[nodiscard]] RecordIndex& index() { return index_; }
+  [[nodiscard]] CutRule RuleOf(std::size_t a) const { return parts_.tokens.attributes[a].rule; }
 
   void CheckGets() {
     std::vector<std::uint32_t> records(values_.size());
@@ -120,6 +121,28 @@ TEST_CASE("an index gives back records, attributes and what is searched", "[reco
   indexed.CheckGets();
   indexed.CheckAttributes();
   indexed.CheckSearches(random);
+}
+
+// Rare words are cut into chunks, so a prefix may end in a word, in a chunk, or in either.
+TEST_CASE("prefixes of text and of JSON are found wherever they end", "[record_index]") {
+  const bool json = GENERATE(false, true);
+  SplitMix64 random(7);
+  std::vector<std::string> values;
+  for (int i = 0; i < 20'000; ++i) {
+    std::string rare;
+    for (std::uint64_t n = 1 + random.Below(9); n > 0; --n) {
+      rare += "aeio"[random.Below(4)];
+    }
+    const std::string number = std::to_string(random.Below(100'000));
+    const std::string name = "name" + std::string(random.Below(5), 'e');
+    values.push_back(json ? "{\"session\":" + number + ",\"customer\":{\"" + name + "\":\"" + rare +
+                                "\"},\"completed\":true,\"warehouse\":\"northern\"}"
+                          : "the " + name + " of " + rare + " is not " + number);
+  }
+  IndexedRecords records(Schema(), std::move(values));
+  CHECK(records.RuleOf(0).kind == (json ? CutRule::kRuns : CutRule::kWords));
+  CHECK(records.RuleOf(0).chunk == 3);
+  for (int i = 0; i < 50; ++i) records.CheckSearches(random);
 }
 
 TEST_CASE("layers change no answer, empty, half full, full or gone", "[record_index]") {

@@ -16,6 +16,7 @@ namespace stout::blowfish {
 namespace {
 
 using Pieces = std::vector<std::string>;
+using std::string_view_literals::operator""sv;
 
 Pieces CutBy(CutRule rule, std::string_view value, const Pieces& words = {}) {
   Pieces pieces;
@@ -39,6 +40,15 @@ TEST_CASE("values are cut by the rule of their attribute", "[alphabet]") {
   CHECK(CutBy({CutRule::kWords}, "a bc d", {"a ", "d"}) == Pieces{"a ", "b", "c", " ", "d"});
   CHECK(CutBy({CutRule::kWords}, "a  b ", {"a ", "b "}) == Pieces{"a ", " ", "b "});
   CHECK(CutBy({CutRule::kWords}, "") == Pieces{""});
+  CHECK(CutBy({CutRule::kWords, 3}, "a bcdef gh", {"a "}) == Pieces{"a ", "bcd", "ef ", "gh"});
+  CHECK(CutBy({CutRule::kRuns}, "ab12,", {"ab", "12"}) == Pieces{"ab", "12", ","});
+  CHECK(CutBy({CutRule::kRuns, 3}, "{\"id\":12345}", {"id", "\":"}) ==
+        Pieces{"{\"", "id", "\":", "123", "45", "}"});
+  CHECK(CutBy({CutRule::kRuns, 3},
+              "Stra\xc3\x9f"
+              "e\0\0\0\0"sv) ==
+        Pieces{"Str", "a\xc3\x9f", "e", std::string(3, '\0'), std::string(1, '\0')});
+  CHECK(CutBy({CutRule::kRuns, 3}, "") == Pieces{""});
 }
 
 // Returns the text that the symbols of a record print, and the text of a value put together from

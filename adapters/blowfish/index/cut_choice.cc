@@ -35,6 +35,10 @@ constexpr double kMostSymbols = 1 << 15;
 /// Least frequency of a word: it pays for its text when it saves some ten symbols.
 constexpr double kFrequent = 8;
 
+/// Least frequency of a word in a sample. Many words that a sample has two or three times are less
+/// frequent than they seem.
+constexpr std::uint32_t kLeastSeen = 4;
+
 using Values = std::vector<std::string_view>;
 
 struct Counts {
@@ -78,7 +82,7 @@ double Cost(const Counts& counts, double scale, double most_pieces) {
 
 CutChoice Consider(CutRule rule, const Values& values, double scale) {
   CutChoice choice{.rule = rule};
-  if (rule.kind == CutRule::kWords) {
+  if (rule.has_words()) {
     Counts words;
     const auto any = [](bool, std::string_view) { return true; };
     for (const std::string_view value : values) {
@@ -86,7 +90,7 @@ CutChoice Consider(CutRule rule, const Values& values, double scale) {
     }
     for (const bool first : {false, true}) {
       for (const auto& [word, count] : words.of[first]) {
-        const bool frequent = count > 1 || scale == 1;
+        const bool frequent = count >= kLeastSeen || scale == 1;
         if (word.size() > 1 && frequent && count * scale >= kFrequent) {
           choice.words[first].insert(word);
         }
@@ -146,7 +150,9 @@ std::vector<std::vector<CutChoice>> ChooseCuts(const Schema& schema,
   for (const Values& sample : Sample(schema, values, size)) {
     std::vector<CutChoice>& of = choices.emplace_back();
     of.push_back(Consider({CutRule::kWhole}, sample, scale));
-    of.push_back(Consider({CutRule::kWords}, sample, scale));
+    for (const auto kind : {CutRule::kWords, CutRule::kRuns}) {
+      for (const std::uint8_t chunk : {0, 3}) of.push_back(Consider({kind, chunk}, sample, scale));
+    }
     for (const std::uint8_t chunk : {4, 3, 2, 1}) {
       of.push_back(Consider({CutRule::kChunks, chunk}, sample, scale));
     }

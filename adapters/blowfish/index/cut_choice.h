@@ -15,8 +15,9 @@ namespace stout::blowfish {
 /// A way to cut the values of an attribute.
 struct CutChoice {
   CutRule rule;
-  std::array<PieceSet, 2> words;  ///< for kWords: those that continue a value, those that begin it
-  double cost = 0;                ///< In bits, of a sample's values and its share of the alphabet.
+  std::array<PieceSet, 2>
+      words;        ///< if has_words(): those that continue a value, those that begin it
+  double cost = 0;  ///< In bits, of a sample's values and its share of the alphabet.
 };
 
 /// Returns the ways to cut each attribute, the cheapest first. The last has at most 512 symbols for

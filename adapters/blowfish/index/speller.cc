@@ -5,6 +5,21 @@
 #include "blowfish/index/cut.h"
 
 namespace stout::blowfish {
+namespace {
+
+// Returns where the last run of a text begins. Only that run can be longer in a longer text.
+std::size_t LastRun(std::string_view text) {
+  std::size_t begin = 0;
+  while (!text.empty()) {
+    const std::size_t size = RunSize(text);
+    if (size == text.size()) break;
+    text.remove_prefix(size);
+    begin += size;
+  }
+  return begin;
+}
+
+}  // namespace
 
 Speller::Speller(const TokenAlphabet& alphabet)
     : alphabet_(alphabet), slots_(alphabet.symbols() + alphabet.symbols() / 2 + 1, kEmpty) {
@@ -52,9 +67,11 @@ std::vector<Speller::Beginning> Speller::SpellPrefix(std::size_t attribute,
   // may begin.
   std::size_t certain = 0;
   if (rule.kind == CutRule::kChunks && !prefix.empty()) {
-    certain = (prefix.size() - 1) / rule.chunk * rule.chunk;
+    certain = (prefix.size() - 1) / rule.chunk_bytes() * rule.chunk_bytes();
   } else if (rule.kind == CutRule::kWords) {
     certain = prefix.find_last_of(' ') + 1;  // of no space too
+  } else if (rule.kind == CutRule::kRuns) {
+    certain = LastRun(prefix);
   }
   std::vector<Symbol> symbols;
   if (certain > 0) {
@@ -72,16 +89,17 @@ std::vector<Speller::Beginning> Speller::SpellPrefix(std::size_t attribute,
   std::vector<Beginning> beginnings;
   const SymbolRange pieces = alphabet_.FindPrefix(attribute, certain == 0, rest);
   if (!pieces.empty()) beginnings.push_back({symbols, pieces});
-  // The rest may also begin a word that is spelled byte by byte: then it ends in a piece of one.
-  if (rule.kind == CutRule::kWords && rest.size() > 1) {
-    for (std::size_t i = 0; i < rest.size(); ++i) {
-      const auto symbol = Find(attribute, certain + i == 0, rest.substr(i, 1));
+  // The rest may also begin a word that is cut into chunks. Then its last chunk may be longer.
+  if (rule.has_words() && rest.size() > rule.chunk_bytes()) {
+    const std::size_t chunk = rule.chunk_bytes();
+    const std::size_t last = (rest.size() - 1) / chunk * chunk;
+    for (std::size_t i = 0; i < last; i += chunk) {
+      const auto symbol = Find(attribute, certain + i == 0, rest.substr(i, chunk));
       if (!symbol) return beginnings;
       symbols.push_back(*symbol);
     }
-    const Symbol last = symbols.back();
-    symbols.pop_back();
-    beginnings.push_back({symbols, {last, last + 1U}});
+    const SymbolRange chunks = alphabet_.FindPrefix(attribute, false, rest.substr(last));
+    if (!chunks.empty()) beginnings.push_back({symbols, chunks});
   }
   return beginnings;
 }

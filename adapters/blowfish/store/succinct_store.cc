@@ -15,7 +15,7 @@ namespace stout::blowfish {
 namespace {
 
 bool IsRule(CutRule rule) {
-  return rule.kind <= CutRule::kWords && (rule.kind != CutRule::kChunks || rule.chunk > 0);
+  return rule.kind <= CutRule::kRuns && (rule.kind != CutRule::kChunks || rule.chunk > 0);
 }
 
 // Returns true if the symbols are in a valid order, and each record has one row among those that

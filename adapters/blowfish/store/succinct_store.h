@@ -44,9 +44,11 @@ struct Tombstone {
 class SuccinctStore {
  public:
   static constexpr std::string_view kFileKind = "records";
-  /// 1: the values are in an index. 2: they are in blocks. Both are read. Software that knows
-  /// version 1 only refuses files of version 2, and reads all others.
-  static constexpr std::uint32_t kFileVersion = 2;
+  /// The newest version of the file. All are read; older programs refuse newer versions.
+  ///
+  /// 1: the values are in an index. 2: they may be in blocks. 3: words may be cut into chunks, and
+  /// values into runs (CutRule). A writer uses the lowest version that has what the file needs.
+  static constexpr std::uint32_t kFileVersion = 3;
 
   /// Errors: kCorrupt if the file is not what a writer published. For the others see IndexFile.
   ///

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -29,6 +31,17 @@ void WriteBlockSections(std::span<const std::string_view> values, std::string_vi
   file.Add(section::kBlockBounds, tables.block_bounds);
   file.Add(section::kRecordBounds, tables.record_bounds);
   file.Add(section::kValueBounds, tables.value_bounds);
+}
+
+// Returns the lowest version whose readers understand the file. See SuccinctStore::kFileVersion.
+std::uint32_t VersionFor(bool blocks, std::span<const TokenAlphabet::Attribute> attributes) {
+  const bool chunked_words =
+      std::ranges::any_of(attributes, [](const TokenAlphabet::Attribute& attribute) {
+        const CutRule rule = attribute.rule;
+        return rule.kind == CutRule::kRuns || (rule.kind == CutRule::kWords && rule.chunk > 1);
+      });
+  if (chunked_words) return 3;
+  return blocks ? 2 : 1;
 }
 
 }  // namespace
@@ -72,17 +85,15 @@ ErrorCode SuccinctStoreWriter::Finish(const std::string& path, Diagnostics* diag
     encoding_ = ChooseEncoding(schema_, values, dictionary, stop);
   }
   const bool blocks = encoding_ == Encoding::kBlocks;
-  Result<IndexFileWriter> file =
-      IndexFileWriter::Create(path, SuccinctStore::kFileKind, blocks ? 2 : 1, diagnostics);
-  if (!file) return file.error();
-  if (blocks) {
-    WriteBlockSections(values, dictionary, *file, stop);
-    values.clear();  // the index has none
-  }
-  Tokens tokens = Tokenize(schema_, values, stop);
+  const auto indexed = blocks ? std::span<const std::string_view>() : std::span(values);
+  Tokens tokens = Tokenize(schema_, indexed, stop);
   if (stop.stop_requested()) return FailStopped(path, diagnostics);
+  Result<IndexFileWriter> file = IndexFileWriter::Create(
+      path, SuccinctStore::kFileKind, VersionFor(blocks, tokens.attributes), diagnostics);
+  if (!file) return file.error();
+  if (blocks) WriteBlockSections(values, dictionary, *file, stop);
   const SelfIndexParts index =
-      BuildSelfIndex(std::exchange(tokens.fields, {}), static_cast<std::uint32_t>(values.size()),
+      BuildSelfIndex(std::exchange(tokens.fields, {}), static_cast<std::uint32_t>(indexed.size()),
                      Psi::kBlock, stop);
   if (stop.stop_requested()) return FailStopped(path, diagnostics);
   file->Add(section::kSchema, EncodeSchema(schema_));
