@@ -3,42 +3,48 @@
 # --- Changes and versions --------------------------------------------------------------------------
 
 stout_mutant(finished_write_erases_newer_change src/core/lane.cc
-  OLD [[const Version version = std::exchange(entry.sending, 0);]]
-  NEW [[entry.sending = 0; const Version version = entry.newest; entry.dirty = false;]])
+  OLD [[replies_.Settle(entry.waits, entry.sending, errc, now);]]
+  NEW [[dirty_[slot].dirty = false;
+  replies_.Settle(entry.waits, entry.newest, errc, now);]])
 
 stout_mutant(two_writes_of_a_key_in_flight src/core/lane.cc
-  OLD [[if (entry.sending == 0) PushReady(slot);]]
-  NEW [[if (entry.sending == 0 || decision_.max_items == 1) PushReady(slot);]])  # else: for ever
+  OLD [[  if (const Errc errc = dirty_.Mark(]]
+  NEW [[  const Slot slot = dirty_.Find(key);
+  if (slot != DirtyTable::kNone && dirty_[slot].sending != 0 && !dirty_[slot].dirty &&
+      decision_.max_items == 1) {  // under other policies it would loop for ever
+    dirty_.PushFront(slot);
+  }
+  if (const Errc errc = dirty_.Mark(]])
 
-stout_mutant(no_epoch src/core/lane.cc
+stout_mutant(no_epoch src/core/lane_batches.cc
   OLD [[.epoch = epoch_, .items]]
   NEW [[.epoch = 0, .items]])
 
 stout_mutant(version_of_the_key_not_of_the_lane src/core/lane.cc
-  OLD [[entry.newest = ++version_;]]
-  NEW [[++version_; ++entry.newest;]])
+  OLD [[version = version_ + 1;]]
+  NEW [[version = NewestOf(key) + 1;]])
 
-stout_mutant(dirty_keys_unbounded src/core/lane.cc
-  OLD [[if (too_many_keys || too_many_bytes) {]]
-  NEW [[if (too_many_bytes) {]])
+stout_mutant(dirty_keys_unbounded src/core/dirty_table.cc
+  OLD [[return too_many_keys || too_many_bytes ?]]
+  NEW [[return too_many_bytes ?]])
 
-stout_mutant(dirty_bytes_unbounded src/core/lane.cc
-  OLD [[if (too_many_keys || too_many_bytes) {]]
-  NEW [[if (too_many_keys) {]])
+stout_mutant(dirty_bytes_unbounded src/core/dirty_table.cc
+  OLD [[return too_many_keys || too_many_bytes ?]]
+  NEW [[return too_many_keys ?]])
 
-stout_mutant(dirty_bytes_leak src/core/lane.cc
-  OLD [[Account(entry, 0);]]
+stout_mutant(dirty_bytes_leak src/core/dirty_table.cc
+  OLD [[SetBytes(entry, 0);]]
   NEW [[entry.bytes = 0;]])
 
-stout_mutant(newer_change_sent_twice src/core/lane.cc
-  OLD [[  entry.dirty = false;]]
-  NEW [[  entry.dirty = entry.urgent;]])
+stout_mutant(newer_change_sent_twice src/core/dirty_table.cc
+  OLD [[  key.dirty = false;]]
+  NEW [[  key.dirty = key.urgent;]])
 
 # --- Replies and flushes ---------------------------------------------------------------------------
 
 stout_mutant(reply_at_once_while_in_flight src/core/lane.cc
-  OLD [[if (slot != kNone) replies_.DependOn(]]
-  NEW [[if (slot != kNone && entries_[slot].sending == 0) replies_.DependOn(]])
+  OLD [[if (slot != DirtyTable::kNone) replies_.DependOn(]]
+  NEW [[if (slot != DirtyTable::kNone && dirty_[slot].sending == 0) replies_.DependOn(]])
 
 stout_mutant(reply_after_the_first_of_its_keys src/core/reply_table.cc
   OLD [[if (reply.pending == 0 || hopeless)]]
@@ -87,41 +93,40 @@ stout_mutant(fetches_unbounded src/core/read_lane.cc
   OLD [[waiting_ >= options_.max_pending_reads]]
   NEW [[false]])
 
-stout_mutant(flush_skips_keys_in_retry src/core/lane.cc
-  OLD [[    PushReady(paused.slot);
+stout_mutant(flush_skips_keys_in_retry src/core/dirty_table.cc
+  OLD [[    PushBack(paused.slot);
   }
   paused_.clear();]]
   NEW [[  }]])
 
 stout_mutant(flush_does_not_wait_for_keys_in_retry src/core/lane.cc
-  OLD [[    replies_.DependOn(reply, entries_[paused.slot].waits, entries_[paused.slot].newest);]]
-  NEW [[]])
+  OLD [[  dirty_.ForEachUnsent(depend);]]
+  NEW [[  dirty_.ForEachUnsent([&](DirtyKey& key) { key.failures > 0 ? void() : depend(key); });]])
 
 stout_mutant(flush_does_not_wait_for_keys_in_flight src/core/lane.cc
-  OLD [[      replies_.DependOn(reply, entries_[sent.slot].waits, entries_[sent.slot].newest);]]
+  OLD [[    for (const Sent& sent : attempt.items) depend(dirty_[sent.slot]);]]
   NEW [[]])
 
-stout_mutant(flush_waits_out_the_interval src/core/lane.cc
+stout_mutant(flush_waits_out_the_interval src/core/dirty_table.cc
   OLD [[  urgent_ = ready_;]]
   NEW [[]])
 
 stout_mutant(flush_waits_out_the_back_off src/core/lane.cc
-  OLD [[  paused_.clear();
-  hold_.Lift();]]
-  NEW [[  paused_.clear();]])
-
-stout_mutant(flush_forgotten_after_a_failure src/core/lane.cc
-  OLD [[  entry.urgent |= sent.urgent;]]
+  OLD [[  hold_.Lift();]]
   NEW [[]])
 
-stout_mutant(urgency_of_one_key_hurries_all src/core/lane.cc
-  OLD [[      entries_[sent.slot].urgent = entries_[sent.slot].dirty;]]
-  NEW [[      urgent_ += entries_[sent.slot].dirty;]])
+stout_mutant(flush_forgotten_after_a_failure src/core/dirty_table.cc
+  OLD [[  entry.urgent |= urgent;]]
+  NEW [[]])
+
+stout_mutant(urgency_of_one_key_hurries_all src/core/dirty_table.cc
+  OLD [[  urgent_ -= keys_[slot].urgent;]]
+  NEW [[]])
 
 # --- Sending ---------------------------------------------------------------------------------------
 
 stout_mutant(max_delay_ignored src/core/lane.cc
-  OLD [[  if (now >= SaturatingAdd(entries_[ready_head_].ready_since, options_.max_delay)) return true;]]
+  OLD [[  if (now >= SaturatingAdd(dirty_.front().ready_since, options_.max_delay)) return true;]]
   NEW [[]])
 
 stout_mutant(window_ignored src/core/lane.cc
@@ -129,8 +134,8 @@ stout_mutant(window_ignored src/core/lane.cc
   NEW [[]])
 
 stout_mutant(in_flight_unbounded src/core/lane.cc
-  OLD [[if (ready_ == 0 || attempts_.size() >= options_.max_batches_in_flight) return false;]]
-  NEW [[if (ready_ == 0) return false;]])
+  OLD [[if (dirty_.ready() == 0 || attempts_.size() >= options_.max_batches_in_flight) return false;]]
+  NEW [[if (dirty_.ready() == 0) return false;]])
 
 stout_mutant(interval_ignored src/core/lane.cc
   OLD [[ || now >= NextByPolicy();]]
@@ -181,70 +186,70 @@ stout_mutant(ticks_at_the_wrong_offset_after_a_change src/core/lane.cc
   NEW [[  if (was_held_back) pacer_.OnReopen(now);]])
 
 stout_mutant(batch_is_full_too_late src/core/lane.cc
-  OLD [[(decision_.full_window > 0 && ready_ >= decision_.max_items)]]
-  NEW [[(decision_.full_window > 0 && ready_ >= 2 * decision_.max_items)]])
+  OLD [[(decision_.full_window > 0 && dirty_.ready() >= decision_.max_items)]]
+  NEW [[(decision_.full_window > 0 && dirty_.ready() >= 2 * decision_.max_items)]])
 
 stout_mutant(full_batches_unbounded src/core/lane.cc
   OLD [[std::max(decision_.window, decision_.full_window)]]
   NEW [[std::max(decision_.window, decision_.full_window + 1)]])
 
 stout_mutant(full_batch_without_a_window_of_its_own src/core/lane.cc
-  OLD [[(decision_.full_window > 0 && ready_]]
-  NEW [[(ready_]])
+  OLD [[(decision_.full_window > 0 && dirty_.ready()]]
+  NEW [[(dirty_.ready()]])
 
-stout_mutant(probe_ignored src/core/lane.cc
+stout_mutant(probe_ignored src/core/lane_batches.cc
   OLD [[  return decision_.probe > 0 && ]]
   NEW [[  return false && ]])
 
-stout_mutant(probe_beyond_in_flight src/core/lane.cc
+stout_mutant(probe_beyond_in_flight src/core/lane_batches.cc
   OLD [[         attempts_.size() + 2 <= options_.max_batches_in_flight && !]]
   NEW [[         !]])
 
-stout_mutant(probe_breaks_prefix_ordering src/core/lane.cc
+stout_mutant(probe_breaks_prefix_ordering src/core/lane_batches.cc
   OLD [[         attempts_.size() + 2 <= options_.max_batches_in_flight && !options_.prefix_ordering;]]
   NEW [[         attempts_.size() + 2 <= options_.max_batches_in_flight;]])
 
-stout_mutant(probe_for_ever src/core/lane.cc
+stout_mutant(probe_for_ever src/core/lane_batches.cc
   OLD [[  decision_.probe = 0;]]
   NEW [[]])
 
-stout_mutant(rest_has_no_spacing src/core/lane.cc
+stout_mutant(rest_has_no_spacing src/core/lane_batches.cc
   OLD [[BatchPart::kRest, spacing, now);]]
   NEW [[BatchPart::kRest, pacer_.SinceLastSend(now), now);]])
 
 stout_mutant(full_batch_waits src/core/lane.cc
-  OLD [[return urgent_ > 0 || IsFull() || now]]
-  NEW [[return urgent_ > 0 || now]])
+  OLD [[return dirty_.IsUrgent() || IsFull() || now]]
+  NEW [[return dirty_.IsUrgent() || now]])
 
-stout_mutant(batch_items_unbounded src/core/lane.cc
+stout_mutant(batch_items_unbounded src/core/lane_batches.cc
   OLD [[std::min({options_.max_batch_items, decision_.max_items, cut_})]]
   NEW [[std::min(decision_.max_items, Decision::kUnlimited)]])
 
-stout_mutant(batch_bytes_unbounded src/core/lane.cc
+stout_mutant(batch_bytes_unbounded src/core/lane_batches.cc
   OLD [[if (overflows && ]]
   NEW [[if (false && ]])
 
 stout_mutant(wake_up_for_a_retry_lost src/core/lane.cc
-  OLD [[  if (!paused_.empty()) next = std::min(next, paused_.front().until);]]
+  OLD [[  next = std::min(next, dirty_.NextResume());]]
   NEW [[]])
 
 stout_mutant(wake_up_for_a_time_out_lost src/core/lane.cc
   OLD [[    next = SaturatingAdd(attempts_.front().sample.sent, options_.attempt_timeout);]]
   NEW [[]])
 
-stout_mutant(oldest_wait_is_the_first src/core/lane.cc
+stout_mutant(oldest_wait_is_the_first src/core/lane_batches.cc
   OLD [[    oldest = std::max(oldest, wait);]]
   NEW [[    if (sum == 0) oldest = wait;]])
 
-stout_mutant(mean_wait_is_the_sum src/core/lane.cc
+stout_mutant(mean_wait_is_the_sum src/core/lane_batches.cc
   OLD [[sum / static_cast<double>(attempt.items.size());]]
   NEW [[sum;]])
 
-stout_mutant(latency_over_all_retries src/core/lane.cc
+stout_mutant(latency_over_all_retries src/core/lane_batches.cc
   OLD [[  sample.sent = now;]]
   NEW [[  sample.sent = now - oldest;]])
 
-stout_mutant(prefix_ordering_broken_by_batch_limit src/core/lane.cc
+stout_mutant(prefix_ordering_broken_by_batch_limit src/core/lane_batches.cc
   OLD [[  if (options_.prefix_ordering) return Decision::kUnlimited;]]
   NEW [[]])
 
@@ -252,7 +257,7 @@ stout_mutant(prefix_ordering_with_batches_side_by_side src/core/lane.cc
   OLD [[  if (options_.prefix_ordering && !attempts_.empty()) return false;]]
   NEW [[]])
 
-stout_mutant(prefix_ordering_untold src/core/lane.cc
+stout_mutant(prefix_ordering_untold src/core/lane_batches.cc
   OLD [[  batch.all_or_nothing = options_.prefix_ordering;]]
   NEW [[]])
 
@@ -282,12 +287,12 @@ stout_mutant(time_out_never src/core/lane.cc
   NEW [[]])
 
 stout_mutant(failed_batch_is_lost src/core/lane.cc
-  OLD [[      PushReadyFront(sent->slot);
+  OLD [[      RetryFirst(*sent);
     }]]
   NEW [[    }]])
 
-stout_mutant(older_age_lost_in_retry src/core/lane.cc
-  OLD [[  entry.dirty_since = entry.ready_since = sent.dirty_since;]]
+stout_mutant(older_age_lost_in_retry src/core/dirty_table.cc
+  OLD [[  entry.dirty_since = entry.ready_since = dirty_since;]]
   NEW [[]])
 
 stout_mutant(no_back_off src/core/lane.cc
@@ -295,10 +300,10 @@ stout_mutant(no_back_off src/core/lane.cc
   NEW [[]])
 
 stout_mutant(no_pause_for_a_failed_key src/core/lane.cc
-  OLD [[paused_.push_back({SaturatingAdd(now, pause), slot});]]
-  NEW [[paused_.push_back({now, slot});]])
+  OLD [[dirty_.Pause(sent.slot, SaturatingAdd(now, pause));]]
+  NEW [[dirty_.Pause(sent.slot, now);]])
 
-stout_mutant(back_off_never_ends src/core/lane.cc
+stout_mutant(back_off_never_ends src/core/dirty_table.cc
   OLD [[  while (!paused_.empty() && paused_.front().until <= now) {]]
   NEW [[  while (false) {]])
 
@@ -325,11 +330,11 @@ stout_mutant(refused_key_untold src/core/lane.cc
 
 stout_mutant(poison_bars_the_queue src/core/lane.cc
   OLD [[    if (alone) {
-      Pause(]]
+      RetryLater(]]
   NEW [[    if (false) {
-      Pause(]])
+      RetryLater(]])
 
-stout_mutant(poison_travels_in_company src/core/lane.cc
+stout_mutant(poison_travels_in_company src/core/lane_batches.cc
   OLD [[if (alone && !attempt.items.empty()) break;]]
   NEW [[]])
 
@@ -372,14 +377,12 @@ stout_mutant(late_fence_ignored src/core/lane.cc
   NEW [[    return;]])
 
 stout_mutant(fence_loses_replies src/core/lane.cc
-  OLD [[    replies_.Settle(entries_[slot].waits, entries_[slot].newest, why, now);
-    Erase(slot);]]
-  NEW [[    Erase(slot);]])
+  OLD [[[&](DirtyKey& key) { replies_.Settle(key.waits, key.newest, why, now); };]]
+  NEW [[[](DirtyKey&) {};]])
 
 stout_mutant(close_takes_new_changes src/core/lane.cc
-  OLD [[  if (stopped_ != Errc::kOk) return stopped_;
-  const std::size_t held]]
-  NEW [[  const std::size_t held]])
+  OLD [[  if (stopped_ != Errc::kOk) return {.errc = stopped_};]]
+  NEW [[]])
 
 stout_mutant(close_loses_fetches src/core/engine.cc
   OLD [[    lane.reads.FailAll(why);]]

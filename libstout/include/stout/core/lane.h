@@ -2,18 +2,16 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "stout/core/backoff.h"
 #include "stout/core/batch.h"
+#include "stout/core/dirty_table.h"
 #include "stout/core/effects.h"
 #include "stout/core/hold_back.h"
 #include "stout/core/in_flight.h"
-#include "stout/core/key_index.h"
 #include "stout/core/options.h"
 #include "stout/core/pacer.h"
-#include "stout/core/pool.h"
 #include "stout/core/reply_table.h"
 #include "stout/core/state_source.h"
 #include "stout/core/stats.h"
@@ -21,7 +19,7 @@
 
 namespace stout::internal {
 
-/// The version of a change, or the reason for which it was not taken.
+/// The version of a change, or the reason why it was not taken.
 struct MarkResult {
   Version version = 0;
   Errc errc = Errc::kOk;
@@ -29,18 +27,15 @@ struct MarkResult {
   bool operator==(const MarkResult&) const = default;
 };
 
-/// The writes of one set of keys: the dirty ones, those in flight, and the time of the next send.
+/// The writes of one set of keys: when the dirty keys are sent, and the batches in flight.
 ///
-/// A key has an entry from its first unsent change until all its changes are durable. A clean key
-/// costs nothing. Invariants:
-///  1. An entry is in exactly one place: ready (may be sent), paused (waits for a retry), or in
-///     flight. In flight it may be dirty again; then it becomes ready when its write ends.
-///  2. At most one write of a key is in flight, so its versions become durable in order. (A write
+/// Invariants, beside those of the DirtyTable:
+///  1. At most one write of a key is in flight, so its versions become durable in order. (A write
 ///     that timed out may still reach the store; its stamp makes it harmless.)
-///  3. `newest` >= every version that was ever sent or that a reply waits for.
-///  4. A reply that waits for a key is linked to the key's entry. An entry whose changes are all
-///     durable therefore has no waits and is erased.
-///  5. Once stopped (closed or fenced) the lane is empty and stays so.
+///  2. A reply that waits for a key is linked to the key's slot, at a version <= `newest`. When all
+///     changes of a key are durable, no reply waits for it, and its slot is free.
+///  3. A key is in the items of an attempt exactly while its write is in flight.
+///  4. Once stopped (closed, fenced or lost) the lane is empty and stays so.
 ///
 /// Effects of a failure:
 ///  - The batch failed as a whole. Its keys go back to the head of the queue. The lane pauses, once
@@ -61,13 +56,14 @@ class Lane {
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
 
-  /// `version`: 0 for the lane's next one; otherwise larger than every earlier one.
+  /// Records a change of a key. `version`: 0 for the lane's next one, otherwise larger than every
+  /// earlier one.
   MarkResult Mark(KeyView key, std::size_t bytes, Version version, TimePoint now);
   /// Returns the errc that Mark would return.
   [[nodiscard]] Errc Admits(KeyView key, std::size_t bytes) const;
 
   /// Makes the reply wait for this key's newest change, if that is not yet durable. Returns kOk, or
-  /// the error because of which it never can be durable.
+  /// the error that prevents it from becoming durable.
   [[nodiscard]] Errc DependOn(ReplyTable::Index reply, KeyView key);
 
   /// Makes the reply wait for all dirty keys.
@@ -76,51 +72,36 @@ class Lane {
   /// Sends all dirty keys without delay, keys in retry included.
   void SendAllNow();
 
-  /// Takes the store's answer. An answer after the attempt's time-out is ignored unless it fences.
+  /// Takes the store's answer. An answer after the attempt's timeout is ignored, except kFenced.
   void Done(BatchId batch, const WriteResult& result, TimePoint now);
 
   /// Sends the batches that are due. Returns the time of the next Poll if no other input comes.
   TimePoint Poll(TimePoint now, StateSource& source);
 
-  /// Closes or fences: forgets everything and fails the replies that wait for it.
+  /// Forgets all keys, fails the replies that wait for them with `why`, and sends nothing more.
   void Stop(Errc why, TimePoint now);
 
-  /// Takes the buffers of an answered batch for the next ones.
+  /// Takes the buffers of an answered batch, for use in later batches.
   void Recycle(WriteBatch batch);
 
   /// Returns true while a change of this key is not yet durable.
   [[nodiscard]] bool Contains(KeyView key) const { return NewestOf(key) != 0; }
   /// Returns the version of the key's newest change that is not yet durable; 0 if there is none.
   [[nodiscard]] Version NewestOf(KeyView key) const;
-  [[nodiscard]] bool empty() const { return entries_.in_use() == 0; }
+  [[nodiscard]] bool empty() const { return dirty_.size() == 0; }
   [[nodiscard]] Errc stopped() const { return stopped_; }
   [[nodiscard]] Epoch epoch() const { return epoch_; }
   [[nodiscard]] const Decision& decision() const { return decision_; }
   [[nodiscard]] LaneStats Stats() const;
 
  private:
-  using Slot = KeyIndex::Slot;
-  static constexpr Slot kNone = KeyIndex::kNone;
+  using Slot = DirtyTable::Slot;
   /// After this number of failures a key is sent in a batch of its own. Guess; see world_test.
   static constexpr std::uint32_t kAloneAfter = 3;
-  /// Larger buffers of values are not kept for later batches. The number of spares is the largest
-  /// number of items ever in flight, and each spare grows to the largest value that it ever held.
+  /// A buffer larger than this is not kept for later batches. The number of spare buffers is the
+  /// largest number of items ever in flight, and each grows to the largest value that it ever held.
   static constexpr std::size_t kMaxSpareBytes = std::size_t{4} << 10;
 
-  struct Entry {
-    std::string key;
-    std::uint32_t hash;
-    std::uint32_t failures;  // of this key alone, in a row
-    Version newest;          // the newest change
-    Version sending;         // the change in flight, 0 if none
-    TimePoint dirty_since;   // the oldest change that is not in flight
-    TimePoint ready_since;   // when it could first be sent: later if a write was in flight
-    std::size_t bytes;       // towards max_dirty_bytes
-    ReplyTable::Ring waits = ReplyTable::kNone;  // kept, empty, for the slot's next key
-    Slot next;                                   // in the ready queue
-    bool dirty;                                  // a change is not in flight
-    bool urgent;                                 // a flush wants the change that is not in flight
-  };
   struct Sent {
     Slot slot;
     TimePoint dirty_since;
@@ -131,23 +112,6 @@ class Lane {
     std::vector<Sent> items;  // as in the batch
     BatchSample sample;
   };
-  struct Paused {
-    TimePoint until;
-    Slot slot;
-    friend auto operator<=>(const Paused&, const Paused&) = default;
-  };
-
-  [[nodiscard]] Slot Find(KeyView key) const;
-  [[nodiscard]] Slot Find(KeyView key, std::uint32_t hash) const;
-  Slot Insert(KeyView key, std::uint32_t hash);
-  void Erase(Slot slot);
-  [[nodiscard]] Errc Admit(Slot slot, KeyView key, std::size_t& bytes) const;
-  void Account(Entry& entry, std::size_t bytes);
-
-  void PushReady(Slot slot);
-  void PushReadyFront(Slot slot);
-  Slot PopReady();
-  void ResumePaused(TimePoint now);
 
   [[nodiscard]] bool MaySend(TimePoint now) const;
   [[nodiscard]] bool IsFull() const;
@@ -166,8 +130,8 @@ class Lane {
   void TimeOutAttempts(TimePoint now);
   void Finish(Attempt&& attempt, const WriteResult& result, TimePoint now);
   void EndWrite(Slot slot, Errc errc, TimePoint now);
-  void PutBack(const Sent& sent);
-  void Pause(Slot slot, TimePoint now);
+  void RetryFirst(const Sent& sent);
+  void RetryLater(const Sent& sent, TimePoint now);
   void FailWhole(const Attempt& attempt, Errc errc, TimePoint now);
   void FinishItems(const Attempt& attempt, const WriteResult& result, bool batch_settled,
                    TimePoint now);
@@ -187,17 +151,7 @@ class Lane {
   Errc stopped_ = Errc::kOk;
 
   Version version_ = 0;
-  Pool<Entry> entries_;
-  KeyIndex index_;
-  std::size_t dirty_bytes_ = 0;
-  Slot recent_ = kNone;  // marked last: the key that SafeReply is about to name
-
-  Slot ready_head_ = kNone;
-  Slot ready_tail_ = kNone;
-  std::size_t ready_ = 0;
-  std::size_t urgent_ = 0;      // ready keys with the flag
-  std::vector<Paused> paused_;  // a heap, earliest first
-
+  DirtyTable dirty_;
   InFlight<Attempt> attempts_;
   Pacer pacer_;
   HoldBack hold_;    // after a batch failed as a whole
