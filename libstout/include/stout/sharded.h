@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <cstddef>
@@ -13,6 +12,8 @@
 #include <vector>
 
 #include "stout/interposer.h"
+#include "stout/join.h"
+#include "stout/outcome.h"
 #include "stout/require.h"
 #include "stout/write_back_map.h"
 
@@ -24,84 +25,12 @@ Interposer& InterposerOf(T& shard) {
   return shard.interposer();
 }
 
-/// Completes after `parts` calls of Finish, with the first error if there is one. Thread-safe.
-class Join {
- public:
-  using Done = UniqueFunction<void(ErrorCode)>;
-
-  static std::shared_ptr<Join> Of(std::size_t parts, Done done) {
-    return std::make_shared<Join>(parts, std::move(done));
-  }
-  Join(std::size_t parts, Done done) : left_(parts), done_(std::move(done)) {}
-
-  void Finish(ErrorCode ec) {
-    if (ec && !failed_.test_and_set()) first_error_ = ec;
-    if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) done_(first_error_);
-  }
-
- private:
-  std::atomic<std::size_t> left_;
-  std::atomic_flag failed_;
-  ErrorCode first_error_;  // written once, before the writer's own fetch_sub
-  Done done_;
-};
-
-/// Maps the return type R of a function to a completion: an error code, then R unless it is void.
-template <typename R>
-struct Outcome {
-  using Signature = void(ErrorCode, R);
-  template <typename Call, typename Done>
-  static void Run(Call call, Done& done) {
-    done({}, call());
-  }
-  template <typename Done>
-  static void Fail(ErrorCode ec, Done& done) {
-    done(ec, R());
-  }
-};
-template <typename R>
-struct Outcome<Result<R>> : Outcome<R> {
-  template <typename Call, typename Done>
-  static void Run(Call call, Done& done) {
-    Result<R> result = call();
-    result ? done({}, std::move(*result)) : done(result.error(), R());
-  }
-};
-template <>
-struct Outcome<ErrorCode> {
-  using Signature = void(ErrorCode);
-  template <typename Call, typename Done>
-  static void Run(Call call, Done& done) {
-    done(call());
-  }
-  template <typename Done>
-  static void Fail(ErrorCode ec, Done& done) {
-    done(ec);
-  }
-};
-template <>
-struct Outcome<void> : Outcome<ErrorCode> {
-  template <typename Call, typename Done>
-  static void Run(Call call, Done& done) {
-    call();
-    done({});
-  }
-};
-template <>
-struct Outcome<Result<void>> : Outcome<ErrorCode> {
-  template <typename Call, typename Done>
-  static void Run(Call call, Done& done) {
-    const Result<void> result = call();
-    done(result ? ErrorCode() : result.error());
-  }
-};
-
 }  // namespace stout::internal
 
 namespace stout::inline v1 {
 
-/// Several interposers side by side, each on a strand of its own, for servers with several threads.
-/// Every key belongs to one shard, chosen by a hash, and all shards share one epoch.
+/// Several interposers, each on a strand of its own, for servers with several threads. A hash of
+/// the key chooses its shard. All shards share one epoch.
 ///
 ///     const auto make = [&](auto executor, std::size_t) {
 ///       return std::make_unique<Interposer>(executor, store, MakeApplication(), options);
@@ -115,7 +44,7 @@ namespace stout::inline v1 {
 ///     co_await sharded.AsyncOn(key, change, asio::use_awaitable);
 ///     co_await sharded.AsyncSafeReply(key, asio::use_awaitable);   // durable: reply now
 ///
-/// The same with shards that also hold the values:
+/// Shards can also hold the values:
 ///
 ///     const auto make = [&](auto executor, std::size_t) {
 ///       return std::make_unique<WriteBackMap>(executor, store);
@@ -125,14 +54,13 @@ namespace stout::inline v1 {
 ///     Stamp stamp = co_await maps.AsyncPut(key, value, asio::use_awaitable);   // durable
 ///     auto entry = co_await maps.AsyncGet(key, asio::use_awaitable);
 ///
-/// A lambda that captures by value must not be a temporary inside `co_await`, because gcc 12
-/// destroys its captures twice. Give the lambda a name, as above, or capture by reference.
+/// gcc 12 destroys the captures of a temporary lambda inside `co_await` twice. Give a lambda that
+/// captures by value a name, as above, or capture by reference.
 ///
-/// T is Interposer or a type with a member interposer(), such as WriteBackMap.
+/// T: Interposer, or a type with a member interposer(), such as WriteBackMap.
 /// Owner: neither copied nor moved. Destroy it while the context does not run, or once drained.
-/// Threads: all members may be called from any thread. A shard itself may be called only on its
-///   strand.
-/// Errors: a call that reaches its shards after they were destroyed ends with kClosed.
+/// Threads: all members may be called from any thread, but a shard itself only on its strand.
+/// Errors: a call that reaches its shard after the shards were destroyed ends with kClosed.
 template <typename T>
 class Sharded {
  public:
@@ -141,7 +69,8 @@ class Sharded {
   using Hash = std::function<std::size_t(KeyView)>;
   using Reply = Interposer::Reply;
 
-  /// Keys of equal `hash` share a shard. The default hashes the whole key.
+  /// `make(executor, i)` returns shard i. Keys of equal `hash` share a shard. The default hashes
+  /// the whole key.
   Sharded(const Executor& executor, std::size_t shards, const Make& make,
           Hash hash = std::hash<KeyView>{})
       : executor_(executor), hash_(std::move(hash)), shards_(std::make_shared<Shards>()) {
@@ -162,25 +91,9 @@ class Sharded {
   /// Interposer::AsyncOpen.
   template <typename Token>
   auto AsyncOpen(Token&& token) {
-    return Async(
-        [this](Reply done) {
-          // The first shard asks the store, the others follow it.
-          On(shards_, 0,
-             [weak = std::weak_ptr(shards_), done = std::move(done)](Interposer* first) mutable {
-               if (first == nullptr) return done(Errc::kClosed);
-               first->Open([weak = std::move(weak), done = std::move(done)](ErrorCode ec) mutable {
-                 const std::shared_ptr<Shards> shards = weak.lock();
-                 if (ec || !shards) return done(ec ? ec : Errc::kClosed);
-                 const Epoch epoch = internal::InterposerOf(*shards->front()).epoch();
-                 Each(
-                     shards,
-                     [epoch](Interposer& shard, Reply opened) {
-                       opened(shard.OpenWithEpoch(epoch));
-                     },
-                     std::move(done));
-               });
-             });
-        },
+    return AsyncOpenAll(
+        [](Interposer& first, Reply opened) { first.Open(std::move(opened)); },
+        [](Interposer& other, Epoch epoch, Reply opened) { opened(other.OpenWithEpoch(epoch)); },
         std::forward<Token>(token));
   }
 
@@ -188,35 +101,20 @@ class Sharded {
   /// `void(ErrorCode)`, as Interposer::AsyncOpenScope.
   template <typename Token>
   auto AsyncOpenScope(Scope scope, Token&& token) {
-    return Async(
-        [this, scope = std::move(scope)](Reply done) {
-          // The first shard asks the store, the others follow it.
-          On(shards_, 0,
-             [weak = std::weak_ptr(shards_), scope,
-              done = std::move(done)](Interposer* first) mutable {
-               if (first == nullptr) return done(Errc::kClosed);
-               first->OpenScope(scope, [weak = std::move(weak), scope,
-                                        done = std::move(done)](ErrorCode ec) mutable {
-                 const std::shared_ptr<Shards> shards = weak.lock();
-                 if (ec || !shards) return done(ec ? ec : Errc::kClosed);
-                 const Epoch epoch = internal::InterposerOf(*shards->front()).epoch();
-                 Each(
-                     shards,
-                     [scope, epoch, first = &internal::InterposerOf(*shards->front())](
-                         Interposer& shard, Reply opened) {
-                       if (&shard == first) return opened({});
-                       shard.OpenOwned(scope, epoch, std::move(opened));
-                     },
-                     std::move(done));
-               });
-             });
+    return AsyncOpenAll(
+        [scope](Interposer& first, Reply opened) { first.OpenScope(scope, std::move(opened)); },
+        [scope](Interposer& other, Epoch epoch, Reply opened) {
+          other.OpenOwned(scope, epoch, std::move(opened));
         },
         std::forward<Token>(token));
   }
 
-  /// Runs `f(T&)` on the strand of the key's shard: `void(ErrorCode, R)`, or `void(ErrorCode)` if
-  /// `f` returns void or an ErrorCode. R is the type that `f` returns. If `f` returns a Result<V>,
-  /// R is V, and the error of the Result becomes the ErrorCode. R must be default-constructible.
+  /// Runs `f(T&)` on the strand of the key's shard. The completion depends on the type that `f`
+  /// returns:
+  /// - void or ErrorCode: `void(ErrorCode)`;
+  /// - Result<R>: `void(ErrorCode, R)`, with the error of the Result;
+  /// - any other R: `void(ErrorCode, R)`.
+  /// R must be default-constructible.
   /// Errors: those of `f`; kClosed if the shards are gone, and then `f` does not run. A cancelled
   /// call may still run `f`.
   template <typename F, typename Token>
@@ -235,8 +133,8 @@ class Sharded {
   }
 
   /// WriteBackMap::Put on the key's shard. Completes when the change is durable, or cannot become
-  /// durable: `void(ErrorCode, Stamp)`. After an error with a zero stamp, nothing has changed. An
-  /// error with a stamp is that of Interposer::SafeReply, and the change may still become durable.
+  /// durable. `void(ErrorCode, Stamp)`. After an error with a zero stamp, nothing has changed. An
+  /// error with a stamp is that of Interposer::SafeReply: the change may still become durable.
   template <typename Token>
   auto AsyncPut(KeyView key, std::string value,
                 Token&& token) requires std::is_same_v<T, WriteBackMap> {
@@ -254,8 +152,8 @@ class Sharded {
         key, [](T& map, KeyView own_key) { return map.Delete(own_key); },
         std::forward<Token>(token));
   }
-  /// WriteBackMap::Get on the key's shard: `void(ErrorCode, WriteBackMap::Entry)`. Completes once
-  /// the returned state is durable, so the caller may send it to any client.
+  /// WriteBackMap::Get on the key's shard. Completes once the returned state is durable, so that
+  /// the caller may send it to any client. `void(ErrorCode, WriteBackMap::Entry)`.
   template <typename Token>
   auto AsyncGet(KeyView key, Token&& token) requires std::is_same_v<T, WriteBackMap> {
     using Done = UniqueFunction<void(ErrorCode, WriteBackMap::Entry)>;
@@ -298,8 +196,8 @@ class Sharded {
         executor_, std::forward<Token>(token));
   }
 
-  /// SafeReply over keys of any shards: `void(ErrorCode)`. Each key counts at the version that it
-  /// has when the call reaches its shard, so changes made before the call are covered.
+  /// SafeReply for keys of any shards: `void(ErrorCode)`. Each key counts at the version that it
+  /// has when the call reaches its shard. Changes made before the call are therefore covered.
   template <typename Token>
   auto AsyncSafeReply(KeyList keys, Token&& token) {
     return Async(
@@ -327,7 +225,7 @@ class Sharded {
         std::forward<Token>(token));
   }
 
-  /// Flushes, or drains, all shards: `void(ErrorCode)`.
+  /// Flush (drain) all shards: `void(ErrorCode)`.
   template <typename Token>
   auto AsyncFlush(Token&& token) {
     return AsyncEach([](Interposer& shard, Reply done) { shard.Flush(std::move(done)); },
@@ -376,13 +274,38 @@ class Sharded {
     return Initiate<void(ErrorCode)>(std::move(start), executor_, std::forward<Token>(token));
   }
 
+  /// Opens the first shard, which takes an epoch from the store, then the others under that epoch.
+  template <typename OpenFirst, typename OpenOther, typename Token>
+  auto AsyncOpenAll(OpenFirst open_first, OpenOther open_other, Token&& token) {
+    return Async(
+        [this, open_first, open_other](Reply done) {
+          On(shards_, 0,
+             [weak = std::weak_ptr(shards_), open_first, open_other,
+              done = std::move(done)](Interposer* first) mutable {
+               if (first == nullptr) return done(Errc::kClosed);
+               open_first(*first, [weak = std::move(weak), first, open_other,
+                                   done = std::move(done)](ErrorCode ec) mutable {
+                 const std::shared_ptr<Shards> shards = weak.lock();
+                 if (ec || !shards) return done(ec ? ec : Errc::kClosed);
+                 const auto open = [first, open_other, epoch = first->epoch()](Interposer& shard,
+                                                                               Reply opened) {
+                   if (&shard == first) return opened({});
+                   open_other(shard, epoch, std::move(opened));
+                 };
+                 Each(shards, open, std::move(done));
+               });
+             });
+        },
+        std::forward<Token>(token));
+  }
+
   template <typename Call, typename Token>
   auto AsyncEach(Call call, Token&& token) {
     return Async([this, call](Reply done) { Each(shards_, call, std::move(done)); },
                  std::forward<Token>(token));
   }
 
-  /// Marks a key by `change(shard, key)` on its strand, and completes once that is durable.
+  /// Runs `change(shard, key)` on the key's strand, and completes once that change is durable.
   template <typename Change, typename Token>
   auto AsyncChange(KeyView key, Change change, Token&& token) {
     using Done = UniqueFunction<void(ErrorCode, Stamp)>;
@@ -418,7 +341,7 @@ class Sharded {
                             call(live ? (*live)[i].get() : nullptr);
                           });
   }
-  /// The same with `call(Interposer*)`.
+  /// As OnShard, with `call(Interposer*)`.
   template <typename Call>
   static void On(const std::shared_ptr<Shards>& shards, std::size_t i, Call call) {
     OnShard(shards, i, [call = std::move(call)](T* shard) mutable {
@@ -440,7 +363,7 @@ class Sharded {
 
   Executor executor_;
   Hash hash_;
-  std::shared_ptr<Shards> shards_;  // its only owner; calls under way hold it weakly
+  std::shared_ptr<Shards> shards_;  // the only owner; calls under way hold it weakly
 };
 
 using ShardedInterposer = Sharded<Interposer>;
